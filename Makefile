@@ -1,0 +1,61 @@
+# Everything a developer types. `make help` lists it; docs/development.md says more.
+
+SHELL := /bin/sh
+GO ?= go
+FUZZTIME ?= 30s
+# What `tocsin version` says. Git refuses a checkout that belongs to somebody else, hence no -buildvcs.
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
+
+# Programs that make uses are built here; the product itself goes to ./bin.
+TOOLS := .bin
+# Without cgo the SQLite driver compiles and then refuses to open anything.
+export CGO_ENABLED := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help build run lint verify generate test test-short fuzz bench clean test-tools
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build ./bin/tocsin
+	$(GO) build -trimpath -buildvcs=false -ldflags "-X main.version=$(VERSION)" -o bin/tocsin ./wiring/tocsin
+
+run: build ## start the demo on SQLite below ./data and print a key and requests to try
+	@deploy/demo.sh
+
+lint: $(TOOLS)/golangci-lint ## check the code with golangci-lint, as .golangci.yml says
+	$(TOOLS)/golangci-lint run ./...
+
+verify: ## check that generated files, go.mod and formatting are as they should be, and vet
+	@.ci/verify
+
+generate: ## regenerate what is generated
+	$(GO) generate ./...
+
+test: test-tools ## test everything, with the race detector, on SQLite and on a real PostgreSQL
+	$(TOOLS)/withpostgres $(GO) test -race -json ./... | $(TOOLS)/tally -want sqlite,postgres
+
+test-short: test-tools ## the same in a hurry: without the race detector, and -short
+	$(TOOLS)/withpostgres $(GO) test -short -json ./... | $(TOOLS)/tally -want sqlite,postgres -skips
+
+fuzz: ## fuzz every fuzz target for FUZZTIME each (30s)
+	@grep -rsoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' adapters app configs domain ports test wiring | \
+	sed -E 's|^(.*)/[^/]*:func (.*)$$|\1 \2|' | sort | while read -r folder target; do \
+		echo "$$folder $$target"; \
+		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "./$$folder" </dev/null || exit 1; \
+	done
+
+bench: test-tools ## measure speed and memory on SQLite and on a PostgreSQL that waits for the disk
+	$(TOOLS)/withpostgres -durable $(GO) test -run '^$$' -bench . -benchtime 1x -timeout 60m ./test/bench/...
+
+clean: ## remove what was built; the demo's ./data stays
+	rm -rf bin $(TOOLS)
+
+test-tools:
+	@$(GO) build -buildvcs=false -o $(TOOLS)/ ./test/tally ./test/pgtest/withpostgres
+	@test/pgtest/install.sh $(TOOLS)/withpostgres
+
+# A module of its own: its hundreds of dependencies stay out of the product's go.mod. The first build
+# takes some minutes.
+$(TOOLS)/golangci-lint: .ci/tools/go.mod .ci/tools/go.sum
+	$(GO) build -C .ci/tools -buildvcs=false -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint

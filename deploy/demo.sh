@@ -1,0 +1,51 @@
+#!/bin/sh
+# Starts the demo: SQLite below ./data, the tenants of configs/demo.yaml, and a key that may do everything in
+# the organization acme. Running it again keeps all of it. `make run` builds the program and calls this.
+set -eu
+cd "$(dirname "$0")/.."
+
+export TOCSIN_DATABASE_URL=sqlite:data/tocsin.db
+export TOCSIN_LISTEN="${TOCSIN_LISTEN:-127.0.0.1:8080}"
+tocsin=./bin/tocsin
+key_file=data/demo.key
+
+mkdir -p data
+chmod 700 data
+
+# A key belongs to its database: when that one is gone, so is the key.
+[ -e data/tocsin.db ] || rm -f "$key_file"
+
+"$tocsin" apply -f configs/demo.yaml
+
+if [ ! -s "$key_file" ]; then
+	# The plain name is taken where the file was lost and the database was not.
+	key=$("$tocsin" key create --name demo --org acme --grant full_access 2>/dev/null) ||
+		key=$("$tocsin" key create --name "demo-$(date +%Y%m%d%H%M%S)" --org acme --grant full_access)
+	rm -f "$key_file"
+	(umask 077 && printf '%s\n' "$key" >"$key_file")
+fi
+key=$(cat "$key_file")
+
+# Where a client on this machine reaches the server: an empty host is every address.
+case $TOCSIN_LISTEN in
+:*) address=127.0.0.1$TOCSIN_LISTEN ;;
+0.0.0.0:*) address=127.0.0.1:${TOCSIN_LISTEN##*:} ;;
+*) address=$TOCSIN_LISTEN ;;
+esac
+
+cat <<EOF
+
+The demo's key (kept in $key_file):
+
+  $key
+
+Try it in another terminal: create a user, see the lists, register somebody with the application "web".
+
+curl -sS http://$address/api/v1/user/acme/ -H 'Authorization: Key $key' -H 'Content-Type: application/json' -d '{"email": "ada@example.com", "first_name": "Ada"}'
+curl -sS http://$address/api/o/acme/p/shop/d/ -H 'Authorization: Key $key'
+curl -sS http://$address/api/o/acme/p/shop/a/web/register/ -H 'Authorization: Key $key' -H 'Content-Type: application/json' -d '{"username": "grace", "email": "grace@example.com", "addresses": [{"value": "grace@example.com", "assign_to_preferred_channel": true}], "distribution_list": "customers"}'
+
+The API's reference: http://$address/api/docs/    Ctrl-C stops the server.
+
+EOF
+exec "$tocsin" serve

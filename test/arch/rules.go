@@ -1,0 +1,68 @@
+package arch
+
+// module is the path of this module: imports that begin with it are ours.
+const module = "github.com/tocsin/tocsin"
+
+// layer says what one folder, and all below it, may import. Test files are free, except in the
+// domain: they are where layers meet on purpose.
+type layer struct {
+	folder string
+	ours   []string // our folders it may import, itself included; `*` is everything but test
+	pure   bool     // of the standard library: nothing that does I/O, but for what spared names
+	spared []string
+	// third-party modules it may import: a list, or nil for all that no technology below claims
+	modules []string
+}
+
+// layers is the whole rule of who may know whom. A folder that none of them covers is an error, and
+// where several do, the longest decides.
+var layers = []layer{
+	{folder: "domain", ours: []string{"domain"}, pure: true, modules: []string{"golang.org/x/text", "github.com/nyaruka/phonenumbers"}},
+	{folder: "ports", ours: []string{"ports", "domain"}, pure: true, modules: []string{}},
+	// What works without a caller has nobody to return its errors to: it is given a logger.
+	{folder: "app", ours: []string{"app", "ports", "domain"}, pure: true, spared: []string{"log/slog"}, modules: []string{"golang.org/x/text", "golang.org/x/sync"}},
+	{folder: "adapters/*", ours: []string{"adapters/*", "app", "ports", "domain"}},
+	{folder: "configs", ours: []string{"configs"}},
+	{folder: "wiring", ours: []string{"*"}},
+	{folder: "test", ours: []string{"*", "test"}},
+}
+
+// impure are the packages of the standard library that reach the world outside: no rule of the
+// business may depend on it. A path covers what is below it, unless pureAfterAll names it.
+var (
+	impure = []string{"os", "net", "syscall", "database", "log", "plugin", "embed", "expvar", "testing", "runtime/debug",
+		"runtime/pprof", "runtime/trace", "html/template", "text/template"}
+	pureAfterAll = []string{"net/url", "net/mail", "net/netip"}
+)
+
+// technology is a third-party module, and what is below its path, that only some folders may know.
+type technology struct {
+	module  string
+	folders []string
+}
+
+// technologies keeps each framework in its own room, so that it can be replaced by replacing the
+// room. Tests may use any of them.
+var technologies = []technology{
+	{"github.com/labstack/echo", []string{"adapters/httpapi", "adapters/console"}},
+	{"github.com/spf13/cobra", []string{"adapters/cli"}},
+	{"github.com/spf13/pflag", []string{"adapters/cli", "configs", "wiring"}},
+	{"gorm.io", []string{"adapters/gormstore"}},
+	{"github.com/jackc/pgx", []string{"adapters/gormstore"}},
+	{"github.com/mattn/go-sqlite3", []string{"adapters/gormstore"}},
+	{"github.com/pressly/goose", []string{"adapters/gormstore"}},
+	{"github.com/knadh/koanf", []string{"configs"}},
+	{"github.com/google/wire", []string{"wiring"}},
+	{"github.com/golang/mock", []string{}},
+	{"github.com/stretchr/testify", []string{}},
+}
+
+// topLevel is what may lie at the top of the checkout, besides names that begin with a dot.
+var topLevel = []string{
+	"app", "domain", "ports", "adapters", "wiring", "test", "configs", "go.mod", "go.sum", "Makefile",
+	"README.md", "LICENSE", "docs", "deploy",
+	"bin", "data", // made by `make run`, never committed
+}
+
+// longestFile is how many lines a file may have that a person wrote and that is not a test.
+const longestFile = 400

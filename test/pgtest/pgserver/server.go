@@ -1,0 +1,269 @@
+// Package pgserver starts a throwaway PostgreSQL server from the installed programs and stops it
+// again. It knows processes, ports and settings; it knows nothing of databases, schemas or tests.
+//
+// It runs on Linux and macOS. The server never outlives the process that started it, however that
+// one ends: nothing has to be cleaned up after a panic or a kill -9.
+package pgserver
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	startLimit = time.Minute
+	stopLimit  = 30 * time.Second
+	// superuser is a role of the server, not an account of the system.
+	superuser = "postgres"
+)
+
+// Options choose what a server is for. The zero value is for tests.
+type Options struct {
+	// Durable makes the server keep what it confirmed and gives it the memory of a small
+	// production server, so that a benchmark's figures mean something. Otherwise it never waits
+	// for the disk: fast, and worthless after a power cut, as a test's data may be.
+	Durable bool
+}
+
+// settings are the server's parameters besides those of its place.
+func (o Options) settings() []string {
+	common := []string{
+		"max_connections=300", // packages are tested side by side, each with pools of its own
+		"max_wal_size=4GB",
+		// An odd zone: code that leans on the server's time zone fails here and not at a customer's.
+		"timezone=<+0545>-05:45",
+	}
+	if o.Durable {
+		return append(common, "fsync=on", "synchronous_commit=on", "full_page_writes=on", "shared_buffers=1GB")
+	}
+	// No autovacuum: it would walk through hundreds of databases that live for a second.
+	return append(common, "fsync=off", "full_page_writes=off", "autovacuum=off", "shared_buffers=128MB")
+}
+
+// Server is a running server.
+type Server struct {
+	url   string
+	leash io.Closer     // the watcher stops the server when this end of the pipe is closed
+	done  chan struct{} // closed when the server is gone and its folder removed
+	log   *os.File
+}
+
+// Start starts a server on a free port of the loopback address, with a folder and a password of its
+// own, as an unprivileged user when the caller is root. It returns when the server takes connections.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	bin, err := Find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	account, err := unprivileged()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	// A port that was free a moment ago may be taken by now, hence more than one attempt.
+	for attempt := 1; ; attempt++ {
+		s, err := start(ctx, bin, account, o)
+		if err == nil || attempt == 5 || !errors.Is(err, errPortTaken) {
+			return s, err
+		}
+	}
+}
+
+var errPortTaken = errors.New("somebody else took the port")
+
+func start(ctx context.Context, bin string, account syscall.SysProcAttr, o Options) (s *Server, err error) {
+	dir, err := os.MkdirTemp("", "tocsin-postgres-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}()
+	password := rand.Text()
+	if err := initialise(ctx, bin, dir, password, account); err != nil {
+		return nil, err
+	}
+	port, err := freePort(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// The log is read after the folder is gone, through this handle.
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"-c", watch, "sh", dir, filepath.Join(bin, "postgres"), "-D", filepath.Join(dir, "data"),
+		"-c", "listen_addresses=127.0.0.1", "-c", "port=" + port, "-c", "unix_socket_directories="}
+	for _, setting := range o.settings() {
+		args = append(args, "-c", setting)
+	}
+	// Not bound to ctx: the leash ends it, which also holds when this process is killed.
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), "/bin/sh", args...)
+	cmd.Dir, cmd.Env = dir, environment()
+	cmd.Stdout, cmd.Stderr = log, log
+	// A session of its own: the terminal's Ctrl-C is for the tests, which then let go of the leash.
+	account.Setsid = true
+	cmd.SysProcAttr = &account
+	leash, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	address := url.URL{Scheme: "postgres", User: url.UserPassword(superuser, password),
+		Host: net.JoinHostPort("127.0.0.1", port), Path: "/postgres", RawQuery: "sslmode=disable"}
+	s = &Server{url: address.String(), leash: leash, done: make(chan struct{}), log: log}
+	go func() {
+		_ = cmd.Wait() // its status says nothing: it is told to drop everything
+		close(s.done)
+	}()
+	if err := s.ready(ctx); err != nil {
+		return nil, errors.Join(err, s.Stop())
+	}
+	return s, nil
+}
+
+// watch runs the server ($2 and what follows) and stops it, and removes its folder ($1), when
+// standard input ends: that is when the process holding the other end stops it, or dies. An
+// immediate shutdown will do, nobody reads the data again.
+const watch = `
+dir=$1; shift
+exec 3<&0
+"$@" & server=$!
+( cat <&3 >/dev/null; kill -QUIT "$server" ) & leash=$!
+wait "$server"; status=$?
+kill "$leash" 2>/dev/null
+cd / && rm -rf "$dir"
+exit "$status"`
+
+// initialise makes the server's data folder below dir.
+func initialise(ctx context.Context, bin, dir, password string, account syscall.SysProcAttr) error {
+	passwordFile := filepath.Join(dir, "password")
+	if err := os.WriteFile(passwordFile, []byte(password+"\n"), 0o600); err != nil {
+		return err
+	}
+	if owner := account.Credential; owner != nil {
+		for _, path := range []string{dir, passwordFile} {
+			if err := os.Chown(path, int(owner.Uid), int(owner.Gid)); err != nil {
+				return err
+			}
+		}
+	}
+	cmd := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "--pgdata", filepath.Join(dir, "data"), "--no-sync",
+		"--username", superuser, "--pwfile", passwordFile, "--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C")
+	cmd.Dir, cmd.Env = dir, environment()
+	cmd.SysProcAttr = &account
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w\n%s", err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+// URL is where the server's superuser reaches its maintenance database.
+func (s *Server) URL() string { return s.url }
+
+// Stop stops the server at once and removes its folder. What it held is lost.
+func (s *Server) Stop() error {
+	err := s.leash.Close()
+	if errors.Is(err, os.ErrClosed) { // the server went first
+		err = nil
+	}
+	select {
+	case <-s.done:
+	case <-time.After(stopLimit):
+		err = errors.Join(err, fmt.Errorf("the PostgreSQL server did not stop within %s", stopLimit))
+	}
+	return errors.Join(err, s.log.Close())
+}
+
+// ready returns when the server takes connections.
+func (s *Server) ready(ctx context.Context) error {
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		conn, err := pgx.Connect(ctx, s.url)
+		if err == nil {
+			return conn.Close(ctx)
+		}
+		select {
+		case <-s.done:
+			return s.died()
+		case <-ctx.Done():
+			return fmt.Errorf("the PostgreSQL server takes no connections: %w", err)
+		case <-again.C:
+		}
+	}
+}
+
+// died says why the server ended before anybody stopped it, in its own words.
+func (s *Server) died() error {
+	log, err := io.ReadAll(io.NewSectionReader(s.log, 0, 1<<20))
+	if err != nil {
+		return err
+	}
+	if bytes.Contains(log, []byte("could not bind")) || bytes.Contains(log, []byte("could not create any TCP/IP sockets")) {
+		return fmt.Errorf("%w\n%s", errPortTaken, log)
+	}
+	return fmt.Errorf("the PostgreSQL server ended while starting:\n%s", bytes.TrimSpace(log))
+}
+
+// unprivileged is whose account runs the server: PostgreSQL refuses to run as root. Everybody else
+// runs it as themselves.
+func unprivileged() (syscall.SysProcAttr, error) {
+	if os.Geteuid() != 0 {
+		return syscall.SysProcAttr{}, nil
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		account, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, err := strconv.ParseUint(account.Uid, 10, 32)
+		if err != nil {
+			return syscall.SysProcAttr{}, err
+		}
+		gid, err := strconv.ParseUint(account.Gid, 10, 32)
+		if err != nil {
+			return syscall.SysProcAttr{}, err
+		}
+		return syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, nil
+	}
+	return syscall.SysProcAttr{}, errors.New("PostgreSQL refuses to run as root, and this system has neither a user postgres nor a user nobody")
+}
+
+// environment is ours without the settings that are meant for PostgreSQL's clients and servers: a
+// PGDATA or PGPORT of the caller's own server must not reach this one.
+func environment() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PG") })
+}
+
+func freePort(ctx context.Context) (string, error) {
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp4", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	return port, errors.Join(err, l.Close())
+}

@@ -1,0 +1,37 @@
+// Tally reads the output of `go test -json` on standard input, prints what `go test` without -json
+// prints, and adds a summary: how many tests ran, and how many of them on each database.
+//
+//	go test -json ./... | tally [-want sqlite,postgres] [-skips]
+//
+// It fails, whatever became of the command before it in the pipe, when a package failed or did not
+// finish, when nothing was tested at all, when no test ran on a database that is wanted, and, unless
+// -skips allows them, when a test was skipped. A test ran on a database when a part of its name
+// begins with the database's: TestStore/sqlite/users, TestStore/PostgreSQL/users.
+//
+// It knows Go's test events; of databases it knows their names only.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+)
+
+func main() {
+	want := flag.String("want", "", "databases, separated by commas, each of which must have been tested on")
+	skips := flag.Bool("skips", false, "let tests be skipped")
+	flag.Parse()
+	var databases []string
+	if *want != "" {
+		databases = strings.Split(*want, ",")
+	}
+	t := newTally(os.Stdout, databases)
+	if err := t.read(os.Stdin); err != nil {
+		fmt.Fprintln(os.Stderr, "tally:", err)
+		os.Exit(1)
+	}
+	if !t.summarise(*skips) {
+		os.Exit(1)
+	}
+}
