@@ -1,0 +1,201 @@
+// Package access is about who may call: API keys, what they are granted and how far they reach. It knows no HTTP; a route
+// says what it needs as a Grant and a Scope.
+package access
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/names"
+)
+
+// The faults of this package.
+var (
+	ErrUnauthenticated = fault.New(fault.Unauthenticated, "a valid API key is required")
+	ErrOutOfScope      = fault.New(fault.Forbidden, "the API key does not reach this resource")
+	ErrNotGranted      = fault.New(fault.Forbidden, "the API key lacks the permission")
+	ErrKeyNotFound     = fault.New(fault.NotFound, "there is no such key")
+	ErrNameTaken       = fault.New(fault.Invalid, "a key with this name exists already")
+)
+
+// Grant is a permission of a key, spelled as contract and decisions spell it.
+type Grant string
+
+// The grants (decisions 1).
+const (
+	OrganizationRead       Grant = "organization:read"
+	DistributionListRead   Grant = "distributionlist:read"
+	DistributionListWrite  Grant = "distributionlist:write"
+	ManageApplicationUsers Grant = "manage_application_users"
+	UserRead               Grant = "user:read"
+	UserWrite              Grant = "user:write"
+	EventList              Grant = "event:list"
+	EventTrigger           Grant = "event:trigger"
+	DeliveryRead           Grant = "delivery:read"
+	SystemPing             Grant = "system:ping"
+	FullAccess             Grant = "full_access" // every grant, never more than the scope
+)
+
+// Grants returns every grant there is, in the order in which they are documented.
+func Grants() []Grant {
+	return []Grant{OrganizationRead, DistributionListRead, DistributionListWrite, ManageApplicationUsers, UserRead, UserWrite,
+		EventList, EventTrigger, DeliveryRead, SystemPing, FullAccess}
+}
+
+// ParseGrants reads the names of grants: at least one, each known; doubles count once.
+func ParseGrants(field string, words []string) ([]Grant, error) {
+	var faults fault.Fields
+	var granted []Grant
+	for _, w := range words {
+		g := Grant(strings.TrimSpace(w))
+		switch {
+		case !slices.Contains(Grants(), g):
+			faults.Addf(field, "there is no grant %q", w)
+		case !slices.Contains(granted, g):
+			granted = append(granted, g)
+		}
+	}
+	if len(words) == 0 {
+		faults.Addf(field, "at least one is required")
+	}
+	return granted, faults.Err()
+}
+
+// Scope is a place in the tenancy by its slugs: of a key, how far it reaches; of a route, what it is about. An
+// empty level is not named.
+type Scope struct {
+	Organization string
+	Project      string
+	Application  string
+}
+
+// Covers tells whether a key of scope s reaches a URL of scope target: every level that the key names is in the URL
+// and equal. A URL that names no tenant is reached by every key.
+func (s Scope) Covers(target Scope) bool {
+	if target == (Scope{}) {
+		return true
+	}
+	return (s.Organization == "" || s.Organization == target.Organization) &&
+		(s.Project == "" || s.Project == target.Project) &&
+		(s.Application == "" || s.Application == target.Application)
+}
+
+// String is the scope as a path: `acme/shop/web`, `installation` when nothing is named.
+func (s Scope) String() string {
+	switch {
+	case s.Organization == "":
+		return "installation"
+	case s.Project == "":
+		return s.Organization
+	case s.Application == "":
+		return s.Organization + "/" + s.Project
+	}
+	return s.Organization + "/" + s.Project + "/" + s.Application
+}
+
+// ID identifies a key. It is positive; 0 means "not stored yet".
+type ID int64
+
+// Digest is the SHA-256 of a key's text, the only form in which it is stored.
+type Digest [sha256.Size]byte
+
+// Prefix marks the text of every key, so that secret scanners find it.
+const Prefix = "tcs_"
+
+// secretLength is the length of the random part: 256 bits in hex.
+const secretLength = 64
+
+// Generate returns the text of a new key, to be shown once, and its digest.
+func Generate() (text string, d Digest) {
+	var secret [secretLength / 2]byte
+	_, _ = rand.Read(secret[:]) // Documented never to fail: it ends the program instead.
+	text = Prefix + hex.EncodeToString(secret[:])
+	return text, sha256.Sum256([]byte(text))
+}
+
+// ParseToken returns the digest of a key's text; ErrUnauthenticated when no key can look like this.
+func ParseToken(text string) (Digest, error) {
+	secret, found := strings.CutPrefix(text, Prefix)
+	if !found || len(secret) != secretLength || strings.Trim(secret, "0123456789abcdef") != "" {
+		return Digest{}, ErrUnauthenticated
+	}
+	return sha256.Sum256([]byte(text)), nil
+}
+
+// Key is an API key without its secret. Its name is unique among keys that are not revoked.
+type Key struct {
+	ID       ID
+	Name     string
+	Digest   Digest
+	Scope    Scope
+	Grants   []Grant
+	Created  time.Time
+	Expires  time.Time // zero: never
+	Revoked  time.Time // zero: not
+	LastUsed time.Time // to the minute; zero: never
+}
+
+// NewKey checks what an operator says of a key. lifetime 0 means that it never expires.
+func NewKey(name string, s Scope, grants []string, now time.Time, lifetime time.Duration) (Key, error) {
+	var faults fault.Fields
+	k := Key{Scope: s, Created: now}
+	var err error
+	k.Name, err = names.Label("name", name)
+	faults.Add("name", err)
+	k.Grants, err = ParseGrants("grant", grants)
+	faults.Add("grant", err)
+	if s.Project != "" && s.Organization == "" {
+		faults.Addf("project", "needs an organization")
+	}
+	if s.Application != "" && s.Project == "" {
+		faults.Addf("application", "needs a project")
+	}
+	if lifetime < 0 {
+		faults.Addf("expires", "must lie in the future")
+	}
+	if lifetime > 0 {
+		k.Expires = now.Add(lifetime)
+	}
+	return k, faults.Err()
+}
+
+// Valid tells whether the key authenticates at this moment.
+func (k Key) Valid(now time.Time) bool {
+	return k.Revoked.IsZero() && (k.Expires.IsZero() || now.Before(k.Expires))
+}
+
+// Authorize answers whether the key may use a route: first the scope, then the grant; ErrOutOfScope, ErrNotGranted.
+func (k Key) Authorize(target Scope, g Grant) error {
+	if !k.Scope.Covers(target) {
+		return ErrOutOfScope
+	}
+	if !slices.Contains(k.Grants, g) && !slices.Contains(k.Grants, FullAccess) {
+		return ErrNotGranted.With("the API key lacks the permission %s", g)
+	}
+	return nil
+}
+
+// Authenticator tells whose key a text is; ErrUnauthenticated for every text that is not a valid key now.
+type Authenticator interface {
+	Authenticate(ctx context.Context, token string) (Key, error)
+}
+
+// Repository keeps keys.
+type Repository interface {
+	// ByDigest finds a key; ErrKeyNotFound. Revoked and expired keys are found too.
+	ByDigest(ctx context.Context, d Digest) (Key, error)
+	// List returns keys by id, at most limit after the given one.
+	List(ctx context.Context, after ID, limit int) ([]Key, error)
+	// Create stores a new key and returns it with its id; ErrNameTaken, or the not-found fault of its scope.
+	Create(ctx context.Context, k Key) (Key, error)
+	// Revoke marks the key of this name that is not revoked; ErrKeyNotFound.
+	Revoke(ctx context.Context, name string, now time.Time) (Key, error)
+	// Used notes when keys were last used; an earlier moment never replaces a later one.
+	Used(ctx context.Context, moments map[ID]time.Time) error
+}

@@ -1,0 +1,103 @@
+// Package applications is about applications and what each of them records about its members. It knows when a membership lets
+// notifications through, and nothing of how they are sent.
+package applications
+
+import (
+	"context"
+
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/names"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// The faults of this package.
+var (
+	ErrNotFound           = fault.New(fault.NotFound, "the application does not exist")
+	ErrMembershipNotFound = fault.New(fault.NotFound, "the user is not registered with the application")
+	ErrSlugTaken          = fault.New(fault.Invalid, "this slug is taken")
+	ErrInUse              = fault.New(fault.Invalid, "the application is in use")
+)
+
+// ID identifies an application. It is positive; 0 means "not stored yet".
+type ID int64
+
+// Application is a unit within a project; its slug is unique there.
+type Application struct {
+	ID           ID
+	Organization orgs.ID
+	Project      orgs.ProjectID
+	Slug         string
+	Name         string
+	Active       bool
+}
+
+// New checks what an operator says of an application.
+func New(slug, name string) (Application, error) {
+	var faults fault.Fields
+	a := Application{Active: true}
+	var err error
+	a.Slug, err = names.Slug("slug", slug)
+	faults.Add("slug", err)
+	a.Name, err = names.Label("name", name)
+	faults.Add("name", err)
+	return a, faults.Err()
+}
+
+// Membership is what one application records about one member (contract 2.6).
+type Membership struct {
+	Application         ID
+	Member              users.MemberID
+	CustomFields        metadata.Map
+	Active              bool // mirrors the client application
+	Locked              bool // moved only in the console; outlives the membership
+	EnableNotifications bool
+}
+
+// NewMembership is the membership of a member who was not registered before; a lock that is left from an earlier
+// one still holds.
+func NewMembership(app ID, m users.MemberID, locked bool) Membership {
+	return Membership{Application: app, Member: m, CustomFields: metadata.Map{}, Active: true, Locked: locked, EnableNotifications: true}
+}
+
+// Register returns the membership after a register call: fields merged in, active as sent, all else as it
+// was (contract 3).
+func (m Membership) Register(fields metadata.Map, active bool) (Membership, error) {
+	merged, err := metadata.Merge.Apply(m.CustomFields, fields)
+	if err != nil {
+		var faults fault.Fields
+		faults.Add("custom_fields", err)
+		return Membership{}, faults.Err()
+	}
+	m.CustomFields, m.Active = merged, active
+	return m, nil
+}
+
+// Deliverable is the rule of contract 2.6 for a member who has a membership; without one these flags do not matter.
+func (m Membership) Deliverable() bool { return m.Active && !m.Locked && m.EnableNotifications }
+
+// Repository keeps applications and memberships.
+type Repository interface {
+	// BySlug finds an application by the slugs of a path; orgs.ErrNotFound, orgs.ErrProjectNotFound or ErrNotFound.
+	BySlug(ctx context.Context, org, project, app string) (Application, error)
+	// ByID finds an application of the project; ErrNotFound.
+	ByID(ctx context.Context, org orgs.ID, project orgs.ProjectID, id ID) (Application, error)
+	// List returns the project's applications by id, at most limit after the given one.
+	List(ctx context.Context, org orgs.ID, project orgs.ProjectID, after ID, limit int) ([]Application, error)
+	// Create stores a new application and returns it with its id; ErrSlugTaken.
+	Create(ctx context.Context, a Application) (Application, error)
+	// Save stores the name and the active flag.
+	Save(ctx context.Context, a Application) error
+	// Delete removes an application; ErrInUse, naming what uses it: lists pinned to it, its events, its members, keys scoped to it.
+	Delete(ctx context.Context, a Application) error
+
+	// Membership returns the member's membership; when there is none, NewMembership and exists false.
+	Membership(ctx context.Context, a Application, m users.MemberID) (ms Membership, exists bool, err error)
+	// SaveMembership stores fields and flags but not the lock, creating the row when it is missing.
+	SaveMembership(ctx context.Context, a Application, ms Membership) error
+	// SetLocked stores the lock, whether the member is registered or not.
+	SetLocked(ctx context.Context, a Application, m users.MemberID, locked bool) error
+	// Unregister deletes the membership, not the lock, and tells whether there was one.
+	Unregister(ctx context.Context, a Application, m users.MemberID) (bool, error)
+}

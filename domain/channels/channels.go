@@ -1,0 +1,169 @@
+// Package channels is about the ways out: channels with their protocol and driver, which address types they accept,
+// which of them is preferred, and the assignments that link an address to a channel. It sends nothing.
+package channels
+
+import (
+	"context"
+	"slices"
+
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/names"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// The faults of this package.
+var (
+	ErrNotFound           = fault.New(fault.NotFound, "the channel does not exist")
+	ErrNameTaken          = fault.New(fault.Invalid, "a channel with this name exists there already")
+	ErrPreferredTaken     = fault.New(fault.Invalid, "another channel is preferred for this protocol there already")
+	ErrInUse              = fault.New(fault.Invalid, "the channel is in use")
+	ErrAssignmentNotFound = fault.New(fault.NotFound, "the assignment does not exist")
+)
+
+// Identifiers. They are positive; 0 means "not stored yet".
+type (
+	ID           int64
+	AssignmentID int64
+)
+
+// Protocol is the kind of message a channel carries.
+type Protocol string
+
+// The protocols, each with the one address type it accepts (decisions 5).
+const (
+	EMAIL     Protocol = "EMAIL"
+	SMS       Protocol = "SMS"
+	WEBHOOK   Protocol = "WEBHOOK"
+	SLACK     Protocol = "SLACK"
+	PLAINTEXT Protocol = "PLAINTEXT"
+)
+
+var accepts = map[Protocol]users.AddressType{
+	EMAIL: users.Email, SMS: users.Phone, WEBHOOK: users.URL, SLACK: users.Generic, PLAINTEXT: users.Generic,
+}
+
+// ParseProtocol reads a protocol's name.
+func ParseProtocol(field, s string) (Protocol, error) {
+	if _, known := accepts[Protocol(s)]; !known {
+		return "", fault.Field(field, "must be one of EMAIL, SMS, WEBHOOK, SLACK, PLAINTEXT")
+	}
+	return Protocol(s), nil
+}
+
+// Accepts tells whether the protocol can reach addresses of this type.
+func (p Protocol) Accepts(t users.AddressType) bool {
+	accepted, known := accepts[p]
+	return known && accepted == t
+}
+
+// Channel is a way out. It belongs to an organization, or to one project of it, and its name is unique
+// there without regard to case.
+type Channel struct {
+	ID           ID
+	Organization orgs.ID
+	Project      orgs.ProjectID // 0: the organization's own
+	Name         string
+	Protocol     Protocol
+	Driver       string
+	Settings     Settings
+	Preferred    bool
+	Active       bool
+}
+
+// MaxDriver is the longest name of a driver, in characters.
+const MaxDriver = 50
+
+// New checks what an operator says of a channel. A driver's settings are checked by the driver.
+func New(name, protocol, driver string) (Channel, error) {
+	var faults fault.Fields
+	var c Channel
+	var err error
+	c.Name, err = names.Label("name", name)
+	faults.Add("name", err)
+	c.Protocol, err = ParseProtocol("protocol", protocol)
+	faults.Add("protocol", err)
+	c.Driver, err = names.Slug("driver", driver)
+	faults.Add("driver", err)
+	if len(c.Driver) > MaxDriver {
+		faults.Addf("driver", "is longer than %d characters", MaxDriver)
+	}
+	c.Active = true
+	return c, faults.Err()
+}
+
+// PreferredFor returns where an address of this type goes when its holder leaves the choice to us: for every
+// protocol that accepts the type, the project's active preferred channel, else the organization's
+// (contract 4.4). The channels given are those of one project and its organization.
+func PreferredFor(t users.AddressType, project orgs.ProjectID, all []Channel) []Channel {
+	best := map[Protocol]Channel{}
+	for _, c := range all {
+		if !c.Active || !c.Preferred || !c.Protocol.Accepts(t) || (c.Project != 0 && c.Project != project) {
+			continue
+		}
+		if had, ok := best[c.Protocol]; !ok || (had.Project == 0 && c.Project != 0) {
+			best[c.Protocol] = c
+		}
+	}
+	found := make([]Channel, 0, len(best))
+	for _, c := range best {
+		found = append(found, c)
+	}
+	slices.SortFunc(found, func(a, b Channel) int { return int(a.ID - b.ID) })
+	return found
+}
+
+// Assignment links an address to a channel. It carries what answers show of both.
+type Assignment struct {
+	ID        AssignmentID
+	Address   users.AddressID
+	Value     string // of the address
+	Channel   ID
+	Project   orgs.ProjectID // of the channel; 0: the organization's own
+	Name      string         // of the channel
+	Protocol  Protocol       // of the channel
+	Active    bool
+	Validated bool
+}
+
+// Assign returns the assignment of an address to a channel as registration makes it: active and already validated.
+func Assign(a users.Address, c Channel) Assignment {
+	return Assignment{Address: a.ID, Value: a.Value, Channel: c.ID, Project: c.Project, Name: c.Name, Protocol: c.Protocol,
+		Active: true, Validated: true}
+}
+
+// InProjectElseOrganization keeps the assignments to channels of a project; if there are none, those to channels of the
+// organization (decisions 5, add recipients).
+func InProjectElseOrganization(as []Assignment) []Assignment {
+	ofProject := slices.ContainsFunc(as, func(a Assignment) bool { return a.Project != 0 })
+	return slices.DeleteFunc(slices.Clone(as), func(a Assignment) bool { return (a.Project != 0) != ofProject })
+}
+
+// Repository keeps channels.
+type Repository interface {
+	// Find returns the channel of this name in the project (0: none), else in the organization; ErrNotFound.
+	Find(ctx context.Context, org orgs.ID, project orgs.ProjectID, name string) (Channel, error)
+	// List returns the channels that belong to the project itself, or with project 0 to the organization itself,
+	// by id, at most limit after the given one. Settings are left out.
+	List(ctx context.Context, org orgs.ID, project orgs.ProjectID, after ID, limit int) ([]Channel, error)
+	// Preferred returns the active preferred channels of the project (0: none) and of the organization.
+	Preferred(ctx context.Context, org orgs.ID, project orgs.ProjectID) ([]Channel, error)
+	// Create stores a new channel and returns it with its id; ErrNameTaken, ErrPreferredTaken naming the other.
+	Create(ctx context.Context, c Channel) (Channel, error)
+	// Save stores everything of c but its organization, project and name; ErrPreferredTaken naming the other.
+	Save(ctx context.Context, c Channel) error
+	// Delete removes a channel; ErrInUse, naming what uses it: assignments, events, templates.
+	Delete(ctx context.Context, c Channel) error
+}
+
+// AssignmentRepository keeps assignments.
+type AssignmentRepository interface {
+	// Find returns an assignment whose channel is the organization's own or the project's; ErrAssignmentNotFound.
+	Find(ctx context.Context, org orgs.ID, project orgs.ProjectID, id AssignmentID) (Assignment, error)
+	// Ensure adds the assignments that do not exist yet and returns all of them as stored, in the order
+	// given. An existing one is left as it is. The pairs of address and channel are distinct.
+	Ensure(ctx context.Context, org orgs.ID, as []Assignment) ([]Assignment, error)
+	// OfAddresses returns the assignments of these addresses to channels of one protocol of the project or of the
+	// organization itself, ordered by id.
+	OfAddresses(ctx context.Context, org orgs.ID, project orgs.ProjectID, p Protocol, as []users.AddressID) ([]Assignment, error)
+}

@@ -1,0 +1,71 @@
+package channels
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/tocsin/tocsin/domain/fault"
+)
+
+// The settings that every driver accepts.
+const (
+	SettingConcurrency   = "concurrency"     // attempts at once, 1 to MaxConcurrency
+	SettingRatePerSecond = "rate_per_second" // messages per second
+)
+
+// Limits of the limits.
+const (
+	DefaultConcurrency = 16
+	MaxConcurrency     = 256
+	MaxRatePerSecond   = 100_000
+)
+
+// Limits is how much a channel may do at a time, per instance.
+type Limits struct {
+	Concurrency int
+	PerSecond   float64 // 0: no limit
+}
+
+// Limits reads the settings that every driver accepts; what is missing or wrong has its default.
+func (s Settings) Limits() Limits {
+	l := Limits{Concurrency: DefaultConcurrency}
+	if n, ok := number(s[SettingConcurrency]); ok && n >= 1 && n <= MaxConcurrency && n == float64(int(n)) {
+		l.Concurrency = int(n)
+	}
+	if n, ok := number(s[SettingRatePerSecond]); ok && n > 0 && n <= MaxRatePerSecond {
+		l.PerSecond = n
+	}
+	return l
+}
+
+// CheckLimits reports what is wrong with the settings that every driver accepts.
+func (s Settings) CheckLimits() error {
+	var faults fault.Fields
+	if v, given := s[SettingConcurrency]; given {
+		if n, ok := number(v); !ok || n < 1 || n > MaxConcurrency || n != float64(int(n)) {
+			faults.Addf("settings."+SettingConcurrency, "must be a whole number from 1 to %d", MaxConcurrency)
+		}
+	}
+	if v, given := s[SettingRatePerSecond]; given {
+		if n, ok := number(v); !ok || !(n > 0) || n > MaxRatePerSecond { // NaN, too, is not above 0.
+			faults.Addf("settings."+SettingRatePerSecond, "must be a number above 0 and at most %d", MaxRatePerSecond)
+		}
+	}
+	return faults.Err()
+}
+
+// number reads a number as YAML and JSON decoders leave it.
+func number(v any) (float64, bool) {
+	switch v := v.(type) {
+	case int:
+		return float64(v), true
+	case int64:
+		return float64(v), true
+	case float64:
+		return v, true
+	case json.Number:
+		n, err := strconv.ParseFloat(v.String(), 64)
+		return n, err == nil
+	}
+	return 0, false
+}

@@ -1,0 +1,145 @@
+package channels
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/tocsin/tocsin/domain/fault"
+)
+
+// SettingsReader takes a channel's settings apart for its driver: it hands out values of the right type, and remembers every mistake and
+// which settings exist. What is read of a setting that is missing or wrong is the zero value. Mistakes are named
+// `settings.NAME`, and never repeat a value: it may be a secret.
+type SettingsReader struct {
+	channel  Channel
+	settings Settings
+	known    []string
+	faults   fault.Fields
+}
+
+// ReadSettings returns a reader that has checked what every driver accepts already. The driver carries these protocols; another one is
+// a mistake.
+func (c Channel) ReadSettings(protocols ...Protocol) *SettingsReader {
+	r := &SettingsReader{channel: c, settings: c.Settings}
+	if !slices.Contains(protocols, c.Protocol) {
+		words := make([]string, len(protocols))
+		for i, p := range protocols {
+			words[i] = string(p)
+		}
+		r.faults.Addf("driver", "%s carries %s, not %s", c.Driver, strings.Join(words, " and "), c.Protocol)
+	}
+	r.known = append(r.known, SettingConcurrency, SettingRatePerSecond)
+	r.faults.Add("", c.Settings.CheckLimits())
+	return r
+}
+
+// Required reads a line of text that has to be there.
+func (r *SettingsReader) Required(name string) string {
+	line := r.Line(name)
+	if line == "" && !r.wrong(name) {
+		r.Wrong(name, "is required")
+	}
+	return line
+}
+
+// Line reads a text without control characters; absent and empty are the same.
+func (r *SettingsReader) Line(name string) string {
+	text := r.Text(name)
+	if strings.ContainsFunc(text, unicode.IsControl) {
+		r.Wrong(name, "contains a control character")
+		return ""
+	}
+	return text
+}
+
+// Text reads a text of any number of lines; absent and empty are the same.
+func (r *SettingsReader) Text(name string) string {
+	v, given := r.value(name)
+	if !given {
+		return ""
+	}
+	text, isText := v.(string)
+	if !isText || !utf8.ValidString(text) {
+		r.Wrong(name, "must be a string")
+		return ""
+	}
+	return text
+}
+
+// Word reads one of several words; absent is the first.
+func (r *SettingsReader) Word(name string, words ...string) string {
+	word := r.Line(name)
+	switch {
+	case word == "":
+		return words[0]
+	case !slices.Contains(words, word):
+		r.Wrong(name, "must be one of %s", strings.Join(words, ", "))
+	}
+	return word
+}
+
+// Integer reads a whole number between two others; 0 when it is absent.
+func (r *SettingsReader) Integer(name string, least, most int) int {
+	v, given := r.value(name)
+	if !given {
+		return 0
+	}
+	n, err := strconv.Atoi(fmt.Sprint(v)) // From a variable of the environment, a number arrives as a string.
+	if err != nil || n < least || n > most {
+		r.Wrong(name, "must be a number from %d to %d", least, most)
+		return 0
+	}
+	return n
+}
+
+// Lines reads an object whose members are texts without control characters; nil when it is absent.
+func (r *SettingsReader) Lines(name string) map[string]string {
+	v, given := r.value(name)
+	if !given {
+		return nil
+	}
+	object, isObject := v.(map[string]any)
+	if !isObject {
+		r.Wrong(name, "must be an object")
+		return nil
+	}
+	lines := make(map[string]string, len(object))
+	for member, v := range object {
+		line, isText := v.(string)
+		if !isText || !utf8.ValidString(line) || strings.ContainsFunc(line, unicode.IsControl) {
+			r.Wrong(name+"."+member, "must be a string without control characters")
+		}
+		lines[member] = line
+	}
+	return lines
+}
+
+// Wrong records a mistake in a setting.
+func (r *SettingsReader) Wrong(name, format string, args ...any) {
+	r.faults.Addf("settings."+name, format, args...)
+}
+
+// Err returns every mistake, settings that nobody read included.
+func (r *SettingsReader) Err() error {
+	for name := range r.settings {
+		if !slices.Contains(r.known, name) {
+			r.Wrong(name, "is not a setting of the driver %s", r.channel.Driver)
+		}
+	}
+	slices.SortFunc(r.faults, func(a, b fault.FieldErrors) int { return strings.Compare(a.Name, b.Name) })
+	return r.faults.Err()
+}
+
+func (r *SettingsReader) value(name string) (v any, given bool) {
+	r.known = append(r.known, name)
+	v = r.settings[name]
+	return v, v != nil
+}
+
+func (r *SettingsReader) wrong(name string) bool {
+	return slices.ContainsFunc(r.faults, func(f fault.FieldErrors) bool { return f.Name == "settings."+name })
+}

@@ -1,0 +1,41 @@
+package deliveries
+
+import (
+	"context"
+
+	"github.com/tocsin/tocsin/domain/channels"
+)
+
+// Message is what leaves through a channel.
+type Message struct {
+	// ID is the same on every attempt of a delivery and belongs to no other, so that a receiver may recognize a repetition.
+	ID      string
+	To      string // the address value
+	Subject string
+	Text    string
+	HTML    string // empty: text only
+	// Unsubscribe is the signed link of this recipient (RFC 8058); empty: none.
+	Unsubscribe string
+	// Facts are what a machine wants to know beside the text: organization, project, application, event, notification, occurrence.
+	Facts map[string]string
+}
+
+// Dispatcher hands messages to the provider behind one channel. It is safe for concurrent use.
+type Dispatcher interface {
+	// Dispatch returns nil when the provider has taken the message, else a *Failure.
+	Dispatch(ctx context.Context, m Message) error
+	// Close gives up connections. No Dispatch is under way or follows.
+	Close() error
+}
+
+// Driver makes dispatchers of one technology.
+type Driver interface {
+	// Name is what a channel calls the driver.
+	Name() string
+	// Check reports what is wrong with the channel's settings, or that the driver cannot carry its protocol.
+	Check(c channels.Channel) error
+	// Secrets names the settings that are secret.
+	Secrets() []string
+	// Open returns a dispatcher for a channel that passed Check. It does not connect yet.
+	Open(c channels.Channel) (Dispatcher, error)
+}

@@ -1,0 +1,71 @@
+package deliveries
+
+// Reason says in plain words why a delivery was skipped. The empty reason means that nothing stands in the way.
+type Reason string
+
+// The reasons, in the order in which the gates are asked.
+const (
+	AddressRemoved        Reason = "the address was removed"
+	MemberLocked          Reason = "the member is locked in the organization"
+	MembershipInactive    Reason = "the application membership is inactive"
+	MembershipLocked      Reason = "the application membership is locked"
+	NotificationsDisabled Reason = "notifications are disabled in the application membership"
+	AssignmentInactive    Reason = "the assignment is inactive"
+	AssignmentUnvalidated Reason = "the assignment is not validated"
+	ChannelInactive       Reason = "the channel is inactive"
+	ChannelNotAllowed     Reason = "the event may not use this channel"
+	OptedOut              Reason = "the recipient unsubscribed this address from the notification"
+	NoTemplate            Reason = "no template"
+)
+
+// Gates is everything that decides, at one moment, whether a recipient of a notification is delivered to on one channel
+// (decisions 6). The options of the occurrence decide before who is a recipient at all.
+type Gates struct {
+	AddressGone         bool
+	MemberLocked        bool
+	HasMembership       bool // of the event's application; without one the three flags do not matter (contract 2.6)
+	MembershipActive    bool
+	MembershipLocked    bool
+	MembershipEnabled   bool
+	AssignmentActive    bool
+	AssignmentValidated bool
+	ChannelActive       bool
+	ChannelAllowed      bool
+	OptedOut            bool
+	HasTemplate         bool
+}
+
+// Gate is one question and its answer.
+type Gate struct {
+	Name   string
+	Open   bool
+	Reason Reason // that a closed gate gives
+}
+
+// All returns every gate in the order in which they are asked.
+func (g Gates) All() []Gate {
+	member := func(flag bool) bool { return !g.HasMembership || flag }
+	return []Gate{
+		{"address exists", !g.AddressGone, AddressRemoved},
+		{"member not locked", !g.MemberLocked, MemberLocked},
+		{"membership active", member(g.MembershipActive), MembershipInactive},
+		{"membership not locked", member(!g.MembershipLocked), MembershipLocked},
+		{"membership enables notifications", member(g.MembershipEnabled), NotificationsDisabled},
+		{"assignment active", g.AssignmentActive, AssignmentInactive},
+		{"assignment validated", g.AssignmentValidated, AssignmentUnvalidated},
+		{"channel active", g.ChannelActive, ChannelInactive},
+		{"channel allowed by the event", g.ChannelAllowed, ChannelNotAllowed},
+		{"not unsubscribed", !g.OptedOut, OptedOut},
+		{"template", g.HasTemplate, NoTemplate},
+	}
+}
+
+// Closed returns the reason of the first closed gate, empty when all are open.
+func (g Gates) Closed() Reason {
+	for _, gate := range g.All() {
+		if !gate.Open {
+			return gate.Reason
+		}
+	}
+	return ""
+}

@@ -1,0 +1,108 @@
+package deliveries
+
+import (
+	"context"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// Request makes a trigger repeatable: the Idempotency-Key with whose key it was sent and what it asked for.
+type Request struct {
+	Key    access.ID
+	Word   string   // the Idempotency-Key
+	Digest [32]byte // of path, query and body
+}
+
+// RequestLifetime is how long an Idempotency-Key is remembered (decisions 6).
+const RequestLifetime = 24 * time.Hour
+
+// MaxRequestWord is the longest Idempotency-Key, in characters.
+const MaxRequestWord = 200
+
+// Letter is what all deliveries of one notification of one occurrence through one template share.
+type Letter struct {
+	Occurrence   events.Occurrence
+	Organization orgs.Organization
+	Project      orgs.Project
+	Application  applications.Application
+	Event        events.Event
+	Notification subscriptions.Notification
+	Channel      channels.Channel // without settings
+	Template     events.Template
+}
+
+// Group is a number of recipients of one notification on one channel to whom the same happens.
+type Group struct {
+	Notification subscriptions.NotificationID
+	Name         string // of the notification
+	Channel      string
+	Reason       Reason // empty: they are delivered to
+	Recipients   int
+}
+
+// Candidate is one way in which a notification could reach a member: an assignment, how the notification came to it, and the gates.
+type Candidate struct {
+	Notification       subscriptions.Notification
+	ListName           string // of the notification's list; empty: none
+	Assignment         channels.Assignment
+	AssignmentActive   bool
+	OnList             bool
+	Subscribed         bool // directly, active or not
+	SubscriptionActive bool
+	ChosenByOptions    bool // the occurrence's options do not exclude it
+	Gates              Gates
+}
+
+// OptOut is a recipient's word not to hear of a notification at an address any more. It survives subscribing, registering and being
+// added to a list again.
+type OptOut struct {
+	Member       users.MemberID
+	AddressKey   string // users.Address.Key
+	Notification subscriptions.NotificationID
+}
+
+// Unsubscription is what the page behind an unsubscribe link shows.
+type Unsubscription struct {
+	OptOut
+	Organization string // by name
+	Notification string // by name
+	Out          bool   // whether the recipient has unsubscribed
+}
+
+// Repository keeps occurrences and their deliveries for those who trigger and those who look; workers use [Queue].
+type Repository interface {
+	// Trigger stores an occurrence and returns it with its id. With a request that was seen within RequestLifetime it stores
+	// nothing and returns the occurrence of then, repeated true; events.ErrKeyReused when the digests differ.
+	Trigger(ctx context.Context, o events.Occurrence, r *Request) (stored events.Occurrence, repeated bool, err error)
+	// Occurrence finds an occurrence of the application; events.ErrOccurrenceNotFound.
+	Occurrence(ctx context.Context, a applications.Application, id events.OccurrenceID) (events.Occurrence, error)
+	// Counts returns how many deliveries of the occurrence are in each state.
+	Counts(ctx context.Context, o events.Occurrence) (map[State]int, error)
+	// List returns the occurrence's deliveries by id, at most limit after the given one; with a state only those in it.
+	List(ctx context.Context, o events.Occurrence, in State, after ID, limit int) ([]Delivery, error)
+	// Requeue makes failed deliveries of the occurrence due again, as if they had never been tried, and returns how many.
+	Requeue(ctx context.Context, o events.Occurrence) (int, error)
+
+	// Letter is Queue.Letter for an occurrence that need not be stored.
+	Letter(ctx context.Context, o events.Occurrence, n subscriptions.NotificationID, t events.TemplateID) (Letter, error)
+	// Forecast tells what would become of an occurrence that is not stored, per notification, channel and reason, and returns the
+	// first jobs that would be sent, at most samples. It counts in the database and writes nothing.
+	Forecast(ctx context.Context, o events.Occurrence, samples int) ([]Group, []Job, error)
+	// Candidates returns every way in which the notifications of the occurrence's event could reach the member: each of
+	// the member's assignments that is on a notification's list or subscribed to it, in the order in which they are preferred.
+	Candidates(ctx context.Context, o events.Occurrence, m users.MemberID) ([]Candidate, error)
+	// OfMember returns the deliveries of the occurrence to the member, by id.
+	OfMember(ctx context.Context, o events.Occurrence, m users.MemberID) ([]Delivery, error)
+
+	// Unsubscription describes what an unsubscribe link is about; ErrNotFound when the notification or the member is gone.
+	Unsubscription(ctx context.Context, o OptOut) (Unsubscription, error)
+	// SetOptOut records or withdraws an opt-out and tells whether that changed anything.
+	SetOptOut(ctx context.Context, o OptOut, out bool) (changed bool, err error)
+}

@@ -1,0 +1,63 @@
+package deliveries
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Failure is what a dispatcher says when a message did not get through.
+type Failure struct {
+	Err       error
+	Temporary bool // another attempt may succeed
+	// Channel tells that the way itself failed (connection, time-out, login, throttling), not this recipient: such failures open
+	// the channel's breaker.
+	Channel    bool
+	RetryAfter time.Duration // what the provider asked for; 0: nothing
+}
+
+func (f *Failure) Error() string { return f.Err.Error() }
+
+// Unwrap returns what went wrong.
+func (f *Failure) Unwrap() error { return f.Err }
+
+// Refused is a failure that will stay: this recipient or this message is not accepted.
+func Refused(format string, args ...any) *Failure { return &Failure{Err: fmt.Errorf(format, args...)} }
+
+// Postponed is a failure of this recipient that may pass.
+func Postponed(format string, args ...any) *Failure {
+	return &Failure{Err: fmt.Errorf(format, args...), Temporary: true}
+}
+
+// Unreachable is a failure of the channel as a whole that may pass.
+func Unreachable(format string, args ...any) *Failure {
+	return &Failure{Err: fmt.Errorf(format, args...), Temporary: true, Channel: true}
+}
+
+// FailureOf reads an error of a dispatcher; what is no Failure counts as the channel's, and as temporary: a fault
+// of ours must not lose a message.
+func FailureOf(err error) *Failure {
+	var f *Failure
+	if errors.As(err, &f) {
+		return f
+	}
+	return &Failure{Err: err, Temporary: true, Channel: true}
+}
+
+// Retry is when failed attempts are made again: exponential backoff with jitter, until the delivery is too old.
+type Retry struct {
+	Base time.Duration // the pause after the first attempt
+	Max  time.Duration // the longest pause
+	For  time.Duration // how long after its creation a delivery is still tried
+}
+
+// Next returns when to try again after so many attempts, or false when the time is up. jitter is random in [0, 1): the pause is
+// between half and all of the exponential one, so that a crowd that failed together does not come back together. What the
+// provider asked for is honoured when it is longer.
+func (r Retry) Next(attempts int, created, now time.Time, after time.Duration, jitter float64) (time.Time, bool) {
+	pause := time.Duration(math.Min(float64(r.Base)*math.Pow(2, float64(max(attempts, 1)-1)), float64(r.Max)))
+	pause = pause/2 + time.Duration(jitter*float64(pause/2))
+	next := now.Add(max(pause, after))
+	return next, next.Before(created.Add(r.For))
+}

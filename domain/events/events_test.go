@@ -1,0 +1,69 @@
+package events_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/fault"
+)
+
+func complaints(t *testing.T, err error) map[string][]string {
+	t.Helper()
+	var e *fault.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, fault.Invalid, e.Kind())
+	found := map[string][]string{}
+	for _, f := range e.Fields() {
+		found[f.Name] = f.Messages
+	}
+	return found
+}
+
+func TestNew(t *testing.T) {
+	t.Parallel()
+	t.Run("ANewEventIsActiveAndHasNoChannels", func(t *testing.T) {
+		t.Parallel()
+		e, err := events.New("order-shipped", " Order shipped ", "When a parcel\nleaves the house.")
+		require.NoError(t, err)
+		assert.Equal(t, events.Event{Slug: "order-shipped", Name: "Order shipped", Description: "When a parcel\nleaves the house.", Active: true}, e)
+	})
+	t.Run("TheDescriptionIsLimitedInCharacters", func(t *testing.T) {
+		t.Parallel()
+		_, err := events.New("a", "A", strings.Repeat("𝔸", events.MaxDescription))
+		require.NoError(t, err)
+	})
+	t.Run("NamesEveryMistakeAtOnce", func(t *testing.T) {
+		t.Parallel()
+		_, err := events.New("Order Shipped", "", strings.Repeat("a", events.MaxDescription+1))
+		assert.Equal(t, map[string][]string{"slug": {"must consist of lower-case letters, digits, - and _"}, "name": {"is required"},
+			"description": {"is too long"}}, complaints(t, err))
+	})
+}
+
+func TestNewTemplate(t *testing.T) {
+	t.Parallel()
+	t.Run("AsWritten", func(t *testing.T) {
+		t.Parallel()
+		tpl, err := events.NewTemplate(7, " Hello ", "\tDear {{ user.first_name }},\n", "<p>Dear</p>")
+		require.NoError(t, err)
+		assert.Equal(t, events.Template{Channel: 7, Subject: " Hello ", Text: "\tDear {{ user.first_name }},\n", HTML: "<p>Dear</p>"}, tpl)
+	})
+	t.Run("LimitsInCharacters", func(t *testing.T) {
+		t.Parallel()
+		body := strings.Repeat("é", events.MaxBody)
+		_, err := events.NewTemplate(7, strings.Repeat("é", events.MaxSubject), body, body)
+		require.NoError(t, err)
+		_, err = events.NewTemplate(7, strings.Repeat("é", events.MaxSubject+1), body+"é", body+"é")
+		assert.Equal(t, map[string][]string{"subject": {"is too long"}, "text": {"is too long"}, "html": {"is too long"}}, complaints(t, err))
+	})
+	t.Run("NULAndInvalidUTF8AreRefused", func(t *testing.T) {
+		t.Parallel()
+		_, err := events.NewTemplate(7, "a\x00b", "a\xffb", "a\x00")
+		assert.Equal(t, map[string][]string{"subject": {"contains a NUL character"}, "text": {"is not valid UTF-8"},
+			"html": {"contains a NUL character"}}, complaints(t, err))
+	})
+}

@@ -1,0 +1,151 @@
+// Package fault is the vocabulary of failure: what kind of mistake happened and which fields
+// it concerns. It knows nothing of HTTP, SQL or the terminal; each adapter maps a Kind to its own
+// kind of answer, in one place.
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Kind says who can do something about a failure, and what. The zero value is Internal, so that
+// a fault nobody classified is never shown as the caller's mistake.
+type Kind uint8
+
+// The kinds. Every sentinel of the domain carries one of them.
+const (
+	Internal        Kind = iota // ours: logged with the request id, never shown
+	Invalid                     // the input is wrong and will stay wrong
+	Unauthenticated             // we do not know who asks
+	Forbidden                   // we know, and the answer is no
+	NotFound                    // does not exist for the caller
+	TooLarge                    // the input is over a size limit
+	Unsupported                 // the input is of a media type nobody reads
+	Mismatch                    // an idempotency key came back with another body
+	Limited                     // too many requests, later they would be welcome
+	Unavailable                 // a thing we depend on is away, a retry may help
+)
+
+var kindNames = [...]string{"internal", "invalid", "unauthenticated", "forbidden", "not found", "too large",
+	"unsupported", "mismatch", "limited", "unavailable"}
+
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("kind(%d)", uint8(k))
+}
+
+// Error is a failure with a kind, a sentence for the person who caused it and, for invalid
+// input, what is wrong with each field.
+type Error struct {
+	kind    Kind
+	message string
+	fields  Fields
+	cause   error
+}
+
+// New returns a sentinel: compare with errors.Is, refine with [Error.With] or [Error.On].
+func New(kind Kind, message string) *Error { return &Error{kind: kind, message: message} }
+
+// Field returns an Invalid error about one field.
+func Field(name, format string, args ...any) *Error {
+	var f Fields
+	f.Addf(name, format, args...)
+	return f.Err().(*Error)
+}
+
+// Kind is the error's kind.
+func (e *Error) Kind() Kind { return e.kind }
+
+// Fields lists what is wrong with each field; empty unless the kind is Invalid.
+func (e *Error) Fields() Fields { return e.fields }
+
+func (e *Error) Error() string { return e.message }
+
+// Unwrap returns the sentinel that this error refines.
+func (e *Error) Unwrap() error { return e.cause }
+
+// With returns an error of the same kind that says more and still is (errors.Is) e.
+func (e *Error) With(format string, args ...any) *Error {
+	return &Error{kind: e.kind, message: fmt.Sprintf(format, args...), fields: e.fields, cause: e}
+}
+
+// On returns e as a complaint about one field; it still is (errors.Is) e.
+func (e *Error) On(field string) *Error {
+	return &Error{kind: e.kind, message: e.message, fields: Fields{{Name: field, Messages: []string{e.message}}}, cause: e}
+}
+
+// KindOf returns the kind of the first fault.Error in err's chain, Internal when there is none.
+func KindOf(err error) Kind {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.kind
+	}
+	return Internal
+}
+
+// FieldErrors is what is wrong with one field of an input. Name is a path as the caller wrote it:
+// `email`, `addresses[2].value`, `custom_fields.a.b`.
+type FieldErrors struct {
+	Name     string
+	Messages []string
+}
+
+// Fields collects every mistake of an input, so that the caller learns them all at once. The zero
+// value is ready for use.
+type Fields []FieldErrors
+
+// Addf records a mistake in a field.
+func (f *Fields) Addf(name, format string, args ...any) {
+	message := fmt.Sprintf(format, args...)
+	if i := slices.IndexFunc(*f, func(e FieldErrors) bool { return e.Name == name }); i >= 0 {
+		(*f)[i].Messages = append((*f)[i].Messages, message)
+		return
+	}
+	*f = append(*f, FieldErrors{Name: name, Messages: []string{message}})
+}
+
+// Add records err against a field: its own fields when it has some (below the name), else its message.
+// A nil err records nothing.
+func (f *Fields) Add(name string, err error) {
+	if err == nil {
+		return
+	}
+	var e *Error
+	if !errors.As(err, &e) || len(e.fields) == 0 {
+		f.Addf(name, "%s", err.Error())
+		return
+	}
+	for _, inner := range e.fields {
+		for _, m := range inner.Messages {
+			f.Addf(join(name, inner.Name), "%s", m)
+		}
+	}
+}
+
+// Err is nil when no mistake was recorded, else an Invalid error that carries them all.
+func (f Fields) Err() error {
+	if len(f) == 0 {
+		return nil
+	}
+	said := make([]string, len(f))
+	for i, e := range f {
+		said[i] = e.Name + ": " + strings.Join(e.Messages, ", ")
+	}
+	return &Error{kind: Invalid, message: strings.Join(said, "; "), fields: slices.Clone(f)}
+}
+
+func join(outer, inner string) string {
+	switch {
+	case outer == "" || outer == inner:
+		return inner
+	case inner == "":
+		return outer
+	case strings.HasPrefix(inner, "["):
+		return outer + inner
+	}
+	return outer + "." + inner
+}

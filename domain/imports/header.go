@@ -1,0 +1,115 @@
+package imports
+
+import (
+	"encoding/csv"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// customPrefix marks the columns that become metadata (contract 1.1).
+const customPrefix = "custom__"
+
+// The columns that a list of rejected rows puts before the row itself, so that it can be mended and imported again. They mean
+// nothing to an import, and nobody has to be warned of them.
+const (
+	LineColumn   = "import_line"
+	ReasonColumn = "import_reason"
+)
+
+// Header is what the first row of a file says of its columns.
+type Header struct {
+	delimiter rune
+	text      string
+	columns   []column
+	ignored   []string
+}
+
+type column struct {
+	means string // email, first_name, last_name, customPrefix, or empty: ignored
+	key   string // of custom__<key>, or the name of an ignored column
+}
+
+// Text is the header row as it stands in the file.
+func (h Header) Text() string { return h.text }
+
+// Delimiter is what separates the cells: comma, semicolon or tab.
+func (h Header) Delimiter() rune { return h.delimiter }
+
+// Ignored names the columns that mean nothing to an import, each once.
+func (h Header) Ignored() []string { return h.ignored }
+
+// parseHeader detects the delimiter, which is the candidate that splits the header into the most columns with an email among
+// them, and reads the names. They count without regard to case or surrounding space, except the <key> of custom__<key>, kept
+// as written.
+func parseHeader(text string) (Header, error) {
+	var best Header
+	for _, d := range []rune{',', ';', '\t'} {
+		parser := csv.NewReader(strings.NewReader(text))
+		parser.Comma = d
+		cells, err := parser.Read()
+		if err != nil || len(cells) <= len(best.columns) || !slices.ContainsFunc(cells, isEmailColumn) {
+			continue
+		}
+		best = Header{delimiter: d, text: text, columns: make([]column, len(cells))}
+		for i, cell := range cells {
+			best.columns[i] = meaning(strings.TrimSpace(cell))
+		}
+	}
+	if best.columns == nil {
+		return Header{}, ErrNoEmail
+	}
+	seen := map[column]bool{}
+	for i, c := range best.columns {
+		switch {
+		case c.means == "" && c.key == "":
+			best.ignored = append(best.ignored, fmt.Sprintf("column %d, which has no name", i+1))
+		case c.means == "" && !seen[c] && c.key != LineColumn && c.key != ReasonColumn:
+			best.ignored = append(best.ignored, c.key)
+		case c.means != "" && seen[c]:
+			return Header{}, fault.New(fault.Invalid, "the header names the column "+c.means+c.key+" twice")
+		}
+		seen[c] = true
+	}
+	return best, nil
+}
+
+func isEmailColumn(cell string) bool { return meaning(strings.TrimSpace(cell)).means == "email" }
+
+func meaning(name string) column {
+	switch lower := strings.ToLower(name); {
+	case lower == "email" || lower == "first_name" || lower == "last_name":
+		return column{means: lower}
+	case strings.HasPrefix(lower, customPrefix) && len(name) > len(customPrefix):
+		return column{means: customPrefix, key: name[len(customPrefix):]}
+	}
+	return column{key: name}
+}
+
+// Enrollment reads the cells of a row. custom__ cells that are empty are left out, the others are strings.
+func (h Header) Enrollment(cells []string) (users.Enrollment, error) {
+	var email, first, last string
+	var fields metadata.Map
+	for i, c := range h.columns {
+		switch cell := cells[i]; c.means {
+		case "email":
+			email = cell
+		case "first_name":
+			first = cell
+		case "last_name":
+			last = cell
+		case customPrefix:
+			if cell = strings.TrimSpace(cell); cell != "" {
+				if fields == nil {
+					fields = metadata.Map{}
+				}
+				fields[c.key] = cell
+			}
+		}
+	}
+	return users.NewEnrollment(email, first, last, fields)
+}

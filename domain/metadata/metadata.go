@@ -1,0 +1,195 @@
+// Package metadata is the free-form data (custom_fields) that organizations and applications keep about
+// a user, and the four ways to change it. It knows JSON's values and nothing of who owns them.
+package metadata
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tocsin/tocsin/domain/fault"
+)
+
+// Limits of one member's metadata (decisions 2).
+const (
+	MaxBytes = 64 << 10
+	MaxDepth = 32
+)
+
+const tooDeep = "is nested deeper than 32 levels"
+
+// ErrTooLarge refuses metadata whose JSON text is longer than MaxBytes, be it sent or the result of a merge.
+var ErrTooLarge = fault.New(fault.Invalid, "metadata is larger than 64 KiB")
+
+// Map is one JSON object. Its values are nil, bool, string, json.Number, []any and map[string]any; numbers
+// stay json.Number, so that they come back as they were sent. A Map is never changed in place.
+type Map map[string]any
+
+// Parse reads one JSON object. It refuses other values, trailing text, invalid UTF-8, NUL characters, nesting deeper than MaxDepth
+// and more than MaxBytes.
+func Parse(text []byte) (Map, error) {
+	if len(text) > MaxBytes {
+		return nil, ErrTooLarge
+	}
+	if !utf8.Valid(text) {
+		return nil, fault.New(fault.Invalid, "is not valid UTF-8")
+	}
+	m, err := decode(text)
+	if err != nil {
+		return nil, err
+	}
+	return m, m.checkValues()
+}
+
+// Decode reads metadata that was written by [Map.Encode]; it trusts its limits.
+func Decode(text []byte) (Map, error) {
+	if len(text) == 0 || string(text) == "{}" {
+		return Map{}, nil
+	}
+	return decode(text)
+}
+
+func decode(text []byte) (Map, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var m Map
+	if err := d.Decode(&m); err != nil || m == nil {
+		return nil, fault.New(fault.Invalid, "must be a JSON object")
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, fault.New(fault.Invalid, "must be one JSON object and nothing after it")
+	}
+	return m, nil
+}
+
+// Check reports what Parse would refuse in a Map that was built otherwise.
+func (m Map) Check() error {
+	if m.surelyFine() {
+		return nil
+	}
+	if err := m.checkValues(); err != nil {
+		return err
+	}
+	_, err := m.Encode()
+	return err
+}
+
+// surelyFine tells whether m is a flat object of strings, as imports bring them, whose JSON text cannot be longer than MaxBytes
+// however much of it is escaped. It spares most of them from being encoded only to be measured.
+func (m Map) surelyFine() bool {
+	const longestEscape, around = len(`\u0000`), len(`"":"",`)
+	size := len("{}")
+	for k, v := range m {
+		text, flat := v.(string)
+		if !flat || hasNUL(k) || hasNUL(text) {
+			return false
+		}
+		size += longestEscape*(len(k)+len(text)) + around
+	}
+	return size <= MaxBytes
+}
+
+func (m Map) checkValues() error {
+	if path, wrong := check(map[string]any(m), 1); wrong != "" {
+		return fault.Field(path, "%s", wrong)
+	}
+	return nil
+}
+
+// check returns what is wrong with v and, relative to v, where; nothing when all is well. The path is put together
+// on the way back from a mistake, because building one for every value costs time that an attacker can choose.
+func check(v any, depth int) (path, wrong string) {
+	switch v := v.(type) {
+	case map[string]any:
+		if depth > MaxDepth {
+			return "", tooDeep
+		}
+		for k, inner := range v {
+			if hasNUL(k) {
+				return "", "has a member whose name contains a NUL character"
+			}
+			if path, wrong = check(inner, depth+1); wrong != "" {
+				return below(k, path), wrong
+			}
+		}
+	case []any:
+		if depth > MaxDepth {
+			return "", tooDeep
+		}
+		for i, inner := range v {
+			if path, wrong = check(inner, depth+1); wrong != "" {
+				return below("["+strconv.Itoa(i)+"]", path), wrong
+			}
+		}
+	case string:
+		if hasNUL(v) {
+			return "", "contains a NUL character"
+		}
+	}
+	return "", ""
+}
+
+func hasNUL(s string) bool { return strings.IndexByte(s, 0) >= 0 }
+
+// below is the path of what lies at the relative path inner within the member or element called name.
+func below(name, inner string) string {
+	if inner == "" || strings.HasPrefix(inner, "[") {
+		return name + inner
+	}
+	return name + "." + inner
+}
+
+// Encode returns the JSON text of m; ErrTooLarge when it is longer than MaxBytes.
+func (m Map) Encode() ([]byte, error) {
+	if len(m) == 0 {
+		return []byte("{}"), nil
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(map[string]any(m)); err != nil {
+		return nil, fault.New(fault.Invalid, "is not JSON: "+err.Error())
+	}
+	text := bytes.TrimRight(b.Bytes(), "\n")
+	if len(text) > MaxBytes {
+		return nil, ErrTooLarge
+	}
+	return text, nil
+}
+
+// Equal reports whether both hold the same members and values.
+func (m Map) Equal(other Map) bool {
+	return len(m) == len(other) && (len(m) == 0 || reflect.DeepEqual(m, other))
+}
+
+// Clone returns a deep copy that shares nothing with m.
+func (m Map) Clone() Map {
+	if m == nil {
+		return Map{}
+	}
+	return Map(cloneValue(map[string]any(m)).(map[string]any))
+}
+
+func cloneValue(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		c := make(map[string]any, len(v))
+		for k, inner := range v {
+			c[k] = cloneValue(inner)
+		}
+		return c
+	case []any:
+		c := make([]any, len(v))
+		for i, inner := range v {
+			c[i] = cloneValue(inner)
+		}
+		return c
+	default:
+		return v
+	}
+}

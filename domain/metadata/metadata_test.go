@@ -1,0 +1,221 @@
+package metadata_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/metadata"
+)
+
+// parse reads metadata that the test knows to be right.
+func parse(t testing.TB, text string) metadata.Map {
+	t.Helper()
+	m, err := metadata.Parse([]byte(text))
+	require.NoError(t, err)
+	return m
+}
+
+// encode is the JSON text of m.
+func encode(t testing.TB, m metadata.Map) string {
+	t.Helper()
+	text, err := m.Encode()
+	require.NoError(t, err)
+	return string(text)
+}
+
+// nested is an object of so many levels, made of objects or, below the first, of arrays.
+func nested(levels int, arrays bool) string {
+	if arrays {
+		return `{"a":` + strings.Repeat(`[`, levels-1) + strings.Repeat(`]`, levels-1) + `}`
+	}
+	return strings.Repeat(`{"a":`, levels-1) + `{}` + strings.Repeat(`}`, levels-1)
+}
+
+// sized is an object whose JSON text is so many bytes long.
+func sized(bytes int) string {
+	const frame = len(`{"k":""}`)
+	return `{"k":"` + strings.Repeat("x", bytes-frame) + `"}`
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		text string
+		want metadata.Map
+	}{
+		"EmptyObject":        {`{}`, metadata.Map{}},
+		"WhiteSpaceAround":   {" \t\r\n{ } \n", metadata.Map{}},
+		"EveryKindOfValue":   {`{"n":null,"t":true,"f":false,"s":"é😀","o":{"x":{}},"a":[1,[],{}]}`, metadata.Map{"n": nil, "t": true, "f": false, "s": "é😀", "o": map[string]any{"x": map[string]any{}}, "a": []any{json.Number("1"), []any{}, map[string]any{}}}},
+		"NumbersAsSent":      {`{"a":1.50,"b":-0,"c":1E+3,"d":12345678901234567890123,"e":1e999}`, metadata.Map{"a": json.Number("1.50"), "b": json.Number("-0"), "c": json.Number("1E+3"), "d": json.Number("12345678901234567890123"), "e": json.Number("1e999")}},
+		"NamesKeepTheirCase": {`{"ID":1,"id":2,"":3," ":4}`, metadata.Map{"ID": json.Number("1"), "id": json.Number("2"), "": json.Number("3"), " ": json.Number("4")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := metadata.Parse([]byte(c.text))
+			require.NoError(t, err)
+			assert.Equal(t, c.want, got)
+		})
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"Nothing":         {``, "must be a JSON object"},
+		"Null":            {`null`, "must be a JSON object"},
+		"Array":           {`[]`, "must be a JSON object"},
+		"String":          {`"{}"`, "must be a JSON object"},
+		"Number":          {`1`, "must be a JSON object"},
+		"Unfinished":      {`{"a":1`, "must be a JSON object"},
+		"TrailingComma":   {`{"a":1,}`, "must be a JSON object"},
+		"NotANumber":      {`{"a":NaN}`, "must be a JSON object"},
+		"SecondValue":     {`{} {}`, "must be one JSON object and nothing after it"},
+		"TextAfter":       {`{}x`, "must be one JSON object and nothing after it"},
+		"BracketAfter":    {`{}}`, "must be one JSON object and nothing after it"},
+		"InvalidUTF8":     {"{\"a\":\"\xff\"}", "is not valid UTF-8"},
+		"NULInAString":    {`{"a":{"b":["x","y\u0000"]}}`, "a.b[1]: contains a NUL character"},
+		"NULInAName":      {`{"a":{"b\u0000":1}}`, "a: has a member whose name contains a NUL character"},
+		"NULInATopName":   {`{"\u0000":1}`, ": has a member whose name contains a NUL character"},
+		"ByteOrderMark":   {"\ufeff{}", "must be a JSON object"},
+		"HugelyNested":    {strings.Repeat(`{"a":`, 12_000) + `1` + strings.Repeat(`}`, 500), "must be a JSON object"},
+		"Over64KiB":       {sized(metadata.MaxBytes + 1), "metadata is larger than 64 KiB"},
+		"SpaceOver64KiB":  {`{}` + strings.Repeat(" ", metadata.MaxBytes), "metadata is larger than 64 KiB"},
+		"ControlInString": {"{\"a\":\"\n\"}", "must be a JSON object"},
+	} {
+		t.Run("Refuses/"+name, func(t *testing.T) {
+			t.Parallel()
+			_, err := metadata.Parse([]byte(c.text))
+			require.EqualError(t, err, c.want)
+			assert.Equal(t, fault.Invalid, fault.KindOf(err))
+		})
+	}
+}
+
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	t.Run("Exactly64KiBIsAccepted", func(t *testing.T) {
+		t.Parallel()
+		m := parse(t, sized(metadata.MaxBytes))
+		require.NoError(t, m.Check())
+		assert.Len(t, encode(t, m), 65_536)
+	})
+	t.Run("OneByteMoreIsNot", func(t *testing.T) {
+		t.Parallel()
+		m := metadata.Map{"k": strings.Repeat("x", metadata.MaxBytes-len(`{"k":""}`)+1)}
+		require.ErrorIs(t, m.Check(), metadata.ErrTooLarge)
+		_, err := m.Encode()
+		require.ErrorIs(t, err, metadata.ErrTooLarge)
+	})
+	for name, arrays := range map[string]bool{"Objects": false, "Arrays": true} {
+		t.Run("Depth/"+name, func(t *testing.T) {
+			t.Parallel()
+			deepest := parse(t, nested(32, arrays))
+			assert.NoError(t, deepest.Check())
+
+			_, err := metadata.Parse([]byte(nested(33, arrays)))
+			require.ErrorContains(t, err, "is nested deeper than 32 levels")
+			assert.Equal(t, fault.Invalid, fault.KindOf(err))
+			assert.ErrorContains(t, metadata.Map{"b": map[string]any(deepest)}.Check(), "is nested deeper than 32 levels")
+		})
+	}
+	t.Run("AValueAtTheDeepestLevelIsFine", func(t *testing.T) {
+		t.Parallel()
+		text := strings.Repeat(`{"a":`, 32) + `"x"` + strings.Repeat(`}`, 32)
+		assert.Equal(t, text, encode(t, parse(t, text)))
+	})
+	t.Run("CheckRefusesWhatJSONCannotSay", func(t *testing.T) {
+		t.Parallel()
+		err := metadata.Map{"f": func() {}}.Check()
+		require.ErrorContains(t, err, "is not JSON")
+		assert.Equal(t, fault.Invalid, fault.KindOf(err))
+	})
+	t.Run("NilChecks", func(t *testing.T) {
+		t.Parallel()
+		assert.NoError(t, metadata.Map(nil).Check())
+	})
+}
+
+func TestEncode(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"Empty":                  `{}`,
+		"NumbersAsSent":          `{"a":1.50,"b":-0,"c":1E+3,"d":12345678901234567890123,"e":1e999}`,
+		"HTMLIsLeftAlone":        `{"a":"<b>&amp;'</b>"}`,
+		"UnicodeIsLeftAlone":     `{"ключ":"значение 😀"}`,
+		"EmptyContainersAreKept": `{"a":[],"o":{}}`,
+		"NullIsAValue":           `{"a":null}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			assert.Equal(t, text, encode(t, parse(t, text)))
+		})
+	}
+	t.Run("NilIsTheEmptyObject", func(t *testing.T) {
+		t.Parallel()
+		assert.Equal(t, `{}`, encode(t, nil))
+	})
+}
+
+func TestDecode(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{"Nothing": ``, "Empty": `{}`, "Members": `{"a":{"b":[1.0,null,"x"]}}`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, err := metadata.Decode([]byte(text))
+			require.NoError(t, err)
+			require.NotNil(t, m)
+			if text == "" {
+				text = `{}`
+			}
+			assert.Equal(t, text, encode(t, m))
+		})
+	}
+	t.Run("RefusesWhatEncodeDoesNotWrite", func(t *testing.T) {
+		t.Parallel()
+		for _, text := range []string{`null`, `[]`, `{`, `{}{}`} {
+			_, err := metadata.Decode([]byte(text))
+			assert.Error(t, err, text)
+		}
+	})
+}
+
+func TestEqual(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		a, b string
+		want bool
+	}{
+		"OrderOfMembersDoesNotCount": {`{"a":1,"b":{"c":2,"d":3}}`, `{"b":{"d":3,"c":2},"a":1}`, true},
+		"OrderOfElementsDoes":        {`{"a":[1,2]}`, `{"a":[2,1]}`, false},
+		"FormOfANumberDoes":          {`{"a":1.0}`, `{"a":1}`, false},
+		"NullIsNotAbsent":            {`{"a":null}`, `{}`, false},
+		"NullIsNotAbsentElsewhere":   {`{"a":null}`, `{"b":null}`, false},
+		"EmptyObjectIsNotNull":       {`{"a":{}}`, `{"a":null}`, false},
+		"TextIsNotANumber":           {`{"a":"1"}`, `{"a":1}`, false},
+		"Deep":                       {`{"a":{"b":{"c":[{"d":1}]}}}`, `{"a":{"b":{"c":[{"d":2}]}}}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, b := parse(t, c.a), parse(t, c.b)
+			assert.Equal(t, c.want, a.Equal(b))
+			assert.Equal(t, c.want, b.Equal(a))
+		})
+	}
+	t.Run("NilAndEmptyAreTheSame", func(t *testing.T) {
+		t.Parallel()
+		assert.True(t, metadata.Map(nil).Equal(metadata.Map{}))
+		assert.True(t, metadata.Map{}.Equal(nil))
+	})
+}
+
+// Not parallel: it counts allocations.
+func TestCheckSpendsNothingOnWhatIsRight(t *testing.T) {
+	elements := make([]any, 10_000)
+	for i := range elements {
+		elements[i] = json.Number("0")
+	}
+	m := metadata.Map{strings.Repeat("k", 30_000): elements}
+	allocations := testing.AllocsPerRun(5, func() { require.NoError(t, m.Check()) })
+	assert.Less(t, allocations, 1_000.0, "a path was built for every element")
+}

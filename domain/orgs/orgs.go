@@ -1,0 +1,82 @@
+// Package orgs is the frame of an installation: organizations, their projects and their groups. It knows
+// how they are named and found, and nothing of what they contain.
+package orgs
+
+import (
+	"context"
+
+	"github.com/tocsin/tocsin/domain/fault"
+)
+
+// Reserved names (decisions 3 and 4).
+const (
+	SystemSlug   = "system"  // the reserved organization: never listed, never selectable, for callers it does not exist
+	DefaultGroup = "Default" // the group that every organization is created with
+)
+
+// The faults of this package.
+var (
+	ErrNotFound        = fault.New(fault.NotFound, "the organization does not exist")
+	ErrProjectNotFound = fault.New(fault.NotFound, "the project does not exist")
+	ErrGroupNotFound   = fault.New(fault.NotFound, "the group does not exist in this organization")
+	ErrReserved        = fault.New(fault.Invalid, "the slug system is reserved")
+	ErrSlugTaken       = fault.New(fault.Invalid, "this slug is taken")
+)
+
+// Identifiers. They are positive; 0 means "not stored yet".
+type (
+	ID        int64
+	ProjectID int64
+	GroupID   int64
+)
+
+// Organization is a tenant: nothing of one is visible in another.
+type Organization struct {
+	ID   ID
+	Slug string
+	Name string
+}
+
+// Project is a part of an organization; its slug is unique there.
+type Project struct {
+	ID           ProjectID
+	Organization ID
+	Slug         string
+	Name         string
+}
+
+// Group is a free label of members; its name is unique in the organization without regard to case.
+type Group struct {
+	ID           GroupID
+	Organization ID
+	Name         string
+}
+
+// Repository keeps organizations, projects and groups. No method ever returns the system organization.
+type Repository interface {
+	// BySlug returns ErrNotFound when there is none.
+	BySlug(ctx context.Context, slug string) (Organization, error)
+	// First returns the organization with the lowest id; ErrNotFound when there is none.
+	First(ctx context.Context) (Organization, error)
+	// Create stores a new organization with its Default group and returns it with its id; ErrSlugTaken.
+	Create(ctx context.Context, o Organization) (Organization, error)
+	// Rename stores the name of the organization with o.ID.
+	Rename(ctx context.Context, o Organization) error
+	// Revise announces a change to what the organization is made of (projects, channels, lists, applications,
+	// events): of two units of work that revise one organization at the same time, the later sees what the earlier wrote.
+	Revise(ctx context.Context, id ID) error
+
+	// Project finds a project by the slugs of a path; ErrNotFound or ErrProjectNotFound.
+	Project(ctx context.Context, org, project string) (Project, error)
+	// Projects lists an organization's projects by id, at most limit after the given one.
+	Projects(ctx context.Context, id ID, after ProjectID, limit int) ([]Project, error)
+	// CreateProject stores a new project and returns it with its id; ErrSlugTaken.
+	CreateProject(ctx context.Context, p Project) (Project, error)
+	// RenameProject stores the name of the project with p.ID in p.Organization.
+	RenameProject(ctx context.Context, p Project) error
+
+	// Group finds a group by its name, without regard to case; ErrGroupNotFound.
+	Group(ctx context.Context, id ID, name string) (Group, error)
+	// EnsureGroup returns the group of this name, created when it is missing.
+	EnsureGroup(ctx context.Context, id ID, name string) (g Group, created bool, err error)
+}

@@ -1,0 +1,75 @@
+// Package subscriptions is about who hears of an event: notifications, which join an event to a distribution list, and the
+// subscriptions that reach a person without any list.
+package subscriptions
+
+import (
+	"context"
+
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/names"
+)
+
+// The faults of this package.
+var (
+	ErrNotificationNotFound = fault.New(fault.NotFound, "the notification does not exist")
+	ErrNotFound             = fault.New(fault.NotFound, "the subscription does not exist")
+	ErrNameTaken            = fault.New(fault.Invalid, "a notification with this name exists already")
+)
+
+// Identifiers. They are positive; 0 means "not stored yet".
+type (
+	NotificationID int64
+	ID             int64
+)
+
+// Notification tells who gets a message when an event is triggered: the recipients of its list and its active
+// subscribers. Its name is unique in the event without regard to case.
+type Notification struct {
+	ID          NotificationID
+	Application applications.ID // of its event
+	Event       events.ID
+	Name        string
+	List        lists.ID // 0: none
+	Active      bool
+}
+
+// NewNotification checks what an operator says of a notification.
+func NewNotification(name string) (Notification, error) {
+	name, err := names.Label("name", name)
+	return Notification{Name: name, Active: true}, err
+}
+
+// Subscription links an assignment to a notification, with no list involved.
+type Subscription struct {
+	ID           ID
+	Notification NotificationID
+	Assignment   channels.AssignmentID
+	Active       bool
+}
+
+// Repository keeps notifications and subscriptions.
+type Repository interface {
+	// Notification finds a notification of the application; ErrNotificationNotFound.
+	Notification(ctx context.Context, a applications.Application, id NotificationID) (Notification, error)
+	// ByName finds a notification of an event, without regard to case; ErrNotificationNotFound.
+	ByName(ctx context.Context, e events.Event, name string) (Notification, error)
+	// Notifications lists the application's notifications by id, at most limit after the given one.
+	Notifications(ctx context.Context, a applications.Application, after NotificationID, limit int) ([]Notification, error)
+	// Create stores a new notification and returns it with its id; ErrNameTaken.
+	Create(ctx context.Context, n Notification) (Notification, error)
+	// Save stores the list and the active flag.
+	Save(ctx context.Context, n Notification) error
+	// Templates returns the notification's own templates.
+	Templates(ctx context.Context, n Notification) ([]events.Template, error)
+	// SaveTemplate stores the notification's template for one channel, in place of the one there was, and returns it with its id.
+	SaveTemplate(ctx context.Context, n Notification, t events.Template) (events.Template, error)
+
+	// Subscribe creates the subscription, or sets the active flag of the one there is.
+	Subscribe(ctx context.Context, n Notification, a channels.AssignmentID, active bool) (s Subscription, created bool, err error)
+	// Unsubscribe clears the active flag; ErrNotFound.
+	Unsubscribe(ctx context.Context, n Notification, a channels.AssignmentID) (Subscription, error)
+}

@@ -1,0 +1,212 @@
+package templates
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/tocsin/tocsin/domain/fault"
+)
+
+// renderer fills the parts of one template, one after the other; room and steps are what is left for all of them.
+type renderer struct {
+	room   int
+	steps  int
+	frames []any // the data, then what each section around a node speaks of
+	escape bool
+	out    strings.Builder
+}
+
+func (r *renderer) render(p part) (string, error) {
+	r.out.Reset()
+	r.out.Grow(p.length)
+	r.escape = p.escape
+	if failed := r.nodes(p.nodes); failed != nil {
+		return "", failed.err.With("%s, line %d: %s", p.name, failed.line, failed.err)
+	}
+	return r.out.String(), nil
+}
+
+// nodes renders nodes until one fails.
+func (r *renderer) nodes(nodes []node) *failure {
+	for i := range nodes {
+		if failed := r.node(&nodes[i]); failed != nil {
+			return failed
+		}
+	}
+	return nil
+}
+
+func (r *renderer) node(n *node) *failure {
+	if r.steps--; r.steps < 0 {
+		return fail(n, ErrTooLong)
+	}
+	if n.kind == literal {
+		return r.write(n, n.text)
+	}
+	v := r.find(n.path)
+	switch n.kind {
+	case section:
+		return r.section(n, v)
+	case inverted:
+		if isFalse(v) {
+			return r.nodes(n.inner)
+		}
+		return nil
+	default:
+		return r.value(n, v)
+	}
+}
+
+// section renders what is in a section for each of the items of a list, or once for another value.
+func (r *renderer) section(n *node, v any) *failure {
+	switch list := v.(type) {
+	case []any:
+		for _, item := range list {
+			if failed := r.item(n, item); failed != nil {
+				return failed
+			}
+		}
+		return nil
+	case []string:
+		for _, item := range list {
+			if failed := r.item(n, item); failed != nil {
+				return failed
+			}
+		}
+		return nil
+	}
+	if isFalse(v) {
+		return nil
+	}
+	return r.item(n, v)
+}
+
+func (r *renderer) item(n *node, v any) *failure {
+	if r.steps--; r.steps < 0 {
+		return fail(n, ErrTooLong)
+	}
+	r.frames = append(r.frames, v)
+	failed := r.nodes(n.inner)
+	r.frames = r.frames[:len(r.frames)-1]
+	return failed
+}
+
+// find looks a name up: its first part in the innermost frame that has it, the others below that. nil when it is not there.
+func (r *renderer) find(path []string) any {
+	top := len(r.frames) - 1
+	if len(path) == 0 {
+		return r.frames[top]
+	}
+	v, found := any(nil), false
+	for i := top; i >= 0 && !found; i-- {
+		r.steps--
+		v, found = member(r.frames[i], path[0])
+	}
+	for _, part := range path[1:] {
+		r.steps--
+		v, _ = member(v, part)
+	}
+	return v
+}
+
+// value writes a value as text: strings and numbers as they are, nothing for what is not there, JSON for maps and lists.
+func (r *renderer) value(n *node, v any) *failure {
+	text := ""
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case string:
+		text = v
+	case json.Number:
+		text = v.String()
+	case bool:
+		text = strconv.FormatBool(v)
+	case int:
+		text = strconv.Itoa(v)
+	case int64:
+		text = strconv.FormatInt(v, 10)
+	case float64:
+		text = strconv.FormatFloat(v, 'f', -1, 64)
+	case map[string]any, map[string]string, []any, []string:
+		var out strings.Builder
+		encoder := json.NewEncoder(&out)
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(v); err != nil {
+			return fail(n, ErrNotPlain)
+		}
+		text = strings.TrimSuffix(out.String(), "\n")
+	default:
+		return fail(n, ErrNotPlain.With("%s holds a value of the type %T", strings.Join(n.path, "."), v))
+	}
+	if r.escape && n.kind == escaped {
+		return r.writeEscaped(n, text)
+	}
+	return r.write(n, text)
+}
+
+func (r *renderer) write(n *node, s string) *failure {
+	if r.room -= len(s); r.room < 0 {
+		return fail(n, ErrTooLarge)
+	}
+	r.out.WriteString(s)
+	return nil
+}
+
+// writeEscaped writes text such that it is text in HTML, within an element as well as within a quoted attribute.
+func (r *renderer) writeEscaped(n *node, s string) *failure {
+	for {
+		i := strings.IndexAny(s, `&<>"'`)
+		if i < 0 {
+			return r.write(n, s)
+		}
+		if failed := r.write(n, s[:i]); failed != nil {
+			return failed
+		}
+		if failed := r.write(n, entities[s[i]]); failed != nil {
+			return failed
+		}
+		s = s[i+1:]
+	}
+}
+
+var entities = [...]string{'&': "&amp;", '<': "&lt;", '>': "&gt;", '"': "&quot;", '\'': "&#39;"}
+
+// member returns a member of an object.
+func member(v any, name string) (any, bool) {
+	switch object := v.(type) {
+	case map[string]any:
+		inner, found := object[name]
+		return inner, found
+	case map[string]string:
+		inner, found := object[name]
+		return inner, found
+	}
+	return nil, false
+}
+
+// isFalse tells which values a section is not rendered for. As in the Mustache of JavaScript, whose templates people
+// bring along, that includes the empty string; unlike there, 0 is a value like any other.
+func isFalse(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case bool:
+		return !v
+	case string:
+		return v == ""
+	case []any:
+		return len(v) == 0
+	case []string:
+		return len(v) == 0
+	}
+	return false
+}
+
+// failure is why a part cannot be rendered, and where.
+type failure struct {
+	err  *fault.Error
+	line int
+}
+
+func fail(n *node, err *fault.Error) *failure { return &failure{err: err, line: n.line} }

@@ -1,0 +1,175 @@
+package users
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/mail"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/nyaruka/phonenumbers"
+
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/names"
+	"github.com/tocsin/tocsin/domain/orgs"
+)
+
+// MaxAddress is the longest address value, in characters (decisions 2).
+const MaxAddress = 2048
+
+// EmailName is the name of the address that POST and import give a member.
+const EmailName = "email"
+
+// AddressType says what kind of thing an address is; it is derived from the value, never chosen.
+type AddressType string
+
+// The types (decisions 4).
+const (
+	Email   AddressType = "email"
+	Phone   AddressType = "phone"
+	URL     AddressType = "url"
+	Generic AddressType = "generic"
+)
+
+// Address is a place where a member can be reached. Its value is unique per member.
+type Address struct {
+	ID     AddressID
+	Member MemberID
+	Value  string
+	Name   string
+	Type   AddressType
+}
+
+// NewAddress derives the type of an address from its value; the name defaults to the type. A phone number
+// is kept as E.164, every other value as it was sent.
+func NewAddress(value, name string) (Address, error) {
+	var faults fault.Fields
+	a := Address{Value: strings.TrimSpace(value)}
+	switch {
+	case a.Value == "":
+		faults.Addf("value", "is required")
+	case !utf8.ValidString(a.Value):
+		faults.Addf("value", "is not valid UTF-8")
+	case utf8.RuneCountInString(a.Value) > MaxAddress:
+		faults.Addf("value", "is longer than %d characters", MaxAddress)
+	case strings.ContainsFunc(a.Value, unicode.IsControl):
+		faults.Addf("value", "contains a control character")
+	default:
+		a.Value, a.Type = derive(a.Value)
+	}
+	label, err := names.OptionalLabel("name", name)
+	faults.Add("name", err)
+	a.Name = label
+	if a.Name == "" {
+		a.Name = string(a.Type)
+	}
+	return a, faults.Err()
+}
+
+// NewEmailAddress is the address that POST and import give a member; the value is a checked e-mail.
+func NewEmailAddress(email string) Address {
+	return Address{Value: email, Name: EmailName, Type: Email}
+}
+
+// Key is the form under which two values of one member count as the same address: e-mails without
+// regard to case, all else to the letter. It is short enough for every index.
+func (a Address) Key() string {
+	key := a.Value
+	if a.Type == Email {
+		key = names.Fold(key)
+	}
+	const longest, hashed = 4 * names.MaxIdentifier, "sha256:"
+	if len(key) > longest || strings.HasPrefix(key, hashed) { // Hashing the look-alikes too keeps them apart.
+		sum := sha256.Sum256([]byte(key))
+		return hashed + hex.EncodeToString(sum[:])
+	}
+	return key
+}
+
+// ParseEmail checks an e-mail address: an addr-spec alone, with a domain, of at most 254 characters.
+func ParseEmail(field, s string) (string, error) {
+	s, err := names.Identifier(field, s)
+	if err != nil {
+		return "", err
+	}
+	if !isEmail(s) {
+		return "", fault.Field(field, "is not an e-mail address")
+	}
+	return s, nil
+}
+
+func derive(value string) (string, AddressType) {
+	if utf8.RuneCountInString(value) <= names.MaxIdentifier && isEmail(value) {
+		return value, Email
+	}
+	if number, possible := e164(value); possible {
+		return number, Phone
+	}
+	if u, err := url.Parse(value); err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" {
+		return value, URL
+	}
+	return value, Generic
+}
+
+// e164 reads a number until it stays as it is: each reading takes one trunk prefix away, so that +43 00 12345 needs two. Otherwise
+// an address that is sent back as it was stored could become another one.
+func e164(value string) (number string, possible bool) {
+	if !strings.HasPrefix(value, "+") {
+		return "", false
+	}
+	for range value { // A reading that changes the number shortens it.
+		n, err := phonenumbers.Parse(value, "")
+		if err != nil || !phonenumbers.IsPossibleNumber(n) {
+			return "", false
+		}
+		number = phonenumbers.Format(n, phonenumbers.E164)
+		if number == value {
+			return number, true
+		}
+		value = number
+	}
+	return "", false
+}
+
+// isEmail accepts what the parser of net/mail reads as one address and would write the same way again, so
+// that display names, comments and folding white space are out and a quoted local part is in.
+func isEmail(s string) bool {
+	if local, domain, found := strings.Cut(s, "@"); found && isDotAtom(local) && isDotAtom(domain) {
+		return true // That parser accepts it too, and takes much longer: it counts in imports.
+	}
+	a, err := mail.ParseAddress(s)
+	if err != nil || a.Name != "" {
+		return false
+	}
+	return a.Address == s || (&mail.Address{Address: a.Address}).String() == "<"+s+">"
+}
+
+// isDotAtom tells whether s is of the plain form that nearly all e-mail addresses have on both sides (RFC 5322, 3.2.3).
+func isDotAtom(s string) bool {
+	previous := byte('.')
+	for i := range len(s) {
+		c := s[i]
+		letterOrDigit := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+		if !letterOrDigit && strings.IndexByte(".!#$%&'*+-/=?^_`{|}~", c) < 0 || c == '.' && previous == '.' {
+			return false
+		}
+		previous = c
+	}
+	return previous != '.'
+}
+
+// AddressRepository keeps the addresses of members.
+type AddressRepository interface {
+	// Ensure adds the addresses that the member does not hold yet and returns all of them as stored, in the
+	// order given; created tells which are new. The keys given are distinct.
+	Ensure(ctx context.Context, org orgs.ID, m MemberID, as []Address) (stored []Address, created []bool, err error)
+	// List returns the member's addresses by id, at most limit after the given one.
+	List(ctx context.Context, org orgs.ID, m MemberID, after AddressID, limit int) ([]Address, error)
+	// Remove deletes an address of the member with its assignments, their list entries and subscriptions; ErrAddressNotFound.
+	Remove(ctx context.Context, org orgs.ID, m MemberID, id AddressID) error
+	// Holders returns every e-mail address of the organization with one of these keys, ordered by id.
+	Holders(ctx context.Context, org orgs.ID, keys []string) ([]Address, error)
+}

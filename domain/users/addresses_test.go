@@ -1,0 +1,219 @@
+package users_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/tocsin/tocsin/domain/names"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// email is a valid address of so many characters.
+func email(characters int) string {
+	const domain = "@example.org"
+	return strings.Repeat("é", characters-len(domain)) + domain
+}
+
+func TestParseEmail(t *testing.T) {
+	t.Parallel()
+	for name, s := range map[string]string{
+		"Plain": "ada@example.org", "SpellingIsKept": "Ada.LOVELACE@Example.ORG", "PlusAndSigns": "a+b_c-d'e!#$%&*/=?^`{|}~@example.org",
+		"DomainWithoutADot": "root@localhost", "AddressLiteral": "ada@[192.0.2.1]", "International": "añá@dömäin.example",
+		"QuotedSpace": `"ada lovelace"@example.org`, "QuotedAt": `"ada@home"@example.org`, "QuotedQuote": `"a\"b"@example.org`,
+		"Longest": email(254),
+	} {
+		t.Run("Accepts/"+name, func(t *testing.T) {
+			t.Parallel()
+			got, err := users.ParseEmail("email", " \t"+s+"\r\n")
+			require.NoError(t, err)
+			assert.Equal(t, s, got)
+		})
+	}
+	for name, s := range map[string]string{
+		"NoDomain": "ada@", "NoAt": "ada", "NoLocalPart": "@example.org", "EmptyQuotedLocalPart": `""@example.org`,
+		"DisplayName": "Ada <ada@example.org>", "QuotedDisplayName": `"Ada" <ada@example.org>`, "AngleBrackets": "<ada@example.org>",
+		"CommentAfter": "ada@example.org (Ada)", "CommentBefore": "(Ada) ada@example.org", "CommentWithin": "ada@(home)example.org",
+		"TwoAddresses": "ada@example.org,bob@example.org", "TwoAts": "ada@home@example.org", "Group": "all:ada@example.org;",
+		"Mailto": "mailto:ada@example.org", "InnerSpace": "ada lovelace@example.org", "SpaceBeforeAt": "ada @example.org",
+		"SpaceAfterAt": "ada@ example.org", "SpaceInDomain": "ada@example. org", "LeadingDot": ".ada@example.org",
+		"TrailingDot": "ada.@example.org", "DoubleDot": "a..b@example.org", "DomainLeadingDot": "ada@.example.org",
+		"DomainDoubleDot": "ada@example..org", "UnnecessaryQuotes": `"ada"@example.org`, "OpenLiteral": "ada@[192.0.2.1",
+		"HeaderInjection": "ada@example.org\r\nBcc: bob@example.org", "Tab": "ada\t@example.org", "NUL": "ada\x00@example.org",
+		"InvalidUTF8": "ada\xff@example.org", "TooLong": email(255),
+	} {
+		t.Run("Refuses/"+name, func(t *testing.T) {
+			t.Parallel()
+			_, err := users.ParseEmail("to[2]", s)
+			assert.Equal(t, []string{"to[2]"}, complaints(t, err))
+		})
+	}
+	t.Run("IsRequired", func(t *testing.T) {
+		t.Parallel()
+		_, err := users.ParseEmail("email", " ")
+		require.EqualError(t, err, "email: is required")
+	})
+}
+
+func TestNewAddressDerivesTheType(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		value, want string
+		kind        users.AddressType
+	}{
+		"Email":                        {" Ada@Example.org ", "Ada@Example.org", users.Email},
+		"EmailWithPlusInFront":         {"+ada@example.org", "+ada@example.org", users.Email},
+		"LongestEmail":                 {email(254), email(254), users.Email},
+		"EmailTooLongToBeOne":          {email(255), email(255), users.Generic},
+		"EmailWithDisplayName":         {"Ada <ada@example.org>", "Ada <ada@example.org>", users.Generic},
+		"PhoneE164":                    {"+14155552671", "+14155552671", users.Phone},
+		"PhoneWithSpacesAndSigns":      {"+1 (415) 555-26.71", "+14155552671", users.Phone},
+		"PhoneWithTrunkZero":           {"+49 (0)30 123456", "+4930123456", users.Phone},
+		"PhoneThatKeepsItsZero":        {"+39 06 12345678", "+390612345678", users.Phone},
+		"PhoneNotPublic":               {"+80012345678", "+80012345678", users.Phone},
+		"PhonePossibleThoughNotIssued": {"+1 200 555 0100", "+12005550100", users.Phone},
+		"PhoneTooShort":                {"+12", "+12", users.Generic},
+		"PhoneTooLong":                 {"+1415555267112345678", "+1415555267112345678", users.Generic},
+		"PhoneOfNoCountry":             {"+999123456789", "+999123456789", users.Generic},
+		"PlusAlone":                    {"+", "+", users.Generic},
+		"PlusAndAWord":                 {"+general", "+general", users.Generic},
+		"PhoneWithoutPlus":             {"004930123456", "004930123456", users.Generic},
+		"PhoneWithFullWidthPlus":       {"＋14155552671", "＋14155552671", users.Generic},
+		"TelURI":                       {"tel:+14155552671", "tel:+14155552671", users.Generic},
+		"HTTP":                         {"http://example.org", "http://example.org", users.URL},
+		"HTTPS":                        {"https://example.org:8443/hook?a=b#c", "https://example.org:8443/hook?a=b#c", users.URL},
+		"UpperCaseScheme":              {"HTTPS://Example.ORG/Hook", "HTTPS://Example.ORG/Hook", users.URL},
+		"IPv6Host":                     {"http://[::1]:8080/", "http://[::1]:8080/", users.URL},
+		"HTTPWithoutHost":              {"http://", "http://", users.Generic},
+		"HTTPWithPortOnly":             {"http://:8080/", "http://:8080/", users.Generic},
+		"HTTPWithUserOnly":             {"http://ada@/", "http://ada@/", users.Generic},
+		"HTTPOpaque":                   {"http:example.org", "http:example.org", users.Generic},
+		"HTTPWithASpace":               {"https://exa mple.org", "https://exa mple.org", users.Generic},
+		"OtherScheme":                  {"ftp://example.org", "ftp://example.org", users.Generic},
+		"NoScheme":                     {"//example.org/hook", "//example.org/hook", users.Generic},
+		"Mailto":                       {"mailto:ada@example.org", "mailto:ada@example.org", users.Generic},
+		"SlackChannel":                 {"#general", "#general", users.Generic},
+		"SlackUser":                    {"U024BE7LH", "U024BE7LH", users.Generic},
+		"Longest":                      {strings.Repeat("𝔸", 2048), strings.Repeat("𝔸", 2048), users.Generic},
+		"LongestURL":                   {"https://example.org/" + strings.Repeat("a", 2028), "https://example.org/" + strings.Repeat("a", 2028), users.URL},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, err := users.NewAddress(c.value, "")
+			require.NoError(t, err)
+			assert.Equal(t, users.Address{Value: c.want, Name: string(c.kind), Type: c.kind}, a)
+		})
+	}
+}
+
+func TestNewAddress(t *testing.T) {
+	t.Parallel()
+	t.Run("WhatLooksLikeAPhoneIsDerivedOnceAndForAll", func(t *testing.T) {
+		t.Parallel()
+		rapid.Check(t, func(t *rapid.T) {
+			value := rapid.StringMatching(`\+[1-9][0-9]{0,2}[ -/(0)]{0,3}[0-9 ()./-]{3,14}( ext\. ?[0-9]{1,4})?`).Draw(t, "value")
+			a, err := users.NewAddress(value, "")
+			require.NoError(t, err)
+			again, err := users.NewAddress(a.Value, "")
+			require.NoError(t, err)
+			require.Equal(t, a, again)
+			if a.Type == users.Phone {
+				require.Regexp(t, `^\+[1-9][0-9]{1,18}$`, a.Value)
+			}
+		})
+	})
+	for name, value := range map[string]string{"Empty": "", "Blank": " \n ", "TooLong": strings.Repeat("𝔸", 2049), "NUL": "#a\x00b",
+		"LineFeed": "#a\nb", "InvalidUTF8": "#a\xff"} {
+		t.Run("Refuses/"+name, func(t *testing.T) {
+			t.Parallel()
+			_, err := users.NewAddress(value, "x")
+			assert.Equal(t, []string{"value"}, complaints(t, err))
+		})
+	}
+	t.Run("TheNameIsALabel", func(t *testing.T) {
+		t.Parallel()
+		a, err := users.NewAddress("#general", " At work ")
+		require.NoError(t, err)
+		assert.Equal(t, "At work", a.Name)
+		_, err = users.NewAddress("", strings.Repeat("é", 201))
+		assert.Equal(t, []string{"value", "name"}, complaints(t, err))
+	})
+	t.Run("ABlankNameDefaultsToTheType", func(t *testing.T) {
+		t.Parallel()
+		a, err := users.NewAddress("+14155552671", " ")
+		require.NoError(t, err)
+		assert.Equal(t, "phone", a.Name)
+	})
+	t.Run("TheAddressOfPOSTIsNamedEmail", func(t *testing.T) {
+		t.Parallel()
+		assert.Equal(t, users.Address{Value: "Ada@example.org", Name: "email", Type: users.Email}, users.NewEmailAddress("Ada@example.org"))
+	})
+}
+
+// key is the key of the address that a value makes.
+func key(t testing.TB, value string) string {
+	t.Helper()
+	a, err := users.NewAddress(value, "")
+	require.NoError(t, err)
+	return a.Key()
+}
+
+func TestAddressKey(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("𝔸", users.MaxAddress-1)
+	for name, c := range map[string]struct {
+		a, b string
+		same bool
+	}{
+		"EmailWithoutRegardToCase":     {"Ada@Example.org", "ada@example.ORG", true},
+		"EmailComposedAndDecomposed":   {"\u00c9mile@example.org", "e\u0301mile@example.org", true},
+		"PhoneHoweverItWasWritten":     {"+1 (415) 555-2671", "+14155552671", true},
+		"URLToTheLetter":               {"https://example.org/a", "https://example.org/A", false},
+		"GenericToTheLetter":           {"#general", "#General", false},
+		"GenericComposition":           {"\u00e9", "e\u0301", false},
+		"LongValuesToTheLastCharacter": {long + "𝔸", long + "𝔹", false},
+		"LongValueIsItself":            {long, long, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			assert.Equal(t, c.same, key(t, c.a) == key(t, c.b))
+		})
+	}
+	t.Run("NoValueLooksLikeTheKeyOfALongOne", func(t *testing.T) {
+		t.Parallel()
+		assert.NotEqual(t, key(t, long), key(t, key(t, long)))
+	})
+	t.Run("TheNameDoesNotCount", func(t *testing.T) {
+		t.Parallel()
+		a := users.Address{ID: 1, Member: 2, Value: "#a", Name: "x", Type: users.Generic}
+		b := users.Address{ID: 3, Member: 4, Value: "#a", Name: "y", Type: users.Generic}
+		assert.Equal(t, a.Key(), b.Key())
+	})
+	t.Run("FitsEveryIndex", func(t *testing.T) {
+		t.Parallel()
+		assert.LessOrEqual(t, len(key(t, strings.Repeat("𝔸", users.MaxAddress))), 1_016)
+		assert.LessOrEqual(t, len(key(t, email(254))), 1_016)
+		expanding := strings.Repeat("\U0001d160", 242) + "@example.org" // twelve bytes each in NFC
+		assert.LessOrEqual(t, len(key(t, expanding)), 1_016)
+	})
+	t.Run("EqualTextsHaveEqualKeysAndOthersDoNot", func(t *testing.T) {
+		t.Parallel()
+		rapid.Check(t, func(t *rapid.T) {
+			values := rapid.OneOf(rapid.String(), rapid.StringN(250, 260, -1), rapid.StringN(1_000, 1_100, -1),
+				rapid.StringMatching(`[a-zA-Zé]{1,3}@[a-zA-Z]{1,3}`), rapid.StringMatching(`sha256:[0-9a-f]{64}`))
+			a, errA := users.NewAddress(values.Draw(t, "a"), "")
+			b, errB := users.NewAddress(values.Draw(t, "b"), "")
+			if errA != nil || errB != nil {
+				return
+			}
+			same := a.Value == b.Value
+			if a.Type == users.Email && b.Type == users.Email {
+				same = names.Fold(a.Value) == names.Fold(b.Value)
+			}
+			require.Equal(t, same, a.Key() == b.Key(), "%q %q", a.Value, b.Value)
+		})
+	})
+}

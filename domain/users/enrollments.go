@@ -1,0 +1,58 @@
+package users
+
+import (
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/names"
+	"github.com/tocsin/tocsin/domain/orgs"
+)
+
+// Enrollment is one person to be made a member of an organization: the payload of POST (contract 4.1) and a row of an
+// import (contract 1.1). Names and fields count only where the batch says so.
+type Enrollment struct {
+	Email        string
+	FirstName    string
+	LastName     string
+	CustomFields metadata.Map
+}
+
+// NewEnrollment checks the fields of an enrollment.
+func NewEnrollment(email, first, last string, fields metadata.Map) (Enrollment, error) {
+	var faults fault.Fields
+	var e Enrollment
+	var err error
+	e.Email, err = ParseEmail("email", email)
+	faults.Add("email", err)
+	e.FirstName, err = names.OptionalLabel("first_name", first)
+	faults.Add("first_name", err)
+	e.LastName, err = names.OptionalLabel("last_name", last)
+	faults.Add("last_name", err)
+	e.CustomFields = fields
+	faults.Add("custom_fields", fields.Check())
+	return e, faults.Err()
+}
+
+// Key is the form under which two enrollments mean the same person.
+func (e Enrollment) Key() string { return names.Fold(e.Email) }
+
+// Batch is a set of enrollments into one organization, treated alike.
+type Batch struct {
+	Enrollments []Enrollment
+	// Group is linked beside the Default group; 0 for none. It belongs to the organization.
+	Group orgs.GroupID
+	// MergeFields merges the custom fields into those of members who were there already (import); otherwise they
+	// count only for memberships that the batch creates (POST).
+	MergeFields bool
+	// DryRun answers what would become of the batch and keeps nothing.
+	DryRun bool
+}
+
+// Enrolled is what became of one enrollment.
+type Enrolled struct {
+	Member   Member
+	Created  bool // the identity is new
+	Enrolled bool // the membership is new
+	Changed  bool // an existing membership gained a group, an address or other fields
+	// Err is set when this enrollment alone was refused (its merged fields would be too large); nothing of it is kept.
+	Err error
+}

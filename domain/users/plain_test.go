@@ -1,0 +1,35 @@
+package users_test
+
+import (
+	"net/mail"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
+
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// TestPlainAddressesNeedNoParser holds that the short cut for plain addresses changes no answer: an e-mail address is what the
+// parser of net/mail reads as one address without a name and would write the same way again.
+func TestPlainAddressesNeedNoParser(t *testing.T) {
+	t.Parallel()
+	byParser := func(s string) bool {
+		s = strings.TrimSpace(s)
+		a, err := mail.ParseAddress(s)
+		return err == nil && a.Name == "" && !strings.ContainsFunc(s, unicode.IsControl) &&
+			(a.Address == s || (&mail.Address{Address: a.Address}).String() == "<"+s+">")
+	}
+	part := rapid.OneOf(
+		rapid.StringOfN(rapid.RuneFrom([]rune("aZ09.!#$%&'*+-/=?^_`{|}~@")), 1, 6, -1),
+		rapid.StringOfN(rapid.RuneFrom([]rune(" \t\"\\()<>[],;:@.é\u00a0\x7f\x01a")), 1, 2, -1),
+		rapid.SampledFrom([]string{"@", "@", ".", "..", "=?utf-8?q?=41?=", "example.org", `"a b"`, "[192.0.2.1]"}),
+	)
+	rapid.Check(t, func(t *rapid.T) {
+		s := strings.Join(rapid.SliceOfN(part, 1, 5).Draw(t, "parts"), "")
+		_, err := users.ParseEmail("email", s)
+		assert.Equal(t, byParser(s), err == nil, "%q", s)
+	})
+}

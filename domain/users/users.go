@@ -1,0 +1,113 @@
+// Package users is about people: the identity that the whole installation shares, the membership that one
+// organization has of it, and the addresses that reach the member there. It knows no channel, list or application.
+package users
+
+import (
+	"context"
+	"strings"
+
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/names"
+	"github.com/tocsin/tocsin/domain/orgs"
+)
+
+// The faults of this package.
+var (
+	ErrNotFound        = fault.New(fault.NotFound, "the user is not a member of this organization")
+	ErrAddressNotFound = fault.New(fault.NotFound, "the address does not exist")
+	ErrSharedIdentity  = fault.New(fault.Forbidden,
+		"the user belongs to another organization too, so first_name and last_name cannot be changed from here")
+)
+
+// Identifiers. They are positive; 0 means "not stored yet".
+type (
+	ID        int64
+	MemberID  int64
+	AddressID int64
+)
+
+// User is an identity, global to the installation. Username and email never change. Usernames are unique
+// without regard to case, e-mails are not unique.
+type User struct {
+	ID        ID
+	Username  string
+	Email     string
+	FirstName string
+	LastName  string
+}
+
+// NewUser checks the fields of a new identity. The e-mail may be missing (register does not require it).
+func NewUser(username, email, first, last string) (User, error) {
+	var faults fault.Fields
+	u := User{}
+	var err error
+	u.Username, err = names.Identifier("username", username)
+	faults.Add("username", err)
+	if strings.TrimSpace(email) != "" {
+		u.Email, err = ParseEmail("email", email)
+		faults.Add("email", err)
+	}
+	u.FirstName, err = names.OptionalLabel("first_name", first)
+	faults.Add("first_name", err)
+	u.LastName, err = names.OptionalLabel("last_name", last)
+	faults.Add("last_name", err)
+	return u, faults.Err()
+}
+
+// Renamed returns u with the names that are not blank, and whether that changes anything.
+func (u User) Renamed(first, last string) (User, bool) {
+	r := u
+	if first != "" {
+		r.FirstName = first
+	}
+	if last != "" {
+		r.LastName = last
+	}
+	return r, r != u
+}
+
+// Role is what a member may do in the console.
+type Role string
+
+// The roles (decisions 3).
+const (
+	RoleMember        Role = "member"
+	RoleViewer        Role = "viewer"
+	RoleOperator      Role = "operator"
+	RoleAdministrator Role = "administrator"
+)
+
+// Member is a user in one organization, with everything that organization recorded about the person.
+type Member struct {
+	ID           MemberID
+	Organization orgs.ID
+	User         User
+	Role         Role
+	CustomFields metadata.Map
+	Groups       []string // by name
+	Locked       bool
+}
+
+// Repository keeps identities and members.
+type Repository interface {
+	// Ensure returns the identity with u's username, created from u when there is none.
+	Ensure(ctx context.Context, u User) (found User, created bool, err error)
+	// EnsureMember makes the user a member of the organization unless it is one. Groups are not linked.
+	EnsureMember(ctx context.Context, org orgs.ID, u User) (m Member, created bool, err error)
+	// Find returns the member with this username, else the one with this e-mail (of several the lowest id); ErrNotFound.
+	Find(ctx context.Context, org orgs.ID, usernameOrEmail string) (Member, error)
+	// List returns members with their groups by id, at most limit after the given one.
+	List(ctx context.Context, org orgs.ID, after MemberID, limit int) ([]Member, error)
+	// BelongsElsewhere tells whether the member's identity is a member of another organization too.
+	BelongsElsewhere(ctx context.Context, m Member) (bool, error)
+	// Rename stores the first and last name of an identity.
+	Rename(ctx context.Context, u User) error
+	// SaveFields stores the member's custom fields.
+	SaveFields(ctx context.Context, m Member) error
+	// SetLocked stores the member's lock.
+	SetLocked(ctx context.Context, m Member) error
+	// Remove ends a membership with all that hangs on it: addresses, their assignments, list entries and
+	// subscriptions, application memberships and locks, groups; and the identity, when this was its last membership.
+	Remove(ctx context.Context, m Member) error
+}

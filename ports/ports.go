@@ -1,0 +1,57 @@
+// Package ports is where the domain's ports meet: the store that keeps everything, and the clock. It promises
+// what every backend must hold (test/conformance proves it) and knows none of them.
+package ports
+
+import (
+	"context"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// ErrUnavailable says that the store cannot be reached or is too busy; nothing was written and a retry may help.
+var ErrUnavailable = fault.New(fault.Unavailable, "the database is not available")
+
+// Store keeps everything. It is safe for concurrent use.
+type Store interface {
+	// View runs fn on one consistent snapshot. fn must not write.
+	View(ctx context.Context, fn func(Tx) error) error
+	// Update runs fn as a unit of work: all of it is kept, durably, when fn returns nil, and nothing otherwise. Of two
+	// units that write the same row, the later one starts from what the earlier one left. fn may run more
+	// than once, so inside it touch only the Tx and the result.
+	Update(ctx context.Context, fn func(Tx) error) error
+	// Enroll makes people members of the organization with this slug, in a unit of work of its own: the identity, the membership, the link to the
+	// Default group (and to the batch's), an e-mail address; whatever of this is missing. It answers
+	// in the order of the batch; of several enrollments with one key only the first counts as new.
+	// A store may join the batches of concurrent callers into one set of statements. orgs.ErrNotFound.
+	Enroll(ctx context.Context, org string, b users.Batch) ([]users.Enrolled, error)
+	// Ready tells whether the store answers and its schema is the one this program works with.
+	Ready(ctx context.Context) error
+}
+
+// Tx gives access to the repositories within one View or Update.
+type Tx interface {
+	Orgs() orgs.Repository
+	Users() users.Repository
+	Addresses() users.AddressRepository
+	Channels() channels.Repository
+	Assignments() channels.AssignmentRepository
+	Applications() applications.Repository
+	Lists() lists.Repository
+	Events() events.Repository
+	Subscriptions() subscriptions.Repository
+	Keys() access.Repository
+}
+
+// Clock tells the time, so that tests can move it.
+type Clock interface {
+	Now() time.Time
+}
