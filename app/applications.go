@@ -1,0 +1,108 @@
+package app
+
+import (
+	"context"
+
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Applications shows applications and manages who is registered with them (contract 4.3 and 4.4).
+type Applications struct{ store ports.Store }
+
+// NewApplications returns the use cases on applications.
+func NewApplications(store ports.Store) *Applications { return &Applications{store: store} }
+
+// List returns the project's applications; orgs.ErrNotFound, orgs.ErrProjectNotFound.
+func (a *Applications) List(ctx context.Context, at Path, p Page) (found []applications.Application, err error) {
+	err = a.store.View(ctx, func(tx ports.Tx) error {
+		project, err := tx.Orgs().Project(ctx, at.Organization, at.Project)
+		if err != nil {
+			return err
+		}
+		found, err = tx.Applications().List(ctx, project.Organization, project.ID, applications.ID(p.After), p.Limit)
+		return err
+	})
+	return found, err
+}
+
+// Show returns an application; orgs.ErrNotFound, orgs.ErrProjectNotFound, applications.ErrNotFound.
+func (a *Applications) Show(ctx context.Context, at Path) (found applications.Application, err error) {
+	err = a.store.View(ctx, func(tx ports.Tx) error {
+		found, err = application(ctx, tx, at)
+		return err
+	})
+	return found, err
+}
+
+// Events lists the application's events.
+func (a *Applications) Events(ctx context.Context, at Path, p Page) (found []events.Event, err error) {
+	err = a.store.View(ctx, func(tx ports.Tx) error {
+		app, err := application(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		found, err = tx.Events().List(ctx, app, events.ID(p.After), p.Limit)
+		return err
+	})
+	return found, err
+}
+
+// Notifications lists the application's notifications.
+func (a *Applications) Notifications(ctx context.Context, at Path, p Page) (found []subscriptions.Notification, err error) {
+	err = a.store.View(ctx, func(tx ports.Tx) error {
+		app, err := application(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		found, err = tx.Subscriptions().Notifications(ctx, app, subscriptions.NotificationID(p.After), p.Limit)
+		return err
+	})
+	return found, err
+}
+
+// Unregister deletes a member's membership of the application and returns how many that were, 0 or 1. The
+// user must be a member of the organization: users.ErrNotFound.
+func (a *Applications) Unregister(ctx context.Context, at Path, username string) (deleted int, err error) {
+	err = a.store.Update(ctx, func(tx ports.Tx) error {
+		deleted = 0
+		app, err := application(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		m, err := tx.Users().Find(ctx, app.Organization, username)
+		if err != nil {
+			return err
+		}
+		existed, err := tx.Applications().Unregister(ctx, app, m.ID)
+		if existed {
+			deleted = 1
+		}
+		return err
+	})
+	return deleted, err
+}
+
+// Unsubscribe takes a member off every distribution list that is pinned to the application and returns how many
+// entries that were; the membership stays. users.ErrNotFound.
+func (a *Applications) Unsubscribe(ctx context.Context, at Path, username string) (deleted int, err error) {
+	err = a.store.Update(ctx, func(tx ports.Tx) error {
+		app, err := application(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		m, err := tx.Users().Find(ctx, app.Organization, username)
+		if err != nil {
+			return err
+		}
+		deleted, err = tx.Lists().RemoveFromPinned(ctx, app, m.ID)
+		return err
+	})
+	return deleted, err
+}
+
+func application(ctx context.Context, tx ports.Tx, at Path) (applications.Application, error) {
+	return tx.Applications().BySlug(ctx, at.Organization, at.Project, at.Application)
+}

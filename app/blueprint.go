@@ -1,0 +1,193 @@
+package app
+
+import (
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/names"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+)
+
+// Blueprint describes what organizations are made of. Names refer to each other: a list to the application it is pinned to, a
+// notification to its list, events and templates to channels, which are sought in the project first, then in the
+// organization. What a blueprint refers to may be described by it or be there already.
+type Blueprint struct {
+	Organizations []BlueprintOrganization
+}
+
+// BlueprintOrganization describes an organization.
+type BlueprintOrganization struct {
+	Slug, Name string
+	Groups     []string
+	Channels   []BlueprintChannel
+	Projects   []BlueprintProject
+}
+
+// BlueprintProject describes a project.
+type BlueprintProject struct {
+	Slug, Name   string
+	Channels     []BlueprintChannel
+	Lists        []BlueprintList
+	Applications []BlueprintApplication
+}
+
+// BlueprintChannel describes a channel.
+type BlueprintChannel struct {
+	Name, Protocol, Driver string
+	Preferred, Active      bool
+	Settings               channels.Settings
+}
+
+// BlueprintList describes a distribution list. Without an application it is not pinned.
+type BlueprintList struct {
+	Name        string
+	Application string // slug
+}
+
+// BlueprintApplication describes an application.
+type BlueprintApplication struct {
+	Slug, Name string
+	Active     bool
+	Events     []BlueprintEvent
+}
+
+// BlueprintEvent describes an event. Without channels it may use every channel.
+type BlueprintEvent struct {
+	Slug, Name, Description string
+	Active                  bool
+	Channels                []string
+	Templates               []BlueprintTemplate
+	Notifications           []BlueprintNotification
+}
+
+// BlueprintNotification describes a notification.
+type BlueprintNotification struct {
+	Name      string
+	List      string
+	Active    bool
+	Templates []BlueprintTemplate
+}
+
+// BlueprintTemplate describes the template for one channel.
+type BlueprintTemplate struct {
+	Channel, Subject, Text, HTML string
+}
+
+// check reports every mistake that shows without looking at what is stored.
+func (b Blueprint) check() error {
+	var c blueprintCheck
+	seen := once{}
+	for i, o := range b.Organizations {
+		place := index("", "organizations", i)
+		c.slugAndName(place, o.Slug, o.Name)
+		if o.Slug == orgs.SystemSlug {
+			c.faults.Add(place+".slug", orgs.ErrReserved)
+		}
+		c.unique(seen, place+".slug", o.Slug)
+		groups := once{}
+		for n, g := range o.Groups {
+			_, err := names.Label("", g)
+			c.faults.Add(index(place, "groups", n), err)
+			c.unique(groups, index(place, "groups", n), names.Fold(g))
+		}
+		c.channels(place, o.Channels)
+		projects := once{}
+		for n, p := range o.Projects {
+			c.unique(projects, index(place, "projects", n)+".slug", p.Slug)
+			c.project(index(place, "projects", n), p)
+		}
+	}
+	return c.faults.Err()
+}
+
+// once remembers the names that one place of a blueprint has used.
+type once map[string]bool
+
+type blueprintCheck struct{ faults fault.Fields }
+
+func (c *blueprintCheck) unique(seen once, place, name string) {
+	if seen[name] {
+		c.faults.Addf(place, "appears twice")
+	}
+	seen[name] = true
+}
+
+func (c *blueprintCheck) slugAndName(place, slug, name string) {
+	_, err := names.Slug("slug", slug)
+	c.faults.Add(place, err)
+	_, err = names.Label("name", name)
+	c.faults.Add(place, err)
+}
+
+func (c *blueprintCheck) project(place string, p BlueprintProject) {
+	c.slugAndName(place, p.Slug, p.Name)
+	c.channels(place, p.Channels)
+	seen := once{}
+	for i, l := range p.Lists {
+		place := index(place, "lists", i)
+		_, err := lists.New(l.Name)
+		c.faults.Add(place, err)
+		c.unique(seen, place+".name", names.Fold(l.Name))
+	}
+	seen = once{}
+	for i, a := range p.Applications {
+		place := index(place, "applications", i)
+		_, err := applications.New(a.Slug, a.Name)
+		c.faults.Add(place, err)
+		c.unique(seen, place+".slug", a.Slug)
+		c.events(place, a.Events)
+	}
+}
+
+func (c *blueprintCheck) channels(place string, all []BlueprintChannel) {
+	seen := once{}
+	for i, b := range all {
+		place := index(place, "channels", i)
+		channel, err := channels.New(b.Name, b.Protocol, b.Driver)
+		c.faults.Add(place, err)
+		if err == nil {
+			channel.Settings = b.Settings
+			c.faults.Add(place, channel.CheckSettings())
+		}
+		c.unique(seen, place+".name", names.Fold(b.Name))
+	}
+}
+
+func (c *blueprintCheck) events(place string, all []BlueprintEvent) {
+	seen := once{}
+	for i, e := range all {
+		place := index(place, "events", i)
+		_, err := events.New(e.Slug, e.Name, e.Description)
+		c.faults.Add(place, err)
+		c.unique(seen, place+".slug", e.Slug)
+		limited := once{}
+		for n, name := range e.Channels {
+			c.unique(limited, index(place, "channels", n), names.Fold(name))
+		}
+		c.templates(place, e.Templates)
+		notifications := once{}
+		for n, w := range e.Notifications {
+			place := index(place, "notifications", n)
+			_, err := subscriptions.NewNotification(w.Name)
+			c.faults.Add(place, err)
+			c.unique(notifications, place+".name", names.Fold(w.Name))
+			c.templates(place, w.Templates)
+		}
+	}
+}
+
+func (c *blueprintCheck) templates(place string, all []BlueprintTemplate) {
+	seen := once{}
+	for i, t := range all {
+		place := index(place, "templates", i)
+		_, err := events.NewTemplate(0, t.Subject, t.Text, t.HTML)
+		c.faults.Add(place, err)
+		if t.Channel == "" {
+			c.faults.Addf(place+".channel", "is required")
+		}
+		c.unique(seen, place+".channel", names.Fold(t.Channel))
+	}
+}

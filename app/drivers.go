@@ -1,0 +1,55 @@
+package app
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/fault"
+)
+
+// Drivers are the technologies by which this program can send.
+type Drivers []deliveries.Driver
+
+// Check reports what is wrong with a channel's driver or settings.
+func (d Drivers) Check(c channels.Channel) error {
+	driver, err := d.find(c.Driver)
+	if err != nil {
+		return err
+	}
+	return driver.Check(c)
+}
+
+// Open returns a dispatcher for a channel.
+func (d Drivers) Open(c channels.Channel) (deliveries.Dispatcher, error) {
+	driver, err := d.find(c.Driver)
+	if err != nil {
+		return nil, err
+	}
+	if err := driver.Check(c); err != nil {
+		return nil, err
+	}
+	return driver.Open(c)
+}
+
+// Secrets names the settings of a driver that are secret.
+func (d Drivers) Secrets(driver string) []string {
+	found, err := d.find(driver)
+	if err != nil {
+		return nil
+	}
+	return found.Secrets()
+}
+
+func (d Drivers) find(name string) (deliveries.Driver, error) {
+	i := slices.IndexFunc(d, func(driver deliveries.Driver) bool { return driver.Name() == name })
+	if i < 0 {
+		known := make([]string, len(d))
+		for n, driver := range d {
+			known[n] = driver.Name()
+		}
+		return nil, fault.Field("driver", "there is no driver %q; there are %s", name, strings.Join(known, ", "))
+	}
+	return d[i], nil
+}

@@ -1,0 +1,60 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// sink is a store that takes everything and keeps nothing, so that what remains to be measured is the engine.
+type sink struct {
+	ports.Store
+	ports.Tx
+	orgs.Repository
+}
+
+func (s sink) View(_ context.Context, fn func(ports.Tx) error) error { return fn(s) }
+func (s sink) Orgs() orgs.Repository                                 { return s }
+
+func (sink) First(context.Context) (orgs.Organization, error) {
+	return orgs.Organization{ID: 1, Slug: "acme"}, nil
+}
+
+func (sink) Enroll(_ context.Context, _ string, b users.Batch) ([]users.Enrolled, error) {
+	return make([]users.Enrolled, len(b.Enrollments)), nil
+}
+
+type deaf struct{}
+
+func (deaf) Begin(imports.Header, int, orgs.Organization) {}
+func (deaf) Rejected(*imports.RowError)                   {}
+func (deaf) Progress(app.ImportReport)                    {}
+
+// BenchmarkImportReading measures what an import costs without a database: the survey of the file and the pass that writes.
+func BenchmarkImportReading(b *testing.B) {
+	const rows = 200_000
+	var file bytes.Buffer
+	file.WriteString("email,first_name,last_name,custom__external_id\n")
+	for i := range rows {
+		fmt.Fprintf(&file, "user%d@example.com,First%d,Last%d,ext-%d\n", i, i, i, i)
+	}
+	engine := app.NewImports(sink{})
+	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(file.Bytes())), nil }
+	b.ReportAllocs()
+	for b.Loop() {
+		report, err := engine.Run(b.Context(), app.Import{Open: open}, deaf{})
+		require.NoError(b, err)
+		require.Equal(b, rows, report.Rows())
+	}
+	b.ReportMetric(float64(rows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+}

@@ -1,0 +1,242 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Lists is the use cases on distribution lists (contract 4.2).
+type Lists struct{ store ports.Store }
+
+// NewLists returns the use cases on distribution lists.
+func NewLists(store ports.Store) *Lists { return &Lists{store: store} }
+
+// List returns the project's lists; orgs.ErrNotFound, orgs.ErrProjectNotFound.
+func (l *Lists) List(ctx context.Context, at Path, p Page) (found []lists.List, err error) {
+	err = l.store.View(ctx, func(tx ports.Tx) error {
+		project, err := tx.Orgs().Project(ctx, at.Organization, at.Project)
+		if err != nil {
+			return err
+		}
+		found, err = tx.Lists().List(ctx, project.Organization, project.ID, lists.ID(p.After), p.Limit)
+		return err
+	})
+	return found, err
+}
+
+// Create stores a new list, pinned to an application of the project or (0) to none; lists.ErrNameTaken, lists.ErrApplication.
+func (l *Lists) Create(ctx context.Context, at Path, list lists.List, pinned applications.ID) (created lists.List, err error) {
+	err = l.store.Update(ctx, func(tx ports.Tx) error {
+		project, err := tx.Orgs().Project(ctx, at.Organization, at.Project)
+		if err != nil {
+			return err
+		}
+		if pinned != 0 {
+			_, err := tx.Applications().ByID(ctx, project.Organization, project.ID, pinned)
+			if errors.Is(err, applications.ErrNotFound) {
+				return lists.ErrApplication.On("application")
+			}
+			if err != nil {
+				return err
+			}
+		}
+		list.Organization, list.Project, list.Application = project.Organization, project.ID, pinned
+		created, err = tx.Lists().Create(ctx, list)
+		if errors.Is(err, lists.ErrNameTaken) {
+			return lists.ErrNameTaken.On("name")
+		}
+		return err
+	})
+	return created, err
+}
+
+// Show returns a list of the project; lists.ErrNotFound.
+func (l *Lists) Show(ctx context.Context, at Path, id lists.ID) (found lists.List, err error) {
+	err = l.store.View(ctx, func(tx ports.Tx) error {
+		found, err = list(ctx, tx, at, id)
+		return err
+	})
+	return found, err
+}
+
+// Recipients returns the members of a list.
+func (l *Lists) Recipients(ctx context.Context, at Path, id lists.ID, p Page) (found []lists.Recipient, err error) {
+	err = l.store.View(ctx, func(tx ports.Tx) error {
+		list, err := list(ctx, tx, at, id)
+		if err != nil {
+			return err
+		}
+		found, err = tx.Lists().Recipients(ctx, list, channels.AssignmentID(p.After), p.Limit)
+		return err
+	})
+	return found, err
+}
+
+// Add puts e-mail addresses on a list and returns those that were not on it. Each must be recorded in the organization; otherwise
+// the fault names every offender and nothing is added.
+func (l *Lists) Add(ctx context.Context, at Path, id lists.ID, emails []string) (added []string, err error) {
+	wanted, err := distinctEmails(emails)
+	if err != nil {
+		return nil, err
+	}
+	err = l.store.Update(ctx, func(tx ports.Tx) error {
+		list, err := list(ctx, tx, at, id)
+		if err != nil {
+			return err
+		}
+		holders, err := tx.Addresses().Holders(ctx, list.Organization, wanted.keys)
+		if err != nil {
+			return err
+		}
+		if err := wanted.refuseUnknown(holders); err != nil {
+			return err
+		}
+		assignments, err := reach(ctx, tx, list, holders)
+		if err != nil {
+			return err
+		}
+		fresh, err := tx.Lists().Add(ctx, list, assignmentIDs(assignments))
+		if err != nil {
+			return err
+		}
+		added = wanted.added(holders, assignments, fresh)
+		return nil
+	})
+	return added, err
+}
+
+// recipients are the addresses of an add call: each once, under its key and as it was first spelled.
+type recipients struct {
+	keys     []string
+	spelling []string
+	position []int // in the call
+}
+
+func distinctEmails(emails []string) (recipients, error) {
+	var faults fault.Fields
+	var r recipients
+	if len(emails) == 0 || len(emails) > lists.MaxAdd {
+		return r, fault.New(fault.Invalid, "the body must be an array of 1 to "+strconv.Itoa(lists.MaxAdd)+" e-mail addresses")
+	}
+	seen := make(map[string]bool, len(emails))
+	for i, raw := range emails {
+		email, err := users.ParseEmail(element(i), raw)
+		if err != nil {
+			faults.Add("", err)
+			continue
+		}
+		key := users.NewEmailAddress(email).Key()
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		r.keys = append(r.keys, key)
+		r.spelling = append(r.spelling, email)
+		r.position = append(r.position, i)
+	}
+	return r, faults.Err()
+}
+
+func element(i int) string { return "[" + strconv.Itoa(i) + "]" }
+
+func (r recipients) refuseUnknown(holders []users.Address) error {
+	known := make(map[string]bool, len(holders))
+	for _, h := range holders {
+		known[h.Key()] = true
+	}
+	var faults fault.Fields
+	for i, key := range r.keys {
+		if !known[key] {
+			faults.Addf(element(r.position[i]), "%s is not recorded in this organization", r.spelling[i])
+		}
+	}
+	return faults.Err()
+}
+
+// reach returns the assignments by which a list gets to e-mail addresses: those to EMAIL channels of the list's project,
+// if there are none those of the organization, and if there are none at all a new one to the preferred EMAIL channel.
+func reach(ctx context.Context, tx ports.Tx, list lists.List, holders []users.Address) ([]channels.Assignment, error) {
+	ids := make([]users.AddressID, len(holders))
+	for i, h := range holders {
+		ids[i] = h.ID
+	}
+	existing, err := tx.Assignments().OfAddresses(ctx, list.Organization, list.Project, channels.EMAIL, ids)
+	if err != nil {
+		return nil, err
+	}
+	of := make(map[users.AddressID][]channels.Assignment, len(holders))
+	for _, a := range existing {
+		of[a.Address] = append(of[a.Address], a)
+	}
+	var found []channels.Assignment
+	var unassigned []users.Address
+	for _, h := range holders {
+		if len(of[h.ID]) == 0 {
+			unassigned = append(unassigned, h)
+			continue
+		}
+		found = append(found, channels.InProjectElseOrganization(of[h.ID])...)
+	}
+	if len(unassigned) == 0 {
+		return found, nil
+	}
+	made, err := assignToPreferred(ctx, tx, list, unassigned)
+	return append(found, made...), err
+}
+
+func assignToPreferred(ctx context.Context, tx ports.Tx, list lists.List, emails []users.Address) ([]channels.Assignment, error) {
+	preferred, err := tx.Channels().Preferred(ctx, list.Organization, list.Project)
+	if err != nil {
+		return nil, err
+	}
+	by := channels.PreferredFor(users.Email, list.Project, preferred)
+	if len(by) == 0 {
+		return nil, lists.ErrNoChannel
+	}
+	wanted := make([]channels.Assignment, len(emails))
+	for i, e := range emails {
+		wanted[i] = channels.Assign(e, by[0])
+	}
+	return tx.Assignments().Ensure(ctx, list.Organization, wanted)
+}
+
+// added returns, in the order of the call, the addresses of which at least one assignment is fresh on the list.
+func (r recipients) added(holders []users.Address, assignments []channels.Assignment, fresh []channels.AssignmentID) []string {
+	isFresh := make(map[channels.AssignmentID]bool, len(fresh))
+	for _, id := range fresh {
+		isFresh[id] = true
+	}
+	gained := make(map[users.AddressID]bool, len(fresh))
+	for _, a := range assignments {
+		gained[a.Address] = gained[a.Address] || isFresh[a.ID]
+	}
+	keys := make(map[string]bool, len(fresh))
+	for _, h := range holders {
+		if gained[h.ID] {
+			keys[h.Key()] = true
+		}
+	}
+	added := make([]string, 0, len(keys))
+	for i, key := range r.keys {
+		if keys[key] {
+			added = append(added, r.spelling[i])
+		}
+	}
+	return added
+}
+
+func list(ctx context.Context, tx ports.Tx, at Path, id lists.ID) (lists.List, error) {
+	project, err := tx.Orgs().Project(ctx, at.Organization, at.Project)
+	if err != nil {
+		return lists.List{}, err
+	}
+	return tx.Lists().ByID(ctx, project.Organization, project.ID, id)
+}

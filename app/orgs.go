@@ -1,0 +1,69 @@
+package app
+
+import (
+	"context"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Orgs shows what an organization is made of.
+type Orgs struct{ store ports.Store }
+
+// NewOrgs returns the use cases on organizations and projects.
+func NewOrgs(store ports.Store) *Orgs { return &Orgs{store: store} }
+
+// Show returns an organization; orgs.ErrNotFound.
+func (o *Orgs) Show(ctx context.Context, at Path) (found orgs.Organization, err error) {
+	err = o.store.View(ctx, func(tx ports.Tx) error {
+		found, err = tx.Orgs().BySlug(ctx, at.Organization)
+		return err
+	})
+	return found, err
+}
+
+// Projects lists the projects of an organization.
+func (o *Orgs) Projects(ctx context.Context, at Path, p Page) (found []orgs.Project, err error) {
+	err = o.store.View(ctx, func(tx ports.Tx) error {
+		org, err := tx.Orgs().BySlug(ctx, at.Organization)
+		if err != nil {
+			return err
+		}
+		found, err = tx.Orgs().Projects(ctx, org.ID, orgs.ProjectID(p.After), p.Limit)
+		return err
+	})
+	return found, err
+}
+
+// ShowProject returns a project; orgs.ErrNotFound, orgs.ErrProjectNotFound.
+func (o *Orgs) ShowProject(ctx context.Context, at Path) (found orgs.Project, err error) {
+	err = o.store.View(ctx, func(tx ports.Tx) error {
+		found, err = tx.Orgs().Project(ctx, at.Organization, at.Project)
+		return err
+	})
+	return found, err
+}
+
+// Channels lists the channels of the project, or without one those of the organization itself.
+func (o *Orgs) Channels(ctx context.Context, at Path, p Page) (found []channels.Channel, err error) {
+	err = o.store.View(ctx, func(tx ports.Tx) error {
+		org, project, err := owner(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		found, err = tx.Channels().List(ctx, org, project, channels.ID(p.After), p.Limit)
+		return err
+	})
+	return found, err
+}
+
+// owner resolves a path of one or two levels to ids; the project is 0 when the path names none.
+func owner(ctx context.Context, tx ports.Tx, at Path) (orgs.ID, orgs.ProjectID, error) {
+	if at.Project == "" {
+		org, err := tx.Orgs().BySlug(ctx, at.Organization)
+		return org.ID, 0, err
+	}
+	project, err := tx.Orgs().Project(ctx, at.Organization, at.Project)
+	return project.Organization, project.ID, err
+}

@@ -1,0 +1,212 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Provisioning brings the store to what a blueprint describes: it creates what is missing, updates what differs and never deletes.
+type Provisioning struct{ store ports.Store }
+
+// NewProvisioning returns the use case of declarative provisioning.
+func NewProvisioning(store ports.Store) *Provisioning { return &Provisioning{store: store} }
+
+// Action is what became of an object.
+type Action string
+
+// The actions.
+const (
+	Created   Action = "created"
+	Updated   Action = "updated"
+	Unchanged Action = "unchanged"
+)
+
+// Applied is what became of one object of a blueprint.
+type Applied struct {
+	Kind   string // organization, group, channel, project, list, application, event, template or notification
+	Path   string // acme/shop/web/order-shipped
+	ID     int64
+	Action Action
+}
+
+var errDryRun = errors.New("dry run")
+
+// Apply applies a blueprint, all or nothing, and tells what became of each object in the blueprint's order. A dry run
+// tells the same and keeps nothing; ids of objects that it would create are then 0. Faults name the place in
+// the blueprint: `organizations[0].projects[1].lists[0].name`.
+func (p *Provisioning) Apply(ctx context.Context, b Blueprint, dryRun bool) ([]Applied, error) {
+	if err := b.check(); err != nil {
+		return nil, err
+	}
+	var done []Applied
+	err := p.store.Update(ctx, func(tx ports.Tx) error {
+		a := applying{ctx: ctx, tx: tx}
+		if err := a.organizations(b); err != nil {
+			return err
+		}
+		done = a.done
+		if dryRun {
+			return errDryRun
+		}
+		return nil
+	})
+	if dryRun && errors.Is(err, errDryRun) {
+		for i := range done {
+			if done[i].Action == Created {
+				done[i].ID = 0
+			}
+		}
+		return done, nil
+	}
+	return done, err
+}
+
+// applying is one blueprint on its way into one unit of work.
+type applying struct {
+	ctx  context.Context //nolint:containedctx // It lives exactly as long as the unit of work.
+	tx   ports.Tx
+	done []Applied
+}
+
+func (a *applying) note(kind, path string, id int64, action Action) {
+	a.done = append(a.done, Applied{Kind: kind, Path: path, ID: id, Action: action})
+}
+
+// at names the place in the blueprint for a fault that has none yet.
+func at(place string, err error) error {
+	if err == nil || fault.KindOf(err) == fault.Internal || fault.KindOf(err) == fault.Unavailable {
+		return err
+	}
+	var faults fault.Fields
+	faults.Add(place, err)
+	return faults.Err()
+}
+
+func join(path ...string) string { return strings.Join(path, "/") }
+
+func index(place, member string, i int) string {
+	if place != "" {
+		place += "."
+	}
+	return fmt.Sprintf("%s%s[%d]", place, member, i)
+}
+
+func (a *applying) organizations(b Blueprint) error {
+	for i, want := range b.Organizations {
+		place := index("", "organizations", i)
+		org, action, err := a.organization(want)
+		if err != nil {
+			return at(place, err)
+		}
+		a.note("organization", org.Slug, int64(org.ID), action)
+		if err := a.tx.Orgs().Revise(a.ctx, org.ID); err != nil {
+			return err
+		}
+		for n, name := range want.Groups {
+			g, created, err := a.tx.Orgs().EnsureGroup(a.ctx, org.ID, name)
+			if err != nil {
+				return at(index(place, "groups", n), err)
+			}
+			a.note("group", join(org.Slug, g.Name), int64(g.ID), actionOf(created, false))
+		}
+		if err := a.channels(place, org.Slug, org.ID, 0, want.Channels); err != nil {
+			return err
+		}
+		for n, project := range want.Projects {
+			if err := a.project(index(place, "projects", n), org, project); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func actionOf(created, updated bool) Action {
+	switch {
+	case created:
+		return Created
+	case updated:
+		return Updated
+	}
+	return Unchanged
+}
+
+func (a *applying) organization(want BlueprintOrganization) (orgs.Organization, Action, error) {
+	was, err := a.tx.Orgs().BySlug(a.ctx, want.Slug)
+	switch {
+	case errors.Is(err, orgs.ErrNotFound):
+		made, err := a.tx.Orgs().Create(a.ctx, orgs.Organization{Slug: want.Slug, Name: want.Name})
+		return made, Created, err
+	case err != nil || was.Name == want.Name:
+		return was, Unchanged, err
+	}
+	was.Name = want.Name
+	return was, Updated, a.tx.Orgs().Rename(a.ctx, was)
+}
+
+func (a *applying) project(place string, org orgs.Organization, want BlueprintProject) error {
+	project, err := a.tx.Orgs().Project(a.ctx, org.Slug, want.Slug)
+	action := Unchanged
+	switch {
+	case errors.Is(err, orgs.ErrProjectNotFound):
+		action = Created
+		project, err = a.tx.Orgs().CreateProject(a.ctx, orgs.Project{Organization: org.ID, Slug: want.Slug, Name: want.Name})
+	case err == nil && project.Name != want.Name:
+		action = Updated
+		project.Name = want.Name
+		err = a.tx.Orgs().RenameProject(a.ctx, project)
+	}
+	if err != nil {
+		return at(place, err)
+	}
+	path := join(org.Slug, project.Slug)
+	a.note("project", path, int64(project.ID), action)
+	if err := a.channels(place, path, org.ID, project.ID, want.Channels); err != nil {
+		return err
+	}
+	// Applications come before the lists that may be pinned to them, and lists before the notifications that use them.
+	apps := make([]applications.Application, len(want.Applications))
+	for i, w := range want.Applications {
+		if apps[i], err = a.application(index(place, "applications", i), org, project, w); err != nil {
+			return err
+		}
+	}
+	for i, w := range want.Lists {
+		if err := a.list(index(place, "lists", i), org, project, w); err != nil {
+			return err
+		}
+	}
+	for i, w := range want.Applications {
+		if err := a.events(index(place, "applications", i), join(path, apps[i].Slug), apps[i], w.Events); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *applying) application(place string, org orgs.Organization, project orgs.Project, want BlueprintApplication) (applications.Application, error) {
+	app, err := a.tx.Applications().BySlug(a.ctx, org.Slug, project.Slug, want.Slug)
+	action := Unchanged
+	switch {
+	case errors.Is(err, applications.ErrNotFound):
+		action = Created
+		app, err = a.tx.Applications().Create(a.ctx, applications.Application{
+			Organization: project.Organization, Project: project.ID, Slug: want.Slug, Name: want.Name, Active: want.Active})
+	case err == nil && (app.Name != want.Name || app.Active != want.Active):
+		action = Updated
+		app.Name, app.Active = want.Name, want.Active
+		err = a.tx.Applications().Save(a.ctx, app)
+	}
+	if err != nil {
+		return app, at(place, err)
+	}
+	a.note("application", join(org.Slug, project.Slug, app.Slug), int64(app.ID), action)
+	return app, nil
+}

@@ -1,0 +1,150 @@
+package app_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// collector is a store that remembers which e-mails it was given.
+type collector struct {
+	sink
+	emails *[]string
+}
+
+func (c collector) Enroll(ctx context.Context, org string, b users.Batch) ([]users.Enrolled, error) {
+	for _, e := range b.Enrollments {
+		*c.emails = append(*c.emails, e.Email)
+	}
+	return c.sink.Enroll(ctx, org, b)
+}
+
+// TestSurveyFindsTheFirstOfEachEmail holds that, however many passes over the file it takes, of the good rows with one e-mail,
+// without regard to case, the first is imported and the others are duplicates.
+func TestSurveyFindsTheFirstOfEachEmail(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		row := rapid.SampledFrom([]string{"a@x.org", "A@X.org", "b@x.org", "c@x.org", "É@x.org", "e\u0301@x.org", "d@x.org", "bad", `stray"`, ""})
+		rows := rapid.SliceOfN(row, 0, 40).Draw(t, "rows")
+		perPass := rapid.IntRange(1, 45).Draw(t, "keys per pass")
+
+		var want []string
+		duplicates, rejected := 0, 0
+		seen := map[string]bool{}
+		for _, r := range rows {
+			e, err := users.NewEnrollment(r, "", "", nil)
+			switch {
+			case r == "":
+			case err != nil:
+				rejected++
+			case seen[e.Key()]:
+				duplicates++
+			default:
+				seen[e.Key()] = true
+				want = append(want, r)
+			}
+		}
+		var got []string
+		report, err := app.NewImports(collector{emails: &got}).WithKeysPerPass(perPass).Run(context.Background(),
+			app.Import{Open: inMemory("email\n" + strings.Join(rows, "\n"))}, deaf{})
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+		require.Equal(t, app.ImportReport{Unchanged: len(want), Duplicates: duplicates, Rejected: rejected}, report)
+	})
+}
+
+func TestSurveyAtTheBorderOfAPass(t *testing.T) {
+	t.Parallel()
+	const perPass = 1_000
+	for _, rows := range []int{perPass - 1, perPass, perPass + 1, 2 * perPass, 2*perPass + 1, 7 * perPass} {
+		t.Run(fmt.Sprint(rows), func(t *testing.T) {
+			t.Parallel()
+			var b strings.Builder
+			b.WriteString("email\n")
+			for i := range rows - 2 {
+				fmt.Fprintf(&b, "user%d@example.org\n", i)
+			}
+			b.WriteString("USER0@example.org\nlast@example.org\n") // The very first again, near the end.
+			opened := 0
+			open := func() (io.ReadCloser, error) {
+				opened++
+				return inMemory(b.String())()
+			}
+			var got []string
+			report, err := app.NewImports(collector{emails: &got}).WithKeysPerPass(perPass).Run(t.Context(), app.Import{Open: open}, deaf{})
+			require.NoError(t, err)
+			assert.Equal(t, app.ImportReport{Unchanged: rows - 1, Duplicates: 1}, report)
+			assert.Len(t, got, rows-1)
+			assert.NotContains(t, got, "USER0@example.org")
+			if rows <= perPass {
+				assert.Equal(t, 2, opened, "a file that fits is looked through once")
+			} else {
+				assert.Equal(t, 2+rows/perPass+1, opened)
+			}
+		})
+	}
+}
+
+// flood is a file of so many rows that is never in memory.
+type flood struct {
+	rows, next int
+	rest       string
+}
+
+func (f *flood) Read(p []byte) (int, error) {
+	for f.rest == "" {
+		switch {
+		case f.next == 0:
+			f.rest = "email,first_name,custom__n\n"
+		case f.next > f.rows:
+			return 0, io.EOF
+		default:
+			f.rest = fmt.Sprintf("user%d@example.org,First%d,%d\n", f.next, f.next, f.next)
+		}
+		f.next++
+	}
+	n := copy(p, f.rest)
+	f.rest = f.rest[n:]
+	return n, nil
+}
+
+// scale weighs the heap whenever it hears of progress.
+type scale struct {
+	diary
+	most uint64
+}
+
+func (s *scale) Progress(app.ImportReport) {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	s.most = max(s.most, m.HeapAlloc)
+}
+
+func (*scale) Rejected(*imports.RowError) {}
+
+// TestImportMemoryDoesNotGrowWithTheFile runs alone, because it looks at the heap of the whole program.
+func TestImportMemoryDoesNotGrowWithTheFile(t *testing.T) { //nolint:paralleltest // For the reason given.
+	weigh := func(rows int) uint64 {
+		var s scale
+		open := func() (io.ReadCloser, error) { return io.NopCloser(&flood{rows: rows}), nil }
+		report, err := app.NewImports(sink{}).WithKeysPerPass(10_000).Run(t.Context(), app.Import{Open: open}, &s)
+		require.NoError(t, err)
+		require.Equal(t, rows, report.Unchanged)
+		return s.most
+	}
+	small := weigh(5_000)
+	large := weigh(60_000)
+	assert.Less(t, large, small+4<<20, "12 times the rows must not take more than 4 MiB more")
+}

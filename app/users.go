@@ -1,0 +1,207 @@
+package app
+
+import (
+	"context"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/names"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Users is the user API (contract 4.1, decisions 4).
+type Users struct{ store ports.Store }
+
+// NewUsers returns the use cases on the members of an organization.
+func NewUsers(store ports.Store) *Users { return &Users{store: store} }
+
+// Create makes a person a member of the organization, as a new user when there is none; repeating it changes
+// nothing. orgs.ErrNotFound.
+func (u *Users) Create(ctx context.Context, at Path, e users.Enrollment) (users.Enrolled, error) {
+	done, err := u.store.Enroll(ctx, at.Organization, users.Batch{Enrollments: []users.Enrollment{e}})
+	if err != nil {
+		return users.Enrolled{}, err
+	}
+	return done[0], done[0].Err
+}
+
+// List returns the members of an organization; orgs.ErrNotFound.
+func (u *Users) List(ctx context.Context, at Path, p Page) (found []users.Member, err error) {
+	err = u.store.View(ctx, func(tx ports.Tx) error {
+		org, err := tx.Orgs().BySlug(ctx, at.Organization)
+		if err != nil {
+			return err
+		}
+		found, err = tx.Users().List(ctx, org.ID, users.MemberID(p.After), p.Limit)
+		return err
+	})
+	return found, err
+}
+
+// Show returns a member by username or e-mail; orgs.ErrNotFound, users.ErrNotFound.
+func (u *Users) Show(ctx context.Context, at Path, username string) (found users.Member, err error) {
+	err = u.store.View(ctx, func(tx ports.Tx) error {
+		found, err = member(ctx, tx, at, username)
+		return err
+	})
+	return found, err
+}
+
+// Patch is what a PATCH sends. Fields nil means that custom_fields were not sent; a blank name is none.
+type Patch struct {
+	FirstName string
+	LastName  string
+	Fields    metadata.Map
+	Mode      metadata.Mode
+}
+
+// NewPatch checks what a PATCH sends.
+func NewPatch(first, last string, fields metadata.Map, mode string) (Patch, error) {
+	var faults fault.Fields
+	p := Patch{Fields: fields}
+	var err error
+	p.FirstName, err = names.OptionalLabel("first_name", first)
+	faults.Add("first_name", err)
+	p.LastName, err = names.OptionalLabel("last_name", last)
+	faults.Add("last_name", err)
+	p.Mode, err = metadata.ParseMode(mode)
+	faults.Add("_mode", err)
+	faults.Add("custom_fields", fields.Check())
+	return p, faults.Err()
+}
+
+// Patch changes a member's metadata, and the names while the identity belongs to this organization alone.
+// users.ErrSharedIdentity, metadata.ErrTooLarge for the result of a merge.
+func (u *Users) Patch(ctx context.Context, at Path, username string, p Patch) (changed users.Member, err error) {
+	err = u.store.Update(ctx, func(tx ports.Tx) error {
+		m, err := member(ctx, tx, at, username)
+		if err != nil {
+			return err
+		}
+		if err := rename(ctx, tx, &m, p); err != nil {
+			return err
+		}
+		if p.Fields != nil {
+			if err := applyFields(ctx, tx, &m, p); err != nil {
+				return err
+			}
+		}
+		changed = m
+		return nil
+	})
+	return changed, err
+}
+
+func rename(ctx context.Context, tx ports.Tx, m *users.Member, p Patch) error {
+	renamed, differs := m.User.Renamed(p.FirstName, p.LastName)
+	if !differs {
+		return nil
+	}
+	shared, err := tx.Users().BelongsElsewhere(ctx, *m)
+	if err != nil {
+		return err
+	}
+	if shared {
+		return users.ErrSharedIdentity
+	}
+	m.User = renamed
+	return tx.Users().Rename(ctx, renamed)
+}
+
+func applyFields(ctx context.Context, tx ports.Tx, m *users.Member, p Patch) error {
+	fields, err := p.Mode.Apply(m.CustomFields, p.Fields)
+	if err != nil {
+		var faults fault.Fields
+		faults.Add("custom_fields", err)
+		return faults.Err()
+	}
+	if fields.Equal(m.CustomFields) {
+		return nil
+	}
+	m.CustomFields = fields
+	return tx.Users().SaveFields(ctx, *m)
+}
+
+// Remove ends a membership of the organization with all that hangs on it and returns how many that were: 1.
+func (u *Users) Remove(ctx context.Context, at Path, username string) (deleted int, err error) {
+	err = u.store.Update(ctx, func(tx ports.Tx) error {
+		m, err := member(ctx, tx, at, username)
+		if err != nil {
+			return err
+		}
+		return tx.Users().Remove(ctx, m)
+	})
+	if err != nil {
+		return 0, err
+	}
+	return 1, nil
+}
+
+// Addresses lists a member's addresses.
+func (u *Users) Addresses(ctx context.Context, at Path, username string, p Page) (found []users.Address, err error) {
+	err = u.store.View(ctx, func(tx ports.Tx) error {
+		m, err := member(ctx, tx, at, username)
+		if err != nil {
+			return err
+		}
+		found, err = tx.Addresses().List(ctx, m.Organization, m.ID, users.AddressID(p.After), p.Limit)
+		return err
+	})
+	return found, err
+}
+
+// AddAddress gives a member an address, and on request assigns it to the organization's preferred channels. created is false when
+// the member had it already.
+func (u *Users) AddAddress(ctx context.Context, at Path, username string, a users.Address, toPreferred bool) (added users.Address, created bool, err error) {
+	err = u.store.Update(ctx, func(tx ports.Tx) error {
+		m, err := member(ctx, tx, at, username)
+		if err != nil {
+			return err
+		}
+		stored, fresh, err := tx.Addresses().Ensure(ctx, m.Organization, m.ID, []users.Address{a})
+		if err != nil {
+			return err
+		}
+		added, created = stored[0], fresh[0]
+		if !toPreferred {
+			return nil
+		}
+		preferred, err := tx.Channels().Preferred(ctx, m.Organization, 0)
+		if err != nil {
+			return err
+		}
+		var wanted []channels.Assignment
+		for _, c := range channels.PreferredFor(added.Type, 0, preferred) {
+			wanted = append(wanted, channels.Assign(added, c))
+		}
+		_, err = tx.Assignments().Ensure(ctx, m.Organization, wanted)
+		return err
+	})
+	return added, created, err
+}
+
+// RemoveAddress takes an address from a member with all that hangs on it and returns how many that were: 1.
+func (u *Users) RemoveAddress(ctx context.Context, at Path, username string, id users.AddressID) (deleted int, err error) {
+	err = u.store.Update(ctx, func(tx ports.Tx) error {
+		m, err := member(ctx, tx, at, username)
+		if err != nil {
+			return err
+		}
+		return tx.Addresses().Remove(ctx, m.Organization, m.ID, id)
+	})
+	if err != nil {
+		return 0, err
+	}
+	return 1, nil
+}
+
+// member finds a member of the path's organization by username or e-mail.
+func member(ctx context.Context, tx ports.Tx, at Path, username string) (users.Member, error) {
+	org, err := tx.Orgs().BySlug(ctx, at.Organization)
+	if err != nil {
+		return users.Member{}, err
+	}
+	return tx.Users().Find(ctx, org.ID, username)
+}
