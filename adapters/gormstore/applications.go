@@ -1,0 +1,89 @@
+package gormstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/orgs"
+)
+
+type applicationRow struct {
+	ID             applications.ID
+	OrganizationID orgs.ID
+	ProjectID      orgs.ProjectID
+	Slug           string
+	Name           string
+	Active         bool
+	CreatedAt      time.Time
+}
+
+func (applicationRow) TableName() string { return "applications" }
+
+func (r applicationRow) application() applications.Application {
+	return applications.Application{ID: r.ID, Organization: r.OrganizationID, Project: r.ProjectID, Slug: r.Slug, Name: r.Name,
+		Active: r.Active}
+}
+
+type applicationRepo struct{ tx }
+
+func (r applicationRepo) BySlug(ctx context.Context, org, project, app string) (applications.Application, error) {
+	p, err := r.locate(ctx, access.Scope{Organization: org, Project: project, Application: app})
+	if err != nil {
+		return applications.Application{}, err
+	}
+	return applications.Application{ID: p.ApplicationID, Organization: p.OrganizationID, Project: p.ProjectID, Slug: app,
+		Name: p.ApplicationName, Active: p.ApplicationActive}, nil
+}
+
+func (r applicationRepo) ByID(
+	ctx context.Context, org orgs.ID, project orgs.ProjectID, id applications.ID,
+) (applications.Application, error) {
+	row, err := one[applicationRow](
+		r.db(ctx).Where("id = ? AND project_id = ? AND organization_id = ?", id, project, org), applications.ErrNotFound)
+	return row.application(), err
+}
+
+func (r applicationRepo) List(
+	ctx context.Context, org orgs.ID, project orgs.ProjectID, after applications.ID, limit int,
+) ([]applications.Application, error) {
+	return page(r.db(ctx).Where("project_id = ? AND organization_id = ?", project, org), after, limit, applicationRow.application)
+}
+
+func (r applicationRepo) Create(ctx context.Context, a applications.Application) (applications.Application, error) {
+	row := applicationRow{OrganizationID: a.Organization, ProjectID: a.Project, Slug: a.Slug, Name: a.Name, Active: a.Active,
+		CreatedAt: r.now()}
+	switch created, err := insert(r.db(ctx), &row); {
+	case err != nil:
+		return applications.Application{}, err
+	case !created:
+		return applications.Application{}, applications.ErrSlugTaken
+	}
+	return row.application(), nil
+}
+
+func (r applicationRepo) Save(ctx context.Context, a applications.Application) error {
+	return change(r.db(ctx), applications.ErrNotFound,
+		"UPDATE applications SET name = ?, active = ? WHERE id = ? AND project_id = ? AND organization_id = ?",
+		a.Name, a.Active, a.ID, a.Project, a.Organization)
+}
+
+// Delete takes with it the keys of this scope that were revoked: they open nothing, and nobody could remove them to make room.
+func (r applicationRepo) Delete(ctx context.Context, a applications.Application) error {
+	uses, err := r.usesOfApplication(ctx, a)
+	if err != nil {
+		return err
+	}
+	if len(uses) > 0 {
+		return inUse(applications.ErrInUse, "application", a.Slug, uses)
+	}
+	err = r.db(ctx).Exec(`DELETE FROM api_keys WHERE revoked_at IS NOT NULL
+		AND application_id IN (SELECT id FROM applications WHERE id = ? AND project_id = ? AND organization_id = ?)`,
+		a.ID, a.Project, a.Organization).Error
+	if err != nil {
+		return err
+	}
+	return change(r.db(ctx), applications.ErrNotFound,
+		"DELETE FROM applications WHERE id = ? AND project_id = ? AND organization_id = ?", a.ID, a.Project, a.Organization)
+}

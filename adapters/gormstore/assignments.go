@@ -1,0 +1,137 @@
+package gormstore
+
+import (
+	"context"
+	"fmt"
+
+	"gorm.io/gorm/clause"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// channelOfProject holds for the channels c that a project (0: none) may use: its own and its organization's own.
+const channelOfProject = "(c.project_id IS NULL OR c.project_id = ?)"
+
+// assignmentColumns select an assignmentRow from assignments s, addresses a and channels c.
+const assignmentColumns = `s.id, a.id AS address, a.value, c.id AS channel, c.project_id AS project, c.name, c.protocol,
+	s.active, s.validated`
+
+// assignmentRow is an assignment with what answers show of its address and its channel.
+type assignmentRow struct {
+	ID        channels.AssignmentID
+	Address   users.AddressID
+	Value     string
+	Channel   channels.ID
+	Project   orgs.ProjectID
+	Name      string
+	Protocol  channels.Protocol
+	Active    bool
+	Validated bool
+}
+
+func (r assignmentRow) assignment() channels.Assignment { return channels.Assignment(r) }
+
+// pair is what identifies an assignment.
+type pair struct {
+	address users.AddressID
+	channel channels.ID
+}
+
+// linkRow is a new assignment as one row of a rowSet, and what the database makes of it.
+type linkRow struct {
+	ID        channels.AssignmentID `json:"-"`
+	AddressID users.AddressID       `json:"address_id"`
+	ChannelID channels.ID           `json:"channel_id"`
+	Active    bool                  `json:"active"`
+	Validated bool                  `json:"validated"`
+}
+
+func newLinkRow(a channels.Assignment) linkRow {
+	return linkRow{AddressID: a.Address, ChannelID: a.Channel, Active: a.Active, Validated: a.Validated}
+}
+
+type assignmentRepo struct{ tx }
+
+func (r assignmentRepo) Find(
+	ctx context.Context, org orgs.ID, project orgs.ProjectID, id channels.AssignmentID,
+) (channels.Assignment, error) {
+	row, err := one[assignmentRow](r.db(ctx).Raw("SELECT "+assignmentColumns+`
+		FROM assignments s JOIN addresses a ON a.id = s.address_id JOIN channels c ON c.id = s.channel_id
+		WHERE s.id = ? AND s.organization_id = ? AND c.organization_id = ? AND `+channelOfProject,
+		id, org, org, project), channels.ErrAssignmentNotFound)
+	return row.assignment(), err
+}
+
+// Ensure first asks for all of them, with what it must know of addresses and channels, and so it is one statement where
+// nothing is new and two where something is.
+func (r assignmentRepo) Ensure(ctx context.Context, org orgs.ID, as []channels.Assignment) ([]channels.Assignment, error) {
+	if len(as) == 0 {
+		return nil, nil
+	}
+	// CROSS JOIN tells SQLite to start from the set.
+	rows, err := rowsOf[assignmentRow](r.db(ctx).Raw("SELECT "+assignmentColumns+`
+		FROM (?) AS wanted CROSS JOIN addresses a CROSS JOIN channels c
+		LEFT JOIN assignments s ON s.address_id = a.id AND s.channel_id = c.id
+		WHERE a.id = wanted.address_id AND a.organization_id = ? AND c.id = wanted.channel_id AND c.organization_id = ?`,
+		r.links(as), org, org))
+	if err != nil {
+		return nil, err
+	}
+	stored := make(map[pair]channels.Assignment, len(rows))
+	for _, row := range rows {
+		stored[pair{row.Address, row.Channel}] = row.assignment()
+	}
+	var missing []channels.Assignment
+	for _, a := range as {
+		known, there := stored[pair{a.Address, a.Channel}]
+		switch {
+		case !there:
+			return nil, channels.ErrAssignmentNotFound.With("an address or a channel of an assignment does not exist")
+		case known.ID == 0:
+			missing = append(missing, a)
+		}
+	}
+	if err := r.add(ctx, org, missing, stored); err != nil {
+		return nil, err
+	}
+	return mapped(as, func(a channels.Assignment) channels.Assignment { return stored[pair{a.Address, a.Channel}] }), nil
+}
+
+// add stores new assignments and completes what is known of them.
+func (r assignmentRepo) add(
+	ctx context.Context, org orgs.ID, as []channels.Assignment, known map[pair]channels.Assignment,
+) error {
+	if len(as) == 0 {
+		return nil
+	}
+	made, err := rowsOf[linkRow](r.db(ctx).Raw(`
+		INSERT INTO assignments (organization_id, address_id, channel_id, active, validated)
+		SELECT o.id, wanted.address_id, wanted.channel_id, wanted.active, wanted.validated
+		FROM (?) AS wanted CROSS JOIN organizations o WHERE o.id = ?
+		ON CONFLICT DO NOTHING RETURNING id, address_id, channel_id, active, validated`, r.links(as), org))
+	for _, row := range made {
+		key := pair{row.AddressID, row.ChannelID}
+		a := known[key]
+		a.ID, a.Active, a.Validated = row.ID, row.Active, row.Validated
+		known[key] = a
+	}
+	if err == nil && len(made) != len(as) {
+		err = fmt.Errorf("%d of %d new assignments were stored", len(made), len(as))
+	}
+	return err
+}
+
+func (r assignmentRepo) links(as []channels.Assignment) clause.Expr {
+	return rowSet(r.dialect, mapped(as, newLinkRow), "address_id bigint", "channel_id bigint", "active boolean", "validated boolean")
+}
+
+func (r assignmentRepo) OfAddresses(
+	ctx context.Context, org orgs.ID, project orgs.ProjectID, p channels.Protocol, as []users.AddressID,
+) ([]channels.Assignment, error) {
+	return all(r.db(ctx).Raw("SELECT "+assignmentColumns+`
+		FROM assignments s JOIN addresses a ON a.id = s.address_id JOIN channels c ON c.id = s.channel_id
+		WHERE s.address_id ? AND s.organization_id = ? AND c.organization_id = ? AND c.protocol = ? AND `+channelOfProject+`
+		ORDER BY s.id`, among(r.dialect, as), org, org, p, project), assignmentRow.assignment)
+}

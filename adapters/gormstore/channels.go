@@ -1,0 +1,189 @@
+package gormstore
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/names"
+	"github.com/tocsin/tocsin/domain/orgs"
+)
+
+type channelRow struct {
+	ID             channels.ID
+	OrganizationID orgs.ID
+	ProjectID      *orgs.ProjectID
+	Name           string
+	NameFold       string
+	Protocol       channels.Protocol
+	Driver         string
+	Settings       string
+	Preferred      bool
+	Active         bool
+	CreatedAt      time.Time
+}
+
+func (channelRow) TableName() string { return "channels" }
+
+func newChannelRow(c channels.Channel, now time.Time) (channelRow, error) {
+	settings, err := encodeSettings(c.Settings)
+	return channelRow{ID: c.ID, OrganizationID: c.Organization, ProjectID: orNull(c.Project), Name: c.Name, NameFold: names.Fold(c.Name),
+		Protocol: c.Protocol, Driver: c.Driver, Settings: settings, Preferred: c.Preferred, Active: c.Active, CreatedAt: now}, err
+}
+
+// channel is the row without its settings.
+func (r channelRow) channel() channels.Channel {
+	return channels.Channel{ID: r.ID, Organization: r.OrganizationID, Project: orZero(r.ProjectID), Name: r.Name,
+		Protocol: r.Protocol, Driver: r.Driver, Preferred: r.Preferred, Active: r.Active}
+}
+
+func (r channelRow) withSettings() (channels.Channel, error) {
+	c := r.channel()
+	var err error
+	if c.Settings, err = decodeSettings(r.Settings); err != nil {
+		return channels.Channel{}, fmt.Errorf("settings of channel %d: %w", r.ID, err)
+	}
+	return c, nil
+}
+
+func encodeSettings(s channels.Settings) (string, error) {
+	if s == nil {
+		return "{}", nil
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return "", fmt.Errorf("settings of a channel: %w", err)
+	}
+	return string(text), nil
+}
+
+// decodeSettings keeps numbers as they were written.
+func decodeSettings(text string) (s channels.Settings, err error) {
+	d := json.NewDecoder(bytes.NewReader([]byte(text)))
+	d.UseNumber()
+	err = d.Decode(&s)
+	return s, err
+}
+
+type channelRepo struct{ tx }
+
+func (r channelRepo) Find(ctx context.Context, org orgs.ID, project orgs.ProjectID, name string) (channels.Channel, error) {
+	row, err := one[channelRow](r.db(ctx).
+		Where("organization_id = ? AND name_fold = ? AND (project_id IS NULL OR project_id = ?)", org, names.Fold(name), project).
+		Order("project_id IS NULL"), channels.ErrNotFound) // false comes first: the project's own
+	if err != nil {
+		return channels.Channel{}, err
+	}
+	return row.withSettings()
+}
+
+func (r channelRepo) List(
+	ctx context.Context, org orgs.ID, project orgs.ProjectID, after channels.ID, limit int,
+) ([]channels.Channel, error) {
+	q := r.db(ctx).Omit("settings").Where("organization_id = ?", org)
+	if project == 0 {
+		q = q.Where("project_id IS NULL")
+	} else {
+		q = q.Where("project_id = ?", project)
+	}
+	return page(q, after, limit, channelRow.channel)
+}
+
+func (r channelRepo) Preferred(ctx context.Context, org orgs.ID, project orgs.ProjectID) ([]channels.Channel, error) {
+	// Two arms, so that each finds its partial index.
+	rows, err := rowsOf[channelRow](r.db(ctx).Raw(`
+		SELECT * FROM channels WHERE preferred AND project_id IS NULL AND active AND organization_id = ?
+		UNION ALL
+		SELECT * FROM channels WHERE preferred AND project_id IS NOT NULL AND active AND project_id = ? AND organization_id = ?
+		ORDER BY id`, org, project, org))
+	if err != nil {
+		return nil, err
+	}
+	cs := make([]channels.Channel, len(rows))
+	for i, row := range rows {
+		if cs[i], err = row.withSettings(); err != nil {
+			return nil, err
+		}
+	}
+	return cs, nil
+}
+
+func (r channelRepo) Create(ctx context.Context, c channels.Channel) (channels.Channel, error) {
+	row, err := newChannelRow(c, r.now())
+	if err != nil {
+		return channels.Channel{}, err
+	}
+	created, err := insert(r.db(ctx), &row)
+	if err != nil {
+		return channels.Channel{}, err
+	}
+	if !created {
+		return channels.Channel{}, r.refusal(ctx, row)
+	}
+	return row.withSettings()
+}
+
+func (r channelRepo) Save(ctx context.Context, c channels.Channel) error {
+	row, err := newChannelRow(c, r.now())
+	if err != nil {
+		return err
+	}
+	if c.Preferred {
+		if err := r.preferredTaken(ctx, row); err != nil {
+			return err
+		}
+	}
+	return change(r.db(ctx), channels.ErrNotFound, `
+		UPDATE channels SET protocol = ?, driver = ?, settings = ?, preferred = ?, active = ?
+		WHERE id = ? AND organization_id = ? AND COALESCE(project_id, 0) = ?`,
+		c.Protocol, c.Driver, row.Settings, c.Preferred, c.Active, c.ID, c.Organization, c.Project)
+}
+
+func (r channelRepo) Delete(ctx context.Context, c channels.Channel) error {
+	uses, err := r.usesOfChannel(ctx, c)
+	if err != nil {
+		return err
+	}
+	if len(uses) > 0 {
+		return inUse(channels.ErrInUse, "channel", c.Name, uses)
+	}
+	return change(r.db(ctx), channels.ErrNotFound,
+		"DELETE FROM channels WHERE id = ? AND organization_id = ? AND COALESCE(project_id, 0) = ?",
+		c.ID, c.Organization, c.Project)
+}
+
+// beside queries the channels of the same organization or project as row, other than row itself.
+func (r channelRepo) beside(ctx context.Context, row channelRow) *gorm.DB {
+	return r.db(ctx).Where("organization_id = ? AND COALESCE(project_id, 0) = ? AND id <> ?",
+		row.OrganizationID, orZero(row.ProjectID), row.ID)
+}
+
+// refusal tells which of the two unique indexes kept row out.
+func (r channelRepo) refusal(ctx context.Context, row channelRow) error {
+	_, err := one[channelRow](r.beside(ctx, row).Where("name_fold = ?", row.NameFold), channels.ErrNotFound)
+	switch {
+	case err == nil:
+		return channels.ErrNameTaken
+	case errors.Is(err, channels.ErrNotFound):
+		return r.preferredTaken(ctx, row)
+	}
+	return err
+}
+
+// preferredTaken returns ErrPreferredTaken when another channel is preferred where row wants to be.
+func (r channelRepo) preferredTaken(ctx context.Context, row channelRow) error {
+	other, err := one[channelRow](r.beside(ctx, row).Where("protocol = ? AND preferred", row.Protocol), channels.ErrNotFound)
+	switch {
+	case err == nil:
+		return channels.ErrPreferredTaken.With("the channel %q is preferred for %s there already", other.Name, row.Protocol)
+	case errors.Is(err, channels.ErrNotFound):
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,229 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/names"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// errVanished says that somebody removed a row between two statements of ours. Tried again, the unit finds another way.
+var errVanished = errors.New("a row that was there is gone")
+
+// enrollment is Enroll at work on one batch: a handful of statements, each of which treats everybody. Postgres runs it at READ
+// COMMITTED, where every statement sees what others committed meanwhile, so that two who enroll the same people end up with one of
+// each: who adds a row that is there already adds nothing and reads it in the next statement.
+type enrollment struct {
+	setConn
+	roster
+	sql    *enrollSQL
+	now    time.Time
+	org    orgs.ID
+	groups []orgs.GroupID // to be linked
+	linked []string       // their names, sorted
+}
+
+// enroll does everything that a batch asks for, on a connection with an open transaction.
+func enroll(ctx context.Context, c setConn, now time.Time, org string, b users.Batch) ([]users.Enrolled, error) {
+	e := &enrollment{setConn: c, roster: newRoster(b), sql: enrollStatements(c.dialect), now: now}
+	if err := e.findPlace(ctx, org, b.Group); err != nil {
+		return nil, err
+	}
+	steps := []func(context.Context) error{e.matchEmails, e.addIdentities, e.findIdentities, e.findMembers, e.addMembers}
+	if b.MergeFields {
+		steps = append(steps, e.mergeFields)
+	}
+	steps = append(steps, e.link, e.addAddresses, e.nameGroups)
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return e.answer(), nil
+}
+
+// findPlace finds the organization and the groups.
+func (e *enrollment) findPlace(ctx context.Context, org string, group orgs.GroupID) error {
+	hasDefault := false
+	err := e.query(ctx, e.sql.place, nil, []any{names.Fold(orgs.DefaultGroup), group, org, orgs.SystemSlug}, func(rows *sql.Rows) error {
+		var id sql.Null[orgs.GroupID]
+		var name, fold sql.NullString
+		if err := rows.Scan(&e.org, &id, &name, &fold); err != nil || !id.Valid {
+			return err
+		}
+		e.groups, e.linked = append(e.groups, id.V), append(e.linked, name.String)
+		hasDefault = hasDefault || fold.String == names.Fold(orgs.DefaultGroup)
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case e.org == 0:
+		return orgs.ErrNotFound
+	case group != 0 && !slices.Contains(e.groups, group):
+		return orgs.ErrGroupNotFound
+	case !hasDefault:
+		return fmt.Errorf("the organization %d has no group %s", e.org, orgs.DefaultGroup)
+	}
+	slices.Sort(e.linked)
+	return nil
+}
+
+// matchEmails finds members by an e-mail that is not their username. They keep their identity unless a username matches.
+func (e *enrollment) matchEmails(ctx context.Context) error {
+	keys := columnOf(e.active, func(p *person) string { return p.key })
+	found := map[users.ID]users.User{}
+	folds := map[users.ID]string{}
+	err := e.query(ctx, e.sql.byEmail, []any{keys}, nil, func(rows *sql.Rows) error {
+		var u users.User
+		var fold string
+		if err := rows.Scan(&fold, &u.ID, &u.Username, &u.Email, &u.FirstName, &u.LastName); err != nil {
+			return err
+		}
+		found[u.ID], folds[u.ID] = u, fold
+		return nil
+	})
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	if err := e.readMembers(ctx, found); err != nil {
+		return err
+	}
+	for id, u := range found {
+		m, p := e.members[id], e.byKey[folds[id]]
+		if m != nil && p != nil && (p.byEmail == nil || m.ID < p.byEmail.ID) {
+			m.User = u
+			p.byEmail = m
+		}
+	}
+	return nil
+}
+
+// addIdentities adds those whom nothing suggests to be there. Whoever has the username is left as it is.
+func (e *enrollment) addIdentities(ctx context.Context) error {
+	unknown := slices.DeleteFunc(slices.Clone(e.active), func(p *person) bool { return p.byEmail != nil })
+	if len(unknown) == 0 {
+		return nil
+	}
+	columns := []any{
+		columnOf(unknown, func(p *person) string { return p.Email }),
+		columnOf(unknown, func(p *person) string { return p.key }),
+		columnOf(unknown, func(p *person) string { return p.FirstName }),
+		columnOf(unknown, func(p *person) string { return p.LastName }),
+	}
+	return e.query(ctx, e.sql.addUsers, columns, []any{e.now}, func(rows *sql.Rows) error {
+		var id users.ID
+		var fold string
+		if err := rows.Scan(&id, &fold); err != nil {
+			return err
+		}
+		p := e.byKey[fold]
+		p.user = users.User{ID: id, Username: p.Email, Email: p.Email, FirstName: p.FirstName, LastName: p.LastName}
+		p.created = true
+		return nil
+	})
+}
+
+// findIdentities finds those who were there, by username, else by what matchEmails found.
+func (e *enrollment) findIdentities(ctx context.Context) error {
+	there := slices.DeleteFunc(slices.Clone(e.active), func(p *person) bool { return p.created })
+	if len(there) == 0 {
+		return nil
+	}
+	keys := columnOf(there, func(p *person) string { return p.key })
+	err := e.query(ctx, e.sql.byUsername, []any{keys}, nil, func(rows *sql.Rows) error {
+		var u users.User
+		var fold string
+		if err := rows.Scan(&fold, &u.ID, &u.Username, &u.Email, &u.FirstName, &u.LastName); err != nil {
+			return err
+		}
+		e.byKey[fold].user = u
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, p := range there {
+		if p.user.ID != 0 {
+			continue
+		}
+		if p.byEmail == nil {
+			return errVanished
+		}
+		p.user = p.byEmail.User
+	}
+	return nil
+}
+
+// findMembers finds the memberships that were there.
+func (e *enrollment) findMembers(ctx context.Context) error {
+	people := map[users.ID]users.User{}
+	for _, p := range e.active {
+		if !p.created {
+			people[p.user.ID] = p.user
+		}
+	}
+	if err := e.readMembers(ctx, people); err != nil {
+		return err
+	}
+	for _, p := range e.active {
+		p.member = e.members[p.user.ID]
+	}
+	return nil
+}
+
+// addMembers adds the memberships that were not there.
+func (e *enrollment) addMembers(ctx context.Context) error {
+	outside := slices.DeleteFunc(slices.Clone(e.active), func(p *person) bool { return p.member != nil })
+	if len(outside) == 0 {
+		return nil
+	}
+	byUser := make(map[users.ID]*person, len(outside))
+	for _, p := range outside {
+		byUser[p.user.ID] = p
+	}
+	columns := []any{
+		columnOf(outside, func(p *person) int64 { return int64(p.user.ID) }),
+		columnOf(outside, func(p *person) string { return p.fields }),
+	}
+	err := e.query(ctx, e.sql.addMembers, columns, []any{e.org, users.RoleMember, e.now}, func(rows *sql.Rows) error {
+		var id users.MemberID
+		var user users.ID
+		if err := rows.Scan(&id, &user); err != nil {
+			return err
+		}
+		p := byUser[user]
+		p.enrolled = true
+		p.member = &users.Member{ID: id, Organization: e.org, User: p.user, Role: users.RoleMember, CustomFields: p.CustomFields, Groups: e.linked}
+		if p.CustomFields == nil {
+			p.member.CustomFields = metadata.Map{}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	// Somebody else may have added some of them since findMembers looked.
+	lost := map[users.ID]users.User{}
+	for _, p := range outside {
+		if p.member == nil {
+			lost[p.user.ID] = p.user
+		}
+	}
+	if err := e.readMembers(ctx, lost); err != nil {
+		return err
+	}
+	for id := range lost {
+		if byUser[id].member = e.members[id]; byUser[id].member == nil {
+			return errVanished
+		}
+	}
+	return nil
+}

@@ -1,0 +1,187 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// readMembers adds to e.members what the organization records about some identities.
+func (e *enrollment) readMembers(ctx context.Context, people map[users.ID]users.User) error {
+	wanted := make([]int64, 0, len(people))
+	for id := range people {
+		if e.members[id] == nil {
+			wanted = append(wanted, int64(id))
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	slices.Sort(wanted)
+	return e.query(ctx, e.sql.members, []any{wanted}, []any{e.org}, func(rows *sql.Rows) error {
+		m := &users.Member{Organization: e.org}
+		var fields string
+		if err := rows.Scan(&m.User.ID, &m.ID, &m.Role, &fields, &m.Locked); err != nil {
+			return err
+		}
+		m.User = people[m.User.ID]
+		e.members[m.User.ID] = m
+		return decodeFields(m, fields)
+	})
+}
+
+func decodeFields(m *users.Member, text string) (err error) {
+	if m.CustomFields, err = metadata.Decode([]byte(text)); err != nil {
+		return fmt.Errorf("custom fields of member %d: %v", m.ID, err) // what is wrong with a stored value is no fault of the caller's
+	}
+	return nil
+}
+
+// mergeFields merges the custom fields sent into those of members who were there. It locks their rows before it reads
+// them, in one order, so that of two who merge the later sees what the earlier did.
+func (e *enrollment) mergeFields(ctx context.Context) error {
+	stored := map[users.MemberID]*users.Member{}
+	var merging []*person
+	for _, p := range e.active {
+		if !p.enrolled && len(p.CustomFields) > 0 {
+			merging = append(merging, p)
+			stored[p.member.ID] = p.member
+		}
+	}
+	if len(merging) == 0 {
+		return nil
+	}
+	read := 0
+	err := e.query(ctx, e.sql.lockFields, []any{sortedKeys(stored)}, nil, func(rows *sql.Rows) error {
+		var id users.MemberID
+		var fields string
+		if err := rows.Scan(&id, &fields); err != nil {
+			return err
+		}
+		read++
+		return decodeFields(stored[id], fields)
+	})
+	if err != nil {
+		return err
+	}
+	if read != len(stored) {
+		return errVanished
+	}
+	changed := map[users.MemberID]*users.Member{}
+	for _, p := range merging {
+		merged, err := metadata.Merge.Apply(p.member.CustomFields, p.CustomFields)
+		if err != nil {
+			p.err = err
+			continue
+		}
+		if !merged.Equal(p.member.CustomFields) {
+			p.member.CustomFields, p.changed = merged, true
+			changed[p.member.ID] = p.member
+		}
+	}
+	e.dropFaulty()
+	if len(changed) == 0 {
+		return nil
+	}
+	ids := sortedKeys(changed)
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		text, err := changed[users.MemberID(id)].CustomFields.Encode()
+		if err != nil {
+			return err
+		}
+		texts[i] = string(text)
+	}
+	return e.exec(ctx, e.sql.saveFields, []any{ids, texts}, nil)
+}
+
+// link links everybody to the groups.
+func (e *enrollment) link(ctx context.Context) error {
+	var members, groups []int64
+	for _, p := range e.active {
+		for _, g := range e.groups {
+			members, groups = append(members, int64(p.member.ID)), append(groups, int64(g))
+		}
+	}
+	return e.addTo(ctx, e.sql.addLinks, []any{members, groups}, nil)
+}
+
+// addAddresses gives everybody the address that they enroll with, unless they hold it under whatever name.
+func (e *enrollment) addAddresses(ctx context.Context) error {
+	columns := []any{
+		columnOf(e.active, func(p *person) int64 { return int64(p.member.ID) }),
+		columnOf(e.active, func(p *person) string { return p.Email }),
+		columnOf(e.active, func(p *person) string { return users.NewEmailAddress(p.Email).Key() }),
+	}
+	a := users.NewEmailAddress("")
+	return e.addTo(ctx, e.sql.addAddresses, columns, []any{e.org, a.Name, a.Type})
+}
+
+// addTo runs a statement that adds what is missing, and notes which of the members who were there got something. Of
+// those who are new that is known.
+func (e *enrollment) addTo(ctx context.Context, statement string, columns, args []any) error {
+	there := map[users.MemberID]*person{}
+	for _, p := range e.active {
+		if !p.enrolled {
+			there[p.member.ID] = p
+		}
+	}
+	switch {
+	case len(e.active) == 0:
+		return nil
+	case len(there) == 0:
+		return e.exec(ctx, statement, columns, args)
+	}
+	return e.query(ctx, statement+" RETURNING member_id", columns, args, func(rows *sql.Rows) error {
+		var id users.MemberID
+		if err := rows.Scan(&id); err != nil {
+			return err
+		}
+		if p := there[id]; p != nil {
+			p.changed = true
+		}
+		return nil
+	})
+}
+
+// nameGroups reads the groups of the members who were there; those who are new have the groups of the batch.
+func (e *enrollment) nameGroups(ctx context.Context) error {
+	there := map[users.MemberID]*users.Member{}
+	for _, p := range e.active {
+		if !p.enrolled {
+			there[p.member.ID] = p.member
+		}
+	}
+	if len(there) == 0 {
+		return nil
+	}
+	err := e.query(ctx, e.sql.groups, []any{sortedKeys(there)}, nil, func(rows *sql.Rows) error {
+		var id users.MemberID
+		var name string
+		if err := rows.Scan(&id, &name); err != nil {
+			return err
+		}
+		there[id].Groups = append(there[id].Groups, name)
+		return nil
+	})
+	for _, m := range there {
+		slices.Sort(m.Groups)
+	}
+	return err
+}
+
+func sortedKeys[ID interface {
+	users.MemberID | orgs.GroupID
+}, V any](m map[ID]V) []int64 {
+	ids := make([]int64, 0, len(m))
+	for id := range m {
+		ids = append(ids, int64(id))
+	}
+	slices.Sort(ids)
+	return ids
+}

@@ -1,0 +1,87 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/puddle/v2"
+	"github.com/mattn/go-sqlite3"
+
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// The codes of Postgres that a unit of work may meet because others work beside it.
+const (
+	serializationFailure = "40001"
+	deadlockDetected     = "40P01"
+	foreignKeyViolation  = "23503"
+	uniqueViolation      = "23505"
+)
+
+// translated is the one place where a fault of a database becomes one of the port. Faults of the domain pass. What says that the
+// database is away, too busy or full becomes ports.ErrUnavailable, and so does a context that ended; the cause stays
+// in the chain for the log. All else is ours and stays what it is.
+func translated(err error) error {
+	var known *fault.Error
+	switch {
+	case err == nil, errors.As(err, &known):
+		return err
+	case isUnavailable(err):
+		return fmt.Errorf("%w: %w", ports.ErrUnavailable, err)
+	}
+	return err
+}
+
+func isUnavailable(err error) bool {
+	for _, ended := range []error{context.Canceled, context.DeadlineExceeded, driver.ErrBadConn, sql.ErrConnDone,
+		puddle.ErrClosedPool, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed} {
+		if errors.Is(err, ended) {
+			return true
+		}
+	}
+	var lite sqlite3.Error
+	if errors.As(err, &lite) {
+		switch lite.Code {
+		case sqlite3.ErrBusy, sqlite3.ErrLocked, sqlite3.ErrFull, sqlite3.ErrIoErr, sqlite3.ErrCantOpen,
+			sqlite3.ErrReadonly, sqlite3.ErrNomem, sqlite3.ErrInterrupt:
+			return true
+		}
+		return false
+	}
+	var server *pgconn.PgError
+	if errors.As(err, &server) {
+		return isServerAway(server.Code)
+	}
+	var connect *pgconn.ConnectError
+	var network net.Error
+	return errors.As(err, &connect) || errors.As(err, &network) || pgconn.SafeToRetry(err)
+}
+
+// isServerAway tells from a SQLSTATE of Postgres whether waiting may help: connection exceptions (08), insufficient resources such
+// as a full disk or too many connections (53), an operator's intervention such as a shutdown (57), a system error (58), a
+// read-only standby (25006).
+func isServerAway(code string) bool {
+	for _, class := range []string{"08", "53", "57", "58"} {
+		if strings.HasPrefix(code, class) {
+			return true
+		}
+	}
+	return code == "25006"
+}
+
+// sqlState is the code of an error of Postgres; empty for others.
+func sqlState(err error) string {
+	var server *pgconn.PgError
+	if errors.As(err, &server) {
+		return server.Code
+	}
+	return ""
+}

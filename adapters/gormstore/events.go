@@ -1,0 +1,156 @@
+package gormstore
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/orgs"
+)
+
+// ofApplication holds for the rows of events and notifications that belong to an application of an organization.
+const ofApplication = "application_id IN (SELECT id FROM applications WHERE id = ? AND organization_id = ?)"
+
+type eventRow struct {
+	ID            events.ID
+	ApplicationID applications.ID
+	Slug          string
+	Name          string
+	Description   string
+	Active        bool
+	CreatedAt     time.Time
+}
+
+func (eventRow) TableName() string { return "events" }
+
+func (r eventRow) event(org orgs.ID) events.Event {
+	return events.Event{ID: r.ID, Organization: org, Application: r.ApplicationID, Slug: r.Slug, Name: r.Name,
+		Description: r.Description, Active: r.Active}
+}
+
+type eventChannelRow struct {
+	EventID   events.ID
+	ChannelID channels.ID
+	Name      string
+}
+
+type eventRepo struct{ tx }
+
+func (r eventRepo) BySlug(ctx context.Context, a applications.Application, slug string) (events.Event, error) {
+	row, err := one[eventRow](r.of(ctx, a).Where("slug = ?", slug), events.ErrNotFound)
+	if err != nil {
+		return events.Event{}, err
+	}
+	es, err := r.withChannels(ctx, []events.Event{row.event(a.Organization)})
+	if err != nil {
+		return events.Event{}, err
+	}
+	return es[0], nil
+}
+
+func (r eventRepo) List(ctx context.Context, a applications.Application, after events.ID, limit int) ([]events.Event, error) {
+	es, err := page(r.of(ctx, a), after, limit, func(row eventRow) events.Event { return row.event(a.Organization) })
+	if err != nil {
+		return nil, err
+	}
+	return r.withChannels(ctx, es)
+}
+
+func (r eventRepo) Create(ctx context.Context, e events.Event) (events.Event, error) {
+	if err := r.applicationExists(ctx, e.Organization, e.Application); err != nil {
+		return events.Event{}, err
+	}
+	row := eventRow{ApplicationID: e.Application, Slug: e.Slug, Name: e.Name, Description: e.Description, Active: e.Active,
+		CreatedAt: r.now()}
+	switch created, err := insert(r.db(ctx), &row); {
+	case err != nil:
+		return events.Event{}, err
+	case !created:
+		return events.Event{}, events.ErrSlugTaken
+	}
+	e.ID = row.ID
+	return e, r.setChannels(ctx, e)
+}
+
+func (r eventRepo) Save(ctx context.Context, e events.Event) error {
+	err := change(r.db(ctx), events.ErrNotFound,
+		"UPDATE events SET name = ?, description = ?, active = ? WHERE id = ? AND "+ofApplication,
+		e.Name, e.Description, e.Active, e.ID, e.Application, e.Organization)
+	if err != nil {
+		return err
+	}
+	return r.setChannels(ctx, e)
+}
+
+func (r eventRepo) Delete(ctx context.Context, e events.Event) error {
+	uses, err := r.usesOfEvent(ctx, e)
+	if err != nil {
+		return err
+	}
+	if len(uses) > 0 {
+		return inUse(events.ErrInUse, "event", e.Slug, uses)
+	}
+	return change(r.db(ctx), events.ErrNotFound,
+		"DELETE FROM events WHERE id = ? AND "+ofApplication, e.ID, e.Application, e.Organization)
+}
+
+// of queries the events of an application.
+func (r eventRepo) of(ctx context.Context, a applications.Application) *gorm.DB {
+	return r.db(ctx).Where(ofApplication, a.ID, a.Organization)
+}
+
+// withChannels completes a page of events with one query.
+func (r eventRepo) withChannels(ctx context.Context, es []events.Event) ([]events.Event, error) {
+	ids := mapped(es, func(e events.Event) events.ID { return e.ID })
+	rows, err := rowsOf[eventChannelRow](r.db(ctx).Raw(`SELECT ec.event_id, ec.channel_id, c.name
+		FROM event_channels ec JOIN channels c ON c.id = ec.channel_id WHERE ec.event_id ?`, among(r.dialect, ids)))
+	if err != nil {
+		return nil, err
+	}
+	byEvent := map[events.ID][]events.Channel{}
+	for _, row := range rows {
+		byEvent[row.EventID] = append(byEvent[row.EventID], events.Channel{ID: row.ChannelID, Name: row.Name})
+	}
+	for i := range es {
+		es[i].Channels = byEvent[es[i].ID]
+		slices.SortFunc(es[i].Channels, func(a, b events.Channel) int {
+			return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+		})
+	}
+	return es, nil
+}
+
+// setChannels limits the event to its channels, which must be of its project or its organization; channels.ErrNotFound.
+func (r eventRepo) setChannels(ctx context.Context, e events.Event) error {
+	ids := mapped(e.Channels, func(c events.Channel) channels.ID { return c.ID })
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	set := among(r.dialect, ids)
+	err := r.db(ctx).Exec("DELETE FROM event_channels WHERE event_id = ? AND NOT (channel_id ?)", e.ID, set).Error
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	// What is there already is written again, so that the count tells whether every channel may be used.
+	res := r.db(ctx).Exec(`INSERT INTO event_channels (event_id, channel_id)
+		SELECT e.id, c.id FROM events e JOIN applications a ON a.id = e.application_id
+		JOIN channels c ON c.organization_id = a.organization_id AND (c.project_id IS NULL OR c.project_id = a.project_id)
+		WHERE e.id = ? AND a.id = ? AND a.organization_id = ? AND c.id ?
+		ON CONFLICT (event_id, channel_id) DO UPDATE SET channel_id = excluded.channel_id`,
+		e.ID, e.Application, e.Organization, set)
+	if res.Error == nil && res.RowsAffected != int64(len(ids)) {
+		return channels.ErrNotFound
+	}
+	return res.Error
+}
+
+// applicationExists returns applications.ErrNotFound unless the application is one of the organization.
+func (t tx) applicationExists(ctx context.Context, org orgs.ID, app applications.ID) error {
+	_, err := one[applicationRow](t.db(ctx).Where("id = ? AND organization_id = ?", app, org), applications.ErrNotFound)
+	return err
+}

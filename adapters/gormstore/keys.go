@@ -1,0 +1,162 @@
+package gormstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/names"
+	"github.com/tocsin/tocsin/domain/orgs"
+)
+
+// keyRow is a key as it is stored: its scope by ids.
+type keyRow struct {
+	ID             access.ID
+	Name           string
+	NameFold       string
+	Digest         []byte
+	OrganizationID *orgs.ID
+	ProjectID      *orgs.ProjectID
+	ApplicationID  *applications.ID
+	Grants         string // separated by spaces
+	CreatedAt      time.Time
+	ExpiresAt      *time.Time
+	RevokedAt      *time.Time
+	LastUsedAt     *time.Time
+}
+
+func (keyRow) TableName() string { return "api_keys" }
+
+// scopedKeyRow is a key with the slugs of its scope.
+type scopedKeyRow struct {
+	ID           access.ID
+	Name         string
+	Digest       []byte
+	Organization string
+	Project      string
+	Application  string
+	Grants       string
+	CreatedAt    time.Time
+	ExpiresAt    *time.Time
+	RevokedAt    *time.Time
+	LastUsedAt   *time.Time
+}
+
+func (r scopedKeyRow) key() access.Key {
+	k := access.Key{ID: r.ID, Name: r.Name,
+		Scope:   access.Scope{Organization: r.Organization, Project: r.Project, Application: r.Application},
+		Created: r.CreatedAt.UTC(), Expires: momentOf(r.ExpiresAt), Revoked: momentOf(r.RevokedAt), LastUsed: momentOf(r.LastUsedAt)}
+	copy(k.Digest[:], r.Digest)
+	for _, g := range strings.Fields(r.Grants) {
+		k.Grants = append(k.Grants, access.Grant(g))
+	}
+	return k
+}
+
+type keyRepo struct{ tx }
+
+func (r keyRepo) ByDigest(ctx context.Context, d access.Digest) (access.Key, error) {
+	return r.one(ctx, "k.digest = ?", d[:])
+}
+
+func (r keyRepo) List(ctx context.Context, after access.ID, limit int) ([]access.Key, error) {
+	return all(r.keys(ctx, "k.id > ? ORDER BY k.id LIMIT ?", after, limit), scopedKeyRow.key)
+}
+
+func (r keyRepo) Create(ctx context.Context, k access.Key) (access.Key, error) {
+	var scope place
+	if k.Scope != (access.Scope{}) {
+		var err error
+		if scope, err = r.locate(ctx, k.Scope); err != nil {
+			return access.Key{}, err
+		}
+	}
+	row := keyRow{Name: k.Name, NameFold: names.Fold(k.Name), Digest: k.Digest[:], OrganizationID: orNull(scope.OrganizationID),
+		ProjectID: orNull(scope.ProjectID), ApplicationID: orNull(scope.ApplicationID), Grants: joinGrants(k.Grants),
+		CreatedAt: orZero(moment(k.Created)), ExpiresAt: moment(k.Expires), RevokedAt: moment(k.Revoked), LastUsedAt: moment(k.LastUsed)}
+	switch created, err := insert(r.db(ctx), &row); {
+	case err != nil:
+		return access.Key{}, err
+	case !created:
+		return access.Key{}, r.refusal(ctx, row)
+	}
+	return r.one(ctx, "k.id = ?", row.ID)
+}
+
+func (r keyRepo) Revoke(ctx context.Context, name string, now time.Time) (access.Key, error) {
+	row, err := one[keyRow](r.db(ctx).Raw(
+		"UPDATE api_keys SET revoked_at = ? WHERE name_fold = ? AND revoked_at IS NULL RETURNING id", moment(now), names.Fold(name)),
+		access.ErrKeyNotFound)
+	if err != nil {
+		return access.Key{}, err
+	}
+	return r.one(ctx, "k.id = ?", row.ID)
+}
+
+func (r keyRepo) Used(ctx context.Context, moments map[access.ID]time.Time) error {
+	uses := make([]useOfKey, 0, len(moments))
+	for id, at := range moments {
+		uses = append(uses, useOfKey{ID: id, UsedAt: moment(at).Format(momentLayout)})
+	}
+	return r.db(ctx).Exec(`UPDATE api_keys SET last_used_at = used.used_at FROM (?) AS used
+		WHERE api_keys.id = used.id AND (api_keys.last_used_at IS NULL OR api_keys.last_used_at < used.used_at)`,
+		rowSet(r.dialect, uses, "id bigint", "used_at timestamptz")).Error
+}
+
+// useOfKey is one row of a rowSet.
+type useOfKey struct {
+	ID     access.ID `json:"id"`
+	UsedAt string    `json:"used_at"`
+}
+
+// keys queries keys with the slugs of their scopes; condition may order and limit them.
+func (r keyRepo) keys(ctx context.Context, condition string, args ...any) *gorm.DB {
+	return r.db(ctx).Raw(`SELECT k.id, k.name, k.digest, o.slug AS organization, p.slug AS project, a.slug AS application,
+			k.grants, k.created_at, k.expires_at, k.revoked_at, k.last_used_at
+		FROM api_keys k
+		LEFT JOIN organizations o ON o.id = k.organization_id
+		LEFT JOIN projects p ON p.id = k.project_id
+		LEFT JOIN applications a ON a.id = k.application_id
+		WHERE `+condition, args...)
+}
+
+func (r keyRepo) one(ctx context.Context, condition string, args ...any) (access.Key, error) {
+	row, err := one[scopedKeyRow](r.keys(ctx, condition, args...), access.ErrKeyNotFound)
+	return row.key(), err
+}
+
+// refusal tells which unique index kept row out. Two keys of one digest are no accident that a caller could mend.
+func (r keyRepo) refusal(ctx context.Context, row keyRow) error {
+	_, err := one[keyRow](r.db(ctx).Where("name_fold = ? AND revoked_at IS NULL", row.NameFold), access.ErrKeyNotFound)
+	switch {
+	case err == nil:
+		return access.ErrNameTaken
+	case errors.Is(err, access.ErrKeyNotFound):
+		return fmt.Errorf("the digest of key %q is that of another key", row.Name)
+	}
+	return err
+}
+
+func joinGrants(gs []access.Grant) string {
+	return strings.Join(mapped(gs, func(g access.Grant) string { return string(g) }), " ")
+}
+
+// momentLayout is how the driver of SQLite writes moments: in UTC, their texts sort as they do.
+const momentLayout = "2006-01-02 15:04:05.999999999-07:00"
+
+// moment is how a time is stored, in UTC and whole microseconds, as both databases keep it; the zero time as NULL.
+func moment(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC().Truncate(time.Microsecond)
+	return &t
+}
+
+func momentOf(p *time.Time) time.Time { return orZero(p).UTC() }

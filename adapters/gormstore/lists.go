@@ -1,0 +1,89 @@
+package gormstore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/names"
+	"github.com/tocsin/tocsin/domain/orgs"
+)
+
+type listRow struct {
+	ID             lists.ID
+	OrganizationID orgs.ID
+	ProjectID      orgs.ProjectID
+	Name           string
+	NameFold       string
+	ApplicationID  *applications.ID
+	CreatedAt      time.Time
+}
+
+func (listRow) TableName() string { return "distribution_lists" }
+
+func (r listRow) list() lists.List {
+	return lists.List{ID: r.ID, Organization: r.OrganizationID, Project: r.ProjectID, Name: r.Name,
+		Application: orZero(r.ApplicationID)}
+}
+
+type listRepo struct{ tx }
+
+func (r listRepo) ByID(ctx context.Context, org orgs.ID, project orgs.ProjectID, id lists.ID) (lists.List, error) {
+	row, err := one[listRow](
+		r.db(ctx).Where("id = ? AND project_id = ? AND organization_id = ?", id, project, org), lists.ErrNotFound)
+	return row.list(), err
+}
+
+func (r listRepo) ByName(ctx context.Context, org orgs.ID, project orgs.ProjectID, name string) (lists.List, error) {
+	row, err := one[listRow](r.db(ctx).
+		Where("project_id = ? AND name_fold = ? AND organization_id = ?", project, names.Fold(name), org), lists.ErrNotFound)
+	return row.list(), err
+}
+
+func (r listRepo) List(
+	ctx context.Context, org orgs.ID, project orgs.ProjectID, after lists.ID, limit int,
+) ([]lists.List, error) {
+	return page(r.db(ctx).Where("project_id = ? AND organization_id = ?", project, org), after, limit, listRow.list)
+}
+
+func (r listRepo) Create(ctx context.Context, l lists.List) (lists.List, error) {
+	row := listRow{OrganizationID: l.Organization, ProjectID: l.Project, Name: l.Name, NameFold: names.Fold(l.Name),
+		ApplicationID: orNull(l.Application), CreatedAt: r.now()}
+	switch created, err := insert(r.db(ctx), &row); {
+	case err != nil:
+		return lists.List{}, err
+	case !created:
+		return lists.List{}, lists.ErrNameTaken
+	}
+	return row.list(), nil
+}
+
+func (r listRepo) Save(ctx context.Context, l lists.List) error {
+	switch other, err := r.ByName(ctx, l.Organization, l.Project, l.Name); {
+	case err == nil && other.ID != l.ID:
+		return lists.ErrNameTaken
+	case err != nil && !errors.Is(err, lists.ErrNotFound):
+		return err
+	}
+	return change(r.db(ctx), lists.ErrNotFound, `UPDATE distribution_lists SET name = ?, name_fold = ?, application_id = ?
+		WHERE id = ? AND project_id = ? AND organization_id = ?`,
+		l.Name, names.Fold(l.Name), orNull(l.Application), l.ID, l.Project, l.Organization)
+}
+
+func (r listRepo) Users(ctx context.Context, l lists.List, app applications.ID) ([]string, error) {
+	return r.usesOfList(ctx, l, app)
+}
+
+func (r listRepo) Delete(ctx context.Context, l lists.List) error {
+	uses, err := r.usesOfList(ctx, l, 0)
+	if err != nil {
+		return err
+	}
+	if len(uses) > 0 {
+		return inUse(lists.ErrInUse, "distribution list", l.Name, uses)
+	}
+	return change(r.db(ctx), lists.ErrNotFound,
+		"DELETE FROM distribution_lists WHERE id = ? AND project_id = ? AND organization_id = ?", l.ID, l.Project, l.Organization)
+}

@@ -1,0 +1,93 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+
+	"github.com/mattn/go-sqlite3"
+	"github.com/pressly/goose/v3"
+)
+
+func (e *sqliteEngine) applied(ctx context.Context) (history, error) {
+	return readHistory(ctx, e.reading, "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'goose_db_version')")
+}
+
+// migrate runs in ONE immediate transaction. Its write lock is what keeps instances apart, in one process or in several, and it ends
+// with its holder, however that one ends. It also makes an upgrade of several steps all or nothing.
+//
+// Foreign keys are off meanwhile, because SQLite changes most of a table by building another in its place; they are
+// checked at the end instead.
+func (e *sqliteEngine) migrate(ctx context.Context) (done []*goose.MigrationResult, err error) {
+	conn, err := e.writing.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	unhurried := context.WithoutCancel(ctx)
+	run := func(statement string) {
+		if err == nil {
+			_, err = conn.ExecContext(unhurried, statement)
+		}
+	}
+	defer func() {
+		_, on := conn.ExecContext(unhurried, "PRAGMA foreign_keys = on")
+		err = errors.Join(err, on, conn.Close())
+	}()
+	run("PRAGMA foreign_keys = off")
+	run("BEGIN IMMEDIATE")
+	if err != nil {
+		return nil, err
+	}
+	defer rollback(conn) // without effect after the commit
+	err = conn.Raw(func(c any) error {
+		db := sql.OpenDB(lent{c.(*sqlite3.SQLiteConn)})
+		done, err = up(ctx, db, onSQLite)
+		return errors.Join(err, db.Close())
+	})
+	if err == nil {
+		err = checkForeignKeys(unhurried, conn)
+	}
+	run("COMMIT")
+	return done, err
+}
+
+func checkForeignKeys(ctx context.Context, conn *sql.Conn) error {
+	var broken int
+	if err := conn.QueryRowContext(ctx, "SELECT count(*) FROM pragma_foreign_key_check").Scan(&broken); err != nil {
+		return err
+	}
+	if broken > 0 {
+		return errors.New("the migration left rows that refer to nothing")
+	}
+	return nil
+}
+
+// lent shows one connection that is in a transaction already to goose, as a database whose transactions are savepoints.
+type lent struct{ *sqlite3.SQLiteConn }
+
+var (
+	_ driver.Connector   = lent{}
+	_ driver.ConnBeginTx = lent{}
+)
+
+func (l lent) Connect(context.Context) (driver.Conn, error) { return l, nil }
+func (l lent) Driver() driver.Driver                        { return &sqlite3.SQLiteDriver{} }
+
+// Close gives it back, which takes nothing.
+func (l lent) Close() error { return nil }
+
+func (l lent) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) {
+	_, err := l.Exec("SAVEPOINT migration", nil)
+	return l, err
+}
+
+func (l lent) Commit() error {
+	_, err := l.Exec("RELEASE migration", nil)
+	return err
+}
+
+func (l lent) Rollback() error {
+	_, err := l.Exec("ROLLBACK TO migration; RELEASE migration", nil)
+	return err
+}

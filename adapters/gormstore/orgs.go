@@ -1,0 +1,142 @@
+package gormstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/names"
+	"github.com/tocsin/tocsin/domain/orgs"
+)
+
+// notSystem keeps the reserved organization out of a query.
+const notSystem = "slug <> '" + orgs.SystemSlug + "'"
+
+type organizationRow struct {
+	ID        orgs.ID
+	Slug      string
+	Name      string
+	Revision  int64
+	CreatedAt time.Time
+}
+
+func (organizationRow) TableName() string { return "organizations" }
+
+func (r organizationRow) organization() orgs.Organization {
+	return orgs.Organization{ID: r.ID, Slug: r.Slug, Name: r.Name}
+}
+
+type projectRow struct {
+	ID             orgs.ProjectID
+	OrganizationID orgs.ID
+	Slug           string
+	Name           string
+	CreatedAt      time.Time
+}
+
+func (projectRow) TableName() string { return "projects" }
+
+func (r projectRow) project() orgs.Project {
+	return orgs.Project{ID: r.ID, Organization: r.OrganizationID, Slug: r.Slug, Name: r.Name}
+}
+
+type groupRow struct {
+	ID             orgs.GroupID
+	OrganizationID orgs.ID
+	Name           string
+	NameFold       string
+}
+
+func (groupRow) TableName() string { return "member_groups" }
+
+func newGroupRow(id orgs.ID, name string) groupRow {
+	return groupRow{OrganizationID: id, Name: name, NameFold: names.Fold(name)}
+}
+
+func (r groupRow) group() orgs.Group {
+	return orgs.Group{ID: r.ID, Organization: r.OrganizationID, Name: r.Name}
+}
+
+type orgRepo struct{ tx }
+
+func (r orgRepo) BySlug(ctx context.Context, slug string) (orgs.Organization, error) {
+	row, err := one[organizationRow](r.db(ctx).Where("slug = ?", slug).Where(notSystem), orgs.ErrNotFound)
+	return row.organization(), err
+}
+
+func (r orgRepo) First(ctx context.Context) (orgs.Organization, error) {
+	row, err := one[organizationRow](r.db(ctx).Where(notSystem).Order("id"), orgs.ErrNotFound)
+	return row.organization(), err
+}
+
+func (r orgRepo) Create(ctx context.Context, o orgs.Organization) (orgs.Organization, error) {
+	row := organizationRow{Slug: o.Slug, Name: o.Name, CreatedAt: r.now()}
+	switch created, err := insert(r.db(ctx), &row); {
+	case err != nil:
+		return orgs.Organization{}, err
+	case !created:
+		return orgs.Organization{}, orgs.ErrSlugTaken
+	}
+	group := newGroupRow(row.ID, orgs.DefaultGroup)
+	_, err := insert(r.db(ctx), &group)
+	return row.organization(), err
+}
+
+func (r orgRepo) Rename(ctx context.Context, o orgs.Organization) error {
+	return change(r.db(ctx), orgs.ErrNotFound,
+		"UPDATE organizations SET name = ? WHERE id = ? AND "+notSystem, o.Name, o.ID)
+}
+
+// Revise changes the organization's row, so that of two units that overlap Postgres refuses the later one, which
+// then runs again and sees everything the earlier one wrote, whichever tables that was in.
+func (r orgRepo) Revise(ctx context.Context, id orgs.ID) error {
+	return change(r.db(ctx), orgs.ErrNotFound,
+		"UPDATE organizations SET revision = revision + 1 WHERE id = ? AND "+notSystem, id)
+}
+
+func (r orgRepo) Project(ctx context.Context, org, project string) (orgs.Project, error) {
+	p, err := r.locate(ctx, access.Scope{Organization: org, Project: project})
+	if err != nil {
+		return orgs.Project{}, err
+	}
+	return orgs.Project{ID: p.ProjectID, Organization: p.OrganizationID, Slug: project, Name: p.ProjectName}, nil
+}
+
+func (r orgRepo) Projects(ctx context.Context, id orgs.ID, after orgs.ProjectID, limit int) ([]orgs.Project, error) {
+	return page(r.db(ctx).Where("organization_id = ?", id), after, limit, projectRow.project)
+}
+
+func (r orgRepo) CreateProject(ctx context.Context, p orgs.Project) (orgs.Project, error) {
+	row := projectRow{OrganizationID: p.Organization, Slug: p.Slug, Name: p.Name, CreatedAt: r.now()}
+	switch created, err := insert(r.db(ctx), &row); {
+	case err != nil:
+		return orgs.Project{}, err
+	case !created:
+		return orgs.Project{}, orgs.ErrSlugTaken
+	}
+	return row.project(), nil
+}
+
+func (r orgRepo) RenameProject(ctx context.Context, p orgs.Project) error {
+	return change(r.db(ctx), orgs.ErrProjectNotFound,
+		"UPDATE projects SET name = ? WHERE id = ? AND organization_id = ?", p.Name, p.ID, p.Organization)
+}
+
+func (r orgRepo) Group(ctx context.Context, id orgs.ID, name string) (orgs.Group, error) {
+	row, err := one[groupRow](r.db(ctx).Where("organization_id = ? AND name_fold = ?", id, names.Fold(name)),
+		orgs.ErrGroupNotFound)
+	return row.group(), err
+}
+
+func (r orgRepo) EnsureGroup(ctx context.Context, id orgs.ID, name string) (orgs.Group, bool, error) {
+	row := newGroupRow(id, name)
+	created, err := insert(r.db(ctx), &row)
+	if err != nil {
+		return orgs.Group{}, false, err
+	}
+	if created {
+		return row.group(), true, nil
+	}
+	g, err := r.Group(ctx, id, name)
+	return g, false, err
+}

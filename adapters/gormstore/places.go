@@ -1,0 +1,40 @@
+package gormstore
+
+import (
+	"context"
+
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/orgs"
+)
+
+// place is what the slugs of a path lead to. A level that the path does not name, or that does not exist, is zero.
+type place struct {
+	OrganizationID    orgs.ID
+	ProjectID         orgs.ProjectID
+	ProjectName       string
+	ApplicationID     applications.ID
+	ApplicationName   string
+	ApplicationActive bool
+}
+
+// locate follows the slugs of a path, in one statement whether all of its levels exist or not. It returns the not-found fault
+// of the first level that is missing.
+func (t tx) locate(ctx context.Context, path access.Scope) (place, error) {
+	p, err := one[place](t.db(ctx).Raw(`
+		SELECT o.id AS organization_id, p.id AS project_id, p.name AS project_name,
+		       a.id AS application_id, a.name AS application_name, a.active AS application_active
+		FROM organizations o
+		LEFT JOIN projects p ON p.organization_id = o.id AND p.slug = ?
+		LEFT JOIN applications a ON a.project_id = p.id AND a.slug = ?
+		WHERE o.slug = ? AND `+"o."+notSystem, path.Project, path.Application, path.Organization), orgs.ErrNotFound)
+	switch {
+	case err != nil:
+		return place{}, err
+	case path.Project != "" && p.ProjectID == 0:
+		return place{}, orgs.ErrProjectNotFound
+	case path.Application != "" && p.ApplicationID == 0:
+		return place{}, applications.ErrNotFound
+	}
+	return p, nil
+}

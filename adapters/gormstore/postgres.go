@@ -1,0 +1,150 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+const (
+	// postgresConnections is how many connections are opened at most unless the URL says pool_max_conns.
+	postgresConnections = 16
+	connectTimeout      = 5 * time.Second
+	// enrollWorkers is how many sets of single enrollments are written at the same time: one waits for the server while the
+	// other is worked at.
+	enrollWorkers = 2
+)
+
+// postgresEngine keeps everything on a Postgres server. One pool of connections serves GORM and the statements that need
+// pgx itself.
+type postgresEngine struct {
+	pool   *pgxpool.Pool
+	sqlDB  *sql.DB // the pool, as database/sql knows it
+	base   *gorm.DB
+	now    func() time.Time
+	lane   chan struct{} // see update
+	joiner *joiner
+}
+
+func openPostgres(ctx context.Context, source string, now func() time.Time) (*postgresEngine, error) {
+	config, err := pgxpool.ParseConfig(source)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "the database URL is not one that Postgres understands") // it may hold a password
+	}
+	if u, err := url.Parse(source); err == nil && !u.Query().Has("pool_max_conns") {
+		config.MaxConns = postgresConnections
+	}
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = connectTimeout
+	}
+	parameters := config.ConnConfig.RuntimeParams
+	if parameters["application_name"] == "" {
+		parameters["application_name"] = "tocsin"
+	}
+	parameters["timezone"] = "UTC"
+	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+		conn.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID,
+			Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC}})
+		return nil
+	}
+	e := &postgresEngine{now: now, lane: make(chan struct{}, 1)}
+	if e.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return nil, err
+	}
+	if err := e.pool.Ping(ctx); err != nil {
+		e.pool.Close()
+		return nil, err
+	}
+	e.sqlDB = stdlib.OpenDBFromPool(e.pool)
+	// No PrepareStmt: pgx prepares and keeps statements itself, and twice is slower than once.
+	e.base, err = gorm.Open(postgres.New(postgres.Config{Conn: e.sqlDB}), gormConfig(now))
+	if err != nil {
+		return nil, errors.Join(err, e.closePools())
+	}
+	e.joiner = startJoiner(enrollWorkers, e.enrollSet)
+	return e, nil
+}
+
+// view takes the snapshot of one transaction, which the first statement sets.
+func (e *postgresEngine) view(ctx context.Context, fn func(tx) error) error {
+	return e.attempt(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, fn)
+}
+
+// update works on one snapshot, too (REPEATABLE READ). Of two units that write the same row Postgres lets the first
+// commit and refuses the other, which then starts again from what the first left: no update is lost.
+func (e *postgresEngine) update(ctx context.Context, fn func(tx) error) error {
+	return e.retried(ctx, func() error {
+		return e.attempt(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead}, fn)
+	})
+}
+
+func (e *postgresEngine) attempt(ctx context.Context, options *sql.TxOptions, fn func(tx) error) error {
+	t, err := e.sqlDB.BeginTx(ctx, options)
+	if err != nil {
+		return err
+	}
+	defer t.Rollback() //nolint:errcheck // Without effect after a commit; else the server undoes what a lost connection leaves.
+	if err := fn(tx{session: bound(e.base, t), dialect: onPostgres, now: e.now}); err != nil {
+		return err
+	}
+	if err := t.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+func (e *postgresEngine) enroll(ctx context.Context, org string, b users.Batch) ([]users.Enrolled, error) {
+	if joinable(b) {
+		return e.joiner.do(ctx, org, b)
+	}
+	return e.enrollSet(ctx, org, b)
+}
+
+// enrollSet enrolls a batch in a unit of work of its own.
+func (e *postgresEngine) enrollSet(ctx context.Context, org string, b users.Batch) (done []users.Enrolled, err error) {
+	err = e.retried(ctx, func() error {
+		done, err = e.enrollOnce(ctx, org, b)
+		return err
+	})
+	return done, err
+}
+
+func (e *postgresEngine) enrollOnce(ctx context.Context, org string, b users.Batch) ([]users.Enrolled, error) {
+	t, err := e.sqlDB.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	if err != nil {
+		return nil, err
+	}
+	defer t.Rollback() //nolint:errcheck // As in attempt.
+	done, err := enroll(ctx, setConn{t, onPostgres}, e.now(), org, b)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.Commit(); err != nil {
+		return nil, fmt.Errorf("commit: %w", err)
+	}
+	return done, nil
+}
+
+func (e *postgresEngine) close() error {
+	e.joiner.stop()
+	return e.closePools()
+}
+
+func (e *postgresEngine) closePools() error {
+	err := e.sqlDB.Close()
+	e.pool.Close()
+	return err
+}

@@ -1,0 +1,134 @@
+package gormstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+)
+
+// one returns the row that a query selects, else the fault missing.
+func one[R any](q *gorm.DB, missing error) (R, error) {
+	var row R
+	err := q.Take(&row).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return row, missing
+	}
+	return row, err
+}
+
+// all returns every row that a query selects, as the domain knows it.
+func all[R, D any](q *gorm.DB, toDomain func(R) D) ([]D, error) {
+	rows, err := rowsOf[R](q)
+	if err != nil {
+		return nil, err
+	}
+	return mapped(rows, toDomain), nil
+}
+
+// page returns the rows of a table by id, at most limit after the given one.
+func page[R, D any, ID ~int64](q *gorm.DB, after ID, limit int, toDomain func(R) D) ([]D, error) {
+	return all(q.Where("id > ?", after).Order("id").Limit(limit), toDomain)
+}
+
+func rowsOf[R any](q *gorm.DB) ([]R, error) {
+	var rows []R
+	err := q.Find(&rows).Error
+	return rows, err
+}
+
+func mapped[R, D any](rows []R, toDomain func(R) D) []D {
+	ds := make([]D, len(rows))
+	for i, row := range rows {
+		ds[i] = toDomain(row)
+	}
+	return ds
+}
+
+// insert stores a row, unless that would break a unique index, and tells whether it did. The row then has its id.
+func insert[R any](db *gorm.DB, row *R) (bool, error) {
+	res := db.Clauses(clause.OnConflict{DoNothing: true}).Create(row)
+	return res.RowsAffected == 1, res.Error
+}
+
+// change runs a statement that must concern at least one row, else it returns the fault missing.
+func change(db *gorm.DB, missing error, sql string, args ...any) error {
+	res := db.Exec(sql, args...)
+	if res.Error == nil && res.RowsAffected == 0 {
+		return missing
+	}
+	return res.Error
+}
+
+// statement is SQL with its parameters.
+type statement struct {
+	sql  string
+	args []any
+}
+
+func stmt(sql string, args ...any) statement { return statement{sql, args} }
+
+// ensured is a row that was to be there, and whether it had to be made.
+type ensured[R any] struct {
+	Row     R `gorm:"embedded"`
+	Created bool
+}
+
+// ensure adds rows that may exist already. find selects the rows wanted, insert ends with ON CONFLICT DO NOTHING RETURNING
+// the same columns. On Postgres they are one round trip: find reads the snapshot from before the statement, so that no row comes
+// twice. SQLite has no INSERT within a query, and no round trips either: it looks first and inserts only when
+// fewer than want are there.
+func ensure[R any](ctx context.Context, t tx, want int, find, insert statement) ([]ensured[R], error) {
+	if t.dialect == onPostgres {
+		sql := "WITH made AS (" + insert.sql + ") SELECT made.*, TRUE AS created FROM made" +
+			" UNION ALL SELECT found.*, FALSE FROM (" + find.sql + ") AS found"
+		return rowsOf[ensured[R]](t.db(ctx).Raw(sql, append(append([]any{}, insert.args...), find.args...)...))
+	}
+	found, err := rowsOf[R](t.db(ctx).Raw(find.sql, find.args...))
+	if err != nil {
+		return nil, err
+	}
+	var made []R
+	if len(found) < want {
+		if made, err = rowsOf[R](t.db(ctx).Raw(insert.sql, insert.args...)); err != nil {
+			return nil, err
+		}
+	}
+	rows := make([]ensured[R], 0, len(found)+len(made))
+	for _, r := range made {
+		rows = append(rows, ensured[R]{Row: r, Created: true})
+	}
+	for _, r := range found {
+		rows = append(rows, ensured[R]{Row: r})
+	}
+	return rows, nil
+}
+
+// ensureOne is ensure for one row.
+func ensureOne[R any](ctx context.Context, t tx, find, insert statement) (row R, created bool, err error) {
+	rows, err := ensure[R](ctx, t, 1, find, insert)
+	if err != nil {
+		return row, false, err
+	}
+	if len(rows) != 1 {
+		return row, false, fmt.Errorf("%d rows of %T, one was to be there", len(rows), row)
+	}
+	return rows[0].Row, rows[0].Created, nil
+}
+
+// orNull is how an id that may be missing is stored.
+func orNull[T ~int64](id T) *T {
+	if id == 0 {
+		return nil
+	}
+	return &id
+}
+
+func orZero[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}

@@ -1,0 +1,91 @@
+package gormstore
+
+import (
+	"context"
+
+	"gorm.io/gorm/clause"
+
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// The entries of lists belong to listRepo, too.
+
+type recipientRow struct {
+	ID       channels.AssignmentID
+	Address  string
+	Username string
+	Channel  string
+	Active   bool
+}
+
+func (r recipientRow) recipient() lists.Recipient { return lists.Recipient(r) }
+
+// recipientQuery selects a recipientRow; what follows says which assignment.
+const recipientQuery = `SELECT s.id, a.value AS address, u.username, c.name AS channel, s.active
+	FROM assignments s
+	JOIN channels c ON c.id = s.channel_id
+	JOIN addresses a ON a.id = s.address_id
+	JOIN members m ON m.id = a.member_id
+	JOIN users u ON u.id = m.user_id
+	WHERE s.id `
+
+// Recipients takes its page from the entries' primary key and then looks up each of them. Postgres must be told so: left to
+// itself it reads whole tables for a page, or, before it has statistics, joins and sorts the whole list for each.
+func (r listRepo) Recipients(
+	ctx context.Context, l lists.List, after channels.AssignmentID, limit int,
+) ([]lists.Recipient, error) {
+	entries := clause.Expr{SQL: `SELECT assignment_id FROM list_entries WHERE list_id = ? AND assignment_id > ?
+		AND EXISTS (SELECT 1 FROM distribution_lists WHERE id = ? AND project_id = ? AND organization_id = ?)
+		ORDER BY assignment_id LIMIT ?`,
+		Vars: []any{l.ID, after, l.ID, l.Project, l.Organization, limit}}
+	query := recipientQuery + "IN (?) ORDER BY s.id"
+	if r.dialect == onPostgres {
+		query = "SELECT r.* FROM (?) AS entry CROSS JOIN LATERAL (" + recipientQuery + "= entry.assignment_id OFFSET 0) AS r ORDER BY r.id"
+	}
+	return all(r.db(ctx).Raw(query, entries), recipientRow.recipient)
+}
+
+func (r listRepo) Add(ctx context.Context, l lists.List, as []channels.AssignmentID) ([]channels.AssignmentID, error) {
+	if len(as) == 0 {
+		return nil, nil
+	}
+	made, err := rowsOf[channels.AssignmentID](r.db(ctx).Raw(`
+		INSERT INTO list_entries (list_id, assignment_id)
+		SELECT l.id, s.id FROM distribution_lists l
+		JOIN assignments s ON s.organization_id = l.organization_id
+		JOIN channels c ON c.id = s.channel_id AND (c.project_id IS NULL OR c.project_id = l.project_id)
+		WHERE l.id = ? AND l.project_id = ? AND l.organization_id = ? AND s.id ?
+		ON CONFLICT DO NOTHING RETURNING assignment_id`,
+		l.ID, l.Project, l.Organization, among(r.dialect, as)))
+	if err != nil {
+		return nil, err
+	}
+	return inOrderOf(as, made), nil
+}
+
+func (r listRepo) RemoveFromPinned(ctx context.Context, a applications.Application, m users.MemberID) (int, error) {
+	res := r.db(ctx).Exec(`DELETE FROM list_entries
+		WHERE list_id IN (SELECT id FROM distribution_lists WHERE application_id = ? AND organization_id = ?)
+		AND assignment_id IN (SELECT s.id FROM assignments s JOIN addresses a ON a.id = s.address_id
+			WHERE a.member_id = ? AND a.organization_id = ?)`, a.ID, a.Organization, m, a.Organization)
+	return int(res.RowsAffected), res.Error
+}
+
+// inOrderOf sorts some of the ids in all as they come there.
+func inOrderOf[T comparable](all, some []T) []T {
+	wanted := make(map[T]bool, len(some))
+	for _, id := range some {
+		wanted[id] = true
+	}
+	sorted := make([]T, 0, len(some))
+	for _, id := range all {
+		if wanted[id] {
+			sorted = append(sorted, id)
+			delete(wanted, id)
+		}
+	}
+	return sorted
+}

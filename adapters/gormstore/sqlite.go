@@ -1,0 +1,190 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+const (
+	inMemory = ":memory:"
+	// sqliteReaders is how many Views run at the same time.
+	sqliteReaders = 8
+	// common are the parameters of every connection. Another process (an import beside the server) may hold the write
+	// lock for a while, hence the busy timeout. The statement cache spares GORM's many equal statements their preparation.
+	common = "_foreign_keys=on&_busy_timeout=5000&_stmt_cache_size=128&_cache_size=-16384"
+)
+
+// sqliteEngine keeps everything in one file: one connection writes, in the hands of the writer, and others read beside it, which
+// the write-ahead log allows. A database in memory belongs to its one connection, which then does both.
+type sqliteEngine struct {
+	base    *gorm.DB
+	now     func() time.Time
+	writing *sql.DB
+	reading *sql.DB
+	writer  *writer
+	joiner  *joiner
+}
+
+func openSQLite(ctx context.Context, path string, now func() time.Time) (*sqliteEngine, error) {
+	e := &sqliteEngine{now: now}
+	var err error
+	if path == inMemory {
+		e.writing, err = openPool("file::memory:?"+common+"&_txlock=immediate", 1)
+		e.reading = e.writing
+	} else {
+		err = e.openFile(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	e.base, err = gorm.Open(&sqlite.Dialector{Conn: e.writing}, gormConfig(now))
+	if err == nil && path != inMemory {
+		err = e.checkJournal(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, e.closePools())
+	}
+	e.writer = startWriter(e.writing)
+	e.joiner = startJoiner(1, e.enrollSet)
+	return e, nil
+}
+
+// openFile makes the file for nobody else's eyes, and its folder; SQLite gives the files beside it the same mode.
+func (e *sqliteEngine) openFile(path string) error {
+	path, err := filepath.Abs(path) // connections are opened later too, and the working directory may change
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // The operator says where the database lies.
+	if err != nil {
+		return err
+	}
+	if err := file.Close(); err != nil {
+		return err
+	}
+	// FULL: what was answered is on the disk, whatever happens to the machine.
+	source := (&url.URL{Scheme: "file", Path: path}).String() + "?" + common
+	if e.writing, err = openPool(source+"&_journal_mode=WAL&_synchronous=FULL&_txlock=immediate", 1); err != nil {
+		return err
+	}
+	e.reading, err = openPool(source+"&mode=ro&_query_only=on", sqliteReaders)
+	return err
+}
+
+func openPool(source string, connections int) (*sql.DB, error) {
+	pool, err := sql.Open("sqlite3", source)
+	if err != nil {
+		return nil, err
+	}
+	pool.SetMaxOpenConns(connections)
+	pool.SetMaxIdleConns(connections)
+	return pool, nil
+}
+
+func gormConfig(now func() time.Time) *gorm.Config {
+	return &gorm.Config{
+		SkipDefaultTransaction: true,
+		TranslateError:         true,
+		DisableAutomaticPing:   true,
+		Logger:                 logger.Discard, // an error is logged once, by whoever handles it
+		NowFunc:                now,
+	}
+}
+
+// checkJournal refuses a place where SQLite cannot keep a write-ahead log, such as some network file systems: it would
+// go on silently in a mode in which readers and the writer lock each other out.
+func (e *sqliteEngine) checkJournal(ctx context.Context) error {
+	var mode string
+	if err := e.writing.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&mode); err != nil {
+		return err
+	}
+	if mode != "wal" {
+		return fmt.Errorf("the file system of the database does not support SQLite's write-ahead log (journal mode %q)", mode)
+	}
+	return nil
+}
+
+func (e *sqliteEngine) view(ctx context.Context, fn func(tx) error) error {
+	conn, err := e.reading.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // It goes back to its pool, which cannot fail.
+	// Begin and end take no time, and the end must be reached even when ctx ends before it.
+	unhurried := context.WithoutCancel(ctx)
+	if e.reading == e.writing {
+		if _, err := conn.ExecContext(unhurried, "PRAGMA query_only = on"); err != nil {
+			return err
+		}
+		defer conn.ExecContext(unhurried, "PRAGMA query_only = off") //nolint:errcheck // A pragma that only sets a flag.
+	}
+	if _, err := conn.ExecContext(unhurried, "BEGIN"); err != nil {
+		return err
+	}
+	defer rollback(conn)
+	return fn(e.on(conn, false))
+}
+
+func (e *sqliteEngine) update(ctx context.Context, fn func(tx) error) error {
+	return e.writer.do(ctx, func(conn *sql.Conn) error { return fn(e.on(conn, true)) })
+}
+
+// on is a unit of work on a connection.
+func (e *sqliteEngine) on(conn *sql.Conn, shielded bool) tx {
+	return tx{session: bound(e.base, conn), dialect: onSQLite, now: e.now, shielded: shielded}
+}
+
+// bound returns a session whose statements all run on one connection.
+func bound(base *gorm.DB, conn gorm.ConnPool) *gorm.DB {
+	s := base.Session(&gorm.Session{NewDB: true, Context: context.Background()})
+	s.Statement.ConnPool = conn
+	return s
+}
+
+func (e *sqliteEngine) enroll(ctx context.Context, org string, b users.Batch) ([]users.Enrolled, error) {
+	if joinable(b) {
+		return e.joiner.do(ctx, org, b)
+	}
+	return e.enrollSet(ctx, org, b)
+}
+
+// enrollSet enrolls a batch in a unit of work of its own.
+func (e *sqliteEngine) enrollSet(ctx context.Context, org string, b users.Batch) (done []users.Enrolled, err error) {
+	err = e.writer.do(ctx, func(conn *sql.Conn) error {
+		done, err = enroll(context.WithoutCancel(ctx), setConn{conn, onSQLite}, e.now(), org, b)
+		return err
+	})
+	return done, err
+}
+
+func (e *sqliteEngine) close() error {
+	e.joiner.stop()
+	e.writer.stop()
+	return e.closePools()
+}
+
+// closePools closes the readers first: the last connection to a file, if it may write, empties and removes the log.
+func (e *sqliteEngine) closePools() error {
+	var err error
+	for _, pool := range []*sql.DB{e.reading, e.writing} {
+		if pool != nil {
+			err = errors.Join(err, pool.Close())
+		}
+	}
+	return err
+}

@@ -1,0 +1,147 @@
+// Package gormstore keeps everything on SQLite or Postgres, through GORM and, where many rows are concerned, in plain SQL. It
+// knows both databases' habits and keeps the promises of ports.Store on each; the rules about what is stored are the domain's.
+package gormstore
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pressly/goose/v3"
+
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+var _ ports.Store = (*Store)(nil)
+
+// errClosed answers calls that come after Close.
+var errClosed = ports.ErrUnavailable.With("the database is closed")
+
+// Config says which database to open and how.
+type Config struct {
+	// URL is `sqlite:PATH`, `sqlite::memory:` or `postgres://…`, whose parameter `pool_max_conns` limits the connections.
+	URL string
+	// AutoMigrate brings the schema up to date. Without it, Open refuses a schema that is behind.
+	AutoMigrate bool
+	// Clock gives the moments that are stored.
+	Clock ports.Clock
+	// Logger hears of migrations; nil for nobody.
+	Logger *slog.Logger
+}
+
+// Store is the storage port on one database.
+type Store struct {
+	engine engine
+	logger *slog.Logger
+
+	gate   sync.RWMutex // guards closed, and that nobody enters calls once it is set
+	closed bool
+	calls  sync.WaitGroup
+}
+
+// engine is what the two databases do each in its own way. Its errors are not translated yet.
+type engine interface {
+	view(ctx context.Context, fn func(tx) error) error
+	update(ctx context.Context, fn func(tx) error) error
+	enroll(ctx context.Context, org string, b users.Batch) ([]users.Enrolled, error)
+	applied(ctx context.Context) (history, error)
+	migrate(ctx context.Context) ([]*goose.MigrationResult, error)
+	close() error
+}
+
+// Open opens the database and makes sure that its schema is the one this program works with. It
+// returns ErrSchemaBehind, ErrSchemaNewer, ports.ErrUnavailable, or what is wrong with the URL.
+func Open(ctx context.Context, c Config) (*Store, error) {
+	s, err := Connect(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if c.AutoMigrate {
+		err = s.Migrate(ctx)
+	} else {
+		err = s.Ready(ctx)
+	}
+	if err != nil {
+		_ = s.Close() // What kept it from opening says more.
+		return nil, err
+	}
+	return s, nil
+}
+
+// Connect opens the database whatever its schema, for the commands that look after it.
+func Connect(ctx context.Context, c Config) (*Store, error) {
+	now := func() time.Time { return c.Clock.Now().UTC().Truncate(time.Microsecond) }
+	scheme, rest, _ := strings.Cut(c.URL, ":")
+	s := &Store{logger: c.Logger}
+	if s.logger == nil {
+		s.logger = slog.New(slog.DiscardHandler)
+	}
+	var err error
+	switch scheme {
+	case "sqlite":
+		s.engine, err = openSQLite(ctx, rest, now)
+	case "postgres", "postgresql":
+		s.engine, err = openPostgres(ctx, c.URL, now)
+	default:
+		return nil, fault.New(fault.Invalid, "the database URL must be sqlite:PATH or postgres://…")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the database: %w", translated(err))
+	}
+	return s, nil
+}
+
+// View runs fn on one consistent snapshot.
+func (s *Store) View(ctx context.Context, fn func(ports.Tx) error) error {
+	return s.call(func() error {
+		return s.engine.view(ctx, func(t tx) error { return fn(t) })
+	})
+}
+
+// Update runs fn as a unit of work, as if alone.
+func (s *Store) Update(ctx context.Context, fn func(ports.Tx) error) error {
+	return s.call(func() error {
+		return s.engine.update(ctx, func(t tx) error { return fn(t) })
+	})
+}
+
+// Enroll makes people members of an organization. A joined call whose context ends while its set is being written
+// returns at once and may still have been kept; to repeat it is safe.
+func (s *Store) Enroll(ctx context.Context, org string, b users.Batch) (done []users.Enrolled, err error) {
+	err = s.call(func() error {
+		done, err = s.engine.enroll(ctx, org, b)
+		return err
+	})
+	return done, err
+}
+
+// Close waits for the calls that are under way, then closes the database. Later calls return ports.ErrUnavailable.
+func (s *Store) Close() error {
+	s.gate.Lock()
+	already := s.closed
+	s.closed = true
+	s.gate.Unlock()
+	s.calls.Wait()
+	if already {
+		return nil
+	}
+	return s.engine.close()
+}
+
+// call runs one call of the port, unless the store is closed, and translates its error.
+func (s *Store) call(run func() error) error {
+	s.gate.RLock()
+	if s.closed {
+		s.gate.RUnlock()
+		return errClosed
+	}
+	s.calls.Add(1)
+	s.gate.RUnlock()
+	defer s.calls.Done()
+	return translated(run())
+}

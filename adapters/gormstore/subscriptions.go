@@ -1,0 +1,137 @@
+package gormstore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/names"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+)
+
+type notificationRow struct {
+	ID            subscriptions.NotificationID
+	ApplicationID applications.ID
+	EventID       events.ID
+	Name          string
+	NameFold      string
+	ListID        *lists.ID
+	Active        bool
+	CreatedAt     time.Time
+}
+
+func (notificationRow) TableName() string { return "notifications" }
+
+func (r notificationRow) notification() subscriptions.Notification {
+	return subscriptions.Notification{ID: r.ID, Application: r.ApplicationID, Event: r.EventID, Name: r.Name,
+		List: orZero(r.ListID), Active: r.Active}
+}
+
+type subscriptionRow struct {
+	ID             subscriptions.ID
+	NotificationID subscriptions.NotificationID
+	AssignmentID   channels.AssignmentID
+	Active         bool
+}
+
+func (r subscriptionRow) subscription() subscriptions.Subscription {
+	return subscriptions.Subscription{ID: r.ID, Notification: r.NotificationID, Assignment: r.AssignmentID, Active: r.Active}
+}
+
+type subscriptionRepo struct{ tx }
+
+func (r subscriptionRepo) Notification(
+	ctx context.Context, a applications.Application, id subscriptions.NotificationID,
+) (subscriptions.Notification, error) {
+	row, err := one[notificationRow](r.db(ctx).Where("id = ?", id).Where(ofApplication, a.ID, a.Organization),
+		subscriptions.ErrNotificationNotFound)
+	return row.notification(), err
+}
+
+func (r subscriptionRepo) ByName(ctx context.Context, e events.Event, name string) (subscriptions.Notification, error) {
+	row, err := one[notificationRow](
+		r.db(ctx).Where("event_id = ? AND name_fold = ?", e.ID, names.Fold(name)).Where(ofApplication, e.Application, e.Organization),
+		subscriptions.ErrNotificationNotFound)
+	return row.notification(), err
+}
+
+func (r subscriptionRepo) Notifications(
+	ctx context.Context, a applications.Application, after subscriptions.NotificationID, limit int,
+) ([]subscriptions.Notification, error) {
+	return page(r.db(ctx).Where(ofApplication, a.ID, a.Organization), after, limit, notificationRow.notification)
+}
+
+func (r subscriptionRepo) Create(
+	ctx context.Context, n subscriptions.Notification,
+) (subscriptions.Notification, error) {
+	if err := r.listUsable(ctx, n); err != nil {
+		return subscriptions.Notification{}, err
+	}
+	row := notificationRow{ApplicationID: n.Application, EventID: n.Event, Name: n.Name, NameFold: names.Fold(n.Name),
+		ListID: orNull(n.List), Active: n.Active, CreatedAt: r.now()}
+	switch created, err := insert(r.db(ctx), &row); {
+	case err != nil:
+		return subscriptions.Notification{}, err
+	case !created:
+		return subscriptions.Notification{}, subscriptions.ErrNameTaken
+	}
+	return row.notification(), nil
+}
+
+func (r subscriptionRepo) Save(ctx context.Context, n subscriptions.Notification) error {
+	if err := r.listUsable(ctx, n); err != nil {
+		return err
+	}
+	return change(r.db(ctx), subscriptions.ErrNotificationNotFound,
+		"UPDATE notifications SET list_id = ?, active = ? WHERE id = ? AND event_id = ? AND application_id = ?",
+		orNull(n.List), n.Active, n.ID, n.Event, n.Application)
+}
+
+// listUsable returns lists.ErrNotFound when the notification's list is not one of its project.
+func (r subscriptionRepo) listUsable(ctx context.Context, n subscriptions.Notification) error {
+	if n.List == 0 {
+		return nil
+	}
+	_, err := one[listRow](r.db(ctx).
+		Where("id = ? AND project_id IN (SELECT project_id FROM applications WHERE id = ?)", n.List, n.Application), lists.ErrNotFound)
+	return err
+}
+
+// Subscribe first writes to the subscription there is: one statement for it, two for a new one.
+func (r subscriptionRepo) Subscribe(
+	ctx context.Context, n subscriptions.Notification, a channels.AssignmentID, active bool,
+) (subscriptions.Subscription, bool, error) {
+	s, err := r.setActive(ctx, n, a, active)
+	if !errors.Is(err, subscriptions.ErrNotFound) {
+		return s, false, err
+	}
+	row, err := one[subscriptionRow](r.db(ctx).Raw(`
+		INSERT INTO subscriptions (notification_id, assignment_id, active)
+		SELECT n.id, s.id, CAST(? AS BOOLEAN)
+		FROM notifications n JOIN applications a ON a.id = n.application_id
+		JOIN assignments s ON s.organization_id = a.organization_id
+		JOIN channels c ON c.id = s.channel_id AND (c.project_id IS NULL OR c.project_id = a.project_id)
+		WHERE n.id = ? AND n.application_id = ? AND s.id = ?
+		ON CONFLICT DO NOTHING RETURNING id, notification_id, assignment_id, active`,
+		active, n.ID, n.Application, a), channels.ErrAssignmentNotFound)
+	return row.subscription(), err == nil, err
+}
+
+func (r subscriptionRepo) Unsubscribe(
+	ctx context.Context, n subscriptions.Notification, a channels.AssignmentID,
+) (subscriptions.Subscription, error) {
+	return r.setActive(ctx, n, a, false)
+}
+
+func (r subscriptionRepo) setActive(
+	ctx context.Context, n subscriptions.Notification, a channels.AssignmentID, active bool,
+) (subscriptions.Subscription, error) {
+	row, err := one[subscriptionRow](r.db(ctx).Raw(`UPDATE subscriptions SET active = ? WHERE assignment_id = ?
+		AND notification_id IN (SELECT id FROM notifications WHERE id = ? AND application_id = ?)
+		RETURNING id, notification_id, assignment_id, active`, active, a, n.ID, n.Application), subscriptions.ErrNotFound)
+	return row.subscription(), err
+}

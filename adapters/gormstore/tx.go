@@ -1,0 +1,48 @@
+package gormstore
+
+import (
+	"context"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+var _ ports.Tx = tx{}
+
+// tx is one unit of work. Its repositories (orgRepo in orgs.go, and so on) embed it and so share its connection.
+type tx struct {
+	session *gorm.DB // bound to the unit's connection; reached through db
+	dialect dialect
+	now     func() time.Time // UTC, in whole microseconds, which is what both databases keep
+	// shielded is set where several units share a transaction, so that none may interrupt it (see writer).
+	shielded bool
+}
+
+// db returns a fresh session that runs its statements under ctx.
+func (t tx) db(ctx context.Context) *gorm.DB {
+	if t.shielded {
+		ctx = context.WithoutCancel(ctx)
+	}
+	return t.session.WithContext(ctx)
+}
+
+func (t tx) Orgs() orgs.Repository                      { return orgRepo{t} }
+func (t tx) Users() users.Repository                    { return userRepo{t} }
+func (t tx) Addresses() users.AddressRepository         { return addressRepo{t} }
+func (t tx) Channels() channels.Repository              { return channelRepo{t} }
+func (t tx) Assignments() channels.AssignmentRepository { return assignmentRepo{t} }
+func (t tx) Applications() applications.Repository      { return applicationRepo{t} }
+func (t tx) Lists() lists.Repository                    { return listRepo{t} }
+func (t tx) Events() events.Repository                  { return eventRepo{t} }
+func (t tx) Subscriptions() subscriptions.Repository    { return subscriptionRepo{t} }
+func (t tx) Keys() access.Repository                    { return keyRepo{t} }

@@ -1,0 +1,98 @@
+package gormstore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/lists"
+)
+
+// maxUses is how many users of a thing are named when its deletion is refused.
+const maxUses = 10
+
+// useRow is a thing that refers to another: an event, or something of it, or something that has only a name.
+type useRow struct {
+	Kind        string // empty for the event itself
+	Name        string // may be empty
+	Application string // slug
+	Event       string // slug; empty for what belongs to no event
+}
+
+func (r useRow) String() string {
+	var said []string
+	switch {
+	case r.Name != "":
+		said = append(said, fmt.Sprintf("%s %q", r.Kind, r.Name))
+	case r.Kind != "":
+		said = append(said, r.Kind)
+	}
+	if r.Event != "" {
+		said = append(said, "event "+r.Application+"/"+r.Event)
+	}
+	return strings.Join(said, " of ")
+}
+
+// inUse refuses to delete a thing and names what uses it.
+func inUse(refusal *fault.Error, kind, name string, uses []string) error {
+	return refusal.With("the %s %q is used by %s", kind, name, strings.Join(uses, ", "))
+}
+
+func (t tx) uses(ctx context.Context, sql string, args ...any) ([]string, error) {
+	return all(t.db(ctx).Raw(sql+" LIMIT ?", append(args, maxUses)...), useRow.String)
+}
+
+func (t tx) usesOfChannel(ctx context.Context, c channels.Channel) ([]string, error) {
+	return t.uses(ctx, `
+		WITH c AS (SELECT id FROM channels WHERE id = ? AND organization_id = ?)
+		SELECT '' AS kind, '' AS name, a.slug AS application, e.slug AS event
+		FROM c JOIN event_channels ec ON ec.channel_id = c.id JOIN events e ON e.id = ec.event_id
+		JOIN applications a ON a.id = e.application_id
+		UNION ALL
+		SELECT 'template', '', a.slug, e.slug
+		FROM c JOIN templates t ON t.channel_id = c.id JOIN events e ON e.id = t.event_id
+		JOIN applications a ON a.id = e.application_id
+		UNION ALL
+		SELECT 'template of notification', n.name, a.slug, e.slug
+		FROM c JOIN templates t ON t.channel_id = c.id JOIN notifications n ON n.id = t.notification_id
+		JOIN events e ON e.id = n.event_id JOIN applications a ON a.id = e.application_id
+		UNION ALL
+		SELECT 'address', ad.value, '', ''
+		FROM c JOIN assignments s ON s.channel_id = c.id JOIN addresses ad ON ad.id = s.address_id`,
+		c.ID, c.Organization)
+}
+
+func (t tx) usesOfApplication(ctx context.Context, a applications.Application) ([]string, error) {
+	return t.uses(ctx, `
+		WITH a AS (SELECT id, slug FROM applications WHERE id = ? AND project_id = ? AND organization_id = ?)
+		SELECT '' AS kind, '' AS name, a.slug AS application, e.slug AS event
+		FROM a JOIN events e ON e.application_id = a.id
+		UNION ALL
+		SELECT 'list', l.name, '', '' FROM a JOIN distribution_lists l ON l.application_id = a.id
+		UNION ALL
+		SELECT 'key', k.name, '', '' FROM a JOIN api_keys k ON k.application_id = a.id WHERE k.revoked_at IS NULL
+		UNION ALL
+		SELECT 'member', u.username, '', ''
+		FROM a JOIN application_memberships ms ON ms.application_id = a.id JOIN members m ON m.id = ms.member_id
+		JOIN users u ON u.id = m.user_id`,
+		a.ID, a.Project, a.Organization)
+}
+
+func (t tx) usesOfList(ctx context.Context, l lists.List, except applications.ID) ([]string, error) {
+	return t.uses(ctx, `
+		SELECT 'notification' AS kind, n.name, a.slug AS application, e.slug AS event
+		FROM notifications n JOIN events e ON e.id = n.event_id JOIN applications a ON a.id = e.application_id
+		WHERE n.list_id IN (SELECT id FROM distribution_lists WHERE id = ? AND project_id = ? AND organization_id = ?)
+		AND n.application_id <> ? ORDER BY n.id`, l.ID, l.Project, l.Organization, except)
+}
+
+func (t tx) usesOfEvent(ctx context.Context, e events.Event) ([]string, error) {
+	return t.uses(ctx, `
+		SELECT 'notification' AS kind, n.name, a.slug AS application, e.slug AS event
+		FROM notifications n JOIN events e ON e.id = n.event_id JOIN applications a ON a.id = e.application_id
+		WHERE e.id = ? AND a.id = ? AND a.organization_id = ? ORDER BY n.id`, e.ID, e.Application, e.Organization)
+}

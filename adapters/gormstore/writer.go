@@ -1,0 +1,188 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mattn/go-sqlite3"
+
+	"github.com/tocsin/tocsin/ports"
+)
+
+const (
+	// maxGroup is how many units share a transaction at most.
+	maxGroup = 64
+	// groupTime is how long a transaction takes more units in, so that the first of them does not wait for all of many long ones.
+	groupTime = 10 * time.Millisecond
+)
+
+// writer lets units of work write one after another, and saves most of what that costs: units that are waiting when the turn is
+// free share ONE transaction, each within a savepoint of its own, and ONE commit, that is one flush to the disk. Nobody waits
+// for company: a unit that comes alone runs alone. Nobody is answered before the commit.
+//
+// A unit runs on its caller's goroutine, so that a panic (or the end of a test) goes where it belongs, and takes with it
+// its savepoint only. Its statements must not be interrupted: SQLite undoes the whole transaction when a statement that writes
+// is, and with it the work of everybody in it. So a context counts while its unit waits, and no more once it runs.
+type writer struct {
+	pool    *sql.DB // of one connection
+	queue   chan *unit
+	stopped chan struct{}
+}
+
+// unit is one caller's place in the queue.
+type unit struct {
+	turn chan *sql.Conn // the caller's turn, on this connection
+	gone chan struct{}  // closed by a caller that does not want it any more
+	ran  chan error     // from the caller: nil, or why its savepoint could not be ended
+	done chan error     // to the caller: the transaction's end
+}
+
+func startWriter(pool *sql.DB) *writer {
+	w := &writer{pool: pool, queue: make(chan *unit), stopped: make(chan struct{})}
+	go func() {
+		defer close(w.stopped)
+		for u := range w.queue {
+			w.group(u)
+		}
+	}()
+	return w
+}
+
+// stop ends the writer. Nobody may be waiting or come later.
+func (w *writer) stop() {
+	close(w.queue)
+	<-w.stopped
+}
+
+// do runs one unit of work and returns when it is on disk, or undone.
+func (w *writer) do(ctx context.Context, run func(*sql.Conn) error) error {
+	u := &unit{turn: make(chan *sql.Conn), gone: make(chan struct{}), ran: make(chan error, 1), done: make(chan error, 1)}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case w.queue <- u:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case conn := <-u.turn:
+		failed := u.run(conn, run)
+		if err := <-u.done; err != nil {
+			return err
+		}
+		return failed
+	case err := <-u.done: // the transaction did not even begin
+		return err
+	case <-ctx.Done():
+		close(u.gone)
+		return ctx.Err()
+	}
+}
+
+// run runs the caller's function within a savepoint and reports to the writer, whatever becomes of the function.
+func (u *unit) run(conn *sql.Conn, fn func(*sql.Conn) error) (err error) {
+	const save, release, undo = "SAVEPOINT unit", "RELEASE unit", "ROLLBACK TO unit; RELEASE unit"
+	ctx := context.Background()
+	if _, err := conn.ExecContext(ctx, save); err != nil {
+		u.ran <- err
+		return err
+	}
+	finished := false
+	defer func() {
+		end := release
+		if !finished || err != nil {
+			end = undo
+		}
+		// Some faults (a full disk, for one) make SQLite undo the whole transaction at once. Then there is
+		// no savepoint left to end, which is how the writer learns of it.
+		if _, ended := conn.ExecContext(ctx, end); ended != nil {
+			u.ran <- errors.Join(err, ended)
+			return
+		}
+		u.ran <- nil
+	}()
+	err = fn(conn)
+	finished = true
+	return err
+}
+
+// group runs the first unit, and those that come while it runs, in one transaction.
+func (w *writer) group(first *unit) {
+	var members []*unit
+	err := w.transaction(func(conn *sql.Conn) error {
+		deadline := time.Now().Add(groupTime)
+		for next := first; next != nil; next = w.waiting() {
+			select {
+			case <-next.gone:
+				continue
+			case next.turn <- conn:
+			}
+			members = append(members, next)
+			if err := <-next.ran; err != nil {
+				return err
+			}
+			if len(members) == maxGroup || time.Now().After(deadline) {
+				return nil
+			}
+		}
+		return nil
+	})
+	if err != nil { // Whatever a unit was about to say of its own work, nothing of it holds any more.
+		err = fmt.Errorf("%w: the write transaction failed: %w", ports.ErrUnavailable, err)
+	}
+	if len(members) == 0 {
+		members = []*unit{first}
+	}
+	for _, u := range members {
+		u.done <- err
+	}
+}
+
+// waiting returns the unit that has waited longest, nil when there is none.
+func (w *writer) waiting() *unit {
+	select {
+	case u := <-w.queue: // nil when it is closed
+		return u
+	default:
+		return nil
+	}
+}
+
+// transaction runs fn in an immediate transaction: it takes the write lock at the start, where it can be waited for.
+func (w *writer) transaction(fn func(*sql.Conn) error) error {
+	ctx := context.Background()
+	conn, err := w.pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // It goes back to its pool, which cannot fail.
+	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	if err = fn(conn); err == nil {
+		_, err = conn.ExecContext(ctx, "COMMIT")
+	}
+	if err != nil {
+		rollback(conn)
+	}
+	return err
+}
+
+// rollback leaves the connection without a transaction. Where that fails the pool closes it instead of using it again.
+func rollback(conn *sql.Conn) {
+	_ = conn.Raw(func(c any) error {
+		lite := c.(*sqlite3.SQLiteConn)
+		if !lite.AutoCommit() { // else SQLite has undone the transaction already
+			_, _ = lite.Exec("ROLLBACK", nil)
+		}
+		if !lite.AutoCommit() {
+			return driver.ErrBadConn
+		}
+		return nil
+	})
+}
