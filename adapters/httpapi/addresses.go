@@ -1,0 +1,61 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// address is an address as answers show it (contract 2.2).
+type address struct {
+	ID    users.AddressID   `json:"id"`
+	Value string            `json:"value"`
+	Name  string            `json:"name"`
+	Type  users.AddressType `json:"type"`
+}
+
+func (a *API) listAddresses(c call) error {
+	return listing[users.Address]{
+		page: func(ctx context.Context, p app.Page) ([]users.Address, error) {
+			return a.use.Users.Addresses(ctx, c.at(), param(c, "username"), p)
+		},
+		id:  func(found users.Address) int64 { return int64(found.ID) },
+		row: func(found users.Address) any { return showAddress(found) },
+	}.send(c)
+}
+
+func (a *API) addAddress(c call) error {
+	body, err := c.object()
+	if err != nil {
+		return err
+	}
+	wanted, err := users.NewAddress(body.String("value"), body.String("name"))
+	toPreferred := body.Bool("assign_to_preferred_channel", false)
+	body.Check(err)
+	if err := body.Err(); err != nil {
+		return err
+	}
+	added, created, err := a.use.Users.AddAddress(c.ctx, c.at(), param(c, "username"), wanted, toPreferred)
+	if err != nil {
+		return err
+	}
+	return c.answer(createdOrOK(created), showAddress(added))
+}
+
+func (a *API) removeAddress(c call) error {
+	address, err := id[users.AddressID](c, "id")
+	if err != nil {
+		return err
+	}
+	n, err := a.use.Users.RemoveAddress(c.ctx, c.at(), param(c, "username"), address)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, deleted{n})
+}
+
+func showAddress(a users.Address) address {
+	return address{ID: a.ID, Value: a.Value, Name: a.Name, Type: a.Type}
+}

@@ -1,0 +1,115 @@
+// Package httpapi is the HTTP API (contract 4, decisions 1 and 2). It turns requests into calls of use cases and their
+// results into answers: it knows paths, headers, JSON and statuses, and refuses to know why a use case says no.
+//
+// routes.go is the table of all routes, errors.go maps faults to statuses, and each noun has a file with its handlers,
+// which do four things: bind, call, map, write.
+package httpapi
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/tocsin/tocsin/adapters/httpapi/reference"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// UseCases are the parts of the application that the API reaches.
+type UseCases struct {
+	Users         *app.Users
+	Lists         *app.Lists
+	Applications  *app.Applications
+	Subscriptions *app.Subscriptions
+	Orgs          *app.Orgs
+}
+
+// Options are the settings of the API.
+type Options struct {
+	// BaseURL is the public address of the installation, such as https://tocsin.example.org, for the URLs in
+	// answers. Empty: they are built from each request.
+	BaseURL string
+	// BodyLimit is the size of the largest request body, in bytes.
+	BodyLimit int64
+	// RateLimit is how many requests per second a key may send. 0: no limit.
+	RateLimit float64
+	// AuthFailureLimit is how many authentications per second may fail from one client address. 0: no limit.
+	AuthFailureLimit float64
+	// TrustedProxies are the addresses whose X-Forwarded-For and X-Forwarded-Proto are believed.
+	TrustedProxies []netip.Prefix
+	// CallTimeout bounds one call of a use case, which then answers 503; a long list is many calls. 0: no bound.
+	CallTimeout time.Duration
+	// WriteTimeout is how long a client may take to read one stretch of a list before it is cut off. 0: no bound.
+	WriteTimeout time.Duration
+}
+
+// Ready tells whether the service can take requests: nil, or why not.
+type Ready func(context.Context) error
+
+// API serves everything below /api/, /healthz and /readyz. It is safe for concurrent use.
+type API struct {
+	use       UseCases
+	guard     *guard
+	ready     Ready
+	clock     ports.Clock
+	log       *slog.Logger
+	options   Options
+	reference *reference.Reference
+	echo      *echo.Echo
+}
+
+var _ http.Handler = (*API)(nil)
+
+// New returns the API over these use cases. It fails only when the document that is built in is broken.
+func New(use UseCases, auth access.Authenticator, ready Ready, clock ports.Clock, log *slog.Logger, o Options) (*API, error) {
+	doc, err := loadReference()
+	if err != nil {
+		return nil, err
+	}
+	o.BaseURL = strings.TrimRight(o.BaseURL, "/")
+	a := &API{
+		use: use, ready: ready, clock: clock, log: log, options: o, reference: doc, echo: echo.New(),
+		guard: newGuard(auth, o, clock),
+	}
+	a.echo.Use(a.observe, refuseOptions)
+	for _, r := range routes() {
+		handler := a.handler(r)
+		a.echo.Add(r.Method, r.pattern(), handler)
+		if r.Method == http.MethodGet {
+			a.echo.Add(http.MethodHead, r.pattern(), handler)
+		}
+	}
+	return a, nil
+}
+
+// ServeHTTP answers one request.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a.echo.ServeHTTP(w, canonicalRequest(r))
+}
+
+// handler wraps a route's handler in the checks that the table asks for.
+func (a *API) handler(r Route) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		c.Set(routeName, r.Path)
+		in := call{Context: c, api: a, ctx: c.Request().Context()}
+		if a.options.CallTimeout > 0 {
+			limited, cancel := context.WithTimeout(in.ctx, a.options.CallTimeout)
+			defer cancel()
+			in.ctx = limited
+		}
+		if r.Grant != "" {
+			key, err := a.guard.admit(in.ctx, c, r.Grant)
+			if err != nil {
+				return err
+			}
+			in.key = key
+		}
+		return r.handle(a, in)
+	}
+}

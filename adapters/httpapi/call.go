@@ -1,0 +1,129 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/fault"
+)
+
+// The faults of bodies.
+var (
+	errMediaType = fault.New(fault.Unsupported, "a body must be sent as Content-Type: application/json, in UTF-8")
+	errEncoding  = fault.New(fault.Unsupported, "a body must be sent without Content-Encoding")
+)
+
+// call is one request on its way through a handler.
+type call struct {
+	echo.Context
+	api *API
+	ctx context.Context // for use cases: ends with the request, or when the call has taken too long
+	key access.Key
+}
+
+// at is the place in the tenancy that the path names.
+func (c call) at() app.Path {
+	return app.Path{Organization: param(c, "org"), Project: param(c, "prj"), Application: param(c, "app")}
+}
+
+// body reads the body, nil when there is none. It refuses bodies that are too large or no JSON by their header.
+func (c call) body() ([]byte, error) {
+	r := c.Request()
+	if r.ContentLength > c.api.options.BodyLimit {
+		return nil, &http.MaxBytesError{Limit: c.api.options.BodyLimit}
+	}
+	var b bytes.Buffer
+	if r.ContentLength > 0 {
+		b.Grow(int(min(r.ContentLength, 64<<10)) + bytes.MinRead) // Trust a short length, not a long one.
+	}
+	if _, err := b.ReadFrom(http.MaxBytesReader(c.Response().Writer, r.Body, c.api.options.BodyLimit)); err != nil {
+		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+			return nil, err
+		}
+		return nil, fault.Field(jsonbody.Body, "could not be read to its end")
+	}
+	if b.Len() == 0 {
+		return nil, nil
+	}
+	if coding := r.Header.Get(echo.HeaderContentEncoding); coding != "" && !strings.EqualFold(coding, "identity") {
+		return nil, errEncoding
+	}
+	if !isJSON(r.Header.Get(echo.HeaderContentType)) {
+		return nil, errMediaType
+	}
+	return b.Bytes(), nil
+}
+
+// object reads a body that must be a JSON object.
+func (c call) object() (*jsonbody.Object, error) {
+	text, err := c.body()
+	if err != nil {
+		return nil, err
+	}
+	return jsonbody.ParseObject(text)
+}
+
+// isJSON accepts application/json alone. The `+json` types carry meanings of their own, such as merge-patch's, that this
+// API does not have.
+func isJSON(contentType string) bool {
+	media, parameters, err := mime.ParseMediaType(contentType)
+	charset, named := parameters["charset"]
+	return err == nil && media == "application/json" && (!named || strings.EqualFold(charset, "utf-8"))
+}
+
+// answer writes v as the whole answer.
+func (c call) answer(status int, v any) error {
+	b := buffers.Get().(*bytes.Buffer)
+	defer release(b)
+	if err := encode(b, v); err != nil {
+		return err
+	}
+	b.WriteByte('\n')
+	return c.whole(status, echo.MIMEApplicationJSON, b.Bytes())
+}
+
+// whole writes an answer whose end is known.
+func (c call) whole(status int, contentType string, body []byte) error {
+	c.Response().Header().Set(echo.HeaderContentLength, strconv.Itoa(len(body)))
+	if err := c.Blob(status, contentType, body); err != nil {
+		return undelivered(err)
+	}
+	return nil
+}
+
+// errUndelivered says that the client did not take the answer.
+var errUndelivered = errors.New("the client did not take the answer")
+
+func undelivered(err error) error { return fmt.Errorf("%w: %w", errUndelivered, err) }
+
+// url is the absolute URL of a path of this installation, given by its segments.
+func (c call) url(segments ...string) string {
+	var b strings.Builder
+	b.WriteString(c.base())
+	for _, s := range segments {
+		b.WriteByte('/')
+		b.WriteString(url.PathEscape(s))
+	}
+	b.WriteByte('/')
+	return b.String()
+}
+
+// base is the address of this installation: the configured one, else the one that the client used.
+func (c call) base() string {
+	if c.api.options.BaseURL != "" {
+		return c.api.options.BaseURL
+	}
+	return c.api.guard.proxies.scheme(c.Request()) + "://" + c.Request().Host
+}

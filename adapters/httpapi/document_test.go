@@ -1,0 +1,202 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/httpapi"
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// load fetches the document as a client would.
+func load(t *testing.T) *openapi3.T {
+	t.Helper()
+	w := newFixture(t).do(request{path: "/api/openapi.json", key: "-"})
+	require.Equal(t, http.StatusOK, w.Code)
+	require.Equal(t, "application/json", w.Header().Get("Content-Type"))
+	doc, err := openapi3.NewLoader().LoadFromData(w.Body.Bytes())
+	require.NoError(t, err)
+	return doc
+}
+
+func TestTheDocumentIsValidOpenAPI31(t *testing.T) {
+	t.Parallel()
+	doc := load(t)
+	assert.Equal(t, "3.1.0", doc.OpenAPI)
+	require.NoError(t, doc.Validate(context.Background()))
+	assert.NotContains(t, doc.Extensions, "x-fragments")
+}
+
+func TestTheDocumentAndTheRouteTableAgree(t *testing.T) {
+	t.Parallel()
+	var documented, served []string
+	for path, item := range load(t).Paths.Map() {
+		for method, operation := range item.Operations() {
+			documented = append(documented, method+" "+path+" "+grant(t, operation))
+		}
+	}
+	for _, r := range httpapi.Routes() {
+		if strings.HasSuffix(r.Path, ".css") {
+			continue // Part of the page, nothing to call.
+		}
+		served = append(served, r.Method+" "+r.Path+" "+string(r.Grant))
+	}
+	assert.ElementsMatch(t, served, documented)
+}
+
+// grant is the one grant that an operation asks for, empty when it takes no key.
+func grant(t *testing.T, operation *openapi3.Operation) string {
+	t.Helper()
+	require.NotNil(t, operation.Security, operation.OperationID)
+	if len(*operation.Security) == 0 {
+		return ""
+	}
+	require.Len(t, *operation.Security, 1)
+	grants := (*operation.Security)[0]["ApiKeyAuthentication"]
+	require.Len(t, grants, 1, operation.OperationID)
+	assert.Contains(t, access.Grants(), access.Grant(grants[0]))
+	return grants[0]
+}
+
+func TestEveryOperationDocumentsItsErrors(t *testing.T) {
+	t.Parallel()
+	for path, item := range load(t).Paths.Map() {
+		for method, operation := range item.Operations() {
+			want := []string{}
+			if grant(t, operation) != "" {
+				want = append(want, "401", "403", "429", "500", "503")
+				if strings.Contains(path, "{") {
+					want = append(want, "404")
+				}
+			}
+			if operation.RequestBody != nil {
+				want = append(want, "400", "413", "415")
+			}
+			if operation.Parameters.GetByInAndName("query", "limit") != nil {
+				want = append(want, "400")
+			}
+			for _, status := range want {
+				assert.NotNil(t, operation.Responses.Value(status), "%s %s: %s", method, path, status)
+			}
+			for status, response := range operation.Responses.Map() {
+				assert.NotNil(t, response.Value.Headers["X-Request-ID"], "%s %s: %s", method, path, status)
+			}
+		}
+	}
+}
+
+func TestAnswersAreDescribedCompletely(t *testing.T) {
+	t.Parallel()
+	doc := load(t)
+	requests := []string{"CustomFields", "Enrollment", "UserPatch", "NewAddress", "NewDistributionList", "Registration", "NewSubscription", "Unsubscription"}
+	for name, s := range doc.Components.Schemas {
+		if !s.Value.Type.Is("object") || slices.Contains(requests, name) {
+			continue
+		}
+		require.NotNil(t, s.Value.AdditionalProperties.Has, name)
+		assert.False(t, *s.Value.AdditionalProperties.Has, "%s must not have members that are not described", name)
+		for member := range s.Value.Properties {
+			assert.Contains(t, s.Value.Required, member, "%s: a member that an answer always has", name)
+		}
+	}
+}
+
+// TestExchangesFollowTheDocument holds the answers that need no database against the document; test/contract does the same
+// for all the others.
+func TestExchangesFollowTheDocument(t *testing.T) {
+	t.Parallel()
+	doc := load(t)
+	router, err := gorillamux.NewRouter(doc)
+	require.NoError(t, err)
+	f := newFixture(t, limited(1_000))
+	f.store.reader = recipients(3, 0, nil)
+	f.store.members = func(users.MemberID, int) []users.Member {
+		return []users.Member{{ID: 1, User: users.User{Username: "anna"}}}
+	}
+	for _, r := range []request{
+		{path: "/healthz", key: "-"},
+		{path: "/readyz", key: "-"},
+		{path: "/api/openapi.json", key: "-"},
+		{path: "/api/docs/", key: "-"},
+		{path: "/api/system/ping/"},
+		{path: "/api/system/ping/", key: "-"},
+		{path: "/api/o/acme/"},
+		{path: "/api/o/nobody/"},
+		{path: "/api/o/acme/", key: otherKey},
+		{path: "/api/o/acme/p/shop/"},
+		{path: "/api/v1/user/acme/"},
+		{path: "/api/v1/user/acme/?limit=1"},
+		{path: "/api/v1/user/acme/a%2Fb/"},
+		{path: "/api/o/acme/u/anna/"},
+		{path: membersPath},
+		{method: http.MethodPost, path: usersPath, body: `{"email":"anna@example.org","first_name":null,"custom_fields":{"a":1.0}}`},
+		{method: http.MethodPost, path: usersPath, body: `{"email":"anna"}`},
+	} {
+		built := r.build()
+		route, parameters, err := router.FindRoute(built)
+		require.NoError(t, err, r.path)
+		input := &openapi3filter.RequestValidationInput{
+			Request: built, PathParams: parameters, Route: route,
+			Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc},
+		}
+		require.NoError(t, openapi3filter.ValidateRequest(context.Background(), input), r.path)
+		w := httptest.NewRecorder()
+		f.ServeHTTP(w, built)
+		err = openapi3filter.ValidateResponse(context.Background(), &openapi3filter.ResponseValidationInput{
+			RequestValidationInput: input, Status: w.Code, Header: w.Header(), Body: io.NopCloser(bytes.NewReader(w.Body.Bytes())),
+			Options: &openapi3filter.Options{IncludeResponseStatus: true},
+		})
+		assert.NoError(t, err, "%s %s", r.method, r.path)
+	}
+}
+
+func TestTheReferencePageNeedsNothingElse(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	w := f.do(request{path: "/api/docs/", key: "-"})
+	require.Equal(t, http.StatusOK, w.Code)
+	assert.Equal(t, "text/html; charset=UTF-8", w.Header().Get("Content-Type"))
+	assert.Contains(t, w.Header().Get("Content-Security-Policy"), "style-src 'self'")
+	assert.NotContains(t, w.Header().Get("Content-Security-Policy"), "unsafe")
+	page := w.Body.String()
+	for _, unwanted := range []string{"<script", "<style", " style=", "<img", "<iframe", " onclick", "ZgotmplZ"} {
+		assert.NotContains(t, page, unwanted)
+	}
+
+	ids := map[string]bool{}
+	for _, m := range regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(page, -1) {
+		assert.False(t, ids[m[1]], "the id %s is there twice", m[1])
+		ids[m[1]] = true
+	}
+	for _, m := range regexp.MustCompile(`(?:href|src)="([^"]+)"`).FindAllStringSubmatch(page, -1) {
+		if target, local := strings.CutPrefix(m[1], "#"); local {
+			assert.True(t, ids[target], "#%s leads nowhere", target)
+			continue
+		}
+		assert.Equal(t, http.StatusOK, f.do(request{path: m[1], key: "-"}).Code, m[1])
+	}
+}
+
+func TestTheReferencePageShowsEveryCall(t *testing.T) {
+	t.Parallel()
+	page := newFixture(t).do(request{path: "/api/docs/", key: "-"}).Body.String()
+	for _, r := range httpapi.Routes() {
+		if !strings.HasSuffix(r.Path, ".css") {
+			assert.Contains(t, page, "<code>"+r.Path+"</code>")
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
+	"github.com/tocsin/tocsin/domain/fault"
+)
+
+// statuses maps kinds of failure to statuses. It is the only place that does.
+var statuses = map[fault.Kind]int{
+	fault.Internal:        http.StatusInternalServerError,
+	fault.Invalid:         http.StatusBadRequest,
+	fault.Unauthenticated: http.StatusUnauthorized,
+	fault.Forbidden:       http.StatusForbidden,
+	fault.NotFound:        http.StatusNotFound,
+	fault.TooLarge:        http.StatusRequestEntityTooLarge,
+	fault.Unsupported:     http.StatusUnsupportedMediaType,
+	fault.Mismatch:        http.StatusUnprocessableEntity,
+	fault.Limited:         http.StatusTooManyRequests,
+	fault.Unavailable:     http.StatusServiceUnavailable,
+}
+
+// retryUnavailable is how long a caller should wait when nobody knows how long.
+const retryUnavailable = time.Second
+
+const problemType = "application/problem+json"
+
+// problem is an RFC 9457 document.
+type problem struct {
+	Type      string              `json:"type"`
+	Title     string              `json:"title"`
+	Status    int                 `json:"status"`
+	Detail    string              `json:"detail"`
+	RequestID string              `json:"request_id"`
+	Errors    map[string][]string `json:"errors,omitempty"`
+}
+
+// limited is a fault that says how long to wait.
+type limited struct {
+	fault *fault.Error
+	wait  time.Duration
+}
+
+func tooMany(message string, wait time.Duration) error {
+	return &limited{fault: fault.New(fault.Limited, message), wait: wait}
+}
+
+func (l *limited) Error() string { return l.fault.Error() }
+func (l *limited) Unwrap() error { return l.fault }
+
+// fail answers an error that a handler or a middleware returned before the answer began. What nobody classified, and what
+// kept the service from answering, is logged once with the request id and never shown.
+func (a *API) fail(c echo.Context, err error) {
+	status, detail, fields := a.explain(c, err)
+	header := c.Response().Header()
+	p := problem{
+		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail,
+		RequestID: header.Get(echo.HeaderXRequestID), Errors: fields,
+	}
+	switch status {
+	case http.StatusMethodNotAllowed:
+		header.Set(echo.HeaderAllow, strings.TrimPrefix(header.Get(echo.HeaderAllow), "OPTIONS, ")) // Echo's addition.
+	case http.StatusUnauthorized:
+		header.Set(echo.HeaderWWWAuthenticate, "Key")
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		wait := retryUnavailable
+		if l, ok := errors.AsType[*limited](err); ok {
+			wait = l.wait
+		}
+		header.Set(echo.HeaderRetryAfter, strconv.Itoa(max(1, int(math.Ceil(wait.Seconds())))))
+	}
+	text, encodeErr := json.Marshal(p)
+	if encodeErr != nil {
+		text = []byte(`{"type":"about:blank"}`) // Impossible: strings and numbers only.
+	}
+	header.Set(echo.HeaderContentType, problemType) // A list may have set its own already, which Echo would keep.
+	if err := c.Blob(status, problemType, text); err != nil {
+		a.log.LogAttrs(c.Request().Context(), slog.LevelDebug, "the answer was not delivered",
+			slog.String("id", p.RequestID), slog.String("error", err.Error()))
+	}
+}
+
+// explain says what may be told of an error.
+func (a *API) explain(c echo.Context, err error) (status int, detail string, fields map[string][]string) {
+	var routing *echo.HTTPError
+	var tooLarge *http.MaxBytesError
+	var known *fault.Error
+	switch {
+	case errors.As(err, &routing) && routing.Code == http.StatusMethodNotAllowed:
+		return routing.Code, "this path does not have the method " + c.Request().Method, nil
+	case errors.As(err, &routing) && routing.Code == http.StatusNotFound:
+		return routing.Code, errNotFound.Error(), nil
+	case errors.As(err, &tooLarge):
+		return statuses[fault.TooLarge], fmt.Sprintf("the body is larger than %d bytes", tooLarge.Limit), nil
+	case fault.KindOf(err) != fault.Internal && errors.As(err, &known):
+		detail, fields = known.Error(), nil
+		if known.Kind() == fault.Invalid {
+			detail, fields = invalid(known)
+		}
+		if known.Kind() == fault.Unavailable {
+			a.logFailure(c, slog.LevelWarn, err)
+		}
+		return statuses[known.Kind()], detail, fields
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		a.logFailure(c, slog.LevelWarn, err)
+		return statuses[fault.Unavailable], "the service took too long to answer", nil
+	}
+	a.logFailure(c, slog.LevelError, err)
+	return statuses[fault.Internal], "the service failed; its log tells more under this request id", nil
+}
+
+// logFailure tells the operator what the caller is not told. Nobody cares about a request whose client went away.
+func (a *API) logFailure(c echo.Context, level slog.Level, err error) {
+	if c.Request().Context().Err() != nil {
+		level = slog.LevelDebug
+	}
+	a.log.LogAttrs(c.Request().Context(), level, "request failed",
+		slog.String("id", c.Response().Header().Get(echo.HeaderXRequestID)), slog.String("error", err.Error()))
+}
+
+// maxDetail is how many messages are repeated in `detail`; `errors` holds all of them.
+const maxDetail = 3
+
+// invalid explains what is wrong with the input; a mistake that concerns no field is the body's.
+func invalid(e *fault.Error) (detail string, fields map[string][]string) {
+	if len(e.Fields()) == 0 {
+		return e.Error(), map[string][]string{jsonbody.Body: {e.Error()}}
+	}
+	fields = map[string][]string{}
+	count := 0
+	for _, f := range e.Fields() {
+		name := f.Name
+		if name == "" {
+			name = jsonbody.Body
+		}
+		fields[name] = append(fields[name], f.Messages...)
+		count += len(f.Messages)
+	}
+	if count > maxDetail {
+		return fmt.Sprintf("there are %d mistakes, see errors", count), fields
+	}
+	return e.Error(), fields
+}

@@ -1,0 +1,158 @@
+package httpapi_test
+
+import (
+	"context"
+	"sync"
+
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// The keys that the tests know, by their text.
+const (
+	fullKey  = "full"  // every grant, the whole installation
+	acmeKey  = "acme"  // every grant, organization acme
+	shopKey  = "shop"  // every grant, application acme/shop/web
+	readKey  = "read"  // user:read, the whole installation
+	otherKey = "other" // system:ping, the whole installation
+)
+
+// authenticator knows the keys above. Their texts have no digest, as little as any malformed text has.
+type authenticator struct {
+	err   error // answered instead, when set
+	mu    sync.Mutex
+	asked int
+}
+
+func (a *authenticator) Authenticate(_ context.Context, token string) (access.Key, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.asked++
+	if a.err != nil {
+		return access.Key{}, a.err
+	}
+	key := access.Key{Name: "key " + token, Grants: []access.Grant{access.FullAccess}}
+	switch token {
+	case fullKey, tokens[0], tokens[1]:
+	case acmeKey:
+		key.Scope = access.Scope{Organization: "acme"}
+	case shopKey:
+		key.Scope = access.Scope{Organization: "acme", Project: "shop", Application: "web"}
+	case readKey:
+		key.Grants = []access.Grant{access.UserRead}
+	case otherKey:
+		key.Grants = []access.Grant{access.SystemPing}
+	default:
+		return access.Key{}, access.ErrUnauthenticated
+	}
+	return key, nil
+}
+
+func (a *authenticator) calls() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.asked
+}
+
+// store is a store with one organization, acme, and only the repositories that the tests reach. What is not
+// overridden panics.
+type store struct {
+	ports.Store
+	mu      sync.Mutex
+	err     error                                                // answered by every unit of work, when set
+	members func(after users.MemberID, limit int) []users.Member // of acme
+	reader  func(after int64, limit int) ([]lists.Recipient, error)
+	found   []string // what Find was asked for
+	batches []users.Batch
+	units   int
+}
+
+func (s *store) View(_ context.Context, fn func(ports.Tx) error) error { return s.run(fn) }
+
+func (s *store) Update(_ context.Context, fn func(ports.Tx) error) error { return s.run(fn) }
+
+func (s *store) run(fn func(ports.Tx) error) error {
+	s.mu.Lock()
+	s.units++
+	err := s.err
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return fn(tx{store: s})
+}
+
+func (s *store) Enroll(_ context.Context, _ string, b users.Batch) ([]users.Enrolled, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.units++
+	s.batches = append(s.batches, b)
+	e := b.Enrollments[0]
+	m := users.Member{
+		ID: 7, User: users.User{ID: 1, Username: e.Email, Email: e.Email, FirstName: e.FirstName}, CustomFields: e.CustomFields,
+		Groups: []string{orgs.DefaultGroup},
+	}
+	return []users.Enrolled{{Member: m, Created: true, Enrolled: true}}, s.err
+}
+
+func (s *store) used() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.units
+}
+
+type tx struct {
+	ports.Tx
+	store *store
+}
+
+func (t tx) Orgs() orgs.Repository   { return orgRepository{} }
+func (t tx) Users() users.Repository { return userRepository{store: t.store} }
+func (t tx) Lists() lists.Repository { return listRepository{store: t.store} }
+
+type orgRepository struct{ orgs.Repository }
+
+func (orgRepository) BySlug(_ context.Context, slug string) (orgs.Organization, error) {
+	if slug != "acme" {
+		return orgs.Organization{}, orgs.ErrNotFound
+	}
+	return orgs.Organization{ID: 1, Slug: "acme", Name: "Acme"}, nil
+}
+
+func (r orgRepository) Project(ctx context.Context, org, project string) (orgs.Project, error) {
+	o, err := r.BySlug(ctx, org)
+	return orgs.Project{ID: 2, Organization: o.ID, Slug: project, Name: "Shop"}, err
+}
+
+type userRepository struct {
+	users.Repository
+	store *store
+}
+
+func (r userRepository) Find(_ context.Context, _ orgs.ID, name string) (users.Member, error) {
+	r.store.mu.Lock()
+	defer r.store.mu.Unlock()
+	r.store.found = append(r.store.found, name)
+	return users.Member{ID: 7, User: users.User{ID: 1, Username: name}}, nil
+}
+
+func (r userRepository) List(_ context.Context, _ orgs.ID, after users.MemberID, limit int) ([]users.Member, error) {
+	return r.store.members(after, limit), nil
+}
+
+type listRepository struct {
+	lists.Repository
+	store *store
+}
+
+func (listRepository) ByID(_ context.Context, _ orgs.ID, _ orgs.ProjectID, id lists.ID) (lists.List, error) {
+	return lists.List{ID: id, Name: "News"}, nil
+}
+
+func (r listRepository) Recipients(_ context.Context, _ lists.List, after channels.AssignmentID, limit int) ([]lists.Recipient, error) {
+	return r.store.reader(int64(after), limit)
+}

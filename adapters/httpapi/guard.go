@@ -1,0 +1,88 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/tocsin/tocsin/adapters/httpapi/throttle"
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// How many keys and how many client addresses are remembered for their limits.
+const (
+	roomForKeys      = 10_000
+	roomForAddresses = 10_000
+)
+
+// guard decides who gets in: 401, 429, then 403, from the route and the Authorization header alone.
+type guard struct {
+	auth     access.Authenticator
+	proxies  proxies
+	requests *throttle.Throttle[access.Digest] // of keys that were valid when they last came
+	failures *throttle.Throttle[netip.Prefix]
+}
+
+func newGuard(auth access.Authenticator, o Options, clock ports.Clock) *guard {
+	return &guard{
+		auth: auth, proxies: o.TrustedProxies,
+		requests: throttle.New[access.Digest](o.RateLimit, roomForKeys, clock.Now),
+		failures: throttle.New[netip.Prefix](o.AuthFailureLimit, roomForAddresses, clock.Now),
+	}
+}
+
+// admit returns the key of a request that may use a route with this grant.
+func (g *guard) admit(ctx context.Context, c echo.Context, grant access.Grant) (access.Key, error) {
+	key, err := g.authenticate(ctx, c.Request())
+	if err != nil {
+		return access.Key{}, err
+	}
+	c.Set(keyName, key.Name)
+	target := access.Scope{Organization: param(c, "org"), Project: param(c, "prj"), Application: param(c, "app")}
+	return key, key.Authorize(target, grant)
+}
+
+// authenticate finds the key of a request. A client address from which too many authentications failed is held up before
+// anything is looked up, but not for keys that were valid before: behind a proxy many clients share an address.
+func (g *guard) authenticate(ctx context.Context, r *http.Request) (access.Key, error) {
+	client := g.proxies.client(r)
+	token, _ := ParseAuthorization(r.Header.Values(echo.HeaderAuthorization))
+	digest, err := access.ParseToken(token)
+	if err != nil || !g.requests.Knows(digest) {
+		if wait := g.failures.Wait(client); wait > 0 {
+			return access.Key{}, tooMany("too many failed authentications from this address", wait)
+		}
+	}
+	key, err := g.auth.Authenticate(ctx, token)
+	if fault.KindOf(err) == fault.Unauthenticated {
+		if wait := g.failures.Take(client); wait > 0 {
+			return access.Key{}, tooMany("too many failed authentications from this address", wait)
+		}
+	}
+	if err != nil {
+		return access.Key{}, err
+	}
+	if wait := g.requests.Take(digest); wait > 0 {
+		return access.Key{}, tooMany("too many requests with this API key", wait)
+	}
+	return key, nil
+}
+
+// ParseAuthorization returns the API key in the values of the Authorization header: there is exactly one, the word `Key` in any
+// case, a space and the key. ok is false for everything else.
+func ParseAuthorization(values []string) (token string, ok bool) {
+	if len(values) != 1 {
+		return "", false
+	}
+	scheme, token, ok := strings.Cut(strings.Trim(values[0], " \t"), " ")
+	token = strings.Trim(token, " \t")
+	if !ok || !strings.EqualFold(scheme, "Key") || token == "" || strings.ContainsAny(token, " \t") {
+		return "", false
+	}
+	return token, true
+}

@@ -1,0 +1,130 @@
+// Package jsonbody reads the JSON bodies of requests as strictly as decisions 2 demand and tells every
+// mistake at once, each under the path of its field. It knows JSON's values and limits, and refuses to know what
+// a field means: that an e-mail is an e-mail is the domain's to say.
+package jsonbody
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/tocsin/tocsin/domain/fault"
+)
+
+// MaxDepth is how deep objects and arrays may nest; the body itself is the first level.
+const MaxDepth = 32
+
+// Body is the name under which mistakes of the body as a whole are reported.
+const Body = "body"
+
+// Parse reads one JSON text. Its values are nil, bool, string, json.Number, []any and map[string]any; numbers keep
+// the spelling they were sent in. It refuses, with a [fault.Invalid] that names the field: invalid UTF-8, NUL
+// characters, escaped surrogates without their other half, nesting deeper than MaxDepth, and an object that
+// names a member twice, since readers disagree on which of the two counts.
+func Parse(text []byte) (any, error) {
+	if !json.Valid(text) {
+		return nil, syntax(text)
+	}
+	w := walker{text: text}
+	v := w.value(1)
+	return v, w.faults.err()
+}
+
+// ParseObject is Parse for a body that must be an object.
+func ParseObject(text []byte) (*Object, error) {
+	v, err := Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	members, ok := v.(map[string]any)
+	if !ok {
+		return nil, fault.Field(Body, "must be an object, not %s", kindOf(v))
+	}
+	return &Object{members: members, faults: new(complaints)}, nil
+}
+
+// ParseStrings is Parse for a body that must be an array of strings.
+func ParseStrings(text []byte) ([]string, error) {
+	v, err := Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	items, ok := v.([]any)
+	if !ok {
+		return nil, fault.Field(Body, "must be an array of strings, not %s", kindOf(v))
+	}
+	var faults complaints
+	result := make([]string, len(items))
+	for i, item := range items {
+		s, ok := item.(string)
+		if !ok && !faults.addf(element("", i), "must be a string, not %s", kindOf(item)) {
+			break
+		}
+		result[i] = s
+	}
+	return result, faults.err()
+}
+
+// syntax turns the standard library's complaint into one that says where the mistake is.
+func syntax(text []byte) error {
+	if len(text) == 0 {
+		return fault.Field(Body, "is missing")
+	}
+	var raw json.RawMessage
+	var s *json.SyntaxError
+	if err := json.Unmarshal(text, &raw); !errors.As(err, &s) {
+		return fault.Field(Body, "is not JSON")
+	}
+	line, column := 1, 1
+	for _, b := range text[:max(0, min(int(s.Offset), len(text))-1)] {
+		if b == '\n' {
+			line, column = line+1, 0
+		}
+		column++
+	}
+	return fault.Field(Body, "is not JSON: line %d, column %d: %s", line, column, s.Error())
+}
+
+// maxComplaints bounds the answer to a body that is wrong everywhere.
+const maxComplaints = 50
+
+type complaints struct {
+	fields fault.Fields
+	count  int
+	other  error // which is not about the input
+}
+
+// addf records a mistake and reports whether there is room for another.
+func (c *complaints) addf(name, format string, args ...any) bool {
+	switch c.count++; {
+	case c.count < maxComplaints:
+		c.fields.Addf(name, format, args...)
+	case c.count == maxComplaints:
+		c.fields.Addf(name, format, args...)
+		c.fields.Addf(Body, "may have more mistakes than are listed here")
+	}
+	return c.count < maxComplaints
+}
+
+func (c *complaints) err() error {
+	if c.other != nil {
+		return c.other
+	}
+	return c.fields.Err()
+}
+
+func kindOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "a boolean"
+	case json.Number:
+		return "a number"
+	case string:
+		return "a string"
+	case []any:
+		return "an array"
+	default:
+		return "an object"
+	}
+}

@@ -1,0 +1,227 @@
+package jsonbody_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
+	"github.com/tocsin/tocsin/domain/fault"
+)
+
+// complaints are the fields of an Invalid error, one line each.
+func complaints(t *testing.T, err error) []string {
+	t.Helper()
+	var e *fault.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, fault.Invalid, e.Kind())
+	var lines []string
+	for _, f := range e.Fields() {
+		for _, m := range f.Messages {
+			lines = append(lines, f.Name+": "+m)
+		}
+	}
+	return lines
+}
+
+func nested(levels int) string {
+	return strings.Repeat(`{"a":`, levels-1) + `{}` + strings.Repeat(`}`, levels-1)
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		text string
+		want any
+	}{
+		"Null":                   {`null`, nil},
+		"WhiteSpaceAround":       {" \t\r\n[ 1 , true , false , null , \"a\" ]\n", []any{json.Number("1"), true, false, nil, "a"}},
+		"Empty":                  {`{"a":{},"b":[],"c":""}`, map[string]any{"a": map[string]any{}, "b": []any{}, "c": ""}},
+		"EmptyWithSpace":         {`{ "a" : { } , "b" : [ ] }`, map[string]any{"a": map[string]any{}, "b": []any{}}},
+		"NumbersKeepTheirForm":   {`[1.50, -0, 1E+3, 12345678901234567890, 1e999]`, []any{json.Number("1.50"), json.Number("-0"), json.Number("1E+3"), json.Number("12345678901234567890"), json.Number("1e999")}},
+		"Escapes":                {`"\"\\\/\b\f\n\r\t\u00e4\uD83D\uDE00"`, "\"\\/\b\f\n\r\tä😀"},
+		"EscapedName":            {`{"\u0061":1}`, map[string]any{"a": json.Number("1")}},
+		"SameNameInOtherObjects": {`[{"a":1},{"a":{"a":2}}]`, []any{map[string]any{"a": json.Number("1")}, map[string]any{"a": map[string]any{"a": json.Number("2")}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := jsonbody.Parse([]byte(c.text))
+			require.NoError(t, err)
+			assert.Equal(t, c.want, got)
+		})
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		text string
+		want []string
+	}{
+		"Nothing":            {``, []string{"body: is missing"}},
+		"OnlySpace":          {` `, []string{"body: is not JSON: line 1, column 1: unexpected end of JSON input"}},
+		"Unfinished":         {"{\n\"a\": [1,\n", []string{"body: is not JSON: line 2, column 9: unexpected end of JSON input"}},
+		"SyntaxError":        {"{\n  \"a\": x}", []string{"body: is not JSON: line 2, column 8: invalid character 'x' looking for beginning of value"}},
+		"TrailingGarbage":    {`{} {}`, []string{"body: is not JSON: line 1, column 4: invalid character '{' after top-level value"}},
+		"NUL":                {`{"a":{"b":["x\u0000"]}}`, []string{"a.b[0]: contains a NUL character"}},
+		"NULInName":          {`{"a":{"b\u0000":1}}`, []string{"a.b\uFFFD: has a name that contains a NUL character"}},
+		"InvalidUTF8":        {"{\"a\":\"\xff\"}", []string{"a: is not valid UTF-8"}},
+		"InvalidUTF8Escaped": {"{\"a\":\"\\n\xff\"}", []string{"a: is not valid UTF-8"}},
+		"InvalidUTF8InName":  {"{\"a\xff\":1}", []string{"a\uFFFD: has a name that is not valid UTF-8"}},
+		"EncodedSurrogate":   {"\"\xed\xa0\x80\"", []string{"body: is not valid UTF-8"}},
+		"HighSurrogateAlone": {`{"a":"\ud800"}`, []string{"a: contains half of a surrogate pair"}},
+		"LowSurrogateAlone":  {`{"a":"\udc00x"}`, []string{"a: contains half of a surrogate pair"}},
+		"TwoHighSurrogates":  {`{"a":"\ud800\ud800\udc00"}`, []string{"a: contains half of a surrogate pair"}},
+		"NameTwice":          {`{"a":1,"b":{"c":1,"c":2}}`, []string{"b.c: is there twice"}},
+		"NameTwiceEscaped":   {`{"a":1,"\u0061":2}`, []string{"a: is there twice"}},
+		"TooDeep":            {nested(jsonbody.MaxDepth + 1), []string{strings.Repeat("a.", 31) + "a: is nested deeper than 32 levels"}},
+		"AllAtOnce": {"{\"a\":\"\xff\",\"b\":[\"\\u0000\"],\"a\":1}",
+			[]string{"a: is not valid UTF-8", "a: is there twice", "b[0]: contains a NUL character"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := jsonbody.Parse([]byte(c.text))
+			assert.ElementsMatch(t, c.want, complaints(t, err))
+		})
+	}
+}
+
+func TestParseAcceptsTheDeepestNesting(t *testing.T) {
+	t.Parallel()
+	_, err := jsonbody.Parse([]byte(nested(jsonbody.MaxDepth)))
+	assert.NoError(t, err)
+}
+
+func TestParseNeverAnswersMoreThanItWasTold(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"ManyMistakes": "[" + strings.Repeat(`"\u0000",`, 100_000) + "1]",
+		"LongNames":    `{"` + strings.Repeat("a", 1<<20) + `":"\u0000"}`,
+		"ManyLevels":   strings.Repeat("[", 1<<20),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := jsonbody.Parse([]byte(text))
+			said := complaints(t, err)
+			assert.LessOrEqual(t, len(said), 51)
+			assert.Less(t, len(strings.Join(said, "")), 4_000)
+		})
+	}
+}
+
+func TestParseStrings(t *testing.T) {
+	t.Parallel()
+	got, err := jsonbody.ParseStrings([]byte(`["a", ""]`))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a", ""}, got)
+
+	_, err = jsonbody.ParseStrings([]byte(`["a", null, 1]`))
+	assert.Equal(t, []string{"[1]: must be a string, not null", "[2]: must be a string, not a number"}, complaints(t, err))
+
+	_, err = jsonbody.ParseStrings([]byte(`{"emails": []}`))
+	assert.Equal(t, []string{"body: must be an array of strings, not an object"}, complaints(t, err))
+
+	_, err = jsonbody.ParseStrings([]byte(`[` + strings.Repeat("1,", 100_000) + `1]`))
+	assert.Len(t, complaints(t, err), 51)
+}
+
+func TestObjectReadsEveryType(t *testing.T) {
+	t.Parallel()
+	o, err := jsonbody.ParseObject([]byte(`{"s":"\t x\u3000","t":true,"f":false,"i":-7,"m":{"k":1.0},"l":[{"s":"y"}],"unknown":[]}`))
+	require.NoError(t, err)
+	assert.Equal(t, "x", o.String("s"))
+	assert.True(t, o.Bool("t", false))
+	assert.False(t, o.Bool("f", true))
+	assert.EqualValues(t, -7, o.RequiredInteger("i"))
+	m, ok := o.Map("m")
+	assert.True(t, ok)
+	assert.Equal(t, map[string]any{"k": json.Number("1.0")}, m)
+	items := o.Objects("l")
+	require.Len(t, items, 1)
+	assert.Equal(t, "y", items[0].String("s"))
+	assert.NoError(t, o.Err())
+}
+
+func TestObjectTakesNullForAbsent(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{`{}`, `{"s":null,"b":null,"i":null,"m":null,"l":null}`} {
+		o, err := jsonbody.ParseObject([]byte(text))
+		require.NoError(t, err)
+		assert.Empty(t, o.String("s"))
+		assert.True(t, o.Bool("b", true))
+		_, ok := o.Integer("i")
+		assert.False(t, ok)
+		_, ok = o.Map("m")
+		assert.False(t, ok)
+		assert.Nil(t, o.Objects("l"))
+		require.NoError(t, o.Err())
+
+		o.RequiredInteger("i")
+		assert.Equal(t, []string{"i: is required"}, complaints(t, o.Err()))
+	}
+}
+
+func TestObjectTellsEveryMistakeAtOnce(t *testing.T) {
+	t.Parallel()
+	o, err := jsonbody.ParseObject([]byte(`{"s":1,"b":"true","i":1.5,"big":9223372036854775808,"n":"1","m":[],"l":[{"s":{}},null],"x":{}}`))
+	require.NoError(t, err)
+	o.String("s")
+	o.Bool("b", true)
+	o.Integer("i")
+	o.Integer("big")
+	o.RequiredInteger("n")
+	o.Map("m")
+	for _, item := range o.Objects("l") {
+		item.String("s")
+	}
+	o.Objects("x")
+	assert.ElementsMatch(t, []string{
+		"s: must be a string, not a number",
+		"b: must be true or false, not a string",
+		"i: must be an integer",
+		"big: does not fit a 64-bit integer",
+		"n: must be an integer, not a string",
+		"m: must be an object, not an array",
+		"l[0].s: must be a string, not an object",
+		"l[1]: must be an object, not null",
+		"x: must be an array of objects, not an object",
+	}, complaints(t, o.Err()))
+}
+
+func TestObjectMustBeAnObject(t *testing.T) {
+	t.Parallel()
+	for text, kind := range map[string]string{`[]`: "an array", `"a"`: "a string", `1`: "a number", `true`: "a boolean", `null`: "null"} {
+		_, err := jsonbody.ParseObject([]byte(text))
+		assert.Equal(t, []string{"body: must be an object, not " + kind}, complaints(t, err))
+	}
+}
+
+func TestCheckAddsWhatTheDomainFound(t *testing.T) {
+	t.Parallel()
+	o, err := jsonbody.ParseObject([]byte(`{"email":1,"items":[{}]}`))
+	require.NoError(t, err)
+	email := o.String("email")
+	var faults fault.Fields
+	if email == "" {
+		faults.Addf("email", "is required")
+	}
+	faults.Addf("first_name", "is longer than 200 characters")
+	o.Check(faults.Err())
+	o.Objects("items")[0].Check(fault.Field("value", "is required"))
+	o.Check(nil)
+	o.Check(fault.New(fault.Invalid, "is not enough"))
+	assert.Equal(t, []string{
+		"email: must be a string, not a number",
+		"first_name: is longer than 200 characters",
+		"items[0].value: is required",
+		"body: is not enough",
+	}, complaints(t, o.Err()))
+
+	other := errors.New("the database is away")
+	o.Check(other)
+	assert.Equal(t, other, o.Err())
+}

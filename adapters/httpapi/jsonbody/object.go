@@ -1,0 +1,143 @@
+package jsonbody
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tocsin/tocsin/domain/fault"
+)
+
+// Object is a JSON object being read field by field. A getter that meets a wrong value records the mistake
+// and returns the zero value; ask [Object.Err] when everything was read. Members that nobody asks for are ignored, and
+// null is an absent member.
+type Object struct {
+	members map[string]any
+	path    string
+	faults  *complaints
+}
+
+// String returns a string member without the white space around it, "" when it is absent.
+func (o *Object) String(name string) string {
+	v := o.members[name]
+	s, ok := v.(string)
+	if !ok && v != nil {
+		o.complain(name, "must be a string, not %s", kindOf(v))
+	}
+	return strings.TrimSpace(s)
+}
+
+// Bool returns a boolean member, or absent when there is none.
+func (o *Object) Bool(name string, absent bool) bool {
+	v := o.members[name]
+	if v == nil {
+		return absent
+	}
+	b, ok := v.(bool)
+	if !ok {
+		o.complain(name, "must be true or false, not %s", kindOf(v))
+	}
+	return b
+}
+
+// Integer returns an integer member; ok is false when it is absent or wrong. It is written without fraction
+// or exponent and fits 64 bits.
+func (o *Object) Integer(name string) (value int64, ok bool) {
+	v := o.members[name]
+	if v == nil {
+		return 0, false
+	}
+	n, isNumber := v.(json.Number)
+	if !isNumber {
+		o.complain(name, "must be an integer, not %s", kindOf(v))
+		return 0, false
+	}
+	value, err := strconv.ParseInt(n.String(), 10, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		o.complain(name, "does not fit a 64-bit integer")
+	case err != nil:
+		o.complain(name, "must be an integer")
+	}
+	return value, err == nil
+}
+
+// RequiredInteger is Integer for a member that must be there.
+func (o *Object) RequiredInteger(name string) int64 {
+	if o.members[name] == nil {
+		o.complain(name, "is required")
+	}
+	value, _ := o.Integer(name)
+	return value
+}
+
+// Map returns an object member as it is; ok is false when it is absent or wrong.
+func (o *Object) Map(name string) (value map[string]any, ok bool) {
+	v := o.members[name]
+	value, ok = v.(map[string]any)
+	if !ok && v != nil {
+		o.complain(name, "must be an object, not %s", kindOf(v))
+	}
+	return value, ok
+}
+
+// Objects returns a member that is an array of objects, nil when it is absent. Mistakes in them are
+// recorded with o's. An element that is no object is left out.
+func (o *Object) Objects(name string) []*Object {
+	v := o.members[name]
+	if v == nil {
+		return nil
+	}
+	items, ok := v.([]any)
+	if !ok {
+		o.complain(name, "must be an array of objects, not %s", kindOf(v))
+		return nil
+	}
+	result := make([]*Object, 0, len(items))
+	for i, item := range items {
+		path := element(join(o.path, name), i)
+		members, ok := item.(map[string]any)
+		if ok {
+			result = append(result, &Object{members: members, path: path, faults: o.faults})
+		} else if !o.faults.addf(path, "must be an object, not %s", kindOf(item)) {
+			break
+		}
+	}
+	return result
+}
+
+// Check records what the domain found wrong with what was read. A field that was refused here already is not
+// mentioned again: the domain saw its zero value.
+func (o *Object) Check(err error) {
+	if err == nil {
+		return
+	}
+	var e *fault.Error
+	if !errors.As(err, &e) || e.Kind() != fault.Invalid {
+		o.faults.other = err
+		return
+	}
+	if len(e.Fields()) == 0 {
+		o.faults.addf(join(o.path, Body), "%s", e.Error())
+	}
+	known := slices.Clone(o.faults.fields)
+	for _, f := range e.Fields() {
+		path := join(o.path, f.Name)
+		if slices.ContainsFunc(known, func(k fault.FieldErrors) bool { return k.Name == path }) {
+			continue
+		}
+		for _, m := range f.Messages {
+			o.faults.addf(path, "%s", m)
+		}
+	}
+}
+
+// Err is nil when nothing was wrong so far, else a [fault.Invalid] with every mistake of the body, or the error given to
+// Check that was no complaint about the input.
+func (o *Object) Err() error { return o.faults.err() }
+
+func (o *Object) complain(name, format string, args ...any) {
+	o.faults.addf(join(o.path, name), format, args...)
+}

@@ -1,0 +1,133 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/lists"
+)
+
+// distributionList is a list as answers show it (contract 2.3).
+type distributionList struct {
+	ID          lists.ID         `json:"id"`
+	Name        string           `json:"name"`
+	Members     string           `json:"members"`
+	Application *applications.ID `json:"application"`
+}
+
+// recipient is a member of a list (contract 2.4).
+type recipient lists.Recipient
+
+// added is the answer of add.
+type added struct {
+	Added []string `json:"added"`
+}
+
+// recipientsAtOnce is how many members of a list are fetched at once: there may be very many, and they are small.
+const recipientsAtOnce = 2_000
+
+func (a *API) listLists(c call) error {
+	return listing[lists.List]{
+		page: func(ctx context.Context, p app.Page) ([]lists.List, error) { return a.use.Lists.List(ctx, c.at(), p) },
+		id:   func(l lists.List) int64 { return int64(l.ID) },
+		row:  func(l lists.List) any { return c.showList(l) },
+	}.send(c)
+}
+
+func (a *API) createList(c call) error {
+	body, err := c.object()
+	if err != nil {
+		return err
+	}
+	wanted, err := lists.New(body.String("name"))
+	body.Check(err)
+	pinned, pin := body.Integer("application")
+	if pin && pinned <= 0 {
+		body.Check(lists.ErrApplication.On("application")) // 0 would mean "not pinned" to the use case.
+	}
+	if err := body.Err(); err != nil {
+		return err
+	}
+	l, err := a.use.Lists.Create(c.ctx, c.at(), wanted, applications.ID(pinned))
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusCreated, c.showList(l))
+}
+
+func (a *API) showList(c call) error {
+	list, err := id[lists.ID](c, "pk")
+	if err != nil {
+		return err
+	}
+	l, err := a.use.Lists.Show(c.ctx, c.at(), list)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, c.showList(l))
+}
+
+func (a *API) addRecipients(c call) error {
+	list, err := id[lists.ID](c, "pk")
+	if err != nil {
+		return err
+	}
+	text, err := c.body()
+	if err != nil {
+		return err
+	}
+	emails, err := jsonbody.ParseStrings(text)
+	if err != nil {
+		return err
+	}
+	names, err := a.use.Lists.Add(c.ctx, c.at(), list, emails)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, added{append([]string{}, names...)})
+}
+
+func (a *API) listRecipients(c call) error {
+	list, err := id[lists.ID](c, "pk")
+	if err != nil {
+		return err
+	}
+	return listing[lists.Recipient]{
+		page: func(ctx context.Context, p app.Page) ([]lists.Recipient, error) {
+			return a.use.Lists.Recipients(ctx, c.at(), list, p)
+		},
+		id:   func(r lists.Recipient) int64 { return int64(r.ID) },
+		row:  func(r lists.Recipient) any { return recipient(r) },
+		size: recipientsAtOnce,
+	}.send(c)
+}
+
+func (c call) showList(l lists.List) distributionList {
+	at := c.at()
+	shown := distributionList{
+		ID: l.ID, Name: l.Name,
+		Members: c.url("api", "o", at.Organization, "p", at.Project, "d", strconv.FormatInt(int64(l.ID), 10), "m"),
+	}
+	if l.Application != 0 {
+		shown.Application = &l.Application
+	}
+	return shown
+}
+
+func (r recipient) appendJSON(b []byte) []byte {
+	b = append(b, `{"id":`...)
+	b = strconv.AppendInt(b, int64(r.ID), 10)
+	b = append(b, `,"address":`...)
+	b = appendString(b, r.Address)
+	b = append(b, `,"user":`...)
+	b = appendString(b, r.Username)
+	b = append(b, `,"channel":`...)
+	b = appendString(b, r.Channel)
+	b = append(b, `,"active":`...)
+	b = strconv.AppendBool(b, r.Active)
+	return append(b, '}')
+}

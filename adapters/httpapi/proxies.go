@@ -1,0 +1,59 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+)
+
+// proxies are the addresses whose word on a request counts.
+type proxies []netip.Prefix
+
+func (p proxies) trust(a netip.Addr) bool {
+	for _, prefix := range p {
+		if prefix.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// client is the network that a request came from: the address for IPv4, the /64 for IPv6, where a single host
+// owns that many. Behind trusted proxies it is the last one in X-Forwarded-For that is no trusted proxy.
+func (p proxies) client(r *http.Request) netip.Prefix {
+	address := remote(r)
+	if p.trust(address) {
+		hops := strings.Split(strings.Join(r.Header.Values(echo.HeaderXForwardedFor), ","), ",")
+		for i := len(hops) - 1; i >= 0 && p.trust(address); i-- {
+			hop, err := netip.ParseAddr(strings.Trim(hops[i], " \t[]"))
+			if err != nil {
+				break
+			}
+			address = hop.Unmap()
+		}
+	}
+	bits := address.BitLen()
+	if address.Is6() {
+		bits = 64
+	}
+	network, _ := address.WithZone("").Prefix(bits) // No error: an invalid address has 0 bits, and so has the zero prefix.
+	return network
+}
+
+// scheme is how the client reached the service: https when the connection is encrypted or a trusted proxy says so.
+func (p proxies) scheme(r *http.Request) string {
+	if r.TLS != nil || (p.trust(remote(r)) && strings.EqualFold(r.Header.Get(echo.HeaderXForwardedProto), "https")) {
+		return "https"
+	}
+	return "http"
+}
+
+func remote(r *http.Request) netip.Addr {
+	at, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{} // Not a network connection; no prefix contains it.
+	}
+	return at.Addr().Unmap().WithZone("")
+}

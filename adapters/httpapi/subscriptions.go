@@ -1,0 +1,109 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+)
+
+// notification is a notification as answers show it (decisions 6).
+type notification struct {
+	ID     subscriptions.NotificationID `json:"id"`
+	Name   string                       `json:"name"`
+	Event  events.ID                    `json:"event"`
+	List   *lists.ID                    `json:"distribution_list"`
+	Active bool                         `json:"active"`
+}
+
+// subscription is the answer of subscribe and unsubscribe (contract 4.5).
+type subscription struct {
+	ID subscriptions.ID `json:"subscription"`
+}
+
+func (a *API) listNotifications(c call) error {
+	return listing[subscriptions.Notification]{
+		page: func(ctx context.Context, p app.Page) ([]subscriptions.Notification, error) {
+			return a.use.Applications.Notifications(ctx, c.at(), p)
+		},
+		id:  func(n subscriptions.Notification) int64 { return int64(n.ID) },
+		row: func(n subscriptions.Notification) any { return showNotification(n) },
+	}.send(c)
+}
+
+func (a *API) subscribe(c call) error {
+	n, err := id[subscriptions.NotificationID](c, "notification_pk")
+	if err != nil {
+		return err
+	}
+	body, err := c.object()
+	if err != nil {
+		return err
+	}
+	assignment := channels.AssignmentID(body.RequiredInteger("assignment"))
+	active := body.Bool("active", true)
+	if err := body.Err(); err != nil {
+		return err
+	}
+	s, created, err := a.use.Subscriptions.Subscribe(c.ctx, c.at(), n, assignment, active)
+	if err != nil {
+		return err
+	}
+	return c.answer(createdOrOK(created), subscription{s.ID})
+}
+
+func (a *API) unsubscribe(c call) error {
+	n, err := id[subscriptions.NotificationID](c, "notification_pk")
+	if err != nil {
+		return err
+	}
+	assignment, err := c.unsubscribed()
+	if err != nil {
+		return err
+	}
+	s, err := a.use.Subscriptions.Unsubscribe(c.ctx, c.at(), n, assignment)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, subscription{s.ID})
+}
+
+// unsubscribed is the assignment in the body of DELETE, or in the query string when there is no body.
+func (c call) unsubscribed() (channels.AssignmentID, error) {
+	text, err := c.body()
+	if err != nil {
+		return 0, err
+	}
+	if len(text) > 0 {
+		body, err := jsonbody.ParseObject(text)
+		if err != nil {
+			return 0, err
+		}
+		assignment := body.RequiredInteger("assignment")
+		return channels.AssignmentID(assignment), body.Err()
+	}
+	sent := c.QueryParam("assignment")
+	if sent == "" {
+		return 0, fault.Field("assignment", "is required")
+	}
+	assignment, err := strconv.ParseInt(sent, 10, 64)
+	if err != nil {
+		return 0, fault.Field("assignment", "must be an integer")
+	}
+	return channels.AssignmentID(assignment), nil
+}
+
+func showNotification(n subscriptions.Notification) notification {
+	shown := notification{ID: n.ID, Name: n.Name, Event: n.Event, Active: n.Active}
+	if n.List != 0 {
+		shown.List = &n.List
+	}
+	return shown
+}

@@ -1,0 +1,98 @@
+// Package throttle counts how often somebody comes and tells those who come too often how long to wait. It knows
+// moments and opaque keys, never who is behind a key nor what they want.
+package throttle
+
+import (
+	"container/list"
+	"math"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Throttle allows every key the same number of events per second. Its memory is bounded: of more keys than
+// it has room for, it forgets those that have been quiet the longest, who then start afresh. It may be used concurrently.
+type Throttle[K comparable] struct {
+	limit rate.Limit
+	burst int
+	room  int
+	now   func() time.Time
+
+	mu      sync.Mutex
+	buckets map[K]*list.Element
+	recent  *list.List // of *bucket[K], the latest user first
+}
+
+type bucket[K comparable] struct {
+	key     K
+	limiter *rate.Limiter
+}
+
+// New returns a throttle of so many events per second and key, with room for so many keys. A key that was
+// quiet for a second may use a whole second's worth, and at least one event, at once. perSecond 0 means that nobody is
+// ever held up.
+func New[K comparable](perSecond float64, room int, now func() time.Time) *Throttle[K] {
+	return &Throttle[K]{
+		limit: rate.Limit(perSecond), burst: max(1, int(math.Ceil(perSecond))), room: room, now: now,
+		buckets: map[K]*list.Element{}, recent: list.New(),
+	}
+}
+
+// Take counts one event of the key. It returns 0 when the event is welcome, else how long to wait; an
+// event that must wait is not counted.
+func (t *Throttle[K]) Take(key K) (wait time.Duration) {
+	if t.limit <= 0 {
+		return 0
+	}
+	now := t.now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.bucket(key).limiter.ReserveN(now, 1)
+	wait = r.DelayFrom(now)
+	if wait > 0 {
+		r.CancelAt(now)
+	}
+	return wait
+}
+
+// Wait returns how long the key's next event would have to wait, without counting one.
+func (t *Throttle[K]) Wait(key K) time.Duration {
+	if t.limit <= 0 {
+		return 0
+	}
+	now := t.now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e, known := t.buckets[key]
+	if !known {
+		return 0
+	}
+	missing := 1 - e.Value.(*bucket[K]).limiter.TokensAt(now)
+	if missing <= 0 {
+		return 0
+	}
+	return time.Duration(missing / float64(t.limit) * float64(time.Second))
+}
+
+// Knows tells whether the key was seen and not forgotten since.
+func (t *Throttle[K]) Knows(key K) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, known := t.buckets[key]
+	return known
+}
+
+func (t *Throttle[K]) bucket(key K) *bucket[K] {
+	if e, known := t.buckets[key]; known {
+		t.recent.MoveToFront(e)
+		return e.Value.(*bucket[K])
+	}
+	if t.recent.Len() >= t.room {
+		oldest := t.recent.Back()
+		delete(t.buckets, t.recent.Remove(oldest).(*bucket[K]).key)
+	}
+	b := &bucket[K]{key: key, limiter: rate.NewLimiter(t.limit, t.burst)}
+	t.buckets[key] = t.recent.PushFront(b)
+	return b
+}

@@ -1,0 +1,119 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// user is a member of the organization as answers show it (decisions 4).
+type user struct {
+	ID           users.MemberID `json:"id"`
+	Username     string         `json:"username"`
+	Email        string         `json:"email"`
+	FirstName    string         `json:"first_name"`
+	LastName     string         `json:"last_name"`
+	CustomFields metadata.Map   `json:"custom_fields"`
+	Groups       []string       `json:"groups"`
+	Locked       bool           `json:"locked"`
+}
+
+// enrolledUser is the answer of POST.
+type enrolledUser struct {
+	user
+	Created bool `json:"created"`
+}
+
+// deleted is the answer of every call that takes something away.
+type deleted struct {
+	Deleted int `json:"deleted"`
+}
+
+// usersAtOnce bounds the memory of listing users, each of whom may carry 64 KiB of metadata.
+const usersAtOnce = 250
+
+func (a *API) listUsers(c call) error {
+	return listing[users.Member]{
+		page: func(ctx context.Context, p app.Page) ([]users.Member, error) { return a.use.Users.List(ctx, c.at(), p) },
+		id:   func(m users.Member) int64 { return int64(m.ID) },
+		row:  func(m users.Member) any { return showMember(m) },
+		size: usersAtOnce,
+	}.send(c)
+}
+
+func (a *API) createUser(c call) error {
+	body, err := c.object()
+	if err != nil {
+		return err
+	}
+	fields, _ := body.Map("custom_fields")
+	e, err := users.NewEnrollment(body.String("email"), body.String("first_name"), body.String("last_name"), fields)
+	body.Check(err)
+	if err := body.Err(); err != nil {
+		return err
+	}
+	done, err := a.use.Users.Create(c.ctx, c.at(), e)
+	if err != nil {
+		return err
+	}
+	return c.answer(createdOrOK(done.Created), enrolledUser{user: showMember(done.Member), Created: done.Created})
+}
+
+func (a *API) showUser(c call) error {
+	m, err := a.use.Users.Show(c.ctx, c.at(), param(c, "username"))
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, showMember(m))
+}
+
+func (a *API) patchUser(c call) error {
+	body, err := c.object()
+	if err != nil {
+		return err
+	}
+	fields, _ := body.Map("custom_fields")
+	p, err := app.NewPatch(body.String("first_name"), body.String("last_name"), fields, body.String("_mode"))
+	body.Check(err)
+	if err := body.Err(); err != nil {
+		return err
+	}
+	m, err := a.use.Users.Patch(c.ctx, c.at(), param(c, "username"), p)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, showMember(m))
+}
+
+func (a *API) removeUser(c call) error {
+	n, err := a.use.Users.Remove(c.ctx, c.at(), param(c, "username"))
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, deleted{n})
+}
+
+func showMember(m users.Member) user {
+	return user{
+		ID: m.ID, Username: m.User.Username, Email: m.User.Email, FirstName: m.User.FirstName, LastName: m.User.LastName,
+		CustomFields: notNil(m.CustomFields), Groups: append([]string{}, m.Groups...), Locked: m.Locked,
+	}
+}
+
+// notNil makes absent metadata an empty object.
+func notNil(m metadata.Map) metadata.Map {
+	if m == nil {
+		return metadata.Map{}
+	}
+	return m
+}
+
+func createdOrOK(created bool) int {
+	if created {
+		return http.StatusCreated
+	}
+	return http.StatusOK
+}
