@@ -1,0 +1,122 @@
+// Package blueprint reads the YAML that `apply` is given: it turns text into a blueprint of the use case, or says where it is
+// wrong, all at once. It does not know what is stored, nor which names and values make sense there.
+package blueprint
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/fault"
+)
+
+// Limits of a file. A blueprint of thousands of objects is far below them; they stop a file that was not meant, or meant harm.
+const (
+	MaxBytes = 16 << 20
+	maxNodes = 1_000_000 // of the tree with every alias written out
+	maxDepth = 32        // of a value in settings
+	maxText  = 256 << 10 // of one text in settings with every variable written out, in bytes
+)
+
+// File is a blueprint, and the text that it was read from.
+type File struct {
+	Blueprint app.Blueprint
+	name      string
+	root      *yaml.Node
+}
+
+// Parse reads a file of one YAML document. In the texts of channel settings, `${NAME}` stands for the value of an environment
+// variable, which must be set, and `$${` for `${`; nothing is replaced in what a variable holds. Aliases and merge keys are
+// allowed. Space around texts is trimmed, except in settings and in the text and html of templates. A null member counts
+// as missing. The name is what mistakes call the file; the error is [Mistakes].
+func Parse(name string, text []byte, environ []string) (File, error) {
+	f := File{name: name}
+	if len(text) > MaxBytes {
+		return f, Mistakes{{File: name, Message: fmt.Sprintf("is larger than %d MiB", MaxBytes>>20)}}
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	var document yaml.Node
+	if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
+		return f, Mistakes{{File: name, Message: "is empty: there must be a member organizations"}}
+	} else if err != nil {
+		return f, Mistakes{syntax(name, err)}
+	}
+	var second yaml.Node
+	if err := decoder.Decode(&second); err == nil {
+		return f, Mistakes{{File: name, Line: second.Line, Message: "a second document begins, there must be only one"}}
+	} else if !errors.Is(err, io.EOF) {
+		return f, Mistakes{syntax(name, err)}
+	}
+	f.root = document.Content[0]
+	d := decoding{file: name, environ: environ}
+	f.Blueprint = d.blueprint(f.root)
+	if len(d.mistakes) > 0 {
+		return f, d.mistakes.sorted()
+	}
+	return f, nil
+}
+
+var syntaxError = regexp.MustCompile(`^yaml: (?:line (\d+): )?((?s).*)$`)
+
+// syntax is an error of the YAML parser as a mistake.
+func syntax(name string, err error) Mistake {
+	m := Mistake{File: name, Message: "is not YAML: " + err.Error()}
+	if found := syntaxError.FindStringSubmatch(err.Error()); found != nil {
+		m.Line, _ = strconv.Atoi(found[1])
+		m.Message = "is not YAML: " + found[2]
+	}
+	return m
+}
+
+// Locate adds to what the use case finds wrong with the blueprint where that stands in the file. Other errors pass.
+func (f File) Locate(err error) error {
+	var wrong *fault.Error
+	if !errors.As(err, &wrong) || len(wrong.Fields()) == 0 {
+		return err
+	}
+	var all Mistakes
+	for _, field := range wrong.Fields() {
+		for _, message := range field.Messages {
+			all = append(all, Mistake{File: f.name, Line: f.line(field.Name), Path: field.Name, Message: message})
+		}
+	}
+	return all.sorted()
+}
+
+var step = regexp.MustCompile(`^(?:\[(\d+)\]|\.?([^.\[]+))`)
+
+// line is where the thing at a path stands, else what is around it.
+func (f File) line(path string) int {
+	at := f.root
+	line := at.Line
+	for steps := 0; path != "" && steps < maxDepth; steps++ {
+		found := step.FindStringSubmatch(path)
+		if found == nil {
+			return line
+		}
+		path = path[len(found[0]):]
+		at = target(at)
+		switch i, err := strconv.Atoi(found[1]); {
+		case at.Kind == yaml.SequenceNode && err == nil && i < len(at.Content):
+			at = at.Content[i]
+			line = at.Line
+		case at.Kind == yaml.MappingNode && found[2] != "":
+			pairs, _ := members(at) // Parse has found nothing wrong with them.
+			i := slices.IndexFunc(pairs, func(p pair) bool { return p.key.Value == found[2] })
+			if i < 0 {
+				return line
+			}
+			at, line = pairs[i].value, pairs[i].key.Line
+		default:
+			return line
+		}
+	}
+	return line
+}

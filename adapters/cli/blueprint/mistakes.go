@@ -1,0 +1,89 @@
+package blueprint
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Mistake is one thing that is wrong with a file.
+type Mistake struct {
+	File    string
+	Line    int    // 0: the file as a whole
+	Path    string // organizations[0].projects[1].lists[0].name; empty when it has none
+	Message string
+}
+
+func (m Mistake) String() string {
+	var b strings.Builder
+	b.WriteString(m.File)
+	if m.Line > 0 {
+		b.WriteString(":" + strconv.Itoa(m.Line))
+	}
+	b.WriteString(": ")
+	if m.Path != "" {
+		b.WriteString(m.Path + ": ")
+	}
+	b.WriteString(m.Message)
+	return b.String()
+}
+
+// maxMistakes is how many mistakes are told of one file.
+const maxMistakes = 100
+
+// Mistakes is everything that is wrong with a file, in the order of its lines.
+type Mistakes []Mistake
+
+func (m Mistakes) Error() string {
+	said := make([]string, 0, len(m))
+	for _, mistake := range m[:min(len(m), maxMistakes)] {
+		said = append(said, mistake.String())
+	}
+	if more := len(m) - maxMistakes; more > 0 {
+		said = append(said, fmt.Sprintf("and %d more mistakes", more))
+	}
+	return strings.Join(said, "\n")
+}
+
+func (m Mistakes) sorted() Mistakes {
+	slices.SortStableFunc(m, func(a, b Mistake) int { return a.Line - b.Line })
+	return m
+}
+
+// suggest ends a sentence about an unknown name with the known one that was probably meant.
+func suggest(name string, known []string) string {
+	if len(name) > 50 {
+		return ""
+	}
+	meant, least := "", max(2, len(name)/3)+1
+	for _, k := range known {
+		if d := distance(strings.ToLower(name), k); d < least {
+			meant, least = k, d
+		}
+	}
+	if meant == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %q?)", meant)
+}
+
+// distance is how many bytes must be added, removed or replaced to make b of a (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}

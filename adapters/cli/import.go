@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tocsin/tocsin/app"
+)
+
+func (p Program) imports() *cobra.Command {
+	c := &cobra.Command{Use: "import", Short: "Import many users at once"}
+	c.AddCommand(p.importUsers())
+	return c
+}
+
+// importFlags is what was said of an import on the command line.
+type importFlags struct {
+	what   app.Import
+	errors string // where rejected rows go
+	output *format
+}
+
+func (p Program) importUsers() *cobra.Command {
+	var f importFlags
+	c := &cobra.Command{
+		Use:   "users PATH",
+		Short: "Import users from a CSV file",
+		Long: "Import users from a CSV file, - for standard input. UTF-8 text with a header; commas, semicolons or tabs. Columns:\n" +
+			"  email          required\n" +
+			"  first_name     used when the user is new\n" +
+			"  last_name      used when the user is new\n" +
+			"  custom__KEY    merged into the user's metadata under KEY, when not empty\n" +
+			"Each row makes a user, if there is none yet, a member of the organization, with an e-mail address. Rows that are wrong are\n" +
+			"rejected, each with its reason, and the others go on. An import may be interrupted (Ctrl-C: it stops after the rows in\n" +
+			"hand) and repeated.\n\n" +
+			"Exit status: 0 no row was rejected, 3 some were, 1 the import could not be done or finished, 2 wrong usage.",
+		Example: "  tocsin import users people.csv --org acme --group Staff --create-group\n" +
+			"  tocsin import users people.csv --dry-run\n" +
+			"  zcat people.csv.gz | tocsin import users - --errors rejected.csv -o json",
+		Args: oneArgument("PATH"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if f.what.CreateGroup && f.what.Group == "" {
+				return usagef("--create-group needs --group")
+			}
+			return p.runImport(c, args[0], f)
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.what.Organization, "org", "", "Organization (slug); when omitted, the one with the lowest id")
+	flags.StringVar(&f.what.Group, "group", "", "Group of the organization that every imported user is added to")
+	flags.BoolVar(&f.what.CreateGroup, "create-group", false, "Create the group when it is missing")
+	flags.BoolVar(&f.what.DryRun, "dry-run", false, "Only say what would be done")
+	flags.StringVar(&f.errors, "errors", "", "File for the rejected rows, with line and reason, to be mended and imported again")
+	f.output = outputFlag(flags, "text", inJSON)
+	return c
+}
+
+func (p Program) runImport(c *cobra.Command, path string, f importFlags) error {
+	source, err := p.openImport(c.Context(), path)
+	if err != nil {
+		return err
+	}
+	defer source.close()
+	rejected, err := openRejects(f.errors, source.file)
+	if err != nil {
+		return err
+	}
+	defer rejected.discard()
+	f.what.Open = source.open
+	return p.with(c, func(s Services) error {
+		watch := newImportWatch(p.Err, rejected)
+		report, err := s.Imports.Run(c.Context(), f.what, watch)
+		watch.end()
+		if !watch.begun {
+			return err
+		}
+		// Whatever ended it, what was done is told.
+		err = errors.Join(err, rejected.keep(), p.printReport(report, watch, f))
+		switch {
+		case err == nil && report.Rejected > 0:
+			return errRejected
+		case err != nil && c.Context().Err() != nil && isInterruption(err):
+			p.complain(fmt.Sprintf("interrupted after %d of %d rows; import the file again for the rest", report.Rows(), watch.rows))
+			return errReported
+		}
+		return err
+	})
+}
+
+// reportJSON is the report as -o json prints it.
+type reportJSON struct {
+	Organization string `json:"organization"`
+	DryRun       bool   `json:"dry_run"`
+	Rows         int    `json:"rows"` // in the file
+	Created      int    `json:"created"`
+	Enrolled     int    `json:"enrolled"`
+	Updated      int    `json:"updated"`
+	Unchanged    int    `json:"unchanged"`
+	Duplicates   int    `json:"duplicates"`
+	Rejected     int    `json:"rejected"`
+}
+
+func (p Program) printReport(r app.ImportReport, w *importWatch, f importFlags) error {
+	if f.output.word == inJSON {
+		return printJSON(p.Out, reportJSON{Organization: w.organization, DryRun: f.what.DryRun, Rows: w.rows, Created: r.Created,
+			Enrolled: r.Enrolled, Updated: r.Updated, Unchanged: r.Unchanged, Duplicates: r.Duplicates, Rejected: r.Rejected})
+	}
+	if f.what.DryRun {
+		if _, err := fmt.Fprintln(p.Out, "dry run, nothing was written"); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(p.Out, "created     %d\nenrolled    %d\nupdated     %d\nunchanged   %d\nduplicates  %d\nrejected    %d\n",
+		r.Created, r.Enrolled, r.Updated, r.Unchanged, r.Duplicates, r.Rejected)
+	return err
+}

@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/access"
+)
+
+func (p Program) key() *cobra.Command {
+	c := &cobra.Command{Use: "key", Short: "Issue, list and revoke API keys"}
+	c.AddCommand(p.keyCreate(), p.keyList(), p.keyRevoke())
+	return c
+}
+
+func (p Program) keyCreate() *cobra.Command {
+	var name string
+	var scope access.Scope
+	var grants []string
+	var life lifetime
+	c := &cobra.Command{
+		Use:   "create --name NAME --grant GRANT",
+		Short: "Issue an API key and print it",
+		Long: "Issue an API key. The key, and nothing else, is printed on standard output; it is shown this once and stored nowhere.\n\n" +
+			"The key reaches the whole installation, or what --org, --project and --app narrow it to. Grants:\n  " +
+			strings.Join(grantNames(), "\n  "),
+		Example: "  tocsin key create --name sync --org acme --grant user:read --grant user:write\n" +
+			"  tocsin key create --name shop --org acme --project shop --app web --grant manage_application_users --expires 90d\n" +
+			"  TOKEN=$(tocsin key create --name ci --grant full_access --expires 1h)",
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			// What can be said without the database is said before it is opened.
+			if _, err := access.NewKey(name, scope, grants, time.Now(), time.Duration(life)); err != nil {
+				return usagef("%s", err.Error())
+			}
+			return p.with(c, func(s Services) error {
+				k, text, err := s.Keys.Create(c.Context(), name, scope, grants, time.Duration(life))
+				if err != nil {
+					return err
+				}
+				if _, err := fmt.Fprintln(p.Out, text); err != nil {
+					return fmt.Errorf("the key %q exists now but could not be printed, revoke it: %w", k.Name, err)
+				}
+				_, _ = fmt.Fprintf(p.Err, "created key %q: reaches %s, may %s, expires %s\n",
+					k.Name, k.Scope, strings.Join(words(k.Grants), ", "), moment(k.Expires, "never"))
+				return nil
+			})
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&name, "name", "", "Name of the key, unique among those that are not revoked (required)")
+	f.StringVar(&scope.Organization, "org", "", "Organization that the key is limited to (slug)")
+	f.StringVar(&scope.Project, "project", "", "Project that the key is limited to (slug, needs --org)")
+	f.StringVar(&scope.Application, "app", "", "Application that the key is limited to (slug, needs --project)")
+	f.StringSliceVar(&grants, "grant", nil, "What the key may do; repeat it, or separate several by commas (required)")
+	f.Var(&life, "expires", "How long the key is valid, such as 12h or 90d; for ever when omitted")
+	_ = c.RegisterFlagCompletionFunc("grant", cobra.FixedCompletions(grantNames(), cobra.ShellCompDirectiveNoFileComp)) // The flag exists.
+	return c
+}
+
+func grantNames() []string { return words(access.Grants()) }
+
+func words(grants []access.Grant) []string {
+	all := make([]string, len(grants))
+	for i, g := range grants {
+		all[i] = string(g)
+	}
+	return all
+}
+
+// lifetime is a flag that takes a duration, in days too. 0 stands for no limit and cannot be typed.
+type lifetime time.Duration
+
+var _ pflag.Value = (*lifetime)(nil)
+
+func (l *lifetime) String() string {
+	if *l == 0 {
+		return ""
+	}
+	return time.Duration(*l).String()
+}
+
+func (l *lifetime) Type() string { return "duration" }
+
+func (l *lifetime) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if days, found := strings.CutSuffix(text, "d"); found {
+		var n uint64
+		n, err = strconv.ParseUint(days, 10, 16)
+		d = time.Duration(n) * 24 * time.Hour
+	}
+	if err != nil || d <= 0 {
+		return fmt.Errorf("must be a time such as 45m, 12h or 90d")
+	}
+	*l = lifetime(d)
+	return nil
+}
+
+// listPage is how many keys are asked for at a time.
+const listPage = 1_000
+
+func (p Program) keyList() *cobra.Command {
+	var output *format
+	c := &cobra.Command{
+		Use:     "list",
+		Short:   "Print all API keys, without their secrets",
+		Long:    "Print all API keys, those that are revoked or have expired too. The keys themselves are stored nowhere.",
+		Example: "  tocsin key list\n  tocsin key list -o json",
+		Args:    noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return p.with(c, func(s Services) error {
+				var all []access.Key
+				for after := int64(0); ; {
+					page, err := s.Keys.List(c.Context(), app.Page{After: after, Limit: listPage})
+					if err != nil {
+						return err
+					}
+					all = append(all, page...)
+					if len(page) < listPage {
+						break
+					}
+					after = int64(page[len(page)-1].ID)
+				}
+				return p.printKeys(all, output.word)
+			})
+		},
+	}
+	output = outputFlag(c.Flags(), "table", inJSON)
+	return c
+}
+
+// keyJSON is a key as -o json prints it.
+type keyJSON struct {
+	ID       int64      `json:"id"`
+	Name     string     `json:"name"`
+	Scope    string     `json:"scope"`
+	Grants   []string   `json:"grants"`
+	Created  *time.Time `json:"created"`
+	Expires  *time.Time `json:"expires"`
+	Revoked  *time.Time `json:"revoked"`
+	LastUsed *time.Time `json:"last_used"`
+}
+
+func (p Program) printKeys(all []access.Key, output string) error {
+	if output == inJSON {
+		list := make([]keyJSON, len(all))
+		for i, k := range all {
+			list[i] = keyJSON{ID: int64(k.ID), Name: k.Name, Scope: k.Scope.String(), Grants: words(k.Grants),
+				Created: optional(k.Created), Expires: optional(k.Expires), Revoked: optional(k.Revoked), LastUsed: optional(k.LastUsed)}
+		}
+		return printJSON(p.Out, list)
+	}
+	t := newTable(p.Out, "NAME", "SCOPE", "GRANTS", "CREATED", "EXPIRES", "LAST USED", "REVOKED")
+	for _, k := range all {
+		t.row(k.Name, k.Scope.String(), strings.Join(words(k.Grants), ","), moment(k.Created, "-"), moment(k.Expires, "never"),
+			moment(k.LastUsed, "never"), moment(k.Revoked, "-"))
+	}
+	return t.flush()
+}
+
+func optional(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
+
+func (p Program) keyRevoke() *cobra.Command {
+	return &cobra.Command{
+		Use:     "revoke NAME",
+		Short:   "End an API key",
+		Long:    "End an API key. Servers that run stop accepting it within five seconds. The name is free again; the key stays in the list.",
+		Example: "  tocsin key revoke sync",
+		Args:    oneArgument("NAME"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return p.with(c, func(s Services) error {
+				k, err := s.Keys.Revoke(c.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(p.Out, "revoked key %q\n", k.Name)
+				return err
+			})
+		},
+	}
+}

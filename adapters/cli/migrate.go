@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func (p Program) migrate() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "migrate",
+		Short: "Look after the schema of the database",
+		Long: "Look after the schema of the database. Unless auto_migrate is off, every command that opens the database brings its schema\n" +
+			"up to date first, and none of these is needed.",
+	}
+	up := &cobra.Command{
+		Use:   "up",
+		Short: "Bring the schema up to date",
+		Long: "Bring the schema up to date, whatever auto_migrate says, and print the migrations that were missing. Several processes may\n" +
+			"do so at the same time: one works, the others wait.",
+		Example: "  tocsin migrate up\n" +
+			"  tocsin migrate up --database-url sqlite:data/tocsin.db",
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			applied, err := p.Migrate(c.Context(), c.Flags())
+			if err != nil {
+				return err
+			}
+			for _, m := range applied {
+				if _, err := fmt.Fprintln(p.Out, "applied "+m.Name); err != nil {
+					return err
+				}
+			}
+			_, err = fmt.Fprintln(p.Out, "the schema is up to date")
+			return err
+		},
+	}
+	status := &cobra.Command{
+		Use:     "status",
+		Short:   "Print the migrations and when they were applied",
+		Example: "  tocsin migrate status",
+		Args:    noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			all, err := p.Migrations(c.Context(), c.Flags())
+			if err != nil {
+				return err
+			}
+			t := newTable(p.Out, "MIGRATION", "APPLIED")
+			for _, m := range all {
+				t.row(m.Name, moment(m.Applied, "pending"))
+			}
+			return t.flush()
+		},
+	}
+	c.AddCommand(up, status)
+	return c
+}

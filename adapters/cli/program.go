@@ -1,0 +1,234 @@
+// Package cli is the command line of Tocsin: it reads arguments, calls use cases and prints what they answer. It knows no
+// database, no HTTP server and no configuration file; the composition root hands it functions that do.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/tocsin/tocsin/app"
+)
+
+// The exit statuses. Status 3 belongs to import alone.
+const (
+	statusDone     = 0
+	statusFailed   = 1
+	statusUsage    = 2
+	statusRejected = 3
+)
+
+// Program is what the commands need from the composition root. Every field must be set. The flag sets that its functions are
+// given hold the flags of the command at hand, parsed.
+type Program struct {
+	Version string
+	In      io.Reader
+	Out     io.Writer
+	Err     io.Writer
+	Environ []string // `NAME=value`, as os.Environ returns it
+
+	// Flags registers the flags of the settings that every command heeds, ServerFlags those that only the server does.
+	Flags       func(*pflag.FlagSet)
+	ServerFlags func(*pflag.FlagSet)
+
+	// Settings returns the configuration, fit to be shown.
+	Settings func(*pflag.FlagSet) ([]Setting, error)
+	// Listen returns the host:port that the server listens on.
+	Listen func(*pflag.FlagSet) (string, error)
+	// Serve serves until ctx ends, then finishes what has begun; nil when that went well.
+	Serve func(context.Context, *pflag.FlagSet) error
+	// Open opens the database and returns the use cases on it, and how to close it again.
+	Open func(context.Context, *pflag.FlagSet) (Services, func(), error)
+	// Migrate brings the schema up to date and returns the migrations that were missing, in their order.
+	Migrate func(context.Context, *pflag.FlagSet) ([]Migration, error)
+	// Migrations returns every migration that the program or the database knows, in their order, and changes nothing.
+	Migrations func(context.Context, *pflag.FlagSet) ([]Migration, error)
+}
+
+// Services is the use cases that the commands call.
+type Services struct {
+	Provisioning *app.Provisioning
+	Keys         *app.Keys
+	Imports      *app.Imports
+	Deletions    *app.Deletions
+}
+
+// Setting is one setting as it is in force, without what is secret in it.
+type Setting struct {
+	Name   string
+	Value  string
+	Origin string // where the value came from
+}
+
+// Migration is one step of the database's schema.
+type Migration struct {
+	Name    string
+	Applied time.Time // zero: not yet
+}
+
+// Run executes one command line, args without the program's name, and returns the exit status: 0 done, 1 failed, 2 usage; for
+// an import 3 when rows were rejected. When ctx ends the command stops at the next good moment.
+func (p Program) Run(ctx context.Context, args []string) int {
+	root := p.root()
+	root.SetArgs(args)
+	started := false
+	root.InitDefaultCompletionCmd(args...)
+	prepare(root, &started)
+
+	err := root.ExecuteContext(ctx)
+	var usage *usageError
+	switch {
+	case err == nil:
+		return statusDone
+	case errors.Is(err, errRejected):
+		return statusRejected
+	case errors.Is(err, errReported):
+		return statusFailed
+	case ctx.Err() != nil && isInterruption(err):
+		p.complain("interrupted")
+		return statusFailed
+	case !started || errors.As(err, &usage): // What keeps a command from starting is the command line.
+		p.complain(err.Error())
+		return statusUsage
+	}
+	p.complain(err.Error())
+	return statusFailed
+}
+
+func isInterruption(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// complain prints an error the way every error is printed. Of one that has several lines, those that are not indented stand for
+// themselves.
+func (p Program) complain(message string) {
+	for l := range strings.SplitSeq(message, "\n") {
+		if !strings.HasPrefix(l, " ") {
+			l = "tocsin: " + l
+		}
+		_, _ = fmt.Fprintln(p.Err, l)
+	}
+}
+
+// The errors that only choose the exit status: everything is said already.
+var (
+	errRejected = errors.New("some rows were rejected")
+	errReported = errors.New("failed")
+)
+
+// usageError is a mistake in the command line that shows only once the command runs.
+type usageError struct{ message string }
+
+func (e *usageError) Error() string { return e.message }
+
+func usagef(format string, args ...any) error {
+	return &usageError{message: fmt.Sprintf(format, args...)}
+}
+
+func (p Program) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "tocsin",
+		Short: "A notification service: users, distribution lists, applications and subscriptions",
+		Long: "Tocsin is a notification service. It keeps organizations with their projects, applications, users and distribution\n" +
+			"lists, and serves them over HTTP.\n\n" +
+			"Exit status: 0 done, 1 failed, 2 wrong usage; import: 3 when some rows were rejected.",
+		Version:       p.Version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetIn(p.In)
+	root.SetOut(p.Out)
+	root.SetErr(p.Err)
+	root.SetVersionTemplate("tocsin {{.Version}}\n")
+	root.SetHelpCommand(p.help())
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usagef("%s, see %s --help", err.Error(), c.CommandPath())
+	})
+	p.Flags(root.PersistentFlags())
+	root.AddCommand(p.serve(), p.healthcheck(), p.migrate(), p.config(), p.apply(), p.delete(), p.key(), p.imports(), p.version())
+	return root
+}
+
+// prepare makes the commands of a tree note that they were started, and those that only hold others refuse to be called alone.
+func prepare(c *cobra.Command, started *bool) {
+	if c.HasSubCommands() && !c.Runnable() {
+		c.Args, c.RunE = unknownCommand, missingCommand
+	}
+	if run := c.RunE; run != nil {
+		c.RunE = func(cmd *cobra.Command, args []string) error {
+			*started = true
+			return run(cmd, args)
+		}
+	}
+	for _, sub := range c.Commands() {
+		prepare(sub, started)
+	}
+}
+
+func unknownCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	c.SuggestionsMinimumDistance = 2
+	if similar := c.SuggestionsFor(args[0]); len(similar) > 0 {
+		return usagef("unknown command %q, did you mean %q? See %s --help", args[0], similar[0], c.CommandPath())
+	}
+	return usagef("unknown command %q, see %s --help", args[0], c.CommandPath())
+}
+
+func missingCommand(c *cobra.Command, _ []string) error {
+	c.SetOut(c.ErrOrStderr())
+	_ = c.Help()
+	return usagef("which command?")
+}
+
+// oneArgument is for commands with one argument of this name, noArguments for those without any.
+func oneArgument(name string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		switch len(args) {
+		case 0:
+			return usagef("%s is missing, see %s --help", name, c.CommandPath())
+		case 1:
+			return nil
+		}
+		return usagef("%s is one argument, but there are %d, see %s --help", name, len(args), c.CommandPath())
+	}
+}
+
+func noArguments(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("the argument %q means nothing here, see %s --help", args[0], c.CommandPath())
+	}
+	return nil
+}
+
+func (p Program) help() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command]",
+		Short: "Explain a command",
+		RunE: func(c *cobra.Command, args []string) error {
+			about, rest, err := c.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return usagef("there is no command %q, see tocsin --help", args)
+			}
+			about.InitDefaultHelpFlag()
+			return about.Help()
+		},
+	}
+}
+
+// with opens the database for the time of one call.
+func (p Program) with(c *cobra.Command, call func(Services) error) error {
+	services, closeAll, err := p.Open(c.Context(), c.Flags())
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	return call(services)
+}

@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+)
+
+// sayEvery is how often progress is told where there is no terminal.
+const sayEvery = 5 * time.Second
+
+// progress tells how far a long command is: a bar on a terminal, elsewhere a line now and then.
+type progress struct {
+	out     io.Writer
+	total   int
+	now     func() time.Time
+	started time.Time
+	said    time.Time
+	bar     *progressbar.ProgressBar // nil where there is no terminal
+}
+
+func newProgress(out io.Writer, total int, terminal bool, now func() time.Time) *progress {
+	p := &progress{out: out, total: total, now: now, started: now(), said: now()}
+	if terminal && total > 0 {
+		p.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(out), progressbar.OptionSetItsString("rows"),
+			progressbar.OptionShowIts(), progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true),
+			progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100*time.Millisecond))
+	}
+	return p
+}
+
+// at tells that so many are done. Progress that cannot be shown is no reason to stop.
+func (p *progress) at(done int) {
+	if p.bar != nil {
+		_ = p.bar.Set(done)
+		return
+	}
+	now := p.now()
+	if now.Sub(p.said) < sayEvery || done == 0 {
+		return
+	}
+	p.said = now
+	rate := float64(done) / now.Sub(p.started).Seconds()
+	left := time.Duration(float64(p.total-done) / rate * float64(time.Second)).Round(time.Second)
+	_, _ = fmt.Fprintf(p.out, "%d of %d rows (%d%%), %.0f rows/s, %s left\n", done, p.total, 100*done/p.total, rate, left)
+}
+
+// end leaves the line of the bar.
+func (p *progress) end() {
+	if p.bar != nil {
+		_ = p.bar.Exit()
+		_, _ = fmt.Fprintln(p.out)
+	}
+}
+
+func isTerminal(w io.Writer) bool {
+	f, isFile := w.(*os.File)
+	return isFile && term.IsTerminal(int(f.Fd()))
+}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/tocsin/tocsin/domain/imports"
+)
+
+// rejects is the file of rejected rows: two columns that say where and why, then the row as it stood. It is complete or it is not
+// there. A nil *rejects is nobody's wish for one.
+type rejects struct {
+	path string
+	file *os.File
+	temp bool // file is to be renamed to path
+	out  *bufio.Writer
+	// err is the first thing that went wrong; the import goes on without the file.
+	err       error
+	delimiter string
+}
+
+// openRejects prepares the file before the import starts, so that a path at which nothing can be written is known in time. An empty
+// path is none.
+func openRejects(path string, source *os.File) (*rejects, error) {
+	if path == "" {
+		return nil, nil //nolint:nilnil // A nil *rejects is ready for use.
+	}
+	if path == stdin {
+		return nil, usagef("--errors needs the name of a file")
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	info, err := os.Stat(path)
+	if err == nil {
+		own, err := source.Stat()
+		switch {
+		case err != nil:
+			return nil, err
+		case os.SameFile(info, own):
+			return nil, usagef("--errors names the file that is imported")
+		case info.IsDir():
+			return nil, usagef("--errors names a directory")
+		}
+	}
+	r := &rejects{path: path}
+	if err == nil && !info.Mode().IsRegular() { // Such as /dev/stderr.
+		r.file, err = os.OpenFile(path, os.O_WRONLY, 0)
+	} else {
+		r.temp = true
+		r.file, err = os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // 0600
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--errors: %w", err)
+	}
+	r.out = bufio.NewWriter(r.file)
+	return r, nil
+}
+
+func (r *rejects) begin(h imports.Header) {
+	if r == nil {
+		return
+	}
+	r.delimiter = string(h.Delimiter())
+	r.write(imports.LineColumn, imports.ReasonColumn, h.Text())
+}
+
+func (r *rejects) add(e *imports.RowError) {
+	if r == nil {
+		return
+	}
+	r.write(fmt.Sprint(e.Line), `"`+strings.ReplaceAll(e.Reason, `"`, `""`)+`"`, e.Text)
+}
+
+func (r *rejects) write(cells ...string) {
+	_, err := r.out.WriteString(strings.Join(cells, r.delimiter) + "\n")
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// keep puts the file in its place.
+func (r *rejects) keep() error {
+	if r == nil {
+		return nil
+	}
+	err := errors.Join(r.err, r.out.Flush())
+	if r.temp {
+		err = errors.Join(err, r.file.Sync())
+	}
+	err = errors.Join(err, r.file.Close())
+	if err == nil && r.temp {
+		if err = os.Rename(r.file.Name(), r.path); err == nil {
+			r.temp = false
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("--errors: the rejected rows could not be written: %w", err)
+	}
+	return nil
+}
+
+// discard removes what was not kept.
+func (r *rejects) discard() {
+	if r == nil {
+		return
+	}
+	_ = r.file.Close() // Closed already when it was kept.
+	if r.temp {
+		_ = os.Remove(r.file.Name()) // There is no more that can be done about it.
+	}
+}

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func (p Program) serve() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the API over HTTP",
+		Long: "Serve the API over HTTP until SIGTERM or SIGINT arrives: then the server stops being ready, finishes the requests that it\n" +
+			"has and exits with 0. A second signal ends it at once.",
+		Example: "  tocsin serve\n" +
+			"  tocsin serve --listen :8080 --base-url https://notify.example.com\n" +
+			"  TOCSIN_DATABASE_URL=postgres://tocsin@localhost/tocsin TOCSIN_SECRET_KEY_FILE=/run/secrets/key tocsin serve",
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error { return p.Serve(c.Context(), c.Flags()) },
+	}
+	p.ServerFlags(c.Flags())
+	return c
+}
+
+func (p Program) healthcheck() *cobra.Command {
+	var timeout time.Duration
+	c := &cobra.Command{
+		Use:   "healthcheck",
+		Short: "Ask the server on this machine whether it is ready",
+		Long: "Ask the server on this machine, at the address that it is configured to listen on, whether it is ready (GET /readyz).\n" +
+			"Exit status 0: it is. It is meant for the health checks of containers, which then need no other program.",
+		Example: "  tocsin healthcheck\n" +
+			"  tocsin healthcheck --listen :8080 --timeout 1s",
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			listen, err := p.Listen(c.Flags())
+			if err != nil {
+				return err
+			}
+			url, err := readyURL(listen)
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(c.Context(), timeout)
+			defer cancel()
+			return checkReady(ctx, url)
+		},
+	}
+	p.ServerFlags(c.Flags())
+	c.Flags().DurationVar(&timeout, "timeout", 5*time.Second, "How long to wait for the answer")
+	return c
+}
+
+// readyURL is where a server that listens on an address is asked from the same machine.
+func readyURL(listen string) (string, error) {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return "", err
+	}
+	if port == "0" {
+		return "", errors.New("the server listens on any free port, so it cannot be found: configure listen")
+	}
+	if ip := net.ParseIP(host); host == "" || (ip != nil && ip.IsUnspecified()) {
+		loopback := net.IPv4(127, 0, 0, 1)
+		if ip != nil && ip.To4() == nil {
+			loopback = net.IPv6loopback
+		}
+		host = loopback.String()
+	}
+	return "http://" + net.JoinHostPort(host, port) + "/readyz", nil
+}
+
+func checkReady(ctx context.Context, url string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	client := http.Client{
+		Transport:     &http.Transport{}, // Unlike the default one it asks no proxy.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return fmt.Errorf("not ready: %w", err)
+	}
+	defer func() { _ = answer.Body.Close() }() // The status says it all.
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("not ready: %s answers %s", url, answer.Status)
+	}
+	return nil
+}

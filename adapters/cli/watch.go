@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/domain/orgs"
+)
+
+// maxShown is how many rejected rows are shown when no file takes them.
+const maxShown = 10
+
+// importWatch follows an import: it shows progress and takes the rejected rows.
+type importWatch struct {
+	out      io.Writer
+	rejects  *rejects
+	progress *progress
+
+	begun        bool
+	organization string
+	rows         int
+	rejected     int
+	shown        []string
+}
+
+var _ app.Observer = (*importWatch)(nil)
+
+func newImportWatch(out io.Writer, r *rejects) *importWatch {
+	return &importWatch{out: out, rejects: r}
+}
+
+// Begin tells what is imported where, and which columns mean nothing.
+func (w *importWatch) Begin(h imports.Header, rows int, o orgs.Organization) {
+	w.begun, w.organization, w.rows = true, o.Slug, rows
+	w.rejects.begin(h)
+	if len(h.Ignored()) > 0 {
+		_, _ = fmt.Fprintln(w.out, "tocsin: warning: these columns are ignored: "+strings.Join(h.Ignored(), ", "))
+	}
+	_, _ = fmt.Fprintf(w.out, "importing %d rows into %s\n", rows, o.Slug)
+	w.progress = newProgress(w.out, rows, isTerminal(w.out), time.Now)
+}
+
+// Rejected takes a rejected row.
+func (w *importWatch) Rejected(e *imports.RowError) {
+	w.rejects.add(e)
+	if w.rejected++; w.rejected <= maxShown {
+		w.shown = append(w.shown, e.Error())
+	}
+}
+
+// Progress shows how far the import is.
+func (w *importWatch) Progress(done app.ImportReport) { w.progress.at(done.Rows()) }
+
+// end leaves the progress behind and tells of the rejected rows.
+func (w *importWatch) end() {
+	if !w.begun {
+		return
+	}
+	w.progress.end()
+	switch {
+	case w.rejected == 0:
+	case w.rejects != nil:
+		_, _ = fmt.Fprintf(w.out, "rejected rows: %s\n", w.rejects.path)
+	default:
+		for _, s := range w.shown {
+			_, _ = fmt.Fprintln(w.out, s)
+		}
+		if more := w.rejected - len(w.shown); more > 0 {
+			_, _ = fmt.Fprintf(w.out, "and %d more rejected rows: --errors FILE takes them all\n", more)
+		}
+	}
+}

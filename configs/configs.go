@@ -1,0 +1,122 @@
+// Package configs knows which settings Tocsin has, where their values come from and which values make
+// sense. It refuses to know what is done with them: it opens no database and no port, imports nothing else
+// of Tocsin, and reads no environment but the one it is handed.
+package configs
+
+import (
+	"log/slog"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+//go:generate go test . -run ^TestGenerated$ -update
+
+// Config is a complete and valid configuration; [Load] makes it. Whatever way it is printed, it shows no
+// secret. docs/configuration.md says what each setting means.
+type Config struct {
+	Database    Database
+	AutoMigrate bool
+	SecretKey   SecretKey // zero when none is configured, see [Config.EnsureSecretKey]
+
+	Listen         string // host:port
+	BaseURL        string // without a trailing slash; empty: URLs are built from the request
+	TrustedProxies []netip.Prefix
+
+	BodyLimit        int64   // bytes
+	RateLimit        float64 // requests per second and key; 0: no limit
+	AuthFailureLimit float64 // failures per second and address; 0, and always 0 when RateLimit is: no limit
+
+	ReadHeaderTimeout time.Duration
+	ReadTimeout       time.Duration
+	RequestTimeout    time.Duration
+	WriteTimeout      time.Duration
+	IdleTimeout       time.Duration
+	ShutdownTimeout   time.Duration
+
+	LogLevel  slog.Level
+	LogFormat LogFormat
+
+	values []Value
+}
+
+// LogFormat is how log lines look.
+type LogFormat string
+
+// The log formats. LogAuto is text on a terminal and JSON elsewhere.
+const (
+	LogAuto LogFormat = "auto"
+	LogText LogFormat = "text"
+	LogJSON LogFormat = "json"
+)
+
+// Value is one setting as it is in force, fit to be shown: what is secret in it is masked.
+type Value struct {
+	Name   string
+	Value  string
+	Origin string // `default`, `file PATH:LINE`, `env NAME`, `flag --NAME`
+}
+
+// Values lists every setting, its value and where that came from, in the order of [Settings].
+func (c Config) Values() []Value { return slices.Clone(c.values) }
+
+// Load reads the configuration: flags (registered by [Flags] and [ServerFlags], and parsed; nil for none),
+// then the environment (`KEY=value`, as os.Environ returns it), then the file that the flag --config or
+// else TOCSIN_CONFIG names, then the defaults. A setting that nobody knows is a mistake wherever it
+// stands. The error is an [*Error] with every mistake; it repeats no value, because a value in the wrong
+// place may be a secret.
+func Load(fs *pflag.FlagSet, environ []string) (Config, error) {
+	var found Error
+	path, givenBy := configFile(fs, environ)
+	layers := []layer{
+		flagLayer(fs),
+		environLayer(environ, &found),
+		fileLayer(path, givenBy, &found),
+	}
+	var c Config
+	for _, s := range table() {
+		text, origin, err := s.find(layers)
+		if err == nil {
+			err = s.set(&c, text)
+		}
+		if err != nil {
+			found.add(s.Name, origin, err.Error())
+			continue
+		}
+		c.values = append(c.values, Value{Name: s.Name, Value: s.shown(text), Origin: origin})
+	}
+	c.reconcile(&found)
+	if len(found.Mistakes) > 0 {
+		return Config{}, &found
+	}
+	return c, nil
+}
+
+// reconcile checks and settles what concerns two settings at once. A setting that already failed is still
+// zero here, and is not blamed a second time.
+func (c *Config) reconcile(found *Error) {
+	if c.Database.Dialect() == Postgres && c.SecretKey.IsZero() && !found.about("secret_key") {
+		found.add("secret_key", c.origin("secret_key"),
+			"is required with Postgres: 32 bytes in hex, for example the output of `openssl rand -hex 32`")
+	}
+	// Otherwise the connection would be gone before the answer that the time is up.
+	if c.WriteTimeout > 0 && c.RequestTimeout > c.WriteTimeout {
+		found.add("request_timeout", c.origin("request_timeout"), "must not be longer than write_timeout")
+	}
+	if c.RateLimit == 0 && !found.about("rate_limit") && c.AuthFailureLimit > 0 {
+		c.AuthFailureLimit = 0
+		i := slices.IndexFunc(c.values, named("auth_failure_limit"))
+		c.values[i].Value, c.values[i].Origin = "0", "implied by rate_limit 0"
+	}
+}
+
+// origin is where the value of a setting came from.
+func (c *Config) origin(name string) string {
+	return c.values[slices.IndexFunc(c.values, named(name))].Origin
+}
+
+func named(name string) func(Value) bool {
+	return func(v Value) bool { return v.Name == name }
+}

@@ -1,0 +1,144 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Dialect names a kind of database.
+type Dialect string
+
+// The databases.
+const (
+	SQLite   Dialect = "sqlite"
+	Postgres Dialect = "postgres"
+)
+
+// Database says which database to open. It may hold a password, and so prints masked.
+type Database struct {
+	dialect Dialect
+	// source is a pointer because fmt cannot call the methods of a value in somebody's unexported field and
+	// prints its bare parts: of a pointer to a string, unlike one to an array, that is always the address.
+	source *string
+}
+
+const memory = ":memory:"
+
+// Dialect tells what kind of database it is.
+func (d Database) Dialect() Dialect { return d.dialect }
+
+// Path is the file of a SQLite database, as it was configured; empty for one in memory and for Postgres.
+// It may hold any character but control characters and `?`.
+func (d Database) Path() string {
+	if d.dialect != SQLite || *d.source == memory {
+		return ""
+	}
+	return *d.source
+}
+
+// InMemory tells whether it is a SQLite database that ends with the program.
+func (d Database) InMemory() bool { return d.dialect == SQLite && *d.source == memory }
+
+// URL is the address of a Postgres database, password included; empty for SQLite.
+func (d Database) URL() string {
+	if d.dialect != Postgres {
+		return ""
+	}
+	return *d.source
+}
+
+// String is the address without its secrets.
+func (d Database) String() string {
+	switch d.dialect {
+	case SQLite:
+		return "sqlite:" + *d.source
+	case Postgres:
+		return maskURL(*d.source)
+	}
+	return ""
+}
+
+// Format prints the masked address whatever the verb.
+func (d Database) Format(f fmt.State, _ rune) { fmt.Fprint(f, d.String()) }
+
+// MarshalText returns the masked address.
+func (d Database) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+func parseDatabase(text string) (Database, error) {
+	if strings.ContainsFunc(text, unicode.IsControl) {
+		return Database{}, errors.New("must not contain control characters")
+	}
+	scheme, rest, _ := strings.Cut(text, ":")
+	switch scheme {
+	case "sqlite":
+		return parseSQLite(rest)
+	case "postgres", "postgresql":
+		if _, err := url.Parse(text); err != nil || !strings.HasPrefix(rest, "//") {
+			return Database{}, errors.New("must be a URL such as postgres://user:password@host:5432/tocsin, " +
+				"with special characters of the user name and the password percent-encoded")
+		}
+		return Database{dialect: Postgres, source: &text}, nil
+	}
+	return Database{}, errors.New("must be sqlite:PATH or postgres://…")
+}
+
+func parseSQLite(path string) (Database, error) {
+	switch {
+	case path == "" || strings.HasPrefix(path, "//") || strings.HasSuffix(path, "/"):
+		// Two slashes are refused because nobody agrees where sqlite:///data/x.db lies.
+		return Database{}, errors.New("must be sqlite:PATH, for example sqlite:data/tocsin.db or sqlite:/var/lib/tocsin/tocsin.db")
+	case strings.HasPrefix(path, "file:") || strings.Contains(path, "?"):
+		return Database{}, errors.New("must be sqlite:PATH with a plain path: parameters are not configurable")
+	case strings.HasPrefix(path, ":") && path != memory:
+		return Database{}, errors.New("must be sqlite:PATH or sqlite::memory:")
+	}
+	return Database{dialect: SQLite, source: &path}, nil
+}
+
+// maskURL is a database URL without its secrets. Whatever it does not understand it leaves out: a password
+// with a raw `/`, `?` or `#` ends up in the wrong part of the parsed URL, and then an `@` stands there too.
+func maskURL(text string) string {
+	scheme, rest, _ := strings.Cut(text, ":")
+	if scheme == string(SQLite) {
+		return text
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Opaque != "" || u.Fragment != "" || strings.Contains(u.Host+u.Path+u.RawQuery, "@") || !strings.HasPrefix(rest, "//") {
+		return string(Postgres) + "://" + masked
+	}
+	var b strings.Builder
+	b.WriteString(u.Scheme + "://")
+	if u.User != nil {
+		b.WriteString(url.User(u.User.Username()).String())
+		if _, has := u.User.Password(); has {
+			b.WriteString(":" + masked)
+		}
+		b.WriteString("@")
+	}
+	b.WriteString(u.Host + u.EscapedPath())
+	separator := "?"
+	query := u.Query()
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		value := masked
+		if publicParameter(name) {
+			value = url.QueryEscape(query.Get(name))
+		}
+		b.WriteString(separator + url.QueryEscape(name) + "=" + value)
+		separator = "&"
+	}
+	return b.String()
+}
+
+// publicParameter tells whether a connection parameter is known to be no secret.
+func publicParameter(name string) bool {
+	switch name {
+	case "host", "port", "user", "dbname", "sslmode", "application_name", "connect_timeout", "search_path", "target_session_attrs":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,198 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/knadh/koanf/providers/confmap"
+	"github.com/knadh/koanf/providers/env/v2"
+	"github.com/knadh/koanf/providers/posflag"
+	"github.com/knadh/koanf/v2"
+	"github.com/spf13/pflag"
+)
+
+const (
+	envPrefix  = "TOCSIN_"
+	testPrefix = "TOCSIN_TEST_" // the tests' own
+	configEnv  = "TOCSIN_CONFIG"
+	configFlag = "config"
+
+	// maxFile is more than any configuration or secret needs, and stops a file without end.
+	maxFile = 1 << 20
+)
+
+// layer is one source of settings: the texts it gives, by the name of the setting or of its `_file`
+// companion, and where each of them stands.
+type layer struct {
+	texts  *koanf.Koanf
+	origin func(name string) string
+}
+
+func newLayer(p koanf.Provider, origin func(string) string) layer {
+	k := koanf.New(".")
+	if err := k.Load(p, nil); err != nil {
+		panic(err) // The providers read memory and the parsing is ours: there is nothing to fail.
+	}
+	return layer{texts: k, origin: origin}
+}
+
+// find returns the setting's text from the first layer that gives one, else the default, and its origin,
+// which comes with an error as well.
+func (r row) find(layers []layer) (text, origin string, err error) {
+	for _, l := range layers {
+		plain, file := l.texts.Exists(r.Name), r.Secret && l.texts.Exists(r.FileName())
+		switch {
+		case plain && file:
+			return "", l.origin(r.Name), fmt.Errorf("is given here and in %s: one must go", l.origin(r.FileName()))
+		case plain:
+			return strings.TrimSpace(l.texts.String(r.Name)), l.origin(r.Name), nil
+		case file:
+			text, err = secretFile(l.texts.String(r.FileName()))
+			return text, l.origin(r.FileName()), err
+		}
+	}
+	return r.Default, "default", nil
+}
+
+// secretFile reads a secret. Its errors leave the path out: a secret that was put where a path belongs
+// must not be repeated.
+func secretFile(path string) (string, error) {
+	data, err := readFile(path)
+	if err != nil {
+		return "", fmt.Errorf("the file that it names cannot be read: %w", bare(err))
+	}
+	text := strings.TrimSpace(string(data))
+	if text == "" {
+		return "", errors.New("the file that it names is empty")
+	}
+	return text, nil
+}
+
+func flagLayer(flags *pflag.FlagSet) layer {
+	if flags == nil {
+		flags = pflag.NewFlagSet("", pflag.ContinueOnError)
+	}
+	settings := map[string]string{}
+	for _, s := range Settings() {
+		settings[s.Flag()] = s.Name
+		if s.Secret {
+			settings[fileFlag(s)] = s.FileName()
+		}
+	}
+	delete(settings, "")
+	// Without a koanf instance of its own, the provider passes over flags that were not given.
+	provider := posflag.ProviderWithValue(flags, ".", nil, func(name, text string) (string, any) {
+		return settings[name], text
+	})
+	return newLayer(provider, func(name string) string {
+		return "flag --" + strings.ReplaceAll(name, "_", "-")
+	})
+}
+
+// environLayer takes the variables that begin with TOCSIN_. An empty one counts as not set: that is what
+// `KEY=${KEY:-}` in a compose file leaves behind.
+func environLayer(environ []string, found *Error) layer {
+	known := map[string]string{configEnv: ""}
+	for _, name := range names() {
+		known[envPrefix+strings.ToUpper(name)] = name
+	}
+	provider := env.Provider("", env.Opt{
+		Prefix:      envPrefix,
+		EnvironFunc: func() []string { return environ },
+		TransformFunc: func(variable, text string) (string, any) {
+			name, ok := known[variable]
+			switch {
+			case !ok && !strings.HasPrefix(variable, testPrefix) && !serviceLink(variable, text):
+				found.add(variable, "environment", "is no setting"+suggest(variable, keys(known)))
+			case text == "":
+				return "", nil
+			}
+			return name, text
+		},
+	})
+	return newLayer(provider, func(name string) string { return "env " + envPrefix + strings.ToUpper(name) })
+}
+
+// Kubernetes describes every service of a namespace to every pod in variables that begin with the
+// service's name. A service named tocsin, or tocsin-something, must not keep Tocsin from starting.
+var (
+	linkName    = regexp.MustCompile(`^TOCSIN_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
+	linkAddress = regexp.MustCompile(`^TOCSIN_(\w+_)?PORT=(tcp|udp|sctp)://`)
+)
+
+func serviceLink(variable, text string) bool {
+	return linkName.MatchString(variable) || linkAddress.MatchString(variable+"="+text)
+}
+
+// fileLayer is the configuration file; without a path it is empty.
+func fileLayer(path, givenBy string, found *Error) layer {
+	var d document
+	if path != "" {
+		data, err := readFile(path)
+		if err == nil {
+			d, err = decode(data)
+		}
+		if err != nil {
+			found.add(configFlag, givenBy, fmt.Sprintf("%s: %v", path, bare(err)))
+		}
+	}
+	origin := func(line int) string { return fmt.Sprintf("file %s:%d", path, line) }
+	for _, m := range d.mistakes {
+		found.add(m.name, origin(m.line), m.message)
+	}
+	return newLayer(confmap.Provider(d.texts, ""), func(name string) string { return origin(d.lines[name]) })
+}
+
+// configFile is the path of the configuration file, if there is one, and what named it.
+func configFile(flags *pflag.FlagSet, environ []string) (path, givenBy string) {
+	if flags != nil {
+		if f := flags.Lookup(configFlag); f != nil && f.Changed {
+			return f.Value.String(), "flag --" + configFlag
+		}
+	}
+	for _, entry := range environ {
+		if value, ok := strings.CutPrefix(entry, configEnv+"="); ok {
+			path = value
+		}
+	}
+	return path, "env " + configEnv
+}
+
+// names are the names that a configuration file may hold.
+func names() []string {
+	var all []string
+	for _, s := range Settings() {
+		all = append(all, s.Name)
+		if s.Secret {
+			all = append(all, s.FileName())
+		}
+	}
+	return all
+}
+
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = errors.New("larger than 1MiB")
+	}
+	return data, err
+}
+
+// bare takes the path out of an error of the file system.
+func bare(err error) error {
+	var e *fs.PathError
+	if errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}

@@ -1,0 +1,162 @@
+package configs
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+const secretKeySize = 32
+
+// SecretKey is the installation's key. It prints masked; the zero value is no key.
+type SecretKey struct {
+	bytes *string // a pointer to a string for the same reason as in [Database]
+}
+
+// IsZero tells whether there is no key.
+func (k SecretKey) IsZero() bool { return k.bytes == nil }
+
+// Bytes returns a copy of the key; nil when there is none.
+func (k SecretKey) Bytes() []byte {
+	if k.IsZero() {
+		return nil
+	}
+	return []byte(*k.bytes)
+}
+
+// String is `***`, or empty when there is no key.
+func (k SecretKey) String() string {
+	if k.IsZero() {
+		return ""
+	}
+	return masked
+}
+
+// Format prints no key whatever the verb.
+func (k SecretKey) Format(f fmt.State, _ rune) { fmt.Fprint(f, k.String()) }
+
+// MarshalText returns no key.
+func (k SecretKey) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// EnsureSecretKey returns the configured key. Without one, a SQLite database has its key in a file beside
+// it, PATH.key, which is made when it is missing, together with the folder; made is then its path, else
+// empty. Processes that start at once agree on one key, and whoever dies half-way leaves no half of one. A
+// database in memory gets a key that ends with it. A key file that everyone may read is refused; a group may
+// read it, because orchestrators open volumes to one.
+func (c Config) EnsureSecretKey() (key SecretKey, made string, err error) {
+	switch {
+	case !c.SecretKey.IsZero():
+		return c.SecretKey, "", nil
+	case c.Database.InMemory():
+		return newSecretKey(), "", nil
+	case c.Database.Dialect() != SQLite:
+		return SecretKey{}, "", errors.New("configs: secret_key is not configured")
+	}
+	path := c.Database.Path() + ".key"
+	key, err = readKeyFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		key, made, err = makeKeyFile(path)
+	}
+	if err != nil {
+		return SecretKey{}, "", fmt.Errorf("secret key: %w", err)
+	}
+	return key, made, nil
+}
+
+func readKeyFile(path string) (SecretKey, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return SecretKey{}, err
+	}
+	if !info.Mode().IsRegular() {
+		return SecretKey{}, fmt.Errorf("%s is no regular file", path)
+	}
+	// Windows has no such bits and reports them all as set.
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o007 != 0 {
+		return SecretKey{}, fmt.Errorf("%s is open to everyone: run chmod 600 on it", path)
+	}
+	data, err := readFile(path)
+	if err != nil {
+		return SecretKey{}, err
+	}
+	key, err := parseSecretKey(strings.TrimSpace(string(data)))
+	if err != nil || key.IsZero() {
+		return SecretKey{}, fmt.Errorf("%s does not hold 32 bytes in hex: restore it from a backup", path)
+	}
+	return key, nil
+}
+
+// makeKeyFile writes a new key to a file of its own and links that to the path: a link appears with its
+// whole content or not at all, and of several only the first succeeds.
+func makeKeyFile(path string) (key SecretKey, made string, err error) {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return SecretKey{}, "", err
+	}
+	key = newSecretKey()
+	draft, err := writeDraft(dir, filepath.Base(path), hex.EncodeToString(key.Bytes())+"\n")
+	if err != nil {
+		return SecretKey{}, "", err
+	}
+	defer os.Remove(draft)
+	err = os.Link(draft, path)
+	if errors.Is(err, fs.ErrExist) {
+		key, err = readKeyFile(path)
+		return key, "", err
+	}
+	if err != nil {
+		return SecretKey{}, "", fmt.Errorf("cannot be stored beside the database, configure secret_key instead: %w", err)
+	}
+	syncDir(dir)
+	return key, path, nil
+}
+
+// writeDraft writes a file that only its owner can read, and waits until it is on disk.
+func writeDraft(dir, base, content string) (path string, err error) {
+	f, err := os.CreateTemp(dir, base+".*.tmp")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(content)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err != nil {
+		err = errors.Join(err, os.Remove(f.Name()))
+	}
+	return f.Name(), err
+}
+
+// syncDir makes a new name in a folder durable. Some file systems cannot do that for a folder, so it is
+// tried and no more.
+func syncDir(dir string) {
+	if d, err := os.Open(dir); err == nil {
+		_ = d.Sync()
+		_ = d.Close()
+	}
+}
+
+func newSecretKey() SecretKey {
+	data := make([]byte, secretKeySize)
+	rand.Read(data) //nolint:errcheck // It never fails: it ends the program instead.
+	return SecretKey{bytes: new(string(data))}
+}
+
+func parseSecretKey(text string) (SecretKey, error) {
+	if text == "" {
+		return SecretKey{}, nil
+	}
+	data, err := hex.DecodeString(text)
+	if err != nil || len(data) != secretKeySize {
+		return SecretKey{}, errors.New("must be 32 bytes in hex: 64 characters, for example the output of `openssl rand -hex 32`")
+	}
+	if !slices.ContainsFunc(data, func(b byte) bool { return b != 0 }) {
+		return SecretKey{}, errors.New("must not be all zeros")
+	}
+	return SecretKey{bytes: new(string(data))}, nil
+}

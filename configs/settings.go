@@ -1,0 +1,142 @@
+package configs
+
+import (
+	"log/slog"
+	"net/netip"
+	"strings"
+	"time"
+)
+
+// Setting describes one setting. The flags, the environment names, the example file and the
+// documentation all derive from the one table of them.
+type Setting struct {
+	Name    string // in the configuration file
+	Default string
+	Form    string // what a value looks like, in a word
+	About   string // what it does: a sentence, in Markdown
+	Secret  bool   // may also be read from a file, by the name with `_file`
+	Server  bool   // heeded by `serve` alone
+	List    bool   // several values, with commas or as a YAML sequence
+}
+
+// Env is the setting's environment variable.
+func (s Setting) Env() string { return envPrefix + strings.ToUpper(s.Name) }
+
+// Flag is the setting's command line flag, without the dashes. The secret key has none: other users of a
+// machine can read its command lines.
+func (s Setting) Flag() string {
+	if s.Name == "secret_key" {
+		return ""
+	}
+	return strings.ReplaceAll(s.Name, "_", "-")
+}
+
+// FileName is the name of the setting's companion that names a file with the value; empty when the setting
+// is no secret.
+func (s Setting) FileName() string {
+	if !s.Secret {
+		return ""
+	}
+	return s.Name + "_file"
+}
+
+// Settings lists all settings in the order of the documentation.
+func Settings() []Setting {
+	rows := table()
+	all := make([]Setting, len(rows))
+	for i, row := range rows {
+		all[i] = row.Setting
+	}
+	return all
+}
+
+// row is a setting and how its text becomes a value of the configuration.
+type row struct {
+	Setting
+	set func(*Config, string) error
+}
+
+// shown is a text of the setting as others may see it.
+func (r row) shown(text string) string {
+	switch {
+	case text == "" || !r.Secret:
+		return text
+	case r.Name == "database_url":
+		return maskURL(text)
+	}
+	return masked
+}
+
+// masked stands for a secret wherever one would be printed.
+const masked = "***"
+
+func table() []row {
+	return []row{
+		{Setting{Name: "database_url", Default: "sqlite:data/tocsin.db", Form: "url", Secret: true,
+			About: "The database: `sqlite:PATH`, `sqlite::memory:` (gone when the program ends) or `postgres://…`."},
+			into(func(c *Config) *Database { return &c.Database }, parseDatabase)},
+		{Setting{Name: "auto_migrate", Default: "true", Form: "bool",
+			About: "Whether commands that open the database bring its schema up to date first; if `false`, they refuse a schema that is not."},
+			into(func(c *Config) *bool { return &c.AutoMigrate }, boolean)},
+		{Setting{Name: "secret_key", Form: "hex", Secret: true,
+			About: "32 bytes in hex (`openssl rand -hex 32`), the same on every instance. Required with Postgres; with SQLite one is made at the first start, in the file `PATH.key` beside the database."},
+			into(func(c *Config) *SecretKey { return &c.SecretKey }, parseSecretKey)},
+
+		{Setting{Name: "listen", Default: "127.0.0.1:8080", Form: "host:port", Server: true,
+			About: "Where the server listens; `:8080` is every address of the machine, port 0 any free port."},
+			into(func(c *Config) *string { return &c.Listen }, hostPort)},
+		{Setting{Name: "base_url", Form: "url", Server: true,
+			About: "The address under which clients reach the service, for the URLs in its answers. Empty: each request's own."},
+			into(func(c *Config) *string { return &c.BaseURL }, baseURL)},
+		{Setting{Name: "trusted_proxies", Form: "networks", Server: true, List: true,
+			About: "Networks (CIDR) or addresses of the reverse proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` headers are believed, separated by commas. Empty: none, a client is the address it connects from."},
+			into(func(c *Config) *[]netip.Prefix { return &c.TrustedProxies }, networks)},
+
+		{Setting{Name: "body_limit", Default: "1MiB", Form: "size", Server: true,
+			About: "The largest request body, in bytes or with `KiB`, `MiB` or `GiB`; a larger one is answered 413."},
+			into(func(c *Config) *int64 { return &c.BodyLimit }, size)},
+		{Setting{Name: "rate_limit", Default: "50000", Form: "number", Server: true,
+			About: "Requests per second that one API key may make; more are answered 429. The default is more than one instance serves, so that a bulk import by many parallel requests is never slowed down; set it lower where clients are not yours. 0: no limit, on failed authentication neither."},
+			into(func(c *Config) *float64 { return &c.RateLimit }, perSecond)},
+		{Setting{Name: "auth_failure_limit", Default: "100", Form: "number", Server: true,
+			About: "Failed authentications per second that one client address may cause; more are answered 429. Keys cannot be guessed at any rate: the limit spares the database and the log. 0: no limit."},
+			into(func(c *Config) *float64 { return &c.AuthFailureLimit }, perSecond)},
+
+		{Setting{Name: "read_header_timeout", Default: "5s", Form: "duration", Server: true,
+			About: "How long a client may take to send the header of a request."},
+			into(func(c *Config) *time.Duration { return &c.ReadHeaderTimeout }, duration)},
+		{Setting{Name: "read_timeout", Default: "1m", Form: "duration", Server: true,
+			About: "How long a client may take to send a whole request."},
+			into(func(c *Config) *time.Duration { return &c.ReadTimeout }, duration)},
+		{Setting{Name: "request_timeout", Default: "30s", Form: "duration", Server: true,
+			About: "How long the service may work on an answer before it gives up with 503."},
+			into(func(c *Config) *time.Duration { return &c.RequestTimeout }, duration)},
+		{Setting{Name: "write_timeout", Default: "5m", Form: "duration", Server: true,
+			About: "How long an answer may take altogether, a long list read by a slow client included."},
+			into(func(c *Config) *time.Duration { return &c.WriteTimeout }, duration)},
+		{Setting{Name: "idle_timeout", Default: "2m", Form: "duration", Server: true,
+			About: "How long a connection is kept open between two requests."},
+			into(func(c *Config) *time.Duration { return &c.IdleTimeout }, duration)},
+		{Setting{Name: "shutdown_timeout", Default: "25s", Form: "duration", Server: true,
+			About: "How long requests may take to finish after SIGTERM before they are cut off; less than the grace period of whatever stops the service."},
+			into(func(c *Config) *time.Duration { return &c.ShutdownTimeout }, duration)},
+
+		{Setting{Name: "log_level", Default: "info", Form: "level",
+			About: "The least level that is logged: `debug`, `info`, `warn` or `error`."},
+			into(func(c *Config) *slog.Level { return &c.LogLevel }, logLevel)},
+		{Setting{Name: "log_format", Default: "auto", Form: "format",
+			About: "How log lines look: `text`, `json`, or `auto`, which is text on a terminal and JSON elsewhere."},
+			into(func(c *Config) *LogFormat { return &c.LogFormat }, logFormat)},
+	}
+}
+
+// into parses a text and stores the value in a field of the configuration.
+func into[T any](field func(*Config) *T, parse func(string) (T, error)) func(*Config, string) error {
+	return func(c *Config, text string) error {
+		v, err := parse(text)
+		if err == nil {
+			*field(c) = v
+		}
+		return err
+	}
+}

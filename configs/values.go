@@ -1,0 +1,126 @@
+package configs
+
+import (
+	"errors"
+	"log/slog"
+	"math"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The parsers below say what a value must be and never what it was.
+
+func boolean(text string) (bool, error) {
+	switch strings.ToLower(text) {
+	case "true", "1":
+		return true, nil
+	case "false", "0":
+		return false, nil
+	}
+	return false, errors.New("must be true or false")
+}
+
+func duration(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < time.Millisecond || d > 24*time.Hour {
+		return 0, errors.New("must be a duration from 1ms to 24h, for example 30s or 1m30s")
+	}
+	return d, nil
+}
+
+func perSecond(text string) (float64, error) {
+	f, err := strconv.ParseFloat(text, 64)
+	// The comparison is written so that NaN fails it.
+	if err != nil || !(f >= 0 && f <= 1e6) {
+		return 0, errors.New("must be a number from 0 (no limit) to 1000000")
+	}
+	return math.Abs(f), nil // -0 is 0
+}
+
+func size(text string) (int64, error) {
+	const least, most = 1 << 10, 1 << 30
+	digits, name := text, ""
+	if i := strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' }); i >= 0 {
+		digits, name = text[:i], strings.ToLower(strings.TrimSpace(text[i:]))
+	}
+	unit, known := map[string]uint64{"": 1, "b": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}[name]
+	n, err := strconv.ParseUint(digits, 10, 64)
+	// The division comes first because the product may overflow.
+	if err != nil || !known || n > most/unit || n*unit < least {
+		return 0, errors.New("must be a size from 1KiB to 1GiB, in bytes or with a unit, for example 1MiB")
+	}
+	return int64(n * unit), nil
+}
+
+func hostPort(text string) (string, error) {
+	host, port, err := net.SplitHostPort(text)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil || strings.ContainsAny(host, "/@, \t") {
+		return "", errors.New("must be host:port, for example 127.0.0.1:8080 or :8080")
+	}
+	return text, nil
+}
+
+func baseURL(text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "":
+		return "", errors.New("must be an http or https URL, for example https://notify.example.org")
+	case u.User != nil || strings.ContainsAny(text, "?#"):
+		return "", errors.New("must not carry a user name, a query or a fragment")
+	}
+	return strings.TrimRight(u.String(), "/"), nil
+}
+
+func networks(text string) ([]netip.Prefix, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var all []netip.Prefix
+	for part := range strings.SplitSeq(text, ",") {
+		part = strings.TrimSpace(part)
+		p, err := netip.ParsePrefix(part)
+		if err != nil {
+			var a netip.Addr
+			if a, err = netip.ParseAddr(part); err == nil {
+				p = netip.PrefixFrom(a, a.BitLen())
+			}
+		}
+		if err != nil {
+			return nil, errors.New("must be networks or addresses, for example 10.0.0.0/8, 192.0.2.7")
+		}
+		all = append(all, p.Masked())
+	}
+	return all, nil
+}
+
+func logLevel(text string) (slog.Level, error) {
+	switch strings.ToLower(text) {
+	case "debug":
+		return slog.LevelDebug, nil
+	case "info":
+		return slog.LevelInfo, nil
+	case "warn":
+		return slog.LevelWarn, nil
+	case "error":
+		return slog.LevelError, nil
+	}
+	return 0, errors.New("must be debug, info, warn or error")
+}
+
+func logFormat(text string) (LogFormat, error) {
+	switch f := LogFormat(strings.ToLower(text)); f {
+	case LogAuto, LogText, LogJSON:
+		return f, nil
+	}
+	return "", errors.New("must be auto, text or json")
+}

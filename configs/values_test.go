@@ -1,0 +1,139 @@
+package configs_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/configs"
+)
+
+func TestAccepted(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		variable string
+		get      func(configs.Config) any
+		want     any
+	}{
+		{"LISTEN=[::1]:0", func(c configs.Config) any { return c.Listen }, "[::1]:0"},
+		{"LISTEN= :80 ", func(c configs.Config) any { return c.Listen }, ":80"},
+		{"BASE_URL=https://a.example/notify/", func(c configs.Config) any { return c.BaseURL }, "https://a.example/notify"},
+		{"BASE_URL=http://localhost:8080", func(c configs.Config) any { return c.BaseURL }, "http://localhost:8080"},
+		{"TRUSTED_PROXIES=10.1.2.3/8, ::1", func(c configs.Config) any { return c.TrustedProxies },
+			[]netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")}},
+		{"BODY_LIMIT=1024", func(c configs.Config) any { return c.BodyLimit }, int64(1024)},
+		{"BODY_LIMIT=2 mib", func(c configs.Config) any { return c.BodyLimit }, int64(2 << 20)},
+		{"BODY_LIMIT=1GiB", func(c configs.Config) any { return c.BodyLimit }, int64(1 << 30)},
+		{"BODY_LIMIT=4096B", func(c configs.Config) any { return c.BodyLimit }, int64(4096)},
+		{"RATE_LIMIT=0.5", func(c configs.Config) any { return c.RateLimit }, 0.5},
+		{"RATE_LIMIT=-0", func(c configs.Config) any { return fmt.Sprint(c.RateLimit) }, "0"},
+		{"READ_TIMEOUT=1m30s", func(c configs.Config) any { return c.ReadTimeout }, 90 * time.Second},
+		{"AUTO_MIGRATE=False", func(c configs.Config) any { return c.AutoMigrate }, false},
+		{"AUTO_MIGRATE=1", func(c configs.Config) any { return c.AutoMigrate }, true},
+		{"LOG_LEVEL=DEBUG", func(c configs.Config) any { return c.LogLevel }, slog.LevelDebug},
+		{"LOG_LEVEL=error", func(c configs.Config) any { return c.LogLevel }, slog.LevelError},
+		{"LOG_FORMAT=JSON", func(c configs.Config) any { return c.LogFormat }, configs.LogJSON},
+		{"DATABASE_URL=sqlite::memory:", func(c configs.Config) any { return c.Database.InMemory() }, true},
+		{"DATABASE_URL=sqlite::memory:", func(c configs.Config) any { return c.Database.Path() }, ""},
+		{"DATABASE_URL=sqlite:/var/lib/a b#%.db", func(c configs.Config) any { return c.Database.Path() }, "/var/lib/a b#%.db"},
+		{"DATABASE_URL=sqlite:x.db", func(c configs.Config) any { return c.Database.URL() }, ""},
+	} {
+		t.Run(tc.variable, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, tc.want, tc.get(load(t, "TOCSIN_"+tc.variable)))
+		})
+	}
+}
+
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	for name, values := range map[string][]string{
+		"LISTEN":             {"8080", "localhost", ":http", ":65536", ":-1", "a/b:80", "http://localhost:80", "::1:80", "a:1,b:2"},
+		"BASE_URL":           {"example.org", "/x", "ftp://a", "https://", "https://:80", "https://u:p@a", "https://a?x", "https://a#x", "https://a:b", "://"},
+		"TRUSTED_PROXIES":    {"10.0.0.0/33", "proxy", "10.0.0.1,", ","},
+		"BODY_LIMIT":         {"0", "1023", "-1", "-1MiB", "+1MiB", "1MB", "1M", "MiB", "1.5MiB", "2GiB", "9223372036854775807GiB", "-9007199254740993KiB", "1e6", "1MiBB"},
+		"RATE_LIMIT":         {"-1", "NaN", "Inf", "1000001", "fast", "1/s"},
+		"AUTH_FAILURE_LIMIT": {"-0.1", "nan"},
+		"READ_TIMEOUT":       {"0", "0s", "30", "-1s", "25h", "1us", "soon"},
+		"AUTO_MIGRATE":       {"yes", "on", "2", "t"},
+		"LOG_LEVEL":          {"trace", "INFO+1", "warning", "0"},
+		"LOG_FORMAT":         {"xml", "logfmt"},
+		"SECRET_KEY":         {"secret", strings.Repeat("0", 64), strings.Repeat("a", 63), strings.Repeat("a", 66), strings.Repeat("g", 64), "0x" + strings.Repeat("a", 64)},
+		"DATABASE_URL": {"x.db", "sqlite", "sqlite:", "sqlite:data/", "sqlite://x.db", "sqlite:///x.db", "sqlite:file:x.db", "sqlite:x.db?mode=ro",
+			"sqlite::memory", "sqlite:a\x00b", "mysql://u:hunter2@h/d", "postgres:x", "postgres:/h/d", "postgres://u:hun/ter2@h/d", "postgres://u:%zz@h/d", "postgres://u:p@h/d\n?x"},
+	} {
+		for _, v := range values {
+			t.Run(name+"="+v, func(t *testing.T) {
+				t.Parallel()
+				_, err := configs.Load(nil, []string{"TOCSIN_" + name + "=" + v})
+				all := mistakes(t, err)
+				require.Len(t, all, 1)
+				require.True(t, strings.HasPrefix(all[0], strings.ToLower(name)+" (env TOCSIN_"+name+"): must "), all[0])
+				if len(v) > 15 {
+					require.NotContains(t, err.Error(), v, "an error repeats no value")
+				}
+			})
+		}
+	}
+}
+
+func TestDatabasePrintsMasked(t *testing.T) {
+	t.Parallel()
+	const hidden = "postgres://***"
+	for url, want := range map[string]string{
+		"postgres://tocsin:hunter2@db:5432/tocsin":                         "postgres://tocsin:***@db:5432/tocsin",
+		"postgresql://tocsin:hunter2@[::1]/tocsin?sslmode=verify-full":     "postgresql://tocsin:***@[::1]/tocsin?sslmode=verify-full",
+		"postgres://tocsin@db/tocsin":                                      "postgres://tocsin@db/tocsin",
+		"postgres://a:hunter2@h1:1,h2:2/db":                                "postgres://a:***@h1:1,h2:2/db",
+		"postgres:///tocsin?host=/run/postgresql":                          "postgres:///tocsin?host=%2Frun%2Fpostgresql",
+		"postgres://db/t?user=u&password=hunter2&sslpassword=hunter2&xy=1": "postgres://db/t?password=***&sslpassword=***&user=u&xy=***",
+		"postgres://u:hunter2%40%2F@db/t":                                  "postgres://u:***@db/t",
+		// Passwords that were not encoded, and so ended up elsewhere in the URL.
+		"postgres://u:1/hunter2@db/t":  hidden,
+		"postgres://u:1?hunter2@db/t":  hidden,
+		"postgres://u:1#hunter2@db/t":  hidden,
+		"postgres://u@v:hunter2@db/t":  "postgres://u%40v:***@db/t",
+		"postgres://u:hunter2@x@db/t":  "postgres://u:***@db/t",
+		"sqlite:/var/lib/tocsin/db.db": "sqlite:/var/lib/tocsin/db.db",
+		"sqlite::memory:":              "sqlite::memory:",
+	} {
+		t.Run(url, func(t *testing.T) {
+			t.Parallel()
+			c := load(t, "TOCSIN_DATABASE_URL="+url, "TOCSIN_SECRET_KEY="+someKey)
+			require.Equal(t, want, c.Database.String())
+			require.Equal(t, want, value(t, c, "database_url").Value)
+			if strings.HasPrefix(url, "postgres") {
+				require.Equal(t, url, c.Database.URL())
+			}
+		})
+	}
+}
+
+func TestSecretsDoNotPrint(t *testing.T) {
+	t.Parallel()
+	c := load(t, "TOCSIN_DATABASE_URL=postgres://tocsin:hunter2@db/tocsin", "TOCSIN_SECRET_KEY="+someKey)
+	var log bytes.Buffer
+	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "config", c, "key", c.SecretKey, "db", c.Database)
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "config", c, "key", c.SecretKey, "db", c.Database)
+	inJSON, err := json.Marshal(c)
+	require.NoError(t, err)
+
+	type holder struct{ config configs.Config }
+	printed := log.String() + string(inJSON)
+	for _, v := range []any{c, &c, c.SecretKey, c.Database, holder{c}, &holder{c}, c.Values()} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%X", "%q", "%d"} {
+			printed += fmt.Sprintf(verb, v)
+		}
+	}
+	require.Contains(t, printed, "postgres://tocsin:***@db/tocsin")
+	for _, secret := range []string{"hunter2", "68756e74657232", "68756E74657232", someKey, strings.ToUpper(someKey), "[0 1 2 3", "0x0, 0x1, 0x2", `\x02\x03`} {
+		require.False(t, strings.Contains(printed, secret), "%s is shown", secret)
+	}
+}

@@ -1,0 +1,25 @@
+package wiring
+
+import (
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/mattn/go-isatty"
+
+	"github.com/tocsin/tocsin/configs"
+)
+
+// newLogger writes to out: text when that is a terminal, JSON elsewhere, unless the configuration says which.
+func newLogger(c configs.Config, out io.Writer) *slog.Logger {
+	options := &slog.HandlerOptions{Level: c.LogLevel}
+	if c.LogFormat == configs.LogText || (c.LogFormat == configs.LogAuto && isTerminal(out)) {
+		return slog.New(slog.NewTextHandler(out, options))
+	}
+	return slog.New(slog.NewJSONHandler(out, options))
+}
+
+func isTerminal(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	return ok && isatty.IsTerminal(file.Fd())
+}

@@ -1,0 +1,151 @@
+// Package wiring is the composition root: the only place that knows every adapter and joins them to the use cases. It holds
+// no rule of its own.
+package wiring
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/tocsin/tocsin/adapters/cli"
+	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/configs"
+)
+
+//go:generate go tool wire
+
+// Streams are the program's standard streams.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// NewProgram returns the command line program over these streams and this environment (`NAME=value`).
+func NewProgram(version string, s Streams, environ []string) cli.Program {
+	r := root{streams: s, environ: environ}
+	return cli.Program{
+		Version:     version,
+		In:          s.In,
+		Out:         s.Out,
+		Err:         s.Err,
+		Environ:     environ,
+		Flags:       configs.Flags,
+		ServerFlags: configs.ServerFlags,
+		Settings:    r.settings,
+		Listen:      r.listen,
+		Serve:       r.serve,
+		Open:        r.open,
+		Migrate:     r.migrate,
+		Migrations:  r.migrations,
+	}
+}
+
+// root assembles what a command needs once its flags are known.
+type root struct {
+	streams Streams
+	environ []string
+}
+
+func (r root) settings(flags *pflag.FlagSet) ([]cli.Setting, error) {
+	c, err := configs.Load(flags, r.environ)
+	if err != nil {
+		return nil, err
+	}
+	var all []cli.Setting
+	for _, v := range c.Values() {
+		all = append(all, cli.Setting{Name: v.Name, Value: v.Value, Origin: v.Origin})
+	}
+	return all, nil
+}
+
+func (r root) listen(flags *pflag.FlagSet) (string, error) {
+	c, err := configs.Load(flags, r.environ)
+	return c.Listen, err
+}
+
+func (r root) serve(ctx context.Context, flags *pflag.FlagSet) error {
+	c, err := configs.Load(flags, r.environ)
+	if err != nil {
+		return err
+	}
+	log := newLogger(c, r.streams.Err)
+	_, made, err := c.EnsureSecretKey()
+	if err != nil {
+		return err
+	}
+	if made != "" {
+		log.Info("a secret key was made; back it up together with the database", "file", made)
+	}
+	s, closeAll, err := openServer(ctx, c, log)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	return s.serve(ctx)
+}
+
+func (r root) open(ctx context.Context, flags *pflag.FlagSet) (cli.Services, func(), error) {
+	c, err := configs.Load(flags, r.environ)
+	if err != nil {
+		return cli.Services{}, nil, err
+	}
+	return openServices(ctx, c, newLogger(c, r.streams.Err))
+}
+
+// migrate brings the schema up to date, whatever auto_migrate says: it was asked for.
+func (r root) migrate(ctx context.Context, flags *pflag.FlagSet) ([]cli.Migration, error) {
+	store, err := r.connect(ctx, flags)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = store.Close() }() // Nothing is under way any more.
+	before, err := store.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := store.Migrate(ctx); err != nil {
+		return nil, err
+	}
+	after, err := store.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	missing := map[int64]bool{}
+	for _, m := range before {
+		missing[m.Version] = m.Applied.IsZero()
+	}
+	after = slices.DeleteFunc(after, func(m gormstore.Migration) bool { return !missing[m.Version] })
+	return shown(after), nil
+}
+
+func (r root) migrations(ctx context.Context, flags *pflag.FlagSet) ([]cli.Migration, error) {
+	store, err := r.connect(ctx, flags)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = store.Close() }() // Nothing is under way any more.
+	all, err := store.Status(ctx)
+	return shown(all), err
+}
+
+func (r root) connect(ctx context.Context, flags *pflag.FlagSet) (*gormstore.Store, error) {
+	c, err := configs.Load(flags, r.environ)
+	if err != nil {
+		return nil, err
+	}
+	return gormstore.Connect(ctx, storeConfig(c, systemClock{}, newLogger(c, r.streams.Err)))
+}
+
+func shown(all []gormstore.Migration) []cli.Migration {
+	steps := make([]cli.Migration, len(all))
+	for i, m := range all {
+		steps[i] = cli.Migration{Name: m.Name, Applied: m.Applied}
+		if m.Name == "" {
+			steps[i].Name = fmt.Sprintf("%05d (of a newer program)", m.Version)
+		}
+	}
+	return steps
+}

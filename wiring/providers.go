@@ -1,0 +1,82 @@
+package wiring
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/google/wire"
+
+	"github.com/tocsin/tocsin/adapters/cli"
+	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/adapters/httpapi"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/configs"
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// storage is the store and the clock it goes by.
+var storage = wire.NewSet(
+	openStore,
+	wire.Bind(new(ports.Store), new(*gormstore.Store)),
+	wire.Struct(new(systemClock)),
+	wire.Bind(new(ports.Clock), new(systemClock)),
+)
+
+// useCases is what callers can ask for, whichever way they come.
+var useCases = wire.NewSet(
+	app.NewUsers,
+	app.NewLists,
+	app.NewApplications,
+	app.NewSubscriptions,
+	app.NewOrgs,
+	app.NewKeys,
+	app.NewImports,
+	app.NewProvisioning,
+	app.NewDeletions,
+	app.NewAuthentication,
+	wire.Bind(new(access.Authenticator), new(*app.Authentication)),
+	wire.Struct(new(httpapi.UseCases), "*"),
+	wire.Struct(new(cli.Services), "*"),
+)
+
+// web is the HTTP API and the server that runs it.
+var web = wire.NewSet(newReadiness, newAPI, newServer)
+
+// systemClock is the clock of the machine.
+type systemClock struct{}
+
+func (systemClock) Now() time.Time { return time.Now() }
+
+func openStore(ctx context.Context, c configs.Config, clock ports.Clock, log *slog.Logger) (*gormstore.Store, func(), error) {
+	store, err := gormstore.Open(ctx, storeConfig(c, clock, log))
+	if err != nil {
+		return nil, nil, err
+	}
+	return store, func() {
+		if err := store.Close(); err != nil {
+			log.Error("the database was not closed", "error", err)
+		}
+	}, nil
+}
+
+func storeConfig(c configs.Config, clock ports.Clock, log *slog.Logger) gormstore.Config {
+	url := c.Database.URL()
+	if c.Database.Dialect() == configs.SQLite {
+		url = c.Database.String() // A path holds no secret, so nothing of it is masked.
+	}
+	return gormstore.Config{URL: url, AutoMigrate: c.AutoMigrate, Clock: clock, Logger: log}
+}
+
+func newAPI(c configs.Config, use httpapi.UseCases, auth access.Authenticator, gate *readiness, clock ports.Clock, log *slog.Logger) (*httpapi.API, error) {
+	return httpapi.New(use, auth, gate.ready, clock, log, httpapi.Options{
+		BaseURL:          c.BaseURL,
+		BodyLimit:        c.BodyLimit,
+		RateLimit:        c.RateLimit,
+		AuthFailureLimit: c.AuthFailureLimit,
+		TrustedProxies:   c.TrustedProxies,
+		CallTimeout:      c.RequestTimeout,
+		WriteTimeout:     c.WriteTimeout,
+	})
+}

@@ -1,0 +1,23 @@
+//go:build wireinject
+
+package wiring
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/google/wire"
+
+	"github.com/tocsin/tocsin/adapters/cli"
+	"github.com/tocsin/tocsin/configs"
+)
+
+// openServices assembles the use cases of the command line on an opened database.
+func openServices(ctx context.Context, c configs.Config, log *slog.Logger) (cli.Services, func(), error) {
+	panic(wire.Build(storage, useCases))
+}
+
+// openServer assembles the service on an opened database.
+func openServer(ctx context.Context, c configs.Config, log *slog.Logger) (*server, func(), error) {
+	panic(wire.Build(storage, useCases, web))
+}
