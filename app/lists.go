@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/channels"
@@ -128,9 +129,9 @@ func distinctEmails(emails []string) (recipients, error) {
 	}
 	seen := make(map[string]bool, len(emails))
 	for i, raw := range emails {
-		email, err := users.ParseEmail(element(i), raw)
+		email, err := users.ParseEmail("", raw)
 		if err != nil {
-			faults.Add("", err)
+			faults.Append(element(i), "%s", strings.TrimPrefix(err.Error(), ": "))
 			continue
 		}
 		key := users.NewEmailAddress(email).Key()
@@ -155,7 +156,7 @@ func (r recipients) refuseUnknown(holders []users.Address) error {
 	var faults fault.Fields
 	for i, key := range r.keys {
 		if !known[key] {
-			faults.Addf(element(r.position[i]), "%s is not recorded in this organization", r.spelling[i])
+			faults.Append(element(r.position[i]), "%s is not recorded in this organization", r.spelling[i])
 		}
 	}
 	return faults.Err()

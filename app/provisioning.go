@@ -65,7 +65,10 @@ func (p *Provisioning) Apply(ctx context.Context, b Blueprint, dryRun bool) ([]A
 		}
 		return done, nil
 	}
-	return done, err
+	if err != nil {
+		return nil, err
+	}
+	return done, nil
 }
 
 // applying is one blueprint on its way into one unit of work.

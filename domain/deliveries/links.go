@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"fmt"
 
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/subscriptions"
@@ -57,4 +58,9 @@ func (l Links) mac(body []byte) []byte {
 	mac := hmac.New(sha256.New, l.key[:])
 	mac.Write(body)
 	return mac.Sum(nil)[:macSize]
+}
+
+// MessageID returns the id of a delivery's message: the same on every attempt, and different in every installation.
+func (l Links) MessageID(id ID) string {
+	return fmt.Sprintf("d%d.%x", id, l.mac(binary.AppendUvarint([]byte("message "), uint64(id)))[:6])
 }

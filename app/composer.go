@@ -1,0 +1,150 @@
+package app
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/templates"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// How much a composer remembers.
+const (
+	rememberedTemplates = 1_000
+	rememberedContexts  = 100
+)
+
+// TemplateComposer makes messages from templates (decisions 6). It remembers parsed templates and decoded contexts, because
+// thousands of messages share them.
+type TemplateComposer struct {
+	baseURL string
+	links   deliveries.Links
+
+	mu       sync.Mutex
+	parsed   map[events.Template]*templates.Template
+	contexts map[events.OccurrenceID]map[string]any
+}
+
+var _ Composer = (*TemplateComposer)(nil)
+
+// NewTemplateComposer returns a composer whose unsubscribe links begin with baseURL; without one messages carry no link.
+func NewTemplateComposer(baseURL string, links deliveries.Links) *TemplateComposer {
+	return &TemplateComposer{baseURL: baseURL, links: links,
+		parsed: map[events.Template]*templates.Template{}, contexts: map[events.OccurrenceID]map[string]any{}}
+}
+
+// UnsubscribePath is where unsubscribe links lead, before the token.
+const UnsubscribePath = "/unsubscribe/"
+
+// Compose renders the message of a job.
+func (c *TemplateComposer) Compose(l deliveries.Letter, j deliveries.Job) (deliveries.Message, error) {
+	parsed, err := c.template(l.Template)
+	if err != nil {
+		return deliveries.Message{}, err
+	}
+	data, err := c.data(l, j)
+	if err != nil {
+		return deliveries.Message{}, err
+	}
+	rendered, err := parsed.Render(data)
+	if err != nil {
+		return deliveries.Message{}, err
+	}
+	m := deliveries.Message{ID: c.links.MessageID(j.ID), To: j.Address, Subject: rendered.Subject, Text: rendered.Text, HTML: rendered.HTML,
+		Facts: map[string]string{
+			"organization": l.Organization.Slug, "project": l.Project.Slug, "application": l.Application.Slug,
+			"event": l.Event.Slug, "notification": l.Notification.Name,
+			"occurrence": strconv.FormatInt(int64(l.Occurrence.ID), 10), "correlation_id": l.Occurrence.CorrelationID,
+		}}
+	if c.baseURL != "" && l.Channel.Protocol == channels.EMAIL {
+		m.Unsubscribe = c.baseURL + UnsubscribePath + c.links.Token(deliveries.OptOut{
+			Member: users.MemberID(j.Recipient.Member), Notification: j.Notification, AddressKey: users.NewEmailAddress(j.Address).Key()}) + "/"
+	}
+	return m, nil
+}
+
+func (c *TemplateComposer) template(t events.Template) (*templates.Template, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known, ok := c.parsed[t]; ok {
+		return known, nil
+	}
+	parsed, err := templates.Parse(t.Subject, t.Text, t.HTML)
+	if err != nil {
+		return nil, err
+	}
+	if len(c.parsed) >= rememberedTemplates {
+		clear(c.parsed)
+	}
+	c.parsed[t] = parsed
+	return parsed, nil
+}
+
+// data is what a template may speak of: plain values only.
+func (c *TemplateComposer) data(l deliveries.Letter, j deliveries.Job) (map[string]any, error) {
+	context, err := c.context(l.Occurrence)
+	if err != nil {
+		return nil, err
+	}
+	fields, err := decodeObject(j.Recipient.Fields)
+	if err != nil {
+		return nil, err
+	}
+	named := func(name, slug string) map[string]any { return map[string]any{"name": name, "slug": slug} }
+	event := named(l.Event.Name, l.Event.Slug)
+	event["description"] = l.Event.Description
+	return map[string]any{
+		"context": context,
+		"user": map[string]any{"username": j.Recipient.Username, "email": j.Recipient.Email, "first_name": j.Recipient.FirstName,
+			"last_name": j.Recipient.LastName, "custom_fields": fields},
+		"event":        event,
+		"application":  named(l.Application.Name, l.Application.Slug),
+		"project":      named(l.Project.Name, l.Project.Slug),
+		"organization": named(l.Organization.Name, l.Organization.Slug),
+		"occurrence": map[string]any{"id": json.Number(strconv.FormatInt(int64(l.Occurrence.ID), 10)),
+			"created": l.Occurrence.Created.UTC().Format(time.RFC3339), "correlation_id": l.Occurrence.CorrelationID},
+		"address": j.Address,
+		"channel": map[string]any{"name": l.Channel.Name, "protocol": string(l.Channel.Protocol)},
+	}, nil
+}
+
+func (c *TemplateComposer) context(o events.Occurrence) (map[string]any, error) {
+	if o.ID == 0 { // A dry run: there is nothing to share it with.
+		return decodeObject(o.Context)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known, ok := c.contexts[o.ID]; ok {
+		return known, nil
+	}
+	decoded, err := decodeObject(o.Context)
+	if err != nil {
+		return nil, err
+	}
+	if len(c.contexts) >= rememberedContexts {
+		clear(c.contexts)
+	}
+	c.contexts[o.ID] = decoded
+	return decoded, nil
+}
+
+// decodeObject reads a stored JSON object with its numbers as they were sent; nothing is an empty object.
+func decodeObject(text []byte) (map[string]any, error) {
+	decoded := map[string]any{}
+	if len(text) == 0 {
+		return decoded, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&decoded); err != nil {
+		return nil, fmt.Errorf("stored data cannot be read: %w", err)
+	}
+	return decoded, nil
+}

@@ -1,0 +1,334 @@
+package app_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/ports"
+)
+
+func smtpChannel(name string) app.BlueprintChannel {
+	return app.BlueprintChannel{Name: name, Protocol: "EMAIL", Driver: "smtp", Active: true,
+		Settings: channels.Settings{"host": "localhost", "port": 1025, "from": "notify@acme.example"}}
+}
+
+// shop is a blueprint with something of every kind.
+func shop() app.Blueprint {
+	preferred := smtpChannel("mail")
+	preferred.Preferred = true
+	return app.Blueprint{Organizations: []app.BlueprintOrganization{{
+		Slug: "acme", Name: "Acme Inc.", Groups: []string{"Staff"}, Channels: []app.BlueprintChannel{preferred},
+		Projects: []app.BlueprintProject{{
+			Slug: "shop", Name: "Web shop", Channels: []app.BlueprintChannel{smtpChannel("bulk")},
+			Lists: []app.BlueprintList{{Name: "Customers"}, {Name: "Web users", Application: "web"}},
+			Applications: []app.BlueprintApplication{{
+				Slug: "web", Name: "Shop front", Active: true,
+				Events: []app.BlueprintEvent{{
+					Slug: "shipped", Name: "Shipped", Description: "A parcel left.", Active: true, Channels: []string{"mail", "bulk"},
+					Templates: []app.BlueprintTemplate{{Channel: "mail", Subject: "On its way", Text: "Hello"}},
+					Notifications: []app.BlueprintNotification{{
+						Name: "Tell them", List: "Web users", Active: true,
+						Templates: []app.BlueprintTemplate{{Channel: "bulk", HTML: "<p>Hello</p>"}},
+					}},
+				}},
+			}},
+		}},
+	}}}
+}
+
+// told is an answer of Apply as lines `kind path action`.
+func told(done []app.Applied) []string {
+	said := make([]string, len(done))
+	for i, a := range done {
+		said[i] = fmt.Sprintf("%s %s %s", a.Kind, a.Path, a.Action)
+	}
+	return said
+}
+
+// changed are the lines of what is not unchanged.
+func changed(done []app.Applied) []string {
+	var said []string
+	for i, line := range told(done) {
+		if done[i].Action != app.Unchanged {
+			said = append(said, line)
+		}
+	}
+	return said
+}
+
+func apply(t *testing.T, store ports.Store, b app.Blueprint) []app.Applied {
+	t.Helper()
+	done, err := app.NewProvisioning(store).Apply(t.Context(), b, false)
+	require.NoError(t, err)
+	return done
+}
+
+func TestApply(t *testing.T) {
+	t.Parallel()
+	everything := []string{
+		"organization acme created",
+		"group acme/Staff created",
+		"channel acme/mail created",
+		"project acme/shop created",
+		"channel acme/shop/bulk created",
+		"application acme/shop/web created",
+		"list acme/shop/Customers created",
+		"list acme/shop/Web users created",
+		"event acme/shop/web/shipped created",
+		"template acme/shop/web/shipped/mail created",
+		"notification acme/shop/web/shipped/Tell them created",
+		"template acme/shop/web/shipped/Tell them/bulk created",
+	}
+	t.Run("CreatesWhatIsMissingAndThenChangesNothing", func(t *testing.T) {
+		t.Parallel()
+		store := emptyInstallation(t)
+		first := apply(t, store, shop())
+		assert.Equal(t, everything, told(first))
+		second := apply(t, store, shop())
+		for i := range first {
+			assert.Positive(t, first[i].ID)
+			first[i].Action = app.Unchanged
+		}
+		assert.Equal(t, first, second, "the same objects with the same ids")
+	})
+	t.Run("ADryRunTellsTheSameAndKeepsNothing", func(t *testing.T) {
+		t.Parallel()
+		store := emptyInstallation(t)
+		dry, err := app.NewProvisioning(store).Apply(t.Context(), shop(), true)
+		require.NoError(t, err)
+		assert.Equal(t, everything, told(dry))
+		for _, a := range dry {
+			assert.Zero(t, a.ID)
+		}
+		require.NoError(t, store.View(t.Context(), func(tx ports.Tx) error {
+			_, err := tx.Orgs().First(t.Context())
+			require.ErrorIs(t, err, orgs.ErrNotFound)
+			return nil
+		}))
+		applied := apply(t, store, shop())
+		b := shop()
+		b.Organizations[0].Projects[0].Lists = append(b.Organizations[0].Projects[0].Lists, app.BlueprintList{Name: "New"})
+		dry, err = app.NewProvisioning(store).Apply(t.Context(), b, true)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"list acme/shop/New created"}, changed(dry))
+		assert.Equal(t, applied[0].ID, dry[0].ID, "what exists keeps its id")
+	})
+	t.Run("WhatIsLeftOutStays", func(t *testing.T) {
+		t.Parallel()
+		store := emptyInstallation(t)
+		apply(t, store, shop())
+		apply(t, store, app.Blueprint{Organizations: []app.BlueprintOrganization{{Slug: "acme", Name: "Acme Inc."}}})
+		assert.Empty(t, changed(apply(t, store, shop())))
+	})
+	t.Run("ReferencesMayBeToWhatIsThereAlready", func(t *testing.T) {
+		t.Parallel()
+		store := emptyInstallation(t)
+		apply(t, store, shop())
+		b := shop()
+		b.Organizations[0].Channels, b.Organizations[0].Projects[0].Channels, b.Organizations[0].Projects[0].Lists = nil, nil, nil
+		assert.Empty(t, changed(apply(t, store, b)))
+	})
+	t.Run("AChannelsNameMeansTheProjectsFirst", func(t *testing.T) {
+		t.Parallel()
+		store := emptyInstallation(t)
+		apply(t, store, shop())
+		b := shop()
+		b.Organizations[0].Projects[0].Channels = append(b.Organizations[0].Projects[0].Channels, smtpChannel("MAIL"))
+		assert.Equal(t, []string{
+			"channel acme/shop/MAIL created",
+			"event acme/shop/web/shipped updated", // it is limited to that one now
+			"template acme/shop/web/shipped/MAIL created",
+		}, changed(apply(t, store, b)))
+	})
+}
+
+func TestApplyUpdatesWhatDiffers(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(o *app.BlueprintOrganization)
+		want   []string
+	}{
+		"TheOrganizationsName": {func(o *app.BlueprintOrganization) { o.Name = "Acme Ltd" }, []string{"organization acme updated"}},
+		"AProjectsName":        {func(o *app.BlueprintOrganization) { o.Projects[0].Name = "Shop" }, []string{"project acme/shop updated"}},
+		"AGroup":               {func(o *app.BlueprintOrganization) { o.Groups = []string{"STAFF", "Crew"} }, []string{"group acme/Crew created"}},
+		"AChannelsSettings":    {func(o *app.BlueprintOrganization) { o.Channels[0].Settings["port"] = 25 }, []string{"channel acme/mail updated"}},
+		"AChannelsPreference":  {func(o *app.BlueprintOrganization) { o.Channels[0].Preferred = false }, []string{"channel acme/mail updated"}},
+		"AChannelsState":       {func(o *app.BlueprintOrganization) { o.Channels[0].Active = false }, []string{"channel acme/mail updated"}},
+		"AnApplicationsName":   {func(o *app.BlueprintOrganization) { o.Projects[0].Applications[0].Name = "Web" }, []string{"application acme/shop/web updated"}},
+		"AnApplicationsState":  {func(o *app.BlueprintOrganization) { o.Projects[0].Applications[0].Active = false }, []string{"application acme/shop/web updated"}},
+		"AListsPin":            {func(o *app.BlueprintOrganization) { o.Projects[0].Lists[0].Application = "web" }, []string{"list acme/shop/Customers updated"}},
+		"APinThatGoes":         {func(o *app.BlueprintOrganization) { o.Projects[0].Lists[1].Application = "" }, []string{"list acme/shop/Web users updated"}},
+		"AnEvent": {func(o *app.BlueprintOrganization) { event(o).Description = "" },
+			[]string{"event acme/shop/web/shipped updated"}},
+		"AnEventsChannels": {func(o *app.BlueprintOrganization) { event(o).Channels = nil },
+			[]string{"event acme/shop/web/shipped updated"}},
+		"TheOrderOfAnEventsChannelsIsNothing": {func(o *app.BlueprintOrganization) { event(o).Channels = []string{"BULK", "mail"} }, nil},
+		"AnEventsTemplate": {func(o *app.BlueprintOrganization) { event(o).Templates[0].Subject = "Shipped" },
+			[]string{"template acme/shop/web/shipped/mail updated"}},
+		"ANotificationsList": {func(o *app.BlueprintOrganization) { event(o).Notifications[0].List = "customers" },
+			[]string{"notification acme/shop/web/shipped/Tell them updated"}},
+		"ANotificationsState": {func(o *app.BlueprintOrganization) { event(o).Notifications[0].Active = false },
+			[]string{"notification acme/shop/web/shipped/Tell them updated"}},
+		"ANotificationsTemplate": {func(o *app.BlueprintOrganization) { event(o).Notifications[0].Templates[0].HTML = "<b>Hi</b>" },
+			[]string{"template acme/shop/web/shipped/Tell them/bulk updated"}},
+		"ThePreferenceOnItsWayToALaterChannel": {func(o *app.BlueprintOrganization) {
+			o.Channels = append(o.Channels, smtpChannel("other"))
+			o.Channels[0].Preferred, o.Channels[1].Preferred = false, true
+		}, []string{"channel acme/mail updated", "channel acme/other created"}},
+		"ThePreferenceOnItsWayToAnEarlierChannel": {func(o *app.BlueprintOrganization) {
+			o.Channels = append([]app.BlueprintChannel{smtpChannel("other")}, o.Channels...)
+			o.Channels[0].Preferred, o.Channels[1].Preferred = true, false
+		}, []string{"channel acme/other created", "channel acme/mail updated"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := emptyInstallation(t)
+			was := apply(t, store, shop())
+			b := shop()
+			c.change(&b.Organizations[0])
+			is := apply(t, store, b)
+			assert.Equal(t, c.want, changed(is))
+			for _, now := range is {
+				for _, before := range was {
+					if now.Kind == before.Kind && now.Path == before.Path {
+						assert.Equal(t, before.ID, now.ID, "%s stays the same object", now.Path)
+					}
+				}
+			}
+			assert.Empty(t, changed(apply(t, store, b)), "applied again it changes nothing")
+		})
+	}
+}
+
+func event(o *app.BlueprintOrganization) *app.BlueprintEvent {
+	return &o.Projects[0].Applications[0].Events[0]
+}
+
+// TestApplyRefuses holds that what is wrong is named by its place, and that nothing is kept of a blueprint that is wrong.
+func TestApplyRefuses(t *testing.T) {
+	t.Parallel()
+	const (
+		project = "organizations[0].projects[0]"
+		web     = project + ".applications[0]"
+		shipped = web + ".events[0]"
+	)
+	for name, c := range map[string]struct {
+		change func(o *app.BlueprintOrganization)
+		want   []string
+	}{
+		"ASlugThatIsNone":     {func(o *app.BlueprintOrganization) { o.Slug = "Acme!" }, []string{"organizations[0].slug: must consist of lower-case letters, digits, - and _"}},
+		"TheReservedSlug":     {func(o *app.BlueprintOrganization) { o.Slug = orgs.SystemSlug }, []string{"organizations[0].slug: the slug system is reserved"}},
+		"NamesThatAreMissing": {func(o *app.BlueprintOrganization) { o.Name, o.Projects[0].Name, event(o).Name = "", " ", "" }, []string{"organizations[0].name: is required", project + ".name: is required", shipped + ".name: is required"}},
+		"AGroupWithoutAName":  {func(o *app.BlueprintOrganization) { o.Groups = []string{"Staff", ""} }, []string{"organizations[0].groups[1]: is required"}},
+		"AGroupTwice":         {func(o *app.BlueprintOrganization) { o.Groups = []string{"Staff", "STAFF"} }, []string{"organizations[0].groups[1]: appears twice"}},
+		"AProjectTwice": {func(o *app.BlueprintOrganization) {
+			o.Projects = append(o.Projects, app.BlueprintProject{Slug: "shop", Name: "x"})
+		}, []string{"organizations[0].projects[1].slug: appears twice"}},
+		"AnUnknownProtocol": {func(o *app.BlueprintOrganization) { o.Channels[0].Protocol = "FAX" }, []string{"organizations[0].channels[0].protocol: must be one of EMAIL, SMS, WEBHOOK, SLACK, PLAINTEXT"}},
+		"SettingsOfAChannel": {func(o *app.BlueprintOrganization) {
+			o.Channels[0].Settings["concurrency"] = 0
+		}, []string{"organizations[0].channels[0].settings.concurrency: must be a whole number from 1 to 256"}},
+		"AChannelTwice":            {func(o *app.BlueprintOrganization) { o.Channels = append(o.Channels, smtpChannel("Mail")) }, []string{"organizations[0].channels[1].name: appears twice"}},
+		"AListTwice":               {func(o *app.BlueprintOrganization) { o.Projects[0].Lists[1].Name = "CUSTOMERS" }, []string{project + ".lists[1].name: appears twice"}},
+		"AnEventsChannelTwice":     {func(o *app.BlueprintOrganization) { event(o).Channels = []string{"mail", "Mail"} }, []string{shipped + ".channels[1]: appears twice"}},
+		"ATemplateWithoutAChannel": {func(o *app.BlueprintOrganization) { event(o).Templates[0].Channel = "" }, []string{shipped + ".templates[0].channel: is required"}},
+		"ATemplateTwice": {func(o *app.BlueprintOrganization) {
+			event(o).Templates = append(event(o).Templates, event(o).Templates[0])
+		}, []string{shipped + ".templates[1].channel: appears twice"}},
+		"ATextThatIsTooLong": {func(o *app.BlueprintOrganization) {
+			event(o).Notifications[0].Templates[0].Text = strings.Repeat("x", 256<<10+1)
+		}, []string{shipped + ".notifications[0].templates[0].text: is too long"}},
+		"ANotificationTwice": {func(o *app.BlueprintOrganization) {
+			event(o).Notifications = append(event(o).Notifications, app.BlueprintNotification{Name: "TELL THEM"})
+		}, []string{shipped + ".notifications[1].name: appears twice"}},
+		"AnUnknownApplication":      {func(o *app.BlueprintOrganization) { o.Projects[0].Lists[1].Application = "app" }, []string{project + ".lists[1].application: the application does not exist"}},
+		"AnUnknownChannelOfAnEvent": {func(o *app.BlueprintOrganization) { event(o).Channels[1] = "fax" }, []string{shipped + ".channels[1]: the channel does not exist"}},
+		"AnUnknownChannel":          {func(o *app.BlueprintOrganization) { event(o).Notifications[0].Templates[0].Channel = "fax" }, []string{shipped + ".notifications[0].templates[0].channel: the channel does not exist"}},
+		"AnUnknownList":             {func(o *app.BlueprintOrganization) { event(o).Notifications[0].List = "nobody" }, []string{shipped + ".notifications[0].list: the distribution list does not exist"}},
+		"TwoPreferredForOneProtocol": {func(o *app.BlueprintOrganization) {
+			o.Channels = append(o.Channels, smtpChannel("other"))
+			o.Channels[1].Preferred = true
+		}, nil},
+		"AListOfAnotherApplication": {func(o *app.BlueprintOrganization) {
+			o.Projects[0].Applications = append(o.Projects[0].Applications, app.BlueprintApplication{Slug: "app", Name: "App", Active: true})
+			o.Projects[0].Lists[1].Application = "app"
+		}, []string{shipped + ".notifications[0].list: the distribution list is pinned to another application"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := emptyInstallation(t)
+			b := shop()
+			c.change(&b.Organizations[0])
+			done, err := app.NewProvisioning(store).Apply(t.Context(), b, false)
+			require.Error(t, err)
+			assert.Empty(t, done)
+			assert.Equal(t, fault.Invalid, fault.KindOf(err))
+			said := complaints(err)
+			if c.want == nil {
+				require.Len(t, said, 1)
+				assert.Contains(t, said[0], "organizations[0].channels[1]")
+				assert.Contains(t, said[0], "mail", "the other one is named")
+			} else {
+				assert.Equal(t, c.want, said)
+			}
+			require.NoError(t, store.View(t.Context(), func(tx ports.Tx) error {
+				_, err := tx.Orgs().First(t.Context())
+				require.ErrorIs(t, err, orgs.ErrNotFound, "something was kept")
+				return nil
+			}))
+		})
+	}
+}
+
+// complaints are the fields of a fault, each with its messages.
+func complaints(err error) []string {
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		return nil
+	}
+	var all []string
+	for _, field := range f.Fields() {
+		for _, m := range field.Messages {
+			all = append(all, field.Name+": "+m)
+		}
+	}
+	return all
+}
+
+func TestApplyRefusesToTakeFromOthers(t *testing.T) {
+	t.Parallel()
+	t.Run("AListFromANotificationThatUsesIt", func(t *testing.T) {
+		t.Parallel()
+		store := emptyInstallation(t)
+		b := shop()
+		b.Organizations[0].Projects[0].Lists[1].Application = ""
+		b.Organizations[0].Projects[0].Applications = append(b.Organizations[0].Projects[0].Applications, app.BlueprintApplication{Slug: "app", Name: "App"})
+		apply(t, store, b)
+		b.Organizations[0].Projects[0].Lists[1].Application = "app"
+		event(&b.Organizations[0]).Notifications = nil
+		_, err := app.NewProvisioning(store).Apply(t.Context(), b, false)
+		require.Error(t, err)
+		said := complaints(err)
+		require.Len(t, said, 1)
+		assert.Contains(t, said[0], "organizations[0].projects[0].lists[1]: the list cannot be pinned to this application: it is used by ")
+		assert.Contains(t, said[0], "Tell them")
+	})
+	t.Run("AChannelFromItsAddresses", func(t *testing.T) {
+		t.Parallel()
+		store := emptyInstallation(t)
+		apply(t, store, shop())
+		b := shop()
+		b.Organizations[0].Channels[0].Protocol, b.Organizations[0].Channels[0].Driver = "SMS", "other"
+		_, err := app.NewProvisioning(store).Apply(t.Context(), b, false)
+		assert.Equal(t, []string{"organizations[0].channels[0].protocol: cannot be changed: the channel carries EMAIL and addresses are assigned to it"}, complaints(err))
+	})
+}
