@@ -1,0 +1,168 @@
+package deliveries_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+func TestStatesAreOpenUntilSomethingFinalHappened(t *testing.T) {
+	t.Parallel()
+	open := map[deliveries.State]bool{deliveries.Pending: true, deliveries.Sending: true, deliveries.Retrying: true}
+	require.Len(t, deliveries.States(), 6)
+	for _, s := range deliveries.States() {
+		require.Equal(t, open[s], s.Open(), s)
+	}
+}
+
+// passing has every gate open, for a member with a membership.
+func passing() deliveries.Gates {
+	return deliveries.Gates{HasMembership: true, MembershipActive: true, MembershipEnabled: true, AssignmentActive: true,
+		AssignmentValidated: true, ChannelActive: true, ChannelAllowed: true, HasTemplate: true}
+}
+
+func TestGates(t *testing.T) {
+	t.Parallel()
+	require.Empty(t, passing().Closed())
+	for reason, shut := range map[deliveries.Reason]func(*deliveries.Gates){
+		deliveries.AddressRemoved:        func(g *deliveries.Gates) { g.AddressGone = true },
+		deliveries.MemberLocked:          func(g *deliveries.Gates) { g.MemberLocked = true },
+		deliveries.MembershipInactive:    func(g *deliveries.Gates) { g.MembershipActive = false },
+		deliveries.MembershipLocked:      func(g *deliveries.Gates) { g.MembershipLocked = true },
+		deliveries.NotificationsDisabled: func(g *deliveries.Gates) { g.MembershipEnabled = false },
+		deliveries.AssignmentInactive:    func(g *deliveries.Gates) { g.AssignmentActive = false },
+		deliveries.AssignmentUnvalidated: func(g *deliveries.Gates) { g.AssignmentValidated = false },
+		deliveries.ChannelInactive:       func(g *deliveries.Gates) { g.ChannelActive = false },
+		deliveries.ChannelNotAllowed:     func(g *deliveries.Gates) { g.ChannelAllowed = false },
+		deliveries.OptedOut:              func(g *deliveries.Gates) { g.OptedOut = true },
+		deliveries.NoTemplate:            func(g *deliveries.Gates) { g.HasTemplate = false },
+	} {
+		t.Run(string(reason), func(t *testing.T) {
+			t.Parallel()
+			g := passing()
+			shut(&g)
+			require.Equal(t, reason, g.Closed())
+		})
+	}
+}
+
+func TestGatesWithoutAMembershipItsFlagsDoNotMatter(t *testing.T) {
+	t.Parallel()
+	g := passing()
+	g.HasMembership, g.MembershipActive, g.MembershipEnabled, g.MembershipLocked = false, false, false, true
+	require.Empty(t, g.Closed())
+}
+
+func TestRetry(t *testing.T) {
+	t.Parallel()
+	policy := deliveries.Retry{Base: 10 * time.Second, Max: time.Hour, For: 24 * time.Hour}
+	created := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+	t.Run("ThePauseDoublesUpToTheLongest", func(t *testing.T) {
+		t.Parallel()
+		for attempts, most := range map[int]time.Duration{1: 10 * time.Second, 2: 20 * time.Second, 5: 160 * time.Second, 30: time.Hour, 5000: time.Hour} {
+			earliest, more := policy.Next(attempts, created, created, 0, 0)
+			require.True(t, more)
+			require.Equal(t, most/2, earliest.Sub(created))
+			latest, _ := policy.Next(attempts, created, created, 0, 0.999999)
+			require.InDelta(t, float64(most), float64(latest.Sub(created)), float64(most)/1000)
+		}
+	})
+	t.Run("WhatTheProviderAskedForCountsWhenItIsLonger", func(t *testing.T) {
+		t.Parallel()
+		next, more := policy.Next(1, created, created, 10*time.Minute, 0.5)
+		require.True(t, more)
+		require.Equal(t, 10*time.Minute, next.Sub(created))
+		next, _ = policy.Next(10, created, created, time.Second, 0)
+		require.Equal(t, 30*time.Minute, next.Sub(created))
+	})
+	t.Run("AfterTheLongestTimeNothingIsTriedAgain", func(t *testing.T) {
+		t.Parallel()
+		_, more := policy.Next(1, created, created.Add(24*time.Hour-time.Second), 0, 0)
+		require.False(t, more)
+	})
+	t.Run("ThePauseIsNeverNegativeNorTooLong", rapid.MakeCheck(func(t *rapid.T) {
+		next, _ := policy.Next(rapid.Int().Draw(t, "attempts"), created, created, 0, rapid.Float64Range(0, 0.999).Draw(t, "jitter"))
+		require.GreaterOrEqual(t, next.Sub(created), policy.Base/2)
+		require.LessOrEqual(t, next.Sub(created), policy.Max)
+	}))
+}
+
+func TestFailureOf(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("cause")
+	unknown := deliveries.FailureOf(cause)
+	require.True(t, unknown.Temporary, "a fault of ours must not lose a message")
+	require.True(t, unknown.Channel)
+	require.ErrorIs(t, unknown, cause)
+
+	refused := deliveries.Refused("no such mailbox: %w", cause)
+	require.Same(t, refused, deliveries.FailureOf(fmt.Errorf("send: %w", refused)))
+	require.False(t, refused.Temporary)
+	require.ErrorIs(t, refused, cause)
+	require.True(t, deliveries.Postponed("greylisted").Temporary)
+	require.False(t, deliveries.Postponed("greylisted").Channel)
+	require.True(t, deliveries.Unreachable("refused").Channel)
+}
+
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	links := deliveries.NewLinks([]byte("a secret of this installation"))
+	about := deliveries.OptOut{Member: 17, Notification: 4, AddressKey: "ada@example.com"}
+
+	t.Run("ATokenSaysWhatItWasMadeFor", rapid.MakeCheck(func(t *rapid.T) {
+		o := deliveries.OptOut{Member: users.MemberID(rapid.Int64Min(1).Draw(t, "member")),
+			Notification: subscriptions.NotificationID(rapid.Int64Min(1).Draw(t, "notification")), AddressKey: rapid.String().Draw(t, "key")}
+		read, err := links.Parse(links.Token(o))
+		require.NoError(t, err)
+		require.Equal(t, o, read)
+	}))
+	t.Run("ATokenIsFitForAURL", func(t *testing.T) {
+		t.Parallel()
+		require.Regexp(t, `^[A-Za-z0-9_-]+$`, links.Token(about))
+	})
+	t.Run("NoOtherTokenIsBelieved", func(t *testing.T) {
+		t.Parallel()
+		token := links.Token(about)
+		for i := range token {
+			forged := []byte(token)
+			forged[i] = 'A' + (forged[i]+1)%26
+			if string(forged) == token {
+				continue
+			}
+			_, err := links.Parse(string(forged))
+			require.ErrorIs(t, err, deliveries.ErrLink, "position %d", i)
+		}
+		for _, text := range []string{"", "x", token + "A", token[1:], deliveries.NewLinks([]byte("another secret")).Token(about)} {
+			_, err := links.Parse(text)
+			require.ErrorIs(t, err, deliveries.ErrLink, text)
+		}
+	})
+	t.Run("AMessageIDIsStableAndOfThisInstallation", func(t *testing.T) {
+		t.Parallel()
+		require.Equal(t, links.MessageID(7), links.MessageID(7))
+		require.NotEqual(t, links.MessageID(7), links.MessageID(8))
+		require.NotEqual(t, links.MessageID(7), deliveries.NewLinks([]byte("another secret")).MessageID(7))
+	})
+}
+
+func FuzzLinksParse(f *testing.F) {
+	links := deliveries.NewLinks([]byte("a secret of this installation"))
+	f.Add(links.Token(deliveries.OptOut{Member: 1, Notification: 2, AddressKey: "a@b.example"}))
+	f.Add("")
+	f.Add("AAAA")
+	f.Fuzz(func(t *testing.T, token string) {
+		o, err := links.Parse(token)
+		if err == nil && links.Token(o) != token {
+			t.Fatalf("%q was believed and is not the token of %v", token, o)
+		}
+	})
+}
