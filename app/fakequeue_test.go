@@ -1,0 +1,181 @@
+package app_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+)
+
+// machineClock is the clock of the bubble in which a test with synctest runs.
+type machineClock struct{}
+
+func (machineClock) Now() time.Time { return time.Now() }
+
+// fakeQueue keeps deliveries of one channel in memory, with leases as the real one has them.
+type fakeQueue struct {
+	mu      sync.Mutex
+	rows    map[deliveries.ID]*queued
+	channel channels.Channel
+	renewed int
+	broken  error // of Record
+	woken   chan struct{}
+}
+
+type queued struct {
+	job     deliveries.Job
+	state   deliveries.State
+	owner   string
+	next    time.Time
+	outcome deliveries.Outcome
+}
+
+var _ deliveries.Queue = (*fakeQueue)(nil)
+
+// newFakeQueue returns a queue with n deliveries that are due and pass every gate.
+func newFakeQueue(n int, settings channels.Settings) *fakeQueue {
+	q := &fakeQueue{rows: map[deliveries.ID]*queued{}, woken: make(chan struct{}, 1),
+		channel: channels.Channel{ID: 1, Driver: "fake", Protocol: channels.EMAIL, Active: true, Settings: settings}}
+	for i := range n {
+		id := deliveries.ID(i + 1)
+		q.rows[id] = &queued{state: deliveries.Pending, next: time.Now(), job: deliveries.Job{ID: id, Address: "a@b.example", Created: time.Now(),
+			Gates: deliveries.Gates{AssignmentActive: true, AssignmentValidated: true, ChannelActive: true, ChannelAllowed: true, HasTemplate: true}}}
+	}
+	return q
+}
+
+func (q *fakeQueue) Expand(context.Context, int) (deliveries.Expansion, error) {
+	return deliveries.Expansion{}, deliveries.ErrNothingToDo
+}
+
+func (q *fakeQueue) Due(context.Context) ([]deliveries.Due, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var due []deliveries.Due
+	for _, r := range q.rows {
+		if r.state.Open() && (len(due) == 0 || r.next.Before(due[0].At)) {
+			due = []deliveries.Due{{Channel: 1, At: r.next}}
+		}
+	}
+	return due, nil
+}
+
+func (q *fakeQueue) Claim(_ context.Context, _ channels.ID, owner string, limit int, lease time.Duration) ([]deliveries.Job, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var claimed []deliveries.Job
+	for _, r := range q.rows {
+		if r.state.Open() && !r.next.After(time.Now()) && len(claimed) < limit {
+			r.state, r.owner, r.next = deliveries.Sending, owner, time.Now().Add(lease)
+			claimed = append(claimed, r.job)
+		}
+	}
+	slices.SortFunc(claimed, func(a, b deliveries.Job) int { return cmp.Compare(a.ID, b.ID) })
+	return claimed, nil
+}
+
+func (q *fakeQueue) Renew(_ context.Context, owner string, ids []deliveries.ID, lease time.Duration) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, id := range ids {
+		if r := q.rows[id]; r.state == deliveries.Sending && r.owner == owner {
+			r.next = time.Now().Add(lease)
+			q.renewed++
+		}
+	}
+	return nil
+}
+
+func (q *fakeQueue) Record(_ context.Context, owner string, outcomes []deliveries.Outcome) (lost int, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.broken != nil {
+		return 0, q.broken
+	}
+	for _, o := range outcomes {
+		r := q.rows[o.ID]
+		if r.state != deliveries.Sending || r.owner != owner {
+			lost++
+			continue
+		}
+		r.state, r.owner, r.next, r.outcome, r.job.Attempts = o.State, "", o.Next, o, o.Attempts
+	}
+	return lost, nil
+}
+
+func (q *fakeQueue) Channel(context.Context, channels.ID) (channels.Channel, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.channel, nil
+}
+
+func (q *fakeQueue) Letter(context.Context, events.OccurrenceID, subscriptions.NotificationID, events.TemplateID) (deliveries.Letter, error) {
+	return deliveries.Letter{}, nil
+}
+
+func (q *fakeQueue) Purge(context.Context, time.Time, time.Time, int) (int, error) { return 0, nil }
+func (q *fakeQueue) Woken() <-chan struct{}                                        { return q.woken }
+
+// count returns how many deliveries are in a state.
+func (q *fakeQueue) count(s deliveries.State) (n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, r := range q.rows {
+		if r.state == s {
+			n++
+		}
+	}
+	return n
+}
+
+func (q *fakeQueue) row(id deliveries.ID) queued {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return *q.rows[id]
+}
+
+func (q *fakeQueue) set(change func(*fakeQueue)) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	change(q)
+}
+
+// fakeDriver hands messages to a function.
+type fakeDriver struct {
+	dispatch func(ctx context.Context, m deliveries.Message) error
+	opened   func(channels.Channel)
+	refuse   error // of Open
+}
+
+func (d fakeDriver) Name() string                 { return "fake" }
+func (d fakeDriver) Check(channels.Channel) error { return nil }
+func (d fakeDriver) Secrets() []string            { return nil }
+
+func (d fakeDriver) Open(c channels.Channel) (deliveries.Dispatcher, error) {
+	if d.opened != nil {
+		d.opened(c)
+	}
+	return fakeDispatcher(d.dispatch), d.refuse
+}
+
+type fakeDispatcher func(ctx context.Context, m deliveries.Message) error
+
+func (d fakeDispatcher) Dispatch(ctx context.Context, m deliveries.Message) error { return d(ctx, m) }
+func (d fakeDispatcher) Close() error                                             { return nil }
+
+// plainComposer writes the id of the delivery into the message.
+type plainComposer struct{ fail bool }
+
+func (c plainComposer) Compose(_ deliveries.Letter, j deliveries.Job) (deliveries.Message, error) {
+	if c.fail {
+		return deliveries.Message{}, errors.New("line 3: the section is not closed")
+	}
+	return deliveries.Message{ID: string(rune(j.ID)), To: j.Address}, nil
+}
