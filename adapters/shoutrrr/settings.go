@@ -1,0 +1,157 @@
+package shoutrrr
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/telegram"
+
+	"github.com/tocsin/tocsin/domain/channels"
+)
+
+// placeholder stands for the address of a recipient.
+const placeholder = "{address}"
+
+// samples take its place when a channel is checked; a service has to take one of them.
+var samples = []string{"C0123456789", "+15005550006"}
+
+// settings are a channel's settings, fit to be used.
+type settings struct {
+	url      string // with the placeholder
+	name     string // of the service
+	service  service
+	personal bool              // the address takes part in the login
+	secrets  *strings.Replacer // hides them
+}
+
+// read takes the settings of a channel apart; the error names every mistake.
+func read(c channels.Channel) (settings, error) {
+	r := c.ReadSettings(channels.SLACK, channels.PLAINTEXT)
+	s := settings{url: r.Required("url")}
+	if s.url != "" {
+		if err := s.prepare(); err != nil {
+			r.Wrong("url", "%s", err)
+		}
+	}
+	return s, r.Err()
+}
+
+// prepare finds out about the service and tries the URL with a sample.
+func (s *settings) prepare() error {
+	scheme, rest, _ := strings.Cut(s.url, "://")
+	var known bool
+	if s.service, known = services[scheme]; !known {
+		names := make([]string, 0, len(services))
+		for name := range services {
+			names = append(names, name+"://")
+		}
+		slices.Sort(names)
+		return fmt.Errorf("must begin with one of %s", strings.Join(names, ", "))
+	}
+	s.name = scheme
+	query := strings.IndexAny(rest, "?#")
+	if query < 0 {
+		query = len(rest)
+	}
+	s.personal = strings.Contains(rest[:query], placeholder)
+
+	var first error
+	for _, sample := range samples {
+		err := s.try(sample)
+		if err == nil {
+			return nil
+		}
+		first = cmp.Or(first, err)
+	}
+	return first
+}
+
+// try makes the service of the URL for a sample, and connects to nothing.
+func (s *settings) try(sample string) (err error) {
+	link, err := s.link(sample)
+	if err != nil {
+		return err
+	}
+	s.secrets = hide(link, sample, s.service)
+	if s.service.connects && strings.Contains(link.Host, sample) {
+		return errors.New("cannot have {address} in its host: recipients would choose what to connect to")
+	}
+	defer func() {
+		if recover() != nil {
+			err = fmt.Errorf("is not understood by the service %s", s.name)
+		}
+	}()
+	if err := check(link); err != nil {
+		return errors.New(s.secrets.Replace(err.Error()))
+	}
+	if s.name == telegram.Scheme {
+		_, err = telegramConfig(link)
+	} else {
+		_, err = start(link, &http.Client{})
+	}
+	if err != nil {
+		return fmt.Errorf("is not understood by the service %s: %s", s.name, s.secrets.Replace(err.Error()))
+	}
+	return nil
+}
+
+// link puts an address into the URL. Whatever is in it stays within its place: services take URLs apart, decode what they find and put it into
+// other URLs and lists, so that what means something there is refused, and everything else is encoded.
+func (s *settings) link(address string) (*url.URL, error) {
+	switch {
+	case address == "" || address == "." || address == "..",
+		strings.ContainsAny(address, `/\?%,`), strings.ContainsFunc(address, unicode.IsControl):
+		return nil, errors.New(`the address cannot stand in a service URL: it is empty, . or .., or has one of / \ ? % , in it`)
+	}
+	var encoded strings.Builder
+	for _, b := range []byte(address) {
+		if b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '-' || b == '.' || b == '_' {
+			encoded.WriteByte(b)
+		} else {
+			fmt.Fprintf(&encoded, "%%%02X", b)
+		}
+	}
+	link, err := url.Parse(strings.ReplaceAll(s.url, placeholder, encoded.String()))
+	if err != nil {
+		return nil, errors.New("is not a URL") // The parser's words repeat it, secrets and all.
+	}
+	return link, nil
+}
+
+// word is what secrets are made of, and what is left of them in other URLs.
+var word = regexp.MustCompile(`[A-Za-z0-9]{4,}`)
+
+// hide returns what takes the secrets of a URL out of a text: every word of it but service, host and the names of parameters.
+func hide(link *url.URL, sample string, known service) *strings.Replacer {
+	texts := []string{link.Path, link.RawPath, link.RawQuery}
+	if link.User != nil {
+		password, _ := link.User.Password()
+		texts = append(texts, link.User.String(), link.User.Username(), password)
+	}
+	if !known.connects {
+		texts = append(texts, link.Host)
+	}
+	names := []string{strings.TrimPrefix(sample, "+"), link.Scheme}
+	for name, values := range link.Query() {
+		names = append(names, name)
+		texts = append(texts, values...)
+	}
+	var words []string
+	for _, text := range texts {
+		words = append(words, word.FindAllString(text, -1)...)
+	}
+	words = slices.DeleteFunc(words, func(w string) bool { return slices.Contains(names, w) })
+	slices.SortFunc(words, func(a, b string) int { return len(b) - len(a) }) // A word may begin with another.
+	var pairs []string
+	for _, w := range words {
+		pairs = append(pairs, w, "…")
+	}
+	return strings.NewReplacer(pairs...)
+}

@@ -1,0 +1,157 @@
+package smtp_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/smtp"
+)
+
+func TestConnections(t *testing.T) {
+	t.Parallel()
+	t.Run("OneServesManyMessages", func(t *testing.T) {
+		t.Parallel()
+		s := serve(t)
+		d := s.open(nil, smtp.Timeouts{})
+		for range 50 {
+			require.NoError(t, d.Dispatch(t.Context(), message()))
+		}
+		opened, _ := s.connections()
+		assert.Equal(t, 1, opened)
+		assert.Len(t, s.taken(), 50)
+		assert.Zero(t, s.count("RSET")+s.count("NOOP"), "a message that was taken leaves nothing to reset")
+	})
+	t.Run("NeverMoreThanMessagesUnderWay", func(t *testing.T) {
+		t.Parallel()
+		s := serve(t)
+		s.answer("RCPT", "450 later", "550 no", "421 closing", "", drop, "") // and some trouble
+		d := s.open(nil, smtp.Timeouts{})
+		var wg sync.WaitGroup
+		for range 16 {
+			wg.Go(func() {
+				for range 25 {
+					_ = d.Dispatch(t.Context(), message()) // Four of them fail.
+				}
+			})
+		}
+		wg.Wait()
+		opened, most := s.connections()
+		assert.LessOrEqual(t, most, 16)
+		assert.LessOrEqual(t, opened, 16+2, "two were lost")
+		assert.Len(t, s.taken(), 16*25-4)
+	})
+	t.Run("OneThatTheServerClosedIsReplaced", func(t *testing.T) {
+		t.Parallel()
+		s := serve(t)
+		d := s.open(nil, smtp.Timeouts{})
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() { assert.NoError(t, d.Dispatch(t.Context(), message())) })
+		}
+		wg.Wait()
+		before, _ := s.connections()
+		s.hangUp()
+		require.NoError(t, d.Dispatch(t.Context(), message()), "the message does not notice")
+		opened, _ := s.connections()
+		assert.Equal(t, before+1, opened)
+		assert.Len(t, s.taken(), 5)
+	})
+	t.Run("OneThatTheServerHasHadEnoughOfIsReplaced", func(t *testing.T) {
+		t.Parallel()
+		s := serve(t)
+		s.answer("MAIL", "", "421 4.7.0 enough messages on this connection", "")
+		d := s.open(nil, smtp.Timeouts{})
+		require.NoError(t, d.Dispatch(t.Context(), message()))
+		require.NoError(t, d.Dispatch(t.Context(), message()))
+		opened, _ := s.connections()
+		assert.Equal(t, 2, opened)
+	})
+	t.Run("AServerThatIsGoneIsNotAskedForEver", func(t *testing.T) {
+		t.Parallel()
+		s := serve(t)
+		s.answer("MAIL", "", "421 4.3.2 shutting down")
+		d := s.open(nil, smtp.Timeouts{})
+		require.NoError(t, d.Dispatch(t.Context(), message()))
+		assert.Equal(t, unreachable, kindOf(dispatch(t, d, message())))
+		opened, _ := s.connections()
+		assert.Equal(t, 2, opened)
+	})
+	t.Run("OneThatBreaksInAMessageIsDroppedAndTheMessageNotRepeated", func(t *testing.T) {
+		t.Parallel()
+		s := serve(t)
+		s.answer(".", "", drop, "")
+		d := s.open(nil, smtp.Timeouts{})
+		require.NoError(t, d.Dispatch(t.Context(), message()))
+		assert.Equal(t, unreachable, kindOf(dispatch(t, d, message())), "the server may have taken it: the delivery decides, not the driver")
+		assert.Len(t, s.taken(), 2)
+		require.NoError(t, d.Dispatch(t.Context(), message()))
+		opened, _ := s.connections()
+		assert.Equal(t, 2, opened)
+	})
+	t.Run("OneThatCannotBeResetIsDropped", func(t *testing.T) {
+		t.Parallel()
+		s := serve(t)
+		s.answer("RCPT", "550 no", "")
+		s.answer("RSET", "500 what", "")
+		d := s.open(nil, smtp.Timeouts{})
+		assert.Equal(t, refused, kindOf(dispatch(t, d, message())))
+		require.NoError(t, d.Dispatch(t.Context(), message()))
+		opened, _ := s.connections()
+		assert.Equal(t, 2, opened)
+	})
+	t.Run("OneThatWaitsTooLongIsClosed", func(t *testing.T) {
+		t.Parallel()
+		s := serve(t)
+		d := s.open(nil, smtp.Timeouts{Idle: 20 * time.Millisecond})
+		require.NoError(t, d.Dispatch(t.Context(), message()))
+		<-s.farewell
+		require.NoError(t, d.Dispatch(t.Context(), message()))
+		opened, _ := s.connections()
+		assert.Equal(t, 2, opened)
+	})
+	t.Run("OneThatIsOldIsClosed", func(t *testing.T) {
+		t.Parallel()
+		s := serve(t)
+		d := s.open(nil, smtp.Timeouts{Age: time.Nanosecond})
+		for range 3 {
+			require.NoError(t, d.Dispatch(t.Context(), message()))
+			<-s.farewell
+		}
+		opened, most := s.connections()
+		assert.Equal(t, 3, opened)
+		assert.LessOrEqual(t, most, 2) // The server may notice a farewell after the next greeting.
+	})
+	t.Run("CloseSaysGoodbyeOnAll", func(t *testing.T) {
+		t.Parallel()
+		s := serve(t)
+		s.answer("QUIT", hang, "") // A server that does not answer holds up nobody for long.
+		d := s.open(nil, smtp.Timeouts{})
+		var wg sync.WaitGroup
+		gate := make(chan struct{})
+		for range 4 {
+			wg.Go(func() {
+				<-gate
+				assert.NoError(t, d.Dispatch(t.Context(), message()))
+			})
+		}
+		close(gate)
+		wg.Wait()
+		opened, _ := s.connections()
+		require.NoError(t, d.Close())
+		assert.Equal(t, opened, s.count("QUIT"))
+	})
+	t.Run("ALongMessageGoesThrough", func(t *testing.T) {
+		t.Parallel()
+		s := serve(t)
+		m := message()
+		m.Text = strings.Repeat("0123456789 abcdefghijklmnopqrstuvwxyz\n.\n", 25_000)
+		m.HTML = ""
+		require.NoError(t, s.open(nil, smtp.Timeouts{}).Dispatch(t.Context(), m))
+		assert.Greater(t, len(s.taken()[0].content), 900_000)
+	})
+}

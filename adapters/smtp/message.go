@@ -1,0 +1,82 @@
+package smtp
+
+import (
+	"bytes"
+	"encoding/hex"
+	"net/mail"
+	"net/url"
+	"strings"
+	"time"
+
+	gomail "github.com/wneessen/go-mail"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+// letter is a message as it goes over the wire.
+type letter struct {
+	from, to string // as commands name them: <ada@example.org>
+	ascii    bool   // no address needs SMTPUTF8
+	content  []byte
+}
+
+// compose writes a message in the form of RFC 5322. Nothing in it can add a header or a recipient: every value is encoded, or
+// refused.
+func (s *settings) compose(m deliveries.Message) (letter, *deliveries.Failure) {
+	to, err := mail.ParseAddress(m.To)
+	if err == nil {
+		to.Address, err = ascii(to.Address)
+	}
+	if err != nil {
+		return letter{}, deliveries.Refused("%q is not an e-mail address", m.To)
+	}
+	to.Name = ""
+	from := mail.Address{Address: s.from.Address}
+
+	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent(), gomail.WithEncoding(gomail.EncodingQP))
+	msg.FromMailAddress(s.from)
+	msg.ToMailAddress(to)
+	if s.replyTo != nil {
+		msg.ReplyToMailAddress(s.replyTo)
+	}
+	msg.Subject(m.Subject)
+	msg.SetDateWithValue(time.Now())
+	msg.SetMessageIDWithValue(messageID(m.ID, from.Address))
+	// Automatic answers such as "I am on holiday" stay away from automatic messages (RFC 3834).
+	msg.SetGenHeader("Auto-Submitted", "auto-generated")
+	if m.Unsubscribe != "" {
+		if !isLink(m.Unsubscribe) {
+			return letter{}, deliveries.Refused("the link to unsubscribe cannot be written into a header")
+		}
+		msg.SetListUnsubscribe(m.Unsubscribe)
+		msg.SetListUnsubscribePost()
+	}
+	if m.Text != "" || m.HTML == "" {
+		msg.SetBodyString(gomail.TypeTextPlain, m.Text)
+	}
+	if m.HTML != "" {
+		msg.AddAlternativeString(gomail.TypeTextHTML, m.HTML)
+	}
+	var out bytes.Buffer
+	if _, err := msg.WriteTo(&out); err != nil {
+		return letter{}, deliveries.Refused("the message cannot be written: %w", err)
+	}
+	return letter{from: from.String(), to: to.String(), ascii: isASCII(to.Address), content: out.Bytes()}, nil
+}
+
+// isLink tells whether a URL can stand in a header as it is.
+func isLink(s string) bool {
+	link, err := url.Parse(s)
+	return err == nil && link.Host != "" && strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '<' || r == '>' || r == ',' }) < 0
+}
+
+// messageID makes the identity of a delivery that of a message: the same on every attempt, and of this sender.
+func messageID(id, from string) string {
+	plain := id != "" && strings.IndexFunc(id, func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && r != '-' && r != '_'
+	}) < 0
+	if !plain {
+		id = "x" + hex.EncodeToString([]byte(id))
+	}
+	return id + from[strings.LastIndexByte(from, '@'):]
+}

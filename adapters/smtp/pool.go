@@ -1,0 +1,82 @@
+package smtp
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// pool keeps the connections that have nothing to do. The one that was used last is used next, so that the others, when
+// there are too many, grow old and go.
+type pool struct {
+	idle, age time.Duration
+
+	mu     sync.Mutex
+	closed bool
+	conns  []*conn
+}
+
+func newPool(t Timeouts) *pool { return &pool{idle: t.Idle, age: t.Age} }
+
+// take returns a connection that waited; false when there is none.
+func (p *pool) take() (*conn, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := len(p.conns) - 1
+	if last < 0 {
+		return nil, false
+	}
+	c := p.conns[last]
+	p.conns = p.conns[:last]
+	c.expiry.Stop() // If it fires nevertheless, it finds nothing.
+	return c, true
+}
+
+// put keeps a connection for the next message, unless it is too old or was closed.
+func (p *pool) put(c *conn) {
+	if c.closed {
+		return
+	}
+	if time.Since(c.born) > p.age || !p.keep(c) {
+		c.quit()
+	}
+}
+
+func (p *pool) keep(c *conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return false
+	}
+	p.conns = append(p.conns, c)
+	c.expiry = time.AfterFunc(p.idle, func() { p.expire(c) })
+	return true
+}
+
+// expire ends a connection that still waits.
+func (p *pool) expire(c *conn) {
+	p.mu.Lock()
+	i := slices.Index(p.conns, c)
+	if i >= 0 {
+		p.conns = slices.Delete(p.conns, i, i+1)
+	}
+	p.mu.Unlock()
+	if i >= 0 {
+		c.quit()
+	}
+}
+
+// close ends all connections and keeps no more.
+func (p *pool) close() {
+	p.mu.Lock()
+	p.closed = true
+	conns := p.conns
+	p.conns = nil
+	p.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, c := range conns {
+		c.expiry.Stop()
+		wg.Go(c.quit)
+	}
+	wg.Wait()
+}

@@ -1,0 +1,133 @@
+package smtp
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/mail"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/idna"
+
+	"github.com/tocsin/tocsin/domain/channels"
+)
+
+// The kinds of encryption.
+const (
+	startTLS   = "starttls" // a connection is encrypted before anything of value is said, or not used
+	implicit   = "tls"      // from its first byte
+	plain      = "none"
+	submission = 465 // the port where encryption is implicit (RFC 8314)
+)
+
+// settings are a channel's settings, fit to be used.
+type settings struct {
+	host     string
+	address  string // host:port
+	username string
+	password string
+	from     *mail.Address
+	replyTo  *mail.Address
+	helo     string
+	security string
+	tls      *tls.Config
+}
+
+// read takes the settings of a channel apart; the error names every mistake.
+func read(c channels.Channel) (settings, error) {
+	r := c.ReadSettings(channels.EMAIL)
+	s := settings{host: r.Required("host"), username: r.Line("username"), password: r.Line("password"), helo: r.Line("helo")}
+	port := r.Integer("port", 1, 65535)
+	if c.Settings["port"] == nil {
+		r.Wrong("port", "is required")
+	}
+	s.address = net.JoinHostPort(s.host, strconv.Itoa(port))
+	if strings.ContainsAny(s.host, " /@\\") || strings.Contains(s.host, ":") && !isIP(s.host) {
+		r.Wrong("host", "must be a host name or an IP address, without a port")
+	}
+
+	s.from = readAddress(r, "from", r.Required("from"))
+	if name := r.Line("from_name"); name != "" && s.from != nil {
+		if s.from.Name != "" {
+			r.Wrong("from_name", "is a second name: from has one already")
+		}
+		s.from.Name = name
+	}
+	s.replyTo = readAddress(r, "reply_to", r.Line("reply_to"))
+
+	if s.username == "" && s.password != "" {
+		r.Wrong("username", "is required with a password")
+	}
+	if s.username != "" && s.password == "" {
+		r.Wrong("password", "is required with a username")
+	}
+
+	if strings.ContainsAny(s.helo, " <>") {
+		r.Wrong("helo", "must be a host name")
+	}
+	if s.helo == "" {
+		s.helo = hostname()
+	}
+
+	words := []string{startTLS, implicit, plain}
+	if port == submission {
+		words = []string{implicit, startTLS, plain}
+	}
+	s.security = r.Word("tls", words...)
+	s.tls = &tls.Config{ServerName: s.host, MinVersion: tls.VersionTLS12}
+	if pem := r.Text("tls_ca"); pem != "" {
+		s.tls.RootCAs = x509.NewCertPool()
+		if !s.tls.RootCAs.AppendCertsFromPEM([]byte(pem)) {
+			r.Wrong("tls_ca", "must be certificates in PEM")
+		}
+	}
+	return s, r.Err()
+}
+
+// readAddress reads an address with or without a name; nil when there is none or it is wrong.
+func readAddress(r *channels.SettingsReader, name, value string) *mail.Address {
+	if value == "" {
+		return nil
+	}
+	a, err := mail.ParseAddress(value)
+	if err == nil {
+		a.Address, err = ascii(a.Address)
+	}
+	if err != nil || !isASCII(a.Address) {
+		r.Wrong(name, "must be an e-mail address, with or without a name: ada@example.org or Ada <ada@example.org>")
+		return nil
+	}
+	return a
+}
+
+// ascii writes the domain of an address in the form that every mail server understands. A local part beyond ASCII stays.
+func ascii(address string) (string, error) {
+	at := strings.LastIndexByte(address, '@')
+	domain := address[at+1:]
+	if isASCII(domain) {
+		return address, nil
+	}
+	domain, err := idna.Lookup.ToASCII(domain)
+	return address[:at+1] + domain, err
+}
+
+func isASCII(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r > 126 }) < 0
+}
+
+func isIP(s string) bool {
+	_, err := netip.ParseAddr(s)
+	return err == nil
+}
+
+// hostname is the name of this machine, by which mail servers like to be greeted.
+func hostname() string {
+	name, err := os.Hostname()
+	if err != nil || name == "" || strings.ContainsAny(name, " <>\r\n") || !isASCII(name) {
+		return "localhost"
+	}
+	return name
+}

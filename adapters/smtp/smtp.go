@@ -1,0 +1,67 @@
+// Package smtp sends e-mail through a mail server. It knows the protocol, the form of a message and how to keep connections; it does
+// not know why a message is sent, nor decide when a failed one is tried again.
+package smtp
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+// Name is what channels call the driver.
+const Name = "smtp"
+
+// Timeouts bound what a mail server may take. A field that is zero has its default.
+type Timeouts struct {
+	// Connect is for a new connection, encryption and login included; 30 s.
+	Connect time.Duration
+	// Send is for one message, 5 min: a server that scans a message answers late, and giving up on one that it has taken
+	// sends it twice (RFC 5321, 4.5.3.2.6).
+	Send time.Duration
+	// Idle is how long a connection waits for the next message, 30 s: less than servers wait.
+	Idle time.Duration
+	// Age is how long a connection is used altogether, 5 min, so that a change of address or a new machine behind a
+	// balancer is noticed.
+	Age time.Duration
+}
+
+// Driver makes dispatchers that send through mail servers.
+type Driver struct{ timeouts Timeouts }
+
+var (
+	_ deliveries.Driver     = (*Driver)(nil)
+	_ deliveries.Dispatcher = (*dispatcher)(nil)
+)
+
+// New returns the driver.
+func New(t Timeouts) *Driver {
+	return &Driver{timeouts: Timeouts{
+		Connect: cmp.Or(t.Connect, 30*time.Second),
+		Send:    cmp.Or(t.Send, 5*time.Minute),
+		Idle:    cmp.Or(t.Idle, 30*time.Second),
+		Age:     cmp.Or(t.Age, 5*time.Minute),
+	}}
+}
+
+// Name is what channels call the driver.
+func (*Driver) Name() string { return Name }
+
+// Secrets names the settings that are secret.
+func (*Driver) Secrets() []string { return []string{"password"} }
+
+// Check reports what is wrong with a channel.
+func (*Driver) Check(c channels.Channel) error {
+	_, err := read(c)
+	return err
+}
+
+// Open returns a dispatcher for a channel.
+func (d *Driver) Open(c channels.Channel) (deliveries.Dispatcher, error) {
+	s, err := read(c)
+	if err != nil {
+		return nil, err
+	}
+	return &dispatcher{settings: s, timeouts: d.timeouts, pool: newPool(d.timeouts)}, nil
+}

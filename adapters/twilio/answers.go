@@ -1,0 +1,122 @@
+package twilio
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+// Limits of what is taken from an answer.
+const (
+	longestAnswer = 64 << 10 // bytes
+	longestQuote  = 200      // characters that a failure repeats
+	longestPause  = 24 * time.Hour
+)
+
+// ofChannel are the error codes that are about the account or its senders, not about a recipient: they stay until somebody changes
+// something at Twilio or here, and meanwhile messages wait. See https://www.twilio.com/docs/api/errors.
+var ofChannel = []int{
+	10001, // the account is not active
+	14107, // too many messages
+	20003, // wrong account or token
+	20005, // the account is not active
+	20404, // no such account, or a wrong base_url
+	20429, // too many requests
+	21212, // the sender is no number
+	21603, // no sender
+	21606, // the sender is not ours, or cannot send
+	21611, // the sender's queue is full
+	21659, // the sender is not ours
+	21660, // the sender belongs to another account
+	21701, // no such messaging service
+	21702, // the messaging service sends nothing
+	21703, // the messaging service has no senders
+	30001, // the queue is full
+	30002, // the account is suspended
+	63038, // the account's daily limit
+}
+
+// answer is what the API says when it does not take a message.
+type answer struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+// broken says what it means that there was no answer: the API is away for every message.
+func broken(ctx context.Context, err error) *deliveries.Failure {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return deliveries.Postponed("given up: %w", context.Cause(ctx))
+	}
+	if outer, found := errors.AsType[*url.Error](err); found { // It repeats the URL, which is the same for every message.
+		if outer.Timeout() {
+			return deliveries.Unreachable("no answer in time")
+		}
+		err = outer.Err
+	}
+	return deliveries.Unreachable("%w", err)
+}
+
+// judge says what an answer means (decisions 6); nil: the message was taken.
+func judge(response *http.Response, now time.Time) *deliveries.Failure {
+	text, _ := io.ReadAll(io.LimitReader(response.Body, longestAnswer)) // What cannot be read says nothing.
+	status := response.StatusCode
+	if status >= 200 && status < 300 {
+		return nil
+	}
+	var a answer
+	if json.Unmarshal(text, &a) != nil {
+		a = answer{} // Not Twilio: a proxy, or a wrong base_url.
+	}
+	said := "answered " + strconv.Itoa(status)
+	if a.Code != 0 {
+		said += fmt.Sprintf(", error %d: %s", a.Code, quote(a.Message))
+	}
+	if !isOfChannel(status, a.Code) {
+		return deliveries.Refused("%s", said)
+	}
+	failed := deliveries.Unreachable("%s", said)
+	failed.RetryAfter = retryAfter(response.Header.Get("Retry-After"), now)
+	return failed
+}
+
+// isOfChannel tells whether an answer is about the account or the API and not about a recipient.
+func isOfChannel(status, code int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return true
+	case http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusProxyAuthRequired:
+		return code == 0 || slices.Contains(ofChannel, code) // Without a code the API has not looked at the message.
+	}
+	return status >= 500 || status < 400 || slices.Contains(ofChannel, code)
+}
+
+// retryAfter reads how long the API wants to be left alone: seconds or a date. 0 when it does not say.
+func retryAfter(header string, now time.Time) time.Duration {
+	var pause time.Duration
+	if seconds, err := strconv.Atoi(strings.TrimSpace(header)); err == nil {
+		pause = time.Duration(min(seconds, int(longestPause/time.Second))) * time.Second
+	} else if date, err := http.ParseTime(header); err == nil {
+		pause = date.Sub(now)
+	}
+	return min(max(pause, 0), longestPause)
+}
+
+// quote makes a line of what the API says.
+func quote(s string) string {
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
+	if runes := []rune(s); len(runes) > longestQuote {
+		return string(runes[:longestQuote]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,70 @@
+package twilio
+
+import (
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/tocsin/tocsin/domain/channels"
+)
+
+// standardURL is where the API is.
+const standardURL = "https://api.twilio.com"
+
+// settings are a channel's settings, fit to be used.
+type settings struct {
+	account  string
+	token    string
+	from     string
+	service  string
+	messages string // the URL that messages are posted to
+}
+
+// The forms of what Twilio issues.
+var (
+	accountSID = regexp.MustCompile(`^AC[0-9a-fA-F]{32}$`)
+	serviceSID = regexp.MustCompile(`^MG[0-9a-fA-F]{32}$`)
+	// A number, a short code, or a name (at most 11 characters, one of them a letter).
+	number = regexp.MustCompile(`^(\+[1-9]\d{6,14}|\d{3,8})$`)
+	name   = regexp.MustCompile(`^[0-9A-Za-z &+_-]{1,11}$`)
+	letter = regexp.MustCompile(`[A-Za-z]`)
+)
+
+// read takes the settings of a channel apart; the error names every mistake.
+func read(c channels.Channel) (settings, error) {
+	r := c.ReadSettings(channels.SMS)
+	s := settings{account: r.Required("account_sid"), token: r.Required("auth_token"), from: r.Line("from"), service: r.Line("messaging_service_sid")}
+	if s.account != "" && !accountSID.MatchString(s.account) {
+		r.Wrong("account_sid", "must be AC and 32 hexadecimal digits")
+	}
+	if s.service != "" && !serviceSID.MatchString(s.service) {
+		r.Wrong("messaging_service_sid", "must be MG and 32 hexadecimal digits")
+	}
+	switch {
+	case s.from == "" && s.service == "":
+		r.Wrong("from", "is required unless there is a messaging_service_sid")
+	case s.from != "" && s.service != "":
+		r.Wrong("from", "cannot be given together with messaging_service_sid")
+	case s.from != "" && !number.MatchString(s.from) && (!name.MatchString(s.from) || !letter.MatchString(s.from)):
+		r.Wrong("from", "must be a number as in +15005550006, a short code, or a name of at most 11 letters and digits")
+	}
+	base := r.Line("base_url")
+	if base == "" {
+		base = standardURL
+	}
+	parsed, err := url.Parse(base)
+	switch {
+	case err != nil || parsed.Host == "" || parsed.User != nil || parsed.RawQuery != "" || parsed.Fragment != "":
+		r.Wrong("base_url", "must be a URL of scheme, host and perhaps path")
+	case parsed.Scheme != "https" && (parsed.Scheme != "http" || !isLoopback(parsed.Hostname())):
+		r.Wrong("base_url", "must begin with https://, or the token would be sent in the clear")
+	}
+	s.messages = strings.TrimRight(base, "/") + "/2010-04-01/Accounts/" + s.account + "/Messages.json"
+	return s, r.Err()
+}
+
+func isLoopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
+}

@@ -1,0 +1,120 @@
+// Package twilio sends text messages through the REST API of Twilio, or of somebody who speaks the same. It knows the API and what
+// its error codes mean; it does not know why a message is sent, nor decide when a failed one is tried again.
+package twilio
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+// Name is what channels call the driver.
+const Name = "twilio"
+
+// LongestText is how many characters a text message may have; Twilio refuses more, and nothing is cut here: the end of a message may be the
+// link it was sent for.
+const LongestText = 1600
+
+// timeout is how long the API may take.
+const timeout = 30 * time.Second
+
+// Driver makes dispatchers that send through Twilio. Its channels share their connections.
+type Driver struct{ client *http.Client }
+
+var (
+	_ deliveries.Driver     = (*Driver)(nil)
+	_ deliveries.Dispatcher = (*dispatcher)(nil)
+)
+
+// New returns the driver.
+func New() *Driver {
+	dialer := net.Dialer{Timeout: 10 * time.Second}
+	return &Driver{client: &http.Client{
+		Timeout:       timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // The password goes where it was meant to go.
+		Transport: &http.Transport{
+			Proxy:                  http.ProxyFromEnvironment,
+			DialContext:            dialer.DialContext,
+			TLSHandshakeTimeout:    10 * time.Second,
+			MaxIdleConnsPerHost:    channels.MaxConcurrency,
+			IdleConnTimeout:        90 * time.Second,
+			MaxResponseHeaderBytes: 64 << 10,
+			ForceAttemptHTTP2:      true,
+		},
+	}}
+}
+
+// Name is what channels call the driver.
+func (*Driver) Name() string { return Name }
+
+// Secrets names the settings that are secret.
+func (*Driver) Secrets() []string { return []string{"auth_token"} }
+
+// Check reports what is wrong with a channel.
+func (*Driver) Check(c channels.Channel) error {
+	_, err := read(c)
+	return err
+}
+
+// Open returns a dispatcher for a channel.
+func (d *Driver) Open(c channels.Channel) (deliveries.Dispatcher, error) {
+	s, err := read(c)
+	if err != nil {
+		return nil, err
+	}
+	return &dispatcher{settings: s, client: d.client}, nil
+}
+
+// dispatcher sends the messages of one channel.
+type dispatcher struct {
+	settings settings
+	client   *http.Client
+}
+
+// Dispatch sends one message. It returns nil when Twilio has queued it. The text is sent, the subject only when there is no text.
+func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
+	text := m.Text
+	if strings.TrimSpace(text) == "" {
+		text = m.Subject
+	}
+	text = strings.TrimSpace(text)
+	switch length := utf8.RuneCountInString(text); {
+	case length == 0:
+		return deliveries.Refused("there is no text to send")
+	case length > LongestText:
+		return deliveries.Refused("the text has %d characters, a text message at most %d", length, LongestText)
+	}
+	form := url.Values{"To": {m.To}, "Body": {text}}
+	if d.settings.service != "" {
+		form.Set("MessagingServiceSid", d.settings.service)
+	} else {
+		form.Set("From", d.settings.from)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.settings.messages, strings.NewReader(form.Encode()))
+	if err != nil {
+		return deliveries.Unreachable("%w", err)
+	}
+	request.SetBasicAuth(d.settings.account, d.settings.token)
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	request.Header.Set("Accept", "application/json")
+	request.Header.Set("User-Agent", "Tocsin")
+	response, err := d.client.Do(request)
+	if err != nil {
+		return broken(ctx, err)
+	}
+	defer response.Body.Close()
+	if failed := judge(response, time.Now()); failed != nil {
+		return failed
+	}
+	return nil
+}
+
+// Close leaves the connections to the other channels; they end when they have been idle.
+func (*dispatcher) Close() error { return nil }

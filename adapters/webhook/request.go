@@ -1,0 +1,67 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+// body is what a target is sent.
+type body struct {
+	ID      string            `json:"id"`
+	Subject string            `json:"subject"`
+	Text    string            `json:"text"`
+	HTML    string            `json:"html,omitempty"`
+	Facts   map[string]string `json:"facts"`
+	// The link is for a person whom the target shows the message.
+	Unsubscribe string `json:"unsubscribe,omitempty"`
+}
+
+// request writes the request for a message. The id is the same on every attempt, so that a target may recognize a repetition; time and
+// signature are new.
+func (s *settings) request(ctx context.Context, m deliveries.Message, now time.Time) (*http.Request, *deliveries.Failure) {
+	target, err := url.Parse(m.To)
+	if err != nil || (target.Scheme != "http" && target.Scheme != "https") || target.Hostname() == "" {
+		return nil, deliveries.Refused("the address is not an http or https URL")
+	}
+	target.Fragment = ""
+	facts := m.Facts
+	if facts == nil {
+		facts = map[string]string{}
+	}
+	var content bytes.Buffer
+	encoder := json.NewEncoder(&content)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(body{ID: m.ID, Subject: m.Subject, Text: m.Text, HTML: m.HTML,
+		Facts: facts, Unsubscribe: m.Unsubscribe}); err != nil {
+		return nil, deliveries.Refused("the message cannot be written: %w", err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target.String(), bytes.NewReader(content.Bytes()))
+	if err != nil {
+		return nil, deliveries.Refused("the address is not an http or https URL")
+	}
+	request.Header.Set("User-Agent", "Tocsin")
+	for name, value := range s.headers {
+		request.Header.Set(name, value)
+	}
+	timestamp := strconv.FormatInt(now.Unix(), 10)
+	request.Header.Set("Content-Type", "application/json; charset=utf-8")
+	request.Header.Set("Webhook-Id", m.ID)
+	request.Header.Set("Webhook-Timestamp", timestamp)
+	if len(s.secret) > 0 {
+		mac := hmac.New(sha256.New, s.secret)
+		mac.Write([]byte(m.ID + "." + timestamp + "."))
+		mac.Write(content.Bytes())
+		request.Header.Set("Webhook-Signature", "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	}
+	return request, nil
+}
