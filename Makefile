@@ -3,6 +3,8 @@
 SHELL := /bin/sh
 GO ?= go
 FUZZTIME ?= 30s
+# Flags of test/bench, such as -runs 1 -rows 100000 -list 50000 for a first impression.
+BENCH ?=
 # What `tocsin version` says. Git refuses a checkout that belongs to somebody else, hence no -buildvcs.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
 
@@ -45,8 +47,9 @@ fuzz: ## fuzz every fuzz target for FUZZTIME each (30s)
 		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "./$$folder" </dev/null || exit 1; \
 	done
 
-bench: test-tools ## measure speed and memory on SQLite and on a PostgreSQL that waits for the disk
-	$(TOOLS)/withpostgres -durable $(GO) test -run '^$$' -bench . -benchtime 1x -timeout 60m ./test/bench/...
+bench: build test-tools ## measure speed and memory on SQLite and on a PostgreSQL that waits for the disk (BENCH=FLAGS)
+	@$(GO) build -buildvcs=false -o $(TOOLS)/ ./test/bench
+	$(TOOLS)/withpostgres -durable $(TOOLS)/bench -tocsin bin/tocsin $(BENCH)
 
 clean: ## remove what was built; the demo's ./data stays
 	rm -rf bin $(TOOLS)

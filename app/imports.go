@@ -151,7 +151,7 @@ func (r *importRun) do(ctx context.Context, open func() (io.ReadCloser, error)) 
 	}()
 	defer func() { // The file is the caller's again once this returns.
 		stop()
-		for range chunks { //nolint:revive // What was read ahead is dropped.
+		for range chunks { // What was read ahead is dropped.
 		}
 	}()
 	for c := range chunks {
@@ -268,8 +268,7 @@ func eachRow(open func() (io.ReadCloser, error), visit func(n int, row imports.R
 }
 
 func reason(err error) string {
-	var f *fault.Error
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*fault.Error](err); ok {
 		return strings.ReplaceAll(f.Error(), "\n", " ")
 	}
 	return err.Error()

@@ -120,7 +120,7 @@ func (a *applying) pin(l lists.List) error {
 func (a *applying) events(place, path string, app applications.Application, wanted []BlueprintEvent) error {
 	for i, want := range wanted {
 		place := index(place, "events", i)
-		e, action, err := a.event(place, app, want)
+		e, action, err := a.event(app, want)
 		if err != nil {
 			return at(place, err)
 		}
@@ -143,7 +143,7 @@ func (a *applying) events(place, path string, app applications.Application, want
 	return nil
 }
 
-func (a *applying) event(place string, app applications.Application, want BlueprintEvent) (events.Event, Action, error) {
+func (a *applying) event(app applications.Application, want BlueprintEvent) (events.Event, Action, error) {
 	var limited []events.Channel
 	for i, name := range want.Channels {
 		c, err := a.tx.Channels().Find(a.ctx, app.Organization, app.Project, name)

@@ -6,7 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"io"
-	"slices"
+	"sort"
 
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/users"
@@ -27,11 +27,11 @@ const keysPerPass = 1 << 20
 // repeat the e-mail of an earlier good row. It holds about perPass keys at a time.
 func survey(ctx context.Context, open func() (io.ReadCloser, error), perPass int) (surveyed, error) {
 	var s surveyed
-	keys := make([]rowKey, 0, min(perPass, importChunk))
+	var keys rowKeys
 	header, err := eachRow(open, func(n int, _ imports.Row, e users.Enrollment, wrong *imports.RowError) error {
 		s.rows = n + 1
-		if wrong == nil && len(keys) <= perPass { // One more than a pass may hold shows that there are too many.
-			keys = append(keys, newRowKey(e.Key(), n))
+		if wrong == nil && keys.Len() <= perPass { // One more than a pass may hold shows that there are too many.
+			keys.add(newRowKey(e.Key(), n))
 		}
 		return endedAt(ctx, n)
 	})
@@ -39,17 +39,17 @@ func survey(ctx context.Context, open func() (io.ReadCloser, error), perPass int
 		return surveyed{}, err
 	}
 	s.header = header
-	if len(keys) <= perPass {
-		s.duplicate.addRepeated(keys)
+	if keys.Len() <= perPass {
+		s.duplicate.addRepeated(&keys)
 		return s, nil
 	}
 	parts := s.rows/perPass + 1
 	for part := range parts {
-		keys = keys[:0]
+		keys.clear()
 		_, err := eachRow(open, func(n int, _ imports.Row, e users.Enrollment, wrong *imports.RowError) error {
 			if wrong == nil {
 				if key := newRowKey(e.Key(), n); key.part(parts) == part {
-					keys = append(keys, key)
+					keys.add(key)
 				}
 			}
 			return endedAt(ctx, n)
@@ -57,7 +57,7 @@ func survey(ctx context.Context, open func() (io.ReadCloser, error), perPass int
 		if err != nil {
 			return surveyed{}, err
 		}
-		s.duplicate.addRepeated(keys)
+		s.duplicate.addRepeated(&keys)
 	}
 	return s, nil
 }
@@ -89,19 +89,50 @@ func (k rowKey) compare(other rowKey) int {
 	return cmp.Or(cmp.Compare(k.high, other.high), cmp.Compare(k.low, other.low), cmp.Compare(k.row, other.row))
 }
 
+// keyBlock is how many keys lie next to each other.
+const keyBlock = 4096
+
+// rowKeys is a list of keys that can be sorted. It grows by blocks: a slice of a million keys would, when it
+// grows, need the memory of two.
+type rowKeys struct {
+	blocks [][]rowKey
+	count  int
+}
+
+var _ sort.Interface = (*rowKeys)(nil)
+
+func (k *rowKeys) at(i int) *rowKey { return &k.blocks[i/keyBlock][i%keyBlock] }
+
+// add appends a key.
+func (k *rowKeys) add(key rowKey) {
+	if k.count == len(k.blocks)*keyBlock {
+		k.blocks = append(k.blocks, make([]rowKey, keyBlock))
+	}
+	k.count++
+	*k.at(k.count - 1) = key
+}
+
+// clear empties the list and keeps its memory for other keys.
+func (k *rowKeys) clear() { k.count = 0 }
+
+func (k *rowKeys) Len() int           { return k.count }
+func (k *rowKeys) Less(i, j int) bool { return k.at(i).compare(*k.at(j)) < 0 }
+func (k *rowKeys) Swap(i, j int)      { *k.at(i), *k.at(j) = *k.at(j), *k.at(i) }
+
 // rowSet is a set of row numbers, one bit each.
 type rowSet []uint64
 
 func (s rowSet) has(row int) bool { return row/64 < len(s) && s[row/64]&(1<<(row%64)) != 0 }
 
-// addRepeated adds the rows of all keys but the first of each.
-func (s *rowSet) addRepeated(keys []rowKey) {
-	slices.SortFunc(keys, rowKey.compare)
-	for i := 1; i < len(keys); i++ {
-		if keys[i].high != keys[i-1].high || keys[i].low != keys[i-1].low {
+// addRepeated adds the rows of all keys but the first of each, and sorts the keys for that.
+func (s *rowSet) addRepeated(keys *rowKeys) {
+	sort.Sort(keys)
+	for i := 1; i < keys.Len(); i++ {
+		key, before := keys.at(i), keys.at(i-1)
+		if key.high != before.high || key.low != before.low {
 			continue
 		}
-		row := int(keys[i].row)
+		row := int(key.row)
 		for row/64 >= len(*s) {
 			*s = append(*s, make([]uint64, row/64+1-len(*s))...)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/lists"
@@ -33,6 +34,8 @@ type Store interface {
 	// in the order of the batch; of several enrollments with one key only the first counts as new.
 	// A store may join the batches of concurrent callers into one set of statements. orgs.ErrNotFound.
 	Enroll(ctx context.Context, org string, b users.Batch) ([]users.Enrolled, error)
+	// Queue is the work that is still to be done: occurrences to expand, deliveries to send.
+	Queue() deliveries.Queue
 	// Ready tells whether the store answers and its schema is the one this program works with.
 	Ready(ctx context.Context) error
 }
@@ -48,6 +51,7 @@ type Tx interface {
 	Lists() lists.Repository
 	Events() events.Repository
 	Subscriptions() subscriptions.Repository
+	Deliveries() deliveries.Repository
 	Keys() access.Repository
 }
 

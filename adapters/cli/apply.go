@@ -64,7 +64,7 @@ func (p Program) apply() *cobra.Command {
 func (p Program) readBlueprint(ctx context.Context, path string) (blueprint.File, error) {
 	name, in := "standard input", p.In
 	if path != stdin {
-		file, err := os.Open(path) //nolint:gosec // The operator names it.
+		file, err := os.Open(path)
 		if err != nil {
 			return blueprint.File{}, err
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -96,7 +97,7 @@ func (l *lifetime) Set(text string) error {
 		d = time.Duration(n) * 24 * time.Hour
 	}
 	if err != nil || d <= 0 {
-		return fmt.Errorf("must be a time such as 45m, 12h or 90d")
+		return errors.New("must be a time such as 45m, 12h or 90d")
 	}
 	*l = lifetime(d)
 	return nil

@@ -75,7 +75,7 @@ type Migration struct {
 // Run executes one command line, args without the program's name, and returns the exit status: 0 done, 1 failed, 2 usage; for
 // an import 3 when rows were rejected. When ctx ends the command stops at the next good moment.
 func (p Program) Run(ctx context.Context, args []string) int {
-	root := p.root()
+	root := p.root() //nolint:contextcheck // Cobra hands the commands their context.
 	root.SetArgs(args)
 	started := false
 	root.InitDefaultCompletionCmd(args...)
@@ -147,6 +147,8 @@ func (p Program) root() *cobra.Command {
 	root.SetErr(p.Err)
 	root.SetVersionTemplate("tocsin {{.Version}}\n")
 	root.SetHelpCommand(p.help())
+	// Commands that hold others cannot be called alone, although they are runnable, to say so.
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}", "{{if not .HasAvailableSubCommands}}", 1))
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usagef("%s, see %s --help", err.Error(), c.CommandPath())
 	})
@@ -215,9 +217,10 @@ func (p Program) help() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			about, rest, err := c.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return usagef("there is no command %q, see tocsin --help", args)
+				return usagef("there is no command %q, see tocsin --help", strings.Join(args, " "))
 			}
 			about.InitDefaultHelpFlag()
+			about.InitDefaultVersionFlag()
 			return about.Help()
 		},
 	}

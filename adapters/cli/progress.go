@@ -29,6 +29,8 @@ func newProgress(out io.Writer, total int, terminal bool, now func() time.Time) 
 		p.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(out), progressbar.OptionSetItsString("rows"),
 			progressbar.OptionShowIts(), progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true),
 			progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100*time.Millisecond))
+		p.bar.StartWithoutRender() // Its clock runs from here, not from the first rows that are done.
+		_ = p.bar.RenderBlank()
 	}
 	return p
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/tocsin/tocsin/domain/imports"
@@ -73,7 +74,7 @@ func (r *rejects) add(e *imports.RowError) {
 	if r == nil {
 		return
 	}
-	r.write(fmt.Sprint(e.Line), `"`+strings.ReplaceAll(e.Reason, `"`, `""`)+`"`, e.Text)
+	r.write(strconv.Itoa(e.Line), `"`+strings.ReplaceAll(e.Reason, `"`, `""`)+`"`, e.Text)
 }
 
 func (r *rejects) write(cells ...string) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -42,13 +43,13 @@ func (p Program) healthcheck() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			url, err := readyURL(listen)
+			ready, err := readyURL(listen)
 			if err != nil {
 				return err
 			}
 			ctx, cancel := context.WithTimeout(c.Context(), timeout)
 			defer cancel()
-			return checkReady(ctx, url)
+			return checkReady(ctx, ready)
 		},
 	}
 	p.ServerFlags(c.Flags())
@@ -72,11 +73,12 @@ func readyURL(listen string) (string, error) {
 		}
 		host = loopback.String()
 	}
-	return "http://" + net.JoinHostPort(host, port) + "/readyz", nil
+	ready := url.URL{Scheme: "http", Host: net.JoinHostPort(host, port), Path: "/readyz"}
+	return ready.String(), nil
 }
 
-func checkReady(ctx context.Context, url string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+func checkReady(ctx context.Context, ready string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, ready, http.NoBody)
 	if err != nil {
 		return err
 	}
@@ -90,7 +92,7 @@ func checkReady(ctx context.Context, url string) error {
 	}
 	defer func() { _ = answer.Body.Close() }() // The status says it all.
 	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("not ready: %s answers %s", url, answer.Status)
+		return fmt.Errorf("not ready: %s answers %s", ready, answer.Status)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func (p Program) openImport(ctx context.Context, path string) (importSource, err
 	if path == stdin {
 		return spool(ctx, p.In)
 	}
-	file, err := os.Open(path) //nolint:gosec // The operator names it.
+	file, err := os.Open(path)
 	if err != nil {
 		return importSource{}, err
 	}

@@ -71,7 +71,14 @@ func (r addressRepo) List(
 	return page(r.db(ctx).Where("organization_id = ? AND member_id = ?", org, m), after, limit, addressRow.address)
 }
 
+// Remove leaves the assignments and what hangs on them to the foreign keys; deliveries refer to nothing.
 func (r addressRepo) Remove(ctx context.Context, org orgs.ID, m users.MemberID, id users.AddressID) error {
+	err := r.skipRemoved(ctx, `member_id = @member AND assignment_id IN (SELECT s.id FROM assignments s JOIN addresses a ON a.id = s.address_id
+		WHERE a.id = @address AND a.member_id = @member AND a.organization_id = @organization )`,
+		map[string]any{"member": m, "address": id, "organization": org})
+	if err != nil {
+		return err
+	}
 	return change(r.db(ctx), users.ErrAddressNotFound,
 		"DELETE FROM addresses WHERE organization_id = ? AND member_id = ? AND id = ?", org, m, id)
 }

@@ -47,7 +47,7 @@ func (r channelRow) withSettings() (channels.Channel, error) {
 	c := r.channel()
 	var err error
 	if c.Settings, err = decodeSettings(r.Settings); err != nil {
-		return channels.Channel{}, fmt.Errorf("settings of channel %d: %w", r.ID, err)
+		return channels.Channel{}, unreadable(err, "settings of channel %d", r.ID)
 	}
 	return c, nil
 }

@@ -14,8 +14,12 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// errVanished says that somebody removed a row between two statements of ours. Tried again, the unit finds another way.
-var errVanished = errors.New("a row that was there is gone")
+var (
+	// errVanished says that somebody removed a row between two statements of ours. Tried again, the unit finds another way.
+	errVanished = errors.New("a row that was there is gone")
+	// errDryRun undoes a unit whose answer is all that was wanted.
+	errDryRun = errors.New("dry run")
+)
 
 // enrollment is Enroll at work on one batch: a handful of statements, each of which treats everybody. Postgres runs it at READ
 // COMMITTED, where every statement sees what others committed meanwhile, so that two who enroll the same people end up with one of
@@ -118,7 +122,7 @@ func (e *enrollment) addIdentities(ctx context.Context) error {
 		columnOf(unknown, func(p *person) string { return p.FirstName }),
 		columnOf(unknown, func(p *person) string { return p.LastName }),
 	}
-	return e.query(ctx, e.sql.addUsers, columns, []any{e.now}, func(rows *sql.Rows) error {
+	return e.query(ctx, e.sql.addUsers+unlessThere+" RETURNING id, username_fold", columns, []any{e.now}, func(rows *sql.Rows) error {
 		var id users.ID
 		var fold string
 		if err := rows.Scan(&id, &fold); err != nil {
@@ -193,7 +197,11 @@ func (e *enrollment) addMembers(ctx context.Context) error {
 		columnOf(outside, func(p *person) int64 { return int64(p.user.ID) }),
 		columnOf(outside, func(p *person) string { return p.fields }),
 	}
-	err := e.query(ctx, e.sql.addMembers, columns, []any{e.org, users.RoleMember, e.now}, func(rows *sql.Rows) error {
+	statement := e.sql.addMembers
+	if slices.ContainsFunc(outside, func(p *person) bool { return !p.created }) {
+		statement += unlessThere // somebody else may enroll them now; of an identity that we have just added nobody knows yet
+	}
+	err := e.query(ctx, statement+" RETURNING id, user_id", columns, []any{e.org, users.RoleMember, e.now}, func(rows *sql.Rows) error {
 		var id users.MemberID
 		var user users.ID
 		if err := rows.Scan(&id, &user); err != nil {

@@ -23,7 +23,7 @@ func (e *enrollment) readMembers(ctx context.Context, people map[users.ID]users.
 		return nil
 	}
 	slices.Sort(wanted)
-	return e.query(ctx, e.sql.members, []any{wanted}, []any{e.org}, func(rows *sql.Rows) error {
+	return e.planned().query(ctx, e.sql.members, []any{wanted}, []any{e.org}, func(rows *sql.Rows) error {
 		m := &users.Member{Organization: e.org}
 		var fields string
 		if err := rows.Scan(&m.User.ID, &m.ID, &m.Role, &fields, &m.Locked); err != nil {
@@ -97,7 +97,7 @@ func (e *enrollment) mergeFields(ctx context.Context) error {
 		}
 		texts[i] = string(text)
 	}
-	return e.exec(ctx, e.sql.saveFields, []any{ids, texts}, nil)
+	return e.planned().exec(ctx, e.sql.saveFields, []any{ids, texts}, nil)
 }
 
 // link links everybody to the groups.
@@ -122,8 +122,8 @@ func (e *enrollment) addAddresses(ctx context.Context) error {
 	return e.addTo(ctx, e.sql.addAddresses, columns, []any{e.org, a.Name, a.Type})
 }
 
-// addTo runs a statement that adds what is missing, and notes which of the members who were there got something. Of
-// those who are new that is known.
+// addTo runs a statement that adds rows to members, and notes which of those who were there got something. Of those who are
+// new that is known: they have nothing yet, and nobody else can reach them.
 func (e *enrollment) addTo(ctx context.Context, statement string, columns, args []any) error {
 	there := map[users.MemberID]*person{}
 	for _, p := range e.active {
@@ -137,7 +137,7 @@ func (e *enrollment) addTo(ctx context.Context, statement string, columns, args 
 	case len(there) == 0:
 		return e.exec(ctx, statement, columns, args)
 	}
-	return e.query(ctx, statement+" RETURNING member_id", columns, args, func(rows *sql.Rows) error {
+	return e.query(ctx, statement+unlessThere+" RETURNING member_id", columns, args, func(rows *sql.Rows) error {
 		var id users.MemberID
 		if err := rows.Scan(&id); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 )
 
 // enrollSQL is the statements of enrollment. Their first parameters are a set of rows: on Postgres an array for each
-// column, on SQLite one JSON text (see setConn). The others follow.
+// column, on SQLite one JSON text (see setConn). The others follow. Those that add rows may be continued with unlessThere.
 type enrollSQL struct {
 	place        string // default group's key, group id, slug, reserved slug
 	byEmail      string // keys
@@ -26,6 +27,9 @@ type enrollSQL struct {
 	addAddresses string // member ids, values, keys; organization, name, type
 	groups       string // member ids
 }
+
+// unlessThere has a statement leave alone what is there already. Where nothing can be, doing without is faster.
+const unlessThere = " ON CONFLICT DO NOTHING"
 
 func enrollStatements(d dialect) *enrollSQL {
 	if d == onPostgres {
@@ -47,17 +51,15 @@ var enrollOnSQLite = enrollSQL{
 	members: `SELECT m.user_id, m.id, m.role, m.custom_fields, m.locked
 		FROM json_each(?1) AS k CROSS JOIN members AS m ON m.user_id = k.value AND m.organization_id = ?2`,
 	addUsers: `INSERT INTO users (username, username_fold, email, email_fold, first_name, last_name, created_at)
-		SELECT value->>0, value->>1, value->>0, value->>1, value->>2, value->>3, ?2 FROM jsonb_each(?1) WHERE TRUE
-		ON CONFLICT (username_fold) DO NOTHING RETURNING id, username_fold`,
+		SELECT value->>0, value->>1, value->>0, value->>1, value->>2, value->>3, ?2 FROM jsonb_each(?1) WHERE TRUE`,
 	addMembers: `INSERT INTO members (organization_id, user_id, role, custom_fields, locked, created_at)
-		SELECT ?2, value->>0, ?3, value->>1, FALSE, ?4 FROM jsonb_each(?1) WHERE TRUE
-		ON CONFLICT (user_id, organization_id) DO NOTHING RETURNING id, user_id`,
+		SELECT ?2, value->>0, ?3, value->>1, FALSE, ?4 FROM jsonb_each(?1) WHERE TRUE`,
 	lockFields: `SELECT m.id, m.custom_fields FROM json_each(?1) AS k CROSS JOIN members AS m ON m.id = k.value`,
 	saveFields: `UPDATE members SET custom_fields = s.value->>1 FROM jsonb_each(?1) AS s WHERE members.id = s.value->>0`,
 	addLinks: `INSERT INTO member_group_links (member_id, group_id)
-		SELECT value->>0, value->>1 FROM jsonb_each(?1) WHERE TRUE ON CONFLICT DO NOTHING`,
+		SELECT value->>0, value->>1 FROM jsonb_each(?1) WHERE TRUE`,
 	addAddresses: `INSERT INTO addresses (organization_id, member_id, value, value_key, name, type)
-		SELECT ?2, value->>0, value->>1, value->>2, ?3, ?4 FROM jsonb_each(?1) WHERE TRUE ON CONFLICT (member_id, value_key) DO NOTHING`,
+		SELECT ?2, value->>0, value->>1, value->>2, ?3, ?4 FROM jsonb_each(?1) WHERE TRUE`,
 	groups: `SELECT l.member_id, g.name
 		FROM json_each(?1) AS k CROSS JOIN member_group_links AS l ON l.member_id = k.value CROSS JOIN member_groups AS g ON g.id = l.group_id`,
 }
@@ -72,18 +74,15 @@ var enrollOnPostgres = enrollSQL{
 	members:    `SELECT user_id, id, role, custom_fields, locked FROM members WHERE user_id = ANY ($1) AND organization_id = $2`,
 	addUsers: `INSERT INTO users (username, username_fold, email, email_fold, first_name, last_name, created_at)
 		SELECT email, key, email, key, first, last, $5
-		FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS s (email, key, first, last)
-		ON CONFLICT (username_fold) DO NOTHING RETURNING id, username_fold`,
+		FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS s (email, key, first, last)`,
 	addMembers: `INSERT INTO members (organization_id, user_id, role, custom_fields, locked, created_at)
-		SELECT $3, user_id, $4, fields, FALSE, $5 FROM unnest($1::bigint[], $2::text[]) AS s (user_id, fields)
-		ON CONFLICT (user_id, organization_id) DO NOTHING RETURNING id, user_id`,
+		SELECT $3, user_id, $4, fields, FALSE, $5 FROM unnest($1::bigint[], $2::text[]) AS s (user_id, fields)`,
 	lockFields: `SELECT id, custom_fields FROM members WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE`,
 	saveFields: `UPDATE members SET custom_fields = s.fields FROM unnest($1::bigint[], $2::text[]) AS s (id, fields) WHERE members.id = s.id`,
 	addLinks: `INSERT INTO member_group_links (member_id, group_id)
-		SELECT member_id, group_id FROM unnest($1::bigint[], $2::bigint[]) AS s (member_id, group_id) ON CONFLICT DO NOTHING`,
+		SELECT member_id, group_id FROM unnest($1::bigint[], $2::bigint[]) AS s (member_id, group_id)`,
 	addAddresses: `INSERT INTO addresses (organization_id, member_id, value, value_key, name, type)
-		SELECT $4, member_id, value, key, $5, $6 FROM unnest($1::bigint[], $2::text[], $3::text[]) AS s (member_id, value, key)
-		ON CONFLICT (member_id, value_key) DO NOTHING`,
+		SELECT $4, member_id, value, key, $5, $6 FROM unnest($1::bigint[], $2::text[], $3::text[]) AS s (member_id, value, key)`,
 	groups: `SELECT l.member_id, g.name FROM member_group_links AS l JOIN member_groups AS g ON g.id = l.group_id WHERE l.member_id = ANY ($1)`,
 }
 
@@ -94,6 +93,14 @@ type setConn struct {
 		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	}
 	dialect dialect
+	replan  bool // see planned
+}
+
+// planned has Postgres plan statements each time. Else it keeps a plan, even one made while the tables were nearly empty. That is
+// well where there is one way to look a row up, which is most of the time, but elsewhere such a plan may read whole tables.
+func (c setConn) planned() setConn {
+	c.replan = true
+	return c
 }
 
 func (c setConn) exec(ctx context.Context, statement string, columns, args []any) error {
@@ -116,11 +123,14 @@ func (c setConn) query(ctx context.Context, statement string, columns, args []an
 	return rows.Err()
 }
 
-// parameters puts the columns of a set before the other parameters. Postgres is asked to plan each time: it would keep a plan
-// that it made while the tables were nearly empty, and such a plan reads all of them.
+// parameters puts the columns of a set before the other parameters.
 func (c setConn) parameters(columns, args []any) []any {
 	if c.dialect == onPostgres {
-		return append(append([]any{pgx.QueryExecModeCacheDescribe}, columns...), args...)
+		all := append(slices.Clone(columns), args...)
+		if c.replan {
+			all = slices.Insert(all, 0, any(pgx.QueryExecModeCacheDescribe)) // pgx takes it for an option
+		}
+		return all
 	}
 	if len(columns) == 0 {
 		return args

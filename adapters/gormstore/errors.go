@@ -61,7 +61,7 @@ func isUnavailable(err error) bool {
 		return isServerAway(server.Code)
 	}
 	var connect *pgconn.ConnectError
-	var network net.Error
+	var network *net.OpError // not net.Error, which the faults of files are as well
 	return errors.As(err, &connect) || errors.As(err, &network) || pgconn.SafeToRetry(err)
 }
 

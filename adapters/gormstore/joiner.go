@@ -42,9 +42,9 @@ type joinedAnswer struct {
 	err      error
 }
 
-// joinable tells whether a batch may share a set with others. Merging may not: within a set only the first
-// enrollment of a key counts, but of two callers who merge both want their fields kept.
-func joinable(b users.Batch) bool { return len(b.Enrollments) == 1 && !b.MergeFields }
+// joinable tells whether a batch may share a set with others. A merge may not: within a set only the first enrollment
+// of a key counts, but of two callers who merge both want their fields kept. Nor may what is to be undone.
+func joinable(b users.Batch) bool { return len(b.Enrollments) == 1 && !b.MergeFields && !b.DryRun }
 
 func startJoiner(workers int, enroll func(context.Context, string, users.Batch) ([]users.Enrolled, error)) *joiner {
 	j := &joiner{queue: make(chan *joined), enroll: enroll}

@@ -53,7 +53,7 @@ func (r scopedKeyRow) key() access.Key {
 		Scope:   access.Scope{Organization: r.Organization, Project: r.Project, Application: r.Application},
 		Created: r.CreatedAt.UTC(), Expires: momentOf(r.ExpiresAt), Revoked: momentOf(r.RevokedAt), LastUsed: momentOf(r.LastUsedAt)}
 	copy(k.Digest[:], r.Digest)
-	for _, g := range strings.Fields(r.Grants) {
+	for g := range strings.FieldsSeq(r.Grants) {
 		k.Grants = append(k.Grants, access.Grant(g))
 	}
 	return k

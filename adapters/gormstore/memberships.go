@@ -2,7 +2,6 @@ package gormstore
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/metadata"
@@ -25,7 +24,7 @@ func (r membershipRow) membership(app applications.ID, m users.MemberID) (applic
 	}
 	fields, err := metadata.Decode([]byte(r.CustomFields))
 	if err != nil {
-		return applications.Membership{}, fmt.Errorf("membership of member %d in application %d: %v", m, app, err)
+		return applications.Membership{}, unreadable(err, "custom fields of member %d in application %d", m, app)
 	}
 	return applications.Membership{Application: app, Member: m, CustomFields: fields, Active: r.Active, Locked: r.Locked,
 		EnableNotifications: r.EnableNotifications}, nil

@@ -77,14 +77,18 @@ type ensured[R any] struct {
 }
 
 // ensure adds rows that may exist already. find selects the rows wanted, insert ends with ON CONFLICT DO NOTHING RETURNING
-// the same columns. On Postgres they are one round trip: find reads the snapshot from before the statement, so that no row comes
-// twice. SQLite has no INSERT within a query, and no round trips either: it looks first and inserts only when
-// fewer than want are there.
+// the same columns. On Postgres they are one round trip: find reads the snapshot from before the statement, so that a row comes
+// twice only when somebody removed it behind that snapshot: found there and, as the index knows better, made anew. SQLite has no
+// INSERT within a query, and no round trips either: it looks first and inserts only when fewer than want are there.
 func ensure[R any](ctx context.Context, t tx, want int, find, insert statement) ([]ensured[R], error) {
 	if t.dialect == onPostgres {
 		sql := "WITH made AS (" + insert.sql + ") SELECT made.*, TRUE AS created FROM made" +
 			" UNION ALL SELECT found.*, FALSE FROM (" + find.sql + ") AS found"
-		return rowsOf[ensured[R]](t.db(ctx).Raw(sql, append(append([]any{}, insert.args...), find.args...)...))
+		rows, err := rowsOf[ensured[R]](t.db(ctx).Raw(sql, append(append([]any{}, insert.args...), find.args...)...))
+		if err == nil && len(rows) > want {
+			return nil, errVanished
+		}
+		return rows, err
 	}
 	found, err := rowsOf[R](t.db(ctx).Raw(find.sql, find.args...))
 	if err != nil {
@@ -131,4 +135,10 @@ func orZero[T any](p *T) (v T) {
 		v = *p
 	}
 	return v
+}
+
+// unreadable reports a stored value that cannot be what we stored. Nobody who asks for it can help that, so whatever kind
+// err has is left behind.
+func unreadable(err error, format string, args ...any) error {
+	return fmt.Errorf("stored "+format+": %s", append(args, err.Error())...)
 }

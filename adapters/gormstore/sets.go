@@ -1,6 +1,7 @@
 package gormstore
 
 import (
+	"encoding/json"
 	"strings"
 
 	"gorm.io/gorm/clause"
@@ -20,8 +21,8 @@ func among[T ~int64 | ~string](d dialect, values []T) clause.Expr {
 	return clause.Expr{SQL: "IN (SELECT value FROM json_each(?))", Vars: []any{jsonArray(values)}}
 }
 
-// rowSet is a set of rows as ONE parameter, where idSet and textSet are too narrow: `FROM (?) AS s`. columns name the JSON
-// members of a row with their types on Postgres, as in "address_id bigint".
+// rowSet is a set of rows as ONE parameter: `FROM (?) AS s`. columns name the JSON members of a row with their types on
+// Postgres, as in "address_id bigint".
 func rowSet[R any](d dialect, rows []R, columns ...string) clause.Expr {
 	vars := []any{jsonArray(rows)}
 	if d == onPostgres {
@@ -32,5 +33,17 @@ func rowSet[R any](d dialect, rows []R, columns ...string) clause.Expr {
 		name, _, _ := strings.Cut(c, " ")
 		picked[i] = "value ->> '" + name + "' AS " + name
 	}
-	return clause.Expr{SQL: "SELECT " + strings.Join(picked, ", ") + " FROM json_each(?)", Vars: vars}
+	return clause.Expr{SQL: "SELECT " + strings.Join(picked, ", ") + " FROM jsonb_each(?)", Vars: vars}
+}
+
+// jsonArray writes values for json_each and json_to_recordset.
+func jsonArray[T any](values []T) string {
+	text, err := json.Marshal(values)
+	if err != nil {
+		panic("gormstore: " + err.Error()) // only texts, numbers and structs of them come here, and they have a JSON form
+	}
+	if values == nil {
+		return "[]"
+	}
+	return string(text)
 }

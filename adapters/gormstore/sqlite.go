@@ -166,10 +166,16 @@ func (e *sqliteEngine) enroll(ctx context.Context, org string, b users.Batch) ([
 // enrollSet enrolls a batch in a unit of work of its own.
 func (e *sqliteEngine) enrollSet(ctx context.Context, org string, b users.Batch) (done []users.Enrolled, err error) {
 	err = e.writer.do(ctx, func(conn *sql.Conn) error {
-		done, err = enroll(context.WithoutCancel(ctx), setConn{conn, onSQLite}, e.now(), org, b)
+		done, err = enroll(context.WithoutCancel(ctx), setConn{conn: conn, dialect: onSQLite}, e.now(), org, b)
+		if err == nil && b.DryRun {
+			return errDryRun
+		}
 		return err
 	})
-	return done, err
+	if err != nil && !errors.Is(err, errDryRun) {
+		return nil, err
+	}
+	return done, nil
 }
 
 func (e *sqliteEngine) close() error {

@@ -19,8 +19,10 @@ import (
 
 var _ ports.Store = (*Store)(nil)
 
-// errClosed answers calls that come after Close.
-var errClosed = ports.ErrUnavailable.With("the database is closed")
+var (
+	errURL    = fault.New(fault.Invalid, "the database URL must be sqlite:PATH or postgres://…")
+	errClosed = ports.ErrUnavailable.With("the database is closed") // answers calls that come after Close
+)
 
 // Config says which database to open and how.
 type Config struct {
@@ -37,6 +39,7 @@ type Config struct {
 // Store is the storage port on one database.
 type Store struct {
 	engine engine
+	bell   *bell
 	logger *slog.Logger
 
 	gate   sync.RWMutex // guards closed, and that nobody enters calls once it is set
@@ -49,6 +52,11 @@ type engine interface {
 	view(ctx context.Context, fn func(tx) error) error
 	update(ctx context.Context, fn func(tx) error) error
 	enroll(ctx context.Context, org string, b users.Batch) ([]users.Enrolled, error)
+	// work is update for sets of rows that others want as well: what another has locked may be passed over.
+	work(ctx context.Context, fn func(tx) error) error
+	// notify tells other instances that there is work; hear calls heard when another does, until ctx ends, or returns nil if none can.
+	notify(ctx context.Context) error
+	hear(ctx context.Context, heard func()) error
 	applied(ctx context.Context) (history, error)
 	migrate(ctx context.Context) ([]*goose.MigrationResult, error)
 	close() error
@@ -82,17 +90,20 @@ func Connect(ctx context.Context, c Config) (*Store, error) {
 		s.logger = slog.New(slog.DiscardHandler)
 	}
 	var err error
-	switch scheme {
-	case "sqlite":
+	switch {
+	case rest == "":
+		return nil, errURL
+	case scheme == "sqlite":
 		s.engine, err = openSQLite(ctx, rest, now)
-	case "postgres", "postgresql":
+	case scheme == "postgres", scheme == "postgresql":
 		s.engine, err = openPostgres(ctx, c.URL, now)
 	default:
-		return nil, fault.New(fault.Invalid, "the database URL must be sqlite:PATH or postgres://…")
+		return nil, errURL
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", translated(err))
 	}
+	s.bell = newBell(s.engine, s.logger)
 	return s, nil
 }
 
@@ -105,8 +116,8 @@ func (s *Store) View(ctx context.Context, fn func(ports.Tx) error) error {
 
 // Update runs fn as a unit of work, as if alone.
 func (s *Store) Update(ctx context.Context, fn func(ports.Tx) error) error {
-	return s.call(func() error {
-		return s.engine.update(ctx, func(t tx) error { return fn(t) })
+	return s.tell(func(news *bool) error {
+		return s.engine.update(ctx, func(t tx) error { return fn(t.telling(news)) })
 	})
 }
 
@@ -130,6 +141,7 @@ func (s *Store) Close() error {
 	if already {
 		return nil
 	}
+	s.bell.close()
 	return s.engine.close()
 }
 
@@ -144,4 +156,16 @@ func (s *Store) call(run func() error) error {
 	s.gate.RUnlock()
 	defer s.calls.Done()
 	return translated(run())
+}
+
+// tell is call for what may leave new work behind; if it does, and is kept, workers hear of it.
+func (s *Store) tell(run func(news *bool) error) error {
+	return s.call(func() error {
+		var news bool
+		err := run(&news)
+		if err == nil && news {
+			s.bell.ring()
+		}
+		return err
+	})
 }

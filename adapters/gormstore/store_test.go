@@ -1,6 +1,8 @@
 package gormstore_test
 
 import (
+	"context"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -8,6 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/pgtest"
 )
 
 // clock stands still.
@@ -22,4 +27,72 @@ func open(tb testing.TB, url string) *gormstore.Store {
 	require.NoError(tb, err)
 	tb.Cleanup(func() { assert.NoError(tb, s.Close()) })
 	return s
+}
+
+// onEach runs a test on an empty database of each kind.
+func onEach(t *testing.T, test func(t *testing.T, url string)) {
+	t.Helper()
+	for name, url := range map[string]func(*testing.T) string{
+		"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") },
+		"memory":   func(*testing.T) string { return "sqlite::memory:" },
+		"postgres": func(t *testing.T) string { return pgtest.New(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, url(t))
+		})
+	}
+}
+
+func TestAClosedStoreIsUnavailable(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, url string) {
+		s := open(t, url)
+		require.NoError(t, s.Ready(t.Context()))
+		require.NoError(t, s.Close())
+		nothing := func(ports.Tx) error { return nil }
+		for name, err := range map[string]error{"View": s.View(t.Context(), nothing), "Update": s.Update(t.Context(), nothing),
+			"Ready": s.Ready(t.Context()), "Migrate": s.Migrate(t.Context())} {
+			require.ErrorIs(t, err, ports.ErrUnavailable, name)
+		}
+		_, err := s.Enroll(t.Context(), "acme", users.Batch{})
+		require.ErrorIs(t, err, ports.ErrUnavailable)
+	})
+}
+
+func TestAPanicLeavesNothingBehindAndTheStoreUsable(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, url string) {
+		s := open(t, url)
+		for range 20 { // more than there are connections
+			assert.PanicsWithValue(t, "wanted", func() {
+				_ = s.Update(t.Context(), func(tx ports.Tx) error {
+					if err := creating(t.Context(), "acme")(tx); err != nil {
+						return err
+					}
+					panic("wanted")
+				})
+			})
+			assert.PanicsWithValue(t, "wanted", func() { _ = s.View(t.Context(), func(ports.Tx) error { panic("wanted") }) })
+		}
+		assert.False(t, kept(t, s, "acme"))
+		newOrganization(t, s, "acme")
+	})
+}
+
+func TestAViewWhoseContextEndsGivesItsConnectionBack(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, url string) {
+		s := open(t, url)
+		for range 20 {
+			ctx, cancel := context.WithCancel(t.Context())
+			err := s.View(ctx, func(tx ports.Tx) error {
+				cancel()
+				_, err := tx.Orgs().BySlug(ctx, "acme")
+				return err
+			})
+			require.ErrorIs(t, err, ports.ErrUnavailable)
+		}
+		assert.False(t, kept(t, s, "acme"))
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -26,6 +27,22 @@ type tx struct {
 	now     func() time.Time // UTC, in whole microseconds, which is what both databases keep
 	// shielded is set where several units share a transaction, so that none may interrupt it (see writer).
 	shielded bool
+	// news is set by whoever leaves new work behind; nil where nobody asks.
+	news *bool
+}
+
+// telling returns t with a place to tell that it leaves new work behind.
+func (t tx) telling(news *bool) tx {
+	*news = false // An earlier attempt may have set it.
+	t.news = news
+	return t
+}
+
+// tell announces new work, which workers hear of once the unit is kept.
+func (t tx) tell() {
+	if t.news != nil {
+		*t.news = true
+	}
 }
 
 // db returns a fresh session that runs its statements under ctx.
@@ -45,4 +62,5 @@ func (t tx) Applications() applications.Repository      { return applicationRepo
 func (t tx) Lists() lists.Repository                    { return listRepo{t} }
 func (t tx) Events() events.Repository                  { return eventRepo{t} }
 func (t tx) Subscriptions() subscriptions.Repository    { return subscriptionRepo{t} }
+func (t tx) Deliveries() deliveries.Repository          { return deliveryRepo{t} }
 func (t tx) Keys() access.Repository                    { return keyRepo{t} }

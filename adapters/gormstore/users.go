@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 
 	"gorm.io/gorm"
@@ -46,12 +45,11 @@ func (r memberRow) member() (users.Member, error) {
 	m := users.Member{ID: r.ID, Organization: r.OrganizationID, Role: r.Role, Locked: r.Locked, User: users.User{
 		ID: r.UserID, Username: r.Username, Email: r.Email, FirstName: r.FirstName, LastName: r.LastName}}
 	var err error
-	// What is wrong with a stored value is no fault of the caller's: %v keeps its kind out.
 	if m.CustomFields, err = metadata.Decode([]byte(r.CustomFields)); err != nil {
-		return users.Member{}, fmt.Errorf("custom fields of member %d: %v", r.ID, err)
+		return users.Member{}, unreadable(err, "custom fields of member %d", r.ID)
 	}
 	if err := json.Unmarshal([]byte(r.GroupNames), &m.Groups); err != nil {
-		return users.Member{}, fmt.Errorf("groups of member %d: %v", r.ID, err)
+		return users.Member{}, unreadable(err, "groups of member %d", r.ID)
 	}
 	slices.Sort(m.Groups)
 	return m, nil
@@ -147,6 +145,11 @@ func (r userRepo) Remove(ctx context.Context, m users.Member) error {
 	err := r.db(ctx).Raw(`UPDATE users SET username = username
 		WHERE id IN (SELECT user_id FROM members WHERE id = ? AND organization_id = ?) RETURNING id`,
 		m.ID, m.Organization).Scan(&identity).Error
+	if err != nil {
+		return err
+	}
+	err = r.skipRemoved(ctx, "member_id IN (SELECT id FROM members WHERE id = @member AND organization_id = @organization )",
+		map[string]any{"member": m.ID, "organization": m.Organization})
 	if err != nil {
 		return err
 	}

@@ -112,6 +112,7 @@ func (r *SettingsReader) Lines(name string) map[string]string {
 		line, isText := v.(string)
 		if !isText || !utf8.ValidString(line) || strings.ContainsFunc(line, unicode.IsControl) {
 			r.Wrong(name+"."+member, "must be a string without control characters")
+			continue
 		}
 		lines[member] = line
 	}

@@ -57,6 +57,7 @@ type Candidate struct {
 	Subscribed         bool // directly, active or not
 	SubscriptionActive bool
 	ChosenByOptions    bool // the occurrence's options do not exclude it
+	Covered            bool // the notification reaches this address through another assignment already
 	Gates              Gates
 }
 

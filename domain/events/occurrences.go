@@ -2,7 +2,6 @@ package events
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/names"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
 )
 
 // Limits of a trigger.
@@ -34,30 +34,45 @@ type Context = json.RawMessage
 
 // Options narrow down an occurrence. Empty means no restriction.
 type Options struct {
-	LimitTo  []string // addresses or usernames, folded
+	LimitTo  []string // addresses or usernames
 	Channels []string // names, folded
 }
 
-// NewOptions checks and folds the options of a trigger.
+// NewOptions checks the options of a trigger. What is repeated counts once.
 func NewOptions(limitTo, channels []string) (Options, error) {
 	var faults fault.Fields
-	var o Options
 	if len(limitTo) > MaxLimitTo {
 		faults.Addf("options.limit_to", "has more than %d entries", MaxLimitTo)
 	}
-	fold := func(field string, words []string) (folded []string) {
+	distinct := func(field string, words []string, form func(string) string) (found []string) {
+		seen := make(map[string]bool, len(words))
 		for _, w := range words {
-			if w = names.Fold(strings.TrimSpace(w)); w == "" {
-				faults.Addf(field, "has an empty entry")
-			} else if !slices.Contains(folded, w) || len(words) > 100 {
-				folded = append(folded, w)
+			if w = form(strings.TrimSpace(w)); !seen[w] {
+				seen[w] = true
+				found = append(found, w)
 			}
 		}
-		return folded
+		if seen[""] {
+			faults.Addf(field, "has an empty entry")
+		}
+		return found
 	}
-	o.LimitTo = fold("options.limit_to", limitTo)
-	o.Channels = fold("options.channels", channels)
+	o := Options{
+		LimitTo:  distinct("options.limit_to", limitTo, func(w string) string { return w }),
+		Channels: distinct("options.channels", channels, names.Fold),
+	}
 	return o, faults.Err()
+}
+
+// Recipients returns what LimitTo means: usernames, folded, and the keys of addresses. Each word may be either.
+func (o Options) Recipients() (usernames, addresses []string) {
+	for _, w := range o.LimitTo {
+		usernames = append(usernames, names.Fold(w))
+		if a, err := users.NewAddress(w, ""); err == nil { // What cannot be an address is nobody's.
+			addresses = append(addresses, a.Key())
+		}
+	}
+	return usernames, addresses
 }
 
 // Occurrence is one time that an event was triggered.

@@ -134,8 +134,7 @@ func TestRowKeepsItsText(t *testing.T) {
 		r, err := imports.NewReader(strings.NewReader(file))
 		require.NoError(t, err)
 		row, err := r.Next()
-		var rejected *imports.RowError
-		if errors.As(err, &rejected) {
+		if rejected, ok := errors.AsType[*imports.RowError](err); ok {
 			return rejected.Text
 		}
 		require.NoError(t, err)

@@ -2,6 +2,7 @@ package templates
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -208,10 +209,8 @@ func split(line int, name string) ([]string, error) {
 		return nil, nil
 	}
 	path := strings.Split(name, ".")
-	for _, part := range path {
-		if part == "" {
-			return nil, mistake(line, "%s has an empty part", quoted(name))
-		}
+	if slices.Contains(path, "") {
+		return nil, mistake(line, "%s has an empty part", quoted(name))
 	}
 	return path, nil
 }

@@ -112,7 +112,7 @@ func (r *renderer) find(path []string) any {
 
 // value writes a value as text: strings and numbers as they are, nothing for what is not there, JSON for maps and lists.
 func (r *renderer) value(n *node, v any) *failure {
-	text := ""
+	var text string
 	switch v := v.(type) {
 	case nil:
 		return nil

@@ -86,7 +86,7 @@ func TestRender(t *testing.T) {
 	})
 	t.Run("MapsAndListsComeAsJSON", func(t *testing.T) {
 		t.Parallel()
-		assert.Equal(t, `{"a":"<","b":2.0} [1,"x"]`, text(t, "{{object}} {{list}}", `{"object": {"b": 2.0, "a": "<"}, "list": [1, "x"]}`))
+		assert.Equal(t, `is {"a":"<","b":2.0} [1,"x"]`, text(t, "is {{object}} {{list}}", `{"object": {"b": 2.0, "a": "<"}, "list": [1, "x"]}`))
 		assert.Equal(t, `{&quot;a&quot;:&quot;&lt;&quot;}`, html(t, "{{object}}", `{"object": {"a": "<"}}`))
 	})
 	t.Run("TheDataAreNotChanged", func(t *testing.T) {

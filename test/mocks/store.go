@@ -8,6 +8,7 @@ import (
 	reflect "reflect"
 
 	gomock "github.com/golang/mock/gomock"
+	deliveries "github.com/tocsin/tocsin/domain/deliveries"
 	users "github.com/tocsin/tocsin/domain/users"
 	ports "github.com/tocsin/tocsin/ports"
 )
@@ -48,6 +49,20 @@ func (m *Store) Enroll(arg0 context.Context, arg1 string, arg2 users.Batch) ([]u
 func (mr *StoreMockRecorder) Enroll(arg0, arg1, arg2 interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Enroll", reflect.TypeOf((*Store)(nil).Enroll), arg0, arg1, arg2)
+}
+
+// Queue mocks base method.
+func (m *Store) Queue() deliveries.Queue {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Queue")
+	ret0, _ := ret[0].(deliveries.Queue)
+	return ret0
+}
+
+// Queue indicates an expected call of Queue.
+func (mr *StoreMockRecorder) Queue() *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Queue", reflect.TypeOf((*Store)(nil).Queue))
 }
 
 // Ready mocks base method.

@@ -20,7 +20,7 @@ import (
 // Limits of a file. A blueprint of thousands of objects is far below them; they stop a file that was not meant, or meant harm.
 const (
 	MaxBytes = 16 << 20
-	maxNodes = 1_000_000 // of the tree with every alias written out
+	maxNodes = 250_000   // of the tree with every alias written out
 	maxDepth = 32        // of a value in settings
 	maxText  = 256 << 10 // of one text in settings with every variable written out, in bytes
 )
@@ -63,13 +63,20 @@ func Parse(name string, text []byte, environ []string) (File, error) {
 	return f, nil
 }
 
-var syntaxError = regexp.MustCompile(`^yaml: (?:line (\d+): )?((?s).*)$`)
+var (
+	syntaxError = regexp.MustCompile(`^yaml: (?:line (\d+): )?((?s).*)$`)
+	// fromZero are the mistakes for which the YAML parser counts lines from 0.
+	fromZero = regexp.MustCompile(`^did not find expected (key|node content|'-' indicator|',' or|<)`)
+)
 
 // syntax is an error of the YAML parser as a mistake.
 func syntax(name string, err error) Mistake {
 	m := Mistake{File: name, Message: "is not YAML: " + err.Error()}
 	if found := syntaxError.FindStringSubmatch(err.Error()); found != nil {
-		m.Line, _ = strconv.Atoi(found[1])
+		m.Line, _ = strconv.Atoi(found[1]) // No line is 0.
+		if fromZero.MatchString(found[2]) {
+			m.Line++
+		}
 		m.Message = "is not YAML: " + found[2]
 	}
 	return m

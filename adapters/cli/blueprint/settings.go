@@ -98,10 +98,10 @@ func (d *decoding) expand(text string) (expanded, wrong string) {
 			break
 		}
 		b.WriteString(rest[:at[0]])
-		switch found := rest[at[0]:at[1]]; {
-		case found == "$${":
+		switch rest[at[0]:at[1]] {
+		case "$${":
 			b.WriteString("${")
-		case found == "${":
+		case "${":
 			return "", "${ begins a variable such as ${NAME}; write $${ for the characters themselves"
 		default:
 			name := rest[at[2]:at[3]]

@@ -1,0 +1,337 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/cli"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// usernames are the members of the organization acme.
+func (d *desk) usernames(t *testing.T) []string {
+	t.Helper()
+	var found []string
+	require.NoError(t, d.store(t).View(t.Context(), func(tx ports.Tx) error {
+		acme, err := tx.Orgs().BySlug(t.Context(), "acme")
+		require.NoError(t, err)
+		members, err := tx.Users().List(t.Context(), acme.ID, 0, 100_000)
+		for _, m := range members {
+			found = append(found, m.User.Username)
+		}
+		return err
+	}))
+	return found
+}
+
+const people = "email;first_name;Phone;custom__n;city\nada@example.org;Ada;1;7;x\nADA@example.org;Again;;;\nnobody;\"No;body\";;;\nbob@example.org;Bob;;;\nshort\n"
+
+func TestImport(t *testing.T) {
+	t.Parallel()
+	d := newShop(t)
+	path := file(t, "people.csv", people)
+
+	assert.Equal(t, 3, d.run(t, "import", "users", path, "--dry-run"))
+	const counts = "created     2\nenrolled    0\nupdated     0\nunchanged   0\nduplicates  1\nrejected    2\n"
+	assert.Equal(t, "dry run, nothing was written\n"+counts, d.out.String())
+	assert.Empty(t, d.usernames(t))
+
+	assert.Equal(t, 3, d.run(t, "import", "users", path, "--org", "acme", "--group", "staff"))
+	assert.Equal(t, counts, d.out.String())
+	assert.Equal(t, strings.TrimLeft(`
+tocsin: warning: these columns are ignored: Phone, city
+importing 5 rows into acme
+line 4: email: is not an e-mail address
+line 6: has 1 cells where the header has 5
+`, "\n"), d.err.String())
+	assert.Equal(t, []string{"ada@example.org", "bob@example.org"}, d.usernames(t))
+
+	d.In = strings.NewReader("email\nada@example.org\nbob@example.org\ncy@example.org\n")
+	assert.JSONEq(t, `{"organization": "acme", "dry_run": false, "rows": 3, "created": 1, "enrolled": 0, "updated": 2, "unchanged": 0, "duplicates": 0, "rejected": 0}`,
+		d.done(t, "import", "users", "-", "--group", "Crew", "--create-group", "-o", "json"))
+	assert.Equal(t, "importing 3 rows into acme\n", d.err.String())
+}
+
+func TestImportFails(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		text string
+		args []string
+		says string
+	}{
+		"UnknownOrganization": {"email\n", []string{"--org", "beta"}, "the organization does not exist"},
+		"UnknownGroup":        {"email\n", []string{"--group", "Crew"}, "the group does not exist in this organization"},
+		"NoEmailColumn":       {"name\nAda\n", nil, "the file has no email column"},
+		"NoText":              {"email\nada@example.org\n\xff\n", nil, "the file is not UTF-8 text (line 3)"},
+		"Empty":               {"", []string{"-o", "json"}, "the file is empty"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newShop(t)
+			rejected := file(t, "rejected.csv", "of an earlier import")
+			assert.Equal(t, 1, d.run(t, append([]string{"import", "users", file(t, "people.csv", c.text), "--errors", rejected}, c.args...)...))
+			assert.Equal(t, "tocsin: "+c.says+"\n", d.err.String())
+			assert.Empty(t, d.out.String())
+			assert.Empty(t, d.usernames(t))
+			assert.Equal(t, "of an earlier import", read(t, rejected))
+			assert.Equal(t, []string{"rejected.csv"}, list(t, filepath.Dir(rejected)))
+		})
+	}
+	t.Run("AFolder", func(t *testing.T) {
+		t.Parallel()
+		d := newDesk(t)
+		folder := t.TempDir()
+		assert.Equal(t, 1, d.run(t, "import", "users", folder))
+		assert.Equal(t, "tocsin: import "+folder+": is a directory\n", d.err.String())
+		assert.Equal(t, 1, d.run(t, "import", "users", filepath.Join(folder, "none.csv")))
+		assert.Equal(t, "tocsin: open "+folder+"/none.csv: no such file or directory\n", d.err.String())
+	})
+	t.Run("StandardInputThatBreaks", func(t *testing.T) {
+		t.Parallel()
+		d := newShop(t)
+		d.In = brokenReader{}
+		assert.Equal(t, 1, d.run(t, "import", "users", "-"))
+		assert.Equal(t, "tocsin: the pipe broke\n", d.err.String())
+	})
+}
+
+type brokenReader struct{}
+
+func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("the pipe broke") }
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(text)
+}
+
+func list(t *testing.T, folder string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	var found []string
+	for _, e := range entries {
+		found = append(found, e.Name())
+	}
+	return found
+}
+
+func TestImportErrors(t *testing.T) {
+	t.Parallel()
+	t.Run("TheRowsCanBeMendedAndImportedAgain", func(t *testing.T) {
+		t.Parallel()
+		d := newShop(t)
+		rejected := filepath.Join(t.TempDir(), "rejected.csv")
+		assert.Equal(t, 3, d.run(t, "import", "users", file(t, "people.csv", people+"\"x@y\n\"dee@example.org\";D\"e\";;;\n"), "--errors", rejected))
+		assert.Contains(t, d.err.String(), "\nrejected rows: "+rejected+"\n")
+		assert.NotContains(t, d.err.String(), "line 4")
+		assert.Equal(t, strings.TrimLeft(`
+import_line;import_reason;email;first_name;Phone;custom__n;city
+4;"email: is not an e-mail address";nobody;"No;body";;;
+6;"has 1 cells where the header has 5";short
+7;"a quote ("") is opened and not closed within 128 KiB";"x@y
+8;"a quote ("") stands where none may stand";"dee@example.org";D"e";;;
+`, "\n"), read(t, rejected))
+		info, err := os.Stat(rejected)
+		require.NoError(t, err)
+		assert.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "it holds what people sent about people")
+
+		again := filepath.Join(t.TempDir(), "again.csv")
+		assert.Equal(t, 3, d.run(t, "import", "users", rejected, "--errors", again), "not mended, they are rejected again")
+		assert.NotContains(t, d.err.String(), "import_line", "their columns are ignored in silence")
+		assert.Len(t, strings.Split(read(t, again), "\n"), 6)
+
+		mended := strings.NewReplacer("nobody", "nobody@example.org", ";short", ";short@example.org;;;;", `;"x@y`, ";x@y.example;;;;", `D"e"`, "Dee").Replace(read(t, rejected))
+		require.NoError(t, os.WriteFile(rejected, []byte(mended), 0o600))
+		d.done(t, "import", "users", rejected)
+		assert.ElementsMatch(t, []string{"ada@example.org", "bob@example.org", "nobody@example.org", "short@example.org", "x@y.example", "dee@example.org"}, d.usernames(t))
+	})
+	t.Run("WithoutRejectedRowsItHoldsNone", func(t *testing.T) {
+		t.Parallel()
+		d := newShop(t)
+		rejected := file(t, "rejected.csv", "of an earlier import")
+		d.done(t, "import", "users", file(t, "people.csv", "email\na@example.org\n"), "--errors", rejected)
+		assert.Equal(t, "import_line,import_reason,email\n", read(t, rejected))
+		assert.Equal(t, []string{"rejected.csv"}, list(t, filepath.Dir(rejected)))
+	})
+	t.Run("ALinkStaysALink", func(t *testing.T) {
+		t.Parallel()
+		d := newShop(t)
+		target := file(t, "rejected.csv", "")
+		link := filepath.Join(t.TempDir(), "link")
+		require.NoError(t, os.Symlink(target, link))
+		d.done(t, "import", "users", file(t, "people.csv", "email\n"), "--errors", link)
+		assert.Equal(t, "import_line,import_reason,email\n", read(t, target))
+	})
+	t.Run("ADeviceIsWrittenTo", func(t *testing.T) {
+		t.Parallel()
+		d := newShop(t)
+		assert.Equal(t, 3, d.run(t, "import", "users", file(t, "people.csv", people), "--errors", "/dev/null"))
+		info, err := os.Stat("/dev/null")
+		require.NoError(t, err)
+		assert.NotZero(t, info.Mode()&os.ModeDevice)
+	})
+	t.Run("ADeviceThatIsFull", func(t *testing.T) {
+		t.Parallel()
+		d := newShop(t)
+		assert.Equal(t, 1, d.run(t, "import", "users", file(t, "people.csv", people), "--errors", "/dev/full"))
+		assert.Contains(t, d.err.String(), "tocsin: --errors: the rejected rows could not be written: ")
+		assert.Contains(t, d.out.String(), "created     2\n", "the import is done all the same")
+	})
+	t.Run("PlacesThatCannotTakeIt", func(t *testing.T) {
+		t.Parallel()
+		d := newDesk(t)
+		path := file(t, "people.csv", people)
+		link := filepath.Join(t.TempDir(), "link.csv")
+		require.NoError(t, os.Link(path, link))
+		for name, c := range map[string]struct {
+			errors, says string
+			status       int
+		}{
+			"TheFileItself":      {path, "--errors names the file that is imported", 2},
+			"ByAnotherName":      {link, "--errors names the file that is imported", 2},
+			"AFolder":            {filepath.Dir(path), "--errors names a directory", 2},
+			"StandardOutput":     {"-", "--errors needs the name of a file", 2},
+			"AFolderThatIsNotIt": {"/no/such/folder/x", "--errors: open /no/such/folder/.x.", 1},
+		} {
+			assert.Equal(t, c.status, d.run(t, "import", "users", path, "--errors", c.errors), name)
+			assert.Contains(t, d.err.String(), "tocsin: "+c.says, name)
+			assert.Zero(t, d.opened, "it is known before the database is opened")
+			assert.Equal(t, people, read(t, path))
+		}
+	})
+	t.Run("ManyWithoutAFileAreShownInPart", func(t *testing.T) {
+		t.Parallel()
+		d := newShop(t)
+		assert.Equal(t, 3, d.run(t, "import", "users", file(t, "people.csv", "email\n"+strings.Repeat("x\n", 25))))
+		assert.Contains(t, d.err.String(), "line 11: email: is not an e-mail address\nand 15 more rejected rows: --errors FILE takes them all\n")
+		assert.NotContains(t, d.err.String(), "line 12")
+	})
+}
+
+func TestImportReadsWhatCanBeReadOnlyOnce(t *testing.T) { //nolint:paralleltest // It sets TMPDIR.
+	folder := t.TempDir()
+	t.Setenv("TMPDIR", folder)
+	d := newShop(t)
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	written := make(chan error, 1)
+	go func() { written <- os.WriteFile(pipe, []byte("email\nada@example.org\n"), 0o600) }()
+	d.done(t, "import", "users", pipe)
+	require.NoError(t, <-written)
+	assert.Equal(t, []string{"ada@example.org"}, d.usernames(t))
+
+	d.In = strings.NewReader("email\nbob@example.org\n")
+	d.done(t, "import", "users", "-")
+	assert.Equal(t, []string{"ada@example.org", "bob@example.org"}, d.usernames(t))
+	assert.Empty(t, list(t, folder), "no copy is left behind")
+}
+
+// hurdle is a store whose Enroll calls something first.
+type hurdle struct {
+	ports.Store
+	before func()
+}
+
+func (h hurdle) Enroll(ctx context.Context, org string, b users.Batch) ([]users.Enrolled, error) {
+	h.before()
+	return h.Store.Enroll(ctx, org, b)
+}
+
+func TestImportThatIsInterruptedTellsWhatWasDone(t *testing.T) {
+	t.Parallel()
+	d := newShop(t)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	d.wrap = func(s ports.Store) ports.Store { return hurdle{s, stop} }
+	var text strings.Builder
+	text.WriteString("email\nnobody\n")
+	for i := range 9_000 {
+		fmt.Fprintf(&text, "user%d@example.org\n", i)
+	}
+	path := file(t, "people.csv", text.String())
+	rejected := filepath.Join(t.TempDir(), "rejected.csv")
+	d.out.Reset()
+	d.err.Reset()
+	assert.Equal(t, 1, d.Run(ctx, []string{"import", "users", path, "--errors", rejected, "-o", "json"}))
+	var report struct{ Rows, Created, Rejected int }
+	require.NoError(t, json.Unmarshal(d.out.Bytes(), &report))
+	assert.Equal(t, 9_001, report.Rows)
+	assert.Equal(t, 1, report.Rejected)
+	assert.Positive(t, report.Created)
+	assert.Less(t, report.Created, 9_000)
+	assert.Len(t, d.usernames(t), report.Created, "the rows in hand were finished")
+	assert.Contains(t, d.err.String(), fmt.Sprintf("tocsin: interrupted after %d of 9001 rows; import the file again for the rest\n", report.Created+1))
+	assert.Contains(t, read(t, rejected), "2,\"email: is not an e-mail address\",nobody\n")
+
+	d.wrap = func(s ports.Store) ports.Store { return s }
+	assert.Equal(t, 3, d.run(t, "import", "users", path))
+	assert.Len(t, d.usernames(t), 9_000)
+}
+
+func TestImportWithoutAnyOrganization(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	assert.Equal(t, 1, d.run(t, "import", "users", file(t, "people.csv", "email\n")))
+	assert.Equal(t, "tocsin: "+orgs.ErrNotFound.Error()+"\n", d.err.String())
+}
+
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
+	clock := func() time.Time { return now }
+	t.Run("ALineNowAndThen", func(t *testing.T) {
+		t.Parallel()
+		now := now
+		var out bytes.Buffer
+		p := cli.NewProgress(&out, 1_000_000, false, func() time.Time { return now })
+		for second := range 21 {
+			p.At(second * 50_000)
+			now = now.Add(time.Second)
+		}
+		p.End()
+		assert.Equal(t, strings.TrimLeft(`
+250000 of 1000000 rows (25%), 50000 rows/s, 15s left
+500000 of 1000000 rows (50%), 50000 rows/s, 10s left
+750000 of 1000000 rows (75%), 50000 rows/s, 5s left
+1000000 of 1000000 rows (100%), 50000 rows/s, 0s left
+`, "\n"), out.String())
+	})
+	t.Run("ABarOnATerminal", func(t *testing.T) {
+		t.Parallel()
+		var out bytes.Buffer
+		p := cli.NewProgress(&out, 4, true, clock)
+		assert.Contains(t, out.String(), "0%")
+		assert.Contains(t, out.String(), "0/4")
+		p.At(4)
+		p.End()
+		assert.Contains(t, out.String(), "100%")
+		assert.Contains(t, out.String(), "4/4")
+		assert.True(t, strings.HasSuffix(out.String(), "\n"))
+	})
+	t.Run("NothingToDo", func(t *testing.T) {
+		t.Parallel()
+		for _, terminal := range []bool{true, false} {
+			var out bytes.Buffer
+			p := cli.NewProgress(&out, 0, terminal, clock)
+			p.At(0)
+			p.End()
+			assert.Empty(t, out.String())
+		}
+	})
+}

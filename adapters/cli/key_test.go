@@ -1,0 +1,92 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/ports"
+)
+
+func TestKey(t *testing.T) {
+	t.Parallel()
+	d := newShop(t)
+	token := d.done(t, "key", "create", "--name", "web", "--org", "acme", "--project", "shop", "--app", "web",
+		"--grant", "user:read,user:write", "--grant", "manage_application_users", "--expires", "90d")
+	assert.Regexp(t, `^tcs_[0-9a-f]{64}\n$`, token, "the key, alone")
+	assert.Equal(t, "created key \"web\": reaches acme/shop/web, may user:read, user:write, manage_application_users, expires 2026-05-04T04:05:06Z\n", d.err.String())
+	d.done(t, "key", "create", "--name", "root", "--grant", "full_access")
+	assert.Equal(t, "created key \"root\": reaches installation, may full_access, expires never\n", d.err.String())
+
+	key, err := app.NewAuthentication(d.store(t), frozen{}).Authenticate(t.Context(), strings.TrimSpace(token))
+	require.NoError(t, err)
+	assert.Equal(t, access.Scope{Organization: "acme", Project: "shop", Application: "web"}, key.Scope)
+	assert.Equal(t, frozen{}.Now().Add(90*24*time.Hour), key.Expires.UTC())
+
+	assert.Equal(t, "revoked key \"root\"\n", d.done(t, "key", "revoke", "root"))
+	assert.Equal(t, strings.TrimLeft(`
+NAME  SCOPE          GRANTS                                         CREATED               EXPIRES               LAST USED  REVOKED
+web   acme/shop/web  user:read,user:write,manage_application_users  2026-02-03T04:05:06Z  2026-05-04T04:05:06Z  never      -
+root  installation   full_access                                    2026-02-03T04:05:06Z  never                 never      2026-02-03T04:05:06Z
+`, "\n"), d.done(t, "key", "list"))
+
+	listed := d.done(t, "key", "list", "-o", "json")
+	assert.JSONEq(t, `[
+		{"id": 1, "name": "web", "scope": "acme/shop/web", "grants": ["user:read", "user:write", "manage_application_users"],
+			"created": "2026-02-03T04:05:06Z", "expires": "2026-05-04T04:05:06Z", "revoked": null, "last_used": null},
+		{"id": 2, "name": "root", "scope": "installation", "grants": ["full_access"],
+			"created": "2026-02-03T04:05:06Z", "expires": null, "revoked": "2026-02-03T04:05:06Z", "last_used": null}]`, listed)
+	assert.NotContains(t, listed, strings.TrimSpace(token))
+
+	d.done(t, "key", "create", "--name", "root", "--grant", "system:ping")
+	assert.Len(t, strings.Split(d.done(t, "key", "list"), "\n"), 5, "the name of a revoked key is free again")
+}
+
+func TestKeyFails(t *testing.T) {
+	t.Parallel()
+	d := newShop(t)
+	d.done(t, "key", "create", "--name", "web", "--grant", "user:read")
+	for name, c := range map[string]struct {
+		args []string
+		says string
+	}{
+		"NameTaken":           {[]string{"create", "--name", "web", "--grant", "user:read"}, "a key with this name exists already"},
+		"UnknownOrganization": {[]string{"create", "--name", "x", "--grant", "user:read", "--org", "beta"}, "the organization does not exist"},
+		"UnknownProject":      {[]string{"create", "--name", "x", "--grant", "user:read", "--org", "acme", "--project", "x"}, "the project does not exist"},
+		"UnknownApplication":  {[]string{"create", "--name", "x", "--grant", "user:read", "--org", "acme", "--project", "shop", "--app", "x"}, "the application does not exist"},
+		"RevokeOfNothing":     {[]string{"revoke", "x"}, "there is no such key"},
+	} {
+		assert.Equal(t, 1, d.run(t, append([]string{"key"}, c.args...)...), name)
+		assert.Equal(t, "tocsin: "+c.says+"\n", d.err.String(), name)
+		assert.Empty(t, d.out.String(), name)
+	}
+}
+
+func TestKeyListShowsEveryKey(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	assert.Equal(t, "[]\n", d.done(t, "key", "list", "-o", "json"))
+	const keys = 1_001
+	require.NoError(t, d.store(t).Update(t.Context(), func(tx ports.Tx) error {
+		for i := range keys {
+			k, err := access.NewKey(fmt.Sprint("key ", i), access.Scope{}, []string{"system:ping"}, frozen{}.Now(), 0)
+			require.NoError(t, err)
+			_, k.Digest = access.Generate()
+			if _, err := tx.Keys().Create(t.Context(), k); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	var list []struct{ Name string }
+	require.NoError(t, json.Unmarshal([]byte(d.done(t, "key", "list", "-o", "json")), &list))
+	require.Len(t, list, keys)
+	assert.Equal(t, "key 1000", list[keys-1].Name)
+}

@@ -1,0 +1,273 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/cli"
+	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// frozen is a clock that stands still.
+type frozen struct{}
+
+func (frozen) Now() time.Time { return time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC) }
+
+// desk is the program on a database of its own, and what it printed last.
+type desk struct {
+	cli.Program
+	database string
+	out, err bytes.Buffer
+	wrap     func(ports.Store) ports.Store // between the use cases and the database
+	open     int                           // databases that are open
+	opened   int
+}
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	d := &desk{database: filepath.Join(t.TempDir(), "tocsin.db"), wrap: func(s ports.Store) ports.Store { return s }}
+	nowhere := func(*pflag.FlagSet) (string, error) { return "", errors.New("there is no server") }
+	d.Program = cli.Program{
+		Version: "1.2.3", In: strings.NewReader(""), Out: &d.out, Err: &d.err,
+		Flags:       func(f *pflag.FlagSet) { f.String("config", "", "Configuration file") },
+		ServerFlags: func(f *pflag.FlagSet) { f.String("listen", "", "Where the server listens") },
+		Settings:    func(*pflag.FlagSet) ([]cli.Setting, error) { return nil, nil },
+		Listen:      nowhere,
+		Serve:       func(context.Context, *pflag.FlagSet) error { return nil },
+		Migrate:     func(context.Context, *pflag.FlagSet) ([]cli.Migration, error) { return nil, nil },
+		Migrations:  func(context.Context, *pflag.FlagSet) ([]cli.Migration, error) { return nil, nil },
+		Open: func(ctx context.Context, _ *pflag.FlagSet) (cli.Services, func(), error) {
+			store, err := gormstore.Open(ctx, gormstore.Config{URL: "sqlite:" + d.database, AutoMigrate: true, Clock: frozen{}})
+			if err != nil {
+				return cli.Services{}, nil, err
+			}
+			d.open++
+			d.opened++
+			s := d.wrap(store)
+			services := cli.Services{Provisioning: app.NewProvisioning(s), Keys: app.NewKeys(s, frozen{}), Imports: app.NewImports(s), Deletions: app.NewDeletions(s)}
+			return services, func() {
+				d.open--
+				assert.NoError(t, store.Close())
+			}, nil
+		},
+	}
+	t.Cleanup(func() { assert.Zero(t, d.open, "every database that is opened is closed") })
+	return d
+}
+
+// run executes a command line and returns the exit status.
+func (d *desk) run(t *testing.T, args ...string) int {
+	t.Helper()
+	d.out.Reset()
+	d.err.Reset()
+	return d.Run(t.Context(), args)
+}
+
+// done executes a command line that must succeed and returns what it printed on standard output.
+func (d *desk) done(t *testing.T, args ...string) string {
+	t.Helper()
+	require.Zero(t, d.run(t, args...), "%q failed: %s", args, d.err.String())
+	return d.out.String()
+}
+
+// store opens the desk's database to look at.
+func (d *desk) store(t *testing.T) ports.Store {
+	t.Helper()
+	store, err := gormstore.Open(t.Context(), gormstore.Config{URL: "sqlite:" + d.database, AutoMigrate: true, Clock: frozen{}})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, store.Close()) })
+	return store
+}
+
+func TestWrongUsageIs2(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 201)
+	for name, c := range map[string]struct {
+		args []string
+		says string // on standard error, the last line
+	}{
+		"NoCommand":             {nil, "which command?"},
+		"NoSubcommand":          {[]string{"key"}, "which command?"},
+		"UnknownCommand":        {[]string{"restart"}, `unknown command "restart", see tocsin --help`},
+		"MisspeltCommand":       {[]string{"serv"}, `unknown command "serv", did you mean "serve"? See tocsin --help`},
+		"MisspeltSubcommand":    {[]string{"key", "revok", "x"}, `unknown command "revok", did you mean "revoke"? See tocsin key --help`},
+		"UnknownFlag":           {[]string{"serve", "--port", "1"}, "unknown flag: --port, see tocsin serve --help"},
+		"UnknownShortFlag":      {[]string{"version", "-x"}, "unknown shorthand flag: 'x' in -x, see tocsin version --help"},
+		"FlagOfAnotherCommand":  {[]string{"version", "--listen", ":1"}, "unknown flag: --listen, see tocsin version --help"},
+		"FlagWithoutItsValue":   {[]string{"apply", "-f"}, "flag needs an argument: 'f' in -f, see tocsin apply --help"},
+		"ArgumentTooMany":       {[]string{"serve", "now"}, `the argument "now" means nothing here, see tocsin serve --help`},
+		"UnknownShell":          {[]string{"completion", "tcsh"}, `unknown command "tcsh", did you mean "bash"? See tocsin completion --help`},
+		"HelpOfNothing":         {[]string{"help", "restart"}, `there is no command "restart", see tocsin --help`},
+		"HelpOfTooMuch":         {[]string{"help", "key", "drop"}, `there is no command "key drop", see tocsin --help`},
+		"ApplyWithoutAFile":     {[]string{"apply"}, "which file? Name it with -f, or standard input with -f -"},
+		"ApplyInAnotherForm":    {[]string{"apply", "-f", "x", "-o", "xml"}, `invalid argument "xml" for "-o, --output" flag: must be table or json, see tocsin apply --help`},
+		"RevokeWithoutAName":    {[]string{"key", "revoke"}, "NAME is missing, see tocsin key revoke --help"},
+		"RevokeOfTwo":           {[]string{"key", "revoke", "a", "b"}, "NAME is one argument, but there are 2, see tocsin key revoke --help"},
+		"ImportWithoutAFile":    {[]string{"import", "users"}, "PATH is missing, see tocsin import users --help"},
+		"GroupThatHasNoName":    {[]string{"import", "users", "x", "--create-group"}, "--create-group needs --group"},
+		"DeleteOfANoun":         {[]string{"delete", "project", "acme/shop"}, `unknown command "project", see tocsin delete --help`},
+		"DeleteWithoutAProject": {[]string{"delete", "list", "acme"}, "path: must be ORGANIZATION/PROJECT/LIST"},
+		"KeyWithoutAName":       {[]string{"key", "create", "--grant", "user:read"}, "name: is required"},
+		"KeyWithoutAGrant":      {[]string{"key", "create", "--name", "x"}, "grant: at least one is required"},
+		"KeyWithAnUnknownGrant": {[]string{"key", "create", "--name", "x", "--grant", "user:read,root"}, `grant: there is no grant "root"`},
+		"KeyWithALongName":      {[]string{"key", "create", "--name", long, "--grant", "user:read"}, "name: is longer than 200 characters"},
+		"KeyOfAProjectAlone":    {[]string{"key", "create", "--name", "x", "--grant", "user:read", "--project", "shop"}, "project: needs an organization"},
+		"KeyThatHasExpired":     {[]string{"key", "create", "--name", "x", "--grant", "user:read", "--expires", "-1h"}, `invalid argument "-1h" for "--expires" flag: must be a time such as 45m, 12h or 90d, see tocsin key create --help`},
+		"KeyForNoTime":          {[]string{"key", "create", "--name", "x", "--grant", "user:read", "--expires", "0d"}, `invalid argument "0d" for "--expires" flag: must be a time such as 45m, 12h or 90d, see tocsin key create --help`},
+		"KeyForATimeOfNoUnit":   {[]string{"key", "create", "--name", "x", "--grant", "user:read", "--expires", "90"}, `invalid argument "90" for "--expires" flag: must be a time such as 45m, 12h or 90d, see tocsin key create --help`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			assert.Equal(t, 2, d.run(t, c.args...))
+			lines := strings.Split(strings.TrimSpace(d.err.String()), "\n")
+			assert.Equal(t, "tocsin: "+c.says, lines[len(lines)-1])
+			assert.Empty(t, d.out.String(), "errors do not go to standard output")
+			assert.Zero(t, d.opened, "the database is left alone")
+		})
+	}
+}
+
+func TestEveryCommandIsExplained(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		name := c.CommandPath()
+		assert.NotEmpty(t, c.Short, name)
+		assert.NotRegexp(t, `\.$`, c.Short, name)
+		generated := strings.HasPrefix(name, "tocsin completion") || strings.HasPrefix(name, "tocsin help")
+		if !c.HasSubCommands() && !generated {
+			assert.Contains(t, c.Example, name, "%s has an example", name)
+		}
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) { assert.NotEmpty(t, f.Usage, "%s --%s", name, f.Name) })
+		path := strings.Fields(name)[1:]
+		help := d.done(t, append(slices.Clone(path), "--help")...)
+		assert.Equal(t, help, d.done(t, append([]string{"help"}, path...)...))
+		assert.Contains(t, help, "Usage:", name)
+		for line := range strings.SplitSeq(c.Long, "\n") {
+			assert.LessOrEqual(t, len([]rune(line)), 130, "%s: %s", name, line)
+		}
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk(d.Root())
+	for _, g := range access.Grants() {
+		assert.Contains(t, d.done(t, "help", "key", "create"), string(g))
+	}
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	assert.Regexp(t, `^tocsin 1\.2\.3 \(go[^ ]+, \w+/\w+\)\n$`, d.done(t, "version"))
+	assert.Equal(t, "tocsin 1.2.3\n", d.done(t, "--version"))
+}
+
+func TestCompletion(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		assert.Contains(t, d.done(t, "completion", shell), "tocsin")
+	}
+	assert.Contains(t, d.done(t, "__complete", "key", "create", "--grant", ""), "distributionlist:write\n")
+}
+
+func TestConfigShow(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.Settings = func(f *pflag.FlagSet) ([]cli.Setting, error) {
+		return []cli.Setting{{Name: "listen", Value: f.Lookup("listen").Value.String(), Origin: "flag --listen"}, {Name: "base_url", Origin: "default"}}, nil
+	}
+	assert.Equal(t, "SETTING   VALUE  ORIGIN\nlisten    :8080  flag --listen\nbase_url  -      default\n", d.done(t, "config", "show", "--listen", ":8080"))
+
+	d.Settings = func(*pflag.FlagSet) ([]cli.Setting, error) {
+		return nil, errors.New("configuration: 2 mistakes\n  listen: is wrong\n  base_url: is wrong")
+	}
+	assert.Equal(t, 1, d.run(t, "config", "show"))
+	assert.Equal(t, "tocsin: configuration: 2 mistakes\n  listen: is wrong\n  base_url: is wrong\n", d.err.String())
+}
+
+func TestMigrate(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	at := time.Date(2026, 2, 3, 4, 5, 6, 789, time.FixedZone("", 3600))
+	d.Migrate = func(context.Context, *pflag.FlagSet) ([]cli.Migration, error) {
+		return []cli.Migration{{Name: "00001_init", Applied: at}}, nil
+	}
+	d.Migrations = func(context.Context, *pflag.FlagSet) ([]cli.Migration, error) {
+		return []cli.Migration{{Name: "00001_init", Applied: at}, {Name: "00002_more"}}, nil
+	}
+	assert.Equal(t, "applied 00001_init\nthe schema is up to date\n", d.done(t, "migrate", "up"))
+	assert.Equal(t, "MIGRATION   APPLIED\n00001_init  2026-02-03T03:05:06Z\n00002_more  pending\n", d.done(t, "migrate", "status"))
+
+	broken := func(context.Context, *pflag.FlagSet) ([]cli.Migration, error) { return nil, errors.New("no database") }
+	d.Migrate, d.Migrations = broken, broken
+	for _, command := range []string{"up", "status"} {
+		assert.Equal(t, 1, d.run(t, "migrate", command))
+		assert.Equal(t, "tocsin: no database\n", d.err.String())
+	}
+}
+
+func TestServe(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	var listen string
+	d.Serve = func(ctx context.Context, f *pflag.FlagSet) error {
+		listen = f.Lookup("listen").Value.String()
+		return ctx.Err()
+	}
+	d.done(t, "serve", "--listen", ":8080")
+	assert.Equal(t, ":8080", listen)
+
+	d.Serve = func(context.Context, *pflag.FlagSet) error { return errors.New("the port is taken") }
+	assert.Equal(t, 1, d.run(t, "serve"))
+	assert.Equal(t, "tocsin: the port is taken\n", d.err.String())
+
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	d.Serve = func(context.Context, *pflag.FlagSet) error { return nil }
+	assert.Zero(t, d.Run(ctx, []string{"serve"}), "a server that was asked to stop and did is done")
+}
+
+func TestInterruptionIs1(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.In, _ = io.Pipe() // Nobody ever writes.
+	for _, args := range [][]string{{"apply", "-f", "-"}, {"import", "users", "-"}} {
+		d.err.Reset()
+		ctx, stop := context.WithCancel(t.Context())
+		status := make(chan int)
+		go func() { status <- d.Run(ctx, args) }()
+		stop()
+		assert.Equal(t, 1, <-status)
+		assert.Equal(t, "tocsin: interrupted\n", d.err.String())
+	}
+}
+
+func TestADatabaseThatCannotBeOpenedIs1(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"key", "list"}, {"key", "create", "--name", "x", "--grant", "user:read"}, {"delete", "list", "a/b/c"}} {
+		d := newDesk(t)
+		d.database = filepath.Join(file(t, "no-folder", ""), "tocsin.db")
+		assert.Equal(t, 1, d.run(t, args...), args)
+		assert.Contains(t, d.err.String(), "tocsin: ")
+		assert.Empty(t, d.out.String())
+	}
+}

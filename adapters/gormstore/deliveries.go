@@ -1,0 +1,165 @@
+package gormstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+type occurrenceRow struct {
+	ID                 events.OccurrenceID
+	OrganizationID     orgs.ID
+	ProjectID          orgs.ProjectID
+	ApplicationID      applications.ID
+	EventID            events.ID
+	Context            string
+	LimitTo            string
+	Channels           string
+	CorrelationID      string
+	CreatedAt          time.Time
+	TurnAt             time.Time
+	CursorNotification subscriptions.NotificationID
+	CursorPhase        int
+	CursorAssignment   channels.AssignmentID
+	ExpandedAt         *time.Time
+}
+
+func (occurrenceRow) TableName() string { return "occurrences" }
+
+func (r occurrenceRow) occurrence() (events.Occurrence, error) {
+	o := events.Occurrence{ID: r.ID, Organization: r.OrganizationID, Project: r.ProjectID, Application: r.ApplicationID, Event: r.EventID,
+		Context: events.Context(r.Context), CorrelationID: r.CorrelationID, Created: r.CreatedAt, Expanded: orZero(r.ExpandedAt)}
+	for text, into := range map[string]*[]string{r.LimitTo: &o.Options.LimitTo, r.Channels: &o.Options.Channels} {
+		if err := json.Unmarshal([]byte(text), into); err != nil {
+			return events.Occurrence{}, fmt.Errorf("options of occurrence %d: %v", r.ID, err)
+		}
+	}
+	return o, nil
+}
+
+type deliveryRow struct {
+	ID             deliveries.ID
+	OccurrenceID   events.OccurrenceID
+	NotificationID subscriptions.NotificationID
+	AssignmentID   channels.AssignmentID
+	Username       string
+	Address        string
+	Channel        string
+	Protocol       channels.Protocol
+	State          int
+	Reason         deliveries.Reason
+	Attempts       int
+	LastError      string
+	CreatedAt      time.Time
+	NextAt         time.Time
+	FinishedAt     *time.Time
+}
+
+func (r deliveryRow) delivery() deliveries.Delivery {
+	d := deliveries.Delivery{ID: r.ID, Occurrence: r.OccurrenceID, Notification: r.NotificationID, Assignment: r.AssignmentID,
+		Username: r.Username, Address: r.Address, Channel: r.Channel, Protocol: r.Protocol, State: deliveries.States()[r.State],
+		Reason: r.Reason, Attempts: r.Attempts, LastError: r.LastError, Created: r.CreatedAt, Finished: orZero(r.FinishedAt)}
+	if d.State.Open() {
+		d.Next = r.NextAt
+	}
+	return d
+}
+
+// number is how a state is stored: its place among all of them. Those below that of Sent are open.
+func number(s deliveries.State) int { return slices.Index(deliveries.States(), s) }
+
+type deliveryRepo struct{ tx }
+
+// occurrenceID is the id of an occurrence, unless it is not one of its application and organization; then it is NULL.
+const occurrenceID = "(SELECT id FROM occurrences WHERE id = @occurrence AND application_id = @application AND organization_id = @organization )"
+
+func ofOccurrence(o events.Occurrence) map[string]any {
+	return map[string]any{"occurrence": o.ID, "application": o.Application, "organization": o.Organization}
+}
+
+func (r deliveryRepo) Occurrence(ctx context.Context, a applications.Application, id events.OccurrenceID) (events.Occurrence, error) {
+	row, err := one[occurrenceRow](r.db(ctx).Where("id = ? AND application_id = ? AND organization_id = ?", id, a.ID, a.Organization),
+		events.ErrOccurrenceNotFound)
+	if err != nil {
+		return events.Occurrence{}, err
+	}
+	return row.occurrence()
+}
+
+func (r deliveryRepo) Counts(ctx context.Context, o events.Occurrence) (map[deliveries.State]int, error) {
+	type countRow struct{ State, Count int }
+	rows, err := rowsOf[countRow](r.db(ctx).Raw("SELECT state, COUNT(*) AS count FROM deliveries WHERE occurrence_id = "+occurrenceID+
+		" GROUP BY state", ofOccurrence(o)))
+	if err != nil {
+		return nil, err
+	}
+	counts := make(map[deliveries.State]int, len(rows))
+	for _, row := range rows {
+		counts[deliveries.States()[row.State]] = row.Count
+	}
+	return counts, nil
+}
+
+// List takes a page of each state wanted from the index that holds them by state and id, and of those the first.
+func (r deliveryRepo) List(
+	ctx context.Context, o events.Occurrence, in deliveries.State, after deliveries.ID, limit int,
+) ([]deliveries.Delivery, error) {
+	wanted := deliveries.States()
+	if in != "" {
+		wanted = []deliveries.State{in}
+	}
+	pages := make([]string, len(wanted))
+	for i, s := range wanted {
+		pages[i] = fmt.Sprintf(`SELECT id FROM (SELECT id FROM deliveries WHERE occurrence_id = %s AND state = %d AND id > @after
+			ORDER BY id LIMIT @limit ) AS page%d`, occurrenceID, number(s), i)
+	}
+	p := ofOccurrence(o)
+	p["after"], p["limit"] = after, limit
+	return r.deliveries(ctx, `d.id IN (SELECT id FROM (`+strings.Join(pages, " UNION ALL ")+`) AS pages ORDER BY id LIMIT @limit )`, p)
+}
+
+func (r deliveryRepo) OfMember(ctx context.Context, o events.Occurrence, m users.MemberID) ([]deliveries.Delivery, error) {
+	p := ofOccurrence(o)
+	p["member"] = m
+	return r.deliveries(ctx, "d.member_id = @member AND d.occurrence_id = "+occurrenceID, p)
+}
+
+// deliveries queries deliveries by id with the names of what they went through, as far as it is still there.
+func (r deliveryRepo) deliveries(ctx context.Context, condition string, p map[string]any) ([]deliveries.Delivery, error) {
+	return all(r.db(ctx).Raw(`SELECT d.id, d.occurrence_id, d.notification_id, d.assignment_id, COALESCE(u.username, '') AS username, d.address,
+			COALESCE(c.name, '') AS channel, d.protocol, d.state, d.reason, d.attempts, d.last_error, d.created_at, d.next_at, d.finished_at
+		FROM deliveries d LEFT JOIN channels c ON c.id = d.channel_id
+		LEFT JOIN members m ON m.id = d.member_id LEFT JOIN users u ON u.id = m.user_id
+		WHERE `+condition+` ORDER BY d.id`, p), deliveryRow.delivery)
+}
+
+func (r deliveryRepo) Requeue(ctx context.Context, o events.Occurrence) (int, error) {
+	p := ofOccurrence(o)
+	p["pending"], p["failed"], p["now"] = number(deliveries.Pending), number(deliveries.Failed), r.now()
+	res := r.db(ctx).Exec(`UPDATE deliveries SET state = @pending , attempts = 0, last_error = '', created_at = @now , next_at = @now , finished_at = NULL
+		WHERE state = @failed AND occurrence_id = `+occurrenceID, p)
+	if res.RowsAffected > 0 {
+		r.tell()
+	}
+	return int(res.RowsAffected), res.Error
+}
+
+// skipRemoved ends the deliveries that wait for an assignment which is about to go. What a worker holds at this moment is the worker's: it
+// goes out, or finds the address gone when it is tried again.
+func (t tx) skipRemoved(ctx context.Context, condition string, p map[string]any) error {
+	p["skipped"], p["reason"], p["now"] = number(deliveries.Skipped), deliveries.AddressRemoved, t.now()
+	p["pending"], p["retrying"] = number(deliveries.Pending), number(deliveries.Retrying)
+	return t.db(ctx).Exec(`UPDATE deliveries SET state = @skipped , reason = @reason , finished_at = @now
+		WHERE state IN (@pending , @retrying ) AND `+condition, p).Error
+}

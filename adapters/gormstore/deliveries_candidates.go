@@ -1,0 +1,97 @@
+package gormstore
+
+import (
+	"github.com/tocsin/tocsin/domain/events"
+)
+
+// candidates writes the parts of statements that say who may be a recipient of an occurrence at all: members of the notifications'
+// lists and active subscribers, as far as the options of the occurrence do not exclude them.
+type candidates struct {
+	dialect    dialect
+	occurrence events.Occurrence
+	usernames  []string // folded
+	addresses  []string // keys
+}
+
+func candidatesOf(d dialect, o events.Occurrence) candidates {
+	usernames, addresses := o.Options.Recipients()
+	return candidates{dialect: d, occurrence: o, usernames: usernames, addresses: addresses}
+}
+
+// limited tells whether the options name recipients.
+func (c candidates) limited() bool { return len(c.occurrence.Options.LimitTo) > 0 }
+
+// parameters are those of ways and source.
+func (c candidates) parameters() map[string]any {
+	return map[string]any{"organization": c.occurrence.Organization, "application": c.occurrence.Application, "event": c.occurrence.Event,
+		"channels": among(c.dialect, c.occurrence.Options.Channels), "usernames": among(c.dialect, c.usernames),
+		"addresses": among(c.dialect, c.addresses)}
+}
+
+// ways is waysCTE for those notifications of the event that meet a condition, and for the channels that the options do not exclude.
+func (c candidates) ways(condition string) string {
+	return waysCTE(ofItsEvent+" AND "+condition+" AND "+c.channelChosen(), "TRUE")
+}
+
+// allWays is ways for every notification and channel; channel_chosen tells of the options.
+func (c candidates) allWays() string { return waysCTE(ofItsEvent, c.channelChosen()) }
+
+// ofItsEvent holds for the notifications n of the occurrence's event.
+const ofItsEvent = "n.event_id = @event AND n.application_id = @application AND app.organization_id = @organization"
+
+// channelChosen holds for the channels c that the options do not exclude. From a project, a name means the project's channel before the
+// organization's.
+func (c candidates) channelChosen() string {
+	if len(c.occurrence.Options.Channels) == 0 {
+		return "TRUE"
+	}
+	return `(c.name_fold @channels AND NOT (c.project_id IS NULL AND EXISTS (
+			SELECT 1 FROM channels own WHERE own.project_id = app.project_id AND own.name_fold = c.name_fold)))`
+}
+
+// chosen holds for the candidates that the options do not exclude: user u, address a, way w of allWays.
+func (c candidates) chosen() string {
+	if !c.limited() {
+		return "w.channel_chosen"
+	}
+	return "(w.channel_chosen AND (u.username_fold @usernames OR a.value_key @addresses ))"
+}
+
+// source selects the assignment_id of those candidates of ONE notification (@notification , @list ) which meet a condition; page orders
+// and limits, if anything. Both halves find their rows in an index, by id. Where the options name recipients it is these who are looked
+// up, however long the list is.
+func (c candidates) source(condition, page string) string {
+	if c.limited() {
+		return `SELECT assignment_id FROM (` + c.named() + `) AS named WHERE ` + condition + `
+			AND (EXISTS (SELECT 1 FROM list_entries le WHERE le.list_id = @list AND le.assignment_id = named.assignment_id)
+				OR EXISTS (SELECT 1 FROM subscriptions sb WHERE sb.notification_id = @notification AND sb.active AND sb.assignment_id = named.assignment_id))` + page
+	}
+	return `SELECT assignment_id FROM (SELECT assignment_id FROM list_entries WHERE list_id = @list AND ` + condition + page + `) AS listed
+		UNION
+		SELECT assignment_id FROM (SELECT assignment_id FROM subscriptions WHERE notification_id = @notification AND active AND ` + condition + page + `) AS subscribed`
+}
+
+// sources is source for all notifications of ways; it selects notification_id, too.
+func (c candidates) sources() string {
+	if c.limited() {
+		return `SELECT heard.id AS notification_id, named.assignment_id
+			FROM (` + c.named() + `) AS named CROSS JOIN (SELECT DISTINCT notification_id AS id, list_id FROM ways) AS heard
+			WHERE EXISTS (SELECT 1 FROM list_entries le WHERE le.list_id = heard.list_id AND le.assignment_id = named.assignment_id)
+				OR EXISTS (SELECT 1 FROM subscriptions sb WHERE sb.notification_id = heard.id AND sb.active AND sb.assignment_id = named.assignment_id)`
+	}
+	return `SELECT heard.id AS notification_id, le.assignment_id
+		FROM (SELECT DISTINCT notification_id AS id, list_id FROM ways) AS heard CROSS JOIN list_entries le WHERE le.list_id = heard.list_id
+		UNION
+		SELECT heard.id, sb.assignment_id
+		FROM (SELECT DISTINCT notification_id AS id FROM ways) AS heard CROSS JOIN subscriptions sb WHERE sb.notification_id = heard.id AND sb.active`
+}
+
+// named selects the assignments of those whom the options name, by username or by address.
+func (c candidates) named() string {
+	return `SELECT s.id AS assignment_id FROM (
+			SELECT a.id FROM addresses a WHERE a.organization_id = @organization AND a.value_key @addresses
+			UNION
+			SELECT a.id FROM users u JOIN members m ON m.user_id = u.id AND m.organization_id = @organization JOIN addresses a ON a.member_id = m.id
+			WHERE u.username_fold @usernames
+		) AS a CROSS JOIN assignments s WHERE s.address_id = a.id`
+}

@@ -1,0 +1,87 @@
+package gormstore
+
+import (
+	"context"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// candidateRow is one way in which a notification could reach a member.
+type candidateRow struct {
+	Notification struct {
+		ID     subscriptions.NotificationID
+		Name   string
+		ListID *lists.ID
+		Active bool
+	} `gorm:"embedded;embeddedPrefix:notification_"`
+	ListName           string
+	OnList             bool
+	Subscribed         bool
+	SubscriptionActive bool
+	Chosen             bool
+	Covered            bool
+	Assignment         assignmentRow `gorm:"embedded"`
+	TemplateID         *events.TemplateID
+	MemberID           int64
+	Username           string
+	Email              string
+	FirstName          string
+	LastName           string
+	CustomFields       string
+	Gates              gateRow `gorm:"embedded"`
+}
+
+func (r candidateRow) candidate(o events.Occurrence) deliveries.Candidate {
+	return deliveries.Candidate{
+		Notification: subscriptions.Notification{ID: r.Notification.ID, Application: o.Application, Event: o.Event, Name: r.Notification.Name,
+			List: orZero(r.Notification.ListID), Active: r.Notification.Active},
+		ListName: r.ListName, Assignment: r.Assignment.assignment(), AssignmentActive: r.Assignment.Active, OnList: r.OnList,
+		Subscribed: r.Subscribed, SubscriptionActive: r.SubscriptionActive, ChosenByOptions: r.Chosen, Covered: r.Covered,
+		Gates: r.Gates.gates()}
+}
+
+// job is the claimed delivery that would come of it.
+func (r candidateRow) job(o events.Occurrence) deliveries.Job {
+	return deliveries.Job{Occurrence: o.ID, Notification: r.Notification.ID, Event: o.Event, Template: orZero(r.TemplateID),
+		Address: r.Assignment.Value, Created: o.Created, Gates: r.Gates.gates(),
+		Recipient: deliveries.Recipient{Member: r.MemberID, Username: r.Username, Email: r.Email, FirstName: r.FirstName, LastName: r.LastName,
+			Fields: []byte(r.CustomFields)}}
+}
+
+func (r deliveryRepo) Candidates(ctx context.Context, o events.Occurrence, m users.MemberID) ([]deliveries.Candidate, error) {
+	rows, err := r.candidates(ctx, candidatesOf(r.dialect, o), "m.id = @member ", map[string]any{"member": m})
+	return mapped(rows, func(row candidateRow) deliveries.Candidate { return row.candidate(o) }), err
+}
+
+// candidates queries every way in which the event's notifications could go to assignments s of members m that meet a condition, whether
+// the options of the occurrence exclude it or not, in the order in which the expansion would come to them.
+func (r deliveryRepo) candidates(ctx context.Context, c candidates, condition string, more map[string]any) ([]candidateRow, error) {
+	p := c.parameters()
+	for name, v := range more {
+		p[name] = v
+	}
+	p["occurrence"] = c.occurrence.ID
+	return rowsOf[candidateRow](r.db(ctx).Raw(`WITH `+c.allWays()+`
+		SELECT n.id AS notification_id, n.name AS notification_name, n.list_id AS notification_list_id, n.active AS notification_active,
+			COALESCE(li.name, '') AS list_name, le.list_id IS NOT NULL AS on_list, sb.id IS NOT NULL AS subscribed,
+			COALESCE(sb.active, FALSE) AS subscription_active, `+c.chosen()+` AS chosen,
+			EXISTS (SELECT 1 FROM deliveries d WHERE d.occurrence_id = @occurrence AND d.notification_id = n.id AND d.protocol = w.protocol
+				AND d.address_key = a.value_key AND d.chosen AND d.assignment_id <> s.id) AS covered,
+			s.id, a.id AS address, a.value, w.channel_id AS channel, w.project_id AS project, w.channel_name AS name, w.protocol, s.active, s.validated,
+			w.template_id, m.id AS member_id, u.username, u.email, u.first_name, u.last_name, m.custom_fields, `+gateColumns+`
+		FROM members m
+		JOIN users u ON u.id = m.user_id
+		JOIN addresses a ON a.member_id = m.id
+		JOIN assignments s ON s.address_id = a.id
+		JOIN ways w ON w.channel_id = s.channel_id
+		JOIN notifications n ON n.id = w.notification_id
+		LEFT JOIN distribution_lists li ON li.id = n.list_id
+		LEFT JOIN list_entries le ON le.list_id = n.list_id AND le.assignment_id = s.id
+		LEFT JOIN subscriptions sb ON sb.notification_id = n.id AND sb.assignment_id = s.id`+joinsAt("a.value_key")+`
+		WHERE m.organization_id = @organization AND (le.list_id IS NOT NULL OR sb.id IS NOT NULL) AND `+condition+`
+		ORDER BY n.id, w.phase, s.id`, p))
+}

@@ -1,0 +1,107 @@
+package gormstore
+
+import (
+	"strings"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+// waysCTE is the CTE ways: how each notification n may go out through each channel c of its project and organization that meet a
+// condition. Channels are few, so what depends on them is found once, not again for everybody. Phase 0 is the project's channels, 1 the
+// organization's: an address that both reach goes to the project's.
+func waysCTE(condition, chosen string) string {
+	return `ways AS MATERIALIZED (
+		SELECT n.id AS notification_id, n.event_id, n.application_id, n.list_id, c.id AS channel_id, c.name AS channel_name, c.project_id,
+			` + phase + ` AS phase, c.protocol, c.active AS channel_active, ` + channelAllowed + ` AS channel_allowed,
+			` + chosen + ` AS channel_chosen, COALESCE(tn.id, te.id) AS template_id
+		FROM notifications n
+		JOIN applications app ON app.id = n.application_id
+		JOIN channels c ON c.organization_id = app.organization_id AND (c.project_id IS NULL OR c.project_id = app.project_id)
+		LEFT JOIN templates tn ON tn.notification_id = n.id AND tn.channel_id = c.id
+		LEFT JOIN templates te ON te.event_id = n.event_id AND te.channel_id = c.id
+		WHERE ` + condition + `)`
+}
+
+// phase is the phase of a channel c.
+const phase = "CASE WHEN c.project_id IS NULL THEN 1 ELSE 0 END"
+
+// channelAllowed holds when the event of a notification n may use a channel c: without channels of its own it may use them all.
+const channelAllowed = `(NOT EXISTS (SELECT 1 FROM event_channels ec WHERE ec.event_id = n.event_id)
+			OR EXISTS (SELECT 1 FROM event_channels ec WHERE ec.event_id = n.event_id AND ec.channel_id = c.id))`
+
+// gateRow is what the columns of gateColumns are read into.
+type gateRow struct {
+	AddressGone         bool
+	MemberLocked        bool
+	HasMembership       bool
+	MembershipActive    bool
+	MembershipLocked    bool
+	MembershipEnabled   bool
+	AssignmentActive    bool
+	AssignmentValidated bool
+	ChannelActive       bool
+	ChannelAllowed      bool
+	OptedOut            bool
+	HasTemplate         bool
+}
+
+func (r gateRow) gates() deliveries.Gates { return deliveries.Gates(r) }
+
+// gateColumns select a gateRow. They speak of the assignment s, the member m and what joinsAt joins, each of which
+// may be missing, and of the way w.
+const gateColumns = `s.id IS NULL AS address_gone, COALESCE(m.locked, FALSE) AS member_locked,
+	ms.id IS NOT NULL AS has_membership, COALESCE(ms.active, FALSE) AS membership_active, al.member_id IS NOT NULL AS membership_locked,
+	COALESCE(ms.enable_notifications, FALSE) AS membership_enabled,
+	COALESCE(s.active, FALSE) AS assignment_active, COALESCE(s.validated, FALSE) AS assignment_validated,
+	COALESCE(w.channel_active, FALSE) AS channel_active, COALESCE(w.channel_allowed, FALSE) AS channel_allowed,
+	o.member_id IS NOT NULL AS opted_out, w.template_id IS NOT NULL AS has_template`
+
+// joinsAt adds what is recorded of a member m with the application and the notification of a way w, at an address key.
+func joinsAt(addressKey string) string {
+	return `
+		LEFT JOIN application_memberships ms ON ms.member_id = m.id AND ms.application_id = w.application_id
+		LEFT JOIN application_locks al ON al.member_id = m.id AND al.application_id = w.application_id
+		LEFT JOIN opt_outs o ON o.member_id = m.id AND o.notification_id = w.notification_id AND o.address_key = ` + addressKey
+}
+
+// candidatesFrom is the FROM and WHERE of a query of candidates whose notification_id and assignment_id source selects. CROSS JOIN tells
+// SQLite to begin with those and look up the rest.
+func candidatesFrom(source string) string {
+	return `
+		FROM (` + source + `) AS r CROSS JOIN assignments s CROSS JOIN ways w CROSS JOIN addresses a CROSS JOIN members m` +
+		joinsAt("a.value_key") + `
+		WHERE s.id = r.assignment_id AND w.channel_id = s.channel_id AND w.notification_id = r.notification_id
+			AND a.id = s.address_id AND m.id = a.member_id`
+}
+
+// closedGates are deliveries.Gates.All in SQL, on the columns of a gateRow: what closes each gate. A test holds them to it.
+func closedGates() []closedGate {
+	return []closedGate{
+		{"address_gone", deliveries.AddressRemoved},
+		{"member_locked", deliveries.MemberLocked},
+		{"has_membership AND NOT membership_active", deliveries.MembershipInactive},
+		{"has_membership AND membership_locked", deliveries.MembershipLocked},
+		{"has_membership AND NOT membership_enabled", deliveries.NotificationsDisabled},
+		{"NOT assignment_active", deliveries.AssignmentInactive},
+		{"NOT assignment_validated", deliveries.AssignmentUnvalidated},
+		{"NOT channel_active", deliveries.ChannelInactive},
+		{"NOT channel_allowed", deliveries.ChannelNotAllowed},
+		{"opted_out", deliveries.OptedOut},
+		{"NOT has_template", deliveries.NoTemplate},
+	}
+}
+
+type closedGate struct {
+	condition string
+	reason    deliveries.Reason
+}
+
+// reasonColumn selects the reason of the first closed gate of a gateRow, empty when all are open.
+func reasonColumn() string {
+	var b strings.Builder
+	b.WriteString("CASE")
+	for _, g := range closedGates() {
+		b.WriteString(" WHEN " + g.condition + " THEN '" + string(g.reason) + "'")
+	}
+	return b.String() + " ELSE '' END AS reason"
+}

@@ -1,0 +1,87 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/mattn/go-sqlite3"
+
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// What the tests see of the inside: the parts whose promises the port does not show.
+
+var (
+	Translated = translated
+	Migrations = migrations
+)
+
+const (
+	MaxGroup    = maxGroup
+	MaxJoined   = maxJoined
+	MaxAttempts = maxAttempts
+)
+
+// Rows are the structs that stand for a row of a table.
+func Rows() []any {
+	return []any{addressRow{}, applicationRow{}, channelRow{}, eventRow{}, keyRow{}, listRow{}, organizationRow{}, projectRow{},
+		groupRow{}, notificationRow{}}
+}
+
+// Handle is the store's database, as its own statements reach it.
+func (s *Store) Handle() *sql.DB {
+	switch e := s.engine.(type) {
+	case *sqliteEngine:
+		return e.writing
+	case *postgresEngine:
+		return e.sqlDB
+	}
+	return nil
+}
+
+// OnCommit has fn called before each commit of a store on SQLite; the commit fails when it returns false.
+func (s *Store) OnCommit(ctx context.Context, fn func() bool) error {
+	conn, err := s.Handle().Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return conn.Raw(func(c any) error {
+		c.(*sqlite3.SQLiteConn).RegisterCommitHook(func() int {
+			if fn() {
+				return 0
+			}
+			return 1
+		})
+		return nil
+	})
+}
+
+// Joiner joins single enrollments into sets for enroll.
+type Joiner struct{ j *joiner }
+
+func StartJoiner(workers int, enroll func(context.Context, string, users.Batch) ([]users.Enrolled, error)) Joiner {
+	return Joiner{startJoiner(workers, enroll)}
+}
+
+func (j Joiner) Enroll(ctx context.Context, org string, b users.Batch) ([]users.Enrolled, error) {
+	return j.j.do(ctx, org, b)
+}
+
+func (j Joiner) Stop() { j.j.stop() }
+
+// Retried runs a unit of work as Update does on Postgres.
+func Retried(ctx context.Context, attempt func() error) error {
+	e := &postgresEngine{lane: make(chan struct{}, 1)}
+	return e.retried(ctx, attempt)
+}
+
+// Lookups are those statements of Enroll that do not just add rows, by name.
+func Lookups(dialect string) map[string]string {
+	s := enrollOnSQLite
+	if dialect == onPostgres.String() {
+		s = enrollOnPostgres
+	}
+	return map[string]string{"byEmail": s.byEmail, "byUsername": s.byUsername, "members": s.members, "lockFields": s.lockFields,
+		"saveFields": s.saveFields, "groups": s.groups}
+}

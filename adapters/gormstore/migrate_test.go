@@ -1,0 +1,219 @@
+package gormstore_test
+
+import (
+	"bytes"
+	"database/sql"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pressly/goose/v3"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/test/pgtest"
+)
+
+// connect opens a store without a look at its schema.
+func connect(t *testing.T, url string) *gormstore.Store {
+	t.Helper()
+	s, err := gormstore.Connect(t.Context(), gormstore.Config{URL: url, Clock: clock{}})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, s.Close()) })
+	return s
+}
+
+func exec(t *testing.T, s *gormstore.Store, statement string, args ...any) {
+	t.Helper()
+	_, err := s.Handle().ExecContext(t.Context(), statement, args...)
+	require.NoError(t, err)
+}
+
+func TestInstancesThatStartAtOnceAllComeUp(t *testing.T) {
+	t.Parallel()
+	for name, url := range map[string]func() string{
+		"sqlite":   func() string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") },
+		"postgres": func() string { return pgtest.New(t) + "&pool_max_conns=2" },
+	} {
+		url := url()
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const instances = 8
+			var all sync.WaitGroup
+			var log bytes.Buffer // a slog handler writes under a lock
+			logger := slog.New(slog.NewTextHandler(&log, nil))
+			for range instances {
+				all.Go(func() {
+					s, err := gormstore.Open(t.Context(), gormstore.Config{URL: url, AutoMigrate: true, Clock: clock{}, Logger: logger})
+					if assert.NoError(t, err) {
+						assert.NoError(t, s.Ready(t.Context()))
+						assert.NoError(t, s.Close())
+					}
+				})
+			}
+			all.Wait()
+			assert.Equal(t, 1, strings.Count(log.String(), "00001_init"), "one of them migrated")
+		})
+	}
+}
+
+func TestASchemaThatIsBehindIsRefusedUntilItIsMigrated(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, url string) {
+		if url != "sqlite::memory:" {
+			_, err := gormstore.Open(t.Context(), gormstore.Config{URL: url, Clock: clock{}})
+			require.ErrorIs(t, err, gormstore.ErrSchemaBehind)
+			assert.Equal(t, fault.Unavailable, fault.KindOf(err))
+		}
+		s := connect(t, url)
+		require.ErrorIs(t, s.Ready(t.Context()), gormstore.ErrSchemaBehind)
+		all, err := s.Status(t.Context())
+		require.NoError(t, err)
+		for _, m := range all {
+			assert.Zero(t, m.Applied, m.Name)
+		}
+		require.NoError(t, s.Migrate(t.Context()))
+		require.NoError(t, s.Migrate(t.Context()), "again it does nothing")
+		require.NoError(t, s.Ready(t.Context()))
+		all, err = s.Status(t.Context())
+		require.NoError(t, err)
+		for i, m := range all {
+			assert.Equal(t, int64(i+1), m.Version)
+			assert.NotZero(t, m.Applied, m.Name)
+		}
+	})
+}
+
+func TestLookingAtASchemaChangesNothing(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, url string) {
+		s := connect(t, url)
+		require.ErrorIs(t, s.Ready(t.Context()), gormstore.ErrSchemaBehind)
+		assert.Empty(t, tables(t, s))
+	})
+}
+
+func TestASchemaThatIsNewerIsAlwaysRefused(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, url string) {
+		s := open(t, url)
+		exec(t, s, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, TRUE)")
+		require.ErrorIs(t, s.Ready(t.Context()), gormstore.ErrSchemaNewer)
+		require.ErrorIs(t, s.Migrate(t.Context()), gormstore.ErrSchemaNewer)
+		if url == "sqlite::memory:" {
+			return
+		}
+		for _, auto := range []bool{true, false} {
+			_, err := gormstore.Open(t.Context(), gormstore.Config{URL: url, AutoMigrate: auto, Clock: clock{}})
+			require.ErrorIs(t, err, gormstore.ErrSchemaNewer)
+		}
+	})
+}
+
+func TestAMigrationThatFailsLeavesNothing(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, url string) {
+		s := connect(t, url)
+		exec(t, s, "CREATE TABLE api_keys (mine TEXT)") // in the way of the first migration's last table
+		err := s.Migrate(t.Context())
+		require.ErrorContains(t, err, "api_keys")
+		before := tables(t, s)
+		assert.NotContains(t, before, "organizations")
+		exec(t, s, "DROP TABLE api_keys")
+		require.NoError(t, s.Migrate(t.Context()))
+	})
+}
+
+func TestBothDialectsHaveTheSameMigrations(t *testing.T) {
+	t.Parallel()
+	names := map[string][]string{}
+	for _, dialect := range []string{"sqlite", "postgres"} {
+		files, err := fs.Glob(gormstore.Migrations, "migrations/"+dialect+"/*")
+		require.NoError(t, err)
+		for i, file := range files {
+			names[dialect] = append(names[dialect], path.Base(file))
+			assert.True(t, strings.HasPrefix(path.Base(file), fmt.Sprintf("%05d_", i+1)), "numbers without a gap: %s", file)
+		}
+	}
+	assert.NotEmpty(t, names["sqlite"])
+	assert.Equal(t, names["sqlite"], names["postgres"])
+}
+
+// TestEveryEarlierSchemaIsBroughtUpToDate starts from each version there was, and also goes all the way back.
+func TestEveryEarlierSchemaIsBroughtUpToDate(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, url string) {
+		dialect, kind := "sqlite", goose.DialectSQLite3
+		if strings.HasPrefix(url, "postgres") {
+			dialect, kind = "postgres", goose.DialectPostgres
+		}
+		if url == "sqlite::memory:" {
+			url = "sqlite:" + filepath.Join(t.TempDir(), "store.db") // goose needs a second connection
+		}
+		folder, err := fs.Sub(gormstore.Migrations, "migrations/"+dialect)
+		require.NoError(t, err)
+		s := connect(t, url)
+		p, err := goose.NewProvider(kind, s.Handle(), folder, goose.WithLogger(goose.NopLogger()))
+		require.NoError(t, err)
+		var fresh []string
+		for _, source := range p.ListSources() {
+			_, err := p.UpTo(t.Context(), source.Version)
+			require.NoError(t, err)
+			require.NoError(t, s.Migrate(t.Context()))
+			if fresh == nil {
+				fresh = columns(t, s.Handle(), dialect)
+			}
+			assert.Equal(t, fresh, columns(t, s.Handle(), dialect), "from version %d", source.Version)
+			_, err = p.DownTo(t.Context(), 0)
+			require.NoError(t, err)
+			assert.Equal(t, []string{"goose_db_version"}, tables(t, s))
+		}
+	})
+}
+
+// tables are the names of a database's tables.
+func tables(t *testing.T, s *gormstore.Store) []string {
+	t.Helper()
+	dialect := "postgres"
+	if s.Handle().Stats().MaxOpenConnections == 1 {
+		dialect = "sqlite"
+	}
+	var names []string
+	for _, c := range columns(t, s.Handle(), dialect) {
+		name, _, _ := strings.Cut(c, ".")
+		if len(names) == 0 || names[len(names)-1] != name {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// columns are the columns of a database's tables, as table.column, sorted.
+func columns(t *testing.T, db *sql.DB, dialect string) []string {
+	t.Helper()
+	query := `SELECT t.name || '.' || c.name FROM sqlite_master AS t JOIN pragma_table_info(t.name) AS c
+		WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%'`
+	if dialect == "postgres" {
+		query = `SELECT table_name || '.' || column_name FROM information_schema.columns WHERE table_schema = current_schema()`
+	}
+	rows, err := db.QueryContext(t.Context(), query)
+	require.NoError(t, err)
+	defer rows.Close()
+	var found []string
+	for rows.Next() {
+		var name string
+		require.NoError(t, rows.Scan(&name))
+		found = append(found, name)
+	}
+	require.NoError(t, rows.Err())
+	slices.Sort(found)
+	return found
+}

@@ -1,0 +1,94 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+)
+
+func (q queue) Claim(
+	ctx context.Context, channel channels.ID, owner string, limit int, lease time.Duration,
+) (jobs []deliveries.Job, err error) {
+	var ids []deliveries.ID
+	err = q.work(ctx, func(t tx) error {
+		ids, err = t.claim(ctx, channel, owner, limit, lease)
+		return err
+	})
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	// They are ours now: what is known of their recipients is read beside those who write.
+	err = q.view(ctx, func(t tx) error {
+		jobs, err = t.jobs(ctx, channel, ids)
+		return err
+	})
+	return jobs, err
+}
+
+// claim marks deliveries that are due and returns their ids.
+func (t tx) claim(ctx context.Context, channel channels.ID, owner string, limit int, lease time.Duration) ([]deliveries.ID, error) {
+	now := t.now()
+	return rowsOf[deliveries.ID](t.db(ctx).Raw(`
+		WITH due AS MATERIALIZED (
+			SELECT id FROM deliveries WHERE channel_id = @channel AND state < 3 AND next_at <= @now ORDER BY next_at, id LIMIT @limit `+
+		t.dialect.skipLocked()+`
+		)
+		UPDATE deliveries SET state = @sending , owner = @owner , next_at = @until WHERE id IN (SELECT id FROM due) RETURNING id`,
+		map[string]any{"channel": channel, "now": now, "limit": limit, "sending": number(deliveries.Sending), "owner": owner,
+			"until": now.Add(lease)}))
+}
+
+// jobs returns claimed deliveries by id with everything that is to be known of them, as it is now.
+func (t tx) jobs(ctx context.Context, channel channels.ID, ids []deliveries.ID) (jobs []deliveries.Job, err error) {
+	rows, err := t.db(ctx).Raw(`WITH `+waysCTE("n.id IN (SELECT notification_id FROM deliveries WHERE id @ids ) AND c.id = @channel ", "TRUE")+`
+		SELECT d.id, d.occurrence_id, d.notification_id, oc.event_id, w.template_id, d.address, d.attempts, d.created_at,
+			d.member_id, u.username, u.email, u.first_name, u.last_name, m.custom_fields, `+gateColumns+`
+		FROM deliveries d JOIN occurrences oc ON oc.id = d.occurrence_id
+		LEFT JOIN ways w ON w.notification_id = d.notification_id
+		LEFT JOIN assignments s ON s.id = d.assignment_id
+		LEFT JOIN members m ON m.id = d.member_id
+		LEFT JOIN users u ON u.id = m.user_id`+joinsAt("d.address_key")+`
+		WHERE d.id @ids ORDER BY d.id`, map[string]any{"ids": among(t.dialect, ids), "channel": channel}).Rows()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	jobs = make([]deliveries.Job, 0, len(ids))
+	for rows.Next() {
+		j, err := scanJob(rows)
+		if err != nil {
+			return nil, err
+		}
+		jobs = append(jobs, j)
+	}
+	return jobs, rows.Err()
+}
+
+// scanJob reads a row of jobs by hand: there are tens of thousands each second.
+func scanJob(rows *sql.Rows) (j deliveries.Job, err error) {
+	var template sql.NullInt64
+	var username, email, first, last sql.NullString
+	g := &j.Gates
+	err = rows.Scan(&j.ID, &j.Occurrence, &j.Notification, &j.Event, &template, &j.Address, &j.Attempts, &j.Created,
+		&j.Recipient.Member, &username, &email, &first, &last, &j.Recipient.Fields,
+		&g.AddressGone, &g.MemberLocked, &g.HasMembership, &g.MembershipActive, &g.MembershipLocked, &g.MembershipEnabled,
+		&g.AssignmentActive, &g.AssignmentValidated, &g.ChannelActive, &g.ChannelAllowed, &g.OptedOut, &g.HasTemplate)
+	j.Template = events.TemplateID(template.Int64)
+	j.Recipient.Username, j.Recipient.Email, j.Recipient.FirstName, j.Recipient.LastName = username.String, email.String, first.String, last.String
+	return j, err
+}
+
+func (q queue) Renew(ctx context.Context, owner string, ids []deliveries.ID, lease time.Duration) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	return q.work(ctx, func(t tx) error {
+		return t.db(ctx).Exec("UPDATE deliveries SET next_at = @until WHERE id @ids AND state = @sending AND owner = @owner ",
+			map[string]any{"until": t.now().Add(lease), "ids": among(t.dialect, ids), "sending": number(deliveries.Sending), "owner": owner}).Error
+	})
+}

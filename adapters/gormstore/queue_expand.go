@@ -1,0 +1,161 @@
+package gormstore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+)
+
+// expansion is one page of the deliveries of an occurrence. It goes through the event's active notifications; for each of them first
+// through those assignments whose channel is the project's, then through those whose channel is the organization's; each time by id.
+type expansion struct {
+	tx
+	occurrence occurrenceRow
+	candidates candidates
+	written    int
+}
+
+// step is a notification and a phase of it, with where it has been left.
+type step struct {
+	NotificationID subscriptions.NotificationID
+	ListID         *lists.ID
+	Phase          int
+	after          channels.AssignmentID `gorm:"-"`
+}
+
+// expandNext writes a page of the occurrence whose turn it is. Postgres gives each worker another one.
+func expandNext(ctx context.Context, t tx, limit int) (deliveries.Expansion, error) {
+	row, err := one[occurrenceRow](t.db(ctx).Raw("SELECT * FROM occurrences WHERE expanded_at IS NULL ORDER BY turn_at, id LIMIT 1"+
+		t.dialect.skipLocked()), deliveries.ErrNothingToDo)
+	if err != nil {
+		return deliveries.Expansion{}, err
+	}
+	o, err := row.occurrence()
+	if err != nil {
+		return deliveries.Expansion{}, err
+	}
+	e := &expansion{tx: t, occurrence: row, candidates: candidatesOf(t.dialect, o)}
+	done, err := e.page(ctx, limit)
+	if err != nil {
+		return deliveries.Expansion{}, err
+	}
+	if e.written > 0 {
+		t.tell()
+	}
+	return deliveries.Expansion{Occurrence: row.ID, Deliveries: e.written, Done: done}, nil
+}
+
+// skipLocked ends a query that takes rows which others may take as well.
+func (d dialect) skipLocked() string {
+	if d == onPostgres {
+		return " FOR UPDATE SKIP LOCKED"
+	}
+	return ""
+}
+
+// page goes through limit recipients and keeps how far it came.
+func (e *expansion) page(ctx context.Context, limit int) (done bool, err error) {
+	for limit > 0 {
+		s, err := e.next(ctx)
+		if errors.Is(err, deliveries.ErrNothingToDo) {
+			return true, e.save(ctx, true)
+		}
+		if err != nil {
+			return false, err
+		}
+		last, recipients, err := e.bounds(ctx, s, limit)
+		if err != nil {
+			return false, err
+		}
+		if recipients > 0 {
+			if err := e.write(ctx, s, last); err != nil {
+				return false, err
+			}
+		}
+		e.occurrence.CursorNotification, e.occurrence.CursorPhase, e.occurrence.CursorAssignment = s.NotificationID, s.Phase, last
+		if recipients < limit { // The step is over: the next one begins behind its end.
+			e.occurrence.CursorPhase, e.occurrence.CursorAssignment = s.Phase+1, 0
+		}
+		limit -= recipients
+	}
+	return false, e.save(ctx, false)
+}
+
+// next is the step that the cursor is in, or the first one behind it. Phases without a channel are none.
+func (e *expansion) next(ctx context.Context) (step, error) {
+	p := e.candidates.parameters()
+	p["notification"], p["phase"] = e.occurrence.CursorNotification, e.occurrence.CursorPhase
+	s, err := one[step](e.db(ctx).Raw(`WITH `+e.candidates.ways("n.active AND (n.id, "+phase+") >= (@notification , @phase )")+`
+		SELECT DISTINCT notification_id, list_id, phase FROM ways ORDER BY notification_id, phase LIMIT 1`, p), deliveries.ErrNothingToDo)
+	if s.NotificationID == e.occurrence.CursorNotification && s.Phase == e.occurrence.CursorPhase {
+		s.after = e.occurrence.CursorAssignment
+	}
+	return s, err
+}
+
+// bounds returns the last of at most limit recipients that follow in a step, and how many they are.
+func (e *expansion) bounds(ctx context.Context, s step, limit int) (last channels.AssignmentID, recipients int, err error) {
+	var found struct {
+		Last       channels.AssignmentID
+		Recipients int
+	}
+	p := e.step(s)
+	p["limit"] = limit
+	const page = " ORDER BY assignment_id LIMIT @limit "
+	err = e.db(ctx).Raw(`SELECT COALESCE(MAX(assignment_id), 0) AS last, COUNT(*) AS recipients FROM (
+		SELECT assignment_id FROM (`+e.candidates.source("assignment_id > @after ", page)+`) AS s`+page+`) AS page`, p).Scan(&found).Error
+	return found.Last, found.Recipients, err
+}
+
+// write writes the deliveries of a step up to an assignment. An address that has one already gets no second.
+func (e *expansion) write(ctx context.Context, s step, last channels.AssignmentID) error {
+	p := e.step(s)
+	p["last"], p["now"], p["occurrence"] = last, e.now(), e.occurrence.ID
+	p["pending"], p["skipped"] = number(deliveries.Pending), number(deliveries.Skipped)
+	res := e.db(ctx).Exec(`WITH `+e.candidates.ways("n.id = @notification AND n.active AND "+phase+" = @phase ")+`
+		INSERT INTO deliveries (occurrence_id, notification_id, member_id, assignment_id, channel_id, protocol, address, address_key,
+			chosen, state, reason, attempts, owner, next_at, last_error, created_at, finished_at)
+		SELECT @occurrence , notification_id, member_id, assignment_id, channel_id, protocol, address, address_key,
+			reason = '', CASE WHEN reason = '' THEN CAST(@pending AS SMALLINT) ELSE CAST(@skipped AS SMALLINT) END, reason, 0, '', @now , '', @now ,
+			CASE WHEN reason <> '' THEN `+e.dialect.moment("@now ")+` END
+		FROM (SELECT gated.*, `+reasonColumn()+` FROM (
+			SELECT w.notification_id, m.id AS member_id, s.id AS assignment_id, w.channel_id, w.protocol, a.value AS address,
+				a.value_key AS address_key, `+gateColumns+
+		candidatesFrom(`SELECT CAST(@notification AS BIGINT) AS notification_id, assignment_id
+				FROM (`+e.candidates.source("assignment_id > @after AND assignment_id <= @last ", "")+`) AS page`)+`
+		) AS gated) AS judged
+		ORDER BY assignment_id
+		ON CONFLICT DO NOTHING`, p)
+	e.written += int(res.RowsAffected)
+	return res.Error
+}
+
+// step is the parameters of the statements on a step.
+func (e *expansion) step(s step) map[string]any {
+	p := e.candidates.parameters()
+	p["notification"], p["list"], p["phase"], p["after"] = s.NotificationID, s.ListID, s.Phase, s.after
+	return p
+}
+
+// save keeps the cursor.
+func (e *expansion) save(ctx context.Context, done bool) error {
+	o := e.occurrence
+	o.TurnAt = e.now()
+	if done {
+		o.ExpandedAt = &o.TurnAt
+	}
+	return e.db(ctx).Exec(`UPDATE occurrences SET turn_at = ?, cursor_notification = ?, cursor_phase = ?, cursor_assignment = ?, expanded_at = ?
+		WHERE id = ?`, o.TurnAt, o.CursorNotification, o.CursorPhase, o.CursorAssignment, o.ExpandedAt, o.ID).Error
+}
+
+// moment casts a parameter to a time where Postgres cannot tell from the context that it is one.
+func (d dialect) moment(parameter string) string {
+	if d == onPostgres {
+		return "CAST(" + parameter + "AS TIMESTAMPTZ)"
+	}
+	return parameter
+}

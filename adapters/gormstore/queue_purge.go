@@ -1,0 +1,52 @@
+package gormstore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+)
+
+// Purge takes the deliveries of one occurrence at a time, and the occurrence itself with the last of them.
+func (q queue) Purge(ctx context.Context, before, keys time.Time, limit int) (gone int, err error) {
+	err = q.work(ctx, func(t tx) error {
+		gone, err = t.purgeRequests(ctx, keys, limit)
+		for err == nil && gone < limit {
+			var more int
+			more, err = t.purgeOccurrence(ctx, before, limit-gone)
+			if more == 0 {
+				return err
+			}
+			gone += more
+		}
+		return err
+	})
+	return gone, err
+}
+
+func (t tx) purgeRequests(ctx context.Context, before time.Time, limit int) (int, error) {
+	res := t.db(ctx).Exec(`DELETE FROM requests WHERE (api_key_id, word) IN (
+		SELECT api_key_id, word FROM requests WHERE created_at < ? ORDER BY created_at LIMIT ?)`, before.UTC(), limit)
+	return int(res.RowsAffected), res.Error
+}
+
+// purgeOccurrence deletes of the oldest occurrence that is over at most limit rows, and returns how many.
+func (t tx) purgeOccurrence(ctx context.Context, before time.Time, limit int) (int, error) {
+	row, err := one[occurrenceRow](t.db(ctx).Raw(`SELECT o.id FROM occurrences o WHERE o.created_at < ? AND o.expanded_at IS NOT NULL
+		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.occurrence_id = o.id AND d.state < ?)
+		ORDER BY o.created_at, o.id LIMIT 1`+t.dialect.skipLocked(), before.UTC(), number(deliveries.Sent)), events.ErrOccurrenceNotFound)
+	if errors.Is(err, events.ErrOccurrenceNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	res := t.db(ctx).Exec(`DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE occurrence_id = ? LIMIT ?)`, row.ID, limit)
+	if res.Error != nil || res.RowsAffected == int64(limit) {
+		return int(res.RowsAffected), res.Error
+	}
+	last := t.db(ctx).Exec("DELETE FROM occurrences WHERE id = ?", row.ID)
+	return int(res.RowsAffected + last.RowsAffected), last.Error
+}

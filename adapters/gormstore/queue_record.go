@@ -1,0 +1,77 @@
+package gormstore
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+// outcomeRow is an outcome as one row of a rowSet.
+type outcomeRow struct {
+	ID       deliveries.ID     `json:"id"`
+	State    int               `json:"state"`
+	Reason   deliveries.Reason `json:"reason"`
+	Error    string            `json:"error"`
+	Next     string            `json:"next"`
+	Attempts int               `json:"attempts"`
+}
+
+// momentFormat is how the SQLite driver writes times, which Postgres reads, too.
+const momentFormat = "2006-01-02 15:04:05.999999999-07:00"
+
+func newOutcomeRow(o deliveries.Outcome) outcomeRow {
+	return outcomeRow{ID: o.ID, State: number(o.State), Reason: o.Reason, Error: storable(o.Error),
+		Next: o.Next.UTC().Truncate(time.Microsecond).Format(momentFormat), Attempts: o.Attempts}
+}
+
+// storable makes a text of any origin one that every database keeps.
+func storable(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
+}
+
+// Record is one statement for those that were sent, which most are, and one for the others. A delivery keeps its last error when it gets
+// no new one: what made it take three attempts stays to be seen.
+func (q queue) Record(ctx context.Context, owner string, outcomes []deliveries.Outcome) (lost int, err error) {
+	sent := map[int][]deliveries.ID{} // by attempts
+	var others []deliveries.Outcome
+	for _, o := range outcomes {
+		if o.State == deliveries.Sent && o.Error == "" {
+			sent[o.Attempts] = append(sent[o.Attempts], o.ID)
+		} else {
+			others = append(others, o)
+		}
+	}
+	err = q.work(ctx, func(t tx) error {
+		lost = len(outcomes)
+		for attempts, ids := range sent {
+			res := t.db(ctx).Exec(`UPDATE deliveries SET state = @sent , attempts = @attempts , owner = '', finished_at = @now
+				WHERE id @ids AND state = @sending AND owner = @owner `, map[string]any{"sent": number(deliveries.Sent), "attempts": attempts,
+				"now": t.now(), "ids": among(t.dialect, ids), "sending": number(deliveries.Sending), "owner": owner})
+			if res.Error != nil {
+				return res.Error
+			}
+			lost -= int(res.RowsAffected)
+		}
+		noted, err := t.record(ctx, owner, others)
+		lost -= noted
+		return err
+	})
+	return lost, err
+}
+
+// record notes outcomes of any kind and returns how many.
+func (t tx) record(ctx context.Context, owner string, outcomes []deliveries.Outcome) (int, error) {
+	if len(outcomes) == 0 {
+		return 0, nil
+	}
+	res := t.db(ctx).Exec(`UPDATE deliveries SET state = r.state, reason = r.reason, attempts = r.attempts, owner = '', next_at = r.next,
+			last_error = CASE WHEN r.error = '' THEN deliveries.last_error ELSE r.error END,
+			finished_at = CASE WHEN r.state >= @sent THEN `+t.dialect.moment("@now ")+` END
+		FROM (@outcomes ) AS r WHERE deliveries.id = r.id AND deliveries.state = @sending AND deliveries.owner = @owner `,
+		map[string]any{"sent": number(deliveries.Sent), "now": t.now(), "sending": number(deliveries.Sending), "owner": owner,
+			"outcomes": rowSet(t.dialect, mapped(outcomes, newOutcomeRow), "id bigint", "state smallint", "reason text", "error text",
+				"next timestamptz", "attempts integer")})
+	return int(res.RowsAffected), res.Error
+}

@@ -1,0 +1,84 @@
+package gormstore_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorm.io/gorm/schema"
+
+	"github.com/tocsin/tocsin/adapters/gormstore"
+)
+
+func parsed(t *testing.T, row any) *schema.Schema {
+	t.Helper()
+	s, err := schema.Parse(row, &sync.Map{}, schema.NamingStrategy{IdentifierMaxLength: 64})
+	require.NoError(t, err)
+	return s
+}
+
+func TestEveryColumnOfEveryRowExists(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, url string) {
+		dialect, _, _ := strings.Cut(url, ":")
+		there := columns(t, open(t, url).Handle(), dialect)
+		for _, row := range gormstore.Rows() {
+			s := parsed(t, row)
+			assert.NotEmpty(t, s.DBNames, s.Name)
+			for _, column := range s.DBNames {
+				assert.Contains(t, there, s.Table+"."+column, s.Name)
+			}
+		}
+	})
+}
+
+// TestRowsDoWithoutTheTrapsOfTheORM forbids what changes values behind our backs: tags with a default (false is stored as
+// true), soft deletion, associations, hooks.
+func TestRowsDoWithoutTheTrapsOfTheORM(t *testing.T) {
+	t.Parallel()
+	for _, row := range gormstore.Rows() {
+		s := parsed(t, row)
+		for _, f := range s.Fields {
+			assert.False(t, f.HasDefaultValue && !f.PrimaryKey, "%s.%s has a default", s.Name, f.Name)
+		}
+		assert.Empty(t, s.DeleteClauses, s.Name)
+		assert.Empty(t, s.Relationships.Relations, s.Name)
+		for method := range reflect.TypeOf(row).Methods() {
+			assert.False(t, strings.HasPrefix(method.Name, "Before") || strings.HasPrefix(method.Name, "After"), "%s.%s is a hook", s.Name, method.Name)
+		}
+	}
+}
+
+// TestTheRowsAreAllOfThem holds the list that the tests above go through to the source.
+func TestTheRowsAreAllOfThem(t *testing.T) {
+	t.Parallel()
+	var listed, written []string
+	for _, row := range gormstore.Rows() {
+		listed = append(listed, reflect.TypeOf(row).Name())
+	}
+	files, err := os.ReadDir(".")
+	require.NoError(t, err)
+	for _, file := range files {
+		if !strings.HasSuffix(file.Name(), ".go") || strings.HasSuffix(file.Name(), "_test.go") {
+			continue
+		}
+		source, err := parser.ParseFile(token.NewFileSet(), file.Name(), nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		for _, d := range source.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil && f.Name.Name == "TableName" {
+				written = append(written, f.Recv.List[0].Type.(*ast.Ident).Name)
+			}
+		}
+	}
+	slices.Sort(listed)
+	slices.Sort(written)
+	assert.Equal(t, written, listed)
+}

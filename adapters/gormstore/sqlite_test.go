@@ -1,0 +1,86 @@
+package gormstore_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorm.io/gorm"
+
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/ports"
+)
+
+func TestAFileIsForItsOwnersEyesOnly(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "a", "b")
+	s := open(t, "sqlite:"+filepath.Join(folder, "store.db"))
+	newOrganization(t, s, "acme")
+	modes := map[string]fs.FileMode{}
+	require.NoError(t, filepath.WalkDir(filepath.Dir(folder), func(path string, e fs.DirEntry, err error) error {
+		require.NoError(t, err)
+		info, err := e.Info()
+		modes[e.Name()] = info.Mode().Perm()
+		return err
+	}))
+	assert.Equal(t, map[string]fs.FileMode{"a": 0o700, "b": 0o700, "store.db": 0o600, "store.db-wal": 0o600, "store.db-shm": 0o600}, modes)
+}
+
+func TestAPathMayHoldAnyCharacter(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	path := filepath.Join(folder, "ä b%41#&=+;'x.db")
+	newOrganization(t, open(t, "sqlite:"+path), "acme")
+	assert.FileExists(t, path)
+	assert.True(t, kept(t, open(t, "sqlite:"+path), "acme"), "a second store on the file sees what the first wrote")
+}
+
+func TestAPathStaysWhereItWas(t *testing.T) { // not parallel: it changes the working directory
+	t.Chdir(t.TempDir())
+	s := open(t, "sqlite:data/store.db")
+	require.NoError(t, os.Mkdir("elsewhere", 0o700))
+	t.Chdir("elsewhere")
+	newOrganization(t, s, "acme")
+	assert.True(t, kept(t, s, "acme"))
+	assert.FileExists(t, "../data/store.db")
+}
+
+func TestClosingLeavesOneFile(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	s := open(t, "sqlite:"+filepath.Join(folder, "store.db"))
+	newOrganization(t, s, "acme")
+	require.NoError(t, s.Close())
+	files, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.Len(t, files, 1, "the log went into the database")
+	require.NoError(t, s.Close(), "closing twice does no harm")
+}
+
+func TestAnAnswerSurvivesPowerLoss(t *testing.T) {
+	t.Parallel()
+	s := open(t, "sqlite:"+filepath.Join(t.TempDir(), "store.db"))
+	var synchronous, foreignKeys int
+	require.NoError(t, s.Handle().QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&synchronous))
+	require.NoError(t, s.Handle().QueryRowContext(t.Context(), "PRAGMA foreign_keys").Scan(&foreignKeys))
+	const full = 2
+	assert.Equal(t, []int{full, 1}, []int{synchronous, foreignKeys})
+}
+
+func TestAViewThatWritesIsRefused(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, url string) {
+		s := open(t, url)
+		err := s.View(t.Context(), func(tx ports.Tx) error {
+			_, err := tx.Orgs().Create(t.Context(), orgs.Organization{Slug: "acme", Name: "acme"})
+			return err
+		})
+		require.Error(t, err)
+		require.NotErrorIs(t, err, gorm.ErrDuplicatedKey)
+		assert.False(t, kept(t, s, "acme"))
+		newOrganization(t, s, "acme") // the connection can write again
+	})
+}

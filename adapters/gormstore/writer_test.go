@@ -1,0 +1,268 @@
+package gormstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/mattn/go-sqlite3"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/ports"
+)
+
+var errWanted = errors.New("the unit's own")
+
+// queue is a store on SQLite whose writer is busy with a first unit, so that others queue up behind it.
+type queue struct {
+	*gormstore.Store
+	t       *testing.T
+	hold    chan struct{}
+	units   sync.WaitGroup
+	commits int
+	broken  bool // commits fail
+}
+
+// inQueue runs a test in a bubble, where synctest.Wait returns once every unit has come to stand in the queue.
+func inQueue(t *testing.T, test func(*testing.T, *queue), pragmas ...string) {
+	t.Helper()
+	t.Parallel()
+	path := "sqlite:" + filepath.Join(t.TempDir(), "store.db")
+	synctest.Test(t, func(t *testing.T) {
+		q := &queue{Store: open(t, path), t: t, hold: make(chan struct{})}
+		require.NoError(t, q.OnCommit(t.Context(), func() bool { q.commits++; return !q.broken }))
+		for _, p := range pragmas {
+			_, err := q.Handle().ExecContext(t.Context(), p)
+			require.NoError(t, err)
+		}
+		q.update(t.Context(), nil, func(ports.Tx) error { <-q.hold; return nil })
+		test(t, q)
+	})
+}
+
+// update starts a unit of work, whose error arrives on the channel, and waits until it stands in the queue.
+func (q *queue) update(ctx context.Context, failed chan<- error, fn func(ports.Tx) error) {
+	q.units.Go(func() {
+		if err := q.Update(ctx, fn); failed != nil {
+			failed <- err
+		}
+	})
+	synctest.Wait()
+}
+
+// create starts a unit of work that creates an organization.
+func (q *queue) create(slug string) <-chan error {
+	failed := make(chan error, 1)
+	q.update(q.t.Context(), failed, creating(q.t.Context(), slug))
+	return failed
+}
+
+func creating(ctx context.Context, slug string) func(ports.Tx) error {
+	return func(tx ports.Tx) error {
+		_, err := tx.Orgs().Create(ctx, orgs.Organization{Slug: slug, Name: slug})
+		return err
+	}
+}
+
+// release lets the queue move and returns when it is empty.
+func (q *queue) release() {
+	close(q.hold)
+	q.units.Wait()
+}
+
+// kept tells whether an organization is in the database.
+func kept(t *testing.T, s ports.Store, slug string) bool {
+	t.Helper()
+	err := s.View(t.Context(), func(tx ports.Tx) error {
+		_, err := tx.Orgs().BySlug(t.Context(), slug)
+		return err
+	})
+	if errors.Is(err, orgs.ErrNotFound) {
+		return false
+	}
+	require.NoError(t, err)
+	return true
+}
+
+func TestWaitingUnitsShareACommit(t *testing.T) {
+	inQueue(t, func(t *testing.T, q *queue) {
+		var failed []<-chan error
+		for i := range 20 {
+			failed = append(failed, q.create(fmt.Sprint("o", i)))
+		}
+		q.release()
+		for i, f := range failed {
+			require.NoError(t, <-f)
+			assert.True(t, kept(t, q, fmt.Sprint("o", i)))
+		}
+		assert.Equal(t, 1, q.commits)
+	})
+}
+
+func TestAGroupIsBounded(t *testing.T) {
+	inQueue(t, func(t *testing.T, q *queue) {
+		for i := range 2 * gormstore.MaxGroup { // and the first
+			q.create(fmt.Sprint("o", i))
+		}
+		q.release()
+		assert.Equal(t, 3, q.commits)
+	})
+}
+
+func TestAUnitThatComesAloneIsCommittedAlone(t *testing.T) {
+	inQueue(t, func(t *testing.T, q *queue) {
+		q.release()
+		for i := range 3 {
+			require.NoError(t, q.Update(t.Context(), creating(t.Context(), fmt.Sprint("o", i))))
+			assert.Equal(t, 2+i, q.commits)
+		}
+	})
+}
+
+func TestUnitsRunInTheOrderInWhichTheyCame(t *testing.T) {
+	inQueue(t, func(t *testing.T, q *queue) {
+		var order []int
+		for i := range 100 {
+			q.update(t.Context(), nil, func(ports.Tx) error {
+				order = append(order, i)
+				return nil
+			})
+		}
+		q.release()
+		for i, n := range order {
+			require.Equal(t, i, n)
+		}
+		assert.Len(t, order, 100)
+	})
+}
+
+func TestAUnitThatFailsTakesOnlyItsOwnWork(t *testing.T) {
+	inQueue(t, func(t *testing.T, q *queue) {
+		before := q.create("before")
+		failed := make(chan error, 1)
+		q.update(t.Context(), failed, func(tx ports.Tx) error {
+			return errors.Join(creating(t.Context(), "own")(tx), errWanted)
+		})
+		after := q.create("after")
+		q.release()
+		require.NoError(t, <-before)
+		require.ErrorIs(t, <-failed, errWanted)
+		require.NoError(t, <-after)
+		assert.Equal(t, []bool{true, false, true}, []bool{kept(t, q, "before"), kept(t, q, "own"), kept(t, q, "after")})
+		assert.Equal(t, 1, q.commits)
+	})
+}
+
+func TestAPanicReachesItsCallerAndTakesOnlyItsOwnWork(t *testing.T) {
+	inQueue(t, func(t *testing.T, q *queue) {
+		before := q.create("before")
+		var caught any
+		q.units.Go(func() {
+			defer func() { caught = recover() }()
+			_ = q.Update(t.Context(), func(tx ports.Tx) error {
+				if err := creating(t.Context(), "own")(tx); err != nil {
+					return err
+				}
+				panic(errWanted)
+			})
+		})
+		synctest.Wait()
+		after := q.create("after")
+		q.release()
+		require.NoError(t, <-before)
+		require.NoError(t, <-after)
+		assert.Equal(t, errWanted, caught)
+		assert.Equal(t, []bool{true, false, true}, []bool{kept(t, q, "before"), kept(t, q, "own"), kept(t, q, "after")})
+	})
+}
+
+func TestACallerWhoGivesUpLeavesTheQueue(t *testing.T) {
+	inQueue(t, func(t *testing.T, q *queue) {
+		ctx, cancel := context.WithCancel(t.Context())
+		failed := make(chan error, 1)
+		q.update(ctx, failed, creating(t.Context(), "own"))
+		after := q.create("after")
+		cancel()
+		err := <-failed // while the writer is still busy with the first
+		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorIs(t, err, ports.ErrUnavailable)
+		q.release()
+		require.NoError(t, <-after)
+		assert.False(t, kept(t, q, "own"))
+	})
+}
+
+func TestAContextCountsNoMoreOnceItsUnitRuns(t *testing.T) {
+	inQueue(t, func(t *testing.T, q *queue) {
+		before := q.create("before")
+		ctx, cancel := context.WithCancel(t.Context())
+		failed := make(chan error, 1)
+		q.update(ctx, failed, func(tx ports.Tx) error {
+			cancel()
+			return creating(ctx, "own")(tx)
+		})
+		q.release()
+		require.NoError(t, <-before)
+		require.NoError(t, <-failed)
+		assert.Equal(t, []bool{true, true}, []bool{kept(t, q, "before"), kept(t, q, "own")})
+	})
+}
+
+func TestACommitThatFailsIsEverybodysFault(t *testing.T) {
+	inQueue(t, func(t *testing.T, q *queue) {
+		one := q.create("one")
+		refused := make(chan error, 1)
+		q.update(t.Context(), refused, func(ports.Tx) error { return orgs.ErrSlugTaken })
+		q.broken = true
+		q.release()
+		for _, failed := range []<-chan error{one, refused} {
+			err := <-failed
+			require.ErrorIs(t, err, ports.ErrUnavailable)
+			require.NotErrorIs(t, err, orgs.ErrSlugTaken, "what it saw may never have been")
+		}
+		q.broken = false
+		require.NoError(t, q.Update(t.Context(), creating(t.Context(), "later")))
+		assert.Equal(t, []bool{false, true}, []bool{kept(t, q, "one"), kept(t, q, "later")})
+	})
+}
+
+func TestCloseWaitsForTheQueue(t *testing.T) {
+	inQueue(t, func(t *testing.T, q *queue) {
+		waiting := q.create("waiting")
+		closed := make(chan error, 1)
+		go func() { closed <- q.Close() }()
+		synctest.Wait()
+		require.ErrorIs(t, q.Update(t.Context(), creating(t.Context(), "late")), ports.ErrUnavailable)
+		q.release()
+		require.NoError(t, <-waiting)
+		require.NoError(t, <-closed)
+	})
+}
+
+func TestADiskThatIsFullIsUnavailable(t *testing.T) {
+	inQueue(t, func(t *testing.T, q *queue) {
+		failed := make(chan error, 1)
+		q.update(t.Context(), failed, func(tx ports.Tx) error {
+			_, err := tx.Orgs().Create(t.Context(), orgs.Organization{Slug: "large", Name: strings.Repeat("x", 1<<20)})
+			return err
+		})
+		small := q.create("small")
+		q.release()
+		err := <-failed
+		require.ErrorIs(t, err, ports.ErrUnavailable)
+		var lite sqlite3.Error
+		require.ErrorAs(t, err, &lite)
+		assert.Equal(t, sqlite3.ErrFull, lite.Code)
+		assert.False(t, kept(t, q, "large"))
+		// Whether SQLite undoes one statement or the whole transaction is up to it; what was answered is what is there.
+		assert.Equal(t, <-small == nil, kept(t, q, "small"))
+	}, "PRAGMA max_page_count = 1") // no more pages than there are
+}

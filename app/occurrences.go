@@ -1,0 +1,129 @@
+package app
+
+import (
+	"context"
+
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Occurrences shows what became of occurrences.
+type Occurrences struct{ store ports.Store }
+
+// NewOccurrences returns the use cases on occurrences.
+func NewOccurrences(store ports.Store) *Occurrences { return &Occurrences{store: store} }
+
+// OccurrenceState is how far an occurrence is.
+type OccurrenceState string
+
+// The states of an occurrence.
+const (
+	Expanding  OccurrenceState = "expanding"  // recipients are still being found
+	Delivering OccurrenceState = "delivering" // deliveries are open
+	Done       OccurrenceState = "done"
+)
+
+// OccurrenceReport is an occurrence with the counts of its deliveries.
+type OccurrenceReport struct {
+	Occurrence events.Occurrence
+	Event      events.Event
+	State      OccurrenceState
+	Counts     map[deliveries.State]int
+}
+
+// Show returns an occurrence of the application; events.ErrOccurrenceNotFound.
+func (o *Occurrences) Show(ctx context.Context, at Path, id events.OccurrenceID) (r OccurrenceReport, err error) {
+	err = o.store.View(ctx, func(tx ports.Tx) error {
+		_, found, err := occurrence(ctx, tx, at, id)
+		if err != nil {
+			return err
+		}
+		r.Occurrence = found
+		r.Counts, err = tx.Deliveries().Counts(ctx, found)
+		r.State = stateOf(found, r.Counts)
+		return err
+	})
+	return r, err
+}
+
+func stateOf(o events.Occurrence, counts map[deliveries.State]int) OccurrenceState {
+	if o.Expanded.IsZero() {
+		return Expanding
+	}
+	for state, n := range counts {
+		if n > 0 && state.Open() {
+			return Delivering
+		}
+	}
+	return Done
+}
+
+// Deliveries lists the deliveries of an occurrence; with a state only those in it.
+func (o *Occurrences) Deliveries(ctx context.Context, at Path, id events.OccurrenceID, in deliveries.State, p Page) (found []deliveries.Delivery, err error) {
+	err = o.store.View(ctx, func(tx ports.Tx) error {
+		_, occurred, err := occurrence(ctx, tx, at, id)
+		if err != nil {
+			return err
+		}
+		found, err = tx.Deliveries().List(ctx, occurred, in, deliveries.ID(p.After), p.Limit)
+		return err
+	})
+	return found, err
+}
+
+// Requeue makes the failed deliveries of an occurrence due again and returns how many.
+func (o *Occurrences) Requeue(ctx context.Context, at Path, id events.OccurrenceID) (requeued int, err error) {
+	err = o.store.Update(ctx, func(tx ports.Tx) error {
+		_, occurred, err := occurrence(ctx, tx, at, id)
+		if err != nil {
+			return err
+		}
+		requeued, err = tx.Deliveries().Requeue(ctx, occurred)
+		return err
+	})
+	return requeued, err
+}
+
+// Explanation is why a member did or did not get an occurrence.
+type Explanation struct {
+	Member        users.Member
+	Notifications []ExplainedNotification
+}
+
+// ExplainedNotification is one notification of the event, and every way it could reach the member.
+type ExplainedNotification struct {
+	Candidates []deliveries.Candidate
+	Deliveries []deliveries.Delivery
+}
+
+// Explain tells gate by gate, as things are now, why a member did or did not get an occurrence; users.ErrNotFound.
+func (o *Occurrences) Explain(ctx context.Context, at Path, id events.OccurrenceID, username string) (candidates []deliveries.Candidate, made []deliveries.Delivery, err error) {
+	err = o.store.View(ctx, func(tx ports.Tx) error {
+		app, occurred, err := occurrence(ctx, tx, at, id)
+		if err != nil {
+			return err
+		}
+		m, err := tx.Users().Find(ctx, app.Organization, username)
+		if err != nil {
+			return err
+		}
+		if candidates, err = tx.Deliveries().Candidates(ctx, occurred, m.ID); err != nil {
+			return err
+		}
+		made, err = tx.Deliveries().OfMember(ctx, occurred, m.ID)
+		return err
+	})
+	return candidates, made, err
+}
+
+func occurrence(ctx context.Context, tx ports.Tx, at Path, id events.OccurrenceID) (applications.Application, events.Occurrence, error) {
+	app, err := application(ctx, tx, at)
+	if err != nil {
+		return applications.Application{}, events.Occurrence{}, err
+	}
+	found, err := tx.Deliveries().Occurrence(ctx, app, id)
+	return app, found, err
+}

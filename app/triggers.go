@@ -1,0 +1,106 @@
+package app
+
+import (
+	"context"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// forecastSamples is how many messages a dry run renders.
+const forecastSamples = 5
+
+// Triggers lets applications announce that an event happened (decisions 6).
+type Triggers struct {
+	store    ports.Store
+	composer Composer
+	clock    ports.Clock
+}
+
+// NewTriggers returns the use cases of triggering.
+func NewTriggers(store ports.Store, composer Composer, clock ports.Clock) *Triggers {
+	return &Triggers{store: store, composer: composer, clock: clock}
+}
+
+// Trigger is what a caller says of an occurrence.
+type Trigger struct {
+	Context       events.Context
+	Options       events.Options
+	CorrelationID string
+	Request       *deliveries.Request // nil: not repeatable
+}
+
+// Trigger records an occurrence; when it returns, the occurrence is on disk and its messages will go out. A request that was seen
+// before is answered with the occurrence of then. events.ErrNotFound, ErrInactive, ErrApplicationInactive, ErrKeyReused.
+func (t *Triggers) Trigger(ctx context.Context, at Path, event string, what Trigger) (stored events.Occurrence, repeated bool, err error) {
+	err = t.store.Update(ctx, func(tx ports.Tx) error {
+		o, err := t.occurrence(ctx, tx, at, event, what)
+		if err != nil {
+			return err
+		}
+		stored, repeated, err = tx.Deliveries().Trigger(ctx, o, what.Request)
+		return err
+	})
+	return stored, repeated, err
+}
+
+func (t *Triggers) occurrence(ctx context.Context, tx ports.Tx, at Path, event string, what Trigger) (events.Occurrence, error) {
+	app, err := application(ctx, tx, at)
+	if err != nil {
+		return events.Occurrence{}, err
+	}
+	e, err := tx.Events().BySlug(ctx, app, event)
+	if err != nil {
+		return events.Occurrence{}, err
+	}
+	switch {
+	case !app.Active:
+		return events.Occurrence{}, events.ErrApplicationInactive
+	case !e.Active:
+		return events.Occurrence{}, events.ErrInactive
+	}
+	return events.Occurrence{Organization: app.Organization, Project: app.Project, Application: app.ID, Event: e.ID,
+		Context: what.Context, Options: what.Options, CorrelationID: what.CorrelationID, Created: t.clock.Now()}, nil
+}
+
+// Forecast is what would become of an occurrence.
+type Forecast struct {
+	Groups   []deliveries.Group
+	Messages []ForecastMessage // the first of those that would be sent
+}
+
+// ForecastMessage is a rendered message, or why it could not be rendered.
+type ForecastMessage struct {
+	Notification string
+	Channel      string
+	Message      deliveries.Message
+	Error        string
+}
+
+// DryRun tells what Trigger would do and writes nothing.
+func (t *Triggers) DryRun(ctx context.Context, at Path, event string, what Trigger) (f Forecast, err error) {
+	err = t.store.View(ctx, func(tx ports.Tx) error {
+		o, err := t.occurrence(ctx, tx, at, event, what)
+		if err != nil {
+			return err
+		}
+		var jobs []deliveries.Job
+		if f.Groups, jobs, err = tx.Deliveries().Forecast(ctx, o, forecastSamples); err != nil {
+			return err
+		}
+		for _, j := range jobs {
+			letter, err := tx.Deliveries().Letter(ctx, o, j.Notification, j.Template)
+			if err != nil {
+				return err
+			}
+			sample := ForecastMessage{Notification: letter.Notification.Name, Channel: letter.Channel.Name}
+			if sample.Message, err = t.composer.Compose(letter, j); err != nil {
+				sample.Error = err.Error()
+			}
+			f.Messages = append(f.Messages, sample)
+		}
+		return nil
+	})
+	return f, err
+}

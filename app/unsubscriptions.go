@@ -1,0 +1,49 @@
+package app
+
+import (
+	"context"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Unsubscriptions is what a recipient can do with the signed link in a message, without signing in.
+type Unsubscriptions struct {
+	store ports.Store
+	links deliveries.Links
+}
+
+// NewUnsubscriptions returns the use cases behind unsubscribe links.
+func NewUnsubscriptions(store ports.Store, links deliveries.Links) *Unsubscriptions {
+	return &Unsubscriptions{store: store, links: links}
+}
+
+// Show tells what a link is about and changes nothing; deliveries.ErrLink, deliveries.ErrNotFound.
+func (u *Unsubscriptions) Show(ctx context.Context, token string) (shown deliveries.Unsubscription, err error) {
+	o, err := u.links.Parse(token)
+	if err != nil {
+		return deliveries.Unsubscription{}, err
+	}
+	err = u.store.View(ctx, func(tx ports.Tx) error {
+		shown, err = tx.Deliveries().Unsubscription(ctx, o)
+		return err
+	})
+	return shown, err
+}
+
+// Set records (out) or withdraws the opt-out of the link's address from its notification; repeating it changes nothing.
+func (u *Unsubscriptions) Set(ctx context.Context, token string, out bool) (shown deliveries.Unsubscription, err error) {
+	o, err := u.links.Parse(token)
+	if err != nil {
+		return deliveries.Unsubscription{}, err
+	}
+	err = u.store.Update(ctx, func(tx ports.Tx) error {
+		if shown, err = tx.Deliveries().Unsubscription(ctx, o); err != nil {
+			return err
+		}
+		_, err = tx.Deliveries().SetOptOut(ctx, o, out)
+		shown.Out = out
+		return err
+	})
+	return shown, err
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+)
+
+// What can be measured.
+const (
+	partAPI    = "api"    // POST user and register, on an empty database
+	partImport = "import" // the import, and the list of some of those who were imported
+)
+
+var parts = []string{partAPI, partImport}
+
+// bench measures everything on every database, as often as asked for.
+type bench struct {
+	options
+	table table
+	floor *server // the API without a database
+}
+
+func (b *bench) measureAll(ctx context.Context) (err error) {
+	if b.floor, err = startFloor(ctx, b.list); err != nil {
+		return err
+	}
+	defer b.floor.stop() //nolint:errcheck // It dies of the signal, which is no failure.
+	file := filepath.Join(b.dir, "people.csv")
+	if err := writePeople(file, b.rows); err != nil {
+		return err
+	}
+	for n := range b.runs {
+		for _, kind := range b.databases {
+			b.say("run %d of %d on %s", n+1, b.runs, kind)
+			if slices.Contains(b.measure, partAPI) {
+				if err := b.withDatabase(ctx, kind, b.api); err != nil {
+					return err
+				}
+			}
+			if slices.Contains(b.measure, partImport) {
+				if err := b.withDatabase(ctx, kind, func(ctx context.Context, d database) error { return b.imports(ctx, d, file) }); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (b *bench) withDatabase(ctx context.Context, kind string, do func(context.Context, database) error) error {
+	d, err := newDatabase(ctx, b.options, kind)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(ctx, d), d.drop(ctx))
+}
+
+func (b *bench) say(format string, args ...any) { fmt.Fprintf(b.progress, format+"\n", args...) }
+
+// result notes a figure.
+func (b *bench) result(what string, d database, unit string, f figure) {
+	b.table.add(what, d.kind, unit, f)
+	b.say("  %s: %s %s, floor %s, peak %s", what, number(f.tocsin.rate), unit, number(f.floor.rate), megabytes(f.peak))
+}
+
+// serving calls do while the service runs.
+func (b *bench) serving(ctx context.Context, i installation, do func(*server) error) error {
+	s, err := i.serve(ctx)
+	if err != nil {
+		return err
+	}
+	err = do(s)
+	return errors.Join(err, s.stop())
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/test/pgtest"
+	"github.com/tocsin/tocsin/wiring"
+)
+
+// beTocsin is the variable that makes this test binary the program to measure, which spares the test a build.
+const beTocsin = "TOCSIN_TEST_BENCH_BE_TOCSIN"
+
+func TestMain(m *testing.M) {
+	switch {
+	case os.Getenv(floorVariable) != "":
+		main()
+		os.Exit(0)
+	case os.Getenv(beTocsin) != "":
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		program := wiring.NewProgram("test", wiring.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Environ())
+		status := program.Run(ctx, os.Args[1:])
+		stop()
+		os.Exit(status)
+	}
+	os.Exit(m.Run())
+}
+
+// TestBench measures a little of everything, so that the benchmark works when it is wanted. What it measures here means nothing.
+func TestBench(t *testing.T) {
+	itself, err := os.Executable()
+	require.NoError(t, err)
+	t.Setenv(beTocsin, "yes")
+	o := options{tocsin: itself, postgres: pgtest.New(t), dir: t.TempDir(), measure: parts, databases: []string{sqlite, postgres},
+		runs: 1, rows: 2500, list: 2100, connections: 3, length: 50 * time.Millisecond, progress: t.Output()}
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), o, &out))
+
+	t.Log(out.String())
+	var rows [][]string
+	for line := range strings.Lines(out.String()) {
+		if strings.HasPrefix(line, "| ") {
+			rows = append(rows, strings.Split(strings.Trim(line, "| \n"), " | "))
+		}
+	}
+	const title, perDatabase = 1, 9
+	require.Len(t, rows, title+2*perDatabase)
+	for _, row := range rows {
+		assert.Len(t, row, len(rows[0]), "every line has every column: %s", row)
+	}
+	left, err := os.ReadDir(o.dir)
+	require.NoError(t, err)
+	assert.Empty(t, left, "what was measured is taken away again")
+}
+
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	good := options{measure: parts, databases: []string{sqlite}, runs: 1, rows: 10, list: 10, connections: 1, length: time.Second}
+	require.NoError(t, good.check())
+	for name, spoil := range map[string]func(*options){
+		"AnUnknownPartIsRefused":          func(o *options) { o.measure = []string{"everything"} },
+		"AnUnknownDatabaseIsRefused":      func(o *options) { o.databases = []string{"oracle"} },
+		"AListLongerThanTheFileIsRefused": func(o *options) { o.list = 11 },
+		"NoRunsAreRefused":                func(o *options) { o.runs = 0 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bad := good
+			spoil(&bad)
+			require.Error(t, bad.check())
+		})
+	}
+}
+
+// TestTable shows that each column has a median of its own.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	var tb table
+	for _, rate := range []float64{3000, 1000, 2000} {
+		tb.add("POST user", sqlite, "requests/s", figure{
+			tocsin: sample{rate: rate, p50: time.Duration(rate) * time.Microsecond, p99: 9 * time.Millisecond, processor: 50 * time.Microsecond},
+			floor:  sample{rate: 4000}, peak: int64(rate) * 1e6 / 100})
+	}
+	var out bytes.Buffer
+	require.NoError(t, tb.write(&out, options{runs: 3}, machine{}))
+	assert.Contains(t, out.String(),
+		"| POST user | sqlite | **2,000 requests/s** (1,000 to 3,000) | 4,000 | 0.50 | 2.0 / 9.0 ms |  | 50.0 µs |  | 20 MB |\n")
+}
+
+func TestNumber(t *testing.T) {
+	t.Parallel()
+	for want, n := range map[string]float64{"9.9": 9.94, "100": 100.4, "1,234": 1234, "1,234,567": 1234567} {
+		assert.Equal(t, want, number(n))
+	}
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tocsin/tocsin/adapters/httpapi"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/configs"
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// floorVariable makes this program the floor: the API on the address that it holds.
+const floorVariable = "TOCSIN_TEST_BENCH_FLOOR"
+
+// floorListVariable is how many members the floor's lists have.
+const floorListVariable = "TOCSIN_TEST_BENCH_LIST"
+
+// startFloor starts the API without a database, as a process of its own like the program that it is compared with.
+func startFloor(ctx context.Context, list int) (*server, error) {
+	itself, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return startServer(ctx, itself, func(address string) []string {
+		return append(settings(address), floorVariable+"="+address, floorListVariable+"="+strconv.Itoa(list))
+	})
+}
+
+// settings are those of every server that is measured: nothing holds a caller up, and only trouble is logged.
+func settings(address string) []string {
+	return []string{"TOCSIN_LISTEN=" + address, "TOCSIN_RATE_LIMIT=0", "TOCSIN_LOG_LEVEL=warn", "TOCSIN_LOG_FORMAT=json"}
+}
+
+// serveFloor serves the real API and the real use cases over a store that answers at once and always the same.
+func serveFloor(address string) error {
+	c, err := configs.Load(nil, os.Environ())
+	if err != nil {
+		return err
+	}
+	length, err := strconv.Atoi(os.Getenv(floorListVariable))
+	if err != nil {
+		return err
+	}
+	var store ports.Store = canned{list: length}
+	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: c.LogLevel}))
+	use := httpapi.UseCases{
+		Users: app.NewUsers(store), Lists: app.NewLists(store), Applications: app.NewApplications(store),
+		Subscriptions: app.NewSubscriptions(store), Orgs: app.NewOrgs(store),
+	}
+	api, err := httpapi.New(use, app.NewAuthentication(store, wall{}), store.Ready, wall{}, log, httpapi.Options{
+		BodyLimit: c.BodyLimit, RateLimit: c.RateLimit, AuthFailureLimit: c.AuthFailureLimit,
+		CallTimeout: c.RequestTimeout, WriteTimeout: c.WriteTimeout,
+	})
+	if err != nil {
+		return err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
+	if err != nil {
+		return err
+	}
+	return httpapi.NewServer(api, httpapi.Timeouts{
+		ReadHeader: c.ReadHeaderTimeout, Read: c.ReadTimeout, Write: c.WriteTimeout, Idle: c.IdleTimeout,
+	}, log).Serve(listener)
+}
+
+type wall struct{}
+
+func (wall) Now() time.Time { return time.Now() }
+
+// canned is a store that keeps nothing. Whoever comes is new, unless the name begins with `old`; what a request does not need
+// is not there.
+type canned struct {
+	ports.Store
+	list int
+}
+
+func (c canned) View(_ context.Context, fn func(ports.Tx) error) error {
+	return fn(cannedTx{list: c.list})
+}
+func (c canned) Update(_ context.Context, fn func(ports.Tx) error) error {
+	return fn(cannedTx{list: c.list})
+}
+func (canned) Ready(context.Context) error { return nil }
+
+func (canned) Enroll(_ context.Context, _ string, b users.Batch) ([]users.Enrolled, error) {
+	e := b.Enrollments[0]
+	m := member(users.User{ID: 1, Username: e.Email, Email: e.Email, FirstName: e.FirstName, LastName: e.LastName})
+	m.CustomFields = e.CustomFields
+	isNew := isNew(e.Email)
+	return []users.Enrolled{{Member: m, Created: isNew, Enrolled: isNew}}, nil
+}
+
+func isNew(name string) bool { return !strings.HasPrefix(name, "old") }
+
+func member(u users.User) users.Member {
+	return users.Member{ID: 1, Organization: 1, User: u, Role: users.RoleMember, CustomFields: metadata.Map{}, Groups: []string{orgs.DefaultGroup}}
+}
+
+type cannedTx struct {
+	ports.Tx
+	list int
+}
+
+func (cannedTx) Users() users.Repository                    { return cannedUsers{} }
+func (cannedTx) Addresses() users.AddressRepository         { return cannedAddresses{} }
+func (cannedTx) Channels() channels.Repository              { return cannedChannels{} }
+func (cannedTx) Assignments() channels.AssignmentRepository { return cannedAssignments{} }
+func (cannedTx) Applications() applications.Repository      { return cannedApplications{} }
+func (t cannedTx) Lists() lists.Repository                  { return cannedLists{length: t.list} }
+func (cannedTx) Keys() access.Repository                    { return cannedKeys{} }
+func (cannedTx) Orgs() orgs.Repository                      { return cannedOrgs{} }
+
+type cannedKeys struct{ access.Repository }
+
+func (cannedKeys) ByDigest(_ context.Context, d access.Digest) (access.Key, error) {
+	return access.Key{ID: 1, Name: "bench", Digest: d, Scope: access.Scope{Organization: organization}, Grants: []access.Grant{access.FullAccess}}, nil
+}
+
+type cannedOrgs struct{ orgs.Repository }
+
+func (cannedOrgs) BySlug(_ context.Context, slug string) (orgs.Organization, error) {
+	return orgs.Organization{ID: 1, Slug: slug}, nil
+}
+
+func (cannedOrgs) Project(_ context.Context, _, project string) (orgs.Project, error) {
+	return orgs.Project{ID: 1, Organization: 1, Slug: project}, nil
+}
+
+type cannedUsers struct{ users.Repository }
+
+func (cannedUsers) Ensure(_ context.Context, u users.User) (users.User, bool, error) {
+	u.ID = 1
+	return u, isNew(u.Username), nil
+}
+
+func (cannedUsers) EnsureMember(_ context.Context, _ orgs.ID, u users.User) (users.Member, bool, error) {
+	return member(u), true, nil
+}
+
+type cannedApplications struct{ applications.Repository }
+
+func (cannedApplications) BySlug(_ context.Context, _, _, slug string) (applications.Application, error) {
+	return applications.Application{ID: 1, Organization: 1, Project: 1, Slug: slug, Active: true}, nil
+}
+
+func (cannedApplications) Membership(_ context.Context, a applications.Application, m users.MemberID) (applications.Membership, bool, error) {
+	return applications.NewMembership(a.ID, m, false), false, nil
+}
+
+func (cannedApplications) SaveMembership(context.Context, applications.Application, applications.Membership) error {
+	return nil
+}
+
+type cannedAddresses struct{ users.AddressRepository }
+
+func (cannedAddresses) Ensure(_ context.Context, _ orgs.ID, _ users.MemberID, as []users.Address) ([]users.Address, []bool, error) {
+	return as, make([]bool, len(as)), nil
+}
+
+type cannedChannels struct{ channels.Repository }
+
+func (cannedChannels) Preferred(context.Context, orgs.ID, orgs.ProjectID) ([]channels.Channel, error) {
+	return []channels.Channel{{ID: 1, Organization: 1, Name: channel, Protocol: channels.EMAIL, Preferred: true, Active: true}}, nil
+}
+
+type cannedAssignments struct{ channels.AssignmentRepository }
+
+func (cannedAssignments) Ensure(_ context.Context, _ orgs.ID, as []channels.Assignment) ([]channels.Assignment, error) {
+	return as, nil
+}
+
+type cannedLists struct {
+	lists.Repository
+	length int
+}
+
+func (cannedLists) ByName(_ context.Context, _ orgs.ID, _ orgs.ProjectID, name string) (lists.List, error) {
+	return lists.List{ID: 1, Organization: 1, Project: 1, Name: name}, nil
+}
+
+func (cannedLists) ByID(_ context.Context, _ orgs.ID, _ orgs.ProjectID, id lists.ID) (lists.List, error) {
+	return lists.List{ID: id, Organization: 1, Project: 1, Name: list}, nil
+}
+
+func (cannedLists) Add(_ context.Context, _ lists.List, as []channels.AssignmentID) ([]channels.AssignmentID, error) {
+	return as, nil
+}
+
+func (l cannedLists) Recipients(_ context.Context, _ lists.List, after channels.AssignmentID, limit int) ([]lists.Recipient, error) {
+	page := make([]lists.Recipient, 0, limit)
+	for id := int(after) + 1; id <= l.length && len(page) < limit; id++ {
+		email := importedEmail(id)
+		page = append(page, lists.Recipient{ID: channels.AssignmentID(id), Address: email, Username: email, Channel: channel, Active: true})
+	}
+	return page, nil
+}

@@ -1,0 +1,122 @@
+// Bench measures Tocsin the way its users meet it: the built program, over HTTP and on the command line, on SQLite and on
+// PostgreSQL. Beside each figure stands its floor, what the same work costs without Tocsin's part in it, measured in the same run
+// a moment before, because figures of two machines, or of two moments, say little about each other.
+//
+//	go build -o bin/tocsin ./wiring/tocsin
+//	go run ./test/bench [-runs 3] [-rows 1000000] [-list 200000] [-length 5s] [-measure api,import]
+//
+// It prints a table in Markdown on standard output and its progress on standard error. PostgreSQL is the server of
+// TOCSIN_TEST_POSTGRES, which must wait for the disk (`withpostgres -durable` provides one); where that is not set it starts one.
+//
+// It drives the program and reads clocks; whether answers are right in every detail is the contract tests' business.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/tocsin/tocsin/test/pgtest"
+	"github.com/tocsin/tocsin/test/pgtest/pgserver"
+)
+
+// options say how much is measured, and where.
+type options struct {
+	tocsin      string // the program
+	postgres    string // URL of a server; empty: one is started
+	dir         string // for SQLite's files and the file to import
+	measure     []string
+	databases   []string
+	runs        int
+	rows        int // of the import
+	list        int // members of the list
+	connections int
+	length      time.Duration // of one measurement over HTTP
+	progress    io.Writer
+}
+
+func main() {
+	if floorPort := os.Getenv(floorVariable); floorPort != "" {
+		exitOn(serveFloor(floorPort))
+		return
+	}
+	o := options{postgres: os.Getenv(pgtest.ServerVariable), progress: os.Stderr}
+	flag.StringVar(&o.tocsin, "tocsin", "bin/tocsin", "the program to measure")
+	flag.StringVar(&o.dir, "dir", "", "folder for data, on the disk to be measured (a temporary one)")
+	flag.IntVar(&o.runs, "runs", 3, "how often everything is measured; the table shows the medians")
+	flag.IntVar(&o.rows, "rows", 1_000_000, "rows of the import")
+	flag.IntVar(&o.list, "list", 200_000, "members of the list, at most rows")
+	flag.IntVar(&o.connections, "connections", 64, "connections of the load over HTTP")
+	flag.DurationVar(&o.length, "length", 5*time.Second, "length of one measurement over HTTP")
+	measure := flag.String("measure", strings.Join(parts, ","), "what to measure, separated by commas")
+	databases := flag.String("databases", sqlite+","+postgres, "databases to measure, separated by commas")
+	flag.Parse()
+	o.measure, o.databases = strings.Split(*measure, ","), strings.Split(*databases, ",")
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, o, os.Stdout)
+	stop()
+	exitOn(err)
+}
+
+func exitOn(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// run measures and prints the table.
+func run(ctx context.Context, o options, out io.Writer) (err error) {
+	if err := o.check(); err != nil {
+		return err
+	}
+	if o.postgres == "" && slices.Contains(o.databases, postgres) {
+		server, err := pgserver.Start(ctx, pgserver.Options{Durable: true})
+		if err != nil {
+			return err
+		}
+		defer server.Stop() //nolint:errcheck // It ends with this process anyway.
+		o.postgres = server.URL()
+	}
+	dir, err := os.MkdirTemp(o.dir, "tocsin-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	o.dir = dir
+	place, err := describe(ctx, o)
+	if err != nil {
+		return err
+	}
+	b := &bench{options: o}
+	if err := b.measureAll(ctx); err != nil {
+		return err
+	}
+	place.after = loadAverage()
+	return b.table.write(out, o, place)
+}
+
+func (o options) check() error {
+	for _, p := range o.measure {
+		if !slices.Contains(parts, p) {
+			return fmt.Errorf("there is nothing called %q to measure, only %s", p, strings.Join(parts, " and "))
+		}
+	}
+	for _, d := range o.databases {
+		if d != sqlite && d != postgres {
+			return fmt.Errorf("there is no database %q, only %s and %s", d, sqlite, postgres)
+		}
+	}
+	if o.runs < 1 || o.list < 1 || o.rows < o.list || o.connections < 1 || o.length <= 0 {
+		return errors.New("runs, rows, list, connections and length must be positive, and list at most rows")
+	}
+	return nil
+}

@@ -1,0 +1,202 @@
+// Package conformance holds the promises of the storage port as executable cases: every sentence of ports.Store and of the
+// domain's repositories that a backend could break. It knows the port alone and nothing of any backend; a third
+// backend is finished when it passes.
+//
+// Every case gets a world of its own: a fresh store with two organizations that are alike to the last name. When a case
+// ends, the organization that it did not speak of must look as it did before, so that all cases watch over
+// tenancy, whatever else they are about.
+package conformance
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/ports"
+)
+
+// cases are promises by name, of one noun.
+type cases map[string]func(t *testing.T, w *world)
+
+// nouns is the whole suite.
+func nouns() map[string]cases {
+	return map[string]cases{
+		"Store":         storeCases(),
+		"Concurrency":   concurrencyCases(),
+		"Orgs":          orgCases(),
+		"Users":         userCases(),
+		"Removal":       removalCases(),
+		"Addresses":     addressCases(),
+		"Channels":      channelCases(),
+		"Assignments":   assignmentCases(),
+		"Applications":  applicationCases(),
+		"Memberships":   membershipCases(),
+		"Lists":         listCases(),
+		"Recipients":    recipientCases(),
+		"Events":        eventCases(),
+		"Notifications": notificationCases(),
+		"Subscriptions": subscriptionCases(),
+		"Expansion":     expansionCases(),
+		"Keys":          keyCases(),
+		"Enroll":        enrollCases(),
+		"EnrollMany":    enrollManyCases(),
+		"Texts":         textCases(),
+		"Races":         raceCases(),
+	}
+}
+
+// Run runs the suite on the stores that open makes. Each must be empty, with its schema in place; open registers whatever
+// closes it.
+func Run(t *testing.T, open func(t *testing.T) ports.Store) {
+	t.Run("Empty", func(t *testing.T) {
+		t.Parallel()
+		emptyStore(t, open(t))
+	})
+	for noun, promises := range nouns() {
+		t.Run(noun, func(t *testing.T) {
+			t.Parallel()
+			for _, promise := range slices.Sorted(maps.Keys(promises)) {
+				t.Run(promise, func(t *testing.T) {
+					t.Parallel()
+					w := newWorld(t, open(t))
+					promises[promise](t, w)
+					w.unchanged(t, w.theirs, w.before, "a bystander was touched")
+				})
+			}
+		})
+	}
+}
+
+// look returns what fn finds, in a View of its own.
+func look[T any](t *testing.T, w *world, fn func(tx ports.Tx) (T, error)) T {
+	t.Helper()
+	var found T
+	require.NoError(t, w.View(t.Context(), func(tx ports.Tx) (err error) {
+		found, err = fn(tx)
+		return err
+	}))
+	return found
+}
+
+// do returns what fn leaves, in an Update of its own.
+func do[T any](t *testing.T, w *world, fn func(tx ports.Tx) (T, error)) T {
+	t.Helper()
+	var done T
+	require.NoError(t, w.Update(t.Context(), func(tx ports.Tx) (err error) {
+		done, err = fn(tx)
+		return err
+	}))
+	return done
+}
+
+// act is do for what has no result.
+func act(t *testing.T, w *world, fn func(tx ports.Tx) error) {
+	t.Helper()
+	require.NoError(t, w.Update(t.Context(), fn))
+}
+
+// refused checks that an Update ends with this fault, and returns the error.
+func refused(t *testing.T, w *world, want error, fn func(tx ports.Tx) error) error {
+	t.Helper()
+	err := w.Update(t.Context(), fn)
+	require.ErrorIs(t, err, want)
+	return err
+}
+
+// missing checks that a View ends with this fault.
+func missing[T any](t *testing.T, w *world, want error, fn func(tx ports.Tx) (T, error)) {
+	t.Helper()
+	require.ErrorIs(t, w.View(t.Context(), func(tx ports.Tx) error {
+		_, err := fn(tx)
+		return err
+	}), want)
+}
+
+// together calls fn n times at once and returns what the calls returned, by number.
+func together[T any](n int, fn func(i int) T) []T {
+	results := make([]T, n)
+	var begin, done sync.WaitGroup
+	begin.Add(1)
+	for i := range n {
+		done.Go(func() {
+			begin.Wait()
+			results[i] = fn(i)
+		})
+	}
+	begin.Done()
+	done.Wait()
+	return results
+}
+
+// listing is a method that lists by id: at most limit after the given one.
+type listing[T any, ID ~int64] func(tx ports.Tx, after ID, limit int) ([]T, error)
+
+// everything reads a listing to its end.
+func everything[T any, ID ~int64](tx ports.Tx, list listing[T, ID]) ([]T, error) {
+	return list(tx, 0, 1_000)
+}
+
+// paged checks that a listing holds exactly want, ordered by id, and that pages of every size make it up without a gap and without
+// a double. want is in the order of the ids.
+func paged[T any, ID ~int64](t *testing.T, w *world, id func(T) ID, want []T, list listing[T, ID]) {
+	t.Helper()
+	require.Equal(t, want, look(t, w, func(tx ports.Tx) ([]T, error) { return everything(tx, list) }))
+	for size := 1; size <= len(want)+1; size++ {
+		var after ID
+		for rest := want; ; {
+			page := look(t, w, func(tx ports.Tx) ([]T, error) { return list(tx, after, size) })
+			n := min(size, len(rest))
+			require.Len(t, page, n, "pages of %d after %d", size, after)
+			if n == 0 {
+				break
+			}
+			require.Equal(t, rest[:n], page, "pages of %d after %d", size, after)
+			rest, after = rest[n:], id(page[n-1])
+		}
+	}
+}
+
+// spelling is a pair of names, and whether they are the same without regard to case.
+type spelling struct {
+	first, second string
+	same          bool
+}
+
+// spellings are the pairs on which a database's own idea of case fails.
+func spellings() []spelling {
+	return []spelling{
+		{"journal", "JourNAL", true},
+		{"\u00c9cole", "e\u0301COLE", true},    // É composed, é decomposed
+		{"\u0130zmir", "I\u0307ZMIR", true},    // dotted capital I
+		{"straße", "STRA\u1e9eE", true},        // capital sharp s
+		{"maße", "MASSE", false},               // which is not ss
+		{"ΟΔΟΣ", "οδοσ", true},                 // sigma
+		{"ΦΩΣ", "φως", false},                  // but not final sigma
+		{"ЖУК", "жук", true},                   // another script
+		{"𐐀𐐁", "𐐨𐐩", true},                     // beyond the basic plane
+		{"\u212aelvin", "kelvin", true},        // the Kelvin sign
+		{"cafe", "café", false},                // accents count
+		{"a_c", "abc", false},                  // wildcards of LIKE
+		{"10%", "100", false},                  //
+		{`back\slash`, `back\\slash`, false},   // escapes
+		{"it's", "its", false},                 // quotes
+		{"{a,b}", `{"a","b"}`, false},          // the text form of arrays
+		{"inner  space", "inner space", false}, // white space
+		{"null", "nil", false},
+	}
+}
+
+// bySpelling checks a kind of name: store keeps one and tells whether it was new, known tells whether it is found.
+func bySpelling(t *testing.T, store, known func(name string) bool) {
+	t.Helper()
+	for _, s := range spellings() {
+		assert.True(t, store(s.first), "%q is new", s.first)
+		assert.True(t, known(s.first), "%q is found", s.first)
+		assert.Equal(t, s.same, known(s.second), "%q, stored as %q, is found", s.second, s.first)
+		assert.Equal(t, s.same, !store(s.second), "%q is taken by %q", s.second, s.first)
+	}
+}

@@ -1,0 +1,275 @@
+package conformance
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// enroll enrolls a batch in the case's organization. Every answer must show the member as the store then has it.
+func (w *world) enroll(t *testing.T, b users.Batch) []users.Enrolled {
+	t.Helper()
+	return w.enrollAt(t, w.mine, b)
+}
+
+// enrollAt is enroll for any organization.
+func (w *world) enrollAt(t *testing.T, o tenant, b users.Batch) []users.Enrolled {
+	t.Helper()
+	answers, err := w.Enroll(t.Context(), o.org.Slug, b)
+	require.NoError(t, err)
+	require.Len(t, answers, len(b.Enrollments))
+	for i, a := range answers {
+		require.NoError(t, a.Err)
+		if i < 10 { // The rest of a long batch is no different.
+			found := look(t, w, func(tx ports.Tx) (users.Member, error) {
+				return tx.Users().Find(t.Context(), o.org.ID, a.Member.User.Username)
+			})
+			assert.Equal(t, found, a.Member, "what is answered is what is stored")
+		}
+	}
+	return answers
+}
+
+// one enrolls a person in the case's organization.
+func (w *world) one(t *testing.T, e users.Enrollment) users.Enrolled {
+	t.Helper()
+	return only(w.enroll(t, users.Batch{Enrollments: []users.Enrollment{e}}))
+}
+
+// imported enrolls a person in the case's organization as an import does.
+func (w *world) imported(t *testing.T, e users.Enrollment) users.Enrolled {
+	t.Helper()
+	return only(w.enroll(t, users.Batch{Enrollments: []users.Enrollment{e}, MergeFields: true}))
+}
+
+// flags says what became of an enrollment: C for a new identity, E for a new membership, + for a changed one.
+func flags(answers ...users.Enrolled) string {
+	var said strings.Builder
+	for _, a := range answers {
+		switch {
+		case a.Created && a.Enrolled && !a.Changed:
+			said.WriteString("C")
+		case !a.Created && a.Enrolled && !a.Changed:
+			said.WriteString("E")
+		case !a.Created && !a.Enrolled && a.Changed:
+			said.WriteString("+")
+		case !a.Created && !a.Enrolled && !a.Changed:
+			said.WriteString("-")
+		default:
+			said.WriteString("?")
+		}
+	}
+	return said.String()
+}
+
+// values are the values of addresses.
+func values(as []users.Address) []string {
+	var vs []string
+	for _, a := range as {
+		vs = append(vs, a.Value)
+	}
+	return vs
+}
+
+func enrollCases() cases {
+	return cases{
+		"ANewPersonIsComplete": func(t *testing.T, w *world) {
+			fields := metadata.Map{"n": json.Number("1.50"), "deep": map[string]any{"é": []any{nil, "<&>"}}}
+			a := w.one(t, users.Enrollment{Email: "Eve.Ñ@Example.org", FirstName: "Eve", LastName: "Doe", CustomFields: fields})
+			assert.Equal(t, "C", flags(a))
+			assert.Positive(t, a.Member.ID)
+			assert.Positive(t, a.Member.User.ID)
+			assert.Equal(t, users.Member{ID: a.Member.ID, Organization: w.mine.org.ID, Role: users.RoleMember, CustomFields: fields, Groups: []string{orgs.DefaultGroup},
+				User: users.User{ID: a.Member.User.ID, Username: "Eve.Ñ@Example.org", Email: "Eve.Ñ@Example.org", FirstName: "Eve", LastName: "Doe"}}, a.Member)
+			address := only(w.addresses(t, a.Member))
+			assert.Equal(t, users.Address{ID: address.ID, Member: a.Member.ID, Value: "Eve.Ñ@Example.org", Name: users.EmailName, Type: users.Email}, address)
+			missing(t, w, users.ErrNotFound, func(tx ports.Tx) (users.Member, error) {
+				return tx.Users().Find(t.Context(), w.theirs.org.ID, "Eve.Ñ@Example.org")
+			})
+		},
+		"ARepetitionChangesNothing": func(t *testing.T, w *world) {
+			first := w.one(t, users.Enrollment{Email: "É.ve@example.org", FirstName: "Eve", CustomFields: metadata.Map{"a": "b"}})
+			for _, e := range []users.Enrollment{{Email: "É.ve@example.org"}, {Email: "e\u0301.VE@EXAMPLE.ORG", FirstName: "Other", LastName: "Other", CustomFields: metadata.Map{"c": "d"}}} {
+				a := w.one(t, e)
+				assert.Equal(t, "-", flags(a))
+				assert.Equal(t, first.Member, a.Member, "custom fields and names stay")
+			}
+			assert.Len(t, w.addresses(t, first.Member), 1)
+		},
+		"AUserOfAnotherOrganizationIsEnrolledNotCreated": func(t *testing.T, w *world) {
+			there := only(w.enrollAt(t, w.theirs, users.Batch{Enrollments: []users.Enrollment{{Email: "Eve@example.org", FirstName: "Eve", CustomFields: metadata.Map{"there": true}}}}))
+			w.settle(t)
+			a := w.one(t, users.Enrollment{Email: "eve@EXAMPLE.org", FirstName: "Other", LastName: "Other", CustomFields: metadata.Map{"here": true}})
+			assert.Equal(t, "E", flags(a))
+			assert.Equal(t, there.Member.User, a.Member.User, "the identity is not updated")
+			assert.NotEqual(t, there.Member.ID, a.Member.ID)
+			assert.Equal(t, metadata.Map{"here": true}, a.Member.CustomFields, "fields are stored with the new membership")
+			assert.Equal(t, []string{"eve@EXAMPLE.org"}, values(w.addresses(t, a.Member)))
+		},
+		"AMemberIsFoundByEmailWhoseUsernameDiffers": func(t *testing.T, w *world) {
+			eve := w.ensure(t, w.mine, users.User{Username: "eve", Email: "É.ve@example.org"})
+			a := w.one(t, users.Enrollment{Email: "e\u0301.ve@example.org", FirstName: "Other", CustomFields: metadata.Map{"a": "b"}})
+			assert.Equal(t, "+", flags(a), "it gains the group and the address")
+			assert.Equal(t, eve.ID, a.Member.ID)
+			assert.Equal(t, eve.User, a.Member.User)
+			assert.Empty(t, a.Member.CustomFields)
+			assert.Equal(t, []string{"e\u0301.ve@example.org"}, values(w.addresses(t, eve)))
+			assert.Equal(t, "-", flags(w.one(t, users.Enrollment{Email: "É.ve@example.org"})))
+		},
+		"OfSeveralMembersWithOneEmailTheLowestID": func(t *testing.T, w *world) {
+			first := w.ensure(t, w.mine, users.User{Username: "zz", Email: "shared@example.org"})
+			w.ensure(t, w.mine, users.User{Username: "aa", Email: "shared@example.org"})
+			assert.Equal(t, first.ID, w.one(t, users.Enrollment{Email: "Shared@example.org"}).Member.ID)
+		},
+		"AUsernameGoesBeforeAnEmail": func(t *testing.T, w *world) {
+			w.ensure(t, w.mine, users.User{Username: "first", Email: "eve@example.org"})
+			eve := w.ensure(t, w.theirs, users.User{Username: "eve@example.org", Email: "eve@example.org"})
+			w.settle(t)
+			a := w.one(t, users.Enrollment{Email: "eve@example.org"})
+			assert.Equal(t, "E", flags(a), "the identity of this username is enrolled, wherever it is a member")
+			assert.Equal(t, eve.User, a.Member.User)
+		},
+		"AnEmailOfAnotherOrganizationsMemberIsNotHis": func(t *testing.T, w *world) {
+			eve := w.ensure(t, w.theirs, users.User{Username: "eve", Email: "eve@example.org"})
+			w.settle(t)
+			a := w.one(t, users.Enrollment{Email: "eve@example.org"})
+			assert.Equal(t, "C", flags(a))
+			assert.NotEqual(t, eve.User.ID, a.Member.User.ID)
+		},
+		"WhateverIsMissingIsMended": func(t *testing.T, w *world) {
+			// Ada was registered, not enrolled: she has an address, but no group.
+			a := w.one(t, users.Enrollment{Email: "ada@example.org"})
+			assert.Equal(t, "+", flags(a))
+			assert.Equal(t, []string{orgs.DefaultGroup}, a.Member.Groups)
+			act(t, w, func(tx ports.Tx) error {
+				return tx.Addresses().Remove(t.Context(), w.mine.org.ID, w.mine.ada.ID, w.mine.adaMail.ID)
+			})
+			assert.Equal(t, "+", flags(w.one(t, users.Enrollment{Email: "ADA@example.org"})))
+			assert.Equal(t, []string{"+14155552671", "ADA@example.org"}, values(w.addresses(t, w.mine.ada)))
+			assert.Equal(t, "-", flags(w.one(t, users.Enrollment{Email: "ada@example.org"})))
+		},
+		"AnAddressThatIsThereIsLeftAsItIs": func(t *testing.T, w *world) {
+			eve := w.ensure(t, w.mine, users.User{Username: "eve", Email: "eve@example.org"})
+			held, _ := w.hold(t, eve, users.Address{Value: "EVE@example.org", Name: "Work", Type: users.Email})
+			w.one(t, users.Enrollment{Email: "eve@example.org"})
+			assert.Equal(t, held, w.addresses(t, eve))
+		},
+		"ASecondGroupIsLinkedBesideTheDefault": func(t *testing.T, w *world) {
+			e := []users.Enrollment{{Email: "eve@example.org"}}
+			assert.Equal(t, "C", flags(w.enroll(t, users.Batch{Enrollments: e, Group: w.mine.staff.ID})...))
+			assert.Equal(t, []string{"Default", "Staff"}, w.member(t, "eve@example.org").Groups)
+			assert.Equal(t, "-", flags(w.enroll(t, users.Batch{Enrollments: e, Group: w.mine.staff.ID})...))
+			assert.Equal(t, "-", flags(w.enroll(t, users.Batch{Enrollments: e})...), "a group is never unlinked")
+
+			board := do(t, w, func(tx ports.Tx) (orgs.Group, error) {
+				g, _, err := tx.Orgs().EnsureGroup(t.Context(), w.mine.org.ID, "Board")
+				return g, err
+			})
+			assert.Equal(t, "+", flags(w.enroll(t, users.Batch{Enrollments: e, Group: board.ID})...))
+			assert.Equal(t, []string{"Board", "Default", "Staff"}, w.member(t, "eve@example.org").Groups)
+		},
+		"AGroupOfAnotherOrganizationIsNeverLinked": func(t *testing.T, w *world) {
+			_, err := w.Enroll(t.Context(), "acme", users.Batch{Enrollments: []users.Enrollment{{Email: "eve@example.org"}}, Group: w.theirs.staff.ID})
+			require.Error(t, err)
+			missing(t, w, users.ErrNotFound, func(tx ports.Tx) (users.Member, error) {
+				return tx.Users().Find(t.Context(), w.mine.org.ID, "eve@example.org")
+			})
+		},
+		"NamingTheDefaultGroupIsNoDifference": func(t *testing.T, w *world) {
+			def := look(t, w, func(tx ports.Tx) (orgs.Group, error) {
+				return tx.Orgs().Group(t.Context(), w.mine.org.ID, orgs.DefaultGroup)
+			})
+			a := w.enroll(t, users.Batch{Enrollments: []users.Enrollment{{Email: "eve@example.org"}}, Group: def.ID})
+			assert.Equal(t, []string{orgs.DefaultGroup}, a[0].Member.Groups)
+		},
+		"LockAndRoleStay": func(t *testing.T, w *world) {
+			locked := w.mine.ada
+			locked.Locked = true
+			act(t, w, func(tx ports.Tx) error { return tx.Users().SetLocked(t.Context(), locked) })
+			assert.True(t, w.imported(t, users.Enrollment{Email: "ada@example.org", CustomFields: metadata.Map{"a": "b"}}).Member.Locked)
+		},
+
+		"AnImportMergesFieldsDeeplyAndTellsSo": func(t *testing.T, w *world) {
+			e := users.Enrollment{Email: "eve@example.org", CustomFields: metadata.Map{"a": map[string]any{"b": json.Number("1.0"), "c": "d"}}}
+			assert.Equal(t, "C", flags(w.imported(t, e)))
+			assert.Equal(t, "-", flags(w.imported(t, e)), "the same fields again")
+			e.CustomFields = metadata.Map{"a": map[string]any{"c": "e"}, "f": nil}
+			a := w.imported(t, e)
+			assert.Equal(t, "+", flags(a))
+			want := metadata.Map{"a": map[string]any{"b": json.Number("1.0"), "c": "e"}, "f": nil}
+			assert.Equal(t, want, a.Member.CustomFields)
+			for _, none := range []metadata.Map{nil, {}, {"f": nil}, {"a": map[string]any{}}} {
+				a := w.imported(t, users.Enrollment{Email: "eve@example.org", CustomFields: none})
+				assert.Equal(t, "-", flags(a))
+				assert.Equal(t, want, a.Member.CustomFields)
+			}
+		},
+		"AnImportLeavesTheNamesOfWhoWasThere": func(t *testing.T, w *world) {
+			a := w.imported(t, users.Enrollment{Email: "bob@example.org", FirstName: "Other", LastName: "Other", CustomFields: metadata.Map{"a": "b"}})
+			assert.Equal(t, w.mine.bob.User, a.Member.User)
+		},
+		"FieldsThatGrowTooLargeRefuseTheirEnrollmentAlone": func(t *testing.T, w *world) {
+			half := strings.Repeat("x", metadata.MaxBytes/2)
+			full := w.ensure(t, w.mine, users.User{Username: "full@example.org", Email: "full@example.org"})
+			full.CustomFields = metadata.Map{"a": half}
+			act(t, w, func(tx ports.Tx) error { return tx.Users().SaveFields(t.Context(), full) })
+
+			answers, err := w.Enroll(t.Context(), "acme", users.Batch{MergeFields: true, Group: w.mine.staff.ID, Enrollments: []users.Enrollment{
+				{Email: "eve@example.org"}, {Email: "full@example.org", CustomFields: metadata.Map{"b": half}}, {Email: "bob@example.org", CustomFields: metadata.Map{"c": "d"}}}})
+			require.NoError(t, err)
+			require.Len(t, answers, 3)
+			require.Error(t, answers[1].Err)
+			assert.Equal(t, fault.Invalid, fault.KindOf(answers[1].Err))
+			assert.False(t, answers[1].Created || answers[1].Enrolled || answers[1].Changed)
+			assert.Equal(t, full, w.member(t, "full@example.org"), "nothing of it is kept: no group")
+			assert.Empty(t, w.addresses(t, full), "and no address")
+			assert.NoError(t, answers[0].Err)
+			assert.NoError(t, answers[2].Err)
+			assert.Equal(t, "C+", flags(answers[0], answers[2]))
+			assert.Equal(t, metadata.Map{"c": "d"}, w.member(t, "bob@example.org").CustomFields)
+		},
+		"ADryRunAnswersAndKeepsNothing": func(t *testing.T, w *world) {
+			b := users.Batch{MergeFields: true, Group: w.mine.staff.ID, DryRun: true, Enrollments: []users.Enrollment{
+				{Email: "eve@example.org", CustomFields: metadata.Map{"a": "b"}}, {Email: "ada@example.org", CustomFields: metadata.Map{"c": "d"}}, {Email: "EVE@example.org"}}}
+			before := w.picture(t, w.mine)
+			for range 2 {
+				dry, err := w.Enroll(t.Context(), "acme", b)
+				require.NoError(t, err)
+				assert.Equal(t, "C+-", flags(dry...))
+				w.unchanged(t, w.mine, before, "something was kept")
+			}
+			b.DryRun = false
+			assert.Equal(t, "C+-", flags(w.enroll(t, b)...), "the real run does what the dry run said")
+		},
+		"AnUnknownOrganizationIsNotFound": func(t *testing.T, w *world) {
+			for _, slug := range []string{"other", orgs.SystemSlug, "", "ACME"} {
+				_, err := w.Enroll(t.Context(), slug, users.Batch{Enrollments: []users.Enrollment{{Email: "eve@example.org"}}})
+				require.ErrorIs(t, err, orgs.ErrNotFound)
+			}
+			act(t, w, func(tx ports.Tx) error {
+				_, created, err := tx.Users().Ensure(t.Context(), users.User{Username: "eve@example.org"})
+				assert.True(t, created, "no identity was left behind")
+				return err
+			})
+		},
+		"AnEmptyBatchHasAnEmptyAnswer": func(t *testing.T, w *world) { assert.Empty(t, w.enroll(t, users.Batch{})) },
+		"LongNamesAndFieldsAreKept": func(t *testing.T, w *world) {
+			e := users.Enrollment{Email: distinctRunes(242) + "@example.org", FirstName: strings.Repeat("𝔸", 200), LastName: strings.Repeat("𝔹", 200),
+				CustomFields: metadata.Map{"k": strings.Repeat("x", metadata.MaxBytes-8)}}
+			a := w.one(t, e)
+			assert.Equal(t, e.CustomFields, a.Member.CustomFields)
+			assert.Equal(t, e.FirstName+e.LastName, a.Member.User.FirstName+a.Member.User.LastName)
+			assert.Equal(t, "-", flags(w.one(t, e)))
+			assert.Equal(t, []string{e.Email}, values(w.addresses(t, a.Member)))
+		},
+	}
+}

@@ -1,0 +1,202 @@
+package conformance
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// announce stores an event of an application.
+func (w *world) announce(t *testing.T, a applications.Application, slug string) events.Event {
+	t.Helper()
+	return do(t, w, func(tx ports.Tx) (events.Event, error) {
+		return tx.Events().Create(t.Context(), events.Event{Organization: a.Organization, Application: a.ID, Slug: slug, Name: slug, Active: true})
+	})
+}
+
+// event finds an event of an application.
+func (w *world) event(t *testing.T, a applications.Application, slug string) events.Event {
+	t.Helper()
+	return look(t, w, func(tx ports.Tx) (events.Event, error) { return tx.Events().BySlug(t.Context(), a, slug) })
+}
+
+// limits is how an event refers to channels.
+func limits(cs ...channels.Channel) []events.Channel {
+	var limited []events.Channel
+	for _, c := range cs {
+		limited = append(limited, events.Channel{ID: c.ID, Name: c.Name})
+	}
+	return limited
+}
+
+// templates are an event's own.
+func (w *world) templates(t *testing.T, e events.Event) []events.Template {
+	t.Helper()
+	return look(t, w, func(tx ports.Tx) ([]events.Template, error) { return tx.Events().Templates(t.Context(), e) })
+}
+
+func eventCases() cases {
+	return cases{
+		"AreFoundInTheirApplication": func(t *testing.T, w *world) {
+			for _, o := range []tenant{w.mine, w.theirs} {
+				assert.Equal(t, o.order, w.event(t, o.web, "order"))
+			}
+			for _, a := range []applications.Application{w.mine.desk, w.mine.annexWeb, w.theirs.desk} {
+				missing(t, w, events.ErrNotFound, func(tx ports.Tx) (events.Event, error) { return tx.Events().BySlug(t.Context(), a, "order") })
+			}
+			for _, slug := range []string{"", "other", "ORDER"} {
+				missing(t, w, events.ErrNotFound, func(tx ports.Tx) (events.Event, error) { return tx.Events().BySlug(t.Context(), w.mine.web, slug) })
+			}
+			w.announce(t, w.mine.web, "secret")
+			missing(t, w, events.ErrNotFound, func(tx ports.Tx) (events.Event, error) {
+				return tx.Events().BySlug(t.Context(), w.theirs.web, "secret")
+			})
+			spy := w.theirs.web
+			spy.Organization, spy.Project = w.mine.org.ID, w.mine.shop.ID
+			missing(t, w, events.ErrNotFound, func(tx ports.Tx) (events.Event, error) { return tx.Events().BySlug(t.Context(), spy, "order") })
+		},
+		"AreKeptAsGiven": func(t *testing.T, w *world) {
+			o := w.mine
+			for _, e := range []events.Event{
+				{Slug: "a", Name: "Ñ", Description: strings.Repeat("𝔸\n", events.MaxDescription/2), Active: true},
+				{Slug: "b", Name: "B", Active: false, Channels: limits(o.mail, o.shopMail)},
+			} {
+				e.Organization, e.Application = o.org.ID, o.desk.ID
+				stored := do(t, w, func(tx ports.Tx) (events.Event, error) { return tx.Events().Create(t.Context(), e) })
+				assert.Positive(t, stored.ID)
+				e.ID = stored.ID
+				assert.Equal(t, e, stored)
+				assert.Equal(t, e, w.event(t, o.desk, e.Slug))
+			}
+		},
+		"TheirChannelsAreOrderedByName": func(t *testing.T, w *world) {
+			o := w.mine
+			e := w.announce(t, o.desk, "limited")
+			first := w.open(t, channels.Channel{Name: "A", Protocol: channels.SLACK})
+			e.Channels = limits(o.text, first, o.mail)
+			act(t, w, func(tx ports.Tx) error { return tx.Events().Save(t.Context(), e) })
+			assert.Equal(t, limits(first, o.mail, o.text), w.event(t, o.desk, "limited").Channels)
+		},
+		"AreListedByIDWithTheirChannels": func(t *testing.T, w *world) {
+			limited := w.announce(t, w.mine.web, "zz")
+			limited.Channels = limits(w.mine.mail, w.mine.text)
+			act(t, w, func(tx ports.Tx) error { return tx.Events().Save(t.Context(), limited) })
+			want := []events.Event{w.mine.order, limited, w.announce(t, w.mine.web, "a"), w.announce(t, w.mine.web, "m")}
+			w.announce(t, w.mine.desk, "other")
+			paged(t, w, func(e events.Event) events.ID { return e.ID }, want, func(tx ports.Tx, after events.ID, limit int) ([]events.Event, error) {
+				return tx.Events().List(t.Context(), w.mine.web, after, limit)
+			})
+		},
+		"ASlugIsTakenOnceInItsApplication": func(t *testing.T, w *world) {
+			refused(t, w, events.ErrSlugTaken, func(tx ports.Tx) error {
+				_, err := tx.Events().Create(t.Context(), events.Event{Organization: w.mine.org.ID, Application: w.mine.web.ID, Slug: "order", Name: "Second"})
+				return err
+			})
+			w.announce(t, w.mine.desk, "order")
+		},
+		"NameDescriptionActiveAndChannelsAreSaved": func(t *testing.T, w *world) {
+			o, e := w.mine, w.mine.order
+			for _, c := range []struct {
+				active   bool
+				channels []events.Channel
+			}{{false, limits(o.mail)}, {true, limits(o.shopMail, o.text)}, {false, limits(o.text)}, {true, nil}} {
+				e.Name, e.Description, e.Active, e.Channels = "N"+e.Name, "D"+e.Description, c.active, c.channels
+				changed := e
+				changed.Slug = "changed"
+				act(t, w, func(tx ports.Tx) error { return tx.Events().Save(t.Context(), changed) })
+				assert.Equal(t, e, w.event(t, o.web, "order"))
+			}
+			e.Description = ""
+			act(t, w, func(tx ports.Tx) error { return tx.Events().Save(t.Context(), e) })
+			assert.Equal(t, e, w.event(t, o.web, "order"))
+		},
+		"TemplatesAreKeptOnePerChannel": func(t *testing.T, w *world) {
+			o := w.mine
+			assert.Empty(t, w.templates(t, o.order))
+			wanted := map[channels.ID]events.Template{}
+			for _, sent := range []events.Template{
+				{Channel: o.mail.ID, Subject: "S", Text: "T", HTML: "<p>ñ</p>"}, {Channel: o.text.ID, Text: strings.Repeat("é", events.MaxBody)},
+				{Channel: o.mail.ID, Subject: "New", HTML: ""}, // an empty part replaces a full one
+			} {
+				stored := do(t, w, func(tx ports.Tx) (events.Template, error) {
+					return tx.Events().SaveTemplate(t.Context(), o.order, sent)
+				})
+				assert.Positive(t, stored.ID)
+				if had, replaced := wanted[sent.Channel]; replaced {
+					assert.Equal(t, had.ID, stored.ID)
+				}
+				sent.ID = stored.ID
+				assert.Equal(t, sent, stored)
+				wanted[sent.Channel] = sent
+			}
+			assert.ElementsMatch(t, []events.Template{wanted[o.mail.ID], wanted[o.text.ID]}, w.templates(t, o.order))
+			assert.Empty(t, look(t, w, func(tx ports.Tx) ([]events.Template, error) {
+				return tx.Subscriptions().Templates(t.Context(), o.shipped)
+			}), "its notifications have their own")
+			assert.Empty(t, w.templates(t, w.announce(t, o.web, "other")))
+		},
+		"OneIsDeletedWithItsTemplates": func(t *testing.T, w *world) {
+			e := w.announce(t, w.mine.web, "gone")
+			e.Channels = limits(w.mine.shopMail)
+			act(t, w, func(tx ports.Tx) error {
+				if _, err := tx.Events().SaveTemplate(t.Context(), e, events.Template{Channel: w.mine.shopMail.ID, Text: "x"}); err != nil {
+					return err
+				}
+				return tx.Events().Save(t.Context(), e)
+			})
+			act(t, w, func(tx ports.Tx) error { return tx.Events().Delete(t.Context(), e) })
+			missing(t, w, events.ErrNotFound, func(tx ports.Tx) (events.Event, error) { return tx.Events().BySlug(t.Context(), w.mine.web, "gone") })
+			act(t, w, func(tx ports.Tx) error { return tx.Channels().Delete(t.Context(), w.mine.shopMail) })
+			assert.Equal(t, w.mine.order, w.event(t, w.mine.web, "order"))
+		},
+		"OneWithNotificationsIsNotDeleted": func(t *testing.T, w *world) {
+			err := refused(t, w, events.ErrInUse, func(tx ports.Tx) error { return tx.Events().Delete(t.Context(), w.mine.order) })
+			assert.ErrorContains(t, err, "Shipped", "the notification is named")
+			assert.Equal(t, w.mine.order, w.event(t, w.mine.web, "order"))
+		},
+		"AnotherOrganizationsIsNeitherSavedNorDeleted": func(t *testing.T, w *world) {
+			for _, application := range []applications.ID{w.mine.web.ID, w.theirs.web.ID} {
+				spy := w.theirs.order
+				spy.Organization, spy.Application, spy.Name, spy.Channels = w.mine.org.ID, application, "Stolen", limits(w.mine.mail)
+				attempt(t, w, func(tx ports.Tx) error { return tx.Events().Save(t.Context(), spy) })
+				attempt(t, w, func(tx ports.Tx) error { return tx.Events().Delete(t.Context(), spy) })
+				attempt(t, w, func(tx ports.Tx) error {
+					_, err := tx.Events().SaveTemplate(t.Context(), spy, events.Template{Channel: w.mine.mail.ID, Text: "spy"})
+					return err
+				})
+				found := look(t, w, func(tx ports.Tx) ([]events.Template, error) { return tx.Events().Templates(t.Context(), spy) })
+				assert.Empty(t, found)
+			}
+		},
+		"NoneUsesAnotherOrganizationsChannels": func(t *testing.T, w *world) {
+			spy := w.mine.order
+			spy.Channels = limits(w.theirs.mail)
+			attempt(t, w, func(tx ports.Tx) error { return tx.Events().Save(t.Context(), spy) })
+			attempt(t, w, func(tx ports.Tx) error {
+				_, err := tx.Events().SaveTemplate(t.Context(), w.mine.order, events.Template{Channel: w.theirs.mail.ID, Text: "spy"})
+				return err
+			})
+			attempt(t, w, func(tx ports.Tx) error {
+				_, err := tx.Subscriptions().SaveTemplate(t.Context(), w.mine.shipped, events.Template{Channel: w.theirs.mail.ID, Text: "spy"})
+				return err
+			})
+		},
+		"NoneIsCreatedInAnotherOrganizationsApplication": func(t *testing.T, w *world) {
+			attempt(t, w, func(tx ports.Tx) error {
+				_, err := tx.Events().Create(t.Context(), events.Event{Organization: w.mine.org.ID, Application: w.theirs.web.ID, Slug: "spy", Name: "Spy"})
+				return err
+			})
+			attempt(t, w, func(tx ports.Tx) error {
+				_, err := tx.Subscriptions().Create(t.Context(), subscriptions.Notification{Application: w.mine.web.ID, Event: w.theirs.order.ID, Name: "Spy"})
+				return err
+			})
+		},
+	}
+}

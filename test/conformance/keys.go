@@ -1,0 +1,176 @@
+package conformance
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// noon is when these cases happen.
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// issue stores a key of this name, with a digest of its own.
+func (w *world) issue(t *testing.T, k access.Key) access.Key {
+	t.Helper()
+	_, k.Digest = access.Generate()
+	k.Created = noon
+	if k.Grants == nil {
+		k.Grants = []access.Grant{access.UserRead}
+	}
+	stored := do(t, w, func(tx ports.Tx) (access.Key, error) { return tx.Keys().Create(t.Context(), k) })
+	assert.Positive(t, stored.ID)
+	k.ID = stored.ID
+	sameKey(t, k, stored)
+	return k
+}
+
+// key is a key as it is stored.
+func (w *world) key(t *testing.T, d access.Digest) access.Key {
+	t.Helper()
+	return look(t, w, func(tx ports.Tx) (access.Key, error) { return tx.Keys().ByDigest(t.Context(), d) })
+}
+
+// sameKey compares two keys. Moments are the same in every time zone.
+func sameKey(t *testing.T, want, got access.Key) {
+	t.Helper()
+	for _, pair := range []struct {
+		name      string
+		want, got *time.Time
+	}{{"created", &want.Created, &got.Created}, {"expires", &want.Expires, &got.Expires}, {"revoked", &want.Revoked, &got.Revoked}, {"last used", &want.LastUsed, &got.LastUsed}} {
+		assert.True(t, pair.want.Equal(*pair.got), "%s: want %s, got %s", pair.name, pair.want, pair.got)
+		assert.Equal(t, pair.want.IsZero(), pair.got.IsZero(), pair.name)
+		*pair.want, *pair.got = time.Time{}, time.Time{}
+	}
+	assert.Equal(t, want, got)
+}
+
+// revoke revokes a key.
+func (w *world) revoke(t *testing.T, name string, at time.Time) access.Key {
+	t.Helper()
+	return do(t, w, func(tx ports.Tx) (access.Key, error) { return tx.Keys().Revoke(t.Context(), name, at) })
+}
+
+func keyCases() cases {
+	return cases{
+		"AreFoundByDigestAsTheyWereGiven": func(t *testing.T, w *world) {
+			for name, k := range map[string]access.Key{
+				"installation": {}, "organization": {Scope: access.Scope{Organization: "acme"}}, "project": {Scope: access.Scope{Organization: "acme", Project: "shop"}},
+				"application": {Scope: access.Scope{Organization: "zeta", Project: "annex", Application: "web"}}, "grants": {Grants: []access.Grant{access.UserWrite, access.FullAccess, access.OrganizationRead}},
+				"expired": {Expires: noon.Add(-time.Hour)}, "expires": {Expires: noon.Add(1_234_567 * time.Microsecond)}, "Ñame 𝔸": {},
+			} {
+				k.Name = name
+				k = w.issue(t, k)
+				sameKey(t, k, w.key(t, k.Digest))
+			}
+			missing(t, w, access.ErrKeyNotFound, func(tx ports.Tx) (access.Key, error) { return tx.Keys().ByDigest(t.Context(), access.Digest{}) })
+		},
+		"TheirScopeMustExist": func(t *testing.T, w *world) {
+			for scope, want := range map[access.Scope]error{
+				{Organization: "other"}: orgs.ErrNotFound, {Organization: "system"}: orgs.ErrNotFound, {Organization: "acme", Project: "other"}: orgs.ErrProjectNotFound,
+				{Organization: "acme", Project: "annex", Application: "desk"}: applications.ErrNotFound, {Organization: "other", Project: "shop", Application: "web"}: orgs.ErrNotFound,
+				{Organization: "acme", Project: "other", Application: "web"}: orgs.ErrProjectNotFound,
+			} {
+				refused(t, w, want, func(tx ports.Tx) error {
+					_, err := tx.Keys().Create(t.Context(), access.Key{Name: "k", Digest: access.Digest{1}, Created: noon, Scope: scope, Grants: []access.Grant{access.UserRead}})
+					return err
+				})
+			}
+		},
+		"ANameIsTakenOnce": func(t *testing.T, w *world) {
+			w.issue(t, access.Key{Name: "robot"})
+			refused(t, w, access.ErrNameTaken, func(tx ports.Tx) error {
+				_, err := tx.Keys().Create(t.Context(), access.Key{Name: "robot", Digest: access.Digest{1}, Created: noon, Scope: access.Scope{Organization: "acme"}, Grants: []access.Grant{access.UserRead}})
+				return err
+			})
+			w.issue(t, access.Key{Name: "robot 2"})
+		},
+		"ARevokedNameMayBeUsedAgain": func(t *testing.T, w *world) {
+			for i := range 3 {
+				k := w.issue(t, access.Key{Name: "robot"})
+				k.Revoked = noon.Add(time.Duration(i) * time.Hour)
+				sameKey(t, k, w.revoke(t, "robot", k.Revoked))
+				sameKey(t, k, w.key(t, k.Digest))
+			}
+		},
+		"RevokingMarksTheOneThatIsNotRevoked": func(t *testing.T, w *world) {
+			old := w.issue(t, access.Key{Name: "robot"})
+			old = w.revoke(t, "robot", noon)
+			current := w.issue(t, access.Key{Name: "robot"})
+			bystander := w.issue(t, access.Key{Name: "bystander"})
+			current.Revoked = noon.Add(time.Hour)
+			sameKey(t, current, w.revoke(t, "robot", current.Revoked))
+			for _, k := range []access.Key{old, current, bystander} {
+				sameKey(t, k, w.key(t, k.Digest))
+			}
+		},
+		"WhatIsNotThereOrRevokedIsNotFound": func(t *testing.T, w *world) {
+			w.issue(t, access.Key{Name: "robot"})
+			w.revoke(t, "robot", noon)
+			for _, name := range []string{"robot", "other", ""} {
+				refused(t, w, access.ErrKeyNotFound, func(tx ports.Tx) error {
+					_, err := tx.Keys().Revoke(t.Context(), name, noon)
+					return err
+				})
+			}
+		},
+		"AnExpiredKeyIsRevokedLikeAnyOther": func(t *testing.T, w *world) {
+			k := w.issue(t, access.Key{Name: "robot", Expires: noon.Add(-time.Hour)})
+			k.Revoked = noon
+			sameKey(t, k, w.revoke(t, "robot", noon))
+		},
+		"AreListedByIDRevokedOnesToo": func(t *testing.T, w *world) {
+			w.issue(t, access.Key{Name: "z"})
+			w.revoke(t, "z", noon)
+			w.issue(t, access.Key{Name: "a", Expires: noon.Add(-time.Hour)})
+			w.issue(t, access.Key{Name: "z", Scope: access.Scope{Organization: "acme"}})
+			list := func(tx ports.Tx, after access.ID, limit int) ([]access.Key, error) {
+				return tx.Keys().List(t.Context(), after, limit)
+			}
+			all := look(t, w, func(tx ports.Tx) ([]access.Key, error) { return everything(tx, list) })
+			require.Len(t, all, 3)
+			for _, k := range all {
+				sameKey(t, k, w.key(t, k.Digest))
+			}
+			paged(t, w, func(k access.Key) access.ID { return k.ID }, all, list)
+		},
+		"UseIsNotedAndNeverGoesBack": func(t *testing.T, w *world) {
+			a, b, c := w.issue(t, access.Key{Name: "a"}), w.issue(t, access.Key{Name: "b"}), w.issue(t, access.Key{Name: "c"})
+			used := func(moments map[access.ID]time.Time) {
+				act(t, w, func(tx ports.Tx) error { return tx.Keys().Used(t.Context(), moments) })
+			}
+			elsewhere := time.FixedZone("elsewhere", -9*3600)
+			used(map[access.ID]time.Time{a.ID: noon, b.ID: noon.In(elsewhere)})
+			used(map[access.ID]time.Time{a.ID: noon.Add(-time.Minute), b.ID: noon.Add(time.Minute)})
+			used(nil)
+			used(map[access.ID]time.Time{b.ID: noon.Add(-24 * time.Hour).In(elsewhere), a.ID: noon.Add(-time.Minute).In(elsewhere), 1 << 40: noon})
+			a.LastUsed, b.LastUsed = noon, noon.Add(time.Minute)
+			for _, k := range []access.Key{a, b, c} {
+				sameKey(t, k, w.key(t, k.Digest))
+			}
+			w.revoke(t, "a", noon)
+			used(map[access.ID]time.Time{a.ID: noon.Add(time.Hour)})
+			a.LastUsed, a.Revoked = noon.Add(time.Hour), noon
+			sameKey(t, a, w.key(t, a.Digest))
+		},
+		"UseIsNotedByManyAtOnce": func(t *testing.T, w *world) {
+			a, b := w.issue(t, access.Key{Name: "a"}), w.issue(t, access.Key{Name: "b"})
+			for _, err := range together(8, func(i int) error {
+				return w.Update(t.Context(), func(tx ports.Tx) error {
+					return tx.Keys().Used(t.Context(), map[access.ID]time.Time{a.ID: noon.Add(time.Duration(i) * time.Minute), b.ID: noon.Add(time.Duration(8-i) * time.Minute)})
+				})
+			}) {
+				require.NoError(t, err)
+			}
+			a.LastUsed, b.LastUsed = noon.Add(7*time.Minute), noon.Add(8*time.Minute)
+			sameKey(t, a, w.key(t, a.Digest))
+			sameKey(t, b, w.key(t, b.Digest))
+		},
+	}
+}

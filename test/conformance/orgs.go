@@ -1,0 +1,188 @@
+package conformance
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/ports"
+)
+
+func orgCases() cases {
+	return cases{
+		"AreFoundBySlug": func(t *testing.T, w *world) {
+			for _, o := range []tenant{w.mine, w.theirs} {
+				found := look(t, w, func(tx ports.Tx) (orgs.Organization, error) { return tx.Orgs().BySlug(t.Context(), o.org.Slug) })
+				assert.Equal(t, o.org, found)
+				assert.Positive(t, found.ID)
+			}
+			for _, slug := range []string{"", "other", "ACME", "acm_", "%"} {
+				missing(t, w, orgs.ErrNotFound, func(tx ports.Tx) (orgs.Organization, error) { return tx.Orgs().BySlug(t.Context(), slug) })
+			}
+		},
+		"TheSystemOrganizationDoesNotExist": func(t *testing.T, w *world) {
+			missing(t, w, orgs.ErrNotFound, func(tx ports.Tx) (orgs.Organization, error) { return tx.Orgs().BySlug(t.Context(), orgs.SystemSlug) })
+			missing(t, w, orgs.ErrNotFound, func(tx ports.Tx) (orgs.Project, error) {
+				return tx.Orgs().Project(t.Context(), orgs.SystemSlug, "shop")
+			})
+		},
+		"TheSystemSlugIsNotFree": func(t *testing.T, w *world) {
+			err := w.Update(t.Context(), func(tx ports.Tx) error {
+				_, err := tx.Orgs().Create(t.Context(), orgs.Organization{Slug: orgs.SystemSlug, Name: "Mine"})
+				return err
+			})
+			require.Error(t, err)
+			assert.Equal(t, fault.Invalid, fault.KindOf(err))
+		},
+		"TheFirstHasTheLowestID": func(t *testing.T, w *world) {
+			act(t, w, func(tx ports.Tx) error {
+				_, err := tx.Orgs().Create(t.Context(), orgs.Organization{Slug: "aaa", Name: "First by name, not by id"})
+				return err
+			})
+			assert.Equal(t, w.mine.org, look(t, w, func(tx ports.Tx) (orgs.Organization, error) { return tx.Orgs().First(t.Context()) }))
+		},
+		"ASlugIsTakenOnce": func(t *testing.T, w *world) {
+			refused(t, w, orgs.ErrSlugTaken, func(tx ports.Tx) error {
+				_, err := tx.Orgs().Create(t.Context(), orgs.Organization{Slug: w.theirs.org.Slug, Name: "Mine"})
+				return err
+			})
+		},
+		"AreCreatedWithTheirDefaultGroup": func(t *testing.T, w *world) {
+			created := do(t, w, func(tx ports.Tx) (orgs.Organization, error) {
+				return tx.Orgs().Create(t.Context(), orgs.Organization{Slug: "new", Name: "Ñew"})
+			})
+			assert.Equal(t, orgs.Organization{ID: created.ID, Slug: "new", Name: "Ñew"}, created)
+			group := look(t, w, func(tx ports.Tx) (orgs.Group, error) { return tx.Orgs().Group(t.Context(), created.ID, "default") })
+			assert.Equal(t, orgs.Group{ID: group.ID, Organization: created.ID, Name: orgs.DefaultGroup}, group)
+		},
+		"AreRenamed": func(t *testing.T, w *world) {
+			renamed := w.mine.org
+			renamed.Name = "Other"
+			act(t, w, func(tx ports.Tx) error { return tx.Orgs().Rename(t.Context(), renamed) })
+			assert.Equal(t, renamed, look(t, w, func(tx ports.Tx) (orgs.Organization, error) { return tx.Orgs().BySlug(t.Context(), "acme") }))
+		},
+		"TheSlugNeverChanges": func(t *testing.T, w *world) {
+			act(t, w, func(tx ports.Tx) error {
+				return tx.Orgs().Rename(t.Context(), orgs.Organization{ID: w.mine.org.ID, Slug: "elsewhere", Name: "Other"})
+			})
+			found := look(t, w, func(tx ports.Tx) (orgs.Organization, error) { return tx.Orgs().BySlug(t.Context(), "acme") })
+			assert.Equal(t, "Other", found.Name)
+		},
+		"RevisingChangesNothingThatShows": func(t *testing.T, w *world) {
+			before := w.picture(t, w.mine)
+			act(t, w, func(tx ports.Tx) error { return tx.Orgs().Revise(t.Context(), w.mine.org.ID) })
+			w.unchanged(t, w.mine, before, "it shows")
+		},
+
+		"ProjectsAreFoundByTheSlugsOfAPath": func(t *testing.T, w *world) {
+			for _, o := range []tenant{w.mine, w.theirs} {
+				found := look(t, w, func(tx ports.Tx) (orgs.Project, error) { return tx.Orgs().Project(t.Context(), o.org.Slug, "shop") })
+				assert.Equal(t, o.shop, found)
+			}
+			missing(t, w, orgs.ErrNotFound, func(tx ports.Tx) (orgs.Project, error) { return tx.Orgs().Project(t.Context(), "other", "shop") })
+			missing(t, w, orgs.ErrProjectNotFound, func(tx ports.Tx) (orgs.Project, error) { return tx.Orgs().Project(t.Context(), "acme", "other") })
+		},
+		"ProjectsOfOneOrganizationDoNotExistInAnother": func(t *testing.T, w *world) {
+			act(t, w, func(tx ports.Tx) error {
+				_, err := tx.Orgs().CreateProject(t.Context(), orgs.Project{Organization: w.mine.org.ID, Slug: "secret", Name: "Secret"})
+				return err
+			})
+			missing(t, w, orgs.ErrProjectNotFound, func(tx ports.Tx) (orgs.Project, error) { return tx.Orgs().Project(t.Context(), "zeta", "secret") })
+		},
+		"ProjectsAreListedByID": func(t *testing.T, w *world) {
+			want := []orgs.Project{w.mine.shop, w.mine.annex}
+			for _, slug := range []string{"c", "a", "b"} {
+				want = append(want, do(t, w, func(tx ports.Tx) (orgs.Project, error) {
+					return tx.Orgs().CreateProject(t.Context(), orgs.Project{Organization: w.mine.org.ID, Slug: slug, Name: slug})
+				}))
+			}
+			paged(t, w, func(p orgs.Project) orgs.ProjectID { return p.ID }, want, func(tx ports.Tx, after orgs.ProjectID, limit int) ([]orgs.Project, error) {
+				return tx.Orgs().Projects(t.Context(), w.mine.org.ID, after, limit)
+			})
+		},
+		"AProjectsSlugIsTakenOnceInItsOrganization": func(t *testing.T, w *world) {
+			err := refused(t, w, orgs.ErrSlugTaken, func(tx ports.Tx) error {
+				_, err := tx.Orgs().CreateProject(t.Context(), orgs.Project{Organization: w.mine.org.ID, Slug: "annex", Name: "Second"})
+				return err
+			})
+			assert.Equal(t, fault.Invalid, fault.KindOf(err))
+		},
+		"ProjectsAreRenamed": func(t *testing.T, w *world) {
+			renamed := w.mine.shop
+			renamed.Name = "Other"
+			act(t, w, func(tx ports.Tx) error { return tx.Orgs().RenameProject(t.Context(), renamed) })
+			assert.Equal(t, renamed, look(t, w, func(tx ports.Tx) (orgs.Project, error) { return tx.Orgs().Project(t.Context(), "acme", "shop") }))
+			assert.Equal(t, w.mine.annex, look(t, w, func(tx ports.Tx) (orgs.Project, error) { return tx.Orgs().Project(t.Context(), "acme", "annex") }))
+		},
+		"AProjectIsNotRenamedFromAnotherOrganization": func(t *testing.T, w *world) {
+			attempt(t, w, func(tx ports.Tx) error {
+				return tx.Orgs().RenameProject(t.Context(), orgs.Project{ID: w.theirs.shop.ID, Organization: w.mine.org.ID, Slug: "shop", Name: "Stolen"})
+			})
+		},
+
+		"GroupsAreNamedWithoutRegardToCase": func(t *testing.T, w *world) {
+			bySpelling(t, func(name string) bool {
+				return do(t, w, func(tx ports.Tx) (bool, error) {
+					g, created, err := tx.Orgs().EnsureGroup(t.Context(), w.mine.org.ID, name)
+					assert.Equal(t, !created, g.Name != name, "an existing group keeps its spelling")
+					return created, err
+				})
+			}, func(name string) bool {
+				return w.finds(t, orgs.ErrGroupNotFound, func(tx ports.Tx) error {
+					_, err := tx.Orgs().Group(t.Context(), w.mine.org.ID, name)
+					return err
+				})
+			})
+		},
+		"GroupsAreCreatedOnce": func(t *testing.T, w *world) {
+			for _, name := range []string{"Staff", "STAFF", orgs.DefaultGroup} {
+				act(t, w, func(tx ports.Tx) error {
+					_, created, err := tx.Orgs().EnsureGroup(t.Context(), w.mine.org.ID, name)
+					assert.False(t, created)
+					return err
+				})
+			}
+			assert.Equal(t, w.mine.staff, look(t, w, func(tx ports.Tx) (orgs.Group, error) { return tx.Orgs().Group(t.Context(), w.mine.org.ID, "sTAFF") }))
+			assert.NotEqual(t, w.mine.staff.ID, w.theirs.staff.ID)
+		},
+		"GroupsOfOneOrganizationDoNotExistInAnother": func(t *testing.T, w *world) {
+			act(t, w, func(tx ports.Tx) error {
+				_, _, err := tx.Orgs().EnsureGroup(t.Context(), w.mine.org.ID, "Board")
+				return err
+			})
+			missing(t, w, orgs.ErrGroupNotFound, func(tx ports.Tx) (orgs.Group, error) { return tx.Orgs().Group(t.Context(), w.theirs.org.ID, "Board") })
+		},
+	}
+}
+
+// attempt makes a write that must not reach what it names. Whether it is refused or comes to nothing is the store's choice, as long
+// as it is not kept: the picture of the other organization decides.
+func attempt(t *testing.T, w *world, fn func(tx ports.Tx) error) {
+	t.Helper()
+	before := w.picture(t, w.mine)
+	_ = w.Update(t.Context(), fn) // Both answers are fine.
+	w.unchanged(t, w.mine, before, "the organization of the caller was changed")
+}
+
+// finds tells whether a look-up finds something; any fault but want fails the test.
+func (w *world) finds(t *testing.T, want error, fn func(tx ports.Tx) error) bool {
+	t.Helper()
+	err := w.View(t.Context(), fn)
+	if err != nil {
+		require.ErrorIs(t, err, want)
+	}
+	return err == nil
+}
+
+// creates tells whether an Update was kept; any fault but want fails the test.
+func (w *world) creates(t *testing.T, want error, fn func(tx ports.Tx) error) bool {
+	t.Helper()
+	err := w.Update(t.Context(), fn)
+	if err != nil {
+		require.ErrorIs(t, err, want)
+	}
+	return err == nil
+}

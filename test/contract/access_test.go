@@ -1,0 +1,366 @@
+package contract_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/httpapi"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/access"
+)
+
+// guarded are the routes that take a key.
+func guarded() []httpapi.Route {
+	var all []httpapi.Route
+	for _, r := range httpapi.Routes() {
+		if r.Grant != "" {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// expand fills in the parameters of a path, with things of acme that exist unless others are given in pairs.
+func (w *world) expand(path string, others ...string) string {
+	return strings.NewReplacer(append(others,
+		"{org}", "acme", "{prj}", "shop", "{app}", "web", "{username}", "anna@example.org",
+		"{pk}", "1", "{notification_pk}", "1", "{id}", "1")...).Replace(path)
+}
+
+func TestKey(t *testing.T) {
+	t.Parallel()
+	both := onBoth(t)
+
+	// Each case is asked of every route of the table, so that none can be forgotten.
+	t.Run("MissingMalformedUnknownExpiredAndRevokedAre401WithOneAnswer", both(func(w *world) {
+		_, expired := w.issueNamed("expired", access.Scope{}, time.Minute, access.FullAccess)
+		_, revoked := w.issueNamed("revoked", access.Scope{}, 0, access.FullAccess)
+		_, err := w.issued.Revoke(w.Context(), "revoked")
+		require.NoError(w, err)
+		w.clock.advance(time.Minute)
+		headers := map[string][]string{
+			"missing":        nil,
+			"empty":          {""},
+			"schemeAlone":    {"Key"},
+			"keyAlone":       {rootKey},
+			"anotherScheme":  {"Bearer " + rootKey},
+			"basic":          {"Basic dGNzOnRjcw=="},
+			"tooShort":       {"Key " + rootKey[:len(rootKey)-1]},
+			"tooLong":        {"Key " + rootKey + "0"},
+			"otherPrefix":    {"Key abc_" + rootKey[4:]},
+			"upperCase":      {"Key " + strings.ToUpper(rootKey)},
+			"twoWords":       {"Key " + rootKey + " " + rootKey},
+			"twoHeaders":     {"Key " + rootKey, "Key " + rootKey},
+			"unknown":        {"Key " + access.Prefix + strings.Repeat("0", 64)},
+			"expired":        {"Key " + expired},
+			"revoked":        {"Key " + revoked},
+			"withoutASpace":  {"Key" + rootKey},
+			"anotherControl": {"Key " + rootKey + "\u00a0"},
+		}
+		for _, r := range guarded() {
+			var first string
+			for name, values := range headers {
+				a := w.with("Authorization", values...).with("X-Request-ID", "same").do(r.Method, w.expand(r.Path), nil)
+				require.Equal(w, http.StatusUnauthorized, a.status, "%s: %s", name, a)
+				if first == "" {
+					first = string(a.body)
+				}
+				require.Equal(w, first, string(a.body), name)
+			}
+		}
+	}))
+
+	t.Run("SchemeWordIsCaseInsensitive", both(func(w *world) {
+		for _, word := range []string{"Key", "key", "KEY", "kEy"} {
+			w.with("Authorization", word+" "+rootKey).get("/api/system/ping/").is(http.StatusOK)
+		}
+	}))
+
+	t.Run("NothingElseAuthenticates", both(func(w *world) {
+		c := w.nobody().with("X-API-Key", rootKey).with("Cookie", "key="+rootKey).with("Proxy-Authorization", "Key "+rootKey)
+		c.get("/api/o/acme/?api_key=" + rootKey + "&key=" + rootKey + "&Authorization=Key+" + rootKey).is(http.StatusUnauthorized)
+	}))
+
+	t.Run("IsNotAskedForWhatHasNoGrant", both(func(w *world) {
+		for _, r := range httpapi.Routes() {
+			if r.Grant == "" {
+				w.nobody().do(r.Method, r.Path, nil).is(http.StatusOK)
+				assert.NotContains(w, r.Path, "{", "a route about a tenant must name a grant")
+			}
+		}
+	}))
+
+	t.Run("WorksEverywhereAtOnce", both(func(w *world) {
+		other := w.beside()
+		other.get("/api/system/ping/").is(http.StatusOK)
+		text := w.issue(access.Scope{}, access.SystemPing)
+		w.as(text).get("/api/system/ping/").is(http.StatusOK)
+		other.as(text).get("/api/system/ping/").is(http.StatusOK)
+	}))
+
+	t.Run("RevokedStopsAtOnceHereAndWithin5sElsewhere", both(func(w *world) {
+		_, text := w.issueNamed("leaked", access.Scope{}, 0, access.SystemPing)
+		here, elsewhere := w.as(text), w.beside().as(text)
+		here.get("/api/system/ping/").is(http.StatusOK)
+		elsewhere.get("/api/system/ping/").is(http.StatusOK)
+
+		_, err := w.issued.Revoke(w.Context(), "leaked")
+		require.NoError(w, err)
+		w.auth.Forget()
+		here.get("/api/system/ping/").is(http.StatusUnauthorized)
+		w.clock.advance(5 * time.Second)
+		elsewhere.get("/api/system/ping/").is(http.StatusUnauthorized)
+	}))
+
+	t.Run("ExpiresToTheMoment", both(func(w *world) {
+		_, text := w.issueNamed("short", access.Scope{}, time.Hour, access.SystemPing)
+		w.clock.advance(time.Hour - time.Nanosecond)
+		w.as(text).get("/api/system/ping/").is(http.StatusOK)
+		w.clock.advance(time.Nanosecond)
+		w.as(text).get("/api/system/ping/").is(http.StatusUnauthorized)
+	}))
+
+	t.Run("Is256BitsBehindAPrefixAndStoredAsDigest", both(func(w *world) {
+		text, another := w.issue(access.Scope{}, access.SystemPing), w.issue(access.Scope{}, access.SystemPing)
+		require.Regexp(w, `^tcs_[0-9a-f]{64}$`, text)
+		require.NotEqual(w, text, another)
+		for _, row := range w.tables()["api_keys"] {
+			assert.NotContains(w, row, text)
+			assert.NotContains(w, row, strings.TrimPrefix(text, access.Prefix))
+		}
+	}))
+
+	t.Run("LastUseIsRecordedToTheMinuteWithoutAWritePerRequest", both(func(w *world) {
+		key, text := w.issueNamed("counted", access.Scope{}, 0, access.SystemPing)
+		w.unchanged(func() {
+			for range 3 {
+				w.clock.advance(time.Second)
+				w.as(text).get("/api/system/ping/").is(http.StatusOK)
+			}
+		})
+		require.NoError(w, w.auth.RecordUse(w.Context()))
+		all, err := w.issued.List(w.Context(), app.Page{Limit: 100})
+		require.NoError(w, err)
+		for _, k := range all {
+			if k.ID == key.ID {
+				require.Equal(w, w.clock.Now().Truncate(time.Minute), k.LastUsed.UTC())
+			}
+		}
+	}))
+}
+
+// beside is a client of a second instance on the same database.
+func (w *world) beside() client {
+	w.Helper()
+	c := w.client
+	c.base = serve(w.T, w.instance(w.T, app.NewAuthentication(w.store, w.clock), httpapi.Options{BodyLimit: 1 << 20})).URL
+	return c
+}
+
+// scopes are keys of every width, some of acme and some beside it.
+var scopes = []string{"", "acme", "acme/shop", "acme/shop/web", "acme/shop/office", "acme/blog", "acme/blog/web", "globex", "globex/shop",
+	"globex/shop/web", "bare/shop/web"}
+
+// reaches is decisions 1 in other words: every level that the key names is in the path and equal.
+func reaches(key, path string) bool {
+	names := []string{"{org}", "{prj}", "{app}"}
+	for i, level := range strings.Split(key, "/") {
+		acme := []string{"acme", "shop", "web"}
+		if level != "" && (!strings.Contains(path, names[i]) || level != acme[i]) && strings.Contains(path, "{org}") {
+			return false
+		}
+	}
+	return true
+}
+
+func TestScope(t *testing.T) {
+	t.Parallel()
+	both := onBoth(t)
+
+	t.Run("MatchesWhenEveryLevelThatTheKeyNamesIsInTheURLAndEqual", both(func(w *world) {
+		for _, s := range scopes {
+			c := w.as(w.issue(scope(s), access.FullAccess))
+			for _, r := range guarded() {
+				a := c.do(r.Method, w.expand(r.Path), nil)
+				if reaches(s, r.Path) {
+					assert.NotContains(w, []int{http.StatusUnauthorized, http.StatusForbidden}, a.status, "key of %q: %s", s, a)
+				} else {
+					assert.Equal(w, http.StatusForbidden, a.status, "key of %q: %s", s, a)
+				}
+			}
+		}
+	}))
+
+	t.Run("403WhetherItExistsOrNot", both(func(w *world) {
+		narrow := w.as(w.issue(scope("acme/shop/web"), access.FullAccess)).with("X-Request-ID", "same")
+		foreign := w.as(w.issue(scope("globex"), access.FullAccess)).with("X-Request-ID", "same")
+		for _, r := range guarded() {
+			if !strings.Contains(r.Path, "{org}") {
+				continue
+			}
+			there := foreign.do(r.Method, w.expand(r.Path), nil).is(http.StatusForbidden)
+			nowhere := foreign.do(r.Method, w.expand(r.Path, "{org}", "nowhere"), nil).is(http.StatusForbidden)
+			assert.Equal(w, string(there.body), string(nowhere.body))
+			if !strings.Contains(r.Path, "{app}") {
+				continue
+			}
+			there = narrow.do(r.Method, w.expand(r.Path, "{app}", "office"), nil).is(http.StatusForbidden)
+			nowhere = narrow.do(r.Method, w.expand(r.Path, "{app}", "nowhere"), nil).is(http.StatusForbidden)
+			assert.Equal(w, string(there.body), string(nowhere.body))
+		}
+	}))
+
+	t.Run("OfAnApplicationNeverReachesTheProjectsListsOrTheOrganizationsUsers", both(func(w *world) {
+		c := w.as(w.issue(scope("acme/shop/web"), access.FullAccess))
+		c.get(listsPath).is(http.StatusForbidden)
+		c.get(usersPath).is(http.StatusForbidden)
+		c.get("/api/o/acme/u/").is(http.StatusForbidden)
+		c.get(shopPath + "a/").is(http.StatusForbidden)
+		c.get(webPath).is(http.StatusOK)
+	}))
+}
+
+func TestGrant(t *testing.T) {
+	t.Parallel()
+	both := onBoth(t)
+
+	t.Run("EveryRouteNeedsItsOwnAndFullAccessIsAll", both(func(w *world) {
+		for _, g := range access.Grants() {
+			c := w.as(w.issue(access.Scope{}, g))
+			for _, r := range guarded() {
+				a := c.do(r.Method, w.expand(r.Path), nil)
+				if g == r.Grant || g == access.FullAccess {
+					assert.NotContains(w, []int{http.StatusUnauthorized, http.StatusForbidden}, a.status, "%s: %s", g, a)
+				} else {
+					assert.Equal(w, http.StatusForbidden, a.status, "%s: %s", g, a)
+				}
+			}
+		}
+	}))
+
+	t.Run("IsTheOneOfTheContract", both(func(w *world) {
+		granted := map[string]string{}
+		w.doc.operations(func(method, path string, o *openapi3.Operation) { granted[method+" "+path] = grantOf(o) })
+		for route, grant := range map[string]string{
+			"GET /api/o/{org}/p/{prj}/d/":                                        "distributionlist:read",
+			"GET /api/o/{org}/p/{prj}/d/{pk}/":                                   "distributionlist:read",
+			"GET /api/o/{org}/p/{prj}/d/{pk}/m/":                                 "distributionlist:read",
+			"POST /api/o/{org}/p/{prj}/d/":                                       "distributionlist:write",
+			"POST /api/o/{org}/p/{prj}/d/{pk}/add/":                              "distributionlist:write",
+			"GET /api/o/{org}/p/{prj}/a/":                                        "organization:read",
+			"POST /api/o/{org}/p/{prj}/a/{app}/unsubscribe/{username}/":          "manage_application_users",
+			"POST /api/o/{org}/p/{prj}/a/{app}/register/":                        "manage_application_users",
+			"POST /api/o/{org}/p/{prj}/a/{app}/unregister/{username}/":           "manage_application_users",
+			"POST /api/o/{org}/p/{prj}/a/{app}/n/{notification_pk}/subscribe/":   "manage_application_users",
+			"DELETE /api/o/{org}/p/{prj}/a/{app}/n/{notification_pk}/subscribe/": "manage_application_users",
+			"POST /api/v1/user/{org}/":                                           "user:write",
+			"PATCH /api/v1/user/{org}/{username}/":                               "user:write",
+			"DELETE /api/v1/user/{org}/{username}/":                              "user:write",
+			"GET /api/v1/user/{org}/":                                            "user:read",
+			"GET /api/v1/user/{org}/{username}/":                                 "user:read",
+			"GET /api/v1/user/{org}/{username}/address/":                         "user:read",
+			"POST /api/v1/user/{org}/{username}/address/":                        "user:write",
+			"DELETE /api/v1/user/{org}/{username}/address/{id}/":                 "user:write",
+			"GET /api/o/{org}/":                                                  "organization:read",
+			"GET /api/o/{org}/c/":                                                "organization:read",
+			"GET /api/o/{org}/p/":                                                "organization:read",
+			"GET /api/o/{org}/p/{prj}/":                                          "organization:read",
+			"GET /api/o/{org}/p/{prj}/c/":                                        "organization:read",
+			"GET /api/o/{org}/p/{prj}/a/{app}/":                                  "organization:read",
+			"GET /api/o/{org}/p/{prj}/a/{app}/n/":                                "organization:read",
+			"GET /api/o/{org}/p/{prj}/a/{app}/e/":                                "event:list",
+			"GET /api/system/ping/":                                              "system:ping",
+		} {
+			assert.Equal(w, grant, granted[route], route)
+		}
+	}))
+
+	t.Run("FullAccessIsNeverMoreThanTheScope", both(func(w *world) {
+		c := w.as(w.issue(scope("acme"), access.FullAccess))
+		c.get("/api/o/acme/").is(http.StatusOK)
+		c.get("/api/o/globex/").is(http.StatusForbidden)
+	}))
+}
+
+func TestOrderOfChecks(t *testing.T) {
+	t.Parallel()
+	both := onBoth(t)
+	bodies := map[string]struct {
+		contentType string
+		body        raw
+	}{
+		"good":        {"application/json", `{"email": "a@example.org"}`},
+		"malformed":   {"application/json", `{`},
+		"tooLarge":    {"application/json", raw(strings.Repeat(" ", 1<<20+1))},
+		"unsupported": {"text/plain", `hello`},
+	}
+
+	t.Run("WhoComesBeforeScopeAndGrant", both(func(w *world) {
+		unknown := w.as(access.Prefix + strings.Repeat("f", 64))
+		for _, r := range guarded() {
+			unknown.do(r.Method, w.expand(r.Path, "{org}", "nowhere"), nil).is(http.StatusUnauthorized)
+		}
+	}))
+
+	t.Run("ScopeComesBeforeGrant", both(func(w *world) {
+		c := w.as(w.issue(scope("globex"), access.SystemPing))
+		outOfScope := read[problem](c.get("/api/o/acme/").is(http.StatusForbidden))
+		notGranted := read[problem](c.get("/api/o/globex/").is(http.StatusForbidden))
+		require.NotEqual(w, outOfScope.Detail, notGranted.Detail)
+		require.Contains(w, notGranted.Detail, "organization:read")
+	}))
+
+	t.Run("BothComeBeforeTheBodyIsRead", both(func(w *world) {
+		outside := w.as(w.issue(scope("globex"), access.FullAccess))
+		ungranted := w.as(w.issue(scope("acme"), access.SystemPing))
+		for _, r := range guarded() {
+			if !strings.Contains(r.Path, "{org}") {
+				continue
+			}
+			for name, b := range bodies {
+				for want, c := range map[int]client{http.StatusUnauthorized: w.nobody(), http.StatusForbidden: outside} {
+					a := c.with("Content-Type", b.contentType).with("Expect", "100-continue").do(r.Method, w.expand(r.Path), b.body)
+					assert.Equal(w, want, a.status, "%s: %.300s", name, a)
+				}
+				a := ungranted.with("Content-Type", b.contentType).with("Expect", "100-continue").do(r.Method, w.expand(r.Path), b.body)
+				assert.Equal(w, http.StatusForbidden, a.status, "%s: %.300s", name, a)
+			}
+		}
+	}))
+
+	t.Run("BothComeBeforeAnythingIsLookedUp", both(func(w *world) {
+		ungranted := w.as(w.issue(scope("acme"), access.SystemPing))
+		for _, r := range guarded() {
+			if strings.Contains(r.Path, "{prj}") {
+				ungranted.do(r.Method, w.expand(r.Path, "{prj}", "nowhere"), nil).is(http.StatusForbidden)
+			}
+			if strings.Contains(r.Path, "{username}") {
+				ungranted.do(r.Method, w.expand(r.Path, "{username}", "nobody"), nil).is(http.StatusForbidden)
+			}
+		}
+	}))
+
+	t.Run("InsideTheScopeWhatDoesNotExistIs404", both(func(w *world) {
+		c := w.as(w.issue(scope("acme"), access.FullAccess))
+		c.get("/api/o/acme/p/nowhere/").is(http.StatusNotFound)
+		c.get(userPath("nobody@example.org")).is(http.StatusNotFound)
+	}))
+}
+
+func TestPing(t *testing.T) {
+	t.Parallel()
+	both := onBoth(t)
+
+	t.Run("MatchesKeysOfEveryScopeAndNamesThem", both(func(w *world) {
+		for _, s := range scopes {
+			_, text := w.issueNamed("key:"+s, scope(s), 0, access.SystemPing)
+			w.as(text).get("/api/system/ping/").is(http.StatusOK).json(`{"token": "key:` + s + `"}`)
+		}
+	}))
+}

@@ -1,0 +1,274 @@
+package contract_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/httpapi"
+)
+
+// document is the OpenAPI document of the service, ready to judge exchanges.
+type document struct {
+	*openapi3.T
+	router routers.Router
+}
+
+// documents is read once: all worlds of this binary serve the same one.
+var documents struct {
+	once sync.Once
+	doc  *document
+	err  error
+}
+
+func readDocument(handler http.Handler) (*document, error) {
+	documents.once.Do(func() { documents.doc, documents.err = loadDocument(served(handler)) })
+	return documents.doc, documents.err
+}
+
+// served is the document as strangers get it.
+func served(handler http.Handler) []byte {
+	got := httptest.NewRecorder()
+	handler.ServeHTTP(got, httptest.NewRequestWithContext(context.Background(), http.MethodGet, "/api/openapi.json", http.NoBody))
+	return got.Body.Bytes()
+}
+
+func loadDocument(text []byte) (*document, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(text)
+	if err != nil {
+		return nil, err
+	}
+	if err := doc.Validate(context.Background(), openapi3.EnableExamplesValidation()); err != nil {
+		return nil, fmt.Errorf("the document is not valid OpenAPI %s: %w", doc.OpenAPI, err)
+	}
+	// For 3.1 the filter compiles every schema anew for every exchange, which takes 30 ms under the race detector. Its older
+	// validator takes one and knows all that the document uses except `const`; answer.check looks at those few itself.
+	doc.OpenAPI = "3.0.3"
+	router, err := gorillamux.NewRouter(doc)
+	return &document{T: doc, router: router}, err
+}
+
+// undocumented are the routes that serve the reference page and are no part of the API.
+var undocumented = []string{"/api/docs/reference.css"}
+
+// problem is an RFC 9457 document as decisions 2 describe it.
+type problem struct {
+	Type      string              `json:"type"`
+	Title     string              `json:"title"`
+	Status    int                 `json:"status"`
+	Detail    string              `json:"detail"`
+	RequestID string              `json:"request_id"`
+	Errors    map[string][]string `json:"errors"`
+}
+
+// check holds an exchange against the rules that are the same for all of them, and against the document.
+func (a answer) check(doc *document) error {
+	if a.status == http.StatusInternalServerError {
+		return errors.New("nothing may ever answer 500")
+	}
+	if a.header.Get("X-Request-ID") == "" {
+		return errors.New("every answer carries X-Request-ID")
+	}
+	if a.request.Method == http.MethodHead {
+		if len(a.body) > 0 {
+			return errors.New("an answer to HEAD has no body")
+		}
+		return nil
+	}
+	if a.status >= http.StatusBadRequest {
+		if err := a.checkProblem(); err != nil {
+			return err
+		}
+	}
+	return a.checkDocumented(doc)
+}
+
+func (a answer) checkProblem() error {
+	decoder := json.NewDecoder(bytes.NewReader(a.body))
+	decoder.DisallowUnknownFields()
+	var p problem
+	if err := decoder.Decode(&p); err != nil {
+		return fmt.Errorf("an error is a problem document: %w", err)
+	}
+	switch {
+	case a.header.Get("Content-Type") != "application/problem+json":
+		return errors.New("an error is application/problem+json")
+	case p.Type != "about:blank" || p.Title != http.StatusText(a.status) || p.Status != a.status:
+		return errors.New("a problem repeats the status and its title")
+	case p.Detail == "" || p.RequestID != a.header.Get("X-Request-ID"):
+		return errors.New("a problem has a detail and the request's id")
+	case (a.status == http.StatusBadRequest) != (len(p.Errors) > 0):
+		return errors.New("a 400, and nothing else, says what is wrong with each field")
+	case (a.status == http.StatusUnauthorized) != (a.header.Get("WWW-Authenticate") == "Key"):
+		return errors.New("a 401, and nothing else, carries WWW-Authenticate: Key")
+	}
+	return nil
+}
+
+func (a answer) checkDocumented(doc *document) error {
+	route, parameters, err := doc.find(a.request)
+	if err != nil {
+		absent := a.status == http.StatusNotFound || a.status == http.StatusMethodNotAllowed
+		if absent || slices.Contains(undocumented, strings.TrimSuffix(a.request.URL.Path, "/")) {
+			return nil
+		}
+		return fmt.Errorf("the document does not have this: %w", err)
+	}
+	request := a.request.Clone(context.Background())
+	request.Body = io.NopCloser(bytes.NewReader(a.sent))
+	request.GetBody = nil // Else the filter would ask it again.
+	in := &openapi3filter.RequestValidationInput{
+		Request: request, PathParams: parameters, Route: route,
+		Options: &openapi3filter.Options{
+			AuthenticationFunc:    openapi3filter.NoopAuthenticationFunc,
+			IncludeResponseStatus: true,
+			MultiError:            true,
+			SkipSettingDefaults:   true,
+		},
+	}
+	if a.status < http.StatusBadRequest {
+		if err := openapi3filter.ValidateRequest(context.Background(), in); err != nil {
+			return fmt.Errorf("the document forbids this request: %w", err)
+		}
+	}
+	out := &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: in, Options: in.Options,
+		Status: a.status, Header: a.header, Body: io.NopCloser(bytes.NewReader(a.body)),
+	}
+	if err := openapi3filter.ValidateResponse(context.Background(), out); err != nil {
+		return fmt.Errorf("the document forbids this answer: %w", err)
+	}
+	return nil
+}
+
+// find looks up an operation, with and without the slash at the end, as the service does.
+func (d *document) find(r *http.Request) (*routers.Route, map[string]string, error) {
+	route, parameters, err := d.router.FindRoute(r)
+	if !errors.Is(err, routers.ErrPathNotFound) {
+		return route, parameters, err
+	}
+	toggle := func(path string) string {
+		if trimmed, has := strings.CutSuffix(path, "/"); has || path == "" {
+			return trimmed
+		}
+		return path + "/"
+	}
+	other := r.Clone(context.Background())
+	other.URL.Path, other.URL.RawPath = toggle(r.URL.Path), toggle(r.URL.RawPath)
+	return d.router.FindRoute(other)
+}
+
+// operations calls do with every operation of the document.
+func (d *document) operations(do func(method, path string, o *openapi3.Operation)) {
+	for path, item := range d.Paths.Map() {
+		for method, o := range item.Operations() {
+			do(method, path, o)
+		}
+	}
+}
+
+func TestDocument(t *testing.T) {
+	t.Parallel()
+	both := onBoth(t)
+
+	t.Run("DescribesEveryRouteAndNothingElse", both(func(w *world) {
+		var written, routed []string
+		w.doc.operations(func(method, path string, o *openapi3.Operation) {
+			written = append(written, method+" "+path+" "+grantOf(o))
+		})
+		for _, r := range httpapi.Routes() {
+			if !slices.Contains(undocumented, r.Path) {
+				routed = append(routed, r.Method+" "+r.Path+" "+string(r.Grant))
+			}
+		}
+		require.ElementsMatch(w, routed, written)
+	}))
+
+	t.Run("IsServedToEverybodyTogetherWithAPage", both(func(w *world) {
+		answer := w.nobody().get("/api/openapi.json").is(http.StatusOK)
+		require.Equal(w, "3.1.0", read[struct{ OpenAPI string }](answer).OpenAPI)
+		page := w.nobody().get("/api/docs/").is(http.StatusOK)
+		require.Contains(w, string(page.body), "/api/openapi.json")
+		require.Contains(w, string(page.body), "/api/docs/reference.css")
+		w.nobody().get("/api/docs/reference.css").is(http.StatusOK)
+	}))
+
+	t.Run("JudgesEveryExchange", both(spoils))
+}
+
+// grantOf is the grant that an operation's security names.
+func grantOf(o *openapi3.Operation) string {
+	if o.Security == nil || len(*o.Security) == 0 {
+		return ""
+	}
+	return strings.Join((*o.Security)[0]["ApiKeyAuthentication"], ",")
+}
+
+// spoils takes good exchanges and breaks each in one way: an oracle that accepts everything proves nothing.
+func spoils(w *world) {
+	good := w.post("/api/v1/user/acme/", object{"email": "anna@example.org"}).is(http.StatusCreated)
+	bad := w.post("/api/v1/user/acme/", object{}).is(http.StatusBadRequest)
+	lists := w.get("/api/o/acme/p/shop/d/").is(http.StatusOK)
+	for _, a := range []answer{good, bad, lists} {
+		require.NoError(w, a.check(w.doc))
+	}
+	each(map[string]answer{
+		"StatusThatIsNotThere":   good.with(func(a *answer) { a.status = http.StatusAccepted }),
+		"FailureOfTheService":    good.with(func(a *answer) { a.status = http.StatusInternalServerError }),
+		"MemberTooMany":          good.replace(`"created":true`, `"created":true,"role":"member"`),
+		"MemberMissing":          good.replace(`,"created":true`, ``),
+		"WrongType":              good.replace(`"created":true`, `"created":"true"`),
+		"NullWhereNoneMayBe":     good.replace(`"first_name":""`, `"first_name":null`),
+		"NumberOutOfRange":       lists.replace(`"id":`, `"id":-`),
+		"WrongContentType":       good.having("Content-Type", "text/html"),
+		"NoRequestID":            good.having("X-Request-ID", ""),
+		"RequestIDOfAnotherForm": good.having("X-Request-ID", "not sane"),
+		"RequestWithoutEmail":    good.with(func(a *answer) { a.sent = []byte(`{}`) }),
+		"RequestOfWrongType":     good.with(func(a *answer) { a.sent = []byte(`{"email":1}`) }),
+		"ProblemOfAnotherStatus": bad.replace(`"status":400`, `"status":404`),
+		"ProblemWithoutErrors":   bad.replace(`"errors"`, `"mistakes"`),
+		"ProblemOfAnotherID":     bad.having("X-Request-ID", "another"),
+		"ProblemSentAsJSON":      bad.having("Content-Type", "application/json"),
+	}, func(w *world, spoiled answer) {
+		require.Error(w, spoiled.check(w.doc))
+	})(w)
+}
+
+// with is the answer after a change.
+func (a answer) with(change func(a *answer)) answer {
+	change(&a)
+	return a
+}
+
+// replace is the answer with another text in its body, which must hold the old one.
+func (a answer) replace(from, to string) answer {
+	a.t.Helper()
+	require.Contains(a.t, string(a.body), from)
+	a.body = bytes.ReplaceAll(a.body, []byte(from), []byte(to))
+	return a
+}
+
+// having is the answer with another header; without a value it has none.
+func (a answer) having(name, value string) answer {
+	a.header = a.header.Clone()
+	a.header.Del(name)
+	if value != "" {
+		a.header.Set(name, value)
+	}
+	return a
+}

@@ -1,0 +1,63 @@
+package contract_test
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stretchr/testify/require"
+)
+
+// tables is everything that the database holds: the rows of each table, in an order of their own.
+func (w *world) tables() map[string][]string {
+	w.Helper()
+	names := map[string]string{
+		sqlite:   `SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'sqlite_sequence'`,
+		postgres: `SELECT tablename FROM pg_tables WHERE schemaname = 'public'`,
+	}
+	all := map[string][]string{}
+	for _, name := range w.rows(names[w.database]) {
+		all[name] = w.rows(`SELECT * FROM "` + name + `"`)
+		slices.Sort(all[name])
+	}
+	require.Greater(w, len(all), 15, "this is not the whole database")
+	return all
+}
+
+// rows is the result of a query, one line for each row.
+func (w *world) rows(query string) []string {
+	w.Helper()
+	found, err := w.dump.QueryContext(w.Context(), query)
+	require.NoError(w, err)
+	defer found.Close()
+	columns, err := found.Columns()
+	require.NoError(w, err)
+	lines := []string{}
+	for found.Next() {
+		cells := make([]sql.NullString, len(columns))
+		targets := make([]any, len(columns))
+		for i := range cells {
+			targets[i] = &cells[i]
+		}
+		require.NoError(w, found.Scan(targets...))
+		words := make([]string, len(columns))
+		for i, c := range cells {
+			words[i] = c.String
+			if len(columns) > 1 {
+				words[i] = fmt.Sprintf("%s=%q", columns[i], c.String)
+			}
+		}
+		lines = append(lines, strings.Join(words, " "))
+	}
+	require.NoError(w, found.Err())
+	return lines
+}
+
+// unchanged demands that nothing at all is kept of what act does.
+func (w *world) unchanged(act func()) {
+	w.Helper()
+	before := w.tables()
+	act()
+	require.Equal(w, before, w.tables())
+}

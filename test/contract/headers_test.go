@@ -1,0 +1,149 @@
+package contract_test
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/httpapi"
+	"github.com/tocsin/tocsin/domain/access"
+)
+
+func TestRequestID(t *testing.T) {
+	t.Parallel()
+	both := onBoth(t)
+
+	t.Run("IsTheCallersOwnWhenItIsSane", both(func(w *world) {
+		for _, id := range []string{"1", "abc-123", "a/b:c.d_e+f=", strings.Repeat("x", 128)} {
+			a := w.with("X-Request-ID", id).get("/api/system/ping/")
+			assert.Equal(w, []string{id}, a.header.Values("X-Request-ID"))
+			problem := read[problem](w.with("X-Request-ID", id).get("/nowhere/").is(http.StatusNotFound))
+			assert.Equal(w, id, problem.RequestID)
+		}
+	}))
+
+	t.Run("IsANewOneOtherwise", both(func(w *world) {
+		seen := map[string]bool{}
+		for _, id := range []string{"", "two words", "ümlaut", `quo"te`, "<b>", strings.Repeat("x", 129), "a,b", "\ttab"} {
+			got := w.with("X-Request-ID", id).get("/api/system/ping/").header.Get("X-Request-ID")
+			assert.NotEqual(w, id, got)
+			assert.NotEmpty(w, got)
+			assert.False(w, seen[got], "the same twice")
+			seen[got] = true
+		}
+	}))
+}
+
+func TestProblems(t *testing.T) {
+	t.Parallel()
+	both := onBoth(t)
+
+	// What a problem document is, answer.check demands of every error that any test meets.
+	t.Run("NeverShowAStackTraceASQLTextOrAFilePath", both(func(w *world) {
+		w.enroll("anna@example.org")
+		for _, a := range []answer{
+			w.get("/nowhere/"),
+			w.nobody().get(usersPath),
+			w.as(w.issue(scope("globex"), access.SystemPing)).get(usersPath),
+			w.get(userPath("'; DROP TABLE users; --")),
+			w.post(usersPath, raw(`{"email": "`+strings.Repeat("a", 300)+`@example.org"}`)),
+			w.post(listsPath, object{"name": "customers"}),
+			w.do(http.MethodPut, usersPath, nil),
+			w.with("Content-Type", "text/plain").post(usersPath, raw(`x`)),
+		} {
+			require.GreaterOrEqual(w, a.status, http.StatusBadRequest)
+			for _, leak := range []string{"goroutine", ".go:", "SELECT", "INSERT", "constraint", "sqlite", "SQLSTATE", "pgx", "gorm", "/work/", "/tmp/", "panic"} {
+				assert.NotContains(w, strings.ToLower(string(a.body)), strings.ToLower(leak))
+			}
+		}
+	}))
+}
+
+func TestRateLimit(t *testing.T) {
+	t.Parallel()
+	both := onBoth(t)
+	limited := func(o *httpapi.Options) { o.RateLimit, o.AuthFailureLimit = 2, 2 }
+
+	t.Run("OfAKeyIs429WithRetryAfter", both(func(w *world) {
+		hasty, other := w.as(w.issue(access.Scope{}, access.SystemPing)), w.as(w.issue(access.Scope{}, access.SystemPing))
+		hasty.get("/api/system/ping/").is(http.StatusOK)
+		hasty.get("/api/system/ping/").is(http.StatusOK)
+		a := hasty.get("/api/system/ping/").is(http.StatusTooManyRequests)
+		require.Equal(w, "1", a.header.Get("Retry-After"))
+		other.get("/api/system/ping/").is(http.StatusOK)
+		w.clock.advance(time.Second)
+		hasty.get("/api/system/ping/").is(http.StatusOK)
+	}, limited))
+
+	t.Run("OfFailedAuthenticationsIsPerAddress", both(func(w *world) {
+		w.get("/api/system/ping/").is(http.StatusOK)
+		w.nobody().get("/api/system/ping/").is(http.StatusUnauthorized)
+		w.nobody().get("/api/system/ping/").is(http.StatusUnauthorized)
+		a := w.nobody().get("/api/system/ping/").is(http.StatusTooManyRequests)
+		require.NotEmpty(w, a.header.Get("Retry-After"))
+		w.get("/api/system/ping/").is(http.StatusOK) // A key that is known to be good is not held up by its neighbours.
+		w.clock.advance(time.Second)
+		w.nobody().get("/api/system/ping/").is(http.StatusUnauthorized)
+	}, limited))
+
+	t.Run("OfZeroIsNone", both(func(w *world) {
+		for range 50 {
+			w.get("/api/system/ping/").is(http.StatusOK)
+			w.nobody().get("/api/system/ping/").is(http.StatusUnauthorized)
+		}
+	}))
+}
+
+func TestURLs(t *testing.T) {
+	t.Parallel()
+	both := onBoth(t)
+	urls := func(c client) []string {
+		org := read[struct{ Users, Projects, Channels string }](c.get("/api/o/acme/").is(http.StatusOK))
+		project := read[struct{ Applications, Channels, Lists string }](c.get(shopPath).is(http.StatusOK))
+		projects := read[[]struct{ Applications, Channels, Lists string }](c.get("/api/o/acme/p/").is(http.StatusOK))
+		made := read[distributionList](c.post(listsPath, object{"name": "made " + c.base}).is(http.StatusCreated))
+		shown := read[distributionList](c.get(idPath(listsPath, made.ID)).is(http.StatusOK))
+		app := read[application](c.get(webPath).is(http.StatusOK))
+		all := []string{org.Users, org.Projects, org.Channels, project.Applications, project.Channels, project.Lists,
+			projects[0].Applications, projects[0].Channels, projects[0].Lists, made.Members, shown.Members, app.Events}
+		for _, l := range read[[]distributionList](c.get(listsPath).is(http.StatusOK)) {
+			all = append(all, l.Members)
+		}
+		for _, a := range read[[]application](c.get(shopPath + "a/").is(http.StatusOK)) {
+			all = append(all, a.Events)
+		}
+		return all
+	}
+
+	t.Run("AreAbsoluteAndCanBeFollowed", both(func(w *world) {
+		for _, u := range urls(w.client) {
+			require.True(w, strings.HasPrefix(u, w.base+"/api/o/acme/"), u)
+			w.get(u).is(http.StatusOK)
+		}
+	}))
+
+	t.Run("AreBuiltFromTheConfiguredBaseURL", both(func(w *world) {
+		for _, u := range urls(w.client) {
+			path, found := strings.CutPrefix(u, "https://notify.example.org/tocsin/api/")
+			require.True(w, found, u)
+			w.get("/api/" + path).is(http.StatusOK)
+		}
+		link := w.get(listsPath + "?limit=1").is(http.StatusOK).header.Get("Link")
+		require.True(w, strings.HasPrefix(link, "<https://notify.example.org/tocsin"+listsPath+"?"), link)
+	}, func(o *httpapi.Options) { o.BaseURL = "https://notify.example.org/tocsin/" }))
+
+	t.Run("AreBuiltFromTheRequestElse", both(func(w *world) {
+		a := w.with("Host", "notify.example.org:8443").with("X-Forwarded-Proto", "https").get(webPath).is(http.StatusOK)
+		require.Equal(w, "https://notify.example.org:8443"+webPath+"e/", read[application](a).Events)
+	}, func(o *httpapi.Options) { o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} }))
+
+	t.Run("BelieveNoStranger", both(func(w *world) {
+		c := w.with("X-Forwarded-Proto", "https").with("X-Forwarded-Host", "evil.example")
+		require.Equal(w, w.base+webPath+"e/", read[application](c.get(webPath)).Events)
+	}))
+}

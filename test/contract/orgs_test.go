@@ -1,0 +1,175 @@
+package contract_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestOrganization(t *testing.T) {
+	t.Parallel()
+	both := onBoth(t)
+
+	t.Run("ShowsNameSlugAndURLs", both(func(w *world) {
+		base := w.base + "/api/o/acme/"
+		w.get("/api/o/acme/").is(http.StatusOK).json(`{"name": "ACME", "slug": "acme",
+			"users": "` + base + `u/", "projects": "` + base + `p/", "channels": "` + base + `c/"}`)
+	}))
+
+	t.Run("SystemDoesNotExist", both(func(w *world) {
+		for _, r := range guarded() {
+			if !strings.Contains(r.Path, "{org}") {
+				continue
+			}
+			a := w.do(r.Method, w.expand(r.Path, "{org}", "system"), bodyFor(r.Method, r.Path))
+			assert.Equal(w, http.StatusNotFound, a.status, a)
+		}
+	}))
+}
+
+// bodyFor is a body that the route would take if only the rest of the path existed.
+func bodyFor(method, path string) any {
+	switch {
+	case method == http.MethodGet:
+		return nil
+	case method == http.MethodPatch:
+		return object{}
+	case path == "/api/o/{org}/p/{prj}/d/{pk}/add/":
+		return list{"anna@example.org"}
+	}
+	return object{"email": "anna@example.org", "name": "new", "value": "x", "username": "anna", "assignment": 1}
+}
+
+func TestProject(t *testing.T) {
+	t.Parallel()
+	both := onBoth(t)
+
+	t.Run("ShowsNameSlugAndURLs", both(func(w *world) {
+		base := w.base + "/api/o/acme/p/"
+		shop := `{"name": "Shop", "slug": "shop", "applications": "` + base + `shop/a/", "channels": "` + base + `shop/c/", "lists": "` + base + `shop/d/"}`
+		blog := `{"name": "Blog", "slug": "blog", "applications": "` + base + `blog/a/", "channels": "` + base + `blog/c/", "lists": "` + base + `blog/d/"}`
+		w.get(shopPath).is(http.StatusOK).json(shop)
+		w.get("/api/o/acme/p/").is(http.StatusOK).json("[" + shop + "," + blog + "]")
+	}))
+}
+
+func TestChannels(t *testing.T) {
+	t.Parallel()
+	both := onBoth(t)
+	type channel struct {
+		ID                     int64
+		Name, Protocol, Driver string
+		Preferred, Active      bool
+	}
+	named := func(all []channel) []channel {
+		for i := range all {
+			all[i].ID = 0
+		}
+		return all
+	}
+
+	t.Run("OfAnOrganizationAreItsOwn", both(func(w *world) {
+		require.Equal(w, []channel{
+			{Name: "mail", Protocol: "EMAIL", Driver: "smtp", Preferred: true, Active: true},
+			{Name: "post", Protocol: "EMAIL", Driver: "smtp", Active: true},
+			{Name: "text", Protocol: "SMS", Driver: "gateway", Preferred: true, Active: true},
+			{Name: "hook", Protocol: "WEBHOOK", Driver: "gateway", Preferred: true, Active: true},
+			{Name: "chat", Protocol: "SLACK", Driver: "gateway", Preferred: true, Active: true},
+			{Name: "log", Protocol: "PLAINTEXT", Driver: "gateway", Preferred: true, Active: true},
+		}, named(read[[]channel](w.get("/api/o/acme/c/").is(http.StatusOK))))
+	}))
+
+	t.Run("OfAProjectAreItsOwn", both(func(w *world) {
+		require.Equal(w, []channel{{Name: "shop-mail", Protocol: "EMAIL", Driver: "smtp", Preferred: true, Active: true}},
+			named(read[[]channel](w.get(shopPath+"c/").is(http.StatusOK))))
+		require.Equal(w, []channel{{Name: "quiet", Protocol: "EMAIL", Driver: "smtp", Preferred: true}},
+			named(read[[]channel](w.get("/api/o/acme/p/blog/c/").is(http.StatusOK))))
+	}))
+
+	t.Run("NeverShowTheirSettings", both(func(w *world) {
+		for _, path := range []string{"/api/o/acme/c/", shopPath + "c/"} {
+			require.NotContains(w, string(w.get(path).is(http.StatusOK).body), mailPassword)
+		}
+	}))
+}
+
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	both := onBoth(t)
+
+	t.Run("ShowIDNameSlugDescriptionActiveAndChannels", both(func(w *world) {
+		events := read[[]map[string]any](w.get(webPath + "e/").is(http.StatusOK))
+		for _, e := range events {
+			require.Positive(w, e["id"])
+			delete(e, "id")
+		}
+		require.Equal(w, []map[string]any{
+			{"name": "Shipped", "slug": "shipped", "description": "A parcel has left.", "active": true, "channels": []any{"mail", "shop-mail"}},
+			{"name": "News", "slug": "news", "description": "", "active": false, "channels": []any{}},
+		}, events)
+	}))
+
+	t.Run("AreThoseOfTheApplication", both(func(w *world) {
+		require.Len(w, read[[]any](w.get(officePath+"e/").is(http.StatusOK)), 1)
+		require.Empty(w, read[[]any](w.get("/api/o/acme/p/blog/a/web/e/").is(http.StatusOK)))
+	}))
+}
+
+func TestNotifications(t *testing.T) {
+	t.Parallel()
+	both := onBoth(t)
+
+	t.Run("ShowIDNameEventListAndActive", both(func(w *world) {
+		type notification struct {
+			ID     int64
+			Name   string
+			Event  int64
+			List   *int64 `json:"distribution_list"`
+			Active bool
+		}
+		events := read[[]struct{ ID int64 }](w.get(webPath + "e/"))
+		users, customers := w.list(listsPath, "web-users").ID, w.list(listsPath, "customers").ID
+		all := read[[]notification](w.get(webPath + "n/").is(http.StatusOK))
+		for i := range all {
+			require.Positive(w, all[i].ID)
+			all[i].ID = 0
+		}
+		require.Equal(w, []notification{
+			{Name: "Customer", Event: events[0].ID, List: &users, Active: true},
+			{Name: "Copy", Event: events[0].ID},
+			{Name: "All", Event: events[1].ID, List: &customers, Active: true},
+		}, all)
+	}))
+}
+
+func TestProbes(t *testing.T) {
+	t.Parallel()
+	both := onBoth(t)
+
+	t.Run("HealthIsTheProcess", both(func(w *world) {
+		w.nobody().get("/healthz").is(http.StatusOK).json(`{"status": "ok"}`)
+		require.NoError(w, w.store.Close())
+		w.nobody().get("/healthz").is(http.StatusOK)
+	}))
+
+	t.Run("ReadinessIsTheDatabase", both(func(w *world) {
+		w.nobody().get("/readyz").is(http.StatusOK).json(`{"status": "ok"}`)
+		require.NoError(w, w.store.Close())
+		w.nobody().get("/readyz").is(http.StatusServiceUnavailable)
+	}))
+
+	t.Run("AStoreThatIsAwayIs503WithRetryAfter", both(func(w *world) {
+		w.get(usersPath).is(http.StatusOK) // From now on the key is known.
+		require.NoError(w, w.store.Close())
+		for _, r := range guarded() {
+			if r.Path == "/api/system/ping/" {
+				continue // It needs nothing but the key.
+			}
+			a := w.do(r.Method, w.expand(r.Path), bodyFor(r.Method, r.Path)).is(http.StatusServiceUnavailable)
+			require.NotEmpty(w, a.header.Get("Retry-After"))
+		}
+	}))
+}

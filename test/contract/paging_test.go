@@ -1,0 +1,166 @@
+package contract_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// listings are the paths of all lists, with at least three entries in each.
+func (w *world) listings() []string {
+	w.Helper()
+	more := organization("acme")
+	more.Projects = append(more.Projects, app.BlueprintProject{Slug: "third", Name: "Third"})
+	project := &more.Projects[0]
+	project.Channels = append(project.Channels, mail("second", false), mail("third", false))
+	project.Applications = append(project.Applications, app.BlueprintApplication{Slug: "third", Name: "Third", Active: true})
+	web := &project.Applications[0]
+	web.Events = append(web.Events, app.BlueprintEvent{Slug: "third", Name: "Third", Active: true})
+	w.apply(app.Blueprint{Organizations: []app.BlueprintOrganization{more}})
+
+	emails := []string{"anna@example.org", "ben@example.org", "carl@example.org"}
+	for _, email := range emails {
+		w.enroll(email)
+		w.post(addressesPath("anna@example.org"), object{"value": "room of " + email}).is(http.StatusCreated)
+	}
+	customers := w.list(listsPath, "customers")
+	w.add(customers, emails...)
+
+	var all []string
+	w.doc.operations(func(method, path string, o *openapi3.Operation) {
+		if o.Parameters.GetByInAndName("query", "limit") != nil {
+			require.Equal(w, http.MethodGet, method)
+			all = append(all, w.expand(path, "{pk}", fmt.Sprint(customers.ID)))
+		}
+	})
+	require.GreaterOrEqual(w, len(all), 12)
+	return all
+}
+
+func TestLists(t *testing.T) {
+	t.Parallel()
+	both := onBoth(t)
+
+	t.Run("AreArraysOrderedByID", both(func(w *world) {
+		for _, path := range w.listings() {
+			entries := read[[]struct {
+				ID int64 `json:"id"`
+			}](w.get(path).is(http.StatusOK))
+			require.GreaterOrEqual(w, len(entries), 3, path)
+			for i := 1; i < len(entries) && entries[i].ID != 0; i++ { // Projects are shown without their ids.
+				assert.Greater(w, entries[i].ID, entries[i-1].ID, path)
+			}
+		}
+	}))
+
+	t.Run("ArePagedWithLinksThatLeadToTheEnd", both(func(w *world) {
+		for _, path := range w.listings() {
+			whole := w.get(path).is(http.StatusOK)
+			require.Empty(w, whole.header.Get("Link"), "without limit there is one page")
+			want := read[[]json.RawMessage](whole)
+			for _, limit := range []int{1, 2, len(want) - 1, len(want), len(want) + 1, 1000} {
+				var got []json.RawMessage
+				pages := 0
+				for next := fmt.Sprintf("%s?limit=%d", path, limit); next != ""; pages++ {
+					a := w.get(next).is(http.StatusOK)
+					page := read[[]json.RawMessage](a)
+					require.LessOrEqual(w, len(page), limit, a)
+					require.NotEmpty(w, page, "an empty page has no use: %s", a)
+					got = append(got, page...)
+					next = nextPage(w, a)
+				}
+				require.Equal(w, want, got, "%s by %d", path, limit)
+				require.Equal(w, (len(want)+limit-1)/limit, pages, "%s by %d", path, limit)
+			}
+		}
+	}))
+
+	t.Run("BeginAfterAnIDWithOrWithoutLimit", both(func(w *world) {
+		for _, path := range w.listings() {
+			whole := read[[]json.RawMessage](w.get(path))
+			require.Equal(w, whole, read[[]json.RawMessage](w.get(path+"?after=0").is(http.StatusOK)))
+			next := nextPage(w, w.get(path+"?limit=1"))
+			after := regexp.MustCompile(`after=\d+`).FindString(next)
+			require.Equal(w, whole[1:], read[[]json.RawMessage](w.get(path+"?"+after).is(http.StatusOK)))
+			require.Equal(w, whole[1:2], read[[]json.RawMessage](w.get(path+"?limit=1&"+after).is(http.StatusOK)))
+			end := w.get(path + "?limit=1&after=9223372036854775807").is(http.StatusOK)
+			end.json(`[]`)
+			require.Empty(w, end.header.Get("Link"))
+		}
+	}))
+
+	t.Run("RefuseAWrongLimitOrAfterByName", both(func(w *world) {
+		for _, path := range w.listings() {
+			for _, limit := range []string{"0", "-1", "1001", "abc", "", "1.5", "99999999999999999999", "%31%30x"} {
+				w.get(path + "?limit=" + limit).blames("limit")
+			}
+			for _, after := range []string{"-1", "abc", "", "1.5", "99999999999999999999"} {
+				w.get(path + "?after=" + after).blames("after")
+			}
+			w.get(path+"?limit=x&after=y").blames("limit", "after")
+		}
+	}))
+
+	t.Run("OfNothingAreEmptyArrays", both(func(w *world) {
+		for _, path := range []string{
+			"/api/v1/user/bare/", "/api/o/bare/u/", "/api/o/bare/c/", "/api/o/bare/p/shop/c/", "/api/o/bare/p/shop/a/web/e/",
+			"/api/o/bare/p/shop/a/web/n/", w.list("/api/o/bare/p/shop/d/", "customers").Members,
+		} {
+			w.get(path).is(http.StatusOK).json(`[]`)
+			w.get(path + "?limit=10").is(http.StatusOK).json(`[]`)
+		}
+	}))
+
+	t.Run("AreWholeHoweverLong", both(func(w *world) {
+		// More than is fetched at once: 250 users, 2,000 recipients.
+		const many = 2_100
+		var b users.Batch
+		emails := make([]string, many)
+		for i := range many {
+			emails[i] = fmt.Sprintf("user%04d@example.org", i)
+			b.Enrollments = append(b.Enrollments, users.Enrollment{Email: emails[i]})
+		}
+		_, err := w.store.Enroll(w.Context(), "acme", b)
+		require.NoError(w, err)
+		customers := w.list(listsPath, "customers")
+		require.Len(w, w.add(customers, emails...), many)
+
+		named := map[string]bool{}
+		for _, u := range read[[]user](w.get(usersPath).is(http.StatusOK)) {
+			named[u.Username] = true
+		}
+		require.Len(w, named, many)
+		recipients := w.recipients(customers)
+		require.Len(w, recipients, many)
+		var paged []recipient
+		for next := customers.Members + "?limit=1000"; next != ""; {
+			a := w.get(next).is(http.StatusOK)
+			paged = append(paged, read[[]recipient](a)...)
+			next = nextPage(w, a)
+		}
+		require.Equal(w, recipients, paged)
+	}))
+}
+
+// nextPage is the URL of the page after this one, empty on the last.
+func nextPage(w *world, a answer) string {
+	w.Helper()
+	link := a.header.Get("Link")
+	if link == "" {
+		return ""
+	}
+	target, found := strings.CutSuffix(strings.TrimPrefix(link, "<"), `>; rel="next"`)
+	require.True(w, found, link)
+	require.True(w, strings.HasPrefix(target, "http://"), "a link is absolute: %s", link)
+	return target
+}

@@ -1,0 +1,357 @@
+package contract_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// userAPIs are the two paths of the user API, below which everything is the same.
+var userAPIs = []string{"/api/v1/user/acme/", "/api/o/acme/u/"}
+
+func TestUserAPI(t *testing.T) {
+	t.Parallel()
+	both := onBoth(t)
+
+	t.Run("ExistsTwiceWithOneBehaviour", both(func(w *world) {
+		// Each step is taken on both paths in turn: what one wrote the other reads, and their answers are the same.
+		for i, api := range userAPIs {
+			other := userAPIs[1-i]
+			email := []string{"anna@example.org", "ben@example.org"}[i]
+			made := read[user](w.post(api, object{"email": email, "custom_fields": object{"k": 1}}).is(http.StatusCreated))
+			again := read[user](w.post(other, object{"email": email}).is(http.StatusOK))
+			require.True(w, made.Created)
+			require.False(w, again.Created)
+			made.Created = false
+			require.Equal(w, made, again)
+
+			same := func(path string) {
+				require.Equal(w, string(w.get(api+path).is(http.StatusOK).body), string(w.get(other+path).is(http.StatusOK).body))
+			}
+			same("")
+			same(email + "/")
+			same(email + "/address/")
+			patched := read[user](w.patch(api+email+"/", object{"custom_fields": object{"l": 2}, "first_name": "Anna"}).is(http.StatusOK))
+			require.JSONEq(w, `{"k": 1, "l": 2}`, string(patched.CustomFields))
+			same(email + "/")
+			room := read[address](w.post(api+email+"/address/", object{"value": "room 5"}).is(http.StatusCreated))
+			require.Equal(w, room, read[address](w.post(other+email+"/address/", object{"value": "room 5"}).is(http.StatusOK)))
+			w.delete(idPath(api+email+"/address/", room.ID), nil).is(http.StatusOK).json(`{"deleted": 1}`)
+			same(email + "/address/")
+			w.delete(api+email+"/", nil).is(http.StatusOK).json(`{"deleted": 1}`)
+			w.get(other + email + "/").is(http.StatusNotFound)
+		}
+	}))
+}
+
+func TestPostUser(t *testing.T) {
+	t.Parallel()
+	both := onBoth(t)
+
+	t.Run("CreatesAUserWhoseUsernameIsTheEmailAsSent", both(func(w *world) {
+		a := w.post(usersPath, object{
+			"email": "Anna.Lee@Example.ORG", "first_name": "Anna", "last_name": "Lee", "custom_fields": object{"external_id": 4711},
+		}).is(http.StatusCreated)
+		u := read[user](a)
+		require.Positive(w, u.ID)
+		require.Equal(w, user{
+			ID: u.ID, Username: "Anna.Lee@Example.ORG", Email: "Anna.Lee@Example.ORG", FirstName: "Anna", LastName: "Lee",
+			CustomFields: u.CustomFields, Groups: []string{"Default"}, Created: true,
+		}, u)
+		require.JSONEq(w, `{"external_id": 4711}`, string(u.CustomFields))
+	}))
+
+	t.Run("NeedsTheEmailAlone", both(func(w *world) {
+		u := w.enroll("anna@example.org")
+		require.Empty(w, u.FirstName+u.LastName)
+		require.JSONEq(w, `{}`, string(u.CustomFields))
+		w.post(usersPath, object{"first_name": "Anna"}).blames("email")
+	}))
+
+	t.Run("RefusesWhatIsNoEmail", both(func(w *world) {
+		w.unchanged(func() {
+			for _, email := range []string{
+				"anna", "anna@", "@example.org", "anna@@example.org", "anna example@example.org", "Anna <anna@example.org>",
+				"anna@example.org, ben@example.org", "anna@example.org>", "mailto:anna@example.org", "anna@exa mple.org", "anna.@example.org",
+				"(comment)anna@example.org", "+4915112345678", "https://example.org",
+			} {
+				w.post(usersPath, object{"email": email}).blames("email")
+			}
+		})
+	}))
+
+	t.Run("GivesAnAddressNamedEmail", both(func(w *world) {
+		w.enroll("Anna@example.org")
+		all := read[[]address](w.get(addressesPath("anna@example.org")).is(http.StatusOK))
+		require.Equal(w, []address{{ID: all[0].ID, Value: "Anna@example.org", Name: "email", Type: "email"}}, all)
+	}))
+
+	t.Run("LinksToTheDefaultGroup", both(func(w *world) {
+		require.Equal(w, []string{"Default"}, w.enroll("anna@example.org").Groups)
+	}))
+
+	t.Run("RepeatedIs200AndChangesNothing", both(func(w *world) {
+		first := read[user](w.post(usersPath, object{"email": "anna@example.org", "first_name": "Anna", "custom_fields": object{"k": 1}}).is(http.StatusCreated))
+		w.unchanged(func() {
+			for _, again := range []object{
+				{"email": "anna@example.org"},
+				{"email": "ANNA@Example.org"},
+				{"email": "anna@example.org", "first_name": "Bettina", "last_name": "Lee", "custom_fields": object{"k": 2, "l": 3}},
+			} {
+				u := read[user](w.post(usersPath, again).is(http.StatusOK))
+				require.False(w, u.Created)
+				u.Created = true
+				require.Equal(w, first, u)
+			}
+		})
+	}))
+
+	t.Run("FindsTheUsernameWithoutRegardToCaseByNFCAndLowerCase", both(func(w *world) {
+		composed, decomposed := "ÄNNE@example.org", "a\u0308nne@example.org"
+		w.enroll(composed)
+		u := read[user](w.post(usersPath, object{"email": decomposed}).is(http.StatusOK))
+		require.Equal(w, composed, u.Username)
+		require.Len(w, read[[]address](w.get(addressesPath(composed))), 1)
+	}))
+
+	t.Run("EnrollsAUserOfAnotherOrganizationAndKeepsTheNames", both(func(w *world) {
+		w.post("/api/v1/user/globex/", object{"email": "Anna@example.org", "first_name": "Anna", "custom_fields": object{"of": "globex"}}).is(http.StatusCreated)
+		u := read[user](w.post(usersPath, object{"email": "anna@example.org", "first_name": "Bettina", "custom_fields": object{"of": "acme"}}).is(http.StatusOK))
+		require.False(w, u.Created)
+		require.Equal(w, []string{"Anna@example.org", "Anna@example.org", "Anna", ""}, []string{u.Username, u.Email, u.FirstName, u.LastName})
+		require.JSONEq(w, `{"of": "acme"}`, string(u.CustomFields), "custom_fields count when this call creates the membership")
+		require.Equal(w, []string{"Default"}, u.Groups)
+		require.Len(w, read[[]address](w.get(addressesPath("anna@example.org"))), 1)
+	}))
+
+	t.Run("ElseFindsAMemberOfThisOrganizationWithThatEmail", both(func(w *world) {
+		w.register("anna", object{"email": "Anna@example.org", "first_name": "Anna"})
+		u := read[user](w.post(usersPath, object{"email": "anna@example.org", "first_name": "Bettina", "custom_fields": object{"k": 1}}).is(http.StatusOK))
+		require.Equal(w, []string{"anna", "Anna@example.org", "Anna"}, []string{u.Username, u.Email, u.FirstName})
+		require.JSONEq(w, `{}`, string(u.CustomFields), "the membership was there already")
+	}))
+
+	t.Run("OfSeveralWithThatEmailTakesTheFirst", both(func(w *world) {
+		w.register("anna", object{"email": "shared@example.org"})
+		w.register("ben", object{"email": "shared@example.org"})
+		require.Equal(w, "anna", read[user](w.post(usersPath, object{"email": "shared@example.org"}).is(http.StatusOK)).Username)
+	}))
+
+	t.Run("TheUsernameComesBeforeTheEmail", both(func(w *world) {
+		w.register("anna", object{"email": "shared@example.org"})
+		w.register("shared@example.org", object{"email": "other@example.org"})
+		require.Equal(w, "other@example.org", read[user](w.post(usersPath, object{"email": "shared@example.org"}).is(http.StatusOK)).Email)
+	}))
+
+	t.Run("AnEmailOfAnotherOrganizationsMemberIsNoMatch", both(func(w *world) {
+		w.post("/api/o/globex/p/shop/a/web/register/", object{"username": "anna", "email": "anna@example.org"}).is(http.StatusCreated)
+		u := w.enroll("anna@example.org")
+		require.Equal(w, "anna@example.org", u.Username)
+	}))
+
+	t.Run("AddsWhateverIsMissing", both(func(w *world) {
+		// Register enrolls, but links to no group and creates no address that was not sent.
+		w.register("anna@example.org")
+		require.Empty(w, read[user](w.get(userPath("anna@example.org"))).Groups)
+		u := read[user](w.post(usersPath, object{"email": "anna@example.org", "custom_fields": object{"k": 1}}).is(http.StatusOK))
+		require.Equal(w, []string{"Default"}, u.Groups)
+		require.JSONEq(w, `{}`, string(u.CustomFields))
+		addresses := read[[]address](w.get(addressesPath("anna@example.org")))
+		require.Len(w, addresses, 1)
+		require.Equal(w, "email", addresses[0].Name)
+
+		w.delete(idPath(addressesPath("anna@example.org"), addresses[0].ID), nil).is(http.StatusOK)
+		w.post(usersPath, object{"email": "anna@example.org"}).is(http.StatusOK)
+		require.Len(w, read[[]address](w.get(addressesPath("anna@example.org"))), 1)
+	}))
+
+	t.Run("LeavesAnAddressWithThatValueAsItIs", both(func(w *world) {
+		w.register("anna@example.org", object{"addresses": list{object{"value": "ANNA@example.org", "name": "private"}}})
+		w.post(usersPath, object{"email": "anna@example.org"}).is(http.StatusOK)
+		all := read[[]address](w.get(addressesPath("anna@example.org")))
+		require.Len(w, all, 1)
+		require.Equal(w, "private", all[0].Name)
+	}))
+
+	t.Run("GroupsAreShown", both(func(w *world) {
+		staff := w.groupOf("acme", "Staff")
+		_, err := w.store.Enroll(w.Context(), "acme", users.Batch{Enrollments: []users.Enrollment{{Email: "anna@example.org"}}, Group: staff})
+		require.NoError(w, err)
+		require.ElementsMatch(w, []string{"Default", "Staff"}, read[user](w.post(usersPath, object{"email": "anna@example.org"}).is(http.StatusOK)).Groups)
+	}))
+}
+
+func (w *world) groupOf(org, name string) (id orgs.GroupID) {
+	w.Helper()
+	require.NoError(w, w.store.View(w.Context(), func(tx ports.Tx) error {
+		o, err := tx.Orgs().BySlug(w.Context(), org)
+		if err != nil {
+			return err
+		}
+		g, err := tx.Orgs().Group(w.Context(), o.ID, name)
+		id = g.ID
+		return err
+	}))
+	return id
+}
+
+func TestGetUser(t *testing.T) {
+	t.Parallel()
+	both := onBoth(t)
+
+	t.Run("ListsTheMembersByID", both(func(w *world) {
+		anna, ben := w.enroll("anna@example.org"), w.enroll("ben@example.org")
+		w.post("/api/v1/user/globex/", object{"email": "carl@example.org"}).is(http.StatusCreated)
+		anna.Created, ben.Created = false, false
+		require.Equal(w, []user{anna, ben}, read[[]user](w.get(usersPath).is(http.StatusOK)))
+	}))
+
+	t.Run("FindsAUsernameElseAnEmail", both(func(w *world) {
+		w.register("anna", object{"email": "anna@example.org"})
+		for _, name := range []string{"anna", "ANNA", "anna@example.org", "Anna@Example.Org"} {
+			require.Equal(w, "anna", read[user](w.get(userPath(name)).is(http.StatusOK)).Username)
+		}
+		w.register("Anna@example.org", object{"email": "other@example.org"})
+		require.Equal(w, "other@example.org", read[user](w.get(userPath("anna@example.org")).is(http.StatusOK)).Email)
+		w.get(userPath("nobody")).is(http.StatusNotFound)
+	}))
+
+	t.Run("OfSeveralWithOneEmailFindsTheFirst", both(func(w *world) {
+		w.register("anna", object{"email": "shared@example.org"})
+		w.register("ben", object{"email": "shared@example.org"})
+		require.Equal(w, "anna", read[user](w.get(userPath("shared@example.org")).is(http.StatusOK)).Username)
+	}))
+
+	t.Run("ShowsTheLock", both(func(w *world) {
+		w.enroll("anna@example.org")
+		w.lock("anna@example.org")
+		require.True(w, read[user](w.get(userPath("anna@example.org"))).Locked)
+		require.True(w, read[user](w.post(usersPath, object{"email": "anna@example.org"}).is(http.StatusOK)).Locked)
+		require.True(w, read[user](w.patch(userPath("anna@example.org"), object{}).is(http.StatusOK)).Locked)
+	}))
+}
+
+// lock locks a member of acme, as the console does.
+func (w *world) lock(username string) {
+	w.Helper()
+	w.update(func(tx ports.Tx) error {
+		o, err := tx.Orgs().BySlug(w.Context(), "acme")
+		if err != nil {
+			return err
+		}
+		m, err := tx.Users().Find(w.Context(), o.ID, username)
+		if err != nil {
+			return err
+		}
+		m.Locked = true
+		return tx.Users().SetLocked(w.Context(), m)
+	})
+}
+
+func TestDeleteUser(t *testing.T) {
+	t.Parallel()
+	both := onBoth(t)
+
+	t.Run("EndsTheMembershipWithAllThatHangsOnIt", both(func(w *world) {
+		w.unchanged(func() {
+			a := w.assign("anna", "anna@example.org")
+			w.post(usersPath, object{"email": "anna@example.org"}).is(http.StatusCreated)
+			w.post(webPath+"register/", object{
+				"username": "anna", "distribution_list": "web-users", "addresses": list{preferred("anna@example.org")},
+			}).is(http.StatusOK)
+			w.post(w.subscribePath(webPath, "Copy"), object{"assignment": a.ID}).is(http.StatusCreated)
+			w.lockMembership("anna")
+			for _, username := range []string{"anna", "anna@example.org"} {
+				w.delete(userPath(username), nil).is(http.StatusOK).json(`{"deleted": 1}`)
+				w.get(userPath(username)).is(http.StatusNotFound)
+			}
+			require.Empty(w, w.recipients(w.list(listsPath, "web-users")))
+		})
+	}))
+
+	t.Run("RepeatedIs404", both(func(w *world) {
+		w.enroll("anna@example.org")
+		w.delete(userPath("anna@example.org"), nil).is(http.StatusOK)
+		w.delete(userPath("anna@example.org"), nil).is(http.StatusNotFound)
+	}))
+
+	t.Run("LeavesTheIdentityToOtherOrganizations", both(func(w *world) {
+		globex := "/api/v1/user/globex/"
+		w.post(globex, object{"email": "anna@example.org", "first_name": "Anna", "custom_fields": object{"k": 1}}).is(http.StatusCreated)
+		w.post(usersPath, object{"email": "anna@example.org"}).is(http.StatusOK)
+		before := w.get(globex + "anna@example.org/")
+		w.delete(userPath("anna@example.org"), nil).is(http.StatusOK)
+		require.Equal(w, string(before.body), string(w.get(globex+"anna@example.org/").is(http.StatusOK).body))
+		require.Len(w, read[[]address](w.get(globex+"anna@example.org/address/")), 1)
+		require.False(w, read[user](w.post(usersPath, object{"email": "anna@example.org"}).is(http.StatusOK)).Created)
+	}))
+
+	t.Run("OfTheLastMembershipEndsTheIdentity", both(func(w *world) {
+		w.post(usersPath, object{"email": "anna@example.org", "first_name": "Anna", "custom_fields": object{"k": 1}}).is(http.StatusCreated)
+		w.delete(userPath("anna@example.org"), nil).is(http.StatusOK)
+		u := w.enroll("anna@example.org")
+		assert.True(w, u.Created)
+		assert.Empty(w, u.FirstName)
+		assert.JSONEq(w, `{}`, string(u.CustomFields))
+	}))
+
+	t.Run("LeavesEverybodyElse", both(func(w *world) {
+		w.assign("ben", "ben@example.org")
+		customers := w.list(listsPath, "customers")
+		w.add(customers, "ben@example.org")
+		w.unchanged(func() {
+			w.assign("anna", "anna@example.org")
+			w.add(customers, "anna@example.org")
+			w.delete(userPath("anna"), nil).is(http.StatusOK)
+		})
+		require.Len(w, w.recipients(customers), 1)
+	}))
+}
+
+func TestIdentity(t *testing.T) {
+	t.Parallel()
+	both := onBoth(t)
+
+	t.Run("UsernameAndEmailNeverChange", both(func(w *world) {
+		before := w.enroll("anna@example.org")
+		w.patch(userPath("anna@example.org"), object{"username": "ben", "email": "ben@example.org"}).is(http.StatusOK)
+		w.post(webPath+"register/", object{"username": "ANNA@example.org", "email": "ben@example.org"}).is(http.StatusOK)
+		before.Created = false
+		require.Equal(w, before, read[user](w.get(userPath("anna@example.org"))))
+	}))
+
+	t.Run("UsernamesAreUniqueWithoutRegardToCase", both(func(w *world) {
+		w.register("Straße")
+		done := read[registered](w.post(webPath+"register/", object{"username": "STRAßE"}).is(http.StatusOK))
+		require.Equal(w, "Straße", done.User.Username)
+		w.register("İstanbul")
+		w.post(webPath+"register/", object{"username": strings.ToLower("İstanbul")}).is(http.StatusOK)
+		w.register("strasse") // Lower case, not case folding: ß is no ss.
+	}))
+
+	t.Run("EmailsAreNotUnique", both(func(w *world) {
+		w.register("anna", object{"email": "shared@example.org"})
+		w.register("ben", object{"email": "shared@example.org"})
+		require.Len(w, read[[]user](w.get(usersPath)), 2)
+	}))
+
+	t.Run("IsGlobalToTheInstallation", both(func(w *world) {
+		for i, org := range []string{"acme", "globex", "bare"} {
+			want := http.StatusOK
+			if i == 0 {
+				want = http.StatusCreated
+			}
+			u := read[user](w.post("/api/v1/user/"+org+"/", object{"email": "anna@example.org", "first_name": org}).is(want))
+			require.Equal(w, "acme", u.FirstName)
+		}
+		require.Equal(w, "acme", read[user](w.get("/api/v1/user/bare/"+url.PathEscape("anna@example.org")+"/")).FirstName)
+	}))
+}

@@ -1,0 +1,140 @@
+package contract_test
+
+import (
+	"crypto/rand"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/adapters/httpapi"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// world is a whole service on a database of its own, filled as blueprint says. It is also the test
+// that it belongs to, and a client with the root key.
+type world struct {
+	*testing.T
+	client
+	*place
+	store  *gormstore.Store
+	clock  *clock
+	auth   *app.Authentication
+	issued *app.Keys
+	api    *httpapi.API
+}
+
+func newWorld(t *testing.T, at *place, adjust ...func(*httpapi.Options)) *world {
+	t.Helper()
+	w := &world{T: t, place: at, clock: newClock()}
+	store, err := gormstore.Open(t.Context(), gormstore.Config{URL: at.url, Clock: w.clock})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	w.store = store
+	w.auth = app.NewAuthentication(store, w.clock)
+	w.issued = app.NewKeys(store, w.clock)
+	options := httpapi.Options{BodyLimit: 1 << 20, CallTimeout: time.Minute}
+	for _, a := range adjust {
+		a(&options)
+	}
+	w.api = w.instance(t, w.auth, options)
+	server := serve(t, w.api)
+	doc, err := readDocument(w.api)
+	require.NoError(t, err)
+	w.client = client{t: t, base: server.URL, http: server.Client(), doc: doc, header: http.Header{}}.as(rootKey)
+	return w
+}
+
+// instance is an API over the world's store; a world may have several, like an installation.
+func (w *world) instance(t *testing.T, auth access.Authenticator, options httpapi.Options) *httpapi.API {
+	t.Helper()
+	use := httpapi.UseCases{
+		Users: app.NewUsers(w.store), Lists: app.NewLists(w.store), Applications: app.NewApplications(w.store),
+		Subscriptions: app.NewSubscriptions(w.store), Orgs: app.NewOrgs(w.store),
+	}
+	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
+	api, err := httpapi.New(use, auth, w.store.Ready, w.clock, log, options)
+	require.NoError(t, err)
+	return api
+}
+
+// serve starts a server whose clients keep as many connections as a test has requests under way.
+func serve(t *testing.T, handler http.Handler) *httptest.Server {
+	t.Helper()
+	server := httptest.NewUnstartedServer(handler)
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // Of clients that misbehave on purpose.
+	server.Start()
+	t.Cleanup(server.Close)
+	transport := server.Client().Transport.(*http.Transport)
+	transport.MaxIdleConnsPerHost = 64
+	transport.ExpectContinueTimeout = time.Minute // Who says `Expect: 100-continue` waits for the answer.
+	server.Client().CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return server
+}
+
+// apply provisions more than the blueprint.
+func (w *world) apply(b app.Blueprint) {
+	w.Helper()
+	_, err := app.NewProvisioning(w.store).Apply(w.Context(), b, false)
+	require.NoError(w, err)
+}
+
+// update changes the store directly, where the change belongs to the console.
+func (w *world) update(change func(tx ports.Tx) error) {
+	w.Helper()
+	require.NoError(w, w.store.Update(w.Context(), change))
+}
+
+// issue makes a key and returns its text.
+func (w *world) issue(scope access.Scope, grants ...access.Grant) string {
+	w.Helper()
+	_, text := w.issueNamed(rand.Text(), scope, 0, grants...)
+	return text
+}
+
+func (w *world) issueNamed(name string, scope access.Scope, lifetime time.Duration, grants ...access.Grant) (access.Key, string) {
+	w.Helper()
+	words := make([]string, len(grants))
+	for i, g := range grants {
+		words[i] = string(g)
+	}
+	key, text, err := w.issued.Create(w.Context(), name, scope, words, lifetime)
+	require.NoError(w, err)
+	return key, text
+}
+
+// scope reads `acme/shop/web`; “ is the installation.
+func scope(path string) access.Scope {
+	levels := append(strings.Split(path, "/"), "", "")
+	return access.Scope{Organization: levels[0], Project: levels[1], Application: levels[2]}
+}
+
+// clock is a clock that a test moves.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+var _ ports.Clock = (*clock)(nil)
+
+func newClock() *clock { return &clock{now: time.Date(2026, time.March, 4, 5, 6, 7, 0, time.UTC)} }
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
