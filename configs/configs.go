@@ -36,6 +36,13 @@ type Config struct {
 	IdleTimeout       time.Duration
 	ShutdownTimeout   time.Duration
 
+	RetryBase    time.Duration
+	RetryMax     time.Duration
+	RetryFor     time.Duration
+	SendTimeout  time.Duration
+	Retention    time.Duration // 0: for ever
+	WebhookAllow []netip.Prefix
+
 	LogLevel  slog.Level
 	LogFormat LogFormat
 
@@ -104,6 +111,9 @@ func (c *Config) reconcile(found *Error) {
 	// Otherwise the connection would be gone before the answer that the time is up.
 	if c.WriteTimeout > 0 && c.RequestTimeout > c.WriteTimeout {
 		found.add("request_timeout", c.origin("request_timeout"), "must not be longer than write_timeout")
+	}
+	if c.RetryMax > 0 && c.RetryBase > c.RetryMax {
+		found.add("retry_base", c.origin("retry_base"), "must not be longer than retry_max")
 	}
 	if c.RateLimit == 0 && !found.about("rate_limit") && c.AuthFailureLimit > 0 {
 		c.AuthFailureLimit = 0

@@ -32,6 +32,26 @@ func duration(text string) (time.Duration, error) {
 	return d, nil
 }
 
+// year bounds what is meant to take long.
+const year = 365 * 24 * time.Hour
+
+func longDuration(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < time.Millisecond || d > year {
+		return 0, errors.New("must be a duration from 1ms to 8760h, for example 24h")
+	}
+	return d, nil
+}
+
+// keeping is how long something is kept; 0 is for ever.
+func keeping(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || (d != 0 && d < time.Hour) || d > 10*year {
+		return 0, errors.New("must be 0 (for ever) or a duration from 1h to 87600h, for example 2160h")
+	}
+	return d, nil
+}
+
 func perSecond(text string) (float64, error) {
 	f, err := strconv.ParseFloat(text, 64)
 	// The comparison is written so that NaN fails it.

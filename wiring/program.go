@@ -72,14 +72,14 @@ func (r root) serve(ctx context.Context, flags *pflag.FlagSet) error {
 		return err
 	}
 	log := newLogger(c, r.streams.Err)
-	_, made, err := c.EnsureSecretKey()
+	key, made, err := c.EnsureSecretKey()
 	if err != nil {
 		return err
 	}
 	if made != "" {
 		log.Info("a secret key was made; back it up together with the database", "file", made)
 	}
-	s, closeAll, err := openServer(ctx, c, log)
+	s, closeAll, err := openServer(ctx, c, key, log)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package wiring
 
 import (
 	"context"
+	"crypto/rand"
 	"log/slog"
 	"time"
 
@@ -10,9 +11,14 @@ import (
 	"github.com/tocsin/tocsin/adapters/cli"
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/adapters/httpapi"
+	"github.com/tocsin/tocsin/adapters/shoutrrr"
+	"github.com/tocsin/tocsin/adapters/smtp"
+	"github.com/tocsin/tocsin/adapters/twilio"
+	"github.com/tocsin/tocsin/adapters/webhook"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/configs"
 	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -36,10 +42,17 @@ var useCases = wire.NewSet(
 	app.NewProvisioning,
 	app.NewDeletions,
 	app.NewAuthentication,
+	app.NewTriggers,
+	app.NewOccurrences,
+	newComposer,
+	wire.Bind(new(app.Composer), new(*app.TemplateComposer)),
 	wire.Bind(new(access.Authenticator), new(*app.Authentication)),
 	wire.Struct(new(httpapi.UseCases), "*"),
 	wire.Struct(new(cli.Services), "*"),
 )
+
+// sending is what turns occurrences into messages.
+var sending = wire.NewSet(newDrivers, newWorker)
 
 // web is the HTTP API and the server that runs it.
 var web = wire.NewSet(newReadiness, newAPI, newServer)
@@ -78,5 +91,33 @@ func newAPI(c configs.Config, use httpapi.UseCases, auth access.Authenticator, g
 		TrustedProxies:   c.TrustedProxies,
 		CallTimeout:      c.RequestTimeout,
 		WriteTimeout:     c.WriteTimeout,
+	})
+}
+
+func newComposer(key configs.SecretKey) *app.TemplateComposer {
+	// Without a base URL messages carry no unsubscribe link, until there is a page behind it.
+	return app.NewTemplateComposer("", deliveries.NewLinks(key.Bytes()))
+}
+
+func newDrivers(c configs.Config) app.Drivers {
+	return app.Drivers{smtp.New(smtp.Timeouts{Send: c.SendTimeout}), webhook.New(c.WebhookAllow), twilio.New(), shoutrrr.New(nil)}
+}
+
+// How a worker works where there is nothing to choose.
+const (
+	workerLease      = time.Minute
+	workerUnrecorded = 200
+	workerPoll       = time.Second
+)
+
+func newWorker(c configs.Config, store ports.Store, drivers app.Drivers, composer app.Composer, clock ports.Clock, log *slog.Logger) *app.Worker {
+	return app.NewWorker(store.Queue(), drivers, composer, clock, log, app.WorkerSettings{
+		Owner:       rand.Text(),
+		Retry:       deliveries.Retry{Base: c.RetryBase, Max: c.RetryMax, For: c.RetryFor},
+		Retention:   c.Retention,
+		Lease:       workerLease,
+		SendTimeout: c.SendTimeout,
+		Unrecorded:  workerUnrecorded,
+		Poll:        workerPoll,
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,6 +27,7 @@ type server struct {
 	config configs.Config
 	api    *httpapi.API
 	auth   *app.Authentication
+	worker *app.Worker
 	log    *slog.Logger
 	gate   *readiness
 }
@@ -45,12 +47,12 @@ func (r *readiness) ready(ctx context.Context) error {
 	return r.store.Ready(ctx)
 }
 
-func newServer(c configs.Config, api *httpapi.API, auth *app.Authentication, gate *readiness, log *slog.Logger) *server {
-	return &server{config: c, api: api, auth: auth, gate: gate, log: log}
+func newServer(c configs.Config, api *httpapi.API, auth *app.Authentication, worker *app.Worker, gate *readiness, log *slog.Logger) *server {
+	return &server{config: c, api: api, auth: auth, worker: worker, gate: gate, log: log}
 }
 
-// serve answers requests until ctx ends; then readiness goes off, requests that have begun finish within the shutdown
-// timeout, and it returns nil.
+// serve answers requests and sends messages until ctx ends; then readiness goes off, requests that have begun finish within
+// the shutdown timeout and messages within theirs, and it returns nil.
 func (s *server) serve(ctx context.Context) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.Listen)
 	if err != nil {
@@ -61,7 +63,13 @@ func (s *server) serve(ctx context.Context) error {
 	s.log.Info("listening", "address", listener.Addr().String(), "database", s.config.Database.String())
 	ended := make(chan error, 1)
 	go func() { ended <- web.Serve(listener) }()
-	go s.recordUse(ctx)
+	// The worker ends with the server, for whatever reason that ends.
+	working, stopWorking := context.WithCancel(ctx)
+	var background sync.WaitGroup
+	background.Go(func() { s.recordUse(working) })
+	background.Go(func() { s.worker.Run(working) })
+	defer background.Wait()
+	defer stopWorking()
 
 	select {
 	case err := <-ended:

@@ -18,6 +18,6 @@ func openServices(ctx context.Context, c configs.Config, log *slog.Logger) (cli.
 }
 
 // openServer assembles the service on an opened database.
-func openServer(ctx context.Context, c configs.Config, log *slog.Logger) (*server, func(), error) {
-	panic(wire.Build(storage, useCases, web))
+func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger) (*server, func(), error) {
+	panic(wire.Build(storage, useCases, sending, web))
 }

@@ -40,7 +40,7 @@ func openServices(ctx context.Context, c configs.Config, log *slog.Logger) (cli.
 }
 
 // openServer assembles the service on an opened database.
-func openServer(ctx context.Context, c configs.Config, log *slog.Logger) (*server, func(), error) {
+func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger) (*server, func(), error) {
 	wiringSystemClock := systemClock{}
 	store, cleanup, err := openStore(ctx, c, wiringSystemClock, log)
 	if err != nil {
@@ -51,12 +51,17 @@ func openServer(ctx context.Context, c configs.Config, log *slog.Logger) (*serve
 	applications := app.NewApplications(store)
 	subscriptions := app.NewSubscriptions(store)
 	orgs := app.NewOrgs(store)
+	templateComposer := newComposer(key)
+	triggers := app.NewTriggers(store, templateComposer, wiringSystemClock)
+	occurrences := app.NewOccurrences(store)
 	httpapiUseCases := httpapi.UseCases{
 		Users:         users,
 		Lists:         lists,
 		Applications:  applications,
 		Subscriptions: subscriptions,
 		Orgs:          orgs,
+		Triggers:      triggers,
+		Occurrences:   occurrences,
 	}
 	authentication := app.NewAuthentication(store, wiringSystemClock)
 	wiringReadiness := newReadiness(store)
@@ -65,7 +70,9 @@ func openServer(ctx context.Context, c configs.Config, log *slog.Logger) (*serve
 		cleanup()
 		return nil, nil, err
 	}
-	wiringServer := newServer(c, api, authentication, wiringReadiness, log)
+	drivers := newDrivers(c)
+	worker := newWorker(c, store, drivers, templateComposer, wiringSystemClock, log)
+	wiringServer := newServer(c, api, authentication, worker, wiringReadiness, log)
 	return wiringServer, func() {
 		cleanup()
 	}, nil

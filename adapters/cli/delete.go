@@ -26,10 +26,11 @@ func (p Program) delete() *cobra.Command {
 
 func (p Program) deleteOne(kind app.Deletable, example string) *cobra.Command {
 	return &cobra.Command{
-		Use:     string(kind) + " PATH",
-		Short:   "Delete the " + string(kind) + " at a path",
-		Example: example,
-		Args:    oneArgument("PATH"),
+		Use:               string(kind) + " PATH",
+		Short:             "Delete the " + string(kind) + " at a path",
+		Example:           example,
+		Args:              oneArgument("PATH"),
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := kind.CheckPath(args[0]); err != nil {
 				return usagef("%s", err.Error())

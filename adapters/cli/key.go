@@ -175,11 +175,12 @@ func optional(t time.Time) *time.Time {
 
 func (p Program) keyRevoke() *cobra.Command {
 	return &cobra.Command{
-		Use:     "revoke NAME",
-		Short:   "End an API key",
-		Long:    "End an API key. Servers that run stop accepting it within five seconds. The name is free again; the key stays in the list.",
-		Example: "  tocsin key revoke sync",
-		Args:    oneArgument("NAME"),
+		Use:               "revoke NAME",
+		Short:             "End an API key",
+		Long:              "End an API key. Servers that run stop accepting it within five seconds. The name is free again; the key stays in the list.",
+		Example:           "  tocsin key revoke sync",
+		Args:              oneArgument("NAME"),
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
 			return p.with(c, func(s Services) error {
 				k, err := s.Keys.Revoke(c.Context(), args[0])

@@ -28,6 +28,8 @@ type UseCases struct {
 	Applications  *app.Applications
 	Subscriptions *app.Subscriptions
 	Orgs          *app.Orgs
+	Triggers      *app.Triggers
+	Occurrences   *app.Occurrences
 }
 
 // Options are the settings of the API.

@@ -47,6 +47,10 @@ func routes() []Route {
 			{post, app + "unregister/{username}/", access.ManageApplicationUsers, (*API).unregister},
 			{post, app + "unsubscribe/{username}/", access.ManageApplicationUsers, (*API).unsubscribeFromLists},
 			{get, app + "e/", access.EventList, (*API).listEvents},
+			{post, app + "e/{evt}/trigger/", access.EventTrigger, (*API).trigger},
+			{get, app + "occurrences/{id}/", access.DeliveryRead, (*API).showOccurrence},
+			{get, app + "occurrences/{id}/deliveries/", access.DeliveryRead, (*API).listDeliveries},
+			{get, app + "occurrences/{id}/explain/", access.DeliveryRead, (*API).explainOccurrence},
 			{get, app + "n/", access.OrganizationRead, (*API).listNotifications},
 
 			// Contract 4.5: subscriptions

@@ -19,6 +19,7 @@ import (
 type service struct {
 	connects bool // to the host of its URL; others keep an identifier in its place
 	titled   bool // it has a place for a title
+	keyed    bool // its key is in the path
 }
 
 // services are those that a message can be trusted to: the tests hold each to reporting what goes wrong. Left out are `generic` (the
@@ -28,15 +29,15 @@ var services = map[string]service{
 	"bark":       {connects: true, titled: true},
 	"discord":    {titled: true},
 	"googlechat": {connects: true},
-	"gotify":     {connects: true, titled: true},
+	"gotify":     {connects: true, titled: true, keyed: true},
 	"ifttt":      {},
 	"join":       {titled: true},
-	"lark":       {connects: true, titled: true},
+	"lark":       {connects: true, titled: true, keyed: true},
 	"matrix":     {connects: true},
 	"mattermost": {connects: true},
 	"notifiarr":  {titled: true},
 	"ntfy":       {connects: true, titled: true},
-	"opsgenie":   {connects: true, titled: true},
+	"opsgenie":   {connects: true, titled: true, keyed: true},
 	"pushbullet": {titled: true},
 	"pushover":   {titled: true},
 	"rocketchat": {connects: true},

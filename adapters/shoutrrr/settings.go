@@ -56,11 +56,10 @@ func (s *settings) prepare() error {
 		return fmt.Errorf("must begin with one of %s", strings.Join(names, ", "))
 	}
 	s.name = scheme
-	query := strings.IndexAny(rest, "?#")
-	if query < 0 {
-		query = len(rest)
-	}
-	s.personal = strings.Contains(rest[:query], placeholder)
+	rest, _, _ = strings.Cut(rest, "?")
+	authority, path, _ := strings.Cut(rest, "/")
+	login := authority[:max(strings.LastIndexByte(authority, '@'), 0)]
+	s.personal = strings.Contains(login, placeholder) || s.service.keyed && strings.Contains(path, placeholder)
 
 	var first error
 	for _, sample := range samples {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"net/mail"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -70,12 +71,12 @@ func isLink(s string) bool {
 	return err == nil && link.Host != "" && strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '<' || r == '>' || r == ',' }) < 0
 }
 
+// atoms is what may stand before the @ of an identity as it is.
+var atoms = regexp.MustCompile(`^[0-9A-Za-z_-]+(\.[0-9A-Za-z_-]+)*$`)
+
 // messageID makes the identity of a delivery that of a message: the same on every attempt, and of this sender.
 func messageID(id, from string) string {
-	plain := id != "" && strings.IndexFunc(id, func(r rune) bool {
-		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && r != '-' && r != '_'
-	}) < 0
-	if !plain {
+	if !atoms.MatchString(id) {
 		id = "x" + hex.EncodeToString([]byte(id))
 	}
 	return id + from[strings.LastIndexByte(from, '@'):]

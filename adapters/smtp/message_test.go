@@ -91,7 +91,7 @@ func TestMessage(t *testing.T) {
 		subject, err := new(mime.WordDecoder).DecodeHeader(parsed.Header.Get("Subject"))
 		require.NoError(t, err)
 		assert.Equal(t, m.Subject, subject)
-		assert.Equal(t, "<occurrence-1-delivery-2@example.org>", parsed.Header.Get("Message-ID"))
+		assert.Equal(t, "<d2.1a2b3c@example.org>", parsed.Header.Get("Message-ID"))
 		assert.Equal(t, "<"+m.Unsubscribe+">", parsed.Header.Get("List-Unsubscribe"))
 		assert.Equal(t, "List-Unsubscribe=One-Click", parsed.Header.Get("List-Unsubscribe-Post"))
 		assert.Equal(t, "auto-generated", parsed.Header.Get("Auto-Submitted"))

@@ -232,5 +232,5 @@ func open(t *testing.T, c channels.Channel, timeouts smtp.Timeouts) deliveries.D
 }
 
 func message() deliveries.Message {
-	return deliveries.Message{ID: "occurrence-1-delivery-2", To: "ada@example.org", Subject: "Hello", Text: "Hello, Ada.\n", HTML: "<p>Hello, Ada.</p>\n"}
+	return deliveries.Message{ID: "d2.1a2b3c", To: "ada@example.org", Subject: "Hello", Text: "Hello, Ada.\n", HTML: "<p>Hello, Ada.</p>\n"}
 }

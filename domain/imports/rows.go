@@ -151,24 +151,21 @@ func (r *Reader) quoted(first string) (text string, n int, closed bool) {
 
 // splitQuoted splits a row like encoding/csv, which would take several times as long to be set up for each row.
 func splitQuoted(text, delimiter string) (cells []string, ok bool) {
-	for {
-		cell, rest, more := text, "", false
+	for more := true; more; {
+		var cell string
 		if quoted, found := strings.CutPrefix(text, `"`); found {
-			if cell, rest, ok = unquote(quoted); !ok {
+			if cell, text, ok = unquote(quoted); !ok {
 				return nil, false
 			}
-			if rest, more = strings.CutPrefix(rest, delimiter); !more && rest != "" {
+			if text, more = strings.CutPrefix(text, delimiter); !more && text != "" {
 				return nil, false
 			}
-		} else if cell, rest, more = strings.Cut(text, delimiter); strings.Contains(cell, `"`) {
+		} else if cell, text, more = strings.Cut(text, delimiter); strings.Contains(cell, `"`) {
 			return nil, false
 		}
 		cells = append(cells, cell)
-		if !more {
-			return cells, true
-		}
-		text = rest
 	}
+	return cells, true
 }
 
 // unquote returns what stands before the closing quote, in which two quotes stand for one, and what comes behind it.

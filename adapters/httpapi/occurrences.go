@@ -1,0 +1,151 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+)
+
+// occurrence is an occurrence as answers show it.
+type occurrence struct {
+	ID            events.OccurrenceID      `json:"id"`
+	Event         events.ID                `json:"event"`
+	State         app.OccurrenceState      `json:"state"`
+	Created       time.Time                `json:"created"`
+	CorrelationID string                   `json:"correlation_id"`
+	Counts        map[deliveries.State]int `json:"counts"`
+	Deliveries    string                   `json:"deliveries"`
+}
+
+// delivery is a delivery as answers show it.
+type delivery struct {
+	ID           deliveries.ID                `json:"id"`
+	Notification subscriptions.NotificationID `json:"notification"`
+	User         string                       `json:"user"`
+	Address      string                       `json:"address"`
+	Channel      string                       `json:"channel"`
+	Protocol     channels.Protocol            `json:"protocol"`
+	State        deliveries.State             `json:"state"`
+	Reason       deliveries.Reason            `json:"reason"`
+	Attempts     int                          `json:"attempts"`
+	LastError    string                       `json:"last_error"`
+	Created      time.Time                    `json:"created"`
+	Next         *time.Time                   `json:"next_attempt"`
+	Finished     *time.Time                   `json:"finished"`
+}
+
+// explanation is the answer of explain.
+type explanation struct {
+	Summary    string         `json:"summary"`
+	Candidates []explainedWay `json:"candidates"`
+	Deliveries []delivery     `json:"deliveries"`
+}
+
+// explainedWay is one assignment by which a notification could reach the user.
+type explainedWay struct {
+	Notification string        `json:"notification"`
+	Address      string        `json:"address"`
+	Channel      string        `json:"channel"`
+	OnList       bool          `json:"on_list"`
+	Subscribed   bool          `json:"subscribed"`
+	Delivered    bool          `json:"would_be_delivered"`
+	Verdict      string        `json:"verdict"`
+	Gates        []explainGate `json:"gates"`
+}
+
+type explainGate struct {
+	Name string `json:"name"`
+	Open bool   `json:"open"`
+}
+
+func (a *API) showOccurrence(c call) error {
+	o, err := id[events.OccurrenceID](c, "id")
+	if err != nil {
+		return err
+	}
+	r, err := a.use.Occurrences.Show(c.ctx, c.at(), o)
+	if err != nil {
+		return err
+	}
+	counts := make(map[deliveries.State]int, len(deliveries.States()))
+	for _, s := range deliveries.States() {
+		counts[s] = r.Counts[s]
+	}
+	at := c.at()
+	return c.answer(http.StatusOK, occurrence{ID: r.Occurrence.ID, Event: r.Occurrence.Event, State: r.State, Created: r.Occurrence.Created,
+		CorrelationID: r.Occurrence.CorrelationID, Counts: counts,
+		Deliveries: c.url("api", "o", at.Organization, "p", at.Project, "a", at.Application, "occurrences",
+			strconv.FormatInt(int64(r.Occurrence.ID), 10), "deliveries")})
+}
+
+func (a *API) listDeliveries(c call) error {
+	o, err := id[events.OccurrenceID](c, "id")
+	if err != nil {
+		return err
+	}
+	in := deliveries.State(c.QueryParam("state"))
+	if in != "" && !slices.Contains(deliveries.States(), in) {
+		return fault.Field("state", "must be one of pending, sending, retrying, sent, failed, skipped")
+	}
+	return listing[deliveries.Delivery]{
+		page: func(ctx context.Context, p app.Page) ([]deliveries.Delivery, error) {
+			return a.use.Occurrences.Deliveries(ctx, c.at(), o, in, p)
+		},
+		id:  func(d deliveries.Delivery) int64 { return int64(d.ID) },
+		row: func(d deliveries.Delivery) any { return showDelivery(d) },
+	}.send(c)
+}
+
+func (a *API) explainOccurrence(c call) error {
+	o, err := id[events.OccurrenceID](c, "id")
+	if err != nil {
+		return err
+	}
+	username := c.QueryParam("user")
+	if username == "" {
+		return fault.Field("user", "is required")
+	}
+	candidates, made, err := a.use.Occurrences.Explain(c.ctx, c.at(), o, username)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, showExplanation(candidates, made))
+}
+
+func showExplanation(candidates []deliveries.Candidate, made []deliveries.Delivery) explanation {
+	shown := explanation{Candidates: []explainedWay{}, Deliveries: []delivery{}, Summary: deliveries.Summary(candidates, made)}
+	for _, w := range candidates {
+		way := explainedWay{Notification: w.Notification.Name, Address: w.Assignment.Value, Channel: w.Assignment.Name,
+			OnList: w.OnList, Subscribed: w.Subscribed && w.SubscriptionActive}
+		way.Verdict, way.Delivered = w.Verdict()
+		for _, g := range w.Gates.All() {
+			way.Gates = append(way.Gates, explainGate{Name: g.Name, Open: g.Open})
+		}
+		shown.Candidates = append(shown.Candidates, way)
+	}
+	for _, d := range made {
+		shown.Deliveries = append(shown.Deliveries, showDelivery(d))
+	}
+	return shown
+}
+
+func showDelivery(d deliveries.Delivery) delivery {
+	shown := delivery{ID: d.ID, Notification: d.Notification, User: d.Username, Address: d.Address, Channel: d.Channel, Protocol: d.Protocol,
+		State: d.State, Reason: d.Reason, Attempts: d.Attempts, LastError: d.LastError, Created: d.Created}
+	if d.State.Open() {
+		shown.Next = &d.Next
+	}
+	if !d.Finished.IsZero() {
+		shown.Finished = &d.Finished
+	}
+	return shown
+}

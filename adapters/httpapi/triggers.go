@@ -1,0 +1,160 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/names"
+)
+
+// headerIdempotencyKey makes a trigger repeatable (decisions 6).
+const headerIdempotencyKey = "Idempotency-Key"
+
+// triggered is the answer of trigger.
+type triggered struct {
+	Occurrence events.OccurrenceID `json:"occurrence"`
+}
+
+// forecast is the answer of a dry run.
+type forecast struct {
+	Recipients []forecastGroup   `json:"recipients"`
+	LeftOut    []forecastGroup   `json:"left_out"`
+	Messages   []forecastMessage `json:"messages"`
+}
+
+type forecastGroup struct {
+	Notification string            `json:"notification"`
+	Channel      string            `json:"channel"`
+	Reason       deliveries.Reason `json:"reason,omitempty"`
+	Recipients   int               `json:"recipients"`
+}
+
+type forecastMessage struct {
+	Notification string `json:"notification"`
+	Channel      string `json:"channel"`
+	To           string `json:"to"`
+	Subject      string `json:"subject"`
+	Text         string `json:"text"`
+	HTML         string `json:"html"`
+	Error        string `json:"error,omitempty"`
+}
+
+func (a *API) trigger(c call) error {
+	text, err := c.body()
+	if err != nil {
+		return err
+	}
+	body, err := jsonbody.ParseObject(text)
+	if err != nil {
+		return err
+	}
+	what, dryRun, err := c.bindTrigger(body, text)
+	if err != nil {
+		return err
+	}
+	event := param(c, "evt")
+	if dryRun {
+		f, err := a.use.Triggers.DryRun(c.ctx, c.at(), event, what)
+		if err != nil {
+			return err
+		}
+		return c.answer(http.StatusOK, showForecast(f))
+	}
+	o, _, err := a.use.Triggers.Trigger(c.ctx, c.at(), event, what)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusCreated, triggered{o.ID})
+}
+
+func (c call) bindTrigger(body *jsonbody.Object, text []byte) (what app.Trigger, dryRun bool, err error) {
+	data, sent := body.Map("context")
+	if !sent {
+		data = map[string]any{}
+	}
+	if what.Context, err = json.Marshal(data); err != nil {
+		return what, false, err
+	}
+	options, _ := body.Map("options")
+	var faults fault.Fields
+	what.Options, dryRun = bindOptions(options, &faults)
+	what.CorrelationID, err = names.OptionalLabel("cid", c.QueryParam("cid"))
+	faults.Add("cid", err)
+	if word := c.Request().Header.Get(headerIdempotencyKey); word != "" {
+		word, err := names.Label(headerIdempotencyKey, word)
+		faults.Add(headerIdempotencyKey, err)
+		asked := sha256.New()
+		asked.Write([]byte(c.Request().URL.EscapedPath() + "\n"))
+		asked.Write(text)
+		what.Request = &deliveries.Request{Key: c.key.ID, Word: word, Digest: [sha256.Size]byte(asked.Sum(nil))}
+	}
+	body.Check(faults.Err())
+	return what, dryRun, body.Err()
+}
+
+// bindOptions reads the options of a trigger; those that do not exist are mistakes.
+func bindOptions(sent map[string]any, faults *fault.Fields) (o events.Options, dryRun bool) {
+	var limitTo, channels []string
+	for _, name := range slices.Sorted(maps.Keys(sent)) {
+		field, value := "options."+name, sent[name]
+		switch name {
+		case "limit_to":
+			limitTo = bindStrings(field, value, faults)
+		case "channels":
+			channels = bindStrings(field, value, faults)
+		case "dry_run":
+			on, isBool := value.(bool)
+			if !isBool && value != nil {
+				faults.Addf(field, "must be true or false")
+			}
+			dryRun = on
+		default:
+			faults.Addf(field, "there is no such option")
+		}
+	}
+	o, err := events.NewOptions(limitTo, channels)
+	faults.Add("", err)
+	return o, dryRun
+}
+
+func bindStrings(field string, value any, faults *fault.Fields) []string {
+	entries, isArray := value.([]any)
+	if !isArray && value != nil {
+		faults.Addf(field, "must be an array of strings")
+	}
+	words := make([]string, 0, len(entries))
+	for _, e := range entries {
+		word, isString := e.(string)
+		if !isString {
+			faults.Addf(field, "must be an array of strings")
+			return nil
+		}
+		words = append(words, word)
+	}
+	return words
+}
+
+func showForecast(f app.Forecast) forecast {
+	shown := forecast{Recipients: []forecastGroup{}, LeftOut: []forecastGroup{}, Messages: []forecastMessage{}}
+	for _, g := range f.Groups {
+		row := forecastGroup{Notification: g.Name, Channel: g.Channel, Reason: g.Reason, Recipients: g.Recipients}
+		if g.Reason == "" {
+			shown.Recipients = append(shown.Recipients, row)
+		} else {
+			shown.LeftOut = append(shown.LeftOut, row)
+		}
+	}
+	for _, m := range f.Messages {
+		shown.Messages = append(shown.Messages, forecastMessage{Notification: m.Notification, Channel: m.Channel, To: m.Message.To,
+			Subject: m.Message.Subject, Text: m.Message.Text, HTML: m.Message.HTML, Error: m.Error})
+	}
+	return shown
+}
