@@ -77,8 +77,8 @@ type BlueprintTemplate struct {
 }
 
 // check reports every mistake that shows without looking at what is stored.
-func (b Blueprint) check() error {
-	var c blueprintCheck
+func (b Blueprint) check(channel ChannelCheck) error {
+	c := blueprintCheck{channel: channel}
 	seen := once{}
 	for i, o := range b.Organizations {
 		place := index("", "organizations", i)
@@ -106,7 +106,10 @@ func (b Blueprint) check() error {
 // once remembers the names that one place of a blueprint has used.
 type once map[string]bool
 
-type blueprintCheck struct{ faults fault.Fields }
+type blueprintCheck struct {
+	channel ChannelCheck
+	faults  fault.Fields
+}
 
 func (c *blueprintCheck) unique(seen once, place, name string) {
 	if seen[name] {
@@ -150,7 +153,7 @@ func (c *blueprintCheck) channels(place string, all []BlueprintChannel) {
 		c.faults.Add(place, err)
 		if err == nil {
 			channel.Settings = b.Settings
-			c.faults.Add(place, channel.CheckSettings())
+			c.faults.Add(place, c.channel(channel))
 		}
 		c.unique(seen, place+".name", names.Fold(b.Name))
 	}

@@ -6,7 +6,6 @@ import (
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
-	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -29,7 +28,6 @@ const (
 // OccurrenceReport is an occurrence with the counts of its deliveries.
 type OccurrenceReport struct {
 	Occurrence events.Occurrence
-	Event      events.Event
 	State      OccurrenceState
 	Counts     map[deliveries.State]int
 }
@@ -89,18 +87,13 @@ func (o *Occurrences) Requeue(ctx context.Context, at Path, id events.Occurrence
 
 // Explanation is why a member did or did not get an occurrence.
 type Explanation struct {
-	Member        users.Member
-	Notifications []ExplainedNotification
-}
-
-// ExplainedNotification is one notification of the event, and every way it could reach the member.
-type ExplainedNotification struct {
-	Candidates []deliveries.Candidate
+	Summary    string
+	Candidates []deliveries.Candidate // every way in which the event's notifications could reach the member
 	Deliveries []deliveries.Delivery
 }
 
 // Explain tells gate by gate, as things are now, why a member did or did not get an occurrence; users.ErrNotFound.
-func (o *Occurrences) Explain(ctx context.Context, at Path, id events.OccurrenceID, username string) (candidates []deliveries.Candidate, made []deliveries.Delivery, err error) {
+func (o *Occurrences) Explain(ctx context.Context, at Path, id events.OccurrenceID, username string) (e Explanation, err error) {
 	err = o.store.View(ctx, func(tx ports.Tx) error {
 		app, occurred, err := occurrence(ctx, tx, at, id)
 		if err != nil {
@@ -110,13 +103,14 @@ func (o *Occurrences) Explain(ctx context.Context, at Path, id events.Occurrence
 		if err != nil {
 			return err
 		}
-		if candidates, err = tx.Deliveries().Candidates(ctx, occurred, m.ID); err != nil {
+		if e.Candidates, err = tx.Deliveries().Candidates(ctx, occurred, m.ID); err != nil {
 			return err
 		}
-		made, err = tx.Deliveries().OfMember(ctx, occurred, m.ID)
+		e.Deliveries, err = tx.Deliveries().OfMember(ctx, occurred, m.ID)
+		e.Summary = deliveries.Summary(occurred, e.Candidates, e.Deliveries)
 		return err
 	})
-	return candidates, made, err
+	return e, err
 }
 
 func occurrence(ctx context.Context, tx ports.Tx, at Path, id events.OccurrenceID) (applications.Application, events.Occurrence, error) {

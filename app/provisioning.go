@@ -7,16 +7,25 @@ import (
 	"strings"
 
 	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/ports"
 )
 
 // Provisioning brings the store to what a blueprint describes: it creates what is missing, updates what differs and never deletes.
-type Provisioning struct{ store ports.Store }
+type Provisioning struct {
+	store ports.Store
+	check ChannelCheck
+}
+
+// ChannelCheck tells what is wrong with a channel's driver and settings.
+type ChannelCheck func(channels.Channel) error
 
 // NewProvisioning returns the use case of declarative provisioning.
-func NewProvisioning(store ports.Store) *Provisioning { return &Provisioning{store: store} }
+func NewProvisioning(store ports.Store, check ChannelCheck) *Provisioning {
+	return &Provisioning{store: store, check: check}
+}
 
 // Action is what became of an object.
 type Action string
@@ -42,7 +51,7 @@ var errDryRun = errors.New("dry run")
 // tells the same and keeps nothing; ids of objects that it would create are then 0. Faults name the place in
 // the blueprint: `organizations[0].projects[1].lists[0].name`.
 func (p *Provisioning) Apply(ctx context.Context, b Blueprint, dryRun bool) ([]Applied, error) {
-	if err := b.check(); err != nil {
+	if err := b.check(p.check); err != nil {
 		return nil, err
 	}
 	var done []Applied

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -32,36 +33,41 @@ type Trigger struct {
 }
 
 // Trigger records an occurrence; when it returns, the occurrence is on disk and its messages will go out. A request that was seen
-// before is answered with the occurrence of then. events.ErrNotFound, ErrInactive, ErrApplicationInactive, ErrKeyReused.
+// before is answered with the occurrence of then, even if the event has been made inactive since. events.ErrNotFound, ErrInactive,
+// ErrApplicationInactive, ErrKeyReused.
 func (t *Triggers) Trigger(ctx context.Context, at Path, event string, what Trigger) (stored events.Occurrence, repeated bool, err error) {
 	err = t.store.Update(ctx, func(tx ports.Tx) error {
-		o, err := t.occurrence(ctx, tx, at, event, what)
+		o, refusal, err := t.occurrence(ctx, tx, at, event, what)
 		if err != nil {
 			return err
 		}
 		stored, repeated, err = tx.Deliveries().Trigger(ctx, o, what.Request)
-		return err
+		if err != nil || repeated {
+			return err
+		}
+		return refusal // What was stored goes with it.
 	})
 	return stored, repeated, err
 }
 
-func (t *Triggers) occurrence(ctx context.Context, tx ports.Tx, at Path, event string, what Trigger) (events.Occurrence, error) {
+// occurrence is what would be stored, and why it may not be: the event or the application is inactive.
+func (t *Triggers) occurrence(ctx context.Context, tx ports.Tx, at Path, event string, what Trigger) (o events.Occurrence, refusal, err error) {
 	app, err := application(ctx, tx, at)
 	if err != nil {
-		return events.Occurrence{}, err
+		return events.Occurrence{}, nil, err
 	}
 	e, err := tx.Events().BySlug(ctx, app, event)
 	if err != nil {
-		return events.Occurrence{}, err
+		return events.Occurrence{}, nil, err
 	}
 	switch {
 	case !app.Active:
-		return events.Occurrence{}, events.ErrApplicationInactive
+		refusal = events.ErrApplicationInactive
 	case !e.Active:
-		return events.Occurrence{}, events.ErrInactive
+		refusal = events.ErrInactive
 	}
 	return events.Occurrence{Organization: app.Organization, Project: app.Project, Application: app.ID, Event: e.ID,
-		Context: what.Context, Options: what.Options, CorrelationID: what.CorrelationID, Created: t.clock.Now()}, nil
+		Context: what.Context, Options: what.Options, CorrelationID: what.CorrelationID, Created: t.clock.Now()}, refusal, nil
 }
 
 // Forecast is what would become of an occurrence.
@@ -81,8 +87,8 @@ type ForecastMessage struct {
 // DryRun tells what Trigger would do and writes nothing.
 func (t *Triggers) DryRun(ctx context.Context, at Path, event string, what Trigger) (f Forecast, err error) {
 	err = t.store.View(ctx, func(tx ports.Tx) error {
-		o, err := t.occurrence(ctx, tx, at, event, what)
-		if err != nil {
+		o, refusal, err := t.occurrence(ctx, tx, at, event, what)
+		if err = cmp.Or(err, refusal); err != nil {
 			return err
 		}
 		var jobs []deliveries.Job

@@ -40,6 +40,8 @@ var useCases = wire.NewSet(
 	app.NewKeys,
 	app.NewImports,
 	app.NewProvisioning,
+	newDrivers,
+	newChannelCheck,
 	app.NewDeletions,
 	app.NewAuthentication,
 	app.NewTriggers,
@@ -52,7 +54,7 @@ var useCases = wire.NewSet(
 )
 
 // sending is what turns occurrences into messages.
-var sending = wire.NewSet(newDrivers, newWorker)
+var sending = wire.NewSet(newWorker)
 
 // web is the HTTP API and the server that runs it.
 var web = wire.NewSet(newReadiness, newAPI, newServer)
@@ -102,6 +104,8 @@ func newComposer(key configs.SecretKey) *app.TemplateComposer {
 func newDrivers(c configs.Config) app.Drivers {
 	return app.Drivers{smtp.New(smtp.Timeouts{Send: c.SendTimeout}), webhook.New(c.WebhookAllow), twilio.New(), shoutrrr.New(nil)}
 }
+
+func newChannelCheck(drivers app.Drivers) app.ChannelCheck { return drivers.Check }
 
 // How a worker works where there is nothing to choose.
 const (

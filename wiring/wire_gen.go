@@ -24,7 +24,9 @@ func openServices(ctx context.Context, c configs.Config, log *slog.Logger) (cli.
 	if err != nil {
 		return cli.Services{}, nil, err
 	}
-	provisioning := app.NewProvisioning(store)
+	drivers := newDrivers(c)
+	channelCheck := newChannelCheck(drivers)
+	provisioning := app.NewProvisioning(store, channelCheck)
 	keys := app.NewKeys(store, wiringSystemClock)
 	imports := app.NewImports(store)
 	deletions := app.NewDeletions(store)

@@ -20,6 +20,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -59,7 +60,7 @@ func newDesk(t *testing.T) *desk {
 			d.open++
 			d.opened++
 			s := d.wrap(store)
-			services := cli.Services{Provisioning: app.NewProvisioning(s), Keys: app.NewKeys(s, frozen{}), Imports: app.NewImports(s), Deletions: app.NewDeletions(s)}
+			services := cli.Services{Provisioning: app.NewProvisioning(s, channels.Channel.CheckSettings), Keys: app.NewKeys(s, frozen{}), Imports: app.NewImports(s), Deletions: app.NewDeletions(s)}
 			return services, func() {
 				d.open--
 				assert.NoError(t, store.Close())

@@ -12,9 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/adapters/gormstore"
-	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
-	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/pgtest/pgserver"
 )
 
@@ -100,12 +98,7 @@ func onBoth(b *testing.B, run func(*testing.B, *gormstore.Store)) {
 	})
 }
 
-func newOrganization(tb testing.TB, s *gormstore.Store, slug string) orgs.Organization {
+func newOrganization(tb testing.TB, s *gormstore.Store, slug string) {
 	tb.Helper()
-	var o orgs.Organization
-	require.NoError(tb, s.Update(tb.Context(), func(t ports.Tx) (err error) {
-		o, err = t.Orgs().Create(tb.Context(), orgs.Organization{Slug: slug, Name: slug})
-		return err
-	}))
-	return o
+	require.NoError(tb, s.Update(tb.Context(), creating(tb.Context(), slug)))
 }

@@ -91,7 +91,7 @@ func (c candidates) named() string {
 	return `SELECT s.id AS assignment_id FROM (
 			SELECT a.id FROM addresses a WHERE a.organization_id = @organization AND a.value_key @addresses
 			UNION
-			SELECT a.id FROM users u JOIN members m ON m.user_id = u.id AND m.organization_id = @organization JOIN addresses a ON a.member_id = m.id
+			SELECT a.id FROM users u JOIN members m ON m.user_id = u.id AND m.organization_id = @organization JOIN addresses a ON a.organization_id = m.organization_id AND a.member_id = m.id
 			WHERE u.username_fold @usernames
 		) AS a CROSS JOIN assignments s WHERE s.address_id = a.id`
 }

@@ -75,7 +75,7 @@ func (r deliveryRepo) candidates(ctx context.Context, c candidates, condition st
 			w.template_id, m.id AS member_id, u.username, u.email, u.first_name, u.last_name, m.custom_fields, `+gateColumns+`
 		FROM members m
 		JOIN users u ON u.id = m.user_id
-		JOIN addresses a ON a.member_id = m.id
+		JOIN addresses a ON a.organization_id = m.organization_id AND a.member_id = m.id
 		JOIN assignments s ON s.address_id = a.id
 		JOIN ways w ON w.channel_id = s.channel_id
 		JOIN notifications n ON n.id = w.notification_id

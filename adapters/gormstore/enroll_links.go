@@ -23,21 +23,21 @@ func (e *enrollment) readMembers(ctx context.Context, people map[users.ID]users.
 		return nil
 	}
 	slices.Sort(wanted)
-	return e.planned().query(ctx, e.sql.members, []any{wanted}, []any{e.org}, func(rows *sql.Rows) error {
+	return e.query(ctx, e.sql.members, []any{wanted}, []any{e.org}, func(rows *sql.Rows) error {
 		m := &users.Member{Organization: e.org}
 		var fields string
 		if err := rows.Scan(&m.User.ID, &m.ID, &m.Role, &fields, &m.Locked); err != nil {
 			return err
 		}
 		m.User = people[m.User.ID]
-		e.members[m.User.ID] = m
+		e.members[m.User.ID], e.fields[m.ID] = m, fields
 		return decodeFields(m, fields)
 	})
 }
 
 func decodeFields(m *users.Member, text string) (err error) {
 	if m.CustomFields, err = metadata.Decode([]byte(text)); err != nil {
-		return fmt.Errorf("custom fields of member %d: %v", m.ID, err) // what is wrong with a stored value is no fault of the caller's
+		return fmt.Errorf("custom fields of member %d: %s", m.ID, err.Error()) // not %w: what is wrong with a stored value is no fault of the caller's
 	}
 	return nil
 }
@@ -64,6 +64,9 @@ func (e *enrollment) mergeFields(ctx context.Context) error {
 			return err
 		}
 		read++
+		if fields == e.fields[id] { // as they were when readMembers looked, which is nearly always
+			return nil
+		}
 		return decodeFields(stored[id], fields)
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ type roster struct {
 	order   []*person // as the batch names them, those it repeats included
 	active  []*person // those who are to be enrolled, by key: everybody takes locks in this order
 	members map[users.ID]*users.Member
+	fields  map[users.MemberID]string // of members, as they were read
 }
 
 // person is an enrollment and what is known of its subject so far.
@@ -32,7 +33,7 @@ type person struct {
 func newRoster(b users.Batch) roster {
 	n := len(b.Enrollments)
 	r := roster{byKey: make(map[string]*person, n), order: make([]*person, n), active: make([]*person, 0, n),
-		members: map[users.ID]*users.Member{}}
+		members: map[users.ID]*users.Member{}, fields: map[users.MemberID]string{}}
 	people := make([]person, n)
 	for i, one := range b.Enrollments {
 		key := one.Key()

@@ -30,14 +30,10 @@ const (
 // database is away, too busy or full becomes ports.ErrUnavailable, and so does a context that ended; the cause stays
 // in the chain for the log. All else is ours and stays what it is.
 func translated(err error) error {
-	var known *fault.Error
-	switch {
-	case err == nil, errors.As(err, &known):
+	if _, known := errors.AsType[*fault.Error](err); known || err == nil || !isUnavailable(err) {
 		return err
-	case isUnavailable(err):
-		return fmt.Errorf("%w: %w", ports.ErrUnavailable, err)
 	}
-	return err
+	return fmt.Errorf("%w: %w", ports.ErrUnavailable, err)
 }
 
 func isUnavailable(err error) bool {
@@ -47,8 +43,7 @@ func isUnavailable(err error) bool {
 			return true
 		}
 	}
-	var lite sqlite3.Error
-	if errors.As(err, &lite) {
+	if lite, ok := errors.AsType[sqlite3.Error](err); ok {
 		switch lite.Code {
 		case sqlite3.ErrBusy, sqlite3.ErrLocked, sqlite3.ErrFull, sqlite3.ErrIoErr, sqlite3.ErrCantOpen,
 			sqlite3.ErrReadonly, sqlite3.ErrNomem, sqlite3.ErrInterrupt:
@@ -56,13 +51,12 @@ func isUnavailable(err error) bool {
 		}
 		return false
 	}
-	var server *pgconn.PgError
-	if errors.As(err, &server) {
-		return isServerAway(server.Code)
+	if state := sqlState(err); state != "" {
+		return isServerAway(state)
 	}
-	var connect *pgconn.ConnectError
-	var network *net.OpError // not net.Error, which the faults of files are as well
-	return errors.As(err, &connect) || errors.As(err, &network) || pgconn.SafeToRetry(err)
+	_, connecting := errors.AsType[*pgconn.ConnectError](err)
+	_, network := errors.AsType[*net.OpError](err) // not net.Error, which the faults of files are as well
+	return connecting || network || pgconn.SafeToRetry(err)
 }
 
 // isServerAway tells from a SQLSTATE of Postgres whether waiting may help: connection exceptions (08), insufficient resources such
@@ -79,8 +73,7 @@ func isServerAway(code string) bool {
 
 // sqlState is the code of an error of Postgres; empty for others.
 func sqlState(err error) string {
-	var server *pgconn.PgError
-	if errors.As(err, &server) {
+	if server, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return server.Code
 	}
 	return ""

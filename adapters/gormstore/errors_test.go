@@ -79,7 +79,8 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, []byte("this is a text and no database, and it is long enough to look like neither\n"), 0o600))
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	var config net.ListenConfig
+	closed, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, closed.Close())
 	for name, c := range map[string]struct {

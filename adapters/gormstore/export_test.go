@@ -25,7 +25,7 @@ const (
 // Rows are the structs that stand for a row of a table.
 func Rows() []any {
 	return []any{addressRow{}, applicationRow{}, channelRow{}, eventRow{}, keyRow{}, listRow{}, organizationRow{}, projectRow{},
-		groupRow{}, notificationRow{}}
+		groupRow{}, notificationRow{}, occurrenceRow{}, requestRow{}}
 }
 
 // Handle is the store's database, as its own statements reach it.

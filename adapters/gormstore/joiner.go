@@ -113,8 +113,7 @@ func (j *joiner) serve(place joinedPlace, callers []*joined) {
 	ctx, release := whileWanted(callers)
 	enrolled, err := j.enroll(ctx, place.org, batch)
 	release()
-	var said *fault.Error
-	if err != nil && len(callers) > 1 && !errors.As(translated(err), &said) {
+	if _, said := errors.AsType[*fault.Error](translated(err)); err != nil && !said && len(callers) > 1 {
 		for _, c := range callers {
 			j.serve(place, []*joined{c})
 		}

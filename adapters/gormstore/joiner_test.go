@@ -160,11 +160,9 @@ func TestWhoGivesUpWhileWaitingIsNotEnrolled(t *testing.T) {
 
 func TestASetIsWantedAsLongAsAnybodyWaitsForIt(t *testing.T) {
 	atDesk(t, func(t *testing.T, d *desk) {
-		var set context.Context
-		inside, proceed := make(chan struct{}), make(chan struct{})
+		sets, proceed := make(chan context.Context), make(chan struct{})
 		d.work = func(ctx context.Context, _ users.Batch) error {
-			set = ctx
-			close(inside)
+			sets <- ctx
 			<-proceed
 			return nil
 		}
@@ -173,7 +171,7 @@ func TestASetIsWantedAsLongAsAnybodyWaitsForIt(t *testing.T) {
 		d.send(one, "acme", "one")
 		d.send(other, "acme", "other")
 		close(d.hold)
-		<-inside
+		set := <-sets
 		endOne()
 		synctest.Wait()
 		require.NoError(t, set.Err())

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -48,6 +49,22 @@ func TestEnrollLooksPeopleUpOnPostgres(t *testing.T) {
 		if name == "byEmail" {
 			assert.Contains(t, plan, "users_email")
 		}
+	}
+}
+
+// TestEnrollNeverGoesThroughAnOrganization is about the plan for a whole set of people while the organization looks small, as it does
+// before Postgres has gathered statistics.
+func TestEnrollNeverGoesThroughAnOrganization(t *testing.T) {
+	t.Parallel()
+	db := open(t, pgtest.New(t)).Handle()
+	people := make([]int64, 2000)
+	for i := range people {
+		people[i] = int64(i)
+	}
+	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeSimpleProtocol} {
+		plan := strings.Join(lines(t, db, 0, "EXPLAIN (COSTS OFF) "+gormstore.Lookups("postgres")["members"], mode, people, 1), "\n")
+		assert.Contains(t, plan, "members_user_id_organization_id_key", mode)
+		assert.NotContains(t, plan, "members_organization", mode)
 	}
 }
 

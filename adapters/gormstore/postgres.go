@@ -55,16 +55,7 @@ func openPostgres(ctx context.Context, source string, now func() time.Time) (*po
 		parameters["application_name"] = "tocsin"
 	}
 	parameters["timezone"] = "UTC"
-	// Every statement of ours has an index to go by. Left to itself Postgres reads a nearly empty table from end to end instead, and keeps
-	// that plan (for foreign keys, too) while the table grows to millions. The price that it puts on the plans it
-	// then avoids would make it compile the statements that have no other; compiling never pays here.
-	parameters["enable_seqscan"] = "off"
-	parameters["jit"] = "off"
-	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
-		conn.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID,
-			Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC}})
-		return nil
-	}
+	config.AfterConnect = prepare
 	e := &postgresEngine{now: now, lane: make(chan struct{}, 1)}
 	if e.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, err
@@ -81,6 +72,16 @@ func openPostgres(ctx context.Context, source string, now func() time.Time) (*po
 	}
 	e.joiner = startJoiner(enrollWorkers, e.enrollSet)
 	return e, nil
+}
+
+// prepare readies a new connection. Every statement of ours has an index to go by. Left to itself Postgres reads a nearly empty table
+// from end to end instead, and keeps that plan (for the checks of foreign keys, too) while the table grows to millions. The
+// price that it puts on the plans it is to avoid would have it compile the statements that have no other; here that never pays.
+func prepare(ctx context.Context, conn *pgx.Conn) error {
+	conn.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID,
+		Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC}})
+	_, err := conn.Exec(ctx, "SET enable_seqscan = off; SET jit = off")
+	return err
 }
 
 // view takes the snapshot of one transaction, which the first statement sets.
@@ -105,6 +106,12 @@ func (e *postgresEngine) attempt(ctx context.Context, options *sql.TxOptions, fn
 	if err := fn(tx{session: bound(e.base, t), dialect: onPostgres, now: e.now}); err != nil {
 		return err
 	}
+	return committed(t)
+}
+
+// committed commits. When the connection is lost meanwhile nobody knows whether that succeeded; all that can be said is that
+// the unit may be repeated, as every write of the API may.
+func committed(t *sql.Tx) error {
 	if err := t.Commit(); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
@@ -137,10 +144,7 @@ func (e *postgresEngine) enrollOnce(ctx context.Context, org string, b users.Bat
 	if err != nil || b.DryRun {
 		return done, err
 	}
-	if err := t.Commit(); err != nil {
-		return nil, fmt.Errorf("commit: %w", err)
-	}
-	return done, nil
+	return done, committed(t)
 }
 
 func (e *postgresEngine) close() error {

@@ -29,19 +29,23 @@ const (
 // A unit that has failed twice waits in the lane, so that of the many that want one row only one competes with newcomers
 // and each of them gets its turn, instead of all of them failing each other.
 func (e *postgresEngine) retried(ctx context.Context, attempt func() error) error {
-	violations := 0
+	violations, inLane := 0, false
+	defer func() {
+		if inLane {
+			<-e.lane
+		}
+	}()
 	for n := 1; ; n++ {
 		if n == 3 {
 			select {
 			case e.lane <- struct{}{}:
-				defer func() { <-e.lane }()
+				inLane = true
 			case <-ctx.Done():
 				return ctx.Err()
 			}
 		}
 		err := attempt()
-		var said *fault.Error
-		if errors.As(err, &said) { // an answer, not a conflict
+		if _, said := errors.AsType[*fault.Error](err); said { // an answer, not a conflict
 			return err
 		}
 		switch state := sqlState(err); {

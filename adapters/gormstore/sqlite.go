@@ -56,7 +56,7 @@ func openSQLite(ctx context.Context, path string, now func() time.Time) (*sqlite
 	if err != nil {
 		return nil, errors.Join(err, e.closePools())
 	}
-	e.writer = startWriter(e.writing)
+	e.writer = startWriter(e.writing) //nolint:contextcheck // It outlives this call.
 	e.joiner = startJoiner(1, e.enrollSet)
 	return e, nil
 }
@@ -70,7 +70,7 @@ func (e *sqliteEngine) openFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // The operator says where the database lies.
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (e *sqliteEngine) view(ctx context.Context, fn func(tx) error) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close() //nolint:errcheck // It goes back to its pool, which cannot fail.
+	defer conn.Close()
 	// Begin and end take no time, and the end must be reached even when ctx ends before it.
 	unhurried := context.WithoutCancel(ctx)
 	if e.reading == e.writing {

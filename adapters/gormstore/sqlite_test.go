@@ -20,7 +20,7 @@ func TestAFileIsForItsOwnersEyesOnly(t *testing.T) {
 	s := open(t, "sqlite:"+filepath.Join(folder, "store.db"))
 	newOrganization(t, s, "acme")
 	modes := map[string]fs.FileMode{}
-	require.NoError(t, filepath.WalkDir(filepath.Dir(folder), func(path string, e fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(filepath.Dir(folder), func(_ string, e fs.DirEntry, err error) error {
 		require.NoError(t, err)
 		info, err := e.Info()
 		modes[e.Name()] = info.Mode().Perm()

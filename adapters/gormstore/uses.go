@@ -90,9 +90,14 @@ func (t tx) usesOfList(ctx context.Context, l lists.List, except applications.ID
 		AND n.application_id <> ? ORDER BY n.id`, l.ID, l.Project, l.Organization, except)
 }
 
+// usesOfEvent names occurrences, too, unless they reached nobody and never will.
 func (t tx) usesOfEvent(ctx context.Context, e events.Event) ([]string, error) {
 	return t.uses(ctx, `
-		SELECT 'notification' AS kind, n.name, a.slug AS application, e.slug AS event
-		FROM notifications n JOIN events e ON e.id = n.event_id JOIN applications a ON a.id = e.application_id
-		WHERE e.id = ? AND a.id = ? AND a.organization_id = ? ORDER BY n.id`, e.ID, e.Application, e.Organization)
+		WITH e AS (SELECT e.id, e.slug, a.slug AS application FROM events e JOIN applications a ON a.id = e.application_id
+			WHERE e.id = ? AND a.id = ? AND a.organization_id = ?)
+		SELECT 'notification' AS kind, n.name, e.application, e.slug AS event FROM e JOIN notifications n ON n.event_id = e.id
+		UNION ALL
+		SELECT 'occurrence', CAST(o.id AS TEXT), e.application, e.slug FROM e JOIN occurrences o ON o.event_id = e.id
+		WHERE o.expanded_at IS NULL OR EXISTS (SELECT 1 FROM deliveries d WHERE d.occurrence_id = o.id)`,
+		e.ID, e.Application, e.Organization)
 }

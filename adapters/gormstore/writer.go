@@ -71,7 +71,7 @@ func (w *writer) do(ctx context.Context, run func(*sql.Conn) error) error {
 	}
 	select {
 	case conn := <-u.turn:
-		failed := u.run(conn, run)
+		failed := u.run(conn, run) //nolint:contextcheck // From here on ctx does not count: see writer.
 		if err := <-u.done; err != nil {
 			return err
 		}
@@ -160,7 +160,7 @@ func (w *writer) transaction(fn func(*sql.Conn) error) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close() //nolint:errcheck // It goes back to its pool, which cannot fail.
+	defer conn.Close()
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}

@@ -114,16 +114,16 @@ func (a *API) explainOccurrence(c call) error {
 	if username == "" {
 		return fault.Field("user", "is required")
 	}
-	candidates, made, err := a.use.Occurrences.Explain(c.ctx, c.at(), o, username)
+	e, err := a.use.Occurrences.Explain(c.ctx, c.at(), o, username)
 	if err != nil {
 		return err
 	}
-	return c.answer(http.StatusOK, showExplanation(candidates, made))
+	return c.answer(http.StatusOK, showExplanation(e))
 }
 
-func showExplanation(candidates []deliveries.Candidate, made []deliveries.Delivery) explanation {
-	shown := explanation{Candidates: []explainedWay{}, Deliveries: []delivery{}, Summary: deliveries.Summary(candidates, made)}
-	for _, w := range candidates {
+func showExplanation(e app.Explanation) explanation {
+	shown := explanation{Summary: e.Summary, Candidates: []explainedWay{}, Deliveries: []delivery{}}
+	for _, w := range e.Candidates {
 		way := explainedWay{Notification: w.Notification.Name, Address: w.Assignment.Value, Channel: w.Assignment.Name,
 			OnList: w.OnList, Subscribed: w.Subscribed && w.SubscriptionActive}
 		way.Verdict, way.Delivered = w.Verdict()
@@ -132,7 +132,7 @@ func showExplanation(candidates []deliveries.Candidate, made []deliveries.Delive
 		}
 		shown.Candidates = append(shown.Candidates, way)
 	}
-	for _, d := range made {
+	for _, d := range e.Deliveries {
 		shown.Deliveries = append(shown.Deliveries, showDelivery(d))
 	}
 	return shown

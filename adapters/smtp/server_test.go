@@ -25,7 +25,7 @@ const (
 
 // server is a mail server on the loopback device that answers as it is told and remembers what it was told.
 type server struct {
-	t        *testing.T
+	t        testing.TB
 	listener net.Listener
 	stop     chan struct{}
 	wg       sync.WaitGroup
@@ -46,7 +46,7 @@ type server struct {
 type received struct{ from, to, content string }
 
 // serve starts a server. An answer to "greeting" or "." is the one to the connection and to the end of the data.
-func serve(t *testing.T) *server {
+func serve(t testing.TB) *server {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -221,7 +221,7 @@ func (s *server) open(changes channels.Settings, timeouts smtp.Timeouts) deliver
 	return open(s.t, s.channel(changes), timeouts)
 }
 
-func open(t *testing.T, c channels.Channel, timeouts smtp.Timeouts) deliveries.Dispatcher {
+func open(t testing.TB, c channels.Channel, timeouts smtp.Timeouts) deliveries.Dispatcher {
 	t.Helper()
 	driver := smtp.New(timeouts)
 	require.NoError(t, driver.Check(c))

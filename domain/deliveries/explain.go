@@ -1,6 +1,12 @@
 package deliveries
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/tocsin/tocsin/domain/events"
+)
 
 // Verdict says in plain words what becomes of a candidate, and whether it is delivered to.
 func (c Candidate) Verdict() (words string, delivered bool) {
@@ -23,30 +29,45 @@ func (c Candidate) Verdict() (words string, delivered bool) {
 	return "every gate is open", true
 }
 
-// Summary says in one sentence why a person did or did not get an occurrence: what became of the deliveries that were made, else what stands
-// in the way as things are now.
-func Summary(candidates []Candidate, made []Delivery) string {
-	for _, d := range made {
-		if d.State == Sent {
-			return fmt.Sprintf("The message was sent to %s by %s.", d.Address, d.Channel)
-		}
-	}
-	for _, d := range made {
-		switch d.State {
-		case Failed:
-			return fmt.Sprintf("The message to %s by %s failed: %s.", d.Address, d.Channel, d.LastError)
-		case Skipped:
-			return fmt.Sprintf("The message to %s by %s was skipped: %s.", d.Address, d.Channel, d.Reason)
-		default:
-			return fmt.Sprintf("The message to %s by %s is %s.", d.Address, d.Channel, d.State)
-		}
+// Summary says in one sentence why a person did or did not get an occurrence: what became of the deliveries that were made, of several the
+// one that came furthest; else what stands in the way as things are now.
+func Summary(o events.Occurrence, candidates []Candidate, made []Delivery) string {
+	if len(made) > 0 {
+		return slices.MaxFunc(made, func(a, b Delivery) int { return cmp.Compare(a.State.telling(), b.State.telling()) }).told()
 	}
 	if len(candidates) == 0 {
 		return "No address of this user is on a distribution list of the event's notifications or subscribed to one of them."
 	}
-	words, delivered := candidates[0].Verdict()
-	if delivered {
+	reason, _ := candidates[0].Verdict()
+	for _, c := range candidates {
+		if _, delivered := c.Verdict(); !delivered {
+			continue
+		}
+		if o.Expanded.IsZero() {
+			return "The recipients are still being found; nothing stands in the way."
+		}
 		return "No delivery was made, although nothing stands in the way now: that was different when the event was triggered."
 	}
-	return fmt.Sprintf("No delivery was made: %s.", words)
+	return fmt.Sprintf("No delivery was made: %s.", reason)
+}
+
+// telling is how much a state tells somebody who asks whether a message came.
+func (s State) telling() int {
+	return slices.Index([]State{Skipped, Failed, Pending, Sending, Retrying, Sent}, s)
+}
+
+// told says in one sentence what became of a delivery.
+func (d Delivery) told() string {
+	switch d.State {
+	case Sent:
+		return fmt.Sprintf("The message was sent to %s by %s.", d.Address, d.Channel)
+	case Failed:
+		return fmt.Sprintf("The message to %s by %s failed: %s.", d.Address, d.Channel, d.LastError)
+	case Skipped:
+		return fmt.Sprintf("The message to %s by %s was skipped: %s.", d.Address, d.Channel, d.Reason)
+	case Retrying:
+		return fmt.Sprintf("The message to %s by %s will be tried again: %s.", d.Address, d.Channel, d.LastError)
+	default:
+		return fmt.Sprintf("The message to %s by %s is %s.", d.Address, d.Channel, d.State)
+	}
 }

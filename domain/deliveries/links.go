@@ -62,5 +62,5 @@ func (l Links) mac(body []byte) []byte {
 
 // MessageID returns the id of a delivery's message: the same on every attempt, and different in every installation.
 func (l Links) MessageID(id ID) string {
-	return fmt.Sprintf("d%d.%x", id, l.mac(binary.AppendUvarint([]byte("message "), uint64(id)))[:6])
+	return fmt.Sprintf("d%d-%x", id, l.mac(binary.AppendUvarint([]byte("message "), uint64(id)))[:6])
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/names"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/templates"
 )
 
 // Limits, in characters.
@@ -74,12 +75,16 @@ type Template struct {
 	HTML    string
 }
 
-// NewTemplate checks what an operator says of a template.
+// NewTemplate checks what an operator says of a template; a part that cannot be read is refused with line and reason.
 func NewTemplate(channel channels.ID, subject, text, html string) (Template, error) {
 	var faults fault.Fields
 	faults.Add("subject", checkText(subject, MaxSubject))
 	faults.Add("text", checkText(text, MaxBody))
 	faults.Add("html", checkText(html, MaxBody))
+	if len(faults) == 0 {
+		_, err := templates.Parse(subject, text, html)
+		faults.Add("", err)
+	}
 	return Template{Channel: channel, Subject: subject, Text: text, HTML: html}, faults.Err()
 }
 

@@ -135,7 +135,7 @@ func applicationCases() cases {
 			} {
 				a := w.build(t, "app-"+name)
 				act(t, w, func(tx ports.Tx) error { return use.make(tx, a) })
-				err := refused(t, w, applications.ErrInUse, func(tx ports.Tx) error { return tx.Applications().Delete(t.Context(), a) })
+				err := refusal(t, w, applications.ErrInUse, func(tx ports.Tx) error { return tx.Applications().Delete(t.Context(), a) })
 				assert.ErrorContains(t, err, use.named, name)
 				assert.Equal(t, a, w.application(t, a.Slug))
 				act(t, w, func(tx ports.Tx) error { return use.undo(tx, a) })
@@ -145,7 +145,7 @@ func applicationCases() cases {
 		"OneWithEventsIsNotDeleted": func(t *testing.T, w *world) {
 			a := w.build(t, "eventful")
 			e := w.announce(t, a, "boom")
-			err := refused(t, w, applications.ErrInUse, func(tx ports.Tx) error { return tx.Applications().Delete(t.Context(), a) })
+			err := refusal(t, w, applications.ErrInUse, func(tx ports.Tx) error { return tx.Applications().Delete(t.Context(), a) })
 			assert.ErrorContains(t, err, "boom")
 			act(t, w, func(tx ports.Tx) error { return tx.Events().Delete(t.Context(), e) })
 			act(t, w, func(tx ports.Tx) error { return tx.Applications().Delete(t.Context(), a) })
@@ -157,7 +157,7 @@ func applicationCases() cases {
 					Scope: access.Scope{Organization: "acme", Project: "shop", Application: "keyed"}})
 				return err
 			})
-			err := refused(t, w, applications.ErrInUse, func(tx ports.Tx) error { return tx.Applications().Delete(t.Context(), a) })
+			err := refusal(t, w, applications.ErrInUse, func(tx ports.Tx) error { return tx.Applications().Delete(t.Context(), a) })
 			assert.ErrorContains(t, err, "robot")
 
 			act(t, w, func(tx ports.Tx) error {

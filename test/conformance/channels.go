@@ -125,7 +125,7 @@ func channelCases() cases {
 		"OnePreferredPerProtocolAndScope": func(t *testing.T, w *world) {
 			for name, c := range map[string]channels.Channel{
 				"Active": {Name: "Second", Protocol: channels.EMAIL, Preferred: true, Active: true}, "Inactive": {Name: "Second", Protocol: channels.EMAIL, Preferred: true}} {
-				err := refused(t, w, channels.ErrPreferredTaken, func(tx ports.Tx) error {
+				err := refusal(t, w, channels.ErrPreferredTaken, func(tx ports.Tx) error {
 					c.Organization, c.Driver = w.mine.org.ID, "smtp"
 					_, err := tx.Channels().Create(t.Context(), c)
 					return err
@@ -153,7 +153,7 @@ func channelCases() cases {
 		"SavingASecondPreferredIsRefused": func(t *testing.T, w *world) {
 			second := w.open(t, channels.Channel{Name: "Second", Protocol: channels.EMAIL, Active: true})
 			second.Preferred = true
-			err := refused(t, w, channels.ErrPreferredTaken, func(tx ports.Tx) error { return tx.Channels().Save(t.Context(), second) })
+			err := refusal(t, w, channels.ErrPreferredTaken, func(tx ports.Tx) error { return tx.Channels().Save(t.Context(), second) })
 			assert.ErrorContains(t, err, "Mail")
 
 			first := w.mine.mail
@@ -171,7 +171,7 @@ func channelCases() cases {
 			sameChannel(t, w.mine.annexMail, w.channel(t, w.mine.annex.ID, "Shop mail"))
 		},
 		"OneWithAssignmentsIsNotDeleted": func(t *testing.T, w *world) {
-			err := refused(t, w, channels.ErrInUse, func(tx ports.Tx) error { return tx.Channels().Delete(t.Context(), w.mine.text) })
+			err := refusal(t, w, channels.ErrInUse, func(tx ports.Tx) error { return tx.Channels().Delete(t.Context(), w.mine.text) })
 			assert.ErrorContains(t, err, w.mine.adaPhone.Value, "what uses it is named")
 			sameChannel(t, w.mine.text, w.channel(t, 0, "Text"))
 			act(t, w, func(tx ports.Tx) error {
@@ -183,7 +183,7 @@ func channelCases() cases {
 			limited := w.mine.order
 			limited.Channels = []events.Channel{{ID: w.mine.shopMail.ID, Name: w.mine.shopMail.Name}}
 			act(t, w, func(tx ports.Tx) error { return tx.Events().Save(t.Context(), limited) })
-			err := refused(t, w, channels.ErrInUse, func(tx ports.Tx) error { return tx.Channels().Delete(t.Context(), w.mine.shopMail) })
+			err := refusal(t, w, channels.ErrInUse, func(tx ports.Tx) error { return tx.Channels().Delete(t.Context(), w.mine.shopMail) })
 			assert.ErrorContains(t, err, "order")
 			act(t, w, func(tx ports.Tx) error { return tx.Events().Save(t.Context(), w.mine.order) })
 			act(t, w, func(tx ports.Tx) error { return tx.Channels().Delete(t.Context(), w.mine.shopMail) })
@@ -194,7 +194,7 @@ func channelCases() cases {
 				_, err := tx.Events().SaveTemplate(t.Context(), w.mine.order, events.Template{Channel: c.ID, Text: "x"})
 				return err
 			})
-			err := refused(t, w, channels.ErrInUse, func(tx ports.Tx) error { return tx.Channels().Delete(t.Context(), c) })
+			err := refusal(t, w, channels.ErrInUse, func(tx ports.Tx) error { return tx.Channels().Delete(t.Context(), c) })
 			assert.ErrorContains(t, err, "order")
 
 			c = w.open(t, channels.Channel{Name: "Third", Protocol: channels.EMAIL})
@@ -202,7 +202,7 @@ func channelCases() cases {
 				_, err := tx.Subscriptions().SaveTemplate(t.Context(), w.mine.shipped, events.Template{Channel: c.ID, Text: "x"})
 				return err
 			})
-			err = refused(t, w, channels.ErrInUse, func(tx ports.Tx) error { return tx.Channels().Delete(t.Context(), c) })
+			err = refusal(t, w, channels.ErrInUse, func(tx ports.Tx) error { return tx.Channels().Delete(t.Context(), c) })
 			assert.ErrorContains(t, err, "Shipped")
 		},
 		"AnotherOrganizationsIsNeitherSavedNorDeleted": func(t *testing.T, w *world) {

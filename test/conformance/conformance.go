@@ -40,7 +40,15 @@ func nouns() map[string]cases {
 		"Events":        eventCases(),
 		"Notifications": notificationCases(),
 		"Subscriptions": subscriptionCases(),
+		"Triggers":      triggerCases(),
 		"Expansion":     expansionCases(),
+		"Gates":         gateCases(),
+		"Forecasts":     forecastCases(),
+		"Claims":        claimCases(),
+		"Outcomes":      recordCases(),
+		"Deliveries":    deliveryCases(),
+		"OptOuts":       optOutCases(),
+		"Upkeep":        upkeepCases(),
 		"Keys":          keyCases(),
 		"Enroll":        enrollCases(),
 		"EnrollMany":    enrollManyCases(),
@@ -99,8 +107,14 @@ func act(t *testing.T, w *world, fn func(tx ports.Tx) error) {
 	require.NoError(t, w.Update(t.Context(), fn))
 }
 
-// refused checks that an Update ends with this fault, and returns the error.
-func refused(t *testing.T, w *world, want error, fn func(tx ports.Tx) error) error {
+// refused checks that an Update ends with this fault.
+func refused(t *testing.T, w *world, want error, fn func(tx ports.Tx) error) {
+	t.Helper()
+	require.Error(t, refusal(t, w, want, fn))
+}
+
+// refusal is refused where the words of the fault count, too.
+func refusal(t *testing.T, w *world, want error, fn func(tx ports.Tx) error) error {
 	t.Helper()
 	err := w.Update(t.Context(), fn)
 	require.ErrorIs(t, err, want)

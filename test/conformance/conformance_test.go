@@ -99,7 +99,7 @@ func empty(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close(ctx) //nolint:errcheck // Nothing is left to be lost.
+	defer conn.Close(ctx)
 	_, err = conn.Exec(ctx, `DO $$
 		DECLARE
 			name text;

@@ -157,7 +157,7 @@ func eventCases() cases {
 			assert.Equal(t, w.mine.order, w.event(t, w.mine.web, "order"))
 		},
 		"OneWithNotificationsIsNotDeleted": func(t *testing.T, w *world) {
-			err := refused(t, w, events.ErrInUse, func(tx ports.Tx) error { return tx.Events().Delete(t.Context(), w.mine.order) })
+			err := refusal(t, w, events.ErrInUse, func(tx ports.Tx) error { return tx.Events().Delete(t.Context(), w.mine.order) })
 			assert.ErrorContains(t, err, "Shipped", "the notification is named")
 			assert.Equal(t, w.mine.order, w.event(t, w.mine.web, "order"))
 		},

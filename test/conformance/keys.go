@@ -100,8 +100,8 @@ func keyCases() cases {
 			}
 		},
 		"RevokingMarksTheOneThatIsNotRevoked": func(t *testing.T, w *world) {
-			old := w.issue(t, access.Key{Name: "robot"})
-			old = w.revoke(t, "robot", noon)
+			w.issue(t, access.Key{Name: "robot"})
+			old := w.revoke(t, "robot", noon)
 			current := w.issue(t, access.Key{Name: "robot"})
 			bystander := w.issue(t, access.Key{Name: "bystander"})
 			current.Revoked = noon.Add(time.Hour)

@@ -170,7 +170,7 @@ func listCases() cases {
 		},
 		"OneThatIsUsedIsNotDeleted": func(t *testing.T, w *world) {
 			n := w.use(t, w.mine.web, w.mine.news, "weekly")
-			err := refused(t, w, lists.ErrInUse, func(tx ports.Tx) error { return tx.Lists().Delete(t.Context(), w.mine.news) })
+			err := refusal(t, w, lists.ErrInUse, func(tx ports.Tx) error { return tx.Lists().Delete(t.Context(), w.mine.news) })
 			assert.ErrorContains(t, err, "weekly", "the notification is named")
 			assert.Len(t, w.recipients(t, w.mine.news), 1)
 			n.List = 0

@@ -62,6 +62,11 @@ func membershipCases() cases {
 				return registrationOf(t.Context(), tx, w.mine.desk, w.mine.ada.ID)
 			})
 			assert.Equal(t, registration{Membership: ms, Exists: true}, found)
+			assert.True(t, w.unregister(t, w.mine.ada))
+			found = look(t, w, func(tx ports.Tx) (registration, error) {
+				return registrationOf(t.Context(), tx, w.mine.desk, w.mine.ada.ID)
+			})
+			assert.Equal(t, registration{Membership: ms, Exists: true}, found, "unregistering from one leaves the other")
 		},
 		"SavingNeverMovesTheLock": func(t *testing.T, w *world) {
 			for _, m := range []users.Member{w.mine.ada, w.mine.bob} { // one registered, one not
@@ -119,10 +124,10 @@ func membershipCases() cases {
 		},
 		"OfAnotherOrganizationsMemberAreNotKept": func(t *testing.T, w *world) {
 			m := w.theirs.ada.ID
-			attempt(t, w, func(tx ports.Tx) error {
+			assert.Error(t, w.Update(t.Context(), func(tx ports.Tx) error {
 				return tx.Applications().SaveMembership(t.Context(), w.mine.web, applications.NewMembership(w.mine.web.ID, m, false))
-			})
-			attempt(t, w, func(tx ports.Tx) error { return tx.Applications().SetLocked(t.Context(), w.mine.web, m, true) })
+			}))
+			assert.Error(t, w.Update(t.Context(), func(tx ports.Tx) error { return tx.Applications().SetLocked(t.Context(), w.mine.web, m, true) }))
 			_ = w.View(t.Context(), func(tx ports.Tx) error { // A member who is none here may as well be refused.
 				found, err := registrationOf(t.Context(), tx, w.mine.web, m)
 				assert.False(t, found.Exists || found.Locked)

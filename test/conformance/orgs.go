@@ -104,7 +104,7 @@ func orgCases() cases {
 			})
 		},
 		"AProjectsSlugIsTakenOnceInItsOrganization": func(t *testing.T, w *world) {
-			err := refused(t, w, orgs.ErrSlugTaken, func(tx ports.Tx) error {
+			err := refusal(t, w, orgs.ErrSlugTaken, func(tx ports.Tx) error {
 				_, err := tx.Orgs().CreateProject(t.Context(), orgs.Project{Organization: w.mine.org.ID, Slug: "annex", Name: "Second"})
 				return err
 			})

@@ -336,7 +336,9 @@ func expansionCases() cases {
 // occurred is an occurrence of web as it is stored.
 func (w *world) occurred(t *testing.T, o events.Occurrence) events.Occurrence {
 	t.Helper()
-	return look(t, w, func(tx ports.Tx) (events.Occurrence, error) { return tx.Deliveries().Occurrence(t.Context(), w.mine.web, o.ID) })
+	return look(t, w, func(tx ports.Tx) (events.Occurrence, error) {
+		return tx.Deliveries().Occurrence(t.Context(), w.mine.web, o.ID)
+	})
 }
 
 // sameOccurrence compares two occurrences. Moments are the same in every time zone.

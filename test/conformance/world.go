@@ -79,14 +79,15 @@ type furnisher struct {
 }
 
 // kept passes a result on unless something failed before.
-func kept[T any](f *furnisher, make func() (T, error)) (v T) {
+func kept[T any](f *furnisher, write func() (T, error)) (v T) {
 	if f.err == nil {
-		v, f.err = make()
+		v, f.err = write()
 	}
 	return v
 }
 
 func furnish(t *testing.T, tx ports.Tx, slug string) (tenant, error) {
+	t.Helper()
 	var o tenant
 	ctx, f := t.Context(), &furnisher{t: t, tx: tx}
 	o.org = kept(f, func() (orgs.Organization, error) {

@@ -68,7 +68,7 @@ CREATE TABLE addresses (
     value_key       TEXT NOT NULL, -- users.Address.Key
     name            TEXT NOT NULL,
     type            TEXT NOT NULL,
-    UNIQUE (member_id, value_key),
+    UNIQUE (organization_id, member_id, value_key),
     FOREIGN KEY (organization_id, member_id) REFERENCES members (organization_id, id) ON DELETE CASCADE
 );
 CREATE INDEX addresses_value ON addresses (organization_id, value_key);

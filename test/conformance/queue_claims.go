@@ -1,0 +1,302 @@
+package conformance
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// claim takes deliveries of a channel.
+func (w *world) claim(t *testing.T, c channels.Channel, owner string, limit int, lease time.Duration) []deliveries.Job {
+	t.Helper()
+	jobs, err := w.Queue().Claim(t.Context(), c.ID, owner, limit, lease)
+	require.NoError(t, err)
+	return jobs
+}
+
+// record notes outcomes and returns how many were lost.
+func (w *world) record(t *testing.T, owner string, outcomes ...deliveries.Outcome) int {
+	t.Helper()
+	lost, err := w.Queue().Record(t.Context(), owner, outcomes)
+	require.NoError(t, err)
+	return lost
+}
+
+// due is when the first delivery of a channel is due; zero when it has nothing open.
+func (w *world) due(t *testing.T, c channels.Channel) time.Time {
+	t.Helper()
+	due, err := w.Queue().Due(t.Context())
+	require.NoError(t, err)
+	var at time.Time
+	for _, d := range due {
+		if d.Channel == c.ID {
+			assert.True(t, at.IsZero(), "a channel is named once")
+			at = d.At
+		}
+	}
+	return at
+}
+
+// waiting triggers and expands, so that so many deliveries wait, and returns the occurrence.
+func (w *world) waiting(t *testing.T, n int) events.Occurrence {
+	t.Helper()
+	w.crowded(t, n-1) // and Ada
+	o := w.trigger(t, w.mine.occurrence(nil, nil))
+	w.expand(t, 1_000)
+	require.Len(t, w.made(t, o), n)
+	return o
+}
+
+// delivery is one of an occurrence as it is stored.
+func (w *world) delivery(t *testing.T, o events.Occurrence, id deliveries.ID) deliveries.Delivery {
+	t.Helper()
+	for _, d := range w.made(t, o) {
+		if d.ID == id {
+			return d
+		}
+	}
+	t.Fatalf("there is no delivery %d", id)
+	return deliveries.Delivery{}
+}
+
+// idsOfJobs are the ids of jobs.
+func idsOfJobs(jobs []deliveries.Job) []deliveries.ID {
+	ids := make([]deliveries.ID, len(jobs))
+	for i, j := range jobs {
+		ids[i] = j.ID
+	}
+	return ids
+}
+
+func claimCases() cases {
+	return cases{
+		"IsHeldByOneUntilTheLeaseEnds": func(t *testing.T, w *world) {
+			o := w.waiting(t, 5)
+			first := w.claim(t, w.mine.mail, "one", 3, lease)
+			assert.Len(t, first, 3)
+			second := w.claim(t, w.mine.mail, "two", 10, lease)
+			assert.Len(t, second, 2)
+			assert.Empty(t, w.claim(t, w.mine.mail, "two", 10, lease))
+			assert.Len(t, append(idsOfJobs(first), idsOfJobs(second)...), 5)
+			for _, d := range w.made(t, o) {
+				assert.Equal(t, deliveries.Sending, d.State)
+			}
+		},
+		"WhatAnExpiredLeaseLeftIsDueAgain": func(t *testing.T, w *world) {
+			o := w.waiting(t, 3)
+			dead := w.claim(t, w.mine.mail, "dead", 2, -time.Second)
+			again := w.claim(t, w.mine.mail, "alive", 10, lease)
+			assert.Len(t, again, 3)
+			assert.Subset(t, idsOfJobs(again), idsOfJobs(dead))
+			assert.Equal(t, 1, w.record(t, "dead", deliveries.Outcome{ID: dead[0].ID, State: deliveries.Sent, Attempts: 1}), "it comes too late")
+			assert.Equal(t, deliveries.Sending, w.delivery(t, o, dead[0].ID).State)
+			assert.Zero(t, w.record(t, "alive", deliveries.Outcome{ID: dead[0].ID, State: deliveries.Sent, Attempts: 1}))
+			assert.Equal(t, deliveries.Sent, w.delivery(t, o, dead[0].ID).State)
+		},
+		"OnlyTheOwnerRenews": func(t *testing.T, w *world) {
+			w.waiting(t, 3)
+			held := idsOfJobs(w.claim(t, w.mine.mail, "one", 3, -time.Second))
+			require.NoError(t, w.Queue().Renew(t.Context(), "two", held, lease))
+			require.NoError(t, w.Queue().Renew(t.Context(), "one", held[:1], lease))
+			require.NoError(t, w.Queue().Renew(t.Context(), "one", nil, lease))
+			assert.Equal(t, held[1:], idsOfJobs(w.claim(t, w.mine.mail, "two", 10, lease)))
+			require.NoError(t, w.Queue().Renew(t.Context(), "one", held, -lease))
+			assert.Equal(t, held[:1], idsOfJobs(w.claim(t, w.mine.mail, "two", 10, lease)))
+		},
+		"TheLongestWaitingComeFirst": func(t *testing.T, w *world) {
+			w.waiting(t, 4)
+			ids := idsOfJobs(w.claim(t, w.mine.mail, "one", 4, lease))
+			for i, id := range ids { // the last has waited longest
+				w.record(t, "one", deliveries.Outcome{ID: id, State: deliveries.Retrying, Next: time.Now().Add(-time.Duration(i) * time.Minute), Attempts: 1})
+			}
+			for i := range ids {
+				assert.Equal(t, ids[len(ids)-1-i], w.claim(t, w.mine.mail, "one", 1, lease)[0].ID)
+			}
+		},
+		"WhatIsNotDueWaits": func(t *testing.T, w *world) {
+			w.waiting(t, 2)
+			ids := idsOfJobs(w.claim(t, w.mine.mail, "one", 2, lease))
+			next := time.Now().Add(time.Minute).Truncate(time.Microsecond)
+			w.record(t, "one", deliveries.Outcome{ID: ids[0], State: deliveries.Retrying, Next: next, Attempts: 1},
+				deliveries.Outcome{ID: ids[1], State: deliveries.Pending, Next: next.Add(time.Second)})
+			assert.Empty(t, w.claim(t, w.mine.mail, "one", 2, lease))
+			assert.True(t, next.Equal(w.due(t, w.mine.mail)), "the first one counts")
+		},
+		"ChannelsAreApart": func(t *testing.T, w *world) {
+			w.ready(t)
+			w.add(t, w.mine.news, w.mine.adaByText.ID)
+			w.trigger(t, w.mine.occurrence(nil, nil))
+			assert.True(t, w.due(t, w.mine.mail).IsZero(), "nothing is expanded yet")
+			w.expand(t, 100)
+			for _, c := range []channels.Channel{w.mine.mail, w.mine.text} {
+				assert.False(t, w.due(t, c).After(time.Now()))
+			}
+			assert.True(t, w.due(t, w.mine.shopMail).IsZero())
+			texts := w.claim(t, w.mine.text, "one", 10, lease)
+			assert.Len(t, texts, 1)
+			assert.True(t, w.due(t, w.mine.text).After(time.Now()), "what is held is due when the lease ends")
+			w.record(t, "one", deliveries.Outcome{ID: texts[0].ID, State: deliveries.Sent, Attempts: 1})
+			assert.True(t, w.due(t, w.mine.text).IsZero())
+			assert.Len(t, w.claim(t, w.mine.mail, "one", 10, lease), 2)
+		},
+		"ManyClaimWithoutDoubles": func(t *testing.T, w *world) {
+			o := w.waiting(t, 300)
+			seen := map[deliveries.ID]int{}
+			for i, ids := range together(6, func(i int) (mine []deliveries.ID) {
+				owner := string(rune('a' + i))
+				for range 1_000 { // Rows that others have locked are passed over: empty hands do not mean that nothing is left.
+					jobs, err := w.Queue().Claim(t.Context(), w.mine.mail.ID, owner, 7, lease)
+					assert.NoError(t, err)
+					var outcomes []deliveries.Outcome
+					for _, j := range jobs {
+						mine = append(mine, j.ID)
+						outcomes = append(outcomes, deliveries.Outcome{ID: j.ID, State: deliveries.Sent, Attempts: 1})
+					}
+					lost, err := w.Queue().Record(t.Context(), owner, outcomes)
+					assert.NoError(t, err)
+					assert.Zero(t, lost)
+					if len(jobs) == 0 {
+						break
+					}
+				}
+				return mine
+			}) {
+				for _, id := range ids {
+					seen[id]++
+					assert.Equal(t, 1, seen[id], "worker %d", i)
+				}
+			}
+			for _, j := range w.claim(t, w.mine.mail, "last", 300, lease) {
+				seen[j.ID]++
+				assert.Equal(t, 1, seen[j.ID])
+				w.record(t, "last", deliveries.Outcome{ID: j.ID, State: deliveries.Sent, Attempts: 1})
+			}
+			assert.Len(t, seen, 300)
+			assert.Equal(t, map[deliveries.State]int{deliveries.Sent: 300}, w.counts(t, o))
+		},
+		"AJobSaysAllThatIsToBeKnown": func(t *testing.T, w *world) {
+			w.ready(t)
+			before := time.Now().Add(-time.Second)
+			act(t, w, func(tx ports.Tx) error {
+				if err := tx.Users().Rename(t.Context(), users.User{ID: w.mine.bob.User.ID, FirstName: "Bob", LastName: "Builder"}); err != nil {
+					return err
+				}
+				bob := w.mine.bob
+				bob.CustomFields = metadata.Map{"a": "b"}
+				return tx.Users().SaveFields(t.Context(), bob)
+			})
+			w.settle(t) // names are global
+			o := w.trigger(t, w.mine.occurrence([]string{"bob@example.org"}, nil))
+			w.expand(t, 10)
+			j := only(w.claim(t, w.mine.mail, "one", 10, lease))
+			assert.Equal(t, only(w.made(t, o)).ID, j.ID)
+			assert.True(t, j.Created.After(before) && j.Created.Before(time.Now().Add(time.Second)))
+			assert.Equal(t, w.templates(t, w.mine.order)[0].ID, j.Template)
+			assert.JSONEq(t, `{"a":"b"}`, string(j.Recipient.Fields))
+			j.Created, j.Recipient.Fields, j.Template, j.ID = time.Time{}, nil, 0, 0
+			assert.Equal(t, deliveries.Job{Occurrence: o.ID, Notification: w.mine.shipped.ID, Event: w.mine.order.ID, Address: "bob@example.org",
+				Gates: deliveries.Gates{AssignmentActive: true, AssignmentValidated: true, ChannelActive: true, ChannelAllowed: true, HasTemplate: true},
+				Recipient: deliveries.Recipient{Member: int64(w.mine.bob.ID), Username: "bob@example.org", Email: "bob@example.org",
+					FirstName: "Bob", LastName: "Builder"}}, j)
+		},
+		"TheNotificationsTemplateComesBeforeTheEvents": func(t *testing.T, w *world) {
+			w.ready(t)
+			other := w.notify(t, w.mine.order, "Other")
+			w.subscribe(t, other, w.mine.bobByMail, true)
+			own := do(t, w, func(tx ports.Tx) (events.Template, error) {
+				return tx.Subscriptions().SaveTemplate(t.Context(), other, events.Template{Channel: w.mine.mail.ID, Text: "of the notification"})
+			})
+			o := w.trigger(t, w.mine.occurrence([]string{"bob@example.org"}, nil))
+			w.expand(t, 10)
+			texts := map[string]string{}
+			for _, j := range w.claim(t, w.mine.mail, "one", 10, lease) {
+				l, err := w.Queue().Letter(t.Context(), j.Occurrence, j.Notification, j.Template)
+				require.NoError(t, err)
+				sameOccurrence(t, w.occurred(t, o), l.Occurrence)
+				texts[l.Notification.Name] = l.Template.Text
+				assert.Equal(t, l.Notification.ID == other.ID, j.Template == own.ID)
+			}
+			assert.Equal(t, map[string]string{"Shipped": "of the event", "Other": "of the notification"}, texts)
+		},
+	}
+}
+
+func recordCases() cases {
+	return cases{
+		"NotesWhatBecameOfIt": func(t *testing.T, w *world) {
+			o := w.waiting(t, 6)
+			jobs := w.claim(t, w.mine.mail, "one", 10, lease)
+			next := time.Now().Add(time.Minute).Truncate(time.Microsecond)
+			outcomes := []deliveries.Outcome{
+				{State: deliveries.Sent, Attempts: 1},
+				{State: deliveries.Sent, Attempts: 3},
+				{State: deliveries.Failed, Error: "550 no such mailbox", Attempts: 2},
+				{State: deliveries.Skipped, Reason: deliveries.OptedOut, Attempts: 1},
+				{State: deliveries.Retrying, Error: "451 later", Next: next, Attempts: 4},
+				{State: deliveries.Pending, Next: next},
+			}
+			for i := range outcomes {
+				outcomes[i].ID = jobs[i].ID
+			}
+			assert.Zero(t, w.record(t, "one", outcomes...))
+			for _, want := range outcomes {
+				d := w.delivery(t, o, want.ID)
+				assert.Equal(t, want.State, d.State)
+				assert.Equal(t, want.Reason, d.Reason)
+				assert.Equal(t, want.Error, d.LastError)
+				assert.Equal(t, want.Attempts, d.Attempts)
+				assert.Equal(t, want.State.Open(), d.Finished.IsZero())
+				assert.True(t, d.Next.Equal(want.Next), "want %s, got %s", want.Next, d.Next)
+			}
+			assert.Equal(t, 6, w.record(t, "one", outcomes...), "nobody holds them any more")
+		},
+		"OnlyOfWhatTheOwnerHolds": func(t *testing.T, w *world) {
+			o := w.waiting(t, 3)
+			mine, free := w.claim(t, w.mine.mail, "one", 1, lease), deliveries.ID(0)
+			theirs := w.claim(t, w.mine.mail, "two", 1, lease)
+			for _, d := range w.made(t, o) {
+				if d.State == deliveries.Pending {
+					free = d.ID
+				}
+			}
+			var outcomes []deliveries.Outcome
+			for _, id := range []deliveries.ID{mine[0].ID, theirs[0].ID, free, 1 << 40} {
+				outcomes = append(outcomes, deliveries.Outcome{ID: id, State: deliveries.Failed, Error: "x", Attempts: 1})
+			}
+			assert.Equal(t, 3, w.record(t, "one", outcomes...))
+			assert.Equal(t, map[deliveries.State]int{deliveries.Failed: 1, deliveries.Sending: 1, deliveries.Pending: 1}, w.counts(t, o))
+			assert.Zero(t, w.record(t, "one"), "nothing is nothing")
+		},
+		"TheLastErrorStays": func(t *testing.T, w *world) {
+			o := w.waiting(t, 1)
+			id := w.claim(t, w.mine.mail, "one", 1, lease)[0].ID
+			w.record(t, "one", deliveries.Outcome{ID: id, State: deliveries.Retrying, Error: "451 later", Attempts: 1})
+			w.claim(t, w.mine.mail, "one", 1, lease)
+			w.record(t, "one", deliveries.Outcome{ID: id, State: deliveries.Retrying, Attempts: 1}) // given back untried
+			assert.Equal(t, "451 later", w.delivery(t, o, id).LastError)
+			assert.Equal(t, 1, w.claim(t, w.mine.mail, "one", 1, lease)[0].Attempts)
+			w.record(t, "one", deliveries.Outcome{ID: id, State: deliveries.Sent, Attempts: 2})
+			assert.Equal(t, "451 later", w.delivery(t, o, id).LastError, "it says why there were two attempts")
+		},
+		"AnAnswerOfAnyBytesIsKept": func(t *testing.T, w *world) {
+			o := w.waiting(t, 2)
+			jobs := w.claim(t, w.mine.mail, "one", 2, lease)
+			long := strings.Repeat("é", deliveries.MaxError)
+			assert.Zero(t, w.record(t, "one", deliveries.Outcome{ID: jobs[0].ID, State: deliveries.Failed, Error: "5\x00\xff0 'it''s' \u2028 \\u0000 \"quoted\"", Attempts: 1},
+				deliveries.Outcome{ID: jobs[1].ID, State: deliveries.Failed, Error: long, Attempts: 1}))
+			said := w.delivery(t, o, jobs[0].ID).LastError
+			assert.True(t, strings.HasSuffix(said, "0 'it''s' \u2028 \\u0000 \"quoted\""), said)
+			assert.Equal(t, long, w.delivery(t, o, jobs[1].ID).LastError)
+		},
+	}
+}

@@ -1,0 +1,189 @@
+package conformance
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// purge deletes what is older than these moments, so many rows at a time, and returns how many went.
+func (w *world) purge(t *testing.T, before, keys time.Time, limit int) (gone int) {
+	t.Helper()
+	for {
+		n, err := w.Queue().Purge(t.Context(), before, keys, limit)
+		require.NoError(t, err)
+		assert.LessOrEqual(t, n, limit+1, "an occurrence goes with its last delivery")
+		if n == 0 {
+			return gone
+		}
+		gone += n
+	}
+}
+
+// exists tells whether an occurrence is still kept.
+func (w *world) exists(t *testing.T, o events.Occurrence) bool {
+	t.Helper()
+	return w.finds(t, events.ErrOccurrenceNotFound, func(tx ports.Tx) error {
+		_, err := tx.Deliveries().Occurrence(t.Context(), w.mine.web, o.ID)
+		return err
+	})
+}
+
+// finish sends everything that waits on a channel.
+func (w *world) finish(t *testing.T, c channels.Channel) {
+	t.Helper()
+	for _, j := range w.claim(t, c, "finisher", 10_000, lease) {
+		w.record(t, "finisher", deliveries.Outcome{ID: j.ID, State: deliveries.Sent, Attempts: 1})
+	}
+}
+
+// rung tells whether there was news within a moment.
+func (w *world) rung(t *testing.T) bool {
+	t.Helper()
+	select {
+	case <-w.Queue().Woken():
+		return true
+	case <-time.After(5 * time.Second):
+		return false
+	}
+}
+
+// quiet waits until there has been no news for a moment.
+func (w *world) quiet(t *testing.T) {
+	t.Helper()
+	for {
+		select {
+		case <-w.Queue().Woken():
+		case <-time.After(200 * time.Millisecond):
+			return
+		}
+	}
+}
+
+func upkeepCases() cases {
+	return cases{
+		"WhatIsOldAndOverGoesBitByBit": func(t *testing.T, w *world) {
+			w.crowded(t, 9) // and Ada
+			at := func(d time.Duration) events.Occurrence {
+				o := w.mine.occurrence(nil, nil)
+				o.Created = noon.Add(d)
+				return w.trigger(t, o)
+			}
+			old, older, young := at(-time.Second), at(-time.Hour), at(0)
+			w.expand(t, 100)
+			w.finish(t, w.mine.mail)
+			unexpanded := at(-time.Minute)
+			for _, limit := range []int{3} {
+				assert.Equal(t, 2*(10+1), w.purge(t, noon, time.Time{}, limit))
+			}
+			assert.False(t, w.exists(t, old))
+			assert.False(t, w.exists(t, older))
+			assert.True(t, w.exists(t, young))
+			assert.True(t, w.exists(t, unexpanded))
+			assert.Len(t, w.made(t, young), 10)
+			assert.Empty(t, w.made(t, older))
+		},
+		"NothingGoesWhileSomethingIsOpen": func(t *testing.T, w *world) {
+			o := w.waiting(t, 2)
+			future := time.Now().Add(time.Hour)
+			assert.Zero(t, w.purge(t, future, time.Time{}, 10))
+			ids := idsOfJobs(w.claim(t, w.mine.mail, "one", 10, lease))
+			w.record(t, "one", deliveries.Outcome{ID: ids[0], State: deliveries.Sent, Attempts: 1})
+			assert.Zero(t, w.purge(t, future, time.Time{}, 10))
+			w.record(t, "one", deliveries.Outcome{ID: ids[1], State: deliveries.Retrying, Next: future, Attempts: 1})
+			assert.Zero(t, w.purge(t, future, time.Time{}, 10))
+			assert.Len(t, w.made(t, o), 2)
+		},
+		"WithoutAMomentNothingIsOld": func(t *testing.T, w *world) {
+			o := w.waiting(t, 1)
+			w.finish(t, w.mine.mail)
+			assert.Zero(t, w.purge(t, time.Time{}, time.Time{}, 10))
+			assert.True(t, w.exists(t, o))
+		},
+		"OldRequestsGo": func(t *testing.T, w *world) {
+			k := w.issue(t, access.Key{Name: "k"})
+			for i := range 5 {
+				o := w.mine.occurrence(nil, nil)
+				o.Created = noon.Add(time.Duration(i) * time.Second)
+				require.NoError(t, w.ask(t, o, request(k, fmt.Sprint(i), "body")).err)
+			}
+			assert.Equal(t, 3, w.purge(t, time.Time{}, noon.Add(3*time.Second), 2))
+			o := w.mine.occurrence(nil, nil)
+			o.Created = noon.Add(4 * time.Second)
+			assert.False(t, w.ask(t, o, request(k, "2", "other body")).repeated)
+			assert.True(t, w.ask(t, o, request(k, "3", "body")).repeated)
+		},
+		"ARequestGoesWithItsOccurrence": func(t *testing.T, w *world) {
+			k := w.issue(t, access.Key{Name: "k"})
+			first := w.ask(t, w.mine.occurrence(nil, nil), request(k, "a", "body"))
+			w.expand(t, 10)
+			w.finish(t, w.mine.mail)
+			w.purge(t, time.Now().Add(time.Hour), time.Time{}, 10)
+			again := w.ask(t, w.mine.occurrence(nil, nil), request(k, "a", "body"))
+			require.NoError(t, again.err)
+			assert.False(t, again.repeated)
+			assert.NotEqual(t, first.id, again.id)
+		},
+		"ManyPurgeAtOnce": func(t *testing.T, w *world) {
+			w.crowded(t, 30)
+			for range 4 {
+				w.trigger(t, w.mine.occurrence(nil, nil))
+			}
+			w.expand(t, 1_000)
+			w.finish(t, w.mine.mail)
+			gone := 0
+			for _, n := range together(4, func(int) int { return w.purge(t, time.Now().Add(time.Hour), time.Time{}, 7) }) {
+				gone += n
+			}
+			gone += w.purge(t, time.Now().Add(time.Hour), time.Time{}, 7)
+			assert.Equal(t, 4*(31+1), gone)
+		},
+		"WorkersHearOfATrigger": func(t *testing.T, w *world) {
+			w.Queue().Woken()
+			w.quiet(t)
+			w.trigger(t, w.mine.occurrence(nil, nil))
+			assert.True(t, w.rung(t))
+		},
+		"WorkersHearOfAnExpansionAndOfARequeue": func(t *testing.T, w *world) {
+			w.crowded(t, 1)
+			o := w.trigger(t, w.mine.occurrence(nil, nil))
+			w.quiet(t)
+			w.expand(t, 10)
+			assert.True(t, w.rung(t))
+			j := w.claim(t, w.mine.mail, "one", 1, lease)[0]
+			w.record(t, "one", deliveries.Outcome{ID: j.ID, State: deliveries.Failed, Attempts: 1})
+			w.quiet(t)
+			do(t, w, func(tx ports.Tx) (int, error) { return tx.Deliveries().Requeue(t.Context(), o) })
+			assert.True(t, w.rung(t))
+		},
+		"NobodyHearsOfWhatWasNotKept": func(t *testing.T, w *world) {
+			w.quiet(t)
+			refused(t, w, errStop, func(tx ports.Tx) error {
+				_, _, err := tx.Deliveries().Trigger(t.Context(), w.mine.occurrence(nil, nil), nil)
+				assert.NoError(t, err)
+				return errStop
+			})
+			select {
+			case <-w.Queue().Woken():
+				t.Error("there is no news")
+			case <-time.After(200 * time.Millisecond):
+			}
+		},
+		"AChannelComesWithItsSettings": func(t *testing.T, w *world) {
+			c, err := w.Queue().Channel(t.Context(), w.mine.shopMail.ID)
+			require.NoError(t, err)
+			sameChannel(t, w.mine.shopMail, c)
+			_, err = w.Queue().Channel(t.Context(), 1<<40)
+			assert.ErrorIs(t, err, channels.ErrNotFound)
+		},
+	}
+}
