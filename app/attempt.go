@@ -118,7 +118,7 @@ func (l *lane) takeSlot(ctx context.Context) bool {
 		return true
 	}
 	l.mu.Lock()
-	now := time.Now()
+	now := l.worker.clock.Now()
 	if l.slot.Before(now) {
 		l.slot = now
 	}
@@ -184,8 +184,8 @@ func (h *hold) release() {
 }
 
 // keep renews the lease of what is held until the returned function is called.
-func (h *hold) keep() (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
+func (h *hold) keep(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // What is held when the worker stops is still held.
 	var renewing sync.WaitGroup
 	renewing.Go(func() {
 		tick := time.NewTicker(h.worker.set.Lease / 3)

@@ -85,7 +85,7 @@ func (l *lane) work(ctx context.Context) error {
 	}
 	clear(l.letters)
 	held := newHold(l.worker)
-	stopRenewing := held.keep()
+	stopRenewing := held.keep(ctx)
 	defer held.release()
 	defer stopRenewing()
 	jobs := make(chan prepared, l.claimSize())
@@ -106,7 +106,7 @@ func (l *lane) work(ctx context.Context) error {
 // feed claims deliveries and hands them to the senders until nothing is due or the channel rests.
 func (l *lane) feed(ctx context.Context, held *hold, jobs chan<- prepared) error {
 	for ctx.Err() == nil {
-		if time.Since(l.checked) > laneRefresh {
+		if l.worker.clock.Now().Sub(l.checked) > laneRefresh {
 			changed, err := l.reload(ctx)
 			if err != nil {
 				return err
@@ -168,7 +168,7 @@ func (l *lane) trying() bool {
 
 // reload reads the channel and tells whether its dispatcher has to be opened anew.
 func (l *lane) reload(ctx context.Context) (changed bool, err error) {
-	if l.dispatcher != nil && time.Since(l.checked) < laneRefresh {
+	if l.dispatcher != nil && l.worker.clock.Now().Sub(l.checked) < laneRefresh {
 		return l.stale, nil
 	}
 	c, err := l.worker.queue.Channel(ctx, l.channel)
@@ -176,7 +176,7 @@ func (l *lane) reload(ctx context.Context) (changed bool, err error) {
 		return false, err
 	}
 	changed = l.dispatcher == nil || c.Driver != l.config.Driver || !c.Settings.Equal(l.config.Settings)
-	l.config, l.checked = c, time.Now()
+	l.config, l.checked = c, l.worker.clock.Now()
 	l.stale = l.stale || changed
 	return l.stale, nil
 }

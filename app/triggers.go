@@ -88,7 +88,7 @@ type ForecastMessage struct {
 func (t *Triggers) DryRun(ctx context.Context, at Path, event string, what Trigger) (f Forecast, err error) {
 	err = t.store.View(ctx, func(tx ports.Tx) error {
 		o, refusal, err := t.occurrence(ctx, tx, at, event, what)
-		if err = cmp.Or(err, refusal); err != nil {
+		if err := cmp.Or(err, refusal); err != nil {
 			return err
 		}
 		var jobs []deliveries.Job

@@ -95,7 +95,7 @@ func parseSQLite(path string) (Database, error) {
 	case strings.HasPrefix(path, "file:") || strings.Contains(path, "?"):
 		return Database{}, errors.New("must be sqlite:PATH with a plain path: parameters are not configurable")
 	case strings.HasPrefix(path, ":") && path != memory:
-		return Database{}, errors.New("must be sqlite:PATH or sqlite::memory:")
+		return Database{}, errors.New("must be sqlite:PATH or sqlite::memory: alone")
 	}
 	return Database{dialect: SQLite, source: &path}, nil
 }

@@ -1,9 +1,9 @@
 package configs_test
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,7 +28,7 @@ func FuzzFile(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "c.yaml")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, extra := range []string{"", "\ndatabase_url: " + canary + "\n", "\nsecret_key: {" + canary + ": 1}\n"} {
-			require.NoError(t, os.WriteFile(path, append(data[:len(data):len(data)], extra...), 0o600))
+			require.NoError(t, os.WriteFile(path, append(slices.Clip(data), extra...), 0o600))
 			c, err := configs.Load(nil, []string{"TOCSIN_CONFIG=" + path})
 			if err == nil {
 				require.Len(t, c.Values(), len(configs.Settings()))
@@ -36,7 +36,7 @@ func FuzzFile(f *testing.F) {
 				continue
 			}
 			var e *configs.Error
-			require.True(t, errors.As(err, &e))
+			require.ErrorAs(t, err, &e)
 			require.NotEmpty(t, e.Mistakes)
 			require.NotContains(t, err.Error(), canary)
 		}

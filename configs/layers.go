@@ -190,8 +190,7 @@ func readFile(path string) ([]byte, error) {
 
 // bare takes the path out of an error of the file system.
 func bare(err error) error {
-	var e *fs.PathError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
 	}
 	return err

@@ -1,7 +1,6 @@
 package configs_test
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -108,7 +107,7 @@ func TestEnvironmentOfOthersIsNoMistake(t *testing.T) {
 func mistakes(t *testing.T, err error) []string {
 	t.Helper()
 	var e *configs.Error
-	require.True(t, errors.As(err, &e), "%v", err)
+	require.ErrorAs(t, err, &e)
 	var all []string
 	for _, m := range e.Mistakes {
 		all = append(all, m.String())

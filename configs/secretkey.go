@@ -143,7 +143,7 @@ func syncDir(dir string) {
 
 func newSecretKey() SecretKey {
 	data := make([]byte, secretKeySize)
-	rand.Read(data) //nolint:errcheck // It never fails: it ends the program instead.
+	rand.Read(data) // It never fails: it ends the program instead.
 	return SecretKey{bytes: new(string(data))}
 }
 

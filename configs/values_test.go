@@ -134,6 +134,6 @@ func TestSecretsDoNotPrint(t *testing.T) {
 	}
 	require.Contains(t, printed, "postgres://tocsin:***@db/tocsin")
 	for _, secret := range []string{"hunter2", "68756e74657232", "68756E74657232", someKey, strings.ToUpper(someKey), "[0 1 2 3", "0x0, 0x1, 0x2", `\x02\x03`} {
-		require.False(t, strings.Contains(printed, secret), "%s is shown", secret)
+		require.NotContains(t, printed, secret)
 	}
 }

@@ -3,6 +3,7 @@ package gormstore
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,10 +41,9 @@ func (occurrenceRow) TableName() string { return "occurrences" }
 func (r occurrenceRow) occurrence() (events.Occurrence, error) {
 	o := events.Occurrence{ID: r.ID, Organization: r.OrganizationID, Project: r.ProjectID, Application: r.ApplicationID, Event: r.EventID,
 		Context: events.Context(r.Context), CorrelationID: r.CorrelationID, Created: r.CreatedAt, Expanded: orZero(r.ExpandedAt)}
-	for text, into := range map[string]*[]string{r.LimitTo: &o.Options.LimitTo, r.Channels: &o.Options.Channels} {
-		if err := json.Unmarshal([]byte(text), into); err != nil {
-			return events.Occurrence{}, fmt.Errorf("options of occurrence %d: %v", r.ID, err)
-		}
+	err := errors.Join(json.Unmarshal([]byte(r.LimitTo), &o.Options.LimitTo), json.Unmarshal([]byte(r.Channels), &o.Options.Channels))
+	if err != nil {
+		return events.Occurrence{}, fmt.Errorf("options of occurrence %d: %w", r.ID, err)
 	}
 	return o, nil
 }

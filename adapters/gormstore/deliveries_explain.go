@@ -2,6 +2,7 @@ package gormstore
 
 import (
 	"context"
+	"maps"
 
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
@@ -61,9 +62,7 @@ func (r deliveryRepo) Candidates(ctx context.Context, o events.Occurrence, m use
 // the options of the occurrence exclude it or not, in the order in which the expansion would come to them.
 func (r deliveryRepo) candidates(ctx context.Context, c candidates, condition string, more map[string]any) ([]candidateRow, error) {
 	p := c.parameters()
-	for name, v := range more {
-		p[name] = v
-	}
+	maps.Copy(p, more)
 	p["occurrence"] = c.occurrence.ID
 	return rowsOf[candidateRow](r.db(ctx).Raw(`WITH `+c.allWays()+`
 		SELECT n.id AS notification_id, n.name AS notification_name, n.list_id AS notification_list_id, n.active AS notification_active,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -169,9 +170,11 @@ func (a *array) flush(c call) error {
 	return nil
 }
 
-// linkNext tells where the next page is.
+// linkNext tells where the next page of the same list is, with what else the list was asked for.
 func (c call) linkNext(after int64, limit int) {
-	query := url.Values{"after": {strconv.FormatInt(after, 10)}, "limit": {strconv.Itoa(limit)}}
+	query := maps.Clone(c.QueryParams())
+	query.Set("after", strconv.FormatInt(after, 10))
+	query.Set("limit", strconv.Itoa(limit))
 	next := c.base() + c.Request().URL.RawPath + "?" + query.Encode()
 	c.Response().Header().Set("Link", "<"+next+`>; rel="next"`)
 }

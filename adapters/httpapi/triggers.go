@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
 	"github.com/tocsin/tocsin/app"
@@ -92,7 +93,7 @@ func (c call) bindTrigger(body *jsonbody.Object, text []byte) (what app.Trigger,
 		word, err := names.Label(headerIdempotencyKey, word)
 		faults.Add(headerIdempotencyKey, err)
 		asked := sha256.New()
-		asked.Write([]byte(c.Request().URL.EscapedPath() + "\n"))
+		asked.Write([]byte(strings.TrimSuffix(c.Request().URL.EscapedPath(), "/") + "\n"))
 		asked.Write(text)
 		what.Request = &deliveries.Request{Key: c.key.ID, Word: word, Digest: [sha256.Size]byte(asked.Sum(nil))}
 	}

@@ -148,7 +148,7 @@ func TestLinks(t *testing.T) {
 	})
 	t.Run("AMessageIDIsStableAndOfThisInstallation", func(t *testing.T) {
 		t.Parallel()
-		require.Equal(t, links.MessageID(7), links.MessageID(7))
+		require.Equal(t, deliveries.NewLinks([]byte("a secret of this installation")).MessageID(7), links.MessageID(7))
 		require.NotEqual(t, links.MessageID(7), links.MessageID(8))
 		require.NotEqual(t, links.MessageID(7), deliveries.NewLinks([]byte("another secret")).MessageID(7))
 	})

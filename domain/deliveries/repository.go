@@ -17,7 +17,7 @@ import (
 type Request struct {
 	Key    access.ID
 	Word   string   // the Idempotency-Key
-	Digest [32]byte // of path, query and body
+	Digest [32]byte // of path and body
 }
 
 // RequestLifetime is how long an Idempotency-Key is remembered (decisions 6).

@@ -38,8 +38,7 @@ func Unreachable(format string, args ...any) *Failure {
 // FailureOf reads an error of a dispatcher; what is no Failure counts as the channel's, and as temporary: a fault
 // of ours must not lose a message.
 func FailureOf(err error) *Failure {
-	var f *Failure
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*Failure](err); ok {
 		return f
 	}
 	return &Failure{Err: err, Temporary: true, Channel: true}

@@ -54,7 +54,7 @@ func New(kind Kind, message string) *Error { return &Error{kind: kind, message: 
 func Field(name, format string, args ...any) *Error {
 	var f Fields
 	f.Addf(name, format, args...)
-	return f.Err().(*Error)
+	return f.invalid()
 }
 
 // Kind is the error's kind.
@@ -80,8 +80,7 @@ func (e *Error) On(field string) *Error {
 
 // KindOf returns the kind of the first fault.Error in err's chain, Internal when there is none.
 func KindOf(err error) Kind {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.kind
 	}
 	return Internal
@@ -120,8 +119,8 @@ func (f *Fields) Add(name string, err error) {
 	if err == nil {
 		return
 	}
-	var e *Error
-	if !errors.As(err, &e) || len(e.fields) == 0 {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || len(e.fields) == 0 {
 		f.Addf(name, "%s", err.Error())
 		return
 	}
@@ -137,6 +136,10 @@ func (f Fields) Err() error {
 	if len(f) == 0 {
 		return nil
 	}
+	return f.invalid()
+}
+
+func (f Fields) invalid() *Error {
 	said := make([]string, len(f))
 	for i, e := range f {
 		said[i] = e.Name + ": " + strings.Join(e.Messages, ", ")

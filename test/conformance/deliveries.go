@@ -298,8 +298,8 @@ func deliveryCases() cases {
 			o.Event = e.ID
 			stored := w.trigger(t, o)
 			del := func(tx ports.Tx) error { return tx.Events().Delete(t.Context(), e) }
-			assert.ErrorContains(t, refused(t, w, events.ErrInUse, del), fmt.Sprint(stored.ID), "it is not expanded yet")
-			assert.ErrorContains(t, refused(t, w, applications.ErrInUse, func(tx ports.Tx) error { return tx.Applications().Delete(t.Context(), w.mine.web) }), "rare")
+			assert.ErrorContains(t, refusal(t, w, events.ErrInUse, del), fmt.Sprint(stored.ID), "it is not expanded yet")
+			assert.ErrorContains(t, refusal(t, w, applications.ErrInUse, func(tx ports.Tx) error { return tx.Applications().Delete(t.Context(), w.mine.web) }), "rare")
 			w.expand(t, 10)
 			act(t, w, del)
 			missing(t, w, events.ErrOccurrenceNotFound, func(tx ports.Tx) (events.Occurrence, error) {

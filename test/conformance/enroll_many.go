@@ -158,17 +158,17 @@ func enrollManyCases() cases {
 		"AFaultyCallerHarmsNobodyElse": func(t *testing.T, w *world) {
 			const n = 16
 			es := people(n)
-			ended, cancel := context.WithCancel(t.Context())
-			cancel()
 			results := together(n, func(i int) attended {
-				ctx, org, b := t.Context(), "acme", users.Batch{Enrollments: es[i : i+1]}
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				org, b := "acme", users.Batch{Enrollments: es[i : i+1]}
 				switch i % 4 {
 				case 1:
 					org = "other"
 				case 2:
 					b.DryRun = true
 				case 3:
-					ctx = ended
+					cancel()
 				}
 				answers, err := w.Enroll(ctx, org, b)
 				return attended{answers, err}

@@ -1,0 +1,93 @@
+package deliveries_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+)
+
+// heard is a candidate whom the notification reaches, because the address is on its list.
+func heard() deliveries.Candidate {
+	return deliveries.Candidate{Notification: subscriptions.Notification{Active: true}, Assignment: channels.Assignment{Value: "a@b.example", Name: "mail"},
+		OnList: true, ChosenByOptions: true, Gates: passing()}
+}
+
+func TestVerdict(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change    func(*deliveries.Candidate)
+		words     string
+		delivered bool
+	}{
+		"OnTheList": {func(*deliveries.Candidate) {}, "every gate is open", true},
+		"Subscribed": {func(c *deliveries.Candidate) {
+			c.OnList, c.Subscribed, c.SubscriptionActive = false, true, true
+		}, "every gate is open", true},
+		"OnTheListAndUnsubscribed": {func(c *deliveries.Candidate) { c.Subscribed = true }, "every gate is open", true},
+		"Unsubscribed": {
+			func(c *deliveries.Candidate) { c.OnList, c.Subscribed = false, true },
+			"the subscription is inactive, and the address is not on the distribution list", false,
+		},
+		"Neither":              {func(c *deliveries.Candidate) { c.OnList = false }, "the address is neither on the distribution list nor subscribed", false},
+		"InactiveNotification": {func(c *deliveries.Candidate) { c.Notification.Active = false }, "the notification is inactive", false},
+		"LeftOutByOptions":     {func(c *deliveries.Candidate) { c.ChosenByOptions = false }, "the options of the occurrence leave it out", false},
+		"BehindAGate":          {func(c *deliveries.Candidate) { c.Gates.MemberLocked = true }, string(deliveries.MemberLocked), false},
+		"ReachedOtherwise":     {func(c *deliveries.Candidate) { c.Covered = true }, "the notification reaches this address through another assignment", false},
+		"BehindAGateAndReachedOtherwise": {func(c *deliveries.Candidate) {
+			c.Covered, c.Gates.HasTemplate = true, false
+		}, string(deliveries.NoTemplate), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			candidate := heard()
+			c.change(&candidate)
+			words, delivered := candidate.Verdict()
+			require.Equal(t, c.words, words)
+			require.Equal(t, c.delivered, delivered)
+		})
+	}
+}
+
+func TestSummary(t *testing.T) {
+	t.Parallel()
+	locked, unlisted := heard(), heard()
+	locked.Gates.MemberLocked, unlisted.OnList = true, false
+	made := func(address string, s deliveries.State) deliveries.Delivery {
+		return deliveries.Delivery{Address: address, Channel: "mail", State: s, Reason: deliveries.OptedOut, LastError: "451 later"}
+	}
+	running, over := events.Occurrence{}, events.Occurrence{Expanded: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	for name, c := range map[string]struct {
+		of         events.Occurrence
+		candidates []deliveries.Candidate
+		made       []deliveries.Delivery
+		want       string
+	}{
+		"Sent":        {over, nil, []deliveries.Delivery{made("a", deliveries.Sent)}, "The message was sent to a by mail."},
+		"Failed":      {over, nil, []deliveries.Delivery{made("a", deliveries.Failed)}, "The message to a by mail failed: 451 later."},
+		"Skipped":     {over, nil, []deliveries.Delivery{made("a", deliveries.Skipped)}, "The message to a by mail was skipped: the recipient unsubscribed this address from the notification."},
+		"Retrying":    {over, nil, []deliveries.Delivery{made("a", deliveries.Retrying)}, "The message to a by mail will be tried again: 451 later."},
+		"Pending":     {over, nil, []deliveries.Delivery{made("a", deliveries.Pending)}, "The message to a by mail is pending."},
+		"TheFurthest": {over, []deliveries.Candidate{locked}, []deliveries.Delivery{made("a", deliveries.Skipped), made("b", deliveries.Sent), made("c", deliveries.Retrying)}, "The message was sent to b by mail."},
+		"OneThatMayStillComeBeforeOneThatWillNot": {
+			over, nil, []deliveries.Delivery{made("a", deliveries.Skipped), made("b", deliveries.Failed), made("c", deliveries.Pending)}, "The message to c by mail is pending.",
+		},
+		"Nobody":            {over, nil, nil, "No address of this user is on a distribution list of the event's notifications or subscribed to one of them."},
+		"LeftOut":           {over, []deliveries.Candidate{locked, unlisted}, nil, "No delivery was made: the member is locked in the organization."},
+		"StillUnderWay":     {running, []deliveries.Candidate{locked, heard()}, nil, "The recipients are still being found; nothing stands in the way."},
+		"WasOtherwise":      {over, []deliveries.Candidate{locked, heard()}, nil, "No delivery was made, although nothing stands in the way now: that was different when the event was triggered."},
+		"WillBeLeftOut":     {running, []deliveries.Candidate{unlisted}, nil, "No delivery was made: the address is neither on the distribution list nor subscribed."},
+		"NobodyUnderWay":    {running, nil, nil, "No address of this user is on a distribution list of the event's notifications or subscribed to one of them."},
+		"SendingIsOnItsWay": {over, nil, []deliveries.Delivery{made("a", deliveries.Sending)}, "The message to a by mail is sending."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.want, deliveries.Summary(c.of, c.candidates, c.made))
+		})
+	}
+}
