@@ -83,12 +83,15 @@ func scanJob(rows *sql.Rows) (j deliveries.Job, err error) {
 	return j, err
 }
 
-func (q queue) Renew(ctx context.Context, owner string, ids []deliveries.ID, lease time.Duration) error {
+func (q queue) Renew(ctx context.Context, owner string, ids []deliveries.ID, lease time.Duration) (held []deliveries.ID, err error) {
 	if len(ids) == 0 {
-		return nil
+		return nil, nil
 	}
-	return q.work(ctx, func(t tx) error {
-		return t.db(ctx).Exec("UPDATE deliveries SET next_at = @until WHERE id @ids AND state = @sending AND owner = @owner ",
-			map[string]any{"until": t.now().Add(lease), "ids": among(t.dialect, ids), "sending": number(deliveries.Sending), "owner": owner}).Error
+	err = q.work(ctx, func(t tx) error {
+		held, err = rowsOf[deliveries.ID](t.db(ctx).Raw(`UPDATE deliveries SET next_at = @until WHERE id @ids AND state = @sending AND owner = @owner
+			RETURNING id`, map[string]any{"until": t.now().Add(lease), "ids": among(t.dialect, ids), "sending": number(deliveries.Sending),
+			"owner": owner}))
+		return err
 	})
+	return held, err
 }

@@ -13,17 +13,17 @@ import (
 // Queue is the work that is still to be done. The rows of occurrences and deliveries are the truth; every method is a unit of work of its
 // own, works on sets, and may be called by any number of workers on any number of machines at once.
 type Queue interface {
-	// Expand writes the deliveries of at most limit further recipients of the oldest occurrence that has some left,
-	// and remembers how far it came in the same unit of work. ErrNothingToDo when there is none.
+	// Expand writes the deliveries of at most limit further recipients of the occurrence that has waited longest for its turn,
+	// and remembers how far it came in the same unit of work. ErrNothingToDo when no occurrence has any left.
 	Expand(ctx context.Context, limit int) (Expansion, error)
-	// Due returns the active channels with open deliveries and when the first of each is due. Deliveries of an inactive channel are
-	// due too: they will be skipped.
+	// Due returns the channels with open deliveries and when the first of each is due. Deliveries of an inactive channel are due, too:
+	// they will be skipped.
 	Due(ctx context.Context) ([]Due, error)
 	// Claim takes at most limit deliveries of a channel that are due, the longest waiting first, and holds them for owner until the
 	// lease ends. What an expired lease left behind is due again.
 	Claim(ctx context.Context, channel channels.ID, owner string, limit int, lease time.Duration) ([]Job, error)
-	// Renew extends the lease of the deliveries that owner still holds.
-	Renew(ctx context.Context, owner string, ids []ID, lease time.Duration) error
+	// Renew extends the lease of those deliveries that owner still holds, and returns them.
+	Renew(ctx context.Context, owner string, ids []ID, lease time.Duration) (held []ID, err error)
 	// Record notes what became of deliveries that owner holds; those which another owner has taken over are left as they are and
 	// their number is returned.
 	Record(ctx context.Context, owner string, outcomes []Outcome) (lost int, err error)
@@ -31,10 +31,12 @@ type Queue interface {
 	Channel(ctx context.Context, id channels.ID) (channels.Channel, error)
 	// Letter returns what a job's message is made of beside the recipient; ErrNotFound when a part of it is gone.
 	Letter(ctx context.Context, o events.OccurrenceID, n subscriptions.NotificationID, t events.TemplateID) (Letter, error)
-	// Purge deletes at most limit occurrences that were created before a moment and have nothing open, with their
-	// deliveries, and idempotency keys of before keys; it returns how many rows went.
+	// Purge deletes some of what is old and returns how many rows that were, about limit at most: idempotency keys of before keys, and
+	// occurrences that were created before a moment, are expanded and have nothing open, each after its deliveries. 0 means that nothing
+	// is left.
 	Purge(ctx context.Context, before, keys time.Time, limit int) (int, error)
-	// Woken returns a channel that receives when there may be new work, on this instance or on another.
+	// Woken returns a channel that receives when there may be new work, left behind on this instance or on another. It is always the
+	// same: of several who wait, one receives.
 	Woken() <-chan struct{}
 }
 

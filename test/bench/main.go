@@ -73,7 +73,7 @@ func exitOn(err error) {
 	}
 }
 
-// run measures and prints the table.
+// run measures and writes the table.
 func run(ctx context.Context, o options, out io.Writer) (err error) {
 	if err := o.check(); err != nil {
 		return err
@@ -97,11 +97,10 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 	b := &bench{options: o}
-	if err := b.measureAll(ctx); err != nil {
-		return err
-	}
+	err = b.measureAll(ctx)
 	place.after = loadAverage()
-	return b.table.write(out, o, place)
+	// Whatever ended it, what was measured is told.
+	return errors.Join(err, b.table.write(out, o, place))
 }
 
 func (o options) check() error {

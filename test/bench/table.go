@@ -37,7 +37,7 @@ func (t *table) add(what, database, unit string, f figure) {
 // write prints the medians in Markdown.
 func (t *table) write(out io.Writer, o options, m machine) error {
 	if _, err := fmt.Fprintf(out, "%s; %s. A flush to the disk takes %s. Load average before %s, after %s.\n"+
-		"Medians of %d runs (in brackets: lowest to highest rate), %d connections, %s a measurement.\n\n"+
+		"Medians of %d runs (in brackets: lowest to highest rate), %d connections, %s a measurement over HTTP.\n\n"+
 		"| measured | database | Tocsin | floor | Tocsin / floor | p50 / p99 | floor: p50 / p99 | CPU each | floor: CPU each | peak memory |\n"+
 		"|---|---|---|---|---|---|---|---|---|---|\n",
 		m.hardware, m.software, m.flush.Round(time.Microsecond), m.before, m.after, o.runs, o.connections, o.length); err != nil {

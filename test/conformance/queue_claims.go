@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -106,11 +107,17 @@ func claimCases() cases {
 		"OnlyTheOwnerRenews": func(t *testing.T, w *world) {
 			w.waiting(t, 3)
 			held := idsOfJobs(w.claim(t, w.mine.mail, "one", 3, -time.Second))
-			require.NoError(t, w.Queue().Renew(t.Context(), "two", held, lease))
-			require.NoError(t, w.Queue().Renew(t.Context(), "one", held[:1], lease))
-			require.NoError(t, w.Queue().Renew(t.Context(), "one", nil, lease))
+			renew := func(owner string, ids []deliveries.ID, lease time.Duration) []deliveries.ID {
+				renewed, err := w.Queue().Renew(t.Context(), owner, ids, lease)
+				require.NoError(t, err)
+				slices.Sort(renewed)
+				return renewed
+			}
+			assert.Empty(t, renew("two", held, lease))
+			assert.Equal(t, held[:1], renew("one", held[:1], lease))
+			assert.Empty(t, renew("one", nil, lease))
 			assert.Equal(t, held[1:], idsOfJobs(w.claim(t, w.mine.mail, "two", 10, lease)))
-			require.NoError(t, w.Queue().Renew(t.Context(), "one", held, -lease))
+			assert.Equal(t, held[:1], renew("one", held, -lease), "the others were taken over")
 			assert.Equal(t, held[:1], idsOfJobs(w.claim(t, w.mine.mail, "two", 10, lease)))
 		},
 		"TheLongestWaitingComeFirst": func(t *testing.T, w *world) {

@@ -3,7 +3,10 @@ package conformance
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -166,5 +169,78 @@ func raceCases() cases {
 				}
 			}
 		},
+		"OfManyThatAreToBePreferredOneIs": func(t *testing.T, w *world) {
+			const n = 3
+			all := newMeeting(n)
+			for i := range n {
+				w.open(t, channels.Channel{Name: strconv.Itoa(i), Protocol: channels.WEBHOOK, Active: true})
+			}
+			oneOf(t, channels.ErrPreferredTaken, together(n, func(i int) error {
+				return w.Update(t.Context(), func(tx ports.Tx) error {
+					c, err := tx.Channels().Find(t.Context(), w.mine.org.ID, 0, strconv.Itoa(i))
+					if err != nil {
+						return err
+					}
+					all.attend()
+					c.Preferred = true
+					return tx.Channels().Save(t.Context(), c)
+				})
+			}))
+		},
+		"OfManyListsThatTakeANameOneDoes": func(t *testing.T, w *world) {
+			const n = 3
+			all := newMeeting(n)
+			for i := range n {
+				w.list(t, strconv.Itoa(i), 0)
+			}
+			oneOf(t, lists.ErrNameTaken, together(n, func(i int) error {
+				return w.Update(t.Context(), func(tx ports.Tx) error {
+					l, err := tx.Lists().ByName(t.Context(), w.mine.org.ID, w.mine.shop.ID, strconv.Itoa(i))
+					if err != nil {
+						return err
+					}
+					all.attend()
+					l.Name = "Prize"
+					return tx.Lists().Save(t.Context(), l)
+				})
+			}))
+		},
+	}
+}
+
+// oneOf checks that one of many succeeded and that the others were refused with this fault.
+func oneOf(t *testing.T, want error, results []error) {
+	t.Helper()
+	won := 0
+	for _, err := range results {
+		if err == nil {
+			won++
+			continue
+		}
+		assert.ErrorIs(t, err, want)
+	}
+	assert.Equal(t, 1, won)
+}
+
+// meeting lets units of work overlap, where the store lets them: each waits until all have come, or gives up. A store that runs one
+// after the other makes the first ones wait in vain.
+type meeting struct {
+	missing atomic.Int64
+	begun   chan struct{}
+}
+
+func newMeeting(n int) *meeting {
+	m := &meeting{begun: make(chan struct{})}
+	m.missing.Store(int64(n))
+	return m
+}
+
+func (m *meeting) attend() {
+	if m.missing.Add(-1) == 0 {
+		close(m.begun)
+	}
+	select {
+	case <-m.begun:
+	case <-time.After(patience / 10):
 	}
 }

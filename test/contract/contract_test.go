@@ -24,6 +24,7 @@ func onBoth(t *testing.T) func(test func(w *world), adjust ...func(*httpapi.Opti
 	at := &places{owner: t}
 	return func(test func(w *world), adjust ...func(*httpapi.Options)) func(*testing.T) {
 		return func(t *testing.T) {
+			t.Helper()
 			t.Parallel()
 			for _, database := range databases {
 				t.Run(database, func(t *testing.T) {
@@ -41,7 +42,7 @@ func each[C any](cases map[string]C, test func(w *world, c C)) func(w *world) {
 		for name, c := range cases {
 			w.Run(name, func(t *testing.T) {
 				mine := *w
-				mine.T, mine.client.t = t, t
+				mine.T, mine.t = t, t
 				test(&mine, c)
 			})
 		}

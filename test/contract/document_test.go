@@ -199,6 +199,15 @@ func TestDocument(t *testing.T) {
 		require.ElementsMatch(w, routed, written)
 	}))
 
+	t.Run("KnowsNoStatusBeyondTheContractAndTheDecisions", both(func(w *world) {
+		known := []string{"200", "201", "400", "401", "403", "404", "413", "415", "422", "429", "500", "503"} // 405 is of paths, not of operations.
+		w.doc.operations(func(method, path string, o *openapi3.Operation) {
+			for status := range o.Responses.Map() {
+				require.Contains(w, known, status, "%s %s", method, path)
+			}
+		})
+	}))
+
 	t.Run("IsServedToEverybodyTogetherWithAPage", both(func(w *world) {
 		answer := w.nobody().get("/api/openapi.json").is(http.StatusOK)
 		require.Equal(w, "3.1.0", read[struct{ OpenAPI string }](answer).OpenAPI)

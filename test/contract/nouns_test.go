@@ -3,6 +3,7 @@ package contract_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -128,9 +129,7 @@ func (c client) register(username string, more ...object) registered {
 	c.t.Helper()
 	payload := object{"username": username}
 	for _, m := range more {
-		for k, v := range m {
-			payload[k] = v
-		}
+		maps.Copy(payload, m)
 	}
 	return read[registered](c.post(webPath+"register/", payload).is(http.StatusCreated))
 }

@@ -24,7 +24,7 @@ func TestOrganization(t *testing.T) {
 			if !strings.Contains(r.Path, "{org}") {
 				continue
 			}
-			a := w.do(r.Method, w.expand(r.Path, "{org}", "system"), bodyFor(r.Method, r.Path))
+			a := w.do(r.Method, w.locate(r, "{org}", "system"), bodyFor(r.Method, r.Path))
 			assert.Equal(w, http.StatusNotFound, a.status, a)
 		}
 	}))
@@ -168,7 +168,7 @@ func TestProbes(t *testing.T) {
 			if r.Path == "/api/system/ping/" {
 				continue // It needs nothing but the key.
 			}
-			a := w.do(r.Method, w.expand(r.Path), bodyFor(r.Method, r.Path)).is(http.StatusServiceUnavailable)
+			a := w.do(r.Method, w.locate(r), bodyFor(r.Method, r.Path)).is(http.StatusServiceUnavailable)
 			require.NotEmpty(w, a.header.Get("Retry-After"))
 		}
 	}))

@@ -35,12 +35,15 @@ func (w *world) listings() []string {
 	}
 	customers := w.list(listsPath, "customers")
 	w.add(customers, emails...)
+	w.add(w.list(listsPath, "web-users"), emails...)
+	occurrence := read[struct{ Occurrence int64 }](w.post(webPath+"e/shipped/trigger/", object{}).is(http.StatusCreated)).Occurrence
+	w.expandAll()
 
 	var all []string
 	w.doc.operations(func(method, path string, o *openapi3.Operation) {
 		if o.Parameters.GetByInAndName("query", "limit") != nil {
 			require.Equal(w, http.MethodGet, method)
-			all = append(all, w.expand(path, "{pk}", fmt.Sprint(customers.ID)))
+			all = append(all, w.expand(path, "{pk}", fmt.Sprint(customers.ID), "{id}", fmt.Sprint(occurrence)))
 		}
 	})
 	require.GreaterOrEqual(w, len(all), 12)

@@ -18,9 +18,10 @@ func TestTenancy(t *testing.T) {
 	t.Run("WhatDoesNotExistIs404AtEveryLevelOfEveryRoute", both(func(w *world) {
 		w.enroll("anna@example.org")
 		w.assign("ben", "ben@example.org") // So that assignment 1 exists, like all else with this id.
+		w.post(webPath+"e/shipped/trigger/", object{}).is(http.StatusCreated)
 		w.unchanged(func() {
 			for _, r := range guarded() {
-				for _, level := range []string{"{org}", "{prj}", "{app}", "{username}", "{pk}", "{notification_pk}", "{id}"} {
+				for _, level := range []string{"{org}", "{prj}", "{app}", "{evt}", "{username}", "{pk}", "{notification_pk}", "{id}"} {
 					if !strings.Contains(r.Path, level) {
 						continue
 					}
@@ -28,7 +29,7 @@ func TestTenancy(t *testing.T) {
 					if strings.HasSuffix(level, "pk}") || level == "{id}" {
 						nothing = "987654321"
 					}
-					a := w.do(r.Method, w.expand(r.Path, level, nothing), bodyFor(r.Method, r.Path))
+					a := w.do(r.Method, w.locate(r, level, nothing), bodyFor(r.Method, r.Path))
 					assert.Equal(w, http.StatusNotFound, a.status, "%s of %s: %s", level, r.Path, a)
 				}
 			}

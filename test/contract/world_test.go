@@ -16,6 +16,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/httpapi"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -59,6 +60,7 @@ func (w *world) instance(t *testing.T, auth access.Authenticator, options httpap
 	use := httpapi.UseCases{
 		Users: app.NewUsers(w.store), Lists: app.NewLists(w.store), Applications: app.NewApplications(w.store),
 		Subscriptions: app.NewSubscriptions(w.store), Orgs: app.NewOrgs(w.store),
+		Triggers: app.NewTriggers(w.store, composer(), w.clock), Occurrences: app.NewOccurrences(w.store),
 	}
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
 	api, err := httpapi.New(use, auth, w.store.Ready, w.clock, log, options)
@@ -83,7 +85,7 @@ func serve(t *testing.T, handler http.Handler) *httptest.Server {
 // apply provisions more than the blueprint.
 func (w *world) apply(b app.Blueprint) {
 	w.Helper()
-	_, err := app.NewProvisioning(w.store).Apply(w.Context(), b, false)
+	_, err := app.NewProvisioning(w.store, channels.Channel.CheckSettings).Apply(w.Context(), b, false)
 	require.NoError(w, err)
 }
 

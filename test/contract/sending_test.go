@@ -1,0 +1,278 @@
+package contract_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+// patience is how long a test waits for what must happen; only a test that fails takes as long.
+const patience = time.Minute
+
+// outbox is what providers got, of every channel.
+type outbox struct {
+	mu     sync.Mutex
+	sent   []letter
+	answer func(m deliveries.Message) error // nil: every message is taken
+}
+
+// letter is a message that a provider was handed, taken or not.
+type letter struct {
+	channel string
+	deliveries.Message
+}
+
+// provider is a driver whose messages go to an outbox.
+type provider struct {
+	name string
+	*outbox
+}
+
+var _ deliveries.Driver = provider{}
+
+func (p provider) Name() string               { return p.name }
+func (provider) Check(channels.Channel) error { return nil }
+func (provider) Secrets() []string            { return nil }
+func (p provider) Open(c channels.Channel) (deliveries.Dispatcher, error) {
+	return connection{channel: c.Name, outbox: p.outbox}, nil
+}
+
+type connection struct {
+	channel string
+	*outbox
+}
+
+func (c connection) Dispatch(_ context.Context, m deliveries.Message) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sent = append(c.sent, letter{c.channel, m})
+	if c.answer == nil {
+		return nil
+	}
+	return c.answer(m)
+}
+
+func (connection) Close() error { return nil }
+
+// composer makes messages as an installation does.
+func composer() app.Composer {
+	return app.NewTemplateComposer("", deliveries.NewLinks([]byte("a secret of this installation")))
+}
+
+// work starts a worker on the world's store, as `serve` does; it ends with the test.
+func (w *world) work() *outbox {
+	w.Helper()
+	box := &outbox{}
+	w.workInto(box)
+	return box
+}
+
+func (w *world) workInto(box *outbox) {
+	w.Helper()
+	log := slog.New(slog.NewTextHandler(w.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	worker := app.NewWorker(w.store.Queue(), app.Drivers{provider{"smtp", box}, provider{"gateway", box}}, composer(), w.clock, log, app.WorkerSettings{
+		Owner: w.Name(), Retry: deliveries.Retry{Base: 10 * time.Second, Max: time.Hour, For: 24 * time.Hour},
+		Lease: time.Minute, SendTimeout: time.Minute, Unrecorded: 200, Poll: 20 * time.Millisecond,
+	})
+	ctx, stop := context.WithCancel(context.WithoutCancel(w.Context()))
+	var running sync.WaitGroup
+	running.Go(func() { worker.Run(ctx) })
+	w.Cleanup(func() {
+		stop()
+		running.Wait()
+	})
+}
+
+// letters are the messages so far, in an order of their own, as `address by channel`.
+func (b *outbox) letters() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	said := []string{}
+	for _, l := range b.sent {
+		said = append(said, l.To+" by "+l.channel)
+	}
+	slices.Sort(said)
+	return said
+}
+
+// all are the messages so far, in the order in which they were sent.
+func (b *outbox) all() []letter {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.sent)
+}
+
+// empty throws away what there is.
+func (b *outbox) empty() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sent = nil
+}
+
+// answers decides what providers say from now on.
+func (b *outbox) answers(say func(m deliveries.Message) error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.answer = say
+}
+
+// triggered is the answer of trigger.
+type triggered struct {
+	Occurrence int64 `json:"occurrence"`
+}
+
+// occurrence is an occurrence as the API shows it.
+type occurrence struct {
+	ID            int64          `json:"id"`
+	Event         int64          `json:"event"`
+	State         string         `json:"state"`
+	Created       time.Time      `json:"created"`
+	CorrelationID string         `json:"correlation_id"`
+	Counts        map[string]int `json:"counts"`
+	Deliveries    string         `json:"deliveries"`
+}
+
+// delivery is a delivery as the API shows it.
+type delivery struct {
+	ID          int64      `json:"id"`
+	User        string     `json:"user"`
+	Address     string     `json:"address"`
+	Channel     string     `json:"channel"`
+	Protocol    string     `json:"protocol"`
+	State       string     `json:"state"`
+	Reason      string     `json:"reason"`
+	Attempts    int        `json:"attempts"`
+	LastError   string     `json:"last_error"`
+	NextAttempt *time.Time `json:"next_attempt"`
+	Finished    *time.Time `json:"finished"`
+}
+
+// explanation is why a user did or did not get an occurrence.
+type explanation struct {
+	Summary    string `json:"summary"`
+	Candidates []struct {
+		Address, Channel, Verdict string
+		OnList                    bool `json:"on_list"`
+		Subscribed                bool `json:"subscribed"`
+		Delivered                 bool `json:"would_be_delivered"`
+		Gates                     []struct {
+			Name string
+			Open bool
+		}
+	} `json:"candidates"`
+	Deliveries []delivery `json:"deliveries"`
+}
+
+// orders gives acme/shop/web and globex/shop/web, alike to the letter, an event `order` which tells those on web-users and the subscribers,
+// and an event `quiet` which is inactive. There are templates for shop-mail, mail, text and log, not for post.
+func orders() app.Blueprint {
+	one := func(slug string) app.BlueprintOrganization {
+		o := organization(slug)
+		web := &o.Projects[0].Applications[0]
+		order := app.BlueprintEvent{
+			Slug: "order", Name: "Order", Active: true, Channels: []string{"shop-mail", "mail", "post", "text"},
+			Notifications: []app.BlueprintNotification{{Name: "Buyer", List: "web-users", Active: true}},
+		}
+		for _, name := range []string{"shop-mail", "mail"} {
+			order.Templates = append(order.Templates, app.BlueprintTemplate{
+				Channel: name, Subject: "Order {{ context.number }} of {{ organization.slug }}",
+				Text: "{{ user.first_name }}: {{ context.note }}, {{ context.price }}",
+				HTML: "<p>{{ context.note }}</p>",
+			})
+		}
+		for _, name := range []string{"text", "log"} { // The event may not use the latter.
+			order.Templates = append(order.Templates, app.BlueprintTemplate{Channel: name, Text: "Order {{ context.number }}"})
+		}
+		web.Events = append(web.Events, order, app.BlueprintEvent{Slug: "quiet", Name: "Quiet"})
+		return o
+	}
+	return app.Blueprint{Organizations: []app.BlueprintOrganization{one("acme"), one("globex")}}
+}
+
+const orderPath = webPath + "e/order/trigger/"
+
+// buyer registers a new user of acme/shop/web who is on the list web-users with these addresses.
+func (c client) buyer(username string, addresses ...string) registered {
+	c.t.Helper()
+	asked := list{}
+	for _, a := range addresses {
+		asked = append(asked, preferred(a))
+	}
+	return c.register(username, object{"first_name": username, "addresses": asked, "distribution_list": "web-users"})
+}
+
+// trigger triggers the order event of acme.
+func (c client) trigger(body object) int64 {
+	c.t.Helper()
+	return read[triggered](c.post(orderPath, body).is(http.StatusCreated)).Occurrence
+}
+
+func occurrencePath(id int64) string { return idPath(webPath+"occurrences/", id) }
+
+// occurrence reads an occurrence of acme/shop/web.
+func (c client) occurrence(id int64) occurrence {
+	c.t.Helper()
+	return read[occurrence](c.get(occurrencePath(id)).is(http.StatusOK))
+}
+
+// deliveries are those of an occurrence of acme/shop/web.
+func (c client) deliveries(id int64) []delivery {
+	c.t.Helper()
+	return read[[]delivery](c.get(occurrencePath(id) + "deliveries/").is(http.StatusOK))
+}
+
+// explain asks why a user did or did not get an occurrence.
+func (c client) explain(id int64, username string) explanation {
+	c.t.Helper()
+	return read[explanation](c.get(occurrencePath(id) + "explain/?user=" + username).is(http.StatusOK))
+}
+
+// fates says of each delivery of an occurrence `address by channel: state`, and why it was skipped.
+func (c client) fates(id int64) []string {
+	c.t.Helper()
+	said := []string{}
+	for _, d := range c.deliveries(id) {
+		line := fmt.Sprintf("%s by %s: %s", d.Address, d.Channel, d.State)
+		if d.Reason != "" {
+			line += ", " + d.Reason
+		}
+		said = append(said, line)
+	}
+	slices.Sort(said)
+	return said
+}
+
+// eventually waits until the occurrence at a path is as wanted.
+func (w *world) eventually(path string, wanted func(o occurrence) bool) {
+	w.Helper()
+	require.Eventually(w, func() bool {
+		a, err := w.try(http.MethodGet, path, nil)
+		var o occurrence
+		return err == nil && a.status == http.StatusOK && json.Unmarshal(a.body, &o) == nil && wanted(o)
+	}, patience, 5*time.Millisecond)
+}
+
+// done waits until nothing of an occurrence of acme/shop/web is left to do.
+func (w *world) done(id int64) {
+	w.Helper()
+	w.eventually(occurrencePath(id), func(o occurrence) bool { return o.State == "done" })
+}
+
+// happens triggers the order event of acme and waits until nothing is left to do.
+func (w *world) happens(body object) int64 {
+	w.Helper()
+	id := w.trigger(body)
+	w.done(id)
+	return id
+}

@@ -1,0 +1,340 @@
+package contract_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/access"
+)
+
+// forecast is the answer of a dry run.
+type forecast struct {
+	Recipients []forecastGroup `json:"recipients"`
+	LeftOut    []forecastGroup `json:"left_out"`
+	Messages   []struct {
+		To, Channel, Subject, Text, HTML, Error string
+	} `json:"messages"`
+}
+
+type forecastGroup struct {
+	Notification string `json:"notification"`
+	Channel      string `json:"channel"`
+	Reason       string `json:"reason"`
+	Recipients   int    `json:"recipients"`
+}
+
+func TestTrigger(t *testing.T) {
+	t.Parallel()
+	both := onBoth(t)
+
+	t.Run("IsStoredWhenItAnswersAndEverybodyGetsOneMessage", both(func(w *world) {
+		w.apply(orders())
+		w.buyer("anna", "anna@example.org", "+4915112345678")
+		ben := w.buyer("ben", "ben@example.org")
+		carl := w.assign("carl", "carl@example.org")
+		dora := w.assign("dora", "dora@example.org")
+		for _, a := range []int64{ben.Assignments[0].ID, carl.ID, dora.ID} { // Ben is on the list as well.
+			w.post(w.subscribePath(webPath, "Buyer"), object{"assignment": a}).is(http.StatusCreated)
+		}
+		w.delete(w.subscribePath(webPath, "Buyer"), object{"assignment": dora.ID}).is(http.StatusOK)
+
+		answer := w.post(orderPath, object{"context": object{"number": 1}}).is(http.StatusCreated)
+		id := read[triggered](answer).Occurrence
+		answer.json(fmt.Sprintf(`{"occurrence": %d}`, id))
+		require.Equal(w, []string{fmt.Sprint(id)}, w.rows(`SELECT id FROM occurrences`))
+
+		box := w.work()
+		w.done(id)
+		require.Equal(w, []string{"+4915112345678 by text", "anna@example.org by shop-mail", "ben@example.org by shop-mail", "carl@example.org by shop-mail"},
+			box.letters())
+	}))
+
+	t.Run("GoesOutByTheProjectsChannelWhenBothReachAnAddress", both(func(w *world) {
+		w.apply(orders())
+		w.buyer("anna", "anna@example.org")
+		w.listed(w.assigned("anna", "anna@example.org", "mail", true, true))
+		box := w.work()
+		w.happens(object{})
+		require.Equal(w, []string{"anna@example.org by shop-mail"}, box.letters())
+	}))
+
+	t.Run("OptionsChooseAndADryRunForetells", both(func(w *world) {
+		w.apply(orders())
+		w.buyer("anna", "anna@example.org", "+4915112345678")
+		w.buyer("ben", "ben@example.org", "+4915187654321")
+		box := w.work()
+		const annaMail, annaText, benMail, benText = "anna@example.org by shop-mail", "+4915112345678 by text", "ben@example.org by shop-mail", "+4915187654321 by text"
+		for _, c := range []struct {
+			options object
+			want    []string
+		}{
+			{object{}, []string{annaText, benText, annaMail, benMail}},
+			{object{"limit_to": nil, "channels": nil, "dry_run": nil}, []string{annaText, benText, annaMail, benMail}},
+			{object{"limit_to": list{"ANNA"}}, []string{annaText, annaMail}},
+			{object{"limit_to": list{"Anna@Example.org"}}, []string{annaMail}},
+			{object{"limit_to": list{"+49 1511 2345678", "ben"}}, []string{annaText, benText, benMail}},
+			{object{"limit_to": list{"nobody", "nobody@example.org"}}, []string{}},
+			{object{"channels": list{"Text"}}, []string{annaText, benText}},
+			{object{"channels": list{"mail"}}, []string{}},
+			{object{"channels": list{"nothing"}}, []string{}},
+			{object{"channels": list{"shop-mail"}, "limit_to": list{"ben", "ben"}}, []string{benMail}},
+		} {
+			asked := object{"dry_run": true}
+			for name, value := range c.options {
+				if value != nil {
+					asked[name] = value
+				}
+			}
+			foretold := 0
+			for _, g := range read[forecast](w.post(orderPath, object{"options": asked}).is(http.StatusOK)).Recipients {
+				foretold += g.Recipients
+			}
+			require.Equal(w, len(c.want), foretold, "%v", c.options)
+			w.happens(object{"options": c.options})
+			require.Equal(w, c.want, box.letters(), "%v", c.options)
+			box.empty()
+		}
+	}))
+
+	t.Run("ADryRunShowsTheFirstMessagesAndWhoIsLeftOutAndWritesNothing", both(func(w *world) {
+		w.apply(orders())
+		for i := range 7 {
+			name := fmt.Sprintf("user%d", i)
+			w.buyer(name, name+"@example.org")
+		}
+		w.lockMembership("user3")
+		w.buyer("anna", "+4915112345678")
+		w.unchanged(func() {
+			found := read[forecast](w.with("Idempotency-Key", "a").post(orderPath, raw(`{"context": {"number": 7, "note": "<new>", "price": 1.50},
+				"options": {"dry_run": true}}`)).is(http.StatusOK))
+			require.ElementsMatch(w, []forecastGroup{{"Buyer", "shop-mail", "", 6}, {"Buyer", "text", "", 1}}, found.Recipients)
+			require.Equal(w, []forecastGroup{{"Buyer", "shop-mail", "the application membership is locked", 1}}, found.LeftOut)
+			require.Len(w, found.Messages, 5)
+			for i, m := range found.Messages {
+				name := fmt.Sprintf("user%d", []int{0, 1, 2, 4, 5}[i])
+				require.Equal(w, name+"@example.org", m.To)
+				require.Equal(w, "shop-mail", m.Channel)
+				require.Equal(w, "Order 7 of acme", m.Subject)
+				require.Equal(w, name+": <new>, 1.50", m.Text)
+				require.Equal(w, "<p>&lt;new&gt;</p>", m.HTML)
+				require.Empty(w, m.Error)
+			}
+		})
+	}))
+
+	t.Run("ADryRunOfNobody", both(func(w *world) {
+		w.apply(orders())
+		w.post(orderPath, object{"options": object{"dry_run": true}}).is(http.StatusOK).json(`{"recipients": [], "left_out": [], "messages": []}`)
+	}))
+
+	t.Run("MistakesAre400AndNameTheField", both(func(w *world) {
+		w.apply(orders())
+		w.unchanged(func() {
+			each(map[string]struct {
+				body  any
+				field string
+			}{
+				"AnOptionThatDoesNotExist":  {object{"options": object{"limit": list{}}}, "options.limit"},
+				"OptionsInAnotherSpelling":  {object{"options": object{"Dry_Run": true}}, "options.Dry_Run"},
+				"OptionsThatAreNoObject":    {object{"options": list{}}, "options"},
+				"AContextThatIsNoObject":    {object{"context": list{}}, "context"},
+				"ARecipientThatIsNoText":    {object{"options": object{"limit_to": list{1}}}, "options.limit_to"},
+				"RecipientsThatAreNoArray":  {object{"options": object{"limit_to": "anna"}}, "options.limit_to"},
+				"ARecipientWithoutAName":    {object{"options": object{"limit_to": list{" "}}}, "options.limit_to"},
+				"AChannelThatIsNoText":      {object{"options": object{"channels": list{nil}}}, "options.channels"},
+				"AChannelWithoutAName":      {object{"options": object{"channels": list{""}}}, "options.channels"},
+				"ADryRunThatIsNeitherNor":   {object{"options": object{"dry_run": "true"}}, "options.dry_run"},
+				"ABodyThatIsNoObject":       {list{}, "body"},
+				"ABodyThatIsNoJSON":         {raw("{"), "body"},
+				"NoBody":                    {nil, "body"},
+				"MoreRecipientsThanAllowed": {object{"options": object{"limit_to": strings.Split(strings.Repeat("a,", 10_000)+"a", ",")}}, "options.limit_to"},
+			}, func(w *world, c struct {
+				body  any
+				field string
+			},
+			) {
+				w.post(orderPath, c.body).blames(c.field)
+			})(w)
+			w.post(orderPath, object{"options": object{"limit": 1, "dry_run": 1}}).blames("options.limit", "options.dry_run")
+			w.post(orderPath+"?cid="+strings.Repeat("x", 201), object{}).blames("cid")
+			w.with("Idempotency-Key", strings.Repeat("x", 201)).post(orderPath, object{}).blames("Idempotency-Key")
+		})
+	}))
+
+	t.Run("AnInactiveEventOrApplicationIs400", both(func(w *world) {
+		w.apply(orders())
+		w.unchanged(func() {
+			for _, body := range []object{{}, {"options": object{"dry_run": true}}} {
+				w.post(webPath+"e/quiet/trigger/", body).is(http.StatusBadRequest)
+				w.with("Idempotency-Key", "a").post(webPath+"e/quiet/trigger/", body).is(http.StatusBadRequest)
+			}
+		})
+		w.deactivate("web")
+		w.unchanged(func() { w.post(orderPath, object{}).is(http.StatusBadRequest) })
+	}))
+
+	t.Run("AnEventThatIsNotTheApplicationsIs404", both(func(w *world) {
+		w.apply(orders())
+		w.unchanged(func() {
+			for _, path := range []string{webPath + "e/nothing/", officePath + "e/order/", webPath + "e/low/", "/api/o/acme/p/blog/a/web/e/order/",
+				"/api/o/bare/p/shop/a/web/e/order/", shopPath + "a/nothing/e/order/", webPath + "e/ORDER/"} {
+				w.post(path+"trigger/", object{}).is(http.StatusNotFound)
+			}
+		})
+	}))
+
+	t.Run("TwoOrganizationsWithEqualSlugsNeverMix", both(func(w *world) {
+		w.apply(orders())
+		w.buyer("anna", "anna@example.org", "+4915112345678")
+		theirs := object{"username": "anna", "first_name": "Other", "distribution_list": "web-users",
+			"addresses": list{preferred("anna@example.org"), preferred("boss@globex.example")}}
+		w.post("/api/o/globex/p/shop/a/web/register/", theirs).is(http.StatusOK)
+		box := w.work()
+		w.happens(object{"context": object{"number": 1}})
+		require.Equal(w, []string{"+4915112345678 by text", "anna@example.org by shop-mail"}, box.letters())
+		box.empty()
+
+		globex := strings.ReplaceAll(orderPath, "acme", "globex")
+		id := read[triggered](w.post(globex, object{"options": object{"limit_to": list{"anna"}}}).is(http.StatusCreated)).Occurrence
+		w.eventually(strings.ReplaceAll(occurrencePath(id), "acme", "globex"), func(o occurrence) bool { return o.State == "done" })
+		require.Equal(w, []string{"anna@example.org by shop-mail", "boss@globex.example by shop-mail"}, box.letters())
+		for _, l := range box.all() {
+			require.Equal(w, "Order of globex", l.Subject)
+		}
+		for _, path := range []string{"", "deliveries/", "explain/?user=anna"} {
+			w.get(occurrencePath(id) + path).is(http.StatusNotFound)
+		}
+	}))
+}
+
+func TestTriggerRenders(t *testing.T) {
+	t.Parallel()
+	both := onBoth(t)
+
+	t.Run("NumbersAsTheyWereSentAndOnlyHTMLEscaped", both(func(w *world) {
+		w.apply(orders())
+		w.buyer("anna", "anna@example.org")
+		box := w.work()
+		w.done(read[triggered](w.post(orderPath, raw(`{"context": {"number": 12345678901234567890, "price": 1.50, "note": "Fish & <Chips>"}}`)).
+			is(http.StatusCreated)).Occurrence)
+		require.Len(w, box.all(), 1)
+		m := box.all()[0]
+		require.Equal(w, "Order 12345678901234567890 of acme", m.Subject)
+		require.Equal(w, "anna: Fish & <Chips>, 1.50", m.Text)
+		require.Equal(w, "<p>Fish &amp; &lt;Chips&gt;</p>", m.HTML)
+		require.Equal(w, "order", m.Facts["event"])
+	}))
+
+	t.Run("AMessageKeepsItsIDOnEveryAttemptAndSharesItWithNoOther", both(func(w *world) {
+		w.apply(orders())
+		w.buyer("anna", "anna@example.org")
+		w.buyer("ben", "ben@example.org")
+		box := &outbox{}
+		box.answers(refusing("anna@example.org", "greylisted", true))
+		w.workInto(box)
+		id := w.trigger(object{})
+		w.eventually(occurrencePath(id), func(o occurrence) bool { return o.Counts["sent"] == 1 && o.Counts["retrying"] == 1 })
+		w.clock.advance(time.Minute)
+		w.eventually(occurrencePath(id), func(occurrence) bool { return len(box.all()) == 3 })
+		box.answers(nil)
+		w.clock.advance(time.Minute)
+		w.done(id)
+		ids := map[string]string{}
+		for _, l := range box.all() {
+			require.Contains(w, []string{"", l.ID}, ids[l.To])
+			ids[l.To] = l.ID
+		}
+		require.NotEqual(w, ids["anna@example.org"], ids["ben@example.org"])
+	}))
+}
+
+func TestTriggerIdempotency(t *testing.T) {
+	t.Parallel()
+	both := onBoth(t)
+	body := object{"context": object{"number": 1}}
+
+	t.Run("TheSameRequestIsAnsweredWithTheSameOccurrence", both(func(w *world) {
+		w.apply(orders())
+		w.buyer("anna", "anna@example.org")
+		again := w.with("Idempotency-Key", "a")
+		first := again.trigger(body)
+		w.unchanged(func() { require.Equal(w, first, again.trigger(body)) })
+		w.unchanged(func() {
+			again.post(orderPath, object{"context": object{"number": 2}}).is(http.StatusUnprocessableEntity)
+			again.post(strings.ReplaceAll(orderPath, "acme", "globex"), body).is(http.StatusUnprocessableEntity)
+		})
+		w.unchanged(func() { require.Equal(w, first, again.trigger(body)) })
+		without := strings.TrimSuffix(orderPath, "/")
+		w.unchanged(func() {
+			require.Equal(w, first, read[triggered](again.post(without, body).is(http.StatusCreated)).Occurrence, "it is the same path")
+		})
+		box := w.work()
+		w.done(first)
+		require.Len(w, box.all(), 1)
+	}))
+
+	t.Run("ParallelEqualRequestsTriggerOnce", both(func(w *world) {
+		w.apply(orders())
+		again := w.with("Idempotency-Key", "a")
+		ids := map[int64]bool{}
+		for _, a := range together(w, 16, func(int) (answer, error) { return again.try(http.MethodPost, orderPath, body) }) {
+			ids[read[triggered](a.is(http.StatusCreated)).Occurrence] = true
+		}
+		require.Len(w, ids, 1)
+		require.Len(w, w.rows(`SELECT id FROM occurrences`), 1)
+	}))
+
+	t.Run("AnotherKeyOrAnotherWordOrNoneIsAnotherRequest", both(func(w *world) {
+		w.apply(orders())
+		other := w.client.as(w.issue(scope("acme/shop/web"), access.EventTrigger))
+		ids := map[int64]bool{}
+		for _, c := range []client{w.with("Idempotency-Key", "a"), w.with("Idempotency-Key", "A"), other.with("Idempotency-Key", "a"), w.client, w.client} {
+			ids[c.trigger(body)] = true
+		}
+		require.Len(w, ids, 5)
+	}))
+
+	t.Run("IsForgottenAfter24Hours", both(func(w *world) {
+		w.apply(orders())
+		again := w.with("Idempotency-Key", "a")
+		first := again.trigger(body)
+		w.clock.advance(24*time.Hour - time.Second)
+		require.Equal(w, first, again.trigger(body))
+		w.clock.advance(time.Second)
+		require.NotEqual(w, first, again.trigger(object{}))
+	}))
+
+	t.Run("ARepetitionIsAnsweredAfterTheEventWasMadeInactive", both(func(w *world) {
+		w.apply(orders())
+		again := w.with("Idempotency-Key", "a")
+		first := again.trigger(body)
+		w.deactivate("web")
+		w.unchanged(func() {
+			require.Equal(w, first, again.trigger(body))
+			w.post(orderPath, body).is(http.StatusBadRequest)
+		})
+	}))
+
+	t.Run("ARefusalIsNotRemembered", both(func(w *world) {
+		w.apply(orders())
+		again := w.with("Idempotency-Key", "a")
+		again.post(orderPath, object{"options": object{"limit": 1}}).is(http.StatusBadRequest)
+		again.post(webPath+"e/quiet/trigger/", body).is(http.StatusBadRequest)
+		again.trigger(body)
+	}))
+}
+
+// deactivate makes an application of acme/shop inactive.
+func (w *world) deactivate(slug string) {
+	w.Helper()
+	o := app.BlueprintOrganization{Slug: "acme", Name: "ACME", Projects: []app.BlueprintProject{{
+		Slug: "shop", Name: "Shop", Applications: []app.BlueprintApplication{{Slug: slug, Name: strings.ToUpper(slug[:1]) + slug[1:]}},
+	}}}
+	w.apply(app.Blueprint{Organizations: []app.BlueprintOrganization{o}})
+}
