@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -30,6 +30,9 @@ func (l *lane) prepare(ctx context.Context, j deliveries.Job) prepared {
 		if letter, err = l.worker.queue.Letter(ctx, j.Occurrence, j.Notification, j.Template); err != nil {
 			return prepared{job: j, err: err}
 		}
+		if len(l.letters) >= laneLetters {
+			clear(l.letters)
+		}
 		l.letters[key] = letter
 	}
 	return prepared{job: j, letter: letter}
@@ -48,14 +51,19 @@ func (l *lane) send(ctx context.Context, held *hold, p prepared) {
 		held.finish(out, false)
 		return
 	}
-	if p.err != nil || ctx.Err() != nil {
+	if p.err != nil {
+		l.worker.log.Error("a message could not be put together", "delivery", int64(p.job.ID), "error", p.err)
+		held.finish(untried(p.job, l.worker.clock.Now().Add(l.worker.set.Poll)), false)
+		return
+	}
+	if ctx.Err() != nil {
 		return // Stays held and is given back at the end.
 	}
 	if rest := l.resting(); rest > 0 {
 		held.finish(untried(p.job, l.worker.clock.Now().Add(rest)), false)
 		return
 	}
-	message, err := l.worker.composer.Compose(p.letter, p.job)
+	message, err := l.compose(p)
 	if err != nil {
 		out.State, out.Error = deliveries.Failed, shortened("the template cannot be rendered: "+err.Error())
 		held.finish(out, false)
@@ -64,8 +72,22 @@ func (l *lane) send(ctx context.Context, held *hold, p prepared) {
 	if !l.takeSlot(ctx) || !l.worker.records.acquire(ctx) {
 		return
 	}
+	if !held.holds(p.job.ID) {
+		l.worker.records.giveBack() // The store was away for so long that the delivery may be another worker's by now.
+		return
+	}
 	err = l.dispatch(ctx, message)
 	held.finish(l.outcome(p.job, err), true)
+}
+
+// compose makes the message. Whatever goes wrong with it concerns this delivery alone.
+func (l *lane) compose(p prepared) (m deliveries.Message, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("%v", fault)
+		}
+	}()
+	return l.worker.composer.Compose(p.letter, p.job)
 }
 
 // dispatch hands a message to the provider. An attempt that has begun is not cut short when the worker stops.
@@ -142,77 +164,9 @@ func untried(j deliveries.Job, next time.Time) deliveries.Outcome {
 
 // shortened keeps the beginning of a provider's answer.
 func shortened(s string) string {
+	s = strings.ToValidUTF8(s, "\ufffd")
 	if utf8.RuneCountInString(s) <= deliveries.MaxError {
 		return s
 	}
 	return string([]rune(s)[:deliveries.MaxError-1]) + "…"
-}
-
-// hold is the deliveries that a lane has claimed and not finished. Their lease is renewed as long as they are held.
-type hold struct {
-	worker *Worker
-	mu     sync.Mutex
-	jobs   map[deliveries.ID]deliveries.Job
-}
-
-func newHold(w *Worker) *hold { return &hold{worker: w, jobs: map[deliveries.ID]deliveries.Job{}} }
-
-func (h *hold) add(claimed []deliveries.Job) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, j := range claimed {
-		h.jobs[j.ID] = j
-	}
-}
-
-func (h *hold) finish(o deliveries.Outcome, token bool) {
-	h.mu.Lock()
-	delete(h.jobs, o.ID)
-	h.mu.Unlock()
-	h.worker.records.note(o, token)
-}
-
-// release gives back what was not begun.
-func (h *hold) release() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	now := h.worker.clock.Now()
-	for _, j := range h.jobs {
-		h.worker.records.note(untried(j, now), false)
-	}
-	clear(h.jobs)
-}
-
-// keep renews the lease of what is held until the returned function is called.
-func (h *hold) keep(ctx context.Context) (stop func()) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // What is held when the worker stops is still held.
-	var renewing sync.WaitGroup
-	renewing.Go(func() {
-		tick := time.NewTicker(h.worker.set.Lease / 3)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				if err := h.worker.queue.Renew(ctx, h.worker.set.Owner, h.held(), h.worker.set.Lease); err != nil && ctx.Err() == nil {
-					h.worker.log.Warn("leases could not be renewed", "error", err)
-				}
-			}
-		}
-	})
-	return func() {
-		cancel()
-		renewing.Wait()
-	}
-}
-
-func (h *hold) held() []deliveries.ID {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	ids := make([]deliveries.ID, 0, len(h.jobs))
-	for id := range h.jobs {
-		ids = append(ids, id)
-	}
-	return ids
 }

@@ -81,16 +81,17 @@ func (q *fakeQueue) Claim(_ context.Context, _ channels.ID, owner string, limit 
 	return claimed, nil
 }
 
-func (q *fakeQueue) Renew(_ context.Context, owner string, ids []deliveries.ID, lease time.Duration) error {
+func (q *fakeQueue) Renew(_ context.Context, owner string, ids []deliveries.ID, lease time.Duration) (held []deliveries.ID, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, id := range ids {
 		if r := q.rows[id]; r.state == deliveries.Sending && r.owner == owner {
 			r.next = time.Now().Add(lease)
 			q.renewed++
+			held = append(held, id)
 		}
 	}
-	return nil
+	return held, nil
 }
 
 func (q *fakeQueue) Record(_ context.Context, owner string, outcomes []deliveries.Outcome) (lost int, err error) {

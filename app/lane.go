@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -14,7 +15,8 @@ import (
 // Limits of a lane.
 const (
 	laneIdle    = time.Minute     // without work it ends, and its connections with it
-	laneRefresh = 2 * time.Second // how long a channel's settings are trusted
+	laneRefresh = 2 * time.Second // how long a channel's settings, and letters, are trusted
+	laneLetters = 32              // remembered at most; each may hold a megabyte of context
 	claimFactor = 8               // deliveries claimed at once, for each concurrent attempt
 	claimLeast  = 64
 	claimMost   = 512
@@ -62,9 +64,14 @@ func (l *lane) run(ctx context.Context) {
 			return
 		case <-l.woken:
 			idle.Stop()
-			if err := l.work(ctx); err != nil && ctx.Err() == nil {
+			claimed, err := l.work(ctx)
+			switch {
+			case err != nil && ctx.Err() == nil:
 				l.worker.log.Error("a channel could not be worked on", "channel", int64(l.channel), "error", err)
 				pause(ctx, l.worker.set.Poll, nil)
+			case claimed:
+				// There may be more: what another worker had locked at that moment was passed over.
+				nudge(l.worker.claim)
 			}
 		case <-idle.C:
 			if l.worker.leave(l) {
@@ -74,16 +81,16 @@ func (l *lane) run(ctx context.Context) {
 	}
 }
 
-// work sends until nothing is due any more. Attempts run while the next deliveries are being claimed.
-func (l *lane) work(ctx context.Context) error {
+// work sends until nothing is due and every attempt is over, and tells whether anything was. Attempts run while the next deliveries are
+// being claimed.
+func (l *lane) work(ctx context.Context) (claimed bool, err error) {
 	changed, err := l.reload(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if changed {
 		l.reopen()
 	}
-	clear(l.letters)
 	held := newHold(l.worker)
 	stopRenewing := held.keep(ctx)
 	defer held.release()
@@ -97,47 +104,51 @@ func (l *lane) work(ctx context.Context) error {
 			}
 		})
 	}
-	err = l.feed(ctx, held, jobs)
+	claimed, err = l.feed(ctx, held, jobs)
 	close(jobs)
 	senders.Wait()
-	return err
+	return claimed, err
 }
 
-// feed claims deliveries and hands them to the senders until nothing is due or the channel rests.
-func (l *lane) feed(ctx context.Context, held *hold, jobs chan<- prepared) error {
+// feed claims deliveries and hands them to the senders until there is nothing to be done, or the channel's settings have changed.
+func (l *lane) feed(ctx context.Context, held *hold, jobs chan<- prepared) (claimed bool, err error) {
 	for ctx.Err() == nil {
 		if l.worker.clock.Now().Sub(l.checked) > laneRefresh {
 			changed, err := l.reload(ctx)
 			if err != nil {
-				return err
+				return claimed, err
 			}
 			if changed {
 				l.wake() // The attempts that run end with the old dispatcher, then work begins again.
-				return nil
+				return claimed, nil
 			}
 		}
-		size, rest := l.claimSize(), l.resting()
-		if rest > 0 {
-			// Outlast the rest here, so that the lane and what it knows of its channel stay.
-			pause(ctx, rest, nil)
+		if rest := l.resting(); rest > 0 {
+			// Outlast the rest here, so that the lane and what it knows of its channel stay; but heed an operator who mends it.
+			pause(ctx, min(rest, laneRefresh), nil)
 			continue
 		}
-		if l.trying() {
+		size, trying := l.claimSize(), l.trying()
+		if trying {
 			size = 1
 		}
-		claimed, err := l.worker.queue.Claim(ctx, l.channel, l.worker.set.Owner, size, l.worker.set.Lease)
+		found, err := held.claim(ctx, l.channel, size)
 		if err != nil {
-			return err
+			return claimed, err
 		}
-		held.add(claimed)
-		for _, j := range claimed {
-			jobs <- l.prepare(ctx, j)
+		if len(found) == 0 && !held.wait(ctx, l.woken) {
+			return claimed, nil
 		}
-		if len(claimed) < size {
-			return nil
+		claimed = claimed || len(found) > 0
+		for _, j := range found {
+			if trying {
+				l.send(ctx, held, l.prepare(ctx, j)) // Nothing else is claimed before this one attempt has shown whether the channel is back.
+			} else {
+				jobs <- l.prepare(ctx, j)
+			}
 		}
 	}
-	return nil
+	return claimed, nil
 }
 
 // claimSize is how many deliveries are claimed at once: enough to keep the senders busy, and no more than leave within
@@ -166,18 +177,24 @@ func (l *lane) trying() bool {
 	return l.breaker.trying()
 }
 
-// reload reads the channel and tells whether its dispatcher has to be opened anew.
+// reload reads the channel, forgets the letters, and tells whether the dispatcher has to be opened anew.
 func (l *lane) reload(ctx context.Context) (changed bool, err error) {
-	if l.dispatcher != nil && l.worker.clock.Now().Sub(l.checked) < laneRefresh {
+	now := l.worker.clock.Now()
+	if l.dispatcher != nil && now.Sub(l.checked) < laneRefresh {
 		return l.stale, nil
 	}
 	c, err := l.worker.queue.Channel(ctx, l.channel)
+	if errors.Is(err, channels.ErrNotFound) {
+		// Its last assignment is gone, so that the gates will close for what is left.
+		c, err = channels.Channel{ID: l.channel}, nil
+	}
 	if err != nil {
 		return false, err
 	}
 	changed = l.dispatcher == nil || c.Driver != l.config.Driver || !c.Settings.Equal(l.config.Settings)
-	l.config, l.checked = c, l.worker.clock.Now()
+	l.config, l.checked = c, now
 	l.stale = l.stale || changed
+	clear(l.letters)
 	return l.stale, nil
 }
 
@@ -189,6 +206,9 @@ func (l *lane) reopen() {
 		dispatcher = brokenChannel{err}
 	}
 	l.dispatcher, l.limits, l.stale = dispatcher, l.config.Settings.Limits(), false
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.breaker = breaker{} // What failed was another configuration.
 }
 
 func (l *lane) closeDispatcher() {

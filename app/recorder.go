@@ -3,9 +3,11 @@ package app
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/ports"
 )
 
 // Limits of recording.
@@ -20,10 +22,12 @@ const (
 type recorder struct {
 	queue    deliveries.Queue
 	owner    string
+	clock    ports.Clock
 	log      *slog.Logger
+	again    func() // called when something has become due, now or later
 	tokens   chan struct{}
 	outcomes chan noted
-	closing  chan struct{}
+	giveUp   time.Time // set when the worker stops while the store is away
 }
 
 // noted is an outcome on its way into the store.
@@ -32,9 +36,9 @@ type noted struct {
 	token bool // held until it is stored
 }
 
-func newRecorder(q deliveries.Queue, set WorkerSettings, log *slog.Logger) *recorder {
-	return &recorder{queue: q, owner: set.Owner, log: log, tokens: make(chan struct{}, set.Unrecorded),
-		outcomes: make(chan noted, recordPage), closing: make(chan struct{})}
+func newRecorder(q deliveries.Queue, set WorkerSettings, clock ports.Clock, log *slog.Logger, again func()) *recorder {
+	return &recorder{queue: q, owner: set.Owner, clock: clock, log: log, again: again, tokens: make(chan struct{}, set.Unrecorded),
+		outcomes: make(chan noted, recordPage)}
 }
 
 // acquire takes a token; false when ctx ends first.
@@ -47,18 +51,19 @@ func (r *recorder) acquire(ctx context.Context) bool {
 	}
 }
 
+// giveBack returns a token that was not needed.
+func (r *recorder) giveBack() { <-r.tokens }
+
 // note hands over an outcome. With token set, the caller holds a token and gives it away.
 func (r *recorder) note(o deliveries.Outcome, token bool) {
 	r.outcomes <- noted{Outcome: o, token: token}
 }
 
 // close tells run that no outcome follows.
-func (r *recorder) close() {
-	close(r.closing)
-	close(r.outcomes)
-}
+func (r *recorder) close() { close(r.outcomes) }
 
-func (r *recorder) run() {
+// run notes outcomes until close. When ctx has ended, it bears with a store that is away for recordPatience and no longer.
+func (r *recorder) run(ctx context.Context) {
 	page := make([]deliveries.Outcome, 0, recordPage)
 	for first := range r.outcomes {
 		page = append(page[:0], first.Outcome)
@@ -76,9 +81,12 @@ func (r *recorder) run() {
 				break gather
 			}
 		}
-		r.store(page)
+		r.store(ctx, page)
 		for range tokens {
 			<-r.tokens
+		}
+		if slices.ContainsFunc(page, func(o deliveries.Outcome) bool { return o.State.Open() }) {
+			r.again()
 		}
 	}
 }
@@ -91,10 +99,9 @@ func count(n noted) int {
 }
 
 // store notes a set and does not give up while the worker runs: to forget that a message was sent is to send it twice.
-func (r *recorder) store(page []deliveries.Outcome) {
-	var giveUp <-chan time.Time
+func (r *recorder) store(ctx context.Context, page []deliveries.Outcome) {
 	for {
-		lost, err := r.queue.Record(context.Background(), r.owner, page)
+		lost, err := r.attempt(ctx, page)
 		if err == nil {
 			if lost > 0 {
 				r.log.Warn("deliveries were taken over by another worker before their outcome was noted", "count", lost)
@@ -102,18 +109,20 @@ func (r *recorder) store(page []deliveries.Outcome) {
 			return
 		}
 		r.log.Error("outcomes could not be noted", "count", len(page), "error", err)
-		select {
-		case <-r.closing:
-			if giveUp == nil {
-				giveUp = time.After(recordPatience)
-			}
-		default:
+		now := r.clock.Now()
+		if ctx.Err() != nil && r.giveUp.IsZero() {
+			r.giveUp = now.Add(recordPatience)
 		}
-		select {
-		case <-giveUp:
+		if !r.giveUp.IsZero() && !now.Before(r.giveUp) {
 			r.log.Error("outcomes are lost, their messages will be sent again", "count", len(page))
 			return
-		case <-time.After(recordPause):
 		}
+		pause(context.WithoutCancel(ctx), recordPause, nil)
 	}
+}
+
+func (r *recorder) attempt(ctx context.Context, page []deliveries.Outcome) (lost int, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordPatience)
+	defer cancel()
+	return r.queue.Record(ctx, r.owner, page)
 }

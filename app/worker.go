@@ -69,9 +69,9 @@ func NewWorker(queue deliveries.Queue, drivers Drivers, composer Composer, clock
 // Run works until ctx ends. Then it claims nothing more, lets the attempts that have begun finish (at most SendTimeout),
 // notes their outcomes, gives back what it had claimed and not begun, and returns.
 func (w *Worker) Run(ctx context.Context) {
-	w.records = newRecorder(w.queue, w.set, w.log)
+	w.records = newRecorder(w.queue, w.set, w.clock, w.log, func() { nudge(w.claim) })
 	var recording, loops sync.WaitGroup
-	recording.Go(w.records.run)
+	recording.Go(func() { w.records.run(ctx) })
 	loops.Go(func() { w.expandLoop(ctx) })
 	loops.Go(func() { w.purgeLoop(ctx) })
 	loops.Go(func() { w.wakeLoop(ctx) })
@@ -84,11 +84,12 @@ func (w *Worker) Run(ctx context.Context) {
 
 // wakeLoop passes on that there may be new work.
 func (w *Worker) wakeLoop(ctx context.Context) {
+	woken := w.queue.Woken()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-w.queue.Woken():
+		case <-woken:
 			nudge(w.expand)
 			nudge(w.claim)
 		}
@@ -166,14 +167,14 @@ func (w *Worker) laneLoop(ctx context.Context) {
 				wait = min(wait, in)
 				continue
 			}
-			w.lane(ctx, d.Channel).wake()
+			w.wake(ctx, d.Channel)
 		}
 		pause(ctx, wait, w.claim)
 	}
 }
 
-// lane returns the running lane of a channel.
-func (w *Worker) lane(ctx context.Context, id channels.ID) *lane {
+// wake wakes the lane of a channel, which begins to run when it does not.
+func (w *Worker) wake(ctx context.Context, id channels.ID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	l, running := w.lanes[id]
@@ -182,7 +183,7 @@ func (w *Worker) lane(ctx context.Context, id channels.ID) *lane {
 		w.lanes[id] = l
 		w.busy.Go(func() { l.run(ctx) })
 	}
-	return l
+	l.wake()
 }
 
 // leave ends a lane unless it was woken in the meantime.

@@ -129,7 +129,7 @@ func (e *expansion) write(ctx context.Context, s step, last channels.AssignmentI
 				FROM (`+e.candidates.source("assignment_id > @after AND assignment_id <= @last ", "")+`) AS page`)+`
 		) AS gated) AS judged
 		ORDER BY assignment_id
-		ON CONFLICT DO NOTHING`, p)
+		ON CONFLICT (occurrence_id, notification_id, protocol, address_key) WHERE chosen DO NOTHING`, p)
 	e.written += int(res.RowsAffected)
 	return res.Error
 }
