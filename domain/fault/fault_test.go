@@ -125,6 +125,15 @@ func TestFields(t *testing.T) {
 		require.ErrorAs(t, err, &e)
 		assert.Equal(t, fault.Fields{{Name: "a", Messages: []string{"one"}}}, e.Fields())
 	})
+	t.Run("AppendSaysWhatAddfSays", func(t *testing.T) {
+		t.Parallel()
+		var appended, added fault.Fields
+		for i := range 3 {
+			appended.Append(fmt.Sprint("f", i), "is %s", "odd")
+			added.Addf(fmt.Sprint("f", i), "is %s", "odd")
+		}
+		assert.Equal(t, added, appended)
+	})
 	t.Run("AForeignErrorIsAMessage", func(t *testing.T) {
 		t.Parallel()
 		var f fault.Fields
