@@ -20,8 +20,6 @@ func (e *sqliteEngine) notify(context.Context) error { return nil }
 
 func (e *sqliteEngine) hear(context.Context, func()) error { return nil }
 
-func (e *sqliteEngine) analyzeDeliveries(context.Context) error { return nil }
-
 // work runs fn at READ COMMITTED, where rows that another worker has locked are passed over instead of waited for, and one that
 // it changed is seen as it is now. Its statements are planned each time, for the values they have, and on indexes: what is known of a
 // table that grows from nothing to a million rows within seconds is always wrong, and a plan that reads all of it would be
@@ -66,10 +64,4 @@ func (e *postgresEngine) hear(ctx context.Context, heard func()) (err error) {
 		}
 		heard()
 	}
-}
-
-// analyzeDeliveries tells the planner what is in the table, which would otherwise learn it a minute later.
-func (e *postgresEngine) analyzeDeliveries(ctx context.Context) error {
-	_, err := e.pool.Exec(ctx, "ANALYZE deliveries")
-	return err
 }

@@ -60,25 +60,3 @@ func TestLimits(t *testing.T) {
 			{Name: "settings.rate_per_second", Messages: []string{"must be a number above 0 and at most 100000"}}}, e.Fields())
 	})
 }
-
-func TestSettingsSayTheSame(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		a, b channels.Settings
-		same bool
-	}{
-		"NoneAndEmpty":              {nil, channels.Settings{}, true},
-		"OrderDoesNotCount":         {channels.Settings{"a": 1, "b": 2}, channels.Settings{"b": 2, "a": 1}, true},
-		"NumbersHoweverTheyAreHeld": {channels.Settings{"port": 587}, channels.Settings{"port": json.Number("587")}, true},
-		"ValuesCount":               {channels.Settings{"a": "1"}, channels.Settings{"a": 1}, false},
-		"DeepValuesCount":           {channels.Settings{"a": map[string]any{"b": []any{1}}}, channels.Settings{"a": map[string]any{"b": []any{2}}}, false},
-		"NullIsNotAbsent":           {channels.Settings{"a": nil}, channels.Settings{}, false},
-		"WhatJSONCannotSayDiffers":  {channels.Settings{"a": math.NaN()}, channels.Settings{"a": math.NaN()}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			assert.Equal(t, c.same, c.a.Equal(c.b))
-			assert.Equal(t, c.same, c.b.Equal(c.a))
-		})
-	}
-}

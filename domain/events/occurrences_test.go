@@ -2,6 +2,7 @@ package events_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,7 +37,7 @@ func TestNewOptions(t *testing.T) {
 		o, err := events.NewOptions(many, nil)
 		require.NoError(t, err)
 		assert.Len(t, o.LimitTo, events.MaxLimitTo)
-		_, err = events.NewOptions(append(many, "0"), nil)
+		_, err = events.NewOptions(slices.Concat(many, []string{"0"}), nil)
 		assert.Equal(t, map[string][]string{"options.limit_to": {"has more than 10000 entries"}}, complaints(t, err))
 	})
 	t.Run("NamesEveryMistakeAtOnce", func(t *testing.T) {

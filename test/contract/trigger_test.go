@@ -292,7 +292,7 @@ func TestTriggerIdempotency(t *testing.T) {
 
 	t.Run("AnotherKeyOrAnotherWordOrNoneIsAnotherRequest", both(func(w *world) {
 		w.apply(orders())
-		other := w.client.as(w.issue(scope("acme/shop/web"), access.EventTrigger))
+		other := w.as(w.issue(scope("acme/shop/web"), access.EventTrigger))
 		ids := map[int64]bool{}
 		for _, c := range []client{w.with("Idempotency-Key", "a"), w.with("Idempotency-Key", "A"), other.with("Idempotency-Key", "a"), w.client, w.client} {
 			ids[c.trigger(body)] = true
