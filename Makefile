@@ -35,10 +35,10 @@ generate: ## regenerate what is generated
 	$(GO) generate ./...
 
 test: test-tools ## test everything, with the race detector, on SQLite and on a real PostgreSQL
-	$(TOOLS)/withpostgres $(GO) test -race -json ./... | $(TOOLS)/tally -want sqlite,postgres
+	$(TOOLS)/withpostgres $(GO) test -race -timeout 30m -json ./... | $(TOOLS)/tally -want sqlite,postgres
 
 test-short: test-tools ## the same in a hurry: without the race detector, and -short
-	$(TOOLS)/withpostgres $(GO) test -short -json ./... | $(TOOLS)/tally -want sqlite,postgres -skips
+	$(TOOLS)/withpostgres $(GO) test -short -timeout 30m -json ./... | $(TOOLS)/tally -want sqlite,postgres -skips
 
 fuzz: ## fuzz every fuzz target for FUZZTIME each (30s)
 	@grep -rsoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' adapters app configs domain ports test wiring | \

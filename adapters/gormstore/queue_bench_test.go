@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -225,6 +226,59 @@ func BenchmarkQueue(b *testing.B) {
 			b.ReportMetric(n/expanded.Seconds(), "expanded/s")
 			b.ReportMetric(n/copied.Seconds(), "copied/s")
 			b.ReportMetric(n/worked.Seconds(), "worked/s")
+		})
+	}
+}
+
+// BenchmarkTrigger stores occurrences for b.N callers, 64 at a time.
+func BenchmarkTrigger(b *testing.B) {
+	for _, database := range []string{"sqlite", "postgres"} {
+		b.Run(database, func(b *testing.B) {
+			c := newCrowdOn(b, database, 1)
+			c.Queue().Woken() // somebody listens, as in a server
+			b.SetParallelism(64 / runtime.GOMAXPROCS(0))
+			b.ResetTimer()
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					c.trigger(b)
+				}
+			})
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "triggers/s")
+		})
+	}
+}
+
+// BenchmarkOneOfMany triggers an event for one of so many people on its list, until the delivery is on disk.
+func BenchmarkOneOfMany(b *testing.B) {
+	const people = 200_000
+	for _, database := range []string{"sqlite", "postgres"} {
+		b.Run(database, func(b *testing.B) {
+			c := newCrowdOn(b, database, people)
+			var address string
+			require.NoError(b, c.raw.QueryRowContext(b.Context(), "SELECT value FROM addresses WHERE id = 100000").Scan(&address))
+			c.occurs.Options.LimitTo = []string{address}
+			b.ResetTimer()
+			for range b.N {
+				c.trigger(b)
+				c.expand(b, 1)
+			}
+		})
+	}
+}
+
+// BenchmarkForecast tells what would become of an event for b.N people.
+func BenchmarkForecast(b *testing.B) {
+	for _, database := range []string{"sqlite", "postgres"} {
+		b.Run(database, func(b *testing.B) {
+			c := newCrowdOn(b, database, b.N)
+			b.ResetTimer()
+			require.NoError(b, c.View(b.Context(), func(tx ports.Tx) error {
+				groups, jobs, err := tx.Deliveries().Forecast(b.Context(), c.occurs, 5)
+				require.Len(b, jobs, min(5, b.N))
+				require.Equal(b, b.N, groups[0].Recipients)
+				return err
+			}))
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "recipients/s")
 		})
 	}
 }
