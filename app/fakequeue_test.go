@@ -26,6 +26,9 @@ type fakeQueue struct {
 	channel channels.Channel
 	renewed int
 	broken  error // of Record
+	away    error // of every method that works on deliveries
+	noPlace error // of Channel
+	letters int   // asked for
 	woken   chan struct{}
 }
 
@@ -43,12 +46,17 @@ var _ deliveries.Queue = (*fakeQueue)(nil)
 func newFakeQueue(n int, settings channels.Settings) *fakeQueue {
 	q := &fakeQueue{rows: map[deliveries.ID]*queued{}, woken: make(chan struct{}, 1),
 		channel: channels.Channel{ID: 1, Driver: "fake", Protocol: channels.EMAIL, Active: true, Settings: settings}}
-	for i := range n {
-		id := deliveries.ID(i + 1)
-		q.rows[id] = &queued{state: deliveries.Pending, next: time.Now(), job: deliveries.Job{ID: id, Address: "a@b.example", Created: time.Now(),
-			Gates: deliveries.Gates{AssignmentActive: true, AssignmentValidated: true, ChannelActive: true, ChannelAllowed: true, HasTemplate: true}}}
+	for range n {
+		q.add()
 	}
 	return q
+}
+
+// add adds a delivery that is due and passes every gate.
+func (q *fakeQueue) add() {
+	id := deliveries.ID(len(q.rows) + 1)
+	q.rows[id] = &queued{state: deliveries.Pending, next: time.Now(), job: deliveries.Job{ID: id, Address: "a@b.example", Created: time.Now(),
+		Gates: deliveries.Gates{AssignmentActive: true, AssignmentValidated: true, ChannelActive: true, ChannelAllowed: true, HasTemplate: true}}}
 }
 
 func (q *fakeQueue) Expand(context.Context, int) (deliveries.Expansion, error) {
@@ -59,6 +67,9 @@ func (q *fakeQueue) Due(context.Context) ([]deliveries.Due, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var due []deliveries.Due
+	if q.away != nil {
+		return nil, q.away
+	}
 	for _, r := range q.rows {
 		if r.state.Open() && (len(due) == 0 || r.next.Before(due[0].At)) {
 			due = []deliveries.Due{{Channel: 1, At: r.next}}
@@ -70,6 +81,9 @@ func (q *fakeQueue) Due(context.Context) ([]deliveries.Due, error) {
 func (q *fakeQueue) Claim(_ context.Context, _ channels.ID, owner string, limit int, lease time.Duration) ([]deliveries.Job, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.away != nil {
+		return nil, q.away
+	}
 	var claimed []deliveries.Job
 	for _, r := range q.rows {
 		if r.state.Open() && !r.next.After(time.Now()) && len(claimed) < limit {
@@ -84,6 +98,9 @@ func (q *fakeQueue) Claim(_ context.Context, _ channels.ID, owner string, limit 
 func (q *fakeQueue) Renew(_ context.Context, owner string, ids []deliveries.ID, lease time.Duration) (held []deliveries.ID, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.away != nil {
+		return nil, q.away
+	}
 	for _, id := range ids {
 		if r := q.rows[id]; r.state == deliveries.Sending && r.owner == owner {
 			r.next = time.Now().Add(lease)
@@ -97,8 +114,8 @@ func (q *fakeQueue) Renew(_ context.Context, owner string, ids []deliveries.ID, 
 func (q *fakeQueue) Record(_ context.Context, owner string, outcomes []deliveries.Outcome) (lost int, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.broken != nil {
-		return 0, q.broken
+	if err := cmp.Or(q.broken, q.away); err != nil {
+		return 0, err
 	}
 	for _, o := range outcomes {
 		r := q.rows[o.ID]
@@ -114,10 +131,13 @@ func (q *fakeQueue) Record(_ context.Context, owner string, outcomes []deliverie
 func (q *fakeQueue) Channel(context.Context, channels.ID) (channels.Channel, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.channel, nil
+	return q.channel, q.noPlace
 }
 
 func (q *fakeQueue) Letter(context.Context, events.OccurrenceID, subscriptions.NotificationID, events.TemplateID) (deliveries.Letter, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.letters++
 	return deliveries.Letter{}, nil
 }
 
