@@ -80,7 +80,7 @@ func rawSQLite(ctx context.Context, _ database, pool *sql.DB, org int64, rows in
 		var found int
 		if err := pool.QueryRowContext(ctx, `SELECT count(a.id) FROM jsonb_each(?1) AS p CROSS JOIN users AS u ON u.username_fold = p.value->>1
 			CROSS JOIN members AS m ON m.user_id = u.id AND m.organization_id = ?2
-			CROSS JOIN addresses AS a ON a.member_id = m.id AND a.value_key = p.value->>1`, jsonPeople(first, last), org).Scan(&found); err != nil {
+			CROSS JOIN addresses AS a ON a.organization_id = m.organization_id AND a.member_id = m.id AND a.value_key = p.value->>1`, jsonPeople(first, last), org).Scan(&found); err != nil {
 			return fill, find, err
 		}
 		if want := last - first + 1; found != want {
@@ -154,7 +154,7 @@ func rawPostgres(ctx context.Context, d database, _ *sql.DB, org int64, rows int
 	var found int
 	if err := conn.QueryRow(ctx, `SELECT count(*) FROM person AS p JOIN users AS u ON u.username_fold = p.email
 		JOIN members AS m ON m.user_id = u.id AND m.organization_id = $1
-		JOIN addresses AS a ON a.member_id = m.id AND a.value_key = p.email`, org).Scan(&found); err != nil {
+		JOIN addresses AS a ON a.organization_id = m.organization_id AND a.member_id = m.id AND a.value_key = p.email`, org).Scan(&found); err != nil {
 		return fill, find, err
 	}
 	if found != rows {
