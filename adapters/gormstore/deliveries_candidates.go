@@ -23,21 +23,22 @@ func (c candidates) limited() bool { return len(c.occurrence.Options.LimitTo) > 
 
 // parameters are those of ways and source.
 func (c candidates) parameters() map[string]any {
-	return map[string]any{"organization": c.occurrence.Organization, "application": c.occurrence.Application, "event": c.occurrence.Event,
+	return map[string]any{"organization": c.occurrence.Organization, "project": c.occurrence.Project, "application": c.occurrence.Application, "event": c.occurrence.Event,
 		"channels": among(c.dialect, c.occurrence.Options.Channels), "usernames": among(c.dialect, c.usernames),
 		"addresses": among(c.dialect, c.addresses)}
 }
 
-// ways is waysCTE for those notifications of the event that meet a condition, and for the channels that the options do not exclude.
-func (c candidates) ways(condition string) string {
-	return waysCTE(ofItsEvent+" AND "+condition+" AND "+c.channelChosen(), "TRUE")
+// ways is waysCTE for those notifications of the event that meet a condition, and for those of the channels that the options do not exclude.
+func (c candidates) ways(channels, condition string) string {
+	return waysCTE(channels, ofItsEvent+" AND "+condition+" AND "+c.channelChosen(), "TRUE")
 }
 
 // allWays is ways for every notification and channel; channel_chosen tells of the options.
-func (c candidates) allWays() string { return waysCTE(ofItsEvent, c.channelChosen()) }
+func (c candidates) allWays() string { return waysCTE(bothChannels, ofItsEvent, c.channelChosen()) }
 
 // ofItsEvent holds for the notifications n of the occurrence's event.
-const ofItsEvent = "n.event_id = @event AND n.application_id = @application AND app.organization_id = @organization"
+const ofItsEvent = `n.event_id = @event AND n.application_id = @application
+			AND EXISTS (SELECT 1 FROM applications app WHERE app.id = n.application_id AND app.organization_id = @organization AND app.project_id = @project )`
 
 // channelChosen holds for the channels c that the options do not exclude. From a project, a name means the project's channel before the
 // organization's.
@@ -46,7 +47,7 @@ func (c candidates) channelChosen() string {
 		return "TRUE"
 	}
 	return `(c.name_fold @channels AND NOT (c.project_id IS NULL AND EXISTS (
-			SELECT 1 FROM channels own WHERE own.project_id = app.project_id AND own.name_fold = c.name_fold)))`
+			SELECT 1 FROM channels own WHERE own.project_id = @project AND own.name_fold = c.name_fold)))`
 }
 
 // chosen holds for the candidates that the options do not exclude: user u, address a, way w of allWays.
@@ -93,5 +94,5 @@ func (c candidates) named() string {
 			UNION
 			SELECT a.id FROM users u JOIN members m ON m.user_id = u.id AND m.organization_id = @organization JOIN addresses a ON a.organization_id = m.organization_id AND a.member_id = m.id
 			WHERE u.username_fold @usernames
-		) AS a CROSS JOIN assignments s WHERE s.address_id = a.id`
+		) AS held CROSS JOIN assignments s WHERE s.address_id = held.id`
 }

@@ -32,7 +32,7 @@ func (r deliveryRepo) Forecast(
 	c := candidatesOf(r.dialect, o)
 	p := c.parameters()
 	p["samples"] = samples
-	rows, err := rowsOf[forecastRow](r.db(ctx).Raw(`WITH `+c.ways("n.active")+`,
+	rows, err := rowsOf[forecastRow](r.db(ctx).Raw(`WITH `+c.ways(bothChannels, "n.active")+`,
 		judged AS (SELECT gated.*, `+reasonColumn()+` FROM (
 			SELECT w.notification_id, w.channel_id, w.channel_name, w.phase, w.protocol, s.id AS assignment_id, a.value_key, `+gateColumns+
 		candidatesFrom(c.sources())+`

@@ -6,24 +6,27 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// waysCTE is the CTE ways: how each notification n may go out through each channel c of its project and organization that meet a
-// condition. Channels are few, so what depends on them is found once, not again for everybody. Phase 0 is the project's channels, 1 the
-// organization's: an address that both reach goes to the project's.
-func waysCTE(condition, chosen string) string {
+// waysCTE is the CTE ways: how each notification n that meets a condition may go out through each of these channels c. Channels are few, so
+// what depends on them is found once, not again for everybody.
+func waysCTE(channels, condition, chosen string) string {
 	return `ways AS MATERIALIZED (
 		SELECT n.id AS notification_id, n.event_id, n.application_id, n.list_id, c.id AS channel_id, c.name AS channel_name, c.project_id,
-			` + phase + ` AS phase, c.protocol, c.active AS channel_active, ` + channelAllowed + ` AS channel_allowed,
+			c.phase, c.protocol, c.active AS channel_active, ` + channelAllowed + ` AS channel_allowed,
 			` + chosen + ` AS channel_chosen, COALESCE(tn.id, te.id) AS template_id
-		FROM notifications n
-		JOIN applications app ON app.id = n.application_id
-		JOIN channels c ON c.organization_id = app.organization_id AND (c.project_id IS NULL OR c.project_id = app.project_id)
+		FROM notifications n CROSS JOIN (` + channels + `) AS c
 		LEFT JOIN templates tn ON tn.notification_id = n.id AND tn.channel_id = c.id
 		LEFT JOIN templates te ON te.event_id = n.event_id AND te.channel_id = c.id
 		WHERE ` + condition + `)`
 }
 
-// phase is the phase of a channel c.
-const phase = "CASE WHEN c.project_id IS NULL THEN 1 ELSE 0 END"
+// The channels that an occurrence may use, by phase: an address that both phases reach goes to the project's channel. Each finds its
+// partial index.
+const (
+	channelColumns       = "SELECT id, name, name_fold, project_id, protocol, active, "
+	projectChannels      = channelColumns + "0 AS phase FROM channels WHERE project_id = @project AND organization_id = @organization "
+	organizationChannels = channelColumns + "1 AS phase FROM channels WHERE project_id IS NULL AND organization_id = @organization "
+	bothChannels         = projectChannels + "UNION ALL " + organizationChannels
+)
 
 // channelAllowed holds when the event of a notification n may use a channel c: without channels of its own it may use them all.
 const channelAllowed = `(NOT EXISTS (SELECT 1 FROM event_channels ec WHERE ec.event_id = n.event_id)

@@ -48,9 +48,9 @@ func (q queue) Due(ctx context.Context) (due []deliveries.Due, err error) {
 		// next_at is selected as the column that it is: of an expression, SQLite does not know that it is a time.
 		due, err = all(t.db(ctx).Raw(`
 			WITH RECURSIVE busy (channel_id) AS (
-				SELECT * FROM (SELECT channel_id FROM deliveries WHERE state < 3 ORDER BY channel_id LIMIT 1) AS first
+				SELECT MIN(d.channel_id) FROM deliveries d WHERE d.state < 3
 				UNION ALL
-				SELECT (SELECT d.channel_id FROM deliveries d WHERE d.state < 3 AND d.channel_id > busy.channel_id ORDER BY d.channel_id LIMIT 1)
+				SELECT (SELECT MIN(d.channel_id) FROM deliveries d WHERE d.state < 3 AND d.channel_id > busy.channel_id)
 				FROM busy WHERE busy.channel_id IS NOT NULL
 			)
 			SELECT d.channel_id, d.next_at FROM busy JOIN deliveries d ON d.id = (

@@ -45,15 +45,16 @@ func (t tx) claim(ctx context.Context, channel channels.ID, owner string, limit 
 
 // jobs returns claimed deliveries by id with everything that is to be known of them, as it is now.
 func (t tx) jobs(ctx context.Context, channel channels.ID, ids []deliveries.ID) (jobs []deliveries.Job, err error) {
-	rows, err := t.db(ctx).Raw(`WITH `+waysCTE("n.id IN (SELECT notification_id FROM deliveries WHERE id @ids ) AND c.id = @channel ", "TRUE")+`
+	rows, err := t.db(ctx).Raw(`WITH `+waysCTE(channelColumns+"0 AS phase FROM channels WHERE id = @channel ",
+		"n.id IN (SELECT notification_id FROM deliveries WHERE id @ids )", "TRUE")+`
 		SELECT d.id, d.occurrence_id, d.notification_id, oc.event_id, w.template_id, d.address, d.attempts, d.created_at,
 			d.member_id, u.username, u.email, u.first_name, u.last_name, m.custom_fields, `+gateColumns+`
-		FROM deliveries d JOIN occurrences oc ON oc.id = d.occurrence_id
+		FROM deliveries d CROSS JOIN occurrences oc
 		LEFT JOIN ways w ON w.notification_id = d.notification_id
 		LEFT JOIN assignments s ON s.id = d.assignment_id
 		LEFT JOIN members m ON m.id = d.member_id
 		LEFT JOIN users u ON u.id = m.user_id`+joinsAt("d.address_key")+`
-		WHERE d.id @ids ORDER BY d.id`, map[string]any{"ids": among(t.dialect, ids), "channel": channel}).Rows()
+		WHERE d.id @ids AND oc.id = d.occurrence_id ORDER BY d.id`, map[string]any{"ids": among(t.dialect, ids), "channel": channel}).Rows()
 	if err != nil {
 		return nil, err
 	}

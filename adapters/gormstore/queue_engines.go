@@ -28,7 +28,8 @@ func (e *postgresEngine) work(ctx context.Context, fn func(tx) error) error {
 	return e.retried(ctx, func() error {
 		return e.attempt(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted}, func(t tx) error {
 			err := t.db(ctx).Exec(`SELECT set_config('plan_cache_mode', 'force_custom_plan', TRUE), set_config('enable_seqscan', 'off', TRUE),
-				set_config('enable_hashjoin', 'off', TRUE), set_config('enable_mergejoin', 'off', TRUE), set_config('enable_bitmapscan', 'off', TRUE), set_config('jit', 'off', TRUE)`).Error
+				set_config('enable_hashjoin', 'off', TRUE), set_config('enable_mergejoin', 'off', TRUE),
+				set_config('enable_bitmapscan', 'off', TRUE), set_config('jit', 'off', TRUE)`).Error
 			if err != nil {
 				return err
 			}

@@ -89,7 +89,7 @@ func (e *expansion) page(ctx context.Context, limit int) (done bool, err error) 
 func (e *expansion) next(ctx context.Context) (step, error) {
 	p := e.candidates.parameters()
 	p["notification"], p["phase"] = e.occurrence.CursorNotification, e.occurrence.CursorPhase
-	s, err := one[step](e.db(ctx).Raw(`WITH `+e.candidates.ways("n.active AND (n.id, "+phase+") >= (@notification , @phase )")+`
+	s, err := one[step](e.db(ctx).Raw(`WITH `+e.candidates.ways(bothChannels, "n.active AND (n.id, c.phase) >= (@notification , @phase )")+`
 		SELECT DISTINCT notification_id, list_id, phase FROM ways ORDER BY notification_id, phase LIMIT 1`, p), deliveries.ErrNothingToDo)
 	if s.NotificationID == e.occurrence.CursorNotification && s.Phase == e.occurrence.CursorPhase {
 		s.after = e.occurrence.CursorAssignment
@@ -107,7 +107,7 @@ func (e *expansion) bounds(ctx context.Context, s step, limit int) (last channel
 	p["limit"] = limit
 	const page = " ORDER BY assignment_id LIMIT @limit "
 	err = e.db(ctx).Raw(`SELECT COALESCE(MAX(assignment_id), 0) AS last, COUNT(*) AS recipients FROM (
-		SELECT assignment_id FROM (`+e.candidates.source("assignment_id > @after ", page)+`) AS s`+page+`) AS page`, p).Scan(&found).Error
+		SELECT assignment_id FROM (`+e.candidates.source("assignment_id > @after ", page)+`) AS following`+page+`) AS page`, p).Scan(&found).Error
 	return found.Last, found.Recipients, err
 }
 
@@ -116,7 +116,7 @@ func (e *expansion) write(ctx context.Context, s step, last channels.AssignmentI
 	p := e.step(s)
 	p["last"], p["now"], p["occurrence"] = last, e.now(), e.occurrence.ID
 	p["pending"], p["skipped"] = number(deliveries.Pending), number(deliveries.Skipped)
-	res := e.db(ctx).Exec(`WITH `+e.candidates.ways("n.id = @notification AND n.active AND "+phase+" = @phase ")+`
+	res := e.db(ctx).Exec(`WITH `+e.candidates.ways(s.channels(), "n.id = @notification AND n.active")+`
 		INSERT INTO deliveries (occurrence_id, notification_id, member_id, assignment_id, channel_id, protocol, address, address_key,
 			chosen, state, reason, attempts, owner, next_at, last_error, created_at, finished_at)
 		SELECT @occurrence , notification_id, member_id, assignment_id, channel_id, protocol, address, address_key,
@@ -134,10 +134,18 @@ func (e *expansion) write(ctx context.Context, s step, last channels.AssignmentI
 	return res.Error
 }
 
+// channels are those of the step's phase.
+func (s step) channels() string {
+	if s.Phase == 0 {
+		return projectChannels
+	}
+	return organizationChannels
+}
+
 // step is the parameters of the statements on a step.
 func (e *expansion) step(s step) map[string]any {
 	p := e.candidates.parameters()
-	p["notification"], p["list"], p["phase"], p["after"] = s.NotificationID, s.ListID, s.Phase, s.after
+	p["notification"], p["list"], p["after"] = s.NotificationID, s.ListID, s.after
 	return p
 }
 

@@ -1,0 +1,235 @@
+package gormstore_test
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// post is one event of one application that reaches one person.
+type post struct {
+	*gormstore.Store
+	occurs  events.Occurrence
+	app     applications.Application
+	channel channels.Channel
+	member  users.Member
+	address users.Address
+	key     access.Key
+}
+
+func newPost(t *testing.T, s *gormstore.Store) *post {
+	t.Helper()
+	p := &post{Store: s}
+	ctx := t.Context()
+	require.NoError(t, s.Update(ctx, func(tx ports.Tx) error {
+		org, err := tx.Orgs().Create(ctx, orgs.Organization{Slug: "acme", Name: "Acme"})
+		require.NoError(t, err)
+		project, err := tx.Orgs().CreateProject(ctx, orgs.Project{Organization: org.ID, Slug: "shop", Name: "Shop"})
+		require.NoError(t, err)
+		p.channel, err = tx.Channels().Create(ctx, channels.Channel{Organization: org.ID, Name: "Mail", Protocol: channels.EMAIL, Driver: "smtp", Active: true})
+		require.NoError(t, err)
+		p.app, err = tx.Applications().Create(ctx, applications.Application{Organization: org.ID, Project: project.ID, Slug: "web", Name: "Web", Active: true})
+		require.NoError(t, err)
+		list, err := tx.Lists().Create(ctx, lists.List{Organization: org.ID, Project: project.ID, Name: "All"})
+		require.NoError(t, err)
+		e, err := tx.Events().Create(ctx, events.Event{Organization: org.ID, Application: p.app.ID, Slug: "order", Name: "Order", Active: true})
+		require.NoError(t, err)
+		_, err = tx.Events().SaveTemplate(ctx, e, events.Template{Channel: p.channel.ID, Subject: "S", Text: "T"})
+		require.NoError(t, err)
+		_, err = tx.Subscriptions().Create(ctx, subscriptions.Notification{Application: p.app.ID, Event: e.ID, Name: "Shipped", List: list.ID, Active: true})
+		require.NoError(t, err)
+		u, _, err := tx.Users().Ensure(ctx, users.User{Username: "ada@example.org", Email: "ada@example.org"})
+		require.NoError(t, err)
+		p.member, _, err = tx.Users().EnsureMember(ctx, org.ID, u)
+		require.NoError(t, err)
+		held, _, err := tx.Addresses().Ensure(ctx, org.ID, p.member.ID, []users.Address{users.NewEmailAddress("ada@example.org")})
+		require.NoError(t, err)
+		p.address = held[0]
+		assigned, err := tx.Assignments().Ensure(ctx, org.ID, []channels.Assignment{channels.Assign(held[0], p.channel)})
+		require.NoError(t, err)
+		_, err = tx.Lists().Add(ctx, list, []channels.AssignmentID{assigned[0].ID})
+		require.NoError(t, err)
+		p.key, err = tx.Keys().Create(ctx, access.Key{Name: "k", Grants: []access.Grant{access.EventTrigger}, Created: time.Now()})
+		p.occurs = events.Occurrence{Organization: org.ID, Project: project.ID, Application: p.app.ID, Event: e.ID, Context: events.Context(`{}`),
+			Created: clock{}.Now()}
+		return err
+	}))
+	return p
+}
+
+// trigger stores an occurrence with these options.
+func (p *post) trigger(t *testing.T, limitTo, channels []string) events.Occurrence {
+	t.Helper()
+	o := p.occurs
+	var err error
+	o.Options, err = events.NewOptions(limitTo, channels)
+	require.NoError(t, err)
+	require.NoError(t, p.Update(t.Context(), func(tx ports.Tx) error {
+		o, _, err = tx.Deliveries().Trigger(t.Context(), o, &deliveries.Request{Key: p.key.ID, Word: time.Now().String()})
+		return err
+	}))
+	return o
+}
+
+// everything does once what can be done with occurrences and deliveries.
+func (p *post) everything(t *testing.T) {
+	t.Helper()
+	ctx, q := t.Context(), p.Queue()
+	for _, options := range [][2][]string{{nil, nil}, {{"ada@example.org"}, {"Mail"}}} {
+		o := p.trigger(t, options[0], options[1])
+		done, err := q.Expand(ctx, 100)
+		require.NoError(t, err)
+		require.Equal(t, 1, done.Deliveries)
+		due, err := q.Due(ctx)
+		require.NoError(t, err)
+		require.Len(t, due, 1)
+		jobs, err := q.Claim(ctx, p.channel.ID, "w", 10, time.Minute)
+		require.NoError(t, err)
+		require.Len(t, jobs, 1)
+		renewed, err := q.Renew(ctx, "w", []deliveries.ID{jobs[0].ID}, time.Minute)
+		require.NoError(t, err)
+		require.Len(t, renewed, 1)
+		_, err = q.Letter(ctx, o.ID, jobs[0].Notification, jobs[0].Template)
+		require.NoError(t, err)
+		_, err = q.Channel(ctx, p.channel.ID)
+		require.NoError(t, err)
+		require.NoError(t, p.View(ctx, func(tx ports.Tx) error { return p.look(ctx, tx, o) }))
+		for _, outcome := range []deliveries.Outcome{{State: deliveries.Failed}, {State: deliveries.Sent}} {
+			outcome.ID = jobs[0].ID
+			lost, err := q.Record(ctx, "w", []deliveries.Outcome{outcome})
+			require.NoError(t, err)
+			require.Zero(t, lost)
+			if outcome.State == deliveries.Failed {
+				require.NoError(t, p.Update(ctx, func(tx ports.Tx) error { _, err := tx.Deliveries().Requeue(ctx, o); return err }))
+				_, err = q.Claim(ctx, p.channel.ID, "w", 10, time.Minute)
+				require.NoError(t, err)
+			}
+		}
+	}
+	_, err := q.Purge(ctx, p.occurs.Created.Add(time.Hour), p.occurs.Created.Add(time.Hour), 100)
+	require.NoError(t, err)
+	require.NoError(t, p.Update(ctx, func(tx ports.Tx) error {
+		o := deliveries.OptOut{Member: p.member.ID, AddressKey: p.address.Key(), Notification: 1}
+		for _, out := range []bool{true, false} {
+			if _, err := tx.Deliveries().SetOptOut(ctx, o, out); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.Deliveries().Unsubscription(ctx, o); err != nil {
+			return err
+		}
+		return tx.Addresses().Remove(ctx, p.member.Organization, p.member.ID, p.address.ID)
+	}))
+}
+
+// look asks everything about an occurrence.
+func (p *post) look(ctx context.Context, tx ports.Tx, o events.Occurrence) error {
+	repo := tx.Deliveries()
+	for _, ask := range []func() error{
+		func() error { _, err := repo.Occurrence(ctx, p.app, o.ID); return err },
+		func() error { _, err := repo.Counts(ctx, o); return err },
+		func() error { _, err := repo.List(ctx, o, "", 0, 10); return err },
+		func() error { _, err := repo.List(ctx, o, deliveries.Failed, 0, 10); return err },
+		func() error { _, err := repo.OfMember(ctx, o, p.member.ID); return err },
+		func() error { _, err := repo.Candidates(ctx, o, p.member.ID); return err },
+		func() error { _, _, err := repo.Forecast(ctx, o, 5); return err },
+	} {
+		if err := ask(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestTheQueueReadsNoTableFromEndToEnd goes through every statement about occurrences and deliveries on an empty SQLite database: what is
+// looked up there is looked up everywhere, because SQLite gathers no statistics by itself.
+func TestTheQueueReadsNoTableFromEndToEnd(t *testing.T) {
+	t.Parallel()
+	s := open(t, "sqlite::memory:")
+	p := newPost(t, s)
+	var mu sync.Mutex
+	heard := map[string]bool{}
+	s.Overhear(func(statement string) {
+		mu.Lock()
+		defer mu.Unlock()
+		heard[statement] = true
+	})
+	p.everything(t)
+	require.Greater(t, len(heard), 30)
+	scan := regexp.MustCompile(`^SCAN (\S+)`)
+	// What is made within a statement is read from end to end: sets given, common tables, subqueries.
+	made := regexp.MustCompile(`^(json_each|jsonb_each|ways|w|heard|named|held|page\d*|pages|listed|subscribed|following|r|gated|judged|ranked|counted|first|busy|due|either|\(subquery-\d+\)|\d+)$`)
+	for statement := range heard {
+		if strings.HasPrefix(statement, "INSERT") && !strings.Contains(statement, "SELECT") {
+			continue // It has no plan.
+		}
+		for _, step := range lines(t, s.Handle(), 3, "EXPLAIN QUERY PLAN "+statement) {
+			if strings.HasSuffix(step, "USING INDEX occurrences_unexpanded") {
+				continue // It holds nothing but what waits.
+			}
+			if found := scan.FindStringSubmatch(strings.TrimSpace(step)); found != nil {
+				assert.Regexp(t, made, found[1], "%s\n%s", step, statement)
+			}
+		}
+	}
+}
+
+// TestClaimsTakeTheIndexOfWhatIsDue is about Postgres before it has gathered statistics, when it would rather sort everything that is due.
+func TestClaimsTakeTheIndexOfWhatIsDue(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, url string) {
+		s := open(t, url)
+		p := newPost(t, s)
+		p.trigger(t, nil, nil)
+		var settings, claim string
+		s.Overhear(func(statement string) {
+			switch {
+			case strings.Contains(statement, "set_config"):
+				settings = statement
+			case strings.Contains(statement, "WITH due"):
+				claim = statement
+			}
+		})
+		_, err := p.Queue().Expand(t.Context(), 10)
+		require.NoError(t, err)
+		_, err = p.Queue().Claim(t.Context(), p.channel.ID, "w", 512, time.Minute)
+		require.NoError(t, err)
+		conn, err := s.Handle().Conn(t.Context())
+		require.NoError(t, err)
+		defer conn.Close()
+		exec := func(statement string) {
+			_, err := conn.ExecContext(t.Context(), statement)
+			require.NoError(t, err)
+		}
+		explain, column := "EXPLAIN QUERY PLAN ", 3
+		if settings != "" {
+			explain, column = "EXPLAIN (COSTS OFF) ", 0
+			exec("INSERT INTO deliveries SELECT i, 1, 1, i, i, 1, 'EMAIL', 'a', i::text, TRUE, 0, '', 0, '', now(), '', now(), NULL FROM generate_series(100, 20000) AS i")
+			exec("BEGIN")
+			defer exec("ROLLBACK")
+			exec(settings)
+		}
+		plan := strings.Join(lines(t, conn, column, explain+claim), "\n")
+		assert.Contains(t, plan, "deliveries_due")
+		assert.NotContains(t, plan, "Sort")
+		assert.NotContains(t, plan, "TEMP B-TREE")
+	})
+}
