@@ -72,10 +72,11 @@ func (o *Occurrences) Deliveries(ctx context.Context, at Path, id events.Occurre
 	return found, err
 }
 
-// Requeue makes the failed deliveries of an occurrence due again and returns how many.
-func (o *Occurrences) Requeue(ctx context.Context, at Path, id events.OccurrenceID) (requeued int, err error) {
+// Requeue makes the failed deliveries of an occurrence, whichever organization's, due again and returns how many. It is for the operator of
+// the installation.
+func (o *Occurrences) Requeue(ctx context.Context, id events.OccurrenceID) (requeued int, err error) {
 	err = o.store.Update(ctx, func(tx ports.Tx) error {
-		_, occurred, err := occurrence(ctx, tx, at, id)
+		occurred, err := tx.Deliveries().Locate(ctx, id)
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 
 	"github.com/spf13/pflag"
@@ -37,6 +38,7 @@ func NewProgram(version string, s Streams, environ []string) cli.Program {
 		Settings:    r.settings,
 		Listen:      r.listen,
 		Serve:       r.serve,
+		Work:        r.work,
 		Open:        r.open,
 		Migrate:     r.migrate,
 		Migrations:  r.migrations,
@@ -66,25 +68,50 @@ func (r root) listen(flags *pflag.FlagSet) (string, error) {
 	return c.Listen, err
 }
 
-func (r root) serve(ctx context.Context, flags *pflag.FlagSet) error {
-	c, err := configs.Load(flags, r.environ)
+func (r root) serve(ctx context.Context, flags *pflag.FlagSet, send bool) error {
+	c, log, key, err := r.prepare(flags)
 	if err != nil {
 		return err
-	}
-	log := newLogger(c, r.streams.Err)
-	key, made, err := c.EnsureSecretKey()
-	if err != nil {
-		return err
-	}
-	if made != "" {
-		log.Info("a secret key was made; back it up together with the database", "file", made)
 	}
 	s, closeAll, err := openServer(ctx, c, key, log)
 	if err != nil {
 		return err
 	}
 	defer closeAll()
+	if !send {
+		s.worker = nil
+	}
 	return s.serve(ctx)
+}
+
+func (r root) work(ctx context.Context, flags *pflag.FlagSet) error {
+	c, log, key, err := r.prepare(flags)
+	if err != nil {
+		return err
+	}
+	worker, closeAll, err := openWorker(ctx, c, key, log)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	log.Info("working", "database", c.Database.String())
+	worker.Run(ctx)
+	log.Info("stopped working")
+	return nil
+}
+
+// prepare loads what a process needs that stays: its configuration, its log and the secret key.
+func (r root) prepare(flags *pflag.FlagSet) (configs.Config, *slog.Logger, configs.SecretKey, error) {
+	c, err := configs.Load(flags, r.environ)
+	if err != nil {
+		return configs.Config{}, nil, configs.SecretKey{}, err
+	}
+	log := newLogger(c, r.streams.Err)
+	key, made, err := c.EnsureSecretKey()
+	if made != "" {
+		log.Info("a secret key was made; back it up together with the database", "file", made)
+	}
+	return c, log, key, err
 }
 
 func (r root) open(ctx context.Context, flags *pflag.FlagSet) (cli.Services, func(), error) {

@@ -27,7 +27,7 @@ type server struct {
 	config configs.Config
 	api    *httpapi.API
 	auth   *app.Authentication
-	worker *app.Worker
+	worker *app.Worker // nil: other processes send
 	log    *slog.Logger
 	gate   *readiness
 }
@@ -67,7 +67,9 @@ func (s *server) serve(ctx context.Context) error {
 	working, stopWorking := context.WithCancel(ctx)
 	var background sync.WaitGroup
 	background.Go(func() { s.recordUse(working) })
-	background.Go(func() { s.worker.Run(working) })
+	if s.worker != nil {
+		background.Go(func() { s.worker.Run(working) })
+	}
 	defer background.Wait()
 	defer stopWorking()
 

@@ -9,12 +9,18 @@ import (
 	"github.com/google/wire"
 
 	"github.com/tocsin/tocsin/adapters/cli"
+	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/configs"
 )
 
 // openServices assembles the use cases of the command line on an opened database.
 func openServices(ctx context.Context, c configs.Config, log *slog.Logger) (cli.Services, func(), error) {
 	panic(wire.Build(storage, useCases))
+}
+
+// openWorker assembles the sending of messages on an opened database.
+func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger) (*app.Worker, func(), error) {
+	panic(wire.Build(storage, useCases, sending))
 }
 
 // openServer assembles the service on an opened database.

@@ -30,13 +30,30 @@ func openServices(ctx context.Context, c configs.Config, log *slog.Logger) (cli.
 	keys := app.NewKeys(store, wiringSystemClock)
 	imports := app.NewImports(store)
 	deletions := app.NewDeletions(store)
+	occurrences := app.NewOccurrences(store)
 	services := cli.Services{
 		Provisioning: provisioning,
 		Keys:         keys,
 		Imports:      imports,
 		Deletions:    deletions,
+		Occurrences:  occurrences,
 	}
 	return services, func() {
+		cleanup()
+	}, nil
+}
+
+// openWorker assembles the sending of messages on an opened database.
+func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger) (*app.Worker, func(), error) {
+	wiringSystemClock := systemClock{}
+	store, cleanup, err := openStore(ctx, c, wiringSystemClock, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	drivers := newDrivers(c)
+	templateComposer := newComposer(key)
+	worker := newWorker(c, store, drivers, templateComposer, wiringSystemClock, log)
+	return worker, func() {
 		cleanup()
 	}, nil
 }

@@ -41,8 +41,11 @@ type Program struct {
 	Settings func(*pflag.FlagSet) ([]Setting, error)
 	// Listen returns the host:port that the server listens on.
 	Listen func(*pflag.FlagSet) (string, error)
-	// Serve serves until ctx ends, then finishes what has begun; nil when that went well.
-	Serve func(context.Context, *pflag.FlagSet) error
+	// Serve answers requests, and sends messages unless another process is to do that, until ctx ends; then it finishes what has begun. nil when
+	// that went well.
+	Serve func(ctx context.Context, flags *pflag.FlagSet, send bool) error
+	// Work sends messages until ctx ends, then finishes what has begun.
+	Work func(context.Context, *pflag.FlagSet) error
 	// Open opens the database and returns the use cases on it, and how to close it again.
 	Open func(context.Context, *pflag.FlagSet) (Services, func(), error)
 	// Migrate brings the schema up to date and returns the migrations that were missing, in their order.
@@ -57,6 +60,7 @@ type Services struct {
 	Keys         *app.Keys
 	Imports      *app.Imports
 	Deletions    *app.Deletions
+	Occurrences  *app.Occurrences
 }
 
 // Setting is one setting as it is in force, without what is secret in it.
@@ -153,7 +157,8 @@ func (p Program) root() *cobra.Command {
 		return usagef("%s, see %s --help", err.Error(), c.CommandPath())
 	})
 	p.Flags(root.PersistentFlags())
-	root.AddCommand(p.serve(), p.healthcheck(), p.migrate(), p.config(), p.apply(), p.delete(), p.key(), p.imports(), p.version())
+	root.AddCommand(p.serve(), p.worker(), p.healthcheck(), p.migrate(), p.config(), p.apply(), p.delete(), p.key(), p.imports(), p.deliveries(),
+		p.version())
 	return root
 }
 

@@ -49,7 +49,8 @@ func newDesk(t *testing.T) *desk {
 		ServerFlags: func(f *pflag.FlagSet) { f.String("listen", "", "Where the server listens") },
 		Settings:    func(*pflag.FlagSet) ([]cli.Setting, error) { return nil, nil },
 		Listen:      nowhere,
-		Serve:       func(context.Context, *pflag.FlagSet) error { return nil },
+		Serve:       func(context.Context, *pflag.FlagSet, bool) error { return nil },
+		Work:        func(context.Context, *pflag.FlagSet) error { return nil },
 		Migrate:     func(context.Context, *pflag.FlagSet) ([]cli.Migration, error) { return nil, nil },
 		Migrations:  func(context.Context, *pflag.FlagSet) ([]cli.Migration, error) { return nil, nil },
 		Open: func(ctx context.Context, _ *pflag.FlagSet) (cli.Services, func(), error) {
@@ -60,7 +61,8 @@ func newDesk(t *testing.T) *desk {
 			d.open++
 			d.opened++
 			s := d.wrap(store)
-			services := cli.Services{Provisioning: app.NewProvisioning(s, channels.Channel.CheckSettings), Keys: app.NewKeys(s, frozen{}), Imports: app.NewImports(s), Deletions: app.NewDeletions(s)}
+			services := cli.Services{Provisioning: app.NewProvisioning(s, channels.Channel.CheckSettings), Keys: app.NewKeys(s, frozen{}), Imports: app.NewImports(s), Deletions: app.NewDeletions(s),
+				Occurrences: app.NewOccurrences(s)}
 			return services, func() {
 				d.open--
 				assert.NoError(t, store.Close())
@@ -230,20 +232,20 @@ func TestServe(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	var listen string
-	d.Serve = func(ctx context.Context, f *pflag.FlagSet) error {
+	d.Serve = func(ctx context.Context, f *pflag.FlagSet, _ bool) error {
 		listen = f.Lookup("listen").Value.String()
 		return ctx.Err()
 	}
 	d.done(t, "serve", "--listen", ":8080")
 	assert.Equal(t, ":8080", listen)
 
-	d.Serve = func(context.Context, *pflag.FlagSet) error { return errors.New("the port is taken") }
+	d.Serve = func(context.Context, *pflag.FlagSet, bool) error { return errors.New("the port is taken") }
 	assert.Equal(t, 1, d.run(t, "serve"))
 	assert.Equal(t, "tocsin: the port is taken\n", d.err.String())
 
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	d.Serve = func(context.Context, *pflag.FlagSet) error { return nil }
+	d.Serve = func(context.Context, *pflag.FlagSet, bool) error { return nil }
 	assert.Zero(t, d.Run(ctx, []string{"serve"}), "a server that was asked to stop and did is done")
 }
 

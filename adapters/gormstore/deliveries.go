@@ -97,6 +97,14 @@ func (r deliveryRepo) Occurrence(ctx context.Context, a applications.Application
 	return row.occurrence()
 }
 
+func (r deliveryRepo) Locate(ctx context.Context, id events.OccurrenceID) (events.Occurrence, error) {
+	row, err := one[occurrenceRow](r.db(ctx).Where("id = ?", id), events.ErrOccurrenceNotFound)
+	if err != nil {
+		return events.Occurrence{}, err
+	}
+	return row.occurrence()
+}
+
 func (r deliveryRepo) Counts(ctx context.Context, o events.Occurrence) (map[deliveries.State]int, error) {
 	type countRow struct{ State, Count int }
 	rows, err := rowsOf[countRow](r.db(ctx).Raw("SELECT state, COUNT(*) AS count FROM deliveries WHERE occurrence_id = "+occurrenceID+

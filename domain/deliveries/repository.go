@@ -84,6 +84,8 @@ type Repository interface {
 	Trigger(ctx context.Context, o events.Occurrence, r *Request) (stored events.Occurrence, repeated bool, err error)
 	// Occurrence finds an occurrence of the application; events.ErrOccurrenceNotFound.
 	Occurrence(ctx context.Context, a applications.Application, id events.OccurrenceID) (events.Occurrence, error)
+	// Locate finds an occurrence of any organization, for the operator of the installation; events.ErrOccurrenceNotFound.
+	Locate(ctx context.Context, id events.OccurrenceID) (events.Occurrence, error)
 	// Counts returns how many deliveries of the occurrence are in each state.
 	Counts(ctx context.Context, o events.Occurrence) (map[State]int, error)
 	// List returns the occurrence's deliveries by id, at most limit after the given one; with a state only those in it.

@@ -222,6 +222,17 @@ func deliveryCases() cases {
 				assert.Zero(t, do(t, w, func(tx ports.Tx) (int, error) { return tx.Deliveries().Requeue(t.Context(), spy) }))
 			}
 		},
+		"TheOperatorFindsAnOccurrenceOfAnyOrganization": func(t *testing.T, w *world) {
+			w.ready(t)
+			for _, tenant := range []tenant{w.mine, w.theirs} {
+				o := w.trigger(t, tenant.occurrence(nil, nil))
+				found := look(t, w, func(tx ports.Tx) (events.Occurrence, error) { return tx.Deliveries().Locate(t.Context(), o.ID) })
+				assert.Equal(t, look(t, w, func(tx ports.Tx) (events.Occurrence, error) {
+					return tx.Deliveries().Occurrence(t.Context(), tenant.web, o.ID)
+				}), found)
+			}
+			missing(t, w, events.ErrOccurrenceNotFound, func(tx ports.Tx) (events.Occurrence, error) { return tx.Deliveries().Locate(t.Context(), 1<<40) })
+		},
 		"FailedOnesAreRequeuedAsIfNeverTried": func(t *testing.T, w *world) {
 			o := w.waiting(t, 4)
 			jobs := w.claim(t, w.mine.mail, "one", 4, lease)

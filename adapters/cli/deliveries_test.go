@@ -1,0 +1,81 @@
+package cli_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// failed triggers an event for one recipient, to whom nothing can be delivered.
+func (d *desk) failed(t *testing.T) events.OccurrenceID {
+	t.Helper()
+	s, web := d.store(t), app.Path{Organization: "acme", Project: "shop", Application: "web"}
+	_, err := app.NewApplications(s).Register(t.Context(), web, app.Registration{
+		User: users.User{Username: "ada", Email: "ada@example.org"}, Active: true, List: "Web users",
+		Addresses: []app.RegisteredAddress{{Address: users.NewEmailAddress("ada@example.org"), ToPreferred: true}}})
+	require.NoError(t, err)
+	o, _, err := app.NewTriggers(s, nil, frozen{}).Trigger(t.Context(), web, "shipped", app.Trigger{Context: events.Context("{}")})
+	require.NoError(t, err)
+	step, err := s.Queue().Expand(t.Context(), 10)
+	require.NoError(t, err)
+	require.Equal(t, 1, step.Deliveries)
+	due, err := s.Queue().Due(t.Context())
+	require.NoError(t, err)
+	require.Len(t, due, 1)
+	jobs, err := s.Queue().Claim(t.Context(), due[0].Channel, "w", 10, time.Minute)
+	require.NoError(t, err)
+	require.Len(t, jobs, 1)
+	_, err = s.Queue().Record(t.Context(), "w", []deliveries.Outcome{{ID: jobs[0].ID, State: deliveries.Failed, Error: "550 no such mailbox", Attempts: 1}})
+	require.NoError(t, err)
+	return o.ID
+}
+
+func TestDeliveriesRetry(t *testing.T) {
+	t.Parallel()
+	d := newShop(t)
+	d.In = strings.NewReader(`{organizations: [{slug: acme, name: Acme, projects: [{slug: shop, name: Shop, applications: [{slug: web, name: Web,
+		events: [{slug: shipped, name: Shipped, channels: [mail], templates: [{channel: mail, text: Hello}]}]}]}]}]}`)
+	d.done(t, "apply", "-f", "-")
+	o := d.failed(t)
+	retry := []string{"deliveries", "retry", "--occurrence", strconv.FormatInt(int64(o), 10)}
+	assert.Equal(t, "requeued 1 failed deliveries of occurrence 1\n", d.done(t, retry...))
+	assert.Equal(t, "requeued 0 failed deliveries of occurrence 1\n", d.done(t, retry...), "it waits to be sent already")
+	due, err := d.store(t).Queue().Due(t.Context())
+	require.NoError(t, err)
+	assert.Len(t, due, 1)
+
+	assert.Equal(t, 1, d.run(t, "deliveries", "retry", "--occurrence", "2"))
+	assert.Equal(t, "tocsin: the occurrence does not exist\n", d.err.String())
+	assert.Equal(t, 2, d.run(t, "deliveries", "retry"))
+	assert.Equal(t, 2, d.run(t, "deliveries", "retry", "--occurrence", "-1"))
+}
+
+func TestServeAndWorker(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	var began []string
+	d.Serve = func(_ context.Context, _ *pflag.FlagSet, send bool) error {
+		began = append(began, fmt.Sprint("serve ", send))
+		return nil
+	}
+	d.Work = func(context.Context, *pflag.FlagSet) error {
+		began = append(began, "work")
+		return nil
+	}
+	d.done(t, "serve")
+	d.done(t, "serve", "--no-worker")
+	d.done(t, "worker")
+	assert.Equal(t, []string{"serve true", "serve false", "work"}, began)
+}
