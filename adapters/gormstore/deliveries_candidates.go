@@ -87,12 +87,13 @@ func (c candidates) sources() string {
 		FROM (SELECT DISTINCT notification_id AS id FROM ways) AS heard CROSS JOIN subscriptions sb WHERE sb.notification_id = heard.id AND sb.active`
 }
 
-// named selects the assignments of those whom the options name, by username or by address.
+// named selects the assignments of those whom the options name, by username or by address. The joins are in the order in which SQLite must
+// take them: by itself it would go through all addresses of the organization.
 func (c candidates) named() string {
 	return `SELECT s.id AS assignment_id FROM (
 			SELECT a.id FROM addresses a WHERE a.organization_id = @organization AND a.value_key @addresses
 			UNION
-			SELECT a.id FROM users u JOIN members m ON m.user_id = u.id AND m.organization_id = @organization JOIN addresses a ON a.organization_id = m.organization_id AND a.member_id = m.id
-			WHERE u.username_fold @usernames
+			SELECT a.id FROM users u CROSS JOIN members m CROSS JOIN addresses a WHERE u.username_fold @usernames
+				AND m.user_id = u.id AND m.organization_id = @organization AND a.organization_id = m.organization_id AND a.member_id = m.id
 		) AS held CROSS JOIN assignments s WHERE s.address_id = held.id`
 }

@@ -59,7 +59,8 @@ func (r deliveryRepo) Candidates(ctx context.Context, o events.Occurrence, m use
 }
 
 // candidates queries every way in which the event's notifications could go to assignments s of members m that meet a condition, whether
-// the options of the occurrence exclude it or not, in the order in which the expansion would come to them.
+// the options of the occurrence exclude it or not, in the order in which the expansion would come to them. The plus sign keeps SQLite from
+// beginning with all addresses of the organization.
 func (r deliveryRepo) candidates(ctx context.Context, c candidates, condition string, more map[string]any) ([]candidateRow, error) {
 	p := c.parameters()
 	maps.Copy(p, more)
@@ -81,6 +82,6 @@ func (r deliveryRepo) candidates(ctx context.Context, c candidates, condition st
 		LEFT JOIN distribution_lists li ON li.id = n.list_id
 		LEFT JOIN list_entries le ON le.list_id = n.list_id AND le.assignment_id = s.id
 		LEFT JOIN subscriptions sb ON sb.notification_id = n.id AND sb.assignment_id = s.id`+joinsAt("a.value_key")+`
-		WHERE m.organization_id = @organization AND (le.list_id IS NOT NULL OR sb.id IS NOT NULL) AND `+condition+`
+		WHERE +m.organization_id = @organization AND (le.list_id IS NOT NULL OR sb.id IS NOT NULL) AND `+condition+`
 		ORDER BY n.id, w.phase, s.id`, p))
 }
