@@ -14,9 +14,21 @@ import (
 
 func TestConnections(t *testing.T) {
 	t.Parallel()
+	for style, greeting := range map[string]string{"InTurn": "", "Grouped": groups} {
+		t.Run(style, func(t *testing.T) {
+			t.Parallel()
+			testConnections(t, greeting)
+		})
+	}
+}
+
+// testConnections is about a server that greets back like this.
+func testConnections(t *testing.T, greeting string) {
+	t.Helper()
 	t.Run("OneServesManyMessages", func(t *testing.T) {
 		t.Parallel()
 		s := serve(t)
+		s.answer("EHLO", greeting)
 		d := s.open(nil, smtp.Timeouts{})
 		for range 50 {
 			require.NoError(t, d.Dispatch(t.Context(), message()))
@@ -29,6 +41,7 @@ func TestConnections(t *testing.T) {
 	t.Run("NeverMoreThanMessagesUnderWay", func(t *testing.T) {
 		t.Parallel()
 		s := serve(t)
+		s.answer("EHLO", greeting)
 		s.answer("RCPT", "450 later", "550 no", "421 closing", "", drop, "") // and some trouble
 		d := s.open(nil, smtp.Timeouts{})
 		var wg sync.WaitGroup
@@ -48,6 +61,7 @@ func TestConnections(t *testing.T) {
 	t.Run("OneThatTheServerClosedIsReplaced", func(t *testing.T) {
 		t.Parallel()
 		s := serve(t)
+		s.answer("EHLO", greeting)
 		d := s.open(nil, smtp.Timeouts{})
 		var wg sync.WaitGroup
 		for range 4 {
@@ -64,6 +78,7 @@ func TestConnections(t *testing.T) {
 	t.Run("OneThatTheServerHasHadEnoughOfIsReplaced", func(t *testing.T) {
 		t.Parallel()
 		s := serve(t)
+		s.answer("EHLO", greeting)
 		s.answer("MAIL", "", "421 4.7.0 enough messages on this connection", "")
 		d := s.open(nil, smtp.Timeouts{})
 		require.NoError(t, d.Dispatch(t.Context(), message()))
@@ -74,6 +89,7 @@ func TestConnections(t *testing.T) {
 	t.Run("AServerThatIsGoneIsNotAskedForEver", func(t *testing.T) {
 		t.Parallel()
 		s := serve(t)
+		s.answer("EHLO", greeting)
 		s.answer("MAIL", "", "421 4.3.2 shutting down")
 		d := s.open(nil, smtp.Timeouts{})
 		require.NoError(t, d.Dispatch(t.Context(), message()))
@@ -84,6 +100,7 @@ func TestConnections(t *testing.T) {
 	t.Run("OneThatBreaksInAMessageIsDroppedAndTheMessageNotRepeated", func(t *testing.T) {
 		t.Parallel()
 		s := serve(t)
+		s.answer("EHLO", greeting)
 		s.answer(".", "", drop, "")
 		d := s.open(nil, smtp.Timeouts{})
 		require.NoError(t, d.Dispatch(t.Context(), message()))
@@ -96,6 +113,7 @@ func TestConnections(t *testing.T) {
 	t.Run("OneThatCannotBeResetIsDropped", func(t *testing.T) {
 		t.Parallel()
 		s := serve(t)
+		s.answer("EHLO", greeting)
 		s.answer("RCPT", "550 no", "")
 		s.answer("RSET", "500 what", "")
 		d := s.open(nil, smtp.Timeouts{})
@@ -107,6 +125,7 @@ func TestConnections(t *testing.T) {
 	t.Run("OneThatWaitsTooLongIsClosed", func(t *testing.T) {
 		t.Parallel()
 		s := serve(t)
+		s.answer("EHLO", greeting)
 		d := s.open(nil, smtp.Timeouts{Idle: 20 * time.Millisecond})
 		require.NoError(t, d.Dispatch(t.Context(), message()))
 		<-s.farewell
@@ -117,6 +136,7 @@ func TestConnections(t *testing.T) {
 	t.Run("OneThatIsOldIsClosed", func(t *testing.T) {
 		t.Parallel()
 		s := serve(t)
+		s.answer("EHLO", greeting)
 		d := s.open(nil, smtp.Timeouts{Age: time.Nanosecond})
 		for range 3 {
 			require.NoError(t, d.Dispatch(t.Context(), message()))
@@ -129,6 +149,7 @@ func TestConnections(t *testing.T) {
 	t.Run("CloseSaysGoodbyeOnAll", func(t *testing.T) {
 		t.Parallel()
 		s := serve(t)
+		s.answer("EHLO", greeting)
 		s.answer("QUIT", hang, "") // A server that does not answer holds up nobody for long.
 		d := s.open(nil, smtp.Timeouts{})
 		var wg sync.WaitGroup
@@ -148,6 +169,7 @@ func TestConnections(t *testing.T) {
 	t.Run("ALongMessageGoesThrough", func(t *testing.T) {
 		t.Parallel()
 		s := serve(t)
+		s.answer("EHLO", greeting)
 		m := message()
 		m.Text = strings.Repeat("0123456789 abcdefghijklmnopqrstuvwxyz\n.\n", 25_000)
 		m.HTML = ""

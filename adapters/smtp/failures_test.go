@@ -34,6 +34,9 @@ var (
 
 func kindOf(f *deliveries.Failure) kind { return kind{f.Temporary, f.Channel} }
 
+// groups is the answer of a server that takes commands in groups.
+const groups = "250-ready\r\n250-PIPELINING\r\n250 8BITMIME"
+
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -65,26 +68,51 @@ func TestAnswers(t *testing.T) {
 		"TheConnectionBreaksAtTheEnd":   {".", drop, unreachable},
 		"TheConnectionBreaksAtTheData":  {"DATA", drop, unreachable},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		for style, greeting := range map[string]string{"InTurn": "", "Grouped": groups} {
+			if c.verb == "EHLO" && greeting != "" {
+				continue
+			}
+			t.Run(name+"/"+style, func(t *testing.T) {
+				t.Parallel()
+				s := serve(t)
+				s.answer("EHLO", greeting)
+				s.answer(c.verb, c.answer, "")
+				d := s.open(nil, smtp.Timeouts{})
+				failure := dispatch(t, d, message())
+				assert.Equal(t, c.want, kindOf(failure), failure)
+				assert.Contains(t, failure.Error(), s.listener.Addr().String())
+				assert.NotContains(t, failure.Error(), "\n")
+				if len(c.answer) > 4 && c.answer[3] == ' ' {
+					assert.Contains(t, failure.Error(), c.answer)
+				}
+				// Whatever the answer was, the next message gets through.
+				require.NoError(t, d.Dispatch(t.Context(), message()))
+				// A message that was turned down does not cost the connection.
+				if opened, _ := s.connections(); c.want != unreachable {
+					assert.Equal(t, 1, opened)
+				}
+			})
+		}
+	}
+	t.Run("TheRecipientsAnswerCountsWhenAGroupIsRefused", func(t *testing.T) {
+		t.Parallel()
+		for _, data := range []string{"503 no valid recipients", "354 go on"} {
 			s := serve(t)
-			s.answer(c.verb, c.answer, "")
+			s.answer("EHLO", groups)
+			s.answer("RCPT", "550 5.1.1 no such user", "")
+			s.answer("DATA", data, "")
 			d := s.open(nil, smtp.Timeouts{})
 			failure := dispatch(t, d, message())
-			assert.Equal(t, c.want, kindOf(failure), failure)
-			assert.Contains(t, failure.Error(), s.listener.Addr().String())
-			assert.NotContains(t, failure.Error(), "\n")
-			if len(c.answer) > 4 && c.answer[3] == ' ' {
-				assert.Contains(t, failure.Error(), c.answer)
+			assert.Equal(t, refused, kindOf(failure))
+			assert.ErrorContains(t, failure, "RCPT TO: 550 5.1.1 no such user")
+			for _, l := range s.taken() {
+				assert.Empty(t, l.content, "nobody is to get it")
 			}
-			// Whatever the answer was, the next message gets through.
 			require.NoError(t, d.Dispatch(t.Context(), message()))
-			// A message that was turned down does not cost the connection.
-			if opened, _ := s.connections(); c.want != unreachable {
-				assert.Equal(t, 1, opened)
-			}
-		})
-	}
+			opened, _ := s.connections()
+			assert.Equal(t, 1, opened, "the connection is still good")
+		}
+	})
 	t.Run("NobodyListens", func(t *testing.T) {
 		t.Parallel()
 		s := serve(t)

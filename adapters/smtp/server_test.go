@@ -152,6 +152,9 @@ func (s *server) talk(conn net.Conn) {
 			letter.to = rest
 		case "DATA":
 			standard = "354 go on"
+			if letter.to == "" {
+				standard = "503 no valid recipients"
+			}
 		case "QUIT":
 			s.say(conn, verb, "221 bye")
 			s.farewell <- struct{}{}
@@ -160,6 +163,9 @@ func (s *server) talk(conn net.Conn) {
 		answer, on := s.say(conn, verb, standard)
 		if !on {
 			return
+		}
+		if verb == "RCPT" && !strings.HasPrefix(answer, "2") {
+			letter.to = ""
 		}
 		if verb == "DATA" && strings.HasPrefix(answer, "354") {
 			var content strings.Builder
