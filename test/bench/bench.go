@@ -12,9 +12,10 @@ import (
 const (
 	partAPI    = "api"    // POST user and register, on an empty database
 	partImport = "import" // the import, and the list of some of those who were imported
+	partSend   = "send"   // triggers, what becomes of them, and sending
 )
 
-var parts = []string{partAPI, partImport}
+var parts = []string{partAPI, partImport, partSend}
 
 // bench measures everything on every database, as often as asked for.
 type bench struct {
@@ -43,6 +44,13 @@ func (b *bench) measureAll(ctx context.Context) (err error) {
 			if slices.Contains(b.measure, partImport) {
 				if err := b.withDatabase(ctx, kind, func(ctx context.Context, d database) error { return b.imports(ctx, d, file) }); err != nil {
 					return err
+				}
+			}
+			if slices.Contains(b.measure, partSend) {
+				for _, measure := range []func(context.Context, database) error{b.fanOut, b.sending} {
+					if err := b.withDatabase(ctx, kind, measure); err != nil {
+						return err
+					}
 				}
 			}
 		}

@@ -22,7 +22,7 @@ const beTocsin = "TOCSIN_TEST_BENCH_BE_TOCSIN"
 
 func TestMain(m *testing.M) {
 	switch {
-	case os.Getenv(floorVariable) != "":
+	case os.Getenv(floorVariable) != "", os.Getenv(floorMailVariable) != "":
 		main()
 		os.Exit(0)
 	case os.Getenv(beTocsin) != "":
@@ -41,7 +41,7 @@ func TestBench(t *testing.T) {
 	require.NoError(t, err)
 	t.Setenv(beTocsin, "yes")
 	o := options{tocsin: itself, postgres: pgtest.New(t), dir: t.TempDir(), measure: parts, databases: []string{sqlite, postgres},
-		runs: 1, rows: 2500, list: 2100, connections: 3, length: 50 * time.Millisecond, progress: t.Output()}
+		runs: 1, rows: 2500, list: 2100, messages: 300, connections: 3, length: 50 * time.Millisecond, progress: t.Output()}
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), o, &out))
 
@@ -52,7 +52,7 @@ func TestBench(t *testing.T) {
 			rows = append(rows, strings.Split(strings.Trim(line, "| \n"), " | "))
 		}
 	}
-	const title, perDatabase = 1, 9
+	const title, perDatabase = 1, 14
 	require.Len(t, rows, title+2*perDatabase)
 	for _, row := range rows {
 		assert.Len(t, row, len(rows[0]), "every line has every column: %s", row)
@@ -64,7 +64,7 @@ func TestBench(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	t.Parallel()
-	good := options{measure: parts, databases: []string{sqlite}, runs: 1, rows: 10, list: 10, connections: 1, length: time.Second}
+	good := options{measure: parts, databases: []string{sqlite}, runs: 1, rows: 10, list: 10, messages: 1, connections: 1, length: time.Second}
 	require.NoError(t, good.check())
 	for name, spoil := range map[string]func(*options){
 		"AnUnknownPartIsRefused":          func(o *options) { o.measure = []string{"everything"} },

@@ -66,12 +66,16 @@ func (d database) settle(ctx context.Context) error {
 	if d.kind == sqlite {
 		return nil
 	}
-	err := onServer(ctx, d.server, "CHECKPOINT")
-	const forbidden = "42501"
-	if refused, ok := errors.AsType[*pgconn.PgError](err); ok && refused.Code == forbidden {
-		return nil
+	if err := onServer(ctx, d.server, "CHECKPOINT"); !isForbidden(err) {
+		return err
 	}
-	return err
+	return nil
+}
+
+// isForbidden tells whether a server said that our role may not do that.
+func isForbidden(err error) bool {
+	refused, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && refused.Code == "42501"
 }
 
 func onServer(ctx context.Context, server, statement string) error {

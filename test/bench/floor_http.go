@@ -15,6 +15,8 @@ import (
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/metadata"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -58,7 +60,7 @@ func serveFloor(address string) error {
 	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: c.LogLevel}))
 	use := httpapi.UseCases{
 		Users: app.NewUsers(store), Lists: app.NewLists(store), Applications: app.NewApplications(store),
-		Subscriptions: app.NewSubscriptions(store), Orgs: app.NewOrgs(store),
+		Subscriptions: app.NewSubscriptions(store), Orgs: app.NewOrgs(store), Triggers: app.NewTriggers(store, nil, wall{}),
 	}
 	api, err := httpapi.New(use, app.NewAuthentication(store, wall{}), store.Ready, wall{}, log, httpapi.Options{
 		BodyLimit: c.BodyLimit, RateLimit: c.RateLimit, AuthFailureLimit: c.AuthFailureLimit,
@@ -122,6 +124,22 @@ func (cannedTx) Applications() applications.Repository      { return cannedAppli
 func (t cannedTx) Lists() lists.Repository                  { return cannedLists{length: t.list} }
 func (cannedTx) Keys() access.Repository                    { return cannedKeys{} }
 func (cannedTx) Orgs() orgs.Repository                      { return cannedOrgs{} }
+
+func (cannedTx) Events() events.Repository         { return cannedEvents{} }
+func (cannedTx) Deliveries() deliveries.Repository { return cannedDeliveries{} }
+
+type cannedEvents struct{ events.Repository }
+
+func (cannedEvents) BySlug(_ context.Context, a applications.Application, slug string) (events.Event, error) {
+	return events.Event{ID: 1, Organization: a.Organization, Application: a.ID, Slug: slug, Active: true}, nil
+}
+
+type cannedDeliveries struct{ deliveries.Repository }
+
+func (cannedDeliveries) Trigger(_ context.Context, o events.Occurrence, _ *deliveries.Request) (events.Occurrence, bool, error) {
+	o.ID = 1
+	return o, false, nil
+}
 
 type cannedKeys struct{ access.Repository }
 

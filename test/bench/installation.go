@@ -46,15 +46,8 @@ type installation struct {
 func install(ctx context.Context, o options, d database) (installation, error) {
 	i := installation{program: o.tocsin, environ: []string{"TOCSIN_DATABASE_URL=" + d.url,
 		"TOCSIN_SECRET_KEY=" + strings.Repeat("42", 32)}}
-	printed, _, err := i.tocsin(ctx, "apply", "-f", "-", "-o", "json").output(strings.NewReader(blueprint))
+	made, err := i.apply(ctx, blueprint)
 	if err != nil {
-		return i, err
-	}
-	var made []struct {
-		Kind string
-		ID   int64
-	}
-	if err := json.Unmarshal(printed, &made); err != nil {
 		return i, err
 	}
 	for _, m := range made {
@@ -62,9 +55,25 @@ func install(ctx context.Context, o options, d database) (installation, error) {
 			i.listPath = fmt.Sprintf("/api/o/%s/p/%s/d/%d/", organization, project, m.ID)
 		}
 	}
-	printed, _, err = i.tocsin(ctx, "key", "create", "--name", "bench", "--org", organization, "--grant", "full_access").output(nil)
+	printed, _, err := i.tocsin(ctx, "key", "create", "--name", "bench", "--org", organization, "--grant", "full_access").output(nil)
 	i.key = strings.TrimSpace(string(printed))
 	return i, err
+}
+
+// object is what a blueprint made.
+type object struct {
+	Kind string
+	ID   int64
+}
+
+// apply applies a blueprint.
+func (i installation) apply(ctx context.Context, blueprint string) (made []object, err error) {
+	printed, _, err := i.tocsin(ctx, "apply", "-f", "-", "-o", "json").output(strings.NewReader(blueprint))
+	if err != nil {
+		return nil, err
+	}
+	err = json.Unmarshal(printed, &made)
+	return made, err
 }
 
 // tocsin is a command of the program on this installation.
@@ -90,7 +99,7 @@ func (i installation) call(ctx context.Context, s *server, method, path string, 
 		return 0, 0, err
 	}
 	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
+	if answer.StatusCode >= http.StatusMultipleChoices {
 		problem, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
 		return 0, 0, fmt.Errorf("%s %s: %s\n%s", method, filepath.Base(path), answer.Status, problem)
 	}

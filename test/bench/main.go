@@ -3,7 +3,7 @@
 // a moment before, because figures of two machines, or of two moments, say little about each other.
 //
 //	go build -o bin/tocsin ./wiring/tocsin
-//	go run ./test/bench [-runs 3] [-rows 1000000] [-list 200000] [-length 5s] [-measure api,import]
+//	go run ./test/bench [-runs 3] [-rows 1000000] [-list 200000] [-messages 50000] [-length 5s] [-measure api,import,send]
 //
 // It prints a table in Markdown on standard output and its progress on standard error. PostgreSQL is the server of
 // TOCSIN_TEST_POSTGRES, which must wait for the disk (`withpostgres -durable` provides one); where that is not set it starts one.
@@ -36,8 +36,9 @@ type options struct {
 	measure     []string
 	databases   []string
 	runs        int
-	rows        int // of the import
+	rows        int // of the import, and deliveries of one trigger
 	list        int // members of the list
+	messages    int // of the sending
 	connections int
 	length      time.Duration // of one measurement over HTTP
 	progress    io.Writer
@@ -48,12 +49,17 @@ func main() {
 		exitOn(serveFloor(floorPort))
 		return
 	}
+	if job := os.Getenv(floorMailVariable); job != "" {
+		exitOn(sendFloor(context.Background(), job))
+		return
+	}
 	o := options{postgres: os.Getenv(pgtest.ServerVariable), progress: os.Stderr}
 	flag.StringVar(&o.tocsin, "tocsin", "bin/tocsin", "the program to measure")
 	flag.StringVar(&o.dir, "dir", "", "folder for data, on the disk to be measured (a temporary one)")
 	flag.IntVar(&o.runs, "runs", 3, "how often everything is measured; the table shows the medians")
-	flag.IntVar(&o.rows, "rows", 1_000_000, "rows of the import")
+	flag.IntVar(&o.rows, "rows", 1_000_000, "rows of the import, and recipients of one trigger")
 	flag.IntVar(&o.list, "list", 200_000, "members of the list, at most rows")
+	flag.IntVar(&o.messages, "messages", 50_000, "messages to send")
 	flag.IntVar(&o.connections, "connections", 64, "connections of the load over HTTP")
 	flag.DurationVar(&o.length, "length", 5*time.Second, "length of one measurement over HTTP")
 	measure := flag.String("measure", strings.Join(parts, ","), "what to measure, separated by commas")
@@ -114,8 +120,8 @@ func (o options) check() error {
 			return fmt.Errorf("there is no database %q, only %s and %s", d, sqlite, postgres)
 		}
 	}
-	if o.runs < 1 || o.list < 1 || o.rows < o.list || o.connections < 1 || o.length <= 0 {
-		return errors.New("runs, rows, list, connections and length must be positive, and list at most rows")
+	if o.runs < 1 || o.list < 1 || o.rows < o.list || o.messages < 1 || o.connections < 1 || o.length <= 0 {
+		return errors.New("runs, rows, list, messages, connections and length must be positive, and list at most rows")
 	}
 	return nil
 }

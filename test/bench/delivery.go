@@ -1,0 +1,271 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// deliveryLimit is how long may pass until everything that was triggered has been dealt with.
+const deliveryLimit = 10 * time.Minute
+
+// handOffs is how often the time from a trigger to the message is taken.
+const handOffs = 200
+
+// What the messages say: 2.7 KB.
+var (
+	letterText = strings.Repeat("A line of text for Ada.\n", 40)
+	letterHTML = strings.Repeat("<p>A line of text for <b>Ada</b>.</p>\n", 45)
+)
+
+// mailing is a channel with a list and an event of its own, all of one name.
+type mailing struct {
+	name     string
+	sink     *sink
+	settings string // beyond the server's address
+}
+
+// add makes a channel, a list, an application and an event of the name.
+func (m mailing) add(ctx context.Context, i installation) error {
+	host, port, err := net.SplitHostPort(m.sink.address)
+	if err != nil {
+		return err
+	}
+	_, err = i.apply(ctx, fmt.Sprintf(`{organizations: [{slug: %[1]s, name: Acme,
+		channels: [{name: %[2]s, protocol: EMAIL, driver: smtp, settings: {host: %[3]q, port: %[4]s, from: a@example.com, tls: none%[5]s}}],
+		projects: [{slug: %[6]s, name: Shop, lists: [{name: %[2]s}], applications: [{slug: %[7]s, name: Web,
+			events: [{slug: %[2]s, name: %[2]s, channels: [%[2]s],
+				templates: [{channel: %[2]s, subject: "Your order {{ context.order }} is on its way", text: %[8]q, html: %[9]q}],
+				notifications: [{name: %[2]s, list: %[2]s}]}]}]}]}]}`,
+		organization, m.name, host, port, m.settings, project, application, letterText, letterHTML))
+	return err
+}
+
+func eventPath(event string) string {
+	return "/api/o/" + organization + "/p/" + project + "/a/" + application + "/e/" + event + "/trigger/"
+}
+
+// trigger triggers the mailing's event for everybody on its list, or for those that options limit it to.
+func (m mailing) trigger(ctx context.Context, i installation, s *server, options string) error {
+	_, _, err := i.call(ctx, s, http.MethodPost, eventPath(m.name), strings.NewReader(`{"context": {"order": 1207}, "options": {`+options+`}}`))
+	return err
+}
+
+// fanOut measures how long it takes from a trigger until all its deliveries are on the disk. The mail server meanwhile lets everybody
+// wait, so that nothing is sent.
+func (b *bench) fanOut(ctx context.Context, d database) (err error) {
+	m := mailing{name: "everybody-at-once"}
+	if m.sink, err = startSink(ctx, 0); err != nil {
+		return err
+	}
+	defer m.sink.Close() //nolint:errcheck // Nobody talks to it any more.
+	m.sink.hold()
+	i, err := b.withMailings(ctx, d, b.rows, m)
+	if err != nil {
+		return err
+	}
+	var f figure
+	if err := b.serving(ctx, i, func(s *server) error {
+		defer m.sink.release() // Else the server would wait for those who wait.
+		start, used := time.Now(), s.processor()
+		if err := m.trigger(ctx, i, s, ""); err != nil {
+			return err
+		}
+		if err := d.waitUntil(ctx, "SELECT COUNT(*) = 1 FROM occurrences WHERE expanded_at IS NOT NULL"); err != nil {
+			return err
+		}
+		f.tocsin, f.peak = perRow(b.rows, time.Since(start), s.processor()-used), s.peak()
+		return nil
+	}); err != nil {
+		return err
+	}
+	if f.floor, err = d.copyDeliveries(ctx, b.rows); err != nil {
+		return err
+	}
+	b.result(fmt.Sprintf("trigger to %s deliveries on the disk", number(float64(b.rows))), d, "rows/s", f)
+	return nil
+}
+
+// withMailings installs mailings, each with so many people on its list.
+func (b *bench) withMailings(ctx context.Context, d database, people int, all ...mailing) (installation, error) {
+	i, err := install(ctx, b.options, d)
+	for n, m := range all {
+		if err == nil {
+			err = m.add(ctx, i)
+		}
+		if err == nil {
+			err = d.populate(ctx, n, people, m.name)
+		}
+	}
+	return i, err
+}
+
+// sending measures single triggers, the time from a trigger to the message, and how fast many messages leave.
+func (b *bench) sending(ctx context.Context, d database) error {
+	var sinks []*sink
+	defer func() {
+		for _, s := range sinks {
+			_ = s.Close() // Nobody talks to it any more.
+		}
+	}()
+	for _, latency := range []time.Duration{0, providerLatency, 0} {
+		s, err := startSink(ctx, latency)
+		if err != nil {
+			return err
+		}
+		sinks = append(sinks, s)
+	}
+	quick := mailing{name: "quick", sink: sinks[0]}
+	slow := mailing{name: "slow", sink: sinks[1], settings: fmt.Sprintf(", concurrency: %d", slowConnections)}
+	nobody := mailing{name: "nobody", sink: sinks[2]}
+	i, err := b.withMailings(ctx, d, b.messages, quick, slow)
+	if err != nil {
+		return err
+	}
+	if err := nobody.add(ctx, i); err != nil {
+		return err
+	}
+	if err := b.serving(ctx, i, func(s *server) error {
+		ask := func(r []byte, _, _ int) []byte {
+			return appendPost(r, eventPath(nobody.name), i.key, `{"context": {"order": 1207}}`)
+		}
+		if _, err := b.loaded(ctx, d, s, "POST trigger", http.StatusCreated, ask, ask); err != nil {
+			return err
+		}
+		return d.waitUntil(ctx, allDone)
+	}); err != nil {
+		return err
+	}
+	if err := b.serving(ctx, i, func(s *server) error { return b.handOff(ctx, d, i, s, quick) }); err != nil {
+		return err
+	}
+	for _, m := range []struct {
+		mailing
+		connections int
+		what        string
+	}{
+		{quick, quickConnections, fmt.Sprintf("%s messages by SMTP, %d connections", number(float64(b.messages)), quickConnections)},
+		{slow, slowConnections, fmt.Sprintf("%s messages by SMTP, %d connections, server takes %s", number(float64(b.messages)), slowConnections, providerLatency)},
+	} {
+		if err := b.serving(ctx, i, func(s *server) error { return b.send(ctx, d, i, s, m.mailing, m.connections, m.what) }); err != nil {
+			return fmt.Errorf("%s on %s: %w", m.what, d.kind, err)
+		}
+	}
+	return nil
+}
+
+// How the channels send. quickConnections is what a channel has by default.
+const (
+	quickConnections = 16
+	slowConnections  = 64
+	providerLatency  = 5 * time.Millisecond
+)
+
+// allDone asks whether nothing waits any more.
+const allDone = "SELECT NOT EXISTS (SELECT 1 FROM occurrences WHERE expanded_at IS NULL) AND NOT EXISTS (SELECT 1 FROM deliveries WHERE state < 3)"
+
+// handOff measures the time from the call of a trigger to the end of its message at the mail server, when nothing else is to be done. The
+// floor is the same call to the floor's server, then the message by the library alone.
+func (b *bench) handOff(ctx context.Context, d database, i installation, s *server, m mailing) error {
+	own, err := newMailer(ctx, m.sink.address)
+	if err != nil {
+		return err
+	}
+	defer own.Close()
+	var took, floor []time.Duration
+	used := s.processor()
+	for n := range handOffs {
+		count, _ := m.sink.last()
+		start := time.Now()
+		if err := m.trigger(ctx, i, b.floor, ""); err != nil {
+			return err
+		}
+		if err := own.send(); err != nil {
+			return err
+		}
+		floor = append(floor, time.Since(start))
+
+		start = time.Now()
+		came := m.sink.after(count + 2)
+		if err := m.trigger(ctx, i, s, fmt.Sprintf(`"limit_to": [%q]`, populated(0, n%b.messages))); err != nil {
+			return err
+		}
+		select {
+		case <-came:
+		case <-time.After(deliveryLimit):
+			return errors.New("a message did not come")
+		}
+		_, at := m.sink.last()
+		took = append(took, at.Sub(start))
+		if err := d.waitUntil(ctx, allDone); err != nil { // So that the next one finds it idle.
+			return err
+		}
+	}
+	b.result("trigger to hand-off when idle", d, "messages/s, one after the other", figure{
+		tocsin: oneByOne(took, (s.processor()-used)/handOffs), floor: oneByOne(floor, 0), peak: s.peak()})
+	return nil
+}
+
+func oneByOne(took []time.Duration, processor time.Duration) sample {
+	slices.Sort(took)
+	var all time.Duration
+	for _, t := range took {
+		all += t
+	}
+	return sample{rate: float64(len(took)) / all.Seconds(), p50: quantile(took, 50), p99: quantile(took, 99), processor: processor}
+}
+
+// send measures from the moment at which the mail server lets the program in, with all deliveries on the disk, to the one at which the
+// outcome of each is.
+func (b *bench) send(ctx context.Context, d database, i installation, s *server, m mailing, connections int, what string) error {
+	m.sink.hold()
+	m.sink.release()
+	start := time.Now()
+	floor, err := mailFloor(ctx, m.sink.address, connections, b.messages)
+	if err != nil {
+		return err
+	}
+	if _, _, err := floor.output(nil); err != nil {
+		return err
+	}
+	used := floor.ProcessState.UserTime() + floor.ProcessState.SystemTime()
+	count, last := m.sink.last()
+	if count != b.messages {
+		return fmt.Errorf("the floor sent %d messages instead of %d", count, b.messages)
+	}
+	f := figure{floor: perRow(b.messages, last.Sub(start), used)}
+
+	if err := d.settle(ctx); err != nil {
+		return err
+	}
+	m.sink.hold()
+	if err := m.trigger(ctx, i, s, ""); err != nil {
+		return err
+	}
+	if err := d.waitUntil(ctx, "SELECT NOT EXISTS (SELECT 1 FROM occurrences WHERE expanded_at IS NULL)"); err != nil {
+		return err
+	}
+	used = s.processor()
+	m.sink.release()
+	start = time.Now()
+	select {
+	case <-m.sink.after(b.messages):
+	case <-time.After(deliveryLimit):
+		count, _ := m.sink.last()
+		return fmt.Errorf("%d of %d messages came", count, b.messages)
+	}
+	if err := d.waitUntil(ctx, allDone); err != nil {
+		return err
+	}
+	f.tocsin, f.peak = perRow(b.messages, time.Since(start), s.processor()-used), s.peak()
+	if count, _ := m.sink.last(); count != b.messages {
+		return fmt.Errorf("%d messages came instead of %d", count, b.messages)
+	}
+	b.result(what, d, "messages/s", f)
+	return nil
+}

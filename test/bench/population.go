@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// populate puts so many people past the program into its database, each with an address that is assigned to the channel of this name, and
+// on the list of the same name. Each crowd has a number of its own.
+func (d database) populate(ctx context.Context, crowd, people int, name string) (err error) {
+	pool, err := d.open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	pool.SetMaxOpenConns(1)
+	if d.kind == postgres {
+		// Who may, spares the check of each row's references.
+		if _, err := pool.ExecContext(ctx, "SET session_replication_role = replica"); err != nil && !isForbidden(err) {
+			return err
+		}
+	}
+	for _, statement := range population(d.kind, crowd, people, name) {
+		if _, err := pool.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	return d.settle(ctx)
+}
+
+// populatedFrom is the id of the first whom populate adds, far from those that the program gives.
+func populatedFrom(crowd int) int { return (crowd + 1) * 1_000_000_000 }
+
+// populated is the address of one whom populate added.
+func populated(crowd, n int) string {
+	return fmt.Sprintf("person%d@example.org", populatedFrom(crowd)+n)
+}
+
+// population is the statements of populate.
+func population(kind string, crowd, people int, name string) []string {
+	first := populatedFrom(crowd)
+	numbers := fmt.Sprintf("generate_series(%d, %d) AS i", first, first+people-1)
+	if kind == sqlite {
+		numbers = fmt.Sprintf("(WITH RECURSIVE g (i) AS (SELECT %d UNION ALL SELECT i + 1 FROM g WHERE i < %d) SELECT i FROM g)", first, first+people-1)
+	}
+	const org = "(SELECT id FROM organizations WHERE slug = '" + organization + "')"
+	statements := []string{
+		"CREATE TABLE seed AS SELECT i, 'person' || i || '@example.org' AS e FROM " + numbers,
+		"INSERT INTO users SELECT i, e, e, e, e, 'First', 'Last', CURRENT_TIMESTAMP FROM seed",
+		"INSERT INTO members SELECT i, " + org + ", i, 'member', '{}', FALSE, CURRENT_TIMESTAMP FROM seed",
+		"INSERT INTO addresses SELECT i, " + org + ", i, e, e, 'email', 'email' FROM seed",
+		"INSERT INTO assignments SELECT i, " + org + ", i, (SELECT id FROM channels WHERE name = '" + name + "'), TRUE, TRUE FROM seed",
+		"INSERT INTO list_entries SELECT (SELECT id FROM distribution_lists WHERE name = '" + name + "'), i FROM seed",
+		"DROP TABLE seed",
+	}
+	if kind == postgres {
+		statements = append(statements, "VACUUM ANALYZE")
+	}
+	return statements
+}
+
+// copyDeliveries copies every delivery into a table like theirs, indexes included, in one statement: the least that writing so many can
+// take.
+func (d database) copyDeliveries(ctx context.Context, rows int) (copied sample, err error) {
+	pool, err := d.open()
+	if err != nil {
+		return sample{}, err
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	create := "CREATE TABLE twin (LIKE deliveries INCLUDING ALL)"
+	if d.kind == sqlite {
+		if err := pool.QueryRowContext(ctx, `SELECT group_concat(replace(replace(replace(sql, 'INDEX deliveries', 'INDEX twin'), 'TABLE deliveries', 'TABLE twin'),
+			'ON deliveries', 'ON twin'), ';') FROM sqlite_master WHERE tbl_name = 'deliveries' AND sql <> ''`).Scan(&create); err != nil {
+			return sample{}, err
+		}
+	}
+	if _, err := pool.ExecContext(ctx, create); err != nil {
+		return sample{}, err
+	}
+	if err := d.settle(ctx); err != nil {
+		return sample{}, err
+	}
+	start, used := time.Now(), ownProcessor()
+	done, err := pool.ExecContext(ctx, "INSERT INTO twin SELECT * FROM deliveries ORDER BY id")
+	if err != nil {
+		return sample{}, err
+	}
+	copied = perRow(rows, time.Since(start), ownProcessor()-used)
+	if n, err := done.RowsAffected(); err != nil || n != int64(rows) {
+		return sample{}, errors.Join(err, fmt.Errorf("there are %d deliveries instead of %d", n, rows))
+	}
+	return copied, nil
+}
+
+// waitUntil asks the database, past the program, until the answer is true.
+func (d database) waitUntil(ctx context.Context, question string) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, deliveryLimit)
+	defer cancel()
+	pool, err := d.open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	again := time.NewTicker(lookEvery)
+	defer again.Stop()
+	for {
+		var yes bool
+		if err := pool.QueryRowContext(ctx, question).Scan(&yes); err != nil || yes {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-again.C:
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	gosmtp "github.com/emersion/go-smtp"
+)
+
+// sink is a mail server that takes every message and forgets it. It remembers when each came.
+type sink struct {
+	*gosmtp.Server
+	address string
+	latency time.Duration // what a message takes it, beside reading it
+
+	mu      sync.Mutex
+	opened  chan struct{} // closed while it talks to whoever connects
+	arrived []time.Time
+	waiting []waiter
+}
+
+// waiter is told when so many messages have come.
+type waiter struct {
+	count int
+	came  chan<- struct{}
+}
+
+func startSink(ctx context.Context, latency time.Duration) (*sink, error) {
+	s := &sink{latency: latency, opened: make(chan struct{})}
+	close(s.opened)
+	s.Server = gosmtp.NewServer(s)
+	s.ErrorLog = silent{}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s.address = listener.Addr().String()
+	go s.Serve(listener) //nolint:errcheck // It ends when it is closed.
+	return s, nil
+}
+
+// hold leaves those who connect waiting for the greeting, until release.
+func (s *sink) hold() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opened = make(chan struct{})
+}
+
+// release lets everybody in and forgets what came before.
+func (s *sink) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.arrived = nil
+	close(s.opened)
+}
+
+// after is what to wait for until so many messages have come.
+func (s *sink) after(count int) <-chan struct{} {
+	came := make(chan struct{})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.arrived) >= count {
+		close(came)
+	} else {
+		s.waiting = append(s.waiting, waiter{count, came})
+	}
+	return came
+}
+
+// last is how many messages came and when the last one did.
+func (s *sink) last() (count int, at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if count = len(s.arrived); count > 0 {
+		at = s.arrived[count-1]
+	}
+	return count, at
+}
+
+// NewSession is called when somebody has said hello.
+func (s *sink) NewSession(*gosmtp.Conn) (gosmtp.Session, error) {
+	s.mu.Lock()
+	opened := s.opened
+	s.mu.Unlock()
+	<-opened
+	return session{s}, nil
+}
+
+type session struct{ *sink }
+
+func (session) Mail(string, *gosmtp.MailOptions) error { return nil }
+func (session) Rcpt(string, *gosmtp.RcptOptions) error { return nil }
+func (session) Reset()                                 {}
+func (session) Logout() error                          { return nil }
+
+func (s session) Data(r io.Reader) error {
+	if _, err := io.Copy(io.Discard, r); err != nil {
+		return err
+	}
+	<-time.After(s.latency)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.arrived = append(s.arrived, time.Now())
+	s.waiting = slices.DeleteFunc(s.waiting, func(w waiter) bool {
+		if len(s.arrived) < w.count {
+			return false
+		}
+		close(w.came)
+		return true
+	})
+	return nil
+}
+
+// silent keeps what the sink would complain about to itself: connections that end without a farewell, at the end of a run.
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}
+func (silent) Println(...any)        {}
