@@ -63,7 +63,7 @@ func (b *bench) fanOut(ctx context.Context, d database) (err error) {
 	if m.sink, err = startSink(ctx, 0); err != nil {
 		return err
 	}
-	defer m.sink.Close() //nolint:errcheck // Nobody talks to it any more.
+	defer m.sink.Close()
 	m.sink.hold()
 	i, err := b.withMailings(ctx, d, b.rows, m)
 	if err != nil {
