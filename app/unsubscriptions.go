@@ -18,7 +18,7 @@ func NewUnsubscriptions(store ports.Store, links deliveries.Links) *Unsubscripti
 	return &Unsubscriptions{store: store, links: links}
 }
 
-// Show tells what a link is about and changes nothing; deliveries.ErrLink, deliveries.ErrNotFound.
+// Show tells what a link is about and changes nothing; deliveries.ErrLink, deliveries.ErrLinkOutdated.
 func (u *Unsubscriptions) Show(ctx context.Context, token string) (shown deliveries.Unsubscription, err error) {
 	o, err := u.links.Parse(token)
 	if err != nil {
@@ -32,6 +32,7 @@ func (u *Unsubscriptions) Show(ctx context.Context, token string) (shown deliver
 }
 
 // Set records (out) or withdraws the opt-out of the link's address from its notification; repeating it changes nothing.
+// deliveries.ErrLink, deliveries.ErrLinkOutdated.
 func (u *Unsubscriptions) Set(ctx context.Context, token string, out bool) (shown deliveries.Unsubscription, err error) {
 	o, err := u.links.Parse(token)
 	if err != nil {

@@ -8,19 +8,21 @@ import (
 
 type unsubscriptionRow struct {
 	Organization string
+	Application  string
 	Notification string
 	Out          bool
 }
 
 // Unsubscription asks for a member of the notification's organization: a link that joined two of them would be nobody's.
 func (r deliveryRepo) Unsubscription(ctx context.Context, o deliveries.OptOut) (deliveries.Unsubscription, error) {
-	row, err := one[unsubscriptionRow](r.db(ctx).Raw(`SELECT org.name AS organization, n.name AS notification, EXISTS (SELECT 1 FROM opt_outs
+	row, err := one[unsubscriptionRow](r.db(ctx).Raw(`SELECT org.name AS organization, a.name AS application, n.name AS notification, EXISTS (SELECT 1 FROM opt_outs
 			WHERE member_id = m.id AND notification_id = n.id AND address_key = @address ) AS out
 		FROM members m JOIN organizations org ON org.id = m.organization_id
 		JOIN applications a ON a.organization_id = org.id JOIN notifications n ON n.application_id = a.id
 		WHERE m.id = @member AND n.id = @notification `, map[string]any{"address": o.AddressKey, "member": o.Member, "notification": o.Notification}),
-		deliveries.ErrNotFound)
-	return deliveries.Unsubscription{OptOut: o, Organization: row.Organization, Notification: row.Notification, Out: row.Out}, err
+		deliveries.ErrLinkOutdated)
+	return deliveries.Unsubscription{OptOut: o, Organization: row.Organization, Application: row.Application, Notification: row.Notification,
+		Out: row.Out}, err
 }
 
 // SetOptOut changes nothing for a member or a notification that is gone: there is nobody left to be spared.

@@ -1,6 +1,7 @@
 package deliveries_test
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"testing"
@@ -128,6 +129,14 @@ func TestLinks(t *testing.T) {
 	t.Run("ATokenIsFitForAURL", func(t *testing.T) {
 		t.Parallel()
 		require.Regexp(t, `^[A-Za-z0-9_-]+$`, links.Token(about))
+	})
+	t.Run("ATokenTellsNobodyElseWhomItIsAbout", func(t *testing.T) {
+		t.Parallel()
+		raw, err := base64.RawURLEncoding.DecodeString(links.Token(about))
+		require.NoError(t, err)
+		for i := 0; i+3 <= len(about.AddressKey); i++ {
+			require.NotContains(t, string(raw), about.AddressKey[i:i+3])
+		}
 	})
 	t.Run("NoOtherTokenIsBelieved", func(t *testing.T) {
 		t.Parallel()

@@ -1,6 +1,8 @@
 package deliveries
 
 import (
+	"crypto/aes"
+	"crypto/cipher"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -12,28 +14,45 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// ErrLink answers for an unsubscribe link that this installation did not make.
-var ErrLink = fault.New(fault.NotFound, "this link is not valid")
+// The faults of unsubscribe links.
+var (
+	ErrLink         = fault.New(fault.NotFound, "this link is not valid")                          // not made by this installation
+	ErrLinkOutdated = fault.New(fault.NotFound, "what this link is about does not exist any more") // the member or the notification
+)
 
 // Links signs and reads the tokens of unsubscribe links. A token says whom and what it is about and needs no row in any table, so it
-// works for as long as the installation keeps its secret key.
-type Links struct{ key [sha256.Size]byte }
-
-// NewLinks derives the signing key from the installation's secret key.
-func NewLinks(secret []byte) Links {
-	mac := hmac.New(sha256.New, secret)
-	mac.Write([]byte("tocsin unsubscribe links"))
-	return Links{key: [sha256.Size]byte(mac.Sum(nil))}
+// works for as long as the installation keeps its secret key. Nobody else can read it: links end up in the logs of proxies and in the
+// archives of link scanners, where an address does not belong.
+type Links struct {
+	key    [sha256.Size]byte
+	cipher cipher.Block
 }
 
-const macSize = 16
+// NewLinks derives the keys of tokens from the installation's secret key.
+func NewLinks(secret []byte) Links {
+	derive := func(purpose string) []byte {
+		mac := hmac.New(sha256.New, secret)
+		mac.Write([]byte(purpose))
+		return mac.Sum(nil)
+	}
+	block, err := aes.NewCipher(derive("tocsin unsubscribe links, hidden"))
+	if err != nil {
+		panic("deliveries: " + err.Error()) // Impossible: what derive returns is as long as a key of AES-256.
+	}
+	return Links{key: [sha256.Size]byte(derive("tocsin unsubscribe links")), cipher: block}
+}
 
-// Token returns the token for a recipient's opt-out.
+const macSize = aes.BlockSize
+
+// Token returns the token for a recipient's opt-out, the same one each time: a synthetic IV, which is the MAC of what it says, and what
+// it says, encrypted under that IV.
 func (l Links) Token(o OptOut) string {
 	b := binary.AppendUvarint(nil, uint64(o.Member))
 	b = binary.AppendUvarint(b, uint64(o.Notification))
 	b = append(b, o.AddressKey...)
-	return base64.RawURLEncoding.EncodeToString(append(b, l.mac(b)...))
+	mac := l.mac(b)
+	cipher.NewCTR(l.cipher, mac).XORKeyStream(b, b)
+	return base64.RawURLEncoding.EncodeToString(append(mac, b...))
 }
 
 // Parse reads a token; ErrLink for every text that Token did not return.
@@ -42,7 +61,8 @@ func (l Links) Parse(token string) (OptOut, error) {
 	if err != nil || len(raw) < macSize {
 		return OptOut{}, ErrLink
 	}
-	body, mac := raw[:len(raw)-macSize], raw[len(raw)-macSize:]
+	mac, body := raw[:macSize], raw[macSize:]
+	cipher.NewCTR(l.cipher, mac).XORKeyStream(body, body)
 	if !hmac.Equal(mac, l.mac(body)) {
 		return OptOut{}, ErrLink
 	}

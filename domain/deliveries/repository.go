@@ -73,6 +73,7 @@ type OptOut struct {
 type Unsubscription struct {
 	OptOut
 	Organization string // by name
+	Application  string // by name
 	Notification string // by name
 	Out          bool   // whether the recipient has unsubscribed
 }
@@ -104,7 +105,7 @@ type Repository interface {
 	// OfMember returns the deliveries of the occurrence to the member, by id.
 	OfMember(ctx context.Context, o events.Occurrence, m users.MemberID) ([]Delivery, error)
 
-	// Unsubscription describes what an unsubscribe link is about; ErrNotFound when the notification or the member is gone.
+	// Unsubscription describes what an unsubscribe link is about; ErrLinkOutdated when the notification or the member is gone.
 	Unsubscription(ctx context.Context, o OptOut) (Unsubscription, error)
 	// SetOptOut records or withdraws an opt-out and tells whether that changed anything.
 	SetOptOut(ctx context.Context, o OptOut, out bool) (changed bool, err error)

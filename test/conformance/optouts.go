@@ -87,7 +87,7 @@ func optOutCases() cases {
 			assert.Equal(t, deliveries.OptedOut, only(w.claim(t, w.mine.mail, "one", 10, lease)).Gates.Closed())
 		},
 		"ALinkSaysWhatItIsAbout": func(t *testing.T, w *world) {
-			want := deliveries.Unsubscription{OptOut: ofAda(w), Organization: w.mine.org.Name, Notification: "Shipped"}
+			want := deliveries.Unsubscription{OptOut: ofAda(w), Organization: w.mine.org.Name, Application: w.mine.web.Name, Notification: "Shipped"}
 			assert.Equal(t, want, w.unsubscription(t, ofAda(w)))
 			w.optOut(t, ofAda(w), true)
 			want.Out = true
@@ -103,7 +103,7 @@ func optOutCases() cases {
 			gone.Notification = 1 << 40
 			for _, o := range []deliveries.OptOut{mixed, gone} {
 				assert.False(t, w.optOut(t, o, true))
-				missing(t, w, deliveries.ErrNotFound, func(tx ports.Tx) (deliveries.Unsubscription, error) {
+				missing(t, w, deliveries.ErrLinkOutdated, func(tx ports.Tx) (deliveries.Unsubscription, error) {
 					return tx.Deliveries().Unsubscription(t.Context(), o)
 				})
 			}
@@ -112,7 +112,7 @@ func optOutCases() cases {
 			w.optOut(t, ofAda(w), true)
 			w.remove(t, w.mine.ada)
 			assert.False(t, w.optOut(t, ofAda(w), true))
-			missing(t, w, deliveries.ErrNotFound, func(tx ports.Tx) (deliveries.Unsubscription, error) {
+			missing(t, w, deliveries.ErrLinkOutdated, func(tx ports.Tx) (deliveries.Unsubscription, error) {
 				return tx.Deliveries().Unsubscription(t.Context(), ofAda(w))
 			})
 		},
