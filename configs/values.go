@@ -95,8 +95,8 @@ func baseURL(text string) (string, error) {
 	switch {
 	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "":
 		return "", errors.New("must be an http or https URL, for example https://notify.example.org")
-	case u.User != nil || strings.ContainsAny(text, "?#"):
-		return "", errors.New("must not carry a user name, a query or a fragment")
+	case u.User != nil || strings.ContainsAny(text, "?#,"): // A comma ends a link in a List-Unsubscribe header.
+		return "", errors.New("must not carry a user name, a query, a fragment or a comma")
 	}
 	return strings.TrimRight(u.String(), "/"), nil
 }

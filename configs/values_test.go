@@ -26,6 +26,7 @@ func TestAccepted(t *testing.T) {
 		{"LISTEN= :80 ", func(c configs.Config) any { return c.Listen }, ":80"},
 		{"BASE_URL=https://a.example/notify/", func(c configs.Config) any { return c.BaseURL }, "https://a.example/notify"},
 		{"BASE_URL=http://localhost:8080", func(c configs.Config) any { return c.BaseURL }, "http://localhost:8080"},
+		{"BASE_URL=https://notify.exämple.org/ä b", func(c configs.Config) any { return c.BaseURL }, "https://notify.ex%C3%A4mple.org/%C3%A4%20b"},
 		{"TRUSTED_PROXIES=10.1.2.3/8, ::1", func(c configs.Config) any { return c.TrustedProxies },
 			[]netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")}},
 		{"BODY_LIMIT=1024", func(c configs.Config) any { return c.BodyLimit }, int64(1024)},
@@ -56,7 +57,7 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	for name, values := range map[string][]string{
 		"LISTEN":             {"8080", "localhost", ":http", ":65536", ":-1", "a/b:80", "http://localhost:80", "::1:80", "a:1,b:2"},
-		"BASE_URL":           {"example.org", "/x", "ftp://a", "https://", "https://:80", "https://u:p@a", "https://a?x", "https://a#x", "https://a:b", "://"},
+		"BASE_URL":           {"example.org", "/x", "ftp://a", "https://", "https://:80", "https://u:p@a", "https://a?x", "https://a#x", "https://a/b,c", "https://a:b", "://"},
 		"TRUSTED_PROXIES":    {"10.0.0.0/33", "proxy", "10.0.0.1,", ","},
 		"BODY_LIMIT":         {"0", "1023", "-1", "-1MiB", "+1MiB", "1MB", "1M", "MiB", "1.5MiB", "2GiB", "9223372036854775807GiB", "-9007199254740993KiB", "1e6", "1MiBB"},
 		"RATE_LIMIT":         {"-1", "NaN", "Inf", "1000001", "fast", "1/s"},

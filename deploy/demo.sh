@@ -32,6 +32,7 @@ case $TOCSIN_LISTEN in
 0.0.0.0:*) address=127.0.0.1:${TOCSIN_LISTEN##*:} ;;
 *) address=$TOCSIN_LISTEN ;;
 esac
+export TOCSIN_BASE_URL="${TOCSIN_BASE_URL:-http://$address}" # Mails link to it.
 
 cat <<EOF
 

@@ -111,6 +111,9 @@ func (r root) prepare(flags *pflag.FlagSet) (configs.Config, *slog.Logger, confi
 	if made != "" {
 		log.Info("a secret key was made; back it up together with the database", "file", made)
 	}
+	if err == nil && c.BaseURL == "" {
+		log.Info("messages carry no unsubscribe links, because base_url is not set")
+	}
 	return c, log, key, err
 }
 

@@ -46,6 +46,8 @@ var useCases = wire.NewSet(
 	app.NewAuthentication,
 	app.NewTriggers,
 	app.NewOccurrences,
+	app.NewUnsubscriptions,
+	newLinks,
 	newComposer,
 	wire.Bind(new(app.Composer), new(*app.TemplateComposer)),
 	wire.Bind(new(access.Authenticator), new(*app.Authentication)),
@@ -96,9 +98,10 @@ func newAPI(c configs.Config, use httpapi.UseCases, auth access.Authenticator, g
 	})
 }
 
-func newComposer(key configs.SecretKey) *app.TemplateComposer {
-	// Without a base URL messages carry no unsubscribe link, until there is a page behind it.
-	return app.NewTemplateComposer("", deliveries.NewLinks(key.Bytes()))
+func newLinks(key configs.SecretKey) deliveries.Links { return deliveries.NewLinks(key.Bytes()) }
+
+func newComposer(c configs.Config, links deliveries.Links) *app.TemplateComposer {
+	return app.NewTemplateComposer(c.BaseURL, links)
 }
 
 func newDrivers(c configs.Config) app.Drivers {

@@ -51,7 +51,8 @@ func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		return nil, nil, err
 	}
 	drivers := newDrivers(c)
-	templateComposer := newComposer(key)
+	links := newLinks(key)
+	templateComposer := newComposer(c, links)
 	worker := newWorker(c, store, drivers, templateComposer, wiringSystemClock, log)
 	return worker, func() {
 		cleanup()
@@ -70,17 +71,20 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	applications := app.NewApplications(store)
 	subscriptions := app.NewSubscriptions(store)
 	orgs := app.NewOrgs(store)
-	templateComposer := newComposer(key)
+	links := newLinks(key)
+	templateComposer := newComposer(c, links)
 	triggers := app.NewTriggers(store, templateComposer, wiringSystemClock)
 	occurrences := app.NewOccurrences(store)
+	unsubscriptions := app.NewUnsubscriptions(store, links)
 	httpapiUseCases := httpapi.UseCases{
-		Users:         users,
-		Lists:         lists,
-		Applications:  applications,
-		Subscriptions: subscriptions,
-		Orgs:          orgs,
-		Triggers:      triggers,
-		Occurrences:   occurrences,
+		Users:           users,
+		Lists:           lists,
+		Applications:    applications,
+		Subscriptions:   subscriptions,
+		Orgs:            orgs,
+		Triggers:        triggers,
+		Occurrences:     occurrences,
+		Unsubscriptions: unsubscriptions,
 	}
 	authentication := app.NewAuthentication(store, wiringSystemClock)
 	wiringReadiness := newReadiness(store)

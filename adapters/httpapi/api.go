@@ -30,6 +30,8 @@ type UseCases struct {
 	Orgs          *app.Orgs
 	Triggers      *app.Triggers
 	Occurrences   *app.Occurrences
+
+	Unsubscriptions *app.Unsubscriptions
 }
 
 // Options are the settings of the API.
@@ -54,7 +56,7 @@ type Options struct {
 // Ready tells whether the service can take requests: nil, or why not.
 type Ready func(context.Context) error
 
-// API serves everything below /api/, /healthz and /readyz. It is safe for concurrent use.
+// API serves everything below /api/, /healthz and /readyz, and the page behind unsubscribe links. It is safe for concurrent use.
 type API struct {
 	use       UseCases
 	guard     *guard
@@ -63,31 +65,42 @@ type API struct {
 	log       *slog.Logger
 	options   Options
 	reference *reference.Reference
+	page      *page
 	echo      *echo.Echo
 }
 
 var _ http.Handler = (*API)(nil)
 
-// New returns the API over these use cases. It fails only when the document that is built in is broken.
+// New returns the API over these use cases. It fails only when the document or the page that is built in is broken.
 func New(use UseCases, auth access.Authenticator, ready Ready, clock ports.Clock, log *slog.Logger, o Options) (*API, error) {
 	doc, err := loadReference()
 	if err != nil {
 		return nil, err
 	}
+	html, err := newPage()
+	if err != nil {
+		return nil, err
+	}
 	o.BaseURL = strings.TrimRight(o.BaseURL, "/")
 	a := &API{
-		use: use, ready: ready, clock: clock, log: log, options: o, reference: doc, echo: echo.New(),
+		use: use, ready: ready, clock: clock, log: log, options: o, reference: doc, page: html, echo: echo.New(),
 		guard: newGuard(auth, o, clock),
 	}
 	a.echo.Use(a.observe, refuseOptions)
 	for _, r := range routes() {
-		handler := a.handler(r)
-		a.echo.Add(r.Method, r.pattern(), handler)
-		if r.Method == http.MethodGet {
-			a.echo.Add(http.MethodHead, r.pattern(), handler)
-		}
+		a.add(r, a.handler(r))
+	}
+	for _, r := range pages() {
+		a.add(r, a.forPeople(a.handler(r)))
 	}
 	return a, nil
+}
+
+func (a *API) add(r Route, handler echo.HandlerFunc) {
+	a.echo.Add(r.Method, r.pattern(), handler)
+	if r.Method == http.MethodGet {
+		a.echo.Add(http.MethodHead, r.pattern(), handler)
+	}
 }
 
 // ServeHTTP answers one request.

@@ -40,28 +40,35 @@ func (c call) at() app.Path {
 
 // body reads the body, nil when there is none. It refuses bodies that are too large or no JSON by their header.
 func (c call) body() ([]byte, error) {
+	text, err := c.read(c.api.options.BodyLimit)
+	if err != nil || len(text) == 0 {
+		return nil, err
+	}
 	r := c.Request()
-	if r.ContentLength > c.api.options.BodyLimit {
-		return nil, &http.MaxBytesError{Limit: c.api.options.BodyLimit}
-	}
-	var b bytes.Buffer
-	if r.ContentLength > 0 {
-		b.Grow(int(min(r.ContentLength, 64<<10)) + bytes.MinRead) // Trust a short length, not a long one.
-	}
-	if _, err := b.ReadFrom(http.MaxBytesReader(c.Response().Writer, r.Body, c.api.options.BodyLimit)); err != nil {
-		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			return nil, err
-		}
-		return nil, fault.Field(jsonbody.Body, "could not be read to its end")
-	}
-	if b.Len() == 0 {
-		return nil, nil
-	}
 	if coding := r.Header.Get(echo.HeaderContentEncoding); coding != "" && !strings.EqualFold(coding, "identity") {
 		return nil, errEncoding
 	}
 	if !isJSON(r.Header.Get(echo.HeaderContentType)) {
 		return nil, errMediaType
+	}
+	return text, nil
+}
+
+// read reads a body of any kind that is at most so many bytes long.
+func (c call) read(limit int64) ([]byte, error) {
+	r := c.Request()
+	if r.ContentLength > limit {
+		return nil, &http.MaxBytesError{Limit: limit}
+	}
+	var b bytes.Buffer
+	if r.ContentLength > 0 {
+		b.Grow(int(min(r.ContentLength, 64<<10)) + bytes.MinRead) // Trust a short length, not a long one.
+	}
+	if _, err := b.ReadFrom(http.MaxBytesReader(c.Response().Writer, r.Body, limit)); err != nil {
+		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+			return nil, err
+		}
+		return nil, fault.Field(jsonbody.Body, "could not be read to its end")
 	}
 	return b.Bytes(), nil
 }

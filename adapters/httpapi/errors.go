@@ -81,12 +81,17 @@ func (a *API) fail(c echo.Context, err error) {
 		}
 		header.Set(echo.HeaderRetryAfter, strconv.Itoa(max(1, int(math.Ceil(wait.Seconds())))))
 	}
+	contentType := problemType
 	text, encodeErr := json.Marshal(p)
-	if encodeErr != nil {
-		text = []byte(`{"type":"about:blank"}`) // Impossible: strings and numbers only.
+	if people, _ := c.Get(onPage).(bool); people {
+		contentType = echo.MIMETextHTMLCharsetUTF8
+		text, encodeErr = a.page.failure(status, p.RequestID)
 	}
-	header.Set(echo.HeaderContentType, problemType) // A list may have set its own already, which Echo would keep.
-	if err := c.Blob(status, problemType, text); err != nil {
+	if encodeErr != nil {
+		text = nil // Impossible: strings and numbers only.
+	}
+	header.Set(echo.HeaderContentType, contentType) // A list may have set its own already, which Echo would keep.
+	if err := c.Blob(status, contentType, text); err != nil {
 		a.log.LogAttrs(c.Request().Context(), slog.LevelDebug, "the answer was not delivered",
 			slog.String("id", p.RequestID), slog.String("error", err.Error()))
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
@@ -69,6 +70,8 @@ type store struct {
 	found   []string // what Find was asked for
 	batches []users.Batch
 	units   int
+	out     map[deliveries.OptOut]bool
+	about   deliveries.Unsubscription // what every link is about, by name
 }
 
 func (s *store) View(_ context.Context, fn func(ports.Tx) error) error { return s.run(fn) }
@@ -114,6 +117,8 @@ func (t tx) Orgs() orgs.Repository   { return orgRepository{} }
 func (t tx) Users() users.Repository { return userRepository{store: t.store} }
 func (t tx) Lists() lists.Repository { return listRepository{store: t.store} }
 
+func (t tx) Deliveries() deliveries.Repository { return deliveryRepository{store: t.store} }
+
 type orgRepository struct{ orgs.Repository }
 
 func (orgRepository) BySlug(_ context.Context, slug string) (orgs.Organization, error) {
@@ -155,4 +160,29 @@ func (listRepository) ByID(_ context.Context, _ orgs.ID, _ orgs.ProjectID, id li
 
 func (r listRepository) Recipients(_ context.Context, _ lists.List, after channels.AssignmentID, limit int) ([]lists.Recipient, error) {
 	return r.store.reader(int64(after), limit)
+}
+
+// deliveryRepository knows the opt-outs of every member but 404, who is gone.
+type deliveryRepository struct {
+	deliveries.Repository
+	store *store
+}
+
+func (r deliveryRepository) Unsubscription(_ context.Context, o deliveries.OptOut) (deliveries.Unsubscription, error) {
+	r.store.mu.Lock()
+	defer r.store.mu.Unlock()
+	if o.Member == 404 {
+		return deliveries.Unsubscription{}, deliveries.ErrLinkOutdated
+	}
+	found := r.store.about
+	found.OptOut, found.Out = o, r.store.out[o]
+	return found, nil
+}
+
+func (r deliveryRepository) SetOptOut(_ context.Context, o deliveries.OptOut, out bool) (bool, error) {
+	r.store.mu.Lock()
+	defer r.store.mu.Unlock()
+	changed := r.store.out[o] != out
+	r.store.out[o] = out
+	return changed, nil
 }

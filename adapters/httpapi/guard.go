@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"crypto/sha256"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -14,11 +15,15 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// How many keys and how many client addresses are remembered for their limits.
+// How many keys, client addresses and links are remembered for their limits.
 const (
 	roomForKeys      = 10_000
 	roomForAddresses = 10_000
+	roomForLinks     = 10_000
 )
+
+// linkLimit is how often per second one unsubscribe link may be used.
+const linkLimit = 10
 
 // guard decides who gets in: 401, 429, then 403, from the route and the Authorization header alone.
 type guard struct {
@@ -26,6 +31,7 @@ type guard struct {
 	proxies  proxies
 	requests *throttle.Throttle[access.Digest] // of keys that were valid when they last came
 	failures *throttle.Throttle[netip.Prefix]
+	links    *throttle.Throttle[[sha256.Size]byte] // by the digests of their tokens
 }
 
 func newGuard(auth access.Authenticator, o Options, clock ports.Clock) *guard {
@@ -33,6 +39,7 @@ func newGuard(auth access.Authenticator, o Options, clock ports.Clock) *guard {
 		auth: auth, proxies: o.TrustedProxies,
 		requests: throttle.New[access.Digest](o.RateLimit, roomForKeys, clock.Now),
 		failures: throttle.New[netip.Prefix](o.AuthFailureLimit, roomForAddresses, clock.Now),
+		links:    throttle.New[[sha256.Size]byte](linkLimit, roomForLinks, clock.Now),
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/httpapi"
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
 type clock struct {
@@ -49,7 +50,7 @@ type fixture struct {
 func newFixture(t testing.TB, options ...func(*httpapi.Options)) *fixture {
 	t.Helper()
 	f := &fixture{
-		t: t, auth: &authenticator{}, store: &store{}, log: &logBuffer{},
+		t: t, auth: &authenticator{}, store: &store{out: map[deliveries.OptOut]bool{}}, log: &logBuffer{},
 		clock: &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)},
 	}
 	o := httpapi.Options{BodyLimit: 1 << 20}
@@ -59,6 +60,7 @@ func newFixture(t testing.TB, options ...func(*httpapi.Options)) *fixture {
 	api, err := httpapi.New(httpapi.UseCases{
 		Users: app.NewUsers(f.store), Lists: app.NewLists(f.store), Applications: app.NewApplications(f.store),
 		Subscriptions: app.NewSubscriptions(f.store), Orgs: app.NewOrgs(f.store),
+		Unsubscriptions: app.NewUnsubscriptions(f.store, links),
 	}, f.auth, func(context.Context) error { return f.ready }, f.clock,
 		slog.New(slog.NewJSONHandler(f.log, &slog.HandlerOptions{Level: slog.LevelDebug})), o)
 	require.NoError(t, err)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/access"
 )
 
@@ -17,7 +18,7 @@ type Route struct {
 	handle func(*API, call) error
 }
 
-// Routes returns the table of all routes.
+// Routes returns the table of all routes of the API.
 func Routes() []Route { return routes() }
 
 // routes is the whole API. A path is served without its last slash as well.
@@ -87,6 +88,16 @@ func userRoutes(users string) []Route {
 		{http.MethodGet, user + "address/", access.UserRead, (*API).listAddresses},
 		{http.MethodPost, user + "address/", access.UserWrite, (*API).addAddress},
 		{http.MethodDelete, user + "address/{id}/", access.UserWrite, (*API).removeAddress},
+	}
+}
+
+// pages are what people open in a browser, without a key, because a link that we signed says whom it is about. They are no part of the
+// API: they answer with HTML, errors too, and the OpenAPI document leaves them out.
+func pages() []Route {
+	const unsubscribe = app.UnsubscribePath + "{token}/"
+	return []Route{
+		{http.MethodGet, unsubscribe, "", (*API).showUnsubscription},
+		{http.MethodPost, unsubscribe, "", (*API).setUnsubscription},
 	}
 }
 

@@ -126,10 +126,14 @@ func bindOptions(sent map[string]any, faults *fault.Fields) (o events.Options, d
 	return o, dryRun
 }
 
+// bindStrings returns nil for null and for what is no array of strings.
 func bindStrings(field string, value any, faults *fault.Fields) []string {
 	entries, isArray := value.([]any)
-	if !isArray && value != nil {
-		faults.Addf(field, "must be an array of strings")
+	if !isArray {
+		if value != nil {
+			faults.Addf(field, "must be an array of strings")
+		}
+		return nil
 	}
 	words := make([]string, 0, len(entries))
 	for _, e := range entries {

@@ -32,19 +32,23 @@ type OccurrenceID int64
 // Context is the data of an occurrence: the text of one JSON object, as it was sent.
 type Context = json.RawMessage
 
-// Options narrow down an occurrence. Empty means no restriction.
+// Options narrow down an occurrence; nil means no restriction.
 type Options struct {
 	LimitTo  []string // addresses or usernames
 	Channels []string // names, folded
 }
 
-// NewOptions checks the options of a trigger. What is repeated counts once.
+// NewOptions checks the options of a trigger; nil means that one is not given. What is repeated counts once. An empty list is refused:
+// whoever computed one and meant "nobody" must not reach everybody.
 func NewOptions(limitTo, channels []string) (Options, error) {
 	var faults fault.Fields
 	if len(limitTo) > MaxLimitTo {
 		faults.Addf("options.limit_to", "has more than %d entries", MaxLimitTo)
 	}
 	distinct := func(field string, words []string, form func(string) string) (found []string) {
+		if words != nil && len(words) == 0 {
+			faults.Addf(field, "is empty; leave it out to restrict nothing")
+		}
 		seen := make(map[string]bool, len(words))
 		for _, w := range words {
 			if w = form(strings.TrimSpace(w)); !seen[w] {

@@ -147,6 +147,8 @@ func TestTrigger(t *testing.T) {
 				"ARecipientThatIsNoText":    {object{"options": object{"limit_to": list{1}}}, "options.limit_to"},
 				"RecipientsThatAreNoArray":  {object{"options": object{"limit_to": "anna"}}, "options.limit_to"},
 				"ARecipientWithoutAName":    {object{"options": object{"limit_to": list{" "}}}, "options.limit_to"},
+				"NoRecipientAtAll":          {object{"options": object{"limit_to": list{}}}, "options.limit_to"},
+				"NoChannelAtAll":            {object{"options": object{"channels": list{}, "dry_run": true}}, "options.channels"},
 				"AChannelThatIsNoText":      {object{"options": object{"channels": list{nil}}}, "options.channels"},
 				"AChannelWithoutAName":      {object{"options": object{"channels": list{""}}}, "options.channels"},
 				"ADryRunThatIsNeitherNor":   {object{"options": object{"dry_run": "true"}}, "options.dry_run"},

@@ -1,0 +1,90 @@
+package httpapi
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+)
+
+//go:embed page.gohtml
+var pageTemplate string
+
+//go:embed page.css
+var pageStyle template.CSS
+
+// page is the HTML that people see. It is whole: no script, and nothing to be loaded from anywhere.
+type page struct {
+	template *template.Template
+	policy   string // of its Content-Security-Policy header
+}
+
+// pageView is what the page shows.
+type pageView struct {
+	Title, Text string
+	About       *aboutLink // nil: nothing
+	RequestID   string
+}
+
+// aboutLink is what an unsubscribe link is about.
+type aboutLink struct {
+	Notification, Application, Organization, Address string
+	Out                                              bool
+}
+
+func newPage() (*page, error) {
+	t, err := template.New("page").Parse(pageTemplate)
+	if err != nil {
+		return nil, fmt.Errorf("the page for people is broken: %w", err)
+	}
+	style := sha256.Sum256([]byte(pageStyle))
+	return &page{template: t, policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(style[:]) +
+		"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"}, nil
+}
+
+func (p *page) render(v pageView) ([]byte, error) {
+	var b bytes.Buffer
+	err := p.template.Execute(&b, struct {
+		pageView
+		Style template.CSS
+	}{v, pageStyle})
+	return b.Bytes(), err
+}
+
+// onPage names the requests that are answered with the page, whatever becomes of them.
+const onPage = "page"
+
+// forPeople makes the answers of a handler fit for browsers, its errors included.
+func (a *API) forPeople(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		c.Set(onPage, true)
+		header := c.Response().Header()
+		header.Set(echo.HeaderContentSecurityPolicy, a.page.policy)
+		header.Set("X-Robots-Tag", "noindex, nofollow")
+		return next(c)
+	}
+}
+
+// failure is the page that tells of an error.
+func (p *page) failure(status int, requestID string) ([]byte, error) {
+	var v pageView
+	if status >= http.StatusInternalServerError { // Whoever is asked for help will want it.
+		v.RequestID = requestID
+	}
+	switch status {
+	case http.StatusNotFound:
+		v.Title, v.Text = "This link does not work", "It may have lost a piece on its way. Please open the whole link once more, from the message itself."
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		v.Title, v.Text = "Please try again in a moment", "The service cannot answer right now. Trying again does no harm."
+	case http.StatusInternalServerError:
+		v.Title, v.Text = "Something went wrong", "That is our fault, not yours. Trying again later does no harm."
+	default:
+		v.Title, v.Text = "That was not understood", "Nothing was changed. Please open the link once more, and use its button."
+	}
+	return p.render(v)
+}

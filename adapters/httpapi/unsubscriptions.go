@@ -1,0 +1,111 @@
+package httpapi
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+// maxForm is the size of the largest form that the page takes, in bytes. Its own and the one that mail providers send are tiny.
+const maxForm = 16 << 10
+
+// showUnsubscription is the page behind an unsubscribe link. It changes nothing, because scanners of mail follow links.
+func (a *API) showUnsubscription(c call) error {
+	token, err := a.openLink(c)
+	if err != nil {
+		return err
+	}
+	found, err := a.use.Unsubscriptions.Show(c.ctx, token)
+	title, text := "Unsubscribe", "Press the button, and these messages are not sent to this address any more."
+	if found.Out {
+		title, text = "You are unsubscribed", "These messages are not sent to this address."
+	}
+	return c.showLink(title, text, found, err)
+}
+
+// setUnsubscription unsubscribes, whoever sends the form: the page's own button, or a mail provider whose form says
+// `List-Unsubscribe=One-Click` (RFC 8058) and who follows no redirect and keeps no cookie. Only `action=undo` does the opposite.
+func (a *API) setUnsubscription(c call) error {
+	token, err := a.openLink(c)
+	if err != nil {
+		return err
+	}
+	form, err := c.read(min(maxForm, a.options.BodyLimit))
+	if err != nil {
+		return err
+	}
+	undo := formValue(c.Request().Header.Get(echo.HeaderContentType), form, "action") == "undo"
+	found, err := a.use.Unsubscriptions.Set(c.ctx, token, !undo)
+	title, text := "You are unsubscribed", "From now on these messages are not sent to this address."
+	if undo {
+		title, text = "You are not unsubscribed", "These messages may be sent to this address again."
+	}
+	return c.showLink(title, text, found, err)
+}
+
+// openLink returns the token of the path. A link that is used again and again is held up, since each time costs the database something;
+// the mail providers, who use many links from few addresses, are not. What nobody signed costs nothing but the answer.
+func (a *API) openLink(c call) (string, error) {
+	token := param(c, "token")
+	if wait := a.guard.links.Take(sha256.Sum256([]byte(token))); wait > 0 {
+		return "", tooMany("too many requests with this link", wait)
+	}
+	return token, nil
+}
+
+// showLink answers with what a link is about.
+func (c call) showLink(title, text string, found deliveries.Unsubscription, err error) error {
+	shown := pageView{Title: title, Text: text, About: &aboutLink{Notification: found.Notification, Application: found.Application,
+		Organization: found.Organization, Address: masked(found.AddressKey), Out: found.Out}}
+	switch {
+	case errors.Is(err, deliveries.ErrLinkOutdated): // Whoever wants to hear no more of it has what they want.
+		shown = pageView{Title: "There is nothing to unsubscribe from", Text: "These messages, or your membership of the organization that sent them, do not exist any more."}
+	case err != nil:
+		return err
+	}
+	html, err := c.api.page.render(shown)
+	if err != nil {
+		return err
+	}
+	return c.whole(http.StatusOK, echo.MIMETextHTMLCharsetUTF8, html)
+}
+
+// formValue returns a field of a form in either of the two encodings that forms have, "" when it cannot be found.
+func formValue(contentType string, form []byte, name string) string {
+	media, parameters, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		return ""
+	}
+	var fields map[string][]string
+	switch media {
+	case echo.MIMEApplicationForm:
+		fields, _ = url.ParseQuery(string(form)) // What can be read of it counts.
+	case echo.MIMEMultipartForm:
+		parts, err := multipart.NewReader(bytes.NewReader(form), parameters["boundary"]).ReadForm(maxForm)
+		if err != nil {
+			return ""
+		}
+		fields = parts.Value
+	}
+	return url.Values(fields).Get(name)
+}
+
+// masked leaves of an e-mail address what its owner knows it by: scanners of links keep pages for everybody to see.
+func masked(address string) string {
+	_, first := utf8.DecodeRuneInString(address)
+	at := strings.LastIndexByte(address, '@')
+	if at < first {
+		at = len(address)
+	}
+	return address[:first] + "…" + address[at:]
+}
