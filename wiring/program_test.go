@@ -82,6 +82,32 @@ func (i *installation) start(t *testing.T, message string, args ...string) (line
 	return line, stop
 }
 
+// answer is what the tests want to know of an answer.
+type answer struct {
+	Occurrence int64
+	State      string
+}
+
+// call makes a call about acme/shop/web, POST when it has a body, which must be answered with a 2xx.
+func call(t *testing.T, address any, key, path, body string) (a answer) {
+	t.Helper()
+	method := http.MethodPost
+	if body == "" {
+		method = http.MethodGet
+	}
+	request, err := http.NewRequestWithContext(t.Context(), method, fmt.Sprintf("http://%v/api/o/acme/p/shop/a/web/%s", address, path), strings.NewReader(body))
+	require.NoError(t, err)
+	request.Header = http.Header{"Authorization": {"Key " + key}, "Content-Type": {"application/json"}}
+	response, err := (&http.Client{Timeout: patience}).Do(request)
+	require.NoError(t, err)
+	defer func() { _ = response.Body.Close() }() // It has been read.
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.Less(t, response.StatusCode, 300, "%s", text)
+	require.NoError(t, json.Unmarshal(text, &a))
+	return a
+}
+
 func TestServeWithoutAWorkerLeavesSendingToWorkers(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -99,26 +125,7 @@ func TestServeWithoutAWorkerLeavesSendingToWorkers(t *testing.T) {
 
 	line, stopServer := i.start(t, "listening", "serve", "--no-worker")
 	defer stopServer()
-	call := func(path, body string) (answer struct {
-		Occurrence int64
-		State      string
-	}) {
-		method := http.MethodPost
-		if body == "" {
-			method = http.MethodGet
-		}
-		request, err := http.NewRequestWithContext(t.Context(), method, fmt.Sprintf("http://%v/api/o/acme/p/shop/a/web/%s", line["address"], path), strings.NewReader(body))
-		require.NoError(t, err)
-		request.Header = http.Header{"Authorization": {"Key " + key}, "Content-Type": {"application/json"}}
-		response, err := (&http.Client{Timeout: patience}).Do(request)
-		require.NoError(t, err)
-		defer func() { _ = response.Body.Close() }() // It has been read.
-		text, err := io.ReadAll(response.Body)
-		require.NoError(t, err)
-		require.Less(t, response.StatusCode, 300, "%s", text)
-		require.NoError(t, json.Unmarshal(text, &answer))
-		return answer
-	}
+	call := func(path, body string) answer { return call(t, line["address"], key, path, body) }
 	call("register/", fmt.Sprintf(`{"username": "ada", "email": "ada@example.org", "distribution_list": "all",
 		"addresses": [{"value": %q, "assign_to_preferred_channel": true}]}`, receiver.URL))
 	o := call("e/tick/trigger/", `{"context": {"n": "one"}}`).Occurrence

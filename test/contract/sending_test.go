@@ -65,10 +65,14 @@ func (c connection) Dispatch(_ context.Context, m deliveries.Message) error {
 
 func (connection) Close() error { return nil }
 
+// publicURL is where recipients reach the installation: the server of a world, behind a proxy that takes a prefix off its paths.
+const publicURL = "https://notify.example.org/tocsin"
+
+// links are those of the installation.
+func links() deliveries.Links { return deliveries.NewLinks([]byte("a secret of this installation")) }
+
 // composer makes messages as an installation does.
-func composer() app.Composer {
-	return app.NewTemplateComposer("", deliveries.NewLinks([]byte("a secret of this installation")))
-}
+func composer() app.Composer { return app.NewTemplateComposer(publicURL, links()) }
 
 // work starts a worker on the world's store, as `serve` does; it ends with the test.
 func (w *world) work() *outbox {

@@ -61,6 +61,7 @@ func (w *world) instance(t *testing.T, auth access.Authenticator, options httpap
 		Users: app.NewUsers(w.store), Lists: app.NewLists(w.store), Applications: app.NewApplications(w.store),
 		Subscriptions: app.NewSubscriptions(w.store), Orgs: app.NewOrgs(w.store),
 		Triggers: app.NewTriggers(w.store, composer(), w.clock), Occurrences: app.NewOccurrences(w.store),
+		Unsubscriptions: app.NewUnsubscriptions(w.store, links()),
 	}
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
 	api, err := httpapi.New(use, auth, w.store.Ready, w.clock, log, options)
