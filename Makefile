@@ -44,7 +44,7 @@ fuzz: ## fuzz every fuzz target for FUZZTIME each (30s)
 	@grep -rsoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' adapters app configs domain ports test wiring | \
 	sed -E 's|^(.*)/[^/]*:func (.*)$$|\1 \2|' | sort | while read -r folder target; do \
 		echo "$$folder $$target"; \
-		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "./$$folder" </dev/null || exit 1; \
+		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5x "./$$folder" </dev/null || exit 1; \
 	done
 
 bench: build test-tools ## measure speed and memory on SQLite and on a PostgreSQL that waits for the disk (BENCH=FLAGS)

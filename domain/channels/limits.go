@@ -54,7 +54,7 @@ func (s Settings) CheckLimits() error {
 	return faults.Err()
 }
 
-// number reads a number as YAML and JSON decoders leave it.
+// number reads a number as YAML and JSON decoders leave it, or a variable of the environment: as a string.
 func number(v any) (float64, bool) {
 	switch v := v.(type) {
 	case int:
@@ -64,7 +64,9 @@ func number(v any) (float64, bool) {
 	case float64:
 		return v, true
 	case json.Number:
-		n, err := strconv.ParseFloat(v.String(), 64)
+		return number(v.String())
+	case string:
+		n, err := strconv.ParseFloat(v, 64)
 		return n, err == nil
 	}
 	return 0, false

@@ -22,7 +22,7 @@ func TestLimits(t *testing.T) {
 	}{
 		{1, 1, true}, {256, 256, true}, {int64(7), 7, true}, {8.0, 8, true}, {json.Number("9"), 9, true}, {json.Number("1e2"), 100, true},
 		{0, 16, false}, {-1, 16, false}, {257, 16, false}, {1.5, 16, false}, {math.NaN(), 16, false}, {math.Inf(1), 16, false},
-		{"7", 16, false}, {true, 16, false}, {nil, 16, false}, {json.Number("x"), 16, false}, {[]any{7}, 16, false},
+		{"7", 7, true}, {"seven", 16, false}, {"", 16, false}, {true, 16, false}, {nil, 16, false}, {json.Number("x"), 16, false}, {[]any{7}, 16, false},
 	} {
 		t.Run(fmt.Sprintf("Concurrency/%T %v", c.concurrency, c.concurrency), func(t *testing.T) {
 			t.Parallel()
@@ -37,7 +37,7 @@ func TestLimits(t *testing.T) {
 		valid bool
 	}{
 		{1, 1, true}, {0.1, 0.1, true}, {100_000, 100_000, true}, {json.Number("2.5"), 2.5, true},
-		{0, 0, false}, {-0.5, 0, false}, {100_001, 0, false}, {math.NaN(), 0, false}, {math.Inf(1), 0, false}, {"1", 0, false}, {nil, 0, false},
+		{0, 0, false}, {-0.5, 0, false}, {100_001, 0, false}, {math.NaN(), 0, false}, {math.Inf(1), 0, false}, {"1.5", 1.5, true}, {"inf", 0, false}, {nil, 0, false},
 	} {
 		t.Run(fmt.Sprintf("Rate/%T %v", c.rate, c.rate), func(t *testing.T) {
 			t.Parallel()

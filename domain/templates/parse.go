@@ -116,6 +116,9 @@ func (p *parser) tag(before node) error {
 // name. The tag is read then.
 func (p *parser) content() (content string, mark byte, err error) {
 	rest := p.source[p.at+len(p.left):]
+	if spaced := strings.TrimLeft(rest, " \t\r\n"); spaced != "" && strings.IndexByte("#^/!&><$", spaced[0]) >= 0 {
+		rest = spaced // People write {{ #section }}, too.
+	}
 	if rest != "" && strings.IndexByte("#^/!={&><$", rest[0]) >= 0 {
 		mark, rest = rest[0], rest[1:]
 	}

@@ -122,6 +122,7 @@ func TestSections(t *testing.T) {
 		"Standalone Without Previous Line": {yes, "  {{#yes}}\n#{{/yes}}\n/", "#\n/"},
 		"Standalone Without Newline":       {yes, "#{{#yes}}\n/\n  {{/yes}}", "#\n/\n"},
 		"Padding":                          {yes, "|{{# yes }}={{/ yes }}|", "|=|"},
+		"Padding Before the Mark":          {yes, "|{{ #yes }}={{\n/yes }}|", "|=|"},
 
 		"The empty string is falsey":    {`{"name": ""}`, "({{#name}}shown{{/name}})", "()"},
 		"Zero is truthy":                {`{"n": 0}`, "({{#n}}{{n}} left{{/n}})", "(0 left)"},

@@ -51,6 +51,8 @@ var technologies = []technology{
 	{"github.com/jackc/pgx", []string{"adapters/gormstore"}},
 	{"github.com/mattn/go-sqlite3", []string{"adapters/gormstore"}},
 	{"github.com/pressly/goose", []string{"adapters/gormstore"}},
+	{"github.com/wneessen/go-mail", []string{"adapters/smtp"}},
+	{"github.com/nicholas-fedor/shoutrrr", []string{"adapters/shoutrrr"}},
 	{"github.com/knadh/koanf", []string{"configs"}},
 	{"github.com/google/wire", []string{"wiring"}},
 	{"github.com/golang/mock", []string{}},
