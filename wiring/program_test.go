@@ -88,8 +88,8 @@ type answer struct {
 	State      string
 }
 
-// call makes a call about acme/shop/web, POST when it has a body, which must be answered with a 2xx.
-func call(t *testing.T, address any, key, path, body string) (a answer) {
+// call makes a call about acme/shop/web, POST when it has a body, which must be answered with a 2xx; a word makes it repeatable.
+func call(t *testing.T, address any, key, path, body string, word ...string) (a answer) {
 	t.Helper()
 	method := http.MethodPost
 	if body == "" {
@@ -97,7 +97,7 @@ func call(t *testing.T, address any, key, path, body string) (a answer) {
 	}
 	request, err := http.NewRequestWithContext(t.Context(), method, fmt.Sprintf("http://%v/api/o/acme/p/shop/a/web/%s", address, path), strings.NewReader(body))
 	require.NoError(t, err)
-	request.Header = http.Header{"Authorization": {"Key " + key}, "Content-Type": {"application/json"}}
+	request.Header = http.Header{"Authorization": {"Key " + key}, "Content-Type": {"application/json"}, "Idempotency-Key": word}
 	response, err := (&http.Client{Timeout: patience}).Do(request)
 	require.NoError(t, err)
 	defer func() { _ = response.Body.Close() }() // It has been read.
@@ -152,4 +152,19 @@ func TestServeWithoutAWorkerLeavesSendingToWorkers(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("the server sent nothing")
 	}
+}
+
+func TestARequestIsRepeatableAcrossARestart(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t)
+	i.run(t, `{organizations: [{slug: acme, name: Acme, projects: [{slug: shop, name: Shop, applications: [{slug: web, name: Web,
+		events: [{slug: tick, name: Tick}]}]}]}]}`, "apply", "-f", "-")
+	key := i.run(t, "", "key", "create", "--name", "test", "--grant", "full_access")
+	var occurrences []int64
+	for range 2 {
+		line, stop := i.start(t, "listening", "serve")
+		occurrences = append(occurrences, call(t, line["address"], key, "e/tick/trigger/", `{"context": {}}`, "once").Occurrence)
+		stop()
+	}
+	assert.Equal(t, occurrences[0], occurrences[1])
 }
