@@ -91,14 +91,9 @@ func (l *lane) compose(p prepared) (m deliveries.Message, err error) {
 }
 
 // dispatch hands a message to the provider. An attempt that has begun is not cut short when the worker stops.
-func (l *lane) dispatch(ctx context.Context, m deliveries.Message) (err error) {
+func (l *lane) dispatch(ctx context.Context, m deliveries.Message) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.worker.set.SendTimeout)
 	defer cancel()
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the driver panicked: %v", p)
-		}
-	}()
 	return l.dispatcher.Dispatch(ctx, m)
 }
 

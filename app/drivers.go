@@ -21,7 +21,7 @@ func (d Drivers) Check(c channels.Channel) error {
 	return driver.Check(c)
 }
 
-// Open returns a dispatcher for a channel.
+// Open returns a dispatcher for a channel. Its failures do not repeat the channel's secrets.
 func (d Drivers) Open(c channels.Channel) (deliveries.Dispatcher, error) {
 	driver, err := d.find(c.Driver)
 	if err != nil {
@@ -30,16 +30,11 @@ func (d Drivers) Open(c channels.Channel) (deliveries.Dispatcher, error) {
 	if err := driver.Check(c); err != nil {
 		return nil, err
 	}
-	return driver.Open(c)
-}
-
-// Secrets names the settings of a driver that are secret.
-func (d Drivers) Secrets(driver string) []string {
-	found, err := d.find(driver)
+	opened, err := driver.Open(c)
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	return found.Secrets()
+	return newDiscreet(opened, c.Settings, driver.Secrets()), nil
 }
 
 func (d Drivers) find(name string) (deliveries.Driver, error) {

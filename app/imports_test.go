@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/imports"
@@ -33,7 +34,7 @@ func (frozen) Now() time.Time { return time.Date(2026, 2, 3, 4, 5, 6, 0, time.UT
 func emptyInstallation(t *testing.T) ports.Store {
 	t.Helper()
 	store, err := gormstore.Open(t.Context(), gormstore.Config{
-		URL: "sqlite:" + filepath.Join(t.TempDir(), "tocsin.db"), AutoMigrate: true, Clock: frozen{}})
+		URL: "sqlite:" + filepath.Join(t.TempDir(), "tocsin.db"), AutoMigrate: true, Clock: frozen{}, Keys: seal.NewRing([seal.KeySize]byte{1})})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, store.Close()) })
 	return store

@@ -32,7 +32,8 @@ type lane struct {
 	// Only the goroutine of run touches these.
 	checked    time.Time // when config was read
 	config     channels.Channel
-	stale      bool // config is not what the dispatcher was opened with
+	sealed     string // why config has no settings: what is stored cannot be opened
+	stale      bool   // config is not what the dispatcher was opened with
 	limits     channels.Limits
 	dispatcher deliveries.Dispatcher
 	letters    map[letterKey]deliveries.Letter
@@ -184,15 +185,18 @@ func (l *lane) reload(ctx context.Context) (changed bool, err error) {
 		return l.stale, nil
 	}
 	c, err := l.worker.queue.Channel(ctx, l.channel)
-	if errors.Is(err, channels.ErrNotFound) {
+	var sealed string
+	switch {
+	case errors.Is(err, channels.ErrNotFound):
 		// Its last assignment is gone, so that the gates will close for what is left.
-		c, err = channels.Channel{ID: l.channel}, nil
-	}
-	if err != nil {
+		c = channels.Channel{ID: l.channel}
+	case errors.Is(err, channels.ErrSealed):
+		c, sealed = channels.Channel{ID: l.channel}, err.Error()
+	case err != nil:
 		return false, err
 	}
-	changed = l.dispatcher == nil || c.Driver != l.config.Driver || !c.Settings.Equal(l.config.Settings)
-	l.config, l.checked = c, now
+	changed = l.dispatcher == nil || sealed != l.sealed || c.Driver != l.config.Driver || !c.Settings.Equal(l.config.Settings)
+	l.config, l.sealed, l.checked = c, sealed, now
 	l.stale = l.stale || changed
 	clear(l.letters)
 	return l.stale, nil
@@ -200,7 +204,7 @@ func (l *lane) reload(ctx context.Context) (changed bool, err error) {
 
 func (l *lane) reopen() {
 	l.closeDispatcher()
-	dispatcher, err := l.worker.drivers.Open(l.config)
+	dispatcher, err := l.open()
 	if err != nil {
 		// The operator has to mend the channel; until then each attempt says what is wrong.
 		dispatcher = brokenChannel{err}
@@ -209,6 +213,14 @@ func (l *lane) reopen() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.breaker = breaker{} // What failed was another configuration.
+}
+
+func (l *lane) open() (deliveries.Dispatcher, error) {
+	if l.sealed != "" {
+		l.worker.log.Error("a channel cannot be used", "channel", int64(l.channel), "error", l.sealed)
+		return nil, errors.New(l.sealed)
+	}
+	return l.worker.drivers.Open(l.config)
 }
 
 func (l *lane) closeDispatcher() {

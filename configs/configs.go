@@ -17,9 +17,10 @@ import (
 // Config is a complete and valid configuration; [Load] makes it. Whatever way it is printed, it shows no
 // secret. docs/configuration.md says what each setting means.
 type Config struct {
-	Database    Database
-	AutoMigrate bool
-	SecretKey   SecretKey // zero when none is configured, see [Config.EnsureSecretKey]
+	Database     Database
+	AutoMigrate  bool
+	SecretKey    SecretKey   // zero when none is configured, see [Config.EnsureSecretKey]
+	PreviousKeys []SecretKey // those that SecretKey took the place of
 
 	Listen         string // host:port
 	BaseURL        string // without a trailing slash; empty: URLs are built from the request

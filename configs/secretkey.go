@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 const secretKeySize = 32
@@ -145,6 +146,19 @@ func newSecretKey() SecretKey {
 	data := make([]byte, secretKeySize)
 	rand.Read(data) // It never fails: it ends the program instead.
 	return SecretKey{bytes: new(string(data))}
+}
+
+// parseSecretKeys reads any number of keys. In a file each may have a line of its own.
+func parseSecretKeys(text string) ([]SecretKey, error) {
+	var keys []SecretKey
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
+		key, err := parseSecretKey(part)
+		if err != nil {
+			return nil, fmt.Errorf("each key %w", err)
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
 }
 
 func parseSecretKey(text string) (SecretKey, error) {

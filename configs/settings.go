@@ -22,10 +22,10 @@ type Setting struct {
 // Env is the setting's environment variable.
 func (s Setting) Env() string { return envPrefix + strings.ToUpper(s.Name) }
 
-// Flag is the setting's command line flag, without the dashes. The secret key has none: other users of a
+// Flag is the setting's command line flag, without the dashes. Secret keys have none: other users of a
 // machine can read its command lines.
 func (s Setting) Flag() string {
-	if s.Name == "secret_key" {
+	if s.Name == "secret_key" || s.Name == "secret_key_previous" {
 		return ""
 	}
 	return strings.ReplaceAll(s.Name, "_", "-")
@@ -81,6 +81,9 @@ func table() []row {
 		{Setting{Name: "secret_key", Form: "hex", Secret: true,
 			About: "32 bytes in hex (`openssl rand -hex 32`), the same on every instance. Required with Postgres; with SQLite one is made at the first start, in the file `PATH.key` beside the database."},
 			into(func(c *Config) *SecretKey { return &c.SecretKey }, parseSecretKey)},
+		{Setting{Name: "secret_key_previous", Form: "hex", Secret: true, List: true,
+			About: "Keys that were `secret_key` before, separated by commas or white space. They open what was encrypted under them, until `tocsin re-encrypt` has encrypted it anew; see [rotating the key](channels.md#secrets)."},
+			into(func(c *Config) *[]SecretKey { return &c.PreviousKeys }, parseSecretKeys)},
 
 		{Setting{Name: "listen", Default: "127.0.0.1:8080", Form: "host:port", Server: true,
 			About: "Where the server listens; `:8080` is every address of the machine, port 0 any free port."},

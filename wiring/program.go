@@ -100,7 +100,8 @@ func (r root) work(ctx context.Context, flags *pflag.FlagSet) error {
 	return nil
 }
 
-// prepare loads what a process needs that stays: its configuration, its log and the secret key.
+// prepare loads what everything needs that works on what is stored: the configuration, a log and the secret key, which the first one
+// makes.
 func (r root) prepare(flags *pflag.FlagSet) (configs.Config, *slog.Logger, configs.SecretKey, error) {
 	c, err := configs.Load(flags, r.environ)
 	if err != nil {
@@ -118,11 +119,11 @@ func (r root) prepare(flags *pflag.FlagSet) (configs.Config, *slog.Logger, confi
 }
 
 func (r root) open(ctx context.Context, flags *pflag.FlagSet) (cli.Services, func(), error) {
-	c, err := configs.Load(flags, r.environ)
+	c, log, key, err := r.prepare(flags)
 	if err != nil {
 		return cli.Services{}, nil, err
 	}
-	return openServices(ctx, c, newLogger(c, r.streams.Err))
+	return openServices(ctx, c, key, log)
 }
 
 // migrate brings the schema up to date, whatever auto_migrate says: it was asked for.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/cli"
 	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/adapters/httpapi"
 	"github.com/tocsin/tocsin/adapters/shoutrrr"
 	"github.com/tocsin/tocsin/adapters/smtp"
@@ -24,6 +25,7 @@ import (
 
 // storage is the store and the clock it goes by.
 var storage = wire.NewSet(
+	newKeys,
 	openStore,
 	wire.Bind(new(ports.Store), new(*gormstore.Store)),
 	wire.Struct(new(systemClock)),
@@ -43,6 +45,7 @@ var useCases = wire.NewSet(
 	newDrivers,
 	newChannelCheck,
 	app.NewDeletions,
+	app.NewSealing,
 	app.NewAuthentication,
 	app.NewTriggers,
 	app.NewOccurrences,
@@ -66,8 +69,19 @@ type systemClock struct{}
 
 func (systemClock) Now() time.Time { return time.Now() }
 
-func openStore(ctx context.Context, c configs.Config, clock ports.Clock, log *slog.Logger) (*gormstore.Store, func(), error) {
-	store, err := gormstore.Open(ctx, storeConfig(c, clock, log))
+// newKeys returns the keys of what is stored encrypted.
+func newKeys(c configs.Config, key configs.SecretKey) seal.Ring {
+	previous := make([][seal.KeySize]byte, len(c.PreviousKeys))
+	for i, k := range c.PreviousKeys {
+		previous[i] = [seal.KeySize]byte(k.Bytes())
+	}
+	return seal.NewRing([seal.KeySize]byte(key.Bytes()), previous...)
+}
+
+func openStore(ctx context.Context, c configs.Config, keys seal.Ring, clock ports.Clock, log *slog.Logger) (*gormstore.Store, func(), error) {
+	config := storeConfig(c, clock, log)
+	config.Keys = keys
+	store, err := gormstore.Open(ctx, config)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -78,6 +92,7 @@ func openStore(ctx context.Context, c configs.Config, clock ports.Clock, log *sl
 	}, nil
 }
 
+// storeConfig is for a store without keys: all that looking after the schema needs.
 func storeConfig(c configs.Config, clock ports.Clock, log *slog.Logger) gormstore.Config {
 	url := c.Database.URL()
 	if c.Database.Dialect() == configs.SQLite {

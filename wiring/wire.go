@@ -14,7 +14,7 @@ import (
 )
 
 // openServices assembles the use cases of the command line on an opened database.
-func openServices(ctx context.Context, c configs.Config, log *slog.Logger) (cli.Services, func(), error) {
+func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger) (cli.Services, func(), error) {
 	panic(wire.Build(storage, useCases))
 }
 

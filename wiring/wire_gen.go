@@ -18,9 +18,10 @@ import (
 // Injectors from wire.go:
 
 // openServices assembles the use cases of the command line on an opened database.
-func openServices(ctx context.Context, c configs.Config, log *slog.Logger) (cli.Services, func(), error) {
+func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger) (cli.Services, func(), error) {
+	ring := newKeys(c, key)
 	wiringSystemClock := systemClock{}
-	store, cleanup, err := openStore(ctx, c, wiringSystemClock, log)
+	store, cleanup, err := openStore(ctx, c, ring, wiringSystemClock, log)
 	if err != nil {
 		return cli.Services{}, nil, err
 	}
@@ -31,12 +32,14 @@ func openServices(ctx context.Context, c configs.Config, log *slog.Logger) (cli.
 	imports := app.NewImports(store)
 	deletions := app.NewDeletions(store)
 	occurrences := app.NewOccurrences(store)
+	sealing := app.NewSealing(store)
 	services := cli.Services{
 		Provisioning: provisioning,
 		Keys:         keys,
 		Imports:      imports,
 		Deletions:    deletions,
 		Occurrences:  occurrences,
+		Sealing:      sealing,
 	}
 	return services, func() {
 		cleanup()
@@ -45,8 +48,9 @@ func openServices(ctx context.Context, c configs.Config, log *slog.Logger) (cli.
 
 // openWorker assembles the sending of messages on an opened database.
 func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger) (*app.Worker, func(), error) {
+	ring := newKeys(c, key)
 	wiringSystemClock := systemClock{}
-	store, cleanup, err := openStore(ctx, c, wiringSystemClock, log)
+	store, cleanup, err := openStore(ctx, c, ring, wiringSystemClock, log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -61,8 +65,9 @@ func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 
 // openServer assembles the service on an opened database.
 func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger) (*server, func(), error) {
+	ring := newKeys(c, key)
 	wiringSystemClock := systemClock{}
-	store, cleanup, err := openStore(ctx, c, wiringSystemClock, log)
+	store, cleanup, err := openStore(ctx, c, ring, wiringSystemClock, log)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -61,6 +61,7 @@ type Services struct {
 	Imports      *app.Imports
 	Deletions    *app.Deletions
 	Occurrences  *app.Occurrences
+	Sealing      *app.Sealing
 }
 
 // Setting is one setting as it is in force, without what is secret in it.
@@ -158,7 +159,7 @@ func (p Program) root() *cobra.Command {
 	})
 	p.Flags(root.PersistentFlags())
 	root.AddCommand(p.serve(), p.worker(), p.healthcheck(), p.migrate(), p.config(), p.apply(), p.delete(), p.key(), p.imports(), p.deliveries(),
-		p.version())
+		p.reencrypt(), p.version())
 	return root
 }
 

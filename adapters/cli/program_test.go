@@ -18,6 +18,7 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/cli"
 	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/channels"
@@ -54,7 +55,7 @@ func newDesk(t *testing.T) *desk {
 		Migrate:     func(context.Context, *pflag.FlagSet) ([]cli.Migration, error) { return nil, nil },
 		Migrations:  func(context.Context, *pflag.FlagSet) ([]cli.Migration, error) { return nil, nil },
 		Open: func(ctx context.Context, _ *pflag.FlagSet) (cli.Services, func(), error) {
-			store, err := gormstore.Open(ctx, gormstore.Config{URL: "sqlite:" + d.database, AutoMigrate: true, Clock: frozen{}})
+			store, err := gormstore.Open(ctx, gormstore.Config{URL: "sqlite:" + d.database, AutoMigrate: true, Clock: frozen{}, Keys: seal.NewRing([seal.KeySize]byte{1})})
 			if err != nil {
 				return cli.Services{}, nil, err
 			}
@@ -91,7 +92,7 @@ func (d *desk) done(t *testing.T, args ...string) string {
 // store opens the desk's database to look at.
 func (d *desk) store(t *testing.T) ports.Store {
 	t.Helper()
-	store, err := gormstore.Open(t.Context(), gormstore.Config{URL: "sqlite:" + d.database, AutoMigrate: true, Clock: frozen{}})
+	store, err := gormstore.Open(t.Context(), gormstore.Config{URL: "sqlite:" + d.database, AutoMigrate: true, Clock: frozen{}, Keys: seal.NewRing([seal.KeySize]byte{1})})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, store.Close()) })
 	return store

@@ -1,11 +1,8 @@
 package gormstore
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"gorm.io/gorm"
@@ -31,44 +28,16 @@ type channelRow struct {
 
 func (channelRow) TableName() string { return "channels" }
 
-func newChannelRow(c channels.Channel, now time.Time) (channelRow, error) {
-	settings, err := encodeSettings(c.Settings)
+// newChannelRow is the row without its settings.
+func newChannelRow(c channels.Channel, now time.Time) channelRow {
 	return channelRow{ID: c.ID, OrganizationID: c.Organization, ProjectID: orNull(c.Project), Name: c.Name, NameFold: names.Fold(c.Name),
-		Protocol: c.Protocol, Driver: c.Driver, Settings: settings, Preferred: c.Preferred, Active: c.Active, CreatedAt: now}, err
+		Protocol: c.Protocol, Driver: c.Driver, Settings: noSettings, Preferred: c.Preferred, Active: c.Active, CreatedAt: now}
 }
 
 // channel is the row without its settings.
 func (r channelRow) channel() channels.Channel {
 	return channels.Channel{ID: r.ID, Organization: r.OrganizationID, Project: orZero(r.ProjectID), Name: r.Name,
 		Protocol: r.Protocol, Driver: r.Driver, Preferred: r.Preferred, Active: r.Active}
-}
-
-func (r channelRow) withSettings() (channels.Channel, error) {
-	c := r.channel()
-	var err error
-	if c.Settings, err = decodeSettings(r.Settings); err != nil {
-		return channels.Channel{}, unreadable(err, "settings of channel %d", r.ID)
-	}
-	return c, nil
-}
-
-func encodeSettings(s channels.Settings) (string, error) {
-	if s == nil {
-		return "{}", nil
-	}
-	text, err := json.Marshal(s)
-	if err != nil {
-		return "", fmt.Errorf("settings of a channel: %w", err)
-	}
-	return string(text), nil
-}
-
-// decodeSettings keeps numbers as they were written.
-func decodeSettings(text string) (s channels.Settings, err error) {
-	d := json.NewDecoder(bytes.NewReader([]byte(text)))
-	d.UseNumber()
-	err = d.Decode(&s)
-	return s, err
 }
 
 type channelRepo struct{ tx }
@@ -80,7 +49,7 @@ func (r channelRepo) Find(ctx context.Context, org orgs.ID, project orgs.Project
 	if err != nil {
 		return channels.Channel{}, err
 	}
-	return row.withSettings()
+	return r.open(row)
 }
 
 func (r channelRepo) List(
@@ -97,28 +66,19 @@ func (r channelRepo) List(
 
 func (r channelRepo) Preferred(ctx context.Context, org orgs.ID, project orgs.ProjectID) ([]channels.Channel, error) {
 	// Two arms, so that each finds its partial index.
-	rows, err := rowsOf[channelRow](r.db(ctx).Raw(`
+	return all(r.db(ctx).Raw(`
 		SELECT * FROM channels WHERE preferred AND project_id IS NULL AND active AND organization_id = ?
 		UNION ALL
 		SELECT * FROM channels WHERE preferred AND project_id IS NOT NULL AND active AND project_id = ? AND organization_id = ?
-		ORDER BY id`, org, project, org))
-	if err != nil {
-		return nil, err
-	}
-	cs := make([]channels.Channel, len(rows))
-	for i, row := range rows {
-		if cs[i], err = row.withSettings(); err != nil {
-			return nil, err
-		}
-	}
-	return cs, nil
+		ORDER BY id`, org, project, org), channelRow.channel)
 }
 
 func (r channelRepo) Create(ctx context.Context, c channels.Channel) (channels.Channel, error) {
-	row, err := newChannelRow(c, r.now())
+	text, err := encodeSettings(c.Settings)
 	if err != nil {
 		return channels.Channel{}, err
 	}
+	row := newChannelRow(c, r.now())
 	created, err := insert(r.db(ctx), &row)
 	if err != nil {
 		return channels.Channel{}, err
@@ -126,12 +86,20 @@ func (r channelRepo) Create(ctx context.Context, c channels.Channel) (channels.C
 	if !created {
 		return channels.Channel{}, r.refusal(ctx, row)
 	}
-	return row.withSettings()
+	// Settings are bound to the id, which the row has now.
+	if err := r.keep(ctx, &row, text); err != nil {
+		return channels.Channel{}, err
+	}
+	return r.open(row)
 }
 
 func (r channelRepo) Save(ctx context.Context, c channels.Channel) error {
-	row, err := newChannelRow(c, r.now())
+	row := newChannelRow(c, r.now())
+	text, err := encodeSettings(c.Settings)
 	if err != nil {
+		return err
+	}
+	if err := r.seal(&row, text); err != nil {
 		return err
 	}
 	if c.Preferred {

@@ -15,6 +15,7 @@ import (
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 
+	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/users"
 )
@@ -35,11 +36,12 @@ type postgresEngine struct {
 	sqlDB  *sql.DB // the pool, as database/sql knows it
 	base   *gorm.DB
 	now    func() time.Time
+	keys   seal.Ring
 	lane   chan struct{} // see update
 	joiner *joiner
 }
 
-func openPostgres(ctx context.Context, source string, now func() time.Time) (*postgresEngine, error) {
+func openPostgres(ctx context.Context, source string, now func() time.Time, keys seal.Ring) (*postgresEngine, error) {
 	config, err := pgxpool.ParseConfig(source)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "the database URL is not one that Postgres understands") // it may hold a password
@@ -56,7 +58,7 @@ func openPostgres(ctx context.Context, source string, now func() time.Time) (*po
 	}
 	parameters["timezone"] = "UTC"
 	config.AfterConnect = prepare
-	e := &postgresEngine{now: now, lane: make(chan struct{}, 1)}
+	e := &postgresEngine{now: now, keys: keys, lane: make(chan struct{}, 1)}
 	if e.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, err
 	}
@@ -103,7 +105,7 @@ func (e *postgresEngine) attempt(ctx context.Context, options *sql.TxOptions, fn
 		return err
 	}
 	defer t.Rollback() //nolint:errcheck // Without effect after a commit; else the server undoes what a lost connection leaves.
-	if err := fn(tx{session: bound(e.base, t), dialect: onPostgres, now: e.now}); err != nil {
+	if err := fn(tx{session: bound(e.base, t), dialect: onPostgres, now: e.now, keys: e.keys}); err != nil {
 		return err
 	}
 	return committed(t)

@@ -67,7 +67,7 @@ func (q queue) Channel(ctx context.Context, id channels.ID) (c channels.Channel,
 		if err != nil {
 			return err
 		}
-		c, err = row.withSettings()
+		c, err = t.open(row)
 		return err
 	})
 	return c, err

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/channels"
@@ -59,7 +60,7 @@ func newCrowdOn(b *testing.B, kind string, n int) *crowd {
 // newCrowd makes the event through the store and its recipients past it.
 func newCrowd(b *testing.B, n int, url, driver, source string) *crowd {
 	b.Helper()
-	s, err := gormstore.Open(b.Context(), gormstore.Config{URL: url, AutoMigrate: true, Clock: wall{}})
+	s, err := gormstore.Open(b.Context(), gormstore.Config{URL: url, AutoMigrate: true, Clock: wall{}, Keys: seal.NewRing([seal.KeySize]byte{1})})
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, s.Close()) })
 	c := &crowd{Store: s, sqlite: driver == "sqlite3"}

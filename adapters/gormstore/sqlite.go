@@ -14,6 +14,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
+	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/domain/users"
 )
 
@@ -34,14 +35,15 @@ const (
 type sqliteEngine struct {
 	base    *gorm.DB
 	now     func() time.Time
+	keys    seal.Ring
 	writing *sql.DB
 	reading *sql.DB
 	writer  *writer
 	joiner  *joiner
 }
 
-func openSQLite(ctx context.Context, path string, now func() time.Time) (*sqliteEngine, error) {
-	e := &sqliteEngine{now: now}
+func openSQLite(ctx context.Context, path string, now func() time.Time, keys seal.Ring) (*sqliteEngine, error) {
+	e := &sqliteEngine{now: now, keys: keys}
 	var err error
 	if path == inMemory {
 		e.writing, err = openPool("file::memory:?"+writes, 1)
@@ -149,7 +151,7 @@ func (e *sqliteEngine) update(ctx context.Context, fn func(tx) error) error {
 
 // on is a unit of work on a connection.
 func (e *sqliteEngine) on(conn *sql.Conn, shielded bool) tx {
-	return tx{session: bound(e.base, conn), dialect: onSQLite, now: e.now, shielded: shielded}
+	return tx{session: bound(e.base, conn), dialect: onSQLite, now: e.now, keys: e.keys, shielded: shielded}
 }
 
 // bound returns a session whose statements all run on one connection.

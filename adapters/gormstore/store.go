@@ -12,6 +12,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 
+	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
@@ -32,6 +33,8 @@ type Config struct {
 	AutoMigrate bool
 	// Clock gives the moments that are stored.
 	Clock ports.Clock
+	// Keys encrypt the settings of channels. Without any, channels can be neither stored nor read with their settings; all else can.
+	Keys seal.Ring
 	// Logger hears of migrations; nil for nobody.
 	Logger *slog.Logger
 }
@@ -94,9 +97,9 @@ func Connect(ctx context.Context, c Config) (*Store, error) {
 	case rest == "":
 		return nil, errURL
 	case scheme == "sqlite":
-		s.engine, err = openSQLite(ctx, rest, now)
+		s.engine, err = openSQLite(ctx, rest, now, c.Keys)
 	case scheme == "postgres", scheme == "postgresql":
-		s.engine, err = openPostgres(ctx, c.URL, now)
+		s.engine, err = openPostgres(ctx, c.URL, now, c.Keys)
 	default:
 		return nil, errURL
 	}

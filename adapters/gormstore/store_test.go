@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/pgtest"
@@ -23,7 +24,7 @@ func (clock) Now() time.Time { return time.Date(2024, 2, 29, 12, 0, 0, 0, time.U
 // open opens a store and closes it with the test.
 func open(tb testing.TB, url string) *gormstore.Store {
 	tb.Helper()
-	s, err := gormstore.Open(tb.Context(), gormstore.Config{URL: url, AutoMigrate: true, Clock: clock{}})
+	s, err := gormstore.Open(tb.Context(), gormstore.Config{URL: url, AutoMigrate: true, Clock: clock{}, Keys: seal.NewRing([seal.KeySize]byte{1})})
 	require.NoError(tb, err)
 	tb.Cleanup(func() { assert.NoError(tb, s.Close()) })
 	return s

@@ -6,6 +6,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/channels"
@@ -25,6 +26,7 @@ type tx struct {
 	session *gorm.DB // bound to the unit's connection; reached through db
 	dialect dialect
 	now     func() time.Time // UTC, in whole microseconds, which is what both databases keep
+	keys    seal.Ring        // of what is stored encrypted
 	// shielded is set where several units share a transaction, so that none may interrupt it (see writer).
 	shielded bool
 	// news is set by whoever leaves new work behind; nil where nobody asks.

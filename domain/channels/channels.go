@@ -18,6 +18,7 @@ var (
 	ErrNameTaken          = fault.New(fault.Invalid, "a channel with this name exists there already")
 	ErrPreferredTaken     = fault.New(fault.Invalid, "another channel is preferred for this protocol there already")
 	ErrInUse              = fault.New(fault.Invalid, "the channel is in use")
+	ErrSealed             = fault.New(fault.Unavailable, "the settings of the channel cannot be opened")
 	ErrAssignmentNotFound = fault.New(fault.NotFound, "the assignment does not exist")
 )
 
@@ -139,21 +140,41 @@ func InProjectElseOrganization(as []Assignment) []Assignment {
 	return slices.DeleteFunc(slices.Clone(as), func(a Assignment) bool { return (a.Project != 0) != ofProject })
 }
 
-// Repository keeps channels.
+// Stale is a channel whose settings are not sealed under the current key.
+type Stale struct {
+	ID           ID
+	Organization orgs.ID
+	Path         string // acme/mail, or acme/shop/mail where it is a project's
+	Key          string // id of the key that the settings are sealed under; empty: they are plain text of an earlier version
+}
+
+// Repository keeps channels. Settings hold secrets, and so are sealed wherever they are stored, bound to their channel, under the
+// installation's current key; they are opened under that one or an earlier one. ErrSealed says which key is missing, or that the
+// settings were tampered with.
 type Repository interface {
-	// Find returns the channel of this name in the project (0: none), else in the organization; ErrNotFound.
+	// Find returns the channel of this name in the project (0: none), else in the organization; ErrNotFound, ErrSealed.
 	Find(ctx context.Context, org orgs.ID, project orgs.ProjectID, name string) (Channel, error)
 	// List returns the channels that belong to the project itself, or with project 0 to the organization itself,
 	// by id, at most limit after the given one. Settings are left out.
 	List(ctx context.Context, org orgs.ID, project orgs.ProjectID, after ID, limit int) ([]Channel, error)
-	// Preferred returns the active preferred channels of the project (0: none) and of the organization.
+	// Preferred returns the active preferred channels of the project (0: none) and of the organization. Settings are left out.
 	Preferred(ctx context.Context, org orgs.ID, project orgs.ProjectID) ([]Channel, error)
-	// Create stores a new channel and returns it with its id; ErrNameTaken, ErrPreferredTaken naming the other.
+	// Create stores a new channel and returns it with its id; ErrNameTaken, ErrPreferredTaken naming the other, ErrSealed when there is
+	// no key.
 	Create(ctx context.Context, c Channel) (Channel, error)
-	// Save stores everything of c but its organization, project and name; ErrPreferredTaken naming the other.
+	// Save stores everything of c but its organization, project and name; ErrPreferredTaken naming the other, ErrSealed when there is
+	// no key.
 	Save(ctx context.Context, c Channel) error
 	// Delete removes a channel; ErrInUse, naming what uses it: assignments, events, templates.
 	Delete(ctx context.Context, c Channel) error
+	// Stale returns the channels of every organization whose settings are not sealed under the current key, by id, at most limit after
+	// the given one; ErrSealed when there is no key.
+	Stale(ctx context.Context, after ID, limit int) ([]Stale, error)
+	// Reseal seals the settings of a channel anew, and tells whether they were stale; ErrNotFound, ErrSealed.
+	Reseal(ctx context.Context, org orgs.ID, id ID) (bool, error)
+	// Discard replaces the settings of a channel by none if they cannot be opened, and tells whether that was so; ErrNotFound,
+	// ErrSealed when there is no key.
+	Discard(ctx context.Context, org orgs.ID, id ID) (bool, error)
 }
 
 // AssignmentRepository keeps assignments.

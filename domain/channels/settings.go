@@ -3,10 +3,22 @@ package channels
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 )
 
 // Settings are a driver's settings as the operator wrote them: a JSON object.
 type Settings map[string]any
+
+// String tells the names of the settings and no value: a value may be a secret.
+func (s Settings) String() string {
+	return "{" + strings.Join(slices.Sorted(maps.Keys(s)), ", ") + "}"
+}
+
+// Format prints no value whatever the verb.
+func (s Settings) Format(f fmt.State, _ rune) { fmt.Fprint(f, s.String()) }
 
 // Equal tells whether both say the same.
 func (s Settings) Equal(other Settings) bool {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/conformance"
 	"github.com/tocsin/tocsin/test/pgtest"
@@ -26,22 +27,25 @@ func TestConformance(t *testing.T) {
 		require.NoError(t, migrate(t.Context(), "sqlite:"+template))
 		schema, err := os.ReadFile(template)
 		require.NoError(t, err)
-		conformance.Run(t, func(t *testing.T) ports.Store {
+		fresh := func(t *testing.T) string {
 			path := filepath.Join(t.TempDir(), "store.db")
 			require.NoError(t, os.WriteFile(path, schema, 0o600))
-			return open(t, gormstore.Config{URL: "sqlite:" + path, Clock: wall{}})
-		})
+			return "sqlite:" + path
+		}
+		conformance.Run(t, func(t *testing.T) ports.Store { return open(t, gormstore.Config{URL: fresh(t), Keys: keys}) })
+		conformance.RunSealing(t, func(t *testing.T) conformance.Vault { return vault(t, fresh(t)) })
 	})
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
 		conformance.Run(t, func(t *testing.T) ports.Store {
-			return open(t, gormstore.Config{URL: "sqlite::memory:", AutoMigrate: true, Clock: wall{}})
+			return open(t, gormstore.Config{URL: "sqlite::memory:", AutoMigrate: true, Keys: keys})
 		})
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
 		l := newLender(t)
-		conformance.Run(t, func(t *testing.T) ports.Store { return open(t, gormstore.Config{URL: l.lend(t), Clock: wall{}}) })
+		conformance.Run(t, func(t *testing.T) ports.Store { return open(t, gormstore.Config{URL: l.lend(t), Keys: keys}) })
+		conformance.RunSealing(t, func(t *testing.T) conformance.Vault { return vault(t, l.lend(t)) })
 	})
 }
 
@@ -49,6 +53,20 @@ func TestConformance(t *testing.T) {
 type wall struct{}
 
 func (wall) Now() time.Time { return time.Now() }
+
+// The keys of the stores, and of those that do not share them.
+var (
+	oldKey = [seal.KeySize]byte{1}
+	newKey = [seal.KeySize]byte{2}
+	keys   = seal.NewRing(oldKey)
+)
+
+// vault opens one database four times.
+func vault(t *testing.T, url string) conformance.Vault {
+	t.Helper()
+	with := func(keys seal.Ring) ports.Store { return open(t, gormstore.Config{URL: url, Keys: keys}) }
+	return conformance.Vault{Old: with(keys), New: with(seal.NewRing(newKey, oldKey)), Foreign: with(seal.NewRing(newKey)), Keyless: with(seal.Ring{})}
+}
 
 // migrate puts the schema in place.
 func migrate(ctx context.Context, url string) error {
@@ -62,6 +80,7 @@ func migrate(ctx context.Context, url string) error {
 // open opens a store and closes it when the test ends.
 func open(t *testing.T, c gormstore.Config) ports.Store {
 	t.Helper()
+	c.Clock = wall{}
 	s, err := gormstore.Open(t.Context(), c)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, s.Close()) })

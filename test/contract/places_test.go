@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/channels"
@@ -102,7 +103,7 @@ var template = sync.OnceValues(func() (text []byte, err error) {
 // fill makes the schema, the root key and what blueprint describes.
 func fill(url string) error {
 	ctx := context.Background()
-	store, err := gormstore.Open(ctx, gormstore.Config{URL: url, AutoMigrate: true, Clock: newClock()})
+	store, err := gormstore.Open(ctx, gormstore.Config{URL: url, AutoMigrate: true, Clock: newClock(), Keys: seal.NewRing([seal.KeySize]byte{1})})
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/adapters/httpapi"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/access"
@@ -36,7 +37,7 @@ type world struct {
 func newWorld(t *testing.T, at *place, adjust ...func(*httpapi.Options)) *world {
 	t.Helper()
 	w := &world{T: t, place: at, clock: newClock()}
-	store, err := gormstore.Open(t.Context(), gormstore.Config{URL: at.url, Clock: w.clock})
+	store, err := gormstore.Open(t.Context(), gormstore.Config{URL: at.url, Clock: w.clock, Keys: seal.NewRing([seal.KeySize]byte{1})})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	w.store = store

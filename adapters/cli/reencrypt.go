@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tocsin/tocsin/app"
+)
+
+func (p Program) reencrypt() *cobra.Command {
+	var discard bool
+	var output *format
+	c := &cobra.Command{
+		Use:   "re-encrypt",
+		Short: "Encrypt the settings of channels under the current secret key",
+		Long: "Encrypt the settings of every channel under the current secret_key: those that are encrypted under a key of\n" +
+			"secret_key_previous, and those that an earlier version stored as plain text. What is encrypted under the current key\n" +
+			"already is left alone. It may run beside the server, be interrupted and be repeated.\n\n" +
+			"Settings that cannot be opened are left as they are, with channel, reason and key named on standard error. If their key is\n" +
+			"lost for ever, --discard-unreadable leaves these channels without settings; `tocsin apply` then gives them new ones.\n\n" +
+			"Exit status: 0 everything is encrypted under the current key, 1 something is not, 2 wrong usage.",
+		Example: "  TOCSIN_SECRET_KEY_FILE=new.key TOCSIN_SECRET_KEY_PREVIOUS_FILE=old.key tocsin re-encrypt\n" +
+			"  tocsin re-encrypt -o json",
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return p.with(c, func(s Services) error {
+				done, err := s.Sealing.Reencrypt(c.Context(), discard)
+				// Whatever ended it, what was done is told.
+				err = errors.Join(err, p.printReencrypted(done, output.word))
+				if err == nil && len(done.Unreadable) > 0 {
+					return errReported
+				}
+				return err
+			})
+		},
+	}
+	c.Flags().BoolVar(&discard, "discard-unreadable", false, "Remove settings that cannot be opened")
+	output = outputFlag(c.Flags(), "text", inJSON)
+	return c
+}
+
+// reencryptedJSON is what was done as -o json prints it.
+type reencryptedJSON struct {
+	Encrypted  int         `json:"encrypted"`
+	Discarded  []staleJSON `json:"discarded"`
+	Unreadable []staleJSON `json:"unreadable"`
+}
+
+// staleJSON is a channel that could not be opened.
+type staleJSON struct {
+	ID    int64  `json:"id"`
+	Path  string `json:"path"`
+	Key   string `json:"key"` // the id of the key; empty where there is none
+	Error string `json:"error,omitempty"`
+}
+
+func (p Program) printReencrypted(done app.Reencrypted, output string) error {
+	list := reencryptedJSON{Encrypted: done.Encrypted, Discarded: []staleJSON{}, Unreadable: []staleJSON{}}
+	for _, c := range done.Discarded {
+		_, _ = fmt.Fprintf(p.Err, "discarded the settings of %s, which were encrypted under the key %q\n", c.Path, c.Key)
+		list.Discarded = append(list.Discarded, staleJSON{ID: int64(c.ID), Path: c.Path, Key: c.Key})
+	}
+	for _, c := range done.Unreadable {
+		p.complain(c.Path + ": " + c.Err.Error())
+		list.Unreadable = append(list.Unreadable, staleJSON{ID: int64(c.ID), Path: c.Path, Key: c.Key, Error: c.Err.Error()})
+	}
+	if output == inJSON {
+		return printJSON(p.Out, list)
+	}
+	_, err := fmt.Fprintf(p.Out, "encrypted   %d\ndiscarded   %d\nunreadable  %d\n", list.Encrypted, len(list.Discarded), len(list.Unreadable))
+	return err
+}

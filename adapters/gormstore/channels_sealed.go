@@ -1,0 +1,151 @@
+package gormstore
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tocsin/tocsin/adapters/gormstore/seal"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/orgs"
+)
+
+// noSettings is the text of no settings.
+const noSettings = "{}"
+
+// place is what the settings of a channel are bound to: settings that somebody moves to another row, or with their row to another
+// organization, do not open there.
+func (r channelRow) place() string {
+	return fmt.Sprintf("settings of channel %d of organization %d, project %d", r.ID, r.OrganizationID, orZero(r.ProjectID))
+}
+
+// seal makes the settings of a row from their text.
+func (t tx) seal(r *channelRow, text []byte) (err error) {
+	if r.Settings, err = t.keys.Seal(text, r.place()); err != nil {
+		return channels.ErrSealed.With("the settings of the channel %q cannot be stored: they are stored encrypted only, and secret_key is not configured", r.Name)
+	}
+	return nil
+}
+
+// unsealed returns the text of a row's settings. Earlier versions stored it as it is.
+func (t tx) unsealed(r channelRow) ([]byte, error) {
+	if strings.HasPrefix(r.Settings, "{") {
+		return []byte(r.Settings), nil
+	}
+	text, err := t.keys.Open(r.Settings, r.place())
+	if err == nil {
+		return text, nil
+	}
+	why := "they were changed since they were encrypted, or moved there from another channel"
+	switch {
+	case errors.Is(err, seal.ErrNoKey):
+		why = "secret_key is not configured"
+	case errors.Is(err, seal.ErrUnknownKey):
+		why = fmt.Sprintf("they are encrypted under the key %q, which is neither secret_key nor in secret_key_previous", seal.KeyID(r.Settings))
+	}
+	return nil, channels.ErrSealed.With("the settings of the channel %q (id %d) cannot be opened: %s", r.Name, r.ID, why)
+}
+
+// open is the row with its settings.
+func (t tx) open(r channelRow) (channels.Channel, error) {
+	text, err := t.unsealed(r)
+	if err != nil {
+		return channels.Channel{}, err
+	}
+	c := r.channel()
+	if c.Settings, err = decodeSettings(text); err != nil {
+		return channels.Channel{}, unreadable(err, "settings of channel %d", r.ID)
+	}
+	return c, nil
+}
+
+func encodeSettings(s channels.Settings) ([]byte, error) {
+	if s == nil {
+		return []byte(noSettings), nil
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("settings of a channel: %w", err)
+	}
+	return text, nil
+}
+
+// decodeSettings keeps numbers as they were written.
+func decodeSettings(text []byte) (s channels.Settings, err error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	err = d.Decode(&s)
+	return s, err
+}
+
+type staleRow struct {
+	ID             channels.ID
+	OrganizationID orgs.ID
+	Path           string
+	Settings       string // the beginning
+}
+
+func (r staleRow) stale() channels.Stale {
+	return channels.Stale{ID: r.ID, Organization: r.OrganizationID, Path: r.Path, Key: seal.KeyID(r.Settings)}
+}
+
+func (r channelRepo) Stale(ctx context.Context, after channels.ID, limit int) ([]channels.Stale, error) {
+	current, err := r.keys.Prefix()
+	if err != nil {
+		return nil, errNoKey
+	}
+	return all(r.db(ctx).Raw(`
+		SELECT c.id, c.organization_id, o.slug || COALESCE('/' || p.slug, '') || '/' || c.name AS path, substr(c.settings, 1, 64) AS settings
+		FROM channels c JOIN organizations o ON o.id = c.organization_id LEFT JOIN projects p ON p.id = c.project_id
+		WHERE c.id > ? AND substr(c.settings, 1, ?) <> ? ORDER BY c.id LIMIT ?`,
+		after, len(current), current, limit), staleRow.stale)
+}
+
+// errNoKey answers for what needs the current key, whichever channel it is about.
+var errNoKey = channels.ErrSealed.With("secret_key is not configured")
+
+func (r channelRepo) Reseal(ctx context.Context, org orgs.ID, id channels.ID) (bool, error) {
+	current, err := r.keys.Prefix()
+	if err != nil {
+		return false, errNoKey
+	}
+	row, err := r.byID(ctx, org, id)
+	if err != nil || strings.HasPrefix(row.Settings, current) {
+		return false, err
+	}
+	text, err := r.unsealed(row)
+	if err != nil {
+		return false, err
+	}
+	return true, r.keep(ctx, &row, text)
+}
+
+func (r channelRepo) Discard(ctx context.Context, org orgs.ID, id channels.ID) (bool, error) {
+	if _, err := r.keys.Prefix(); err != nil {
+		return false, errNoKey // Nothing can be opened now, and everything perhaps tomorrow.
+	}
+	row, err := r.byID(ctx, org, id)
+	if err != nil {
+		return false, err
+	}
+	if _, err := r.unsealed(row); err == nil {
+		return false, nil
+	}
+	return true, r.keep(ctx, &row, []byte(noSettings))
+}
+
+func (r channelRepo) byID(ctx context.Context, org orgs.ID, id channels.ID) (channelRow, error) {
+	return one[channelRow](r.db(ctx).Where("id = ? AND organization_id = ?", id, org), channels.ErrNotFound)
+}
+
+// keep stores the text of a row's settings, sealed, and nothing else of it.
+func (r channelRepo) keep(ctx context.Context, row *channelRow, text []byte) error {
+	if err := r.seal(row, text); err != nil {
+		return err
+	}
+	return change(r.db(ctx), channels.ErrNotFound, "UPDATE channels SET settings = ? WHERE id = ? AND organization_id = ?",
+		row.Settings, row.ID, row.OrganizationID)
+}

@@ -1,0 +1,150 @@
+// Package seal keeps texts secret where they are stored: it encrypts them under the installation's key, and opens them under that one
+// or an earlier one. It knows AES and keys; it does not know what the texts say, nor where they are kept.
+package seal
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// KeySize is the size of the secret that a key is derived from, in bytes.
+const KeySize = 32
+
+// What is wrong with a text that cannot be opened, or with a ring that cannot seal.
+var (
+	ErrNoKey      = errors.New("there is no key")
+	ErrUnknownKey = errors.New("sealed under another key")
+	ErrDamaged    = errors.New("changed since it was sealed, or sealed for another place")
+)
+
+// scheme begins every sealed text; key id and content follow: `sealed:1:0123456789abcdef:BASE64`. The content is AES-256-GCM:
+// a random nonce of 12 bytes, the encrypted text, a tag of 16 bytes.
+const scheme = "sealed:1:"
+
+// The purposes that keys are derived for. Others derive from the same secret, with words of their own.
+const (
+	purposeKey = "tocsin seal 1: AES-256-GCM"
+	purposeID  = "tocsin seal 1: key id"
+	idSize     = 8 // bytes
+)
+
+// encoding is strict, so that there is one text for one content.
+var encoding = base64.RawStdEncoding.Strict()
+
+// Ring is the keys of an installation. It is safe for concurrent use. The zero value has no key: it neither seals nor opens.
+type Ring struct {
+	keys []key // what is sealed is sealed under the first
+}
+
+// key is what one secret gives: a cipher, and a name that tells nothing of the secret.
+type key struct {
+	id   string
+	aead cipher.AEAD
+}
+
+// NewRing returns the ring that seals under the current secret, and opens what was sealed under that or a previous one.
+func NewRing(current [KeySize]byte, previous ...[KeySize]byte) Ring {
+	keys := []key{newKey(current)}
+	for _, secret := range previous {
+		keys = append(keys, newKey(secret))
+	}
+	return Ring{keys: keys}
+}
+
+func newKey(secret [KeySize]byte) key {
+	id, err := hkdf.Key(sha256.New, secret[:], nil, purposeID, idSize)
+	must(err)
+	derived, err := hkdf.Key(sha256.New, secret[:], nil, purposeKey, KeySize)
+	must(err)
+	block, err := aes.NewCipher(derived)
+	must(err)
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	must(err)
+	return key{id: hex.EncodeToString(id), aead: aead}
+}
+
+// must is for what fails on a key of the wrong size alone.
+func must(err error) {
+	if err != nil {
+		panic("seal: " + err.Error())
+	}
+}
+
+// Seal encrypts a text under the current key, for a place: it opens nowhere else. ErrNoKey.
+func (r Ring) Seal(text []byte, place string) (string, error) {
+	begin, err := r.Prefix()
+	if err != nil {
+		return "", err
+	}
+	return begin + encoding.EncodeToString(r.keys[0].aead.Seal(nil, nil, text, bound(begin, place))), nil
+}
+
+// Open decrypts a text that was sealed for this place; ErrNoKey, ErrUnknownKey, ErrDamaged.
+func (r Ring) Open(sealed, place string) ([]byte, error) {
+	id, content, found := strings.Cut(strings.TrimPrefix(sealed, scheme), ":")
+	if !IsSealed(sealed) || !found || strings.ContainsAny(content, "\r\n") { // which the decoder would pass over
+		return nil, ErrDamaged
+	}
+	if len(r.keys) == 0 {
+		return nil, ErrNoKey
+	}
+	i := slices.IndexFunc(r.keys, func(k key) bool { return k.id == id })
+	if i < 0 {
+		return nil, ErrUnknownKey
+	}
+	raw, err := encoding.DecodeString(content)
+	if err != nil {
+		return nil, ErrDamaged
+	}
+	text, err := r.keys[i].aead.Open(nil, nil, raw, bound(prefix(id), place))
+	if err != nil {
+		return nil, ErrDamaged
+	}
+	return text, nil
+}
+
+// Prefix is how every text begins that is sealed under the current key, and no other; ErrNoKey. It has no wildcard of SQL in it.
+func (r Ring) Prefix() (string, error) {
+	if len(r.keys) == 0 {
+		return "", ErrNoKey
+	}
+	return prefix(r.keys[0].id), nil
+}
+
+// String tells the ids of the keys.
+func (r Ring) String() string {
+	ids := make([]string, len(r.keys))
+	for i, k := range r.keys {
+		ids[i] = k.id
+	}
+	return strings.Join(ids, " ")
+}
+
+// Format prints the ids of the keys and nothing of the keys, whatever the verb.
+func (r Ring) Format(f fmt.State, _ rune) { fmt.Fprint(f, r.String()) }
+
+// IsSealed tells whether a text looks like a sealed one, under whatever key.
+func IsSealed(text string) bool { return strings.HasPrefix(text, scheme) }
+
+// KeyID is the id of the key that a text says it is sealed under; empty for a text that is not sealed. It is hexadecimal digits, or what
+// somebody wrote in their place, at most so many characters.
+func KeyID(text string) string {
+	if !IsSealed(text) {
+		return ""
+	}
+	id, _, _ := strings.Cut(text[len(scheme):], ":")
+	return id[:min(len(id), hex.EncodedLen(idSize))]
+}
+
+func prefix(id string) string { return scheme + id + ":" }
+
+// bound is what a content is authenticated with beside itself.
+func bound(begin, place string) []byte { return []byte(begin + place) }
