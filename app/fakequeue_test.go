@@ -29,6 +29,7 @@ type fakeQueue struct {
 	away    error // of every method that works on deliveries
 	noPlace error // of Channel
 	letters int   // asked for
+	asked   int   // calls of Channel
 	woken   chan struct{}
 }
 
@@ -131,6 +132,7 @@ func (q *fakeQueue) Record(_ context.Context, owner string, outcomes []deliverie
 func (q *fakeQueue) Channel(context.Context, channels.ID) (channels.Channel, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.asked++
 	return q.channel, q.noPlace
 }
 

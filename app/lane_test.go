@@ -188,6 +188,42 @@ func TestWorkerAMendedChannelIsTriedAtOnce(t *testing.T) {
 	})
 }
 
+// TestWorkerAChannelWhoseSettingsCannotBeOpenedWaits is about a wrong secret_key: deliveries wait for the right one.
+func TestWorkerAChannelWhoseSettingsCannotBeOpenedWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(100, channels.Settings{"host": "localhost"})
+		q.noPlace = channels.ErrSealed.With("they are encrypted under the key 0123")
+		var sent atomic.Int32
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			sent.Add(1)
+			return nil
+		}}
+		set := settings()
+		set.Retry.Base = time.Second
+		work(t, q, d, plainComposer{}, set, func() {
+			let(12 * time.Hour)
+			require.Zero(t, sent.Load())
+			require.Zero(t, q.count(deliveries.Failed))
+			require.Less(t, q.asked, 12*3600, "the channel is read every second or two, no more often")
+			attempts, said := 0, ""
+			for id := range deliveries.ID(100) {
+				if r := q.row(id + 1); r.job.Attempts > 0 {
+					attempts += r.job.Attempts
+					said = r.outcome.Error
+				}
+			}
+			require.Less(t, attempts, 12*60+50, "one a minute shows whether the channel is back")
+			require.Contains(t, said, "they are encrypted under the key 0123", "who looks at the deliveries sees why")
+
+			q.set(func(q *fakeQueue) { q.noPlace = nil })
+			let(2 * time.Hour)
+			require.Equal(t, 100, q.count(deliveries.Sent))
+			require.EqualValues(t, 100, sent.Load())
+		})
+	})
+}
+
 // panickyComposer stands for a fault in a template engine.
 type panickyComposer struct{}
 

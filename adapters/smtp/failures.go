@@ -2,6 +2,7 @@ package smtp
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/textproto"
@@ -49,7 +50,7 @@ func (e *stepError) code() int {
 // failureOf says what an error means (decisions 6): an answer about a recipient or a message is about nothing else; what goes wrong before,
 // and a connection that breaks, is about the channel and passes.
 func (s *settings) failureOf(ctx context.Context, err error) *deliveries.Failure {
-	what := s.address + ": " + line(err)
+	what := s.address + ": " + s.hide(line(err))
 	failed, found := errors.AsType[*stepError](err)
 	if !found {
 		failed = &stepError{step: dialing, err: err}
@@ -69,6 +70,21 @@ func (s *settings) failureOf(ctx context.Context, err error) *deliveries.Failure
 		return deliveries.Refused("%s", what)
 	}
 	return deliveries.Unreachable("%s", what)
+}
+
+// shortestSecret is how long a password is at least to be looked for in an answer: shorter ones are found in every other word.
+const shortestSecret = 4
+
+// hide takes the login out of what a server said: some repeat the command that they did not like.
+func (s *settings) hide(said string) string {
+	if len(s.password) < shortestSecret {
+		return said
+	}
+	said = strings.ReplaceAll(said, s.password, "***")
+	for _, secret := range []string{"\x00" + s.username + "\x00" + s.password, s.password} { // as PLAIN and LOGIN say it
+		said = strings.ReplaceAll(said, base64.StdEncoding.EncodeToString([]byte(secret)), "***")
+	}
+	return said
 }
 
 // line makes one line of an error: servers answer in several.

@@ -173,9 +173,12 @@ func sealingCases() map[string]func(t *testing.T, v Vault, w *world) {
 					_, err := tx.Channels().Create(t.Context(), channels.Channel{Organization: w.mine.org.ID, Name: "New", Protocol: channels.SMS, Driver: "x"})
 					return err
 				},
-				"Save":   func(tx ports.Tx) error { return tx.Channels().Save(t.Context(), w.mine.mail) },
-				"Stale":  func(tx ports.Tx) error { _, err := tx.Channels().Stale(t.Context(), 0, 10); return err },
-				"Reseal": func(tx ports.Tx) error { _, err := tx.Channels().Reseal(t.Context(), w.mine.org.ID, w.mine.mail.ID); return err },
+				"Save":  func(tx ports.Tx) error { return tx.Channels().Save(t.Context(), w.mine.mail) },
+				"Stale": func(tx ports.Tx) error { _, err := tx.Channels().Stale(t.Context(), 0, 10); return err },
+				"Reseal": func(tx ports.Tx) error {
+					_, err := tx.Channels().Reseal(t.Context(), w.mine.org.ID, w.mine.mail.ID)
+					return err
+				},
 				"Discard": func(tx ports.Tx) error {
 					_, err := tx.Channels().Discard(t.Context(), w.mine.org.ID, w.mine.mail.ID)
 					return err
@@ -191,8 +194,12 @@ func sealingCases() map[string]func(t *testing.T, v Vault, w *world) {
 		},
 		"AnotherOrganizationsIsNeitherResealedNorDiscarded": func(t *testing.T, v Vault, w *world) {
 			for _, method := range []func(tx ports.Tx, org orgs.ID, id channels.ID) (bool, error){
-				func(tx ports.Tx, org orgs.ID, id channels.ID) (bool, error) { return tx.Channels().Reseal(t.Context(), org, id) },
-				func(tx ports.Tx, org orgs.ID, id channels.ID) (bool, error) { return tx.Channels().Discard(t.Context(), org, id) },
+				func(tx ports.Tx, org orgs.ID, id channels.ID) (bool, error) {
+					return tx.Channels().Reseal(t.Context(), org, id)
+				},
+				func(tx ports.Tx, org orgs.ID, id channels.ID) (bool, error) {
+					return tx.Channels().Discard(t.Context(), org, id)
+				},
 			} {
 				refused(t, w.in(v.Foreign), channels.ErrNotFound, func(tx ports.Tx) error {
 					_, err := method(tx, w.mine.org.ID, w.theirs.mail.ID)
