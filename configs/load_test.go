@@ -161,12 +161,35 @@ func TestSecretFiles(t *testing.T) {
 		path := file(t, "c.yaml", "secret_key_file: /does/not/exist")
 		require.False(t, load(t, "TOCSIN_CONFIG="+path, "TOCSIN_SECRET_KEY="+someKey).SecretKey.IsZero())
 	})
-	t.Run("TheSecretKeyHasNoFlag", func(t *testing.T) {
+	t.Run("SecretKeysHaveNoFlag", func(t *testing.T) {
 		t.Parallel()
 		fs := newFlags()
-		require.Nil(t, fs.Lookup("secret-key"))
-		require.NotNil(t, fs.Lookup("secret-key-file"))
+		for _, name := range []string{"secret-key", "secret-key-previous"} {
+			require.Nil(t, fs.Lookup(name))
+			require.NotNil(t, fs.Lookup(name+"-file"))
+		}
 	})
+}
+
+func TestPreviousKeys(t *testing.T) {
+	t.Parallel()
+	other := strings.Repeat("ab", 32)
+	for name, give := range map[string]string{
+		"Commas":   "TOCSIN_SECRET_KEY_PREVIOUS=" + someKey + ", " + other + ",",
+		"AFile":    "TOCSIN_SECRET_KEY_PREVIOUS_FILE=" + file(t, "keys", someKey+"\n"+other+"\n"),
+		"Sequence": "TOCSIN_CONFIG=" + file(t, "c.yaml", "secret_key_previous:\n  - "+someKey+"\n  - "+other),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := load(t, give)
+			require.Len(t, c.PreviousKeys, 2)
+			require.Equal(t, byte(0x1f), c.PreviousKeys[0].Bytes()[31])
+			require.Equal(t, byte(0xab), c.PreviousKeys[1].Bytes()[31])
+			require.Equal(t, "***", value(t, c, "secret_key_previous").Value)
+			require.True(t, c.SecretKey.IsZero(), "it is no substitute for the current key")
+		})
+	}
+	require.Empty(t, load(t).PreviousKeys)
 }
 
 func TestFlags(t *testing.T) {

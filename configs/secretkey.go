@@ -154,7 +154,7 @@ func parseSecretKeys(text string) ([]SecretKey, error) {
 	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
 		key, err := parseSecretKey(part)
 		if err != nil {
-			return nil, fmt.Errorf("each key %w", err)
+			return nil, errors.New("must be keys of 32 bytes in hex, not all zeros, separated by commas or white space")
 		}
 		keys = append(keys, key)
 	}

@@ -56,17 +56,18 @@ func TestAccepted(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for name, values := range map[string][]string{
-		"LISTEN":             {"8080", "localhost", ":http", ":65536", ":-1", "a/b:80", "http://localhost:80", "::1:80", "a:1,b:2"},
-		"BASE_URL":           {"example.org", "/x", "ftp://a", "https://", "https://:80", "https://u:p@a", "https://a?x", "https://a#x", "https://a/b,c", "https://a:b", "://"},
-		"TRUSTED_PROXIES":    {"10.0.0.0/33", "proxy", "10.0.0.1,", ","},
-		"BODY_LIMIT":         {"0", "1023", "-1", "-1MiB", "+1MiB", "1MB", "1M", "MiB", "1.5MiB", "2GiB", "9223372036854775807GiB", "-9007199254740993KiB", "1e6", "1MiBB"},
-		"RATE_LIMIT":         {"-1", "NaN", "Inf", "1000001", "fast", "1/s"},
-		"AUTH_FAILURE_LIMIT": {"-0.1", "nan"},
-		"READ_TIMEOUT":       {"0", "0s", "30", "-1s", "25h", "1us", "soon"},
-		"AUTO_MIGRATE":       {"yes", "on", "2", "t"},
-		"LOG_LEVEL":          {"trace", "INFO+1", "warning", "0"},
-		"LOG_FORMAT":         {"xml", "logfmt"},
-		"SECRET_KEY":         {"secret", strings.Repeat("0", 64), strings.Repeat("a", 63), strings.Repeat("a", 66), strings.Repeat("g", 64), "0x" + strings.Repeat("a", 64)},
+		"LISTEN":              {"8080", "localhost", ":http", ":65536", ":-1", "a/b:80", "http://localhost:80", "::1:80", "a:1,b:2"},
+		"BASE_URL":            {"example.org", "/x", "ftp://a", "https://", "https://:80", "https://u:p@a", "https://a?x", "https://a#x", "https://a/b,c", "https://a:b", "://"},
+		"TRUSTED_PROXIES":     {"10.0.0.0/33", "proxy", "10.0.0.1,", ","},
+		"BODY_LIMIT":          {"0", "1023", "-1", "-1MiB", "+1MiB", "1MB", "1M", "MiB", "1.5MiB", "2GiB", "9223372036854775807GiB", "-9007199254740993KiB", "1e6", "1MiBB"},
+		"RATE_LIMIT":          {"-1", "NaN", "Inf", "1000001", "fast", "1/s"},
+		"AUTH_FAILURE_LIMIT":  {"-0.1", "nan"},
+		"READ_TIMEOUT":        {"0", "0s", "30", "-1s", "25h", "1us", "soon"},
+		"AUTO_MIGRATE":        {"yes", "on", "2", "t"},
+		"LOG_LEVEL":           {"trace", "INFO+1", "warning", "0"},
+		"LOG_FORMAT":          {"xml", "logfmt"},
+		"SECRET_KEY":          {"secret", strings.Repeat("0", 64), strings.Repeat("a", 63), strings.Repeat("a", 66), strings.Repeat("g", 64), "0x" + strings.Repeat("a", 64)},
+		"SECRET_KEY_PREVIOUS": {"secret", strings.Repeat("0", 64), someKey + someKey, someKey + ";" + someKey, someKey + "," + someKey[1:]},
 		"DATABASE_URL": {"x.db", "sqlite", "sqlite:", "sqlite:data/", "sqlite://x.db", "sqlite:///x.db", "sqlite:file:x.db", "sqlite:x.db?mode=ro",
 			"sqlite::memory", "sqlite:a\x00b", "mysql://u:hunter2@h/d", "postgres:x", "postgres:/h/d", "postgres://u:hun/ter2@h/d", "postgres://u:%zz@h/d", "postgres://u:p@h/d\n?x"},
 	} {
@@ -119,16 +120,16 @@ func TestDatabasePrintsMasked(t *testing.T) {
 
 func TestSecretsDoNotPrint(t *testing.T) {
 	t.Parallel()
-	c := load(t, "TOCSIN_DATABASE_URL=postgres://tocsin:hunter2@db/tocsin", "TOCSIN_SECRET_KEY="+someKey)
+	c := load(t, "TOCSIN_DATABASE_URL=postgres://tocsin:hunter2@db/tocsin", "TOCSIN_SECRET_KEY="+someKey, "TOCSIN_SECRET_KEY_PREVIOUS="+someKey)
 	var log bytes.Buffer
-	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "config", c, "key", c.SecretKey, "db", c.Database)
-	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "config", c, "key", c.SecretKey, "db", c.Database)
+	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "config", c, "key", c.SecretKey, "previous", c.PreviousKeys, "db", c.Database)
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "config", c, "key", c.SecretKey, "previous", c.PreviousKeys, "db", c.Database)
 	inJSON, err := json.Marshal(c)
 	require.NoError(t, err)
 
 	type holder struct{ config configs.Config }
 	printed := log.String() + string(inJSON)
-	for _, v := range []any{c, &c, c.SecretKey, c.Database, holder{c}, &holder{c}, c.Values()} {
+	for _, v := range []any{c, &c, c.SecretKey, c.PreviousKeys, c.Database, holder{c}, &holder{c}, c.Values()} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%X", "%q", "%d"} {
 			printed += fmt.Sprintf(verb, v)
 		}

@@ -34,6 +34,7 @@ func (frozen) Now() time.Time { return time.Date(2026, 2, 3, 4, 5, 6, 0, time.UT
 type desk struct {
 	cli.Program
 	database string
+	keys     seal.Ring
 	out, err bytes.Buffer
 	wrap     func(ports.Store) ports.Store // between the use cases and the database
 	open     int                           // databases that are open
@@ -42,7 +43,7 @@ type desk struct {
 
 func newDesk(t *testing.T) *desk {
 	t.Helper()
-	d := &desk{database: filepath.Join(t.TempDir(), "tocsin.db"), wrap: func(s ports.Store) ports.Store { return s }}
+	d := &desk{database: filepath.Join(t.TempDir(), "tocsin.db"), keys: seal.NewRing(firstKey), wrap: func(s ports.Store) ports.Store { return s }}
 	nowhere := func(*pflag.FlagSet) (string, error) { return "", errors.New("there is no server") }
 	d.Program = cli.Program{
 		Version: "1.2.3", In: strings.NewReader(""), Out: &d.out, Err: &d.err,
@@ -55,7 +56,7 @@ func newDesk(t *testing.T) *desk {
 		Migrate:     func(context.Context, *pflag.FlagSet) ([]cli.Migration, error) { return nil, nil },
 		Migrations:  func(context.Context, *pflag.FlagSet) ([]cli.Migration, error) { return nil, nil },
 		Open: func(ctx context.Context, _ *pflag.FlagSet) (cli.Services, func(), error) {
-			store, err := gormstore.Open(ctx, gormstore.Config{URL: "sqlite:" + d.database, AutoMigrate: true, Clock: frozen{}, Keys: seal.NewRing([seal.KeySize]byte{1})})
+			store, err := gormstore.Open(ctx, gormstore.Config{URL: "sqlite:" + d.database, AutoMigrate: true, Clock: frozen{}, Keys: d.keys})
 			if err != nil {
 				return cli.Services{}, nil, err
 			}
@@ -63,7 +64,7 @@ func newDesk(t *testing.T) *desk {
 			d.opened++
 			s := d.wrap(store)
 			services := cli.Services{Provisioning: app.NewProvisioning(s, channels.Channel.CheckSettings), Keys: app.NewKeys(s, frozen{}), Imports: app.NewImports(s), Deletions: app.NewDeletions(s),
-				Occurrences: app.NewOccurrences(s)}
+				Occurrences: app.NewOccurrences(s), Sealing: app.NewSealing(s)}
 			return services, func() {
 				d.open--
 				assert.NoError(t, store.Close())
@@ -92,7 +93,7 @@ func (d *desk) done(t *testing.T, args ...string) string {
 // store opens the desk's database to look at.
 func (d *desk) store(t *testing.T) ports.Store {
 	t.Helper()
-	store, err := gormstore.Open(t.Context(), gormstore.Config{URL: "sqlite:" + d.database, AutoMigrate: true, Clock: frozen{}, Keys: seal.NewRing([seal.KeySize]byte{1})})
+	store, err := gormstore.Open(t.Context(), gormstore.Config{URL: "sqlite:" + d.database, AutoMigrate: true, Clock: frozen{}, Keys: d.keys})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, store.Close()) })
 	return store

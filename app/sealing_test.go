@@ -1,0 +1,157 @@
+package app_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/adapters/gormstore/seal"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/ports"
+)
+
+var (
+	keyA = [seal.KeySize]byte{1}
+	keyB = [seal.KeySize]byte{2}
+)
+
+// opened is a store on a database under these keys.
+func opened(t *testing.T, path string, keys seal.Ring) ports.Store {
+	t.Helper()
+	store, err := gormstore.Open(t.Context(), gormstore.Config{URL: "sqlite:" + path, AutoMigrate: true, Clock: frozen{}, Keys: keys})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, store.Close()) })
+	return store
+}
+
+// manyChannels is a blueprint of two organizations with so many channels each.
+func manyChannels(n int) app.Blueprint {
+	var b app.Blueprint
+	for _, slug := range []string{"acme", "zeta"} {
+		org := app.BlueprintOrganization{Slug: slug, Name: slug, Projects: []app.BlueprintProject{{Slug: "shop", Name: "Shop"}}}
+		for i := range n {
+			org.Projects[0].Channels = append(org.Projects[0].Channels, smtpChannel(fmt.Sprint("mail ", i)))
+		}
+		b.Organizations = append(b.Organizations, org)
+	}
+	return b
+}
+
+func reencrypt(t *testing.T, store ports.Store, discard bool) app.Reencrypted {
+	t.Helper()
+	done, err := app.NewSealing(store).Reencrypt(t.Context(), discard)
+	require.NoError(t, err)
+	return done
+}
+
+func TestReencrypt(t *testing.T) {
+	t.Parallel()
+	before, both, after := seal.NewRing(keyA), seal.NewRing(keyB, keyA), seal.NewRing(keyB)
+
+	t.Run("ChangesTheKeyOfEverythingOnce", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "tocsin.db")
+		blueprint := manyChannels(130) // more than a page, in each
+		apply(t, opened(t, path, before), blueprint)
+		rotating := opened(t, path, both)
+		assert.Equal(t, app.Reencrypted{Encrypted: 260}, reencrypt(t, rotating, false))
+		assert.Equal(t, app.Reencrypted{}, reencrypt(t, rotating, false))
+		assert.Empty(t, changed(apply(t, opened(t, path, after), blueprint)), "nothing needs the old key any more, and nothing has changed")
+	})
+	t.Run("ApplyingTheSameAgainSealsNothingAnew", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "tocsin.db")
+		apply(t, opened(t, path, before), manyChannels(1))
+		rotating := opened(t, path, both)
+		assert.Empty(t, changed(apply(t, rotating, manyChannels(1))))
+		assert.Equal(t, app.Reencrypted{Encrypted: 2}, reencrypt(t, rotating, false), "that is for re-encrypt to do")
+	})
+	t.Run("GoesOnAfterWhatCannotBeOpened", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "tocsin.db")
+		apply(t, opened(t, path, before), manyChannels(2))
+		other := manyChannels(3)
+		other.Organizations[0].Slug, other.Organizations[1].Slug = "beta", "gamma"
+		apply(t, opened(t, path, seal.NewRing([seal.KeySize]byte{3})), other)
+		late := manyChannels(1)
+		late.Organizations[0].Slug, late.Organizations[1].Slug = "late", "later"
+		apply(t, opened(t, path, before), late)
+
+		rotating := opened(t, path, both)
+		for range 2 {
+			done := reencrypt(t, rotating, false)
+			require.Len(t, done.Unreadable, 6)
+			assert.Empty(t, done.Discarded)
+			assert.Equal(t, "beta/shop/mail 0", done.Unreadable[0].Path)
+			require.ErrorIs(t, done.Unreadable[0].Err, channels.ErrSealed)
+			assert.ErrorContains(t, done.Unreadable[0].Err, done.Unreadable[0].Key)
+		}
+		assert.Empty(t, changed(apply(t, opened(t, path, after), late)))
+
+		done := reencrypt(t, rotating, true)
+		assert.Len(t, done.Discarded, 6)
+		assert.Zero(t, done.Encrypted)
+		assert.Equal(t, app.Reencrypted{}, reencrypt(t, rotating, true))
+		assert.Len(t, changed(apply(t, rotating, other)), 6, "apply gives them new settings")
+		assert.Empty(t, changed(apply(t, rotating, manyChannels(2))), "what can be opened was not discarded")
+	})
+	t.Run("WithoutAKeyNothingIsDone", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "tocsin.db")
+		apply(t, opened(t, path, before), manyChannels(1))
+		for _, discard := range []bool{false, true} {
+			_, err := app.NewSealing(opened(t, path, seal.Ring{})).Reencrypt(t.Context(), discard)
+			require.ErrorIs(t, err, channels.ErrSealed)
+		}
+		assert.Empty(t, changed(apply(t, opened(t, path, before), manyChannels(1))))
+	})
+	t.Run("TellsWhatWasDoneBeforeItFailed", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "tocsin.db")
+		apply(t, opened(t, path, before), manyChannels(2))
+		store := &failing{Store: opened(t, path, both), after: 3, err: errors.New("the disk is full")}
+		done, err := app.NewSealing(store).Reencrypt(t.Context(), false)
+		require.ErrorIs(t, err, store.err)
+		assert.Equal(t, app.Reencrypted{Encrypted: 3}, done)
+		assert.Equal(t, app.Reencrypted{Encrypted: 1}, reencrypt(t, store.Store, false), "the rest is done when it is repeated")
+	})
+	t.Run("PassesOverWhatIsDeletedMeanwhile", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "tocsin.db")
+		apply(t, opened(t, path, before), manyChannels(2))
+		store := opened(t, path, both)
+		meddled := &failing{Store: store, after: 1, meddle: func() {
+			require.NoError(t, app.NewDeletions(store).Delete(t.Context(), app.DeletableChannel, "acme/shop/mail 1"))
+		}}
+		done, err := app.NewSealing(meddled).Reencrypt(t.Context(), true)
+		require.NoError(t, err)
+		assert.Equal(t, app.Reencrypted{Encrypted: 3}, done)
+	})
+}
+
+// failing is a store in whose Updates something happens after so many.
+type failing struct {
+	ports.Store
+
+	after  int
+	meddle func()
+	err    error
+}
+
+func (f *failing) Update(ctx context.Context, fn func(ports.Tx) error) error {
+	f.after--
+	switch {
+	case f.after < 0 && f.err != nil:
+		return f.err
+	case f.after == -1:
+		f.meddle()
+	}
+	return f.Store.Update(ctx, fn)
+}
