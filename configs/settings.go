@@ -82,7 +82,7 @@ func table() []row {
 			About: "32 bytes in hex (`openssl rand -hex 32`), the same on every instance. Required with Postgres; with SQLite one is made at the first start, in the file `PATH.key` beside the database."},
 			into(func(c *Config) *SecretKey { return &c.SecretKey }, parseSecretKey)},
 		{Setting{Name: "secret_key_previous", Form: "hex", Secret: true, List: true,
-			About: "Keys that were `secret_key` before, separated by commas or white space. They open what was encrypted under them, until `tocsin re-encrypt` has encrypted it anew; see [rotating the key](channels.md#secrets)."},
+			About: "Keys that were `secret_key` before, separated by commas or white space. They open what was encrypted under them, until `tocsin re-encrypt` has encrypted it anew, and unsubscribe links that were signed with them; see [rotating the key](channels.md#secrets)."},
 			into(func(c *Config) *[]SecretKey { return &c.PreviousKeys }, parseSecretKeys)},
 
 		{Setting{Name: "listen", Default: "127.0.0.1:8080", Form: "host:port", Server: true,

@@ -113,7 +113,13 @@ func newAPI(c configs.Config, use httpapi.UseCases, auth access.Authenticator, g
 	})
 }
 
-func newLinks(key configs.SecretKey) deliveries.Links { return deliveries.NewLinks(key.Bytes()) }
+func newLinks(c configs.Config, key configs.SecretKey) deliveries.Links {
+	previous := make([][]byte, len(c.PreviousKeys))
+	for i, k := range c.PreviousKeys {
+		previous[i] = k.Bytes()
+	}
+	return deliveries.NewLinks(key.Bytes(), previous...)
+}
 
 func newComposer(c configs.Config, links deliveries.Links) *app.TemplateComposer {
 	return app.NewTemplateComposer(c.BaseURL, links)

@@ -55,7 +55,7 @@ func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		return nil, nil, err
 	}
 	drivers := newDrivers(c)
-	links := newLinks(key)
+	links := newLinks(c, key)
 	templateComposer := newComposer(c, links)
 	worker := newWorker(c, store, drivers, templateComposer, wiringSystemClock, log)
 	return worker, func() {
@@ -76,7 +76,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	applications := app.NewApplications(store)
 	subscriptions := app.NewSubscriptions(store)
 	orgs := app.NewOrgs(store)
-	links := newLinks(key)
+	links := newLinks(c, key)
 	templateComposer := newComposer(c, links)
 	triggers := app.NewTriggers(store, templateComposer, wiringSystemClock)
 	occurrences := app.NewOccurrences(store)

@@ -155,6 +155,16 @@ func TestLinks(t *testing.T) {
 			require.ErrorIs(t, err, deliveries.ErrLink, text)
 		}
 	})
+	t.Run("OneThatAPreviousKeySignedIsRead", func(t *testing.T) {
+		t.Parallel()
+		now := deliveries.NewLinks([]byte("another secret"), []byte("one in between"), []byte("a secret of this installation"))
+		read, err := now.Parse(links.Token(about))
+		require.NoError(t, err)
+		require.Equal(t, about, read)
+		require.Equal(t, deliveries.NewLinks([]byte("another secret")).Token(about), now.Token(about), "new ones are of the current key")
+		_, err = now.Parse(deliveries.NewLinks([]byte("a third secret")).Token(about))
+		require.ErrorIs(t, err, deliveries.ErrLink)
+	})
 	t.Run("AMessageIDIsStableAndOfThisInstallation", func(t *testing.T) {
 		t.Parallel()
 		require.Equal(t, deliveries.NewLinks([]byte("a secret of this installation")).MessageID(7), links.MessageID(7))

@@ -21,15 +21,30 @@ var (
 )
 
 // Links signs and reads the tokens of unsubscribe links. A token says whom and what it is about and needs no row in any table, so it
-// works for as long as the installation keeps its secret key. Nobody else can read it: links end up in the logs of proxies and in the
+// works for as long as the installation keeps its secret key, as the current one or a previous one. Nobody else can read it: links end up in the logs of proxies and in the
 // archives of link scanners, where an address does not belong.
 type Links struct {
+	linkKeys
+
+	previous []linkKeys // they read and do not sign
+}
+
+// linkKeys is what one secret gives.
+type linkKeys struct {
 	key    [sha256.Size]byte
 	cipher cipher.Block
 }
 
-// NewLinks derives the keys of tokens from the installation's secret key.
-func NewLinks(secret []byte) Links {
+// NewLinks derives the keys of tokens from the installation's secret key, and from those that it had before.
+func NewLinks(secret []byte, previous ...[]byte) Links {
+	l := Links{linkKeys: newLinkKeys(secret)}
+	for _, s := range previous {
+		l.previous = append(l.previous, newLinkKeys(s))
+	}
+	return l
+}
+
+func newLinkKeys(secret []byte) linkKeys {
 	derive := func(purpose string) []byte {
 		mac := hmac.New(sha256.New, secret)
 		mac.Write([]byte(purpose))
@@ -39,7 +54,7 @@ func NewLinks(secret []byte) Links {
 	if err != nil {
 		panic("deliveries: " + err.Error()) // Impossible: what derive returns is as long as a key of AES-256.
 	}
-	return Links{key: [sha256.Size]byte(derive("tocsin unsubscribe links")), cipher: block}
+	return linkKeys{key: [sha256.Size]byte(derive("tocsin unsubscribe links")), cipher: block}
 }
 
 const macSize = aes.BlockSize
@@ -61,9 +76,22 @@ func (l Links) Parse(token string) (OptOut, error) {
 	if err != nil || len(raw) < macSize {
 		return OptOut{}, ErrLink
 	}
-	mac, body := raw[:macSize], raw[macSize:]
-	cipher.NewCTR(l.cipher, mac).XORKeyStream(body, body)
-	if !hmac.Equal(mac, l.mac(body)) {
+	if o, err := l.read(raw); err == nil {
+		return o, nil
+	}
+	for _, k := range l.previous {
+		if o, err := k.read(raw); err == nil {
+			return o, nil
+		}
+	}
+	return OptOut{}, ErrLink
+}
+
+// read reads what a token says, if it was made with these keys.
+func (k linkKeys) read(raw []byte) (OptOut, error) {
+	mac, body := raw[:macSize], make([]byte, len(raw)-macSize)
+	cipher.NewCTR(k.cipher, mac).XORKeyStream(body, raw[macSize:])
+	if !hmac.Equal(mac, k.mac(body)) {
 		return OptOut{}, ErrLink
 	}
 	member, n := binary.Uvarint(body)
@@ -74,8 +102,8 @@ func (l Links) Parse(token string) (OptOut, error) {
 	return OptOut{Member: users.MemberID(member), Notification: subscriptions.NotificationID(notification), AddressKey: string(body[n+m:])}, nil
 }
 
-func (l Links) mac(body []byte) []byte {
-	mac := hmac.New(sha256.New, l.key[:])
+func (k linkKeys) mac(body []byte) []byte {
+	mac := hmac.New(sha256.New, k.key[:])
 	mac.Write(body)
 	return mac.Sum(nil)[:macSize]
 }
