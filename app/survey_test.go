@@ -139,12 +139,13 @@ func TestImportMemoryDoesNotGrowWithTheFile(t *testing.T) { //nolint:paralleltes
 	weigh := func(rows int) uint64 {
 		var s scale
 		open := func() (io.ReadCloser, error) { return io.NopCloser(&flood{rows: rows}), nil }
-		report, err := app.NewImports(sink{}).WithKeysPerPass(5_000).Run(t.Context(), app.Import{Open: open}, &s)
+		report, err := app.NewImports(sink{}).WithKeysPerPass(20_000).Run(t.Context(), app.Import{Open: open}, &s)
 		require.NoError(t, err)
 		require.Equal(t, rows, report.Unchanged)
 		return s.most
 	}
 	small := weigh(10_000)
-	large := weigh(30_000)
-	assert.Less(t, large, small+2<<20, "20,000 more rows must not take 2 MiB more")
+	large := weigh(80_000)
+	// What is read ahead or being written at the moment of weighing is some megabytes, at times.
+	assert.Less(t, large, small+8<<20, "70,000 more rows must not take 8 MiB more")
 }
