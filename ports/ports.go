@@ -52,6 +52,7 @@ type Tx interface {
 	Events() events.Repository
 	Subscriptions() subscriptions.Repository
 	Deliveries() deliveries.Repository
+	Mailbox() deliveries.MailboxRepository
 	Keys() access.Repository
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/adapters/httpapi"
+	"github.com/tocsin/tocsin/adapters/mailbox"
 	"github.com/tocsin/tocsin/adapters/shoutrrr"
 	"github.com/tocsin/tocsin/adapters/smtp"
 	"github.com/tocsin/tocsin/adapters/twilio"
@@ -44,6 +45,8 @@ var useCases = wire.NewSet(
 	app.NewProvisioning,
 	newDrivers,
 	newChannelCheck,
+	newChannelTests,
+	app.NewMailbox,
 	app.NewDeletions,
 	app.NewSealing,
 	app.NewAuthentication,
@@ -125,8 +128,12 @@ func newComposer(c configs.Config, links deliveries.Links) *app.TemplateComposer
 	return app.NewTemplateComposer(c.BaseURL, links)
 }
 
-func newDrivers(c configs.Config) app.Drivers {
-	return app.Drivers{smtp.New(smtp.Timeouts{Send: c.SendTimeout}), webhook.New(c.WebhookAllow), twilio.New(), shoutrrr.New(nil)}
+func newDrivers(c configs.Config, store ports.Store) app.Drivers {
+	return app.Drivers{mailbox.New(store), smtp.New(smtp.Timeouts{Send: c.SendTimeout}), webhook.New(c.WebhookAllow), twilio.New(), shoutrrr.New(nil)}
+}
+
+func newChannelTests(c configs.Config, store ports.Store, drivers app.Drivers) *app.ChannelTests {
+	return app.NewChannelTests(store, drivers, c.SendTimeout)
 }
 
 func newChannelCheck(drivers app.Drivers) app.ChannelCheck { return drivers.Check }

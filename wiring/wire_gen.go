@@ -25,7 +25,7 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 	if err != nil {
 		return cli.Services{}, nil, err
 	}
-	drivers := newDrivers(c)
+	drivers := newDrivers(c, store)
 	channelCheck := newChannelCheck(drivers)
 	provisioning := app.NewProvisioning(store, channelCheck)
 	keys := app.NewKeys(store, wiringSystemClock)
@@ -33,6 +33,8 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 	deletions := app.NewDeletions(store)
 	occurrences := app.NewOccurrences(store)
 	sealing := app.NewSealing(store)
+	mailbox := app.NewMailbox(store)
+	channelTests := newChannelTests(c, store, drivers)
 	services := cli.Services{
 		Provisioning: provisioning,
 		Keys:         keys,
@@ -40,6 +42,8 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 		Deletions:    deletions,
 		Occurrences:  occurrences,
 		Sealing:      sealing,
+		Mailbox:      mailbox,
+		ChannelTests: channelTests,
 	}
 	return services, func() {
 		cleanup()
@@ -54,7 +58,7 @@ func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	if err != nil {
 		return nil, nil, err
 	}
-	drivers := newDrivers(c)
+	drivers := newDrivers(c, store)
 	links := newLinks(c, key)
 	templateComposer := newComposer(c, links)
 	worker := newWorker(c, store, drivers, templateComposer, wiringSystemClock, log)
@@ -98,7 +102,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		cleanup()
 		return nil, nil, err
 	}
-	drivers := newDrivers(c)
+	drivers := newDrivers(c, store)
 	worker := newWorker(c, store, drivers, templateComposer, wiringSystemClock, log)
 	wiringServer := newServer(c, api, authentication, worker, wiringReadiness, log)
 	return wiringServer, func() {

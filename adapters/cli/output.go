@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -41,11 +42,18 @@ func moment(t time.Time, none string) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
+// printJSON prints a value. Of the characters that a terminal would act upon, the encoder leaves some as they are; in JSON they can
+// only be in texts, where they have another spelling.
 func printJSON(out io.Writer, v any) error {
-	e := json.NewEncoder(out)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := io.WriteString(out, manyLines(b.String()))
+	return err
 }
 
 // format is a flag that takes one of a few words.

@@ -62,6 +62,8 @@ type Services struct {
 	Deletions    *app.Deletions
 	Occurrences  *app.Occurrences
 	Sealing      *app.Sealing
+	Mailbox      *app.Mailbox
+	ChannelTests *app.ChannelTests
 }
 
 // Setting is one setting as it is in force, without what is secret in it.
@@ -117,7 +119,7 @@ func (p Program) complain(message string) {
 		if !strings.HasPrefix(l, " ") {
 			l = "tocsin: " + l
 		}
-		_, _ = fmt.Fprintln(p.Err, l)
+		_, _ = fmt.Fprintln(p.Err, oneLine(l))
 	}
 }
 
@@ -152,16 +154,20 @@ func (p Program) root() *cobra.Command {
 	root.SetErr(p.Err)
 	root.SetVersionTemplate("tocsin {{.Version}}\n")
 	root.SetHelpCommand(p.help())
-	// Commands that hold others cannot be called alone, although they are runnable, to say so.
-	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}", "{{if not .HasAvailableSubCommands}}", 1))
+	// Commands that hold others cannot be called alone, with few exceptions, although they are runnable, to say so.
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}",
+		`{{if or (not .HasAvailableSubCommands) (eq (index .Annotations "`+runsAlone+`") "yes")}}`, 1))
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usagef("%s, see %s --help", err.Error(), c.CommandPath())
 	})
 	p.Flags(root.PersistentFlags())
 	root.AddCommand(p.serve(), p.worker(), p.healthcheck(), p.migrate(), p.config(), p.apply(), p.delete(), p.key(), p.imports(), p.deliveries(),
-		p.reencrypt(), p.version())
+		p.channel(), p.mailbox(), p.reencrypt(), p.version())
 	return root
 }
+
+// runsAlone is the annotation of commands that hold others and can be called alone nevertheless.
+const runsAlone = "alone"
 
 // prepare makes the commands of a tree note that they were started, and those that only hold others refuse to be called alone.
 func prepare(c *cobra.Command, started *bool) {

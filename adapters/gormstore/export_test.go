@@ -24,7 +24,7 @@ const (
 
 // Rows are the structs that stand for a row of a table.
 func Rows() []any {
-	return []any{addressRow{}, applicationRow{}, channelRow{}, eventRow{}, keyRow{}, listRow{}, organizationRow{}, projectRow{},
+	return []any{addressRow{}, applicationRow{}, channelRow{}, eventRow{}, keptRow{}, keyRow{}, listRow{}, organizationRow{}, projectRow{},
 		groupRow{}, notificationRow{}, occurrenceRow{}, requestRow{}}
 }
 

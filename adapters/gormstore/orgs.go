@@ -69,6 +69,19 @@ func (r orgRepo) First(ctx context.Context) (orgs.Organization, error) {
 	return row.organization(), err
 }
 
+func (r orgRepo) Only(ctx context.Context) (orgs.Organization, error) {
+	rows, err := rowsOf[organizationRow](r.db(ctx).Where(notSystem).Order("id").Limit(2))
+	switch {
+	case err != nil:
+		return orgs.Organization{}, err
+	case len(rows) == 0:
+		return orgs.Organization{}, orgs.ErrNotFound
+	case len(rows) > 1:
+		return orgs.Organization{}, orgs.ErrSeveral
+	}
+	return rows[0].organization(), nil
+}
+
 func (r orgRepo) Create(ctx context.Context, o orgs.Organization) (orgs.Organization, error) {
 	row := organizationRow{Slug: o.Slug, Name: o.Name, CreatedAt: r.now()}
 	switch created, err := insert(r.db(ctx), &row); {

@@ -65,4 +65,5 @@ func (t tx) Lists() lists.Repository                    { return listRepo{t} }
 func (t tx) Events() events.Repository                  { return eventRepo{t} }
 func (t tx) Subscriptions() subscriptions.Repository    { return subscriptionRepo{t} }
 func (t tx) Deliveries() deliveries.Repository          { return deliveryRepo{t} }
+func (t tx) Mailbox() deliveries.MailboxRepository      { return mailboxRepo{t} }
 func (t tx) Keys() access.Repository                    { return keyRepo{t} }

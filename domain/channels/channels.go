@@ -44,6 +44,9 @@ var accepts = map[Protocol]users.AddressType{
 	EMAIL: users.Email, SMS: users.Phone, WEBHOOK: users.URL, SLACK: users.Generic, PLAINTEXT: users.Generic,
 }
 
+// Protocols returns every protocol.
+func Protocols() []Protocol { return []Protocol{EMAIL, SMS, WEBHOOK, SLACK, PLAINTEXT} }
+
 // ParseProtocol reads a protocol's name.
 func ParseProtocol(field, s string) (Protocol, error) {
 	if _, known := accepts[Protocol(s)]; !known {
@@ -51,6 +54,9 @@ func ParseProtocol(field, s string) (Protocol, error) {
 	}
 	return Protocol(s), nil
 }
+
+// Type is the type of address that the protocol reaches.
+func (p Protocol) Type() users.AddressType { return accepts[p] }
 
 // Accepts tells whether the protocol can reach addresses of this type.
 func (p Protocol) Accepts(t users.AddressType) bool {

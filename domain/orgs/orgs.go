@@ -17,6 +17,7 @@ const (
 // The faults of this package.
 var (
 	ErrNotFound        = fault.New(fault.NotFound, "the organization does not exist")
+	ErrSeveral         = fault.New(fault.Invalid, "there are several organizations, and none was named")
 	ErrProjectNotFound = fault.New(fault.NotFound, "the project does not exist")
 	ErrGroupNotFound   = fault.New(fault.NotFound, "the group does not exist in this organization")
 	ErrReserved        = fault.New(fault.Invalid, "the slug system is reserved")
@@ -58,6 +59,8 @@ type Repository interface {
 	BySlug(ctx context.Context, slug string) (Organization, error)
 	// First returns the organization with the lowest id; ErrNotFound when there is none.
 	First(ctx context.Context) (Organization, error)
+	// Only returns the organization when there is exactly one; ErrNotFound, ErrSeveral.
+	Only(ctx context.Context) (Organization, error)
 	// Create stores a new organization with its Default group and returns it with its id; ErrSlugTaken.
 	Create(ctx context.Context, o Organization) (Organization, error)
 	// Rename stores the name of the organization with o.ID.

@@ -48,6 +48,7 @@ func nouns() map[string]cases {
 		"Outcomes":      recordCases(),
 		"Deliveries":    deliveryCases(),
 		"OptOuts":       optOutCases(),
+		"Mailbox":       mailboxCases(),
 		"Upkeep":        upkeepCases(),
 		"Keys":          keyCases(),
 		"Enroll":        enrollCases(),

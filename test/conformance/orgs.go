@@ -44,6 +44,9 @@ func orgCases() cases {
 			})
 			assert.Equal(t, w.mine.org, look(t, w, func(tx ports.Tx) (orgs.Organization, error) { return tx.Orgs().First(t.Context()) }))
 		},
+		"NoneOfSeveralIsTheOnlyOne": func(t *testing.T, w *world) {
+			missing(t, w, orgs.ErrSeveral, func(tx ports.Tx) (orgs.Organization, error) { return tx.Orgs().Only(t.Context()) })
+		},
 		"ASlugIsTakenOnce": func(t *testing.T, w *world) {
 			refused(t, w, orgs.ErrSlugTaken, func(tx ports.Tx) error {
 				_, err := tx.Orgs().Create(t.Context(), orgs.Organization{Slug: w.theirs.org.Slug, Name: "Mine"})

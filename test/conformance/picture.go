@@ -10,6 +10,7 @@ import (
 
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -88,6 +89,7 @@ func (v *viewer) organization(o tenant) {
 			held = append(held, a.ID)
 		}
 	}
+	note(v, "mailbox", func() ([]deliveries.Kept, error) { return v.tx.Mailbox().List(ctx, org, deliveries.KeptFilter{Limit: 1_000}) })
 	v.channels("the organization", org, 0, held)
 	for _, p := range all(v, "projects", func(tx ports.Tx, after orgs.ProjectID, limit int) ([]orgs.Project, error) {
 		return tx.Orgs().Projects(ctx, org, after, limit)

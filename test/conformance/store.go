@@ -26,12 +26,21 @@ func emptyStore(t *testing.T, s ports.Store) {
 	require.NoError(t, s.View(t.Context(), func(tx ports.Tx) error {
 		_, err := tx.Orgs().First(t.Context())
 		assert.ErrorIs(t, err, orgs.ErrNotFound, "the system organization does not count")
+		_, err = tx.Orgs().Only(t.Context())
+		assert.ErrorIs(t, err, orgs.ErrNotFound)
 		keys, err := tx.Keys().List(t.Context(), 0, 10)
 		assert.Empty(t, keys)
 		return err
 	}))
 	_, err := s.Enroll(t.Context(), orgs.SystemSlug, users.Batch{Enrollments: []users.Enrollment{{Email: "ada@example.org"}}})
 	assert.ErrorIs(t, err, orgs.ErrNotFound, "nobody enrolls in the system organization")
+	require.NoError(t, s.Update(t.Context(), func(tx ports.Tx) error {
+		created, err := tx.Orgs().Create(t.Context(), orgs.Organization{Slug: "acme", Name: "Acme"})
+		require.NoError(t, err)
+		only, err := tx.Orgs().Only(t.Context())
+		assert.Equal(t, created, only, "the system organization does not count")
+		return err
+	}))
 }
 
 // patience is how long a View waits for a write beside it.

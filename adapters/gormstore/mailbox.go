@@ -1,0 +1,138 @@
+package gormstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+type keptRow struct {
+	ID             deliveries.KeptID
+	OrganizationID orgs.ID
+	ChannelID      channels.ID
+	MessageID      string
+	Address        string
+	AddressKey     string
+	Head           string
+	Body           string
+	CreatedAt      time.Time
+}
+
+func (keptRow) TableName() string { return "mailbox_messages" }
+
+// shownRow is a message with its channel.
+type shownRow struct {
+	keptRow  `gorm:"embedded"`
+	Channel  string
+	Protocol channels.Protocol
+}
+
+// keptHead is what listings show of a message, keptBody the rest. JSON writes characters that Postgres would not keep in a text.
+type (
+	keptHead struct {
+		Subject     string            `json:"subject"`
+		Unsubscribe string            `json:"unsubscribe"`
+		Facts       map[string]string `json:"facts"`
+	}
+	keptBody struct {
+		Text string `json:"text"`
+		HTML string `json:"html"`
+	}
+)
+
+func (r shownRow) kept() (deliveries.Kept, error) {
+	var head keptHead
+	var body keptBody
+	if err := json.Unmarshal([]byte(r.Head), &head); err != nil {
+		return deliveries.Kept{}, unreadable(err, "head of message %d", r.ID)
+	}
+	if r.Body != "" { // Listings leave it out.
+		if err := json.Unmarshal([]byte(r.Body), &body); err != nil {
+			return deliveries.Kept{}, unreadable(err, "body of message %d", r.ID)
+		}
+	}
+	return deliveries.Kept{ID: r.ID, Channel: r.Channel, Protocol: r.Protocol, Created: r.CreatedAt.UTC(),
+		Message: deliveries.Message{ID: r.MessageID, To: r.Address, Subject: head.Subject, Text: body.Text, HTML: body.HTML,
+			Unsubscribe: head.Unsubscribe, Facts: head.Facts}}, nil
+}
+
+type mailboxRepo struct{ tx }
+
+// shownColumns are those of a shownRow, without the body.
+const shownColumns = "m.id, m.message_id, m.address, m.head, m.created_at, c.name AS channel, c.protocol"
+
+func (r mailboxRepo) Keep(ctx context.Context, org orgs.ID, channel channels.ID, m deliveries.Message) (bool, error) {
+	head, err := json.Marshal(keptHead{Subject: m.Subject, Unsubscribe: m.Unsubscribe, Facts: m.Facts})
+	if err != nil {
+		return false, fmt.Errorf("head of a message: %w", err)
+	}
+	body, err := json.Marshal(keptBody{Text: m.Text, HTML: m.HTML})
+	if err != nil {
+		return false, fmt.Errorf("body of a message: %w", err)
+	}
+	if _, err := one[channelRow](r.db(ctx).Select("id").Where("id = ? AND organization_id = ?", channel, org), channels.ErrNotFound); err != nil {
+		return false, err
+	}
+	to, _ := users.NewAddress(m.To, "") // What is no address has a key as well, and is the driver's business.
+	row := keptRow{OrganizationID: org, ChannelID: channel, MessageID: storable(m.ID), Address: storable(m.To), AddressKey: storable(to.Key()),
+		Head: string(head), Body: string(body), CreatedAt: r.now()}
+	return insert(r.db(ctx), &row)
+}
+
+// Trim finds the boundary in an index, so that it costs as much as there are messages to keep or, below that, to delete.
+func (r mailboxRepo) Trim(ctx context.Context, org orgs.ID, channel channels.ID, newest, limit int) (int, error) {
+	res := r.db(ctx).Exec(`DELETE FROM mailbox_messages WHERE id IN (
+		SELECT id FROM mailbox_messages WHERE channel_id = ? AND organization_id = ?
+		AND id <= (SELECT id FROM mailbox_messages WHERE channel_id = ? ORDER BY id DESC LIMIT 1 OFFSET ?)
+		ORDER BY id LIMIT ?)`, channel, org, channel, newest, limit)
+	return int(res.RowsAffected), res.Error
+}
+
+func (r mailboxRepo) List(ctx context.Context, org orgs.ID, f deliveries.KeptFilter) ([]deliveries.Kept, error) {
+	q := r.db(ctx).Table("mailbox_messages AS m").Joins("JOIN channels c ON c.id = m.channel_id").
+		Select(shownColumns).Where("m.organization_id = ?", org)
+	if f.Channel != 0 {
+		q = q.Where("m.channel_id = ?", f.Channel)
+	}
+	if f.AddressKey != "" {
+		q = q.Where("m.address_key = ?", f.AddressKey)
+	}
+	if f.Before != 0 {
+		q = q.Where("m.id < ?", f.Before)
+	}
+	rows, err := rowsOf[shownRow](q.Order("m.id DESC").Limit(f.Limit))
+	if err != nil {
+		return nil, err
+	}
+	found := make([]deliveries.Kept, len(rows))
+	for i, row := range rows {
+		if found[i], err = row.kept(); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+func (r mailboxRepo) Find(ctx context.Context, org orgs.ID, id deliveries.KeptID) (deliveries.Kept, error) {
+	row, err := one[shownRow](r.db(ctx).Raw("SELECT "+shownColumns+`, m.body
+		FROM mailbox_messages m JOIN channels c ON c.id = m.channel_id WHERE m.id = ? AND m.organization_id = ?`, id, org), deliveries.ErrNotKept)
+	if err != nil {
+		return deliveries.Kept{}, err
+	}
+	return row.kept()
+}
+
+func (r mailboxRepo) Clear(ctx context.Context, org orgs.ID, channel channels.ID, limit int) (int, error) {
+	q := r.db(ctx).Table("mailbox_messages").Select("id").Where("organization_id = ?", org)
+	if channel != 0 {
+		q = q.Where("channel_id = ?", channel)
+	}
+	res := r.db(ctx).Exec("DELETE FROM mailbox_messages WHERE id IN (?)", q.Order("id").Limit(limit))
+	return int(res.RowsAffected), res.Error
+}

@@ -1,0 +1,102 @@
+// Package mailbox keeps messages for looking at instead of sending them on, which is what development and tests want of a channel. It knows
+// the store's mailbox and how full that may get; it does not know who looks at it.
+package mailbox
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Name is what channels call the driver.
+const Name = "mailbox"
+
+// How many messages a channel keeps.
+const (
+	DefaultKeep = 1_000
+	MaxKeep     = 100_000
+)
+
+// How a mailbox is kept small: one message in step finds out what is too old and deletes at most trimmed of it. What that costs is so
+// shared by many messages, and a channel that is to keep much less than it did gets there in bounded steps.
+const (
+	longestStep = 500
+	trimmed     = 1_000
+)
+
+// Driver makes dispatchers that store.
+type Driver struct{ store ports.Store }
+
+var (
+	_ deliveries.Driver     = (*Driver)(nil)
+	_ deliveries.Dispatcher = (*dispatcher)(nil)
+)
+
+// New returns the driver of the mailbox in this store.
+func New(store ports.Store) *Driver { return &Driver{store: store} }
+
+// Name is what channels call the driver.
+func (*Driver) Name() string { return Name }
+
+// Secrets names the settings that are secret: none.
+func (*Driver) Secrets() []string { return nil }
+
+// Check reports what is wrong with a channel.
+func (*Driver) Check(c channels.Channel) error {
+	_, err := read(c)
+	return err
+}
+
+// Open returns a dispatcher for a channel.
+func (d *Driver) Open(c channels.Channel) (deliveries.Dispatcher, error) {
+	keep, err := read(c)
+	if err != nil {
+		return nil, err
+	}
+	return &dispatcher{store: d.store, channel: c, keep: keep, step: uint64(min(max(keep/10, 1), longestStep))}, nil
+}
+
+// read returns how many messages a channel keeps; the error names every mistake.
+func read(c channels.Channel) (keep int, err error) {
+	r := c.ReadSettings(channels.Protocols()...)
+	keep = r.Integer("keep", 1, MaxKeep)
+	if keep == 0 {
+		keep = DefaultKeep
+	}
+	return keep, r.Err()
+}
+
+// dispatcher keeps the messages of one channel.
+type dispatcher struct {
+	store    ports.Store
+	channel  channels.Channel
+	keep     int
+	step     uint64
+	messages atomic.Uint64
+}
+
+// Dispatch keeps a message. It returns nil when it is on disk; of a message that comes again the first one stays.
+func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
+	trim := d.messages.Add(1)%d.step == 1%d.step // Beginning with the first, because a process may send just one.
+	err := d.store.Update(ctx, func(tx ports.Tx) error {
+		_, err := tx.Mailbox().Keep(ctx, d.channel.Organization, d.channel.ID, m)
+		if err == nil && trim {
+			_, err = tx.Mailbox().Trim(ctx, d.channel.Organization, d.channel.ID, d.keep, trimmed)
+		}
+		return err
+	})
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(ctx.Err(), context.Canceled):
+		return deliveries.Postponed("given up: %w", context.Cause(ctx))
+	}
+	return deliveries.Unreachable("the message could not be kept: %w", err)
+}
+
+// Close has nothing to give up: the store is somebody else's.
+func (*dispatcher) Close() error { return nil }

@@ -1,0 +1,82 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// ChannelTests sends single messages to find out whether channels work.
+type ChannelTests struct {
+	store   ports.Store
+	drivers Drivers
+	timeout time.Duration
+}
+
+// NewChannelTests returns the use case of testing a channel; an attempt takes at most as long as timeout says.
+func NewChannelTests(store ports.Store, drivers Drivers, timeout time.Duration) *ChannelTests {
+	return &ChannelTests{store: store, drivers: drivers, timeout: timeout}
+}
+
+// Tested is what became of a test.
+type Tested struct {
+	Channel channels.Channel // without its settings
+	To      string           // the address as it was sent to
+	Failure *deliveries.Failure
+}
+
+// Send sends one message through a channel, active or not, once. A channel that fails is an answer and no error. orgs.ErrNotFound,
+// orgs.ErrSeveral, channels.ErrNotFound, a fault about `to`, or what the driver finds wrong with the settings.
+func (s *ChannelTests) Send(ctx context.Context, at ChannelName, to string) (Tested, error) {
+	var org orgs.Organization
+	var c channels.Channel
+	if err := s.store.View(ctx, func(tx ports.Tx) (err error) {
+		org, c, err = named(ctx, tx, at)
+		return err
+	}); err != nil {
+		return Tested{}, err
+	}
+	address, err := users.NewAddress(to, "")
+	switch {
+	case err != nil:
+		return Tested{}, fault.Field("to", "%s", strings.TrimPrefix(err.Error(), "value: "))
+	case !c.Protocol.Accepts(address.Type):
+		return Tested{}, fault.Field("to", "is of the type %s, but %s channels reach addresses of the type %s", address.Type, c.Protocol, c.Protocol.Type())
+	}
+	dispatcher, err := s.drivers.Open(c)
+	if err != nil {
+		return Tested{}, err
+	}
+	defer func() { _ = dispatcher.Close() }() // The answer is there already.
+	done := Tested{Channel: c, To: address.Value}
+	done.Channel.Settings = nil
+	attempt, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	if err := dispatcher.Dispatch(attempt, testMessage(org, c, address.Value)); err != nil {
+		if ctx.Err() != nil { // Whoever asked has gone, which says nothing about the channel.
+			return Tested{}, ctx.Err()
+		}
+		done.Failure = deliveries.FailureOf(err)
+	}
+	return done, nil
+}
+
+func testMessage(org orgs.Organization, c channels.Channel, to string) deliveries.Message {
+	return deliveries.Message{
+		ID:      "test-" + strings.ToLower(rand.Text()),
+		To:      to,
+		Subject: "Test message from Tocsin",
+		Text: fmt.Sprintf("This is a test of the channel %q (%s) of %s.\n\nSomebody wanted to know whether messages get through. This one did.\n",
+			c.Name, c.Protocol, org.Name),
+		Facts: map[string]string{"organization": org.Slug, "channel": c.Name, "test": "true"},
+	}
+}

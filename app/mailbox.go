@@ -1,0 +1,100 @@
+package app
+
+import (
+	"context"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Mailbox is the use cases on messages that were kept for looking at.
+type Mailbox struct{ store ports.Store }
+
+// NewMailbox returns the use cases on the mailbox.
+func NewMailbox(store ports.Store) *Mailbox { return &Mailbox{store: store} }
+
+// ChannelName names a channel as a person does.
+type ChannelName struct {
+	Organization string // slug; empty: the only one there is
+	Project      string // slug; empty: channels of the organization itself
+	Channel      string // in the project if it has one of this name, else in the organization
+}
+
+// List returns kept messages, the newest first and at most limit, without their texts: of one channel, or of all when none is named, and to
+// one address unless that is empty. orgs.ErrNotFound, orgs.ErrSeveral, channels.ErrNotFound.
+func (m *Mailbox) List(ctx context.Context, of ChannelName, to string, limit int) (found []deliveries.Kept, err error) {
+	f := deliveries.KeptFilter{Limit: limit}
+	if to != "" {
+		address, err := users.NewAddress(to, "")
+		if err != nil {
+			return nil, err
+		}
+		f.AddressKey = address.Key()
+	}
+	err = m.store.View(ctx, func(tx ports.Tx) error {
+		org, c, err := named(ctx, tx, of)
+		if err != nil {
+			return err
+		}
+		f.Channel = c.ID
+		found, err = tx.Mailbox().List(ctx, org.ID, f)
+		return err
+	})
+	return found, err
+}
+
+// Show returns one kept message; orgs.ErrNotFound, orgs.ErrSeveral, deliveries.ErrNotKept.
+func (m *Mailbox) Show(ctx context.Context, organization string, id deliveries.KeptID) (found deliveries.Kept, err error) {
+	err = m.store.View(ctx, func(tx ports.Tx) error {
+		org, _, err := named(ctx, tx, ChannelName{Organization: organization})
+		if err != nil {
+			return err
+		}
+		found, err = tx.Mailbox().Find(ctx, org.ID, id)
+		return err
+	})
+	return found, err
+}
+
+// clearedAtOnce is how many messages are deleted in one unit of work, so that others can write between two of them.
+const clearedAtOnce = 1_000
+
+// Clear deletes the kept messages of a channel, or of all when none is named, and returns how many that were. It is the exception to the rule
+// of one unit of work: after a fault some may be gone. orgs.ErrNotFound, orgs.ErrSeveral, channels.ErrNotFound.
+func (m *Mailbox) Clear(ctx context.Context, of ChannelName) (gone int, err error) {
+	for {
+		var n int
+		err := m.store.Update(ctx, func(tx ports.Tx) error {
+			org, c, err := named(ctx, tx, of)
+			if err != nil {
+				return err
+			}
+			n, err = tx.Mailbox().Clear(ctx, org.ID, c.ID, clearedAtOnce)
+			return err
+		})
+		gone += n
+		if err != nil || n < clearedAtOnce {
+			return gone, err
+		}
+	}
+}
+
+// named finds an organization and, when one is named, a channel of it.
+func named(ctx context.Context, tx ports.Tx, n ChannelName) (org orgs.Organization, c channels.Channel, err error) {
+	if n.Organization == "" {
+		org, err = tx.Orgs().Only(ctx)
+	} else {
+		org, err = tx.Orgs().BySlug(ctx, n.Organization)
+	}
+	var project orgs.Project
+	if err == nil && n.Project != "" {
+		project, err = tx.Orgs().Project(ctx, org.Slug, n.Project)
+	}
+	if err == nil && n.Channel != "" {
+		c, err = tx.Channels().Find(ctx, org.ID, project.ID, n.Channel)
+	}
+	return org, c, err
+}

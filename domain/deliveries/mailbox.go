@@ -1,0 +1,49 @@
+package deliveries
+
+import (
+	"context"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/orgs"
+)
+
+// ErrNotKept answers for a message that is not, or no more, in the mailbox.
+var ErrNotKept = fault.New(fault.NotFound, "the message is not in the mailbox")
+
+// KeptID identifies a message in the mailbox. It is positive, and a later message has a greater one.
+type KeptID int64
+
+// Kept is a message that a channel kept for looking at instead of sending it on.
+type Kept struct {
+	ID       KeptID
+	Channel  string // its name
+	Protocol channels.Protocol
+	Message  Message
+	Created  time.Time
+}
+
+// KeptFilter narrows a listing of the mailbox.
+type KeptFilter struct {
+	Channel    channels.ID // 0: every channel
+	AddressKey string      // users.Address.Key of the recipient; empty: everybody
+	Before     KeptID      // only what was kept before this one; 0: from the newest
+	Limit      int
+}
+
+// MailboxRepository keeps messages for looking at. Every method stays inside its organization, and a channel's messages go with it.
+type MailboxRepository interface {
+	// Keep stores a message of a channel and tells whether it is new: of several with one Message.ID the channel keeps the first.
+	// Texts are kept whatever characters they consist of; what is no UTF-8 in them is replaced. channels.ErrNotFound.
+	Keep(ctx context.Context, org orgs.ID, channel channels.ID, m Message) (created bool, err error)
+	// Trim deletes what is older than the newest messages of a channel, at most limit of it, the oldest first, and returns how many
+	// that were.
+	Trim(ctx context.Context, org orgs.ID, channel channels.ID, newest, limit int) (int, error)
+	// List returns messages, the newest first, without their Text and HTML.
+	List(ctx context.Context, org orgs.ID, f KeptFilter) ([]Kept, error)
+	// Find returns a message with all that belongs to it; ErrNotKept.
+	Find(ctx context.Context, org orgs.ID, id KeptID) (Kept, error)
+	// Clear deletes messages of a channel, or with channel 0 of all, at most limit, and returns how many that were.
+	Clear(ctx context.Context, org orgs.ID, channel channels.ID, limit int) (int, error)
+}

@@ -1,0 +1,207 @@
+package conformance
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// letter is a message with something in all of its places.
+func letter(id, to string) deliveries.Message {
+	return deliveries.Message{ID: id, To: to, Subject: "Subject of " + id, Text: "Text\nof " + id, HTML: "<p>HTML of " + id, Unsubscribe: "https://example.org/" + id,
+		Facts: map[string]string{"organization": "acme", "event": "order"}}
+}
+
+// keep stores a message of a channel of the case's organization and tells whether it was new.
+func (w *world) keep(t *testing.T, c channels.Channel, m deliveries.Message) bool {
+	t.Helper()
+	return do(t, w, func(tx ports.Tx) (bool, error) { return tx.Mailbox().Keep(t.Context(), c.Organization, c.ID, m) })
+}
+
+// mailbox lists what an organization keeps.
+func (w *world) mailbox(t *testing.T, org orgs.ID, f deliveries.KeptFilter) []deliveries.Kept {
+	t.Helper()
+	if f.Limit == 0 {
+		f.Limit = 1_000
+	}
+	return look(t, w, func(tx ports.Tx) ([]deliveries.Kept, error) { return tx.Mailbox().List(t.Context(), org, f) })
+}
+
+// messageIDs are the ids of the messages in a listing.
+func messageIDs(kept []deliveries.Kept) []string {
+	ids := make([]string, len(kept))
+	for i, k := range kept {
+		ids[i] = k.Message.ID
+	}
+	return ids
+}
+
+// fill keeps messages 1 to n in a channel.
+func (w *world) fill(t *testing.T, c channels.Channel, n int) {
+	t.Helper()
+	for i := range n {
+		require.True(t, w.keep(t, c, letter(fmt.Sprint(i+1), "ada@example.org")))
+	}
+}
+
+func mailboxCases() cases {
+	return cases{
+		"IsListedFromTheNewestAndFoundWhole": func(t *testing.T, w *world) {
+			a, b := letter("a", "ada@example.org"), letter("b", "+14155552671")
+			b.Facts = nil
+			assert.True(t, w.keep(t, w.mine.mail, a))
+			assert.True(t, w.keep(t, w.mine.text, b))
+			listed := w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{})
+			require.Equal(t, []string{"b", "a"}, messageIDs(listed))
+			for i, want := range []deliveries.Message{b, a} {
+				k := listed[i]
+				found := look(t, w, func(tx ports.Tx) (deliveries.Kept, error) { return tx.Mailbox().Find(t.Context(), w.mine.org.ID, k.ID) })
+				assert.Equal(t, want, found.Message)
+				assert.False(t, found.Created.IsZero())
+				found.Message.Text, found.Message.HTML = "", ""
+				assert.Equal(t, found, k, "a listing has everything but the texts")
+			}
+			assert.Equal(t, "Mail", listed[1].Channel)
+			assert.Equal(t, channels.EMAIL, listed[1].Protocol)
+		},
+		"KeepsTheFirstOfARepeatedMessage": func(t *testing.T, w *world) {
+			again := letter("a", "ada@example.org")
+			assert.True(t, w.keep(t, w.mine.mail, again))
+			again.Subject = "changed"
+			assert.False(t, w.keep(t, w.mine.mail, again))
+			assert.True(t, w.keep(t, w.mine.shopMail, again), "another channel has a mailbox of its own")
+			listed := w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{Channel: w.mine.mail.ID})
+			require.Len(t, listed, 1)
+			assert.Equal(t, "Subject of a", listed[0].Message.Subject)
+		},
+		"KeepsOneOfManyAtOnce": func(t *testing.T, w *world) {
+			created := together(16, func(i int) bool {
+				var created bool
+				assert.NoError(t, w.Update(t.Context(), func(tx ports.Tx) (err error) {
+					created, err = tx.Mailbox().Keep(t.Context(), w.mine.org.ID, w.mine.mail.ID, letter(fmt.Sprint(i%2), "ada@example.org"))
+					if err == nil {
+						_, err = tx.Mailbox().Trim(t.Context(), w.mine.org.ID, w.mine.mail.ID, 2, 10)
+					}
+					return err
+				}))
+				return created
+			})
+			n := 0
+			for _, c := range created {
+				if c {
+					n++
+				}
+			}
+			assert.Equal(t, 2, n)
+			assert.Len(t, w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{}), 2)
+		},
+		"KeepsEveryText": func(t *testing.T, w *world) {
+			for i, s := range append(hostile(), "a\x00b", "\x1b[2J\a\r\n\t", strings.Repeat("ö", 1<<20)) {
+				m := deliveries.Message{ID: fmt.Sprint(i), To: "ada@example.org", Subject: s, Text: s, HTML: s, Unsubscribe: s, Facts: map[string]string{s: s}}
+				require.True(t, w.keep(t, w.mine.mail, m))
+				newest := w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{Limit: 1})[0]
+				found := look(t, w, func(tx ports.Tx) (deliveries.Kept, error) { return tx.Mailbox().Find(t.Context(), w.mine.org.ID, newest.ID) })
+				require.Equal(t, m, found.Message)
+			}
+			w.keep(t, w.mine.mail, deliveries.Message{ID: "x", To: "ada@example.org", Subject: "a\xffb"})
+			assert.Equal(t, "a\ufffdb", w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{Limit: 1})[0].Message.Subject)
+		},
+		"IsNarrowedByChannelAddressAndPlace": func(t *testing.T, w *world) {
+			w.keep(t, w.mine.mail, letter("1", "ada@example.org"))
+			w.keep(t, w.mine.mail, letter("2", "Ada@Example.ORG"))
+			w.keep(t, w.mine.shopMail, letter("3", "ada@example.org"))
+			w.keep(t, w.mine.mail, letter("4", "bob@example.org"))
+			list := func(f deliveries.KeptFilter) []string { return messageIDs(w.mailbox(t, w.mine.org.ID, f)) }
+			ada := users.NewEmailAddress("ADA@example.org").Key()
+			assert.Equal(t, []string{"4", "3", "2", "1"}, list(deliveries.KeptFilter{}))
+			assert.Equal(t, []string{"3", "2", "1"}, list(deliveries.KeptFilter{AddressKey: ada}))
+			assert.Equal(t, []string{"4", "2", "1"}, list(deliveries.KeptFilter{Channel: w.mine.mail.ID}))
+			assert.Equal(t, []string{"2", "1"}, list(deliveries.KeptFilter{Channel: w.mine.mail.ID, AddressKey: ada}))
+			assert.Equal(t, []string{"4", "3"}, list(deliveries.KeptFilter{Limit: 2}))
+			third := w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{Limit: 2})[1].ID
+			assert.Equal(t, []string{"2", "1"}, list(deliveries.KeptFilter{Before: third}))
+			assert.Equal(t, []string{"2"}, list(deliveries.KeptFilter{Before: third, Limit: 1}))
+			assert.Empty(t, list(deliveries.KeptFilter{AddressKey: "carl@example.org"}))
+		},
+		"IsTrimmedToTheNewestOfAChannelInSteps": func(t *testing.T, w *world) {
+			w.fill(t, w.mine.mail, 7)
+			w.fill(t, w.mine.shopMail, 3)
+			trim := func(newest, limit int) int {
+				return do(t, w, func(tx ports.Tx) (int, error) {
+					return tx.Mailbox().Trim(t.Context(), w.mine.org.ID, w.mine.mail.ID, newest, limit)
+				})
+			}
+			list := func() []string {
+				return messageIDs(w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{Channel: w.mine.mail.ID}))
+			}
+			assert.Zero(t, trim(7, 100))
+			assert.Equal(t, 3, trim(2, 3))
+			assert.Equal(t, []string{"7", "6", "5", "4"}, list(), "the oldest go first")
+			assert.Equal(t, 2, trim(2, 3))
+			assert.Equal(t, []string{"7", "6"}, list())
+			assert.Zero(t, trim(2, 3))
+			assert.Len(t, w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{}), 5)
+		},
+		"IsClearedInSteps": func(t *testing.T, w *world) {
+			w.fill(t, w.mine.mail, 3)
+			w.fill(t, w.mine.shopMail, 2)
+			clear := func(c channels.ID, limit int) int {
+				return do(t, w, func(tx ports.Tx) (int, error) { return tx.Mailbox().Clear(t.Context(), w.mine.org.ID, c, limit) })
+			}
+			assert.Equal(t, 2, clear(w.mine.mail.ID, 2))
+			assert.Equal(t, 1, clear(w.mine.mail.ID, 2))
+			assert.Zero(t, clear(w.mine.mail.ID, 2))
+			assert.Equal(t, 2, clear(0, 10))
+			assert.Empty(t, w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{}))
+		},
+		"GoesWithItsChannel": func(t *testing.T, w *world) {
+			c := w.open(t, channels.Channel{Name: "Box", Protocol: channels.EMAIL})
+			w.fill(t, c, 2)
+			w.fill(t, w.mine.mail, 1)
+			act(t, w, func(tx ports.Tx) error { return tx.Channels().Delete(t.Context(), c) })
+			assert.Len(t, w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{}), 1)
+			refused(t, w, channels.ErrNotFound, func(tx ports.Tx) error {
+				_, err := tx.Mailbox().Keep(t.Context(), w.mine.org.ID, c.ID, letter("3", "ada@example.org"))
+				return err
+			})
+		},
+		"OfAnotherOrganizationIsOutOfReach": func(t *testing.T, w *world) {
+			w.fill(t, w.theirs.mail, 3)
+			theirs := w.mailbox(t, w.theirs.org.ID, deliveries.KeptFilter{})
+			w.settle(t)
+			assert.Empty(t, w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{}))
+			assert.Empty(t, w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{Channel: w.theirs.mail.ID}))
+			missing(t, w, deliveries.ErrNotKept, func(tx ports.Tx) (deliveries.Kept, error) {
+				return tx.Mailbox().Find(t.Context(), w.mine.org.ID, theirs[0].ID)
+			})
+			refused(t, w, channels.ErrNotFound, func(tx ports.Tx) error {
+				_, err := tx.Mailbox().Keep(t.Context(), w.mine.org.ID, w.theirs.mail.ID, letter("4", "ada@example.org"))
+				return err
+			})
+			act(t, w, func(tx ports.Tx) error {
+				trimmed, err := tx.Mailbox().Trim(t.Context(), w.mine.org.ID, w.theirs.mail.ID, 1, 10)
+				assert.Zero(t, trimmed)
+				if err != nil {
+					return err
+				}
+				for _, c := range []channels.ID{w.theirs.mail.ID, 0} {
+					gone, err := tx.Mailbox().Clear(t.Context(), w.mine.org.ID, c, 10)
+					assert.Zero(t, gone)
+					if err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+}
