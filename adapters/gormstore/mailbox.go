@@ -28,7 +28,7 @@ func (keptRow) TableName() string { return "mailbox_messages" }
 
 // shownRow is a message with its channel.
 type shownRow struct {
-	keptRow  `gorm:"embedded"`
+	Row      keptRow `gorm:"embedded"`
 	Channel  string
 	Protocol channels.Protocol
 }
@@ -46,7 +46,8 @@ type (
 	}
 )
 
-func (r shownRow) kept() (deliveries.Kept, error) {
+func (s shownRow) kept() (deliveries.Kept, error) {
+	r := s.Row
 	var head keptHead
 	var body keptBody
 	if err := json.Unmarshal([]byte(r.Head), &head); err != nil {
@@ -57,7 +58,7 @@ func (r shownRow) kept() (deliveries.Kept, error) {
 			return deliveries.Kept{}, unreadable(err, "body of message %d", r.ID)
 		}
 	}
-	return deliveries.Kept{ID: r.ID, Channel: r.Channel, Protocol: r.Protocol, Created: r.CreatedAt.UTC(),
+	return deliveries.Kept{ID: r.ID, Channel: s.Channel, Protocol: s.Protocol, Created: r.CreatedAt.UTC(),
 		Message: deliveries.Message{ID: r.MessageID, To: r.Address, Subject: head.Subject, Text: body.Text, HTML: body.HTML,
 			Unsubscribe: head.Unsubscribe, Facts: head.Facts}}, nil
 }
