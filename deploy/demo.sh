@@ -40,11 +40,14 @@ The demo's key (kept in $key_file):
 
   $key
 
-Try it in another terminal: create a user, see the lists, register somebody with the application "web".
+Try it in another terminal, in this folder: create a user, see the lists, register somebody with the application "web",
+trigger an event, and read the message that came of it.
 
 curl -sS http://$address/api/v1/user/acme/ -H 'Authorization: Key $key' -H 'Content-Type: application/json' -d '{"email": "ada@example.com", "first_name": "Ada"}'
 curl -sS http://$address/api/o/acme/p/shop/d/ -H 'Authorization: Key $key'
 curl -sS http://$address/api/o/acme/p/shop/a/web/register/ -H 'Authorization: Key $key' -H 'Content-Type: application/json' -d '{"username": "grace", "email": "grace@example.com", "addresses": [{"value": "grace@example.com", "assign_to_preferred_channel": true}], "distribution_list": "customers"}'
+curl -sS http://$address/api/o/acme/p/shop/a/web/e/newsletter/trigger/ -H 'Authorization: Key $key' -H 'Content-Type: application/json' -d '{"context": {"title": "Hello", "body": "New in the shop."}}'
+TOCSIN_DATABASE_URL=$TOCSIN_DATABASE_URL bin/tocsin mailbox
 
 The API's reference: http://$address/api/docs/    Ctrl-C stops the server.
 

@@ -184,21 +184,21 @@ func (p Program) printMessage(k deliveries.Kept) error {
 	w := tabwriter.NewWriter(p.Out, 0, 0, 1, ' ', 0)
 	line := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(w, "%s:\t%s\n", name, oneLine(value))
+			fmt.Fprintf(w, "%s:\t%s\n", oneLine(name), oneLine(value))
 		}
 	}
-	line("Id", strconv.FormatInt(int64(k.ID), 10))
-	line("Kept", moment(k.Created, ""))
-	line("Channel", fmt.Sprintf("%s (%s)", k.Channel, k.Protocol))
-	line("To", m.To)
-	line("Subject", m.Subject)
-	line("Message id", m.ID)
-	line("Unsubscribe", m.Unsubscribe)
+	line("id", strconv.FormatInt(int64(k.ID), 10))
+	line("kept", moment(k.Created, ""))
+	line("channel", fmt.Sprintf("%s (%s)", k.Channel, k.Protocol))
+	line("to", m.To)
+	line("subject", m.Subject)
+	line("message_id", m.ID)
+	line("unsubscribe", m.Unsubscribe)
 	for _, name := range slices.Sorted(maps.Keys(m.Facts)) {
-		line(strings.ToUpper(name[:1])+strings.ReplaceAll(name[1:], "_", " "), m.Facts[name])
+		line(name, m.Facts[name])
 	}
 	if m.HTML != "" {
-		line("HTML", fmt.Sprintf("%d bytes, printed with --html", len(m.HTML)))
+		line("html", fmt.Sprintf("%d bytes, printed with --html", len(m.HTML)))
 	}
 	if err := w.Flush(); err != nil {
 		return err

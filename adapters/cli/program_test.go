@@ -19,6 +19,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/cli"
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
+	"github.com/tocsin/tocsin/adapters/mailbox"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/channels"
@@ -39,11 +40,15 @@ type desk struct {
 	wrap     func(ports.Store) ports.Store // between the use cases and the database
 	open     int                           // databases that are open
 	opened   int
+
+	provider    *provider     // behind the driver fake
+	sendTimeout time.Duration // of channel test
 }
 
 func newDesk(t *testing.T) *desk {
 	t.Helper()
-	d := &desk{database: filepath.Join(t.TempDir(), "tocsin.db"), keys: seal.NewRing(firstKey), wrap: func(s ports.Store) ports.Store { return s }}
+	d := &desk{database: filepath.Join(t.TempDir(), "tocsin.db"), keys: seal.NewRing(firstKey), wrap: func(s ports.Store) ports.Store { return s },
+		provider: &provider{}, sendTimeout: 100 * time.Millisecond}
 	nowhere := func(*pflag.FlagSet) (string, error) { return "", errors.New("there is no server") }
 	d.Program = cli.Program{
 		Version: "1.2.3", In: strings.NewReader(""), Out: &d.out, Err: &d.err,
@@ -64,7 +69,8 @@ func newDesk(t *testing.T) *desk {
 			d.opened++
 			s := d.wrap(store)
 			services := cli.Services{Provisioning: app.NewProvisioning(s, channels.Channel.CheckSettings), Keys: app.NewKeys(s, frozen{}), Imports: app.NewImports(s), Deletions: app.NewDeletions(s),
-				Occurrences: app.NewOccurrences(s), Sealing: app.NewSealing(s)}
+				Occurrences: app.NewOccurrences(s), Sealing: app.NewSealing(s), Mailbox: app.NewMailbox(s),
+				ChannelTests: app.NewChannelTests(s, app.Drivers{d.provider, mailbox.New(s)}, d.sendTimeout)}
 			return services, func() {
 				d.open--
 				assert.NoError(t, store.Close())

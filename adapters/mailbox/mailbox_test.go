@@ -1,0 +1,210 @@
+package mailbox_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/adapters/mailbox"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/ports"
+)
+
+type wall struct{}
+
+func (wall) Now() time.Time { return time.Now() }
+
+// post is a channel with the driver on a store of its own.
+type post struct {
+	store   *gormstore.Store
+	channel channels.Channel
+}
+
+func newPost(tb testing.TB, url string, settings channels.Settings) *post {
+	tb.Helper()
+	store, err := gormstore.Open(tb.Context(), gormstore.Config{URL: url, AutoMigrate: true, Clock: wall{}})
+	require.NoError(tb, err)
+	tb.Cleanup(func() { assert.NoError(tb, store.Close()) })
+	p := &post{store: store}
+	require.NoError(tb, store.Update(tb.Context(), func(tx ports.Tx) error {
+		org, err := tx.Orgs().Create(tb.Context(), orgs.Organization{Slug: "acme", Name: "Acme"})
+		if err != nil {
+			return err
+		}
+		p.channel, err = tx.Channels().Create(tb.Context(), channels.Channel{Organization: org.ID, Name: "mail", Protocol: channels.EMAIL, Driver: mailbox.Name,
+			Settings: settings, Active: true})
+		return err
+	}))
+	return p
+}
+
+func (p *post) open(tb testing.TB) deliveries.Dispatcher {
+	tb.Helper()
+	driver := mailbox.New(p.store)
+	require.NoError(tb, driver.Check(p.channel))
+	d, err := driver.Open(p.channel)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, d.Close()) })
+	return d
+}
+
+// subjects are those of the messages that were kept, the newest first.
+func (p *post) subjects(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	require.NoError(t, p.store.View(t.Context(), func(tx ports.Tx) error {
+		found, err := tx.Mailbox().List(t.Context(), p.channel.Organization, deliveries.KeptFilter{Limit: 10_000})
+		for _, k := range found {
+			all = append(all, k.Message.Subject)
+		}
+		return err
+	}))
+	return all
+}
+
+func message(n int) deliveries.Message {
+	return deliveries.Message{ID: strconv.Itoa(n), To: "ada@example.org", Subject: strconv.Itoa(n), Text: "text"}
+}
+
+func TestChannels(t *testing.T) {
+	t.Parallel()
+	driver := mailbox.New(nil)
+	assert.Equal(t, "mailbox", driver.Name())
+	assert.Empty(t, driver.Secrets())
+	for _, p := range channels.Protocols() {
+		require.NoError(t, driver.Check(channels.Channel{Driver: mailbox.Name, Protocol: p}), "%s needs no settings", p)
+	}
+	for name, c := range map[string]struct {
+		settings channels.Settings
+		says     string
+	}{
+		"KeepIsANumber":        {channels.Settings{"keep": "many"}, "settings.keep: must be a number from 1 to 100000"},
+		"KeepIsNotZero":        {channels.Settings{"keep": 0}, "settings.keep: must be a number from 1 to 100000"},
+		"KeepIsBounded":        {channels.Settings{"keep": 100_001}, "settings.keep: must be a number from 1 to 100000"},
+		"OtherSettingsAreNone": {channels.Settings{"host": "x"}, "settings.host: is not a setting of the driver mailbox"},
+		"LimitsAreChecked":     {channels.Settings{"concurrency": 0}, "settings.concurrency: must be a whole number from 1 to 256"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			wrong := channels.Channel{Driver: mailbox.Name, Protocol: channels.SMS, Settings: c.settings}
+			require.EqualError(t, driver.Check(wrong), c.says)
+			_, err := driver.Open(wrong)
+			require.EqualError(t, err, c.says)
+		})
+	}
+}
+
+func TestDispatch(t *testing.T) {
+	t.Parallel()
+	t.Run("KeepsTheMessageBeforeItReturns", func(t *testing.T) {
+		t.Parallel()
+		p := newPost(t, "sqlite::memory:", nil)
+		d := p.open(t)
+		require.NoError(t, d.Dispatch(t.Context(), message(1)))
+		assert.Equal(t, []string{"1"}, p.subjects(t))
+		require.NoError(t, d.Dispatch(t.Context(), message(1)))
+		assert.Equal(t, []string{"1"}, p.subjects(t), "a repeated attempt keeps one")
+	})
+	t.Run("KeepsTheNewest", func(t *testing.T) {
+		t.Parallel()
+		p := newPost(t, "sqlite::memory:", channels.Settings{"keep": 3})
+		d := p.open(t)
+		for n := range 10 {
+			require.NoError(t, d.Dispatch(t.Context(), message(n)))
+			assert.LessOrEqual(t, len(p.subjects(t)), 3)
+		}
+		assert.Equal(t, []string{"9", "8", "7"}, p.subjects(t))
+	})
+	t.Run("KeepsATenthMoreAtMost", func(t *testing.T) {
+		t.Parallel()
+		p := newPost(t, "sqlite::memory:", channels.Settings{"keep": 50})
+		d := p.open(t)
+		for n := range 200 {
+			require.NoError(t, d.Dispatch(t.Context(), message(n)))
+			kept := len(p.subjects(t))
+			assert.LessOrEqual(t, kept, 54)
+			assert.GreaterOrEqual(t, kept, min(n+1, 50))
+		}
+	})
+	t.Run("AProcessThatSendsOneTrims", func(t *testing.T) {
+		t.Parallel()
+		p := newPost(t, "sqlite::memory:", channels.Settings{"keep": 20})
+		for n := range 30 {
+			require.NoError(t, p.open(t).Dispatch(t.Context(), message(n)))
+		}
+		assert.Len(t, p.subjects(t), 20)
+	})
+	t.Run("IsSafeAtOnce", func(t *testing.T) {
+		t.Parallel()
+		p := newPost(t, "sqlite::memory:", channels.Settings{"keep": 100})
+		d := p.open(t)
+		var all sync.WaitGroup
+		for worker := range 16 {
+			all.Go(func() {
+				for n := range 20 {
+					assert.NoError(t, d.Dispatch(t.Context(), message(20*worker+n)))
+				}
+			})
+		}
+		all.Wait()
+		kept := len(p.subjects(t))
+		assert.True(t, 100 <= kept && kept < 100+10+16, "%d are kept: a step more, and those that overtook the last trim", kept)
+	})
+	t.Run("AStoreThatIsAwayIsAChannelThatIs", func(t *testing.T) {
+		t.Parallel()
+		p := newPost(t, "sqlite::memory:", nil)
+		d := p.open(t)
+		require.NoError(t, p.store.Close())
+		failure := deliveries.FailureOf(d.Dispatch(t.Context(), message(1)))
+		assert.True(t, failure.Temporary && failure.Channel)
+		require.ErrorIs(t, failure, ports.ErrUnavailable)
+	})
+	t.Run("AChannelThatWasDeletedKeepsNothing", func(t *testing.T) {
+		t.Parallel()
+		p := newPost(t, "sqlite::memory:", nil)
+		d := p.open(t)
+		require.NoError(t, p.store.Update(t.Context(), func(tx ports.Tx) error { return tx.Channels().Delete(t.Context(), p.channel) }))
+		failure := deliveries.FailureOf(d.Dispatch(t.Context(), message(1)))
+		assert.True(t, failure.Temporary && failure.Channel)
+		require.ErrorIs(t, failure, channels.ErrNotFound)
+	})
+	t.Run("WhoeverGivesUpSaysNothingOfTheChannel", func(t *testing.T) {
+		t.Parallel()
+		d := newPost(t, "sqlite::memory:", nil).open(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		failure := deliveries.FailureOf(d.Dispatch(ctx, message(1)))
+		assert.True(t, failure.Temporary)
+		assert.False(t, failure.Channel)
+	})
+}
+
+// BenchmarkDispatch keeps messages on a disk, 16 at once, as a channel with the default settings does.
+func BenchmarkDispatch(b *testing.B) {
+	d := newPost(b, "sqlite:"+b.TempDir()+"/tocsin.db", nil).open(b)
+	numbers := make(chan int)
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			for n := range numbers {
+				assert.NoError(b, d.Dispatch(b.Context(), deliveries.Message{ID: fmt.Sprint("m", n), To: "ada@example.org", Subject: "Subject", Text: "text"}))
+			}
+		})
+	}
+	n := 0
+	for b.Loop() {
+		n++
+		numbers <- n
+	}
+	close(numbers)
+	all.Wait()
+}
