@@ -109,7 +109,9 @@ func mailboxCases() cases {
 				m := deliveries.Message{ID: fmt.Sprint(i), To: "ada@example.org", Subject: s, Text: s, HTML: s, Unsubscribe: s, Facts: map[string]string{s: s}}
 				require.True(t, w.keep(t, w.mine.mail, m))
 				newest := w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{Limit: 1})[0]
-				found := look(t, w, func(tx ports.Tx) (deliveries.Kept, error) { return tx.Mailbox().Find(t.Context(), w.mine.org.ID, newest.ID) })
+				found := look(t, w, func(tx ports.Tx) (deliveries.Kept, error) {
+					return tx.Mailbox().Find(t.Context(), w.mine.org.ID, newest.ID)
+				})
 				require.Equal(t, m, found.Message)
 			}
 			w.keep(t, w.mine.mail, deliveries.Message{ID: "x", To: "ada@example.org", Subject: "a\xffb"})
@@ -154,13 +156,13 @@ func mailboxCases() cases {
 		"IsClearedInSteps": func(t *testing.T, w *world) {
 			w.fill(t, w.mine.mail, 3)
 			w.fill(t, w.mine.shopMail, 2)
-			clear := func(c channels.ID, limit int) int {
+			wipe := func(c channels.ID, limit int) int {
 				return do(t, w, func(tx ports.Tx) (int, error) { return tx.Mailbox().Clear(t.Context(), w.mine.org.ID, c, limit) })
 			}
-			assert.Equal(t, 2, clear(w.mine.mail.ID, 2))
-			assert.Equal(t, 1, clear(w.mine.mail.ID, 2))
-			assert.Zero(t, clear(w.mine.mail.ID, 2))
-			assert.Equal(t, 2, clear(0, 10))
+			assert.Equal(t, 2, wipe(w.mine.mail.ID, 2))
+			assert.Equal(t, 1, wipe(w.mine.mail.ID, 2))
+			assert.Zero(t, wipe(w.mine.mail.ID, 2))
+			assert.Equal(t, 2, wipe(0, 10))
 			assert.Empty(t, w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{}))
 		},
 		"GoesWithItsChannel": func(t *testing.T, w *world) {

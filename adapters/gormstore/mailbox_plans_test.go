@@ -1,0 +1,61 @@
+package gormstore_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// TestTheMailboxGoesThroughAnIndex holds that no statement about the mailbox reads or sorts more than it needs, on SQLite where plans do not
+// change with the number of rows.
+func TestTheMailboxGoesThroughAnIndex(t *testing.T) {
+	t.Parallel()
+	s := open(t, "sqlite::memory:")
+	p := newPost(t, s)
+	org := p.channel.Organization
+	var heard []string
+	s.Overhear(func(statement string) { heard = append(heard, statement) })
+	require.NoError(t, s.Update(t.Context(), func(tx ports.Tx) error {
+		box := tx.Mailbox()
+		for n := range 3 {
+			if _, err := box.Keep(t.Context(), org, p.channel.ID, deliveries.Message{ID: strconv.Itoa(n), To: "ada@example.org"}); err != nil {
+				return err
+			}
+		}
+		for _, f := range []deliveries.KeptFilter{{}, {Before: 9}, {Channel: p.channel.ID}, {AddressKey: "ada@example.org"}, {Channel: p.channel.ID, AddressKey: "ada@example.org", Before: 9}} {
+			f.Limit = 10
+			found, err := box.List(t.Context(), org, f)
+			if err != nil {
+				return err
+			}
+			require.Len(t, found, 3)
+		}
+		if _, err := box.Find(t.Context(), org, 1); err != nil {
+			return err
+		}
+		if _, err := box.Trim(t.Context(), org, p.channel.ID, 2, 10); err != nil {
+			return err
+		}
+		if _, err := box.Clear(t.Context(), org, p.channel.ID, 1); err != nil {
+			return err
+		}
+		_, err := box.Clear(t.Context(), org, 0, 1)
+		return err
+	}))
+	require.Greater(t, len(heard), 10)
+	for _, statement := range heard {
+		if strings.HasPrefix(statement, "INSERT") {
+			continue // It has no plan.
+		}
+		for _, step := range lines(t, s.Handle(), 3, "EXPLAIN QUERY PLAN "+statement) {
+			assert.NotContains(t, step, "SCAN m", statement)
+			assert.NotContains(t, step, "TEMP B-TREE", statement)
+		}
+	}
+}
