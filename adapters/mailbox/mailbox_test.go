@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/adapters/mailbox"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -31,7 +32,7 @@ type post struct {
 
 func newPost(tb testing.TB, url string, settings channels.Settings) *post {
 	tb.Helper()
-	store, err := gormstore.Open(tb.Context(), gormstore.Config{URL: url, AutoMigrate: true, Clock: wall{}})
+	store, err := gormstore.Open(tb.Context(), gormstore.Config{URL: url, AutoMigrate: true, Clock: wall{}, Keys: seal.NewRing([seal.KeySize]byte{1})})
 	require.NoError(tb, err)
 	tb.Cleanup(func() { assert.NoError(tb, store.Close()) })
 	p := &post{store: store}
