@@ -78,7 +78,9 @@ func (r root) serve(ctx context.Context, flags *pflag.FlagSet, send bool) error 
 		return err
 	}
 	defer closeAll()
-	if !send {
+	if send {
+		tellOfLinks(c, log)
+	} else {
 		s.worker = nil
 	}
 	return s.serve(ctx)
@@ -94,6 +96,7 @@ func (r root) work(ctx context.Context, flags *pflag.FlagSet) error {
 		return err
 	}
 	defer closeAll()
+	tellOfLinks(c, log)
 	log.Info("working", "database", c.Database.String())
 	worker.Run(ctx)
 	log.Info("stopped working")
@@ -112,10 +115,14 @@ func (r root) prepare(flags *pflag.FlagSet) (configs.Config, *slog.Logger, confi
 	if made != "" {
 		log.Info("a secret key was made; back it up together with the database", "file", made)
 	}
-	if err == nil && c.BaseURL == "" {
+	return c, log, key, err
+}
+
+// tellOfLinks tells those who send what messages will lack.
+func tellOfLinks(c configs.Config, log *slog.Logger) {
+	if c.BaseURL == "" {
 		log.Info("messages carry no unsubscribe links, because base_url is not set")
 	}
-	return c, log, key, err
 }
 
 func (r root) open(ctx context.Context, flags *pflag.FlagSet) (cli.Services, func(), error) {

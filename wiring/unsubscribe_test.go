@@ -1,6 +1,7 @@
 package wiring_test
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -13,6 +14,8 @@ import (
 	gosmtp "github.com/emersion/go-smtp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/wiring"
 )
 
 // mailServer takes every message.
@@ -94,4 +97,15 @@ func TestALinkOfAWorkerIsBelievedByTheServer(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, http.StatusOK, response.StatusCode)
 	assert.Contains(t, string(page), "<h1>You are unsubscribed</h1>")
+}
+
+// Whoever sends nothing is not told what messages lack.
+func TestCommandsDoNotSpeakOfLinks(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t)
+	i.run(t, "", "migrate", "up")
+	i.run(t, "", "key", "list") // It makes the secret key, and says so.
+	var out, errs bytes.Buffer
+	require.Zero(t, wiring.NewProgram("test", wiring.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, i.environ).Run(t.Context(), []string{"key", "list"}))
+	assert.Empty(t, errs.String())
 }
