@@ -1,0 +1,106 @@
+// Package chaos_test kills: programs, databases and mail servers, in the middle of their work, and then counts what arrived. It
+// knows the service as its operator and its clients do, by its command line, its API and the mail it sends, and nothing of what is inside.
+//
+// docs/delivery.md says which test holds which promise. TOCSIN_TEST_CHAOS=full, which `make chaos` sets, chooses the full size; without it
+// the same happens to fewer people.
+package chaos_test
+
+import (
+	"context"
+	"flag"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tocsin/tocsin/test/pgtest"
+	"github.com/tocsin/tocsin/wiring"
+)
+
+const (
+	// beTocsin is the variable that makes this test binary the program, so that what is killed is what was compiled with the test.
+	beTocsin = "TOCSIN_TEST_CHAOS_BE_TOCSIN"
+	// sizeVariable chooses the full size.
+	sizeVariable = "TOCSIN_TEST_CHAOS"
+)
+
+// What is promised.
+const (
+	// repeatsPerKill is how many messages one kill -9 repeats at most.
+	repeatsPerKill = 200
+	// recoveryLimit is how long after the last start everybody has their message.
+	recoveryLimit = 4 * time.Minute
+	// patience is for one step that is not about the promises.
+	patience = time.Minute
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(beTocsin) != "" {
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		program := wiring.NewProgram("test", wiring.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Environ())
+		status := program.Run(ctx, os.Args[1:])
+		stop()
+		os.Exit(status)
+	}
+	flag.Parse()
+	// They wait more than they work: for leases to end, above all.
+	if err := flag.Set("test.parallel", "16"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// size is how much of everything there is.
+type size struct {
+	people int           // recipients of the event
+	kills  int           // of one program after the other
+	crowd  int           // recipients of each channel whose mail server fails
+	outage time.Duration // of what is down
+}
+
+// chosen is the size that the environment asks for.
+func chosen() size {
+	if os.Getenv(sizeVariable) == "full" {
+		return size{people: 20_000, kills: 3, crowd: 1_000, outage: time.Minute}
+	}
+	return size{people: 1_500, kills: 1, crowd: 60, outage: 3 * time.Second}
+}
+
+// The databases. They name the sub tests.
+const (
+	sqlite   = "sqlite"
+	postgres = "postgres"
+)
+
+// onBoth runs a test on each database, with the URL of an empty one.
+func onBoth(t *testing.T, test func(t *testing.T, url string)) {
+	t.Helper()
+	t.Run(sqlite, func(t *testing.T) {
+		t.Parallel()
+		test(t, "sqlite:"+filepath.Join(t.TempDir(), "tocsin.db"))
+	})
+	t.Run(postgres, func(t *testing.T) {
+		t.Parallel()
+		test(t, pgtest.New(t))
+	})
+}
+
+// until waits for what must become true.
+func until(t *testing.T, limit time.Duration, what string, isSo func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for !isSo() {
+		select {
+		case <-deadline.C:
+			t.Fatalf("after %s it is still not so that %s", limit, what)
+		case <-t.Context().Done():
+			t.Fatal(context.Cause(t.Context()))
+		case <-again.C:
+		}
+	}
+}

@@ -1,0 +1,226 @@
+package chaos_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// What is called the same in every organization and project.
+const (
+	application = "web"
+	event       = "sale"
+	quiet       = "quiet" // an event that nobody is notified of
+	channel     = "mail"
+	list        = "all"
+)
+
+// The organizations. What happens, happens in acme; globex looks exactly like it, and in each of them is a project depot.
+// Nobody but the recipients of the event may get anything.
+const (
+	acme   = "acme"
+	globex = "globex"
+	depot  = "depot"
+)
+
+// bystanders is how many people are on each list of those who may get nothing.
+const bystanders = 25
+
+// shop is a project of acme whose event is triggered.
+type shop struct {
+	project     string
+	people      int
+	sink        *sink
+	concurrency int
+}
+
+// world is an installation, and the test that it belongs to.
+type world struct {
+	t        *testing.T
+	settings []string // environment of every process
+	key      string
+}
+
+// newWorld fills an empty database through the program.
+func newWorld(t *testing.T, url string, settings []string, shops ...shop) *world {
+	t.Helper()
+	w := &world{t: t, settings: append([]string{"TOCSIN_DATABASE_URL=" + url, "TOCSIN_LISTEN=127.0.0.1:0", "TOCSIN_LOG_FORMAT=json",
+		"TOCSIN_SECRET_KEY=" + strings.Repeat("42", 32), "TOCSIN_RETRY_BASE=1s", "TOCSIN_RETRY_MAX=4s"}, settings...)}
+	lists := w.apply(shops)
+	w.key = w.run("", "key", "create", "--name", "test", "--grant", "full_access")
+	members := w.members(shops)
+	for _, org := range []string{acme, globex} {
+		var all []string
+		for _, place := range slices.Sorted(maps.Keys(members)) {
+			if strings.HasPrefix(place, org+"/") {
+				all = append(all, members[place]...)
+			}
+		}
+		slices.Sort(all)
+		path := filepath.Join(t.TempDir(), org+".csv")
+		require.NoError(t, os.WriteFile(path, []byte("email\n"+strings.Join(slices.Compact(all), "\n")+"\n"), 0o600))
+		w.run("", "import", "users", path, "--org", org)
+	}
+	i := w.serve("--no-worker")
+	for place, emails := range members {
+		org, project, _ := strings.Cut(place, "/")
+		for some := range slices.Chunk(emails, 10_000) { // as many as one call takes
+			body, err := json.Marshal(some)
+			require.NoError(t, err)
+			var answer struct{ Added []string }
+			i.call(http.MethodPost, fmt.Sprintf("/api/o/%s/p/%s/d/%d/add/", org, project, lists[place+"/"+list]), string(body), &answer)
+			require.Len(t, answer.Added, len(some))
+		}
+	}
+	i.stop()
+	return w
+}
+
+// apply describes the organizations to the program. Every channel leads to the mail server of a shop, and is told by its sender.
+func (w *world) apply(shops []shop) (lists map[string]int64) {
+	w.t.Helper()
+	type object = map[string]any
+	project := func(org, name string, s shop) object {
+		host, port, err := net.SplitHostPort(s.sink.address)
+		require.NoError(w.t, err)
+		return object{"slug": name, "name": name, "lists": []object{{"name": list}},
+			"channels": []object{{"name": channel, "protocol": "EMAIL", "driver": "smtp", "preferred": true, "settings": object{"host": host, "port": port,
+				"tls": "none", "from": sender(org, name), "concurrency": s.concurrency}}},
+			"applications": []object{{"slug": application, "name": "Web", "events": []object{{"slug": quiet, "name": "Quiet"},
+				{"slug": event, "name": "Sale", "templates": []object{{"channel": channel, "subject": "Sale", "text": "{{ context.what }} for {{ user.email }}"}},
+					"notifications": []object{{"name": "Tell everybody", "list": list}}}}}}}
+	}
+	var orgs []object
+	for _, org := range []string{acme, globex} {
+		projects := []object{project(org, depot, shops[0])}
+		for _, s := range shops {
+			projects = append(projects, project(org, s.project, s))
+		}
+		orgs = append(orgs, object{"slug": org, "name": org, "projects": projects})
+	}
+	text, err := json.Marshal(object{"organizations": orgs})
+	require.NoError(w.t, err)
+	var made []struct {
+		Kind, Path string
+		ID         int64
+	}
+	require.NoError(w.t, json.Unmarshal([]byte(w.run(string(text), "apply", "-f", "-", "-o", "json")), &made))
+	lists = map[string]int64{}
+	for _, m := range made {
+		if m.Kind == "list" {
+			lists[m.Path] = m.ID
+		}
+	}
+	return lists
+}
+
+// members are who is on the list of each project, ORGANIZATION/PROJECT. Some of the recipients are on other lists as well.
+func (w *world) members(shops []shop) map[string][]string {
+	all := map[string][]string{}
+	for _, s := range shops {
+		recipients := s.recipients()
+		some := recipients[:min(len(recipients), bystanders)]
+		all[acme+"/"+s.project] = recipients
+		all[globex+"/"+s.project] = append(people(globex+"-"+s.project, bystanders), some...)
+		for _, org := range []string{acme, globex} {
+			all[org+"/"+depot] = append(all[org+"/"+depot], append(people(org+"-"+depot+"-"+s.project, bystanders), some...)...)
+		}
+	}
+	return all
+}
+
+func people(name string, n int) []string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf("%s-%d@example.org", name, i)
+	}
+	return all
+}
+
+func (s shop) recipients() []string { return people(s.project, s.people) }
+
+// sender is who a project's messages come from.
+func sender(org, project string) string { return org + "." + project + "@example.com" }
+
+// occurrence is what the API says of an occurrence.
+type occurrence struct {
+	State  string
+	Counts map[string]int
+}
+
+// path is where the occurrences and events of a shop are.
+func (s shop) path(rest string) string {
+	return "/api/o/" + acme + "/p/" + s.project + "/a/" + application + "/" + rest
+}
+
+// trigger triggers the event of a shop and returns the path of the occurrence.
+func (i *instance) trigger(s shop) string {
+	i.t.Helper()
+	var answer struct{ Occurrence int64 }
+	i.call(http.MethodPost, s.path("e/"+event+"/trigger/"), `{"context": {"what": "Something"}}`, &answer)
+	return s.path(fmt.Sprintf("occurrences/%d/", answer.Occurrence))
+}
+
+// show is what the API says of an occurrence now.
+func (i *instance) show(path string) (o occurrence) {
+	i.t.Helper()
+	i.call(http.MethodGet, path, "", &o)
+	return o
+}
+
+// done waits until nothing is left to be done about an occurrence.
+func (i *instance) done(path string) occurrence {
+	i.t.Helper()
+	var o occurrence
+	until(i.t, recoveryLimit, path+" is done", func() bool {
+		o = i.show(path)
+		return o.State == "done"
+	})
+	return o
+}
+
+// repeats checks who got what of an occurrence that reached everybody but those who were refused, and returns how many messages came more
+// than once.
+func (s shop) repeats(t *testing.T, refused ...string) (repeats int) {
+	t.Helper()
+	ids, owners := map[string]string{}, map[string]string{} // by recipient, and by id
+	for _, l := range s.sink.letters() {
+		if !assert.Equal(t, sender(acme, s.project), l.from, "nothing of another organization or project is sent, but to %s", l.to) {
+			continue
+		}
+		if first, again := ids[l.to]; again {
+			repeats++
+			assert.Equal(t, first, l.id, "a repeated message keeps its id: %s", l.to)
+			continue
+		}
+		ids[l.to] = l.id
+		assert.NotEmpty(t, l.id)
+		assert.Empty(t, owners[l.id], "two people's messages have ids of their own")
+		owners[l.id] = l.to
+	}
+	want := slices.DeleteFunc(s.recipients(), func(r string) bool { return slices.Contains(refused, r) })
+	got := slices.Collect(maps.Keys(ids))
+	slices.Sort(want)
+	slices.Sort(got)
+	missing := slices.DeleteFunc(slices.Clone(want), func(r string) bool { return ids[r] != "" })
+	assert.Empty(t, missing, "everybody gets it")
+	assert.Len(t, got, len(want), "nobody else gets it")
+	return repeats
+}
+
+// all are the counts of an occurrence with so many deliveries in these states and none in others.
+func all(counts map[string]int) occurrence {
+	every := map[string]int{"pending": 0, "sending": 0, "retrying": 0, "sent": 0, "failed": 0, "skipped": 0}
+	maps.Copy(every, counts)
+	return occurrence{State: "done", Counts: every}
+}
