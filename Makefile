@@ -14,7 +14,7 @@ TOOLS := .bin
 export CGO_ENABLED := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build run lint verify generate test test-short fuzz bench clean test-tools
+.PHONY: help build run lint verify generate test test-short fuzz bench chaos clean test-tools
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ fuzz: ## fuzz every fuzz target for FUZZTIME each (30s)
 		echo "$$folder $$target"; \
 		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5x "./$$folder" </dev/null || exit 1; \
 	done
+
+chaos: test-tools ## kill programs, databases and mail servers at full size, and count what arrives (some minutes)
+	TOCSIN_TEST_CHAOS=full $(TOOLS)/withpostgres $(GO) test -count 1 -timeout 30m -v -run "$(CHAOS)" ./test/chaos
 
 bench: build test-tools ## measure speed and memory on SQLite and on a PostgreSQL that waits for the disk (BENCH=FLAGS)
 	@$(GO) build -buildvcs=false -o $(TOOLS)/ ./test/bench

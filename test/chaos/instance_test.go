@@ -78,13 +78,20 @@ func (w *world) serve(args ...string) *instance {
 func (i *instance) listen(complaints io.Reader, address chan<- string) {
 	const kept = 40
 	for lines := bufio.NewScanner(complaints); lines.Scan(); {
+		var line struct {
+			Msg, Address string
+			Status       int
+		}
+		isJSON := json.Unmarshal(lines.Bytes(), &line) == nil
+		if isJSON && line.Msg == "listening" {
+			address <- line.Address
+		}
+		if isJSON && line.Status > 0 && line.Status < 300 {
+			continue // The test's own questions would crowd out all else.
+		}
 		i.mu.Lock()
 		i.log = append(i.log[max(0, len(i.log)-kept+1):], lines.Text())
 		i.mu.Unlock()
-		var line struct{ Msg, Address string }
-		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "listening" {
-			address <- line.Address
-		}
 	}
 	_ = i.cmd.Wait() // How it ended is in its state.
 	close(i.end)

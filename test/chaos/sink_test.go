@@ -136,12 +136,13 @@ func (s *sink) troubled() []string {
 
 // NewSession is called when somebody has said hello.
 func (s *sink) NewSession(c *gosmtp.Conn) (gosmtp.Session, error) {
-	return &session{sink: s, conn: c.Conn()}, nil
+	return &session{sink: s, server: c.Server(), conn: c.Conn()}, nil
 }
 
 // session is a conversation, one message after the other.
 type session struct {
 	*sink
+	server *gosmtp.Server
 	conn   net.Conn
 	letter letter
 }
@@ -179,13 +180,16 @@ func (s *session) Data(r io.Reader) error {
 	}
 	s.letter.id = m.Header.Get("Message-Id")
 	<-time.After(s.latency)
-	s.take(s.letter)
-	return nil
+	return s.take(s.letter)
 }
 
-func (s *sink) take(l letter) {
+// take takes a message, unless the server went down in the meantime.
+func (s *session) take(l letter) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.sink.server != s.server {
+		return net.ErrClosed
+	}
 	s.taken = append(s.taken, l)
 	s.waiting = slices.DeleteFunc(s.waiting, func(w waiter) bool {
 		if len(s.taken) < w.count {
@@ -194,6 +198,7 @@ func (s *sink) take(l letter) {
 		close(w.came)
 		return true
 	})
+	return nil
 }
 
 // answering refuses messages with a code.

@@ -60,8 +60,8 @@ func (o Options) settings() []string {
 // Server is a running server.
 type Server struct {
 	url   string
-	leash io.Closer     // the watcher stops the server when this end of the pipe is closed
-	done  chan struct{} // closed when the server is gone and its folder removed
+	leash io.WriteCloser // the watcher stops the server when this end of the pipe is closed
+	done  chan struct{}  // closed when the server is gone and its folder removed
 	log   *os.File
 }
 
@@ -146,14 +146,18 @@ func start(ctx context.Context, bin string, account syscall.SysProcAttr, o Optio
 
 // watch runs the server ($2 and what follows) and stops it, and removes its folder ($1), when
 // standard input ends: that is when the process holding the other end stops it, or dies. An
-// immediate shutdown will do, nobody reads the data again.
+// immediate shutdown will do, nobody reads the data again. A line on standard input stops it in the
+// same way, and the next line starts it again.
 const watch = `
 dir=$1; shift
 exec 3<&0
-"$@" & server=$!
-( cat <&3 >/dev/null; kill -QUIT "$server" ) & leash=$!
-wait "$server"; status=$?
-kill "$leash" 2>/dev/null
+while :; do
+	"$@" & server=$!
+	( if read -r line <&3; then : >"$dir/again"; fi; kill -QUIT "$server" ) & leash=$!
+	wait "$server"; status=$?
+	kill "$leash" 2>/dev/null
+	[ -e "$dir/again" ] && rm "$dir/again" && read -r line <&3 || break
+done
 cd / && rm -rf "$dir"
 exit "$status"`
 
@@ -182,6 +186,46 @@ func initialise(ctx context.Context, bin, dir, password string, account syscall.
 
 // URL is where the server's superuser reaches its maintenance database.
 func (s *Server) URL() string { return s.url }
+
+// Interrupt ends the server at once, as a crash of it would, and returns when it takes no connections. What it has confirmed is
+// there again after Resume.
+func (s *Server) Interrupt(ctx context.Context) error {
+	if _, err := io.WriteString(s.leash, "stop\n"); err != nil {
+		return err
+	}
+	address, err := url.Parse(s.url)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, stopLimit)
+	defer cancel()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address.Host)
+		if err != nil {
+			return ctx.Err()
+		}
+		if err := conn.Close(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the PostgreSQL server does not stop: %w", ctx.Err())
+		case <-again.C:
+		}
+	}
+}
+
+// Resume starts the server again, where it was, after Interrupt. It returns when it takes connections.
+func (s *Server) Resume(ctx context.Context) error {
+	if _, err := io.WriteString(s.leash, "start\n"); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	return s.ready(ctx)
+}
 
 // Stop stops the server at once and removes its folder. What it held is lost.
 func (s *Server) Stop() error {

@@ -77,6 +77,27 @@ func TestStart(t *testing.T) {
 		assert.ErrorContains(t, reach(t.Context(), stranger.String()), "password authentication failed")
 	})
 
+	t.Run("KeepsWhatItConfirmedThroughAnInterruption", func(t *testing.T) {
+		t.Parallel()
+		server := start(t, pgserver.Options{})
+		folder := show(t, server.URL(), "data_directory")
+		for n := range 2 {
+			conn, err := pgx.Connect(t.Context(), server.URL())
+			require.NoError(t, err)
+			_, err = conn.Exec(t.Context(), fmt.Sprintf(`CREATE TABLE mark_%d ()`, n))
+			require.NoError(t, err)
+
+			require.NoError(t, server.Interrupt(t.Context()))
+			require.Error(t, reach(t.Context(), server.URL()))
+			require.Error(t, conn.Ping(t.Context()))
+			require.NoError(t, server.Resume(t.Context()))
+			assert.Equal(t, fmt.Sprint(n+1), value(t, server.URL(), `SELECT count(*)::text FROM pg_tables WHERE tablename LIKE 'mark%'`))
+		}
+		require.NoError(t, server.Interrupt(t.Context()))
+		require.NoError(t, server.Stop())
+		assert.NoDirExists(t, folder)
+	})
+
 	t.Run("EndsWithItsContext", func(t *testing.T) {
 		t.Parallel()
 		ended, end := context.WithCancel(t.Context())
@@ -137,11 +158,16 @@ func reach(ctx context.Context, dsn string) error {
 	return conn.Close(ctx)
 }
 
-func show(t *testing.T, dsn, setting string) (value string) {
+func show(t *testing.T, dsn, setting string) string {
+	t.Helper()
+	return value(t, dsn, `SELECT current_setting($1)`, setting)
+}
+
+func value(t *testing.T, dsn, query string, args ...any) (value string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), dsn)
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, conn.Close(t.Context())) }()
-	require.NoError(t, conn.QueryRow(t.Context(), `SELECT current_setting($1)`, setting).Scan(&value))
+	require.NoError(t, conn.QueryRow(t.Context(), query, args...).Scan(&value))
 	return value
 }

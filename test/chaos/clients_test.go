@@ -1,0 +1,95 @@
+package chaos_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// clients ask an instance for something, again and again, each for something else.
+type clients struct {
+	t    *testing.T
+	quit context.CancelFunc
+	busy sync.WaitGroup
+
+	mu   sync.Mutex
+	last map[string]seen // by what is asked
+}
+
+// seen is an answer, 200 for all that mean yes, and when the request began.
+type seen struct {
+	status int
+	asked  time.Time
+}
+
+// ask begins to ask an instance about an occurrence of a shop and to trigger and to register. No answer may be any but yes and 503.
+func (i *instance) ask(s shop, o string) *clients {
+	i.t.Helper()
+	ctx, quit := context.WithCancel(i.t.Context())
+	c := &clients{t: i.t, quit: quit, last: map[string]seen{}}
+	i.t.Cleanup(c.stop)
+	for _, request := range []struct{ method, path, body string }{
+		{http.MethodGet, "/readyz", ""},
+		{http.MethodGet, o, ""},
+		{http.MethodGet, o + "deliveries/?limit=10", ""},
+		{http.MethodPost, s.path("e/" + quiet + "/trigger/"), "{}"},
+		{http.MethodPost, s.path("register/"), `{"username": "%[1]d", "email": "new%[1]d@example.net"}`},
+		{http.MethodPost, "/api/v1/user/" + acme + "/", `{"email": "other%[1]d@example.net"}`},
+	} {
+		c.mu.Lock()
+		c.last[request.path] = seen{} // No answer yet.
+		c.mu.Unlock()
+		c.busy.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				body := request.body
+				if strings.Contains(body, "%") {
+					body = fmt.Sprintf(body, n)
+				}
+				began := time.Now()
+				status, text, err := i.try(request.method, request.path, body)
+				if ctx.Err() != nil {
+					return
+				}
+				if status == http.StatusCreated {
+					status = http.StatusOK
+				}
+				if err != nil || status != http.StatusOK && status != http.StatusServiceUnavailable {
+					assert.Fail(c.t, "a wrong answer", "%s %s: %d %s %v", request.method, request.path, status, text, err)
+				}
+				c.mu.Lock()
+				c.last[request.path] = seen{status, began}
+				c.mu.Unlock()
+				select {
+				case <-time.After(50 * time.Millisecond):
+				case <-ctx.Done():
+				}
+			}
+		})
+
+	}
+	return c
+}
+
+// all tells whether the last answer to everything that was asked since a moment is this.
+func (c *clients) all(status int, since time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.last {
+		if s.status != status || s.asked.Before(since) {
+			return false
+		}
+	}
+	return true
+}
+
+// stop ends the questions.
+func (c *clients) stop() {
+	c.quit()
+	c.busy.Wait()
+}
