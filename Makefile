@@ -5,6 +5,8 @@ GO ?= go
 FUZZTIME ?= 30s
 # Flags of test/bench, such as -runs 1 -rows 100000 -list 50000 for a first impression.
 BENCH ?=
+# Which tests of test/chaos: a pattern of their names, such as TestKill/sqlite.
+CHAOS ?=
 # What `tocsin version` says. Git refuses a checkout that belongs to somebody else, hence no -buildvcs.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
 

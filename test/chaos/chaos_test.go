@@ -63,7 +63,8 @@ type size struct {
 // chosen is the size that the environment asks for.
 func chosen() size {
 	if os.Getenv(sizeVariable) == "full" {
-		return size{people: 20_000, kills: 3, crowd: 1_000, outage: time.Minute}
+		// The outage is longer than a lease, so that what is held meanwhile becomes anybody's.
+		return size{people: 20_000, kills: 3, crowd: 1_000, outage: 70 * time.Second}
 	}
 	return size{people: 1_500, kills: 1, crowd: 60, outage: 3 * time.Second}
 }

@@ -52,7 +52,7 @@ func (i *instance) ask(s shop, o string) *clients {
 					body = fmt.Sprintf(body, n)
 				}
 				began := time.Now()
-				status, text, err := i.try(request.method, request.path, body)
+				status, text, err := i.try(ctx, request.method, request.path, body)
 				if ctx.Err() != nil {
 					return
 				}
@@ -71,7 +71,6 @@ func (i *instance) ask(s shop, o string) *clients {
 				}
 			}
 		})
-
 	}
 	return c
 }

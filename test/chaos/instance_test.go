@@ -3,6 +3,7 @@ package chaos_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -139,15 +140,15 @@ func (i *instance) ended() {
 // call makes a request that must succeed, and reads the answer into out.
 func (i *instance) call(method, path, body string, out any) {
 	i.t.Helper()
-	status, text, err := i.try(method, path, body)
+	status, text, err := i.try(i.t.Context(), method, path, body)
 	require.NoError(i.t, err)
 	require.Less(i.t, status, 300, "%s %s: %s", method, path, text)
 	require.NoError(i.t, json.Unmarshal(text, out), "%s", text)
 }
 
 // try makes a request.
-func (i *instance) try(method, path, body string) (status int, text []byte, err error) {
-	request, err := http.NewRequestWithContext(i.t.Context(), method, i.base+path, strings.NewReader(body))
+func (i *instance) try(ctx context.Context, method, path, body string) (status int, text []byte, err error) {
+	request, err := http.NewRequestWithContext(ctx, method, i.base+path, strings.NewReader(body))
 	if err != nil {
 		return 0, nil, err
 	}
