@@ -26,20 +26,44 @@ func newHold(w *Worker) *hold {
 	return &hold{worker: w, empty: make(chan struct{}, 1), jobs: map[deliveries.ID]heldJob{}}
 }
 
-// claim claims deliveries and returns them, without those that are held already: their lease had ended, and begins anew.
+// claim claims deliveries and returns those that are to be sent. When the store was away, leases end of what is held already, whose
+// lease then begins anew, and of what was sent and is yet to be noted: to send that would be to send it twice.
 func (h *hold) claim(ctx context.Context, channel channels.ID, limit int) ([]deliveries.Job, error) {
+	// From before the claim, during which all of it may be noted; what is held first, because it becomes what is owed.
+	held := h.held()
+	known := h.worker.records.owes()
+	for _, id := range held {
+		known[id] = true
+	}
 	until := h.worker.clock.Now().Add(h.worker.set.Lease) // Counted from before the claim: the store's own lease ends no earlier.
 	claimed, err := h.worker.queue.Claim(ctx, channel, h.worker.set.Owner, limit, h.worker.set.Lease)
+	fresh, passed := h.sort(claimed, known, until)
+	owed := h.worker.records.owes()
+	for _, j := range passed {
+		if !owed[j.ID] {
+			h.worker.records.note(untried(j, h.worker.clock.Now()), false)
+		}
+	}
+	return fresh, err
+}
+
+// sort takes hold of what was not known before a claim, and returns it. What is passed over is known and not held any more.
+func (h *hold) sort(claimed []deliveries.Job, known map[deliveries.ID]bool, until time.Time) (fresh, passed []deliveries.Job) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	fresh := make([]deliveries.Job, 0, len(claimed))
+	fresh = make([]deliveries.Job, 0, len(claimed))
 	for _, j := range claimed {
-		if _, held := h.jobs[j.ID]; !held {
+		_, held := h.jobs[j.ID]
+		switch {
+		case !held && known[j.ID]:
+			passed = append(passed, j)
+			continue
+		case !held:
 			fresh = append(fresh, j)
 		}
 		h.jobs[j.ID] = heldJob{j, until}
 	}
-	return fresh, err
+	return fresh, passed
 }
 
 // wait waits until there may be something to claim; false when nothing is held any more, or ctx ends.
@@ -76,6 +100,7 @@ func (h *hold) holds(id deliveries.ID) bool {
 
 func (h *hold) finish(o deliveries.Outcome, token bool) {
 	h.mu.Lock()
+	h.worker.records.owe(o.ID) // It is known all the time.
 	h.forget(o.ID)
 	h.mu.Unlock()
 	h.worker.records.note(o, token)

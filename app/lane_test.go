@@ -113,6 +113,28 @@ func TestWorkerTakesUpAgainWhatNobodyElseTook(t *testing.T) {
 	})
 }
 
+// TestWorkerDoesNotSendAgainWhatItHasYetToNote is about a store that takes claims and no outcomes for longer than a lease.
+func TestWorkerDoesNotSendAgainWhatItHasYetToNote(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(20, nil)
+		q.broken = errors.New("the disk is full")
+		var sent atomic.Int32
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			sent.Add(1)
+			return nil
+		}}
+		set := settings()
+		work(t, q, d, plainComposer{}, set, func() {
+			let(3 * set.Lease)
+			q.set(func(q *fakeQueue) { q.broken = nil })
+			let(3 * set.Lease)
+		})
+		require.Equal(t, 20, q.count(deliveries.Sent))
+		require.EqualValues(t, 20, sent.Load(), "each went out once")
+	})
+}
+
 func TestWorkerStopsInTimeWhileTheStoreIsAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -3,7 +3,9 @@ package app
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -28,6 +30,9 @@ type recorder struct {
 	tokens   chan struct{}
 	outcomes chan noted
 	giveUp   time.Time // set when the worker stops while the store is away
+
+	mu   sync.Mutex
+	owed map[deliveries.ID]bool // those whose outcome is not stored yet
 }
 
 // noted is an outcome on its way into the store.
@@ -38,7 +43,7 @@ type noted struct {
 
 func newRecorder(q deliveries.Queue, set WorkerSettings, clock ports.Clock, log *slog.Logger, again func()) *recorder {
 	return &recorder{queue: q, owner: set.Owner, clock: clock, log: log, again: again, tokens: make(chan struct{}, set.Unrecorded),
-		outcomes: make(chan noted, recordPage)}
+		outcomes: make(chan noted, recordPage), owed: map[deliveries.ID]bool{}}
 }
 
 // acquire takes a token; false when ctx ends first.
@@ -56,7 +61,31 @@ func (r *recorder) giveBack() { <-r.tokens }
 
 // note hands over an outcome. With token set, the caller holds a token and gives it away.
 func (r *recorder) note(o deliveries.Outcome, token bool) {
+	r.owe(o.ID)
 	r.outcomes <- noted{Outcome: o, token: token}
+}
+
+// owe announces that an outcome will be noted.
+func (r *recorder) owe(id deliveries.ID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.owed[id] = true
+}
+
+// owes are the deliveries whose outcome is not stored yet.
+func (r *recorder) owes() map[deliveries.ID]bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.owed)
+}
+
+// settled tells that outcomes are stored, or lost.
+func (r *recorder) settled(page []deliveries.Outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, o := range page {
+		delete(r.owed, o.ID)
+	}
 }
 
 // close tells run that no outcome follows.
@@ -82,6 +111,7 @@ func (r *recorder) run(ctx context.Context) {
 			}
 		}
 		r.store(ctx, page)
+		r.settled(page)
 		for range tokens {
 			<-r.tokens
 		}
