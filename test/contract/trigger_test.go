@@ -244,6 +244,8 @@ func TestTriggerRenders(t *testing.T) {
 		w.eventually(occurrencePath(id), func(o occurrence) bool { return o.Counts["sent"] == 1 && o.Counts["retrying"] == 1 })
 		w.clock.advance(time.Minute)
 		w.eventually(occurrencePath(id), func(occurrence) bool { return len(box.all()) == 3 })
+		// Before the clock moves on, or the pause would begin only then.
+		w.eventually(occurrencePath(id), func(o occurrence) bool { return o.Counts["retrying"] == 1 })
 		box.answers(nil)
 		w.clock.advance(time.Minute)
 		w.done(id)
