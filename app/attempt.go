@@ -12,58 +12,35 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// prepared is a claimed delivery with what its message is made of, or why that is not to be had.
-type prepared struct {
-	job    deliveries.Job
-	letter deliveries.Letter
-	err    error
-}
-
-func (l *lane) prepare(ctx context.Context, j deliveries.Job) prepared {
-	if j.Gates.Closed() != "" {
-		return prepared{job: j}
-	}
-	key := letterKey{j.Occurrence, j.Notification, j.Template}
-	letter, known := l.letters[key]
-	if !known {
-		var err error
-		if letter, err = l.worker.queue.Letter(ctx, j.Occurrence, j.Notification, j.Template); err != nil {
-			return prepared{job: j, err: err}
-		}
-		if len(l.letters) >= laneLetters {
-			clear(l.letters)
-		}
-		l.letters[key] = letter
-	}
-	return prepared{job: j, letter: letter}
-}
-
 // send makes one attempt at a delivery and notes what became of it.
-func (l *lane) send(ctx context.Context, held *hold, p prepared) {
-	out := deliveries.Outcome{ID: p.job.ID, Attempts: p.job.Attempts}
-	if reason := p.job.Gates.Closed(); reason != "" {
+func (l *lane) send(ctx context.Context, held *hold, j deliveries.Job) {
+	out := deliveries.Outcome{ID: j.ID, Attempts: j.Attempts}
+	if reason := j.Gates.Closed(); reason != "" {
 		out.State, out.Reason = deliveries.Skipped, reason
 		held.finish(out, false)
-		return
-	}
-	if errors.Is(p.err, deliveries.ErrNotFound) {
-		out.State, out.Reason = deliveries.Skipped, deliveries.NoTemplate
-		held.finish(out, false)
-		return
-	}
-	if p.err != nil {
-		l.worker.log.Error("a message could not be put together", "delivery", int64(p.job.ID), "error", p.err)
-		held.finish(untried(p.job, l.worker.clock.Now().Add(l.worker.set.Poll)), false)
 		return
 	}
 	if ctx.Err() != nil {
 		return // Stays held and is given back at the end.
 	}
 	if rest := l.resting(); rest > 0 {
-		held.finish(untried(p.job, l.worker.clock.Now().Add(rest)), false)
+		held.finish(untried(j, l.worker.clock.Now().Add(rest)), false)
 		return
 	}
-	message, err := l.compose(p)
+	letter, err := l.letters.of(ctx, j)
+	switch {
+	case errors.Is(err, deliveries.ErrNotFound):
+		out.State, out.Reason = deliveries.Skipped, deliveries.NoTemplate
+		held.finish(out, false)
+		return
+	case err != nil && ctx.Err() != nil:
+		return
+	case err != nil:
+		l.worker.log.Error("a message could not be put together", "delivery", int64(j.ID), "error", err)
+		held.finish(untried(j, l.worker.clock.Now().Add(l.worker.set.Poll)), false)
+		return
+	}
+	message, err := l.compose(letter, j)
 	if err != nil {
 		out.State, out.Error = deliveries.Failed, shortened("the template cannot be rendered: "+err.Error())
 		held.finish(out, false)
@@ -72,22 +49,22 @@ func (l *lane) send(ctx context.Context, held *hold, p prepared) {
 	if !l.takeSlot(ctx) || !l.worker.records.acquire(ctx) {
 		return
 	}
-	if !held.holds(p.job.ID) {
+	if !held.holds(j.ID) {
 		l.worker.records.giveBack() // The store was away for so long that the delivery may be another worker's by now.
 		return
 	}
 	err = l.dispatch(ctx, message)
-	held.finish(l.outcome(p.job, err), true)
+	held.finish(l.outcome(j, err), true)
 }
 
 // compose makes the message. Whatever goes wrong with it concerns this delivery alone.
-func (l *lane) compose(p prepared) (m deliveries.Message, err error) {
+func (l *lane) compose(letter deliveries.Letter, j deliveries.Job) (m deliveries.Message, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			err = fmt.Errorf("%v", fault)
 		}
 	}()
-	return l.worker.composer.Compose(p.letter, p.job)
+	return l.worker.composer.Compose(letter, j)
 }
 
 // dispatch hands a message to the provider. An attempt that has begun is not cut short when the worker stops.

@@ -15,10 +15,10 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// How much a composer remembers.
+// How much a composer remembers. Decoded, a context takes up to thirty times the memory of its text.
 const (
 	rememberedTemplates = 1_000
-	rememberedContexts  = 100
+	rememberedContexts  = 2 << 20 // bytes of text
 )
 
 // TemplateComposer makes messages from templates (decisions 6). It remembers parsed templates and decoded contexts, because
@@ -30,6 +30,7 @@ type TemplateComposer struct {
 	mu       sync.Mutex
 	parsed   map[events.Template]*templates.Template
 	contexts map[events.OccurrenceID]map[string]any
+	text     int // bytes that the contexts were decoded from
 }
 
 var _ Composer = (*TemplateComposer)(nil)
@@ -128,10 +129,12 @@ func (c *TemplateComposer) context(o events.Occurrence) (map[string]any, error) 
 	if err != nil {
 		return nil, err
 	}
-	if len(c.contexts) >= rememberedContexts {
+	if c.text+len(o.Context) > rememberedContexts {
 		clear(c.contexts)
+		c.text = 0
 	}
 	c.contexts[o.ID] = decoded
+	c.text += len(o.Context)
 	return decoded, nil
 }
 

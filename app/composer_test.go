@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -147,4 +148,25 @@ func TestComposer(t *testing.T) {
 		}
 		writers.Wait()
 	})
+}
+
+// TestComposerRemembersLittleOfLargeContexts runs alone, because it looks at the heap of the whole program.
+func TestComposerRemembersLittleOfLargeContexts(t *testing.T) { //nolint:paralleltest // For the reason given.
+	c := app.NewTemplateComposer("", secret)
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	const most = 20
+	for id := range most {
+		letter := letterOf("{{ context.n.0 }}", `{"n": [`+strings.Repeat("0,", 500_000)+`0]}`) // a megabyte, and twenty when it is decoded
+		letter.Occurrence.ID = events.OccurrenceID(id + 1)
+		_, err := c.Compose(letter, ada())
+		require.NoError(t, err)
+	}
+	assert.Less(t, heap(), before+100<<20)
+	runtime.KeepAlive(c)
 }

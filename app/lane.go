@@ -8,15 +8,12 @@ import (
 
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
-	"github.com/tocsin/tocsin/domain/events"
-	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
 // Limits of a lane.
 const (
 	laneIdle    = time.Minute     // without work it ends, and its connections with it
 	laneRefresh = 2 * time.Second // how long a channel's settings, and letters, are trusted
-	laneLetters = 32              // remembered at most; each may hold a megabyte of context
 	claimFactor = 8               // deliveries claimed at once, for each concurrent attempt
 	claimLeast  = 64
 	claimMost   = 512
@@ -28,6 +25,7 @@ type lane struct {
 	worker  *Worker
 	channel channels.ID
 	woken   chan struct{}
+	letters *letters
 
 	// Only the goroutine of run touches these.
 	checked    time.Time // when config was read
@@ -36,21 +34,14 @@ type lane struct {
 	stale      bool   // config is not what the dispatcher was opened with
 	limits     channels.Limits
 	dispatcher deliveries.Dispatcher
-	letters    map[letterKey]deliveries.Letter
 
 	mu      sync.Mutex // guards breaker and slot
 	breaker breaker
 	slot    time.Time // when the rate limit lets the next message go
 }
 
-type letterKey struct {
-	occurrence   events.OccurrenceID
-	notification subscriptions.NotificationID
-	template     events.TemplateID
-}
-
 func newLane(w *Worker, id channels.ID) *lane {
-	return &lane{worker: w, channel: id, woken: make(chan struct{}, 1), letters: map[letterKey]deliveries.Letter{}}
+	return &lane{worker: w, channel: id, woken: make(chan struct{}, 1), letters: newLetters(w.queue)}
 }
 
 func (l *lane) wake() { nudge(l.woken) }
@@ -96,12 +87,12 @@ func (l *lane) work(ctx context.Context) (claimed bool, err error) {
 	stopRenewing := held.keep(ctx)
 	defer held.release()
 	defer stopRenewing()
-	jobs := make(chan prepared, l.claimSize())
+	jobs := make(chan deliveries.Job, l.claimSize())
 	var senders sync.WaitGroup
 	for range l.limits.Concurrency {
 		senders.Go(func() {
-			for p := range jobs {
-				l.send(ctx, held, p)
+			for j := range jobs {
+				l.send(ctx, held, j)
 			}
 		})
 	}
@@ -112,7 +103,7 @@ func (l *lane) work(ctx context.Context) (claimed bool, err error) {
 }
 
 // feed claims deliveries and hands them to the senders until there is nothing to be done, or the channel's settings have changed.
-func (l *lane) feed(ctx context.Context, held *hold, jobs chan<- prepared) (claimed bool, err error) {
+func (l *lane) feed(ctx context.Context, held *hold, jobs chan<- deliveries.Job) (claimed bool, err error) {
 	for ctx.Err() == nil {
 		if l.worker.clock.Now().Sub(l.checked) > laneRefresh {
 			changed, err := l.reload(ctx)
@@ -143,9 +134,9 @@ func (l *lane) feed(ctx context.Context, held *hold, jobs chan<- prepared) (clai
 		claimed = claimed || len(found) > 0
 		for _, j := range found {
 			if trying {
-				l.send(ctx, held, l.prepare(ctx, j)) // Nothing else is claimed before this one attempt has shown whether the channel is back.
+				l.send(ctx, held, j) // Nothing else is claimed before this one attempt has shown whether the channel is back.
 			} else {
-				jobs <- l.prepare(ctx, j)
+				jobs <- j
 			}
 		}
 	}
@@ -198,7 +189,7 @@ func (l *lane) reload(ctx context.Context) (changed bool, err error) {
 	changed = l.dispatcher == nil || sealed != l.sealed || c.Driver != l.config.Driver || !c.Settings.Equal(l.config.Settings)
 	l.config, l.sealed, l.checked = c, sealed, now
 	l.stale = l.stale || changed
-	clear(l.letters)
+	l.letters.forget()
 	return l.stale, nil
 }
 
