@@ -183,12 +183,12 @@ func (s *session) Data(r io.Reader) error {
 	return s.take(s.letter)
 }
 
-// take takes a message, unless the server went down in the meantime.
+// take takes a message, unless the server went down in the meantime. Then it has no answer either, which would be one for good.
 func (s *session) take(l letter) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.sink.server != s.server {
-		return net.ErrClosed
+		return s.conn.Close()
 	}
 	s.taken = append(s.taken, l)
 	s.waiting = slices.DeleteFunc(s.waiting, func(w waiter) bool {
