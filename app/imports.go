@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -16,8 +17,12 @@ import (
 )
 
 // importChunk is how many rows become one unit of work: large enough that the database works in sets, small enough that
-// others get their turn in between.
-const importChunk = 2_000
+// others get their turn in between. importWriters is how many are written at a time: a database that can, works at two at once, and one
+// that cannot lets the second wait for its turn.
+const (
+	importChunk   = 2_000
+	importWriters = 2
+)
 
 // Imports is the bulk import of users from a file (contract 1.1 and 1.2, decisions 7): one engine for every way to start it.
 type Imports struct {
@@ -139,30 +144,62 @@ type chunk struct {
 	duplicates  int
 }
 
-// do reads and checks the file in one goroutine while the store writes in another. When ctx ends, the chunk that is being
-// written is written to its end: otherwise nobody could tell whether it was kept.
+// do reads and checks the file in one goroutine while the store writes, importWriters chunks at a time. When ctx ends, or the
+// store fails, the chunks that are being written are written to their end and reported: otherwise nobody could tell what was kept.
 func (r *importRun) do(ctx context.Context, open func() (io.ReadCloser, error)) (ImportReport, error) {
 	ctx, stop := context.WithCancel(ctx)
-	chunks := make(chan chunk, 2)
+	defer stop()
+	chunks := make(chan chunk)
 	read := make(chan error, 1)
 	go func() {
 		defer close(chunks)
 		read <- r.read(ctx, open, chunks)
 	}()
-	defer func() { // The file is the caller's again once this returns.
+	var failed error
+	for w := range r.enroll(ctx, chunks) {
+		err := <-w.end
+		if err == nil {
+			r.tell(w)
+			continue
+		}
+		failed = cmp.Or(failed, err)
 		stop()
-		for range chunks { // What was read ahead is dropped.
+	}
+	ended := <-read // The file is the caller's again once this returns.
+	return r.report, cmp.Or(failed, ended)
+}
+
+// written is a chunk in the hands of the store.
+type written struct {
+	chunk
+	done []users.Enrolled
+	end  chan error
+}
+
+// enroll has chunks written and returns them in the order of the file. No two of them are about one person, because duplicates
+// were left out of the whole file.
+func (r *importRun) enroll(ctx context.Context, chunks <-chan chunk) <-chan *written {
+	begun := make(chan *written, importWriters-1) // the receiver waits for one more
+	go func() {
+		defer close(begun)
+		for c := range chunks {
+			w := &written{chunk: c, end: make(chan error, 1)}
+			begun <- w
+			if ctx.Err() != nil { // What was read ahead is dropped.
+				w.end <- context.Cause(ctx)
+				continue
+			}
+			go func() {
+				var err error
+				if len(w.enrollments) > 0 {
+					w.done, err = r.store.Enroll(context.WithoutCancel(ctx), r.org.Slug,
+						users.Batch{Enrollments: w.enrollments, Group: r.group, MergeFields: true, DryRun: r.dryRun})
+				}
+				w.end <- err
+			}()
 		}
 	}()
-	for c := range chunks {
-		if ctx.Err() != nil {
-			return r.report, context.Cause(ctx)
-		}
-		if err := r.write(context.WithoutCancel(ctx), c); err != nil {
-			return r.report, err
-		}
-	}
-	return r.report, <-read
+	return begun
 }
 
 func (r *importRun) read(ctx context.Context, open func() (io.ReadCloser, error), chunks chan<- chunk) error {
@@ -197,28 +234,22 @@ func (r *importRun) read(ctx context.Context, open func() (io.ReadCloser, error)
 	return send()
 }
 
-func (r *importRun) write(ctx context.Context, c chunk) error {
-	if len(c.enrollments) > 0 {
-		done, err := r.store.Enroll(ctx, r.org.Slug, users.Batch{Enrollments: c.enrollments, Group: r.group, MergeFields: true, DryRun: r.dryRun})
-		if err != nil {
-			return err
+// tell counts what became of a chunk and tells the observer.
+func (r *importRun) tell(w *written) {
+	for n, e := range w.done {
+		if e.Err != nil {
+			w.rejected = append(w.rejected, w.rows[n].Reject(reason(e.Err)))
+			continue
 		}
-		for n, e := range done {
-			if e.Err != nil {
-				c.rejected = append(c.rejected, c.rows[n].Reject(reason(e.Err)))
-				continue
-			}
-			r.count(e)
-		}
+		r.count(e)
 	}
-	slices.SortFunc(c.rejected, func(a, b *imports.RowError) int { return a.Line - b.Line })
-	for _, wrong := range c.rejected {
+	slices.SortFunc(w.rejected, func(a, b *imports.RowError) int { return a.Line - b.Line })
+	for _, wrong := range w.rejected {
 		r.observer.Rejected(wrong)
 	}
-	r.report.Rejected += len(c.rejected)
-	r.report.Duplicates += c.duplicates
+	r.report.Rejected += len(w.rejected)
+	r.report.Duplicates += w.duplicates
 	r.observer.Progress(r.report)
-	return nil
 }
 
 func (r *importRun) count(e users.Enrolled) {

@@ -386,8 +386,8 @@ func TestImportThatIsInterruptedMayBeRepeated(t *testing.T) {
 			require.Error(t, err)
 			assert.True(t, errors.Is(err, context.Canceled) || errors.Is(err, away))
 			assert.Equal(t, opened.Load(), closed.Load(), "the file is the caller's again")
-			assert.Len(t, d.progress, 1)
-			assert.Equal(t, first, d.progress[0])
+			require.NotEmpty(t, d.progress, "chunks that were being written are told")
+			assert.Equal(t, first, d.progress[len(d.progress)-1])
 			assert.Len(t, people(t, store, "acme"), first.Created, "what is reported is kept, to the row")
 			assert.Less(t, first.Created, all.Created)
 
@@ -413,6 +413,35 @@ func TestImportThatIsInterruptedMayBeRepeated(t *testing.T) {
 		assert.Equal(t, 1, opened)
 		assert.Empty(t, people(t, store, "acme"))
 	})
+}
+
+// reversed is a store that is done with the second chunk before it begins with the first.
+type reversed struct {
+	ports.Store
+	second chan struct{}
+}
+
+func (r reversed) Enroll(ctx context.Context, org string, b users.Batch) ([]users.Enrolled, error) {
+	if b.Enrollments[0].Email == "user1@example.org" { // of mixed: user 0 is rejected
+		<-r.second
+		return r.Store.Enroll(ctx, org, b)
+	}
+	done, err := r.Store.Enroll(ctx, org, b)
+	select {
+	case <-r.second:
+	default:
+		close(r.second)
+	}
+	return done, err
+}
+
+func TestImportTellsInTheOrderOfTheFile(t *testing.T) {
+	t.Parallel()
+	want, wantDiary := runImport(t, installation(t), app.Import{}, mixed(4_500))
+	store := installation(t)
+	got, gotDiary := runImport(t, reversed{Store: store, second: make(chan struct{})}, app.Import{}, mixed(4_500))
+	assert.Equal(t, want, got)
+	assert.Equal(t, wantDiary, gotDiary)
 }
 
 type counted struct {
