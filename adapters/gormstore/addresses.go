@@ -84,6 +84,7 @@ func (r addressRepo) Remove(ctx context.Context, org orgs.ID, m users.MemberID, 
 }
 
 func (r addressRepo) Holders(ctx context.Context, org orgs.ID, keys []string) ([]users.Address, error) {
-	return all(r.db(ctx).Where("organization_id = ? AND value_key ? AND type = ?", org, among(r.dialect, keys), users.Email).
-		Order("id"), addressRow.address)
+	q := r.dialect.lookUp(textSet(r.dialect, keys), addressColumns, "addresses", "r.organization_id = ? AND r.value_key = s.value AND r.type = ?",
+		org, users.Email)
+	return all(r.db(ctx).Raw(q.sql+" ORDER BY id", q.args...), addressRow.address)
 }

@@ -73,8 +73,8 @@ func (r assignmentRepo) Ensure(ctx context.Context, org orgs.ID, as []channels.A
 	// CROSS JOIN tells SQLite to start from the set.
 	rows, err := rowsOf[assignmentRow](r.db(ctx).Raw("SELECT "+assignmentColumns+`
 		FROM (?) AS wanted CROSS JOIN addresses a CROSS JOIN channels c
-		LEFT JOIN assignments s ON s.address_id = a.id AND s.channel_id = c.id
-		WHERE a.id = wanted.address_id AND a.organization_id = ? AND c.id = wanted.channel_id AND c.organization_id = ?`,
+		LEFT JOIN assignments s ON s.address_id = a.id AND `+unindexed("s.channel_id")+` = c.id
+		WHERE a.id = wanted.address_id AND `+unindexed("a.organization_id")+` = ? AND c.id = wanted.channel_id AND c.organization_id = ?`,
 		r.links(as), org, org))
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (r assignmentRepo) OfAddresses(
 	ctx context.Context, org orgs.ID, project orgs.ProjectID, p channels.Protocol, as []users.AddressID,
 ) ([]channels.Assignment, error) {
 	return all(r.db(ctx).Raw("SELECT "+assignmentColumns+`
-		FROM assignments s JOIN addresses a ON a.id = s.address_id JOIN channels c ON c.id = s.channel_id
+		FROM assignments s JOIN addresses a ON a.id = s.address_id JOIN channels c ON c.id = `+unindexed("s.channel_id")+`
 		WHERE s.address_id ? AND s.organization_id = ? AND c.organization_id = ? AND c.protocol = ? AND `+channelOfProject+`
 		ORDER BY s.id`, among(r.dialect, as), org, org, p, project), assignmentRow.assignment)
 }

@@ -3,6 +3,7 @@ package gormstore_test
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -11,6 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
@@ -89,4 +95,62 @@ func lines(t *testing.T, db interface {
 	require.NoError(t, rows.Err())
 	require.NotEmpty(t, all)
 	return all
+}
+
+// TestListsGrowByWhatIsAddedOnly is about the work of adding to a list that is long already, before Postgres has gathered
+// statistics: each call looks up what it was given and nothing that earlier calls have left.
+func TestListsGrowByWhatIsAddedOnly(t *testing.T) {
+	t.Parallel()
+	s := open(t, pgtest.New(t))
+	s.Handle().SetMaxOpenConns(1) // whose counters are read below
+	ctx := t.Context()
+	newOrganization(t, s, "acme")
+	var list lists.List
+	var mail channels.Channel
+	require.NoError(t, s.Update(ctx, func(tx ports.Tx) error {
+		org, err := tx.Orgs().BySlug(ctx, "acme")
+		require.NoError(t, err)
+		project, err := tx.Orgs().CreateProject(ctx, orgs.Project{Organization: org.ID, Slug: "shop", Name: "Shop"})
+		require.NoError(t, err)
+		mail, err = tx.Channels().Create(ctx, channels.Channel{Organization: org.ID, Name: "mail", Protocol: channels.EMAIL, Driver: "smtp", Active: true})
+		require.NoError(t, err)
+		list, err = tx.Lists().Create(ctx, lists.List{Organization: org.ID, Project: project.ID, Name: "news"})
+		return err
+	}))
+	const calls, people = 20, 100
+	for call := range calls {
+		var batch users.Batch
+		var keys []string
+		for i := range people {
+			email := fmt.Sprintf("person%d-%d@example.org", call, i)
+			batch.Enrollments = append(batch.Enrollments, users.Enrollment{Email: email})
+			keys = append(keys, users.NewEmailAddress(email).Key())
+		}
+		_, err := s.Enroll(ctx, "acme", batch)
+		require.NoError(t, err)
+		require.NoError(t, s.Update(ctx, func(tx ports.Tx) error {
+			holders, err := tx.Addresses().Holders(ctx, list.Organization, keys)
+			require.NoError(t, err)
+			require.Len(t, holders, people)
+			wanted := make([]channels.Assignment, len(holders))
+			for i, h := range holders {
+				wanted[i] = channels.Assign(h, mail)
+			}
+			made, err := tx.Assignments().Ensure(ctx, list.Organization, wanted)
+			require.NoError(t, err)
+			ids := make([]channels.AssignmentID, len(made))
+			for i, a := range made {
+				ids[i] = a.ID
+			}
+			added, err := tx.Lists().Add(ctx, list, ids)
+			assert.Len(t, added, people)
+			return err
+		}))
+	}
+	_, err := s.Handle().ExecContext(ctx, "SELECT pg_stat_force_next_flush()")
+	require.NoError(t, err)
+	var often string
+	require.NoError(t, s.Handle().QueryRowContext(ctx, `SELECT COALESCE(string_agg(indexrelname, ', '), '') FROM pg_stat_user_indexes
+		WHERE relname IN ('addresses', 'assignments', 'list_entries') AND idx_tup_read > $1`, 5*calls*people).Scan(&often))
+	assert.Empty(t, often, "these are read again and again")
 }

@@ -21,6 +21,30 @@ func among[T ~int64 | ~string](d dialect, values []T) clause.Expr {
 	return clause.Expr{SQL: "IN (SELECT value FROM json_each(?))", Vars: []any{jsonArray(values)}}
 }
 
+// unindexed is a numeric column that no index may be used for. Where a set tells which rows are wanted, an index on what all
+// rows of an organization or a channel have in common seems to lead to fewer as long as statistics are missing or stale, and then the
+// planner goes through all of them, for every set.
+func unindexed(column string) string { return column + " + 0" }
+
+// lookUp is a query for the rows r of a table that belong to the rows s of a set: one look-up for each, which the condition
+// describes. It cannot be turned round, whatever the planner believes of the table's size: OFFSET 0 has Postgres take
+// a subquery as it stands, and CROSS JOIN has SQLite begin with the set.
+func (d dialect) lookUp(set clause.Expr, columns, table, condition string, args ...any) statement {
+	args = append([]any{set}, args...)
+	if d == onPostgres {
+		return stmt("SELECT found.* FROM (?) AS s CROSS JOIN LATERAL (SELECT "+columns+" FROM "+table+" AS r WHERE "+condition+" OFFSET 0) AS found", args...)
+	}
+	return stmt("SELECT "+columns+" FROM "+table+" WHERE id IN (SELECT r.id FROM (?) AS s CROSS JOIN "+table+" AS r ON "+condition+")", args...)
+}
+
+// textSet is a set of texts, each once, as ONE parameter: `FROM (?) AS s`. Their column is called value.
+func textSet(d dialect, texts []string) clause.Expr {
+	if d == onPostgres {
+		return clause.Expr{SQL: "SELECT DISTINCT value FROM unnest(CAST(? AS TEXT[])) AS t(value)", Vars: []any{&texts}} // a pointer, as in among
+	}
+	return clause.Expr{SQL: "SELECT DISTINCT value FROM json_each(?)", Vars: []any{jsonArray(texts)}}
+}
+
 // rowSet is a set of rows as ONE parameter: `FROM (?) AS s`. columns name the JSON members of a row with their types on
 // Postgres, as in "address_id bigint".
 func rowSet[R any](d dialect, rows []R, columns ...string) clause.Expr {
