@@ -6,6 +6,7 @@ import (
 	"io"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -20,12 +21,15 @@ import (
 // collector is a store that remembers which e-mails it was given.
 type collector struct {
 	sink
-	emails *[]string
+	mu     sync.Mutex
+	emails []string
 }
 
-func (c collector) Enroll(ctx context.Context, org string, b users.Batch) ([]users.Enrolled, error) {
+func (c *collector) Enroll(ctx context.Context, org string, b users.Batch) ([]users.Enrolled, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, e := range b.Enrollments {
-		*c.emails = append(*c.emails, e.Email)
+		c.emails = append(c.emails, e.Email)
 	}
 	return c.sink.Enroll(ctx, org, b)
 }
@@ -55,11 +59,11 @@ func TestSurveyFindsTheFirstOfEachEmail(t *testing.T) {
 				want = append(want, r)
 			}
 		}
-		var got []string
-		report, err := app.NewImports(collector{emails: &got}).WithKeysPerPass(perPass).Run(context.Background(),
+		var got collector
+		report, err := app.NewImports(&got).WithKeysPerPass(perPass).Run(context.Background(),
 			app.Import{Open: inMemory("email\n" + strings.Join(rows, "\n"))}, deaf{})
 		require.NoError(t, err)
-		require.Equal(t, want, got)
+		require.Equal(t, want, got.emails)
 		require.Equal(t, app.ImportReport{Unchanged: len(want), Duplicates: duplicates, Rejected: rejected}, report)
 	})
 }
@@ -81,12 +85,12 @@ func TestSurveyAtTheBorderOfAPass(t *testing.T) {
 				opened++
 				return inMemory(b.String())()
 			}
-			var got []string
-			report, err := app.NewImports(collector{emails: &got}).WithKeysPerPass(perPass).Run(t.Context(), app.Import{Open: open}, deaf{})
+			var got collector
+			report, err := app.NewImports(&got).WithKeysPerPass(perPass).Run(t.Context(), app.Import{Open: open}, deaf{})
 			require.NoError(t, err)
 			assert.Equal(t, app.ImportReport{Unchanged: rows - 1, Duplicates: 1}, report)
-			assert.Len(t, got, rows-1)
-			assert.NotContains(t, got, "USER0@example.org")
+			assert.Len(t, got.emails, rows-1)
+			assert.NotContains(t, got.emails, "USER0@example.org")
 			if rows <= perPass {
 				assert.Equal(t, 2, opened, "a file that fits is looked through once")
 			} else {
