@@ -10,10 +10,17 @@ import (
 )
 
 // Applications shows applications and manages who is registered with them (contract 4.3 and 4.4).
-type Applications struct{ store ports.Store }
+type Applications struct {
+	store       ports.Store
+	registering *joiner[Path, registering]
+}
 
 // NewApplications returns the use cases on applications.
-func NewApplications(store ports.Store) *Applications { return &Applications{store: store} }
+func NewApplications(store ports.Store) *Applications {
+	a := &Applications{store: store}
+	a.registering = newJoiner(a.register, (*registering).username)
+	return a
+}
 
 // List returns the project's applications; orgs.ErrNotFound, orgs.ErrProjectNotFound.
 func (a *Applications) List(ctx context.Context, at Path, p Page) (found []applications.Application, err error) {

@@ -1,13 +1,18 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/names"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -43,41 +48,50 @@ type Registered struct {
 }
 
 // Register makes a user a member of the application (contract 4.4). The user is found by username and created when missing; an
-// existing one is enrolled in the organization but never updated. Everything or nothing is kept.
-func (a *Applications) Register(ctx context.Context, at Path, r Registration) (done Registered, err error) {
-	wanted := distinct(r.Addresses)
-	err = a.store.Update(ctx, func(tx ports.Tx) error {
-		done = Registered{}
+// existing one is enrolled in the organization but never updated. Everything or nothing is kept. Concurrent calls are
+// kept together.
+func (a *Applications) Register(ctx context.Context, at Path, r Registration) (Registered, error) {
+	c := &registering{Registration: r, wanted: distinct(r.Addresses)}
+	if err := a.registering.do(ctx, at, c); err != nil {
+		return Registered{}, err
+	}
+	return c.done, c.refused
+}
+
+// registering is a call of Register at work.
+type registering struct {
+	Registration
+	wanted  []RegisteredAddress
+	member  users.MemberID
+	done    Registered
+	refused error // nothing of this call alone is kept
+}
+
+// username is the form under which two calls speak of one user.
+func (c *registering) username() string { return names.Fold(c.User.Username) }
+
+// register does what several calls ask of one application, who speak of different users, in one unit of work.
+func (a *Applications) register(ctx context.Context, at Path, calls []*registering) error {
+	return a.store.Update(ctx, func(tx ports.Tx) error {
 		app, err := application(ctx, tx, at)
 		if err != nil {
 			return err
 		}
-		if r.List != "" {
-			if done.List, err = usableList(ctx, tx, app, r.List); err != nil {
+		for _, c := range calls {
+			c.done, c.refused = Registered{}, nil
+		}
+		s := registrations{tx: tx, app: app}
+		if err := s.findLists(ctx, calls); err != nil {
+			return err
+		}
+		accepted := slices.DeleteFunc(slices.Clone(calls), func(c *registering) bool { return c.refused != nil })
+		for _, step := range []func(context.Context, []*registering) error{s.addMembers, s.join, s.addAddresses, s.assign, s.list} {
+			if err := step(ctx, accepted); err != nil {
 				return err
 			}
 		}
-		if done.User, done.Created, err = tx.Users().Ensure(ctx, r.User); err != nil {
-			return err
-		}
-		m, _, err := tx.Users().EnsureMember(ctx, app.Organization, done.User)
-		if err != nil {
-			return err
-		}
-		if done.Membership, err = registerMembership(ctx, tx, app, m.ID, r); err != nil {
-			return err
-		}
-		if err := assignAddresses(ctx, tx, app, m.ID, wanted, &done); err != nil {
-			return err
-		}
-		if done.List == nil {
-			return nil
-		}
-		added, err := tx.Lists().Add(ctx, *done.List, assignmentIDs(done.Assignments))
-		done.RecipientsAdded = len(added)
-		return err
+		return nil
 	})
-	return done, err
 }
 
 // distinct keeps each address value once, in order; it asks for a preferred channel when any mention does.
@@ -96,6 +110,36 @@ func distinct(sent []RegisteredAddress) []RegisteredAddress {
 	return kept
 }
 
+// registrations is the steps of registering with an application, each for all calls of a set.
+type registrations struct {
+	tx  ports.Tx
+	app applications.Application
+}
+
+// findLists finds the lists that are named and refuses the calls that name one they may not use.
+func (s registrations) findLists(ctx context.Context, calls []*registering) error {
+	found := map[string]*lists.List{}
+	for _, c := range calls {
+		if c.List == "" {
+			continue
+		}
+		l, known := found[c.List]
+		if !known {
+			var err error
+			if l, err = usableList(ctx, s.tx, s.app, c.List); err != nil {
+				if _, said := errors.AsType[*fault.Error](err); !said {
+					return err
+				}
+				c.refused = err
+				continue
+			}
+			found[c.List] = l
+		}
+		c.done.List = l
+	}
+	return nil
+}
+
 func usableList(ctx context.Context, tx ports.Tx, app applications.Application, name string) (*lists.List, error) {
 	l, err := tx.Lists().ByName(ctx, app.Organization, app.Project, name)
 	if errors.Is(err, lists.ErrNotFound) {
@@ -110,52 +154,137 @@ func usableList(ctx context.Context, tx ports.Tx, app applications.Application, 
 	return &l, nil
 }
 
-func registerMembership(ctx context.Context, tx ports.Tx, app applications.Application, m users.MemberID, r Registration) (applications.Membership, error) {
-	was, _, err := tx.Applications().Membership(ctx, app, m)
-	if err != nil {
-		return applications.Membership{}, err
+// addMembers makes everybody a member of the organization.
+func (s registrations) addMembers(ctx context.Context, calls []*registering) error {
+	wanted := make([]users.User, len(calls))
+	for i, c := range calls {
+		wanted[i] = c.User
 	}
-	is, err := was.Register(r.CustomFields, r.Active)
+	found, created, err := s.tx.Users().Ensure(ctx, wanted)
 	if err != nil {
-		return applications.Membership{}, err
+		return err
 	}
-	return is, tx.Applications().SaveMembership(ctx, app, is)
+	ms, _, err := s.tx.Users().EnsureMembers(ctx, s.app.Organization, found)
+	if err != nil {
+		return err
+	}
+	for i, c := range calls {
+		c.done.User, c.done.Created, c.member = found[i], created[i], ms[i].ID
+	}
+	return nil
 }
 
-// assignAddresses creates the addresses and, where asked for, their assignments to preferred channels.
-func assignAddresses(ctx context.Context, tx ports.Tx, app applications.Application, m users.MemberID, wanted []RegisteredAddress, done *Registered) error {
-	if len(wanted) == 0 {
-		return nil
+// join makes everybody a member of the application.
+func (s registrations) join(ctx context.Context, calls []*registering) error {
+	members := make([]users.MemberID, len(calls))
+	for i, c := range calls {
+		members[i] = c.member
 	}
-	values := make([]users.Address, len(wanted))
-	asked := false
-	for i, w := range wanted {
-		values[i] = w.Address
-		asked = asked || w.ToPreferred
-	}
-	var err error
-	if done.Addresses, _, err = tx.Addresses().Ensure(ctx, app.Organization, m, values); err != nil || !asked {
-		return err
-	}
-	preferred, err := tx.Channels().Preferred(ctx, app.Organization, app.Project)
+	were, existed, err := s.tx.Applications().Memberships(ctx, s.app, members)
 	if err != nil {
 		return err
 	}
-	var assignments []channels.Assignment
-	for i, w := range wanted {
-		if !w.ToPreferred {
-			continue
+	var changed []applications.Membership
+	for i, c := range calls {
+		is, err := were[i].Register(c.CustomFields, c.Active)
+		if err != nil {
+			return err
 		}
-		found := channels.PreferredFor(done.Addresses[i].Type, app.Project, preferred)
-		if len(found) == 0 {
-			done.Skipped = append(done.Skipped, done.Addresses[i].Value)
+		if !existed[i] || is.Active != were[i].Active || !is.CustomFields.Equal(were[i].CustomFields) {
+			changed = append(changed, is)
 		}
-		for _, c := range found {
-			assignments = append(assignments, channels.Assign(done.Addresses[i], c))
+		c.done.Membership = is
+	}
+	return s.tx.Applications().SaveMemberships(ctx, s.app, changed)
+}
+
+// addAddresses gives everybody the addresses that were sent.
+func (s registrations) addAddresses(ctx context.Context, calls []*registering) error {
+	var values []users.Address
+	for _, c := range calls {
+		for _, w := range c.wanted {
+			w.Address.Member = c.member
+			values = append(values, w.Address)
 		}
 	}
-	done.Assignments, err = tx.Assignments().Ensure(ctx, app.Organization, assignments)
-	return err
+	stored, _, err := s.tx.Addresses().Ensure(ctx, s.app.Organization, values)
+	if err != nil {
+		return err
+	}
+	for _, c := range calls {
+		n := len(c.wanted)
+		c.done.Addresses, stored = stored[:n:n], stored[n:]
+	}
+	return nil
+}
+
+// assign assigns the addresses that ask for it to preferred channels.
+func (s registrations) assign(ctx context.Context, calls []*registering) error {
+	asks := func(w RegisteredAddress) bool { return w.ToPreferred }
+	if !slices.ContainsFunc(calls, func(c *registering) bool { return slices.ContainsFunc(c.wanted, asks) }) {
+		return nil
+	}
+	preferred, err := s.tx.Channels().Preferred(ctx, s.app.Organization, s.app.Project)
+	if err != nil {
+		return err
+	}
+	var wanted []channels.Assignment
+	counts := make([]int, len(calls))
+	for n, c := range calls {
+		for i, w := range c.wanted {
+			if !w.ToPreferred {
+				continue
+			}
+			found := channels.PreferredFor(c.done.Addresses[i].Type, s.app.Project, preferred)
+			if len(found) == 0 {
+				c.done.Skipped = append(c.done.Skipped, c.done.Addresses[i].Value)
+			}
+			for _, channel := range found {
+				wanted = append(wanted, channels.Assign(c.done.Addresses[i], channel))
+			}
+			counts[n] += len(found)
+		}
+	}
+	stored, err := s.tx.Assignments().Ensure(ctx, s.app.Organization, wanted)
+	if err != nil {
+		return err
+	}
+	for n, c := range calls {
+		c.done.Assignments, stored = stored[:counts[n]:counts[n]], stored[counts[n]:]
+	}
+	return nil
+}
+
+// list puts the assignments on the lists that are named.
+func (s registrations) list(ctx context.Context, calls []*registering) error {
+	wanted := map[lists.List][]*registering{}
+	for _, c := range calls {
+		if c.done.List != nil && len(c.done.Assignments) > 0 {
+			wanted[*c.done.List] = append(wanted[*c.done.List], c)
+		}
+	}
+	for _, l := range slices.SortedFunc(maps.Keys(wanted), func(a, b lists.List) int { return cmp.Compare(a.ID, b.ID) }) {
+		var ids []channels.AssignmentID
+		for _, c := range wanted[l] {
+			ids = append(ids, assignmentIDs(c.done.Assignments)...)
+		}
+		added, err := s.tx.Lists().Add(ctx, l, ids)
+		if err != nil {
+			return err
+		}
+		isNew := make(map[channels.AssignmentID]bool, len(added))
+		for _, id := range added {
+			isNew[id] = true
+		}
+		for _, c := range wanted[l] {
+			for _, a := range c.done.Assignments {
+				if isNew[a.ID] {
+					c.done.RecipientsAdded++
+				}
+			}
+		}
+	}
+	return nil
 }
 
 func assignmentIDs(as []channels.Assignment) []channels.AssignmentID {

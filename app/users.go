@@ -160,7 +160,8 @@ func (u *Users) AddAddress(ctx context.Context, at Path, username string, a user
 		if err != nil {
 			return err
 		}
-		stored, fresh, err := tx.Addresses().Ensure(ctx, m.Organization, m.ID, []users.Address{a})
+		a.Member = m.ID
+		stored, fresh, err := tx.Addresses().Ensure(ctx, m.Organization, []users.Address{a})
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,9 @@
 package gormstore
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
@@ -12,7 +14,7 @@ const addressColumns = "id, member_id, value, value_key, name, type"
 // addressRow has JSON tags because new addresses go to the database as a rowSet.
 type addressRow struct {
 	ID       users.AddressID   `json:"-"`
-	MemberID users.MemberID    `json:"-"`
+	MemberID users.MemberID    `json:"member_id"`
 	Value    string            `json:"value"`
 	ValueKey string            `json:"value_key"`
 	Name     string            `json:"name"`
@@ -22,8 +24,16 @@ type addressRow struct {
 func (addressRow) TableName() string { return "addresses" }
 
 func newAddressRow(a users.Address) addressRow {
-	return addressRow{Value: a.Value, ValueKey: a.Key(), Name: a.Name, Type: a.Type}
+	return addressRow{MemberID: a.Member, Value: a.Value, ValueKey: a.Key(), Name: a.Name, Type: a.Type}
 }
+
+// addressKey is what identifies an address within an organization.
+type addressKey struct {
+	member users.MemberID
+	value  string
+}
+
+func (r addressRow) key() addressKey { return addressKey{r.MemberID, r.ValueKey} }
 
 func (r addressRow) address() users.Address {
 	return users.Address{ID: r.ID, Member: r.MemberID, Value: r.Value, Name: r.Name, Type: r.Type}
@@ -31,38 +41,27 @@ func (r addressRow) address() users.Address {
 
 type addressRepo struct{ tx }
 
-func (r addressRepo) Ensure(
-	ctx context.Context, org orgs.ID, m users.MemberID, as []users.Address,
-) ([]users.Address, []bool, error) {
+func (r addressRepo) Ensure(ctx context.Context, org orgs.ID, as []users.Address) ([]users.Address, []bool, error) {
 	if len(as) == 0 {
 		return nil, nil, nil
 	}
 	wanted := mapped(as, newAddressRow)
-	keys := mapped(wanted, func(row addressRow) string { return row.ValueKey })
+	keys := mapped(wanted, addressRow.key)
+	slices.SortFunc(wanted, func(a, b addressRow) int { // see ensure
+		return cmp.Or(cmp.Compare(a.MemberID, b.MemberID), cmp.Compare(a.ValueKey, b.ValueKey))
+	})
+	set := rowSet(r.dialect, wanted, "member_id bigint", "value text", "value_key text", "name text", "type text")
 	rows, err := ensure[addressRow](ctx, r.tx, len(as),
-		stmt("SELECT "+addressColumns+" FROM addresses WHERE organization_id = ? AND member_id = ? AND value_key ?",
-			org, m, among(r.dialect, keys)),
+		r.dialect.lookUp(set, addressColumns, "addresses", "r.organization_id = ? AND r.member_id = s.member_id AND r.value_key = s.value_key", org),
 		stmt(`INSERT INTO addresses (organization_id, member_id, value, value_key, name, type)
-			SELECT m.organization_id, m.id, s.value, s.value_key, s.name, s.type
-			FROM members m CROSS JOIN (?) AS s WHERE m.organization_id = ? AND m.id = ?
-			ON CONFLICT DO NOTHING RETURNING `+addressColumns,
-			rowSet(r.dialect, wanted, "value text", "value_key text", "name text", "type text"), org, m))
+			SELECT o.id, s.member_id, s.value, s.value_key, s.name, s.type FROM (?) AS s CROSS JOIN organizations o
+			WHERE o.id = ? AND o.id = (SELECT m.organization_id FROM members m WHERE m.id = s.member_id)
+			ON CONFLICT DO NOTHING RETURNING `+addressColumns, set, org))
 	if err != nil {
 		return nil, nil, err
 	}
-	byKey := make(map[string]ensured[addressRow], len(rows))
-	for _, row := range rows {
-		byKey[row.Row.ValueKey] = row
-	}
-	stored, created := make([]users.Address, len(as)), make([]bool, len(as))
-	for i, key := range keys {
-		row, there := byKey[key]
-		if !there { // only when there is no such member
-			return nil, nil, users.ErrNotFound
-		}
-		stored[i], created[i] = row.Row.address(), row.Created
-	}
-	return stored, created, nil
+	found, created, err := inOrder(keys, rows, addressRow.key, users.ErrNotFound) // only who is no member gets none
+	return mapped(found, addressRow.address), created, err
 }
 
 func (r addressRepo) List(

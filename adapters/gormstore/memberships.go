@@ -1,7 +1,9 @@
 package gormstore
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/metadata"
@@ -10,56 +12,95 @@ import (
 
 // An application's memberships and locks belong to applicationRepo, too.
 
+// membershipRow has JSON tags because memberships go to the database as a rowSet.
 type membershipRow struct {
-	Registered          bool
-	CustomFields        string
-	Active              bool
-	EnableNotifications bool
-	Locked              bool
+	ID                  int64          `json:"-"`
+	MemberID            users.MemberID `json:"member_id"`
+	CustomFields        string         `json:"custom_fields"`
+	Active              bool           `json:"active"`
+	EnableNotifications bool           `json:"enable_notifications"`
 }
 
-func (r membershipRow) membership(app applications.ID, m users.MemberID) (applications.Membership, error) {
-	if !r.Registered {
-		return applications.NewMembership(app, m, r.Locked), nil
-	}
+func newMembershipRow(ms applications.Membership) (membershipRow, error) {
+	text, err := ms.CustomFields.Encode()
+	return membershipRow{MemberID: ms.Member, CustomFields: string(text), Active: ms.Active, EnableNotifications: ms.EnableNotifications}, err
+}
+
+func (r membershipRow) membership(app applications.ID, locked bool) (applications.Membership, error) {
 	fields, err := metadata.Decode([]byte(r.CustomFields))
 	if err != nil {
-		return applications.Membership{}, unreadable(err, "custom fields of member %d in application %d", m, app)
+		return applications.Membership{}, unreadable(err, "custom fields of member %d in application %d", r.MemberID, app)
 	}
-	return applications.Membership{Application: app, Member: m, CustomFields: fields, Active: r.Active, Locked: r.Locked,
+	return applications.Membership{Application: app, Member: r.MemberID, CustomFields: fields, Active: r.Active, Locked: locked,
 		EnableNotifications: r.EnableNotifications}, nil
 }
 
-func (r applicationRepo) Membership(
-	ctx context.Context, a applications.Application, m users.MemberID,
-) (applications.Membership, bool, error) {
-	row, err := one[membershipRow](r.db(ctx).Raw(`
-		SELECT ms.id IS NOT NULL AS registered, ms.custom_fields, ms.active, ms.enable_notifications,
-		       l.member_id IS NOT NULL AS locked
-		FROM members m
-		LEFT JOIN application_memberships ms ON ms.member_id = m.id AND ms.application_id = ?
-		LEFT JOIN application_locks l ON l.member_id = m.id AND l.application_id = ?
-		WHERE m.id = ? AND m.organization_id = ?`, a.ID, a.ID, m, a.Organization), users.ErrNotFound)
-	if err != nil {
-		return applications.Membership{}, false, err
-	}
-	ms, err := row.membership(a.ID, m)
-	return ms, row.Registered, err
+// lockedRow tells whether a member is locked in an application.
+type lockedRow struct {
+	ID     users.MemberID
+	Locked bool
 }
 
-func (r applicationRepo) SaveMembership(ctx context.Context, a applications.Application, ms applications.Membership) error {
-	text, err := ms.CustomFields.Encode()
+func (r applicationRepo) Memberships(
+	ctx context.Context, a applications.Application, members []users.MemberID,
+) ([]applications.Membership, []bool, error) {
+	known, err := rowsOf[lockedRow](r.db(ctx).Raw(`
+		SELECT m.id, EXISTS (SELECT 1 FROM application_locks l WHERE l.member_id = m.id AND l.application_id = ?) AS locked
+		FROM members m WHERE m.id ? AND `+unindexed("m.organization_id")+` = ?`, a.ID, among(r.dialect, members), a.Organization))
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	return change(r.db(ctx), users.ErrNotFound, `
+	if len(known) != len(members) {
+		return nil, nil, users.ErrNotFound
+	}
+	locked := make(map[users.MemberID]bool, len(known))
+	for _, row := range known {
+		locked[row.ID] = row.Locked
+	}
+	q := r.dialect.lookUp(rowSet(r.dialect, mapped(members, func(m users.MemberID) membershipRow { return membershipRow{MemberID: m} }), "member_id bigint"),
+		"member_id, custom_fields, active, enable_notifications", "application_memberships", "r.member_id = s.member_id AND r.application_id = ?", a.ID)
+	rows, err := rowsOf[membershipRow](r.db(ctx).Raw(q.sql, q.args...))
+	if err != nil {
+		return nil, nil, err
+	}
+	of := make(map[users.MemberID]applications.Membership, len(rows))
+	for _, row := range rows {
+		if of[row.MemberID], err = row.membership(a.ID, locked[row.MemberID]); err != nil {
+			return nil, nil, err
+		}
+	}
+	all, exist := make([]applications.Membership, len(members)), make([]bool, len(members))
+	for i, m := range members {
+		if all[i], exist[i] = of[m]; !exist[i] {
+			all[i] = applications.NewMembership(a.ID, m, locked[m])
+		}
+	}
+	return all, exist, nil
+}
+
+func (r applicationRepo) SaveMemberships(ctx context.Context, a applications.Application, all []applications.Membership) error {
+	if len(all) == 0 {
+		return nil
+	}
+	rows := make([]membershipRow, len(all))
+	for i, ms := range all {
+		var err error
+		if rows[i], err = newMembershipRow(ms); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(rows, func(a, b membershipRow) int { return cmp.Compare(a.MemberID, b.MemberID) }) // see ensure
+	res := r.db(ctx).Exec(`
 		INSERT INTO application_memberships (application_id, member_id, custom_fields, active, enable_notifications)
-		SELECT a.id, m.id, CAST(? AS TEXT), CAST(? AS BOOLEAN), CAST(? AS BOOLEAN)
-		FROM applications a JOIN members m ON m.organization_id = a.organization_id
-		WHERE a.id = ? AND a.organization_id = ? AND m.id = ?
+		SELECT a.id, s.member_id, s.custom_fields, s.active, s.enable_notifications FROM (?) AS s CROSS JOIN applications a
+		WHERE a.id = ? AND a.organization_id = ? AND a.organization_id = (SELECT m.organization_id FROM members m WHERE m.id = s.member_id)
 		ON CONFLICT (member_id, application_id) DO UPDATE SET
 			custom_fields = excluded.custom_fields, active = excluded.active, enable_notifications = excluded.enable_notifications`,
-		string(text), ms.Active, ms.EnableNotifications, a.ID, a.Organization, ms.Member)
+		rowSet(r.dialect, rows, "member_id bigint", "custom_fields text", "active boolean", "enable_notifications boolean"), a.ID, a.Organization)
+	if res.Error == nil && res.RowsAffected != int64(len(rows)) {
+		return users.ErrNotFound
+	}
+	return res.Error
 }
 
 func (r applicationRepo) SetLocked(ctx context.Context, a applications.Application, m users.MemberID, locked bool) error {

@@ -78,7 +78,8 @@ type ensured[R any] struct {
 
 // ensure adds rows that may exist already. find selects the rows wanted, insert ends with ON CONFLICT DO NOTHING RETURNING
 // the same columns. On Postgres they are one round trip: find reads the snapshot from before the statement, so that a row comes
-// twice only when somebody removed it behind that snapshot: found there and, as the index knows better, made anew. SQLite has no
+// twice only when somebody removed it behind that snapshot: found there and, as the index knows better, made anew. Rows that others
+// may add at the same time come sorted, so that no two wait for each other. SQLite has no
 // INSERT within a query, and no round trips either: it looks first and inserts only when fewer than want are there.
 func ensure[R any](ctx context.Context, t tx, want int, find, insert statement) ([]ensured[R], error) {
 	if t.dialect == onPostgres {
@@ -110,16 +111,21 @@ func ensure[R any](ctx context.Context, t tx, want int, find, insert statement) 
 	return rows, nil
 }
 
-// ensureOne is ensure for one row.
-func ensureOne[R any](ctx context.Context, t tx, find, insert statement) (row R, created bool, err error) {
-	rows, err := ensure[R](ctx, t, 1, find, insert)
-	if err != nil {
-		return row, false, err
+// inOrder returns the rows of ensure in the order of their keys, and which of them are new; missing when one is not there.
+func inOrder[K comparable, R any](keys []K, rows []ensured[R], key func(R) K, missing error) ([]R, []bool, error) {
+	byKey := make(map[K]ensured[R], len(rows))
+	for _, row := range rows {
+		byKey[key(row.Row)] = row
 	}
-	if len(rows) != 1 {
-		return row, false, fmt.Errorf("%d rows of %T, one was to be there", len(rows), row)
+	sorted, created := make([]R, len(keys)), make([]bool, len(keys))
+	for i, k := range keys {
+		row, there := byKey[k]
+		if !there {
+			return nil, nil, missing
+		}
+		sorted[i], created[i] = row.Row, row.Created
 	}
-	return rows[0].Row, rows[0].Created, nil
+	return sorted, created, nil
 }
 
 // orNull is how an id that may be missing is stored.

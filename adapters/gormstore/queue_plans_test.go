@@ -56,11 +56,14 @@ func newPost(t *testing.T, s *gormstore.Store) *post {
 		require.NoError(t, err)
 		_, err = tx.Subscriptions().Create(ctx, subscriptions.Notification{Application: p.app.ID, Event: e.ID, Name: "Shipped", List: list.ID, Active: true})
 		require.NoError(t, err)
-		u, _, err := tx.Users().Ensure(ctx, users.User{Username: "ada@example.org", Email: "ada@example.org"})
+		us, _, err := tx.Users().Ensure(ctx, []users.User{{Username: "ada@example.org", Email: "ada@example.org"}})
 		require.NoError(t, err)
-		p.member, _, err = tx.Users().EnsureMember(ctx, org.ID, u)
+		ms, _, err := tx.Users().EnsureMembers(ctx, org.ID, us)
 		require.NoError(t, err)
-		held, _, err := tx.Addresses().Ensure(ctx, org.ID, p.member.ID, []users.Address{users.NewEmailAddress("ada@example.org")})
+		p.member = ms[0]
+		address := users.NewEmailAddress("ada@example.org")
+		address.Member = p.member.ID
+		held, _, err := tx.Addresses().Ensure(ctx, org.ID, []users.Address{address})
 		require.NoError(t, err)
 		p.address = held[0]
 		assigned, err := tx.Assignments().Ensure(ctx, org.ID, []channels.Assignment{channels.Assign(held[0], p.channel)})

@@ -34,7 +34,7 @@ func (d dialect) lookUp(set clause.Expr, columns, table, condition string, args 
 	if d == onPostgres {
 		return stmt("SELECT found.* FROM (?) AS s CROSS JOIN LATERAL (SELECT "+columns+" FROM "+table+" AS r WHERE "+condition+" OFFSET 0) AS found", args...)
 	}
-	return stmt("SELECT "+columns+" FROM "+table+" WHERE id IN (SELECT r.id FROM (?) AS s CROSS JOIN "+table+" AS r ON "+condition+")", args...)
+	return stmt("SELECT "+columns+" FROM "+table+" AS r WHERE r.id IN (SELECT r.id FROM (?) AS s CROSS JOIN "+table+" AS r ON "+condition+")", args...)
 }
 
 // textSet is a set of texts, each once, as ONE parameter: `FROM (?) AS s`. Their column is called value.

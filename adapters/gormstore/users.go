@@ -1,6 +1,7 @@
 package gormstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,17 +15,27 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-const userColumns = "id, username, email, first_name, last_name"
+const userColumns = "id, username, username_fold, email, first_name, last_name"
 
+// userRow has JSON tags because new identities go to the database as a rowSet.
 type userRow struct {
-	ID        users.ID
-	Username  string
-	Email     string
-	FirstName string
-	LastName  string
+	ID           users.ID `json:"-"`
+	Username     string   `json:"username"`
+	UsernameFold string   `json:"username_fold"`
+	Email        string   `json:"email"`
+	EmailFold    string   `json:"email_fold"`
+	FirstName    string   `json:"first_name"`
+	LastName     string   `json:"last_name"`
 }
 
-func (r userRow) user() users.User { return users.User(r) }
+func newUserRow(u users.User) userRow {
+	return userRow{Username: u.Username, UsernameFold: names.Fold(u.Username), Email: u.Email, EmailFold: names.Fold(u.Email),
+		FirstName: u.FirstName, LastName: u.LastName}
+}
+
+func (r userRow) user() users.User {
+	return users.User{ID: r.ID, Username: r.Username, Email: r.Email, FirstName: r.FirstName, LastName: r.LastName}
+}
 
 // memberRow is a membership with its identity and the names of its groups, as a JSON array.
 type memberRow struct {
@@ -57,30 +68,60 @@ func (r memberRow) member() (users.Member, error) {
 
 type userRepo struct{ tx }
 
-func (r userRepo) Ensure(ctx context.Context, u users.User) (users.User, bool, error) {
-	fold := names.Fold(u.Username)
-	row, created, err := ensureOne[userRow](ctx, r.tx,
-		stmt("SELECT "+userColumns+" FROM users WHERE username_fold = ?", fold),
+func (r userRepo) Ensure(ctx context.Context, us []users.User) ([]users.User, []bool, error) {
+	if len(us) == 0 {
+		return nil, nil, nil
+	}
+	wanted := mapped(us, newUserRow)
+	fold := func(row userRow) string { return row.UsernameFold }
+	folds := mapped(wanted, fold)
+	slices.SortFunc(wanted, func(a, b userRow) int { return cmp.Compare(a.UsernameFold, b.UsernameFold) }) // see ensure
+	rows, err := ensure[userRow](ctx, r.tx, len(us),
+		stmt("SELECT "+userColumns+" FROM users WHERE username_fold ?", among(r.dialect, folds)),
 		stmt(`INSERT INTO users (username, username_fold, email, email_fold, first_name, last_name, created_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING `+userColumns,
-			u.Username, fold, u.Email, names.Fold(u.Email), u.FirstName, u.LastName, r.now()))
-	return row.user(), created, err
+			SELECT s.username, s.username_fold, s.email, s.email_fold, s.first_name, s.last_name, ? FROM (?) AS s WHERE TRUE
+			ON CONFLICT DO NOTHING RETURNING `+userColumns, r.now(),
+			rowSet(r.dialect, wanted, "username text", "username_fold text", "email text", "email_fold text", "first_name text", "last_name text")))
+	if err != nil {
+		return nil, nil, err
+	}
+	found, created, err := inOrder(folds, rows, fold, errVanished)
+	return mapped(found, userRow.user), created, err
 }
 
-func (r userRepo) EnsureMember(ctx context.Context, org orgs.ID, u users.User) (users.Member, bool, error) {
-	row, created, err := ensureOne[memberRow](ctx, r.tx,
-		stmt("SELECT m.id, m.organization_id, m.role, m.custom_fields, m.locked, "+r.groupNames()+" AS group_names, m.user_id"+
-			" FROM members m WHERE m.user_id = ? AND m.organization_id = ?", u.ID, org),
-		stmt(`INSERT INTO members (organization_id, user_id, role, custom_fields, locked, created_at)
-			VALUES (?, ?, ?, '{}', FALSE, ?) ON CONFLICT DO NOTHING
-			RETURNING id, organization_id, role, custom_fields, locked, '[]' AS group_names, user_id`,
-			org, u.ID, users.RoleMember, r.now()))
-	if err != nil {
-		return users.Member{}, false, err
+// memberKeyRow is a user to be made a member as one row of a rowSet.
+type memberKeyRow struct {
+	UserID users.ID `json:"user_id"`
+}
+
+func (r userRepo) EnsureMembers(ctx context.Context, org orgs.ID, us []users.User) ([]users.Member, []bool, error) {
+	if len(us) == 0 {
+		return nil, nil, nil
 	}
-	m, err := row.member()
-	m.User = u
-	return m, created, err
+	ids := mapped(us, func(u users.User) users.ID { return u.ID })
+	wanted := rowSet(r.dialect, mapped(slices.Sorted(slices.Values(ids)), func(id users.ID) memberKeyRow { return memberKeyRow{id} }), "user_id bigint")
+	rows, err := ensure[memberRow](ctx, r.tx, len(us),
+		r.dialect.lookUp(wanted, "r.id, r.organization_id, r.role, r.custom_fields, r.locked, "+r.groupNames("r")+" AS group_names, r.user_id",
+			"members", "r.user_id = s.user_id AND r.organization_id = ?", org),
+		stmt(`INSERT INTO members (organization_id, user_id, role, custom_fields, locked, created_at)
+			SELECT ?, s.user_id, ?, '{}', FALSE, ? FROM (?) AS s WHERE TRUE ON CONFLICT DO NOTHING
+			RETURNING id, organization_id, role, custom_fields, locked, '[]' AS group_names, user_id`,
+			org, users.RoleMember, r.now(), wanted))
+	if err != nil {
+		return nil, nil, err
+	}
+	found, created, err := inOrder(ids, rows, func(row memberRow) users.ID { return row.UserID }, errVanished)
+	if err != nil {
+		return nil, nil, err
+	}
+	ms := make([]users.Member, len(us))
+	for i, row := range found {
+		if ms[i], err = row.member(); err != nil {
+			return nil, nil, err
+		}
+		ms[i].User = us[i]
+	}
+	return ms, created, nil
 }
 
 func (r userRepo) Find(ctx context.Context, org orgs.ID, usernameOrEmail string) (users.Member, error) {
@@ -163,16 +204,16 @@ func (r userRepo) Remove(ctx context.Context, m users.Member) error {
 
 // members queries memberships; condition may order and limit them.
 func (r userRepo) members(ctx context.Context, condition string, args ...any) *gorm.DB {
-	return r.db(ctx).Raw(`SELECT m.id, m.organization_id, m.role, m.custom_fields, m.locked, `+r.groupNames()+` AS group_names,
+	return r.db(ctx).Raw(`SELECT m.id, m.organization_id, m.role, m.custom_fields, m.locked, `+r.groupNames("m")+` AS group_names,
 			u.id AS user_id, u.username, u.email, u.first_name, u.last_name
 		FROM members m JOIN users u ON u.id = m.user_id WHERE `+condition, args...)
 }
 
-// groupNames selects the names of the groups of the member m as a JSON array, within the query that selects m.
-func (r userRepo) groupNames() string {
+// groupNames selects the names of the groups of a member as a JSON array, within the query that selects the member under this name.
+func (r userRepo) groupNames(member string) string {
 	array := "json_group_array(g.name)"
 	if r.dialect == onPostgres {
 		array = "COALESCE(json_agg(g.name)::text, '[]')"
 	}
-	return "(SELECT " + array + " FROM member_group_links l JOIN member_groups g ON g.id = l.group_id WHERE l.member_id = m.id)"
+	return "(SELECT " + array + " FROM member_group_links l JOIN member_groups g ON g.id = l.group_id WHERE l.member_id = " + member + ".id)"
 }

@@ -92,10 +92,12 @@ type Repository interface {
 	// Delete removes an application; ErrInUse, naming what uses it: lists pinned to it, its events, its members, keys scoped to it.
 	Delete(ctx context.Context, a Application) error
 
-	// Membership returns the member's membership; when there is none, NewMembership and exists false.
-	Membership(ctx context.Context, a Application, m users.MemberID) (ms Membership, exists bool, err error)
-	// SaveMembership stores fields and flags but not the lock, creating the row when it is missing.
-	SaveMembership(ctx context.Context, a Application, ms Membership) error
+	// Memberships returns the memberships of these members, in the order given; where there is none, NewMembership and exist
+	// false. The members are distinct. users.ErrNotFound for who is no member of the organization.
+	Memberships(ctx context.Context, a Application, members []users.MemberID) (ms []Membership, exist []bool, err error)
+	// SaveMemberships stores fields and flags but not the lock, creating the rows that are missing. Their members are distinct;
+	// users.ErrNotFound as above.
+	SaveMemberships(ctx context.Context, a Application, ms []Membership) error
 	// SetLocked stores the lock, whether the member is registered or not.
 	SetLocked(ctx context.Context, a Application, m users.MemberID, locked bool) error
 	// Unregister deletes the membership, not the lock, and tells whether there was one.

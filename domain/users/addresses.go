@@ -163,9 +163,9 @@ func isDotAtom(s string) bool {
 
 // AddressRepository keeps the addresses of members.
 type AddressRepository interface {
-	// Ensure adds the addresses that the member does not hold yet and returns all of them as stored, in the
-	// order given; created tells which are new. The keys given are distinct.
-	Ensure(ctx context.Context, org orgs.ID, m MemberID, as []Address) (stored []Address, created []bool, err error)
+	// Ensure adds the addresses that their members do not hold yet and returns all of them as stored, in the order given; created
+	// tells which are new. The keys given for one member are distinct. ErrNotFound for who is no member of the organization.
+	Ensure(ctx context.Context, org orgs.ID, as []Address) (stored []Address, created []bool, err error)
 	// List returns the member's addresses by id, at most limit after the given one.
 	List(ctx context.Context, org orgs.ID, m MemberID, after AddressID, limit int) ([]Address, error)
 	// Remove deletes an address of the member with its assignments, their list entries and subscriptions; ErrAddressNotFound.

@@ -91,10 +91,12 @@ type Member struct {
 
 // Repository keeps identities and members.
 type Repository interface {
-	// Ensure returns the identity with u's username, created from u when there is none.
-	Ensure(ctx context.Context, u User) (found User, created bool, err error)
-	// EnsureMember makes the user a member of the organization unless it is one. Groups are not linked.
-	EnsureMember(ctx context.Context, org orgs.ID, u User) (m Member, created bool, err error)
+	// Ensure returns the identities with these usernames, in the order given; those that are missing it creates from what
+	// is given. The usernames are distinct without regard to case.
+	Ensure(ctx context.Context, us []User) (found []User, created []bool, err error)
+	// EnsureMembers makes the users members of the organization unless they are, and returns them in the order given. Groups are
+	// not linked. The users are distinct.
+	EnsureMembers(ctx context.Context, org orgs.ID, us []User) (ms []Member, created []bool, err error)
 	// Find returns the member with this username, else the one with this e-mail (of several the lowest id); ErrNotFound.
 	Find(ctx context.Context, org orgs.ID, usernameOrEmail string) (Member, error)
 	// List returns members with their groups by id, at most limit after the given one.

@@ -159,13 +159,21 @@ func (cannedOrgs) Project(_ context.Context, _, project string) (orgs.Project, e
 
 type cannedUsers struct{ users.Repository }
 
-func (cannedUsers) Ensure(_ context.Context, u users.User) (users.User, bool, error) {
-	u.ID = 1
-	return u, isNew(u.Username), nil
+func (cannedUsers) Ensure(_ context.Context, us []users.User) ([]users.User, []bool, error) {
+	found, created := make([]users.User, len(us)), make([]bool, len(us))
+	for i, u := range us {
+		found[i], created[i] = u, isNew(u.Username)
+		found[i].ID = 1
+	}
+	return found, created, nil
 }
 
-func (cannedUsers) EnsureMember(_ context.Context, _ orgs.ID, u users.User) (users.Member, bool, error) {
-	return member(u), true, nil
+func (cannedUsers) EnsureMembers(_ context.Context, _ orgs.ID, us []users.User) ([]users.Member, []bool, error) {
+	ms := make([]users.Member, len(us))
+	for i, u := range us {
+		ms[i] = member(u)
+	}
+	return ms, make([]bool, len(us)), nil
 }
 
 type cannedApplications struct{ applications.Repository }
@@ -174,17 +182,21 @@ func (cannedApplications) BySlug(_ context.Context, _, _, slug string) (applicat
 	return applications.Application{ID: 1, Organization: 1, Project: 1, Slug: slug, Active: true}, nil
 }
 
-func (cannedApplications) Membership(_ context.Context, a applications.Application, m users.MemberID) (applications.Membership, bool, error) {
-	return applications.NewMembership(a.ID, m, false), false, nil
+func (cannedApplications) Memberships(_ context.Context, a applications.Application, members []users.MemberID) ([]applications.Membership, []bool, error) {
+	all := make([]applications.Membership, len(members))
+	for i, m := range members {
+		all[i] = applications.NewMembership(a.ID, m, false)
+	}
+	return all, make([]bool, len(members)), nil
 }
 
-func (cannedApplications) SaveMembership(context.Context, applications.Application, applications.Membership) error {
+func (cannedApplications) SaveMemberships(context.Context, applications.Application, []applications.Membership) error {
 	return nil
 }
 
 type cannedAddresses struct{ users.AddressRepository }
 
-func (cannedAddresses) Ensure(_ context.Context, _ orgs.ID, _ users.MemberID, as []users.Address) ([]users.Address, []bool, error) {
+func (cannedAddresses) Ensure(_ context.Context, _ orgs.ID, as []users.Address) ([]users.Address, []bool, error) {
 	return as, make([]bool, len(as)), nil
 }
 

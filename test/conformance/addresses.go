@@ -25,7 +25,7 @@ func (w *world) hold(t *testing.T, m users.Member, as ...users.Address) ([]users
 	t.Helper()
 	var fresh []bool
 	stored := do(t, w, func(tx ports.Tx) (stored []users.Address, err error) {
-		stored, fresh, err = tx.Addresses().Ensure(t.Context(), m.Organization, m.ID, as)
+		stored, fresh, err = ensureAddresses(t.Context(), tx, m.Organization, m.ID, as)
 		return stored, err
 	})
 	require.Len(t, stored, len(as))
@@ -65,6 +65,29 @@ func addressCases() cases {
 			assert.Equal(t, "#General", stored[0].Value)
 			assert.Len(t, w.addresses(t, w.mine.bob), 4)
 		},
+		"OfSeveralMembersAreKeptAtOnce": func(t *testing.T, w *world) {
+			sent := []users.Address{addressOf(t, "#general", "Bob"), addressOf(t, "ADA@example.org", ""), addressOf(t, "#general", "Ada")}
+			for i, m := range []users.Member{w.mine.bob, w.mine.ada, w.mine.ada} {
+				sent[i].Member = m.ID
+			}
+			act(t, w, func(tx ports.Tx) error {
+				stored, fresh, err := tx.Addresses().Ensure(t.Context(), w.mine.org.ID, sent)
+				assert.NoError(t, err)
+				assert.Equal(t, []bool{true, false, true}, fresh)
+				assert.Equal(t, w.mine.adaMail, stored[1])
+				for _, i := range []int{0, 2} {
+					want := sent[i]
+					want.ID = stored[i].ID
+					assert.Equal(t, want, stored[i])
+				}
+				return err
+			})
+			sent[2].Member = w.theirs.bob.ID
+			require.ErrorIs(t, w.Update(t.Context(), func(tx ports.Tx) error {
+				_, _, err := tx.Addresses().Ensure(t.Context(), w.mine.org.ID, sent)
+				return err
+			}), users.ErrNotFound)
+		},
 		"NoneIsFine": func(t *testing.T, w *world) {
 			stored, _ := w.hold(t, w.mine.bob)
 			assert.Empty(t, stored)
@@ -93,7 +116,7 @@ func addressCases() cases {
 		},
 		"AreNotGivenToAMemberOfAnotherOrganization": func(t *testing.T, w *world) {
 			attempt(t, w, func(tx ports.Tx) error {
-				_, _, err := tx.Addresses().Ensure(t.Context(), w.mine.org.ID, w.theirs.ada.ID, []users.Address{addressOf(t, "#stolen", "")})
+				_, _, err := ensureAddresses(t.Context(), tx, w.mine.org.ID, w.theirs.ada.ID, []users.Address{addressOf(t, "#stolen", "")})
 				return err
 			})
 		},

@@ -127,7 +127,7 @@ func applicationCases() cases {
 					return tx.Lists().Save(t.Context(), lists.List{ID: o.news.ID, Organization: o.org.ID, Project: o.shop.ID, Name: "News", Application: a.ID})
 				}, func(tx ports.Tx, _ applications.Application) error { return tx.Lists().Save(t.Context(), o.news) }, "News"},
 				"member": {func(tx ports.Tx, a applications.Application) error {
-					return tx.Applications().SaveMembership(t.Context(), a, applications.NewMembership(a.ID, o.ada.ID, false))
+					return saveMembership(t.Context(), tx, a, applications.NewMembership(a.ID, o.ada.ID, false))
 				}, func(tx ports.Tx, a applications.Application) error {
 					_, err := tx.Applications().Unregister(t.Context(), a, o.ada.ID)
 					return err

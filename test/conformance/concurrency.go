@@ -52,14 +52,15 @@ func concurrencyCases() cases {
 			const n = 32 // Bob has no membership yet: the first one creates the row that the others must merge into.
 			for _, err := range together(n, func(i int) error {
 				return w.Update(t.Context(), func(tx ports.Tx) error {
-					m, _, err := tx.Applications().Membership(t.Context(), w.mine.web, w.mine.bob.ID)
+					m, err := registrationOf(t.Context(), tx, w.mine.web, w.mine.bob.ID)
 					if err != nil {
 						return err
 					}
-					if m, err = m.Register(counted(metadata.Map{}, fmt.Sprint(i)), true); err != nil {
+					ms, err := m.Register(counted(metadata.Map{}, fmt.Sprint(i)), true)
+					if err != nil {
 						return err
 					}
-					return tx.Applications().SaveMembership(t.Context(), w.mine.web, m)
+					return saveMembership(t.Context(), tx, w.mine.web, ms)
 				})
 			}) {
 				require.NoError(t, err)
@@ -160,12 +161,12 @@ func concurrencyCases() cases {
 			answers := together(16, func(int) (e ensured) {
 				e.err = w.Update(t.Context(), func(tx ports.Tx) error {
 					e = ensured{}
-					u, fresh, err := tx.Users().Ensure(t.Context(), users.User{Username: "Race", Email: "race@example.org"})
+					u, fresh, err := ensureUser(t.Context(), tx, users.User{Username: "Race", Email: "race@example.org"})
 					if err != nil {
 						return err
 					}
 					e.user, e.ids[0] = fresh, int64(u.ID)
-					m, fresh, err := tx.Users().EnsureMember(t.Context(), w.mine.org.ID, u)
+					m, fresh, err := ensureMember(t.Context(), tx, w.mine.org.ID, u)
 					if err != nil {
 						return err
 					}
@@ -175,7 +176,7 @@ func concurrencyCases() cases {
 						return err
 					}
 					e.group, e.ids[2] = fresh, int64(g.ID)
-					as, created, err := tx.Addresses().Ensure(t.Context(), w.mine.org.ID, m.ID, []users.Address{users.NewEmailAddress("race@example.org")})
+					as, created, err := ensureAddresses(t.Context(), tx, w.mine.org.ID, m.ID, []users.Address{users.NewEmailAddress("race@example.org")})
 					if err != nil {
 						return err
 					}

@@ -256,7 +256,7 @@ func enrollCases() cases {
 				require.ErrorIs(t, err, orgs.ErrNotFound)
 			}
 			act(t, w, func(tx ports.Tx) error {
-				_, created, err := tx.Users().Ensure(t.Context(), users.User{Username: "eve@example.org"})
+				_, created, err := ensureUser(t.Context(), tx, users.User{Username: "eve@example.org"})
 				assert.True(t, created, "no identity was left behind")
 				return err
 			})

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/metadata"
@@ -26,7 +27,7 @@ func (w *world) lock(t *testing.T, m users.Member, locked bool) {
 // register keeps a membership in web.
 func (w *world) register(t *testing.T, ms applications.Membership) {
 	t.Helper()
-	act(t, w, func(tx ports.Tx) error { return tx.Applications().SaveMembership(t.Context(), w.mine.web, ms) })
+	act(t, w, func(tx ports.Tx) error { return saveMembership(t.Context(), tx, w.mine.web, ms) })
 }
 
 // unregister ends a membership in web and tells whether there was one.
@@ -51,11 +52,44 @@ func membershipCases() cases {
 				assert.Equal(t, registration{Membership: ms, Exists: true}, w.registration(t, w.mine.bob))
 			}
 		},
+		"SetsAreAnsweredInTheirOrder": func(t *testing.T, w *world) {
+			w.lock(t, w.mine.bob, true)
+			members := []users.MemberID{w.mine.bob.ID, w.mine.ada.ID}
+			act(t, w, func(tx ports.Tx) error {
+				ms, exist, err := tx.Applications().Memberships(t.Context(), w.mine.web, members)
+				assert.NoError(t, err)
+				assert.Equal(t, []bool{false, true}, exist)
+				assert.Equal(t, applications.NewMembership(w.mine.web.ID, w.mine.bob.ID, true), ms[0])
+				assert.Equal(t, metadata.Map{"plan": "free"}, ms[1].CustomFields)
+				ms[0].CustomFields, ms[1].CustomFields = metadata.Map{"of": "bob"}, metadata.Map{"of": "ada"}
+				return tx.Applications().SaveMemberships(t.Context(), w.mine.web, ms)
+			})
+			assert.Equal(t, metadata.Map{"of": "bob"}, w.registration(t, w.mine.bob).CustomFields)
+			assert.Equal(t, metadata.Map{"of": "ada"}, w.registration(t, w.mine.ada).CustomFields)
+			act(t, w, func(tx ports.Tx) error { // Nothing is a set, too.
+				ms, _, err := tx.Applications().Memberships(t.Context(), w.mine.web, nil)
+				assert.NoError(t, err)
+				assert.Empty(t, ms)
+				return tx.Applications().SaveMemberships(t.Context(), w.mine.web, nil)
+			})
+		},
+		"OneOfAnotherOrganizationSpoilsTheSet": func(t *testing.T, w *world) {
+			before := w.registration(t, w.mine.ada)
+			require.ErrorIs(t, w.Update(t.Context(), func(tx ports.Tx) error {
+				return tx.Applications().SaveMemberships(t.Context(), w.mine.web, []applications.Membership{
+					applications.NewMembership(w.mine.web.ID, w.mine.ada.ID, false), applications.NewMembership(w.mine.web.ID, w.theirs.bob.ID, false)})
+			}), users.ErrNotFound)
+			assert.Equal(t, before, w.registration(t, w.mine.ada))
+			missing(t, w, users.ErrNotFound, func(tx ports.Tx) ([]applications.Membership, error) {
+				ms, _, err := tx.Applications().Memberships(t.Context(), w.mine.web, []users.MemberID{w.mine.ada.ID, w.theirs.bob.ID})
+				return ms, err
+			})
+		},
 		"AreIndependentPerApplication": func(t *testing.T, w *world) {
 			ms := applications.NewMembership(w.mine.desk.ID, w.mine.ada.ID, false)
 			ms.CustomFields, ms.Active = metadata.Map{"desk": true}, false
 			before := w.registration(t, w.mine.ada)
-			act(t, w, func(tx ports.Tx) error { return tx.Applications().SaveMembership(t.Context(), w.mine.desk, ms) })
+			act(t, w, func(tx ports.Tx) error { return saveMembership(t.Context(), tx, w.mine.desk, ms) })
 			assert.Equal(t, before, w.registration(t, w.mine.ada))
 			assert.Equal(t, metadata.Map{"plan": "free"}, before.CustomFields)
 			found := look(t, w, func(tx ports.Tx) (registration, error) {
@@ -125,7 +159,7 @@ func membershipCases() cases {
 		"OfAnotherOrganizationsMemberAreNotKept": func(t *testing.T, w *world) {
 			m := w.theirs.ada.ID
 			assert.Error(t, w.Update(t.Context(), func(tx ports.Tx) error {
-				return tx.Applications().SaveMembership(t.Context(), w.mine.web, applications.NewMembership(w.mine.web.ID, m, false))
+				return saveMembership(t.Context(), tx, w.mine.web, applications.NewMembership(w.mine.web.ID, m, false))
 			}))
 			assert.Error(t, w.Update(t.Context(), func(tx ports.Tx) error { return tx.Applications().SetLocked(t.Context(), w.mine.web, m, true) }))
 			_ = w.View(t.Context(), func(tx ports.Tx) error { // A member who is none here may as well be refused.
@@ -138,7 +172,7 @@ func membershipCases() cases {
 			spy := w.theirs.desk
 			spy.Organization, spy.Project = w.mine.org.ID, w.mine.shop.ID
 			attempt(t, w, func(tx ports.Tx) error {
-				return tx.Applications().SaveMembership(t.Context(), spy, applications.NewMembership(spy.ID, w.theirs.bob.ID, false))
+				return saveMembership(t.Context(), tx, spy, applications.NewMembership(spy.ID, w.theirs.bob.ID, false))
 			})
 			attempt(t, w, func(tx ports.Tx) error { return tx.Applications().SetLocked(t.Context(), spy, w.theirs.bob.ID, true) })
 			attempt(t, w, func(tx ports.Tx) error {

@@ -153,6 +153,9 @@ type registration struct {
 }
 
 func registrationOf(ctx context.Context, tx ports.Tx, a applications.Application, m users.MemberID) (registration, error) {
-	ms, exists, err := tx.Applications().Membership(ctx, a, m)
-	return registration{Membership: ms, Exists: exists}, err
+	all, exist, err := tx.Applications().Memberships(ctx, a, []users.MemberID{m})
+	if err != nil {
+		return registration{}, err
+	}
+	return registration{Membership: all[0], Exists: exist[0]}, nil
 }

@@ -102,7 +102,7 @@ func (m *maze) shut(t *testing.T, w *world) {
 			if err == nil && bit(path, 1) {
 				ms := applications.NewMembership(w.mine.web.ID, u.ID, false)
 				ms.Active, ms.EnableNotifications = !bit(path, 2), !bit(path, 4)
-				err = tx.Applications().SaveMembership(t.Context(), w.mine.web, ms)
+				err = saveMembership(t.Context(), tx, w.mine.web, ms)
 			}
 			if err == nil {
 				err = tx.Applications().SetLocked(t.Context(), w.mine.web, u.ID, bit(path, 3))

@@ -50,18 +50,18 @@ func raceCases() cases {
 		"RegisteringAndRemovingDoNotTripOverEachOther": func(t *testing.T, w *world) {
 			o := w.mine
 			register := func(tx ports.Tx) error {
-				u, _, err := tx.Users().Ensure(t.Context(), users.User{Username: "eve", Email: "eve@example.org"})
+				u, _, err := ensureUser(t.Context(), tx, users.User{Username: "eve", Email: "eve@example.org"})
 				if err != nil {
 					return err
 				}
-				m, _, err := tx.Users().EnsureMember(t.Context(), o.org.ID, u)
+				m, _, err := ensureMember(t.Context(), tx, o.org.ID, u)
 				if err != nil {
 					return err
 				}
 				if _, err := registrationOf(t.Context(), tx, o.web, m.ID); err != nil {
 					return err
 				}
-				held, _, err := tx.Addresses().Ensure(t.Context(), o.org.ID, m.ID, []users.Address{users.NewEmailAddress("eve@example.org")})
+				held, _, err := ensureAddresses(t.Context(), tx, o.org.ID, m.ID, []users.Address{users.NewEmailAddress("eve@example.org")})
 				if err != nil {
 					return err
 				}

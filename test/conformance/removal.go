@@ -83,7 +83,7 @@ func removalCases() cases {
 		"LeavesTheIdentityWhileItBelongsElsewhere": func(t *testing.T, w *world) {
 			w.remove(t, w.mine.ada)
 			act(t, w, func(tx ports.Tx) error {
-				u, created, err := tx.Users().Ensure(t.Context(), users.User{Username: "ada@example.org", Email: "ada@example.org"})
+				u, created, err := ensureUser(t.Context(), tx, users.User{Username: "ada@example.org", Email: "ada@example.org"})
 				assert.False(t, created)
 				assert.Equal(t, w.mine.ada.User, u)
 				return err
@@ -93,7 +93,7 @@ func removalCases() cases {
 			eve := w.ensure(t, w.mine, users.User{Username: "eve", Email: "eve@example.org", FirstName: "Eve"})
 			w.remove(t, eve)
 			act(t, w, func(tx ports.Tx) error {
-				u, created, err := tx.Users().Ensure(t.Context(), users.User{Username: "EVE"})
+				u, created, err := ensureUser(t.Context(), tx, users.User{Username: "EVE"})
 				assert.True(t, created, "the username is free again")
 				assert.NotEqual(t, eve.User.ID, u.ID)
 				assert.Equal(t, users.User{ID: u.ID, Username: "EVE"}, u)
@@ -106,7 +106,7 @@ func removalCases() cases {
 			assert.Equal(t, mine.User, look(t, w, func(tx ports.Tx) (users.Member, error) { return tx.Users().Find(t.Context(), w.theirs.org.ID, "eve") }).User)
 			w.remove(t, theirs)
 			act(t, w, func(tx ports.Tx) error {
-				_, created, err := tx.Users().Ensure(t.Context(), users.User{Username: "eve"})
+				_, created, err := ensureUser(t.Context(), tx, users.User{Username: "eve"})
 				assert.True(t, created)
 				return err
 			})
@@ -120,7 +120,7 @@ func removalCases() cases {
 					require.NoError(t, err)
 				}
 				refused(t, w, errStop, func(tx ports.Tx) error {
-					_, created, err := tx.Users().Ensure(t.Context(), users.User{Username: "eve"})
+					_, created, err := ensureUser(t.Context(), tx, users.User{Username: "eve"})
 					assert.True(t, created, "nobody was left to keep the identity")
 					assert.NoError(t, err)
 					return errStop

@@ -180,7 +180,7 @@ func storeCases() cases {
 					return err
 				},
 				"ensure": func(tx ports.Tx) error {
-					_, _, err := tx.Users().Ensure(t.Context(), users.User{Username: "new"})
+					_, _, err := ensureUser(t.Context(), tx, users.User{Username: "new"})
 					return err
 				},
 				"remove": func(tx ports.Tx) error { return tx.Users().Remove(t.Context(), w.mine.bob) },
@@ -247,7 +247,7 @@ func (w *world) survive(t *testing.T) {
 // wreck changes a little of everything.
 func (w *world) wreck(t *testing.T, tx ports.Tx) {
 	ctx, o := t.Context(), w.mine
-	_, _, ensured := tx.Users().Ensure(ctx, users.User{Username: "wreck"})
+	_, _, ensured := ensureUser(ctx, tx, users.User{Username: "wreck"})
 	locked := o.ada
 	locked.CustomFields, locked.Locked = metadata.Map{"wreck": true}, true
 	_, created := tx.Keys().Create(ctx, access.Key{Name: "wreck", Digest: access.Digest{1}, Scope: access.Scope{Organization: "acme"}, Grants: []access.Grant{access.UserRead}})

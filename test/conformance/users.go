@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,11 +24,11 @@ func (w *world) member(t *testing.T, username string) users.Member {
 func (w *world) ensure(t *testing.T, o tenant, u users.User) users.Member {
 	t.Helper()
 	return do(t, w, func(tx ports.Tx) (users.Member, error) {
-		stored, _, err := tx.Users().Ensure(t.Context(), u)
+		stored, _, err := ensureUser(t.Context(), tx, u)
 		if err != nil {
 			return users.Member{}, err
 		}
-		m, _, err := tx.Users().EnsureMember(t.Context(), o.org.ID, stored)
+		m, _, err := ensureMember(t.Context(), tx, o.org.ID, stored)
 		return m, err
 	})
 }
@@ -37,7 +38,7 @@ func userCases() cases {
 		"AnIdentityIsCreatedFromWhatIsGiven": func(t *testing.T, w *world) {
 			sent := users.User{Username: "Ñandú/1", Email: "Nandu@Example.org", FirstName: "Ñ", LastName: "A"}
 			act(t, w, func(tx ports.Tx) error {
-				u, created, err := tx.Users().Ensure(t.Context(), sent)
+				u, created, err := ensureUser(t.Context(), tx, sent)
 				assert.True(t, created)
 				assert.Positive(t, u.ID)
 				sent.ID = u.ID
@@ -47,11 +48,11 @@ func userCases() cases {
 		},
 		"AnExistingIdentityIsNeverUpdated": func(t *testing.T, w *world) {
 			first := do(t, w, func(tx ports.Tx) (users.User, error) {
-				u, _, err := tx.Users().Ensure(t.Context(), users.User{Username: "Eve", Email: "eve@example.org", FirstName: "Eve"})
+				u, _, err := ensureUser(t.Context(), tx, users.User{Username: "Eve", Email: "eve@example.org", FirstName: "Eve"})
 				return u, err
 			})
 			act(t, w, func(tx ports.Tx) error {
-				u, created, err := tx.Users().Ensure(t.Context(), users.User{Username: "EVE", Email: "other@example.org", FirstName: "Other", LastName: "Other"})
+				u, created, err := ensureUser(t.Context(), tx, users.User{Username: "EVE", Email: "other@example.org", FirstName: "Other", LastName: "Other"})
 				assert.False(t, created)
 				assert.Equal(t, first, u)
 				return err
@@ -60,9 +61,9 @@ func userCases() cases {
 		"UsernamesAreUniqueWithoutRegardToCase": func(t *testing.T, w *world) {
 			bySpelling(t, func(name string) bool {
 				return do(t, w, func(tx ports.Tx) (bool, error) {
-					u, created, err := tx.Users().Ensure(t.Context(), users.User{Username: name})
+					u, created, err := ensureUser(t.Context(), tx, users.User{Username: name})
 					if err == nil {
-						_, _, err = tx.Users().EnsureMember(t.Context(), w.mine.org.ID, u)
+						_, _, err = ensureMember(t.Context(), tx, w.mine.org.ID, u)
 					}
 					return created, err
 				})
@@ -87,14 +88,45 @@ func userCases() cases {
 			assert.Equal(t, m, w.member(t, long.Email))
 		},
 
+		"SetsAreAnsweredInTheirOrder": func(t *testing.T, w *world) {
+			zoe := w.ensure(t, w.mine, users.User{Username: "Zoe"})
+			act(t, w, func(tx ports.Tx) error {
+				found, created, err := tx.Users().Ensure(t.Context(), []users.User{{Username: "max", Email: "max@example.org"}, {Username: "ZOE"}, {Username: "eve"}, w.mine.ada.User})
+				if !assert.NoError(t, err) {
+					return err
+				}
+				assert.Equal(t, []bool{true, false, true, false}, created)
+				assert.Equal(t, []users.User{{ID: found[0].ID, Username: "max", Email: "max@example.org"}, zoe.User, {ID: found[2].ID, Username: "eve"}, w.mine.ada.User}, found)
+				slices.Reverse(found)
+				ms, created, err := tx.Users().EnsureMembers(t.Context(), w.mine.org.ID, found)
+				if !assert.NoError(t, err) {
+					return err
+				}
+				assert.Equal(t, []bool{false, true, false, true}, created)
+				assert.Equal(t, w.mine.ada, ms[0])
+				assert.Equal(t, zoe, ms[2])
+				assert.Equal(t, []users.User{found[1], found[3]}, []users.User{ms[1].User, ms[3].User})
+				return nil
+			})
+			assert.Equal(t, "max@example.org", w.member(t, "MAX").User.Email)
+			act(t, w, func(tx ports.Tx) error { // Nothing is a set, too.
+				found, _, err := tx.Users().Ensure(t.Context(), nil)
+				assert.NoError(t, err)
+				ms, _, err := tx.Users().EnsureMembers(t.Context(), w.mine.org.ID, nil)
+				assert.Empty(t, found)
+				assert.Empty(t, ms)
+				return err
+			})
+		},
+
 		"AMembershipIsCreatedOnceAndBlank": func(t *testing.T, w *world) {
 			u := do(t, w, func(tx ports.Tx) (users.User, error) {
-				u, _, err := tx.Users().Ensure(t.Context(), users.User{Username: "eve"})
+				u, _, err := ensureUser(t.Context(), tx, users.User{Username: "eve"})
 				return u, err
 			})
 			missing(t, w, users.ErrNotFound, func(tx ports.Tx) (users.Member, error) { return tx.Users().Find(t.Context(), w.mine.org.ID, "eve") })
 			act(t, w, func(tx ports.Tx) error {
-				m, created, err := tx.Users().EnsureMember(t.Context(), w.mine.org.ID, u)
+				m, created, err := ensureMember(t.Context(), tx, w.mine.org.ID, u)
 				assert.True(t, created)
 				assert.Positive(t, m.ID)
 				assert.Equal(t, users.Member{ID: m.ID, Organization: w.mine.org.ID, User: u, Role: users.RoleMember, CustomFields: metadata.Map{}, Groups: m.Groups}, m)
@@ -106,7 +138,7 @@ func userCases() cases {
 		"AnExistingMembershipIsReturnedAsItIs": func(t *testing.T, w *world) {
 			m := only(w.enroll(t, users.Batch{Enrollments: []users.Enrollment{{Email: "eve@example.org", CustomFields: metadata.Map{"a": "b"}}}})).Member
 			act(t, w, func(tx ports.Tx) error {
-				found, created, err := tx.Users().EnsureMember(t.Context(), w.mine.org.ID, m.User)
+				found, created, err := ensureMember(t.Context(), tx, w.mine.org.ID, m.User)
 				assert.False(t, created)
 				assert.Equal(t, m, found)
 				return err

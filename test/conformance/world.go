@@ -135,7 +135,7 @@ func (f *furnisher) people(o *tenant) {
 		if err != nil {
 			return nil, err
 		}
-		return nil, tx.Applications().SaveMembership(ctx, o.web, m)
+		return nil, saveMembership(ctx, tx, o.web, m)
 	})
 	kept(f, func() (subscriptions.Subscription, error) {
 		s, _, err := tx.Subscriptions().Subscribe(ctx, o.shipped, o.adaByMail.ID, true)
@@ -169,18 +169,18 @@ func (f *furnisher) list(p orgs.Project, name string, pin applications.ID) lists
 
 func (f *furnisher) member(o orgs.Organization, email string) users.Member {
 	u := kept(f, func() (users.User, error) {
-		u, _, err := f.tx.Users().Ensure(f.t.Context(), users.User{Username: email, Email: email})
+		u, _, err := ensureUser(f.t.Context(), f.tx, users.User{Username: email, Email: email})
 		return u, err
 	})
 	return kept(f, func() (users.Member, error) {
-		m, _, err := f.tx.Users().EnsureMember(f.t.Context(), o.ID, u)
+		m, _, err := ensureMember(f.t.Context(), f.tx, o.ID, u)
 		return m, err
 	})
 }
 
 func (f *furnisher) address(m users.Member, a users.Address) users.Address {
 	stored := kept(f, func() ([]users.Address, error) {
-		as, _, err := f.tx.Addresses().Ensure(f.t.Context(), m.Organization, m.ID, []users.Address{a})
+		as, _, err := ensureAddresses(f.t.Context(), f.tx, m.Organization, m.ID, []users.Address{a})
 		return as, err
 	})
 	return only(stored)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -141,18 +140,18 @@ func (w *world) disable(username string) {
 	ctx := w.Context()
 	w.update(func(tx ports.Tx) error {
 		var m users.Member
-		var ms applications.Membership
 		a, err := tx.Applications().BySlug(ctx, "acme", "shop", "web")
 		if err == nil {
 			m, err = tx.Users().Find(ctx, a.Organization, username)
 		}
-		if err == nil {
-			ms, _, err = tx.Applications().Membership(ctx, a, m.ID)
-		}
 		if err != nil {
 			return err
 		}
-		ms.EnableNotifications = false
-		return tx.Applications().SaveMembership(ctx, a, ms)
+		ms, _, err := tx.Applications().Memberships(ctx, a, []users.MemberID{m.ID})
+		if err != nil {
+			return err
+		}
+		ms[0].EnableNotifications = false
+		return tx.Applications().SaveMemberships(ctx, a, ms)
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -126,6 +127,37 @@ func TestConcurrency(t *testing.T) {
 			added += read[registered](a).List.RecipientsAdded
 		}
 		require.Equal(w, 33, added, "each entry is counted by the call that made it")
+	}))
+
+	t.Run("RegistersOfManyUsersFailForNobodyElse", both(func(w *world) {
+		large := strings.Repeat("x", 60_000)
+		w.post(registerPath, object{"username": "user1", "custom_fields": object{"a": large}}).is(http.StatusCreated)
+		answers := together(w, 64, func(i int) (answer, error) {
+			name := fmt.Sprintf("user%d", i)
+			payload := object{"username": name, "distribution_list": "customers", "addresses": list{preferred(name + "@example.org")}}
+			switch {
+			case i%4 == 0:
+				payload["distribution_list"] = "nobody's"
+			case i == 1:
+				payload["custom_fields"] = object{"b": large}
+			}
+			return w.try(http.MethodPost, registerPath, payload)
+		})
+		for i, a := range answers {
+			switch {
+			case i%4 == 0:
+				a.blames("distribution_list")
+			case i == 1:
+				a.blames("custom_fields")
+			default:
+				done := read[registered](a.is(http.StatusCreated))
+				require.Equal(w, fmt.Sprintf("user%d", i), done.User.Username)
+				require.Equal(w, fmt.Sprintf("user%d@example.org", i), done.Assignments[0].Address)
+				require.Equal(w, 1, done.List.RecipientsAdded)
+			}
+		}
+		require.Len(w, read[[]user](w.get(usersPath)), 48, "of those who were refused nothing is kept")
+		require.Len(w, w.recipients(w.list(listsPath, "customers")), 47)
 	}))
 
 	t.Run("CreatesOfOneListNameGiveOne201", both(func(w *world) {

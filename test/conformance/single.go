@@ -1,0 +1,42 @@
+package conformance
+
+import (
+	"context"
+
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Most cases are about one of what the port takes in sets.
+
+func ensureUser(ctx context.Context, tx ports.Tx, u users.User) (users.User, bool, error) {
+	return first(tx.Users().Ensure(ctx, []users.User{u}))
+}
+
+func ensureMember(ctx context.Context, tx ports.Tx, org orgs.ID, u users.User) (users.Member, bool, error) {
+	return first(tx.Users().EnsureMembers(ctx, org, []users.User{u}))
+}
+
+func ensureAddresses(ctx context.Context, tx ports.Tx, org orgs.ID, m users.MemberID, as []users.Address) ([]users.Address, []bool, error) {
+	held := make([]users.Address, len(as))
+	for i, a := range as {
+		a.Member = m
+		held[i] = a
+	}
+	return tx.Addresses().Ensure(ctx, org, held)
+}
+
+func saveMembership(ctx context.Context, tx ports.Tx, a applications.Application, ms applications.Membership) error {
+	return tx.Applications().SaveMemberships(ctx, a, []applications.Membership{ms})
+}
+
+// first is the only one of a set and whether it is new.
+func first[T any](all []T, created []bool, err error) (T, bool, error) {
+	if err != nil {
+		var none T
+		return none, false, err
+	}
+	return only(all), only(created), nil
+}
