@@ -12,19 +12,48 @@ import (
 )
 
 // Users is the user API (contract 4.1, decisions 4).
-type Users struct{ store ports.Store }
+type Users struct {
+	store    ports.Store
+	creating *joiner[string, creating]
+}
 
 // NewUsers returns the use cases on the members of an organization.
-func NewUsers(store ports.Store) *Users { return &Users{store: store} }
+func NewUsers(store ports.Store) *Users {
+	u := &Users{store: store}
+	u.creating = newJoiner(u.create, (*creating).Key)
+	return u
+}
 
 // Create makes a person a member of the organization, as a new user when there is none; repeating it changes
-// nothing. orgs.ErrNotFound.
+// nothing. Concurrent calls are kept together. orgs.ErrNotFound.
 func (u *Users) Create(ctx context.Context, at Path, e users.Enrollment) (users.Enrolled, error) {
-	done, err := u.store.Enroll(ctx, at.Organization, users.Batch{Enrollments: []users.Enrollment{e}})
-	if err != nil {
+	c := &creating{Enrollment: e}
+	if err := u.creating.do(ctx, at.Organization, c); err != nil {
 		return users.Enrolled{}, err
 	}
-	return done[0], done[0].Err
+	return c.done, c.done.Err
+}
+
+// creating is a call of Create at work.
+type creating struct {
+	users.Enrollment
+	done users.Enrolled
+}
+
+// create enrolls the people of several calls, who are different people.
+func (u *Users) create(ctx context.Context, org string, calls []*creating) error {
+	b := users.Batch{Enrollments: make([]users.Enrollment, len(calls))}
+	for i, c := range calls {
+		b.Enrollments[i] = c.Enrollment
+	}
+	done, err := u.store.Enroll(ctx, org, b)
+	if err != nil {
+		return err
+	}
+	for i, c := range calls {
+		c.done = done[i]
+	}
+	return nil
 }
 
 // List returns the members of an organization; orgs.ErrNotFound.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -47,39 +46,6 @@ func BenchmarkEnrollImport(b *testing.B) {
 				}
 				all.Wait()
 				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
-			})
-		}
-	})
-}
-
-// BenchmarkEnrollPost enrolls new people one by one from 64 goroutines, as POST does.
-func BenchmarkEnrollPost(b *testing.B) {
-	onBoth(b, func(b *testing.B, s *gormstore.Store) {
-		for _, callers := range []int{1, 64} {
-			b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
-				org := fmt.Sprintf("post%d-%d", callers, b.N)
-				newOrganization(b, s, org)
-				var next atomic.Int64
-				b.SetParallelism((callers + runtime.GOMAXPROCS(0) - 1) / runtime.GOMAXPROCS(0))
-				b.ResetTimer()
-				one := func() {
-					batch := users.Batch{Enrollments: []users.Enrollment{{Email: fmt.Sprintf("person%d@%s.example.org", next.Add(1), org)}}}
-					if _, err := s.Enroll(context.Background(), org, batch); err != nil {
-						b.Error(err)
-					}
-				}
-				if callers == 1 {
-					for range b.N {
-						one()
-					}
-				} else {
-					b.RunParallel(func(pb *testing.PB) {
-						for pb.Next() {
-							one()
-						}
-					})
-				}
-				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "posts/s")
 			})
 		}
 	})

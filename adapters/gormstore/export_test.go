@@ -5,8 +5,6 @@ import (
 	"database/sql"
 
 	"github.com/mattn/go-sqlite3"
-
-	"github.com/tocsin/tocsin/domain/users"
 )
 
 // What the tests see of the inside: the parts whose promises the port does not show.
@@ -18,7 +16,6 @@ var (
 
 const (
 	MaxGroup    = maxGroup
-	MaxJoined   = maxJoined
 	MaxAttempts = maxAttempts
 )
 
@@ -56,19 +53,6 @@ func (s *Store) OnCommit(ctx context.Context, fn func() bool) error {
 		return nil
 	})
 }
-
-// Joiner joins single enrollments into sets for enroll.
-type Joiner struct{ j *joiner }
-
-func StartJoiner(workers int, enroll func(context.Context, string, users.Batch) ([]users.Enrolled, error)) Joiner {
-	return Joiner{startJoiner(workers, enroll)}
-}
-
-func (j Joiner) Enroll(ctx context.Context, org string, b users.Batch) ([]users.Enrolled, error) {
-	return j.j.do(ctx, org, b)
-}
-
-func (j Joiner) Stop() { j.j.stop() }
 
 // Retried runs a unit of work as Update does on Postgres.
 func Retried(ctx context.Context, attempt func() error) error {

@@ -24,21 +24,17 @@ const (
 	// postgresConnections is how many connections are opened at most unless the URL says pool_max_conns.
 	postgresConnections = 16
 	connectTimeout      = 5 * time.Second
-	// enrollWorkers is how many sets of single enrollments are written at the same time: one waits for the server while the
-	// other is worked at.
-	enrollWorkers = 2
 )
 
 // postgresEngine keeps everything on a Postgres server. One pool of connections serves GORM and the statements that need
 // pgx itself.
 type postgresEngine struct {
-	pool   *pgxpool.Pool
-	sqlDB  *sql.DB // the pool, as database/sql knows it
-	base   *gorm.DB
-	now    func() time.Time
-	keys   seal.Ring
-	lane   chan struct{} // see update
-	joiner *joiner
+	pool  *pgxpool.Pool
+	sqlDB *sql.DB // the pool, as database/sql knows it
+	base  *gorm.DB
+	now   func() time.Time
+	keys  seal.Ring
+	lane  chan struct{} // see update
 }
 
 func openPostgres(ctx context.Context, source string, now func() time.Time, keys seal.Ring) (*postgresEngine, error) {
@@ -70,9 +66,8 @@ func openPostgres(ctx context.Context, source string, now func() time.Time, keys
 	// No PrepareStmt: pgx prepares and keeps statements itself, and twice is slower than once.
 	e.base, err = gorm.Open(postgres.New(postgres.Config{Conn: e.sqlDB}), gormConfig(now))
 	if err != nil {
-		return nil, errors.Join(err, e.closePools())
+		return nil, errors.Join(err, e.close())
 	}
-	e.joiner = startJoiner(enrollWorkers, e.enrollSet)
 	return e, nil
 }
 
@@ -121,15 +116,7 @@ func committed(t *sql.Tx) error {
 	return nil
 }
 
-func (e *postgresEngine) enroll(ctx context.Context, org string, b users.Batch) ([]users.Enrolled, error) {
-	if joinable(b) {
-		return e.joiner.do(ctx, org, b)
-	}
-	return e.enrollSet(ctx, org, b)
-}
-
-// enrollSet enrolls a batch in a unit of work of its own.
-func (e *postgresEngine) enrollSet(ctx context.Context, org string, b users.Batch) (done []users.Enrolled, err error) {
+func (e *postgresEngine) enroll(ctx context.Context, org string, b users.Batch) (done []users.Enrolled, err error) {
 	err = e.retried(ctx, func() error {
 		done, err = e.enrollOnce(ctx, org, b)
 		return err
@@ -151,11 +138,6 @@ func (e *postgresEngine) enrollOnce(ctx context.Context, org string, b users.Bat
 }
 
 func (e *postgresEngine) close() error {
-	e.joiner.stop()
-	return e.closePools()
-}
-
-func (e *postgresEngine) closePools() error {
 	err := e.sqlDB.Close()
 	e.pool.Close()
 	return err

@@ -39,7 +39,6 @@ type sqliteEngine struct {
 	writing *sql.DB
 	reading *sql.DB
 	writer  *writer
-	joiner  *joiner
 }
 
 func openSQLite(ctx context.Context, path string, now func() time.Time, keys seal.Ring) (*sqliteEngine, error) {
@@ -62,7 +61,6 @@ func openSQLite(ctx context.Context, path string, now func() time.Time, keys sea
 		return nil, errors.Join(err, e.closePools())
 	}
 	e.writer = startWriter(e.writing) //nolint:contextcheck // It outlives this call.
-	e.joiner = startJoiner(1, e.enrollSet)
 	return e, nil
 }
 
@@ -161,15 +159,7 @@ func bound(base *gorm.DB, conn gorm.ConnPool) *gorm.DB {
 	return s
 }
 
-func (e *sqliteEngine) enroll(ctx context.Context, org string, b users.Batch) ([]users.Enrolled, error) {
-	if joinable(b) {
-		return e.joiner.do(ctx, org, b)
-	}
-	return e.enrollSet(ctx, org, b)
-}
-
-// enrollSet enrolls a batch in a unit of work of its own.
-func (e *sqliteEngine) enrollSet(ctx context.Context, org string, b users.Batch) (done []users.Enrolled, err error) {
+func (e *sqliteEngine) enroll(ctx context.Context, org string, b users.Batch) (done []users.Enrolled, err error) {
 	err = e.writer.do(ctx, func(conn *sql.Conn) error {
 		done, err = enroll(context.WithoutCancel(ctx), setConn{conn: conn, dialect: onSQLite}, e.now(), org, b)
 		if err == nil && b.DryRun {
@@ -184,7 +174,6 @@ func (e *sqliteEngine) enrollSet(ctx context.Context, org string, b users.Batch)
 }
 
 func (e *sqliteEngine) close() error {
-	e.joiner.stop()
 	e.writer.stop()
 	return e.closePools()
 }

@@ -124,8 +124,7 @@ func (s *Store) Update(ctx context.Context, fn func(ports.Tx) error) error {
 	})
 }
 
-// Enroll makes people members of an organization. A joined call whose context ends while its set is being written
-// returns at once and may still have been kept; to repeat it is safe.
+// Enroll makes people members of an organization.
 func (s *Store) Enroll(ctx context.Context, org string, b users.Batch) (done []users.Enrolled, err error) {
 	err = s.call(func() error {
 		done, err = s.engine.enroll(ctx, org, b)
