@@ -79,7 +79,7 @@ func (s *settings) try(sample string) (err error) {
 		return err
 	}
 	s.secrets = hide(link, sample, s.service)
-	if s.service.connects && strings.Contains(link.Host, sample) {
+	if s.service.connects && (strings.Contains(link.Host, sample) || steered(link, sample)) {
 		return errors.New("cannot have {address} in its host: recipients would choose what to connect to")
 	}
 	defer func() {
@@ -122,6 +122,19 @@ func (s *settings) link(address string) (*url.URL, error) {
 		return nil, errors.New("is not a URL") // The parser's words repeat it, secrets and all.
 	}
 	return link, nil
+}
+
+// steering are the parameters by which services let themselves be connected elsewhere than to the host of the URL, or in another way.
+var steering = []string{"host", "port", "scheme"}
+
+// steered tells whether such a parameter has a sample in it.
+func steered(link *url.URL, sample string) bool {
+	for name, values := range link.Query() {
+		if slices.Contains(steering, strings.ToLower(name)) && strings.Contains(strings.Join(values, " "), sample) {
+			return true
+		}
+	}
+	return false
 }
 
 // word is what secrets are made of, and what is left of them in other URLs.

@@ -426,6 +426,8 @@ func TestCheck(t *testing.T) { //nolint:paralleltest // they share the Internet
 		"AWayAround":                {"discord+https://discord.com/api/webhooks/1/s3cret", "must begin with one of " + known},
 		"AnAddressAsHost":           {"ntfy://{address}/topic", "cannot have {address} in its host: recipients would choose what to connect to"},
 		"APartOfTheHost":            {"gotify://{address}.example.org/token", "cannot have {address} in its host: recipients would choose what to connect to"},
+		"AParameterForTheHost":      {"signal://example.org/+15005550006/+15005550007?host={address}", "cannot have {address} in its host: recipients would choose what to connect to"},
+		"AParameterForTheScheme":    {"ntfy://example.org/topic?Scheme={address}", "cannot have {address} in its host: recipients would choose what to connect to"},
 		"APort":                     {"zulip://a:b@example.org:{address}/?stream=x", "is not a URL"},
 		"MatrixWithAPassword":       {"matrix://ada:s3cret@example.org/?rooms={address}", "matrix needs an access token, as in matrix://:TOKEN@host: a password would mean a new login for each message"},
 		"MatrixWithoutRooms":        {"matrix://:s3cret@example.org/", "matrix needs rooms: without them it writes to every room that it is in"},

@@ -150,7 +150,7 @@ func TestLinks(t *testing.T) {
 			_, err := links.Parse(string(forged))
 			require.ErrorIs(t, err, deliveries.ErrLink, "position %d", i)
 		}
-		for _, text := range []string{"", "x", token + "A", token[1:], deliveries.NewLinks([]byte("another secret")).Token(about)} {
+		for _, text := range []string{"", "x", token + "A", token[1:], token + "\n", "\r" + token, token[:9] + "\r\n" + token[9:], deliveries.NewLinks([]byte("another secret")).Token(about)} {
 			_, err := links.Parse(text)
 			require.ErrorIs(t, err, deliveries.ErrLink, text)
 		}
@@ -178,6 +178,7 @@ func FuzzLinksParse(f *testing.F) {
 	f.Add(links.Token(deliveries.OptOut{Member: 1, Notification: 2, AddressKey: "a@b.example"}))
 	f.Add("")
 	f.Add("AAAA")
+	f.Add(links.Token(deliveries.OptOut{Member: 1, Notification: 2, AddressKey: "a@b.example"}) + "\n")
 	f.Fuzz(func(t *testing.T, token string) {
 		o, err := links.Parse(token)
 		if err == nil && links.Token(o) != token {

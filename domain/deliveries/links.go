@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"strings"
 
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/subscriptions"
@@ -73,7 +74,7 @@ func (l Links) Token(o OptOut) string {
 // Parse reads a token; ErrLink for every text that Token did not return.
 func (l Links) Parse(token string) (OptOut, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	if err != nil || len(raw) < macSize {
+	if err != nil || len(raw) < macSize || strings.ContainsAny(token, "\r\n") { // The decoder would skip line breaks.
 		return OptOut{}, ErrLink
 	}
 	if o, err := l.read(raw); err == nil {
