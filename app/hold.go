@@ -11,10 +11,11 @@ import (
 
 // hold is the deliveries that a lane has claimed and not finished. Their lease is renewed as long as they are held.
 type hold struct {
-	worker *Worker
-	empty  chan struct{} // receives when the last one is finished
-	mu     sync.Mutex
-	jobs   map[deliveries.ID]heldJob
+	worker   *Worker
+	empty    chan struct{} // receives when the last one is finished
+	finished chan struct{} // receives when one is
+	mu       sync.Mutex
+	jobs     map[deliveries.ID]heldJob
 }
 
 type heldJob struct {
@@ -23,7 +24,7 @@ type heldJob struct {
 }
 
 func newHold(w *Worker) *hold {
-	return &hold{worker: w, empty: make(chan struct{}, 1), jobs: map[deliveries.ID]heldJob{}}
+	return &hold{worker: w, empty: make(chan struct{}, 1), finished: make(chan struct{}, 1), jobs: map[deliveries.ID]heldJob{}}
 }
 
 // claim claims deliveries and returns those that are to be sent. When the store was away, leases end of what is held already, whose
@@ -86,6 +87,9 @@ func (h *hold) wait(ctx context.Context, woken <-chan struct{}) bool {
 	return false
 }
 
+// waitFinished waits until one is finished, a moment at most, or ctx ends.
+func (h *hold) waitFinished(ctx context.Context) { pause(ctx, laneRefresh, h.finished) }
+
 // holds tells whether a delivery is still ours for as long as an attempt may take. If not, the hold lets go of it.
 func (h *hold) holds(id deliveries.ID) bool {
 	h.mu.Lock()
@@ -108,6 +112,7 @@ func (h *hold) finish(o deliveries.Outcome, token bool) {
 
 func (h *hold) forget(id deliveries.ID) {
 	delete(h.jobs, id)
+	nudge(h.finished)
 	if len(h.jobs) == 0 {
 		nudge(h.empty)
 	}

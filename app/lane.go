@@ -120,7 +120,11 @@ func (l *lane) feed(ctx context.Context, held *hold, jobs chan<- deliveries.Job)
 			pause(ctx, min(rest, laneRefresh), nil)
 			continue
 		}
-		size, trying := l.claimSize(), l.trying()
+		size, trying := l.room(held), l.trying()
+		if size == 0 {
+			held.waitFinished(ctx)
+			continue
+		}
 		if trying {
 			size = 1
 		}
@@ -151,6 +155,20 @@ func (l *lane) claimSize() int {
 		size = min(size, max(1, int(l.limits.PerSecond*l.worker.set.Lease.Seconds()/4)))
 	}
 	return size
+}
+
+// room is how many deliveries may be claimed now. A rate limit bounds what is held, not only what is claimed at once: the gates were
+// asked at the claim, and what waits for its turn for long would leave although somebody has shut one. It refills by halves.
+func (l *lane) room(held *hold) int {
+	size := l.claimSize()
+	if l.limits.PerSecond <= 0 {
+		return size
+	}
+	n := len(held.held())
+	if n > size/2 {
+		return 0
+	}
+	return size - n
 }
 
 func (l *lane) resting() time.Duration {

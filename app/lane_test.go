@@ -135,6 +135,29 @@ func TestWorkerDoesNotSendAgainWhatItHasYetToNote(t *testing.T) {
 	})
 }
 
+// TestWorkerAsksTheGatesOfARateLimitedChannelLate is about a backlog of minutes: a gate that is shut meanwhile keeps back all but what
+// leaves within a quarter of the lease.
+func TestWorkerAsksTheGatesOfARateLimitedChannelLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(300, channels.Settings{"rate_per_second": 0.25})
+		set := settings()
+		work(t, q, fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return nil }}, plainComposer{}, set, func() {
+			let(10 * time.Second)
+			q.set(func(q *fakeQueue) {
+				for _, row := range q.rows {
+					row.job.Gates.MemberLocked = true
+				}
+			})
+			let(10 * set.Lease)
+		})
+		within := int(0.25 * set.Lease.Seconds() / 4)
+		require.LessOrEqual(t, q.count(deliveries.Sent), 3+within, "three had left before, and these were claimed")
+		require.GreaterOrEqual(t, q.count(deliveries.Sent), 3)
+		require.Equal(t, 300, q.count(deliveries.Sent)+q.count(deliveries.Skipped))
+	})
+}
+
 func TestWorkerStopsInTimeWhileTheStoreIsAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

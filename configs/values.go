@@ -46,8 +46,8 @@ func longDuration(text string) (time.Duration, error) {
 // keeping is how long something is kept; 0 is for ever.
 func keeping(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
-	if err != nil || (d != 0 && d < time.Hour) || d > 10*year {
-		return 0, errors.New("must be 0 (for ever) or a duration from 1h to 87600h, for example 2160h")
+	if err != nil || (d != 0 && d < 24*time.Hour) || d > 10*year { // An Idempotency-Key holds for 24 hours.
+		return 0, errors.New("must be 0 (for ever) or a duration from 24h to 87600h, for example 2160h")
 	}
 	return d, nil
 }

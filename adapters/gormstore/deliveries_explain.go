@@ -25,6 +25,7 @@ type candidateRow struct {
 	SubscriptionActive bool
 	Chosen             bool
 	Covered            bool
+	CoveredBut         deliveries.Reason
 	Assignment         assignmentRow `gorm:"embedded"`
 	TemplateID         *events.TemplateID
 	MemberID           int64
@@ -41,7 +42,7 @@ func (r candidateRow) candidate(o events.Occurrence) deliveries.Candidate {
 		Notification: subscriptions.Notification{ID: r.Notification.ID, Application: o.Application, Event: o.Event, Name: r.Notification.Name,
 			List: orZero(r.Notification.ListID), Active: r.Notification.Active},
 		ListName: r.ListName, Assignment: r.Assignment.assignment(), AssignmentActive: r.Assignment.Active, OnList: r.OnList,
-		Subscribed: r.Subscribed, SubscriptionActive: r.SubscriptionActive, ChosenByOptions: r.Chosen, Covered: r.Covered,
+		Subscribed: r.Subscribed, SubscriptionActive: r.SubscriptionActive, ChosenByOptions: r.Chosen, Covered: r.Covered, CoveredBut: r.CoveredBut,
 		Gates: r.Gates.gates()}
 }
 
@@ -69,8 +70,7 @@ func (r deliveryRepo) candidates(ctx context.Context, c candidates, condition st
 		SELECT n.id AS notification_id, n.name AS notification_name, n.list_id AS notification_list_id, n.active AS notification_active,
 			COALESCE(li.name, '') AS list_name, le.list_id IS NOT NULL AS on_list, sb.id IS NOT NULL AS subscribed,
 			COALESCE(sb.active, FALSE) AS subscription_active, `+c.chosen()+` AS chosen,
-			EXISTS (SELECT 1 FROM deliveries d WHERE d.occurrence_id = @occurrence AND d.notification_id = n.id AND d.protocol = w.protocol
-				AND d.address_key = a.value_key AND d.chosen AND d.assignment_id <> s.id) AS covered,
+			other.id IS NOT NULL AS covered, COALESCE(other.reason, '') AS covered_but,
 			s.id, a.id AS address, a.value, w.channel_id AS channel, w.project_id AS project, w.channel_name AS name, w.protocol, s.active, s.validated,
 			w.template_id, m.id AS member_id, u.username, u.email, u.first_name, u.last_name, m.custom_fields, `+gateColumns+`
 		FROM members m
@@ -81,7 +81,9 @@ func (r deliveryRepo) candidates(ctx context.Context, c candidates, condition st
 		JOIN notifications n ON n.id = w.notification_id
 		LEFT JOIN distribution_lists li ON li.id = n.list_id
 		LEFT JOIN list_entries le ON le.list_id = n.list_id AND le.assignment_id = s.id
-		LEFT JOIN subscriptions sb ON sb.notification_id = n.id AND sb.assignment_id = s.id`+joinsAt("a.value_key")+`
+		LEFT JOIN subscriptions sb ON sb.notification_id = n.id AND sb.assignment_id = s.id
+		LEFT JOIN deliveries other ON other.occurrence_id = @occurrence AND other.notification_id = n.id AND other.protocol = w.protocol
+			AND other.address_key = a.value_key AND other.chosen AND other.assignment_id <> s.id`+joinsAt("a.value_key")+`
 		WHERE +m.organization_id = @organization AND (le.list_id IS NOT NULL OR sb.id IS NOT NULL) AND `+condition+`
 		ORDER BY n.id, w.phase, s.id`, p))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -37,6 +38,9 @@ func broken(ctx context.Context, err error) *deliveries.Failure {
 			return deliveries.Postponed("no answer in time")
 		}
 		err = outer.Err
+	}
+	if unknown, found := errors.AsType[*net.DNSError](err); found {
+		return deliveries.Postponed("the host %q is not known: %s", unknown.Name, unknown.Err) // and not which server said so
 	}
 	return deliveries.Postponed("%w", err)
 }

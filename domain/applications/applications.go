@@ -74,9 +74,6 @@ func (m Membership) Register(fields metadata.Map, active bool) (Membership, erro
 	return m, nil
 }
 
-// Deliverable is the rule of contract 2.6 for a member who has a membership; without one these flags do not matter.
-func (m Membership) Deliverable() bool { return m.Active && !m.Locked && m.EnableNotifications }
-
 // Repository keeps applications and memberships.
 type Repository interface {
 	// BySlug finds an application by the slugs of a path; orgs.ErrNotFound, orgs.ErrProjectNotFound or ErrNotFound.

@@ -36,7 +36,6 @@ func TestNewMembership(t *testing.T) {
 			m := applications.NewMembership(3, 4, locked)
 			assert.Equal(t, applications.Membership{Application: 3, Member: 4, CustomFields: metadata.Map{}, Active: true, Locked: locked,
 				EnableNotifications: true}, m)
-			assert.Equal(t, !locked, m.Deliverable())
 		})
 	}
 }
@@ -107,19 +106,4 @@ func TestRegister(t *testing.T) {
 		require.Len(t, e.Fields(), 1)
 		assert.Equal(t, "custom_fields", e.Fields()[0].Name)
 	})
-}
-
-func TestDeliverable(t *testing.T) {
-	t.Parallel()
-	for _, active := range []bool{false, true} {
-		for _, locked := range []bool{false, true} {
-			for _, enabled := range []bool{false, true} {
-				t.Run(fmt.Sprintf("Active=%t,Locked=%t,Enabled=%t", active, locked, enabled), func(t *testing.T) {
-					t.Parallel()
-					want := active && enabled && !locked
-					assert.Equal(t, want, applications.Membership{Active: active, Locked: locked, EnableNotifications: enabled}.Deliverable())
-				})
-			}
-		}
-	}
 }

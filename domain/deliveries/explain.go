@@ -23,6 +23,9 @@ func (c Candidate) Verdict() (words string, delivered bool) {
 	if reason := c.Gates.Closed(); reason != "" {
 		return string(reason), false
 	}
+	if c.CoveredBut != "" {
+		return "the notification was to reach this address through another assignment, which was skipped: " + string(c.CoveredBut), false
+	}
 	if c.Covered {
 		return "the notification reaches this address through another assignment", false
 	}

@@ -39,6 +39,8 @@ func TestVerdict(t *testing.T) {
 		"LeftOutByOptions":     {func(c *deliveries.Candidate) { c.ChosenByOptions = false }, "the options of the occurrence leave it out", false},
 		"BehindAGate":          {func(c *deliveries.Candidate) { c.Gates.MemberLocked = true }, string(deliveries.MemberLocked), false},
 		"ReachedOtherwise":     {func(c *deliveries.Candidate) { c.Covered = true }, "the notification reaches this address through another assignment", false},
+		"NotReachedAfterAll": {func(c *deliveries.Candidate) { c.Covered, c.CoveredBut = true, deliveries.MemberLocked },
+			"the notification was to reach this address through another assignment, which was skipped: the member is locked in the organization", false},
 		"BehindAGateAndReachedOtherwise": {func(c *deliveries.Candidate) {
 			c.Covered, c.Gates.HasTemplate = true, false
 		}, string(deliveries.NoTemplate), false},

@@ -56,8 +56,9 @@ type Candidate struct {
 	OnList             bool
 	Subscribed         bool // directly, active or not
 	SubscriptionActive bool
-	ChosenByOptions    bool // the occurrence's options do not exclude it
-	Covered            bool // the notification reaches this address through another assignment already
+	ChosenByOptions    bool   // the occurrence's options do not exclude it
+	Covered            bool   // the notification reaches this address through another assignment already
+	CoveredBut         Reason // why it did not after all: the other one was skipped when it was to be sent
 	Gates              Gates
 }
 
