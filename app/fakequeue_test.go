@@ -25,11 +25,12 @@ type fakeQueue struct {
 	rows    map[deliveries.ID]*queued
 	channel channels.Channel
 	renewed int
-	broken  error // of Record
-	away    error // of every method that works on deliveries
-	noPlace error // of Channel
-	letters int   // asked for
-	asked   int   // calls of Channel
+	broken  error         // of Record
+	away    error         // of every method that works on deliveries
+	noPlace error         // of Channel
+	letters int           // asked for
+	asked   int           // calls of Channel
+	reading time.Duration // what Claim takes to read what it has claimed
 	woken   chan struct{}
 }
 
@@ -79,7 +80,20 @@ func (q *fakeQueue) Due(context.Context) ([]deliveries.Due, error) {
 	return due, nil
 }
 
-func (q *fakeQueue) Claim(_ context.Context, _ channels.ID, owner string, limit int, lease time.Duration) ([]deliveries.Job, error) {
+// Claim claims first and then reads what that is, as the real one does: when ctx ends in between, it is claimed and nobody knows.
+func (q *fakeQueue) Claim(ctx context.Context, _ channels.ID, owner string, limit int, lease time.Duration) ([]deliveries.Job, error) {
+	claimed, err := q.claim(owner, limit, lease)
+	if err == nil && q.reading > 0 {
+		let(q.reading)
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return claimed, nil
+}
+
+func (q *fakeQueue) claim(owner string, limit int, lease time.Duration) ([]deliveries.Job, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.away != nil {

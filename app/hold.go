@@ -29,7 +29,12 @@ func newHold(w *Worker) *hold {
 
 // claim claims deliveries and returns those that are to be sent. When the store was away, leases end of what is held already, whose
 // lease then begins anew, and of what was sent and is yet to be noted: to send that would be to send it twice.
+//
+// A claim that has begun is not cut short when the worker stops: what it took would be held by nobody until the lease ends, instead of
+// being given back.
 func (h *hold) claim(ctx context.Context, channel channels.ID, limit int) ([]deliveries.Job, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
+	defer cancel()
 	// From before the claim, during which all of it may be noted; what is held first, because it becomes what is owed.
 	held := h.held()
 	known := h.worker.records.owes()

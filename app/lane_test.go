@@ -173,6 +173,17 @@ func TestWorkerStopsInTimeWhileTheStoreIsAway(t *testing.T) {
 	})
 }
 
+func TestWorkerGivesBackWhatItIsClaimingWhenItIsStopped(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(100, nil)
+		q.reading = time.Second
+		work(t, q, fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return nil }}, plainComposer{}, settings(),
+			func() { let(time.Second / 2) })
+		require.Equal(t, 100, q.count(deliveries.Pending), "nobody must wait until a lease ends that nobody holds")
+	})
+}
+
 func TestWorkerSkipsWhatAChannelThatIsGoneLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

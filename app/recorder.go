@@ -14,9 +14,9 @@ import (
 
 // Limits of recording.
 const (
-	recordPage     = 500                    // outcomes in one unit of work
-	recordPause    = 250 * time.Millisecond // after a failure of the store
-	recordPatience = 30 * time.Second       // with a store that is away while the worker stops
+	recordPage    = 500                    // outcomes in one unit of work
+	recordPause   = 250 * time.Millisecond // after a failure of the store
+	storePatience = 30 * time.Second       // with a store that is away while the worker stops
 )
 
 // recorder notes outcomes in sets: while one set is being written, the next one gathers. A message may only be handed to a provider
@@ -91,7 +91,7 @@ func (r *recorder) settled(page []deliveries.Outcome) {
 // close tells run that no outcome follows.
 func (r *recorder) close() { close(r.outcomes) }
 
-// run notes outcomes until close. When ctx has ended, it bears with a store that is away for recordPatience and no longer.
+// run notes outcomes until close. When ctx has ended, it bears with a store that is away for storePatience and no longer.
 func (r *recorder) run(ctx context.Context) {
 	page := make([]deliveries.Outcome, 0, recordPage)
 	for first := range r.outcomes {
@@ -141,7 +141,7 @@ func (r *recorder) store(ctx context.Context, page []deliveries.Outcome) {
 		r.log.Error("outcomes could not be noted", "count", len(page), "error", err)
 		now := r.clock.Now()
 		if ctx.Err() != nil && r.giveUp.IsZero() {
-			r.giveUp = now.Add(recordPatience)
+			r.giveUp = now.Add(storePatience)
 		}
 		if !r.giveUp.IsZero() && !now.Before(r.giveUp) {
 			r.log.Error("outcomes are lost, their messages will be sent again", "count", len(page))
@@ -152,7 +152,7 @@ func (r *recorder) store(ctx context.Context, page []deliveries.Outcome) {
 }
 
 func (r *recorder) attempt(ctx context.Context, page []deliveries.Outcome) (lost int, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordPatience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
 	defer cancel()
 	return r.queue.Record(ctx, r.owner, page)
 }
