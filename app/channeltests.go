@@ -75,7 +75,7 @@ func testMessage(org orgs.Organization, c channels.Channel, to string) deliverie
 		ID:      "test-" + strings.ToLower(rand.Text()),
 		To:      to,
 		Subject: "Test message from Tocsin",
-		Text: fmt.Sprintf("This is a test of the channel %q (%s) of %s.\n\nSomebody wanted to know whether messages get through. This one did.\n",
+		Text: fmt.Sprintf("This is a test of the channel %q (%s) of %s, to find out whether messages get through. This one did.\n",
 			c.Name, c.Protocol, org.Name),
 		Facts: map[string]string{"organization": org.Slug, "channel": c.Name, "test": "true"},
 	}

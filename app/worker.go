@@ -16,7 +16,7 @@ import (
 type WorkerSettings struct {
 	Owner       string           // names this worker among all that share the store; never used twice
 	Retry       deliveries.Retry // of failed attempts
-	Retention   time.Duration    // how long occurrences and deliveries are kept; 0: for ever
+	Retention   time.Duration    // how long occurrences, deliveries and messages in the mailbox are kept; 0: for ever
 	Lease       time.Duration    // how long a claimed delivery is left alone when its worker is not heard of
 	SendTimeout time.Duration    // of one attempt
 	// Unrecorded bounds how many messages may have been handed to providers without a note of it in the store. It is how many may go

@@ -137,7 +137,7 @@ func table() []row {
 			About: "How long one attempt to send a message may take."},
 			into(func(c *Config) *time.Duration { return &c.SendTimeout }, duration)},
 		{Setting{Name: "retention", Default: "2160h", Form: "duration", Server: true,
-			About: "How long occurrences and their deliveries are kept (2160h are 90 days). 0: for ever."},
+			About: "How long occurrences, their deliveries and messages in the mailbox are kept (2160h are 90 days). 0: for ever."},
 			into(func(c *Config) *time.Duration { return &c.Retention }, keeping)},
 		{Setting{Name: "webhook_allow", Form: "networks", Server: true, List: true,
 			About: "Networks (CIDR) or addresses inside your own network that webhooks may call, separated by commas. Empty: none, only public addresses are called."},

@@ -13,6 +13,11 @@ import (
 func (q queue) Purge(ctx context.Context, before, keys time.Time, limit int) (gone int, err error) {
 	err = q.work(ctx, func(t tx) error {
 		gone, err = t.purgeRequests(ctx, keys, limit)
+		if err == nil && gone < limit {
+			var kept int
+			kept, err = t.purgeKept(ctx, before, limit-gone)
+			gone += kept
+		}
 		for err == nil && gone < limit {
 			var more int
 			more, err = t.purgeOccurrence(ctx, before, limit-gone)
@@ -29,6 +34,14 @@ func (q queue) Purge(ctx context.Context, before, keys time.Time, limit int) (go
 func (t tx) purgeRequests(ctx context.Context, before time.Time, limit int) (int, error) {
 	res := t.db(ctx).Exec(`DELETE FROM requests WHERE (api_key_id, word) IN (
 		SELECT api_key_id, word FROM requests WHERE created_at < ? ORDER BY created_at LIMIT ?)`, before.UTC(), limit)
+	return int(res.RowsAffected), res.Error
+}
+
+// purgeKept deletes old messages from the mailbox. It looks at the first of them only, by their key: later ones have greater ids, so
+// that no index by age is needed.
+func (t tx) purgeKept(ctx context.Context, before time.Time, limit int) (int, error) {
+	res := t.db(ctx).Exec(`DELETE FROM mailbox_messages WHERE id IN (SELECT id FROM mailbox_messages
+		WHERE id IN (SELECT id FROM mailbox_messages WHERE id > 0 ORDER BY id LIMIT ?) AND created_at < ? ORDER BY id`+t.dialect.skipLocked()+")", limit, before.UTC())
 	return int(res.RowsAffected), res.Error
 }
 

@@ -109,6 +109,26 @@ func upkeepCases() cases {
 			assert.Zero(t, w.purge(t, time.Time{}, time.Time{}, 10))
 			assert.True(t, w.exists(t, o))
 		},
+		"KeptMessagesGoWhenTheyAreOld": func(t *testing.T, w *world) {
+			w.fill(t, w.mine.mail, 4)
+			w.fill(t, w.mine.shopMail, 3)
+			all := w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{})
+			moment := all[2].Created
+			var young []string
+			for _, k := range all {
+				if !k.Created.Before(moment) {
+					young = append(young, k.Message.ID)
+				}
+			}
+			require.Less(t, len(young), len(all))
+			left := func() []string { return messageIDs(w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{})) }
+			assert.Zero(t, w.purge(t, time.Time{}, time.Now().Add(time.Hour), 2), "without a moment nothing is old")
+			assert.Zero(t, w.purge(t, all[len(all)-1].Created, time.Time{}, 2))
+			assert.Equal(t, len(all)-len(young), w.purge(t, moment, time.Time{}, 2))
+			assert.Equal(t, young, left(), "the newest stay, whatever their channel")
+			assert.Equal(t, len(young), w.purge(t, time.Now().Add(time.Hour), time.Time{}, 2))
+			assert.Empty(t, left())
+		},
 		"OldRequestsGo": func(t *testing.T, w *world) {
 			k := w.issue(t, access.Key{Name: "k"})
 			for i := range 5 {
