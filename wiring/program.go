@@ -69,6 +69,7 @@ func (r root) listen(flags *pflag.FlagSet) (string, error) {
 }
 
 func (r root) serve(ctx context.Context, flags *pflag.FlagSet, send bool) error {
+	collectSeldom()
 	c, log, key, err := r.prepare(flags)
 	if err != nil {
 		return err
@@ -87,6 +88,7 @@ func (r root) serve(ctx context.Context, flags *pflag.FlagSet, send bool) error 
 }
 
 func (r root) work(ctx context.Context, flags *pflag.FlagSet) error {
+	collectSeldom()
 	c, log, key, err := r.prepare(flags)
 	if err != nil {
 		return err
