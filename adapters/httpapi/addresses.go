@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/users"
 )
@@ -19,7 +20,7 @@ type address struct {
 func (a *API) listAddresses(c call) error {
 	return listing[users.Address]{
 		page: func(ctx context.Context, p app.Page) ([]users.Address, error) {
-			return a.use.Users.Addresses(ctx, c.at(), param(c, "username"), p)
+			return a.use.Users.Addresses(ctx, c.at(), web.Param(c, "username"), p)
 		},
 		id:  func(found users.Address) int64 { return int64(found.ID) },
 		row: func(found users.Address) any { return showAddress(found) },
@@ -37,7 +38,7 @@ func (a *API) addAddress(c call) error {
 	if err := body.Err(); err != nil {
 		return err
 	}
-	added, created, err := a.use.Users.AddAddress(c.ctx, c.at(), param(c, "username"), wanted, toPreferred)
+	added, created, err := a.use.Users.AddAddress(c.ctx, c.at(), web.Param(c, "username"), wanted, toPreferred)
 	if err != nil {
 		return err
 	}
@@ -45,11 +46,11 @@ func (a *API) addAddress(c call) error {
 }
 
 func (a *API) removeAddress(c call) error {
-	address, err := id[users.AddressID](c, "id")
+	address, err := web.ID[users.AddressID](c, "id")
 	if err != nil {
 		return err
 	}
-	n, err := a.use.Users.RemoveAddress(c.ctx, c.at(), param(c, "username"), address)
+	n, err := a.use.Users.RemoveAddress(c.ctx, c.at(), web.Param(c, "username"), address)
 	if err != nil {
 		return err
 	}

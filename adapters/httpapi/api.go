@@ -1,7 +1,7 @@
 // Package httpapi is the HTTP API (contract 4, decisions 1 and 2). It turns requests into calls of use cases and their
 // results into answers: it knows paths, headers, JSON and statuses, and refuses to know why a use case says no.
 //
-// routes.go is the table of all routes, errors.go maps faults to statuses, and each noun has a file with its handlers,
+// routes.go is the table of all routes, errors.go turns faults into answers, and each noun has a file with its handlers,
 // which do four things: bind, call, map, write.
 package httpapi
 
@@ -16,6 +16,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/tocsin/tocsin/adapters/httpapi/reference"
+	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/ports"
@@ -61,8 +62,7 @@ type API struct {
 	use       UseCases
 	guard     *guard
 	ready     Ready
-	clock     ports.Clock
-	log       *slog.Logger
+	observer  web.Observer
 	options   Options
 	reference *reference.Reference
 	page      *page
@@ -83,10 +83,10 @@ func New(use UseCases, auth access.Authenticator, ready Ready, clock ports.Clock
 	}
 	o.BaseURL = strings.TrimRight(o.BaseURL, "/")
 	a := &API{
-		use: use, ready: ready, clock: clock, log: log, options: o, reference: doc, page: html, echo: echo.New(),
+		use: use, ready: ready, observer: web.NewObserver(clock, log), options: o, reference: doc, page: html, echo: echo.New(),
 		guard: newGuard(auth, o, clock),
 	}
-	a.echo.Use(a.observe, refuseOptions)
+	a.echo.Use(a.observer.Around(a.fail), web.RefuseOptions)
 	for _, r := range routes() {
 		a.add(r, a.handler(r))
 	}
@@ -105,13 +105,13 @@ func (a *API) add(r Route, handler echo.HandlerFunc) {
 
 // ServeHTTP answers one request.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	a.echo.ServeHTTP(w, canonicalRequest(r))
+	a.echo.ServeHTTP(w, web.Canonical(r))
 }
 
 // handler wraps a route's handler in the checks that the table asks for.
 func (a *API) handler(r Route) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		c.Set(routeName, r.Path)
+		web.Route(c, r.Path, r.Path == healthPath || r.Path == readyPath) // Probes come every few seconds.
 		in := call{Context: c, api: a, ctx: c.Request().Context()}
 		if a.options.CallTimeout > 0 {
 			limited, cancel := context.WithTimeout(in.ctx, a.options.CallTimeout)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/applications"
 )
@@ -35,7 +36,7 @@ func (a *API) showApplication(c call) error {
 }
 
 func (a *API) unregister(c call) error {
-	n, err := a.use.Applications.Unregister(c.ctx, c.at(), param(c, "username"))
+	n, err := a.use.Applications.Unregister(c.ctx, c.at(), web.Param(c, "username"))
 	if err != nil {
 		return err
 	}
@@ -43,7 +44,7 @@ func (a *API) unregister(c call) error {
 }
 
 func (a *API) unsubscribeFromLists(c call) error {
-	n, err := a.use.Applications.Unsubscribe(c.ctx, c.at(), param(c, "username"))
+	n, err := a.use.Applications.Unsubscribe(c.ctx, c.at(), web.Param(c, "username"))
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
+	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/fault"
@@ -35,7 +36,7 @@ type call struct {
 
 // at is the place in the tenancy that the path names.
 func (c call) at() app.Path {
-	return app.Path{Organization: param(c, "org"), Project: param(c, "prj"), Application: param(c, "app")}
+	return app.Path{Organization: web.Param(c, "org"), Project: web.Param(c, "prj"), Application: web.Param(c, "app")}
 }
 
 // body reads the body, nil when there is none. It refuses bodies that are too large or no JSON by their header.
@@ -110,10 +111,7 @@ func (c call) whole(status int, contentType string, body []byte) error {
 	return nil
 }
 
-// errUndelivered says that the client did not take the answer.
-var errUndelivered = errors.New("the client did not take the answer")
-
-func undelivered(err error) error { return fmt.Errorf("%w: %w", errUndelivered, err) }
+func undelivered(err error) error { return fmt.Errorf("%w: %w", web.ErrUndelivered, err) }
 
 // url is the absolute URL of a path of this installation, given by its segments.
 func (c call) url(segments ...string) string {
@@ -132,5 +130,5 @@ func (c call) base() string {
 	if c.api.options.BaseURL != "" {
 		return c.api.options.BaseURL
 	}
-	return c.api.guard.proxies.scheme(c.Request()) + "://" + c.Request().Host
+	return c.api.guard.proxies.Scheme(c.Request()) + "://" + c.Request().Host
 }

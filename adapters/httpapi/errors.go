@@ -6,34 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"net/http"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
+	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/domain/fault"
 )
-
-// statuses maps kinds of failure to statuses. It is the only place that does.
-var statuses = map[fault.Kind]int{
-	fault.Internal:        http.StatusInternalServerError,
-	fault.Invalid:         http.StatusBadRequest,
-	fault.Unauthenticated: http.StatusUnauthorized,
-	fault.Forbidden:       http.StatusForbidden,
-	fault.NotFound:        http.StatusNotFound,
-	fault.TooLarge:        http.StatusRequestEntityTooLarge,
-	fault.Unsupported:     http.StatusUnsupportedMediaType,
-	fault.Mismatch:        http.StatusUnprocessableEntity,
-	fault.Limited:         http.StatusTooManyRequests,
-	fault.Unavailable:     http.StatusServiceUnavailable,
-}
-
-// retryUnavailable is how long a caller should wait when nobody knows how long.
-const retryUnavailable = time.Second
 
 const problemType = "application/problem+json"
 
@@ -46,19 +27,6 @@ type problem struct {
 	RequestID string              `json:"request_id"`
 	Errors    map[string][]string `json:"errors,omitempty"`
 }
-
-// limited is a fault that says how long to wait.
-type limited struct {
-	fault *fault.Error
-	wait  time.Duration
-}
-
-func tooMany(message string, wait time.Duration) error {
-	return &limited{fault: fault.New(fault.Limited, message), wait: wait}
-}
-
-func (l *limited) Error() string { return l.fault.Error() }
-func (l *limited) Unwrap() error { return l.fault }
 
 // fail answers an error that a handler or a middleware returned before the answer began. What nobody classified, and what
 // kept the service from answering, is logged once with the request id and never shown.
@@ -75,11 +43,7 @@ func (a *API) fail(c echo.Context, err error) {
 	case http.StatusUnauthorized:
 		header.Set(echo.HeaderWWWAuthenticate, "Key")
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		wait := retryUnavailable
-		if l, ok := errors.AsType[*limited](err); ok {
-			wait = l.wait
-		}
-		header.Set(echo.HeaderRetryAfter, strconv.Itoa(max(1, int(math.Ceil(wait.Seconds())))))
+		header.Set(echo.HeaderRetryAfter, web.RetryAfter(err))
 	}
 	contentType := problemType
 	text, encodeErr := json.Marshal(p)
@@ -92,8 +56,7 @@ func (a *API) fail(c echo.Context, err error) {
 	}
 	header.Set(echo.HeaderContentType, contentType) // A list may have set its own already, which Echo would keep.
 	if err := c.Blob(status, contentType, text); err != nil {
-		a.log.LogAttrs(c.Request().Context(), slog.LevelDebug, "the answer was not delivered",
-			slog.String("id", p.RequestID), slog.String("error", err.Error()))
+		a.observer.LogUndelivered(c, err)
 	}
 }
 
@@ -106,33 +69,24 @@ func (a *API) explain(c echo.Context, err error) (status int, detail string, fie
 	case errors.As(err, &routing) && routing.Code == http.StatusMethodNotAllowed:
 		return routing.Code, "this path does not have the method " + c.Request().Method, nil
 	case errors.As(err, &routing) && routing.Code == http.StatusNotFound:
-		return routing.Code, errNotFound.Error(), nil
+		return routing.Code, web.ErrNoSuchPath.Error(), nil
 	case errors.As(err, &tooLarge):
-		return statuses[fault.TooLarge], fmt.Sprintf("the body is larger than %d bytes", tooLarge.Limit), nil
+		return web.Status(fault.TooLarge), fmt.Sprintf("the body is larger than %d bytes", tooLarge.Limit), nil
 	case fault.KindOf(err) != fault.Internal && errors.As(err, &known):
 		detail, fields = known.Error(), nil
 		if known.Kind() == fault.Invalid {
 			detail, fields = invalid(known)
 		}
 		if known.Kind() == fault.Unavailable {
-			a.logFailure(c, slog.LevelWarn, err)
+			a.observer.LogFailure(c, slog.LevelWarn, err)
 		}
-		return statuses[known.Kind()], detail, fields
+		return web.Status(known.Kind()), detail, fields
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		a.logFailure(c, slog.LevelWarn, err)
-		return statuses[fault.Unavailable], "the service took too long to answer", nil
+		a.observer.LogFailure(c, slog.LevelWarn, err)
+		return web.Status(fault.Unavailable), "the service took too long to answer", nil
 	}
-	a.logFailure(c, slog.LevelError, err)
-	return statuses[fault.Internal], "the service failed; its log tells more under this request id", nil
-}
-
-// logFailure tells the operator what the caller is not told. Nobody cares about a request whose client went away.
-func (a *API) logFailure(c echo.Context, level slog.Level, err error) {
-	if c.Request().Context().Err() != nil {
-		level = slog.LevelDebug
-	}
-	a.log.LogAttrs(c.Request().Context(), level, "request failed",
-		slog.String("id", c.Response().Header().Get(echo.HeaderXRequestID)), slog.String("error", err.Error()))
+	a.observer.LogFailure(c, slog.LevelError, err)
+	return web.Status(fault.Internal), "the service failed; its log tells more under this request id", nil
 }
 
 // maxDetail is how many messages are repeated in `detail`; `errors` holds all of them.

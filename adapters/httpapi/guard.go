@@ -9,7 +9,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/tocsin/tocsin/adapters/httpapi/throttle"
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/adapters/web/throttle"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/ports"
@@ -28,7 +29,7 @@ const linkLimit = 10
 // guard decides who gets in: 401, 429, then 403, from the route and the Authorization header alone.
 type guard struct {
 	auth     access.Authenticator
-	proxies  proxies
+	proxies  web.Proxies
 	requests *throttle.Throttle[access.Digest] // of keys that were valid when they last came
 	failures *throttle.Throttle[netip.Prefix]
 	links    *throttle.Throttle[[sha256.Size]byte] // by the digests of their tokens
@@ -49,33 +50,33 @@ func (g *guard) admit(ctx context.Context, c echo.Context, grant access.Grant) (
 	if err != nil {
 		return access.Key{}, err
 	}
-	c.Set(keyName, key.Name)
-	target := access.Scope{Organization: param(c, "org"), Project: param(c, "prj"), Application: param(c, "app")}
+	web.Caller(c, "key", key.Name)
+	target := access.Scope{Organization: web.Param(c, "org"), Project: web.Param(c, "prj"), Application: web.Param(c, "app")}
 	return key, key.Authorize(target, grant)
 }
 
 // authenticate finds the key of a request. A client address from which too many authentications failed is held up before
 // anything is looked up, but not for keys that were valid before: behind a proxy many clients share an address.
 func (g *guard) authenticate(ctx context.Context, r *http.Request) (access.Key, error) {
-	client := g.proxies.client(r)
+	client := g.proxies.Client(r)
 	token, _ := ParseAuthorization(r.Header.Values(echo.HeaderAuthorization))
 	digest, err := access.ParseToken(token)
 	if err != nil || !g.requests.Knows(digest) {
 		if wait := g.failures.Wait(client); wait > 0 {
-			return access.Key{}, tooMany("too many failed authentications from this address", wait)
+			return access.Key{}, web.TooMany("too many failed authentications from this address", wait)
 		}
 	}
 	key, err := g.auth.Authenticate(ctx, token)
 	if fault.KindOf(err) == fault.Unauthenticated {
 		if wait := g.failures.Take(client); wait > 0 {
-			return access.Key{}, tooMany("too many failed authentications from this address", wait)
+			return access.Key{}, web.TooMany("too many failed authentications from this address", wait)
 		}
 	}
 	if err != nil {
 		return access.Key{}, err
 	}
 	if wait := g.requests.Take(digest); wait > 0 {
-		return access.Key{}, tooMany("too many requests with this API key", wait)
+		return access.Key{}, web.TooMany("too many requests with this API key", wait)
 	}
 	return key, nil
 }

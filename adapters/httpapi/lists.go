@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
+	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/lists"
@@ -60,7 +61,7 @@ func (a *API) createList(c call) error {
 }
 
 func (a *API) showList(c call) error {
-	list, err := id[lists.ID](c, "pk")
+	list, err := web.ID[lists.ID](c, "pk")
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func (a *API) showList(c call) error {
 }
 
 func (a *API) addRecipients(c call) error {
-	list, err := id[lists.ID](c, "pk")
+	list, err := web.ID[lists.ID](c, "pk")
 	if err != nil {
 		return err
 	}
@@ -92,7 +93,7 @@ func (a *API) addRecipients(c call) error {
 }
 
 func (a *API) listRecipients(c call) error {
-	list, err := id[lists.ID](c, "pk")
+	list, err := web.ID[lists.ID](c, "pk")
 	if err != nil {
 		return err
 	}

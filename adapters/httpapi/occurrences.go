@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -68,7 +69,7 @@ type explainGate struct {
 }
 
 func (a *API) showOccurrence(c call) error {
-	o, err := id[events.OccurrenceID](c, "id")
+	o, err := web.ID[events.OccurrenceID](c, "id")
 	if err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func (a *API) showOccurrence(c call) error {
 }
 
 func (a *API) listDeliveries(c call) error {
-	o, err := id[events.OccurrenceID](c, "id")
+	o, err := web.ID[events.OccurrenceID](c, "id")
 	if err != nil {
 		return err
 	}
@@ -106,7 +107,7 @@ func (a *API) listDeliveries(c call) error {
 }
 
 func (a *API) explainOccurrence(c call) error {
-	o, err := id[events.OccurrenceID](c, "id")
+	o, err := web.ID[events.OccurrenceID](c, "id")
 	if err != nil {
 		return err
 	}

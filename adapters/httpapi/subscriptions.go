@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
+	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/events"
@@ -39,7 +40,7 @@ func (a *API) listNotifications(c call) error {
 }
 
 func (a *API) subscribe(c call) error {
-	n, err := id[subscriptions.NotificationID](c, "notification_pk")
+	n, err := web.ID[subscriptions.NotificationID](c, "notification_pk")
 	if err != nil {
 		return err
 	}
@@ -60,7 +61,7 @@ func (a *API) subscribe(c call) error {
 }
 
 func (a *API) unsubscribe(c call) error {
-	n, err := id[subscriptions.NotificationID](c, "notification_pk")
+	n, err := web.ID[subscriptions.NotificationID](c, "notification_pk")
 	if err != nil {
 		return err
 	}

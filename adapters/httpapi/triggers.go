@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
+	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
@@ -61,7 +62,7 @@ func (a *API) trigger(c call) error {
 	if err != nil {
 		return err
 	}
-	event := param(c, "evt")
+	event := web.Param(c, "evt")
 	if dryRun {
 		f, err := a.use.Triggers.DryRun(c.ctx, c.at(), event, what)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
@@ -56,9 +57,9 @@ func (a *API) setUnsubscription(c call) error {
 // openLink returns the token of the path. A link that is used again and again is held up, since each time costs the database something;
 // the mail providers, who use many links from few addresses, are not. What nobody signed costs nothing but the answer.
 func (a *API) openLink(c call) (string, error) {
-	token := param(c, "token")
+	token := web.Param(c, "token")
 	if wait := a.guard.links.Take(sha256.Sum256([]byte(token))); wait > 0 {
-		return "", tooMany("too many requests with this link", wait)
+		return "", web.TooMany("too many requests with this link", wait)
 	}
 	return token, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/metadata"
 	"github.com/tocsin/tocsin/domain/users"
@@ -63,7 +64,7 @@ func (a *API) createUser(c call) error {
 }
 
 func (a *API) showUser(c call) error {
-	m, err := a.use.Users.Show(c.ctx, c.at(), param(c, "username"))
+	m, err := a.use.Users.Show(c.ctx, c.at(), web.Param(c, "username"))
 	if err != nil {
 		return err
 	}
@@ -81,7 +82,7 @@ func (a *API) patchUser(c call) error {
 	if err := body.Err(); err != nil {
 		return err
 	}
-	m, err := a.use.Users.Patch(c.ctx, c.at(), param(c, "username"), p)
+	m, err := a.use.Users.Patch(c.ctx, c.at(), web.Param(c, "username"), p)
 	if err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func (a *API) patchUser(c call) error {
 }
 
 func (a *API) removeUser(c call) error {
-	n, err := a.use.Users.Remove(c.ctx, c.at(), param(c, "username"))
+	n, err := a.use.Users.Remove(c.ctx, c.at(), web.Param(c, "username"))
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,10 @@ func TestCheck(t *testing.T) {
 
 		{"AdaptersKnowUseCases", "adapters/httpapi/users.go", ours + "app", ""},
 		{"AdaptersKnowTheirOwnParts", "adapters/httpapi/users.go", ours + "adapters/httpapi/openapi", ""},
-		{"AdaptersDoNotKnowEachOther", "adapters/httpapi/users.go", ours + "adapters/gormstore", "adapters/* must not know it"},
+		{"AdaptersOfHTTPShareTheirHabits", "adapters/httpapi/users.go", "github.com/tocsin/tocsin/adapters/web", ""},
+		{"OtherAdaptersDoNotShareThem", "adapters/smtp/smtp.go", "github.com/tocsin/tocsin/adapters/web", "adapters/* must not know it"},
+		{"SharedHabitsKnowNoUseCase", "adapters/web/web.go", "github.com/tocsin/tocsin/app", "adapters/web must not know it"},
+		{"AdaptersDoNotKnowEachOther", "adapters/httpapi/users.go", ours + "adapters/gormstore", "adapters/httpapi must not know it"},
 		{"AdaptersDoNotKnowANeighbourByPrefix", "adapters/http/users.go", ours + "adapters/httpapi", "adapters/* must not know it"},
 		{"AdaptersKnowNoConfiguration", "adapters/cli/serve.go", ours + "configs", "adapters/* must not know it"},
 		{"AnAdapterKnowsItsTechnology", "adapters/httpapi/users.go", "github.com/labstack/echo/v4", ""},

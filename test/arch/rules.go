@@ -17,11 +17,15 @@ type layer struct {
 // layers is the whole rule of who may know whom. A folder that none of them covers is an error, and
 // where several do, the longest decides.
 var layers = []layer{
-	{folder: "domain", ours: []string{"domain"}, pure: true, modules: []string{"golang.org/x/text", "github.com/nyaruka/phonenumbers"}},
+	{folder: "domain", ours: []string{"domain"}, pure: true, modules: []string{"golang.org/x/text", "golang.org/x/crypto", "github.com/nyaruka/phonenumbers"}},
 	{folder: "ports", ours: []string{"ports", "domain"}, pure: true, modules: []string{}},
 	// What works without a caller has nobody to return its errors to: it is given a logger.
 	{folder: "app", ours: []string{"app", "ports", "domain"}, pure: true, spared: []string{"log/slog"}, modules: []string{"golang.org/x/text", "golang.org/x/sync"}},
 	{folder: "adapters/*", ours: []string{"adapters/*", "app", "ports", "domain"}},
+	// What the adapters that speak HTTP do alike is in adapters/web, which knows no use case.
+	{folder: "adapters/httpapi", ours: []string{"adapters/httpapi", "adapters/web", "app", "ports", "domain"}},
+	{folder: "adapters/console", ours: []string{"adapters/console", "adapters/web", "app", "ports", "domain"}},
+	{folder: "adapters/web", ours: []string{"adapters/web", "ports", "domain"}},
 	{folder: "configs", ours: []string{"configs"}},
 	{folder: "wiring", ours: []string{"*"}},
 	{folder: "test", ours: []string{"*", "test"}},
@@ -44,7 +48,7 @@ type technology struct {
 // technologies keeps each framework in its own room, so that it can be replaced by replacing the
 // room. Tests may use any of them.
 var technologies = []technology{
-	{"github.com/labstack/echo", []string{"adapters/httpapi", "adapters/console"}},
+	{"github.com/labstack/echo", []string{"adapters/httpapi", "adapters/console", "adapters/web"}},
 	{"github.com/spf13/cobra", []string{"adapters/cli"}},
 	{"github.com/spf13/pflag", []string{"adapters/cli", "configs", "wiring"}},
 	{"gorm.io", []string{"adapters/gormstore"}},

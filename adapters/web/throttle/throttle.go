@@ -33,8 +33,13 @@ type bucket[K comparable] struct {
 // quiet for a second may use a whole second's worth, and at least one event, at once. perSecond 0 means that nobody is
 // ever held up.
 func New[K comparable](perSecond float64, room int, now func() time.Time) *Throttle[K] {
+	return NewBurst[K](perSecond, max(1, int(math.Ceil(perSecond))), room, now)
+}
+
+// NewBurst is New for a key that may, after a long quiet, use so many events at once.
+func NewBurst[K comparable](perSecond float64, burst, room int, now func() time.Time) *Throttle[K] {
 	return &Throttle[K]{
-		limit: rate.Limit(perSecond), burst: max(1, int(math.Ceil(perSecond))), room: room, now: now,
+		limit: rate.Limit(perSecond), burst: burst, room: room, now: now,
 		buckets: map[K]*list.Element{}, recent: list.New(),
 	}
 }

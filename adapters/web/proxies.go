@@ -1,4 +1,4 @@
-package httpapi
+package web
 
 import (
 	"net/http"
@@ -8,10 +8,10 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// proxies are the addresses whose word on a request counts.
-type proxies []netip.Prefix
+// Proxies are the addresses whose word on a request counts.
+type Proxies []netip.Prefix
 
-func (p proxies) trust(a netip.Addr) bool {
+func (p Proxies) trust(a netip.Addr) bool {
 	for _, prefix := range p {
 		if prefix.Contains(a) {
 			return true
@@ -20,9 +20,9 @@ func (p proxies) trust(a netip.Addr) bool {
 	return false
 }
 
-// client is the network that a request came from: the address for IPv4, the /64 for IPv6, where a single host
+// Client is the network that a request came from: the address for IPv4, the /64 for IPv6, where a single host
 // owns that many. Behind trusted proxies it is the last one in X-Forwarded-For that is no trusted proxy.
-func (p proxies) client(r *http.Request) netip.Prefix {
+func (p Proxies) Client(r *http.Request) netip.Prefix {
 	address := remote(r)
 	if p.trust(address) {
 		hops := strings.Split(strings.Join(r.Header.Values(echo.HeaderXForwardedFor), ","), ",")
@@ -42,8 +42,8 @@ func (p proxies) client(r *http.Request) netip.Prefix {
 	return network
 }
 
-// scheme is how the client reached the service: https when the connection is encrypted or a trusted proxy says so.
-func (p proxies) scheme(r *http.Request) string {
+// Scheme is how the client reached the service: https when the connection is encrypted or a trusted proxy says so.
+func (p Proxies) Scheme(r *http.Request) string {
 	if r.TLS != nil || (p.trust(remote(r)) && strings.EqualFold(r.Header.Get(echo.HeaderXForwardedProto), "https")) {
 		return "https"
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/tocsin/tocsin/adapters/httpapi/throttle"
+	"github.com/tocsin/tocsin/adapters/web/throttle"
 )
 
 type clock struct{ time.Time }
@@ -32,6 +32,21 @@ func TestTake(t *testing.T) {
 		c.advance(200 * time.Millisecond)
 		assert.Zero(t, limit.Take("anna"))
 		assert.NotZero(t, limit.Take("anna"))
+	})
+
+	t.Run("AllowsABurstAtOnceWhateverTheRate", func(t *testing.T) {
+		t.Parallel()
+		c := start()
+		limit := throttle.NewBurst[string](0.5, 3, 10, c.now)
+		for range 3 {
+			assert.Zero(t, limit.Take("anna"))
+		}
+		assert.Equal(t, 2*time.Second, limit.Take("anna"))
+		c.advance(time.Hour)
+		for range 3 {
+			assert.Zero(t, limit.Take("anna"))
+		}
+		assert.NotZero(t, limit.Take("anna"), "a long quiet saves up no more than the burst")
 	})
 
 	t.Run("CountsEveryKeyForItself", func(t *testing.T) {

@@ -1,4 +1,4 @@
-package httpapi
+package web
 
 import (
 	"net/http"
@@ -12,15 +12,16 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-var errNotFound = fault.New(fault.NotFound, "there is nothing at this path")
+// ErrNoSuchPath answers for a path that leads nowhere.
+var ErrNoSuchPath = fault.New(fault.NotFound, "there is nothing at this path")
 
 // nowhere is a path that no route has.
 const nowhere = "//"
 
-// canonicalRequest gives every spelling of a path the one form in which routes are looked up: each segment decoded once and
+// Canonical gives every spelling of a path the one form in which routes are looked up: each segment decoded once and
 // encoded again the same way, with a slash at the end. Echo routes by RawPath, which the server sets for some spellings only;
 // here it is set always, so that a parameter is always still encoded, exactly once.
-func canonicalRequest(r *http.Request) *http.Request {
+func Canonical(r *http.Request) *http.Request {
 	path, ok := canonical(r.URL.EscapedPath())
 	if !ok {
 		path = nowhere
@@ -52,8 +53,8 @@ func canonical(escaped string) (path string, ok bool) {
 	return b.String(), true
 }
 
-// refuseOptions answers OPTIONS like any other method that a path does not have; Echo would answer 204.
-func refuseOptions(next echo.HandlerFunc) echo.HandlerFunc {
+// RefuseOptions answers OPTIONS like any other method that a path does not have; Echo would answer 204.
+func RefuseOptions(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if c.Request().Method == http.MethodOptions && c.Get(echo.ContextKeyHeaderAllow) != nil {
 			return echo.MethodNotAllowedHandler(c)
@@ -62,21 +63,21 @@ func refuseOptions(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// param is a path parameter, decoded; empty when the route has none of this name.
-func param(c echo.Context, name string) string {
+// Param is a path parameter, decoded; empty when the route has none of this name.
+func Param(c echo.Context, name string) string {
 	s, err := url.PathUnescape(c.Param(name))
 	if err != nil {
-		return "" // Impossible: canonicalRequest encoded it.
+		return "" // Impossible: Canonical encoded it.
 	}
 	return s
 }
 
-// id is a path parameter that must be a positive integer; what is none names nothing.
-func id[ID ~int64](c echo.Context, name string) (ID, error) {
-	text := param(c, name)
+// ID is a path parameter that must be a positive integer; what is none names nothing.
+func ID[T ~int64](c echo.Context, name string) (T, error) {
+	text := Param(c, name)
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n <= 0 || text[0] < '1' || text[0] > '9' {
-		return 0, errNotFound
+		return 0, ErrNoSuchPath
 	}
-	return ID(n), nil
+	return T(n), nil
 }

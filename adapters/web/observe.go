@@ -1,0 +1,154 @@
+package web
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Names under which a request's context carries what its log line tells.
+const (
+	routeName  = "route"
+	callerName = "caller"
+	quietName  = "quiet"
+)
+
+// Route notes which route a request took, as the table of routes spells it. A quiet one is logged at a lower level.
+func Route(c echo.Context, path string, quiet bool) {
+	c.Set(routeName, path)
+	c.Set(quietName, quiet)
+}
+
+// Caller notes on whose behalf a request came: kind is the name of the attribute in the log line.
+func Caller(c echo.Context, kind, name string) { c.Set(callerName, slog.String(kind, name)) }
+
+// ErrUndelivered says that the client did not take the answer.
+var ErrUndelivered = errors.New("the client did not take the answer")
+
+// Observer watches over requests: it names them, catches what goes wrong, and keeps the log.
+type Observer struct {
+	clock ports.Clock
+	log   *slog.Logger
+}
+
+// NewObserver returns an observer that writes to a log.
+func NewObserver(clock ports.Clock, log *slog.Logger) Observer {
+	return Observer{clock: clock, log: log}
+}
+
+// Around surrounds everything else: it names the request, sets the headers that every answer has, catches panics, has errors
+// answered by fail, and logs one line. The line tells the route and never the path, which holds usernames and e-mail addresses.
+func (o Observer) Around(fail func(echo.Context, error)) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			start := o.clock.Now()
+			header := c.Response().Header()
+			header.Set(echo.HeaderXRequestID, requestID(c.Request().Header.Get(echo.HeaderXRequestID)))
+			header.Set(echo.HeaderXContentTypeOptions, "nosniff")
+			header.Set(echo.HeaderReferrerPolicy, "no-referrer")
+			header.Set(echo.HeaderContentSecurityPolicy, "default-src 'none'; frame-ancestors 'none'")
+			header.Set(echo.HeaderCacheControl, "no-store")
+
+			err := attempt(c, next)
+			cut := err != nil && c.Response().Committed
+			if err != nil && !cut {
+				fail(c, err)
+			}
+			o.logRequest(c, o.clock.Now().Sub(start))
+			if cut {
+				o.logCut(c, err)
+				panic(http.ErrAbortHandler) // Half an answer must not look like a whole one: the server cuts the connection.
+			}
+			return nil
+		}
+	}
+}
+
+// RequestID is the name of a request, as its answer and its log lines tell it.
+func RequestID(c echo.Context) string { return c.Response().Header().Get(echo.HeaderXRequestID) }
+
+// LogFailure tells the operator what the caller is not told. Nobody cares about a request whose client went away.
+func (o Observer) LogFailure(c echo.Context, level slog.Level, err error) {
+	if c.Request().Context().Err() != nil {
+		level = slog.LevelDebug
+	}
+	o.log.LogAttrs(c.Request().Context(), level, "request failed", slog.String("id", RequestID(c)), slog.String("error", err.Error()))
+}
+
+// LogUndelivered notes that the answer to an error could not be written.
+func (o Observer) LogUndelivered(c echo.Context, err error) {
+	o.log.LogAttrs(c.Request().Context(), slog.LevelDebug, "the answer was not delivered",
+		slog.String("id", RequestID(c)), slog.String("error", err.Error()))
+}
+
+// attempt turns a panic into an error.
+func attempt(c echo.Context, next echo.HandlerFunc) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return next(c)
+}
+
+func (o Observer) logRequest(c echo.Context, took time.Duration) {
+	level := slog.LevelInfo
+	route, _ := c.Get(routeName).(string)
+	if route == "" {
+		route = "unknown"
+	}
+	if quiet, _ := c.Get(quietName).(bool); quiet {
+		level = slog.LevelDebug
+	}
+	attributes := []slog.Attr{
+		slog.String("id", RequestID(c)),
+		slog.String("method", known(c.Request().Method)),
+		slog.String("route", route),
+		slog.Int("status", c.Response().Status),
+		slog.Duration("duration", took),
+		slog.Int64("bytes", c.Response().Size),
+	}
+	if caller, ok := c.Get(callerName).(slog.Attr); ok {
+		attributes = append(attributes, caller)
+	}
+	o.log.LogAttrs(c.Request().Context(), level, "request", attributes...)
+}
+
+// logCut tells why an answer ends in its middle. A client that went away is no fault of ours.
+func (o Observer) logCut(c echo.Context, err error) {
+	level := slog.LevelError
+	if errors.Is(err, ErrUndelivered) || c.Request().Context().Err() != nil {
+		level = slog.LevelDebug
+	}
+	o.log.LogAttrs(c.Request().Context(), level, "answer cut off", slog.String("id", RequestID(c)), slog.String("error", err.Error()))
+}
+
+// known is the method when it is one of HTTP's; a caller may send any word.
+func known(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return method
+	}
+	return "other"
+}
+
+// maxRequestID is the longest request id that a caller may choose.
+const maxRequestID = 128
+
+// requestID is the caller's own id when it is sane, else a new one.
+func requestID(sent string) string {
+	const sane = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/+="
+	if sent == "" || len(sent) > maxRequestID || strings.Trim(sent, sane) != "" {
+		return rand.Text()
+	}
+	return sent
+}

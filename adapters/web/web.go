@@ -1,0 +1,56 @@
+// Package web is what every adapter that speaks HTTP does alike: how requests are named, logged and recovered, how paths are read, who a
+// client behind proxies is, how long an answer to a fault says to wait, and which status a kind of fault has. It knows no route and no use case.
+package web
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/fault"
+)
+
+// statuses maps kinds of failure to statuses. It is the only place that does.
+var statuses = map[fault.Kind]int{
+	fault.Internal:        http.StatusInternalServerError,
+	fault.Invalid:         http.StatusBadRequest,
+	fault.Unauthenticated: http.StatusUnauthorized,
+	fault.Forbidden:       http.StatusForbidden,
+	fault.NotFound:        http.StatusNotFound,
+	fault.TooLarge:        http.StatusRequestEntityTooLarge,
+	fault.Unsupported:     http.StatusUnsupportedMediaType,
+	fault.Mismatch:        http.StatusUnprocessableEntity,
+	fault.Limited:         http.StatusTooManyRequests,
+	fault.Unavailable:     http.StatusServiceUnavailable,
+}
+
+// Status is the status of a kind of fault.
+func Status(k fault.Kind) int { return statuses[k] }
+
+// retryUnavailable is how long a caller should wait when nobody knows how long.
+const retryUnavailable = time.Second
+
+// limited is a fault that says how long to wait.
+type limited struct {
+	fault *fault.Error
+	wait  time.Duration
+}
+
+// TooMany is the fault of whoever comes too often.
+func TooMany(message string, wait time.Duration) error {
+	return &limited{fault: fault.New(fault.Limited, message), wait: wait}
+}
+
+func (l *limited) Error() string { return l.fault.Error() }
+func (l *limited) Unwrap() error { return l.fault }
+
+// RetryAfter is what the header of this name says of a fault.
+func RetryAfter(err error) string {
+	wait := retryUnavailable
+	if l, ok := errors.AsType[*limited](err); ok {
+		wait = l.wait
+	}
+	return strconv.Itoa(max(1, int(math.Ceil(wait.Seconds()))))
+}
