@@ -15,6 +15,19 @@ type Occurrences struct{ store ports.Store }
 // NewOccurrences returns the use cases on occurrences.
 func NewOccurrences(store ports.Store) *Occurrences { return &Occurrences{store: store} }
 
+// List returns occurrences of the application, the newest first: at most limit, older than the one with the id before (0: from the newest on).
+func (o *Occurrences) List(ctx context.Context, at Path, before events.OccurrenceID, limit int) (found []events.Occurrence, err error) {
+	err = o.store.View(ctx, func(tx ports.Tx) error {
+		app, err := application(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		found, err = tx.Deliveries().Occurrences(ctx, app, before, limit)
+		return err
+	})
+	return found, err
+}
+
 // OccurrenceState is how far an occurrence is.
 type OccurrenceState string
 

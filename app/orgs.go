@@ -23,6 +23,15 @@ func (o *Orgs) Show(ctx context.Context, at Path) (found orgs.Organization, err 
 	return found, err
 }
 
+// List returns the organizations of the installation.
+func (o *Orgs) List(ctx context.Context, p Page) (found []orgs.Organization, err error) {
+	err = o.store.View(ctx, func(tx ports.Tx) error {
+		found, err = tx.Orgs().List(ctx, orgs.ID(p.After), p.Limit)
+		return err
+	})
+	return found, err
+}
+
 // Projects lists the projects of an organization.
 func (o *Orgs) Projects(ctx context.Context, at Path, p Page) (found []orgs.Project, err error) {
 	err = o.store.View(ctx, func(tx ports.Tx) error {

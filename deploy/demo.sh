@@ -26,6 +26,10 @@ if [ ! -s "$key_file" ]; then
 fi
 key=$(cat "$key_file")
 
+# The console's administrator is made once; the password is shown this once and kept nowhere.
+password=$(od -An -N12 -tx1 /dev/urandom | tr -d ' \n')
+printf '%s\n' "$password" | "$tocsin" admin create --username admin --password-stdin >/dev/null 2>&1 || password=
+
 # Where a client on this machine reaches the server: an empty host is every address.
 case $TOCSIN_LISTEN in
 :*) address=127.0.0.1$TOCSIN_LISTEN ;;
@@ -34,6 +38,15 @@ case $TOCSIN_LISTEN in
 esac
 export TOCSIN_BASE_URL="${TOCSIN_BASE_URL:-http://$address}" # Mails link to it.
 
+if [ -n "$password" ]; then
+	cat <<EOF
+
+The console: http://$address/console/
+
+  username  admin
+  password  $password   (shown this once; bin/tocsin admin password sets another)
+EOF
+fi
 cat <<EOF
 
 The demo's key (kept in $key_file):

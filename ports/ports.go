@@ -8,11 +8,13 @@ import (
 
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 	"github.com/tocsin/tocsin/domain/users"
@@ -53,6 +55,8 @@ type Tx interface {
 	Deliveries() deliveries.Repository
 	Mailbox() deliveries.MailboxRepository
 	Keys() access.Repository
+	Operators() operators.Repository
+	Audit() audit.Repository
 }
 
 // Clock tells the time, so that tests can move it.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/wire"
 
 	"github.com/tocsin/tocsin/adapters/cli"
+	"github.com/tocsin/tocsin/adapters/console"
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/adapters/httpapi"
@@ -53,19 +54,25 @@ var useCases = wire.NewSet(
 	app.NewTriggers,
 	app.NewOccurrences,
 	app.NewUnsubscriptions,
+	app.NewOperators,
+	app.NewAdministration,
+	app.NewProfiles,
+	app.NewRetries,
+	app.NewAudit,
 	newLinks,
 	newComposer,
 	wire.Bind(new(app.Composer), new(*app.TemplateComposer)),
 	wire.Bind(new(access.Authenticator), new(*app.Authentication)),
 	wire.Struct(new(httpapi.UseCases), "*"),
+	wire.Struct(new(console.UseCases), "*"),
 	wire.Struct(new(cli.Services), "*"),
 )
 
 // sending is what turns occurrences into messages.
 var sending = wire.NewSet(newWorker)
 
-// web is the HTTP API and the server that runs it.
-var web = wire.NewSet(newReadiness, newAPI, newServer)
+// web is the HTTP API, the console, and the server that runs both.
+var web = wire.NewSet(newReadiness, newAPI, newConsole, newServer)
 
 // systemClock is the clock of the machine.
 type systemClock struct{}
@@ -113,6 +120,15 @@ func newAPI(c configs.Config, use httpapi.UseCases, auth access.Authenticator, g
 		TrustedProxies:   c.TrustedProxies,
 		CallTimeout:      c.RequestTimeout,
 		WriteTimeout:     c.WriteTimeout,
+	})
+}
+
+func newConsole(c configs.Config, use console.UseCases, clock ports.Clock, log *slog.Logger) (*console.Console, error) {
+	return console.New(use, clock, log, console.Options{
+		BaseURL:        c.BaseURL,
+		BodyLimit:      c.BodyLimit,
+		TrustedProxies: c.TrustedProxies,
+		CallTimeout:    c.RequestTimeout,
 	})
 }
 

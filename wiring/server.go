@@ -5,10 +5,13 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/tocsin/tocsin/adapters/console"
 	"github.com/tocsin/tocsin/adapters/httpapi"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/configs"
@@ -24,12 +27,13 @@ var errDraining = fault.New(fault.Unavailable, "shutting down")
 
 // server is the running service.
 type server struct {
-	config configs.Config
-	api    *httpapi.API
-	auth   *app.Authentication
-	worker *app.Worker // nil: other processes send
-	log    *slog.Logger
-	gate   *readiness
+	config  configs.Config
+	api     *httpapi.API
+	console *console.Console
+	auth    *app.Authentication
+	worker  *app.Worker // nil: other processes send
+	log     *slog.Logger
+	gate    *readiness
 }
 
 // readiness answers /readyz: the store must be ready and the server not on its way out.
@@ -47,8 +51,17 @@ func (r *readiness) ready(ctx context.Context) error {
 	return r.store.Ready(ctx)
 }
 
-func newServer(c configs.Config, api *httpapi.API, auth *app.Authentication, worker *app.Worker, gate *readiness, log *slog.Logger) *server {
-	return &server{config: c, api: api, auth: auth, worker: worker, gate: gate, log: log}
+func newServer(c configs.Config, api *httpapi.API, pages *console.Console, auth *app.Authentication, worker *app.Worker, gate *readiness, log *slog.Logger) *server {
+	return &server{config: c, api: api, console: pages, auth: auth, worker: worker, gate: gate, log: log}
+}
+
+// ServeHTTP answers one request: the console's below its prefix, the API's elsewhere.
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path+"/", console.Prefix) {
+		s.console.ServeHTTP(w, r)
+		return
+	}
+	s.api.ServeHTTP(w, r)
 }
 
 // serve answers requests and sends messages until ctx ends; then readiness goes off, requests that have begun finish within
@@ -58,7 +71,7 @@ func (s *server) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	web := httpapi.NewServer(s.api, httpapi.Timeouts{ReadHeader: s.config.ReadHeaderTimeout, Read: s.config.ReadTimeout,
+	web := httpapi.NewServer(s, httpapi.Timeouts{ReadHeader: s.config.ReadHeaderTimeout, Read: s.config.ReadTimeout,
 		Write: s.config.WriteTimeout, Idle: s.config.IdleTimeout}, s.log)
 	s.log.Info("listening", "address", listener.Addr().String(), "database", s.config.Database.String())
 	ended := make(chan error, 1)

@@ -9,6 +9,7 @@ package wiring
 import (
 	"context"
 	"github.com/tocsin/tocsin/adapters/cli"
+	"github.com/tocsin/tocsin/adapters/console"
 	"github.com/tocsin/tocsin/adapters/httpapi"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/configs"
@@ -35,15 +36,17 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 	sealing := app.NewSealing(store)
 	mailbox := app.NewMailbox(store)
 	channelTests := newChannelTests(c, store, drivers)
+	administration := app.NewAdministration(store, wiringSystemClock)
 	services := cli.Services{
-		Provisioning: provisioning,
-		Keys:         keys,
-		Imports:      imports,
-		Deletions:    deletions,
-		Occurrences:  occurrences,
-		Sealing:      sealing,
-		Mailbox:      mailbox,
-		ChannelTests: channelTests,
+		Provisioning:   provisioning,
+		Keys:           keys,
+		Imports:        imports,
+		Deletions:      deletions,
+		Occurrences:    occurrences,
+		Sealing:        sealing,
+		Mailbox:        mailbox,
+		ChannelTests:   channelTests,
+		Administration: administration,
 	}
 	return services, func() {
 		cleanup()
@@ -102,9 +105,27 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		cleanup()
 		return nil, nil, err
 	}
+	operators := app.NewOperators(store, wiringSystemClock)
+	profiles := app.NewProfiles(store, wiringSystemClock)
+	retries := app.NewRetries(store, wiringSystemClock)
+	audit := app.NewAudit(store)
+	consoleUseCases := console.UseCases{
+		Operators:    operators,
+		Profiles:     profiles,
+		Orgs:         orgs,
+		Applications: applications,
+		Occurrences:  occurrences,
+		Retries:      retries,
+		Audit:        audit,
+	}
+	consoleConsole, err := newConsole(c, consoleUseCases, wiringSystemClock, log)
+	if err != nil {
+		cleanup()
+		return nil, nil, err
+	}
 	drivers := newDrivers(c, store)
 	worker := newWorker(c, store, drivers, templateComposer, wiringSystemClock, log)
-	wiringServer := newServer(c, api, authentication, worker, wiringReadiness, log)
+	wiringServer := newServer(c, api, consoleConsole, authentication, worker, wiringReadiness, log)
 	return wiringServer, func() {
 		cleanup()
 	}, nil

@@ -64,6 +64,8 @@ type Services struct {
 	Sealing      *app.Sealing
 	Mailbox      *app.Mailbox
 	ChannelTests *app.ChannelTests
+
+	Administration *app.Administration
 }
 
 // Setting is one setting as it is in force, without what is secret in it.
@@ -162,7 +164,7 @@ func (p Program) root() *cobra.Command {
 	})
 	p.Flags(root.PersistentFlags())
 	root.AddCommand(p.serve(), p.worker(), p.healthcheck(), p.migrate(), p.config(), p.apply(), p.delete(), p.key(), p.imports(), p.deliveries(),
-		p.channel(), p.mailbox(), p.reencrypt(), p.version())
+		p.channel(), p.mailbox(), p.reencrypt(), p.admin(), p.version())
 	return root
 }
 

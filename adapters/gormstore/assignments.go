@@ -127,6 +127,13 @@ func (r assignmentRepo) links(as []channels.Assignment) clause.Expr {
 	return rowSet(r.dialect, mapped(as, newLinkRow), "address_id bigint", "channel_id bigint", "active boolean", "validated boolean")
 }
 
+func (r assignmentRepo) OfMember(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]channels.Assignment, error) {
+	return all(r.db(ctx).Raw("SELECT "+assignmentColumns+`
+		FROM assignments s JOIN addresses a ON a.id = s.address_id JOIN channels c ON c.id = s.channel_id
+		WHERE a.organization_id = ? AND a.member_id = ? AND s.organization_id = ? AND c.organization_id = ?
+		ORDER BY s.id LIMIT ?`, org, m, org, org, limit), assignmentRow.assignment)
+}
+
 func (r assignmentRepo) OfAddresses(
 	ctx context.Context, org orgs.ID, project orgs.ProjectID, p channels.Protocol, as []users.AddressID,
 ) ([]channels.Assignment, error) {

@@ -97,6 +97,26 @@ func (r deliveryRepo) Occurrence(ctx context.Context, a applications.Application
 	return row.occurrence()
 }
 
+func (r deliveryRepo) Occurrences(
+	ctx context.Context, a applications.Application, before events.OccurrenceID, limit int,
+) ([]events.Occurrence, error) {
+	q := r.db(ctx).Where("application_id = ? AND organization_id = ?", a.ID, a.Organization)
+	if before != 0 {
+		q = q.Where("id < ?", before)
+	}
+	rows, err := rowsOf[occurrenceRow](q.Order("id DESC").Limit(limit))
+	if err != nil {
+		return nil, err
+	}
+	found := make([]events.Occurrence, len(rows))
+	for i, row := range rows {
+		if found[i], err = row.occurrence(); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
 func (r deliveryRepo) Locate(ctx context.Context, id events.OccurrenceID) (events.Occurrence, error) {
 	row, err := one[occurrenceRow](r.db(ctx).Where("id = ?", id), events.ErrOccurrenceNotFound)
 	if err != nil {

@@ -19,10 +19,13 @@ const (
 	MaxAttempts = maxAttempts
 )
 
+// SearchNamed is the statement that finds people by the beginning of their names.
+const SearchNamed = searchNamed
+
 // Rows are the structs that stand for a row of a table.
 func Rows() []any {
-	return []any{addressRow{}, applicationRow{}, channelRow{}, eventRow{}, keptRow{}, keyRow{}, listRow{}, organizationRow{}, projectRow{},
-		groupRow{}, notificationRow{}, occurrenceRow{}, requestRow{}}
+	return []any{accountRow{}, addressRow{}, applicationRow{}, auditRow{}, channelRow{}, eventRow{}, keptRow{}, keyRow{}, listRow{}, organizationRow{},
+		projectRow{}, groupRow{}, notificationRow{}, occurrenceRow{}, requestRow{}, sessionRow{}}
 }
 
 // Handle is the store's database, as its own statements reach it.

@@ -9,6 +9,7 @@ import (
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/names"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
 )
 
 type listRow struct {
@@ -46,6 +47,12 @@ func (r listRepo) List(
 	ctx context.Context, org orgs.ID, project orgs.ProjectID, after lists.ID, limit int,
 ) ([]lists.List, error) {
 	return page(r.db(ctx).Where("project_id = ? AND organization_id = ?", project, org), after, limit, listRow.list)
+}
+
+func (r listRepo) OfMember(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]lists.List, error) {
+	return all(r.db(ctx).Where(`organization_id = ? AND id IN (SELECT e.list_id FROM list_entries e
+		JOIN assignments s ON s.id = e.assignment_id JOIN addresses a ON a.id = s.address_id
+		WHERE a.organization_id = ? AND a.member_id = ?)`, org, org, m).Order("id").Limit(limit), listRow.list)
 }
 
 func (r listRepo) Create(ctx context.Context, l lists.List) (lists.List, error) {

@@ -64,6 +64,10 @@ func (r orgRepo) BySlug(ctx context.Context, slug string) (orgs.Organization, er
 	return row.organization(), err
 }
 
+func (r orgRepo) List(ctx context.Context, after orgs.ID, limit int) ([]orgs.Organization, error) {
+	return page(r.db(ctx).Where(notSystem), after, limit, organizationRow.organization)
+}
+
 func (r orgRepo) First(ctx context.Context) (orgs.Organization, error) {
 	row, err := one[organizationRow](r.db(ctx).Where(notSystem).Order("id"), orgs.ErrNotFound)
 	return row.organization(), err

@@ -154,3 +154,37 @@ func TestListsGrowByWhatIsAddedOnly(t *testing.T) {
 		WHERE relname IN ('addresses', 'assignments', 'list_entries') AND idx_tup_read > $1`, 5*calls*people).Scan(&often))
 	assert.Empty(t, often, "these are read again and again")
 }
+
+// The plans of searching people are made on an empty database, too.
+
+// searchNamed is a search for people whose names begin with an a.
+var searchNamed = strings.NewReplacer("@prefix", "'a'", "@from", "'a'", "@to", "'b'", "@after", "''", "@id", "0", "@limit", "50").Replace(gormstore.SearchNamed)
+
+const searchLocked = "SELECT m.id FROM members m WHERE m.organization_id = 1 AND m.id > 0 AND m.locked ORDER BY m.id LIMIT 50"
+
+func TestSearchReadsRangesOfIndexesOnSQLite(t *testing.T) {
+	t.Parallel()
+	s := open(t, "sqlite::memory:")
+	plan := strings.Join(lines(t, s.Handle(), 3, "EXPLAIN QUERY PLAN "+searchNamed), "\n")
+	assert.Contains(t, plan, "sqlite_autoindex_users_1 (username_fold>? AND username_fold<?)")
+	assert.Contains(t, plan, "users_email (email_fold>? AND email_fold<?)")
+	assert.NotContains(t, plan, "SCAN users")
+	plan = strings.Join(lines(t, s.Handle(), 3, "EXPLAIN QUERY PLAN "+searchLocked), "\n")
+	assert.Contains(t, plan, "members_locked")
+	assert.NotContains(t, plan, "TEMP B-TREE")
+}
+
+func TestSearchReadsRangesOfIndexesOnPostgres(t *testing.T) {
+	t.Parallel()
+	conn, err := open(t, pgtest.New(t)).Handle().Conn(t.Context())
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = conn.ExecContext(t.Context(), "SET enable_seqscan = off") // An empty table is read whole otherwise; this tells whether it must be.
+	require.NoError(t, err)
+	plan := strings.Join(lines(t, conn, 0, "EXPLAIN (COSTS OFF) "+searchNamed), "\n")
+	for _, part := range []string{"users_username_fold_key", "users_email", "(username_fold >= 'a'::text) AND (username_fold < 'b'::text)", "(email_fold >= 'a'::text) AND (email_fold < 'b'::text)"} {
+		assert.Contains(t, plan, part)
+	}
+	assert.NotContains(t, plan, "Seq Scan")
+	assert.Contains(t, strings.Join(lines(t, conn, 0, "EXPLAIN (COSTS OFF) "+searchLocked), "\n"), "members_locked")
+}

@@ -9,10 +9,12 @@ import (
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 	"github.com/tocsin/tocsin/domain/users"
@@ -67,3 +69,5 @@ func (t tx) Subscriptions() subscriptions.Repository    { return subscriptionRep
 func (t tx) Deliveries() deliveries.Repository          { return deliveryRepo{t} }
 func (t tx) Mailbox() deliveries.MailboxRepository      { return mailboxRepo{t} }
 func (t tx) Keys() access.Repository                    { return keyRepo{t} }
+func (t tx) Operators() operators.Repository            { return operatorRepo{t} }
+func (t tx) Audit() audit.Repository                    { return auditRepo{t} }

@@ -138,8 +138,21 @@ func (r userRepo) Find(ctx context.Context, org orgs.ID, usernameOrEmail string)
 	return row.member()
 }
 
+func (r userRepo) ByID(ctx context.Context, org orgs.ID, id users.MemberID) (users.Member, error) {
+	row, err := one[memberRow](r.members(ctx, "m.organization_id = ? AND m.id = ?", org, id), users.ErrNotFound)
+	if err != nil {
+		return users.Member{}, err
+	}
+	return row.member()
+}
+
 func (r userRepo) List(ctx context.Context, org orgs.ID, after users.MemberID, limit int) ([]users.Member, error) {
-	rows, err := rowsOf[memberRow](r.members(ctx, "m.organization_id = ? AND m.id > ? ORDER BY m.id LIMIT ?", org, after, limit))
+	return membersOf(r.members(ctx, "m.organization_id = ? AND m.id > ? ORDER BY m.id LIMIT ?", org, after, limit))
+}
+
+// membersOf returns the memberships that a query of members selects.
+func membersOf(q *gorm.DB) ([]users.Member, error) {
+	rows, err := rowsOf[memberRow](q)
 	if err != nil {
 		return nil, err
 	}
@@ -178,6 +191,11 @@ func (r userRepo) SetLocked(ctx context.Context, m users.Member) error {
 		"UPDATE members SET locked = ? WHERE id = ? AND organization_id = ?", m.Locked, m.ID, m.Organization)
 }
 
+func (r userRepo) SetRole(ctx context.Context, m users.Member) error {
+	return change(r.db(ctx), users.ErrNotFound,
+		"UPDATE members SET role = ? WHERE id = ? AND organization_id = ?", m.Role, m.ID, m.Organization)
+}
+
 // Remove leaves what hangs on the membership to the foreign keys. It changes the identity's row first, so that of two
 // organizations that let go of it at the same time Postgres refuses the later one, which then runs again and
 // sees that its membership is the last; neither would otherwise see the other's end, and the identity would stay for ever.
@@ -199,7 +217,8 @@ func (r userRepo) Remove(ctx context.Context, m users.Member) error {
 		return err
 	}
 	return r.db(ctx).Exec(`DELETE FROM users WHERE id IN ?
-		AND NOT EXISTS (SELECT 1 FROM members WHERE members.user_id = users.id)`, identity).Error
+		AND NOT EXISTS (SELECT 1 FROM members WHERE members.user_id = users.id)
+		AND NOT EXISTS (SELECT 1 FROM credentials WHERE credentials.user_id = users.id)`, identity).Error
 }
 
 // members queries memberships; condition may order and limit them.

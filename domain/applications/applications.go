@@ -74,6 +74,13 @@ func (m Membership) Register(fields metadata.Map, active bool) (Membership, erro
 	return m, nil
 }
 
+// Registration is a membership with its application. Registered is false where of an earlier one only the lock is left.
+type Registration struct {
+	Application Application
+	Membership  Membership
+	Registered  bool
+}
+
 // Repository keeps applications and memberships.
 type Repository interface {
 	// BySlug finds an application by the slugs of a path; orgs.ErrNotFound, orgs.ErrProjectNotFound or ErrNotFound.
@@ -92,6 +99,8 @@ type Repository interface {
 	// Memberships returns the memberships of these members, in the order given; where there is none, NewMembership and exist
 	// false. The members are distinct. users.ErrNotFound for who is no member of the organization.
 	Memberships(ctx context.Context, a Application, members []users.MemberID) (ms []Membership, exist []bool, err error)
+	// OfMember returns what the organization's applications record about a member, by the application's id, at most limit.
+	OfMember(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]Registration, error)
 	// SaveMemberships stores fields and flags but not the lock, creating the rows that are missing. Their members are distinct;
 	// users.ErrNotFound as above.
 	SaveMemberships(ctx context.Context, a Application, ms []Membership) error

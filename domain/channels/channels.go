@@ -190,6 +190,8 @@ type AssignmentRepository interface {
 	// Ensure adds the assignments that do not exist yet and returns all of them as stored, in the order
 	// given. An existing one is left as it is. The pairs of address and channel are distinct.
 	Ensure(ctx context.Context, org orgs.ID, as []Assignment) ([]Assignment, error)
+	// OfMember returns the assignments of all addresses of a member of the organization by id, at most limit.
+	OfMember(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]Assignment, error)
 	// OfAddresses returns the assignments of these addresses to channels of one protocol of the project or of the
 	// organization itself, ordered by id.
 	OfAddresses(ctx context.Context, org orgs.ID, project orgs.ProjectID, p Protocol, as []users.AddressID) ([]Assignment, error)

@@ -86,6 +86,9 @@ type Repository interface {
 	Trigger(ctx context.Context, o events.Occurrence, r *Request) (stored events.Occurrence, repeated bool, err error)
 	// Occurrence finds an occurrence of the application; events.ErrOccurrenceNotFound.
 	Occurrence(ctx context.Context, a applications.Application, id events.OccurrenceID) (events.Occurrence, error)
+	// Occurrences returns the occurrences of the application, the newest first: at most limit, older than the one with the id before
+	// (0: from the newest on).
+	Occurrences(ctx context.Context, a applications.Application, before events.OccurrenceID, limit int) ([]events.Occurrence, error)
 	// Locate finds an occurrence of any organization, for the operator of the installation; events.ErrOccurrenceNotFound.
 	Locate(ctx context.Context, id events.OccurrenceID) (events.Occurrence, error)
 	// Counts returns how many deliveries of the occurrence are in each state.

@@ -57,6 +57,8 @@ type Group struct {
 type Repository interface {
 	// BySlug returns ErrNotFound when there is none.
 	BySlug(ctx context.Context, slug string) (Organization, error)
+	// List returns organizations by id, at most limit after the given one.
+	List(ctx context.Context, after ID, limit int) ([]Organization, error)
 	// First returns the organization with the lowest id; ErrNotFound when there is none.
 	First(ctx context.Context) (Organization, error)
 	// Only returns the organization when there is exactly one; ErrNotFound, ErrSeveral.

@@ -78,6 +78,15 @@ const (
 	RoleAdministrator Role = "administrator"
 )
 
+// ParseRole reads a role's name.
+func ParseRole(field, s string) (Role, error) {
+	switch r := Role(s); r {
+	case RoleMember, RoleViewer, RoleOperator, RoleAdministrator:
+		return r, nil
+	}
+	return "", fault.Field(field, "must be one of member, viewer, operator, administrator")
+}
+
 // Member is a user in one organization, with everything that organization recorded about the person.
 type Member struct {
 	ID           MemberID
@@ -99,6 +108,10 @@ type Repository interface {
 	EnsureMembers(ctx context.Context, org orgs.ID, us []User) (ms []Member, created []bool, err error)
 	// Find returns the member with this username, else the one with this e-mail (of several the lowest id); ErrNotFound.
 	Find(ctx context.Context, org orgs.ID, usernameOrEmail string) (Member, error)
+	// ByID finds a member of the organization; ErrNotFound.
+	ByID(ctx context.Context, org orgs.ID, id MemberID) (Member, error)
+	// Search returns a stretch of the members that a query asks for. How much it reads does not depend on how many members there are.
+	Search(ctx context.Context, org orgs.ID, q Query) (Found, error)
 	// List returns members with their groups by id, at most limit after the given one.
 	List(ctx context.Context, org orgs.ID, after MemberID, limit int) ([]Member, error)
 	// BelongsElsewhere tells whether the member's identity is a member of another organization too.
@@ -109,7 +122,9 @@ type Repository interface {
 	SaveFields(ctx context.Context, m Member) error
 	// SetLocked stores the member's lock.
 	SetLocked(ctx context.Context, m Member) error
+	// SetRole stores the member's role.
+	SetRole(ctx context.Context, m Member) error
 	// Remove ends a membership with all that hangs on it: addresses, their assignments, list entries and
-	// subscriptions, application memberships and locks, groups; and the identity, when this was its last membership.
+	// subscriptions, application memberships and locks, groups; and the identity, when this was its last membership and it cannot sign in.
 	Remove(ctx context.Context, m Member) error
 }

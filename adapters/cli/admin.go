@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+func (p Program) admin() *cobra.Command {
+	c := &cobra.Command{Use: "admin", Short: "Decide who may use the console, and for what"}
+	c.AddCommand(p.adminCreate(), p.adminPassword(), p.adminRole())
+	return c
+}
+
+func (p Program) adminCreate() *cobra.Command {
+	var username, email string
+	var stdin bool
+	c := &cobra.Command{
+		Use:   "create --username NAME",
+		Short: "Make an administrator of the installation",
+		Long: "Make an administrator of the installation, who may do everything in the console. The user is created, or exists already and\n" +
+			"could not sign in so far. The password is asked for twice on a terminal; --password-stdin reads it from the first line of\nstandard input.",
+		Example: "  tocsin admin create --username ada --email ada@example.com\n" +
+			"  openssl rand -base64 18 | tee password | tocsin admin create --username ada --password-stdin",
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			// What can be said without the database and a password is said before.
+			if _, err := users.NewUser(username, email, "", ""); err != nil {
+				return usagef("%s", err.Error())
+			}
+			password, err := p.password(stdin)
+			if err != nil {
+				return err
+			}
+			return p.with(c, func(s Services) error {
+				err := s.Administration.Create(c.Context(), caller(), username, email, password)
+				if errors.Is(err, operators.ErrExists) {
+					return fmt.Errorf("%w: tocsin admin password sets another password", err)
+				}
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(p.Out, "%s is an administrator of the installation now\n", strings.TrimSpace(username))
+				return err
+			})
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&username, "username", "", "Name to sign in with (required)")
+	f.StringVar(&email, "email", "", "E-mail address of a new user")
+	passwordFlag(c, &stdin)
+	return c
+}
+
+func (p Program) adminPassword() *cobra.Command {
+	var username, org string
+	var stdin bool
+	c := &cobra.Command{
+		Use:   "password --username NAME",
+		Short: "Set somebody's password, and end their sessions",
+		Long: "Set the password of somebody who can sign in, end all of their sessions, and lift a lock-out. A member of an organization\n" +
+			"who could not sign in so far can with --org, and may do there what their role allows (tocsin admin role).",
+		Example: "  tocsin admin password --username ada\n" +
+			"  tocsin admin password --username grace --org acme --password-stdin <password",
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if strings.TrimSpace(username) == "" {
+				return usagef("--username is missing, see %s --help", c.CommandPath())
+			}
+			password, err := p.password(stdin)
+			if err != nil {
+				return err
+			}
+			return p.with(c, func(s Services) error {
+				if err := s.Administration.SetPassword(c.Context(), caller(), app.Path{Organization: org}, strings.TrimSpace(username), password); err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(p.Out, "%s has another password and is signed in nowhere\n", strings.TrimSpace(username))
+				return err
+			})
+		},
+	}
+	c.Flags().StringVar(&username, "username", "", "Whose password (required)")
+	c.Flags().StringVar(&org, "org", "", "Organization (slug) whose member gets a first password")
+	passwordFlag(c, &stdin)
+	return c
+}
+
+func (p Program) adminRole() *cobra.Command {
+	var username, org, role string
+	c := &cobra.Command{
+		Use:   "role --username NAME --org SLUG --role ROLE",
+		Short: "Say what a member may do in the console of an organization",
+		Long: "Say what a member may do in the console of an organization: administrator (everything), operator (look after members and\n" +
+			"deliveries), viewer (see), member (nothing).",
+		Example: "  tocsin admin role --username grace --org acme --role operator",
+		Args:    noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			parsed, err := users.ParseRole("role", role)
+			if err != nil {
+				return usagef("%s", err.Error())
+			}
+			if org == "" || strings.TrimSpace(username) == "" {
+				return usagef("--username and --org are required, see %s --help", c.CommandPath())
+			}
+			return p.with(c, func(s Services) error {
+				if err := s.Administration.SetRole(c.Context(), caller(), app.Path{Organization: org}, strings.TrimSpace(username), parsed); err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(p.Out, "%s is %s of %s now\n", strings.TrimSpace(username), parsed, org)
+				return err
+			})
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&username, "username", "", "Username or e-mail of a member (required)")
+	f.StringVar(&org, "org", "", "Organization (slug, required)")
+	f.StringVar(&role, "role", "", "administrator, operator, viewer or member (required)")
+	return c
+}
+
+func passwordFlag(c *cobra.Command, stdin *bool) {
+	c.Flags().BoolVar(stdin, "password-stdin", false, "Read the password from the first line of standard input")
+}
+
+// caller is who runs a command, as far as the machine tells.
+func caller() audit.Actor {
+	a := audit.Actor{Via: audit.CommandLine}
+	if u, err := user.Current(); err == nil {
+		a.Name = u.Username
+	}
+	return a
+}
+
+// password reads a password from standard input, or asks for it where that is a terminal.
+func (p Program) password(stdin bool) (operators.Password, error) {
+	if stdin {
+		line, err := bufio.NewReader(io.LimitReader(p.In, 16<<10)).ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return operators.Password{}, err
+		}
+		return operators.NewPassword("password", strings.TrimRight(line, "\r\n"))
+	}
+	terminal, ok := p.In.(*os.File)
+	if !ok || !term.IsTerminal(int(terminal.Fd())) {
+		return operators.Password{}, usagef("there is no terminal to ask for the password: pipe it in and add --password-stdin")
+	}
+	first, err := p.ask(terminal, "Password: ")
+	if err != nil {
+		return operators.Password{}, err
+	}
+	chosen, err := operators.NewPassword("password", first)
+	if err != nil {
+		return operators.Password{}, err
+	}
+	again, err := p.ask(terminal, "Once more: ")
+	if err != nil {
+		return operators.Password{}, err
+	}
+	if again != first {
+		return operators.Password{}, errors.New("the two passwords differ")
+	}
+	return chosen, nil
+}
+
+// ask asks for a line without showing what is typed.
+func (p Program) ask(terminal *os.File, prompt string) (string, error) {
+	_, _ = fmt.Fprint(p.Err, prompt)
+	text, err := term.ReadPassword(int(terminal.Fd()))
+	_, _ = fmt.Fprintln(p.Err)
+	return string(text), err
+}

@@ -1,0 +1,121 @@
+package cli_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// typed runs a command with something on standard input.
+func (d *desk) typed(t *testing.T, in string, args ...string) int {
+	t.Helper()
+	d.In = strings.NewReader(in)
+	return d.run(t, args...)
+}
+
+// visitor signs in to the console and returns what they may do.
+func (d *desk) visitor(t *testing.T, username, password string) (operators.Visitor, error) {
+	t.Helper()
+	use := app.NewOperators(d.store(t), frozen{})
+	token, err := use.SignIn(t.Context(), audit.Actor{Via: audit.Console}, username, password)
+	if err != nil {
+		return operators.Visitor{}, err
+	}
+	return use.Resume(t.Context(), token)
+}
+
+func TestAdminCreate(t *testing.T) {
+	t.Parallel()
+	d := newShop(t)
+	require.Zero(t, d.typed(t, "a long password\r\nanother line\n", "admin", "create", "--username", " Ada ", "--email", "ada@example.org", "--password-stdin"), d.err.String())
+	assert.Equal(t, "Ada is an administrator of the installation now\n", d.out.String())
+	assert.NotContains(t, d.out.String()+d.err.String(), "a long password")
+	v, err := d.visitor(t, "ada", "a long password")
+	require.NoError(t, err)
+	assert.True(t, v.Administrator)
+	assert.Equal(t, "ada@example.org", v.User.Email)
+
+	require.Equal(t, 1, d.typed(t, "another password", "admin", "create", "--username", "ADA", "--password-stdin"))
+	assert.Equal(t, "tocsin: this user can sign in already: tocsin admin password sets another password\n", d.err.String())
+	_, err = d.visitor(t, "ada", "another password")
+	require.ErrorIs(t, err, operators.ErrCredentials)
+
+	log, err := app.NewAudit(d.store(t)).List(t.Context(), app.Path{}, 0, 10)
+	require.NoError(t, err)
+	first := log[len(log)-1]
+	assert.Equal(t, audit.AccountCreated, first.Action)
+	assert.Equal(t, audit.CommandLine, first.Actor.Via)
+	assert.Equal(t, "accounts/Ada", first.Object)
+}
+
+func TestAdminPassword(t *testing.T) {
+	t.Parallel()
+	d := newShop(t)
+	require.Zero(t, d.typed(t, "the first password", "admin", "create", "--username", "ada", "--password-stdin"))
+	require.Zero(t, d.typed(t, "the second password", "admin", "password", "--username", "ADA", "--password-stdin"), d.err.String())
+	assert.Equal(t, "ADA has another password and is signed in nowhere\n", d.out.String())
+	_, err := d.visitor(t, "ada", "the first password")
+	require.ErrorIs(t, err, operators.ErrCredentials)
+	v, err := d.visitor(t, "ada", "the second password")
+	require.NoError(t, err)
+	assert.True(t, v.Administrator, "what somebody may do stays")
+}
+
+func TestAdminRole(t *testing.T) {
+	t.Parallel()
+	d := newShop(t)
+	e, err := users.NewEnrollment("grace@example.org", "", "", nil)
+	require.NoError(t, err)
+	_, err = app.NewUsers(d.store(t)).Create(t.Context(), app.Path{Organization: "acme"}, e)
+	require.NoError(t, err)
+	require.Zero(t, d.run(t, "admin", "role", "--username", "grace@example.org", "--org", "acme", "--role", "operator"), d.err.String())
+	assert.Equal(t, "grace@example.org is operator of acme now\n", d.out.String())
+	require.Zero(t, d.typed(t, "a long password", "admin", "password", "--username", "grace@example.org", "--org", "acme", "--password-stdin"), d.err.String())
+	v, err := d.visitor(t, "grace@example.org", "a long password")
+	require.NoError(t, err)
+	assert.False(t, v.Administrator)
+	require.Len(t, v.Places, 1)
+	assert.Equal(t, users.RoleOperator, v.Places[0].Role)
+	require.Zero(t, d.run(t, "admin", "role", "--username", "grace@example.org", "--org", "acme", "--role", "operator"))
+	log, err := app.NewAudit(d.store(t)).List(t.Context(), app.Path{Organization: "acme"}, 0, 10)
+	require.NoError(t, err)
+	require.Len(t, log, 1, "what changes nothing is not recorded")
+	assert.Equal(t, audit.State{"role": "member"}, log[0].Before)
+	assert.Equal(t, audit.State{"role": "operator"}, log[0].After)
+}
+
+func TestAdminRefuses(t *testing.T) {
+	t.Parallel()
+	d := newShop(t)
+	for name, c := range map[string]struct {
+		in     string
+		args   []string
+		status int
+		says   string
+	}{
+		"NoUsername":        {"a long password", []string{"create", "--password-stdin"}, 2, "username: is required"},
+		"NoTerminal":        {"a long password", []string{"create", "--username", "ada"}, 2, "add --password-stdin"},
+		"ShortPassword":     {"short", []string{"create", "--username", "ada", "--password-stdin"}, 1, "password: is shorter than 12 characters"},
+		"BadEmail":          {"a long password", []string{"create", "--username", "ada", "--email", "x", "--password-stdin"}, 2, "email: is not an e-mail address"},
+		"NobodysPassword":   {"a long password", []string{"password", "--username", "ada", "--password-stdin"}, 1, "this user cannot sign in"},
+		"NobodysFirst":      {"a long password", []string{"password", "--username", "ada", "--org", "acme", "--password-stdin"}, 1, "not a member"},
+		"PasswordOfWhom":    {"a long password", []string{"password", "--password-stdin"}, 2, "--username is missing"},
+		"UnknownRole":       {"", []string{"role", "--username", "ada", "--org", "acme", "--role", "king"}, 2, "role: must be one of member, viewer, operator, administrator"},
+		"RoleWhere":         {"", []string{"role", "--username", "ada", "--role", "viewer"}, 2, "--username and --org are required"},
+		"RoleOfNobody":      {"", []string{"role", "--username", "ada", "--org", "acme", "--role", "viewer"}, 1, "not a member"},
+		"RoleInNoSuchPlace": {"", []string{"role", "--username", "ada", "--org", "other", "--role", "viewer"}, 1, "the organization does not exist"},
+		"TooManyWords":      {"", []string{"create", "ada"}, 2, "means nothing here"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, c.status, d.typed(t, c.in, append([]string{"admin"}, c.args...)...))
+			assert.Contains(t, d.err.String(), c.says)
+		})
+	}
+}

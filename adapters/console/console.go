@@ -1,0 +1,171 @@
+// Package console is the web console: pages, made on the server, for the people who look after an installation. It knows paths, forms, cookies
+// and HTML, and refuses to know any rule: what happens, and who may have it happen, the use cases and domain/operators say.
+//
+// routes.go is the table of all routes with what each needs; session.go and forms.go keep strangers out; each noun has a file with its
+// handlers, which bind, call, map to what a page shows, and render. The pages work without any script.
+package console
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/adapters/web/throttle"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Prefix begins the path of everything that the console serves.
+const Prefix = "/console/"
+
+// UseCases are the parts of the application that the console reaches.
+type UseCases struct {
+	Operators    *app.Operators
+	Profiles     *app.Profiles
+	Orgs         *app.Orgs
+	Applications *app.Applications
+	Occurrences  *app.Occurrences
+	Retries      *app.Retries
+	Audit        *app.Audit
+}
+
+// Options are the settings of the console.
+type Options struct {
+	// BaseURL is the public address of the installation. When it is https, cookies are for https alone; its path stands before
+	// those of links. Empty: each request tells.
+	BaseURL string
+	// BodyLimit is the size of the largest form, in bytes, where it is less than what the console allows itself.
+	BodyLimit int64
+	// TrustedProxies are the addresses whose X-Forwarded-For and X-Forwarded-Proto are believed.
+	TrustedProxies []netip.Prefix
+	// CallTimeout bounds how long a page may take, which then is 503. 0: no bound.
+	CallTimeout time.Duration
+}
+
+// From one client address so many people may try to sign in at once, and then one every so many seconds.
+const (
+	signInBurst    = 10
+	signInInterval = 6 * time.Second
+	roomForClients = 10_000
+)
+
+// Console serves everything below Prefix. It is safe for concurrent use.
+type Console struct {
+	use      UseCases
+	observer web.Observer
+	options  Options
+	root     string // the path of the base URL, without a slash at its end
+	proxies  web.Proxies
+	origin   *http.CrossOriginProtection
+	attempts *throttle.Throttle[netip.Prefix] // to sign in
+	views    views
+	echo     *echo.Echo
+}
+
+var _ http.Handler = (*Console)(nil)
+
+// New returns the console over these use cases. It fails when a page that is built in is broken or the base URL is none.
+func New(use UseCases, clock ports.Clock, log *slog.Logger, o Options) (*Console, error) {
+	v, err := loadViews()
+	if err != nil {
+		return nil, err
+	}
+	base, err := url.Parse(strings.TrimRight(o.BaseURL, "/"))
+	if err != nil {
+		return nil, err
+	}
+	c := &Console{
+		use: use, observer: web.NewObserver(clock, log), options: o, root: base.EscapedPath(), proxies: o.TrustedProxies, views: v, echo: echo.New(),
+		origin:   http.NewCrossOriginProtection(),
+		attempts: throttle.NewBurst[netip.Prefix](1/signInInterval.Seconds(), signInBurst, roomForClients, clock.Now),
+	}
+	if base.Host != "" { // A proxy may send another Host.
+		if err := c.origin.AddTrustedOrigin(base.Scheme + "://" + base.Host); err != nil {
+			return nil, err
+		}
+	}
+	c.echo.Use(c.observer.Around(c.fail), c.harden, web.RefuseOptions)
+	for _, r := range routes() {
+		c.echo.Add(r.Method, r.pattern(), c.handler(r))
+		if r.Method == http.MethodGet {
+			c.echo.Add(http.MethodHead, r.pattern(), c.handler(r))
+		}
+	}
+	return c, nil
+}
+
+// ServeHTTP answers one request.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c.echo.ServeHTTP(w, web.Canonical(r))
+}
+
+// harden tells browsers what pages of ours never do. Its Referrer-Policy is milder than the API's: with "no-referrer" browsers send
+// `Origin: null` with forms, and nobody could tell where a form came from.
+func (c *Console) harden(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(e echo.Context) error {
+		h := e.Response().Header()
+		h.Set(echo.HeaderContentSecurityPolicy, "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+		h.Set(echo.HeaderXFrameOptions, "DENY")
+		h.Set(echo.HeaderReferrerPolicy, "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("X-Robots-Tag", "noindex, nofollow")
+		return next(e)
+	}
+}
+
+// call is one request on its way through a handler.
+type call struct {
+	echo.Context
+	console *Console
+	ctx     context.Context // for use cases: ends with the request, or when the call has taken too long
+	visitor operators.Visitor
+	token   string // of the session, else of the visit
+}
+
+// handler wraps a route's handler in the checks that the table asks for: who, then whether the form is ours, then whether they may.
+func (c *Console) handler(r Route) echo.HandlerFunc {
+	return func(e echo.Context) error {
+		web.Route(e, r.Path, false)
+		in := call{Context: e, console: c, ctx: e.Request().Context()}
+		if c.options.CallTimeout > 0 {
+			limited, cancel := context.WithTimeout(in.ctx, c.options.CallTimeout)
+			defer cancel()
+			in.ctx = limited
+		}
+		if err := in.recognize(); err != nil {
+			return err
+		}
+		if r.Needs != operators.Anybody && in.visitor.User.ID == 0 {
+			return in.toSignIn()
+		}
+		if err := in.checkForm(); err != nil {
+			return err
+		}
+		if err := in.visitor.Authorize(web.Param(e, "org"), r.Needs); err != nil {
+			return err
+		}
+		return r.handle(in)
+	}
+}
+
+// at is the place in the tenancy that the path names.
+func (c call) at() app.Path {
+	return app.Path{Organization: web.Param(c, "org"), Project: web.Param(c, "prj"), Application: web.Param(c, "app")}
+}
+
+// actor is who does what a request asks for.
+func (c call) actor() audit.Actor {
+	return audit.Actor{Name: c.visitor.User.Username, Address: c.client().String(), Via: audit.Console}
+}
+
+func (c call) client() netip.Prefix { return c.console.proxies.Client(c.Request()) }

@@ -1,0 +1,81 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/domain/fault"
+)
+
+// failureView is what the page of an error shows.
+type failureView struct{ Text string }
+
+// fail answers an error with a page. What nobody classified, and what kept the service from answering, is logged once with the request id and
+// never shown.
+func (c *Console) fail(e echo.Context, err error) {
+	status, title, text := c.explain(e, err)
+	h := e.Response().Header()
+	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+		h.Set(echo.HeaderRetryAfter, web.RetryAfter(err))
+	}
+	in := call{Context: e, console: c}
+	v := view{call: in, Title: title, Page: failureView{Text: text}}
+	if status >= http.StatusInternalServerError { // Whoever is asked for help will want it.
+		v.RequestID = web.RequestID(e)
+	}
+	if err := in.write(status, "failure", v); err != nil {
+		c.observer.LogUndelivered(e, err)
+	}
+}
+
+// explain says what may be told of an error.
+func (c *Console) explain(e echo.Context, err error) (status int, title, text string) {
+	var routing *echo.HTTPError
+	var tooLarge *http.MaxBytesError
+	var known *fault.Error
+	switch {
+	case errors.As(err, &routing) && routing.Code == http.StatusMethodNotAllowed:
+		return routing.Code, "That does not work here", "This page cannot be asked for in this way."
+	case errors.As(err, &routing) && routing.Code == http.StatusNotFound:
+		return routing.Code, "There is no such page", "Perhaps the address lost a piece on its way."
+	case errors.As(err, &tooLarge):
+		return web.Status(fault.TooLarge), "That is too much", "The form is larger than the console takes."
+	case fault.KindOf(err) != fault.Internal && errors.As(err, &known):
+		if known.Kind() == fault.Unavailable {
+			c.observer.LogFailure(e, slog.LevelWarn, err)
+		}
+		return web.Status(known.Kind()), titleOf(known.Kind()), sentence(known.Error())
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		c.observer.LogFailure(e, slog.LevelWarn, err)
+		return web.Status(fault.Unavailable), titleOf(fault.Unavailable), "The service took too long to answer."
+	}
+	c.observer.LogFailure(e, slog.LevelError, err)
+	return web.Status(fault.Internal), "Something went wrong", "That is our fault, not yours. The service's log tells more."
+}
+
+// titleOf is the headline of an error.
+func titleOf(k fault.Kind) string {
+	switch k {
+	case fault.NotFound:
+		return "There is no such thing"
+	case fault.Forbidden:
+		return "You may not do this"
+	case fault.Limited, fault.Unavailable:
+		return "Please try again in a moment"
+	default:
+		return "That was not understood"
+	}
+}
+
+// sentence makes a sentence of a fault's words.
+func sentence(words string) string {
+	if words == "" || words[0] < 'a' || words[0] > 'z' {
+		return words
+	}
+	return string(words[0]-'a'+'A') + words[1:] + "."
+}

@@ -1,0 +1,101 @@
+package console
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/domain/fault"
+)
+
+// maxForm is the size of the largest form, in bytes.
+const maxForm = 64 << 10
+
+// tokenField is the field of every form that proves that we made it for this browser.
+const tokenField = "form_token"
+
+var (
+	errForeignForm = fault.New(fault.Forbidden, "this form did not come from a page of this console, or its page is too old")
+	errForm        = fault.New(fault.Invalid, "the form could not be read")
+)
+
+// formToken is what tokenField must hold: bound to the session, or to the visit, so that no token of another browser is worth anything.
+func (c call) formToken() string {
+	if c.token == "" {
+		return ""
+	}
+	mac := hmac.New(sha256.New, []byte(c.token))
+	mac.Write([]byte("form")) // Documented never to fail.
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// checkForm refuses forms that another site sent, or that no page of ours made for this browser. It reads the form.
+func (c call) checkForm() error {
+	r := c.Request()
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return nil
+	}
+	if err := c.console.origin.Check(r); err != nil {
+		return fmt.Errorf("%w: %w", errForeignForm, err)
+	}
+	limit := int64(maxForm)
+	if c.console.options.BodyLimit > 0 {
+		limit = min(limit, c.console.options.BodyLimit)
+	}
+	r.Body = http.MaxBytesReader(c.Response().Writer, r.Body, limit)
+	if err := r.ParseForm(); err != nil {
+		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+			return err
+		}
+		return errForm
+	}
+	want := c.formToken()
+	if want == "" || !hmac.Equal([]byte(r.PostForm.Get(tokenField)), []byte(want)) {
+		return errForeignForm
+	}
+	return nil
+}
+
+// FormValue is a field of the form's body; what the query says does not count.
+func (c call) FormValue(name string) string {
+	r := c.Request()
+	return r.PostForm.Get(name)
+}
+
+// on reads a switch of a form: `true` or `false`, and nothing else.
+func (c call) on(name string) (bool, error) {
+	switch c.FormValue(name) {
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	return false, errForm
+}
+
+// path is a path of the console as browsers see it, below the path of the base URL.
+func (c call) path(p string) string { return c.console.root + p }
+
+// to sends the browser on. After a form it asks for the new page with GET.
+func (c call) to(path string) error {
+	if err := c.Redirect(http.StatusSeeOther, path); err != nil {
+		return fmt.Errorf("%w: %w", web.ErrUndelivered, err)
+	}
+	return nil
+}
+
+// escaped joins segments of a path, each as one.
+func escaped(segments ...string) string {
+	var p strings.Builder
+	for _, s := range segments {
+		p.WriteString(url.PathEscape(s))
+		p.WriteByte('/')
+	}
+	return p.String()
+}

@@ -1,0 +1,299 @@
+package console_test
+
+import (
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/console"
+	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/adapters/gormstore/seal"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/pgtest"
+)
+
+// password is everybody's.
+const password = "correct horse battery"
+
+var hash = sync.OnceValue(func() operators.Hash {
+	p, err := operators.NewPassword("password", password)
+	if err != nil {
+		panic(err)
+	}
+	return p.Hash()
+})
+
+// clock is a clock that a test moves.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// fixture is a console over a store of its own with two organizations, acme and globex, which are alike to the letter.
+type fixture struct {
+	*testing.T
+	store ports.Store
+	clock *clock
+	use   console.UseCases
+	log   *strings.Builder
+	*console.Console
+}
+
+// onEach runs a test on a store of each kind.
+func onEach(t *testing.T, test func(f *fixture)) {
+	t.Helper()
+	for name, url := range map[string]func() string{
+		"sqlite":   func() string { return "sqlite::memory:" },
+		"postgres": func() string { return pgtest.New(t) },
+	} {
+		url := url()
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(newFixtureOn(t, url))
+		})
+	}
+}
+
+func newFixture(t *testing.T, adjust ...func(*console.Options)) *fixture {
+	t.Helper()
+	return newFixtureOn(t, "sqlite::memory:", adjust...)
+}
+
+func newFixtureOn(t *testing.T, database string, adjust ...func(*console.Options)) *fixture {
+	t.Helper()
+	f := &fixture{T: t, clock: &clock{now: time.Date(2026, time.March, 4, 5, 6, 7, 0, time.UTC)}, log: &strings.Builder{}}
+	store, err := gormstore.Open(t.Context(), gormstore.Config{URL: database, AutoMigrate: true, Clock: f.clock, Keys: seal.NewRing([seal.KeySize]byte{1})})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, store.Close()) })
+	f.store = store
+	blueprint := app.Blueprint{}
+	for _, slug := range []string{"acme", "globex"} {
+		blueprint.Organizations = append(blueprint.Organizations, app.BlueprintOrganization{Slug: slug, Name: "Company",
+			Channels: []app.BlueprintChannel{{Name: "mail", Protocol: "EMAIL", Driver: "smtp", Preferred: true, Active: true, Settings: channels.Settings{"host": "localhost"}}},
+			Projects: []app.BlueprintProject{{Slug: "shop", Name: "Shop", Lists: []app.BlueprintList{{Name: "all"}},
+				Applications: []app.BlueprintApplication{{Slug: "web", Name: "Web", Active: true, Events: []app.BlueprintEvent{{Slug: "tick", Name: "Tick", Active: true,
+					Templates:     []app.BlueprintTemplate{{Channel: "mail", Subject: "s", Text: "t"}},
+					Notifications: []app.BlueprintNotification{{Name: "Ticks", List: "all", Active: true}}}}}}}}})
+	}
+	_, err = app.NewProvisioning(store, channels.Channel.CheckSettings).Apply(t.Context(), blueprint, false)
+	require.NoError(t, err)
+	o := console.Options{BodyLimit: 1 << 20, CallTimeout: time.Minute}
+	for _, a := range adjust {
+		a(&o)
+	}
+	f.use = console.UseCases{Operators: app.NewOperators(store, f.clock), Profiles: app.NewProfiles(store, f.clock), Orgs: app.NewOrgs(store),
+		Applications: app.NewApplications(store), Occurrences: app.NewOccurrences(store), Retries: app.NewRetries(store, f.clock), Audit: app.NewAudit(store)}
+	f.Console, err = console.New(f.use, f.clock, slog.New(slog.NewTextHandler(f.log, &slog.HandlerOptions{Level: slog.LevelDebug})), o)
+	require.NoError(t, err)
+	return f
+}
+
+// update changes the store directly.
+func (f *fixture) update(fn func(tx ports.Tx) error) {
+	f.Helper()
+	require.NoError(f, f.store.Update(f.Context(), fn))
+}
+
+// person makes somebody a member of an organization.
+func (f *fixture) person(org, username string, role users.Role, locked bool) users.Member {
+	f.Helper()
+	var m users.Member
+	f.update(func(tx ports.Tx) error {
+		o, err := tx.Orgs().BySlug(f.Context(), org)
+		if err != nil {
+			return err
+		}
+		us, _, err := tx.Users().Ensure(f.Context(), []users.User{{Username: username, Email: username + "@example.org", FirstName: "First", LastName: "Last"}})
+		if err != nil {
+			return err
+		}
+		ms, _, err := tx.Users().EnsureMembers(f.Context(), o.ID, us)
+		if err != nil {
+			return err
+		}
+		m = ms[0]
+		m.Role, m.Locked = role, locked
+		if err := tx.Users().SetRole(f.Context(), m); err != nil {
+			return err
+		}
+		return tx.Users().SetLocked(f.Context(), m)
+	})
+	return m
+}
+
+// account lets an identity sign in with password.
+func (f *fixture) account(username string, administrator bool) operators.Account {
+	f.Helper()
+	var a operators.Account
+	f.update(func(tx ports.Tx) error {
+		us, _, err := tx.Users().Ensure(f.Context(), []users.User{{Username: username}})
+		if err != nil {
+			return err
+		}
+		a = operators.Account{User: us[0], Hash: hash(), Administrator: administrator, Changed: f.clock.Now()}
+		return tx.Operators().Save(f.Context(), a)
+	})
+	return a
+}
+
+// operator is somebody with a role in acme who can sign in.
+func (f *fixture) operator(username string, role users.Role) operators.Account {
+	f.Helper()
+	f.person("acme", username, role, false)
+	return f.account(username, false)
+}
+
+// as is the browser of somebody whose session has begun.
+func (f *fixture) as(a operators.Account) *browser {
+	f.Helper()
+	s, token := operators.NewSession(a.User.ID, "192.0.2.1", f.clock.Now())
+	f.update(func(tx ports.Tx) error { return tx.Operators().Begin(f.Context(), s) })
+	b := f.nobody()
+	b.cookies[sessionCookie] = token
+	return b
+}
+
+// nobody is a browser without cookies.
+func (f *fixture) nobody() *browser {
+	return &browser{f: f, cookies: map[string]string{}, header: http.Header{}, remote: "192.0.2.1:1234"}
+}
+
+// entries is the audit log of an organization, or of the installation, the newest first.
+func (f *fixture) entries(org string) []audit.Entry {
+	f.Helper()
+	found, err := f.use.Audit.List(f.Context(), app.Path{Organization: org}, 0, 1000)
+	require.NoError(f, err)
+	return found
+}
+
+const (
+	sessionCookie = "tocsin_session"
+	visitCookie   = "tocsin_visit"
+)
+
+// browser keeps cookies as browsers do.
+type browser struct {
+	f       *fixture
+	cookies map[string]string
+	header  http.Header // sent with every request
+	remote  string
+}
+
+// answer is a page or a redirect.
+type answer struct {
+	*http.Response
+	body string
+}
+
+func (b *browser) get(path string) answer { return b.do(http.MethodGet, path, nil) }
+
+// post sends a form with the token that a page of this browser carries.
+func (b *browser) post(path string, fields ...string) answer {
+	b.f.Helper()
+	return b.submit(path, append(fields, "form_token", b.token())...)
+}
+
+// submit sends a form as it is.
+func (b *browser) submit(path string, fields ...string) answer {
+	b.f.Helper()
+	form := url.Values{}
+	for pair := range slices.Chunk(fields, 2) {
+		form.Set(pair[0], pair[1])
+	}
+	return b.do(http.MethodPost, path, form)
+}
+
+var tokenPattern = regexp.MustCompile(`name="form_token" value="([0-9a-f]{64})"`)
+
+// token is the token of the forms of this browser.
+func (b *browser) token() string {
+	b.f.Helper()
+	page := b.get("/console/")
+	if page.StatusCode == http.StatusSeeOther {
+		page = b.get("/console/sign-in/")
+	}
+	found := tokenPattern.FindStringSubmatch(page.body)
+	require.NotEmpty(b.f, found, page.body)
+	return found[1]
+}
+
+func (b *browser) do(method, path string, form url.Values) answer {
+	b.f.Helper()
+	var body io.Reader = http.NoBody
+	if form != nil {
+		body = strings.NewReader(form.Encode())
+	}
+	r := httptest.NewRequestWithContext(b.f.Context(), method, path, body)
+	r.RemoteAddr = b.remote
+	if form != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	maps.Copy(r.Header, b.header)
+	for name, value := range b.cookies {
+		r.AddCookie(&http.Cookie{Name: name, Value: value}) //nolint:gosec // What is sent to the server has no attributes.
+	}
+	w := httptest.NewRecorder()
+	b.f.ServeHTTP(w, r)
+	response := w.Result()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(b.f, err)
+	require.NoError(b.f, response.Body.Close())
+	for _, k := range response.Cookies() {
+		if k.MaxAge < 0 {
+			delete(b.cookies, k.Name)
+		} else {
+			b.cookies[k.Name] = k.Value
+		}
+	}
+	return answer{response, string(text)}
+}
+
+// signIn signs in through the form.
+func (b *browser) signIn(username, word string) answer {
+	b.f.Helper()
+	return b.post("/console/sign-in/", "username", username, "password", word)
+}
+
+// signedIn tells whether the browser is.
+func (b *browser) signedIn() bool { return b.get("/console/").StatusCode == http.StatusOK }
+
+// is demands a status.
+func (a answer) is(t *testing.T, status int) answer {
+	t.Helper()
+	require.Equal(t, status, a.StatusCode, a.body)
+	return a
+}
+
+func memberPath(m users.Member) string {
+	return "/console/o/acme/u/" + strconv.FormatInt(int64(m.ID), 10) + "/"
+}

@@ -1,0 +1,420 @@
+package console_test
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/console"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+var tags = regexp.MustCompile(`<[^>]*>`)
+
+// said is what a page says, without its markup.
+func (a answer) said() string {
+	return strings.Join(strings.Fields(html.UnescapeString(tags.ReplaceAllString(a.body, " "))), " ")
+}
+
+func TestEveryAnswerIsHardened(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.as(f.account("root", true))
+	for path, status := range map[string]int{"/console/": 200, "/console": 200, "/console/o/acme/": 200, "/console/nowhere/": 404, "/console/o/acme/u/x/": 404} {
+		got := b.get(path).is(t, status)
+		assert.Equal(t, "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'", got.Header.Get("Content-Security-Policy"))
+		for name, want := range map[string]string{"X-Frame-Options": "DENY", "Referrer-Policy": "same-origin", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store",
+			"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin", "X-Robots-Tag": "noindex, nofollow", "Content-Type": "text/html; charset=UTF-8"} {
+			assert.Equal(t, want, got.Header.Get(name), "%s %s", path, name)
+		}
+		assert.NotEmpty(t, got.Header.Get("X-Request-ID"))
+	}
+	style := f.nobody().get("/console/assets/console.css").is(t, http.StatusOK)
+	assert.Equal(t, "text/css; charset=utf-8", style.Header.Get("Content-Type"))
+	assert.Equal(t, "public, max-age=300", style.Header.Get("Cache-Control"))
+	b.do(http.MethodDelete, "/console/", nil).is(t, http.StatusMethodNotAllowed)
+	b.do(http.MethodOptions, "/console/", nil).is(t, http.StatusMethodNotAllowed)
+	b.do(http.MethodHead, "/console/", nil).is(t, http.StatusOK)
+}
+
+// weapon is a text that would do something if a page did not escape it, wherever it stood.
+const weapon = `'"><script>alert(1)</script><img src=x onerror=alert(2)>{{7}}`
+
+// armed puts the weapon into every text that a page can show.
+func (f *fixture) armed() (users.Member, events.OccurrenceID) {
+	f.Helper()
+	var m users.Member
+	f.update(func(tx ports.Tx) error {
+		ctx := f.Context()
+		a, err := tx.Applications().BySlug(ctx, "acme", "shop", "web")
+		if err != nil {
+			return err
+		}
+		org := a.Organization
+		a.Name = weapon
+		steps := []func() error{
+			func() error { return tx.Applications().Save(ctx, a) },
+			func() error { return tx.Orgs().Rename(ctx, orgs.Organization{ID: org, Name: weapon}) },
+			func() error {
+				return tx.Orgs().RenameProject(ctx, orgs.Project{ID: a.Project, Organization: org, Name: weapon})
+			},
+			func() error {
+				us, _, err := tx.Users().Ensure(ctx, []users.User{{Username: weapon, Email: weapon, FirstName: weapon, LastName: weapon}})
+				if err != nil {
+					return err
+				}
+				ms, _, err := tx.Users().EnsureMembers(ctx, org, us)
+				if err != nil {
+					return err
+				}
+				m = ms[0]
+				m.CustomFields = metadata.Map{weapon: map[string]any{"k": weapon}}
+				return err
+			},
+			func() error { return tx.Users().SaveFields(ctx, m) },
+			func() error {
+				_, _, err := tx.Orgs().EnsureGroup(ctx, org, weapon)
+				return err
+			},
+			func() error {
+				as, _, err := tx.Addresses().Ensure(ctx, org, []users.Address{{Member: m.ID, Value: "javascript:alert(3)//" + weapon, Name: weapon, Type: users.URL}})
+				if err != nil {
+					return err
+				}
+				c, err := tx.Channels().Create(ctx, channels.Channel{Organization: org, Name: weapon, Protocol: channels.WEBHOOK, Driver: "webhook", Active: true})
+				if err != nil {
+					return err
+				}
+				made, err := tx.Assignments().Ensure(ctx, org, []channels.Assignment{channels.Assign(as[0], c)})
+				if err != nil {
+					return err
+				}
+				l, err := tx.Lists().Create(ctx, lists.List{Organization: org, Project: a.Project, Name: weapon})
+				if err == nil {
+					_, err = tx.Lists().Add(ctx, l, []channels.AssignmentID{made[0].ID})
+				}
+				return err
+			},
+			func() error {
+				ms, err := applications.NewMembership(a.ID, m.ID, false).Register(metadata.Map{weapon: weapon}, true)
+				if err == nil {
+					err = tx.Applications().SaveMemberships(ctx, a, []applications.Membership{ms})
+				}
+				return err
+			},
+			func() error {
+				e, err := tx.Events().BySlug(ctx, a, "tick")
+				if err != nil {
+					return err
+				}
+				e.Name = weapon
+				return tx.Events().Save(ctx, e)
+			},
+			func() error {
+				return tx.Audit().Record(ctx, audit.Entry{Organization: org, Actor: audit.Actor{Name: weapon, Address: weapon, Via: weapon}, At: f.clock.Now(), Action: weapon, Object: weapon,
+					Before: audit.State{weapon: weapon}, After: audit.State{weapon: weapon}})
+			},
+		}
+		for _, step := range steps {
+			if err := step(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	var id events.OccurrenceID
+	f.update(func(tx ports.Tx) error {
+		a, err := tx.Applications().BySlug(f.Context(), "acme", "shop", "web")
+		if err != nil {
+			return err
+		}
+		e, err := tx.Events().BySlug(f.Context(), a, "tick")
+		if err != nil {
+			return err
+		}
+		o, _, err := tx.Deliveries().Trigger(f.Context(), events.Occurrence{Organization: a.Organization, Project: a.Project, Application: a.ID, Event: e.ID,
+			Context: events.Context(`{}`), CorrelationID: weapon, Created: f.clock.Now()}, nil)
+		id = o.ID
+		return err
+	})
+	return m, id
+}
+
+func TestWhateverPeopleWriteIsTextOnly(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	m, id := f.armed()
+	f.account(weapon, true)
+	b := f.nobody()
+	b.signIn(weapon, password).is(t, http.StatusSeeOther)
+	ofApp := "/console/o/acme/p/shop/a/web/"
+	for path, shown := range map[string]int{
+		"/console/": 1, "/console/audit/": 1, "/console/o/acme/": 3, "/console/o/acme/audit/": 7, "/console/o/acme/u/": 3, memberPath(m): 10, ofApp: 2,
+		fmt.Sprintf("%soccurrences/%d/", ofApp, id):                                          2,
+		fmt.Sprintf("%soccurrences/%d/explain/?user=%s", ofApp, id, "%27%22%3E%3Cscript%3E"): 0, // the page of an error
+		fmt.Sprintf("%soccurrences/%d/explain/?user=%s", ofApp, id, escaped()):               2,
+		"/console/o/acme/u/?q=" + escaped():                                                  4,
+		"/console/o/acme/u/?after_name=" + escaped():                                         0,
+		"/console/o/" + escaped() + "/":                                                      0,
+	} {
+		got := b.get(path)
+		body := tokenPattern.ReplaceAllString(got.body, "")
+		for _, alive := range []string{"<script", "<img", `'"><`, "href=\"javascript:", "onerror=alert(2)>"} {
+			assert.NotContains(t, body, alive, path)
+		}
+		assert.GreaterOrEqual(t, strings.Count(body, "alert(1)"), shown, "%s shows what people wrote: %s", path, got.said())
+	}
+	failed := f.nobody().signIn(weapon, "wrong").is(t, http.StatusUnauthorized)
+	assert.NotContains(t, failed.body, "<script")
+	assert.Contains(t, failed.body, "alert(1)")
+}
+
+// escaped is the weapon as a part of a path or a query.
+func escaped() string {
+	var b strings.Builder
+	for _, c := range []byte(weapon) {
+		fmt.Fprintf(&b, "%%%02X", c)
+	}
+	return b.String()
+}
+
+func TestHome(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	assert.Contains(t, f.as(f.account("root", true)).get("/console/").said(), "Company acme · administrator of the installation Company globex")
+	mine := f.as(f.operator("ada", users.RoleViewer)).get("/console/").said()
+	assert.Contains(t, mine, "Company acme · viewer")
+	assert.NotContains(t, mine, "globex")
+	assert.NotContains(t, mine, "Audit log")
+	assert.Contains(t, f.as(f.account("stray", false)).get("/console/").said(), "There is no organization that you may see.")
+}
+
+func TestMembers(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		for i := range 120 {
+			f.person("acme", fmt.Sprintf("user%03d", i), users.RoleMember, i%40 == 7)
+		}
+		f.person("globex", "user500", users.RoleMember, true)
+		b := f.as(f.operator("ada", users.RoleViewer))
+		row := regexp.MustCompile(`<th scope="row"><a href="/console/o/acme/u/\d+/"><bdi>([^<]*)</bdi>`)
+		next := regexp.MustCompile(`<a class="more" href="([^"]*)"`)
+		walk := func(query string) (found []string, pages int) {
+			for path := "/console/o/acme/u/" + query; path != "" && pages < 10; pages++ {
+				page := b.get(path).is(f.T, http.StatusOK)
+				for _, m := range row.FindAllStringSubmatch(page.body, -1) {
+					found = append(found, m[1])
+				}
+				path = ""
+				if m := next.FindStringSubmatch(page.body); m != nil {
+					path = html.UnescapeString(m[1])
+				}
+			}
+			return found, pages
+		}
+		found, pages := walk("")
+		assert.Len(f, found, 121)
+		assert.Equal(f, 3, pages)
+		found, pages = walk("?q=USER0")
+		assert.Len(f, found, 100)
+		assert.Equal(f, 2, pages)
+		found, _ = walk("?q=user01")
+		assert.Equal(f, []string{"user010", "user011", "user012", "user013", "user014", "user015", "user016", "user017", "user018", "user019"}, found)
+		found, _ = walk("?locked=true")
+		assert.Equal(f, []string{"user007", "user047", "user087"}, found)
+		found, _ = walk("?q=user04&locked=true")
+		assert.Equal(f, []string{"user047"}, found)
+		found, _ = walk("?q=nobody")
+		assert.Empty(f, found)
+		found, _ = walk("?after=nonsense&after_name=%00")
+		assert.Len(f, found, 121)
+	})
+}
+
+func TestSwitchesOfAMember(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		m := f.person("acme", "eve", users.RoleMember, false)
+		b := f.as(f.operator("ada", users.RoleOperator))
+		web := memberPath(m) + "p/shop/a/web/"
+		b.post(web+"notifications/", "on", "false").is(f.T, http.StatusNotFound) // not registered
+		require.NoError(f, f.store.Update(f.Context(), func(tx ports.Tx) error {
+			a, err := tx.Applications().BySlug(f.Context(), "acme", "shop", "web")
+			if err != nil {
+				return err
+			}
+			return tx.Applications().SaveMemberships(f.Context(), a, []applications.Membership{applications.NewMembership(a.ID, m.ID, false)})
+		}))
+		state := func() (member, membership, enabled bool) {
+			p, err := f.use.Profiles.Show(f.Context(), app.Path{Organization: "acme"}, m.ID)
+			require.NoError(f, err)
+			require.Len(f, p.Registrations, 1)
+			return p.Member.Locked, p.Registrations[0].Membership.Locked, p.Registrations[0].Membership.EnableNotifications
+		}
+		var recorded []string
+		for _, step := range []struct {
+			path, on, entry    string
+			member, membership bool
+			enabled            bool
+		}{
+			{memberPath(m) + "locked/", "true", "member.lock acme/u/eve map[locked:false] map[locked:true]", true, false, true},
+			{web + "locked/", "true", "membership.lock acme/p/shop/a/web/u/eve map[locked:false] map[locked:true]", true, true, true},
+			{web + "notifications/", "false", "membership.enable_notifications acme/p/shop/a/web/u/eve map[enable_notifications:true] map[enable_notifications:false]", true, true, false},
+			{memberPath(m) + "locked/", "false", "member.lock acme/u/eve map[locked:true] map[locked:false]", false, true, false},
+			{web + "locked/", "false", "membership.lock acme/p/shop/a/web/u/eve map[locked:true] map[locked:false]", false, false, false},
+			{web + "notifications/", "true", "membership.enable_notifications acme/p/shop/a/web/u/eve map[enable_notifications:false] map[enable_notifications:true]", false, false, true},
+		} {
+			for range 2 { // Again it changes nothing, and nothing is recorded.
+				got := b.post(step.path, "on", step.on).is(f.T, http.StatusSeeOther)
+				assert.Equal(f, memberPath(m)+"?done=saved", got.Header.Get("Location"))
+			}
+			member, membership, enabled := state()
+			assert.Equal(f, []bool{step.member, step.membership, step.enabled}, []bool{member, membership, enabled}, step.entry)
+			recorded = append([]string{step.entry}, recorded...)
+		}
+		var told []string
+		for _, e := range f.entries("acme") {
+			told = append(told, fmt.Sprintf("%s %s %v %v", e.Action, e.Object, e.Before, e.After))
+			assert.Equal(f, audit.Actor{Name: "ada", Address: "192.0.2.1/32", Via: audit.Console}, e.Actor)
+		}
+		assert.Equal(f, recorded, told)
+		page := b.get(memberPath(m) + "?done=saved").said()
+		assert.Contains(f, page, "The change is saved.")
+		viewer := f.as(f.operator("bob", users.RoleViewer)).get(memberPath(m)).is(f.T, http.StatusOK)
+		assert.NotContains(f, viewer.body, "/locked/", "a viewer is offered no switch")
+		admin := f.as(f.operator("eva", users.RoleAdministrator)).get("/console/o/acme/audit/").said()
+		assert.Contains(f, admin, `ada console 192.0.2.1/32 membership.lock acme/p/shop/a/web/u/eve { "locked": true } { "locked": false }`)
+	})
+}
+
+func TestOccurrences(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		f.person("acme", "ada", users.RoleMember, false)
+		f.listed("ada")
+		var last events.OccurrenceID
+		for range 52 {
+			last = f.happened()
+		}
+		failed := f.happened()
+		f.fails(failed)
+		b := f.as(f.operator("bob", users.RoleOperator))
+		list := "/console/o/acme/p/shop/a/web/"
+		first := b.get(list).is(f.T, http.StatusOK)
+		assert.Contains(f, first.said(), fmt.Sprintf("%d Tick 2026-03-04", failed))
+		assert.Contains(f, first.body, "order 17")
+		assert.Equal(f, 50, strings.Count(first.body, `<th scope="row">`))
+		older := b.get(list + "?before=" + strconv.FormatInt(int64(last)-48, 10))
+		assert.Equal(f, 3, strings.Count(older.body, `<th scope="row">`))
+
+		one := fmt.Sprintf("%soccurrences/%d/", list, failed)
+		page := b.get(one).is(f.T, http.StatusOK)
+		assert.Contains(f, page.said(), "failed 1")
+		assert.Contains(f, page.said(), "ada@example.org ada mail EMAIL failed 1 the mailbox is <full>")
+		assert.Contains(f, b.get(one+"?state=sent").said(), "None.")
+		assert.Contains(f, b.get(one+"?state=failed").said(), "ada@example.org")
+		why := b.get(one+"explain/?user=ada").is(f.T, http.StatusOK)
+		assert.Contains(f, why.said(), "The message to ada@example.org by mail failed: the mailbox is <full>.")
+
+		b.post(one+"retry/").is(f.T, http.StatusSeeOther)
+		assert.Contains(f, b.get(one+"?done=retried").said(), "pending 1")
+		e := f.entries("acme")[0]
+		assert.Equal(f, audit.DeliveriesRetried, e.Action)
+		assert.Equal(f, audit.State{"retried": float64(1)}, e.After)
+		b.post(one+"retry/").is(f.T, http.StatusSeeOther)
+		assert.Len(f, f.entries("acme"), 1, "there was nothing to retry any more")
+	})
+}
+
+// listed puts somebody on acme's list with an address of theirs.
+func (f *fixture) listed(username string) {
+	f.Helper()
+	f.update(func(tx ports.Tx) error {
+		ctx := f.Context()
+		a, err := tx.Applications().BySlug(ctx, "acme", "shop", "web")
+		if err != nil {
+			return err
+		}
+		m, err := tx.Users().Find(ctx, a.Organization, username)
+		if err != nil {
+			return err
+		}
+		mail := users.NewEmailAddress(username + "@example.org")
+		mail.Member = m.ID
+		as, _, err := tx.Addresses().Ensure(ctx, a.Organization, []users.Address{mail})
+		if err != nil {
+			return err
+		}
+		c, err := tx.Channels().Find(ctx, a.Organization, 0, "mail")
+		if err != nil {
+			return err
+		}
+		made, err := tx.Assignments().Ensure(ctx, a.Organization, []channels.Assignment{channels.Assign(as[0], c)})
+		if err != nil {
+			return err
+		}
+		l, err := tx.Lists().ByName(ctx, a.Organization, a.Project, "all")
+		if err == nil {
+			_, err = tx.Lists().Add(ctx, l, []channels.AssignmentID{made[0].ID})
+		}
+		return err
+	})
+}
+
+// fails has every delivery of an occurrence fail for good.
+func (f *fixture) fails(id events.OccurrenceID) {
+	f.Helper()
+	queue := f.store.Queue()
+	for {
+		if _, err := queue.Expand(f.Context(), 1000); err != nil {
+			require.ErrorIs(f, err, deliveries.ErrNothingToDo)
+			break
+		}
+	}
+	due, err := queue.Due(f.Context())
+	require.NoError(f, err)
+	require.Len(f, due, 1)
+	jobs, err := queue.Claim(f.Context(), due[0].Channel, "test", 1000, time.Hour)
+	require.NoError(f, err)
+	var outcomes []deliveries.Outcome
+	for _, j := range jobs {
+		o := deliveries.Outcome{ID: j.ID, State: deliveries.Sent, Attempts: 1}
+		if j.Occurrence == id {
+			o.State, o.Error = deliveries.Failed, "the mailbox is <full>"
+		}
+		outcomes = append(outcomes, o)
+	}
+	_, err = queue.Record(f.Context(), "test", outcomes)
+	require.NoError(f, err)
+}
+
+func TestAStoreThatIsAwayIsAPageToo(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, func(o *console.Options) { o.CallTimeout = 1 })
+	b := f.nobody()
+	b.cookies[sessionCookie] = strings.Repeat("ab", 32)
+	got := b.get("/console/").is(t, http.StatusServiceUnavailable)
+	assert.Equal(t, "1", got.Header.Get("Retry-After"))
+	assert.Contains(t, got.said(), "Please try again in a moment")
+	assert.Contains(t, got.said(), "Request "+got.Header.Get("X-Request-ID"))
+	assert.NotContains(t, got.body, "context deadline")
+	assert.Contains(t, f.log.String(), "context deadline")
+}

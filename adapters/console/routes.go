@@ -1,0 +1,63 @@
+package console
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/tocsin/tocsin/domain/operators"
+)
+
+// Route is a line of the table: a path, and what it needs of whoever asks for it. {org} in the path is the organization that the need is about.
+type Route struct {
+	Method string
+	Path   string
+	Needs  operators.Need
+	handle func(call) error
+}
+
+// Routes returns the table of all routes of the console.
+func Routes() []Route { return routes() }
+
+func routes() []Route {
+	const (
+		get, post = http.MethodGet, http.MethodPost
+
+		org        = Prefix + "o/{org}/"
+		member     = org + "u/{member}/"
+		app        = org + "p/{prj}/a/{app}/"
+		occurrence = app + "occurrences/{id}/"
+		registered = member + "p/{prj}/a/{app}/"
+	)
+	return []Route{
+		{get, stylePath, operators.Anybody, call.showStyle},
+		{get, signInPath, operators.Anybody, call.showSignIn},
+		{post, signInPath, operators.Anybody, call.signIn},
+		{post, Prefix + "sign-out/", operators.SignedIn, call.signOut},
+		{post, Prefix + "sign-out-everywhere/", operators.SignedIn, call.signOutEverywhere},
+
+		{get, Prefix, operators.SignedIn, call.showHome},
+		{get, Prefix + "audit/", operators.Installation, call.showAudit},
+
+		{get, org, operators.Viewer, call.showOrganization},
+		{get, org + "audit/", operators.Administrator, call.showAudit},
+		{get, org + "u/", operators.Viewer, call.showMembers},
+		{get, member, operators.Viewer, call.showMember},
+		{post, member + "locked/", operators.Operator, call.setMemberLocked},
+		{post, registered + "locked/", operators.Operator, call.setMembershipLocked},
+		{post, registered + "notifications/", operators.Operator, call.setNotifications},
+
+		{get, app, operators.Viewer, call.showOccurrences},
+		{get, occurrence, operators.Viewer, call.showOccurrence},
+		{get, occurrence + "explain/", operators.Viewer, call.explain},
+		{post, occurrence + "retry/", operators.Operator, call.retry},
+	}
+}
+
+// pattern is the path in the router's notation. It always ends in a slash, like every canonical path.
+func (r Route) pattern() string {
+	p := strings.NewReplacer("{", ":", "}", "").Replace(r.Path)
+	if !strings.HasSuffix(p, "/") {
+		p += "/"
+	}
+	return p
+}

@@ -1,0 +1,159 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/operators"
+)
+
+const signInPath = Prefix + "sign-in/"
+
+// The cookies: of a session, and of a visit by somebody who has not signed in yet, which only binds the sign-in form to a browser.
+const (
+	sessionCookie = "tocsin_session"
+	visitCookie   = "tocsin_visit"
+)
+
+// secure tells whether the browser reaches us by https, as far as we know.
+func (c call) secure() bool {
+	return strings.HasPrefix(c.console.options.BaseURL, "https://") || c.console.proxies.Scheme(c.Request()) == "https"
+}
+
+// cookie makes a cookie that no script reads and no other site sends with a form. By https it has the prefix __Host-, with which browsers take
+// it from this host alone. An empty value deletes it.
+func (c call) cookie(name, value string) *http.Cookie {
+	k := &http.Cookie{Name: name, Value: value, Path: c.path(Prefix), HttpOnly: true, SameSite: http.SameSiteLaxMode}
+	if c.secure() {
+		k.Name, k.Path, k.Secure = "__Host-"+name, "/", true
+	}
+	if value == "" {
+		k.MaxAge = -1
+	}
+	return k
+}
+
+// sent is the value of a cookie that the browser sent, empty when it sent none.
+func (c call) sent(name string) string {
+	k, err := c.Request().Cookie(c.cookie(name, "").Name)
+	if err != nil {
+		return ""
+	}
+	return k.Value
+}
+
+// recognize finds out who is asking. Whoever is not signed in is nobody, and no fault.
+func (c *call) recognize() error {
+	c.token = c.sent(sessionCookie)
+	if c.token == "" {
+		c.token = c.sent(visitCookie)
+		return nil
+	}
+	v, err := c.console.use.Operators.Resume(c.ctx, c.token)
+	if errors.Is(err, operators.ErrNoSession) {
+		c.token = c.sent(visitCookie)
+		return nil
+	}
+	if err == nil {
+		c.visitor = v
+		web.Caller(c, "operator", v.User.Username)
+	}
+	return err
+}
+
+// toSignIn sends whoever must sign in first to the form, and a page that was asked for comes after it.
+func (c call) toSignIn() error {
+	to := c.path(signInPath)
+	if c.Request().Method == http.MethodGet {
+		to += "?" + url.Values{"next": {c.console.root + c.Request().URL.RequestURI()}}.Encode()
+	}
+	return c.to(to)
+}
+
+// next is where to go after signing in: a page of ours that the form names, else the first one. Nothing leads out of the console.
+func (c call) next(wanted string) string {
+	home := c.path(Prefix)
+	u, err := url.Parse(wanted)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" || strings.ContainsAny(wanted, "\\\t\r\n") ||
+		!strings.HasPrefix(u.EscapedPath(), home) || strings.Contains(u.Path, "/..") || strings.Contains(u.Path, "//") {
+		return home
+	}
+	return (&url.URL{Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery}).String()
+}
+
+// signInView is what the sign-in page shows.
+type signInView struct {
+	Next, Username string
+	Refused        bool
+	Wait           bool
+}
+
+func (c call) showSignIn() error {
+	next := c.next(c.QueryParam("next"))
+	if c.visitor.User.ID != 0 {
+		return c.to(next)
+	}
+	return c.askToSignIn(http.StatusOK, signInView{Next: next})
+}
+
+// askToSignIn shows the form, bound to this browser.
+func (c call) askToSignIn(status int, v signInView) error {
+	if _, err := operators.ParseToken(c.token); err != nil {
+		c.token = operators.NewToken() // As good as a session's, but stored nowhere.
+		c.SetCookie(c.cookie(visitCookie, c.token))
+	}
+	return c.render(status, "sign-in", "Sign in", v)
+}
+
+// signIn begins a session with a token that nobody has seen before, whatever cookie came with the form.
+func (c call) signIn() error {
+	v := signInView{Next: c.next(c.FormValue("next")), Username: c.FormValue("username")}
+	if wait := c.console.attempts.Take(c.client()); wait > 0 {
+		v.Wait = true
+		c.Response().Header().Set("Retry-After", web.RetryAfter(web.TooMany("", wait)))
+		return c.askToSignIn(http.StatusTooManyRequests, v)
+	}
+	by := audit.Actor{Name: v.Username, Address: c.client().String(), Via: audit.Console}
+	token, err := c.console.use.Operators.SignIn(c.ctx, by, strings.TrimSpace(v.Username), c.FormValue("password"))
+	if errors.Is(err, operators.ErrCredentials) {
+		v.Refused = true
+		return c.askToSignIn(web.Status(fault.Unauthenticated), v)
+	}
+	if err != nil {
+		return err
+	}
+	if c.visitor.User.ID != 0 { // The session that this one replaces would live on, and nobody could end it.
+		if err := c.console.use.Operators.SignOut(c.ctx, c.actor(), c.token); err != nil {
+			return err
+		}
+	}
+	session := c.cookie(sessionCookie, token) //nolint:gosec // Secure is set wherever the browser reaches us by https.
+	session.MaxAge = int(operators.SessionLife.Seconds())
+	c.SetCookie(session)
+	c.SetCookie(c.cookie(visitCookie, ""))
+	return c.to(v.Next)
+}
+
+func (c call) signOut() error {
+	if err := c.console.use.Operators.SignOut(c.ctx, c.actor(), c.token); err != nil {
+		return err
+	}
+	return c.signedOut()
+}
+
+func (c call) signOutEverywhere() error {
+	if err := c.console.use.Operators.SignOutEverywhere(c.ctx, c.actor(), c.visitor.User); err != nil {
+		return err
+	}
+	return c.signedOut()
+}
+
+func (c call) signedOut() error {
+	c.SetCookie(c.cookie(sessionCookie, ""))
+	return c.to(c.path(signInPath))
+}

@@ -1,0 +1,161 @@
+package console
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/domain/operators"
+)
+
+const stylePath = Prefix + "assets/console.css"
+
+//go:embed assets/console.css
+var style []byte
+
+//go:embed pages/*.gohtml
+var pages embed.FS
+
+// views are the pages by name: each is the frame around its own content.
+type views map[string]*template.Template
+
+func loadViews() (views, error) {
+	const frame = "pages/frame.gohtml"
+	all := views{}
+	files, err := fs.Glob(pages, "pages/*.gohtml")
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		if file == frame {
+			continue
+		}
+		t, err := template.New("frame.gohtml").Funcs(functions()).ParseFS(pages, frame, file)
+		if err != nil {
+			return nil, fmt.Errorf("a page of the console is broken: %w", err)
+		}
+		all[strings.TrimSuffix(path.Base(file), ".gohtml")] = t
+	}
+	return all, nil
+}
+
+// functions are what the pages say things with.
+func functions() template.FuncMap {
+	return template.FuncMap{
+		"moment": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
+		"rfc":    func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"dict": func(pairs ...any) map[string]any { // What a piece of a page is given.
+			d := make(map[string]any, len(pairs)/2)
+			for i := 0; i+1 < len(pairs); i += 2 {
+				d[fmt.Sprint(pairs[i])] = pairs[i+1]
+			}
+			return d
+		},
+		"json": func(v any) (string, error) {
+			var b bytes.Buffer
+			e := json.NewEncoder(&b)
+			e.SetEscapeHTML(false) // The template escapes.
+			e.SetIndent("", "  ")
+			err := e.Encode(v)
+			return strings.TrimSpace(b.String()), err
+		},
+	}
+}
+
+// view is what the frame shows, with what the page shows in it. Its methods are for the pages.
+type view struct {
+	call  call
+	Title string
+	Page  any
+	// What a page of an error has in the place of a session.
+	RequestID string
+}
+
+// Link is the path of a page by its segments.
+func (v view) Link(segments ...any) string {
+	texts := make([]string, len(segments))
+	for i, s := range segments {
+		texts[i] = fmt.Sprint(s)
+	}
+	return v.call.path(Prefix) + escaped(texts...)
+}
+
+// Style is the path of the style sheet.
+func (v view) Style() string { return v.call.path(stylePath) }
+
+// Token is the name and the value of the field that every form must have.
+func (v view) Token() (field struct{ Name, Value string }) {
+	field.Name, field.Value = tokenField, v.call.formToken()
+	return field
+}
+
+// User is who is signed in, empty for nobody.
+func (v view) User() string { return v.call.visitor.User.Username }
+
+// Org is the slug of the organization that the page is about.
+func (v view) Org() string { return web.Param(v.call, "org") }
+
+// Prj and App are the slugs of the project and the application that the page is about.
+func (v view) Prj() string { return web.Param(v.call, "prj") }
+
+// App is the slug of the application that the page is about.
+func (v view) App() string { return web.Param(v.call, "app") }
+
+// MayOperate tells whether the visitor may change members and deliveries of the page's organization.
+func (v view) MayOperate() bool { return v.call.visitor.May(v.Org(), operators.Operator) }
+
+// MayAdminister tells whether the visitor may do everything in the page's organization.
+func (v view) MayAdminister() bool { return v.call.visitor.May(v.Org(), operators.Administrator) }
+
+// MayInstall tells whether the visitor is administrator of the installation.
+func (v view) MayInstall() bool { return v.call.visitor.May("", operators.Installation) }
+
+// Notice says what an action did that led to this page.
+func (v view) Notice() string {
+	switch v.call.QueryParam("done") {
+	case "saved":
+		return "The change is saved."
+	case "retried":
+		return "The failed deliveries will be sent again."
+	}
+	return ""
+}
+
+// render answers with a page.
+func (c call) render(status int, name, title string, page any) error {
+	return c.write(status, name, view{call: c, Title: title, Page: page})
+}
+
+func (c call) write(status int, name string, v view) error {
+	var b bytes.Buffer
+	if err := c.console.views[name].Execute(&b, v); err != nil {
+		return fmt.Errorf("page %s: %w", name, err)
+	}
+	return c.whole(status, echo.MIMETextHTMLCharsetUTF8, b.Bytes())
+}
+
+// whole writes an answer whose end is known.
+func (c call) whole(status int, contentType string, body []byte) error {
+	c.Response().Header().Set(echo.HeaderContentLength, strconv.Itoa(len(body)))
+	if err := c.Blob(status, contentType, body); err != nil {
+		return fmt.Errorf("%w: %w", web.ErrUndelivered, err)
+	}
+	return nil
+}
+
+// showStyle lets browsers keep the style sheet for a short while: it changes with the next version.
+func (c call) showStyle() error {
+	c.Response().Header().Set(echo.HeaderCacheControl, "public, max-age=300")
+	return c.whole(http.StatusOK, "text/css; charset=utf-8", style)
+}

@@ -1,0 +1,85 @@
+// Package operators is about the people who work with the console: their passwords, how often those may be guessed wrong, their sessions,
+// and what they may do where. It knows no cookie and no page; what the pages show is other packages' business.
+package operators
+
+import (
+	"context"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// The faults of this package.
+var (
+	ErrNotFound    = fault.New(fault.NotFound, "this user cannot sign in")
+	ErrExists      = fault.New(fault.Invalid, "this user can sign in already")
+	ErrCredentials = fault.New(fault.Unauthenticated, "the username and the password do not belong together, or the account is locked")
+	ErrNoSession   = fault.New(fault.Unauthenticated, "nobody is signed in")
+	ErrForbidden   = fault.New(fault.Forbidden, "your role does not allow this")
+)
+
+// After MaxFailures wrong passwords in a row an account is locked for LockOut, whatever password comes.
+const (
+	MaxFailures = 10
+	LockOut     = 15 * time.Minute
+)
+
+// Account is an identity that can sign in.
+type Account struct {
+	User          users.User
+	Hash          Hash
+	Administrator bool // of the installation: may do everything everywhere
+	Failures      int  // wrong passwords since the last right one or the last lock-out
+	LockedUntil   time.Time
+	Changed       time.Time // when the password was set
+}
+
+// Locked tells whether the account takes no password at this moment.
+func (a Account) Locked(now time.Time) bool { return now.Before(a.LockedUntil) }
+
+// Attempt returns the account after somebody tried a password for it, and whether that lets them in. While the account is locked nothing
+// does, and nothing is counted.
+func (a Account) Attempt(right bool, now time.Time) (after Account, in bool) {
+	switch {
+	case a.Locked(now):
+		return a, false
+	case right:
+		a.Failures, a.LockedUntil = 0, time.Time{}
+		return a, true
+	}
+	a.Failures++
+	if a.Failures >= MaxFailures {
+		a.Failures, a.LockedUntil = 0, now.Add(LockOut)
+	}
+	return a, false
+}
+
+// Renewed is the account with another password: what was guessed wrong before does not count against it.
+func (a Account) Renewed(h Hash, now time.Time) Account {
+	a.Hash, a.Failures, a.LockedUntil, a.Changed = h, 0, time.Time{}, now
+	return a
+}
+
+// Repository keeps who can sign in, and their sessions.
+type Repository interface {
+	// Account finds an account by its username, without regard to case; ErrNotFound for users who cannot sign in, too.
+	Account(ctx context.Context, username string) (Account, error)
+	// Save stores everything of an account but its identity, which must exist; it makes the account when there is none.
+	Save(ctx context.Context, a Account) error
+	// Places returns the organizations that a user belongs to, by id.
+	Places(ctx context.Context, u users.ID) ([]Place, error)
+
+	// Begin stores a new session of somebody who can sign in.
+	Begin(ctx context.Context, s Session) error
+	// Session finds a session with its account, whether it is over or not; ErrNoSession.
+	Session(ctx context.Context, d Digest) (Session, Account, error)
+	// Saw notes when a session was last used; an earlier moment never replaces a later one.
+	Saw(ctx context.Context, d Digest, at time.Time) error
+	// End deletes a session, if it exists.
+	End(ctx context.Context, d Digest) error
+	// EndAll deletes every session of a user and returns how many those were.
+	EndAll(ctx context.Context, u users.ID) (int, error)
+	// Sweep deletes the sessions that have expired.
+	Sweep(ctx context.Context, now time.Time) error
+}

@@ -1,0 +1,175 @@
+package operators_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func TestNewPassword(t *testing.T) {
+	t.Parallel()
+	for name, s := range map[string]string{"Shortest": "twelve chars", "Spaces": "            ", "Longest": strings.Repeat("é", 200), "Composed": strings.Repeat("e\u0301", 12)} {
+		t.Run("Accepts/"+name, func(t *testing.T) {
+			t.Parallel()
+			_, err := operators.NewPassword("password", s)
+			require.NoError(t, err)
+		})
+	}
+	for name, s := range map[string]string{"Empty": "", "TooShort": "eleven char", "TooLong": strings.Repeat("x", 201), "TooShortOnceComposed": strings.Repeat("e\u0301", 11),
+		"NUL": "twelve chars\x00", "NewLine": "twelve chars\n", "InvalidUTF8": "twelve chars\xff"} {
+		t.Run("Refuses/"+name, func(t *testing.T) {
+			t.Parallel()
+			_, err := operators.NewPassword("password", s)
+			require.Equal(t, fault.Invalid, fault.KindOf(err))
+			assert.NotContains(t, err.Error(), "twelve")
+		})
+	}
+	t.Run("IsNeverPrinted", func(t *testing.T) {
+		t.Parallel()
+		p, err := operators.NewPassword("password", "twelve chars")
+		require.NoError(t, err)
+		assert.NotContains(t, fmt.Sprintf("%v %+v %#v %s %q", p, p, p, p, p), "twelve")
+	})
+}
+
+func TestHash(t *testing.T) {
+	t.Parallel()
+	p, err := operators.NewPassword("password", "caf\u00e9 au lait, please")
+	require.NoError(t, err)
+	h := p.Hash()
+	assert.True(t, strings.HasPrefix(string(h), "$argon2id$v=19$m=19456,t=2,p=1$"), string(h))
+	assert.NotEqual(t, h, p.Hash(), "every hash has a salt of its own")
+	assert.True(t, h.Matches("caf\u00e9 au lait, please"))
+	assert.True(t, h.Matches("cafe\u0301 au lait, please"), "however the letter is written")
+	for _, wrong := range []string{"", "Caf\u00e9 au lait, please", "caf\u00e9 au lait, please ", strings.Repeat("x", 1_000_000)} {
+		assert.False(t, h.Matches(wrong))
+	}
+	const made = operators.Hash("$argon2id$v=19$m=64,t=1,p=1$MDEyMzQ1Njc4OWFiY2RlZg$")
+	for _, broken := range []operators.Hash{"", "plain", made, "$argon2i$v=19$m=64,t=1,p=1$MDEy$MDEy", "$argon2id$v=19$m=64,t=0,p=1$MDEy$MDEy", "$argon2id$v=19$m=64,t=1,p=0$MDEy$MDEy", "$argon2id$v=19$x$MDEy$MDEy"} {
+		assert.False(t, broken.Matches(""), string(broken))
+		assert.False(t, broken.Matches("plain"), string(broken))
+	}
+}
+
+// TestNobodysHashTakesTheSameWork runs alone, because it looks at the memory of the whole program, which is what the work consists of.
+func TestNobodysHashTakesTheSameWork(t *testing.T) { //nolint:paralleltest // For the reason given.
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	assert.False(t, operators.Hash("").Matches("wrong"))
+	runtime.ReadMemStats(&after)
+	assert.Greater(t, after.TotalAlloc-before.TotalAlloc, uint64(19<<20), "the same work is done where there is nothing to match")
+}
+
+func TestAttempt(t *testing.T) {
+	t.Parallel()
+	fresh := operators.Account{User: users.User{ID: 1}, Hash: "h"}
+	fail := func(a operators.Account, times int, at time.Time) operators.Account {
+		for range times {
+			var in bool
+			a, in = a.Attempt(false, at)
+			assert.False(t, in)
+		}
+		return a
+	}
+	t.Run("NineWrongOnesAreForgottenByARightOne", func(t *testing.T) {
+		t.Parallel()
+		a, in := fail(fresh, 9, noon).Attempt(true, noon)
+		assert.True(t, in)
+		assert.Equal(t, fresh, a)
+	})
+	t.Run("TenLockItForEverybody", func(t *testing.T) {
+		t.Parallel()
+		locked := fail(fresh, 10, noon)
+		assert.True(t, locked.Locked(noon))
+		for _, at := range []time.Time{noon, noon.Add(operators.LockOut - 1)} {
+			a, in := locked.Attempt(true, at)
+			assert.False(t, in)
+			assert.Equal(t, locked, a, "and nothing is counted, so that nobody can lock it for ever")
+		}
+		a, in := locked.Attempt(true, noon.Add(operators.LockOut))
+		assert.True(t, in)
+		assert.Equal(t, fresh, a)
+	})
+	t.Run("AfterwardsThereAreTenAgain", func(t *testing.T) {
+		t.Parallel()
+		a := fail(fail(fresh, 10, noon), 9, noon.Add(operators.LockOut))
+		assert.False(t, a.Locked(noon.Add(operators.LockOut)))
+		assert.True(t, fail(a, 1, noon.Add(operators.LockOut)).Locked(noon.Add(operators.LockOut)))
+	})
+	t.Run("AnotherPasswordLiftsTheLock", func(t *testing.T) {
+		t.Parallel()
+		a := fail(fresh, 10, noon).Renewed("h2", noon)
+		assert.Equal(t, operators.Account{User: users.User{ID: 1}, Hash: "h2", Changed: noon}, a)
+	})
+}
+
+func TestSession(t *testing.T) {
+	t.Parallel()
+	s, token := operators.NewSession(7, "192.0.2.1", noon)
+	_, other := operators.NewSession(7, "192.0.2.1", noon)
+	assert.NotEqual(t, token, other)
+	d, err := operators.ParseToken(token)
+	require.NoError(t, err)
+	assert.Equal(t, s.Digest, d)
+	for _, bad := range []string{"", "x", token[1:], token + "0", strings.ToUpper(strings.Repeat("ab", 32)), strings.Repeat("g", 64)} {
+		_, err := operators.ParseToken(bad)
+		require.ErrorIs(t, err, operators.ErrNoSession, bad)
+	}
+	assert.True(t, s.Valid(noon.Add(operators.SessionIdle-1)))
+	assert.False(t, s.Valid(noon.Add(operators.SessionIdle)))
+	s.Seen = noon.Add(operators.SessionLife - 1)
+	assert.True(t, s.Valid(noon.Add(operators.SessionLife-1)))
+	assert.False(t, s.Valid(noon.Add(operators.SessionLife)))
+	s.Seen = noon
+	assert.False(t, s.Stale(noon.Add(operators.SessionGrain-1)))
+	assert.True(t, s.Stale(noon.Add(operators.SessionGrain)))
+}
+
+func TestAuthorize(t *testing.T) {
+	t.Parallel()
+	acme := func(r users.Role, locked bool) operators.Visitor {
+		return operators.Visitor{User: users.User{ID: 1}, Places: []operators.Place{{Organization: orgs.Organization{Slug: "acme"}, Role: r, Locked: locked}}}
+	}
+	no, low, gone := operators.ErrNoSession, operators.ErrForbidden, orgs.ErrNotFound
+	for name, c := range map[string]struct {
+		visitor operators.Visitor
+		want    [6]error // by need
+	}{
+		"Nobody":             {operators.Visitor{}, [6]error{nil, no, no, no, no, no}},
+		"Stray":              {operators.Visitor{User: users.User{ID: 1}}, [6]error{nil, nil, gone, gone, gone, low}},
+		"Member":             {acme(users.RoleMember, false), [6]error{nil, nil, gone, gone, gone, low}},
+		"UnknownRole":        {acme("king", false), [6]error{nil, nil, gone, gone, gone, low}},
+		"Viewer":             {acme(users.RoleViewer, false), [6]error{nil, nil, nil, low, low, low}},
+		"Operator":           {acme(users.RoleOperator, false), [6]error{nil, nil, nil, nil, low, low}},
+		"Administrator":      {acme(users.RoleAdministrator, false), [6]error{nil, nil, nil, nil, nil, low}},
+		"LockedMember":       {acme(users.RoleAdministrator, true), [6]error{nil, nil, gone, gone, gone, low}},
+		"OfTheInstallation":  {operators.Visitor{User: users.User{ID: 1}, Administrator: true}, [6]error{}},
+		"AdministratorToNil": {operators.Visitor{Administrator: true}, [6]error{nil, no, no, no, no, no}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for need, want := range c.want {
+				assert.Equal(t, want, c.visitor.Authorize("acme", operators.Need(need)), "need %d", need)
+				assert.Equal(t, want == nil, c.visitor.May("acme", operators.Need(need)), "need %d", need)
+			}
+			if !c.visitor.Administrator && c.visitor.User.ID != 0 {
+				assert.Equal(t, gone, c.visitor.Authorize("globex", operators.Viewer))
+			}
+		})
+	}
+	assert.Len(t, acme(users.RoleViewer, false).Visible(), 1)
+	assert.Empty(t, acme(users.RoleMember, false).Visible())
+	assert.Empty(t, acme(users.RoleViewer, true).Visible())
+}

@@ -1,0 +1,109 @@
+package operators
+
+import (
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/crypto/argon2"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/tocsin/tocsin/domain/fault"
+)
+
+// How long a password must and may be, in characters. Nothing else is asked of it: length is what makes it strong.
+const (
+	MinPassword = 12
+	MaxPassword = 200
+)
+
+// The cost of argon2id, as OWASP recommends it: 19 MiB, twice, one lane. Hashes carry the cost that they were made with.
+const (
+	memory  = 19 << 10 // KiB
+	passes  = 2
+	lanes   = 1
+	saltLen = 16
+	sumLen  = 32
+)
+
+// Password is a password that may be set. It prints as nothing, so that no log can hold it.
+type Password struct{ text string }
+
+// NewPassword checks a password. It is taken as it is, white space included; spellings of one character count as the same.
+func NewPassword(field, s string) (Password, error) {
+	text := norm.NFKC.String(s)
+	n := utf8.RuneCountInString(text)
+	switch {
+	case !utf8.ValidString(s):
+		return Password{}, fault.Field(field, "is not valid UTF-8")
+	case strings.ContainsFunc(text, unicode.IsControl):
+		return Password{}, fault.Field(field, "contains a control character")
+	case n < MinPassword:
+		return Password{}, fault.Field(field, "is shorter than %d characters", MinPassword)
+	case n > MaxPassword:
+		return Password{}, fault.Field(field, "is longer than %d characters", MaxPassword)
+	}
+	return Password{text}, nil
+}
+
+// String hides the password.
+func (Password) String() string { return "***" }
+
+// GoString hides it from %#v, too.
+func (Password) GoString() string { return "***" }
+
+// Hash hashes the password under a salt of its own.
+func (p Password) Hash() Hash {
+	var salt [saltLen]byte
+	_, _ = rand.Read(salt[:]) // Documented never to fail: it ends the program instead.
+	return derive(p.text, cost{memory: memory, passes: passes, lanes: lanes}, salt[:])
+}
+
+// Hash is what is kept of a password: argon2id with its cost and its salt, in the PHC string format.
+type Hash string
+
+// Matches tells whether a text is the password. It takes as long for the zero Hash, which nothing matches, as for any other, so that
+// time does not tell who can sign in.
+func (h Hash) Matches(text string) bool {
+	if utf8.RuneCountInString(text) > MaxPassword {
+		text = "" // It cannot be right; hashing it would cost what its length says.
+	}
+	c, salt, known := h.parse()
+	if !known {
+		c, salt = cost{memory: memory, passes: passes, lanes: lanes}, make([]byte, saltLen)
+	}
+	again := derive(norm.NFKC.String(text), c, salt)
+	same := subtle.ConstantTimeCompare([]byte(again), []byte(h)) == 1
+	return known && same
+}
+
+// cost is what one hash costs.
+type cost struct {
+	memory, passes uint32
+	lanes          uint8
+}
+
+var encoding = base64.RawStdEncoding
+
+func derive(text string, c cost, salt []byte) Hash {
+	sum := argon2.IDKey([]byte(text), salt, c.passes, c.memory, c.lanes, sumLen)
+	return Hash(fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, c.memory, c.passes, c.lanes,
+		encoding.EncodeToString(salt), encoding.EncodeToString(sum)))
+}
+
+// parse reads what derive wrote.
+func (h Hash) parse() (c cost, salt []byte, ok bool) {
+	parts := strings.Split(string(h), "$")
+	if len(parts) != 6 || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
+		return cost{}, nil, false
+	}
+	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &c.memory, &c.passes, &c.lanes); err != nil || c.passes == 0 || c.lanes == 0 {
+		return cost{}, nil, false
+	}
+	salt, err := encoding.DecodeString(parts[4])
+	return c, salt, err == nil
+}

@@ -1,0 +1,77 @@
+package operators
+
+import (
+	"slices"
+
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// Need is what a page or an action asks of whoever wants it.
+type Need int
+
+// The needs, each of which includes those before it.
+const (
+	Anybody       Need = iota // nothing, not even being signed in
+	SignedIn                  // to be signed in
+	Viewer                    // to see an organization
+	Operator                  // to look after its members and deliveries
+	Administrator             // everything in it
+	Installation              // to be administrator of the installation
+)
+
+// rights is what each role may do in its organization. A member may do nothing.
+var rights = map[users.Role]Need{users.RoleViewer: Viewer, users.RoleOperator: Operator, users.RoleAdministrator: Administrator}
+
+// Place is an organization that somebody belongs to.
+type Place struct {
+	Organization orgs.Organization
+	Role         users.Role
+	Locked       bool // as a member of it
+}
+
+// right is what the place lets its holder do.
+func (p Place) right() Need {
+	if p.Locked {
+		return SignedIn
+	}
+	return max(rights[p.Role], SignedIn)
+}
+
+// Visitor is whoever asks for a page. The zero Visitor is nobody.
+type Visitor struct {
+	User          users.User
+	Administrator bool    // of the installation
+	Places        []Place // of the user; an administrator of the installation has every place
+}
+
+// May tells whether the visitor fulfils a need, in the organization with this slug where the need is about one.
+func (v Visitor) May(org string, n Need) bool { return v.Authorize(org, n) == nil }
+
+// Authorize answers whether the visitor fulfils a need: ErrNoSession for nobody, orgs.ErrNotFound where the visitor sees nothing of the
+// organization, whether it exists or not, ErrForbidden where the role is too low.
+func (v Visitor) Authorize(org string, n Need) error {
+	switch {
+	case n == Anybody:
+		return nil
+	case v.User.ID == 0:
+		return ErrNoSession
+	case v.Administrator || n == SignedIn:
+		return nil
+	case n == Installation:
+		return ErrForbidden
+	}
+	i := slices.IndexFunc(v.Places, func(p Place) bool { return p.Organization.Slug == org && p.right() >= Viewer })
+	if i < 0 {
+		return orgs.ErrNotFound
+	}
+	if v.Places[i].right() < n {
+		return ErrForbidden
+	}
+	return nil
+}
+
+// Visible are the organizations that the visitor sees because of a role there.
+func (v Visitor) Visible() []Place {
+	return slices.DeleteFunc(slices.Clone(v.Places), func(p Place) bool { return p.right() < Viewer })
+}

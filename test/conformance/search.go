@@ -1,0 +1,184 @@
+package conformance
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// hits are the usernames that a query finds, read to its end in stretches.
+func (w *world) hits(t *testing.T, q users.Query) []string {
+	t.Helper()
+	found := []string{}
+	for range 1_000 {
+		f := look(t, w, func(tx ports.Tx) (users.Found, error) { return tx.Users().Search(t.Context(), w.mine.org.ID, q) })
+		require.LessOrEqual(t, len(f.Members), q.Limit)
+		for _, m := range f.Members {
+			assert.Equal(t, w.mine.org.ID, m.Organization)
+			found = append(found, m.User.Username)
+		}
+		if !f.More {
+			return found
+		}
+		require.NotEqual(t, q.After, f.Next, "a search that goes on gets on")
+		q.After = f.Next
+	}
+	t.Fatal("the search never ends")
+	return nil
+}
+
+func searchCases() cases {
+	return cases{
+		"FindsByTheBeginningOfUsernameOrEmail": func(t *testing.T, w *world) {
+			for username, email := range map[string]string{
+				"zoe": "ann@example.org", "annika": "annika@example.org", "ANNA": "Beth@example.org", "an": "", "b_1": "x@y.org", "b%2": "ann@example.org", "Ñandú": "",
+				"ann@example.org": "ann@example.org",
+			} {
+				w.ensure(t, w.mine, users.User{Username: username, Email: email})
+			}
+			w.ensure(t, w.theirs, users.User{Username: "annette", Email: "annette@example.org"})
+			w.settle(t)
+			for prefix, want := range map[string][]string{
+				"ann": {"ann@example.org", "zoe", "b%2", "ANNA", "annika"}, "ANNA": {"ANNA"}, "an": {"an", "ann@example.org", "zoe", "b%2", "ANNA", "annika"},
+				"beth": {"ANNA"}, "b": {"b%2", "b_1", "ANNA", "bob@example.org"}, "b_": {"b_1"}, "b%": {"b%2"}, "N\u0303": {"Ñandú"}, "ñ": {"Ñandú"}, "ada@example.org": {"ada@example.org"},
+				"annette": {}, "zz": {}, "\U0010FFFF": {},
+			} {
+				for limit := 1; limit <= 9; limit++ {
+					assert.ElementsMatch(t, want, w.hits(t, users.Query{Prefix: prefix, Limit: limit}), "%q in stretches of %d", prefix, limit)
+				}
+			}
+		},
+		"WithoutAPrefixEverybodyIsFoundByID": func(t *testing.T, w *world) {
+			for limit := 1; limit <= 3; limit++ {
+				assert.Equal(t, []string{"ada@example.org", "bob@example.org"}, w.hits(t, users.Query{Limit: limit}))
+			}
+		},
+		"FindsTheLockedOnly": func(t *testing.T, w *world) {
+			for i := range 9 {
+				m := w.ensure(t, w.mine, users.User{Username: fmt.Sprintf("u%d", i)})
+				m.Locked = i%3 == 1
+				act(t, w, func(tx ports.Tx) error { return tx.Users().SetLocked(t.Context(), m) })
+			}
+			for limit := 1; limit <= 4; limit++ {
+				assert.Equal(t, []string{"u1", "u4", "u7"}, w.hits(t, users.Query{Locked: true, Limit: limit}))
+				assert.Equal(t, []string{"u1", "u4", "u7"}, w.hits(t, users.Query{Prefix: "u", Locked: true, Limit: limit}))
+			}
+			assert.Equal(t, []string{"u4"}, w.hits(t, users.Query{Prefix: "u4", Locked: true, Limit: 4}))
+			assert.Empty(t, w.hits(t, users.Query{Prefix: "u3", Locked: true, Limit: 4}))
+		},
+		"FindsFewAmongManyOfOthers": func(t *testing.T, w *world) {
+			var crowd []users.Enrollment
+			for i := range 25_000 {
+				crowd = append(crowd, users.Enrollment{Email: fmt.Sprintf("crowd%05d@example.org", i)})
+			}
+			_, err := w.Enroll(t.Context(), w.theirs.org.Slug, users.Batch{Enrollments: crowd})
+			require.NoError(t, err)
+			w.ensure(t, w.mine, users.User{Username: "crowd24000@example.org"})
+			w.ensure(t, w.mine, users.User{Username: "crowd3"})
+			w.settle(t)
+			assert.Equal(t, []string{"crowd24000@example.org", "crowd3"}, w.hits(t, users.Query{Prefix: "crowd", Limit: 50}))
+			first := look(t, w, func(tx ports.Tx) (users.Found, error) {
+				return tx.Users().Search(t.Context(), w.mine.org.ID, users.Query{Prefix: "crowd", Limit: 50})
+			})
+			assert.Empty(t, first.Members)
+			assert.True(t, first.More, "it stops before it has read everybody, and says so")
+		},
+	}
+}
+
+// profileCases are the look-ups of what a member's page shows.
+func profileCases() cases {
+	return cases{
+		"AMemberIsFoundByIDInTheOrganizationOnly": func(t *testing.T, w *world) {
+			assert.Equal(t, w.member(t, "ada@example.org"), look(t, w, func(tx ports.Tx) (users.Member, error) {
+				return tx.Users().ByID(t.Context(), w.mine.org.ID, w.mine.ada.ID)
+			}))
+			for _, id := range []users.MemberID{w.theirs.ada.ID, 1 << 40, 0} {
+				missing(t, w, users.ErrNotFound, func(tx ports.Tx) (users.Member, error) { return tx.Users().ByID(t.Context(), w.mine.org.ID, id) })
+			}
+		},
+		"OrganizationsAreListedWithoutTheReservedOne": func(t *testing.T, w *world) {
+			paged(t, w, func(o orgs.Organization) orgs.ID { return o.ID }, []orgs.Organization{w.mine.org, w.theirs.org},
+				func(tx ports.Tx, after orgs.ID, limit int) ([]orgs.Organization, error) {
+					return tx.Orgs().List(t.Context(), after, limit)
+				})
+		},
+		"AssignmentsOfAMember": func(t *testing.T, w *world) {
+			of := func(org orgs.ID, m users.MemberID, limit int) []channels.Assignment {
+				return look(t, w, func(tx ports.Tx) ([]channels.Assignment, error) {
+					return tx.Assignments().OfMember(t.Context(), org, m, limit)
+				})
+			}
+			assert.Equal(t, []channels.Assignment{w.mine.adaByMail, w.mine.adaByText}, of(w.mine.org.ID, w.mine.ada.ID, 10))
+			assert.Equal(t, []channels.Assignment{w.mine.adaByMail}, of(w.mine.org.ID, w.mine.ada.ID, 1))
+			assert.Empty(t, of(w.mine.org.ID, w.theirs.ada.ID, 10))
+			assert.Empty(t, of(w.theirs.org.ID, w.mine.ada.ID, 10))
+		},
+		"ListsOfAMember": func(t *testing.T, w *world) {
+			of := func(org orgs.ID, m users.MemberID, limit int) []lists.List {
+				return look(t, w, func(tx ports.Tx) ([]lists.List, error) { return tx.Lists().OfMember(t.Context(), org, m, limit) })
+			}
+			assert.Equal(t, []lists.List{w.mine.news, w.mine.pinned}, of(w.mine.org.ID, w.mine.ada.ID, 10))
+			assert.Equal(t, []lists.List{w.mine.news}, of(w.mine.org.ID, w.mine.ada.ID, 1))
+			assert.Empty(t, of(w.mine.org.ID, w.mine.bob.ID, 10))
+			assert.Empty(t, of(w.mine.org.ID, w.theirs.ada.ID, 10))
+			assert.Empty(t, of(w.theirs.org.ID, w.mine.ada.ID, 10))
+		},
+		"RegistrationsOfAMember": func(t *testing.T, w *world) {
+			of := func(org orgs.ID, m users.MemberID, limit int) []applications.Registration {
+				return look(t, w, func(tx ports.Tx) ([]applications.Registration, error) {
+					return tx.Applications().OfMember(t.Context(), org, m, limit)
+				})
+			}
+			registered := w.registration(t, w.mine.ada).Membership
+			web := applications.Registration{Application: w.mine.web, Membership: registered, Registered: true}
+			assert.Equal(t, []applications.Registration{web}, of(w.mine.org.ID, w.mine.ada.ID, 10))
+			act(t, w, func(tx ports.Tx) error {
+				return tx.Applications().SetLocked(t.Context(), w.mine.desk, w.mine.ada.ID, true)
+			})
+			w.lock(t, w.mine.ada, true)
+			web.Membership.Locked = true
+			desk := applications.Registration{Application: w.mine.desk, Membership: applications.NewMembership(w.mine.desk.ID, w.mine.ada.ID, true)}
+			assert.Equal(t, []applications.Registration{web, desk}, of(w.mine.org.ID, w.mine.ada.ID, 10), "what is left of one is a lock")
+			assert.Equal(t, []applications.Registration{web}, of(w.mine.org.ID, w.mine.ada.ID, 1))
+			assert.Empty(t, of(w.mine.org.ID, w.mine.bob.ID, 10))
+			assert.Empty(t, of(w.mine.org.ID, w.theirs.ada.ID, 10))
+			assert.Empty(t, of(w.theirs.org.ID, w.mine.ada.ID, 10))
+		},
+		"OccurrencesOfAnApplicationTheNewestFirst": func(t *testing.T, w *world) {
+			var ids []events.OccurrenceID
+			for range 3 {
+				ids = append([]events.OccurrenceID{w.trigger(t, w.mine.occurrence(nil, nil)).ID}, ids...)
+			}
+			w.trigger(t, w.theirs.occurrence(nil, nil))
+			of := func(a applications.Application, before events.OccurrenceID, limit int) []events.OccurrenceID {
+				found := look(t, w, func(tx ports.Tx) ([]events.Occurrence, error) {
+					return tx.Deliveries().Occurrences(t.Context(), a, before, limit)
+				})
+				got := []events.OccurrenceID{}
+				for _, o := range found {
+					assert.Equal(t, w.mine.order.ID, o.Event)
+					got = append(got, o.ID)
+				}
+				return got
+			}
+			assert.Equal(t, ids, of(w.mine.web, 0, 10))
+			assert.Equal(t, ids[:2], of(w.mine.web, 0, 2))
+			assert.Equal(t, ids[2:], of(w.mine.web, ids[1], 2))
+			assert.Empty(t, of(w.mine.desk, 0, 10))
+			spy := w.theirs.web
+			spy.Organization = w.mine.org.ID
+			assert.Empty(t, of(spy, 0, 10))
+		},
+	}
+}

@@ -1,0 +1,52 @@
+package wiring_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheServerServesTheConsoleBesideTheAPI(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t)
+	assert.Equal(t, "root is an administrator of the installation now", i.run(t, "a long password\n", "admin", "create", "--username", "root", "--password-stdin"))
+	i.run(t, `{organizations: [{slug: acme, name: Acme}]}`, "apply", "-f", "-")
+	line, stop := i.start(t, "listening", "serve")
+	defer stop()
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	browser := http.Client{Timeout: patience, Jar: jar}
+	ask := func(method, path string, form url.Values) (status int, text string) {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), method, fmt.Sprintf("http://%v%s", line["address"], path), strings.NewReader(form.Encode()))
+		require.NoError(t, err)
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		response, err := browser.Do(request)
+		require.NoError(t, err)
+		defer func() { _ = response.Body.Close() }() // It has been read.
+		page, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		return response.StatusCode, string(page)
+	}
+
+	_, page := ask(http.MethodGet, "/console", nil) // follows the redirect to the form
+	token := regexp.MustCompile(`name="form_token" value="([0-9a-f]+)"`).FindStringSubmatch(page)
+	require.NotEmpty(t, token, page)
+	status, page := ask(http.MethodPost, "/console/sign-in/", url.Values{"form_token": {token[1]}, "username": {"root"}, "password": {"a long password"}})
+	assert.Equal(t, http.StatusOK, status)
+	assert.Contains(t, page, `<a href="/console/o/acme/"><bdi>Acme</bdi></a>`)
+	status, _ = ask(http.MethodGet, "/consoles/", nil)
+	assert.Equal(t, http.StatusNotFound, status)
+	status, page = ask(http.MethodGet, "/api/o/acme/", nil)
+	assert.Equal(t, http.StatusUnauthorized, status, "a session is no API key: %s", page)
+	status, _ = ask(http.MethodGet, "/readyz", nil)
+	assert.Equal(t, http.StatusOK, status)
+}
