@@ -46,23 +46,57 @@ func (r deliveryRepo) Forecast(
 			GROUP BY notification_id, channel_id, channel_name, phase, reason) AS counted
 		JOIN notifications n ON n.id = counted.notification_id
 		UNION ALL
+		SELECT notification_id, '', channel_name, reason, 0, assignment_id FROM (
+			SELECT ranked.*, ROW_NUMBER() OVER (PARTITION BY notification_id, channel_id, reason ORDER BY assignment_id) AS nth
+			FROM ranked WHERE reason <> '') AS left_out WHERE nth <= @samples
+		UNION ALL
 		SELECT notification_id, '', '', '', 0, assignment_id FROM (
 			SELECT notification_id, assignment_id FROM ranked WHERE place = 1 AND reason = ''
 			ORDER BY notification_id, phase, assignment_id LIMIT @samples ) AS first`, p))
 	if err != nil {
 		return nil, nil, err
 	}
-	var wanted []forecastRow
+	var sampled, leftOut []forecastRow
 	for _, row := range rows {
-		if row.AssignmentID == 0 {
+		switch {
+		case row.AssignmentID == 0:
 			groups = append(groups, row.group())
-		} else {
-			wanted = append(wanted, row)
+		case row.Reason == "":
+			sampled = append(sampled, row)
+		default:
+			leftOut = append(leftOut, row)
 		}
 	}
 	sortGroups(groups)
-	jobs, err = r.samples(ctx, o, wanted)
-	return groups, jobs, err
+	slices.SortFunc(leftOut, func(a, b forecastRow) int { return cmp.Compare(a.AssignmentID, b.AssignmentID) })
+	wanted := slices.Concat(sampled, leftOut)
+	found, err := r.candidates(ctx, c, "s.id @assignments ", map[string]any{
+		"assignments": among(r.dialect, mapped(wanted, func(w forecastRow) channels.AssignmentID { return w.AssignmentID }))})
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, w := range wanted {
+		for _, row := range found {
+			switch {
+			case row.Notification.ID != w.NotificationID || row.Assignment.ID != w.AssignmentID:
+			case w.Reason == "":
+				jobs = append(jobs, row.job(o))
+			default:
+				name(groups, w, row.Username)
+			}
+		}
+	}
+	return groups, jobs, nil
+}
+
+// name adds a user to the group of those who are left out for the same reason.
+func name(groups []deliveries.Group, w forecastRow, username string) {
+	i := slices.IndexFunc(groups, func(g deliveries.Group) bool {
+		return g.Notification == w.NotificationID && g.Channel == w.Channel && g.Reason == w.Reason
+	})
+	if i >= 0 && !slices.Contains(groups[i].Users, username) {
+		groups[i].Users = append(groups[i].Users, username)
+	}
 }
 
 // sortGroups puts what is delivered first, then what is not in the order of the gates.
@@ -74,22 +108,4 @@ func sortGroups(groups []deliveries.Group) {
 	slices.SortStableFunc(groups, func(a, b deliveries.Group) int {
 		return cmp.Or(cmp.Compare(a.Notification, b.Notification), cmp.Compare(place[a.Reason], place[b.Reason]), cmp.Compare(a.Channel, b.Channel))
 	})
-}
-
-// samples returns the jobs of assignments as workers would get them.
-func (r deliveryRepo) samples(ctx context.Context, o events.Occurrence, wanted []forecastRow) ([]deliveries.Job, error) {
-	rows, err := r.candidates(ctx, candidatesOf(r.dialect, o), "s.id @assignments ", map[string]any{
-		"assignments": among(r.dialect, mapped(wanted, func(w forecastRow) channels.AssignmentID { return w.AssignmentID }))})
-	if err != nil {
-		return nil, err
-	}
-	jobs := make([]deliveries.Job, 0, len(wanted))
-	for _, w := range wanted {
-		for _, row := range rows {
-			if row.Notification.ID == w.NotificationID && row.Assignment.ID == w.AssignmentID {
-				jobs = append(jobs, row.job(o))
-			}
-		}
-	}
-	return jobs, nil
 }

@@ -37,6 +37,7 @@ type forecastGroup struct {
 	Channel      string            `json:"channel"`
 	Reason       deliveries.Reason `json:"reason,omitempty"`
 	Recipients   int               `json:"recipients"`
+	Users        []string          `json:"users,omitempty"`
 }
 
 type forecastMessage struct {
@@ -151,7 +152,7 @@ func bindStrings(field string, value any, faults *fault.Fields) []string {
 func showForecast(f app.Forecast) forecast {
 	shown := forecast{Recipients: []forecastGroup{}, LeftOut: []forecastGroup{}, Messages: []forecastMessage{}}
 	for _, g := range f.Groups {
-		row := forecastGroup{Notification: g.Name, Channel: g.Channel, Reason: g.Reason, Recipients: g.Recipients}
+		row := forecastGroup{Notification: g.Name, Channel: g.Channel, Reason: g.Reason, Recipients: g.Recipients, Users: g.Users}
 		if g.Reason == "" {
 			shown.Recipients = append(shown.Recipients, row)
 		} else {

@@ -45,6 +45,7 @@ type Group struct {
 	Channel      string
 	Reason       Reason // empty: they are delivered to
 	Recipients   int
+	Users        []string // usernames of the first of those who are left out
 }
 
 // Candidate is one way in which a notification could reach a member: an assignment, how the notification came to it, and the gates.
@@ -100,8 +101,8 @@ type Repository interface {
 
 	// Letter is Queue.Letter for an occurrence that need not be stored.
 	Letter(ctx context.Context, o events.Occurrence, n subscriptions.NotificationID, t events.TemplateID) (Letter, error)
-	// Forecast tells what would become of an occurrence that is not stored, per notification, channel and reason, and returns the
-	// first jobs that would be sent, at most samples. It counts in the database and writes nothing.
+	// Forecast tells what would become of an occurrence that is not stored, per notification, channel and reason, with the first of those whom
+	// each reason leaves out, and returns the first jobs that would be sent; at most samples of each. It counts in the database and writes nothing.
 	Forecast(ctx context.Context, o events.Occurrence, samples int) ([]Group, []Job, error)
 	// Candidates returns every way in which the notifications of the occurrence's event could reach the member: each of
 	// the member's assignments that is on a notification's list or subscribed to it, in the order in which they are preferred.

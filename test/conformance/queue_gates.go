@@ -241,7 +241,7 @@ func forecastCases() cases {
 				groups, jobs := w.forecast(t, want, 3)
 				stored := w.trigger(t, want)
 				w.expand(t, 2)
-				assert.Equal(t, groupsOf(w, w.made(t, stored)), groups)
+				assert.Equal(t, groupsOf(w, w.made(t, stored), 3), groups)
 				var sent []deliveries.Delivery
 				for _, d := range w.made(t, stored) {
 					if d.State == deliveries.Pending {
@@ -299,15 +299,20 @@ func forecastCases() cases {
 }
 
 // groupsOf counts deliveries as a forecast does.
-func groupsOf(w *world, made []deliveries.Delivery) []deliveries.Group {
+func groupsOf(w *world, made []deliveries.Delivery, samples int) []deliveries.Group {
 	name := map[subscriptions.NotificationID]string{w.mine.shipped.ID: "Shipped"}
 	var groups []deliveries.Group
 	for _, d := range made {
 		g := deliveries.Group{Notification: d.Notification, Name: cmp.Or(name[d.Notification], "Other"), Channel: d.Channel, Reason: d.Reason}
-		i := slices.IndexFunc(groups, func(known deliveries.Group) bool { known.Recipients = 0; return known == g })
+		i := slices.IndexFunc(groups, func(known deliveries.Group) bool {
+			return known.Notification == g.Notification && known.Channel == g.Channel && known.Reason == g.Reason
+		})
 		if i < 0 {
 			groups = append(groups, g)
 			i = len(groups) - 1
+		}
+		if d.Reason != "" && groups[i].Recipients < samples && !slices.Contains(groups[i].Users, d.Username) {
+			groups[i].Users = append(groups[i].Users, d.Username)
 		}
 		groups[i].Recipients++
 	}

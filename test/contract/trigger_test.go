@@ -27,6 +27,7 @@ type forecastGroup struct {
 	Channel      string `json:"channel"`
 	Reason       string `json:"reason"`
 	Recipients   int    `json:"recipients"`
+	Users        []string
 }
 
 func TestTrigger(t *testing.T) {
@@ -113,8 +114,8 @@ func TestTrigger(t *testing.T) {
 		w.unchanged(func() {
 			found := read[forecast](w.with("Idempotency-Key", "a").post(orderPath, raw(`{"context": {"number": 7, "note": "<new>", "price": 1.50},
 				"options": {"dry_run": true}}`)).is(http.StatusOK))
-			require.ElementsMatch(w, []forecastGroup{{"Buyer", "shop-mail", "", 6}, {"Buyer", "text", "", 1}}, found.Recipients)
-			require.Equal(w, []forecastGroup{{"Buyer", "shop-mail", "the application membership is locked", 1}}, found.LeftOut)
+			require.ElementsMatch(w, []forecastGroup{{"Buyer", "shop-mail", "", 6, nil}, {"Buyer", "text", "", 1, nil}}, found.Recipients)
+			require.Equal(w, []forecastGroup{{"Buyer", "shop-mail", "the application membership is locked", 1, []string{"user3"}}}, found.LeftOut)
 			require.Len(w, found.Messages, 5)
 			for i, m := range found.Messages {
 				name := fmt.Sprintf("user%d", []int{0, 1, 2, 4, 5}[i])

@@ -115,7 +115,7 @@ func TestUnsubscribeLink(t *testing.T) {
 		require.Equal(w, []string{annaOut, "ben@example.org by shop-mail: sent"}, w.fates(id))
 		w.behind(id, gate{reason: string(deliveries.OptedOut), name: "not unsubscribed"}, "anna@example.org", "shop-mail")
 		groups := read[forecast](w.post(orderPath, object{"options": object{"dry_run": true}}).is(http.StatusOK))
-		require.Equal(w, []forecastGroup{{"Buyer", "shop-mail", string(deliveries.OptedOut), 1}}, groups.LeftOut)
+		require.Equal(w, []forecastGroup{{"Buyer", "shop-mail", string(deliveries.OptedOut), 1, []string{"anna"}}}, groups.LeftOut)
 
 		w.presses(link, undo, "You are not unsubscribed")
 		w.unchanged(func() { w.presses(link, undo, "You are not unsubscribed") })
