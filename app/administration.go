@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/operators"
@@ -89,7 +88,7 @@ func (a *Administration) SetRole(ctx context.Context, by audit.Actor, at Path, u
 			return err
 		}
 		return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by, At: a.clock.Now(), Action: audit.RoleSet,
-			Object: fmt.Sprintf("%s/u/%s", at.Organization, m.User.Username),
+			Object: memberPath(at, m),
 			Before: audit.State{"role": string(before)}, After: audit.State{"role": string(role)}})
 	})
 }

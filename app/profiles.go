@@ -103,7 +103,7 @@ func (p *Profiles) SetLocked(ctx context.Context, by audit.Actor, at Path, id us
 		if err := tx.Users().SetLocked(ctx, m); err != nil {
 			return err
 		}
-		return p.record(ctx, tx, m, by, audit.MemberLocked, fmt.Sprintf("%s/u/%s", at.Organization, m.User.Username), "locked", before, locked)
+		return p.record(ctx, tx, m, by, audit.MemberLocked, memberPath(at, m), "locked", before, locked)
 	})
 }
 
@@ -148,6 +148,10 @@ func (p *Profiles) SetNotifications(ctx context.Context, by audit.Actor, at Path
 func (p *Profiles) record(ctx context.Context, tx ports.Tx, m users.Member, by audit.Actor, a audit.Action, object, flag string, before, after bool) error {
 	return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by, At: p.clock.Now(), Action: a, Object: object,
 		Before: audit.State{flag: before}, After: audit.State{flag: after}})
+}
+
+func memberPath(at Path, m users.Member) string {
+	return fmt.Sprintf("%s/u/%s", at.Organization, m.User.Username)
 }
 
 func membershipPath(at Path, m users.Member) string {

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
-	"strings"
 
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/domain/fault"
@@ -88,14 +86,4 @@ func (c call) to(path string) error {
 		return fmt.Errorf("%w: %w", web.ErrUndelivered, err)
 	}
 	return nil
-}
-
-// escaped joins segments of a path, each as one.
-func escaped(segments ...string) string {
-	var p strings.Builder
-	for _, s := range segments {
-		p.WriteString(url.PathEscape(s))
-		p.WriteByte('/')
-	}
-	return p.String()
 }

@@ -36,7 +36,7 @@ func (c call) showMembers() error {
 		if q.Locked {
 			next.Set("locked", "true")
 		}
-		v.Next = c.path(Prefix) + escaped("o", web.Param(c, "org"), "u") + "?" + next.Encode()
+		v.Next = c.path(Prefix) + web.Join("o", web.Param(c, "org"), "u") + "?" + next.Encode()
 	}
 	return c.render(http.StatusOK, "members", "Users", v)
 }
@@ -91,7 +91,7 @@ func (c call) move(set change) error {
 	if err := set(c.ctx, c.actor(), c.at(), id, on); err != nil {
 		return err
 	}
-	return c.to(c.path(Prefix) + escaped("o", web.Param(c, "org"), "u", strconv.FormatInt(int64(id), 10)) + "?done=saved")
+	return c.to(c.path(Prefix) + web.Join("o", web.Param(c, "org"), "u", strconv.FormatInt(int64(id), 10)) + "?done=saved")
 }
 
 // number is a parameter of the query that must be a positive integer; whatever is none counts as 0, the beginning.

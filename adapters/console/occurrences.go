@@ -146,5 +146,5 @@ func (c call) retry() error {
 
 func (c call) occurrencePath(id events.OccurrenceID) string {
 	at := c.at()
-	return c.path(Prefix) + escaped("o", at.Organization, "p", at.Project, "a", at.Application, "occurrences", strconv.FormatInt(int64(id), 10))
+	return c.path(Prefix) + web.Join("o", at.Organization, "p", at.Project, "a", at.Application, "occurrences", strconv.FormatInt(int64(id), 10))
 }

@@ -88,7 +88,7 @@ func (v view) Link(segments ...any) string {
 	for i, s := range segments {
 		texts[i] = fmt.Sprint(s)
 	}
-	return v.call.path(Prefix) + escaped(texts...)
+	return v.call.path(Prefix) + web.Join(texts...)
 }
 
 // Style is the path of the style sheet.

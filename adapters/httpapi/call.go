@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -114,16 +113,7 @@ func (c call) whole(status int, contentType string, body []byte) error {
 func undelivered(err error) error { return fmt.Errorf("%w: %w", web.ErrUndelivered, err) }
 
 // url is the absolute URL of a path of this installation, given by its segments.
-func (c call) url(segments ...string) string {
-	var b strings.Builder
-	b.WriteString(c.base())
-	for _, s := range segments {
-		b.WriteByte('/')
-		b.WriteString(url.PathEscape(s))
-	}
-	b.WriteByte('/')
-	return b.String()
-}
+func (c call) url(segments ...string) string { return c.base() + "/" + web.Join(segments...) }
 
 // base is the address of this installation: the configured one, else the one that the client used.
 func (c call) base() string {

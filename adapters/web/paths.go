@@ -53,6 +53,16 @@ func canonical(escaped string) (path string, ok bool) {
 	return b.String(), true
 }
 
+// Join joins segments of a path, each as one, with a slash behind each.
+func Join(segments ...string) string {
+	var b strings.Builder
+	for _, s := range segments {
+		b.WriteString(url.PathEscape(s))
+		b.WriteByte('/')
+	}
+	return b.String()
+}
+
 // RefuseOptions answers OPTIONS like any other method that a path does not have; Echo would answer 204.
 func RefuseOptions(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {

@@ -101,7 +101,9 @@ func (s session) Data(r io.Reader) error {
 	if _, err := io.Copy(io.Discard, r); err != nil {
 		return err
 	}
-	<-time.After(s.latency)
+	if s.latency > 0 {
+		<-time.After(s.latency)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.arrived = append(s.arrived, time.Now())
