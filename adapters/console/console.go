@@ -2,7 +2,8 @@
 // and HTML, and refuses to know any rule: what happens, and who may have it happen, the use cases and domain/operators say.
 //
 // routes.go is the table of all routes with what each needs; session.go and forms.go keep strangers out; each noun has a file with its
-// handlers, which bind, call, map to what a page shows, and render. The pages work without any script.
+// handlers, which bind, call, map to what a page shows, and render. The pages work without any script; the few of
+// assets/ make them pleasanter.
 package console
 
 import (
@@ -68,6 +69,7 @@ type Console struct {
 	origin   *http.CrossOriginProtection
 	attempts *throttle.Throttle[netip.Prefix] // to sign in
 	views    views
+	assets   assets
 	echo     *echo.Echo
 }
 
@@ -79,12 +81,16 @@ func New(use UseCases, clock ports.Clock, log *slog.Logger, o Options) (*Console
 	if err != nil {
 		return nil, err
 	}
+	files, err := loadAssets()
+	if err != nil {
+		return nil, err
+	}
 	base, err := url.Parse(strings.TrimRight(o.BaseURL, "/"))
 	if err != nil {
 		return nil, err
 	}
 	c := &Console{
-		use: use, observer: web.NewObserver(clock, log), options: o, root: base.EscapedPath(), proxies: o.TrustedProxies, views: v, echo: echo.New(),
+		use: use, observer: web.NewObserver(clock, log), options: o, root: base.EscapedPath(), proxies: o.TrustedProxies, views: v, assets: files, echo: echo.New(),
 		origin:   http.NewCrossOriginProtection(),
 		attempts: throttle.NewBurst[netip.Prefix](1/signInInterval.Seconds(), signInBurst, roomForClients, clock.Now),
 	}
@@ -108,12 +114,20 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.echo.ServeHTTP(w, web.Canonical(r))
 }
 
+// policy is the Content-Security-Policy of the pages: scripts, style sheets and frames of ours, no other host, nothing inline.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// foreignPolicy is that of what others wrote, such as the HTML of a message: it looks as they like, but runs nothing, loads nothing from
+// anywhere, sends no form, and is a stranger to our pages, the only ones that may show it in a frame.
+const foreignPolicy = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
+
 // harden tells browsers what pages of ours never do. Its Referrer-Policy is milder than the API's: with "no-referrer" browsers send
 // `Origin: null` with forms, and nobody could tell where a form came from.
 func (c *Console) harden(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(e echo.Context) error {
 		h := e.Response().Header()
-		h.Set(echo.HeaderContentSecurityPolicy, "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+		h.Set(echo.HeaderContentSecurityPolicy, policy)
 		h.Set(echo.HeaderXFrameOptions, "DENY")
 		h.Set(echo.HeaderReferrerPolicy, "same-origin")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
@@ -132,6 +146,9 @@ type call struct {
 	token   string // of the session, else of the visit
 }
 
+// recognized is where a call is kept for the page of an error, once it is known whose it is.
+const recognized = "tocsin.console.call"
+
 // handler wraps a route's handler in the checks that the table asks for: who, then whether the form is ours, then whether they may.
 func (c *Console) handler(r Route) echo.HandlerFunc {
 	return func(e echo.Context) error {
@@ -145,6 +162,7 @@ func (c *Console) handler(r Route) echo.HandlerFunc {
 		if err := in.recognize(); err != nil {
 			return err
 		}
+		e.Set(recognized, in)
 		if r.Needs != operators.Anybody && in.visitor.User.ID == 0 {
 			return in.toSignIn()
 		}

@@ -23,7 +23,10 @@ func (c *Console) fail(e echo.Context, err error) {
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
 		h.Set(echo.HeaderRetryAfter, web.RetryAfter(err))
 	}
-	in := call{Context: e, console: c}
+	in, known := e.Get(recognized).(call)
+	if !known {
+		in = call{Context: e, console: c}
+	}
 	v := view{call: in, Title: title, Page: failureView{Text: text}}
 	if status >= http.StatusInternalServerError { // Whoever is asked for help will want it.
 		v.RequestID = web.RequestID(e)

@@ -2,7 +2,10 @@ package console_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -31,79 +34,140 @@ var allowed = map[operators.Need]map[string]bool{
 // insiders see of acme that it exists, whatever else they may not do there.
 var insiders = map[string]bool{"administrator": true, "operator": true, "viewer": true}
 
-func TestEveryRouteAsksForItsNeed(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	ada := f.person("acme", "ada", users.RoleMember, false)
-	occurrence := f.happened()
-	accounts := map[string]operators.Account{"root": f.account("root", true)}
-	for name, role := range map[string]users.Role{
-		"administrator": users.RoleAdministrator, "operator": users.RoleOperator, "viewer": users.RoleViewer, "member": users.RoleMember,
-	} {
-		accounts[name] = f.operator(name, role)
-	}
-	f.person("acme", "locked", users.RoleAdministrator, true)
-	f.person("globex", "alien", users.RoleAdministrator, false)
-	for _, name := range []string{"locked", "alien", "stray"} {
-		accounts[name] = f.account(name, false)
-	}
-	path := strings.NewReplacer("{org}", "acme", "{member}", strconv.FormatInt(int64(ada.ID), 10), "{prj}", "shop", "{app}", "web", "{id}", strconv.FormatInt(int64(occurrence), 10))
+// example is what a route is asked with in the test of rights: a form or a query that the route takes from whoever may ask.
+type example struct {
+	query  string
+	fields []string
+	// send asks in a way of its own, where a form of fields is not enough.
+	send func(b *browser, to string) answer
+}
 
-	seen := map[operators.Need]bool{}
-	for _, r := range console.Routes() {
-		seen[r.Needs] = true
-		for name := range allowed[operators.Anybody] {
-			t.Run(fmt.Sprintf("%s %s/%s", r.Method, r.Path, name), func(t *testing.T) {
-				b := f.nobody()
-				b.remote = fmt.Sprintf("192.0.2.%d:1", len(f.entries(""))%250+1) // Not the limit of sign-ins is asked.
-				if a, known := accounts[name]; known {
-					b = f.as(a)
-				}
-				to := path.Replace(r.Path)
-				if strings.HasSuffix(to, "/explain/") {
-					to += "?user=ada"
-				}
-				before := len(f.entries("acme"))
-				var got answer
-				if r.Method == http.MethodPost {
-					got = b.post(to, "on", "true", "username", "root", "password", password)
-				} else {
-					got = b.do(r.Method, to, nil)
-				}
-				inside, signIn := got.StatusCode == http.StatusOK || got.StatusCode == http.StatusSeeOther, "/console/sign-in/"
-				switch may := allowed[r.Needs][name]; {
-				case may:
-					assert.True(t, inside, "%d %s", got.StatusCode, got.body)
-					if r.Needs > operators.SignedIn {
-						assert.NotContains(t, got.Header.Get("Location"), signIn)
-					}
-				case name == "nobody":
-					got.is(t, http.StatusSeeOther)
-					assert.True(t, strings.HasPrefix(got.Header.Get("Location"), signIn), got.Header.Get("Location"))
-					assert.NotContains(t, got.body, "ada")
-				case insiders[name], r.Needs == operators.Installation:
-					got.is(t, http.StatusForbidden)
-				default:
-					got.is(t, http.StatusNotFound)
-					assert.Contains(t, got.body, "The organization does not exist.")
-				}
-				if !allowed[r.Needs][name] {
-					assert.Len(t, f.entries("acme"), before, "nothing was done")
-				}
-				f.update(func(tx ports.Tx) error { // Every change is one again.
-					if err := tx.Users().SetLocked(f.Context(), ada); err != nil {
-						return err
-					}
-					a, err := tx.Applications().BySlug(f.Context(), "acme", "shop", "web")
-					if err != nil {
-						return err
-					}
-					return tx.Applications().SetLocked(f.Context(), a, ada.ID, false)
-				})
-			})
+// examples has one for every route that changes something, and for those that need a query.
+var examples = map[string]example{
+	"POST /console/sign-in/":             {fields: []string{"username", "root", "password", password}},
+	"POST /console/sign-out/":            {},
+	"POST /console/sign-out-everywhere/": {},
+
+	"POST /console/o/{org}/u/{member}/locked/":                        {fields: []string{"on", "true"}},
+	"POST /console/o/{org}/u/{member}/p/{prj}/a/{app}/locked/":        {fields: []string{"on", "true"}},
+	"POST /console/o/{org}/u/{member}/p/{prj}/a/{app}/notifications/": {fields: []string{"on", "true"}},
+	"GET /console/o/{org}/p/{prj}/a/{app}/occurrences/{id}/explain/":  {query: "?user=ada"},
+	"POST /console/o/{org}/p/{prj}/a/{app}/occurrences/{id}/retry/":   {},
+}
+
+// scene is a fixture with one of everything that a path can name, and with everybody who may ask for it.
+type scene struct {
+	*fixture
+	accounts map[string]operators.Account
+	// params are what stands in the place of the paths' parameters.
+	params map[string]string
+}
+
+func newScene(t *testing.T, who ...string) *scene {
+	t.Helper()
+	f := newFixture(t)
+	s := &scene{fixture: f, accounts: map[string]operators.Account{}}
+	ada := f.person("acme", "ada", users.RoleMember, false)
+	roles := map[string]users.Role{"administrator": users.RoleAdministrator, "operator": users.RoleOperator, "viewer": users.RoleViewer, "member": users.RoleMember}
+	for _, name := range who {
+		switch role, insider := roles[name]; {
+		case insider:
+			s.accounts[name] = f.operator(name, role)
+		case name == "locked":
+			f.person("acme", name, users.RoleAdministrator, true)
+			s.accounts[name] = f.account(name, false)
+		case name == "alien":
+			f.person("globex", name, users.RoleAdministrator, false)
+			s.accounts[name] = f.account(name, false)
+		case name != "nobody":
+			s.accounts[name] = f.account(name, name == "root")
 		}
 	}
-	assert.Len(t, seen, len(allowed), "every need is asked for by some route, and decided here")
+	s.params = map[string]string{
+		"{org}": "acme", "{prj}": "shop", "{app}": "web", "{member}": strconv.FormatInt(int64(ada.ID), 10), "{id}": strconv.FormatInt(int64(f.happened()), 10),
+		"{asset}": "console.css",
+	}
+	return s
+}
+
+// ask sends what a route's example says, as somebody.
+func (s *scene) ask(t *testing.T, r console.Route, who string) answer {
+	t.Helper()
+	b := s.nobody()
+	if a, known := s.accounts[who]; known {
+		b = s.as(a)
+	}
+	to := regexp.MustCompile(`\{\w+\}`).ReplaceAllStringFunc(r.Path, func(param string) string {
+		require.Contains(t, s.params, param, "newScene says nothing for this parameter")
+		return s.params[param]
+	})
+	e, given := examples[r.Method+" "+r.Path]
+	switch {
+	case e.send != nil:
+		return e.send(b, to)
+	case r.Method == http.MethodPost:
+		require.True(t, given, "there is no example for this route")
+		return b.post(to, e.fields...)
+	}
+	return b.do(r.Method, to+e.query, nil)
+}
+
+func TestEveryRouteAsksForItsNeed(t *testing.T) {
+	t.Parallel()
+	everybody := slices.Sorted(maps.Keys(allowed[operators.Anybody]))
+	routes := console.Routes()
+	needs := map[operators.Need]bool{}
+	for _, r := range routes {
+		needs[r.Needs] = true
+	}
+	assert.Len(t, needs, len(allowed), "every need is asked for by some route, and decided here")
+
+	t.Run("TheOthersAreRefusedAndNothingIsDone", func(t *testing.T) {
+		t.Parallel()
+		s := newScene(t, everybody...)
+		for i, r := range routes {
+			for _, who := range everybody {
+				if allowed[r.Needs][who] {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s %s/%s", r.Method, r.Path, who), func(t *testing.T) {
+					before := len(s.entries("acme")) + len(s.entries(""))
+					got := s.ask(t, routes[i], who)
+					switch {
+					case who == "nobody":
+						got.is(t, http.StatusSeeOther)
+						assert.True(t, strings.HasPrefix(got.Header.Get("Location"), "/console/sign-in/"), got.Header.Get("Location"))
+						assert.NotContains(t, got.body, "ada")
+					case insiders[who], r.Needs == operators.Installation:
+						got.is(t, http.StatusForbidden)
+					default:
+						got.is(t, http.StatusNotFound)
+						assert.Contains(t, got.body, "The organization does not exist.")
+					}
+					assert.Len(t, append(s.entries("acme"), s.entries("")...), before, "nothing was done")
+				})
+			}
+		}
+	})
+	for _, r := range routes {
+		t.Run("WhoeverMay/"+r.Method+" "+r.Path, func(t *testing.T) {
+			t.Parallel()
+			for _, who := range everybody {
+				if !allowed[r.Needs][who] {
+					continue
+				}
+				s := newScene(t, who)
+				if s.accounts["root"] == (operators.Account{}) {
+					s.account("root", true)
+				}
+				got := s.ask(t, r, who)
+				assert.True(t, got.StatusCode == http.StatusOK || got.StatusCode == http.StatusSeeOther, "%s: %d %s", who, got.StatusCode, got.said())
+				if r.Needs > operators.SignedIn {
+					assert.NotContains(t, got.Header.Get("Location"), "/console/sign-in/", who)
+				}
+			}
+		})
+	}
 }
 
 // happened is an occurrence of acme's event, for which ada is registered.

@@ -29,7 +29,7 @@ func routes() []Route {
 		registered = member + "p/{prj}/a/{app}/"
 	)
 	return []Route{
-		{get, stylePath, operators.Anybody, call.showStyle},
+		{get, assetsPath + "{asset}", operators.Anybody, call.showAsset},
 		{get, signInPath, operators.Anybody, call.showSignIn},
 		{post, signInPath, operators.Anybody, call.signIn},
 		{post, Prefix + "sign-out/", operators.SignedIn, call.signOut},

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/labstack/echo/v4"
+
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/fault"
@@ -71,6 +73,10 @@ func (c call) toSignIn() error {
 	to := c.path(signInPath)
 	if c.Request().Method == http.MethodGet {
 		to += "?" + url.Values{"next": {c.console.root + c.Request().URL.RequestURI()}}.Encode()
+	}
+	if c.Request().Header.Get("HX-Request") != "" { // A script asked for a piece of a page: the whole page has to go.
+		c.Response().Header().Set("HX-Redirect", to)
+		return c.whole(web.Status(fault.Unauthenticated), echo.MIMETextPlainCharsetUTF8, nil)
 	}
 	return c.to(to)
 }

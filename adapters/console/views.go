@@ -19,11 +19,6 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 )
 
-const stylePath = Prefix + "assets/console.css"
-
-//go:embed assets/console.css
-var style []byte
-
 //go:embed pages/*.gohtml
 var pages embed.FS
 
@@ -31,17 +26,17 @@ var pages embed.FS
 type views map[string]*template.Template
 
 func loadViews() (views, error) {
-	const frame = "pages/frame.gohtml"
+	const frame, pieces = "pages/frame.gohtml", "pages/pieces.gohtml"
 	all := views{}
 	files, err := fs.Glob(pages, "pages/*.gohtml")
 	if err != nil {
 		return nil, err
 	}
 	for _, file := range files {
-		if file == frame {
+		if file == frame || file == pieces {
 			continue
 		}
-		t, err := template.New("frame.gohtml").Funcs(functions()).ParseFS(pages, frame, file)
+		t, err := template.New("frame.gohtml").Funcs(functions()).ParseFS(pages, frame, pieces, file)
 		if err != nil {
 			return nil, fmt.Errorf("a page of the console is broken: %w", err)
 		}
@@ -62,6 +57,7 @@ func functions() template.FuncMap {
 			}
 			return d
 		},
+		"list": func(all ...string) []string { return all },
 		"json": func(v any) (string, error) {
 			var b bytes.Buffer
 			e := json.NewEncoder(&b)
@@ -90,9 +86,6 @@ func (v view) Link(segments ...any) string {
 	}
 	return v.call.path(Prefix) + web.Join(texts...)
 }
-
-// Style is the path of the style sheet.
-func (v view) Style() string { return v.call.path(stylePath) }
 
 // Token is the name and the value of the field that every form must have.
 func (v view) Token() (field struct{ Name, Value string }) {
@@ -132,6 +125,15 @@ func (v view) Notice() string {
 	return ""
 }
 
+// fragment answers with a piece of a page alone, for a script that puts it in its place.
+func (c call) fragment(page, piece string, what any) error {
+	var b bytes.Buffer
+	if err := c.console.views[page].ExecuteTemplate(&b, piece, view{call: c, Page: what}); err != nil {
+		return fmt.Errorf("piece %s of page %s: %w", piece, page, err)
+	}
+	return c.whole(http.StatusOK, echo.MIMETextHTMLCharsetUTF8, b.Bytes())
+}
+
 // render answers with a page.
 func (c call) render(status int, name, title string, page any) error {
 	return c.write(status, name, view{call: c, Title: title, Page: page})
@@ -154,8 +156,10 @@ func (c call) whole(status int, contentType string, body []byte) error {
 	return nil
 }
 
-// showStyle lets browsers keep the style sheet for a short while: it changes with the next version.
-func (c call) showStyle() error {
-	c.Response().Header().Set(echo.HeaderCacheControl, "public, max-age=300")
-	return c.whole(http.StatusOK, "text/css; charset=utf-8", style)
+// foreign answers with a document that others wrote, such as the HTML of a message, to be shown in a sandboxed frame of a page.
+func (c call) foreign(document string) error {
+	h := c.Response().Header()
+	h.Set(echo.HeaderContentSecurityPolicy, foreignPolicy)
+	h.Set(echo.HeaderXFrameOptions, "SAMEORIGIN")
+	return c.whole(http.StatusOK, echo.MIMETextHTMLCharsetUTF8, []byte(document))
 }

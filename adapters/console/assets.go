@@ -1,0 +1,62 @@
+package console
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/tocsin/tocsin/adapters/web"
+)
+
+const assetsPath = Prefix + "assets/"
+
+//go:embed assets/*.css assets/*.js assets/vendor/*.js assets/vendor/*.css
+var assetFiles embed.FS
+
+// assets are the style sheets and scripts by name, which is that of the file without its folder.
+type assets map[string]asset
+
+type asset struct {
+	body        []byte
+	contentType string
+	version     string // of the content: another content has another one
+}
+
+func loadAssets() (assets, error) {
+	all := assets{}
+	err := fs.WalkDir(assetFiles, ".", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		body, err := fs.ReadFile(assetFiles, file)
+		sum := sha256.Sum256(body)
+		all[path.Base(file)] = asset{body: body, contentType: mime.TypeByExtension(path.Ext(file)), version: hex.EncodeToString(sum[:6])}
+		return err
+	})
+	return all, err
+}
+
+// showAsset lets browsers keep what they asked for by its version for ever, and the rest for a short while.
+func (c call) showAsset() error {
+	found, ok := c.console.assets[web.Param(c, "asset")]
+	if !ok {
+		return web.ErrNoSuchPath
+	}
+	cached := "public, max-age=300"
+	if c.QueryParam("v") == found.version {
+		cached = "public, max-age=31536000, immutable"
+	}
+	c.Response().Header().Set(echo.HeaderCacheControl, cached)
+	return c.whole(http.StatusOK, found.contentType, found.body)
+}
+
+// Asset is the path of a style sheet or a script, with its version.
+func (v view) Asset(name string) string {
+	return v.call.path(assetsPath) + name + "?v=" + v.call.console.assets[name].version
+}

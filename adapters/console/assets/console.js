@@ -1,0 +1,48 @@
+// What pages do more comfortably with a script than without one. Nothing here is needed.
+"use strict";
+
+// A box with data-check-all="NAME" ticks all boxes of that name in its form, and shows whether all of them are ticked.
+document.addEventListener("change", (event) => {
+  const box = event.target;
+  const form = box.form;
+  if (!form || box.type !== "checkbox") return;
+  const all = form.querySelector("input[data-check-all]");
+  if (!all) return;
+  const boxes = [...form.querySelectorAll(`input[type=checkbox][name="${all.dataset.checkAll}"]`)];
+  if (box === all) boxes.forEach((b) => { b.checked = all.checked; });
+  const ticked = boxes.filter((b) => b.checked).length;
+  all.checked = ticked > 0 && ticked === boxes.length;
+  all.indeterminate = ticked > 0 && ticked < boxes.length;
+});
+
+// A form is sent once, however often its button is clicked; coming back to the page makes it work again. A form that only asks may be
+// sent as often as anybody likes.
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.method !== "post" || event.submitter?.formTarget || form.target) return;
+  if (form.dataset.sent) {
+    event.preventDefault();
+    return;
+  }
+  form.dataset.sent = "yes";
+});
+window.addEventListener("pageshow", () => {
+  document.querySelectorAll("form[data-sent]").forEach((form) => { delete form.dataset.sent; });
+});
+
+// A button with data-copy="ID" copies the text of that element.
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button[data-copy]");
+  if (!button || !navigator.clipboard) return;
+  navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent.trim()).then(() => {
+    button.textContent = "Copied";
+  });
+});
+
+// Every fragment that htmx asks for carries the form token, which the server asks of whatever changes something.
+document.addEventListener("htmx:configRequest", (event) => {
+  const token = document.querySelector("input[name=form_token]");
+  if (token && event.detail.verb !== "get" && !event.detail.parameters.form_token) {
+    event.detail.parameters.form_token = token.value;
+  }
+});

@@ -1,0 +1,82 @@
+package console
+
+import (
+	"errors"
+	"net/url"
+	"slices"
+
+	"github.com/tocsin/tocsin/domain/fault"
+)
+
+// form is a form as a page shows it: what stands in the fields, and what is wrong with each. The zero value is an empty one.
+// The pieces `input`, `textarea`, `select`, `checkbox` and `faults` of pages/pieces.gohtml show it.
+type form struct {
+	values url.Values
+	faults fault.Fields
+	// Failed says what is wrong with no field in particular.
+	Failed string
+}
+
+// filled is a form with these values, in pairs of name and value.
+func filled(pairs ...string) form {
+	f := form{values: url.Values{}}
+	for pair := range slices.Chunk(pairs, 2) {
+		f.values.Add(pair[0], pair[1])
+	}
+	return f
+}
+
+// refused is the form as it was sent with what is wrong about it. ok is false when err is no complaint about an input, and then nothing
+// that the sender could mend.
+func (c call) refused(err error) (f form, ok bool) {
+	known, isFault := errors.AsType[*fault.Error](err)
+	if !isFault || known.Kind() != fault.Invalid {
+		return form{}, false
+	}
+	r := c.Request()
+	f = form{values: r.PostForm, faults: known.Fields()}
+	if len(f.faults) == 0 {
+		f.Failed = sentence(known.Error())
+	}
+	return f, true
+}
+
+// Value is what stands in a field.
+func (f form) Value(name string) string { return f.values.Get(name) }
+
+// Chosen tells whether a value is among those of a field: a ticked box, a chosen option.
+func (f form) Chosen(name, value string) bool { return slices.Contains(f.values[name], value) }
+
+// Faults are what is wrong with a field, or with a part of it.
+func (f form) Faults(name string) []string {
+	var all []string
+	for _, e := range f.faults {
+		switch {
+		case e.Name == name:
+			all = append(all, e.Messages...)
+		case within(e.Name, name):
+			for _, m := range e.Messages {
+				all = append(all, e.Name[len(name):]+": "+m)
+			}
+		}
+	}
+	return all
+}
+
+// OthersOf are the faults of fields that are not among those that the form shows.
+func (f form) OthersOf(shown []string) []fault.FieldErrors {
+	return slices.DeleteFunc(slices.Clone(f.faults), func(e fault.FieldErrors) bool {
+		return slices.ContainsFunc(shown, func(name string) bool { return e.Name == name || within(e.Name, name) })
+	})
+}
+
+// Wrong tells whether anything is wrong.
+func (f form) Wrong() bool { return f.Failed != "" || len(f.faults) > 0 }
+
+// within tells whether a field's path lies in another field: `custom_fields.a` and `addresses[2]` do.
+func within(path, name string) bool {
+	return len(path) > len(name) && path[:len(name)] == name && (path[len(name)] == '.' || path[len(name)] == '[')
+}
+
+// option is a choice of a select.
+type option struct{ Value, Text string }
