@@ -16,6 +16,7 @@ import (
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/statistics"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 	"github.com/tocsin/tocsin/domain/users"
 )
@@ -54,6 +55,7 @@ type Tx interface {
 	Subscriptions() subscriptions.Repository
 	Deliveries() deliveries.Repository
 	Mailbox() deliveries.MailboxRepository
+	Statistics() statistics.Repository
 	Keys() access.Repository
 	Operators() operators.Repository
 	Audit() audit.Repository

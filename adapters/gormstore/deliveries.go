@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -126,17 +127,13 @@ func (r deliveryRepo) Locate(ctx context.Context, id events.OccurrenceID) (event
 }
 
 func (r deliveryRepo) Counts(ctx context.Context, o events.Occurrence) (map[deliveries.State]int, error) {
-	type countRow struct{ State, Count int }
-	rows, err := rowsOf[countRow](r.db(ctx).Raw("SELECT state, COUNT(*) AS count FROM deliveries WHERE occurrence_id = "+occurrenceID+
-		" GROUP BY state", ofOccurrence(o)))
-	if err != nil {
-		return nil, err
-	}
-	counts := make(map[deliveries.State]int, len(rows))
-	for _, row := range rows {
-		counts[deliveries.States()[row.State]] = row.Count
-	}
-	return counts, nil
+	sums := mapped(deliveries.States(), func(s deliveries.State) string { return fmt.Sprintf("COALESCE(SUM(%[1]s), 0) AS %[1]s", s) })
+	var row tallyRow
+	err := r.db(ctx).Raw("SELECT "+strings.Join(sums, ", ")+" FROM occurrence_tallies WHERE occurrence_id = "+occurrenceID, ofOccurrence(o)).Scan(&row).Error
+	counts := map[deliveries.State]int{deliveries.Pending: row.Pending, deliveries.Sending: row.Sending, deliveries.Retrying: row.Retrying,
+		deliveries.Sent: row.Sent, deliveries.Failed: row.Failed, deliveries.Skipped: row.Skipped}
+	maps.DeleteFunc(counts, func(_ deliveries.State, n int) bool { return n == 0 })
+	return counts, err
 }
 
 // List takes a page of each state wanted from the index that holds them by state and id, and of those the first.
@@ -177,17 +174,40 @@ func (r deliveryRepo) Requeue(ctx context.Context, o events.Occurrence) (int, er
 	p["pending"], p["failed"], p["now"] = number(deliveries.Pending), number(deliveries.Failed), r.now()
 	res := r.db(ctx).Exec(`UPDATE deliveries SET state = @pending , attempts = 0, last_error = '', created_at = @now , next_at = @now , finished_at = NULL
 		WHERE state = @failed AND occurrence_id = `+occurrenceID, p)
-	if res.RowsAffected > 0 {
-		r.tell()
+	if res.Error != nil || res.RowsAffected == 0 {
+		return 0, res.Error
 	}
-	return int(res.RowsAffected), res.Error
+	r.tell()
+	done := newChanges()
+	done.move(o.ID, deliveries.Failed, deliveries.Pending, int(res.RowsAffected))
+	return int(res.RowsAffected), r.keep(ctx, done)
 }
 
 // skipRemoved ends the deliveries that wait for an assignment which is about to go. What a worker holds at this moment is the worker's: it
 // goes out, or finds the address gone when it is tried again.
 func (t tx) skipRemoved(ctx context.Context, condition string, p map[string]any) error {
+	type waitingRow struct {
+		OccurrenceID events.OccurrenceID
+		Count        int
+	}
 	p["skipped"], p["reason"], p["now"] = number(deliveries.Skipped), deliveries.AddressRemoved, t.now()
-	p["pending"], p["retrying"] = number(deliveries.Pending), number(deliveries.Retrying)
-	return t.db(ctx).Exec(`UPDATE deliveries SET state = @skipped , reason = @reason , finished_at = @now
-		WHERE state IN (@pending , @retrying ) AND `+condition, p).Error
+	done := newChanges()
+	for _, from := range []deliveries.State{deliveries.Pending, deliveries.Retrying} {
+		p["from"] = number(from)
+		waiting, err := rowsOf[waitingRow](t.db(ctx).Raw("SELECT occurrence_id, COUNT(*) AS count FROM deliveries WHERE state = @from AND "+condition+
+			" GROUP BY occurrence_id", p))
+		if err != nil {
+			return err
+		}
+		for _, w := range waiting {
+			done.move(w.OccurrenceID, from, deliveries.Skipped, w.Count)
+			done.count(w.OccurrenceID, t.now(), skippedMeasure, w.Count)
+		}
+		err = t.db(ctx).Exec(`UPDATE deliveries SET state = @skipped , reason = @reason , finished_at = @now
+			WHERE state = @from AND `+condition, p).Error
+		if err != nil {
+			return err
+		}
+	}
+	return t.keep(ctx, done)
 }

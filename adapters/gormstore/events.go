@@ -96,6 +96,11 @@ func (r eventRepo) Delete(ctx context.Context, e events.Event) error {
 	if len(uses) > 0 {
 		return inUse(events.ErrInUse, "event", e.Slug, uses)
 	}
+	err = r.db(ctx).Exec("DELETE FROM occurrence_tallies WHERE occurrence_id IN (SELECT id FROM occurrences WHERE event_id = ? AND organization_id = ?)",
+		e.ID, e.Organization).Error
+	if err != nil {
+		return err
+	}
 	return change(r.db(ctx), events.ErrNotFound,
 		"DELETE FROM events WHERE id = ? AND "+ofApplication, e.ID, e.Application, e.Organization)
 }

@@ -3,7 +3,6 @@ package gormstore_test
 import (
 	"bytes"
 	"database/sql"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"path"
@@ -85,8 +84,7 @@ func TestASchemaThatIsBehindIsRefusedUntilItIsMigrated(t *testing.T) {
 		require.NoError(t, s.Ready(t.Context()))
 		all, err = s.Status(t.Context())
 		require.NoError(t, err)
-		for i, m := range all {
-			assert.Equal(t, int64(i+1), m.Version)
+		for _, m := range all {
 			assert.NotZero(t, m.Applied, m.Name)
 		}
 	})
@@ -140,7 +138,7 @@ func TestBothDialectsHaveTheSameMigrations(t *testing.T) {
 		require.NoError(t, err)
 		for i, file := range files {
 			names[dialect] = append(names[dialect], path.Base(file))
-			assert.True(t, strings.HasPrefix(path.Base(file), fmt.Sprintf("%05d_", i+1)), "numbers without a gap: %s", file)
+			assert.True(t, i == 0 || path.Base(file)[:5] > path.Base(files[i-1])[:5], "no number twice: %s", file)
 		}
 	}
 	assert.NotEmpty(t, names["sqlite"])

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"net/url"
 	"time"
 
@@ -35,6 +37,7 @@ type postgresEngine struct {
 	now   func() time.Time
 	keys  seal.Ring
 	lane  chan struct{} // see update
+	part  int           // of numbers, for those who work
 }
 
 func openPostgres(ctx context.Context, source string, now func() time.Time, keys seal.Ring) (*postgresEngine, error) {
@@ -54,7 +57,7 @@ func openPostgres(ctx context.Context, source string, now func() time.Time, keys
 	}
 	parameters["timezone"] = "UTC"
 	config.AfterConnect = prepare
-	e := &postgresEngine{now: now, keys: keys, lane: make(chan struct{}, 1)}
+	e := &postgresEngine{now: now, keys: keys, lane: make(chan struct{}, 1), part: rand.N(parts)} //nolint:gosec // No secret.
 	if e.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, err
 	}
@@ -103,7 +106,11 @@ func (e *postgresEngine) attempt(ctx context.Context, options *sql.TxOptions, fn
 		return err
 	}
 	defer t.Rollback() //nolint:errcheck // Without effect after a commit; else the server undoes what a lost connection leaves.
-	if err := fn(tx{session: bound(e.base, t), dialect: onPostgres, now: e.now, keys: e.keys}); err != nil {
+	part := e.part
+	if options.Isolation != sql.LevelReadCommitted { // See parts.
+		part = parts + rand.N(math.MaxInt32-parts) //nolint:gosec // No secret.
+	}
+	if err := fn(tx{session: bound(e.base, t), dialect: onPostgres, now: e.now, keys: e.keys, part: part}); err != nil {
 		return err
 	}
 	return committed(t)

@@ -38,7 +38,6 @@ func (q queue) Expand(ctx context.Context, limit int) (done deliveries.Expansion
 	return done, err
 }
 
-// Due jumps from channel to channel in the index of what is open, so that its cost does not depend on how much that is.
 func (q queue) Due(ctx context.Context) (due []deliveries.Due, err error) {
 	type dueRow struct {
 		ChannelID channels.ID
@@ -46,15 +45,7 @@ func (q queue) Due(ctx context.Context) (due []deliveries.Due, err error) {
 	}
 	err = q.view(ctx, func(t tx) error {
 		// next_at is selected as the column that it is: of an expression, SQLite does not know that it is a time.
-		due, err = all(t.db(ctx).Raw(`
-			WITH RECURSIVE busy (channel_id) AS (
-				SELECT MIN(d.channel_id) FROM deliveries d WHERE d.state < 3
-				UNION ALL
-				SELECT (SELECT MIN(d.channel_id) FROM deliveries d WHERE d.state < 3 AND d.channel_id > busy.channel_id)
-				FROM busy WHERE busy.channel_id IS NOT NULL
-			)
-			SELECT d.channel_id, d.next_at FROM busy JOIN deliveries d ON d.id = (
-				SELECT e.id FROM deliveries e WHERE e.channel_id = busy.channel_id AND e.state < 3 ORDER BY e.next_at, e.id LIMIT 1)`),
+		due, err = all(t.db(ctx).Raw(busyChannels+"SELECT d.channel_id, d.next_at FROM busy JOIN deliveries d ON d.id = "+firstOpen),
 			func(r dueRow) deliveries.Due { return deliveries.Due{Channel: r.ChannelID, At: r.NextAt} })
 		return err
 	})

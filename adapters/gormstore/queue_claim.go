@@ -33,14 +33,36 @@ func (q queue) Claim(
 // claim marks deliveries that are due and returns their ids.
 func (t tx) claim(ctx context.Context, channel channels.ID, owner string, limit int, lease time.Duration) ([]deliveries.ID, error) {
 	now := t.now()
-	return rowsOf[deliveries.ID](t.db(ctx).Raw(`
-		WITH due AS MATERIALIZED (
-			SELECT id FROM deliveries WHERE channel_id = @channel AND state < 3 AND next_at <= @now ORDER BY next_at, id LIMIT @limit `+
-		t.dialect.skipLocked()+`
-		)
-		UPDATE deliveries SET state = @sending , owner = @owner , next_at = @until WHERE id IN (SELECT id FROM due) RETURNING id`,
-		map[string]any{"channel": channel, "now": now, "limit": limit, "sending": number(deliveries.Sending), "owner": owner,
-			"until": now.Add(lease)}))
+	done := newChanges()
+	ids, err := t.due(ctx, channel, now, limit, done)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	err = t.db(ctx).Exec("UPDATE deliveries SET state = @sending , owner = @owner , next_at = @until WHERE id @ids", map[string]any{
+		"sending": number(deliveries.Sending), "owner": owner, "until": now.Add(lease), "ids": among(t.dialect, ids)}).Error
+	return ids, errors.Join(err, t.keep(ctx, done))
+}
+
+// due finds deliveries that are due, takes them from whoever else would, and notes what it will change that they are being sent.
+func (t tx) due(ctx context.Context, channel channels.ID, now time.Time, limit int, done changes) (ids []deliveries.ID, err error) {
+	rows, err := t.db(ctx).Raw(`SELECT id, occurrence_id, state FROM deliveries WHERE channel_id = ? AND state < 3 AND next_at <= ?
+		ORDER BY next_at, id LIMIT ?`+t.dialect.skipLocked(), channel, now, limit).Rows()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	ids = make([]deliveries.ID, 0, limit)
+	for rows.Next() {
+		var id deliveries.ID
+		var occurrence events.OccurrenceID
+		var state int
+		if err := rows.Scan(&id, &occurrence, &state); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+		done.move(occurrence, deliveries.States()[state], deliveries.Sending, 1)
+	}
+	return ids, rows.Err()
 }
 
 // jobs returns claimed deliveries by id with everything that is to be known of them, as it is now.

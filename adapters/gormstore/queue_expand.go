@@ -17,6 +17,7 @@ type expansion struct {
 	occurrence occurrenceRow
 	candidates candidates
 	written    int
+	newest     deliveries.ID // of all before the page
 }
 
 // step is a notification and a phase of it, with where it has been left.
@@ -39,14 +40,42 @@ func expandNext(ctx context.Context, t tx, limit int) (deliveries.Expansion, err
 		return deliveries.Expansion{}, err
 	}
 	e := &expansion{tx: t, occurrence: row, candidates: candidatesOf(t.dialect, o)}
+	first := row.CursorNotification == 0
+	if err := t.db(ctx).Raw("SELECT COALESCE(MAX(id), 0) FROM deliveries").Scan(&e.newest).Error; err != nil {
+		return deliveries.Expansion{}, err
+	}
 	done, err := e.page(ctx, limit)
 	if err != nil {
+		return deliveries.Expansion{}, err
+	}
+	if err := e.count(ctx, first); err != nil {
 		return deliveries.Expansion{}, err
 	}
 	if e.written > 0 {
 		t.tell()
 	}
 	return deliveries.Expansion{Occurrence: row.ID, Deliveries: e.written, Done: done}, nil
+}
+
+// count keeps the numbers of what the page wrote. What was left out is counted in the index of states, behind what was there before: it is
+// nothing or little, and others cannot touch it yet.
+func (e *expansion) count(ctx context.Context, first bool) error {
+	done := newChanges()
+	if first {
+		done.count(e.occurrence.ID, e.occurrence.CreatedAt, occurrencesMeasure, 1)
+	}
+	if e.written > 0 {
+		var skipped int
+		err := e.db(ctx).Raw("SELECT COUNT(*) FROM deliveries WHERE occurrence_id = ? AND state = ? AND id > ?", e.occurrence.ID,
+			number(deliveries.Skipped), e.newest).Scan(&skipped).Error
+		if err != nil {
+			return err
+		}
+		done.move(e.occurrence.ID, "", deliveries.Skipped, skipped)
+		done.count(e.occurrence.ID, e.now(), skippedMeasure, skipped)
+		done.move(e.occurrence.ID, "", deliveries.Pending, e.written-skipped)
+	}
+	return e.keep(ctx, done)
 }
 
 // skipLocked ends a query that takes rows which others may take as well.

@@ -150,6 +150,15 @@ func (p *post) look(ctx context.Context, tx ports.Tx, o events.Occurrence) error
 		func() error { _, err := repo.Occurrence(ctx, p.app, o.ID); return err },
 		func() error { _, err := repo.Counts(ctx, o); return err },
 		func() error { _, err := repo.List(ctx, o, "", 0, 10); return err },
+		func() error {
+			_, err := tx.Statistics().Hours(ctx, o.Organization, o.Created, o.Created.Add(time.Hour))
+			return err
+		},
+		func() error { _, err := tx.Statistics().Failures(ctx, o.Organization, o.Created, 10); return err },
+		func() error {
+			_, err := tx.Statistics().Backlogs(ctx, []orgs.ID{o.Organization}, o.Created.Add(time.Hour), 10)
+			return err
+		},
 		func() error { _, err := repo.List(ctx, o, deliveries.Failed, 0, 10); return err },
 		func() error { _, err := repo.OfMember(ctx, o, p.member.ID); return err },
 		func() error { _, err := repo.Candidates(ctx, o, p.member.ID); return err },
@@ -181,7 +190,7 @@ func TestTheQueueReadsNoTableFromEndToEnd(t *testing.T) {
 	// These are as many as there are people.
 	wholeOrganization := regexp.MustCompile(`^SEARCH (a|m|s|addresses|members|assignments) USING .*\(organization_id=\?\)`)
 	// What is made within a statement is read from end to end: sets given, common tables, subqueries.
-	made := regexp.MustCompile(`^(json_each|jsonb_each|ways|w|heard|named|held|page\d*|pages|listed|subscribed|following|r|gated|judged|ranked|counted|first|left_out|busy|due|either|\(subquery-\d+\)|\d+)$`)
+	made := regexp.MustCompile(`^(json_each|jsonb_each|ways|w|heard|named|held|page\d*|pages|listed|subscribed|following|r|gated|judged|ranked|counted|first|left_out|busy|due|waiting|newest|f|either|\(subquery-\d+\)|\d+)$`)
 	for statement := range heard {
 		if strings.HasPrefix(statement, "INSERT") && !strings.Contains(statement, "SELECT") {
 			continue // It has no plan.
@@ -210,7 +219,7 @@ func TestClaimsTakeTheIndexOfWhatIsDue(t *testing.T) {
 			switch {
 			case strings.Contains(statement, "set_config"):
 				settings = statement
-			case strings.Contains(statement, "WITH due"):
+			case strings.HasPrefix(statement, "SELECT id, occurrence_id, state"):
 				claim = statement
 			}
 		})

@@ -14,6 +14,11 @@ func (q queue) Purge(ctx context.Context, before, keys time.Time, limit int) (go
 	err = q.work(ctx, func(t tx) error {
 		gone, err = t.purgeRequests(ctx, keys, limit)
 		if err == nil && gone < limit {
+			var hours int
+			hours, err = t.purgeHours(ctx, limit-gone)
+			gone += hours
+		}
+		if err == nil && gone < limit {
 			var kept int
 			kept, err = t.purgeKept(ctx, before, limit-gone)
 			gone += kept
@@ -59,6 +64,9 @@ func (t tx) purgeOccurrence(ctx context.Context, before time.Time, limit int) (i
 	res := t.db(ctx).Exec(`DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE occurrence_id = ? LIMIT ?)`, row.ID, limit)
 	if res.Error != nil || res.RowsAffected == int64(limit) {
 		return int(res.RowsAffected), res.Error
+	}
+	if err := t.db(ctx).Exec("DELETE FROM occurrence_tallies WHERE occurrence_id = ?", row.ID).Error; err != nil {
+		return 0, err
 	}
 	last := t.db(ctx).Exec("DELETE FROM occurrences WHERE id = ?", row.ID)
 	return int(res.RowsAffected + last.RowsAffected), last.Error

@@ -2,10 +2,14 @@ package gormstore
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
+	"gorm.io/gorm"
+
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
 )
 
 // outcomeRow is an outcome as one row of a rowSet.
@@ -44,34 +48,55 @@ func (q queue) Record(ctx context.Context, owner string, outcomes []deliveries.O
 		}
 	}
 	err = q.work(ctx, func(t tx) error {
+		now, done := t.now(), newChanges()
 		lost = len(outcomes)
 		for attempts, ids := range sent {
-			res := t.db(ctx).Exec(`UPDATE deliveries SET state = @sent , attempts = @attempts , owner = '', finished_at = @now
-				WHERE id @ids AND state = @sending AND owner = @owner `, map[string]any{"sent": number(deliveries.Sent), "attempts": attempts,
-				"now": t.now(), "ids": among(t.dialect, ids), "sending": number(deliveries.Sending), "owner": owner})
-			if res.Error != nil {
-				return res.Error
+			noted, err := recorded(t.db(ctx).Raw(`UPDATE deliveries SET state = @sent , attempts = @attempts , owner = '', finished_at = @now
+				WHERE id @ids AND state = @sending AND owner = @owner RETURNING occurrence_id, state, created_at`, map[string]any{
+				"sent": number(deliveries.Sent), "attempts": attempts, "now": now, "ids": among(t.dialect, ids),
+				"sending": number(deliveries.Sending), "owner": owner}), now, done)
+			if err != nil {
+				return err
 			}
-			lost -= int(res.RowsAffected)
+			lost -= noted
 		}
-		noted, err := t.record(ctx, owner, others)
+		noted, err := t.record(ctx, owner, others, now, done)
 		lost -= noted
-		return err
+		return errors.Join(err, t.keep(ctx, done))
 	})
 	return lost, err
 }
 
 // record notes outcomes of any kind and returns how many.
-func (t tx) record(ctx context.Context, owner string, outcomes []deliveries.Outcome) (int, error) {
+func (t tx) record(ctx context.Context, owner string, outcomes []deliveries.Outcome, now time.Time, done changes) (int, error) {
 	if len(outcomes) == 0 {
 		return 0, nil
 	}
-	res := t.db(ctx).Exec(`UPDATE deliveries SET state = r.state, reason = r.reason, attempts = r.attempts, owner = '', next_at = r.next,
+	return recorded(t.db(ctx).Raw(`UPDATE deliveries SET state = r.state, reason = r.reason, attempts = r.attempts, owner = '', next_at = r.next,
 			last_error = CASE WHEN r.error = '' THEN deliveries.last_error ELSE r.error END,
 			finished_at = CASE WHEN r.state >= @sent THEN `+t.dialect.moment("@now ")+` END
-		FROM (@outcomes ) AS r WHERE deliveries.id = r.id AND deliveries.state = @sending AND deliveries.owner = @owner `,
-		map[string]any{"sent": number(deliveries.Sent), "now": t.now(), "sending": number(deliveries.Sending), "owner": owner,
+		FROM (@outcomes ) AS r WHERE deliveries.id = r.id AND deliveries.state = @sending AND deliveries.owner = @owner
+		RETURNING deliveries.occurrence_id, deliveries.state, deliveries.created_at`,
+		map[string]any{"sent": number(deliveries.Sent), "now": now, "sending": number(deliveries.Sending), "owner": owner,
 			"outcomes": rowSet(t.dialect, mapped(outcomes, newOutcomeRow), "id bigint", "state smallint", "reason text", "error text",
-				"next timestamptz", "attempts integer")})
-	return int(res.RowsAffected), res.Error
+				"next timestamptz", "attempts integer")}), now, done)
+}
+
+// recorded runs a statement that ends attempts, notes what that changes, and returns how many they were.
+func recorded(statement *gorm.DB, now time.Time, done changes) (n int, err error) {
+	rows, err := statement.Rows()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for ; rows.Next(); n++ {
+		var occurrence events.OccurrenceID
+		var state int
+		var created time.Time
+		if err := rows.Scan(&occurrence, &state, &created); err != nil {
+			return 0, err
+		}
+		done.end(occurrence, deliveries.States()[state], created, now)
+	}
+	return n, rows.Err()
 }

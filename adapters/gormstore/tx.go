@@ -16,6 +16,7 @@ import (
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/statistics"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
@@ -29,6 +30,7 @@ type tx struct {
 	dialect dialect
 	now     func() time.Time // UTC, in whole microseconds, which is what both databases keep
 	keys    seal.Ring        // of what is stored encrypted
+	part    int              // of the numbers that are kept in parts (see changes)
 	// shielded is set where several units share a transaction, so that none may interrupt it (see writer).
 	shielded bool
 	// news is set by whoever leaves new work behind; nil where nobody asks.
@@ -68,6 +70,7 @@ func (t tx) Events() events.Repository                  { return eventRepo{t} }
 func (t tx) Subscriptions() subscriptions.Repository    { return subscriptionRepo{t} }
 func (t tx) Deliveries() deliveries.Repository          { return deliveryRepo{t} }
 func (t tx) Mailbox() deliveries.MailboxRepository      { return mailboxRepo{t} }
+func (t tx) Statistics() statistics.Repository          { return statisticsRepo{t} }
 func (t tx) Keys() access.Repository                    { return keyRepo{t} }
 func (t tx) Operators() operators.Repository            { return operatorRepo{t} }
 func (t tx) Audit() audit.Repository                    { return auditRepo{t} }

@@ -31,8 +31,8 @@ type Queue interface {
 	Channel(ctx context.Context, id channels.ID) (channels.Channel, error)
 	// Letter returns what a job's message is made of beside the recipient; ErrNotFound when a part of it is gone.
 	Letter(ctx context.Context, o events.OccurrenceID, n subscriptions.NotificationID, t events.TemplateID) (Letter, error)
-	// Purge deletes some of what is old and returns how many rows that were, about limit at most: idempotency keys of before keys; of
-	// before a moment, messages in the mailbox, and occurrences that are expanded and have nothing open, each after its deliveries.
+	// Purge deletes some of what is old and returns how many rows that were, about limit at most: idempotency keys of before keys;
+	// hourly numbers that are older than statistics.Retention; of before a moment, messages in the mailbox, and occurrences that are expanded and have nothing open, each after its deliveries.
 	// 0 means that nothing is left.
 	Purge(ctx context.Context, before, keys time.Time, limit int) (int, error)
 	// Woken returns a channel that receives when there may be new work, left behind on this instance or on another. It is always the

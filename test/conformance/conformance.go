@@ -47,6 +47,8 @@ func nouns() map[string]cases {
 		"Claims":        claimCases(),
 		"Outcomes":      recordCases(),
 		"Deliveries":    deliveryCases(),
+		"Tallies":       tallyCases(),
+		"Statistics":    statisticsCases(),
 		"OptOuts":       optOutCases(),
 		"Mailbox":       mailboxCases(),
 		"Upkeep":        upkeepCases(),

@@ -14,6 +14,7 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/statistics"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
@@ -75,6 +76,8 @@ func all[T any, ID ~int64](v *viewer, name string, list listing[T, ID]) []T {
 func (v *viewer) organization(o tenant) {
 	org, ctx := o.org.ID, v.ctx
 	note(v, "organization", func() (orgs.Organization, error) { return v.tx.Orgs().BySlug(ctx, o.org.Slug) })
+	from, _ := always()
+	note(v, "failures", func() ([]statistics.Failures, error) { return v.tx.Statistics().Failures(ctx, org, from, 100) })
 	for _, name := range []string{orgs.DefaultGroup, "Staff"} {
 		note(v, "group "+name, func() (orgs.Group, error) { return v.tx.Orgs().Group(ctx, org, name) })
 	}

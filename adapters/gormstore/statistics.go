@@ -1,0 +1,117 @@
+package gormstore
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/statistics"
+)
+
+type statisticsRepo struct{ tx }
+
+func (r statisticsRepo) Hours(ctx context.Context, org orgs.ID, from, until time.Time) ([]statistics.Hour, error) {
+	type amountRow struct {
+		Hour    int64
+		Measure measure
+		Amount  int
+	}
+	rows, err := rowsOf[amountRow](r.db(ctx).Raw(`SELECT hour, measure, SUM(amount) AS amount FROM hourly_statistics
+		WHERE organization_id = ? AND hour >= ? AND hour < ? GROUP BY hour, measure ORDER BY hour, measure`, org, hourOf(from), hourOf(until)))
+	if err != nil {
+		return nil, err
+	}
+	var hours []statistics.Hour
+	for _, row := range rows {
+		start := startOf(row.Hour)
+		if n := len(hours); n == 0 || !hours[n-1].Start.Equal(start) {
+			hours = append(hours, statistics.Hour{Start: start})
+		}
+		h := &hours[len(hours)-1]
+		switch {
+		case row.Measure == occurrencesMeasure:
+			h.Occurrences = row.Amount
+		case row.Measure == failedMeasure:
+			h.Failed = row.Amount
+		case row.Measure == skippedMeasure:
+			h.Skipped = row.Amount
+		case row.Measure >= sentMeasure && row.Measure < sentMeasure+statistics.Buckets:
+			h.HandOff[row.Measure-sentMeasure] = row.Amount
+		}
+	}
+	return hours, nil
+}
+
+// busyChannels is the beginning of a query about the channels with open deliveries: it jumps from channel to channel in the index of
+// what is open, so that its cost does not depend on how much that is.
+const busyChannels = `WITH RECURSIVE busy (channel_id) AS (
+		SELECT MIN(d.channel_id) FROM deliveries d WHERE d.state < 3
+		UNION ALL
+		SELECT (SELECT MIN(d.channel_id) FROM deliveries d WHERE d.state < 3 AND d.channel_id > busy.channel_id)
+		FROM busy WHERE busy.channel_id IS NOT NULL
+	) `
+
+// firstOpen is the delivery of a busy channel that is due first, by id.
+const firstOpen = `(SELECT e.id FROM deliveries e WHERE e.channel_id = busy.channel_id AND e.state < 3 ORDER BY e.next_at, e.id LIMIT 1)`
+
+func (r statisticsRepo) Backlogs(ctx context.Context, in []orgs.ID, before time.Time, most int) ([]statistics.Backlog, error) {
+	type backlogRow struct {
+		OrganizationID orgs.ID
+		ChannelID      channels.ID
+		Name           string
+		Project        string
+		NextAt         time.Time
+		Waiting        int
+		LastError      string
+		State          int
+	}
+	return all(r.db(ctx).Raw(busyChannels+`
+		SELECT c.organization_id, c.id AS channel_id, c.name, COALESCE(p.slug, '') AS project, d.next_at, d.last_error, d.state,
+			(SELECT COUNT(*) FROM (SELECT 1 FROM deliveries w WHERE w.channel_id = busy.channel_id AND w.state < 3 AND w.next_at < @before
+				LIMIT @most ) AS waiting) AS waiting
+		FROM busy CROSS JOIN deliveries d CROSS JOIN channels c LEFT JOIN projects p ON p.id = c.project_id
+		WHERE d.id = `+firstOpen+` AND d.next_at < @before AND c.id = busy.channel_id AND c.organization_id @in ORDER BY d.next_at`,
+		map[string]any{"before": before.UTC(), "most": most, "in": among(r.dialect, in)}),
+		func(row backlogRow) statistics.Backlog {
+			return statistics.Backlog{Organization: row.OrganizationID, Channel: row.ChannelID, Name: row.Name, Project: row.Project,
+				Oldest: row.NextAt.UTC(), Waiting: row.Waiting, Error: row.LastError, State: deliveries.States()[row.State]}
+		})
+}
+
+// failuresRead is how many occurrences with failed deliveries are looked at. Of some, all that failed may have been sent again since.
+const failuresRead = 100
+
+func (r statisticsRepo) Failures(ctx context.Context, org orgs.ID, since time.Time, limit int) ([]statistics.Failures, error) {
+	type failuresRow struct {
+		ID          events.OccurrenceID
+		CreatedAt   time.Time
+		Event       string
+		Project     string
+		Application string
+		Failed      int
+	}
+	found, err := all(r.db(ctx).Raw(`SELECT o.id, o.created_at, e.name AS event, p.slug AS project, a.slug AS application,
+			(SELECT SUM(t.failed) FROM occurrence_tallies t WHERE t.occurrence_id = o.id) AS failed
+		FROM (SELECT DISTINCT occurrence_id FROM (SELECT occurrence_id FROM occurrence_tallies WHERE organization_id = @org AND failed > 0
+			ORDER BY occurrence_id DESC LIMIT @read ) AS newest) AS f
+		CROSS JOIN occurrences o JOIN events e ON e.id = o.event_id JOIN applications a ON a.id = o.application_id JOIN projects p ON p.id = a.project_id
+		WHERE o.id = f.occurrence_id AND o.created_at >= @since ORDER BY o.id DESC`,
+		map[string]any{"org": org, "read": failuresRead, "since": since.UTC()}), func(row failuresRow) statistics.Failures {
+		return statistics.Failures{Occurrence: row.ID, Created: row.CreatedAt.UTC(), Event: row.Event, Project: row.Project,
+			Application: row.Application, Failed: row.Failed}
+	})
+	found = slices.DeleteFunc(found, func(f statistics.Failures) bool { return f.Failed <= 0 })
+	return found[:min(limit, len(found))], err
+}
+
+// purgeHours deletes hourly numbers that are older than they are kept.
+func (t tx) purgeHours(ctx context.Context, limit int) (int, error) {
+	res := t.db(ctx).Exec(`DELETE FROM hourly_statistics WHERE (organization_id, hour, measure, part) IN (
+		SELECT organization_id, hour, measure, part FROM hourly_statistics WHERE hour < ? ORDER BY hour LIMIT ?)`,
+		hourOf(t.now().Add(-statistics.Retention)), limit)
+	return int(res.RowsAffected), res.Error
+}

@@ -1,0 +1,148 @@
+package gormstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/statistics"
+)
+
+// parts is among how many parts of a number those who work on sets of deliveries choose. A unit that cannot wait for others, because it
+// sees the database as it was when it began, writes to a part of its own beyond these.
+const parts = 16
+
+// measure is what an hourly number counts. They are stored: none ever changes.
+type measure int
+
+const (
+	occurrencesMeasure measure = 0
+	failedMeasure      measure = 1
+	skippedMeasure     measure = 2
+	sentMeasure        measure = 16 // and those that follow, by statistics.Bucket
+)
+
+// changes is what a unit of work changes in the numbers that are kept beside deliveries. They are kept in its own transaction, so that they
+// are right whenever somebody looks, and at its end, so that others wait for them as shortly as can be.
+type changes struct {
+	tallies map[events.OccurrenceID]map[deliveries.State]int
+	hours   map[hourKey]int
+}
+
+type hourKey struct {
+	Occurrence events.OccurrenceID
+	Hour       int64
+	Measure    measure
+}
+
+func newChanges() changes {
+	return changes{tallies: map[events.OccurrenceID]map[deliveries.State]int{}, hours: map[hourKey]int{}}
+}
+
+// move notes that so many deliveries of an occurrence went from a state to another; from none when they are new.
+func (c changes) move(o events.OccurrenceID, from, to deliveries.State, n int) {
+	if from == to || n == 0 {
+		return
+	}
+	if c.tallies[o] == nil {
+		c.tallies[o] = map[deliveries.State]int{}
+	}
+	if from != "" {
+		c.tallies[o][from] -= n
+	}
+	c.tallies[o][to] += n
+}
+
+// count adds to an hourly number of the occurrence's organization.
+func (c changes) count(o events.OccurrenceID, at time.Time, m measure, n int) {
+	if n > 0 {
+		c.hours[hourKey{o, hourOf(at), m}] += n
+	}
+}
+
+// end notes that a delivery that was being sent came to an outcome.
+func (c changes) end(o events.OccurrenceID, to deliveries.State, created, now time.Time) {
+	c.move(o, deliveries.Sending, to, 1)
+	switch to {
+	case deliveries.Sent:
+		c.count(o, now, sentMeasure+measure(statistics.Bucket(now.Sub(created))), 1)
+	case deliveries.Failed:
+		c.count(o, now, failedMeasure, 1)
+	case deliveries.Skipped:
+		c.count(o, now, skippedMeasure, 1)
+	case deliveries.Pending, deliveries.Sending, deliveries.Retrying: // It is not at its end.
+	}
+}
+
+func hourOf(t time.Time) int64 { return t.Unix() / int64(time.Hour/time.Second) }
+
+func startOf(hour int64) time.Time { return time.Unix(hour*int64(time.Hour/time.Second), 0).UTC() }
+
+// tallyRow is the changes of one occurrence as one row of a rowSet.
+type tallyRow struct {
+	Occurrence events.OccurrenceID `json:"occurrence"`
+	Pending    int                 `json:"pending"`
+	Sending    int                 `json:"sending"`
+	Retrying   int                 `json:"retrying"`
+	Sent       int                 `json:"sent"`
+	Failed     int                 `json:"failed"`
+	Skipped    int                 `json:"skipped"`
+}
+
+// hourRow is a change of an hourly number as one row of a rowSet.
+type hourRow struct {
+	Occurrence events.OccurrenceID `json:"occurrence"`
+	Hour       int64               `json:"hour"`
+	Measure    measure             `json:"measure"`
+	Amount     int                 `json:"amount"`
+}
+
+// keep writes the changes down: first those of occurrences, by id, then those of hours, by key, so that no two units wait for each other.
+func (t tx) keep(ctx context.Context, c changes) error {
+	return errors.Join(t.keepTallies(ctx, c), t.keepHours(ctx, c))
+}
+
+func (t tx) keepTallies(ctx context.Context, c changes) error {
+	if len(c.tallies) == 0 {
+		return nil
+	}
+	rows := make([]tallyRow, 0, len(c.tallies))
+	for _, o := range slices.Sorted(maps.Keys(c.tallies)) {
+		by := c.tallies[o]
+		rows = append(rows, tallyRow{o, by[deliveries.Pending], by[deliveries.Sending], by[deliveries.Retrying], by[deliveries.Sent],
+			by[deliveries.Failed], by[deliveries.Skipped]})
+	}
+	names := mapped(deliveries.States(), func(s deliveries.State) string { return string(s) })
+	types := mapped(names, func(n string) string { return n + " bigint" })
+	sums := mapped(names, func(n string) string { return n + " = occurrence_tallies." + n + " + excluded." + n })
+	return t.db(ctx).Exec(`INSERT INTO occurrence_tallies (occurrence_id, part, organization_id, `+strings.Join(names, ", ")+`)
+		SELECT o.id, CAST(@part AS INTEGER), o.organization_id, r.`+strings.Join(names, ", r.")+`
+		FROM (@rows ) AS r CROSS JOIN occurrences o WHERE o.id = r.occurrence ORDER BY o.id
+		ON CONFLICT (occurrence_id, part) DO UPDATE SET `+strings.Join(sums, ", "),
+		map[string]any{"part": t.part, "rows": rowSet(t.dialect, rows, append([]string{"occurrence bigint"}, types...)...)}).Error
+}
+
+func (t tx) keepHours(ctx context.Context, c changes) error {
+	if len(c.hours) == 0 {
+		return nil
+	}
+	rows := make([]hourRow, 0, len(c.hours))
+	for key, n := range c.hours {
+		rows = append(rows, hourRow{key.Occurrence, key.Hour, key.Measure, n})
+	}
+	slices.SortFunc(rows, func(a, b hourRow) int {
+		return cmp.Or(cmp.Compare(a.Occurrence, b.Occurrence), cmp.Compare(a.Hour, b.Hour), cmp.Compare(a.Measure, b.Measure))
+	})
+	return t.db(ctx).Exec(`INSERT INTO hourly_statistics (organization_id, hour, measure, part, amount)
+		SELECT o.organization_id, r.hour, r.measure, CAST(@part AS INTEGER), SUM(r.amount)
+		FROM (@rows ) AS r CROSS JOIN occurrences o WHERE o.id = r.occurrence
+		GROUP BY o.organization_id, r.hour, r.measure ORDER BY o.organization_id, r.hour, r.measure
+		ON CONFLICT (organization_id, hour, measure, part) DO UPDATE SET amount = hourly_statistics.amount + excluded.amount`,
+		map[string]any{"part": t.part, "rows": rowSet(t.dialect, rows, "occurrence bigint", "hour bigint", "measure smallint", "amount bigint")}).Error
+}

@@ -1,0 +1,72 @@
+// Package statistics is about numbers that are kept while things happen: how many deliveries ended in which way within an hour, how long the
+// hand-off took, and what needs somebody's attention. It knows what the numbers mean and refuses to know how they are kept.
+package statistics
+
+import (
+	"context"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/orgs"
+)
+
+// Retention is how long hourly numbers are kept: a year, and enough beyond it to compare with.
+const Retention = 400 * 24 * time.Hour
+
+// Hour is what happened in an organization within an hour.
+type Hour struct {
+	Start       time.Time // UTC
+	Occurrences int       // triggered; they count once their recipients are being found
+	Failed      int       // deliveries that ended; one that is sent again and fails again counts again
+	Skipped     int
+	HandOff     Histogram // of the deliveries that were sent: from when a delivery was written, or was made due again, to the provider's yes
+}
+
+// Sent is how many deliveries were sent.
+func (h Hour) Sent() int { return h.HandOff.Count() }
+
+// Plus is the sum of two hours, or of longer times, with the start of the first.
+func (h Hour) Plus(other Hour) Hour {
+	h.Occurrences += other.Occurrences
+	h.Failed += other.Failed
+	h.Skipped += other.Skipped
+	h.HandOff = h.HandOff.Plus(other.HandOff)
+	return h
+}
+
+// Backlog is a channel whose deliveries are waiting although they are due.
+type Backlog struct {
+	Organization orgs.ID
+	Channel      channels.ID
+	Name         string           // of the channel
+	Project      string           // by slug; empty: the channel is the organization's
+	Oldest       time.Time        // when the first was due
+	Waiting      int              // how many are due, as far as they were counted
+	Error        string           // the last error of the first; empty: none
+	State        deliveries.State // of the first
+}
+
+// Failures is an occurrence with deliveries that failed and were not sent again.
+type Failures struct {
+	Occurrence  events.OccurrenceID
+	Created     time.Time
+	Event       string // by name
+	Project     string // by slug
+	Application string // by slug
+	Failed      int
+}
+
+// Repository tells the numbers. Those who write deliveries keep them, in the same units of work.
+type Repository interface {
+	// Hours returns what happened in the organization in the hours from the one that a moment is in to the one before which another one
+	// is, by time. Hours in which nothing happened are left out.
+	Hours(ctx context.Context, org orgs.ID, from, until time.Time) ([]Hour, error)
+	// Backlogs returns the channels of these organizations with deliveries that were due before a moment, and how many are, counted up
+	// to most for each. It looks at the first of each channel and then at no more than it counts.
+	Backlogs(ctx context.Context, in []orgs.ID, before time.Time, most int) ([]Backlog, error)
+	// Failures returns occurrences of the organization, triggered at or after a moment, with deliveries that failed and were not sent
+	// again: the newest first, at most limit.
+	Failures(ctx context.Context, org orgs.ID, since time.Time, limit int) ([]Failures, error)
+}

@@ -1,0 +1,281 @@
+package conformance
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/statistics"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// always is a time in which everything happens.
+func always() (from, until time.Time) { return noon.AddDate(-20, 0, 0), noon.AddDate(50, 0, 0) }
+
+// hours are all hourly numbers of the organization.
+func (w *world) hours(t *testing.T, o tenant) []statistics.Hour {
+	t.Helper()
+	from, until := always()
+	return look(t, w, func(tx ports.Tx) ([]statistics.Hour, error) {
+		return tx.Statistics().Hours(t.Context(), o.org.ID, from, until)
+	})
+}
+
+// total is what happened in all hours.
+func (w *world) total(t *testing.T) (sum statistics.Hour) {
+	t.Helper()
+	for _, h := range w.hours(t, w.mine) {
+		sum = sum.Plus(h)
+	}
+	return sum
+}
+
+// counted checks that the counts of occurrences are what one finds by counting.
+func (w *world) counted(t *testing.T, occurred ...events.Occurrence) {
+	t.Helper()
+	for _, o := range occurred {
+		want := map[deliveries.State]int{}
+		for _, d := range w.made(t, o) {
+			want[d.State]++
+		}
+		assert.Equal(t, want, w.counts(t, o))
+	}
+}
+
+func (w *world) requeue(t *testing.T, o events.Occurrence) int {
+	t.Helper()
+	return do(t, w, func(tx ports.Tx) (int, error) { return tx.Deliveries().Requeue(t.Context(), o) })
+}
+
+func (w *world) failures(t *testing.T, since time.Time, limit int) []statistics.Failures {
+	t.Helper()
+	return look(t, w, func(tx ports.Tx) ([]statistics.Failures, error) {
+		return tx.Statistics().Failures(t.Context(), w.mine.org.ID, since, limit)
+	})
+}
+
+func (w *world) backlogs(t *testing.T, before time.Time, most int, in ...orgs.ID) []statistics.Backlog {
+	t.Helper()
+	return look(t, w, func(tx ports.Tx) ([]statistics.Backlog, error) {
+		return tx.Statistics().Backlogs(t.Context(), in, before, most)
+	})
+}
+
+// ended are outcomes in turn of these states.
+func ended(jobs []deliveries.Job, states ...deliveries.State) []deliveries.Outcome {
+	outcomes := make([]deliveries.Outcome, len(jobs))
+	for i, j := range jobs {
+		outcomes[i] = deliveries.Outcome{ID: j.ID, State: states[i%len(states)], Next: time.Now(), Attempts: j.Attempts + 1}
+		if outcomes[i].State == deliveries.Failed {
+			outcomes[i].Error = "no such mailbox"
+		}
+	}
+	return outcomes
+}
+
+func tallyCases() cases {
+	return cases{
+		"AreRightAfterEachStep": func(t *testing.T, w *world) {
+			w.crowded(t, 20)
+			first, second := w.trigger(t, w.mine.occurrence(nil, nil)), w.trigger(t, w.mine.occurrence(nil, nil))
+			check := func() { w.counted(t, first, second) }
+			for range 10 {
+				_, err := w.Queue().Expand(t.Context(), 7)
+				require.NoError(t, err)
+				check()
+			}
+			jobs := w.claim(t, w.mine.mail, "one", 15, lease)
+			check()
+			w.record(t, "one", ended(jobs, deliveries.Sent, deliveries.Failed, deliveries.Retrying, deliveries.Skipped, deliveries.Pending)...)
+			check()
+			assert.Equal(t, 15, w.record(t, "one", ended(jobs, deliveries.Sent)...), "they are nobody's any more")
+			check()
+			w.claim(t, w.mine.mail, "two", 100, -time.Second) // a lease that is over
+			check()
+			jobs = w.claim(t, w.mine.mail, "three", 100, lease)
+			check()
+			w.record(t, "three", ended(jobs, deliveries.Retrying, deliveries.Pending)...)
+			check()
+			assert.Positive(t, w.requeue(t, first))
+			check()
+			w.remove(t, w.mine.bob) // whose addresses they all are but one
+			check()
+			assert.NotEmpty(t, w.claim(t, w.mine.mail, "four", 100, lease))
+			check()
+		},
+		"CountWhoIsLeftOut": func(t *testing.T, w *world) {
+			w.crowded(t, 3)
+			locked := w.mine.bob
+			locked.Locked = true
+			act(t, w, func(tx ports.Tx) error { return tx.Users().SetLocked(t.Context(), locked) })
+			o := w.trigger(t, w.mine.occurrence(nil, nil))
+			w.expand(t, 2)
+			assert.Equal(t, map[deliveries.State]int{deliveries.Pending: 1, deliveries.Skipped: 3}, w.counts(t, o))
+			assert.Equal(t, 3, w.total(t).Skipped)
+		},
+		"AreRightWhenManyWorkAtOnce": func(t *testing.T, w *world) {
+			w.crowded(t, 60)
+			occurred := []events.Occurrence{w.trigger(t, w.mine.occurrence(nil, nil)), w.trigger(t, w.mine.occurrence(nil, nil))}
+			var all sync.WaitGroup
+			for i := range 4 {
+				owner := fmt.Sprint(i)
+				all.Go(func() {
+					for range 12 {
+						_, _ = w.Queue().Expand(t.Context(), 11) // There may be nothing left.
+						jobs, err := w.Queue().Claim(t.Context(), w.mine.mail.ID, owner, 9, lease)
+						if !assert.NoError(t, err) {
+							return
+						}
+						_, err = w.Queue().Record(t.Context(), owner, ended(jobs, deliveries.Sent, deliveries.Failed, deliveries.Retrying, deliveries.Pending))
+						assert.NoError(t, err)
+					}
+				})
+			}
+			all.Go(func() {
+				for range 6 {
+					for _, o := range occurred {
+						assert.NoError(t, w.Update(t.Context(), func(tx ports.Tx) error { _, err := tx.Deliveries().Requeue(t.Context(), o); return err }))
+					}
+				}
+			})
+			all.Wait()
+			w.counted(t, occurred...)
+			sent := 0
+			for _, o := range occurred {
+				sent += w.counts(t, o)[deliveries.Sent]
+			}
+			assert.Equal(t, sent, w.total(t).Sent())
+		},
+		"GoWithTheirOccurrence": func(t *testing.T, w *world) {
+			o := w.waiting(t, 3)
+			w.finish(t, w.mine.mail)
+			assert.Positive(t, w.purge(t, time.Now().Add(time.Hour), time.Time{}, 100))
+			assert.Empty(t, w.counts(t, o))
+		},
+		"OfAnUndoneUnitAreNot": func(t *testing.T, w *world) {
+			o := w.waiting(t, 2)
+			w.record(t, "one", ended(w.claim(t, w.mine.mail, "one", 2, lease), deliveries.Failed)...)
+			refused(t, w, errStop, func(tx ports.Tx) error {
+				_, err := tx.Deliveries().Requeue(t.Context(), o)
+				assert.NoError(t, err)
+				return errStop
+			})
+			w.counted(t, o)
+		},
+	}
+}
+
+func statisticsCases() cases {
+	return cases{
+		"TellWhatHappenedInAnHour": func(t *testing.T, w *world) {
+			w.crowded(t, 5) // and Ada
+			long := w.mine.occurrence(nil, nil)
+			long.Created = noon
+			w.trigger(t, long)
+			w.trigger(t, w.mine.occurrence(nil, nil))
+			w.expand(t, 100)
+			jobs := w.claim(t, w.mine.mail, "one", 12, lease)
+			w.record(t, "one", ended(jobs, deliveries.Sent, deliveries.Failed, deliveries.Skipped, deliveries.Retrying)...)
+			hours := w.hours(t, w.mine)
+			assert.Equal(t, statistics.Hour{Start: noon.UTC(), Occurrences: 1}, hours[0], "in the hour in which it was triggered")
+			sum := w.total(t)
+			assert.Equal(t, []int{2, 3, 3, 3}, []int{sum.Occurrences, sum.Sent(), sum.Failed, sum.Skipped})
+			assert.Less(t, sum.HandOff.Quantile(1), time.Minute)
+			for _, h := range hours {
+				assert.Equal(t, h.Start, h.Start.Truncate(time.Hour).UTC())
+				from, until := h.Start.Add(59*time.Minute), h.Start.Add(time.Hour)
+				assert.Equal(t, []statistics.Hour{h}, look(t, w, func(tx ports.Tx) ([]statistics.Hour, error) {
+					return tx.Statistics().Hours(t.Context(), w.mine.org.ID, from, until)
+				}))
+			}
+			assert.Empty(t, w.hours(t, w.theirs))
+		},
+		"CountAnOccurrenceOnce": func(t *testing.T, w *world) {
+			w.crowded(t, 9)
+			w.trigger(t, w.mine.occurrence(nil, nil))
+			require.Greater(t, len(w.expand(t, 2)), 3)
+			nobody := w.announce(t, w.mine.web, "nobody")
+			o := w.mine.occurrence(nil, nil)
+			o.Event = nobody.ID
+			w.trigger(t, o)
+			w.expand(t, 2)
+			assert.Equal(t, 2, w.total(t).Occurrences)
+		},
+		"CountTheSkippedWhoWereRemoved": func(t *testing.T, w *world) {
+			w.waiting(t, 4)
+			w.remove(t, w.mine.bob)
+			assert.Equal(t, 3, w.total(t).Skipped)
+		},
+		"StayWhenTheirOccurrenceGoes": func(t *testing.T, w *world) {
+			w.waiting(t, 4)
+			w.finish(t, w.mine.mail)
+			before := w.hours(t, w.mine)
+			assert.Positive(t, w.purge(t, time.Now().Add(time.Hour), time.Time{}, 100))
+			assert.Equal(t, before, w.hours(t, w.mine))
+		},
+		"GoWhenTheyAreTooOld": func(t *testing.T, w *world) {
+			w.crowded(t, 1)
+			for _, age := range []time.Duration{statistics.Retention + 2*time.Hour, statistics.Retention - 2*time.Hour, 0} {
+				o := w.mine.occurrence(nil, nil)
+				o.Created = time.Now().Add(-age)
+				w.trigger(t, o)
+			}
+			w.expand(t, 100)
+			require.Equal(t, 3, w.total(t).Occurrences)
+			assert.Equal(t, 1, w.purge(t, time.Time{}, time.Time{}, 100))
+			assert.Equal(t, 2, w.total(t).Occurrences)
+		},
+		"BacklogsAreWhatIsDueForLong": func(t *testing.T, w *world) {
+			w.waiting(t, 5)
+			future, both := time.Now().Add(time.Hour), []orgs.ID{w.mine.org.ID, w.theirs.org.ID}
+			assert.Empty(t, w.backlogs(t, time.Now().Add(-time.Hour), 10, both...))
+			b := only(w.backlogs(t, future, 10, both...))
+			assert.False(t, b.Oldest.IsZero())
+			b.Oldest = time.Time{}
+			assert.Equal(t, statistics.Backlog{Organization: w.mine.org.ID, Channel: w.mine.mail.ID, Name: "Mail", Waiting: 5, State: deliveries.Pending}, b)
+			assert.Equal(t, 3, only(w.backlogs(t, future, 3, w.mine.org.ID)).Waiting, "counted no further")
+			assert.Empty(t, w.backlogs(t, future, 10, w.theirs.org.ID))
+			assert.Empty(t, w.backlogs(t, future, 10))
+			w.finish(t, w.mine.mail)
+			assert.Empty(t, w.backlogs(t, future, 10, both...))
+		},
+		"BacklogsSayWhatWentWrong": func(t *testing.T, w *world) {
+			w.write(t, w.mine.shopMail)
+			w.hear(t)
+			w.add(t, w.mine.news, only(w.assign(t, channels.Assign(w.mine.adaMail, w.mine.shopMail))).ID)
+			w.trigger(t, w.mine.occurrence(nil, nil))
+			w.expand(t, 10)
+			j := only(w.claim(t, w.mine.shopMail, "one", 10, lease))
+			w.record(t, "one", deliveries.Outcome{ID: j.ID, State: deliveries.Retrying, Error: "nobody answers", Next: time.Now(), Attempts: 1})
+			b := only(w.backlogs(t, time.Now().Add(time.Hour), 10, w.mine.org.ID))
+			assert.Equal(t, []string{"shop", "nobody answers", string(deliveries.Retrying)}, []string{b.Project, b.Error, string(b.State)})
+		},
+		"FailuresAreTheNewestFirst": func(t *testing.T, w *world) {
+			w.crowded(t, 2) // and Ada
+			var occurred []events.Occurrence
+			for i := range 3 {
+				o := w.mine.occurrence(nil, nil)
+				o.Created = noon.Add(time.Duration(i) * time.Hour)
+				occurred = append(occurred, w.trigger(t, o))
+			}
+			w.expand(t, 100)
+			w.record(t, "one", ended(w.claim(t, w.mine.mail, "one", 10, lease), deliveries.Failed)...)
+			of := func(i int) statistics.Failures {
+				return statistics.Failures{Occurrence: occurred[i].ID, Created: occurred[i].Created.UTC(), Event: "order", Project: "shop", Application: "web", Failed: 3}
+			}
+			assert.Equal(t, []statistics.Failures{of(2), of(1), of(0)}, w.failures(t, noon, 10))
+			assert.Equal(t, []statistics.Failures{of(2)}, w.failures(t, noon, 1))
+			assert.Equal(t, []statistics.Failures{of(2), of(1)}, w.failures(t, noon.Add(time.Minute), 10))
+			w.requeue(t, occurred[1])
+			assert.Equal(t, []statistics.Failures{of(2), of(0)}, w.failures(t, noon, 10), "what is sent again has not failed")
+		},
+	}
+}
