@@ -1,0 +1,173 @@
+package browser_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// patience is how long a test waits for what must happen.
+const patience = 30 * time.Second
+
+// The schemes of colour that a browser can ask for.
+const (
+	light = "light"
+	dark  = "dark"
+)
+
+// Sizes of a window, in CSS pixels: of a desk, and of the smallest phone.
+var (
+	desk  = size{1280, 800}
+	phone = size{360, 740}
+)
+
+type size struct{ width, height int64 }
+
+// tab is a tab of a browser with a profile of its own: no cookie of another test is in it.
+type tab struct {
+	*testing.T
+	*watch
+	base string
+	ctx  context.Context //nolint:containedctx // chromedp keeps the tab in it.
+}
+
+// newTab opens a tab on a service. When the test ends, nothing may have gone wrong in it.
+func newTab(t *testing.T, base string) *tab {
+	t.Helper()
+	b, err := chromium()
+	require.NoError(t, err)
+	tabs <- struct{}{}
+	ctx, closeTab := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
+	own := &tab{T: t, watch: &watch{home: base + "/"}, base: base, ctx: ctx}
+	t.Cleanup(func() {
+		closeTab()
+		<-tabs
+		own.settle(t)
+	})
+	require.NoError(t, chromedp.Do(ctx)) // Lives as long as this context, so no deadline here.
+	require.NoError(t, chromedp.Listen(ctx, own.see))
+	own.resize(desk)
+	return own
+}
+
+// steps lets the tab do something, in good time.
+func (t *tab) steps(steps ...chromedp.Action[chromedp.Void]) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.ctx, patience)
+	defer cancel()
+	require.NoError(t, chromedp.Do(ctx, steps...))
+}
+
+// open goes to a path of the service, as by a bookmark, and returns the status.
+func (t *tab) open(path string) int64 {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.ctx, patience)
+	defer cancel()
+	response, err := chromedp.Run(ctx, chromedp.NavigateResponse(t.base+path))
+	require.NoError(t, err, path)
+	return response.Status
+}
+
+// at is the path that the tab shows.
+func (t *tab) at() string {
+	t.Helper()
+	u, err := url.Parse(ask[string](t, "location.href"))
+	require.NoError(t, err)
+	return u.RequestURI()
+}
+
+// resize gives the tab another size.
+func (t *tab) resize(s size) {
+	t.Helper()
+	t.steps(chromedp.EmulateViewport(s.width, s.height))
+}
+
+// prefer tells pages which scheme of colour the visitor likes.
+func (t *tab) prefer(scheme string) {
+	t.Helper()
+	t.steps(do(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+	}}))
+}
+
+// withoutScripts turns JavaScript off, as some do.
+func (t *tab) withoutScripts() {
+	t.Helper()
+	t.steps(do(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))
+}
+
+// remember puts a cookie into the tab.
+func (t *tab) remember(name, value string) {
+	t.Helper()
+	t.steps(chromedp.Func(func(ctx context.Context, to *chromedp.Target) error {
+		_, err := cdp.Call(ctx, to, network.SetCookie, network.SetCookieParams{Name: name, Value: value, URL: t.base + "/console/"})
+		return err
+	}))
+}
+
+// do is a step that gives the browser a command whose answer says nothing.
+func do[P any](command cdp.Command[P, cdp.Empty], params P) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, to *chromedp.Target) error {
+		_, err := cdp.Call(ctx, to, command, params)
+		return err
+	})
+}
+
+// ask evaluates an expression in the page.
+func ask[T any](t *tab, expression string) T {
+	t.Helper()
+	v, err := try[T](t, expression)
+	require.NoError(t, err, expression)
+	return v
+}
+
+// try is ask for what may fail because the page is just being replaced.
+func try[T any](t *tab, expression string) (T, error) {
+	ctx, cancel := context.WithTimeout(t.ctx, patience)
+	defer cancel()
+	return chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+}
+
+// quote makes a text an expression.
+func quote(text string) string {
+	b, err := json.Marshal(text)
+	if err != nil {
+		panic(fmt.Sprintf("a string is always JSON: %v", err))
+	}
+	return string(b)
+}
+
+// eventually waits until something holds.
+func (t *tab) eventually(holds func() bool, otherwise string, args ...any) {
+	t.Helper()
+	deadline := time.After(patience)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			text, err := try[string](t, "document.title + '\\n' + location.href + '\\n' + document.body.innerText")
+			require.Failf(t, fmt.Sprintf(otherwise, args...), "the page: %s %v", text, err)
+		}
+	}
+}
+
+// follow does something that leads to another page, and waits for that.
+func (t *tab) follow(step chromedp.Action[chromedp.Void]) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.ctx, patience)
+	defer cancel()
+	_, err := chromedp.Run(ctx, chromedp.WaitEvent(page.LoadEventFired, nil, step))
+	require.NoError(t, err, "no other page came; still at %s", t.at())
+}

@@ -1,0 +1,159 @@
+package browser_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/wiring"
+)
+
+// The administrator of every world.
+const (
+	root     = "root"
+	password = "correct horse battery"
+)
+
+// world is the whole service on a database of its own, started as its operator starts it, with the tenants of the demo.
+type world struct {
+	*testing.T
+	environ []string
+	base    string // of the server
+	key     string // of the API, which may do everything in acme
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{T: t, environ: []string{
+		"TOCSIN_DATABASE_URL=sqlite:" + filepath.Join(t.TempDir(), "tocsin.db"),
+		"TOCSIN_LISTEN=127.0.0.1:0",
+		"TOCSIN_LOG_FORMAT=json",
+	}}
+	w.run("", "apply", "-f", filepath.Join("..", "..", "configs", "demo.yaml"))
+	w.run(password+"\n", "admin", "create", "--username", root, "--password-stdin")
+	w.key = w.run("", "key", "create", "--name", "browser", "--org", "acme", "--grant", "full_access")
+	w.serve()
+	return w
+}
+
+// run runs a command to its end and returns what it printed.
+func (w *world) run(in string, args ...string) string {
+	w.Helper()
+	var out, errs bytes.Buffer
+	status := wiring.NewProgram("test", wiring.Streams{In: strings.NewReader(in), Out: &out, Err: &errs}, w.environ).Run(w.Context(), args)
+	require.Zero(w, status, "%v: %s%s", args, out.String(), errs.String())
+	return strings.TrimSpace(out.String())
+}
+
+// serve starts the server and waits until it listens. It ends, and ends well, with the test.
+func (w *world) serve() {
+	w.Helper()
+	reader, writer := io.Pipe()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(w.Context()))
+	ended := make(chan int, 1)
+	go func() {
+		defer func() { _ = writer.Close() }() // The pipe's end cannot fail.
+		ended <- wiring.NewProgram("test", wiring.Streams{In: strings.NewReader(""), Out: io.Discard, Err: writer}, w.environ).Run(ctx, []string{"serve"})
+	}()
+	address := make(chan string, 1)
+	go func() {
+		for lines := bufio.NewScanner(reader); lines.Scan(); {
+			var line struct{ Msg, Level, Address string }
+			if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "listening" {
+				address <- line.Address
+			}
+			if line.Level == "ERROR" {
+				w.Errorf("the server logs an error: %s", lines.Text())
+			}
+		}
+	}()
+	w.Cleanup(func() {
+		cancel()
+		select {
+		case status := <-ended:
+			assert.Zero(w, status, "the server ends well")
+		case <-time.After(patience):
+			w.Error("the server does not end")
+		}
+	})
+	select {
+	case a := <-address:
+		w.base = "http://" + a
+	case <-time.After(patience):
+		require.Fail(w, "the server does not listen")
+	}
+}
+
+// call makes a call of the API, which must be answered with a 2xx, and reads the answer into to.
+func (w *world) call(method, path string, body, to any) {
+	w.Helper()
+	text, err := json.Marshal(body)
+	require.NoError(w, err)
+	request, err := http.NewRequestWithContext(w.Context(), method, w.base+"/api/"+path, bytes.NewReader(text))
+	require.NoError(w, err)
+	request.Header = http.Header{"Authorization": {"Key " + w.key}, "Content-Type": {"application/json"}}
+	response, err := (&http.Client{Timeout: patience}).Do(request)
+	require.NoError(w, err)
+	defer func() { _ = response.Body.Close() }() // It has been read.
+	answer, err := io.ReadAll(response.Body)
+	require.NoError(w, err)
+	require.Less(w, response.StatusCode, http.StatusMultipleChoices, "%s %s: %s", method, path, answer)
+	if to != nil {
+		require.NoError(w, json.Unmarshal(answer, to), "%s", answer)
+	}
+}
+
+// trigger makes an event of the web shop happen and returns the occurrence.
+func (w *world) trigger(event string, context object) int64 {
+	w.Helper()
+	var o struct{ Occurrence int64 }
+	w.call(http.MethodPost, "o/acme/p/shop/a/web/e/"+event+"/trigger/", object{"context": context}, &o)
+	return o.Occurrence
+}
+
+// settled waits until an occurrence is done.
+func (w *world) settled(occurrence int64) {
+	w.Helper()
+	require.Eventually(w, func() bool {
+		var o struct{ State string }
+		w.call(http.MethodGet, fmt.Sprintf("o/acme/p/shop/a/web/occurrences/%d/", occurrence), nil, &o)
+		return o.State == "done"
+	}, time.Minute, 20*time.Millisecond)
+}
+
+// object is a body of a call.
+type object map[string]any
+
+// tab is a tab of somebody who has not signed in.
+func (w *world) tab() *tab {
+	w.Helper()
+	return newTab(w.T, w.base)
+}
+
+// signedIn is a tab of the administrator, who has just signed in.
+func (w *world) signedIn() *tab {
+	w.Helper()
+	t := w.tab()
+	t.open("/console/")
+	t.signIn(root, password)
+	return t
+}
+
+// signIn fills in the form for signing in, which the tab shows.
+func (t *tab) signIn(username, password string) {
+	t.Helper()
+	t.fill("Username", username)
+	t.fill("Password", password)
+	t.goBy(button, "Sign in")
+}
