@@ -16,7 +16,7 @@ TOOLS := .bin
 export CGO_ENABLED := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build run lint verify generate test test-short fuzz bench chaos clean test-tools
+.PHONY: help build run lint verify generate test test-short fuzz bench chaos screenshots clean test-tools test-browser
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,10 +36,10 @@ verify: ## check that generated files, go.mod and formatting are as they should 
 generate: ## regenerate what is generated
 	$(GO) generate ./...
 
-test: test-tools ## test everything, with the race detector, on SQLite and on a real PostgreSQL
+test: test-tools test-browser ## test everything, with the race detector, on SQLite and on a real PostgreSQL
 	$(TOOLS)/withpostgres $(GO) test -race -timeout 30m -json ./... | $(TOOLS)/tally -want sqlite,postgres
 
-test-short: test-tools ## the same in a hurry: without the race detector, and -short
+test-short: test-tools test-browser ## the same in a hurry: without the race detector, and -short
 	$(TOOLS)/withpostgres $(GO) test -short -timeout 30m -json ./... | $(TOOLS)/tally -want sqlite,postgres -skips
 
 fuzz: ## fuzz every fuzz target for FUZZTIME each (30s)
@@ -52,6 +52,9 @@ fuzz: ## fuzz every fuzz target for FUZZTIME each (30s)
 chaos: test-tools ## kill programs, databases and mail servers at full size, and count what arrives (some minutes)
 	TOCSIN_TEST_CHAOS=full $(TOOLS)/withpostgres $(GO) test -count 1 -timeout 30m -v -run "$(CHAOS)" ./test/chaos
 
+screenshots: test-browser ## take the pictures of the console that the documentation shows
+	TOCSIN_TEST_SCREENSHOTS=$(CURDIR)/docs/images $(GO) test -count 1 -v -run TestPictures ./test/browser
+
 bench: build test-tools ## measure speed and memory on SQLite and on a PostgreSQL that waits for the disk (BENCH=FLAGS)
 	@$(GO) build -buildvcs=false -o $(TOOLS)/ ./test/bench
 	$(TOOLS)/withpostgres -durable $(TOOLS)/bench -tocsin bin/tocsin $(BENCH)
@@ -62,6 +65,9 @@ clean: ## remove what was built; the demo's ./data stays
 test-tools:
 	@$(GO) build -buildvcs=false -o $(TOOLS)/ ./test/tally ./test/pgtest/withpostgres
 	@test/pgtest/install.sh $(TOOLS)/withpostgres
+
+test-browser:
+	@test/browser/install.sh
 
 # A module of its own: its hundreds of dependencies stay out of the product's go.mod. The first build
 # takes some minutes.

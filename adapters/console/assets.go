@@ -16,10 +16,10 @@ import (
 
 const assetsPath = Prefix + "assets/"
 
-//go:embed assets/*.css assets/*.js assets/vendor/*.js assets/vendor/*.css
+//go:embed assets/*.css assets/*.js assets/*.svg assets/vendor/*.js assets/vendor/*.css
 var assetFiles embed.FS
 
-// assets are the style sheets and scripts by name, which is that of the file without its folder.
+// assets are the style sheets, scripts and pictures by name, which is that of the file without its folder.
 type assets map[string]asset
 
 type asset struct {

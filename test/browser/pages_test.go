@@ -25,29 +25,35 @@ func TestEveryPage(t *testing.T) {
 			}
 			p := newTab(t, w.base)
 			p.prefer(dark)
-			p.look(t, "/console/sign-in/")
+			p.look("/console/sign-in/")
 			p.remember(v.cookie.Name, v.cookie.Value)
 			for _, path := range v.pages {
-				t.Run(strings.TrimPrefix(path, "/console"), func(t *testing.T) { p.look(t, path) })
+				t.Run(strings.TrimPrefix(path, "/console"), func(t *testing.T) { handed(t, p).look(path) })
 			}
 		})
 	}
 }
 
+// handed is a tab that another test goes on with.
+func handed(t *testing.T, from *tab) *tab {
+	t.Helper()
+	own := *from
+	own.T = t
+	return &own
+}
+
 // look judges a page in dark, then in light, then on a phone, and leaves the tab dark, as it was.
-func (t *tab) look(page *testing.T, path string) {
-	page.Helper()
-	own := *t
-	own.T = page
-	require.EqualValues(page, http.StatusOK, own.open(path))
-	assert.Empty(page, own.violations(), "in dark")
-	own.prefer(light)
-	assert.Empty(page, own.violations(), "in light")
-	own.resize(phone)
-	assert.Empty(page, own.overflow(), "on a phone")
-	own.resize(desk)
-	own.prefer(dark)
-	own.settle(page)
+func (t *tab) look(path string) {
+	t.Helper()
+	require.EqualValues(t, http.StatusOK, t.open(path))
+	assert.Empty(t, t.violations(), "in dark")
+	t.prefer(light)
+	assert.Empty(t, t.violations(), "in light")
+	t.resize(phone)
+	assert.Empty(t, t.overflow(), "on a phone")
+	t.resize(desk)
+	t.prefer(dark)
+	t.settle(t.T)
 }
 
 // populate fills acme with so many people, who are on a list, registered with the web shop, and have been told something.

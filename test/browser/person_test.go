@@ -23,12 +23,17 @@ const (
 	search   = "searchbox"
 	checkbox = "checkbox"
 	choice   = "combobox"
+	list     = "list"
 )
 
-// press clicks on what has this role and this name. Only one thing may.
-func (t *tab) press(role, name string) {
-	t.Helper()
-	t.steps(t.clicking(role, name))
+// part is a part of a page, by what it is and what it is called.
+type part struct{ role, name string }
+
+// in is the tab for somebody who looks at a part of the page alone.
+func (t *tab) in(role, name string) *tab {
+	own := *t
+	own.scope = part{role, name}
+	return &own
 }
 
 // goBy clicks on what leads to another page, and waits for it.
@@ -74,48 +79,76 @@ func (t *tab) title() string {
 // find is the one thing of the page that has this name and one of these roles.
 func (t *tab) find(name string, roles ...string) cdp.BackendNodeID {
 	t.Helper()
-	var found []cdp.BackendNodeID
+	var found []thing
 	var names []string
 	t.eventually(func() bool {
 		found, names = nil, nil
 		for _, n := range t.things(roles...) {
 			names = append(names, n.name)
 			if n.name == name {
-				found = append(found, n.node)
+				found = append(found, n)
 			}
 		}
 		return len(found) > 0
 	}, "no %v %q", roles, name)
-	require.Len(t, found, 1, "which %v %q? there are %q", roles, name, names)
-	return found[0]
+	for _, other := range found[1:] {
+		require.True(t, other.url != "" && other.url == found[0].url, "which %v %q? there are %q", roles, name, names)
+	}
+	return found[0].node
 }
 
+// thing is something that people can find on a page.
 type thing struct {
 	node cdp.BackendNodeID
 	name string
+	url  string // where a link leads
 }
 
-// things are what the page offers in these roles, as those are told who hear it.
+// things are what the page, or the part that is looked at, offers in these roles, as those are told who hear it. There is nothing while the
+// page is being replaced.
 func (t *tab) things(roles ...string) []thing {
 	t.Helper()
-	var all []thing
 	ctx, cancel := context.WithTimeout(t.ctx, patience)
 	defer cancel()
 	document, err := chromedp.Run(ctx, chromedp.Evaluate[*runtime.RemoteObject]("document"))
 	if err != nil {
-		return nil // The page is being replaced.
+		return nil
 	}
-	for _, role := range roles {
-		answer, err := chromedp.Call(ctx, accessibility.QueryAXTree, accessibility.QueryAXTreeParams{ObjectID: document.ObjectID, Role: role})
-		if err != nil {
+	root := accessibility.QueryAXTreeParams{ObjectID: document.ObjectID}
+	if t.scope != (part{}) {
+		root.Role, root.AccessibleName = t.scope.role, t.scope.name
+		places := listed(ctx, root)
+		if len(places) != 1 {
 			return nil
 		}
-		for _, n := range answer.Nodes {
-			var name string
-			if !n.Ignored && n.Name != nil && json.Unmarshal(n.Name.Value, &name) == nil {
-				all = append(all, thing{n.BackendDOMNodeID, strings.Join(strings.Fields(name), " ")})
+		root = accessibility.QueryAXTreeParams{BackendNodeID: places[0].node}
+	}
+	var all []thing
+	for _, role := range roles {
+		root.Role = role
+		all = append(all, listed(ctx, root)...)
+	}
+	return all
+}
+
+// listed are the things below a root, none when that is gone.
+func listed(ctx context.Context, root accessibility.QueryAXTreeParams) []thing {
+	answer, err := chromedp.Call(ctx, accessibility.QueryAXTree, root)
+	if err != nil {
+		return nil
+	}
+	var all []thing
+	for _, n := range answer.Nodes {
+		var name, target string
+		if n.Ignored || n.Name == nil || json.Unmarshal(n.Name.Value, &name) != nil {
+			continue
+		}
+		for _, p := range n.Properties {
+			if p.Name == accessibility.PropertyNameURL {
+				_ = json.Unmarshal(p.Value.Value, &target) // Where it is no text, it is none.
 			}
 		}
+		all = append(all, thing{n.BackendDOMNodeID, strings.Join(strings.Fields(name), " "), target})
 	}
 	return all
 }

@@ -23,7 +23,7 @@ func TestSigningIn(t *testing.T) {
 	p.fill("Password", password) // The username is still there.
 	p.goBy(button, "Sign in")
 	assert.Equal(t, "/console/o/acme/u/", p.at(), "and then gets what they came for")
-	p.sees("Signed in as " + root)
+	p.sees("Your account: " + root)
 
 	p.goBy(button, "Sign out")
 	assert.Equal(t, "Sign in", p.title())

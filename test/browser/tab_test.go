@@ -37,8 +37,9 @@ type size struct{ width, height int64 }
 type tab struct {
 	*testing.T
 	*watch
-	base string
-	ctx  context.Context //nolint:containedctx // chromedp keeps the tab in it.
+	base  string
+	ctx   context.Context //nolint:containedctx // chromedp keeps the tab in it.
+	scope part            // where on the page people look for things; the zero value: everywhere
 }
 
 // newTab opens a tab on a service. When the test ends, nothing may have gone wrong in it.

@@ -10,7 +10,7 @@ import (
 )
 
 // bad is a page with everything that pages must not have. Its policy is the strictest of all.
-const bad = `<!DOCTYPE html><html lang="en"><head><title>Bad</title><link rel="icon" href="data:,"><link rel="stylesheet" href="http://127.0.0.1:9/other.css">
+const bad = `<!DOCTYPE html><html lang="en"><head><title>Bad</title><link rel="icon" href="/icon.svg"><link rel="stylesheet" href="http://127.0.0.1:9/other.css">
 <style>p { color: #ccc }</style><script>var n = 1</script></head>
 <body><main><h1>Bad</h1><p>Pale<img src="/missing.png"><div id="wide">Wide</div></main></body></html>`
 
@@ -18,7 +18,13 @@ const bad = `<!DOCTYPE html><html lang="en"><head><title>Bad</title><link rel="i
 func TestWhatIsWatchedForIsSeen(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/" {
+		switch r.URL.Path {
+		case "/":
+		case "/icon.svg":
+			w.Header().Set("Content-Type", "image/svg+xml")
+			_, _ = fmt.Fprint(w, `<svg xmlns="http://www.w3.org/2000/svg"/>`) // Who has gone does not read it.
+			return
+		default:
 			http.NotFound(w, r)
 			return
 		}
