@@ -55,6 +55,7 @@ func (l *lane) send(ctx context.Context, held *hold, j deliveries.Job) {
 	}
 	err = l.dispatch(ctx, message)
 	held.finish(l.outcome(j, err), true)
+	l.tell(ctx)
 }
 
 // compose makes the message. Whatever goes wrong with it concerns this delivery alone.
@@ -101,6 +102,7 @@ func (l *lane) judge(f *deliveries.Failure, now time.Time) {
 	defer l.mu.Unlock()
 	if f != nil && f.Channel {
 		l.breaker.failed(now)
+		l.failure = shortened(f.Error())
 		return
 	}
 	l.breaker.passed()

@@ -29,3 +29,11 @@ func (a *Audit) List(ctx context.Context, at Path, before audit.ID, limit int) (
 	})
 	return found, err
 }
+
+// author is how versions name who made them.
+func author(by audit.Actor) string {
+	if by.Name == "" {
+		return string(by.Via)
+	}
+	return by.Name
+}

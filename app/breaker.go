@@ -13,6 +13,8 @@ const (
 // let through; when that fails too the pause doubles.
 type breaker struct {
 	failures int
+	since    time.Time // of the first of them
+	last     time.Time // of the latest
 	pause    time.Duration
 	until    time.Time
 }
@@ -33,7 +35,10 @@ func (b *breaker) passed() { *b = breaker{} }
 
 // failed notes a failure of the channel.
 func (b *breaker) failed(now time.Time) {
-	b.failures++
+	if b.failures++; b.failures == 1 {
+		b.since = now
+	}
+	b.last = now
 	if b.failures < breakerFailures && !b.trying() || now.Before(b.until) {
 		return
 	}

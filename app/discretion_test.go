@@ -17,7 +17,9 @@ import (
 // secretive is a fake driver with secrets.
 type secretive struct{ fakeDriver }
 
-func (secretive) Secrets() []string { return []string{"token", "headers", "list", "absent"} }
+func (secretive) Settings() []channels.Setting {
+	return []channels.Setting{{Name: "token", Secret: true}, {Name: "headers", Secret: true}, {Name: "list", Secret: true}, {Name: "absent", Secret: true}, {Name: "open"}}
+}
 
 func TestFailuresDoNotTellSecrets(t *testing.T) {
 	t.Parallel()

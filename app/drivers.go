@@ -34,7 +34,7 @@ func (d Drivers) Open(c channels.Channel) (deliveries.Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newDiscreet(opened, c.Settings, driver.Secrets()), nil
+	return newDiscreet(opened, c.Settings, channels.Secrets(driver.Settings())), nil
 }
 
 func (d Drivers) find(name string) (deliveries.Driver, error) {

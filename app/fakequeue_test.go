@@ -32,6 +32,9 @@ type fakeQueue struct {
 	asked   int           // calls of Channel
 	reading time.Duration // what Claim takes to read what it has claimed
 	woken   chan struct{}
+
+	deaf     error              // of Troubled and Untroubled
+	troubles []channels.Trouble // as they were told; without an error: withdrawn
 }
 
 type queued struct {
@@ -157,6 +160,20 @@ func (q *fakeQueue) Letter(context.Context, events.OccurrenceID, subscriptions.N
 	return deliveries.Letter{}, nil
 }
 
+func (q *fakeQueue) Troubled(_ context.Context, t channels.Trouble) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.troubles = append(q.troubles, t)
+	return q.deaf
+}
+
+func (q *fakeQueue) Untroubled(_ context.Context, c channels.ID, instance string) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.troubles = append(q.troubles, channels.Trouble{Channel: c, Instance: instance})
+	return q.deaf
+}
+
 func (q *fakeQueue) Purge(context.Context, time.Time, time.Time, int) (int, error) { return 0, nil }
 func (q *fakeQueue) Woken() <-chan struct{}                                        { return q.woken }
 
@@ -191,9 +208,10 @@ type fakeDriver struct {
 	refuse   error // of Open
 }
 
-func (d fakeDriver) Name() string                 { return "fake" }
-func (d fakeDriver) Check(channels.Channel) error { return nil }
-func (d fakeDriver) Secrets() []string            { return nil }
+func (d fakeDriver) Name() string                   { return "fake" }
+func (d fakeDriver) Check(channels.Channel) error   { return nil }
+func (d fakeDriver) Protocols() []channels.Protocol { return channels.Protocols() }
+func (d fakeDriver) Settings() []channels.Setting   { return nil }
 
 func (d fakeDriver) Open(c channels.Channel) (deliveries.Dispatcher, error) {
 	if d.opened != nil {

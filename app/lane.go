@@ -35,9 +35,14 @@ type lane struct {
 	limits     channels.Limits
 	dispatcher deliveries.Dispatcher
 
-	mu      sync.Mutex // guards breaker and slot
+	mu      sync.Mutex // guards breaker, failure and slot
 	breaker breaker
+	failure string    // the latest of the channel
 	slot    time.Time // when the rate limit lets the next message go
+
+	telling sync.Mutex // guards told and silent, and lets one word after the other into the store
+	told    word
+	silent  time.Time // until then nothing is told: the store did not take it
 }
 
 func newLane(w *Worker, id channels.ID) *lane {
@@ -220,8 +225,11 @@ func (l *lane) reopen() {
 	}
 	l.dispatcher, l.limits, l.stale = dispatcher, l.config.Settings.Limits(), false
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.breaker = breaker{} // What failed was another configuration.
+	l.mu.Unlock()
+	l.telling.Lock()
+	l.told = word{}
+	l.telling.Unlock()
 }
 
 func (l *lane) open() (deliveries.Dispatcher, error) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -56,7 +57,7 @@ func (p *Provisioning) Apply(ctx context.Context, b Blueprint, dryRun bool) ([]A
 	}
 	var done []Applied
 	err := p.store.Update(ctx, func(tx ports.Tx) error {
-		a := applying{ctx: ctx, tx: tx}
+		a := applying{ctx: ctx, tx: tx, by: audit.Actor{Via: audit.CommandLine}}
 		if err := a.organizations(b); err != nil {
 			return err
 		}
@@ -84,6 +85,7 @@ func (p *Provisioning) Apply(ctx context.Context, b Blueprint, dryRun bool) ([]A
 type applying struct {
 	ctx  context.Context //nolint:containedctx // It lives exactly as long as the unit of work.
 	tx   ports.Tx
+	by   audit.Actor
 	done []Applied
 }
 

@@ -130,7 +130,9 @@ func (a *applying) events(place, path string, app applications.Application, want
 		if err != nil {
 			return err
 		}
-		save := func(t events.Template) (events.Template, error) { return a.tx.Events().SaveTemplate(a.ctx, e, t) }
+		save := func(t events.Template) (events.Template, error) {
+			return a.tx.Events().SaveTemplate(a.ctx, e, t, author(a.by))
+		}
 		if err := a.templates(place, path, app, stored, want.Templates, save); err != nil {
 			return err
 		}
@@ -202,7 +204,7 @@ func (a *applying) notification(place, path string, app applications.Application
 		return err
 	}
 	save := func(t events.Template) (events.Template, error) {
-		return a.tx.Subscriptions().SaveTemplate(a.ctx, n, t)
+		return a.tx.Subscriptions().SaveTemplate(a.ctx, n, t, author(a.by))
 	}
 	return a.templates(place, path, app, stored, want.Templates, save)
 }
@@ -220,7 +222,8 @@ func (a *applying) templates(place, path string, app applications.Application, s
 		action := Created
 		if n := slices.IndexFunc(stored, func(s events.Template) bool { return s.Channel == c.ID }); n >= 0 {
 			action = Updated
-			if t.ID = stored[n].ID; t == stored[n] {
+			if t.Says(stored[n]) {
+				t.ID = stored[n].ID
 				action = Unchanged
 			}
 		}

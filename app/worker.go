@@ -15,6 +15,7 @@ import (
 // WorkerSettings say how a worker works.
 type WorkerSettings struct {
 	Owner       string           // names this worker among all that share the store; never used twice
+	Instance    string           // names it to operators
 	Retry       deliveries.Retry // of failed attempts
 	Retention   time.Duration    // how long occurrences, deliveries and messages in the mailbox are kept; 0: for ever
 	Lease       time.Duration    // how long a claimed delivery is left alone when its worker is not heard of

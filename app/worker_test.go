@@ -18,7 +18,7 @@ import (
 )
 
 func settings() app.WorkerSettings {
-	return app.WorkerSettings{Owner: "w1", Retry: deliveries.Retry{Base: 10 * time.Second, Max: time.Hour, For: 24 * time.Hour},
+	return app.WorkerSettings{Owner: "w1", Instance: "host:1", Retry: deliveries.Retry{Base: 10 * time.Second, Max: time.Hour, For: 24 * time.Hour},
 		Lease: time.Minute, SendTimeout: 30 * time.Second, Unrecorded: 200, Poll: time.Second}
 }
 

@@ -3,7 +3,9 @@ package wiring
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/google/wire"
@@ -161,9 +163,20 @@ const (
 	workerPoll       = time.Second
 )
 
+// instanceName is the machine's name and the number of the process: what operators look for. A process that takes the place of another, as in
+// a container, takes over its words, too.
+func instanceName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s:%d", host, os.Getpid())
+}
+
 func newWorker(c configs.Config, store ports.Store, drivers app.Drivers, composer app.Composer, clock ports.Clock, log *slog.Logger) *app.Worker {
 	return app.NewWorker(store.Queue(), drivers, composer, clock, log, app.WorkerSettings{
 		Owner:       rand.Text(),
+		Instance:    instanceName(),
 		Retry:       deliveries.Retry{Base: c.RetryBase, Max: c.RetryMax, For: c.RetryFor},
 		Retention:   c.Retention,
 		Lease:       workerLease,

@@ -25,7 +25,8 @@ type provider struct {
 }
 
 func (*provider) Name() string                                           { return "fake" }
-func (*provider) Secrets() []string                                      { return nil }
+func (*provider) Protocols() []channels.Protocol                         { return channels.Protocols() }
+func (*provider) Settings() []channels.Setting                           { return nil }
 func (p *provider) Check(channels.Channel) error                         { return p.wrong }
 func (p *provider) Open(channels.Channel) (deliveries.Dispatcher, error) { return p, nil }
 

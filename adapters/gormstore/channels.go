@@ -64,6 +64,18 @@ func (r channelRepo) List(
 	return page(q, after, limit, channelRow.channel)
 }
 
+func (r channelRepo) ByID(ctx context.Context, org orgs.ID, project orgs.ProjectID, id channels.ID) (channels.Channel, error) {
+	row, err := one[channelRow](r.db(ctx).Where("id = ? AND organization_id = ? AND COALESCE(project_id, 0) = ?", id, org, project), channels.ErrNotFound)
+	if err != nil {
+		return channels.Channel{}, err
+	}
+	c, err := r.open(row)
+	if errors.Is(err, channels.ErrSealed) {
+		return row.channel(), err
+	}
+	return c, err
+}
+
 func (r channelRepo) Preferred(ctx context.Context, org orgs.ID, project orgs.ProjectID) ([]channels.Channel, error) {
 	// Two arms, so that each finds its partial index.
 	return all(r.db(ctx).Raw(`

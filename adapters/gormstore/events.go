@@ -24,6 +24,7 @@ type eventRow struct {
 	Name          string
 	Description   string
 	Active        bool
+	Example       string
 	CreatedAt     time.Time
 }
 
@@ -31,7 +32,7 @@ func (eventRow) TableName() string { return "events" }
 
 func (r eventRow) event(org orgs.ID) events.Event {
 	return events.Event{ID: r.ID, Organization: org, Application: r.ApplicationID, Slug: r.Slug, Name: r.Name,
-		Description: r.Description, Active: r.Active}
+		Description: r.Description, Active: r.Active, Example: r.Example}
 }
 
 type eventChannelRow struct {
@@ -66,7 +67,7 @@ func (r eventRepo) Create(ctx context.Context, e events.Event) (events.Event, er
 	if err := r.applicationExists(ctx, e.Organization, e.Application); err != nil {
 		return events.Event{}, err
 	}
-	row := eventRow{ApplicationID: e.Application, Slug: e.Slug, Name: e.Name, Description: e.Description, Active: e.Active,
+	row := eventRow{ApplicationID: e.Application, Slug: e.Slug, Name: e.Name, Description: e.Description, Active: e.Active, Example: e.Example,
 		CreatedAt: r.now()}
 	switch created, err := insert(r.db(ctx), &row); {
 	case err != nil:
@@ -80,8 +81,8 @@ func (r eventRepo) Create(ctx context.Context, e events.Event) (events.Event, er
 
 func (r eventRepo) Save(ctx context.Context, e events.Event) error {
 	err := change(r.db(ctx), events.ErrNotFound,
-		"UPDATE events SET name = ?, description = ?, active = ? WHERE id = ? AND "+ofApplication,
-		e.Name, e.Description, e.Active, e.ID, e.Application, e.Organization)
+		"UPDATE events SET name = ?, description = ?, active = ?, example = ? WHERE id = ? AND "+ofApplication,
+		e.Name, e.Description, e.Active, e.Example, e.ID, e.Application, e.Organization)
 	if err != nil {
 		return err
 	}

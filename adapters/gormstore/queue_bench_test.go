@@ -82,7 +82,7 @@ func newCrowd(b *testing.B, n int, url, driver, source string) *crowd {
 		require.NoError(b, err)
 		e, err := tx.Events().Create(b.Context(), events.Event{Organization: org.ID, Application: app.ID, Slug: "order", Name: "Order", Active: true})
 		require.NoError(b, err)
-		_, err = tx.Events().SaveTemplate(b.Context(), e, events.Template{Channel: c.channel.ID, Subject: "S", Text: "T"})
+		_, err = tx.Events().SaveTemplate(b.Context(), e, events.Template{Channel: c.channel.ID, Subject: "S", Text: "T"}, "eva")
 		require.NoError(b, err)
 		_, err = tx.Subscriptions().Create(b.Context(), subscriptions.Notification{Application: app.ID, Event: e.ID, Name: "Shipped", List: list.ID, Active: true})
 		require.NoError(b, err)

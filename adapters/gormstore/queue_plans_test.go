@@ -52,7 +52,7 @@ func newPost(t *testing.T, s *gormstore.Store) *post {
 		require.NoError(t, err)
 		e, err := tx.Events().Create(ctx, events.Event{Organization: org.ID, Application: p.app.ID, Slug: "order", Name: "Order", Active: true})
 		require.NoError(t, err)
-		_, err = tx.Events().SaveTemplate(ctx, e, events.Template{Channel: p.channel.ID, Subject: "S", Text: "T"})
+		_, err = tx.Events().SaveTemplate(ctx, e, events.Template{Channel: p.channel.ID, Subject: "S", Text: "T"}, "eva")
 		require.NoError(t, err)
 		_, err = tx.Subscriptions().Create(ctx, subscriptions.Notification{Application: p.app.ID, Event: e.ID, Name: "Shipped", List: list.ID, Active: true})
 		require.NoError(t, err)

@@ -65,6 +65,12 @@ func (r subscriptionRepo) Notifications(
 	return page(r.db(ctx).Where(ofApplication, a.ID, a.Organization), after, limit, notificationRow.notification)
 }
 
+func (r subscriptionRepo) OfEvent(
+	ctx context.Context, e events.Event, after subscriptions.NotificationID, limit int,
+) ([]subscriptions.Notification, error) {
+	return page(r.db(ctx).Where("event_id = ?", e.ID).Where(ofApplication, e.Application, e.Organization), after, limit, notificationRow.notification)
+}
+
 func (r subscriptionRepo) Create(
 	ctx context.Context, n subscriptions.Notification,
 ) (subscriptions.Notification, error) {
@@ -86,9 +92,33 @@ func (r subscriptionRepo) Save(ctx context.Context, n subscriptions.Notification
 	if err := r.listUsable(ctx, n); err != nil {
 		return err
 	}
+	fold := names.Fold(n.Name)
+	_, err := one[notificationRow](r.db(ctx).Where("event_id = ? AND name_fold = ? AND id <> ? AND application_id = ?", n.Event, fold, n.ID, n.Application),
+		subscriptions.ErrNotificationNotFound)
+	switch {
+	case err == nil:
+		return subscriptions.ErrNameTaken
+	case !errors.Is(err, subscriptions.ErrNotificationNotFound):
+		return err
+	}
 	return change(r.db(ctx), subscriptions.ErrNotificationNotFound,
-		"UPDATE notifications SET list_id = ?, active = ? WHERE id = ? AND event_id = ? AND application_id = ?",
-		orNull(n.List), n.Active, n.ID, n.Event, n.Application)
+		"UPDATE notifications SET name = ?, name_fold = ?, list_id = ?, active = ? WHERE id = ? AND event_id = ? AND application_id = ?",
+		n.Name, fold, orNull(n.List), n.Active, n.ID, n.Event, n.Application)
+}
+
+func (r subscriptionRepo) Delete(ctx context.Context, n subscriptions.Notification) error {
+	uses, err := r.usesOfNotification(ctx, n)
+	if err != nil {
+		return err
+	}
+	if len(uses) > 0 {
+		return inUse(subscriptions.ErrInUse, "notification", n.Name, uses)
+	}
+	const one = "(SELECT id FROM notifications WHERE id = ? AND event_id = ? AND application_id = ?)"
+	if err := r.db(ctx).Exec("DELETE FROM subscriptions WHERE NOT active AND notification_id IN "+one, n.ID, n.Event, n.Application).Error; err != nil {
+		return err
+	}
+	return change(r.db(ctx), subscriptions.ErrNotificationNotFound, "DELETE FROM notifications WHERE id IN "+one, n.ID, n.Event, n.Application)
 }
 
 // listUsable returns lists.ErrNotFound when the notification's list is not one of its project.

@@ -2,6 +2,7 @@ package gormstore
 
 import (
 	"context"
+	"time"
 
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/channels"
@@ -11,6 +12,7 @@ import (
 
 type templateRow struct {
 	ID        events.TemplateID
+	Version   int
 	ChannelID channels.ID
 	Subject   string
 	TextBody  string
@@ -18,7 +20,7 @@ type templateRow struct {
 }
 
 func (r templateRow) template() events.Template {
-	return events.Template{ID: r.ID, Channel: r.ChannelID, Subject: r.Subject, Text: r.TextBody, HTML: r.HTMLBody}
+	return events.Template{ID: r.ID, Version: r.Version, Channel: r.ChannelID, Subject: r.Subject, Text: r.TextBody, HTML: r.HTMLBody}
 }
 
 // templateOwner is what a template belongs to: an event or a notification.
@@ -33,16 +35,18 @@ func (r eventRepo) Templates(ctx context.Context, e events.Event) ([]events.Temp
 	return r.templatesOf(ctx, ofEvent(e))
 }
 
-func (r eventRepo) SaveTemplate(ctx context.Context, e events.Event, t events.Template) (events.Template, error) {
-	return r.saveTemplate(ctx, ofEvent(e), t)
+func (r eventRepo) SaveTemplate(ctx context.Context, e events.Event, t events.Template, by string) (events.Template, error) {
+	return r.saveTemplate(ctx, ofEvent(e), t, by)
 }
 
 func (r subscriptionRepo) Templates(ctx context.Context, n subscriptions.Notification) ([]events.Template, error) {
 	return r.templatesOf(ctx, ofNotification(n))
 }
 
-func (r subscriptionRepo) SaveTemplate(ctx context.Context, n subscriptions.Notification, t events.Template) (events.Template, error) {
-	return r.saveTemplate(ctx, ofNotification(n), t)
+func (r subscriptionRepo) SaveTemplate(
+	ctx context.Context, n subscriptions.Notification, t events.Template, by string,
+) (events.Template, error) {
+	return r.saveTemplate(ctx, ofNotification(n), t, by)
 }
 
 func ofEvent(e events.Event) templateOwner {
@@ -54,13 +58,13 @@ func ofNotification(n subscriptions.Notification) templateOwner {
 }
 
 func (t tx) templatesOf(ctx context.Context, o templateOwner) ([]events.Template, error) {
-	return all(t.db(ctx).Raw(`SELECT t.id, t.channel_id, t.subject, t.text_body, t.html_body
+	return all(t.db(ctx).Raw(`SELECT t.id, t.version, t.channel_id, t.subject, t.text_body, t.html_body
 		FROM templates t JOIN `+o.table+` o ON o.id = t.`+o.column+`
 		WHERE o.id = ? AND o.application_id = ? ORDER BY t.channel_id`, o.id, o.app), templateRow.template)
 }
 
 // saveTemplate returns channels.ErrNotFound unless the owner exists and its project or organization has the channel.
-func (t tx) saveTemplate(ctx context.Context, o templateOwner, text events.Template) (events.Template, error) {
+func (t tx) saveTemplate(ctx context.Context, o templateOwner, text events.Template, by string) (events.Template, error) {
 	row, err := one[templateRow](t.db(ctx).Raw(`
 		INSERT INTO templates (`+o.column+`, channel_id, subject, text_body, html_body)
 		SELECT o.id, c.id, CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT)
@@ -68,8 +72,60 @@ func (t tx) saveTemplate(ctx context.Context, o templateOwner, text events.Templ
 		JOIN channels c ON c.organization_id = a.organization_id AND (c.project_id IS NULL OR c.project_id = a.project_id)
 		WHERE o.id = ? AND o.application_id = ? AND c.id = ?
 		ON CONFLICT (`+o.column+`, channel_id) DO UPDATE SET
-			subject = excluded.subject, text_body = excluded.text_body, html_body = excluded.html_body
-		RETURNING id, channel_id, subject, text_body, html_body`,
+			subject = excluded.subject, text_body = excluded.text_body, html_body = excluded.html_body, version = templates.version + 1
+		RETURNING id, version, channel_id, subject, text_body, html_body`,
 		text.Subject, text.Text, text.HTML, o.id, o.app, text.Channel), channels.ErrNotFound)
+	if err != nil {
+		return events.Template{}, err
+	}
+	version := versionRow{TemplateID: row.ID, Version: row.Version, SavedBy: by, SavedAt: t.now(), Subject: row.Subject, TextBody: row.TextBody, HTMLBody: row.HTMLBody}
+	if err := t.db(ctx).Create(&version).Error; err != nil {
+		return events.Template{}, err
+	}
+	err = t.db(ctx).Exec("DELETE FROM template_versions WHERE template_id = ? AND version <= ?", row.ID, row.Version-events.MaxVersions).Error
 	return row.template(), err
+}
+
+func (r eventRepo) DeleteTemplate(ctx context.Context, e events.Event, c channels.ID) error {
+	return r.deleteTemplate(ctx, ofEvent(e), c)
+}
+
+func (r subscriptionRepo) DeleteTemplate(ctx context.Context, n subscriptions.Notification, c channels.ID) error {
+	return r.deleteTemplate(ctx, ofNotification(n), c)
+}
+
+func (t tx) deleteTemplate(ctx context.Context, o templateOwner, c channels.ID) error {
+	return change(t.db(ctx), events.ErrTemplateNotFound, "DELETE FROM templates WHERE channel_id = ? AND "+o.column+" IN (SELECT id FROM "+o.table+
+		" WHERE id = ? AND application_id = ?)", c, o.id, o.app)
+}
+
+// versionRow is a version of a template.
+type versionRow struct {
+	TemplateID events.TemplateID
+	Version    int
+	SavedBy    string
+	SavedAt    time.Time
+	Subject    string
+	TextBody   string
+	HTMLBody   string
+}
+
+func (versionRow) TableName() string { return "template_versions" }
+
+func (r versionRow) version() events.Version {
+	return events.Version{Template: events.Template{ID: r.TemplateID, Version: r.Version, Subject: r.Subject, Text: r.TextBody, HTML: r.HTMLBody},
+		By: r.SavedBy, Saved: r.SavedAt.UTC()}
+}
+
+// versionOf holds for the versions of a template of an application of an organization.
+const versionOf = `template_id = ? AND template_id IN (SELECT t.id FROM templates t LEFT JOIN notifications n ON n.id = t.notification_id
+	JOIN events e ON e.id = COALESCE(t.event_id, n.event_id) JOIN applications a ON a.id = e.application_id WHERE t.id = ? AND a.id = ? AND a.organization_id = ?)`
+
+func (r eventRepo) Versions(ctx context.Context, a applications.Application, id events.TemplateID) ([]events.Version, error) {
+	return all(r.db(ctx).Select("template_id, version, saved_by, saved_at").Where(versionOf, id, id, a.ID, a.Organization).Order("version DESC"), versionRow.version)
+}
+
+func (r eventRepo) Version(ctx context.Context, a applications.Application, id events.TemplateID, number int) (events.Version, error) {
+	row, err := one[versionRow](r.db(ctx).Where(versionOf, id, id, a.ID, a.Organization).Where("version = ?", number), events.ErrVersionNotFound)
+	return row.version(), err
 }

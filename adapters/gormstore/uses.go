@@ -10,6 +10,7 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
 // maxUses is how many users of a thing are named when its deletion is refused.
@@ -100,4 +101,17 @@ func (t tx) usesOfEvent(ctx context.Context, e events.Event) ([]string, error) {
 		SELECT 'occurrence', CAST(o.id AS TEXT), e.application, e.slug FROM e JOIN occurrences o ON o.event_id = e.id
 		WHERE o.expanded_at IS NULL OR EXISTS (SELECT 1 FROM deliveries d WHERE d.occurrence_id = o.id)`,
 		e.ID, e.Application, e.Organization)
+}
+
+// usesOfNotification looks each occurrence of the event up in an index of its deliveries. Those that a gate left out do not count.
+func (t tx) usesOfNotification(ctx context.Context, n subscriptions.Notification) ([]string, error) {
+	return t.uses(ctx, `
+		WITH n AS (SELECT id, event_id FROM notifications WHERE id = ? AND event_id = ? AND application_id = ?)
+		SELECT 'subscription of' AS kind, ad.value AS name, '' AS application, '' AS event
+		FROM n JOIN subscriptions s ON s.notification_id = n.id JOIN assignments g ON g.id = s.assignment_id JOIN addresses ad ON ad.id = g.address_id
+		WHERE s.active
+		UNION ALL
+		SELECT 'occurrence', CAST(o.id AS TEXT), '', '' FROM n JOIN occurrences o ON o.event_id = n.event_id
+		WHERE o.expanded_at IS NULL OR EXISTS (SELECT 1 FROM deliveries d WHERE d.chosen AND d.occurrence_id = o.id AND d.notification_id = n.id)`,
+		n.ID, n.Event, n.Application)
 }

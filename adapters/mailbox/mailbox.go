@@ -5,6 +5,7 @@ package mailbox
 import (
 	"context"
 	"errors"
+	"strconv"
 	"sync/atomic"
 
 	"github.com/tocsin/tocsin/domain/channels"
@@ -42,18 +43,25 @@ func New(store ports.Store) *Driver { return &Driver{store: store} }
 // Name is what channels call the driver.
 func (*Driver) Name() string { return Name }
 
-// Secrets names the settings that are secret: none.
-func (*Driver) Secrets() []string { return nil }
+// Protocols are those that the driver carries: all.
+func (*Driver) Protocols() []channels.Protocol { return channels.Protocols() }
+
+// Settings describes the driver's settings.
+func (*Driver) Settings() []channels.Setting {
+	return []channels.Setting{
+		{Name: "keep", Kind: channels.Integer, Default: strconv.Itoa(DefaultKeep), Help: "How many messages the channel keeps, the newest; 1 to 100000."},
+	}
+}
 
 // Check reports what is wrong with a channel.
-func (*Driver) Check(c channels.Channel) error {
-	_, err := read(c)
+func (d *Driver) Check(c channels.Channel) error {
+	_, err := d.read(c)
 	return err
 }
 
 // Open returns a dispatcher for a channel.
 func (d *Driver) Open(c channels.Channel) (deliveries.Dispatcher, error) {
-	keep, err := read(c)
+	keep, err := d.read(c)
 	if err != nil {
 		return nil, err
 	}
@@ -61,8 +69,8 @@ func (d *Driver) Open(c channels.Channel) (deliveries.Dispatcher, error) {
 }
 
 // read returns how many messages a channel keeps; the error names every mistake.
-func read(c channels.Channel) (keep int, err error) {
-	r := c.ReadSettings(channels.Protocols()...)
+func (d *Driver) read(c channels.Channel) (keep int, err error) {
+	r := c.ReadSettings(d.Settings(), d.Protocols()...)
 	keep = r.Integer("keep", 1, MaxKeep)
 	if keep == 0 {
 		keep = DefaultKeep

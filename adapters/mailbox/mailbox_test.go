@@ -80,7 +80,7 @@ func TestChannels(t *testing.T) {
 	t.Parallel()
 	driver := mailbox.New(nil)
 	assert.Equal(t, "mailbox", driver.Name())
-	assert.Empty(t, driver.Secrets())
+	assert.Empty(t, channels.Secrets(driver.Settings()))
 	for _, p := range channels.Protocols() {
 		require.NoError(t, driver.Check(channels.Channel{Driver: mailbox.Name, Protocol: p}), "%s needs no settings", p)
 	}

@@ -31,9 +31,16 @@ type settings struct {
 	secrets  *strings.Replacer // hides them
 }
 
+// described is what the settings are.
+func described() []channels.Setting {
+	return []channels.Setting{
+		{Name: "url", Kind: channels.Line, Required: true, Secret: true, Help: "A service URL of Shoutrrr. {address} stands for the recipient's address."},
+	}
+}
+
 // read takes the settings of a channel apart; the error names every mistake.
 func read(c channels.Channel) (settings, error) {
-	r := c.ReadSettings(channels.SLACK, channels.PLAINTEXT)
+	r := c.ReadSettings(described(), channels.SLACK, channels.PLAINTEXT)
 	s := settings{url: r.Required("url")}
 	if s.url != "" {
 		if err := s.prepare(); err != nil {

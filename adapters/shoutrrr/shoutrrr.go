@@ -40,8 +40,13 @@ func New(transport http.RoundTripper) *Driver {
 // Name is what channels call the driver.
 func (*Driver) Name() string { return Name }
 
-// Secrets names the settings that are secret.
-func (*Driver) Secrets() []string { return []string{"url"} }
+// Protocols are those that the driver carries.
+func (*Driver) Protocols() []channels.Protocol {
+	return []channels.Protocol{channels.SLACK, channels.PLAINTEXT}
+}
+
+// Settings describes the driver's settings.
+func (*Driver) Settings() []channels.Setting { return described() }
 
 // Check reports what is wrong with a channel. It connects to nothing.
 func (*Driver) Check(c channels.Channel) error {

@@ -459,6 +459,6 @@ func TestCheck(t *testing.T) { //nolint:paralleltest // they share the Internet
 	})
 	t.Run("TheURLIsSecret", func(t *testing.T) {
 		assert.Equal(t, "shoutrrr", driver.Name())
-		assert.Equal(t, []string{"url"}, driver.Secrets())
+		assert.Equal(t, []string{"url"}, channels.Secrets(driver.Settings()))
 	})
 }

@@ -36,9 +36,26 @@ type settings struct {
 	tls      *tls.Config
 }
 
+// described is what the settings are.
+func described() []channels.Setting {
+	return []channels.Setting{
+		{Name: "host", Kind: channels.Line, Required: true, Leads: true, Help: "Name or IP address of the mail server."},
+		{Name: "port", Kind: channels.Integer, Required: true, Leads: true, Help: "587 for submission, 465 for submission with TLS, 25 for a relay."},
+		{Name: "username", Kind: channels.Line, Help: "The login; with a password or not at all."},
+		{Name: "password", Kind: channels.Line, Secret: true, Help: "Of the login."},
+		{Name: "from", Kind: channels.Line, Required: true, Help: "The sender: notify@example.org or Acme <notify@example.org>. Bounces go there too."},
+		{Name: "from_name", Kind: channels.Line, Help: "The sender's name, if from has none."},
+		{Name: "reply_to", Kind: channels.Line, Help: "Where answers go."},
+		{Name: "tls", Kind: channels.Choice, Words: []string{startTLS, implicit, plain}, Default: "tls on port 465, else starttls", Leads: true,
+			Help: "starttls: encrypted before anything of value is said, or not used. tls: encrypted from the first byte. none: not encrypted."},
+		{Name: "tls_ca", Kind: channels.Text, Default: "the system's", Leads: true, Help: "Certificates, in PEM, of the authorities that may vouch for the server."},
+		{Name: "helo", Kind: channels.Line, Default: "the machine's name", Help: "The name by which the server is greeted; some want one that resolves."},
+	}
+}
+
 // read takes the settings of a channel apart; the error names every mistake.
 func read(c channels.Channel) (settings, error) {
-	r := c.ReadSettings(channels.EMAIL)
+	r := c.ReadSettings(described(), channels.EMAIL)
 	s := settings{host: r.Required("host"), username: r.Line("username"), password: r.Line("password"), helo: r.Line("helo")}
 	port := r.Integer("port", 1, 65535)
 	if c.Settings["port"] == nil {

@@ -80,6 +80,6 @@ func TestCheck(t *testing.T) {
 	t.Run("ThePasswordIsSecret", func(t *testing.T) {
 		t.Parallel()
 		assert.Equal(t, "smtp", driver.Name())
-		assert.Equal(t, []string{"password"}, driver.Secrets())
+		assert.Equal(t, []string{"password"}, channels.Secrets(driver.Settings()))
 	})
 }

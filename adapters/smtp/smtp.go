@@ -48,8 +48,11 @@ func New(t Timeouts) *Driver {
 // Name is what channels call the driver.
 func (*Driver) Name() string { return Name }
 
-// Secrets names the settings that are secret.
-func (*Driver) Secrets() []string { return []string{"password"} }
+// Protocols are those that the driver carries.
+func (*Driver) Protocols() []channels.Protocol { return []channels.Protocol{channels.EMAIL} }
+
+// Settings describes the driver's settings.
+func (*Driver) Settings() []channels.Setting { return described() }
 
 // Check reports what is wrong with a channel.
 func (*Driver) Check(c channels.Channel) error {

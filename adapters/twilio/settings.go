@@ -31,9 +31,21 @@ var (
 	letter = regexp.MustCompile(`[A-Za-z]`)
 )
 
+// described is what the settings are.
+func described() []channels.Setting {
+	return []channels.Setting{
+		{Name: "account_sid", Kind: channels.Line, Required: true, Help: "AC and 32 hexadecimal digits."},
+		{Name: "auth_token", Kind: channels.Line, Required: true, Secret: true, Help: "Of the account."},
+		{Name: "from", Kind: channels.Line, Help: "A number with country code, a short code, or a name of at most 11 characters; this or messaging_service_sid."},
+		{Name: "messaging_service_sid", Kind: channels.Line, Help: "MG and 32 hexadecimal digits: Twilio chooses the sender."},
+		{Name: "base_url", Kind: channels.Line, Default: standardURL, Leads: true,
+			Help: "Where the API is: another region, or somebody who speaks the same. http:// only for this machine."},
+	}
+}
+
 // read takes the settings of a channel apart; the error names every mistake.
 func read(c channels.Channel) (settings, error) {
-	r := c.ReadSettings(channels.SMS)
+	r := c.ReadSettings(described(), channels.SMS)
 	s := settings{account: r.Required("account_sid"), token: r.Required("auth_token"), from: r.Line("from"), service: r.Line("messaging_service_sid")}
 	if s.account != "" && !accountSID.MatchString(s.account) {
 		r.Wrong("account_sid", "must be AC and 32 hexadecimal digits")

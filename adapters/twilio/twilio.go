@@ -54,8 +54,11 @@ func New() *Driver {
 // Name is what channels call the driver.
 func (*Driver) Name() string { return Name }
 
-// Secrets names the settings that are secret.
-func (*Driver) Secrets() []string { return []string{"auth_token"} }
+// Protocols are those that the driver carries.
+func (*Driver) Protocols() []channels.Protocol { return []channels.Protocol{channels.SMS} }
+
+// Settings describes the driver's settings.
+func (*Driver) Settings() []channels.Setting { return described() }
 
 // Check reports what is wrong with a channel.
 func (*Driver) Check(c channels.Channel) error {

@@ -308,6 +308,6 @@ func TestCheck(t *testing.T) {
 	t.Run("TheTokenIsSecret", func(t *testing.T) {
 		t.Parallel()
 		assert.Equal(t, "twilio", driver.Name())
-		assert.Equal(t, []string{"auth_token"}, driver.Secrets())
+		assert.Equal(t, []string{"auth_token"}, channels.Secrets(driver.Settings()))
 	})
 }

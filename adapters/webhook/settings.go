@@ -29,9 +29,17 @@ var ours = []string{"Host", "Content-Type", "Content-Length", "Content-Encoding"
 	"Webhook-Signature", "Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer",
 	"Transfer-Encoding", "Upgrade", "Expect"}
 
+// described is what the settings are.
+func described() []channels.Setting {
+	return []channels.Setting{
+		{Name: "secret", Kind: channels.Line, Secret: true, Help: "Signs every message: whsec_ and 24 to 64 bytes in base64."},
+		{Name: "headers", Kind: channels.Lines, Secret: true, Help: "Further headers. They are secret because a token may be among them."},
+	}
+}
+
 // read takes the settings of a channel apart; the error names every mistake.
 func read(c channels.Channel) (settings, error) {
-	r := c.ReadSettings(channels.WEBHOOK)
+	r := c.ReadSettings(described(), channels.WEBHOOK)
 	s := settings{headers: r.Lines("headers")}
 	for name, value := range s.headers {
 		switch {

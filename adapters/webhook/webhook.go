@@ -53,8 +53,11 @@ func New(allowed []netip.Prefix) *Driver {
 // Name is what channels call the driver.
 func (*Driver) Name() string { return Name }
 
-// Secrets names the settings that are secret: headers may carry a token.
-func (*Driver) Secrets() []string { return []string{"secret", "headers"} }
+// Protocols are those that the driver carries.
+func (*Driver) Protocols() []channels.Protocol { return []channels.Protocol{channels.WEBHOOK} }
+
+// Settings describes the driver's settings.
+func (*Driver) Settings() []channels.Setting { return described() }
 
 // Check reports what is wrong with a channel.
 func (*Driver) Check(c channels.Channel) error {

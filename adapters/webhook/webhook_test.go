@@ -387,6 +387,6 @@ func TestCheck(t *testing.T) {
 	t.Run("KeepsSecretsSecret", func(t *testing.T) {
 		t.Parallel()
 		assert.Equal(t, "webhook", driver.Name())
-		assert.Equal(t, []string{"secret", "headers"}, driver.Secrets())
+		assert.Equal(t, []string{"secret", "headers"}, channels.Secrets(driver.Settings()))
 	})
 }

@@ -163,6 +163,8 @@ type Repository interface {
 	// List returns the channels that belong to the project itself, or with project 0 to the organization itself,
 	// by id, at most limit after the given one. Settings are left out.
 	List(ctx context.Context, org orgs.ID, project orgs.ProjectID, after ID, limit int) ([]Channel, error)
+	// ByID returns a channel of the project (0: of the organization itself); ErrNotFound, and with ErrSealed the channel without its settings.
+	ByID(ctx context.Context, org orgs.ID, project orgs.ProjectID, id ID) (Channel, error)
 	// Preferred returns the active preferred channels of the project (0: none) and of the organization. Settings are left out.
 	Preferred(ctx context.Context, org orgs.ID, project orgs.ProjectID) ([]Channel, error)
 	// Create stores a new channel and returns it with its id; ErrNameTaken, ErrPreferredTaken naming the other, ErrSealed when there is
@@ -171,8 +173,13 @@ type Repository interface {
 	// Save stores everything of c but its organization, project and name; ErrPreferredTaken naming the other, ErrSealed when there is
 	// no key.
 	Save(ctx context.Context, c Channel) error
-	// Delete removes a channel; ErrInUse, naming what uses it: assignments, events, templates.
+	// Delete removes a channel with its troubles; ErrInUse, naming what uses it: assignments, events, templates.
 	Delete(ctx context.Context, c Channel) error
+	// Troubles returns the troubles of the organization's channels that are not forgotten, those of its projects included, by channel and
+	// instance; at most limit.
+	Troubles(ctx context.Context, org orgs.ID, limit int) ([]Trouble, error)
+	// ClearTroubles withdraws what every instance has said of a channel, because it is another one now.
+	ClearTroubles(ctx context.Context, org orgs.ID, id ID) error
 	// Stale returns the channels of every organization whose settings are not sealed under the current key, by id, at most limit after
 	// the given one; ErrSealed when there is no key.
 	Stale(ctx context.Context, after ID, limit int) ([]Stale, error)

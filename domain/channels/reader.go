@@ -11,8 +11,8 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// SettingsReader takes a channel's settings apart for its driver: it hands out values of the right type, and remembers every mistake and
-// which settings exist. What is read of a setting that is missing or wrong is the zero value. Mistakes are named
+// SettingsReader takes a channel's settings apart for its driver: it hands out values of the right type, and remembers every mistake.
+// What is read of a setting that is missing or wrong is the zero value. Mistakes are named
 // `settings.NAME`, and never repeat a value: it may be a secret.
 type SettingsReader struct {
 	channel  Channel
@@ -21,10 +21,14 @@ type SettingsReader struct {
 	faults   fault.Fields
 }
 
-// ReadSettings returns a reader that has checked what every driver accepts already. The driver carries these protocols; another one is
+// ReadSettings returns a reader that has checked what every driver accepts already. These are the driver's own settings; a channel with
+// another one is a mistake, and so is a driver that reads another one: it panics. The driver carries these protocols; another one is
 // a mistake.
-func (c Channel) ReadSettings(protocols ...Protocol) *SettingsReader {
+func (c Channel) ReadSettings(described []Setting, protocols ...Protocol) *SettingsReader {
 	r := &SettingsReader{channel: c, settings: c.Settings}
+	for _, s := range described {
+		r.known = append(r.known, s.Name)
+	}
 	if !slices.Contains(protocols, c.Protocol) {
 		words := make([]string, len(protocols))
 		for i, p := range protocols {
@@ -32,7 +36,9 @@ func (c Channel) ReadSettings(protocols ...Protocol) *SettingsReader {
 		}
 		r.faults.Addf("driver", "%s carries %s, not %s", c.Driver, strings.Join(words, " and "), c.Protocol)
 	}
-	r.known = append(r.known, SettingConcurrency, SettingRatePerSecond)
+	for _, s := range CommonSettings() {
+		r.known = append(r.known, s.Name)
+	}
 	r.faults.Add("", c.Settings.CheckLimits())
 	return r
 }
@@ -124,7 +130,7 @@ func (r *SettingsReader) Wrong(name, format string, args ...any) {
 	r.faults.Addf("settings."+name, format, args...)
 }
 
-// Err returns every mistake, settings that nobody read included.
+// Err returns every mistake, settings that the driver does not have included.
 func (r *SettingsReader) Err() error {
 	for name := range r.settings {
 		if !slices.Contains(r.known, name) {
@@ -136,7 +142,9 @@ func (r *SettingsReader) Err() error {
 }
 
 func (r *SettingsReader) value(name string) (v any, given bool) {
-	r.known = append(r.known, name)
+	if !slices.Contains(r.known, name) {
+		panic("channels: the driver " + r.channel.Driver + " reads the setting " + name + ", which it does not describe")
+	}
 	v = r.settings[name]
 	return v, v != nil
 }

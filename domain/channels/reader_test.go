@@ -12,11 +12,20 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
+// described are the settings of a driver that exists here alone.
+func described(names ...string) (all []channels.Setting) {
+	for _, name := range names {
+		all = append(all, channels.Setting{Name: name, Secret: name == "host"})
+	}
+	return all
+}
+
 func TestReadSettings(t *testing.T) {
 	t.Parallel()
+	all := described("host", "port", "ca", "mode", "headers", "gone", "empty", "absent", "typed", "line", "text", "word", "number", "list", "members")
 	read := func(settings channels.Settings) *channels.SettingsReader {
 		c := channels.Channel{Driver: "pigeon", Protocol: channels.SMS, Settings: settings}
-		return c.ReadSettings(channels.SMS, channels.SLACK)
+		return c.ReadSettings(all, channels.SMS, channels.SLACK)
 	}
 
 	t.Run("HandsOutWhatIsThere", func(t *testing.T) {
@@ -62,7 +71,7 @@ func TestReadSettings(t *testing.T) {
 		r := channels.Channel{Driver: "pigeon", Protocol: channels.EMAIL, Settings: channels.Settings{
 			"line": "a\r\nb", "text": "a\xff", "word": "secret", "number": "secret", "list": "secret", "typed": 7, "members": map[string]any{"a": "x\ny", "b": 1},
 			"unknown": "secret", "concurrency": 257, "rate_per_second": math.NaN(),
-		}}.ReadSettings(channels.SMS, channels.SLACK)
+		}}.ReadSettings(all, channels.SMS, channels.SLACK)
 		r.Required("absent")
 		r.Required("typed")
 		r.Line("line")
@@ -92,6 +101,14 @@ func TestReadSettings(t *testing.T) {
 		}, e.Fields())
 		assert.NotContains(t, e.Error(), "secret")
 	})
+}
+
+func TestADriverReadsWhatItDescribesOnly(t *testing.T) {
+	t.Parallel()
+	r := channels.Channel{Driver: "pigeon", Protocol: channels.SMS}.ReadSettings(described("host", "port"), channels.SMS)
+	assert.Empty(t, r.Line("host"))
+	assert.PanicsWithValue(t, "channels: the driver pigeon reads the setting colour, which it does not describe", func() { r.Line("colour") })
+	assert.Equal(t, []string{"host"}, channels.Secrets(described("host", "port")))
 }
 
 func TestSettingsEqual(t *testing.T) {

@@ -32,10 +32,12 @@ type Dispatcher interface {
 type Driver interface {
 	// Name is what a channel calls the driver.
 	Name() string
+	// Protocols are those that the driver carries.
+	Protocols() []channels.Protocol
+	// Settings describes the driver's own settings, beside those of channels.CommonSettings: all that Check knows.
+	Settings() []channels.Setting
 	// Check reports what is wrong with the channel's settings, or that the driver cannot carry its protocol.
 	Check(c channels.Channel) error
-	// Secrets names the settings that are secret.
-	Secrets() []string
 	// Open returns a dispatcher for a channel that passed Check. It does not connect yet.
 	Open(c channels.Channel) (Dispatcher, error)
 }

@@ -29,6 +29,11 @@ type Queue interface {
 	Record(ctx context.Context, owner string, outcomes []Outcome) (lost int, err error)
 	// Channel returns a channel with its settings; channels.ErrNotFound.
 	Channel(ctx context.Context, id channels.ID) (channels.Channel, error)
+	// Troubled notes that a channel does not work on an instance, in place of what that instance noted before. A channel that is gone is
+	// nobody's trouble. Trouble.Project and Name are not looked at.
+	Troubled(ctx context.Context, t channels.Trouble) error
+	// Untroubled withdraws what an instance noted, and what others noted of the channel that is channels.TroubleOverdue.
+	Untroubled(ctx context.Context, channel channels.ID, instance string) error
 	// Letter returns what a job's message is made of beside the recipient; ErrNotFound when a part of it is gone.
 	Letter(ctx context.Context, o events.OccurrenceID, n subscriptions.NotificationID, t events.TemplateID) (Letter, error)
 	// Purge deletes some of what is old and returns how many rows that were, about limit at most: idempotency keys of before keys;

@@ -4,14 +4,14 @@ package events
 
 import (
 	"context"
-	"unicode/utf8"
+	"encoding/json"
+	"strings"
 
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/names"
 	"github.com/tocsin/tocsin/domain/orgs"
-	"github.com/tocsin/tocsin/domain/templates"
 )
 
 // Limits, in characters.
@@ -19,6 +19,7 @@ const (
 	MaxDescription = 2_000
 	MaxSubject     = 1_000
 	MaxBody        = 256 << 10
+	MaxExample     = 64 << 10 // bytes
 )
 
 // The faults of this package.
@@ -44,6 +45,7 @@ type Event struct {
 	Name         string
 	Description  string
 	Active       bool
+	Example      string    // of a context, for those who write templates: JSON text; empty: none
 	Channels     []Channel // by name
 }
 
@@ -66,41 +68,23 @@ func New(slug, name, description string) (Event, error) {
 	return e, faults.Err()
 }
 
-// Template is the text of a message on one channel. It belongs to an event or to one of its notifications.
-type Template struct {
-	ID      TemplateID
-	Channel channels.ID
-	Subject string
-	Text    string
-	HTML    string
-}
-
-// NewTemplate checks what an operator says of a template; a part that cannot be read is refused with line and reason.
-func NewTemplate(channel channels.ID, subject, text, html string) (Template, error) {
-	var faults fault.Fields
-	faults.Add("subject", checkText(subject, MaxSubject))
-	faults.Add("text", checkText(text, MaxBody))
-	faults.Add("html", checkText(html, MaxBody))
-	if len(faults) == 0 {
-		_, err := templates.Parse(subject, text, html)
-		faults.Add("", err)
+// ParseExample checks the example of a context: the text of a JSON object, or nothing.
+func ParseExample(field, text string) (string, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return "", nil
 	}
-	return Template{Channel: channel, Subject: subject, Text: text, HTML: html}, faults.Err()
-}
-
-func checkText(s string, limit int) error {
-	switch {
-	case !utf8.ValidString(s):
-		return fault.New(fault.Invalid, "is not valid UTF-8")
-	case utf8.RuneCountInString(s) > limit:
-		return fault.New(fault.Invalid, "is too long")
+	if len(text) > MaxExample {
+		return "", fault.Field(field, "is longer than %d KiB", MaxExample>>10)
 	}
-	for _, r := range s {
-		if r == 0 {
-			return fault.New(fault.Invalid, "contains a NUL character")
-		}
+	if err := checkText(text, MaxExample); err != nil {
+		return "", fault.Field(field, "%s", err.Error())
 	}
-	return nil
+	var object map[string]any
+	if err := json.Unmarshal([]byte(text), &object); err != nil || object == nil {
+		return "", fault.Field(field, "must be a JSON object, as in {\"name\": \"Ada\"}")
+	}
+	return text, nil
 }
 
 // Repository keeps events and their templates.
@@ -111,12 +95,19 @@ type Repository interface {
 	List(ctx context.Context, a applications.Application, after ID, limit int) ([]Event, error)
 	// Create stores a new event with its channels and returns it with its id; ErrSlugTaken.
 	Create(ctx context.Context, e Event) (Event, error)
-	// Save stores name, description, active flag and channels.
+	// Save stores name, description, active flag, example and channels.
 	Save(ctx context.Context, e Event) error
 	// Delete removes an event and its templates; ErrInUse, naming its notifications.
 	Delete(ctx context.Context, e Event) error
 	// Templates returns the event's own templates.
 	Templates(ctx context.Context, e Event) ([]Template, error)
-	// SaveTemplate stores the event's template for one channel, in place of the one there was, and returns it with its id.
-	SaveTemplate(ctx context.Context, e Event, t Template) (Template, error)
+	// SaveTemplate stores the event's template for one channel, in place of the one there was, and returns it with its id and the number of the
+	// version that it is. The latest MaxVersions versions are kept, each with who saved it.
+	SaveTemplate(ctx context.Context, e Event, t Template, by string) (Template, error)
+	// DeleteTemplate removes the event's template for a channel with its versions; ErrTemplateNotFound.
+	DeleteTemplate(ctx context.Context, e Event, c channels.ID) error
+	// Versions returns the versions of a template of the application's events and notifications, the newest first, without their texts.
+	Versions(ctx context.Context, a applications.Application, id TemplateID) ([]Version, error)
+	// Version returns one of them with its texts; ErrVersionNotFound.
+	Version(ctx context.Context, a applications.Application, id TemplateID, number int) (Version, error)
 }

@@ -18,6 +18,7 @@ var (
 	ErrNotificationNotFound = fault.New(fault.NotFound, "the notification does not exist")
 	ErrNotFound             = fault.New(fault.NotFound, "the subscription does not exist")
 	ErrNameTaken            = fault.New(fault.Invalid, "a notification with this name exists already")
+	ErrInUse                = fault.New(fault.Invalid, "the notification is in use")
 )
 
 // Identifiers. They are positive; 0 means "not stored yet".
@@ -59,14 +60,21 @@ type Repository interface {
 	ByName(ctx context.Context, e events.Event, name string) (Notification, error)
 	// Notifications lists the application's notifications by id, at most limit after the given one.
 	Notifications(ctx context.Context, a applications.Application, after NotificationID, limit int) ([]Notification, error)
+	// OfEvent lists the notifications of an event by id, at most limit after the given one.
+	OfEvent(ctx context.Context, e events.Event, after NotificationID, limit int) ([]Notification, error)
 	// Create stores a new notification and returns it with its id; ErrNameTaken.
 	Create(ctx context.Context, n Notification) (Notification, error)
-	// Save stores the list and the active flag.
+	// Save stores the name, the list and the active flag; ErrNameTaken.
 	Save(ctx context.Context, n Notification) error
+	// Delete removes a notification with its templates, opt-outs and inactive subscriptions; ErrInUse, naming those who are subscribed and
+	// occurrences with deliveries because of it.
+	Delete(ctx context.Context, n Notification) error
 	// Templates returns the notification's own templates.
 	Templates(ctx context.Context, n Notification) ([]events.Template, error)
-	// SaveTemplate stores the notification's template for one channel, in place of the one there was, and returns it with its id.
-	SaveTemplate(ctx context.Context, n Notification, t events.Template) (events.Template, error)
+	// SaveTemplate is events.Repository.SaveTemplate for the notification's own template.
+	SaveTemplate(ctx context.Context, n Notification, t events.Template, by string) (events.Template, error)
+	// DeleteTemplate removes the notification's own template for a channel with its versions; events.ErrTemplateNotFound.
+	DeleteTemplate(ctx context.Context, n Notification, c channels.ID) error
 
 	// Subscribe creates the subscription, or sets the active flag of the one there is.
 	Subscribe(ctx context.Context, n Notification, a channels.AssignmentID, active bool) (s Subscription, created bool, err error)

@@ -86,6 +86,19 @@ func channelCases() cases {
 			sameChannel(t, w.mine.shopMail, w.channel(t, w.mine.shop.ID, "Shop mail"))
 			sameChannel(t, w.mine.annexMail, w.channel(t, w.mine.annex.ID, "Shop mail"))
 		},
+		"AreFoundByIDInTheirPlace": func(t *testing.T, w *world) {
+			byID := func(org orgs.ID, project orgs.ProjectID, id channels.ID) func(tx ports.Tx) (channels.Channel, error) {
+				return func(tx ports.Tx) (channels.Channel, error) { return tx.Channels().ByID(t.Context(), org, project, id) }
+			}
+			sameChannel(t, w.mine.mail, look(t, w, byID(w.mine.org.ID, 0, w.mine.mail.ID)))
+			sameChannel(t, w.mine.shopMail, look(t, w, byID(w.mine.org.ID, w.mine.shop.ID, w.mine.shopMail.ID)))
+			for _, elsewhere := range []func(tx ports.Tx) (channels.Channel, error){
+				byID(w.theirs.org.ID, 0, w.mine.mail.ID), byID(w.mine.org.ID, w.mine.shop.ID, w.mine.mail.ID), byID(w.mine.org.ID, 0, w.mine.shopMail.ID),
+				byID(w.mine.org.ID, w.mine.annex.ID, w.mine.shopMail.ID), byID(w.mine.org.ID, 0, 1<<40),
+			} {
+				missing(t, w, channels.ErrNotFound, elsewhere)
+			}
+		},
 		"AreListedByIDWithoutSettings": func(t *testing.T, w *world) {
 			for project, want := range map[orgs.ProjectID][]channels.Channel{0: {w.mine.mail, w.mine.text}, w.mine.shop.ID: {w.mine.shopMail}} {
 				for _, name := range []string{"Z", "A"} {
@@ -191,7 +204,7 @@ func channelCases() cases {
 		"OneWithTemplatesIsNotDeleted": func(t *testing.T, w *world) {
 			c := w.mine.shopMail
 			act(t, w, func(tx ports.Tx) error {
-				_, err := tx.Events().SaveTemplate(t.Context(), w.mine.order, events.Template{Channel: c.ID, Text: "x"})
+				_, err := tx.Events().SaveTemplate(t.Context(), w.mine.order, events.Template{Channel: c.ID, Text: "x"}, "eva")
 				return err
 			})
 			err := refusal(t, w, channels.ErrInUse, func(tx ports.Tx) error { return tx.Channels().Delete(t.Context(), c) })
@@ -199,7 +212,7 @@ func channelCases() cases {
 
 			c = w.open(t, channels.Channel{Name: "Third", Protocol: channels.EMAIL})
 			act(t, w, func(tx ports.Tx) error {
-				_, err := tx.Subscriptions().SaveTemplate(t.Context(), w.mine.shipped, events.Template{Channel: c.ID, Text: "x"})
+				_, err := tx.Subscriptions().SaveTemplate(t.Context(), w.mine.shipped, events.Template{Channel: c.ID, Text: "x"}, "eva")
 				return err
 			})
 			err = refusal(t, w, channels.ErrInUse, func(tx ports.Tx) error { return tx.Channels().Delete(t.Context(), c) })

@@ -38,6 +38,8 @@ func nouns() map[string]cases {
 		"Lists":         listCases(),
 		"Recipients":    recipientCases(),
 		"Events":        eventCases(),
+		"Templates":     templateCases(),
+		"Troubles":      troubleCases(),
 		"Notifications": notificationCases(),
 		"Subscriptions": subscriptionCases(),
 		"Triggers":      triggerCases(),

@@ -66,7 +66,7 @@ func eventCases() cases {
 			o := w.mine
 			for _, e := range []events.Event{
 				{Slug: "a", Name: "Ñ", Description: strings.Repeat("𝔸\n", events.MaxDescription/2), Active: true},
-				{Slug: "b", Name: "B", Active: false, Channels: limits(o.mail, o.shopMail)},
+				{Slug: "b", Name: "B", Active: false, Example: `{"ñ": "\u0000"}`, Channels: limits(o.mail, o.shopMail)},
 			} {
 				e.Organization, e.Application = o.org.ID, o.desk.ID
 				stored := do(t, w, func(tx ports.Tx) (events.Event, error) { return tx.Events().Create(t.Context(), e) })
@@ -101,13 +101,13 @@ func eventCases() cases {
 			})
 			w.announce(t, w.mine.desk, "order")
 		},
-		"NameDescriptionActiveAndChannelsAreSaved": func(t *testing.T, w *world) {
+		"EverythingButTheSlugIsSaved": func(t *testing.T, w *world) {
 			o, e := w.mine, w.mine.order
 			for _, c := range []struct {
 				active   bool
 				channels []events.Channel
 			}{{false, limits(o.mail)}, {true, limits(o.shopMail, o.text)}, {false, limits(o.text)}, {true, nil}} {
-				e.Name, e.Description, e.Active, e.Channels = "N"+e.Name, "D"+e.Description, c.active, c.channels
+				e.Name, e.Description, e.Active, e.Channels, e.Example = "N"+e.Name, "D"+e.Description, c.active, c.channels, e.Example+"{}"
 				changed := e
 				changed.Slug = "changed"
 				act(t, w, func(tx ports.Tx) error { return tx.Events().Save(t.Context(), changed) })
@@ -126,13 +126,13 @@ func eventCases() cases {
 				{Channel: o.mail.ID, Subject: "New", HTML: ""}, // an empty part replaces a full one
 			} {
 				stored := do(t, w, func(tx ports.Tx) (events.Template, error) {
-					return tx.Events().SaveTemplate(t.Context(), o.order, sent)
+					return tx.Events().SaveTemplate(t.Context(), o.order, sent, "eva")
 				})
 				assert.Positive(t, stored.ID)
 				if had, replaced := wanted[sent.Channel]; replaced {
 					assert.Equal(t, had.ID, stored.ID)
 				}
-				sent.ID = stored.ID
+				sent.ID, sent.Version = stored.ID, wanted[sent.Channel].Version+1
 				assert.Equal(t, sent, stored)
 				wanted[sent.Channel] = sent
 			}
@@ -146,7 +146,7 @@ func eventCases() cases {
 			e := w.announce(t, w.mine.web, "gone")
 			e.Channels = limits(w.mine.shopMail)
 			act(t, w, func(tx ports.Tx) error {
-				if _, err := tx.Events().SaveTemplate(t.Context(), e, events.Template{Channel: w.mine.shopMail.ID, Text: "x"}); err != nil {
+				if _, err := tx.Events().SaveTemplate(t.Context(), e, events.Template{Channel: w.mine.shopMail.ID, Text: "x"}, "eva"); err != nil {
 					return err
 				}
 				return tx.Events().Save(t.Context(), e)
@@ -168,7 +168,7 @@ func eventCases() cases {
 				attempt(t, w, func(tx ports.Tx) error { return tx.Events().Save(t.Context(), spy) })
 				attempt(t, w, func(tx ports.Tx) error { return tx.Events().Delete(t.Context(), spy) })
 				attempt(t, w, func(tx ports.Tx) error {
-					_, err := tx.Events().SaveTemplate(t.Context(), spy, events.Template{Channel: w.mine.mail.ID, Text: "spy"})
+					_, err := tx.Events().SaveTemplate(t.Context(), spy, events.Template{Channel: w.mine.mail.ID, Text: "spy"}, "eva")
 					return err
 				})
 				found := look(t, w, func(tx ports.Tx) ([]events.Template, error) { return tx.Events().Templates(t.Context(), spy) })
@@ -180,11 +180,11 @@ func eventCases() cases {
 			spy.Channels = limits(w.theirs.mail)
 			attempt(t, w, func(tx ports.Tx) error { return tx.Events().Save(t.Context(), spy) })
 			attempt(t, w, func(tx ports.Tx) error {
-				_, err := tx.Events().SaveTemplate(t.Context(), w.mine.order, events.Template{Channel: w.theirs.mail.ID, Text: "spy"})
+				_, err := tx.Events().SaveTemplate(t.Context(), w.mine.order, events.Template{Channel: w.theirs.mail.ID, Text: "spy"}, "eva")
 				return err
 			})
 			attempt(t, w, func(tx ports.Tx) error {
-				_, err := tx.Subscriptions().SaveTemplate(t.Context(), w.mine.shipped, events.Template{Channel: w.theirs.mail.ID, Text: "spy"})
+				_, err := tx.Subscriptions().SaveTemplate(t.Context(), w.mine.shipped, events.Template{Channel: w.theirs.mail.ID, Text: "spy"}, "eva")
 				return err
 			})
 		},

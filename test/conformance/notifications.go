@@ -1,12 +1,14 @@
 package conformance
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/subscriptions"
@@ -98,18 +100,70 @@ func notificationCases() cases {
 					return tx.Subscriptions().Notifications(t.Context(), w.mine.web, after, limit)
 				})
 		},
-		"ListAndActiveAreSaved": func(t *testing.T, w *world) {
+		"AreListedByIDInTheirEvent": func(t *testing.T, w *world) {
+			want := []subscriptions.Notification{w.mine.shipped, w.notify(t, w.mine.order, "z"), w.notify(t, w.mine.order, "a")}
+			w.notify(t, w.announce(t, w.mine.web, "other"), "of another event")
+			paged(t, w, func(n subscriptions.Notification) subscriptions.NotificationID { return n.ID }, want,
+				func(tx ports.Tx, after subscriptions.NotificationID, limit int) ([]subscriptions.Notification, error) {
+					return tx.Subscriptions().OfEvent(t.Context(), w.mine.order, after, limit)
+				})
+			spy := w.theirs.order
+			spy.Organization = w.mine.org.ID
+			assert.Empty(t, look(t, w, func(tx ports.Tx) ([]subscriptions.Notification, error) {
+				return tx.Subscriptions().OfEvent(t.Context(), spy, 0, 10)
+			}))
+		},
+		"NameListAndActiveAreSaved": func(t *testing.T, w *world) {
 			n := w.mine.shipped
 			for _, c := range []struct {
 				list   lists.ID
 				active bool
 			}{{w.mine.news.ID, false}, {w.mine.pinned.ID, true}, {0, false}, {0, true}} {
-				n.List, n.Active = c.list, c.active
-				changed := n
-				changed.Name = "Changed"
-				act(t, w, func(tx ports.Tx) error { return tx.Subscriptions().Save(t.Context(), changed) })
+				n.Name, n.List, n.Active = n.Name+"Ñ", c.list, c.active
+				act(t, w, func(tx ports.Tx) error { return tx.Subscriptions().Save(t.Context(), n) })
 				assert.Equal(t, n, w.notification(t, n.ID))
 			}
+		},
+		"ANameThatIsTakenIsNotSaved": func(t *testing.T, w *world) {
+			n := w.notify(t, w.mine.order, "Other")
+			n.Name = "sHIPPED"
+			refused(t, w, subscriptions.ErrNameTaken, func(tx ports.Tx) error { return tx.Subscriptions().Save(t.Context(), n) })
+			n.Name = "oTHER"
+			act(t, w, func(tx ports.Tx) error { return tx.Subscriptions().Save(t.Context(), n) })
+			assert.Equal(t, n, w.notification(t, n.ID))
+		},
+		"OneIsDeletedWithItsTemplatesAndInactiveSubscriptions": func(t *testing.T, w *world) {
+			n := w.notify(t, w.mine.order, "Gone")
+			w.subscribe(t, n, w.mine.adaByMail, false)
+			w.optOut(t, deliveries.OptOut{Member: w.mine.ada.ID, AddressKey: w.mine.adaMail.Key(), Notification: n.ID}, true)
+			act(t, w, func(tx ports.Tx) error {
+				_, err := tx.Subscriptions().SaveTemplate(t.Context(), n, events.Template{Channel: w.mine.mail.ID, Text: "x"}, "eva")
+				return err
+			})
+			act(t, w, func(tx ports.Tx) error { return tx.Subscriptions().Delete(t.Context(), n) })
+			missing(t, w, subscriptions.ErrNotificationNotFound, func(tx ports.Tx) (subscriptions.Notification, error) {
+				return tx.Subscriptions().Notification(t.Context(), w.mine.web, n.ID)
+			})
+			refused(t, w, subscriptions.ErrNotificationNotFound, func(tx ports.Tx) error { return tx.Subscriptions().Delete(t.Context(), n) })
+			assert.Equal(t, w.mine.shipped, w.notification(t, w.mine.shipped.ID))
+		},
+		"OneThatIsUsedIsNotDeleted": func(t *testing.T, w *world) {
+			del := func(tx ports.Tx) error { return tx.Subscriptions().Delete(t.Context(), w.mine.shipped) }
+			assert.ErrorContains(t, refusal(t, w, subscriptions.ErrInUse, del), "ada@example.org", "who is subscribed is named")
+			w.ready(t)
+			o := w.trigger(t, w.mine.occurrence(nil, nil))
+			w.unsubscribe(t, w.mine.shipped, w.mine.adaByMail)
+			assert.ErrorContains(t, refusal(t, w, subscriptions.ErrInUse, del), fmt.Sprint(o.ID), "it is not expanded yet")
+			w.expand(t, 100)
+			assert.ErrorContains(t, refusal(t, w, subscriptions.ErrInUse, del), fmt.Sprint(o.ID), "it has deliveries")
+		},
+		"AnotherOrganizationsIsNotDeleted": func(t *testing.T, w *world) {
+			for _, spy := range []subscriptions.Notification{
+				{ID: w.theirs.shipped.ID, Application: w.mine.web.ID, Event: w.mine.order.ID}, {ID: w.mine.shipped.ID, Application: w.mine.desk.ID, Event: w.mine.order.ID},
+			} {
+				refused(t, w, subscriptions.ErrNotificationNotFound, func(tx ports.Tx) error { return tx.Subscriptions().Delete(t.Context(), spy) })
+			}
+			assert.Equal(t, w.mine.shipped, w.notification(t, w.mine.shipped.ID))
 		},
 		"UseNoOtherOrganizationsList": func(t *testing.T, w *world) {
 			spy := w.mine.shipped
@@ -127,7 +181,7 @@ func notificationCases() cases {
 			} {
 				attempt(t, w, func(tx ports.Tx) error { return tx.Subscriptions().Save(t.Context(), spy) })
 				attempt(t, w, func(tx ports.Tx) error {
-					_, err := tx.Subscriptions().SaveTemplate(t.Context(), spy, events.Template{Channel: w.mine.mail.ID, Text: "spy"})
+					_, err := tx.Subscriptions().SaveTemplate(t.Context(), spy, events.Template{Channel: w.mine.mail.ID, Text: "spy"}, "eva")
 					return err
 				})
 			}
@@ -142,13 +196,13 @@ func notificationCases() cases {
 			for _, sent := range []events.Template{{Channel: o.mail.ID, Subject: "S", Text: "T", HTML: "<p>ñ</p>"}, {Channel: o.text.ID, Text: "x"},
 				{Channel: o.mail.ID, Text: "New"}} {
 				stored := do(t, w, func(tx ports.Tx) (events.Template, error) {
-					return tx.Subscriptions().SaveTemplate(t.Context(), o.shipped, sent)
+					return tx.Subscriptions().SaveTemplate(t.Context(), o.shipped, sent, "eva")
 				})
 				assert.Positive(t, stored.ID)
 				if had, replaced := wanted[sent.Channel]; replaced {
 					assert.Equal(t, had.ID, stored.ID)
 				}
-				sent.ID = stored.ID
+				sent.ID, sent.Version = stored.ID, wanted[sent.Channel].Version+1
 				assert.Equal(t, sent, stored)
 				wanted[sent.Channel] = sent
 			}

@@ -97,7 +97,7 @@ func (w *world) write(t *testing.T, cs ...channels.Channel) {
 	t.Helper()
 	act(t, w, func(tx ports.Tx) error {
 		for _, c := range cs {
-			if _, err := tx.Events().SaveTemplate(t.Context(), w.mine.order, events.Template{Channel: c.ID, Subject: "S", Text: "of the event"}); err != nil {
+			if _, err := tx.Events().SaveTemplate(t.Context(), w.mine.order, events.Template{Channel: c.ID, Subject: "S", Text: "of the event"}, "eva"); err != nil {
 				return err
 			}
 		}
@@ -310,7 +310,7 @@ func expansionCases() cases {
 			w.ready(t)
 			act(t, w, func(tx ports.Tx) error {
 				for _, o := range []tenant{w.theirs} {
-					if _, err := tx.Events().SaveTemplate(t.Context(), o.order, events.Template{Channel: o.mail.ID, Text: "x"}); err != nil {
+					if _, err := tx.Events().SaveTemplate(t.Context(), o.order, events.Template{Channel: o.mail.ID, Text: "x"}, "eva"); err != nil {
 						return err
 					}
 				}

@@ -221,7 +221,7 @@ func claimCases() cases {
 			other := w.notify(t, w.mine.order, "Other")
 			w.subscribe(t, other, w.mine.bobByMail, true)
 			own := do(t, w, func(tx ports.Tx) (events.Template, error) {
-				return tx.Subscriptions().SaveTemplate(t.Context(), other, events.Template{Channel: w.mine.mail.ID, Text: "of the notification"})
+				return tx.Subscriptions().SaveTemplate(t.Context(), other, events.Template{Channel: w.mine.mail.ID, Text: "of the notification"}, "eva")
 			})
 			o := w.trigger(t, w.mine.occurrence([]string{"bob@example.org"}, nil))
 			w.expand(t, 10)

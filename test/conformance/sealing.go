@@ -79,6 +79,14 @@ func (w *world) sealed(t *testing.T, c channels.Channel) string {
 	_, queueErr := w.Queue().Channel(t.Context(), c.ID)
 	require.ErrorIs(t, queueErr, channels.ErrSealed)
 	require.Equal(t, err.Error(), queueErr.Error())
+	require.NoError(t, w.View(t.Context(), func(tx ports.Tx) error {
+		found, sealed := tx.Channels().ByID(t.Context(), c.Organization, c.Project, c.ID)
+		require.ErrorIs(t, sealed, channels.ErrSealed)
+		want := c
+		want.Settings = nil
+		sameChannel(t, want, found)
+		return nil
+	}), "it can be looked at all the same")
 	assert.Contains(t, err.Error(), fmt.Sprintf("%q (id %d)", c.Name, c.ID), "the channel is named")
 	return err.Error()
 }

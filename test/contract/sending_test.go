@@ -41,9 +41,10 @@ type provider struct {
 
 var _ deliveries.Driver = provider{}
 
-func (p provider) Name() string               { return p.name }
-func (provider) Check(channels.Channel) error { return nil }
-func (provider) Secrets() []string            { return nil }
+func (p provider) Name() string                 { return p.name }
+func (provider) Check(channels.Channel) error   { return nil }
+func (provider) Protocols() []channels.Protocol { return channels.Protocols() }
+func (provider) Settings() []channels.Setting   { return nil }
 func (p provider) Open(c channels.Channel) (deliveries.Dispatcher, error) {
 	return connection{channel: c.Name, outbox: p.outbox}, nil
 }

@@ -122,7 +122,7 @@ func (w *world) retext(channel, text string) {
 		}
 		e, err := tx.Events().BySlug(w.Context(), a, "order")
 		if err == nil {
-			_, err = tx.Events().SaveTemplate(w.Context(), e, events.Template{Channel: c.ID, Text: text})
+			_, err = tx.Events().SaveTemplate(w.Context(), e, events.Template{Channel: c.ID, Text: text}, "eva")
 		}
 		return err
 	})

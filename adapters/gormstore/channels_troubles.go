@@ -1,0 +1,59 @@
+package gormstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/orgs"
+)
+
+type troubleRow struct {
+	ChannelID channels.ID
+	ProjectID *orgs.ProjectID
+	Name      string
+	Instance  string
+	Since     time.Time
+	LastAt    time.Time
+	UntilAt   time.Time
+	LastError string
+}
+
+func (r troubleRow) trouble() channels.Trouble {
+	return channels.Trouble{Channel: r.ChannelID, Project: orZero(r.ProjectID), Name: r.Name, Instance: r.Instance, Since: r.Since.UTC(), Last: r.LastAt.UTC(),
+		Until: r.UntilAt.UTC(), Error: r.LastError}
+}
+
+// Troubles reads a table that has a row for each channel that fails on an instance, which are few at any time.
+func (r channelRepo) Troubles(ctx context.Context, org orgs.ID, limit int) ([]channels.Trouble, error) {
+	return all(r.db(ctx).Raw(`SELECT t.channel_id, c.project_id, c.name, t.instance, t.since, t.last_at, t.until_at, t.last_error
+		FROM channel_troubles t JOIN channels c ON c.id = t.channel_id
+		WHERE c.organization_id = ? AND t.until_at >= ? ORDER BY t.channel_id, t.instance LIMIT ?`,
+		org, r.now().Add(-channels.TroubleForgotten), limit), troubleRow.trouble)
+}
+
+func (r channelRepo) ClearTroubles(ctx context.Context, org orgs.ID, id channels.ID) error {
+	return r.db(ctx).Exec("DELETE FROM channel_troubles WHERE channel_id IN (SELECT id FROM channels WHERE id = ? AND organization_id = ?)", id, org).Error
+}
+
+// Troubled also removes what counts no more, whoever wrote it.
+func (q queue) Troubled(ctx context.Context, c channels.Trouble) error {
+	return q.work(ctx, func(t tx) error {
+		if err := t.db(ctx).Exec("DELETE FROM channel_troubles WHERE until_at < ?", t.now().Add(-channels.TroubleForgotten)).Error; err != nil {
+			return err
+		}
+		return t.db(ctx).Exec(`INSERT INTO channel_troubles (channel_id, instance, since, last_at, until_at, last_error)
+			SELECT c.id, CAST(? AS TEXT), `+t.dialect.moment("? ")+`, `+t.dialect.moment("? ")+`, `+t.dialect.moment("? ")+`, CAST(? AS TEXT)
+			FROM channels c WHERE c.id = ?
+			ON CONFLICT (channel_id, instance) DO UPDATE SET
+				since = excluded.since, last_at = excluded.last_at, until_at = excluded.until_at, last_error = excluded.last_error`,
+			storable(c.Instance), orZero(moment(c.Since)), orZero(moment(c.Last)), orZero(moment(c.Until)), storable(c.Error), c.Channel).Error
+	})
+}
+
+func (q queue) Untroubled(ctx context.Context, channel channels.ID, instance string) error {
+	return q.work(ctx, func(t tx) error {
+		return t.db(ctx).Exec("DELETE FROM channel_troubles WHERE channel_id = ? AND (instance = ? OR until_at < ?)",
+			channel, storable(instance), t.now().Add(-channels.TroubleOverdue)).Error
+	})
+}

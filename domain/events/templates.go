@@ -1,0 +1,71 @@
+package events
+
+import (
+	"time"
+	"unicode/utf8"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/templates"
+)
+
+// MaxVersions is how many versions of a template are kept, the current one included.
+const MaxVersions = 50
+
+// The faults of templates.
+var (
+	ErrTemplateNotFound = fault.New(fault.NotFound, "the template does not exist")
+	ErrVersionNotFound  = fault.New(fault.NotFound, "this version of the template does not exist, or no more")
+	ErrOutdated         = fault.New(fault.Invalid, "the template was saved by somebody else in the meantime")
+)
+
+// Template is the text of a message on one channel. It belongs to an event or to one of its notifications.
+type Template struct {
+	ID      TemplateID
+	Version int // counts the saves; 0: not stored yet
+	Channel channels.ID
+	Subject string
+	Text    string
+	HTML    string
+}
+
+// NewTemplate checks what an operator says of a template; a part that cannot be read is refused with line and reason.
+func NewTemplate(channel channels.ID, subject, text, html string) (Template, error) {
+	var faults fault.Fields
+	faults.Add("subject", checkText(subject, MaxSubject))
+	faults.Add("text", checkText(text, MaxBody))
+	faults.Add("html", checkText(html, MaxBody))
+	if len(faults) == 0 {
+		_, err := templates.Parse(subject, text, html)
+		faults.Add("", err)
+	}
+	return Template{Channel: channel, Subject: subject, Text: text, HTML: html}, faults.Err()
+}
+
+// Says tells whether both have the same texts.
+func (t Template) Says(other Template) bool {
+	return t.Subject == other.Subject && t.Text == other.Text && t.HTML == other.HTML
+}
+
+// Version is a template as somebody saved it.
+type Version struct {
+	Template
+
+	By    string // empty: saved before versions were kept
+	Saved time.Time
+}
+
+func checkText(s string, limit int) error {
+	switch {
+	case !utf8.ValidString(s):
+		return fault.New(fault.Invalid, "is not valid UTF-8")
+	case utf8.RuneCountInString(s) > limit:
+		return fault.New(fault.Invalid, "is too long")
+	}
+	for _, r := range s {
+		if r == 0 {
+			return fault.New(fault.Invalid, "contains a NUL character")
+		}
+	}
+	return nil
+}

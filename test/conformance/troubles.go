@@ -1,0 +1,87 @@
+package conformance
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/ports"
+)
+
+func (w *world) troubles(t *testing.T, org orgs.ID, limit int) []channels.Trouble {
+	t.Helper()
+	return look(t, w, func(tx ports.Tx) ([]channels.Trouble, error) { return tx.Channels().Troubles(t.Context(), org, limit) })
+}
+
+func troubleCases() cases {
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	trouble := func(c channels.Channel, instance string, until time.Time) channels.Trouble {
+		return channels.Trouble{Channel: c.ID, Project: c.Project, Name: c.Name, Instance: instance, Since: until.Add(-time.Hour), Last: until.Add(-time.Minute),
+			Until: until, Error: "connection <refused>\nñ"}
+	}
+	tell := func(t *testing.T, w *world, all ...channels.Trouble) {
+		t.Helper()
+		for _, one := range all {
+			require.NoError(t, w.Queue().Troubled(t.Context(), one))
+		}
+	}
+	return cases{
+		"AreToldByChannelAndInstance": func(t *testing.T, w *world) {
+			later := now.Add(time.Minute)
+			a, b, c := trouble(w.mine.mail, "a", later), trouble(w.mine.mail, "b", later), trouble(w.mine.shopMail, "a", later)
+			theirs := trouble(w.theirs.mail, "a", later)
+			tell(t, w, c, b, a, theirs)
+			assert.Equal(t, []channels.Trouble{a, b, c}, w.troubles(t, w.mine.org.ID, 10))
+			assert.Equal(t, []channels.Trouble{a, b}, w.troubles(t, w.mine.org.ID, 2))
+			assert.Equal(t, []channels.Trouble{theirs}, w.troubles(t, w.theirs.org.ID, 10))
+		},
+		"TheLatestWordOfAnInstanceCounts": func(t *testing.T, w *world) {
+			first, second := trouble(w.mine.mail, "a", now), trouble(w.mine.mail, "a", now.Add(time.Minute))
+			second.Error = "x\x00\xff"
+			tell(t, w, first, second)
+			found := w.troubles(t, w.mine.org.ID, 10)
+			require.Len(t, found, 1)
+			assert.Equal(t, "x\ufffd\ufffd", found[0].Error, "whatever a provider says is kept")
+			second.Error = found[0].Error
+			assert.Equal(t, second, found[0])
+		},
+		"AnInstanceWithdrawsItsOwnAndWhatIsOverdue": func(t *testing.T, w *world) {
+			mine, fresh := trouble(w.mine.mail, "a", now.Add(time.Minute)), trouble(w.mine.mail, "b", now.Add(time.Minute-channels.TroubleOverdue))
+			old, other := trouble(w.mine.mail, "c", now.Add(-time.Minute-channels.TroubleOverdue)), trouble(w.mine.text, "c", now.Add(-time.Minute-channels.TroubleOverdue))
+			tell(t, w, mine, fresh, old, other)
+			require.NoError(t, w.Queue().Untroubled(t.Context(), w.mine.mail.ID, "a"))
+			assert.Equal(t, []channels.Trouble{fresh, other}, w.troubles(t, w.mine.org.ID, 10))
+			require.NoError(t, w.Queue().Untroubled(t.Context(), w.mine.mail.ID, "a"))
+			require.NoError(t, w.Queue().Untroubled(t.Context(), 1<<40, "a"))
+		},
+		"AreForgotten": func(t *testing.T, w *world) {
+			tell(t, w, trouble(w.mine.mail, "a", now.Add(-time.Minute-channels.TroubleForgotten)))
+			assert.Empty(t, w.troubles(t, w.mine.org.ID, 10))
+			recent := trouble(w.mine.mail, "b", now.Add(time.Minute-channels.TroubleForgotten))
+			tell(t, w, recent)
+			assert.Equal(t, []channels.Trouble{recent}, w.troubles(t, w.mine.org.ID, 10))
+		},
+		"AreClearedInTheirOrganization": func(t *testing.T, w *world) {
+			tell(t, w, trouble(w.mine.mail, "a", now), trouble(w.mine.mail, "b", now), trouble(w.mine.text, "a", now), trouble(w.theirs.mail, "a", now))
+			act(t, w, func(tx ports.Tx) error {
+				return tx.Channels().ClearTroubles(t.Context(), w.mine.org.ID, w.mine.mail.ID)
+			})
+			act(t, w, func(tx ports.Tx) error {
+				return tx.Channels().ClearTroubles(t.Context(), w.mine.org.ID, w.theirs.mail.ID)
+			})
+			assert.Equal(t, []channels.Trouble{trouble(w.mine.text, "a", now)}, w.troubles(t, w.mine.org.ID, 10))
+			assert.Len(t, w.troubles(t, w.theirs.org.ID, 10), 1)
+		},
+		"GoWithTheirChannel": func(t *testing.T, w *world) {
+			c := w.open(t, channels.Channel{Name: "Gone", Protocol: channels.EMAIL})
+			tell(t, w, trouble(c, "a", now))
+			act(t, w, func(tx ports.Tx) error { return tx.Channels().Delete(t.Context(), c) })
+			tell(t, w, trouble(c, "a", now))
+			assert.Empty(t, w.troubles(t, w.mine.org.ID, 10))
+		},
+	}
+}
