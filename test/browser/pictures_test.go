@@ -45,5 +45,9 @@ func TestPictures(t *testing.T) {
 	take("user", light, "/console/o/acme/u/1/")
 	take("occurrence", light, "/console/o/acme/p/shop/a/web/occurrences/1/")
 	take("occurrence-dark", dark, "/console/o/acme/p/shop/a/web/occurrences/1/")
+	p.resize(phone)
+	take("users-phone", light, "/console/o/acme/u/")
+	take("occurrence-phone", light, "/console/o/acme/p/shop/a/web/occurrences/1/")
+	p.resize(desk)
 	take("audit", light, "/console/o/acme/audit/")
 }
