@@ -2,11 +2,33 @@
 // work. It speaks in terms of the domain and knows no HTTP, no SQL and no terminal.
 package app
 
+import "strings"
+
 // Path names a place in the tenancy by the slugs of a URL; levels that a use case does not need are empty.
 type Path struct {
 	Organization string
 	Project      string
 	Application  string
+}
+
+// object is what the audit log calls something in the place, by the path that leads there: `acme/p/shop/a/web/u/ada`.
+func (p Path) object(segments ...string) string {
+	var all []string
+	if p.Organization != "" {
+		all = append(all, p.Organization)
+	}
+	if p.Project != "" {
+		all = append(all, "p", p.Project)
+	}
+	if p.Application != "" {
+		all = append(all, "a", p.Application)
+	}
+	return strings.Join(append(all, segments...), "/")
+}
+
+// short is the path as [Applied] spells it: `acme/shop/web`.
+func (p Path) short() string {
+	return strings.TrimRight(strings.Join([]string{p.Organization, p.Project, p.Application}, "/"), "/")
 }
 
 // Page is a stretch of a list ordered by id: at most Limit entries with ids greater than After.

@@ -4,8 +4,10 @@ import (
 	"context"
 
 	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -72,7 +74,7 @@ func (a *Applications) Notifications(ctx context.Context, at Path, p Page) (foun
 
 // Unregister deletes a member's membership of the application and returns how many that were, 0 or 1. The
 // user must be a member of the organization: users.ErrNotFound.
-func (a *Applications) Unregister(ctx context.Context, at Path, username string) (deleted int, err error) {
+func (a *Applications) Unregister(ctx context.Context, by audit.Actor, at Path, username string) (deleted int, err error) {
 	err = a.store.Update(ctx, func(tx ports.Tx) error {
 		deleted = 0
 		app, err := application(ctx, tx, at)
@@ -83,18 +85,24 @@ func (a *Applications) Unregister(ctx context.Context, at Path, username string)
 		if err != nil {
 			return err
 		}
-		existed, err := tx.Applications().Unregister(ctx, app, m.ID)
-		if existed {
-			deleted = 1
+		were, _, err := tx.Applications().Memberships(ctx, app, []users.MemberID{m.ID})
+		if err != nil {
+			return err
 		}
-		return err
+		existed, err := tx.Applications().Unregister(ctx, app, m.ID)
+		if err != nil || !existed {
+			return err
+		}
+		deleted = 1
+		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.Unregistered, Object: membershipPath(at, m),
+			Before: membershipState(were[0])})
 	})
 	return deleted, err
 }
 
 // Unsubscribe takes a member off every distribution list that is pinned to the application and returns how many
 // entries that were; the membership stays. users.ErrNotFound.
-func (a *Applications) Unsubscribe(ctx context.Context, at Path, username string) (deleted int, err error) {
+func (a *Applications) Unsubscribe(ctx context.Context, by audit.Actor, at Path, username string) (deleted int, err error) {
 	err = a.store.Update(ctx, func(tx ports.Tx) error {
 		app, err := application(ctx, tx, at)
 		if err != nil {
@@ -104,8 +112,11 @@ func (a *Applications) Unsubscribe(ctx context.Context, at Path, username string
 		if err != nil {
 			return err
 		}
-		deleted, err = tx.Lists().RemoveFromPinned(ctx, app, m.ID)
-		return err
+		if deleted, err = tx.Lists().RemoveFromPinned(ctx, app, m.ID); err != nil || deleted == 0 {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.RecipientsRemoved, Object: membershipPath(at, m),
+			After: audit.State{"removed": deleted, "lists": "pinned to the application"}})
 	})
 	return deleted, err
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/fault"
@@ -36,7 +37,7 @@ type Tested struct {
 
 // Send sends one message through a channel, active or not, once. A channel that fails is an answer and no error. orgs.ErrNotFound,
 // orgs.ErrSeveral, channels.ErrNotFound, a fault about `to`, or what the driver finds wrong with the settings.
-func (s *ChannelTests) Send(ctx context.Context, at ChannelName, to string) (Tested, error) {
+func (s *ChannelTests) Send(ctx context.Context, by audit.Actor, at ChannelName, to string) (Tested, error) {
 	var org orgs.Organization
 	var c channels.Channel
 	if err := s.store.View(ctx, func(tx ports.Tx) (err error) {
@@ -67,7 +68,23 @@ func (s *ChannelTests) Send(ctx context.Context, at ChannelName, to string) (Tes
 		}
 		done.Failure = deliveries.FailureOf(err)
 	}
-	return done, nil
+	return done, s.record(ctx, by, org, at.Project, done)
+}
+
+// record notes a test once its end is known. It is a unit of work of its own: nothing may be held while a provider takes its time.
+func (s *ChannelTests) record(ctx context.Context, by audit.Actor, org orgs.Organization, project string, done Tested) error {
+	at := Path{Organization: org.Slug}
+	if done.Channel.Project != 0 {
+		at.Project = project
+	}
+	after := audit.State{"to": done.To, "accepted": done.Failure == nil}
+	if done.Failure != nil {
+		after["failure"] = done.Failure.Error()
+	}
+	return s.store.Update(ctx, func(tx ports.Tx) error {
+		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.ChannelTested,
+			Object: at.object("c", done.Channel.Name), After: after})
+	})
 }
 
 func testMessage(org orgs.Organization, c channels.Channel, to string) deliveries.Message {

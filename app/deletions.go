@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -30,7 +31,7 @@ const (
 
 // Delete removes the object at a path, which is spelled as [Applied] spells it. What others use is not removed: the ErrInUse of
 // its package names them. A path that leads nowhere gets the not-found fault of the first thing that is missing.
-func (d *Deletions) Delete(ctx context.Context, kind Deletable, path string) error {
+func (d *Deletions) Delete(ctx context.Context, by audit.Actor, kind Deletable, path string) error {
 	parts, err := kind.split(path)
 	if err != nil {
 		return err
@@ -43,16 +44,22 @@ func (d *Deletions) Delete(ctx context.Context, kind Deletable, path string) err
 		if err := tx.Orgs().Revise(ctx, org.ID); err != nil {
 			return err
 		}
+		var e audit.Entry
 		switch kind {
 		case DeletableList:
-			return deleteList(ctx, tx, org, parts[1], parts[2])
+			e, err = deleteList(ctx, tx, org, parts[1], parts[2])
 		case DeletableChannel:
-			return deleteChannel(ctx, tx, org, parts[1])
+			e, err = deleteChannel(ctx, tx, org, parts[1])
 		case DeletableApplication:
-			return deleteApplication(ctx, tx, org, parts[1], parts[2])
+			e, err = deleteApplication(ctx, tx, org, parts[1], parts[2])
 		default:
-			return deleteEvent(ctx, tx, org, parts[1], parts[2], parts[3])
+			e, err = deleteEvent(ctx, tx, org, parts[1], parts[2], parts[3])
 		}
+		if err != nil {
+			return err
+		}
+		e.Organization, e.Actor = org.ID, by
+		return tx.Audit().Record(ctx, e)
 	})
 }
 
@@ -85,56 +92,59 @@ func (kind Deletable) split(path string) ([]string, error) {
 	return parts, nil
 }
 
-func deleteList(ctx context.Context, tx ports.Tx, org orgs.Organization, project, name string) error {
+func deleteList(ctx context.Context, tx ports.Tx, org orgs.Organization, project, name string) (audit.Entry, error) {
 	p, err := tx.Orgs().Project(ctx, org.Slug, project)
 	if err != nil {
-		return err
+		return audit.Entry{}, err
 	}
 	l, err := tx.Lists().ByName(ctx, org.ID, p.ID, name)
 	if err != nil {
-		return err
+		return audit.Entry{}, err
 	}
-	return tx.Lists().Delete(ctx, l)
+	at := Path{Organization: org.Slug, Project: project}
+	return audit.Entry{Action: audit.ListDeleted, Object: listPath(at, l), Before: nameState(l.Name)}, tx.Lists().Delete(ctx, l)
 }
 
 // deleteChannel deletes the channel of a project when the rest of the path begins with the slug of one, else the organization's.
-func deleteChannel(ctx context.Context, tx ports.Tx, org orgs.Organization, rest string) error {
+func deleteChannel(ctx context.Context, tx ports.Tx, org orgs.Organization, rest string) (audit.Entry, error) {
 	var in orgs.ProjectID
-	name := rest
+	at, name := Path{Organization: org.Slug}, rest
 	if slug, below, nested := strings.Cut(rest, "/"); nested {
 		p, err := tx.Orgs().Project(ctx, org.Slug, slug)
 		if err == nil {
-			in, name = p.ID, below
+			in, at.Project, name = p.ID, p.Slug, below
 		} else if !errors.Is(err, orgs.ErrProjectNotFound) {
-			return err
+			return audit.Entry{}, err
 		}
 	}
 	c, err := tx.Channels().Find(ctx, org.ID, in, name)
 	if err != nil {
-		return err
+		return audit.Entry{}, err
 	}
 	if c.Project != in {
-		return channels.ErrNotFound.With("the channel does not exist in this project; the organization has one of this name")
+		return audit.Entry{}, channels.ErrNotFound.With("the channel does not exist in this project; the organization has one of this name")
 	}
-	return tx.Channels().Delete(ctx, c)
+	return audit.Entry{Action: audit.ChannelDeleted, Object: at.object("c", c.Name), Before: channelState(c)}, tx.Channels().Delete(ctx, c)
 }
 
-func deleteApplication(ctx context.Context, tx ports.Tx, org orgs.Organization, project, slug string) error {
+func deleteApplication(ctx context.Context, tx ports.Tx, org orgs.Organization, project, slug string) (audit.Entry, error) {
 	a, err := tx.Applications().BySlug(ctx, org.Slug, project, slug)
 	if err != nil {
-		return err
+		return audit.Entry{}, err
 	}
-	return tx.Applications().Delete(ctx, a)
+	at := Path{Organization: org.Slug, Project: project, Application: slug}
+	return audit.Entry{Action: audit.ApplicationDeleted, Object: at.object(), Before: applicationState(a)}, tx.Applications().Delete(ctx, a)
 }
 
-func deleteEvent(ctx context.Context, tx ports.Tx, org orgs.Organization, project, app, slug string) error {
+func deleteEvent(ctx context.Context, tx ports.Tx, org orgs.Organization, project, app, slug string) (audit.Entry, error) {
 	a, err := tx.Applications().BySlug(ctx, org.Slug, project, app)
 	if err != nil {
-		return err
+		return audit.Entry{}, err
 	}
 	e, err := tx.Events().BySlug(ctx, a, slug)
 	if err != nil {
-		return err
+		return audit.Entry{}, err
 	}
-	return tx.Events().Delete(ctx, e)
+	at := Path{Organization: org.Slug, Project: project, Application: app}
+	return audit.Entry{Action: audit.EventDeleted, Object: at.object("e", slug), Before: eventState(e)}, tx.Events().Delete(ctx, e)
 }

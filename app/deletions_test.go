@@ -8,6 +8,7 @@ import (
 
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/fault"
@@ -53,8 +54,8 @@ func TestDelete(t *testing.T) {
 			store := emptyInstallation(t)
 			apply(t, store, deletable())
 			deletions := app.NewDeletions(store)
-			require.NoError(t, deletions.Delete(t.Context(), c.kind, c.path))
-			err := deletions.Delete(t.Context(), c.kind, c.path)
+			require.NoError(t, deletions.Delete(t.Context(), audit.Actor{}, c.kind, c.path))
+			err := deletions.Delete(t.Context(), audit.Actor{}, c.kind, c.path)
 			assert.Equal(t, fault.NotFound, fault.KindOf(err), "it is gone")
 			assert.Equal(t, []string{c.gone}, changed(apply(t, store, deletable())), "and nothing else is")
 		})
@@ -79,7 +80,7 @@ func TestDeleteRefusesWhatIsInUse(t *testing.T) {
 			t.Parallel()
 			store := emptyInstallation(t)
 			apply(t, store, shop())
-			err := app.NewDeletions(store).Delete(t.Context(), c.kind, c.path)
+			err := app.NewDeletions(store).Delete(t.Context(), audit.Actor{}, c.kind, c.path)
 			require.ErrorIs(t, err, c.want)
 			assert.Contains(t, err.Error(), c.names, "the users are named")
 			assert.Empty(t, changed(apply(t, store, shop())), "nothing was deleted")
@@ -116,7 +117,7 @@ func TestDeleteRefusesPaths(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := app.NewDeletions(store).Delete(t.Context(), c.kind, c.path)
+			err := app.NewDeletions(store).Delete(t.Context(), audit.Actor{}, c.kind, c.path)
 			require.Error(t, err)
 			if c.want != nil {
 				require.ErrorIs(t, err, c.want)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/names"
@@ -38,6 +39,7 @@ type Import struct {
 	// Open returns the file from its beginning. It is called more than once: the file is looked through as a whole before
 	// the first row is written.
 	Open         func() (io.ReadCloser, error)
+	Name         string // of the file, as the audit log tells it
 	Organization string // slug; empty: the organization with the lowest id
 	Group        string // linked beside the Default group; empty: none
 	CreateGroup  bool   // create the group when it is missing
@@ -72,7 +74,9 @@ func (r ImportReport) Rows() int {
 // Run imports a file. A file that cannot be read as a whole, an unknown organization or group is an error and nothing is written. A bad row is
 // told to the observer and the rest go on. When ctx ends, or the store fails, the rows reported so far are kept; running
 // the import again completes it.
-func (i *Imports) Run(ctx context.Context, what Import, o Observer) (ImportReport, error) {
+//
+// The audit log tells of an import with two entries, one before the first row is written and one with the counts: not of each row.
+func (i *Imports) Run(ctx context.Context, by audit.Actor, what Import, o Observer) (ImportReport, error) {
 	if what.Group != "" {
 		if _, err := names.Label("group", what.Group); err != nil {
 			return ImportReport{}, err
@@ -93,8 +97,31 @@ func (i *Imports) Run(ctx context.Context, what Import, o Observer) (ImportRepor
 		}
 	}
 	o.Begin(seen.header, seen.rows, org)
+	if err := i.record(ctx, by, what, org, audit.ImportBegun, audit.State{"file": what.Name, "rows": seen.rows, "group": what.Group}); err != nil {
+		return ImportReport{}, err
+	}
 	run := importRun{store: i.store, org: org, group: group, newGroup: newGroup, dryRun: what.DryRun, duplicate: seen.duplicate, observer: o}
-	return run.do(ctx, what.Open)
+	report, err := run.do(ctx, what.Open)
+	ended := report.state()
+	if ended["file"] = what.Name; err != nil {
+		ended["ended_by"] = err.Error()
+	}
+	return report, errors.Join(err, i.record(context.WithoutCancel(ctx), by, what, org, audit.ImportEnded, ended))
+}
+
+// record notes that an import begins or how it ended; a dry run does neither.
+func (i *Imports) record(ctx context.Context, by audit.Actor, what Import, org orgs.Organization, a audit.Action, after audit.State) error {
+	if what.DryRun {
+		return nil
+	}
+	return i.store.Update(ctx, func(tx ports.Tx) error {
+		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: a, Object: Path{Organization: org.Slug}.object("imports"), After: after})
+	})
+}
+
+func (r ImportReport) state() audit.State {
+	return audit.State{"created": r.Created, "enrolled": r.Enrolled, "updated": r.Updated, "unchanged": r.Unchanged,
+		"duplicates": r.Duplicates, "rejected": r.Rejected}
 }
 
 // target finds the organization and the group. A group that is to be created is created only when write is set, so that a

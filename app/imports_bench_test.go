@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
@@ -24,8 +25,10 @@ type sink struct {
 	orgs.Repository
 }
 
-func (s sink) View(_ context.Context, fn func(ports.Tx) error) error { return fn(s) }
-func (s sink) Orgs() orgs.Repository                                 { return s }
+func (s sink) View(_ context.Context, fn func(ports.Tx) error) error   { return fn(s) }
+func (s sink) Update(_ context.Context, fn func(ports.Tx) error) error { return fn(s) }
+func (s sink) Orgs() orgs.Repository                                   { return s }
+func (sink) Audit() audit.Repository                                   { return forgetful{} }
 
 func (sink) First(context.Context) (orgs.Organization, error) {
 	return orgs.Organization{ID: 1, Slug: "acme"}, nil
@@ -34,6 +37,11 @@ func (sink) First(context.Context) (orgs.Organization, error) {
 func (sink) Enroll(_ context.Context, _ string, b users.Batch) ([]users.Enrolled, error) {
 	return make([]users.Enrolled, len(b.Enrollments)), nil
 }
+
+// forgetful is an audit log that keeps nothing.
+type forgetful struct{ audit.Repository }
+
+func (forgetful) Record(context.Context, ...audit.Entry) error { return nil }
 
 type deaf struct{}
 
@@ -56,7 +64,7 @@ func BenchmarkImportReading(b *testing.B) {
 			open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(file.Bytes())), nil }
 			b.ReportAllocs()
 			for b.Loop() {
-				report, err := engine.Run(b.Context(), app.Import{Open: open}, deaf{})
+				report, err := engine.Run(b.Context(), audit.Actor{}, app.Import{Open: open}, deaf{})
 				require.NoError(b, err)
 				require.Equal(b, rows, report.Rows())
 			}

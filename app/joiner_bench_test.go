@@ -14,6 +14,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/metadata"
@@ -30,7 +31,7 @@ func BenchmarkCreate(b *testing.B) {
 	byCallers(b, func(store ports.Store) func(ctx context.Context, name string) error {
 		use := app.NewUsers(store)
 		return func(ctx context.Context, name string) error {
-			_, err := use.Create(ctx, web, users.Enrollment{Email: name, FirstName: "Ada", LastName: "Lovelace"})
+			_, err := use.Create(ctx, audit.Actor{}, web, users.Enrollment{Email: name, FirstName: "Ada", LastName: "Lovelace"})
 			return err
 		}
 	})
@@ -41,7 +42,7 @@ func BenchmarkRegister(b *testing.B) {
 	byCallers(b, func(store ports.Store) func(ctx context.Context, name string) error {
 		use := app.NewApplications(store)
 		return func(ctx context.Context, name string) error {
-			_, err := use.Register(ctx, web, app.Registration{
+			_, err := use.Register(ctx, audit.Actor{}, web, app.Registration{
 				User: users.User{Username: name, Email: name, FirstName: "Ada", LastName: "Lovelace"}, CustomFields: metadata.Map{"plan": "pro"}, Active: true,
 				Addresses: []app.RegisteredAddress{{Address: users.NewEmailAddress(name), ToPreferred: true}}, List: "news",
 			})

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/lists"
@@ -34,27 +35,35 @@ func (l *Lists) List(ctx context.Context, at Path, p Page) (found []lists.List, 
 }
 
 // Create stores a new list, pinned to an application of the project or (0) to none; lists.ErrNameTaken, lists.ErrApplication.
-func (l *Lists) Create(ctx context.Context, at Path, list lists.List, pinned applications.ID) (created lists.List, err error) {
+func (l *Lists) Create(
+	ctx context.Context, by audit.Actor, at Path, list lists.List, pinned applications.ID,
+) (created lists.List, err error) {
 	err = l.store.Update(ctx, func(tx ports.Tx) error {
 		project, err := tx.Orgs().Project(ctx, at.Organization, at.Project)
 		if err != nil {
 			return err
 		}
+		slug := ""
 		if pinned != 0 {
-			_, err := tx.Applications().ByID(ctx, project.Organization, project.ID, pinned)
+			a, err := tx.Applications().ByID(ctx, project.Organization, project.ID, pinned)
 			if errors.Is(err, applications.ErrNotFound) {
 				return lists.ErrApplication.On("application")
 			}
 			if err != nil {
 				return err
 			}
+			slug = a.Slug
 		}
 		list.Organization, list.Project, list.Application = project.Organization, project.ID, pinned
 		created, err = tx.Lists().Create(ctx, list)
 		if errors.Is(err, lists.ErrNameTaken) {
 			return lists.ErrNameTaken.On("name")
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: created.Organization, Actor: by, Action: audit.ListCreated,
+			Object: listPath(at, created), After: listState(created.Name, slug)})
 	})
 	return created, err
 }
@@ -83,7 +92,7 @@ func (l *Lists) Recipients(ctx context.Context, at Path, id lists.ID, p Page) (f
 
 // Add puts e-mail addresses on a list and returns those that were not on it. Each must be recorded in the organization; otherwise
 // the fault names every offender and nothing is added.
-func (l *Lists) Add(ctx context.Context, at Path, id lists.ID, emails []string) (added []string, err error) {
+func (l *Lists) Add(ctx context.Context, by audit.Actor, at Path, id lists.ID, emails []string) (added []string, err error) {
 	wanted, err := distinctEmails(emails)
 	if err != nil {
 		return nil, err
@@ -108,8 +117,11 @@ func (l *Lists) Add(ctx context.Context, at Path, id lists.ID, emails []string) 
 		if err != nil {
 			return err
 		}
-		added = wanted.added(holders, assignments, fresh)
-		return nil
+		if added = wanted.added(holders, assignments, fresh); len(added) == 0 {
+			return nil
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: list.Organization, Actor: by, Action: audit.RecipientsAdded,
+			Object: listPath(at, list), After: audit.State{"count": len(added), "added": added}})
 	})
 	return added, err
 }
@@ -206,7 +218,8 @@ func assignToPreferred(ctx context.Context, tx ports.Tx, list lists.List, emails
 	for i, e := range emails {
 		wanted[i] = channels.Assign(e, by[0])
 	}
-	return tx.Assignments().Ensure(ctx, list.Organization, wanted)
+	made, _, err := tx.Assignments().Ensure(ctx, list.Organization, wanted)
+	return made, err
 }
 
 // added returns, in the order of the call, the addresses of which at least one assignment is fresh on the list.
@@ -232,6 +245,11 @@ func (r recipients) added(holders []users.Address, assignments []channels.Assign
 		}
 	}
 	return added
+}
+
+// listPath is what the audit log calls a list.
+func listPath(at Path, l lists.List) string {
+	return Path{Organization: at.Organization, Project: at.Project}.object("d", l.Name)
 }
 
 func list(ctx context.Context, tx ports.Tx, at Path, id lists.ID) (lists.List, error) {

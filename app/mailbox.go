@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -64,7 +65,7 @@ const clearedAtOnce = 1_000
 
 // Clear deletes the kept messages of a channel, or of all when none is named, and returns how many that were. It is the exception to the rule
 // of one unit of work: after a fault some may be gone. orgs.ErrNotFound, orgs.ErrSeveral, channels.ErrNotFound.
-func (m *Mailbox) Clear(ctx context.Context, of ChannelName) (gone int, err error) {
+func (m *Mailbox) Clear(ctx context.Context, by audit.Actor, of ChannelName) (gone int, err error) {
 	for {
 		var n int
 		err := m.store.Update(ctx, func(tx ports.Tx) error {
@@ -72,8 +73,11 @@ func (m *Mailbox) Clear(ctx context.Context, of ChannelName) (gone int, err erro
 			if err != nil {
 				return err
 			}
-			n, err = tx.Mailbox().Clear(ctx, org.ID, c.ID, clearedAtOnce)
-			return err
+			if n, err = tx.Mailbox().Clear(ctx, org.ID, c.ID, clearedAtOnce); err != nil || n == 0 {
+				return err
+			}
+			return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.MailboxCleared,
+				Object: Path{Organization: org.Slug}.object("mailbox"), Before: audit.State{"messages": n, "channel": c.Name}})
 		})
 		gone += n
 		if err != nil || n < clearedAtOnce {

@@ -85,20 +85,6 @@ func (o *Occurrences) Deliveries(ctx context.Context, at Path, id events.Occurre
 	return found, err
 }
 
-// Requeue makes the failed deliveries of an occurrence, whichever organization's, due again and returns how many. It is for the operator of
-// the installation.
-func (o *Occurrences) Requeue(ctx context.Context, id events.OccurrenceID) (requeued int, err error) {
-	err = o.store.Update(ctx, func(tx ports.Tx) error {
-		occurred, err := tx.Deliveries().Locate(ctx, id)
-		if err != nil {
-			return err
-		}
-		requeued, err = tx.Deliveries().Requeue(ctx, occurred)
-		return err
-	})
-	return requeued, err
-}
-
 // Explanation is why a member did or did not get an occurrence.
 type Explanation struct {
 	Summary    string

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/audit"
@@ -151,12 +150,10 @@ func (p *Profiles) record(ctx context.Context, tx ports.Tx, m users.Member, by a
 }
 
 func memberPath(at Path, m users.Member) string {
-	return fmt.Sprintf("%s/u/%s", at.Organization, m.User.Username)
+	return Path{Organization: at.Organization}.object("u", m.User.Username)
 }
 
-func membershipPath(at Path, m users.Member) string {
-	return fmt.Sprintf("%s/p/%s/a/%s/u/%s", at.Organization, at.Project, at.Application, m.User.Username)
-}
+func membershipPath(at Path, m users.Member) string { return at.object("u", m.User.Username) }
 
 func memberByID(ctx context.Context, tx ports.Tx, at Path, id users.MemberID) (users.Member, error) {
 	org, err := tx.Orgs().BySlug(ctx, at.Organization)

@@ -51,13 +51,13 @@ var errDryRun = errors.New("dry run")
 // Apply applies a blueprint, all or nothing, and tells what became of each object in the blueprint's order. A dry run
 // tells the same and keeps nothing; ids of objects that it would create are then 0. Faults name the place in
 // the blueprint: `organizations[0].projects[1].lists[0].name`.
-func (p *Provisioning) Apply(ctx context.Context, b Blueprint, dryRun bool) ([]Applied, error) {
+func (p *Provisioning) Apply(ctx context.Context, by audit.Actor, b Blueprint, dryRun bool) ([]Applied, error) {
 	if err := b.check(p.check); err != nil {
 		return nil, err
 	}
 	var done []Applied
 	err := p.store.Update(ctx, func(tx ports.Tx) error {
-		a := applying{ctx: ctx, tx: tx, by: audit.Actor{Via: audit.CommandLine}}
+		a := applying{ctx: ctx, tx: tx, by: by}
 		if err := a.organizations(b); err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func (p *Provisioning) Apply(ctx context.Context, b Blueprint, dryRun bool) ([]A
 		if dryRun {
 			return errDryRun
 		}
-		return nil
+		return tx.Audit().Record(ctx, a.entries...)
 	})
 	if dryRun && errors.Is(err, errDryRun) {
 		for i := range done {
@@ -86,11 +86,23 @@ type applying struct {
 	ctx  context.Context //nolint:containedctx // It lives exactly as long as the unit of work.
 	tx   ports.Tx
 	by   audit.Actor
+	org  orgs.ID // at work
 	done []Applied
+
+	entries []audit.Entry
 }
 
 func (a *applying) note(kind, path string, id int64, action Action) {
 	a.done = append(a.done, Applied{Kind: kind, Path: path, ID: id, Action: action})
+}
+
+// created and updated have the audit log told.
+func (a *applying) created(action audit.Action, object string, is audit.State) {
+	a.entries = append(a.entries, audit.Entry{Organization: a.org, Actor: a.by, Action: action, Object: object, After: is})
+}
+
+func (a *applying) updated(action audit.Action, object string, was, is audit.State) {
+	a.entries = append(a.entries, audit.Entry{Organization: a.org, Actor: a.by, Action: action, Object: object, Before: was, After: is})
 }
 
 // at names the place in the blueprint for a fault that has none yet.
@@ -129,8 +141,11 @@ func (a *applying) organizations(b Blueprint) error {
 				return at(index(place, "groups", n), err)
 			}
 			a.note("group", join(org.Slug, g.Name), int64(g.ID), actionOf(created, false))
+			if created {
+				a.created(audit.GroupCreated, Path{Organization: org.Slug}.object("groups", g.Name), nameState(g.Name))
+			}
 		}
-		if err := a.channels(place, org.Slug, org.ID, 0, want.Channels); err != nil {
+		if err := a.channels(place, Path{Organization: org.Slug}, org.ID, 0, want.Channels); err != nil {
 			return err
 		}
 		for n, project := range want.Projects {
@@ -157,10 +172,17 @@ func (a *applying) organization(want BlueprintOrganization) (orgs.Organization, 
 	switch {
 	case errors.Is(err, orgs.ErrNotFound):
 		made, err := a.tx.Orgs().Create(a.ctx, orgs.Organization{Slug: want.Slug, Name: want.Name})
+		a.org = made.ID
+		a.created(audit.OrganizationCreated, made.Slug, nameState(made.Name))
 		return made, Created, err
-	case err != nil || was.Name == want.Name:
+	case err != nil:
 		return was, Unchanged, err
 	}
+	a.org = was.ID
+	if was.Name == want.Name {
+		return was, Unchanged, nil
+	}
+	a.updated(audit.OrganizationUpdated, was.Slug, nameState(was.Name), nameState(want.Name))
 	was.Name = want.Name
 	return was, Updated, a.tx.Orgs().Rename(a.ctx, was)
 }
@@ -168,12 +190,15 @@ func (a *applying) organization(want BlueprintOrganization) (orgs.Organization, 
 func (a *applying) project(place string, org orgs.Organization, want BlueprintProject) error {
 	project, err := a.tx.Orgs().Project(a.ctx, org.Slug, want.Slug)
 	action := Unchanged
+	where := Path{Organization: org.Slug, Project: want.Slug}
 	switch {
 	case errors.Is(err, orgs.ErrProjectNotFound):
 		action = Created
+		a.created(audit.ProjectCreated, where.object(), nameState(want.Name))
 		project, err = a.tx.Orgs().CreateProject(a.ctx, orgs.Project{Organization: org.ID, Slug: want.Slug, Name: want.Name})
 	case err == nil && project.Name != want.Name:
 		action = Updated
+		a.updated(audit.ProjectUpdated, where.object(), nameState(project.Name), nameState(want.Name))
 		project.Name = want.Name
 		err = a.tx.Orgs().RenameProject(a.ctx, project)
 	}
@@ -182,7 +207,7 @@ func (a *applying) project(place string, org orgs.Organization, want BlueprintPr
 	}
 	path := join(org.Slug, project.Slug)
 	a.note("project", path, int64(project.ID), action)
-	if err := a.channels(place, path, org.ID, project.ID, want.Channels); err != nil {
+	if err := a.channels(place, where, org.ID, project.ID, want.Channels); err != nil {
 		return err
 	}
 	// Applications come before the lists that may be pinned to them, and lists before the notifications that use them.
@@ -198,7 +223,7 @@ func (a *applying) project(place string, org orgs.Organization, want BlueprintPr
 		}
 	}
 	for i, w := range want.Applications {
-		if err := a.events(index(place, "applications", i), join(path, apps[i].Slug), apps[i], w.Events); err != nil {
+		if err := a.events(index(place, "applications", i), Path{Organization: org.Slug, Project: project.Slug, Application: w.Slug}, apps[i], w.Events); err != nil {
 			return err
 		}
 	}
@@ -208,13 +233,18 @@ func (a *applying) project(place string, org orgs.Organization, want BlueprintPr
 func (a *applying) application(place string, org orgs.Organization, project orgs.Project, want BlueprintApplication) (applications.Application, error) {
 	app, err := a.tx.Applications().BySlug(a.ctx, org.Slug, project.Slug, want.Slug)
 	action := Unchanged
+	where := Path{Organization: org.Slug, Project: project.Slug, Application: want.Slug}
+	is := applications.Application{Name: want.Name, Active: want.Active}
 	switch {
 	case errors.Is(err, applications.ErrNotFound):
 		action = Created
+		a.created(audit.ApplicationCreated, where.object(), applicationState(is))
 		app, err = a.tx.Applications().Create(a.ctx, applications.Application{
 			Organization: project.Organization, Project: project.ID, Slug: want.Slug, Name: want.Name, Active: want.Active})
 	case err == nil && (app.Name != want.Name || app.Active != want.Active):
 		action = Updated
+		before, after := audit.Changed(applicationState(app), applicationState(is))
+		a.updated(audit.ApplicationUpdated, where.object(), before, after)
 		app.Name, app.Active = want.Name, want.Active
 		err = a.tx.Applications().Save(a.ctx, app)
 	}

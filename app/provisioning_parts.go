@@ -1,30 +1,33 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
 
 	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/ports"
 )
 
 // channels applies the channels of an organization (project 0) or of a project. Channels that stop being preferred
 // go first, so that a blueprint may move the preference in any order.
-func (a *applying) channels(place, path string, org orgs.ID, project orgs.ProjectID, wanted []BlueprintChannel) error {
-	demoted := map[channels.ID]bool{}
+func (a *applying) channels(place string, where Path, org orgs.ID, project orgs.ProjectID, wanted []BlueprintChannel) error {
+	demoted := map[channels.ID]channels.Channel{} // as they were
 	for i, want := range wanted {
 		was, exists, err := a.ownChannel(org, project, want.Name)
 		if err != nil {
 			return err
 		}
 		if exists && was.Preferred && !want.Preferred {
-			demoted[was.ID] = true
+			demoted[was.ID] = was
 			was.Preferred = false
 			if err := a.tx.Channels().Save(a.ctx, was); err != nil {
 				return at(index(place, "channels", i), err)
@@ -32,39 +35,46 @@ func (a *applying) channels(place, path string, org orgs.ID, project orgs.Projec
 		}
 	}
 	for i, want := range wanted {
-		c, action, err := a.channel(org, project, want)
+		c, was, action, err := a.channel(org, project, want)
 		if err != nil {
 			return at(index(place, "channels", i), err)
 		}
-		if demoted[c.ID] {
-			action = Updated
+		if before, had := demoted[c.ID]; had {
+			action, was = Updated, before
 		}
-		a.note("channel", join(path, c.Name), int64(c.ID), action)
+		a.note("channel", join(where.short(), c.Name), int64(c.ID), action)
+		if object := where.object("c", c.Name); action == Created {
+			a.created(audit.ChannelCreated, object, channelState(c))
+		} else if action == Updated {
+			before, after := channelChange(was, c)
+			a.updated(audit.ChannelUpdated, object, before, after)
+		}
 	}
 	return nil
 }
 
-func (a *applying) channel(org orgs.ID, project orgs.ProjectID, want BlueprintChannel) (channels.Channel, Action, error) {
+// channel makes or updates a channel and returns it as it is and as it was.
+func (a *applying) channel(org orgs.ID, project orgs.ProjectID, want BlueprintChannel) (is, was channels.Channel, action Action, err error) {
 	was, exists, err := a.ownChannel(org, project, want.Name)
 	if err != nil {
-		return was, "", err
+		return is, was, "", err
 	}
-	is := was
+	is = was
 	is.Organization, is.Project, is.Protocol, is.Driver = org, project, channels.Protocol(want.Protocol), want.Driver
 	is.Preferred, is.Active, is.Settings = want.Preferred, want.Active, want.Settings
 	if !exists {
 		is.Name = strings.TrimSpace(want.Name)
-		made, err := a.tx.Channels().Create(a.ctx, is)
-		return made, Created, err
+		is, err = a.tx.Channels().Create(a.ctx, is)
+		return is, was, Created, err
 	}
 	if is.Protocol == was.Protocol && is.Driver == was.Driver && is.Preferred == was.Preferred && is.Active == was.Active &&
 		is.Settings.Equal(was.Settings) {
-		return was, Unchanged, nil
+		return was, was, Unchanged, nil
 	}
 	if is.Protocol != was.Protocol {
-		return was, "", fault.Field("protocol", "cannot be changed: the channel carries %s and addresses are assigned to it", was.Protocol)
+		return is, was, "", fault.Field("protocol", "cannot be changed: the channel carries %s and addresses are assigned to it", was.Protocol)
 	}
-	return is, Updated, a.tx.Channels().Save(a.ctx, is)
+	return is, was, Updated, a.tx.Channels().Save(a.ctx, is)
 }
 
 // ownChannel finds a channel of the place itself, not of the organization around a project.
@@ -87,20 +97,38 @@ func (a *applying) list(place string, org orgs.Organization, project orgs.Projec
 	}
 	l, err := a.tx.Lists().ByName(a.ctx, org.ID, project.ID, want.Name)
 	action := Unchanged
+	var was string // the application that it was pinned to
 	switch {
 	case errors.Is(err, lists.ErrNotFound):
 		action = Created
 		l, err = a.tx.Lists().Create(a.ctx, lists.List{Organization: org.ID, Project: project.ID, Name: strings.TrimSpace(want.Name), Application: pinned})
 	case err == nil && l.Application != pinned:
 		action = Updated
-		l.Application = pinned
-		err = a.pin(l)
+		if was, err = pinnedTo(a.ctx, a.tx, l); err == nil {
+			l.Application = pinned
+			err = a.pin(l)
+		}
 	}
 	if err != nil {
 		return at(place, err)
 	}
+	if object := listPath(Path{Organization: org.Slug, Project: project.Slug}, l); action == Created {
+		a.created(audit.ListCreated, object, listState(l.Name, want.Application))
+	} else if action == Updated {
+		before, after := audit.Changed(listState(l.Name, was), listState(l.Name, want.Application))
+		a.updated(audit.ListUpdated, object, before, after)
+	}
 	a.note("list", join(org.Slug, project.Slug, l.Name), int64(l.ID), action)
 	return nil
+}
+
+// pinnedTo is the slug of the application that a list is pinned to, empty when it is pinned to none.
+func pinnedTo(ctx context.Context, tx ports.Tx, l lists.List) (string, error) {
+	if l.Application == 0 {
+		return "", nil
+	}
+	a, err := tx.Applications().ByID(ctx, l.Organization, l.Project, l.Application)
+	return a.Slug, err
 }
 
 // pin moves a list's pin unless that would take it from a notification that uses it.
@@ -117,14 +145,14 @@ func (a *applying) pin(l lists.List) error {
 	return a.tx.Lists().Save(a.ctx, l)
 }
 
-func (a *applying) events(place, path string, app applications.Application, wanted []BlueprintEvent) error {
+func (a *applying) events(place string, where Path, app applications.Application, wanted []BlueprintEvent) error {
 	for i, want := range wanted {
 		place := index(place, "events", i)
-		e, action, err := a.event(app, want)
+		e, action, err := a.event(where, app, want)
 		if err != nil {
 			return at(place, err)
 		}
-		path := join(path, e.Slug)
+		path := join(where.short(), e.Slug)
 		a.note("event", path, int64(e.ID), action)
 		stored, err := a.tx.Events().Templates(a.ctx, e)
 		if err != nil {
@@ -133,11 +161,11 @@ func (a *applying) events(place, path string, app applications.Application, want
 		save := func(t events.Template) (events.Template, error) {
 			return a.tx.Events().SaveTemplate(a.ctx, e, t, author(a.by))
 		}
-		if err := a.templates(place, path, app, stored, want.Templates, save); err != nil {
+		if err := a.templates(place, path, where.object("e", e.Slug), app, stored, want.Templates, save); err != nil {
 			return err
 		}
 		for n, w := range want.Notifications {
-			if err := a.notification(index(place, "notifications", n), path, app, e, w); err != nil {
+			if err := a.notification(index(place, "notifications", n), path, where, app, e, w); err != nil {
 				return err
 			}
 		}
@@ -145,7 +173,7 @@ func (a *applying) events(place, path string, app applications.Application, want
 	return nil
 }
 
-func (a *applying) event(app applications.Application, want BlueprintEvent) (events.Event, Action, error) {
+func (a *applying) event(where Path, app applications.Application, want BlueprintEvent) (events.Event, Action, error) {
 	var limited []events.Channel
 	for i, name := range want.Channels {
 		c, err := a.tx.Channels().Find(a.ctx, app.Organization, app.Project, name)
@@ -160,17 +188,23 @@ func (a *applying) event(app applications.Application, want BlueprintEvent) (eve
 	case errors.Is(err, events.ErrNotFound):
 		made, err := a.tx.Events().Create(a.ctx, events.Event{Organization: app.Organization, Application: app.ID, Slug: want.Slug,
 			Name: want.Name, Description: want.Description, Active: want.Active, Channels: limited})
+		a.created(audit.EventCreated, where.object("e", made.Slug), eventState(made))
 		return made, Created, err
 	case err != nil:
 		return e, "", err
 	case e.Name == want.Name && e.Description == want.Description && e.Active == want.Active && slices.Equal(e.Channels, limited):
 		return e, Unchanged, nil
 	}
+	was := eventState(e)
 	e.Name, e.Description, e.Active, e.Channels = want.Name, want.Description, want.Active, limited
+	before, after := audit.Changed(was, eventState(e))
+	a.updated(audit.EventUpdated, where.object("e", e.Slug), before, after)
 	return e, Updated, a.tx.Events().Save(a.ctx, e)
 }
 
-func (a *applying) notification(place, path string, app applications.Application, e events.Event, want BlueprintNotification) error {
+func (a *applying) notification(
+	place, path string, where Path, app applications.Application, e events.Event, want BlueprintNotification,
+) error {
 	var list lists.ID
 	if want.List != "" {
 		l, err := a.tx.Lists().ByName(a.ctx, app.Organization, app.Project, want.List)
@@ -191,11 +225,19 @@ func (a *applying) notification(place, path string, app applications.Application
 			Name: strings.TrimSpace(want.Name), List: list, Active: want.Active})
 	case err == nil && (n.List != list || n.Active != want.Active):
 		action = Updated
-		n.List, n.Active = list, want.Active
-		err = a.tx.Subscriptions().Save(a.ctx, n)
+		var was string // the list that it had
+		if was, err = listName(a.ctx, a.tx, app, n.List); err == nil {
+			before, after := audit.Changed(notificationState(n, was), notificationState(subscriptions.Notification{Name: n.Name, Active: want.Active}, want.List))
+			a.updated(audit.NotificationUpdated, where.object("e", e.Slug, "n", n.Name), before, after)
+			n.List, n.Active = list, want.Active
+			err = a.tx.Subscriptions().Save(a.ctx, n)
+		}
 	}
 	if err != nil {
 		return at(place, err)
+	}
+	if action == Created {
+		a.created(audit.NotificationCreated, where.object("e", e.Slug, "n", n.Name), notificationState(n, want.List))
 	}
 	path = join(path, n.Name)
 	a.note("notification", path, int64(n.ID), action)
@@ -206,11 +248,20 @@ func (a *applying) notification(place, path string, app applications.Application
 	save := func(t events.Template) (events.Template, error) {
 		return a.tx.Subscriptions().SaveTemplate(a.ctx, n, t, author(a.by))
 	}
-	return a.templates(place, path, app, stored, want.Templates, save)
+	return a.templates(place, path, where.object("e", e.Slug, "n", n.Name), app, stored, want.Templates, save)
 }
 
-// templates applies the templates of an event or of a notification; save stores one of them there.
-func (a *applying) templates(place, path string, app applications.Application, stored []events.Template, wanted []BlueprintTemplate,
+// listName is the name of a list of the application's project, empty for none.
+func listName(ctx context.Context, tx ports.Tx, app applications.Application, id lists.ID) (string, error) {
+	if id == 0 {
+		return "", nil
+	}
+	l, err := tx.Lists().ByID(ctx, app.Organization, app.Project, id)
+	return l.Name, err
+}
+
+// templates applies the templates of an event or of a notification, which the audit log calls owner; save stores one of them there.
+func (a *applying) templates(place, path, owner string, app applications.Application, stored []events.Template, wanted []BlueprintTemplate,
 	save func(events.Template) (events.Template, error)) error {
 	for i, want := range wanted {
 		place := index(place, "templates", i)
@@ -220,8 +271,10 @@ func (a *applying) templates(place, path string, app applications.Application, s
 		}
 		t := events.Template{Channel: c.ID, Subject: want.Subject, Text: want.Text, HTML: want.HTML}
 		action := Created
+		var was audit.State
 		if n := slices.IndexFunc(stored, func(s events.Template) bool { return s.Channel == c.ID }); n >= 0 {
 			action = Updated
+			was = templateState(stored[n])
 			if t.Says(stored[n]) {
 				t.ID = stored[n].ID
 				action = Unchanged
@@ -233,6 +286,12 @@ func (a *applying) templates(place, path string, app applications.Application, s
 			}
 		}
 		a.note("template", join(path, c.Name), int64(t.ID), action)
+		if object := join(owner, "templates", c.Name); action == Created {
+			a.created(audit.TemplateCreated, object, templateState(t))
+		} else if action == Updated {
+			before, after := audit.Changed(was, templateState(t))
+			a.updated(audit.TemplateUpdated, object, before, after)
+		}
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/lists"
@@ -50,8 +51,8 @@ type Registered struct {
 // Register makes a user a member of the application (contract 4.4). The user is found by username and created when missing; an
 // existing one is enrolled in the organization but never updated. Everything or nothing is kept. Concurrent calls are
 // kept together.
-func (a *Applications) Register(ctx context.Context, at Path, r Registration) (Registered, error) {
-	c := &registering{Registration: r, wanted: distinct(r.Addresses)}
+func (a *Applications) Register(ctx context.Context, by audit.Actor, at Path, r Registration) (Registered, error) {
+	c := &registering{Registration: r, by: by, wanted: distinct(r.Addresses)}
 	if err := a.registering.do(ctx, at, c); err != nil {
 		return Registered{}, err
 	}
@@ -61,9 +62,11 @@ func (a *Applications) Register(ctx context.Context, at Path, r Registration) (R
 // registering is a call of Register at work.
 type registering struct {
 	Registration
+	by      audit.Actor
 	wanted  []RegisteredAddress
 	member  users.MemberID
 	done    Registered
+	news    registrationNews
 	refused error // nothing of this call alone is kept
 }
 
@@ -78,14 +81,14 @@ func (a *Applications) register(ctx context.Context, at Path, calls []*registeri
 			return err
 		}
 		for _, c := range calls {
-			c.done, c.refused = Registered{}, nil
+			c.done, c.news, c.refused = Registered{}, registrationNews{}, nil
 		}
-		s := registrations{tx: tx, app: app}
+		s := registrations{tx: tx, at: at, app: app}
 		if err := s.findLists(ctx, calls); err != nil {
 			return err
 		}
 		accepted := slices.DeleteFunc(slices.Clone(calls), func(c *registering) bool { return c.refused != nil })
-		for _, step := range []func(context.Context, []*registering) error{s.addMembers, s.join, s.addAddresses, s.assign, s.list} {
+		for _, step := range []func(context.Context, []*registering) error{s.addMembers, s.join, s.addAddresses, s.assign, s.list, s.record} {
 			if err := step(ctx, accepted); err != nil {
 				return err
 			}
@@ -113,6 +116,7 @@ func distinct(sent []RegisteredAddress) []RegisteredAddress {
 // registrations is the steps of registering with an application, each for all calls of a set.
 type registrations struct {
 	tx  ports.Tx
+	at  Path
 	app applications.Application
 }
 
@@ -164,12 +168,12 @@ func (s registrations) addMembers(ctx context.Context, calls []*registering) err
 	if err != nil {
 		return err
 	}
-	ms, _, err := s.tx.Users().EnsureMembers(ctx, s.app.Organization, found)
+	ms, enrolled, err := s.tx.Users().EnsureMembers(ctx, s.app.Organization, found)
 	if err != nil {
 		return err
 	}
 	for i, c := range calls {
-		c.done.User, c.done.Created, c.member = found[i], created[i], ms[i].ID
+		c.done.User, c.done.Created, c.member, c.news.enrolled = found[i], created[i], ms[i].ID, enrolled[i]
 	}
 	return nil
 }
@@ -192,7 +196,9 @@ func (s registrations) join(ctx context.Context, calls []*registering) error {
 		}
 		if !existed[i] || is.Active != were[i].Active || !is.CustomFields.Equal(were[i].CustomFields) {
 			changed = append(changed, is)
+			c.news.joined, c.news.membership = !existed[i], true
 		}
+		c.news.was = were[i]
 		c.done.Membership = is
 	}
 	return s.tx.Applications().SaveMemberships(ctx, s.app, changed)
@@ -207,13 +213,18 @@ func (s registrations) addAddresses(ctx context.Context, calls []*registering) e
 			values = append(values, w.Address)
 		}
 	}
-	stored, _, err := s.tx.Addresses().Ensure(ctx, s.app.Organization, values)
+	stored, created, err := s.tx.Addresses().Ensure(ctx, s.app.Organization, values)
 	if err != nil {
 		return err
 	}
 	for _, c := range calls {
 		n := len(c.wanted)
-		c.done.Addresses, stored = stored[:n:n], stored[n:]
+		for i, a := range stored[:n] {
+			if created[i] {
+				c.news.addresses = append(c.news.addresses, a.Value)
+			}
+		}
+		c.done.Addresses, stored, created = stored[:n:n], stored[n:], created[n:]
 	}
 	return nil
 }
@@ -245,12 +256,13 @@ func (s registrations) assign(ctx context.Context, calls []*registering) error {
 			counts[n] += len(found)
 		}
 	}
-	stored, err := s.tx.Assignments().Ensure(ctx, s.app.Organization, wanted)
+	stored, created, err := s.tx.Assignments().Ensure(ctx, s.app.Organization, wanted)
 	if err != nil {
 		return err
 	}
 	for n, c := range calls {
-		c.done.Assignments, stored = stored[:counts[n]:counts[n]], stored[counts[n]:]
+		c.news.assigned = newlyAssigned(stored[:counts[n]], created)
+		c.done.Assignments, stored, created = stored[:counts[n]:counts[n]], stored[counts[n]:], created[counts[n]:]
 	}
 	return nil
 }

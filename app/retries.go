@@ -2,7 +2,7 @@ package app
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/events"
@@ -20,10 +20,11 @@ func NewRetries(store ports.Store, clock ports.Clock) *Retries {
 	return &Retries{store: store, clock: clock}
 }
 
-// Failed makes the failed deliveries of an occurrence of the application due again and returns how many; events.ErrOccurrenceNotFound.
+// Failed makes the failed deliveries of an occurrence of the path's application due again and returns how many; without a path, of any
+// application: that is for the operator of the installation. events.ErrOccurrenceNotFound.
 func (r *Retries) Failed(ctx context.Context, by audit.Actor, at Path, id events.OccurrenceID) (requeued int, err error) {
 	err = r.store.Update(ctx, func(tx ports.Tx) error {
-		_, occurred, err := occurrence(ctx, tx, at, id)
+		occurred, place, err := locate(ctx, tx, at, id)
 		if err != nil {
 			return err
 		}
@@ -31,7 +32,17 @@ func (r *Retries) Failed(ctx context.Context, by audit.Actor, at Path, id events
 			return err
 		}
 		return tx.Audit().Record(ctx, audit.Entry{Organization: occurred.Organization, Actor: by, At: r.clock.Now(), Action: audit.DeliveriesRetried,
-			Object: fmt.Sprintf("%s/p/%s/a/%s/occurrences/%d", at.Organization, at.Project, at.Application, id), After: audit.State{"retried": requeued}})
+			Object: place.object("occurrences", strconv.FormatInt(int64(id), 10)), After: audit.State{"retried": requeued}})
 	})
 	return requeued, err
+}
+
+// locate finds an occurrence of the path's application, or without a path wherever it is.
+func locate(ctx context.Context, tx ports.Tx, at Path, id events.OccurrenceID) (events.Occurrence, Path, error) {
+	if at == (Path{}) {
+		found, scope, err := tx.Deliveries().Locate(ctx, id)
+		return found, Path(scope), err
+	}
+	_, found, err := occurrence(ctx, tx, at, id)
+	return found, at, err
 }

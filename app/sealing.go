@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/ports"
@@ -35,7 +36,7 @@ const stalePage = 100
 // own, so that it works beside everything else, may be interrupted and repeated. Settings that cannot be opened are
 // left alone, or with discard replaced by none, for keys that are lost. An error tells why it could not go on; the
 // answer then is about what was done before. channels.ErrSealed when there is no key.
-func (s *Sealing) Reencrypt(ctx context.Context, discard bool) (Reencrypted, error) {
+func (s *Sealing) Reencrypt(ctx context.Context, by audit.Actor, discard bool) (Reencrypted, error) {
 	var done Reencrypted
 	var after channels.ID
 	for {
@@ -48,7 +49,7 @@ func (s *Sealing) Reencrypt(ctx context.Context, discard bool) (Reencrypted, err
 			return done, err
 		}
 		for _, c := range page {
-			if err := s.reencrypt(ctx, c, discard, &done); err != nil {
+			if err := s.reencrypt(ctx, by, c, discard, &done); err != nil {
 				return done, err
 			}
 			after = c.ID
@@ -56,8 +57,8 @@ func (s *Sealing) Reencrypt(ctx context.Context, discard bool) (Reencrypted, err
 	}
 }
 
-func (s *Sealing) reencrypt(ctx context.Context, c channels.Stale, discard bool, done *Reencrypted) error {
-	changed, err := s.change(ctx, c, channels.Repository.Reseal)
+func (s *Sealing) reencrypt(ctx context.Context, by audit.Actor, c channels.Stale, discard bool, done *Reencrypted) error {
+	changed, err := s.change(ctx, by, audit.SettingsResealed, c, channels.Repository.Reseal)
 	switch {
 	case errors.Is(err, channels.ErrNotFound):
 		return nil // Deleted a moment ago.
@@ -65,7 +66,7 @@ func (s *Sealing) reencrypt(ctx context.Context, c channels.Stale, discard bool,
 		done.Unreadable = append(done.Unreadable, Unreadable{Stale: c, Err: err})
 		return nil
 	case errors.Is(err, channels.ErrSealed):
-		changed, err = s.change(ctx, c, channels.Repository.Discard)
+		changed, err = s.change(ctx, by, audit.SettingsDiscarded, c, channels.Repository.Discard)
 		if err == nil && changed {
 			done.Discarded = append(done.Discarded, c)
 		}
@@ -78,11 +79,14 @@ func (s *Sealing) reencrypt(ctx context.Context, c channels.Stale, discard bool,
 
 // change runs a method that concerns the settings of one channel.
 func (s *Sealing) change(
-	ctx context.Context, c channels.Stale, method func(channels.Repository, context.Context, orgs.ID, channels.ID) (bool, error),
+	ctx context.Context, by audit.Actor, a audit.Action, c channels.Stale, method func(channels.Repository, context.Context, orgs.ID, channels.ID) (bool, error),
 ) (changed bool, err error) {
 	err = s.store.Update(ctx, func(tx ports.Tx) error {
-		changed, err = method(tx.Channels(), ctx, c.Organization, c.ID)
-		return err
+		if changed, err = method(tx.Channels(), ctx, c.Organization, c.ID); err != nil || !changed {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: c.Organization, Actor: by, Action: a, Object: c.Path,
+			Before: audit.State{"key": c.Key}})
 	})
 	return changed && err == nil, err
 }

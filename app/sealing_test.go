@@ -13,6 +13,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -46,7 +47,7 @@ func manyChannels(n int) app.Blueprint {
 
 func reencrypt(t *testing.T, store ports.Store, discard bool) app.Reencrypted {
 	t.Helper()
-	done, err := app.NewSealing(store).Reencrypt(t.Context(), discard)
+	done, err := app.NewSealing(store).Reencrypt(t.Context(), audit.Actor{}, discard)
 	require.NoError(t, err)
 	return done
 }
@@ -107,7 +108,7 @@ func TestReencrypt(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "tocsin.db")
 		apply(t, opened(t, path, before), manyChannels(1))
 		for _, discard := range []bool{false, true} {
-			_, err := app.NewSealing(opened(t, path, seal.Ring{})).Reencrypt(t.Context(), discard)
+			_, err := app.NewSealing(opened(t, path, seal.Ring{})).Reencrypt(t.Context(), audit.Actor{}, discard)
 			require.ErrorIs(t, err, channels.ErrSealed)
 		}
 		assert.Empty(t, changed(apply(t, opened(t, path, before), manyChannels(1))))
@@ -117,7 +118,7 @@ func TestReencrypt(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "tocsin.db")
 		apply(t, opened(t, path, before), manyChannels(2))
 		store := &failing{Store: opened(t, path, both), after: 3, err: errors.New("the disk is full")}
-		done, err := app.NewSealing(store).Reencrypt(t.Context(), false)
+		done, err := app.NewSealing(store).Reencrypt(t.Context(), audit.Actor{}, false)
 		require.ErrorIs(t, err, store.err)
 		assert.Equal(t, app.Reencrypted{Encrypted: 3}, done)
 		assert.Equal(t, app.Reencrypted{Encrypted: 1}, reencrypt(t, store.Store, false), "the rest is done when it is repeated")
@@ -128,9 +129,9 @@ func TestReencrypt(t *testing.T) {
 		apply(t, opened(t, path, before), manyChannels(2))
 		store := opened(t, path, both)
 		meddled := &failing{Store: store, after: 1, meddle: func() {
-			require.NoError(t, app.NewDeletions(store).Delete(t.Context(), app.DeletableChannel, "acme/shop/mail 1"))
+			require.NoError(t, app.NewDeletions(store).Delete(t.Context(), audit.Actor{}, app.DeletableChannel, "acme/shop/mail 1"))
 		}}
-		done, err := app.NewSealing(meddled).Reencrypt(t.Context(), true)
+		done, err := app.NewSealing(meddled).Reencrypt(t.Context(), audit.Actor{}, true)
 		require.NoError(t, err)
 		assert.Equal(t, app.Reencrypted{Encrypted: 3}, done)
 	})

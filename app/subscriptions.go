@@ -2,8 +2,11 @@ package app
 
 import (
 	"context"
+	"errors"
+	"strconv"
 
 	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 	"github.com/tocsin/tocsin/ports"
@@ -17,32 +20,67 @@ func NewSubscriptions(store ports.Store) *Subscriptions { return &Subscriptions{
 
 // Subscribe creates the subscription of an assignment to a notification of the application, or sets the active flag of the one there
 // is. subscriptions.ErrNotificationNotFound, channels.ErrAssignmentNotFound.
-func (s *Subscriptions) Subscribe(ctx context.Context, at Path, id subscriptions.NotificationID, assignment channels.AssignmentID, active bool) (made subscriptions.Subscription, created bool, err error) {
+func (s *Subscriptions) Subscribe(
+	ctx context.Context, by audit.Actor, at Path, id subscriptions.NotificationID, assignment channels.AssignmentID, active bool,
+) (made subscriptions.Subscription, created bool, err error) {
 	err = s.store.Update(ctx, func(tx ports.Tx) error {
 		app, n, err := notification(ctx, tx, at, id)
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Assignments().Find(ctx, app.Organization, app.Project, assignment); err != nil {
+		a, err := tx.Assignments().Find(ctx, app.Organization, app.Project, assignment)
+		if err != nil {
 			return err
 		}
-		made, created, err = tx.Subscriptions().Subscribe(ctx, n, assignment, active)
-		return err
+		was, err := tx.Subscriptions().Find(ctx, n, assignment)
+		if err != nil && !errors.Is(err, subscriptions.ErrNotFound) {
+			return err
+		}
+		if made, created, err = tx.Subscriptions().Subscribe(ctx, n, assignment, active); err != nil {
+			return err
+		}
+		return recordSubscription(ctx, tx, by, at, app, n, a, was, made)
 	})
 	return made, created, err
 }
 
 // Unsubscribe deactivates a subscription; subscriptions.ErrNotificationNotFound, subscriptions.ErrNotFound.
-func (s *Subscriptions) Unsubscribe(ctx context.Context, at Path, id subscriptions.NotificationID, assignment channels.AssignmentID) (ended subscriptions.Subscription, err error) {
+func (s *Subscriptions) Unsubscribe(
+	ctx context.Context, by audit.Actor, at Path, id subscriptions.NotificationID, assignment channels.AssignmentID,
+) (ended subscriptions.Subscription, err error) {
 	err = s.store.Update(ctx, func(tx ports.Tx) error {
-		_, n, err := notification(ctx, tx, at, id)
+		app, n, err := notification(ctx, tx, at, id)
 		if err != nil {
 			return err
 		}
-		ended, err = tx.Subscriptions().Unsubscribe(ctx, n, assignment)
-		return err
+		was, err := tx.Subscriptions().Find(ctx, n, assignment)
+		if err != nil {
+			return err
+		}
+		if ended, err = tx.Subscriptions().Unsubscribe(ctx, n, assignment); err != nil {
+			return err
+		}
+		a, err := tx.Assignments().Find(ctx, app.Organization, app.Project, assignment)
+		if err != nil {
+			return err
+		}
+		return recordSubscription(ctx, tx, by, at, app, n, a, was, ended)
 	})
 	return ended, err
+}
+
+// recordSubscription notes that a subscription is new (was is zero then) or that its flag has changed.
+func recordSubscription(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, app applications.Application, n subscriptions.Notification,
+	a channels.Assignment, was, is subscriptions.Subscription) error {
+	if was == is {
+		return nil
+	}
+	e := audit.Entry{Organization: app.Organization, Actor: by, Action: audit.SubscriptionSet, Object: at.object("n", strconv.FormatInt(int64(n.ID), 10)),
+		After: audit.State{"notification": n.Name, "address": a.Value, "channel": a.Name, "active": is.Active}}
+	if was.ID != 0 {
+		e.Before = audit.State{"active": was.Active}
+	}
+	return tx.Audit().Record(ctx, e)
 }
 
 func notification(ctx context.Context, tx ports.Tx, at Path, id subscriptions.NotificationID) (applications.Application, subscriptions.Notification, error) {

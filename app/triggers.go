@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/ports"
@@ -35,7 +36,9 @@ type Trigger struct {
 // Trigger records an occurrence; when it returns, the occurrence is on disk and its messages will go out. A request that was seen
 // before is answered with the occurrence of then, even if the event has been made inactive since. events.ErrNotFound, ErrInactive,
 // ErrApplicationInactive, ErrKeyReused.
-func (t *Triggers) Trigger(ctx context.Context, at Path, event string, what Trigger) (stored events.Occurrence, repeated bool, err error) {
+func (t *Triggers) Trigger(
+	ctx context.Context, by audit.Actor, at Path, event string, what Trigger,
+) (stored events.Occurrence, repeated bool, err error) {
 	err = t.store.Update(ctx, func(tx ports.Tx) error {
 		o, refusal, err := t.occurrence(ctx, tx, at, event, what)
 		if err != nil {
@@ -45,9 +48,28 @@ func (t *Triggers) Trigger(ctx context.Context, at Path, event string, what Trig
 		if err != nil || repeated {
 			return err
 		}
-		return refusal // What was stored goes with it.
+		if refusal != nil {
+			return refusal // What was stored goes with it.
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: stored.Organization, Actor: by, At: stored.Created, Action: audit.EventTriggered,
+			Object: at.object("e", event), After: occurrenceState(stored)})
 	})
 	return stored, repeated, err
+}
+
+// occurrenceState is what the audit log tells of an occurrence, which itself tells the rest.
+func occurrenceState(o events.Occurrence) audit.State {
+	s := audit.State{"occurrence": o.ID}
+	if o.CorrelationID != "" {
+		s["cid"] = o.CorrelationID
+	}
+	if n := len(o.Options.LimitTo); n > 0 {
+		s["limit_to"] = n
+	}
+	if len(o.Options.Channels) > 0 {
+		s["channels"] = o.Options.Channels
+	}
+	return s
 }
 
 // occurrence is what would be stored, and why it may not be: the event or the application is inactive.

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -32,8 +33,8 @@ func (u *Unsubscriptions) Show(ctx context.Context, token string) (shown deliver
 }
 
 // Set records (out) or withdraws the opt-out of the link's address from its notification; repeating it changes nothing.
-// deliveries.ErrLink, deliveries.ErrLinkOutdated.
-func (u *Unsubscriptions) Set(ctx context.Context, token string, out bool) (shown deliveries.Unsubscription, err error) {
+// The audit log names the member as who did it, whoever by says. deliveries.ErrLink, deliveries.ErrLinkOutdated.
+func (u *Unsubscriptions) Set(ctx context.Context, by audit.Actor, token string, out bool) (shown deliveries.Unsubscription, err error) {
 	o, err := u.links.Parse(token)
 	if err != nil {
 		return deliveries.Unsubscription{}, err
@@ -42,9 +43,15 @@ func (u *Unsubscriptions) Set(ctx context.Context, token string, out bool) (show
 		if shown, err = tx.Deliveries().Unsubscription(ctx, o); err != nil {
 			return err
 		}
-		_, err = tx.Deliveries().SetOptOut(ctx, o, out)
+		changed, err := tx.Deliveries().SetOptOut(ctx, o, out)
 		shown.Out = out
-		return err
+		if err != nil || !changed {
+			return err
+		}
+		by.Name = shown.Username
+		return tx.Audit().Record(ctx, audit.Entry{Organization: shown.OrganizationID, Actor: by, Action: audit.OptOutSet,
+			Object: Path(shown.Place).object("u", shown.Username), Before: audit.State{"opt_out": !out},
+			After: audit.State{"opt_out": out, "notification": shown.Notification, "address": o.AddressKey}})
 	})
 	return shown, err
 }

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/metadata"
@@ -26,8 +27,8 @@ func NewUsers(store ports.Store) *Users {
 
 // Create makes a person a member of the organization, as a new user when there is none; repeating it changes
 // nothing. Concurrent calls are kept together. orgs.ErrNotFound.
-func (u *Users) Create(ctx context.Context, at Path, e users.Enrollment) (users.Enrolled, error) {
-	c := &creating{Enrollment: e}
+func (u *Users) Create(ctx context.Context, by audit.Actor, at Path, e users.Enrollment) (users.Enrolled, error) {
+	c := &creating{Enrollment: e, by: by}
 	if err := u.creating.do(ctx, at.Organization, c); err != nil {
 		return users.Enrolled{}, err
 	}
@@ -37,7 +38,23 @@ func (u *Users) Create(ctx context.Context, at Path, e users.Enrollment) (users.
 // creating is a call of Create at work.
 type creating struct {
 	users.Enrollment
+	by   audit.Actor
 	done users.Enrolled
+}
+
+// entry tells of a call that has changed something.
+func (c *creating) entry(org string, e users.Enrolled) (audit.Entry, bool) {
+	entry := audit.Entry{Organization: e.Member.Organization, Actor: c.by, Object: memberPath(Path{Organization: org}, e.Member)}
+	switch {
+	case e.Err != nil:
+		return entry, false
+	case e.Enrolled:
+		entry.Action, entry.After = audit.MemberCreated, memberState(e.Member)
+		entry.After["identity_created"] = e.Created
+	case e.Changed:
+		entry.Action, entry.After = audit.MemberUpdated, audit.State{"groups": e.Member.Groups, "address": c.Email}
+	}
+	return entry, entry.Action != ""
 }
 
 // create enrolls the people of several calls, who are different people.
@@ -45,6 +62,14 @@ func (u *Users) create(ctx context.Context, org string, calls []*creating) error
 	b := users.Batch{Enrollments: make([]users.Enrollment, len(calls))}
 	for i, c := range calls {
 		b.Enrollments[i] = c.Enrollment
+	}
+	b.Entries = func(done []users.Enrolled) (entries []audit.Entry) {
+		for i, c := range calls {
+			if e, changed := c.entry(org, done[i]); changed {
+				entries = append(entries, e)
+			}
+		}
+		return entries
 	}
 	done, err := u.store.Enroll(ctx, org, b)
 	if err != nil {
@@ -103,12 +128,13 @@ func NewPatch(first, last string, fields metadata.Map, mode string) (Patch, erro
 
 // Patch changes a member's metadata, and the names while the identity belongs to this organization alone.
 // users.ErrSharedIdentity, metadata.ErrTooLarge for the result of a merge.
-func (u *Users) Patch(ctx context.Context, at Path, username string, p Patch) (changed users.Member, err error) {
+func (u *Users) Patch(ctx context.Context, by audit.Actor, at Path, username string, p Patch) (changed users.Member, err error) {
 	err = u.store.Update(ctx, func(tx ports.Tx) error {
 		m, err := member(ctx, tx, at, username)
 		if err != nil {
 			return err
 		}
+		was := memberState(m)
 		if err := rename(ctx, tx, &m, p); err != nil {
 			return err
 		}
@@ -118,7 +144,12 @@ func (u *Users) Patch(ctx context.Context, at Path, username string, p Patch) (c
 			}
 		}
 		changed = m
-		return nil
+		before, after := audit.Changed(was, memberState(m))
+		if len(after) == 0 {
+			return nil
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by, Action: audit.MemberUpdated, Object: memberPath(at, m),
+			Before: before, After: after})
 	})
 	return changed, err
 }
@@ -154,13 +185,17 @@ func applyFields(ctx context.Context, tx ports.Tx, m *users.Member, p Patch) err
 }
 
 // Remove ends a membership of the organization with all that hangs on it and returns how many that were: 1.
-func (u *Users) Remove(ctx context.Context, at Path, username string) (deleted int, err error) {
+func (u *Users) Remove(ctx context.Context, by audit.Actor, at Path, username string) (deleted int, err error) {
 	err = u.store.Update(ctx, func(tx ports.Tx) error {
 		m, err := member(ctx, tx, at, username)
 		if err != nil {
 			return err
 		}
-		return tx.Users().Remove(ctx, m)
+		if err := tx.Users().Remove(ctx, m); err != nil {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by, Action: audit.MemberRemoved, Object: memberPath(at, m),
+			Before: memberState(m)})
 	})
 	if err != nil {
 		return 0, err
@@ -183,7 +218,9 @@ func (u *Users) Addresses(ctx context.Context, at Path, username string, p Page)
 
 // AddAddress gives a member an address, and on request assigns it to the organization's preferred channels. created is false when
 // the member had it already.
-func (u *Users) AddAddress(ctx context.Context, at Path, username string, a users.Address, toPreferred bool) (added users.Address, created bool, err error) {
+func (u *Users) AddAddress(
+	ctx context.Context, by audit.Actor, at Path, username string, a users.Address, toPreferred bool,
+) (added users.Address, created bool, err error) {
 	err = u.store.Update(ctx, func(tx ports.Tx) error {
 		m, err := member(ctx, tx, at, username)
 		if err != nil {
@@ -195,31 +232,62 @@ func (u *Users) AddAddress(ctx context.Context, at Path, username string, a user
 			return err
 		}
 		added, created = stored[0], fresh[0]
-		if !toPreferred {
+		var assigned []string
+		if toPreferred {
+			if assigned, err = assignPreferred(ctx, tx, m, added); err != nil {
+				return err
+			}
+		}
+		if !created && len(assigned) == 0 {
 			return nil
 		}
-		preferred, err := tx.Channels().Preferred(ctx, m.Organization, 0)
-		if err != nil {
-			return err
-		}
-		var wanted []channels.Assignment
-		for _, c := range channels.PreferredFor(added.Type, 0, preferred) {
-			wanted = append(wanted, channels.Assign(added, c))
-		}
-		_, err = tx.Assignments().Ensure(ctx, m.Organization, wanted)
-		return err
+		return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by, Action: audit.AddressAdded, Object: memberPath(at, m),
+			After: audit.State{"address": added.Value, "name": added.Name, "new": created, "assigned": assigned}})
 	})
 	return added, created, err
 }
 
+// assignPreferred assigns an address to the organization's preferred channels and returns the names of those that it was not assigned to.
+func assignPreferred(ctx context.Context, tx ports.Tx, m users.Member, a users.Address) ([]string, error) {
+	preferred, err := tx.Channels().Preferred(ctx, m.Organization, 0)
+	if err != nil {
+		return nil, err
+	}
+	var wanted []channels.Assignment
+	for _, c := range channels.PreferredFor(a.Type, 0, preferred) {
+		wanted = append(wanted, channels.Assign(a, c))
+	}
+	stored, created, err := tx.Assignments().Ensure(ctx, m.Organization, wanted)
+	return newlyAssigned(stored, created), err
+}
+
+// newlyAssigned names the channels of the assignments that are new.
+func newlyAssigned(as []channels.Assignment, created []bool) []string {
+	var fresh []string
+	for i, a := range as {
+		if created[i] {
+			fresh = append(fresh, a.Name)
+		}
+	}
+	return fresh
+}
+
 // RemoveAddress takes an address from a member with all that hangs on it and returns how many that were: 1.
-func (u *Users) RemoveAddress(ctx context.Context, at Path, username string, id users.AddressID) (deleted int, err error) {
+func (u *Users) RemoveAddress(ctx context.Context, by audit.Actor, at Path, username string, id users.AddressID) (deleted int, err error) {
 	err = u.store.Update(ctx, func(tx ports.Tx) error {
 		m, err := member(ctx, tx, at, username)
 		if err != nil {
 			return err
 		}
-		return tx.Addresses().Remove(ctx, m.Organization, m.ID, id)
+		found, err := tx.Addresses().List(ctx, m.Organization, m.ID, id-1, 1) // the one with this id, if it is the member's
+		if err != nil {
+			return err
+		}
+		if err := tx.Addresses().Remove(ctx, m.Organization, m.ID, id); err != nil {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by, Action: audit.AddressRemoved, Object: memberPath(at, m),
+			Before: audit.State{"address": found[0].Value, "name": found[0].Name}})
 	})
 	if err != nil {
 		return 0, err

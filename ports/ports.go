@@ -34,7 +34,8 @@ type Store interface {
 	Update(ctx context.Context, fn func(Tx) error) error
 	// Enroll makes people members of the organization with this slug, in a unit of work of its own: the identity, the membership, the link to the
 	// Default group (and to the batch's), an e-mail address; whatever of this is missing. It answers
-	// in the order of the batch; of several enrollments with one key only the first counts as new. orgs.ErrNotFound.
+	// in the order of the batch; of several enrollments with one key only the first counts as new. The batch's entries are kept with it.
+	// orgs.ErrNotFound.
 	Enroll(ctx context.Context, org string, b users.Batch) ([]users.Enrolled, error)
 	// Queue is the work that is still to be done: occurrences to expand, deliveries to send.
 	Queue() deliveries.Queue

@@ -32,7 +32,7 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 	keys := app.NewKeys(store, wiringSystemClock)
 	imports := app.NewImports(store)
 	deletions := app.NewDeletions(store)
-	occurrences := app.NewOccurrences(store)
+	retries := app.NewRetries(store, wiringSystemClock)
 	sealing := app.NewSealing(store)
 	mailbox := app.NewMailbox(store)
 	channelTests := newChannelTests(c, store, drivers)
@@ -42,7 +42,7 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 		Keys:           keys,
 		Imports:        imports,
 		Deletions:      deletions,
-		Occurrences:    occurrences,
+		Retries:        retries,
 		Sealing:        sealing,
 		Mailbox:        mailbox,
 		ChannelTests:   channelTests,

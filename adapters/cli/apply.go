@@ -47,7 +47,7 @@ func (p Program) apply() *cobra.Command {
 				return err
 			}
 			return p.with(c, func(s Services) error {
-				done, err := s.Provisioning.Apply(c.Context(), file.Blueprint, dryRun)
+				done, err := s.Provisioning.Apply(c.Context(), caller(), file.Blueprint, dryRun)
 				if err != nil {
 					return file.Locate(err)
 				}

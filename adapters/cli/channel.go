@@ -24,7 +24,7 @@ func (p Program) channelTest() *cobra.Command {
 		Use:   "test NAME --to ADDRESS",
 		Short: "Send one message through a channel and say what happened",
 		Long: "Send one real message through a channel, once, and say what its provider answered. The channel may be inactive, a server may be\n" +
-			"running, and nothing is recorded. With --project the name is looked up in the project first, then in the organization.",
+			"running; only the audit log tells of it. With --project the name is looked up in the project first, then in the organization.",
 		Example: "  tocsin channel test mail --to ada@example.com\n" +
 			"  tocsin channel test hooks --org acme --project shop --to https://example.com/in",
 		Args:              oneArgument("NAME"),
@@ -38,7 +38,7 @@ func (p Program) channelTest() *cobra.Command {
 			}
 			at.Channel = args[0]
 			return p.with(c, func(s Services) error {
-				done, err := s.ChannelTests.Send(c.Context(), at, to)
+				done, err := s.ChannelTests.Send(c.Context(), caller(), at, to)
 				if err != nil {
 					return whichOrganization(err)
 				}

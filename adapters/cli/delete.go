@@ -36,7 +36,7 @@ func (p Program) deleteOne(kind app.Deletable, example string) *cobra.Command {
 				return usagef("%s", err.Error())
 			}
 			return p.with(c, func(s Services) error {
-				if err := s.Deletions.Delete(c.Context(), kind, args[0]); err != nil {
+				if err := s.Deletions.Delete(c.Context(), caller(), kind, args[0]); err != nil {
 					return err
 				}
 				_, err := fmt.Fprintf(p.Out, "deleted %s %s\n", kind, args[0])

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/events"
 )
 
@@ -28,7 +29,7 @@ func (p Program) deliveriesRetry() *cobra.Command {
 				return usagef("--occurrence is missing or no id, see %s --help", c.CommandPath())
 			}
 			return p.with(c, func(s Services) error {
-				requeued, err := s.Occurrences.Requeue(c.Context(), events.OccurrenceID(occurrence))
+				requeued, err := s.Retries.Failed(c.Context(), caller(), app.Path{}, events.OccurrenceID(occurrence))
 				if err != nil {
 					return err
 				}

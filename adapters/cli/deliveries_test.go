@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/users"
@@ -22,11 +23,11 @@ import (
 func (d *desk) failed(t *testing.T) events.OccurrenceID {
 	t.Helper()
 	s, web := d.store(t), app.Path{Organization: "acme", Project: "shop", Application: "web"}
-	_, err := app.NewApplications(s).Register(t.Context(), web, app.Registration{
+	_, err := app.NewApplications(s).Register(t.Context(), audit.Actor{}, web, app.Registration{
 		User: users.User{Username: "ada", Email: "ada@example.org"}, Active: true, List: "Web users",
 		Addresses: []app.RegisteredAddress{{Address: users.NewEmailAddress("ada@example.org"), ToPreferred: true}}})
 	require.NoError(t, err)
-	o, _, err := app.NewTriggers(s, nil, frozen{}).Trigger(t.Context(), web, "shipped", app.Trigger{Context: events.Context("{}")})
+	o, _, err := app.NewTriggers(s, nil, frozen{}).Trigger(t.Context(), audit.Actor{}, web, "shipped", app.Trigger{Context: events.Context("{}")})
 	require.NoError(t, err)
 	step, err := s.Queue().Expand(t.Context(), 10)
 	require.NoError(t, err)

@@ -68,10 +68,10 @@ func (p Program) runImport(c *cobra.Command, path string, f importFlags) error {
 		return err
 	}
 	defer rejected.discard()
-	f.what.Open = source.open
+	f.what.Open, f.what.Name = source.open, path
 	return p.with(c, func(s Services) error {
 		watch := newImportWatch(p.Err, rejected)
-		report, err := s.Imports.Run(c.Context(), f.what, watch)
+		report, err := s.Imports.Run(c.Context(), caller(), f.what, watch)
 		watch.end()
 		if !watch.begun {
 			return err

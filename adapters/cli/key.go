@@ -41,7 +41,7 @@ func (p Program) keyCreate() *cobra.Command {
 				return usagef("%s", err.Error())
 			}
 			return p.with(c, func(s Services) error {
-				k, text, err := s.Keys.Create(c.Context(), name, scope, grants, time.Duration(life))
+				k, text, err := s.Keys.Create(c.Context(), caller(), name, scope, grants, time.Duration(life))
 				if err != nil {
 					return err
 				}
@@ -183,7 +183,7 @@ func (p Program) keyRevoke() *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
 			return p.with(c, func(s Services) error {
-				k, err := s.Keys.Revoke(c.Context(), args[0])
+				k, err := s.Keys.Revoke(c.Context(), caller(), args[0])
 				if err != nil {
 					return err
 				}

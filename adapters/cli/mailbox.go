@@ -220,7 +220,7 @@ func (p Program) mailboxClear() *cobra.Command {
 				return err
 			}
 			return p.with(c, func(s Services) error {
-				gone, err := s.Mailbox.Clear(c.Context(), of)
+				gone, err := s.Mailbox.Clear(c.Context(), caller(), of)
 				if err != nil {
 					return whichOrganization(err)
 				}

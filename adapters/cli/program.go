@@ -60,7 +60,7 @@ type Services struct {
 	Keys         *app.Keys
 	Imports      *app.Imports
 	Deletions    *app.Deletions
-	Occurrences  *app.Occurrences
+	Retries      *app.Retries
 	Sealing      *app.Sealing
 	Mailbox      *app.Mailbox
 	ChannelTests *app.ChannelTests

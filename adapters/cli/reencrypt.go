@@ -26,7 +26,7 @@ func (p Program) reencrypt() *cobra.Command {
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return p.with(c, func(s Services) error {
-				done, err := s.Sealing.Reencrypt(c.Context(), discard)
+				done, err := s.Sealing.Reencrypt(c.Context(), caller(), discard)
 				// Whatever ended it, what was done is told.
 				err = errors.Join(err, p.printReencrypted(done, output.word))
 				if err == nil && len(done.Unreadable) > 0 {

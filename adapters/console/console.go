@@ -183,7 +183,10 @@ func (c call) at() app.Path {
 
 // actor is who does what a request asks for.
 func (c call) actor() audit.Actor {
-	return audit.Actor{Name: c.visitor.User.Username, Address: c.client().String(), Via: audit.Console}
+	return audit.Actor{Name: c.visitor.User.Username, Address: c.address(), Via: audit.Console}
 }
 
+func (c call) address() string { return c.console.proxies.Address(c.Request()) }
+
+// client is whom limits are about.
 func (c call) client() netip.Prefix { return c.console.proxies.Client(c.Request()) }

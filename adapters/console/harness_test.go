@@ -105,7 +105,7 @@ func newFixtureOn(t *testing.T, database string, adjust ...func(*console.Options
 					Templates:     []app.BlueprintTemplate{{Channel: "mail", Subject: "s", Text: "t"}},
 					Notifications: []app.BlueprintNotification{{Name: "Ticks", List: "all", Active: true}}}}}}}}})
 	}
-	_, err = app.NewProvisioning(store, channels.Channel.CheckSettings).Apply(t.Context(), blueprint, false)
+	_, err = app.NewProvisioning(store, channels.Channel.CheckSettings).Apply(t.Context(), audit.Actor{}, blueprint, false)
 	require.NoError(t, err)
 	o := console.Options{BodyLimit: 1 << 20, CallTimeout: time.Minute}
 	for _, a := range adjust {
@@ -188,12 +188,12 @@ func (f *fixture) nobody() *browser {
 	return &browser{f: f, cookies: map[string]string{}, header: http.Header{}, remote: "192.0.2.1:1234"}
 }
 
-// entries is the audit log of an organization, or of the installation, the newest first.
+// entries is what the audit log of an organization, or of the installation, tells of the console, the newest first.
 func (f *fixture) entries(org string) []audit.Entry {
 	f.Helper()
 	found, err := f.use.Audit.List(f.Context(), app.Path{Organization: org}, 0, 1000)
 	require.NoError(f, err)
-	return found
+	return slices.DeleteFunc(found, func(e audit.Entry) bool { return e.Actor.Via != audit.Console })
 }
 
 const (

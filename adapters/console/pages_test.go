@@ -101,7 +101,7 @@ func (f *fixture) armed() (users.Member, events.OccurrenceID) {
 				if err != nil {
 					return err
 				}
-				made, err := tx.Assignments().Ensure(ctx, org, []channels.Assignment{channels.Assign(as[0], c)})
+				made, _, err := tx.Assignments().Ensure(ctx, org, []channels.Assignment{channels.Assign(as[0], c)})
 				if err != nil {
 					return err
 				}
@@ -294,7 +294,7 @@ func TestSwitchesOfAMember(t *testing.T) {
 		var told []string
 		for _, e := range f.entries("acme") {
 			told = append(told, fmt.Sprintf("%s %s %v %v", e.Action, e.Object, e.Before, e.After))
-			assert.Equal(f, audit.Actor{Name: "ada", Address: "192.0.2.1/32", Via: audit.Console}, e.Actor)
+			assert.Equal(f, audit.Actor{Name: "ada", Address: "192.0.2.1", Via: audit.Console}, e.Actor)
 		}
 		assert.Equal(f, recorded, told)
 		page := b.get(memberPath(m) + "?done=saved").said()
@@ -302,7 +302,7 @@ func TestSwitchesOfAMember(t *testing.T) {
 		viewer := f.as(f.operator("bob", users.RoleViewer)).get(memberPath(m)).is(f.T, http.StatusOK)
 		assert.NotContains(f, viewer.body, "/locked/", "a viewer is offered no switch")
 		admin := f.as(f.operator("eva", users.RoleAdministrator)).get("/console/o/acme/audit/").said()
-		assert.Contains(f, admin, `ada console 192.0.2.1/32 membership.lock acme/p/shop/a/web/u/eve { "locked": true } { "locked": false }`)
+		assert.Contains(f, admin, `ada console 192.0.2.1 membership.lock acme/p/shop/a/web/u/eve { "locked": true } { "locked": false }`)
 	})
 }
 
@@ -368,7 +368,7 @@ func (f *fixture) listed(username string) {
 		if err != nil {
 			return err
 		}
-		made, err := tx.Assignments().Ensure(ctx, a.Organization, []channels.Assignment{channels.Assign(as[0], c)})
+		made, _, err := tx.Assignments().Ensure(ctx, a.Organization, []channels.Assignment{channels.Assign(as[0], c)})
 		if err != nil {
 			return err
 		}

@@ -124,7 +124,7 @@ func (c call) signIn() error {
 		c.Response().Header().Set("Retry-After", web.RetryAfter(web.TooMany("", wait)))
 		return c.askToSignIn(http.StatusTooManyRequests, v)
 	}
-	by := audit.Actor{Name: v.Username, Address: c.client().String(), Via: audit.Console}
+	by := audit.Actor{Name: v.Username, Address: c.address(), Via: audit.Console}
 	token, err := c.console.use.Operators.SignIn(c.ctx, by, strings.TrimSpace(v.Username), c.FormValue("password"))
 	if errors.Is(err, operators.ErrCredentials) {
 		v.Refused = true

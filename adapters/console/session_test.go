@@ -32,7 +32,7 @@ func TestSignIn(t *testing.T) {
 			assert.NotContains(f, b.cookies, visitCookie)
 			assert.Equal(f, audit.SignedIn, f.entries("")[0].Action)
 			assert.Equal(f, "ada", f.entries("")[0].Actor.Name)
-			assert.Equal(f, "192.0.2.1/32", f.entries("")[0].Actor.Address)
+			assert.Equal(f, "192.0.2.1", f.entries("")[0].Actor.Address)
 			assert.Contains(f, f.log.String(), "operator=ada")
 			assert.NotContains(f, f.log.String(), password)
 		})

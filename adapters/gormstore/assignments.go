@@ -66,9 +66,9 @@ func (r assignmentRepo) Find(
 
 // Ensure first asks for all of them, with what it must know of addresses and channels, and so it is one statement where
 // nothing is new and two where something is.
-func (r assignmentRepo) Ensure(ctx context.Context, org orgs.ID, as []channels.Assignment) ([]channels.Assignment, error) {
+func (r assignmentRepo) Ensure(ctx context.Context, org orgs.ID, as []channels.Assignment) (stored []channels.Assignment, created []bool, err error) {
 	if len(as) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	// CROSS JOIN tells SQLite to start from the set.
 	rows, err := rowsOf[assignmentRow](r.db(ctx).Raw("SELECT "+assignmentColumns+`
@@ -77,26 +77,27 @@ func (r assignmentRepo) Ensure(ctx context.Context, org orgs.ID, as []channels.A
 		WHERE a.id = wanted.address_id AND `+unindexed("a.organization_id")+` = ? AND c.id = wanted.channel_id AND c.organization_id = ?`,
 		r.links(as), org, org))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	stored := make(map[pair]channels.Assignment, len(rows))
+	known := make(map[pair]channels.Assignment, len(rows))
 	for _, row := range rows {
-		stored[pair{row.Address, row.Channel}] = row.assignment()
+		known[pair{row.Address, row.Channel}] = row.assignment()
 	}
 	var missing []channels.Assignment
-	for _, a := range as {
-		known, there := stored[pair{a.Address, a.Channel}]
+	created = make([]bool, len(as))
+	for i, a := range as {
+		k, there := known[pair{a.Address, a.Channel}]
 		switch {
 		case !there:
-			return nil, channels.ErrAssignmentNotFound.With("an address or a channel of an assignment does not exist")
-		case known.ID == 0:
-			missing = append(missing, a)
+			return nil, nil, channels.ErrAssignmentNotFound.With("an address or a channel of an assignment does not exist")
+		case k.ID == 0:
+			missing, created[i] = append(missing, a), true
 		}
 	}
-	if err := r.add(ctx, org, missing, stored); err != nil {
-		return nil, err
+	if err := r.add(ctx, org, missing, known); err != nil {
+		return nil, nil, err
 	}
-	return mapped(as, func(a channels.Assignment) channels.Assignment { return stored[pair{a.Address, a.Channel}] }), nil
+	return mapped(as, func(a channels.Assignment) channels.Assignment { return known[pair{a.Address, a.Channel}] }), created, nil
 }
 
 // add stores new assignments and completes what is known of them.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -118,12 +119,19 @@ func (r deliveryRepo) Occurrences(
 	return found, nil
 }
 
-func (r deliveryRepo) Locate(ctx context.Context, id events.OccurrenceID) (events.Occurrence, error) {
+func (r deliveryRepo) Locate(ctx context.Context, id events.OccurrenceID) (events.Occurrence, access.Scope, error) {
 	row, err := one[occurrenceRow](r.db(ctx).Where("id = ?", id), events.ErrOccurrenceNotFound)
 	if err != nil {
-		return events.Occurrence{}, err
+		return events.Occurrence{}, access.Scope{}, err
 	}
-	return row.occurrence()
+	place, err := one[access.Scope](r.db(ctx).Raw(`SELECT o.slug AS organization, p.slug AS project, a.slug AS application
+		FROM applications a JOIN projects p ON p.id = a.project_id JOIN organizations o ON o.id = a.organization_id
+		WHERE a.id = ?`, row.ApplicationID), events.ErrOccurrenceNotFound)
+	if err != nil {
+		return events.Occurrence{}, access.Scope{}, err
+	}
+	found, err := row.occurrence()
+	return found, place, err
 }
 
 func (r deliveryRepo) Counts(ctx context.Context, o events.Occurrence) (map[deliveries.State]int, error) {

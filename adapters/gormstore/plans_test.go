@@ -136,7 +136,7 @@ func TestListsGrowByWhatIsAddedOnly(t *testing.T) {
 			for i, h := range holders {
 				wanted[i] = channels.Assign(h, mail)
 			}
-			made, err := tx.Assignments().Ensure(ctx, list.Organization, wanted)
+			made, _, err := tx.Assignments().Ensure(ctx, list.Organization, wanted)
 			require.NoError(t, err)
 			ids := make([]channels.AssignmentID, len(made))
 			for i, a := range made {

@@ -66,7 +66,7 @@ func newPost(t *testing.T, s *gormstore.Store) *post {
 		held, _, err := tx.Addresses().Ensure(ctx, org.ID, []users.Address{address})
 		require.NoError(t, err)
 		p.address = held[0]
-		assigned, err := tx.Assignments().Ensure(ctx, org.ID, []channels.Assignment{channels.Assign(held[0], p.channel)})
+		assigned, _, err := tx.Assignments().Ensure(ctx, org.ID, []channels.Assignment{channels.Assign(held[0], p.channel)})
 		require.NoError(t, err)
 		_, err = tx.Lists().Add(ctx, list, []channels.AssignmentID{assigned[0].ID})
 		require.NoError(t, err)

@@ -151,6 +151,13 @@ func (r subscriptionRepo) Subscribe(
 	return row.subscription(), err == nil, err
 }
 
+func (r subscriptionRepo) Find(ctx context.Context, n subscriptions.Notification, a channels.AssignmentID) (subscriptions.Subscription, error) {
+	row, err := one[subscriptionRow](r.db(ctx).Raw(`SELECT id, notification_id, assignment_id, active FROM subscriptions
+		WHERE assignment_id = ? AND notification_id IN (SELECT id FROM notifications WHERE id = ? AND application_id = ?)`,
+		a, n.ID, n.Application), subscriptions.ErrNotFound)
+	return row.subscription(), err
+}
+
 func (r subscriptionRepo) Unsubscribe(
 	ctx context.Context, n subscriptions.Notification, a channels.AssignmentID,
 ) (subscriptions.Subscription, error) {

@@ -38,7 +38,7 @@ func (a *API) addAddress(c call) error {
 	if err := body.Err(); err != nil {
 		return err
 	}
-	added, created, err := a.use.Users.AddAddress(c.ctx, c.at(), web.Param(c, "username"), wanted, toPreferred)
+	added, created, err := a.use.Users.AddAddress(c.ctx, c.actor(), c.at(), web.Param(c, "username"), wanted, toPreferred)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (a *API) removeAddress(c call) error {
 	if err != nil {
 		return err
 	}
-	n, err := a.use.Users.RemoveAddress(c.ctx, c.at(), web.Param(c, "username"), address)
+	n, err := a.use.Users.RemoveAddress(c.ctx, c.actor(), c.at(), web.Param(c, "username"), address)
 	if err != nil {
 		return err
 	}

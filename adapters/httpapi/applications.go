@@ -36,7 +36,7 @@ func (a *API) showApplication(c call) error {
 }
 
 func (a *API) unregister(c call) error {
-	n, err := a.use.Applications.Unregister(c.ctx, c.at(), web.Param(c, "username"))
+	n, err := a.use.Applications.Unregister(c.ctx, c.actor(), c.at(), web.Param(c, "username"))
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (a *API) unregister(c call) error {
 }
 
 func (a *API) unsubscribeFromLists(c call) error {
-	n, err := a.use.Applications.Unsubscribe(c.ctx, c.at(), web.Param(c, "username"))
+	n, err := a.use.Applications.Unsubscribe(c.ctx, c.actor(), c.at(), web.Param(c, "username"))
 	if err != nil {
 		return err
 	}

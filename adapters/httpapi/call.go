@@ -16,6 +16,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
@@ -37,6 +38,13 @@ type call struct {
 func (c call) at() app.Path {
 	return app.Path{Organization: web.Param(c, "org"), Project: web.Param(c, "prj"), Application: web.Param(c, "app")}
 }
+
+// actor is who does what a request asks for.
+func (c call) actor() audit.Actor {
+	return audit.Actor{Name: c.key.Name, Key: c.key.ID, Address: c.address(), Via: audit.API}
+}
+
+func (c call) address() string { return c.api.guard.proxies.Address(c.Request()) }
 
 // body reads the body, nil when there is none. It refuses bodies that are too large or no JSON by their header.
 func (c call) body() ([]byte, error) {

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/lists"
@@ -72,6 +73,7 @@ type store struct {
 	units   int
 	out     map[deliveries.OptOut]bool
 	about   deliveries.Unsubscription // what every link is about, by name
+	entries []audit.Entry
 }
 
 func (s *store) View(_ context.Context, fn func(ports.Tx) error) error { return s.run(fn) }
@@ -118,6 +120,20 @@ func (t tx) Users() users.Repository { return userRepository{store: t.store} }
 func (t tx) Lists() lists.Repository { return listRepository{store: t.store} }
 
 func (t tx) Deliveries() deliveries.Repository { return deliveryRepository{store: t.store} }
+
+func (t tx) Audit() audit.Repository { return auditRepository{store: t.store} }
+
+type auditRepository struct {
+	audit.Repository
+	store *store
+}
+
+func (r auditRepository) Record(_ context.Context, es ...audit.Entry) error {
+	r.store.mu.Lock()
+	defer r.store.mu.Unlock()
+	r.store.entries = append(r.store.entries, es...)
+	return nil
+}
 
 type orgRepository struct{ orgs.Repository }
 

@@ -53,7 +53,7 @@ func (a *API) createList(c call) error {
 	if err := body.Err(); err != nil {
 		return err
 	}
-	l, err := a.use.Lists.Create(c.ctx, c.at(), wanted, applications.ID(pinned))
+	l, err := a.use.Lists.Create(c.ctx, c.actor(), c.at(), wanted, applications.ID(pinned))
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (a *API) addRecipients(c call) error {
 	if err != nil {
 		return err
 	}
-	names, err := a.use.Lists.Add(c.ctx, c.at(), list, emails)
+	names, err := a.use.Lists.Add(c.ctx, c.actor(), c.at(), list, emails)
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func (a *API) register(c call) error {
 	if err != nil {
 		return err
 	}
-	done, err := a.use.Applications.Register(c.ctx, c.at(), wanted)
+	done, err := a.use.Applications.Register(c.ctx, c.actor(), c.at(), wanted)
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func (a *API) subscribe(c call) error {
 	if err := body.Err(); err != nil {
 		return err
 	}
-	s, created, err := a.use.Subscriptions.Subscribe(c.ctx, c.at(), n, assignment, active)
+	s, created, err := a.use.Subscriptions.Subscribe(c.ctx, c.actor(), c.at(), n, assignment, active)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (a *API) unsubscribe(c call) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.use.Subscriptions.Unsubscribe(c.ctx, c.at(), n, assignment)
+	s, err := a.use.Subscriptions.Unsubscribe(c.ctx, c.actor(), c.at(), n, assignment)
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func (a *API) trigger(c call) error {
 		}
 		return c.answer(http.StatusOK, showForecast(f))
 	}
-	o, _, err := a.use.Triggers.Trigger(c.ctx, c.at(), event, what)
+	o, _, err := a.use.Triggers.Trigger(c.ctx, c.actor(), c.at(), event, what)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
@@ -46,7 +47,7 @@ func (a *API) setUnsubscription(c call) error {
 		return err
 	}
 	undo := formValue(c.Request().Header.Get(echo.HeaderContentType), form, "action") == "undo"
-	found, err := a.use.Unsubscriptions.Set(c.ctx, token, !undo)
+	found, err := a.use.Unsubscriptions.Set(c.ctx, audit.Actor{Address: c.address(), Via: audit.Link}, token, !undo)
 	title, text := "You are unsubscribed", "From now on these messages are not sent to this address."
 	if undo {
 		title, text = "You are not unsubscribed", "These messages may be sent to this address again."

@@ -56,7 +56,7 @@ func (a *API) createUser(c call) error {
 	if err := body.Err(); err != nil {
 		return err
 	}
-	done, err := a.use.Users.Create(c.ctx, c.at(), e)
+	done, err := a.use.Users.Create(c.ctx, c.actor(), c.at(), e)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (a *API) patchUser(c call) error {
 	if err := body.Err(); err != nil {
 		return err
 	}
-	m, err := a.use.Users.Patch(c.ctx, c.at(), web.Param(c, "username"), p)
+	m, err := a.use.Users.Patch(c.ctx, c.actor(), c.at(), web.Param(c, "username"), p)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (a *API) patchUser(c call) error {
 }
 
 func (a *API) removeUser(c call) error {
-	n, err := a.use.Users.Remove(c.ctx, c.at(), web.Param(c, "username"))
+	n, err := a.use.Users.Remove(c.ctx, c.actor(), c.at(), web.Param(c, "username"))
 	if err != nil {
 		return err
 	}

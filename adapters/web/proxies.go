@@ -21,8 +21,19 @@ func (p Proxies) trust(a netip.Addr) bool {
 }
 
 // Client is the network that a request came from: the address for IPv4, the /64 for IPv6, where a single host
-// owns that many. Behind trusted proxies it is the last one in X-Forwarded-For that is no trusted proxy.
+// owns that many.
 func (p Proxies) Client(r *http.Request) netip.Prefix {
+	address := p.client(r)
+	bits := address.BitLen()
+	if address.Is6() {
+		bits = 64
+	}
+	network, _ := address.Prefix(bits) // No error: an invalid address has 0 bits, and so has the zero prefix.
+	return network
+}
+
+// client is the address that a request came from; behind trusted proxies the last one in X-Forwarded-For that is no trusted proxy.
+func (p Proxies) client(r *http.Request) netip.Addr {
 	address := remote(r)
 	if p.trust(address) {
 		hops := strings.Split(strings.Join(r.Header.Values(echo.HeaderXForwardedFor), ","), ",")
@@ -34,12 +45,16 @@ func (p Proxies) Client(r *http.Request) netip.Prefix {
 			address = hop.Unmap()
 		}
 	}
-	bits := address.BitLen()
-	if address.Is6() {
-		bits = 64
+	return address.WithZone("")
+}
+
+// Address is the address that a request came from, as people write it; empty when it came from none.
+func (p Proxies) Address(r *http.Request) string {
+	a := p.client(r)
+	if !a.IsValid() {
+		return ""
 	}
-	network, _ := address.WithZone("").Prefix(bits) // No error: an invalid address has 0 bits, and so has the zero prefix.
-	return network
+	return a.String()
 }
 
 // Scheme is how the client reached the service: https when the connection is encrypted or a trusted proxy says so.

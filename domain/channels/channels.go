@@ -194,9 +194,9 @@ type Repository interface {
 type AssignmentRepository interface {
 	// Find returns an assignment whose channel is the organization's own or the project's; ErrAssignmentNotFound.
 	Find(ctx context.Context, org orgs.ID, project orgs.ProjectID, id AssignmentID) (Assignment, error)
-	// Ensure adds the assignments that do not exist yet and returns all of them as stored, in the order
-	// given. An existing one is left as it is. The pairs of address and channel are distinct.
-	Ensure(ctx context.Context, org orgs.ID, as []Assignment) ([]Assignment, error)
+	// Ensure adds the assignments that do not exist yet and returns all of them as stored, in the order given, and which of them are
+	// new. An existing one is left as it is. The pairs of address and channel are distinct.
+	Ensure(ctx context.Context, org orgs.ID, as []Assignment) (stored []Assignment, created []bool, err error)
 	// OfMember returns the assignments of all addresses of a member of the organization by id, at most limit.
 	OfMember(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]Assignment, error)
 	// OfAddresses returns the assignments of these addresses to channels of one protocol of the project or of the

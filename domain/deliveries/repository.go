@@ -78,6 +78,11 @@ type Unsubscription struct {
 	Application  string // by name
 	Notification string // by name
 	Out          bool   // whether the recipient has unsubscribed
+
+	// For the audit log:
+	OrganizationID orgs.ID
+	Place          access.Scope // of the application
+	Username       string       // of the recipient
 }
 
 // Repository keeps occurrences and their deliveries for those who trigger and those who look; workers use [Queue].
@@ -90,8 +95,9 @@ type Repository interface {
 	// Occurrences returns the occurrences of the application, the newest first: at most limit, older than the one with the id before
 	// (0: from the newest on).
 	Occurrences(ctx context.Context, a applications.Application, before events.OccurrenceID, limit int) ([]events.Occurrence, error)
-	// Locate finds an occurrence of any organization, for the operator of the installation; events.ErrOccurrenceNotFound.
-	Locate(ctx context.Context, id events.OccurrenceID) (events.Occurrence, error)
+	// Locate finds an occurrence of any organization, and where that is, for the operator of the installation;
+	// events.ErrOccurrenceNotFound.
+	Locate(ctx context.Context, id events.OccurrenceID) (events.Occurrence, access.Scope, error)
 	// Counts returns how many deliveries of the occurrence are in each state.
 	Counts(ctx context.Context, o events.Occurrence) (map[State]int, error)
 	// List returns the occurrence's deliveries by id, at most limit after the given one; with a state only those in it.

@@ -78,6 +78,8 @@ type Repository interface {
 
 	// Subscribe creates the subscription, or sets the active flag of the one there is.
 	Subscribe(ctx context.Context, n Notification, a channels.AssignmentID, active bool) (s Subscription, created bool, err error)
+	// Find returns the subscription of an assignment; ErrNotFound.
+	Find(ctx context.Context, n Notification, a channels.AssignmentID) (Subscription, error)
 	// Unsubscribe clears the active flag; ErrNotFound.
 	Unsubscribe(ctx context.Context, n Notification, a channels.AssignmentID) (Subscription, error)
 }

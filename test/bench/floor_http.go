@@ -14,6 +14,7 @@ import (
 	"github.com/tocsin/tocsin/configs"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
@@ -123,6 +124,7 @@ func (cannedTx) Assignments() channels.AssignmentRepository { return cannedAssig
 func (cannedTx) Applications() applications.Repository      { return cannedApplications{} }
 func (t cannedTx) Lists() lists.Repository                  { return cannedLists{length: t.list} }
 func (cannedTx) Keys() access.Repository                    { return cannedKeys{} }
+func (cannedTx) Audit() audit.Repository                    { return cannedAudit{} }
 func (cannedTx) Orgs() orgs.Repository                      { return cannedOrgs{} }
 
 func (cannedTx) Events() events.Repository         { return cannedEvents{} }
@@ -208,9 +210,13 @@ func (cannedChannels) Preferred(context.Context, orgs.ID, orgs.ProjectID) ([]cha
 
 type cannedAssignments struct{ channels.AssignmentRepository }
 
-func (cannedAssignments) Ensure(_ context.Context, _ orgs.ID, as []channels.Assignment) ([]channels.Assignment, error) {
-	return as, nil
+func (cannedAssignments) Ensure(_ context.Context, _ orgs.ID, as []channels.Assignment) ([]channels.Assignment, []bool, error) {
+	return as, make([]bool, len(as)), nil
 }
+
+type cannedAudit struct{ audit.Repository }
+
+func (cannedAudit) Record(context.Context, ...audit.Entry) error { return nil }
 
 type cannedLists struct {
 	lists.Repository

@@ -17,7 +17,8 @@ import (
 func (w *world) assign(t *testing.T, as ...channels.Assignment) []channels.Assignment {
 	t.Helper()
 	stored := do(t, w, func(tx ports.Tx) ([]channels.Assignment, error) {
-		return tx.Assignments().Ensure(t.Context(), w.mine.org.ID, as)
+		stored, _, err := tx.Assignments().Ensure(t.Context(), w.mine.org.ID, as)
+		return stored, err
 	})
 	require.Len(t, stored, len(as))
 	return stored
@@ -75,7 +76,7 @@ func assignmentCases() cases {
 				"their address": channels.Assign(w.theirs.adaMail, w.mine.shopMail), "their channel": channels.Assign(w.mine.adaMail, w.theirs.shopMail),
 				"both theirs": channels.Assign(w.theirs.adaMail, w.theirs.shopMail)} {
 				err := w.Update(t.Context(), func(tx ports.Tx) error {
-					stored, err := tx.Assignments().Ensure(t.Context(), w.mine.org.ID, []channels.Assignment{a})
+					stored, _, err := tx.Assignments().Ensure(t.Context(), w.mine.org.ID, []channels.Assignment{a})
 					for _, s := range stored {
 						assert.Zero(t, s.ID, name)
 					}

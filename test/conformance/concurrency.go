@@ -181,7 +181,7 @@ func concurrencyCases() cases {
 						return err
 					}
 					e.address, e.ids[3] = created[0], int64(as[0].ID)
-					assigned, err := tx.Assignments().Ensure(t.Context(), w.mine.org.ID, []channels.Assignment{channels.Assign(as[0], w.mine.mail)})
+					assigned, _, err := tx.Assignments().Ensure(t.Context(), w.mine.org.ID, []channels.Assignment{channels.Assign(as[0], w.mine.mail)})
 					if err != nil {
 						return err
 					}

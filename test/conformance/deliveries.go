@@ -226,12 +226,20 @@ func deliveryCases() cases {
 			w.ready(t)
 			for _, tenant := range []tenant{w.mine, w.theirs} {
 				o := w.trigger(t, tenant.occurrence(nil, nil))
-				found := look(t, w, func(tx ports.Tx) (events.Occurrence, error) { return tx.Deliveries().Locate(t.Context(), o.ID) })
+				var where access.Scope
+				found := look(t, w, func(tx ports.Tx) (found events.Occurrence, err error) {
+					found, where, err = tx.Deliveries().Locate(t.Context(), o.ID)
+					return found, err
+				})
+				assert.Equal(t, access.Scope{Organization: tenant.org.Slug, Project: tenant.shop.Slug, Application: tenant.web.Slug}, where)
 				assert.Equal(t, look(t, w, func(tx ports.Tx) (events.Occurrence, error) {
 					return tx.Deliveries().Occurrence(t.Context(), tenant.web, o.ID)
 				}), found)
 			}
-			missing(t, w, events.ErrOccurrenceNotFound, func(tx ports.Tx) (events.Occurrence, error) { return tx.Deliveries().Locate(t.Context(), 1<<40) })
+			missing(t, w, events.ErrOccurrenceNotFound, func(tx ports.Tx) (events.Occurrence, error) {
+				found, _, err := tx.Deliveries().Locate(t.Context(), 1<<40)
+				return found, err
+			})
 		},
 		"FailedOnesAreRequeuedAsIfNeverTried": func(t *testing.T, w *world) {
 			o := w.waiting(t, 4)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/users"
@@ -87,7 +88,9 @@ func optOutCases() cases {
 			assert.Equal(t, deliveries.OptedOut, only(w.claim(t, w.mine.mail, "one", 10, lease)).Gates.Closed())
 		},
 		"ALinkSaysWhatItIsAbout": func(t *testing.T, w *world) {
-			want := deliveries.Unsubscription{OptOut: ofAda(w), Organization: w.mine.org.Name, Application: w.mine.web.Name, Notification: "Shipped"}
+			want := deliveries.Unsubscription{OptOut: ofAda(w), Organization: w.mine.org.Name, Application: w.mine.web.Name, Notification: "Shipped",
+				OrganizationID: w.mine.org.ID, Username: w.mine.ada.User.Username,
+				Place: access.Scope{Organization: w.mine.org.Slug, Project: w.mine.shop.Slug, Application: w.mine.web.Slug}}
 			assert.Equal(t, want, w.unsubscription(t, ofAda(w)))
 			w.optOut(t, ofAda(w), true)
 			want.Out = true

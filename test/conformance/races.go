@@ -65,7 +65,7 @@ func raceCases() cases {
 				if err != nil {
 					return err
 				}
-				assigned, err := tx.Assignments().Ensure(t.Context(), o.org.ID, []channels.Assignment{channels.Assign(held[0], o.mail)})
+				assigned, _, err := tx.Assignments().Ensure(t.Context(), o.org.ID, []channels.Assignment{channels.Assign(held[0], o.mail)})
 				if err != nil {
 					return err
 				}
@@ -160,7 +160,7 @@ func raceCases() cases {
 						}
 						return err
 					}
-					_, err = tx.Assignments().Ensure(t.Context(), o.org.ID, []channels.Assignment{channels.Assign(o.adaMail, c), channels.Assign(o.bobMail, c)})
+					_, _, err = tx.Assignments().Ensure(t.Context(), o.org.ID, []channels.Assignment{channels.Assign(o.adaMail, c), channels.Assign(o.bobMail, c)})
 					return err
 				})
 			}) {

@@ -188,7 +188,8 @@ func (f *furnisher) address(m users.Member, a users.Address) users.Address {
 
 func (f *furnisher) assignment(o orgs.Organization, a channels.Assignment) channels.Assignment {
 	return only(kept(f, func() ([]channels.Assignment, error) {
-		return f.tx.Assignments().Ensure(f.t.Context(), o.ID, []channels.Assignment{a})
+		stored, _, err := f.tx.Assignments().Ensure(f.t.Context(), o.ID, []channels.Assignment{a})
+		return stored, err
 	}))
 }
 

@@ -117,7 +117,7 @@ func TestDeleteAddress(t *testing.T) {
 	t.Run("TakesItsAssignmentsListEntriesAndSubscriptionsAlong", both(func(w *world) {
 		w.enroll(anna)
 		copied := w.subscribePath(webPath, "Copy")
-		w.unchanged(func() {
+		w.undone(func() {
 			a := read[address](w.post(addressesPath(anna), preferred("work@example.org")).is(http.StatusCreated))
 			customers := w.list(listsPath, "customers")
 			w.add(customers, "work@example.org")

@@ -61,3 +61,14 @@ func (w *world) unchanged(act func()) {
 	act()
 	require.Equal(w, before, w.tables())
 }
+
+// undone demands that what act does is undone at its end: nothing is kept of it but what the audit log tells.
+func (w *world) undone(act func()) {
+	w.Helper()
+	before := w.tables()
+	act()
+	after := w.tables()
+	require.Greater(w, len(after["audit_entries"]), len(before["audit_entries"]))
+	after["audit_entries"] = before["audit_entries"]
+	require.Equal(w, before, after)
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/httpapi"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/audit"
 )
 
 func TestKey(t *testing.T) {
@@ -22,7 +23,7 @@ func TestKey(t *testing.T) {
 	t.Run("MissingMalformedUnknownExpiredAndRevokedAre401WithOneAnswer", both(func(w *world) {
 		_, expired := w.issueNamed("expired", access.Scope{}, time.Minute, access.FullAccess)
 		_, revoked := w.issueNamed("revoked", access.Scope{}, 0, access.FullAccess)
-		_, err := w.issued.Revoke(w.Context(), "revoked")
+		_, err := w.issued.Revoke(w.Context(), audit.Actor{}, "revoked")
 		require.NoError(w, err)
 		w.clock.advance(time.Minute)
 		headers := map[string][]string{
@@ -91,7 +92,7 @@ func TestKey(t *testing.T) {
 		here.get("/api/system/ping/").is(http.StatusOK)
 		elsewhere.get("/api/system/ping/").is(http.StatusOK)
 
-		_, err := w.issued.Revoke(w.Context(), "leaked")
+		_, err := w.issued.Revoke(w.Context(), audit.Actor{}, "leaked")
 		require.NoError(w, err)
 		w.auth.Forget()
 		here.get("/api/system/ping/").is(http.StatusUnauthorized)

@@ -266,7 +266,7 @@ func (w *world) assignUnvalidated(username, channel string) (id int64) {
 		}
 		a := channels.Assign(all[0], c)
 		a.Validated, a.Active = false, false
-		made, err := tx.Assignments().Ensure(ctx, project.Organization, []channels.Assignment{a})
+		made, _, err := tx.Assignments().Ensure(ctx, project.Organization, []channels.Assignment{a})
 		if err == nil {
 			id = int64(made[0].ID)
 		}

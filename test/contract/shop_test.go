@@ -74,7 +74,7 @@ func (w *world) assigned(username, value, channel string, active, validated bool
 		i := slices.IndexFunc(all, func(a users.Address) bool { return a.Value == value })
 		a := channels.Assign(all[i], c)
 		a.Active, a.Validated = active, validated
-		made, err := tx.Assignments().Ensure(w.Context(), shop.Organization, []channels.Assignment{a})
+		made, _, err := tx.Assignments().Ensure(w.Context(), shop.Organization, []channels.Assignment{a})
 		if err == nil {
 			id = int64(made[0].ID)
 		}

@@ -108,7 +108,7 @@ func TestDeleteUser(t *testing.T) {
 	both := onBoth(t)
 
 	t.Run("EndsTheMembershipWithAllThatHangsOnIt", both(func(w *world) {
-		w.unchanged(func() {
+		w.undone(func() {
 			a := w.assign("anna", "anna@example.org")
 			w.post(usersPath, object{"email": "anna@example.org"}).is(http.StatusCreated)
 			w.post(webPath+"register/", object{
@@ -154,7 +154,7 @@ func TestDeleteUser(t *testing.T) {
 		w.assign("ben", "ben@example.org")
 		customers := w.list(listsPath, "customers")
 		w.add(customers, "ben@example.org")
-		w.unchanged(func() {
+		w.undone(func() {
 			w.assign("anna", "anna@example.org")
 			w.add(customers, "anna@example.org")
 			w.delete(userPath("anna"), nil).is(http.StatusOK)

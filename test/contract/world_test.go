@@ -17,6 +17,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/httpapi"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -87,7 +88,7 @@ func serve(t *testing.T, handler http.Handler) *httptest.Server {
 // apply provisions more than the blueprint.
 func (w *world) apply(b app.Blueprint) {
 	w.Helper()
-	_, err := app.NewProvisioning(w.store, channels.Channel.CheckSettings).Apply(w.Context(), b, false)
+	_, err := app.NewProvisioning(w.store, channels.Channel.CheckSettings).Apply(w.Context(), audit.Actor{}, b, false)
 	require.NoError(w, err)
 }
 
@@ -110,7 +111,7 @@ func (w *world) issueNamed(name string, scope access.Scope, lifetime time.Durati
 	for i, g := range grants {
 		words[i] = string(g)
 	}
-	key, text, err := w.issued.Create(w.Context(), name, scope, words, lifetime)
+	key, text, err := w.issued.Create(w.Context(), audit.Actor{}, name, scope, words, lifetime)
 	require.NoError(w, err)
 	return key, text
 }

@@ -1,0 +1,59 @@
+package app
+
+import (
+	"context"
+
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/audit"
+)
+
+// registrationNews is what a call of Register has changed.
+type registrationNews struct {
+	enrolled   bool // the member is new in the organization
+	joined     bool // the membership of the application is new
+	membership bool // and this is whether it changed at all
+	was        applications.Membership
+	addresses  []string // that are new
+	assigned   []string // the channels that addresses were newly assigned to
+}
+
+// record tells the audit log of the calls that have changed something.
+func (s registrations) record(ctx context.Context, calls []*registering) error {
+	var entries []audit.Entry
+	for _, c := range calls {
+		before, after := c.states()
+		if len(after) == 0 {
+			continue
+		}
+		entries = append(entries, audit.Entry{Organization: s.app.Organization, Actor: c.by, Action: audit.Registered,
+			Object: s.at.object("u", c.done.User.Username), Before: before, After: after})
+	}
+	return s.tx.Audit().Record(ctx, entries...)
+}
+
+// states is what the audit log tells of a call: what differs, and nothing when nothing does.
+func (c *registering) states() (before, after audit.State) {
+	after = audit.State{}
+	switch {
+	case c.news.joined:
+		after = membershipState(c.done.Membership)
+	case c.news.membership:
+		before, after = audit.Changed(membershipState(c.news.was), membershipState(c.done.Membership))
+	}
+	if c.done.Created {
+		after["identity_created"], after["email"] = true, c.done.User.Email
+	}
+	if c.news.enrolled {
+		after["enrolled"] = true
+	}
+	if len(c.news.addresses) > 0 {
+		after["addresses"] = c.news.addresses
+	}
+	if len(c.news.assigned) > 0 {
+		after["assigned"] = c.news.assigned
+	}
+	if c.done.RecipientsAdded > 0 {
+		after["list"], after["recipients_added"] = c.done.List.Name, c.done.RecipientsAdded
+	}
+	return before, after
+}

@@ -1,0 +1,83 @@
+package app
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// What the audit log tells of things, before and after: without secrets, and of long texts only how long they are and a digest.
+
+func nameState(name string) audit.State { return audit.State{"name": name} }
+
+func memberState(m users.Member) audit.State {
+	return audit.State{"email": m.User.Email, "first_name": m.User.FirstName, "last_name": m.User.LastName, "groups": m.Groups,
+		"custom_fields": map[string]any(m.CustomFields), "role": string(m.Role), "locked": m.Locked}
+}
+
+func membershipState(m applications.Membership) audit.State {
+	return audit.State{"active": m.Active, "enable_notifications": m.EnableNotifications, "custom_fields": map[string]any(m.CustomFields)}
+}
+
+func applicationState(a applications.Application) audit.State {
+	return audit.State{"name": a.Name, "active": a.Active}
+}
+
+// listState is of a list by name, and of the application that it is pinned to by slug.
+func listState(name, pinned string) audit.State {
+	return audit.State{"name": name, "application": pinned}
+}
+
+func eventState(e events.Event) audit.State {
+	limited := make([]string, len(e.Channels))
+	for i, c := range e.Channels {
+		limited[i] = c.Name
+	}
+	return audit.State{"name": e.Name, "description": e.Description, "active": e.Active, "channels": limited}
+}
+
+// notificationState is of a notification, and of its list by name.
+func notificationState(n subscriptions.Notification, list string) audit.State {
+	return audit.State{"name": n.Name, "list": list, "active": n.Active}
+}
+
+func templateState(t events.Template) audit.State {
+	return audit.State{"subject": t.Subject, "text": digest(t.Text), "html": digest(t.HTML)}
+}
+
+func digest(text string) string {
+	if text == "" {
+		return ""
+	}
+	return fmt.Sprintf("%d bytes, SHA-256 %x", len(text), sha256.Sum256([]byte(text)))
+}
+
+// channelState tells the names of a channel's settings and no value: any may be a secret.
+func channelState(c channels.Channel) audit.State {
+	return audit.State{"protocol": string(c.Protocol), "driver": c.Driver, "preferred": c.Preferred, "active": c.Active,
+		"settings": slices.Sorted(maps.Keys(c.Settings))}
+}
+
+// channelChange is what differs of a channel, and the names of the settings that do.
+func channelChange(was, is channels.Channel) (before, after audit.State) {
+	before, after = audit.Changed(channelState(was), channelState(is))
+	var differ []string
+	for name := range is.Settings {
+		if !reflect.DeepEqual(was.Settings[name], is.Settings[name]) {
+			differ = append(differ, name)
+		}
+	}
+	if slices.Sort(differ); len(differ) > 0 {
+		after["settings_changed"] = differ
+	}
+	return before, after
+}

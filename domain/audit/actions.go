@@ -1,0 +1,70 @@
+package audit
+
+// Action is what was done: the kind of thing that it was done to, and a verb.
+type Action string
+
+// The actions.
+const (
+	AccountCreated      Action = "account.create"
+	PasswordSet         Action = "account.password"
+	SignedIn            Action = "account.sign_in"
+	SignedOut           Action = "account.sign_out"
+	SignedOutEverywhere Action = "account.sign_out_everywhere"
+	LockedOut           Action = "account.lock_out"
+
+	MemberCreated  Action = "member.create"
+	MemberUpdated  Action = "member.update"
+	MemberRemoved  Action = "member.remove"
+	MemberLocked   Action = "member.lock"
+	RoleSet        Action = "member.role"
+	AddressAdded   Action = "address.add"
+	AddressRemoved Action = "address.remove"
+
+	Registered           Action = "membership.register"
+	Unregistered         Action = "membership.unregister"
+	MembershipLocked     Action = "membership.lock"
+	NotificationsEnabled Action = "membership.enable_notifications"
+
+	RecipientsAdded   Action = "recipients.add"
+	RecipientsRemoved Action = "recipients.remove"
+	SubscriptionSet   Action = "subscription.set"
+	OptOutSet         Action = "opt_out.set"
+
+	EventTriggered    Action = "event.trigger"
+	DeliveriesRetried Action = "deliveries.retry"
+	ChannelTested     Action = "channel.test"
+	SettingsResealed  Action = "channel.re-encrypt"
+	SettingsDiscarded Action = "channel.discard_settings"
+	MailboxCleared    Action = "mailbox.clear"
+
+	KeyCreated Action = "key.create"
+	KeyRevoked Action = "key.revoke"
+
+	ImportBegun Action = "import.begin"
+	ImportEnded Action = "import.end"
+)
+
+// What an organization is made of is created, updated and deleted.
+const (
+	OrganizationCreated Action = "organization.create"
+	OrganizationUpdated Action = "organization.update"
+	GroupCreated        Action = "group.create"
+	ProjectCreated      Action = "project.create"
+	ProjectUpdated      Action = "project.update"
+	ChannelCreated      Action = "channel.create"
+	ChannelUpdated      Action = "channel.update"
+	ChannelDeleted      Action = "channel.delete"
+	ListCreated         Action = "list.create"
+	ListUpdated         Action = "list.update"
+	ListDeleted         Action = "list.delete"
+	ApplicationCreated  Action = "application.create"
+	ApplicationUpdated  Action = "application.update"
+	ApplicationDeleted  Action = "application.delete"
+	EventCreated        Action = "event.create"
+	EventUpdated        Action = "event.update"
+	EventDeleted        Action = "event.delete"
+	NotificationCreated Action = "notification.create"
+	NotificationUpdated Action = "notification.update"
+	TemplateCreated     Action = "template.create"
+	TemplateUpdated     Action = "template.update"
+)
