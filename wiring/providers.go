@@ -60,6 +60,7 @@ var useCases = wire.NewSet(
 	app.NewAdministration,
 	app.NewProfiles,
 	app.NewRetries,
+	app.NewInsight,
 	app.NewAudit,
 	newLinks,
 	newComposer,

@@ -108,6 +108,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	operators := app.NewOperators(store, wiringSystemClock)
 	profiles := app.NewProfiles(store, wiringSystemClock)
 	retries := app.NewRetries(store, wiringSystemClock)
+	insight := app.NewInsight(store, wiringSystemClock)
 	audit := app.NewAudit(store)
 	consoleUseCases := console.UseCases{
 		Operators:    operators,
@@ -116,6 +117,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Applications: applications,
 		Occurrences:  occurrences,
 		Retries:      retries,
+		Insight:      insight,
 		Audit:        audit,
 	}
 	consoleConsole, err := newConsole(c, consoleUseCases, wiringSystemClock, log)

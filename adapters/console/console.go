@@ -36,6 +36,7 @@ type UseCases struct {
 	Applications *app.Applications
 	Occurrences  *app.Occurrences
 	Retries      *app.Retries
+	Insight      *app.Insight
 	Audit        *app.Audit
 }
 

@@ -112,7 +112,8 @@ func newFixtureOn(t *testing.T, database string, adjust ...func(*console.Options
 		a(&o)
 	}
 	f.use = console.UseCases{Operators: app.NewOperators(store, f.clock), Profiles: app.NewProfiles(store, f.clock), Orgs: app.NewOrgs(store),
-		Applications: app.NewApplications(store), Occurrences: app.NewOccurrences(store), Retries: app.NewRetries(store, f.clock), Audit: app.NewAudit(store)}
+		Applications: app.NewApplications(store), Occurrences: app.NewOccurrences(store), Retries: app.NewRetries(store, f.clock),
+		Insight: app.NewInsight(store, f.clock), Audit: app.NewAudit(store)}
 	f.Console, err = console.New(f.use, f.clock, slog.New(slog.NewTextHandler(f.log, &slog.HandlerOptions{Level: slog.LevelDebug})), o)
 	require.NoError(t, err)
 	return f

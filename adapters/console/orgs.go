@@ -1,7 +1,9 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
+	"slices"
 
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/applications"
@@ -19,34 +21,66 @@ const (
 // homeView is the organizations that one may see.
 type homeView struct {
 	Organizations []orgOfHome
+	Concerned     bool    // one of them needs attention
 	Next          orgs.ID // 0: no more
 }
 
-type orgOfHome struct{ Slug, Name, Role string }
+type orgOfHome struct {
+	ID               orgs.ID
+	Slug, Name, Role string
+	Concerns         []concern
+}
 
 func (c call) showHome() error {
-	var v homeView
-	if !c.visitor.Administrator {
-		for _, p := range c.visitor.Visible() {
-			v.Organizations = append(v.Organizations, orgOfHome{p.Organization.Slug, p.Organization.Name, string(p.Role)})
-		}
-		return c.render(http.StatusOK, "home", "Organizations", v)
-	}
-	found, err := c.console.use.Orgs.List(c.ctx, app.Page{After: c.number("after"), Limit: pageOrgs})
+	v, err := c.organizations()
 	if err != nil {
 		return err
 	}
-	for _, o := range found {
-		v.Organizations = append(v.Organizations, orgOfHome{o.Slug, o.Name, "administrator of the installation"})
+	ids := make([]orgs.ID, len(v.Organizations))
+	for i, o := range v.Organizations {
+		ids[i] = o.ID
 	}
-	if len(found) == pageOrgs {
-		v.Next = found[len(found)-1].ID
+	attention, err := c.console.use.Insight.Attention(c.ctx, ids)
+	if err != nil {
+		return err
+	}
+	for i := range v.Organizations {
+		o := &v.Organizations[i]
+		o.Concerns = c.concerns(o.Slug, attention[o.ID])
+		v.Concerned = v.Concerned || len(o.Concerns) > 0
 	}
 	return c.render(http.StatusOK, "home", "Organizations", v)
 }
 
-// organizationView is an organization and what it is made of.
+// organizations are a page of those that one may see.
+func (c call) organizations() (v homeView, err error) {
+	after := orgs.ID(c.number("after"))
+	if !c.visitor.Administrator {
+		for _, p := range c.visitor.Visible() {
+			v.Organizations = append(v.Organizations, orgOfHome{ID: p.Organization.ID, Slug: p.Organization.Slug, Name: p.Organization.Name, Role: string(p.Role)})
+		}
+		slices.SortFunc(v.Organizations, func(a, b orgOfHome) int { return cmp.Compare(a.ID, b.ID) })
+		v.Organizations = slices.DeleteFunc(v.Organizations, func(o orgOfHome) bool { return o.ID <= after })
+	} else {
+		found, err := c.console.use.Orgs.List(c.ctx, app.Page{After: int64(after), Limit: pageOrgs + 1})
+		if err != nil {
+			return homeView{}, err
+		}
+		for _, o := range found {
+			v.Organizations = append(v.Organizations, orgOfHome{ID: o.ID, Slug: o.Slug, Name: o.Name, Role: "administrator of the installation"})
+		}
+	}
+	if len(v.Organizations) > pageOrgs {
+		v.Organizations = v.Organizations[:pageOrgs]
+		v.Next = v.Organizations[pageOrgs-1].ID
+	}
+	return v, nil
+}
+
+// organizationView is an organization, how it is doing, and what it is made of.
 type organizationView struct {
+	overviewView
+
 	Organization orgs.Organization
 	Projects     []projectView
 	Next         orgs.ProjectID // 0: no more
@@ -68,6 +102,11 @@ func (c call) showOrganization() error {
 		return err
 	}
 	v := organizationView{Organization: org}
+	if c.QueryParam("after") == "" {
+		if v.overviewView, err = c.overview(org.Slug); err != nil {
+			return err
+		}
+	}
 	for _, p := range projects {
 		at := app.Path{Organization: org.Slug, Project: p.Slug}
 		apps, err := c.console.use.Applications.List(c.ctx, at, app.Page{Limit: pageProjects})

@@ -3,6 +3,8 @@ package gormstore
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,55 +50,95 @@ func (q queue) Record(ctx context.Context, owner string, outcomes []deliveries.O
 		}
 	}
 	err = q.work(ctx, func(t tx) error {
-		now, done := t.now(), newChanges()
-		lost = len(outcomes)
+		now := t.now()
+		var ends []ending
 		for attempts, ids := range sent {
-			noted, err := recorded(t.db(ctx).Raw(`UPDATE deliveries SET state = @sent , attempts = @attempts , owner = '', finished_at = @now
+			found, err := endings(t.db(ctx).Raw(`UPDATE deliveries SET state = @sent , attempts = @attempts , owner = '', finished_at = @now
 				WHERE id @ids AND state = @sending AND owner = @owner RETURNING occurrence_id, state, created_at`, map[string]any{
 				"sent": number(deliveries.Sent), "attempts": attempts, "now": now, "ids": among(t.dialect, ids),
-				"sending": number(deliveries.Sending), "owner": owner}), now, done)
+				"sending": number(deliveries.Sending), "owner": owner}))
 			if err != nil {
 				return err
 			}
-			lost -= noted
+			ends = append(ends, found...)
 		}
-		noted, err := t.record(ctx, owner, others, now, done)
-		lost -= noted
-		return errors.Join(err, t.keep(ctx, done))
+		found, err := t.record(ctx, owner, others, now)
+		if err != nil {
+			return err
+		}
+		ends = append(ends, found...)
+		lost = len(outcomes) - len(ends)
+		return t.keepEndings(ctx, ends, now)
 	})
 	return lost, err
 }
 
-// record notes outcomes of any kind and returns how many.
-func (t tx) record(ctx context.Context, owner string, outcomes []deliveries.Outcome, now time.Time, done changes) (int, error) {
+// record notes outcomes of any kind.
+func (t tx) record(ctx context.Context, owner string, outcomes []deliveries.Outcome, now time.Time) ([]ending, error) {
 	if len(outcomes) == 0 {
-		return 0, nil
+		return nil, nil
 	}
-	return recorded(t.db(ctx).Raw(`UPDATE deliveries SET state = r.state, reason = r.reason, attempts = r.attempts, owner = '', next_at = r.next,
+	return endings(t.db(ctx).Raw(`UPDATE deliveries SET state = r.state, reason = r.reason, attempts = r.attempts, owner = '', next_at = r.next,
 			last_error = CASE WHEN r.error = '' THEN deliveries.last_error ELSE r.error END,
 			finished_at = CASE WHEN r.state >= @sent THEN `+t.dialect.moment("@now ")+` END
 		FROM (@outcomes ) AS r WHERE deliveries.id = r.id AND deliveries.state = @sending AND deliveries.owner = @owner
 		RETURNING deliveries.occurrence_id, deliveries.state, deliveries.created_at`,
 		map[string]any{"sent": number(deliveries.Sent), "now": now, "sending": number(deliveries.Sending), "owner": owner,
 			"outcomes": rowSet(t.dialect, mapped(outcomes, newOutcomeRow), "id bigint", "state smallint", "reason text", "error text",
-				"next timestamptz", "attempts integer")}), now, done)
+				"next timestamptz", "attempts integer")}))
 }
 
-// recorded runs a statement that ends attempts, notes what that changes, and returns how many they were.
-func recorded(statement *gorm.DB, now time.Time, done changes) (n int, err error) {
+// ending is an attempt that came to an end.
+type ending struct {
+	occurrence events.OccurrenceID
+	state      deliveries.State
+	created    time.Time // when the delivery was written, or made due again
+}
+
+// endings runs a statement that ends attempts and reads them by hand.
+func endings(statement *gorm.DB) (ends []ending, err error) {
 	rows, err := statement.Rows()
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	for ; rows.Next(); n++ {
-		var occurrence events.OccurrenceID
+	for rows.Next() {
+		var e ending
 		var state int
-		var created time.Time
-		if err := rows.Scan(&occurrence, &state, &created); err != nil {
-			return 0, err
+		if err := rows.Scan(&e.occurrence, &state, &e.created); err != nil {
+			return nil, err
 		}
-		done.end(occurrence, deliveries.States()[state], created, now)
+		e.state = deliveries.States()[state]
+		ends = append(ends, e)
 	}
-	return n, rows.Err()
+	return ends, rows.Err()
+}
+
+// keepEndings keeps what attempts that came to an end change in the numbers. The hand-off took the time since the occurrence was triggered,
+// or since the delivery was made due again, which is the case when it is younger than the last that was written.
+func (t tx) keepEndings(ctx context.Context, ends []ending, now time.Time) error {
+	seen := map[events.OccurrenceID]occurrenceRow{}
+	for _, e := range ends {
+		seen[e.occurrence] = occurrenceRow{}
+	}
+	if len(seen) == 0 {
+		return nil
+	}
+	rows, err := rowsOf[occurrenceRow](t.db(ctx).Select("id", "created_at", "expanded_at").
+		Where("id ?", among(t.dialect, slices.Sorted(maps.Keys(seen)))))
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		seen[row.ID] = row
+	}
+	done := newChanges()
+	for _, e := range ends {
+		o, begun := seen[e.occurrence], e.created
+		if o.ExpandedAt == nil || !begun.After(*o.ExpandedAt) {
+			begun = o.CreatedAt
+		}
+		done.end(e.occurrence, e.state, now.Sub(begun), now)
+	}
+	return t.keep(ctx, done)
 }

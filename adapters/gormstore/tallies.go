@@ -66,12 +66,12 @@ func (c changes) count(o events.OccurrenceID, at time.Time, m measure, n int) {
 	}
 }
 
-// end notes that a delivery that was being sent came to an outcome.
-func (c changes) end(o events.OccurrenceID, to deliveries.State, created, now time.Time) {
+// end notes that a delivery that was being sent came to an outcome, and how long after its occurrence.
+func (c changes) end(o events.OccurrenceID, to deliveries.State, took time.Duration, now time.Time) {
 	c.move(o, deliveries.Sending, to, 1)
 	switch to {
 	case deliveries.Sent:
-		c.count(o, now, sentMeasure+measure(statistics.Bucket(now.Sub(created))), 1)
+		c.count(o, now, sentMeasure+measure(statistics.Bucket(took)), 1)
 	case deliveries.Failed:
 		c.count(o, now, failedMeasure, 1)
 	case deliveries.Skipped:

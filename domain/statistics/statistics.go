@@ -21,7 +21,7 @@ type Hour struct {
 	Occurrences int       // triggered; they count once their recipients are being found
 	Failed      int       // deliveries that ended; one that is sent again and fails again counts again
 	Skipped     int
-	HandOff     Histogram // of the deliveries that were sent: from when a delivery was written, or was made due again, to the provider's yes
+	HandOff     Histogram // of the deliveries that were sent: from the trigger, or from when it was made due again, to the provider's yes
 }
 
 // Sent is how many deliveries were sent.

@@ -38,7 +38,7 @@ SELECT organization_id, CAST(floor(extract(epoch FROM finished_at) / 3600) AS BI
     CASE state WHEN 4 THEN 1 WHEN 5 THEN 2 ELSE 16 + (took >= 0.05)::int + (took >= 0.1)::int + (took >= 0.25)::int + (took >= 0.5)::int + (took >= 1)::int + (took >= 2.5)::int + (took >= 5)::int
         + (took >= 10)::int + (took >= 30)::int + (took >= 60)::int + (took >= 300)::int + (took >= 900)::int + (took >= 3600)::int + (took >= 21600)::int + (took >= 86400)::int END,
     0, COUNT(*)
-FROM (SELECT o.organization_id, d.finished_at, d.state, extract(epoch FROM d.finished_at - d.created_at) AS took
+FROM (SELECT o.organization_id, d.finished_at, d.state, extract(epoch FROM d.finished_at - CASE WHEN d.created_at > o.expanded_at THEN d.created_at ELSE o.created_at END) AS took
     FROM deliveries d CROSS JOIN occurrences o WHERE o.id = d.occurrence_id AND d.state >= 3 AND d.finished_at IS NOT NULL) AS finished
 GROUP BY 1, 2, 3;
 

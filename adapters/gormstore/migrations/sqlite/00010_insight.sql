@@ -38,7 +38,7 @@ SELECT organization_id, CAST(strftime('%s', finished_at) AS INTEGER) / 3600,
     CASE state WHEN 4 THEN 1 WHEN 5 THEN 2 ELSE 16 + (took >= 0.05) + (took >= 0.1) + (took >= 0.25) + (took >= 0.5) + (took >= 1) + (took >= 2.5) + (took >= 5)
         + (took >= 10) + (took >= 30) + (took >= 60) + (took >= 300) + (took >= 900) + (took >= 3600) + (took >= 21600) + (took >= 86400) END,
     0, COUNT(*)
-FROM (SELECT o.organization_id, d.finished_at, d.state, (julianday(d.finished_at) - julianday(d.created_at)) * 86400 AS took
+FROM (SELECT o.organization_id, d.finished_at, d.state, (julianday(d.finished_at) - julianday(CASE WHEN d.created_at > o.expanded_at THEN d.created_at ELSE o.created_at END)) * 86400 AS took
     FROM deliveries d CROSS JOIN occurrences o WHERE o.id = d.occurrence_id AND d.state >= 3 AND d.finished_at IS NOT NULL) AS finished
 GROUP BY 1, 2, 3;
 

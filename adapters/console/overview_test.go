@@ -1,0 +1,70 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+func TestOverview(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.operator("bob", users.RoleViewer))
+		const home = "/console/o/acme/"
+		quiet := b.get(home).is(f.T, http.StatusOK)
+		assert.Contains(f, quiet.said(), "Nothing: every channel works, none is behind, and no delivery of the last two days has failed for good. Nothing has happened in the last 30 days.")
+		assert.NotContains(f, quiet.body, "charts.js")
+
+		f.person("acme", "ada", users.RoleMember, false)
+		f.listed("ada")
+		f.clock.advance(-25 * time.Hour)
+		sent, failed := f.happened(), f.happened()
+		f.clock.advance(7 * time.Second)
+		f.fails(failed)
+		f.clock.advance(24 * time.Hour)
+		f.happened() // which waits
+		_, err := f.store.Queue().Expand(f.Context(), 100)
+		require.NoError(f, err)
+		f.clock.advance(4 * time.Minute)
+
+		busy := b.get(home).is(f.T, http.StatusOK)
+		assert.Contains(f, busy.said(), "failed 1 delivery of Tick at 2026-03-03 04:06:07 UTC failed.")
+		assert.Contains(f, busy.body, fmt.Sprintf(`href="/console/o/acme/p/shop/a/web/occurrences/%d/?state=failed"`, failed))
+		assert.NotContains(f, busy.said(), "is behind", "four minutes are not long")
+		assert.Contains(f, busy.body, `<time datetime="2026-03-03T04:00:00Z">03-03 04:00</time></th><td class="number" data-value="1">1</td><td class="number" data-value="1">1</td><td class="number" data-value="0">0</td></tr>`)
+		assert.Contains(f, busy.body, `<time datetime="2026-03-03T00:00:00Z">2026-03-03</time></th><td class="number" data-value="2">2</td></tr>`)
+		assert.Contains(f, busy.body, `<time datetime="2026-03-04T00:00:00Z">2026-03-04</time></th><td class="number" data-value="1">1</td></tr>`)
+		assert.Contains(f, busy.said(), "2026-03-03 7.5 s 9.8 s", "half a message within half of what its group spans")
+		assert.Equal(f, 48+30+30, strings.Count(busy.body, `<th scope="row"><time`))
+		assert.Contains(f, busy.body, "charts.js")
+		assert.NotContains(f, b.get(home+"?after=1").body, "data-chart", "only on the first page")
+
+		f.clock.advance(2 * time.Minute)
+		late := b.get(home).said()
+		assert.Contains(f, late, "waiting The channel mail is behind: 1 delivery has been due since 2026-03-04 04:06:14 UTC.")
+		everywhere := f.as(f.account("root", true)).get("/console/").said()
+		assert.Contains(f, everywhere, "What needs attention Company waiting The channel mail is behind: 1 delivery has been due since 2026-03-04 04:06:14 UTC. failed 1 delivery of Tick")
+		assert.Equal(f, 1, strings.Count(everywhere, "is behind"), "of acme, not of globex")
+		assert.NotContains(f, f.as(f.account("stray", false)).get("/console/").said(), "attention")
+
+		due, err := f.store.Queue().Due(f.Context())
+		require.NoError(f, err)
+		for _, instance := range []string{"one", "two"} {
+			require.NoError(f, f.store.Queue().Troubled(f.Context(), channels.Trouble{Channel: due[0].Channel, Instance: instance, Since: f.clock.Now(),
+				Last: f.clock.Now(), Until: f.clock.Now(), Error: "nobody <answers>"}))
+		}
+		assert.Equal(f, 1, strings.Count(b.get(home).said(), "failing The channel mail has not worked since 2026-03-04 04:12:14 UTC. nobody <answers>"))
+
+		f.as(f.operator("eve", users.RoleOperator)).post(fmt.Sprintf("/console/o/acme/p/shop/a/web/occurrences/%d/retry/", failed)).is(f.T, http.StatusSeeOther)
+		assert.NotContains(f, b.get(home).said(), "Tick at", "what is sent again needs nobody")
+		assert.NotZero(f, sent)
+	})
+}

@@ -1,0 +1,152 @@
+package app
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/statistics"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// What an overview looks back at, and what counts as attention.
+const (
+	overviewHours   = 48
+	overviewDays    = 30
+	overdueAfter    = 5 * time.Minute
+	overdueCounted  = 10_000
+	failuresOf      = 48 * time.Hour // a delivery is tried for a day, and then there is a day to see that it failed
+	failuresCounted = 5
+	troublesCounted = 10
+)
+
+// Insight shows how an organization's notifications are doing, from numbers that are kept while things happen: it counts no deliveries.
+type Insight struct {
+	store ports.Store
+	clock ports.Clock
+}
+
+// NewInsight returns the use cases of looking at how things are going.
+func NewInsight(store ports.Store, clock ports.Clock) *Insight {
+	return &Insight{store: store, clock: clock}
+}
+
+// Attention is what somebody should look at in an organization.
+type Attention struct {
+	Troubles []Trouble             // channels that do not work, each once
+	Backlogs []statistics.Backlog  // channels whose deliveries have been due for more than five minutes, counted up to OverdueCounted
+	Failures []statistics.Failures // the newest occurrences of two days with deliveries that failed
+}
+
+// Trouble is a channel that does not work.
+type Trouble struct {
+	channels.Trouble
+
+	ProjectSlug string // of the channel's project; empty: it is the organization's own
+}
+
+// OverdueCounted tells whether there may be more deliveries in a backlog than were counted.
+func (a Attention) OverdueCounted(b statistics.Backlog) bool { return b.Waiting >= overdueCounted }
+
+// Overview is how an organization's notifications are doing.
+type Overview struct {
+	Attention Attention
+	Hours     []statistics.Hour // the last 48, every one of them, by time; the last one has not ended
+	Days      []statistics.Hour // the last 30 days (UTC) in the same way
+}
+
+// Overview returns how the path's organization is doing; orgs.ErrNotFound.
+func (i *Insight) Overview(ctx context.Context, at Path) (o Overview, err error) {
+	now := i.clock.Now().UTC()
+	hour, day := now.Truncate(time.Hour).Add(time.Hour), now.Truncate(24*time.Hour).Add(24*time.Hour)
+	err = i.store.View(ctx, func(tx ports.Tx) error {
+		org, err := tx.Orgs().BySlug(ctx, at.Organization)
+		if err != nil {
+			return err
+		}
+		found, err := i.attention(ctx, tx, []orgs.ID{org.ID})
+		if err != nil {
+			return err
+		}
+		o.Attention = found[org.ID]
+		kept, err := tx.Statistics().Hours(ctx, org.ID, day.Add(-overviewDays*24*time.Hour), hour)
+		o.Hours = every(time.Hour, hour, overviewHours, kept)
+		o.Days = every(24*time.Hour, day, overviewDays, kept)
+		return err
+	})
+	return o, err
+}
+
+// Attention returns what needs attention in each of these organizations.
+func (i *Insight) Attention(ctx context.Context, in []orgs.ID) (found map[orgs.ID]Attention, err error) {
+	err = i.store.View(ctx, func(tx ports.Tx) error {
+		found, err = i.attention(ctx, tx, in)
+		return err
+	})
+	return found, err
+}
+
+func (i *Insight) attention(ctx context.Context, tx ports.Tx, in []orgs.ID) (map[orgs.ID]Attention, error) {
+	now := i.clock.Now()
+	found := map[orgs.ID]Attention{}
+	backlogs, err := tx.Statistics().Backlogs(ctx, in, now.Add(-overdueAfter), overdueCounted)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range backlogs {
+		a := found[b.Organization]
+		a.Backlogs = append(a.Backlogs, b)
+		found[b.Organization] = a
+	}
+	for _, org := range in {
+		a := found[org]
+		if a.Troubles, err = troubles(ctx, tx, org); err != nil {
+			return nil, err
+		}
+		if a.Failures, err = tx.Statistics().Failures(ctx, org, now.Add(-failuresOf), failuresCounted); err != nil {
+			return nil, err
+		}
+		found[org] = a
+	}
+	return found, nil
+}
+
+// troubles returns the channels of an organization that do not work. What several instances say of one counts once.
+func troubles(ctx context.Context, tx ports.Tx, org orgs.ID) (all []Trouble, err error) {
+	found, err := tx.Channels().Troubles(ctx, org, troublesCounted)
+	if err != nil {
+		return nil, err
+	}
+	found = slices.CompactFunc(found, func(a, b channels.Trouble) bool { return a.Channel == b.Channel })
+	for _, t := range found {
+		trouble := Trouble{Trouble: t}
+		if t.Project != 0 {
+			projects, err := tx.Orgs().Projects(ctx, org, t.Project-1, 1) // that is, this one
+			if err != nil {
+				return nil, err
+			}
+			for _, p := range projects {
+				trouble.ProjectSlug = p.Slug
+			}
+		}
+		all = append(all, trouble)
+	}
+	return all, nil
+}
+
+// every sums hours up into n steps that end at a moment, those in which nothing happened included.
+func every(step time.Duration, end time.Time, n int, hours []statistics.Hour) []statistics.Hour {
+	begin := end.Add(-time.Duration(n) * step)
+	steps := make([]statistics.Hour, n)
+	for i := range steps {
+		steps[i].Start = begin.Add(time.Duration(i) * step)
+	}
+	for _, h := range hours {
+		if i := h.Start.Sub(begin); i >= 0 && h.Start.Before(end) {
+			steps[i/step] = steps[i/step].Plus(h)
+		}
+	}
+	return steps
+}
