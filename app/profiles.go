@@ -3,12 +3,14 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/tocsin/tocsin/domain/applications"
-	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/subscriptions"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -27,14 +29,31 @@ func NewProfiles(store ports.Store, clock ports.Clock) *Profiles {
 // MaxShown is how many of each kind of thing a profile holds at most.
 const MaxShown = 200
 
+// MaxLatest is how many deliveries a profile holds at most.
+const MaxLatest = 20
+
 // Profile is everything that an organization records about a member.
 type Profile struct {
 	Member        users.Member
+	Shared        bool // the identity belongs to another organization, too
 	Addresses     []users.Address
 	Assignments   []channels.Assignment
 	Lists         []lists.List
 	Registrations []applications.Registration
+	Subscriptions []subscriptions.Reach
+	OptOuts       []deliveries.Silence
+	Latest        []deliveries.Recent
 	Projects      map[orgs.ProjectID]orgs.Project // of what is above
+	Groups        []orgs.Group                    // that there are in the organization
+	Channels      []channels.Channel              // of the organization and its projects
+}
+
+// Assignable are the channels that an address may be assigned to and is not.
+func (p Profile) Assignable(a users.Address) []channels.Channel {
+	return slices.DeleteFunc(slices.Clone(p.Channels), func(c channels.Channel) bool {
+		return !c.Protocol.Accepts(a.Type) ||
+			slices.ContainsFunc(p.Assignments, func(s channels.Assignment) bool { return s.Address == a.ID && s.Channel == c.ID })
+	})
 }
 
 // Search returns a stretch of the organization's members; orgs.ErrNotFound.
@@ -50,6 +69,31 @@ func (p *Profiles) Search(ctx context.Context, at Path, q users.Query) (found us
 	return found, err
 }
 
+// Choices are what members can be filtered by and put into, of each kind at most MaxShown.
+type Choices struct {
+	Groups       []orgs.Group
+	Lists        []lists.List
+	Applications []applications.Application
+	Projects     map[orgs.ProjectID]orgs.Project // of the lists and applications
+}
+
+// Choices returns what members of an organization can be filtered by and put into; orgs.ErrNotFound.
+func (p *Profiles) Choices(ctx context.Context, at Path) (found Choices, err error) {
+	err = p.store.View(ctx, func(tx ports.Tx) error {
+		org, err := tx.Orgs().BySlug(ctx, at.Organization)
+		if err != nil {
+			return err
+		}
+		var errs [4]error
+		found.Groups, errs[0] = tx.Orgs().Groups(ctx, org.ID, 0, MaxShown)
+		found.Lists, errs[1] = tx.Lists().OfOrganization(ctx, org.ID, 0, MaxShown)
+		found.Applications, errs[2] = tx.Applications().OfOrganization(ctx, org.ID, 0, MaxShown)
+		found.Projects, errs[3] = projectsOf(ctx, tx, org.ID)
+		return errors.Join(errs[:]...)
+	})
+	return found, err
+}
+
 // Show returns a member with all that is recorded, of each kind at most MaxShown; orgs.ErrNotFound, users.ErrNotFound.
 func (p *Profiles) Show(ctx context.Context, at Path, id users.MemberID) (found Profile, err error) {
 	err = p.store.View(ctx, func(tx ports.Tx) error {
@@ -59,12 +103,18 @@ func (p *Profiles) Show(ctx context.Context, at Path, id users.MemberID) (found 
 		}
 		found = Profile{Member: m}
 		org := m.Organization
-		var errs [5]error
+		var errs [11]error
 		found.Addresses, errs[0] = tx.Addresses().List(ctx, org, id, 0, MaxShown)
 		found.Assignments, errs[1] = tx.Assignments().OfMember(ctx, org, id, MaxShown)
 		found.Lists, errs[2] = tx.Lists().OfMember(ctx, org, id, MaxShown)
 		found.Registrations, errs[3] = tx.Applications().OfMember(ctx, org, id, MaxShown)
 		found.Projects, errs[4] = projectsOf(ctx, tx, org)
+		found.Subscriptions, errs[5] = tx.Subscriptions().OfMember(ctx, org, id, MaxShown)
+		found.OptOuts, errs[6] = tx.Deliveries().OptOuts(ctx, org, id, MaxShown)
+		found.Latest, errs[7] = tx.Deliveries().Latest(ctx, org, id, MaxLatest)
+		found.Groups, errs[8] = tx.Orgs().Groups(ctx, org, 0, MaxShown)
+		found.Channels, errs[9] = tx.Channels().OfOrganization(ctx, org, 0, MaxShown)
+		found.Shared, errs[10] = tx.Users().BelongsElsewhere(ctx, m)
 		return errors.Join(errs[:]...)
 	})
 	return found, err
@@ -90,70 +140,9 @@ func projectsOf(ctx context.Context, tx ports.Tx, org orgs.ID) (map[orgs.Project
 	}
 }
 
-// SetLocked locks a member in the organization or lifts the lock; repeating it changes nothing. users.ErrNotFound.
-func (p *Profiles) SetLocked(ctx context.Context, by audit.Actor, at Path, id users.MemberID, locked bool) error {
-	return p.store.Update(ctx, func(tx ports.Tx) error {
-		m, err := memberByID(ctx, tx, at, id)
-		if err != nil || m.Locked == locked {
-			return err
-		}
-		before := m.Locked
-		m.Locked = locked
-		if err := tx.Users().SetLocked(ctx, m); err != nil {
-			return err
-		}
-		return p.record(ctx, tx, m, by, audit.MemberLocked, memberPath(at, m), "locked", before, locked)
-	})
-}
-
-// SetMembershipLocked locks what an application records about a member or lifts the lock (contract 2.6), whether the member is registered or
-// not; repeating it changes nothing. users.ErrNotFound, applications.ErrNotFound.
-func (p *Profiles) SetMembershipLocked(ctx context.Context, by audit.Actor, at Path, id users.MemberID, locked bool) error {
-	return p.store.Update(ctx, func(tx ports.Tx) error {
-		m, app, ms, _, err := membership(ctx, tx, at, id)
-		if err != nil || ms.Locked == locked {
-			return err
-		}
-		if err := tx.Applications().SetLocked(ctx, app, id, locked); err != nil {
-			return err
-		}
-		return p.record(ctx, tx, m, by, audit.MembershipLocked, membershipPath(at, m), "locked", ms.Locked, locked)
-	})
-}
-
-// SetNotifications says whether an application may notify a registered member at all; repeating it changes nothing.
-// users.ErrNotFound, applications.ErrNotFound, applications.ErrMembershipNotFound.
-func (p *Profiles) SetNotifications(ctx context.Context, by audit.Actor, at Path, id users.MemberID, enabled bool) error {
-	return p.store.Update(ctx, func(tx ports.Tx) error {
-		m, app, ms, registered, err := membership(ctx, tx, at, id)
-		switch {
-		case err != nil:
-			return err
-		case !registered:
-			return applications.ErrMembershipNotFound
-		case ms.EnableNotifications == enabled:
-			return nil
-		}
-		before := ms.EnableNotifications
-		ms.EnableNotifications = enabled
-		if err := tx.Applications().SaveMemberships(ctx, app, []applications.Membership{ms}); err != nil {
-			return err
-		}
-		return p.record(ctx, tx, m, by, audit.NotificationsEnabled, membershipPath(at, m), "enable_notifications", before, enabled)
-	})
-}
-
-// record notes a flag of a member that has changed.
-func (p *Profiles) record(ctx context.Context, tx ports.Tx, m users.Member, by audit.Actor, a audit.Action, object, flag string, before, after bool) error {
-	return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by, At: p.clock.Now(), Action: a, Object: object,
-		Before: audit.State{flag: before}, After: audit.State{flag: after}})
-}
-
 func memberPath(at Path, m users.Member) string {
 	return Path{Organization: at.Organization}.object("u", m.User.Username)
 }
-
-func membershipPath(at Path, m users.Member) string { return at.object("u", m.User.Username) }
 
 func memberByID(ctx context.Context, tx ports.Tx, at Path, id users.MemberID) (users.Member, error) {
 	org, err := tx.Orgs().BySlug(ctx, at.Organization)
@@ -161,21 +150,4 @@ func memberByID(ctx context.Context, tx ports.Tx, at Path, id users.MemberID) (u
 		return users.Member{}, err
 	}
 	return tx.Users().ByID(ctx, org.ID, id)
-}
-
-// membership is what the path's application records about a member of the path's organization.
-func membership(
-	ctx context.Context, tx ports.Tx, at Path, id users.MemberID,
-) (m users.Member, app applications.Application, ms applications.Membership, registered bool, err error) {
-	if app, err = application(ctx, tx, at); err != nil {
-		return m, app, ms, false, err
-	}
-	if m, err = tx.Users().ByID(ctx, app.Organization, id); err != nil {
-		return m, app, ms, false, err
-	}
-	all, exist, err := tx.Applications().Memberships(ctx, app, []users.MemberID{id})
-	if err != nil {
-		return m, app, ms, false, err
-	}
-	return m, app, all[0], exist[0], nil
 }

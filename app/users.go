@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/tocsin/tocsin/domain/audit"
-	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/metadata"
 	"github.com/tocsin/tocsin/domain/names"
@@ -63,15 +62,15 @@ func (u *Users) create(ctx context.Context, org string, calls []*creating) error
 	for i, c := range calls {
 		b.Enrollments[i] = c.Enrollment
 	}
-	done, err := u.store.Enroll(ctx, org, b, func(tx ports.Tx, done []users.Enrolled) error {
-		var entries []audit.Entry
+	b.Entries = func(done []users.Enrolled) (entries []audit.Entry) {
 		for i, c := range calls {
 			if e, changed := c.entry(org, done[i]); changed {
 				entries = append(entries, e)
 			}
 		}
-		return tx.Audit().Record(ctx, entries...)
-	})
+		return entries
+	}
+	done, err := u.store.Enroll(ctx, org, b)
 	if err != nil {
 		return err
 	}
@@ -196,98 +195,6 @@ func (u *Users) Remove(ctx context.Context, by audit.Actor, at Path, username st
 		}
 		return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by, Action: audit.MemberRemoved, Object: memberPath(at, m),
 			Before: memberState(m)})
-	})
-	if err != nil {
-		return 0, err
-	}
-	return 1, nil
-}
-
-// Addresses lists a member's addresses.
-func (u *Users) Addresses(ctx context.Context, at Path, username string, p Page) (found []users.Address, err error) {
-	err = u.store.View(ctx, func(tx ports.Tx) error {
-		m, err := member(ctx, tx, at, username)
-		if err != nil {
-			return err
-		}
-		found, err = tx.Addresses().List(ctx, m.Organization, m.ID, users.AddressID(p.After), p.Limit)
-		return err
-	})
-	return found, err
-}
-
-// AddAddress gives a member an address, and on request assigns it to the organization's preferred channels. created is false when
-// the member had it already.
-func (u *Users) AddAddress(
-	ctx context.Context, by audit.Actor, at Path, username string, a users.Address, toPreferred bool,
-) (added users.Address, created bool, err error) {
-	err = u.store.Update(ctx, func(tx ports.Tx) error {
-		m, err := member(ctx, tx, at, username)
-		if err != nil {
-			return err
-		}
-		a.Member = m.ID
-		stored, fresh, err := tx.Addresses().Ensure(ctx, m.Organization, []users.Address{a})
-		if err != nil {
-			return err
-		}
-		added, created = stored[0], fresh[0]
-		var assigned []string
-		if toPreferred {
-			if assigned, err = assignPreferred(ctx, tx, m, added); err != nil {
-				return err
-			}
-		}
-		if !created && len(assigned) == 0 {
-			return nil
-		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by, Action: audit.AddressAdded, Object: memberPath(at, m),
-			After: audit.State{"address": added.Value, "name": added.Name, "new": created, "assigned": assigned}})
-	})
-	return added, created, err
-}
-
-// assignPreferred assigns an address to the organization's preferred channels and returns the names of those that it was not assigned to.
-func assignPreferred(ctx context.Context, tx ports.Tx, m users.Member, a users.Address) ([]string, error) {
-	preferred, err := tx.Channels().Preferred(ctx, m.Organization, 0)
-	if err != nil {
-		return nil, err
-	}
-	var wanted []channels.Assignment
-	for _, c := range channels.PreferredFor(a.Type, 0, preferred) {
-		wanted = append(wanted, channels.Assign(a, c))
-	}
-	stored, created, err := tx.Assignments().Ensure(ctx, m.Organization, wanted)
-	return newlyAssigned(stored, created), err
-}
-
-// newlyAssigned names the channels of the assignments that are new.
-func newlyAssigned(as []channels.Assignment, created []bool) []string {
-	var fresh []string
-	for i, a := range as {
-		if created[i] {
-			fresh = append(fresh, a.Name)
-		}
-	}
-	return fresh
-}
-
-// RemoveAddress takes an address from a member with all that hangs on it and returns how many that were: 1.
-func (u *Users) RemoveAddress(ctx context.Context, by audit.Actor, at Path, username string, id users.AddressID) (deleted int, err error) {
-	err = u.store.Update(ctx, func(tx ports.Tx) error {
-		m, err := member(ctx, tx, at, username)
-		if err != nil {
-			return err
-		}
-		found, err := tx.Addresses().List(ctx, m.Organization, m.ID, id-1, 1) // the one with this id, if it is the member's
-		if err != nil {
-			return err
-		}
-		if err := tx.Addresses().Remove(ctx, m.Organization, m.ID, id); err != nil {
-			return err
-		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by, Action: audit.AddressRemoved, Object: memberPath(at, m),
-			Before: audit.State{"address": found[0].Value, "name": found[0].Name}})
 	})
 	if err != nil {
 		return 0, err

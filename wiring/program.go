@@ -82,7 +82,7 @@ func (r root) serve(ctx context.Context, flags *pflag.FlagSet, send bool) error 
 	if send {
 		tellOfLinks(c, log)
 	} else {
-		s.work = nil
+		s.worker = nil
 	}
 	return s.serve(ctx)
 }
@@ -93,14 +93,14 @@ func (r root) work(ctx context.Context, flags *pflag.FlagSet) error {
 	if err != nil {
 		return err
 	}
-	work, closeAll, err := openWorker(ctx, c, key, log)
+	worker, closeAll, err := openWorker(ctx, c, key, log)
 	if err != nil {
 		return err
 	}
 	defer closeAll()
 	tellOfLinks(c, log)
 	log.Info("working", "database", c.Database.String())
-	work.run(ctx)
+	worker.Run(ctx)
 	log.Info("stopped working")
 	return nil
 }

@@ -53,24 +53,19 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 	}, nil
 }
 
-// openWorker assembles what works in the background on an opened database.
-func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger) (background, func(), error) {
+// openWorker assembles the sending of messages on an opened database.
+func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger) (*app.Worker, func(), error) {
 	ring := newKeys(c, key)
 	wiringSystemClock := systemClock{}
 	store, cleanup, err := openStore(ctx, c, ring, wiringSystemClock, log)
 	if err != nil {
-		return background{}, nil, err
+		return nil, nil, err
 	}
 	drivers := newDrivers(c, store)
 	links := newLinks(c, key)
 	templateComposer := newComposer(c, links)
 	worker := newWorker(c, store, drivers, templateComposer, wiringSystemClock, log)
-	importer := newImporter(c, store, wiringSystemClock, log)
-	wiringBackground := background{
-		Worker:   worker,
-		Importer: importer,
-	}
-	return wiringBackground, func() {
+	return worker, func() {
 		cleanup()
 	}, nil
 }
@@ -112,20 +107,21 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	}
 	operators := app.NewOperators(store, wiringSystemClock)
 	profiles := app.NewProfiles(store, wiringSystemClock)
+	groups := app.NewGroups(store)
 	retries := app.NewRetries(store, wiringSystemClock)
 	insight := app.NewInsight(store, wiringSystemClock)
 	audit := app.NewAudit(store)
-	importJobs := newImportJobs(c, store, wiringSystemClock)
 	consoleUseCases := console.UseCases{
 		Operators:    operators,
 		Profiles:     profiles,
+		Groups:       groups,
+		Lists:        lists,
 		Orgs:         orgs,
 		Applications: applications,
 		Occurrences:  occurrences,
 		Retries:      retries,
 		Insight:      insight,
 		Audit:        audit,
-		ImportJobs:   importJobs,
 	}
 	consoleConsole, err := newConsole(c, consoleUseCases, wiringSystemClock, log)
 	if err != nil {
@@ -134,12 +130,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	}
 	drivers := newDrivers(c, store)
 	worker := newWorker(c, store, drivers, templateComposer, wiringSystemClock, log)
-	importer := newImporter(c, store, wiringSystemClock, log)
-	wiringBackground := background{
-		Worker:   worker,
-		Importer: importer,
-	}
-	wiringServer := newServer(c, api, consoleConsole, authentication, wiringBackground, wiringReadiness, log)
+	wiringServer := newServer(c, api, consoleConsole, authentication, worker, wiringReadiness, log)
 	return wiringServer, func() {
 		cleanup()
 	}, nil

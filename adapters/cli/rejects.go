@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"github.com/tocsin/tocsin/domain/imports"
 )
 
-// rejects is the file of rejected rows: two columns that say where and why, then the row (imports.Header.Safe). It is complete or it is not
+// rejects is the file of rejected rows: two columns that say where and why, then the row as it stood. It is complete or it is not
 // there. A nil *rejects is nobody's wish for one.
 type rejects struct {
 	path string
@@ -18,8 +20,8 @@ type rejects struct {
 	temp bool // file is to be renamed to path
 	out  *bufio.Writer
 	// err is the first thing that went wrong; the import goes on without the file.
-	err    error
-	header imports.Header
+	err       error
+	delimiter string
 }
 
 // openRejects prepares the file before the import starts, so that a path at which nothing can be written is known in time. An empty
@@ -64,19 +66,19 @@ func (r *rejects) begin(h imports.Header) {
 	if r == nil {
 		return
 	}
-	r.header = h
-	r.write(h.RejectsHeader())
+	r.delimiter = string(h.Delimiter())
+	r.write(imports.LineColumn, imports.ReasonColumn, h.Text())
 }
 
 func (r *rejects) add(e *imports.RowError) {
 	if r == nil {
 		return
 	}
-	r.write(r.header.RejectsRow(r.header.Keep(e)))
+	r.write(strconv.Itoa(e.Line), `"`+strings.ReplaceAll(e.Reason, `"`, `""`)+`"`, e.Text)
 }
 
-func (r *rejects) write(line string) {
-	_, err := r.out.WriteString(line + "\n")
+func (r *rejects) write(cells ...string) {
+	_, err := r.out.WriteString(strings.Join(cells, r.delimiter) + "\n")
 	if r.err == nil {
 		r.err = err
 	}

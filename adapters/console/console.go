@@ -32,13 +32,14 @@ const Prefix = "/console/"
 type UseCases struct {
 	Operators    *app.Operators
 	Profiles     *app.Profiles
+	Groups       *app.Groups
+	Lists        *app.Lists
 	Orgs         *app.Orgs
 	Applications *app.Applications
 	Occurrences  *app.Occurrences
 	Retries      *app.Retries
 	Insight      *app.Insight
 	Audit        *app.Audit
-	ImportJobs   *app.ImportJobs
 }
 
 // Options are the settings of the console.
@@ -191,4 +192,9 @@ func (c call) actor() audit.Actor {
 func (c call) address() string { return c.console.proxies.Address(c.Request()) }
 
 // client is whom limits are about.
+// officer is the actor with what they may do to members of the path's organization.
+func (c call) officer() operators.Officer {
+	return operators.Officer{Actor: c.actor(), Right: c.visitor.Right(web.Param(c, "org"))}
+}
+
 func (c call) client() netip.Prefix { return c.console.proxies.Client(c.Request()) }

@@ -1,14 +1,15 @@
 package console
 
 import (
-	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
-	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 )
 
@@ -16,83 +17,124 @@ const pageMembers = 50
 
 // membersView is a stretch of the members of an organization.
 type membersView struct {
-	Prefix  string
-	Locked  bool
-	Members []users.Member
-	Next    string // the path of the next stretch; empty: no more
-	First   bool   // this is where the search begins
+	app.Choices
+	Asked    form // what the query asks
+	Filtered bool // by more than the beginning of a name
+	Query    string
+	Members  []users.Member
+	Next     string // the path of the next stretch; empty: no more
+	First    bool   // this is where the search begins
 }
 
 func (c call) showMembers() error {
-	q := users.Query{Prefix: c.QueryParam("q"), Locked: c.QueryParam("locked") == "true", Limit: pageMembers,
-		After: users.Cursor{Key: c.QueryParam("after_name"), ID: c.number("after")}}.Trimmed()
+	asked := c.Request().URL.Query()
+	asked.Del("done")
+	asked.Del("n")
+	q := memberQuery(asked)
 	found, err := c.console.use.Profiles.Search(c.ctx, c.at(), q)
 	if err != nil {
 		return err
 	}
-	v := membersView{Prefix: q.Prefix, Locked: q.Locked, Members: found.Members, First: q.After.IsZero()}
+	v := membersView{Asked: form{values: asked}, Query: asked.Encode(), Members: found.Members, First: q.After.IsZero()}
+	if v.Choices, err = c.console.use.Profiles.Choices(c.ctx, c.at()); err != nil {
+		return err
+	}
+	v.Filtered = q != (users.Query{Prefix: q.Prefix, After: q.After, Limit: q.Limit})
 	if found.More {
-		next := url.Values{"q": {q.Prefix}, "after_name": {found.Next.Key}, "after": {strconv.FormatInt(found.Next.ID, 10)}}
-		if q.Locked {
-			next.Set("locked", "true")
-		}
-		v.Next = c.path(Prefix) + web.Join("o", web.Param(c, "org"), "u") + "?" + next.Encode()
+		asked.Set("after", found.Next.String())
+		v.Next = c.membersPath() + "?" + asked.Encode()
 	}
 	return c.render(http.StatusOK, "members", "Users", v)
+}
+
+// memberQuery reads what the query of a page asks of members. What it cannot read it asks not.
+func memberQuery(asked url.Values) users.Query {
+	id := func(name string) int64 {
+		n, err := strconv.ParseInt(asked.Get(name), 10, 64)
+		if err != nil || n < 0 {
+			return 0
+		}
+		return n
+	}
+	role, err := users.ParseRole("role", asked.Get("role"))
+	if err != nil {
+		role = ""
+	}
+	return users.Query{
+		Prefix: asked.Get("q"), Locked: asked.Get("locked") == "true", Unreached: asked.Get("unreached") == "true", Role: role,
+		Group: orgs.GroupID(id("group")), List: id("list"), Application: id("application"),
+		Metadata: metadata.Condition{Path: asked.Get("key"), Text: asked.Get("value")},
+		After:    users.ParseCursor(asked.Get("after")), Limit: pageMembers,
+	}.Trimmed()
 }
 
 // memberView is one member with everything that is recorded.
 type memberView struct {
 	app.Profile
-	Channels map[users.AddressID][]channelOfAddress
-	Limit    int
-}
-
-type channelOfAddress struct {
-	Name, Protocol    string
-	Active, Validated bool
+	In, NotIn []orgs.Group                 // those without an id are beyond the first ones of the organization
+	Channels  map[users.AddressID][]string // what each is assigned to, in words
+	Spelled   map[string]string            // addresses by their keys
+	MayChange bool                         // the visitor may change this member
+	Limit     int
 }
 
 func (c call) showMember() error {
-	id, err := web.ID[users.MemberID](c, "member")
+	p, err := c.profile()
 	if err != nil {
 		return err
 	}
-	p, err := c.console.use.Profiles.Show(c.ctx, c.at(), id)
-	if err != nil {
-		return err
+	v := memberView{Profile: p, Channels: map[users.AddressID][]string{}, Spelled: map[string]string{}, MayChange: c.mayChange(p.Member), Limit: app.MaxShown}
+	for _, name := range p.Member.Groups {
+		g := orgs.Group{Name: name}
+		if i := slices.IndexFunc(p.Groups, func(g orgs.Group) bool { return g.Name == name }); i >= 0 {
+			g = p.Groups[i]
+		}
+		v.In = append(v.In, g)
 	}
-	v := memberView{Profile: p, Channels: map[users.AddressID][]channelOfAddress{}, Limit: app.MaxShown}
+	v.NotIn = slices.DeleteFunc(slices.Clone(p.Groups), func(g orgs.Group) bool { return slices.Contains(p.Member.Groups, g.Name) })
+	for _, o := range p.OptOuts { // An address that is not held any more is known by its key only.
+		v.Spelled[o.AddressKey] = o.AddressKey
+	}
+	for _, a := range p.Addresses {
+		v.Spelled[a.Key()] = a.Value
+	}
 	for _, a := range p.Assignments {
-		v.Channels[a.Address] = append(v.Channels[a.Address], channelOfAddress{a.Name, string(a.Protocol), a.Active, a.Validated})
+		said := a.Name
+		if !a.Active {
+			said += " (inactive)"
+		}
+		if !a.Validated {
+			said += " (not validated)"
+		}
+		v.Channels[a.Address] = append(v.Channels[a.Address], said)
 	}
 	return c.render(http.StatusOK, "member", p.Member.User.Username, v)
 }
 
-// change is a use case that moves a switch of a member.
-type change func(ctx context.Context, by audit.Actor, at app.Path, id users.MemberID, on bool) error
-
-func (c call) setMemberLocked() error { return c.move(c.console.use.Profiles.SetLocked) }
-
-func (c call) setMembershipLocked() error { return c.move(c.console.use.Profiles.SetMembershipLocked) }
-
-func (c call) setNotifications() error { return c.move(c.console.use.Profiles.SetNotifications) }
-
-// move moves a switch as the form says and shows the member again.
-func (c call) move(set change) error {
-	id, err := web.ID[users.MemberID](c, "member")
+// profile is everything about the path's member.
+func (c call) profile() (app.Profile, error) {
+	id, err := c.member()
 	if err != nil {
-		return err
+		return app.Profile{}, err
 	}
-	on, err := c.on("on")
-	if err != nil {
-		return err
-	}
-	if err := set(c.ctx, c.actor(), c.at(), id, on); err != nil {
-		return err
-	}
-	return c.to(c.path(Prefix) + web.Join("o", web.Param(c, "org"), "u", strconv.FormatInt(int64(id), 10)) + "?done=saved")
+	return c.console.use.Profiles.Show(c.ctx, c.at(), id)
 }
+
+// mayChange tells whether the page may offer to change a member. Whether they are changed the use cases decide.
+func (c call) mayChange(m users.Member) bool {
+	return view{call: c}.MayOperate() && c.officer().MayChange(m) == nil
+}
+
+// member is the id of the path's member.
+func (c call) member() (users.MemberID, error) { return web.ID[users.MemberID](c, "member") }
+
+// membersPath is the path of the page of members.
+func (c call) membersPath() string {
+	return c.path(Prefix) + web.Join("o", web.Param(c, "org"), "u")
+}
+
+// memberPath is the path of the page of the path's member.
+func (c call) memberPath() string { return c.membersPath() + web.Join(web.Param(c, "member")) }
 
 // number is a parameter of the query that must be a positive integer; whatever is none counts as 0, the beginning.
 func (c call) number(name string) int64 {

@@ -14,8 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/adapters/console"
+	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -48,11 +50,27 @@ var examples = map[string]example{
 	"POST /console/sign-out/":            {},
 	"POST /console/sign-out-everywhere/": {},
 
-	"POST /console/o/{org}/u/{member}/locked/":                        {fields: []string{"on", "true"}},
-	"POST /console/o/{org}/u/{member}/p/{prj}/a/{app}/locked/":        {fields: []string{"on", "true"}},
-	"POST /console/o/{org}/u/{member}/p/{prj}/a/{app}/notifications/": {fields: []string{"on", "true"}},
-	"GET /console/o/{org}/p/{prj}/a/{app}/occurrences/{id}/explain/":  {query: "?user=ada"},
-	"POST /console/o/{org}/p/{prj}/a/{app}/occurrences/{id}/retry/":   {},
+	"POST /console/o/{org}/u/new/":                                      {fields: []string{"email", "new@example.org", "custom_fields", "{}"}},
+	"POST /console/o/{org}/u/selection/":                                {send: chosen("action", "lock")},
+	"POST /console/o/{org}/u/selection/remove/":                         {send: chosen()},
+	"POST /console/o/{org}/u/{member}/names/":                           {fields: []string{"first_name", "Augusta"}},
+	"POST /console/o/{org}/u/{member}/metadata/":                        {fields: []string{"custom_fields", "{}"}},
+	"POST /console/o/{org}/u/{member}/remove/":                          {},
+	"POST /console/o/{org}/u/{member}/groups/":                          {send: grouped},
+	"POST /console/o/{org}/u/{member}/groups/remove/":                   {send: grouped},
+	"POST /console/o/{org}/u/{member}/addresses/new/":                   {fields: []string{"value", "+14155552671"}},
+	"POST /console/o/{org}/u/{member}/addresses/{address}/assign/":      {send: assigned},
+	"POST /console/o/{org}/u/{member}/addresses/{address}/remove/":      {},
+	"POST /console/o/{org}/u/{member}/assignments/{assignment}/":        {fields: []string{"active", "false", "validated", "true"}},
+	"POST /console/o/{org}/u/{member}/assignments/{assignment}/remove/": {},
+	"POST /console/o/{org}/groups/":                                     {fields: []string{"name", "Board"}},
+	"POST /console/o/{org}/groups/{group}/":                             {fields: []string{"name", "Board"}},
+	"POST /console/o/{org}/groups/{group}/delete/":                      {},
+	"POST /console/o/{org}/u/{member}/locked/":                          {fields: []string{"on", "true"}},
+	"POST /console/o/{org}/u/{member}/p/{prj}/a/{app}/locked/":          {fields: []string{"on", "true"}},
+	"POST /console/o/{org}/u/{member}/p/{prj}/a/{app}/notifications/":   {fields: []string{"on", "true"}},
+	"GET /console/o/{org}/p/{prj}/a/{app}/occurrences/{id}/explain/":    {query: "?user=ada"},
+	"POST /console/o/{org}/p/{prj}/a/{app}/occurrences/{id}/retry/":     {},
 }
 
 // scene is a fixture with one of everything that a path can name, and with everybody who may ask for it.
@@ -85,9 +103,59 @@ func newScene(t *testing.T, who ...string) *scene {
 	}
 	s.params = map[string]string{
 		"{org}": "acme", "{prj}": "shop", "{app}": "web", "{member}": strconv.FormatInt(int64(ada.ID), 10), "{id}": strconv.FormatInt(int64(f.happened()), 10),
-		"{asset}": "console.css",
+		"{asset}": "console.css", "{group}": strconv.FormatInt(int64(f.group("Staff").ID), 10),
 	}
+	f.listed("ada")
+	held, err := f.use.Profiles.Show(t.Context(), app.Path{Organization: "acme"}, ada.ID)
+	require.NoError(t, err)
+	s.params["{address}"] = strconv.FormatInt(int64(held.Addresses[0].ID), 10)
+	s.params["{assignment}"] = strconv.FormatInt(int64(held.Assignments[0].ID), 10)
 	return s
+}
+
+// chosen sends a form about ada as the chosen user.
+func chosen(fields ...string) func(b *browser, to string) answer {
+	return func(b *browser, to string) answer {
+		return b.post(to, append(fields, "member", idText(b.f.found("ada").ID))...)
+	}
+}
+
+// grouped sends a form about a group that ada is not in.
+func grouped(b *browser, to string) answer { return b.post(to, "group", idText(b.f.group("Staff").ID)) }
+
+// assigned sends a form about the channel that ada's address is assigned to already.
+func assigned(b *browser, to string) answer {
+	held, err := b.f.use.Profiles.Show(b.f.Context(), app.Path{Organization: "acme"}, b.f.found("ada").ID)
+	require.NoError(b.f, err)
+	return b.post(to, "channel", idText(held.Channels[0].ID))
+}
+
+func idText[T ~int64](id T) string { return strconv.FormatInt(int64(id), 10) }
+
+// found is a member of acme.
+func (f *fixture) found(username string) (m users.Member) {
+	f.Helper()
+	f.update(func(tx ports.Tx) error {
+		o, err := tx.Orgs().BySlug(f.Context(), "acme")
+		if err == nil {
+			m, err = tx.Users().Find(f.Context(), o.ID, username)
+		}
+		return err
+	})
+	return m
+}
+
+// group is a group of acme, which is made when it is missing.
+func (f *fixture) group(name string) (g orgs.Group) {
+	f.Helper()
+	f.update(func(tx ports.Tx) error {
+		o, err := tx.Orgs().BySlug(f.Context(), "acme")
+		if err == nil {
+			g, _, err = tx.Orgs().EnsureGroup(f.Context(), o.ID, name)
+		}
+		return err
+	})
+	return g
 }
 
 // ask sends what a route's example says, as somebody.

@@ -27,6 +27,7 @@ func routes() []Route {
 		app        = org + "p/{prj}/a/{app}/"
 		occurrence = app + "occurrences/{id}/"
 		registered = member + "p/{prj}/a/{app}/"
+		address    = member + "addresses/{address}/"
 	)
 	return []Route{
 		{get, assetsPath + "{asset}", operators.Anybody, call.showAsset},
@@ -42,9 +43,34 @@ func routes() []Route {
 		{get, org + "audit/", operators.Administrator, call.showAudit},
 		{get, org + "u/", operators.Viewer, call.showMembers},
 		{get, member, operators.Viewer, call.showMember},
+		{get, org + "u/new/", operators.Operator, call.showNewMember},
+		{post, org + "u/new/", operators.Operator, call.createMember},
+		{post, org + "u/selection/", operators.Operator, call.changeSelection},
+		{post, org + "u/selection/remove/", operators.Operator, call.removeSelection},
 		{post, member + "locked/", operators.Operator, call.setMemberLocked},
+		{get, member + "names/", operators.Operator, call.showNames},
+		{post, member + "names/", operators.Operator, call.renameMember},
+		{get, member + "metadata/", operators.Operator, call.showMetadata},
+		{post, member + "metadata/", operators.Operator, call.saveMetadata},
+		{get, member + "remove/", operators.Operator, call.showRemoveMember},
+		{post, member + "remove/", operators.Operator, call.removeMember},
+		{post, member + "groups/", operators.Operator, call.linkMember},
+		{post, member + "groups/remove/", operators.Operator, call.unlinkMember},
+		{get, member + "addresses/new/", operators.Operator, call.showNewAddress},
+		{post, member + "addresses/new/", operators.Operator, call.addAddress},
+		{get, address, operators.Viewer, call.showAddress},
+		{post, address + "assign/", operators.Operator, call.assignAddress},
+		{post, address + "remove/", operators.Operator, call.removeAddress},
+		{post, member + "assignments/{assignment}/", operators.Operator, call.setAssignment},
+		{post, member + "assignments/{assignment}/remove/", operators.Operator, call.removeAssignment},
 		{post, registered + "locked/", operators.Operator, call.setMembershipLocked},
 		{post, registered + "notifications/", operators.Operator, call.setNotifications},
+
+		{get, org + "groups/", operators.Viewer, call.showGroups},
+		{post, org + "groups/", operators.Administrator, call.createGroup},
+		{get, org + "groups/{group}/", operators.Viewer, call.showGroup},
+		{post, org + "groups/{group}/", operators.Administrator, call.renameGroup},
+		{post, org + "groups/{group}/delete/", operators.Administrator, call.deleteGroup},
 
 		{get, app, operators.Viewer, call.showOccurrences},
 		{get, occurrence, operators.Viewer, call.showOccurrence},

@@ -122,6 +122,14 @@ func (v view) Notice() string {
 	switch v.call.QueryParam("done") {
 	case "saved":
 		return "The change is saved."
+	case "enrolled":
+		return "The user is a member now."
+	case "was-there":
+		return "The user was a member already. What was missing of the Default group, the chosen one and the e-mail address was added; the rest stays as it was."
+	case "removed":
+		return "The membership has ended."
+	case "changed":
+		return fmt.Sprintf("Of the chosen users %d are different now.", v.call.number("n"))
 	case "retried":
 		return "The failed deliveries will be sent again."
 	}

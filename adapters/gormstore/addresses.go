@@ -70,6 +70,16 @@ func (r addressRepo) List(
 	return page(r.db(ctx).Where("organization_id = ? AND member_id = ?", org, m), after, limit, addressRow.address)
 }
 
+func (r addressRepo) ByID(ctx context.Context, org orgs.ID, m users.MemberID, id users.AddressID) (users.Address, error) {
+	row, err := one[addressRow](r.db(ctx).Where("id = ? AND member_id = ? AND organization_id = ?", id, m, org), users.ErrAddressNotFound)
+	return row.address(), err
+}
+
+func (r addressRepo) OfMembers(ctx context.Context, org orgs.ID, ms []users.MemberID, t users.AddressType) ([]users.Address, error) {
+	return all(r.db(ctx).Raw("SELECT "+addressColumns+" FROM addresses WHERE organization_id = ? AND member_id ? AND type = ? ORDER BY id",
+		org, among(r.dialect, ms), t), addressRow.address)
+}
+
 // Remove leaves the assignments and what hangs on them to the foreign keys; deliveries refer to nothing.
 func (r addressRepo) Remove(ctx context.Context, org orgs.ID, m users.MemberID, id users.AddressID) error {
 	err := r.skipRemoved(ctx, `member_id = @member AND assignment_id IN (SELECT s.id FROM assignments s JOIN addresses a ON a.id = s.address_id

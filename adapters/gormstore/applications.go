@@ -51,6 +51,10 @@ func (r applicationRepo) List(
 	return page(r.db(ctx).Where("project_id = ? AND organization_id = ?", project, org), after, limit, applicationRow.application)
 }
 
+func (r applicationRepo) OfOrganization(ctx context.Context, org orgs.ID, after applications.ID, limit int) ([]applications.Application, error) {
+	return page(r.db(ctx).Where("organization_id = ?", org), after, limit, applicationRow.application)
+}
+
 func (r applicationRepo) Create(ctx context.Context, a applications.Application) (applications.Application, error) {
 	row := applicationRow{OrganizationID: a.Organization, ProjectID: a.Project, Slug: a.Slug, Name: a.Name, Active: a.Active,
 		CreatedAt: r.now()}

@@ -135,6 +135,29 @@ func (r assignmentRepo) OfMember(ctx context.Context, org orgs.ID, m users.Membe
 		ORDER BY s.id LIMIT ?`, org, m, org, org, limit), assignmentRow.assignment)
 }
 
+func (r assignmentRepo) OfMemberByID(ctx context.Context, org orgs.ID, m users.MemberID, id channels.AssignmentID) (channels.Assignment, error) {
+	row, err := one[assignmentRow](r.db(ctx).Raw("SELECT "+assignmentColumns+`
+		FROM assignments s JOIN addresses a ON a.id = s.address_id JOIN channels c ON c.id = s.channel_id
+		WHERE s.id = ? AND s.organization_id = ? AND a.member_id = ? AND a.organization_id = ? AND c.organization_id = ?`,
+		id, org, m, org, org), channels.ErrAssignmentNotFound)
+	return row.assignment(), err
+}
+
+func (r assignmentRepo) Save(ctx context.Context, org orgs.ID, a channels.Assignment) error {
+	return change(r.db(ctx), channels.ErrAssignmentNotFound, "UPDATE assignments SET active = ?, validated = ? WHERE id = ? AND organization_id = ?",
+		a.Active, a.Validated, a.ID, org)
+}
+
+// Remove leaves list entries and subscriptions to the foreign keys; deliveries refer to nothing.
+func (r assignmentRepo) Remove(ctx context.Context, org orgs.ID, a channels.Assignment) error {
+	err := r.skipRemoved(ctx, `assignment_id = @assignment AND member_id IN (SELECT a.member_id FROM assignments s JOIN addresses a ON a.id = s.address_id
+		WHERE s.id = @assignment AND s.organization_id = @organization )`, map[string]any{"assignment": a.ID, "organization": org})
+	if err != nil {
+		return err
+	}
+	return change(r.db(ctx), channels.ErrAssignmentNotFound, "DELETE FROM assignments WHERE id = ? AND organization_id = ?", a.ID, org)
+}
+
 func (r assignmentRepo) OfAddresses(
 	ctx context.Context, org orgs.ID, project orgs.ProjectID, p channels.Protocol, as []users.AddressID,
 ) ([]channels.Assignment, error) {

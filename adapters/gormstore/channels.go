@@ -76,6 +76,10 @@ func (r channelRepo) ByID(ctx context.Context, org orgs.ID, project orgs.Project
 	return c, err
 }
 
+func (r channelRepo) OfOrganization(ctx context.Context, org orgs.ID, after channels.ID, limit int) ([]channels.Channel, error) {
+	return page(r.db(ctx).Omit("settings").Where("organization_id = ?", org), after, limit, channelRow.channel)
+}
+
 func (r channelRepo) Preferred(ctx context.Context, org orgs.ID, project orgs.ProjectID) ([]channels.Channel, error) {
 	// Two arms, so that each finds its partial index.
 	return all(r.db(ctx).Raw(`

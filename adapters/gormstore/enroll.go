@@ -50,7 +50,11 @@ func enroll(ctx context.Context, c setConn, now time.Time, org string, b users.B
 			return nil, err
 		}
 	}
-	return e.answer(), nil
+	done := e.answer()
+	if b.Entries == nil || b.DryRun {
+		return done, nil
+	}
+	return done, record(ctx, e.setConn, now, b.Entries(done))
 }
 
 // findPlace finds the organization and the groups.

@@ -49,6 +49,10 @@ func (r listRepo) List(
 	return page(r.db(ctx).Where("project_id = ? AND organization_id = ?", project, org), after, limit, listRow.list)
 }
 
+func (r listRepo) OfOrganization(ctx context.Context, org orgs.ID, after lists.ID, limit int) ([]lists.List, error) {
+	return page(r.db(ctx).Where("organization_id = ?", org), after, limit, listRow.list)
+}
+
 func (r listRepo) OfMember(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]lists.List, error) {
 	return all(r.db(ctx).Where(`organization_id = ? AND id IN (SELECT e.list_id FROM list_entries e
 		JOIN assignments s ON s.id = e.assignment_id JOIN addresses a ON a.id = s.address_id

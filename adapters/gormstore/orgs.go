@@ -2,6 +2,7 @@ package gormstore
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/access"
@@ -143,6 +144,38 @@ func (r orgRepo) Group(ctx context.Context, id orgs.ID, name string) (orgs.Group
 	row, err := one[groupRow](r.db(ctx).Where("organization_id = ? AND name_fold = ?", id, names.Fold(name)),
 		orgs.ErrGroupNotFound)
 	return row.group(), err
+}
+
+func (r orgRepo) GroupByID(ctx context.Context, id orgs.ID, g orgs.GroupID) (orgs.Group, error) {
+	row, err := one[groupRow](r.db(ctx).Where("id = ? AND organization_id = ?", g, id), orgs.ErrGroupNotFound)
+	return row.group(), err
+}
+
+func (r orgRepo) Groups(ctx context.Context, id orgs.ID, after orgs.GroupID, limit int) ([]orgs.Group, error) {
+	return page(r.db(ctx).Where("organization_id = ?", id), after, limit, groupRow.group)
+}
+
+func (r orgRepo) RenameGroup(ctx context.Context, g orgs.Group) error {
+	switch other, err := r.Group(ctx, g.Organization, g.Name); {
+	case err == nil && other.ID != g.ID:
+		return orgs.ErrGroupTaken
+	case err != nil && !errors.Is(err, orgs.ErrGroupNotFound):
+		return err
+	}
+	return change(r.db(ctx), orgs.ErrGroupNotFound, "UPDATE member_groups SET name = ?, name_fold = ? WHERE id = ? AND organization_id = ?",
+		g.Name, names.Fold(g.Name), g.ID, g.Organization)
+}
+
+func (r orgRepo) DeleteGroup(ctx context.Context, g orgs.Group) error {
+	var used bool
+	err := r.db(ctx).Raw("SELECT EXISTS (SELECT 1 FROM member_group_links WHERE group_id = ?)", g.ID).Scan(&used).Error
+	if err != nil {
+		return err
+	}
+	if used {
+		return orgs.ErrGroupInUse
+	}
+	return change(r.db(ctx), orgs.ErrGroupNotFound, "DELETE FROM member_groups WHERE id = ? AND organization_id = ?", g.ID, g.Organization)
 }
 
 func (r orgRepo) EnsureGroup(ctx context.Context, id orgs.ID, name string) (orgs.Group, bool, error) {

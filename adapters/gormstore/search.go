@@ -2,118 +2,148 @@ package gormstore
 
 import (
 	"context"
+	"slices"
 
-	"github.com/tocsin/tocsin/domain/names"
+	"github.com/tocsin/tocsin/domain/metadata"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// How a search reads identities: more and more at a time, up to a chunk, and not much more than searchMost before it says what it has found.
-// Few members of an organization may stand among very many people of others whose names begin alike.
+// How a search reads: more and more at a time, up to a chunk, and not much more than searchMost before it says what it has found. Few
+// may be meant among very many.
 const (
 	searchChunk  = 1_000
 	searchGrowth = 4
-	searchMost   = 20_000
+	searchMost   = 10_000
 )
 
-// Search goes through the identities that a prefix selects, in the order of their names, and picks the members among them: usernames are
-// unique in the installation and indexed there once, not once more in every organization.
-func (r userRepo) Search(ctx context.Context, org orgs.ID, q users.Query) (found users.Found, err error) {
-	if q.Prefix == "" {
-		return r.browse(ctx, org, q)
+// search is a query at work. It goes through the places of one index in their order and picks those members whom the whole query means.
+type search struct {
+	userRepo
+
+	org orgs.ID
+	q   users.Query
+}
+
+// spot is where a search finds a member, or an identity that may have none: either id may be missing.
+type spot struct {
+	Key      string
+	At       int64
+	MemberID users.MemberID
+	UserID   users.ID
+}
+
+// pickedRow is a member whom the query means, as far as SQL can tell.
+type pickedRow struct {
+	ID           users.MemberID
+	UserID       users.ID
+	First        int64  // the place of the member's first entry, where the search goes by entries
+	CustomFields string // where the query asks for them
+}
+
+// Search finds out which index leads to the fewest, and goes through it.
+func (r userRepo) Search(ctx context.Context, org orgs.ID, q users.Query) (users.Found, error) {
+	s := search{userRepo: r, org: org, q: q}
+	by, err := s.source(ctx)
+	if err != nil {
+		return users.Found{}, err
 	}
-	found.Next = q.After
-	chunk := min(q.Limit+1, searchChunk)
+	ids, found, err := s.walk(ctx, by)
+	if err != nil || len(ids) == 0 {
+		return found, err
+	}
+	ms, err := membersOf(r.members(ctx, "m.organization_id = ? AND m.id ?", org, among(r.dialect, ids)))
+	if err != nil {
+		return users.Found{}, err
+	}
+	at := make(map[users.MemberID]int, len(ids))
+	for i, id := range ids {
+		at[id] = i
+	}
+	slices.SortFunc(ms, func(a, b users.Member) int { return at[a.ID] - at[b.ID] })
+	found.Members = ms
+	return found, nil
+}
+
+// walk goes through a source until it has found as many as the query wants, or read as much as it may.
+func (s search) walk(ctx context.Context, by source) (ids []users.MemberID, found users.Found, err error) {
+	found.Next = users.Cursor{Order: by.order}
+	if s.q.After.Order == by.order {
+		found.Next = s.q.After
+	}
+	chunk := min(s.q.Limit+1, searchChunk)
 	for read := 0; read < searchMost; read += chunk {
 		if read > 0 {
 			chunk = min(chunk*searchGrowth, searchChunk)
 		}
-		named, err := r.named(ctx, q.Prefix, found.Next, chunk)
+		places, err := by.read(ctx, found.Next, chunk)
 		if err != nil {
-			return users.Found{}, err
+			return nil, users.Found{}, err
 		}
-		members, err := r.among(ctx, org, named, q.Locked)
+		picked, err := s.pick(ctx, by, places)
 		if err != nil {
-			return users.Found{}, err
+			return nil, users.Found{}, err
 		}
-		for _, n := range named {
-			m, there := members[n.ID]
-			if there && len(found.Members) == q.Limit {
+		for i, p := range places {
+			if picked[i] != 0 && len(ids) == s.q.Limit {
 				found.More = true // and Next stands at the last one found
-				return found, nil
+				return ids, found, nil
 			}
-			if there {
-				found.Members = append(found.Members, m)
+			if picked[i] != 0 {
+				ids = append(ids, picked[i])
 			}
-			found.Next = users.Cursor{Key: n.Key, ID: int64(n.ID)}
+			found.Next.Key, found.Next.ID = p.Key, p.At
 		}
-		if len(named) < chunk {
-			return found, nil
+		if len(places) < chunk {
+			return ids, found, nil
 		}
 	}
 	found.More = true
-	return found, nil
+	return ids, found, nil
 }
 
-// browse is Search without a prefix, by the member's id.
-func (r userRepo) browse(ctx context.Context, org orgs.ID, q users.Query) (found users.Found, err error) {
-	locked := ""
-	if q.Locked {
-		locked = " AND m.locked" // the condition of a partial index
+// pick returns for each place the member there whom the query means, 0 where there is none.
+func (s search) pick(ctx context.Context, by source, places []spot) ([]users.MemberID, error) {
+	if len(places) == 0 {
+		return nil, nil
 	}
-	found.Members, err = membersOf(r.members(ctx, "m.organization_id = ? AND m.id > ?"+locked+" ORDER BY m.id LIMIT ?", org, q.After.ID, q.Limit+1))
+	c := s.conditions(by)
+	if by.order == users.ByName {
+		c.add("m.user_id ?", among(s.dialect, mapped(places, func(p spot) users.ID { return p.UserID })))
+	} else {
+		c.add("m.id ?", among(s.dialect, mapped(places, func(p spot) users.MemberID { return p.MemberID })))
+	}
+	sql, args := c.query()
+	rows, err := rowsOf[pickedRow](s.db(ctx).Raw(sql, args...))
 	if err != nil {
-		return users.Found{}, err
+		return nil, err
 	}
-	if found.More = len(found.Members) > q.Limit; found.More {
-		found.Members = found.Members[:q.Limit]
+	byMember, byUser := make(map[users.MemberID]pickedRow, len(rows)), make(map[users.ID]pickedRow, len(rows))
+	for _, row := range rows {
+		if !s.q.Metadata.IsZero() {
+			fields, err := metadata.Decode([]byte(row.CustomFields))
+			if err != nil {
+				return nil, unreadable(err, "custom fields of member %d", row.ID)
+			}
+			if !s.q.Metadata.Holds(fields) {
+				continue
+			}
+		}
+		byMember[row.ID], byUser[row.UserID] = row, row
 	}
-	if n := len(found.Members); n > 0 {
-		found.Next.ID = int64(found.Members[n-1].ID)
+	picked := make([]users.MemberID, len(places))
+	for i, p := range places {
+		row := byMember[p.MemberID]
+		switch by.order {
+		case users.ByName:
+			row = byUser[p.UserID]
+		case users.ByID:
+		case users.ByEntry: // Who is on the list with several addresses is found once.
+			if row.First != p.At {
+				continue
+			}
+		}
+		picked[i] = row.ID
 	}
-	return found, nil
-}
-
-// namedRow is an identity by the name that a search found it by.
-type namedRow struct {
-	Key string
-	ID  users.ID
-}
-
-// beyond sorts after every text that goes on from a prefix with a character.
-const beyond = "\U0010FFFF"
-
-// searchNamed selects identities whose username, or else whose e-mail, is in a range. Each half reads its index in order, the
-// second one a partial index that leaves out those whose username is their e-mail.
-const searchNamed = `SELECT key, id FROM (
-		SELECT key, id FROM (SELECT username_fold AS key, id FROM users
-			WHERE username_fold >= @from AND username_fold < @to AND (username_fold > @after OR id > @id )
-			ORDER BY username_fold, id LIMIT @limit ) AS by_username
-		UNION ALL
-		SELECT key, id FROM (SELECT email_fold AS key, id FROM users
-			WHERE email_fold <> username_fold AND email_fold >= @from AND email_fold < @to AND (email_fold > @after OR id > @id )
-				AND NOT (username_fold >= @prefix AND username_fold < @to )
-			ORDER BY email_fold, id LIMIT @limit ) AS by_email
-	) AS named ORDER BY key, id LIMIT @limit`
-
-// named returns the next identities, at most limit, whose username or e-mail begins with a prefix.
-func (r userRepo) named(ctx context.Context, prefix string, after users.Cursor, limit int) ([]namedRow, error) {
-	fold := names.Fold(prefix)
-	return rowsOf[namedRow](r.db(ctx).Raw(searchNamed, map[string]any{"prefix": fold, "from": max(fold, after.Key), "to": fold + beyond,
-		"after": after.Key, "id": after.ID, "limit": limit}))
-}
-
-// among returns the members among some identities, by identity.
-func (r userRepo) among(ctx context.Context, org orgs.ID, named []namedRow, lockedOnly bool) (map[users.ID]users.Member, error) {
-	ids := mapped(named, func(n namedRow) users.ID { return n.ID })
-	locked := ""
-	if lockedOnly {
-		locked = " AND m.locked"
-	}
-	ms, err := membersOf(r.members(ctx, "m.organization_id = ? AND m.user_id ?"+locked, org, among(r.dialect, ids)))
-	members := make(map[users.ID]users.Member, len(ms))
-	for _, m := range ms {
-		members[m.User.ID] = m
-	}
-	return members, err
+	return picked, nil
 }

@@ -10,7 +10,9 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/names"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/domain/users"
 )
 
 type notificationRow struct {
@@ -156,6 +158,41 @@ func (r subscriptionRepo) Find(ctx context.Context, n subscriptions.Notification
 		WHERE assignment_id = ? AND notification_id IN (SELECT id FROM notifications WHERE id = ? AND application_id = ?)`,
 		a, n.ID, n.Application), subscriptions.ErrNotFound)
 	return row.subscription(), err
+}
+
+// reachRow is a subscription with what it joins.
+type reachRow struct {
+	ID                 subscriptions.ID
+	Active             bool
+	NotificationID     subscriptions.NotificationID
+	NotificationName   string
+	NotificationActive bool
+	EventID            events.ID
+	ListID             *lists.ID
+	Application        applicationRow `gorm:"embedded;embeddedPrefix:application_"`
+	Assignment         assignmentRow  `gorm:"embedded;embeddedPrefix:assignment_"`
+}
+
+func (r reachRow) reach() subscriptions.Reach {
+	return subscriptions.Reach{
+		Subscription: subscriptions.Subscription{ID: r.ID, Notification: r.NotificationID, Assignment: r.Assignment.ID, Active: r.Active},
+		Notification: subscriptions.Notification{ID: r.NotificationID, Application: r.Application.ID, Event: r.EventID, Name: r.NotificationName,
+			List: orZero(r.ListID), Active: r.NotificationActive},
+		Application: r.Application.application(), Assignment: r.Assignment.assignment()}
+}
+
+// applicationBeside selects an applicationRow from applications p, in a row with other things.
+const applicationBeside = `p.id AS application_id, p.organization_id AS application_organization_id, p.project_id AS application_project_id,
+	p.slug AS application_slug, p.name AS application_name, p.active AS application_active`
+
+func (r subscriptionRepo) OfMember(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]subscriptions.Reach, error) {
+	return all(r.db(ctx).Raw(`SELECT sb.id, sb.active, n.id AS notification_id, n.name AS notification_name, n.active AS notification_active,
+			n.event_id, n.list_id, `+applicationBeside+`,
+			s.id AS assignment_id, a.id AS assignment_address, a.value AS assignment_value, c.id AS assignment_channel, c.project_id AS assignment_project,
+			c.name AS assignment_name, c.protocol AS assignment_protocol, s.active AS assignment_active, s.validated AS assignment_validated
+		FROM addresses a JOIN assignments s ON s.address_id = a.id JOIN channels c ON c.id = s.channel_id
+		JOIN subscriptions sb ON sb.assignment_id = s.id JOIN notifications n ON n.id = sb.notification_id JOIN applications p ON p.id = n.application_id
+		WHERE a.organization_id = ? AND a.member_id = ? AND p.organization_id = ? ORDER BY sb.id LIMIT ?`, org, m, org, limit), reachRow.reach)
 }
 
 func (r subscriptionRepo) Unsubscribe(

@@ -146,6 +146,10 @@ func (r userRepo) ByID(ctx context.Context, org orgs.ID, id users.MemberID) (use
 	return row.member()
 }
 
+func (r userRepo) Those(ctx context.Context, org orgs.ID, ids []users.MemberID) ([]users.Member, error) {
+	return membersOf(r.members(ctx, unindexed("m.organization_id")+" = ? AND m.id ? ORDER BY m.id", org, among(r.dialect, ids)))
+}
+
 func (r userRepo) List(ctx context.Context, org orgs.ID, after users.MemberID, limit int) ([]users.Member, error) {
 	return membersOf(r.members(ctx, "m.organization_id = ? AND m.id > ? ORDER BY m.id LIMIT ?", org, after, limit))
 }
@@ -186,39 +190,9 @@ func (r userRepo) SaveFields(ctx context.Context, m users.Member) error {
 		"UPDATE members SET custom_fields = ? WHERE id = ? AND organization_id = ?", string(text), m.ID, m.Organization)
 }
 
-func (r userRepo) SetLocked(ctx context.Context, m users.Member) error {
-	return change(r.db(ctx), users.ErrNotFound,
-		"UPDATE members SET locked = ? WHERE id = ? AND organization_id = ?", m.Locked, m.ID, m.Organization)
-}
-
 func (r userRepo) SetRole(ctx context.Context, m users.Member) error {
 	return change(r.db(ctx), users.ErrNotFound,
 		"UPDATE members SET role = ? WHERE id = ? AND organization_id = ?", m.Role, m.ID, m.Organization)
-}
-
-// Remove leaves what hangs on the membership to the foreign keys. It changes the identity's row first, so that of two
-// organizations that let go of it at the same time Postgres refuses the later one, which then runs again and
-// sees that its membership is the last; neither would otherwise see the other's end, and the identity would stay for ever.
-func (r userRepo) Remove(ctx context.Context, m users.Member) error {
-	var identity []users.ID
-	err := r.db(ctx).Raw(`UPDATE users SET username = username
-		WHERE id IN (SELECT user_id FROM members WHERE id = ? AND organization_id = ?) RETURNING id`,
-		m.ID, m.Organization).Scan(&identity).Error
-	if err != nil {
-		return err
-	}
-	err = r.skipRemoved(ctx, "member_id IN (SELECT id FROM members WHERE id = @member AND organization_id = @organization )",
-		map[string]any{"member": m.ID, "organization": m.Organization})
-	if err != nil {
-		return err
-	}
-	err = change(r.db(ctx), users.ErrNotFound, "DELETE FROM members WHERE id = ? AND organization_id = ?", m.ID, m.Organization)
-	if err != nil {
-		return err
-	}
-	return r.db(ctx).Exec(`DELETE FROM users WHERE id IN ?
-		AND NOT EXISTS (SELECT 1 FROM members WHERE members.user_id = users.id)
-		AND NOT EXISTS (SELECT 1 FROM credentials WHERE credentials.user_id = users.id)`, identity).Error
 }
 
 // members queries memberships; condition may order and limit them.

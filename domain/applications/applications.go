@@ -89,6 +89,8 @@ type Repository interface {
 	ByID(ctx context.Context, org orgs.ID, project orgs.ProjectID, id ID) (Application, error)
 	// List returns the project's applications by id, at most limit after the given one.
 	List(ctx context.Context, org orgs.ID, project orgs.ProjectID, after ID, limit int) ([]Application, error)
+	// OfOrganization returns the applications of all projects of the organization by id, at most limit after the given one.
+	OfOrganization(ctx context.Context, org orgs.ID, after ID, limit int) ([]Application, error)
 	// Create stores a new application and returns it with its id; ErrSlugTaken.
 	Create(ctx context.Context, a Application) (Application, error)
 	// Save stores the name and the active flag.

@@ -20,6 +20,10 @@ const (
 	AddressAdded   Action = "address.add"
 	AddressRemoved Action = "address.remove"
 
+	AssignmentAdded   Action = "assignment.add"
+	AssignmentUpdated Action = "assignment.update"
+	AssignmentRemoved Action = "assignment.remove"
+
 	Registered           Action = "membership.register"
 	Unregistered         Action = "membership.unregister"
 	MembershipLocked     Action = "membership.lock"
@@ -40,10 +44,8 @@ const (
 	KeyCreated Action = "key.create"
 	KeyRevoked Action = "key.revoke"
 
-	ImportUploaded  Action = "import.upload"
-	ImportBegun     Action = "import.begin"
-	ImportCancelled Action = "import.cancel"
-	ImportEnded     Action = "import.end"
+	ImportBegun Action = "import.begin"
+	ImportEnded Action = "import.end"
 )
 
 // What an organization is made of is created, updated and deleted.
@@ -51,6 +53,8 @@ const (
 	OrganizationCreated Action = "organization.create"
 	OrganizationUpdated Action = "organization.update"
 	GroupCreated        Action = "group.create"
+	GroupUpdated        Action = "group.update"
+	GroupDeleted        Action = "group.delete"
 	ProjectCreated      Action = "project.create"
 	ProjectUpdated      Action = "project.update"
 	ChannelCreated      Action = "channel.create"

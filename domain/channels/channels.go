@@ -19,6 +19,7 @@ var (
 	ErrPreferredTaken     = fault.New(fault.Invalid, "another channel is preferred for this protocol there already")
 	ErrInUse              = fault.New(fault.Invalid, "the channel is in use")
 	ErrSealed             = fault.New(fault.Unavailable, "the settings of the channel cannot be opened")
+	ErrIncompatible       = fault.New(fault.Invalid, "the channel cannot reach addresses of this type")
 	ErrAssignmentNotFound = fault.New(fault.NotFound, "the assignment does not exist")
 )
 
@@ -165,6 +166,9 @@ type Repository interface {
 	List(ctx context.Context, org orgs.ID, project orgs.ProjectID, after ID, limit int) ([]Channel, error)
 	// ByID returns a channel of the project (0: of the organization itself); ErrNotFound, and with ErrSealed the channel without its settings.
 	ByID(ctx context.Context, org orgs.ID, project orgs.ProjectID, id ID) (Channel, error)
+	// OfOrganization returns the channels of the organization and of all its projects by id, at most limit after the given one. Settings are
+	// left out.
+	OfOrganization(ctx context.Context, org orgs.ID, after ID, limit int) ([]Channel, error)
 	// Preferred returns the active preferred channels of the project (0: none) and of the organization. Settings are left out.
 	Preferred(ctx context.Context, org orgs.ID, project orgs.ProjectID) ([]Channel, error)
 	// Create stores a new channel and returns it with its id; ErrNameTaken, ErrPreferredTaken naming the other, ErrSealed when there is
@@ -199,6 +203,12 @@ type AssignmentRepository interface {
 	Ensure(ctx context.Context, org orgs.ID, as []Assignment) (stored []Assignment, created []bool, err error)
 	// OfMember returns the assignments of all addresses of a member of the organization by id, at most limit.
 	OfMember(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]Assignment, error)
+	// OfMemberByID finds an assignment of an address of a member of the organization; ErrAssignmentNotFound.
+	OfMemberByID(ctx context.Context, org orgs.ID, m users.MemberID, id AssignmentID) (Assignment, error)
+	// Save stores the flags of an assignment; ErrAssignmentNotFound.
+	Save(ctx context.Context, org orgs.ID, a Assignment) error
+	// Remove deletes an assignment with its list entries and subscriptions; deliveries that wait for it are skipped. ErrAssignmentNotFound.
+	Remove(ctx context.Context, org orgs.ID, a Assignment) error
 	// OfAddresses returns the assignments of these addresses to channels of one protocol of the project or of the
 	// organization itself, ordered by id.
 	OfAddresses(ctx context.Context, org orgs.ID, project orgs.ProjectID, p Protocol, as []users.AddressID) ([]Assignment, error)

@@ -71,6 +71,21 @@ type OptOut struct {
 	Notification subscriptions.NotificationID
 }
 
+// Silence is an opt-out with what it is about.
+type Silence struct {
+	OptOut
+	Notification subscriptions.Notification
+	Application  applications.Application
+	Since        time.Time
+}
+
+// Recent is a delivery with what it belongs to.
+type Recent struct {
+	Delivery
+	Application  applications.Application
+	Notification string // by name; empty when it is gone
+}
+
 // Unsubscription is what the page behind an unsubscribe link shows.
 type Unsubscription struct {
 	OptOut
@@ -115,6 +130,11 @@ type Repository interface {
 	Candidates(ctx context.Context, o events.Occurrence, m users.MemberID) ([]Candidate, error)
 	// OfMember returns the deliveries of the occurrence to the member, by id.
 	OfMember(ctx context.Context, o events.Occurrence, m users.MemberID) ([]Delivery, error)
+
+	// Latest returns the deliveries to a member of the organization, those of the newest occurrences first, at most limit.
+	Latest(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]Recent, error)
+	// OptOuts returns what a member of the organization has opted out of, by notification and address, at most limit.
+	OptOuts(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]Silence, error)
 
 	// Unsubscription describes what an unsubscribe link is about; ErrLinkOutdated when the notification or the member is gone.
 	Unsubscription(ctx context.Context, o OptOut) (Unsubscription, error)

@@ -1,6 +1,5 @@
 // Package imports reads the files of a bulk import (contract 1.1, decisions 7): it turns text into rows that can be enrolled,
-// or says what is wrong with them; and it knows the life of an import that runs in the background. It does not know where the text
-// comes from nor how the rows are enrolled.
+// or says what is wrong with them. It does not know where the text comes from nor what becomes of the rows.
 package imports
 
 import (
@@ -63,7 +62,7 @@ func NewReader(file io.Reader) (*Reader, error) {
 		return nil, err
 	}
 	r.lines.take(1)
-	r.header, err = ParseHeader(first.content())
+	r.header, err = parseHeader(first.content())
 	if err != nil {
 		return nil, err
 	}

@@ -66,6 +66,8 @@ type Repository interface {
 	ByName(ctx context.Context, org orgs.ID, project orgs.ProjectID, name string) (List, error)
 	// List returns the project's lists by id, at most limit after the given one.
 	List(ctx context.Context, org orgs.ID, project orgs.ProjectID, after ID, limit int) ([]List, error)
+	// OfOrganization returns the lists of all projects of the organization by id, at most limit after the given one.
+	OfOrganization(ctx context.Context, org orgs.ID, after ID, limit int) ([]List, error)
 	// OfMember returns the lists of the organization that a member is on with any assignment by id, at most limit.
 	OfMember(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]List, error)
 	// Create stores a new list and returns it with its id; ErrNameTaken.

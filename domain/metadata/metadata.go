@@ -4,8 +4,11 @@ package metadata
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"reflect"
 	"strconv"
@@ -30,7 +33,7 @@ var ErrTooLarge = fault.New(fault.Invalid, "metadata is larger than 64 KiB")
 // stay json.Number, so that they come back as they were sent. A Map is never changed in place.
 type Map map[string]any
 
-// Parse reads one JSON object. It refuses other values, trailing text, invalid UTF-8, NUL characters, nesting deeper than MaxDepth
+// Parse reads one JSON object, and says where a mistake is. It refuses other values, trailing text, invalid UTF-8, NUL characters, nesting deeper than MaxDepth
 // and more than MaxBytes.
 func Parse(text []byte) (Map, error) {
 	if len(text) > MaxBytes {
@@ -59,12 +62,33 @@ func decode(text []byte) (Map, error) {
 	d.UseNumber()
 	var m Map
 	if err := d.Decode(&m); err != nil || m == nil {
-		return nil, fault.New(fault.Invalid, "must be a JSON object")
+		return nil, notAnObject(text, err)
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, fault.New(fault.Invalid, "must be one JSON object and nothing after it")
+	if rest := bytes.TrimLeft(text[d.InputOffset():], " \t\r\n"); len(rest) > 0 {
+		return nil, fault.New(fault.Invalid, "must be one JSON object and nothing after it: "+position(text, int64(len(text)-len(rest))))
 	}
 	return m, nil
+}
+
+// notAnObject says where a text stops being a JSON object.
+func notAnObject(text []byte, err error) error {
+	const must = "must be a JSON object"
+	if syntax, is := errors.AsType[*json.SyntaxError](err); is {
+		// The offset is behind what nobody expected.
+		return fault.New(fault.Invalid, fmt.Sprintf("%s: %s: %s", must, position(text, syntax.Offset-1), syntax.Error()))
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return fault.New(fault.Invalid, fmt.Sprintf("%s: %s: it ends too early", must, position(text, int64(len(text)))))
+	}
+	return fault.New(fault.Invalid, must)
+}
+
+// position is where an offset is for people, who count lines and characters from 1.
+func position(text []byte, offset int64) string {
+	before := text[:min(max(int(offset), 0), len(text))]
+	line := 1 + bytes.Count(before, []byte("\n"))
+	column := 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
+	return fmt.Sprintf("line %d, column %d", line, column)
 }
 
 // Check reports what Parse would refuse in a Map that was built otherwise.
@@ -160,6 +184,16 @@ func (m Map) Encode() ([]byte, error) {
 		return nil, ErrTooLarge
 	}
 	return text, nil
+}
+
+// Digest tells two values of metadata apart in a few characters. Equal ones have the same.
+func (m Map) Digest() string {
+	text, err := m.Encode() // Members come in the order of their names.
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
 }
 
 // Equal reports whether both hold the same members and values.

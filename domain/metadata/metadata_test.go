@@ -86,7 +86,9 @@ func TestParse(t *testing.T) {
 		t.Run("Refuses/"+name, func(t *testing.T) {
 			t.Parallel()
 			_, err := metadata.Parse([]byte(c.text))
-			require.EqualError(t, err, c.want)
+			require.Error(t, err)
+			said, _, _ := strings.Cut(err.Error(), ": line ") // where it is, TestParseSaysWhereAMistakeIs asks
+			require.Equal(t, c.want, said)
 			assert.Equal(t, fault.Invalid, fault.KindOf(err))
 		})
 	}
@@ -218,4 +220,35 @@ func TestCheckSpendsNothingOnWhatIsRight(t *testing.T) {
 	m := metadata.Map{strings.Repeat("k", 30_000): elements}
 	allocations := testing.AllocsPerRun(5, func() { require.NoError(t, m.Check()) })
 	assert.Less(t, allocations, 1_000.0, "a path was built for every element")
+}
+
+func TestParseSaysWhereAMistakeIs(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                                   "must be a JSON object",
+		"[]":                                 "must be a JSON object",
+		"null":                               "must be a JSON object",
+		"{":                                  "must be a JSON object: line 1, column 2: it ends too early",
+		"{\r\n  \"é\": \"ü\",\r\n  \"b\": }": "must be a JSON object: line 3, column 8: invalid character '}' looking for beginning of value",
+		"{\"é\" 1}":                          "must be a JSON object: line 1, column 6: invalid character '1' after object key",
+		"{}\n\n{}":                           "must be one JSON object and nothing after it: line 3, column 1",
+	} {
+		_, err := metadata.Parse([]byte(text))
+		require.EqualError(t, err, want, "%q", text)
+	}
+}
+
+func TestDigestTellsMetadataApart(t *testing.T) {
+	t.Parallel()
+	parsed := func(text string) metadata.Map {
+		m, err := metadata.Parse([]byte(text))
+		require.NoError(t, err)
+		return m
+	}
+	digest := parsed(`{"a":{"c":1,"b":[2]},"z":null}`).Digest()
+	require.Equal(t, digest, parsed(` {"z" : null, "a":{"b":[2],"c":1}}`).Digest())
+	require.Equal(t, metadata.Map{}.Digest(), metadata.Map(nil).Digest())
+	for _, other := range []string{`{}`, `{"a":{"c":1,"b":[2]}}`, `{"a":{"c":1.0,"b":[2]},"z":null}`, `{"a":{"c":1,"b":[2]},"z":"null"}`} {
+		require.NotEqual(t, digest, parsed(other).Digest(), other)
+	}
 }

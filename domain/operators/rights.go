@@ -71,6 +71,22 @@ func (v Visitor) Authorize(org string, n Need) error {
 	return nil
 }
 
+// Right is the most that the visitor may do in the organization with this slug.
+func (v Visitor) Right(org string) Need {
+	switch {
+	case v.User.ID == 0:
+		return Anybody
+	case v.Administrator:
+		return Installation
+	}
+	for _, p := range v.Places {
+		if p.Organization.Slug == org {
+			return p.right()
+		}
+	}
+	return SignedIn
+}
+
 // Visible are the organizations that the visitor sees because of a role there.
 func (v Visitor) Visible() []Place {
 	return slices.DeleteFunc(slices.Clone(v.Places), func(p Place) bool { return p.right() < Viewer })

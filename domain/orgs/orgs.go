@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/names"
 )
 
 // Reserved names (decisions 3 and 4).
@@ -20,6 +21,9 @@ var (
 	ErrSeveral         = fault.New(fault.Invalid, "there are several organizations, and none was named")
 	ErrProjectNotFound = fault.New(fault.NotFound, "the project does not exist")
 	ErrGroupNotFound   = fault.New(fault.NotFound, "the group does not exist in this organization")
+	ErrGroupTaken      = fault.New(fault.Invalid, "a group with this name exists already")
+	ErrGroupInUse      = fault.New(fault.Invalid, "the group still has members")
+	ErrGroupDefault    = fault.New(fault.Invalid, "the group Default is every new member's: it cannot be renamed or deleted")
 	ErrReserved        = fault.New(fault.Invalid, "the slug system is reserved")
 	ErrSlugTaken       = fault.New(fault.Invalid, "this slug is taken")
 )
@@ -53,6 +57,15 @@ type Group struct {
 	Name         string
 }
 
+// NewGroup checks the name of a group.
+func NewGroup(org ID, name string) (Group, error) {
+	name, err := names.Label("name", name)
+	return Group{Organization: org, Name: name}, err
+}
+
+// IsDefault tells whether the group is the one that every organization is created with. Enrolling looks for it by its name.
+func (g Group) IsDefault() bool { return names.Fold(g.Name) == names.Fold(DefaultGroup) }
+
 // Repository keeps organizations, projects and groups. No method ever returns the system organization.
 type Repository interface {
 	// BySlug returns ErrNotFound when there is none.
@@ -84,4 +97,12 @@ type Repository interface {
 	Group(ctx context.Context, id ID, name string) (Group, error)
 	// EnsureGroup returns the group of this name, created when it is missing.
 	EnsureGroup(ctx context.Context, id ID, name string) (g Group, created bool, err error)
+	// GroupByID finds a group of the organization; ErrGroupNotFound.
+	GroupByID(ctx context.Context, id ID, g GroupID) (Group, error)
+	// Groups lists an organization's groups by id, at most limit after the given one.
+	Groups(ctx context.Context, id ID, after GroupID, limit int) ([]Group, error)
+	// RenameGroup stores the name of the group with g.ID in g.Organization; ErrGroupTaken.
+	RenameGroup(ctx context.Context, g Group) error
+	// DeleteGroup removes a group; ErrGroupInUse while it has members.
+	DeleteGroup(ctx context.Context, g Group) error
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/names"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
 )
 
 // The faults of this package.
@@ -52,6 +54,14 @@ type Subscription struct {
 	Active       bool
 }
 
+// Reach is a subscription with what it joins.
+type Reach struct {
+	Subscription Subscription
+	Notification Notification
+	Application  applications.Application
+	Assignment   channels.Assignment
+}
+
 // Repository keeps notifications and subscriptions.
 type Repository interface {
 	// Notification finds a notification of the application; ErrNotificationNotFound.
@@ -80,6 +90,8 @@ type Repository interface {
 	Subscribe(ctx context.Context, n Notification, a channels.AssignmentID, active bool) (s Subscription, created bool, err error)
 	// Find returns the subscription of an assignment; ErrNotFound.
 	Find(ctx context.Context, n Notification, a channels.AssignmentID) (Subscription, error)
+	// OfMember returns the subscriptions of all assignments of a member of the organization by id, at most limit.
+	OfMember(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]Reach, error)
 	// Unsubscribe clears the active flag; ErrNotFound.
 	Unsubscribe(ctx context.Context, n Notification, a channels.AssignmentID) (Subscription, error)
 }

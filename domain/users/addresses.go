@@ -168,6 +168,10 @@ type AddressRepository interface {
 	Ensure(ctx context.Context, org orgs.ID, as []Address) (stored []Address, created []bool, err error)
 	// List returns the member's addresses by id, at most limit after the given one.
 	List(ctx context.Context, org orgs.ID, m MemberID, after AddressID, limit int) ([]Address, error)
+	// ByID finds an address of the member; ErrAddressNotFound.
+	ByID(ctx context.Context, org orgs.ID, m MemberID, id AddressID) (Address, error)
+	// OfMembers returns the addresses of one type of these members of the organization, by id.
+	OfMembers(ctx context.Context, org orgs.ID, ms []MemberID, t AddressType) ([]Address, error)
 	// Remove deletes an address of the member with its assignments, their list entries and subscriptions; ErrAddressNotFound.
 	Remove(ctx context.Context, org orgs.ID, m MemberID, id AddressID) error
 	// Holders returns every e-mail address of the organization with one of these keys, ordered by id.

@@ -16,6 +16,7 @@ import (
 var (
 	ErrNotFound        = fault.New(fault.NotFound, "the user is not a member of this organization")
 	ErrAddressNotFound = fault.New(fault.NotFound, "the address does not exist")
+	ErrChanged         = fault.New(fault.Invalid, "it was changed meanwhile: nothing was saved")
 	ErrSharedIdentity  = fault.New(fault.Forbidden,
 		"the user belongs to another organization too, so first_name and last_name cannot be changed from here")
 )
@@ -110,6 +111,8 @@ type Repository interface {
 	Find(ctx context.Context, org orgs.ID, usernameOrEmail string) (Member, error)
 	// ByID finds a member of the organization; ErrNotFound.
 	ByID(ctx context.Context, org orgs.ID, id MemberID) (Member, error)
+	// Those returns the members of the organization among these, by id.
+	Those(ctx context.Context, org orgs.ID, ids []MemberID) ([]Member, error)
 	// Search returns a stretch of the members that a query asks for. How much it reads does not depend on how many members there are.
 	Search(ctx context.Context, org orgs.ID, q Query) (Found, error)
 	// List returns members with their groups by id, at most limit after the given one.
@@ -120,11 +123,16 @@ type Repository interface {
 	Rename(ctx context.Context, u User) error
 	// SaveFields stores the member's custom fields.
 	SaveFields(ctx context.Context, m Member) error
-	// SetLocked stores the member's lock.
-	SetLocked(ctx context.Context, m Member) error
+	// SetLocked stores the locks of members of one organization; ErrNotFound when one of them is none.
+	SetLocked(ctx context.Context, ms ...Member) error
 	// SetRole stores the member's role.
 	SetRole(ctx context.Context, m Member) error
-	// Remove ends a membership with all that hangs on it: addresses, their assignments, list entries and
-	// subscriptions, application memberships and locks, groups; and the identity, when this was its last membership and it cannot sign in.
-	Remove(ctx context.Context, m Member) error
+	// Link puts members into a group and returns those who were not in it, by id; whoever is no member of the group's organization is left out.
+	Link(ctx context.Context, g orgs.Group, ms []MemberID) ([]MemberID, error)
+	// Unlink takes members out of a group and returns those who were in it, by id.
+	Unlink(ctx context.Context, g orgs.Group, ms []MemberID) ([]MemberID, error)
+	// Remove ends memberships of one organization with all that hangs on them: addresses, their assignments, list entries and subscriptions,
+	// application memberships and locks, groups; and the identities whose last membership this was and who cannot sign in. ErrNotFound
+	// when one of them is none.
+	Remove(ctx context.Context, ms ...Member) error
 }

@@ -1,0 +1,116 @@
+package console
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+const pageGroups = 100
+
+// groupsView is the groups of an organization.
+type groupsView struct {
+	Groups []orgs.Group
+	Next   orgs.GroupID // 0: no more
+	Form   form
+}
+
+func (c call) showGroups() error { return c.showGroupsWith(http.StatusOK, form{}) }
+
+func (c call) showGroupsWith(status int, f form) error {
+	found, err := c.console.use.Groups.List(c.ctx, c.at(), app.Page{After: c.number("after"), Limit: pageGroups + 1})
+	if err != nil {
+		return err
+	}
+	v := groupsView{Groups: found, Form: f}
+	if len(found) > pageGroups {
+		v.Groups = found[:pageGroups]
+		v.Next = v.Groups[pageGroups-1].ID
+	}
+	return c.render(status, "groups", "Groups", v)
+}
+
+func (c call) createGroup() error {
+	_, err := c.console.use.Groups.Create(c.ctx, c.actor(), c.at(), c.FormValue("name"))
+	if f, mistaken := c.refused(err); mistaken {
+		return c.showGroupsWith(web.Status(fault.Invalid), f)
+	}
+	if err != nil {
+		return err
+	}
+	return c.to(c.groupsPath() + "?done=saved")
+}
+
+// groupView is one group.
+type groupView struct {
+	orgs.Group
+	Form form
+}
+
+func (c call) showGroup() error {
+	id, err := web.ID[orgs.GroupID](c, "group")
+	if err != nil {
+		return err
+	}
+	g, err := c.console.use.Groups.Show(c.ctx, c.at(), id)
+	if err != nil {
+		return err
+	}
+	return c.render(http.StatusOK, "group", g.Name, groupView{Group: g, Form: filled("name", g.Name)})
+}
+
+func (c call) renameGroup() error {
+	return c.changeGroup(func(id orgs.GroupID) error {
+		return c.console.use.Groups.Rename(c.ctx, c.actor(), c.at(), id, c.FormValue("name"))
+	})
+}
+
+func (c call) deleteGroup() error {
+	return c.changeGroup(func(id orgs.GroupID) error { return c.console.use.Groups.Delete(c.ctx, c.actor(), c.at(), id) })
+}
+
+// changeGroup changes the path's group and shows all groups, or the group again when that may not be.
+func (c call) changeGroup(change func(orgs.GroupID) error) error {
+	id, err := web.ID[orgs.GroupID](c, "group")
+	if err != nil {
+		return err
+	}
+	err = change(id)
+	if f, mistaken := c.refused(err); mistaken {
+		g, err := c.console.use.Groups.Show(c.ctx, c.at(), id)
+		if err != nil {
+			return err
+		}
+		return c.render(web.Status(fault.Invalid), "group", g.Name, groupView{Group: g, Form: f})
+	}
+	if err != nil {
+		return err
+	}
+	return c.to(c.groupsPath() + "?done=saved")
+}
+
+func (c call) groupsPath() string {
+	return c.path(Prefix) + web.Join("o", web.Param(c, "org"), "groups")
+}
+
+func (c call) linkMember() error { return c.regroup(c.console.use.Groups.Link) }
+
+func (c call) unlinkMember() error { return c.regroup(c.console.use.Groups.Unlink) }
+
+// regroup puts the path's member into a group or takes them out of it.
+func (c call) regroup(move func(context.Context, operators.Officer, app.Path, orgs.GroupID, ...users.MemberID) (int, error)) error {
+	id, err := c.member()
+	if err != nil {
+		return err
+	}
+	if _, err := move(c.ctx, c.officer(), c.at(), orgs.GroupID(c.chosen("group")), id); err != nil {
+		return err
+	}
+	return c.to(c.memberPath() + "?done=saved")
+}

@@ -1,0 +1,146 @@
+package console
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+func (c call) showNewAddress() error {
+	return c.askAboutMember("address-new", func(p app.Profile) formOfMember {
+		return formOfMember{Profile: p, Form: filled("assign_to_preferred_channel", "true")}
+	})
+}
+
+func (c call) addAddress() error {
+	id, err := c.member()
+	if err != nil {
+		return err
+	}
+	a, err := users.NewAddress(c.FormValue("value"), c.FormValue("name"))
+	if err == nil {
+		err = c.console.use.Profiles.AddAddress(c.ctx, c.officer(), c.at(), id, a, c.FormValue("assign_to_preferred_channel") == "true")
+	}
+	return c.savedOr(err, "address-new", func(p app.Profile, f form) formOfMember { return formOfMember{Profile: p, Form: f} })
+}
+
+// addressView is an address of a member with what it is assigned to.
+type addressView struct {
+	Member      users.Member
+	Address     users.Address
+	Assignments []channels.Assignment
+	Assignable  []option // channels
+	MayChange   bool
+	Form        form
+}
+
+func (c call) showAddress() error { return c.showAddressWith(http.StatusOK, form{}) }
+
+func (c call) showAddressWith(status int, f form) error {
+	id, err := web.ID[users.AddressID](c, "address")
+	if err != nil {
+		return err
+	}
+	p, err := c.profile()
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(p.Addresses, func(a users.Address) bool { return a.ID == id })
+	if i < 0 {
+		return users.ErrAddressNotFound
+	}
+	v := addressView{Member: p.Member, Address: p.Addresses[i], MayChange: c.mayChange(p.Member), Form: f}
+	v.Assignments = slices.DeleteFunc(p.Assignments, func(a channels.Assignment) bool { return a.Address != id })
+	for _, channel := range p.Assignable(v.Address) {
+		said := channel.Name + " (" + string(channel.Protocol) + ")"
+		if channel.Project != 0 {
+			said += " of " + p.Projects[channel.Project].Slug
+		}
+		v.Assignable = append(v.Assignable, option{Value: strconv.FormatInt(int64(channel.ID), 10), Text: said})
+	}
+	return c.render(status, "address", v.Address.Value, v)
+}
+
+func (c call) removeAddress() error {
+	member, address, err := c.addressOfMember()
+	if err != nil {
+		return err
+	}
+	if err := c.console.use.Profiles.RemoveAddress(c.ctx, c.officer(), c.at(), member, address); err != nil {
+		return err
+	}
+	return c.to(c.memberPath() + "?done=saved")
+}
+
+func (c call) assignAddress() error {
+	member, address, err := c.addressOfMember()
+	if err != nil {
+		return err
+	}
+	err = c.console.use.Profiles.Assign(c.ctx, c.officer(), c.at(), member, address, channels.ID(c.chosen("channel")))
+	if f, mistaken := c.refused(err); mistaken {
+		return c.showAddressWith(web.Status(fault.Invalid), f)
+	}
+	if err != nil {
+		return err
+	}
+	return c.to(c.addressPath(address) + "?done=saved")
+}
+
+// setAssignment moves the two switches of an assignment; each form sends both, one of them as it was.
+func (c call) setAssignment() error {
+	member, assignment, err := c.assignmentOfMember()
+	if err != nil {
+		return err
+	}
+	active, errActive := c.on("active")
+	validated, errValidated := c.on("validated")
+	if errActive != nil || errValidated != nil {
+		return errForm
+	}
+	if err := c.console.use.Profiles.SetAssignment(c.ctx, c.officer(), c.at(), member, assignment, active, validated); err != nil {
+		return err
+	}
+	return c.to(c.addressPath(users.AddressID(c.chosen("address"))) + "?done=saved")
+}
+
+func (c call) removeAssignment() error {
+	member, assignment, err := c.assignmentOfMember()
+	if err != nil {
+		return err
+	}
+	if err := c.console.use.Profiles.Unassign(c.ctx, c.officer(), c.at(), member, assignment); err != nil {
+		return err
+	}
+	return c.to(c.addressPath(users.AddressID(c.chosen("address"))) + "?done=saved")
+}
+
+func (c call) addressOfMember() (member users.MemberID, address users.AddressID, err error) {
+	if member, err = c.member(); err != nil {
+		return 0, 0, err
+	}
+	address, err = web.ID[users.AddressID](c, "address")
+	return member, address, err
+}
+
+func (c call) assignmentOfMember() (member users.MemberID, assignment channels.AssignmentID, err error) {
+	if member, err = c.member(); err != nil {
+		return 0, 0, err
+	}
+	assignment, err = web.ID[channels.AssignmentID](c, "assignment")
+	return member, assignment, err
+}
+
+// addressPath is the path of the page of an address of the path's member; without an address that of the member.
+func (c call) addressPath(id users.AddressID) string {
+	if id == 0 {
+		return c.memberPath()
+	}
+	return c.memberPath() + web.Join("addresses", strconv.FormatInt(int64(id), 10))
+}

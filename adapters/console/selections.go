@@ -1,0 +1,106 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// selectionView is members who are chosen to be removed.
+type selectionView struct {
+	Members []users.Member
+	Back    string // the query of the page that they were chosen on
+}
+
+// changeSelection does to the chosen members what the button says that was pressed.
+func (c call) changeSelection() error {
+	ids, err := c.selection()
+	if err != nil {
+		return err
+	}
+	use, by, at := c.console.use, c.officer(), c.at()
+	var n int
+	switch c.FormValue("action") {
+	case "lock":
+		n, err = use.Profiles.Lock(c.ctx, by, at, ids, true)
+	case "unlock":
+		n, err = use.Profiles.Lock(c.ctx, by, at, ids, false)
+	case "link":
+		n, err = use.Groups.Link(c.ctx, by, at, orgs.GroupID(c.chosen("group")), ids...)
+	case "unlink":
+		n, err = use.Groups.Unlink(c.ctx, by, at, orgs.GroupID(c.chosen("group")), ids...)
+	case "list":
+		n, err = c.addSelectionToList(ids)
+	case "remove":
+		found, err := use.Profiles.Selected(c.ctx, at, ids)
+		if err != nil {
+			return err
+		}
+		if err := by.MayChange(found...); err != nil {
+			return err
+		}
+		return c.render(http.StatusOK, "selection-remove", "Remove users", selectionView{Members: found, Back: c.FormValue("back")})
+	default:
+		return errForm
+	}
+	if err != nil {
+		return err
+	}
+	return c.toSelection("changed", n)
+}
+
+// addSelectionToList puts the chosen members on the list that is named by its project and its id.
+func (c call) addSelectionToList(ids []users.MemberID) (int, error) {
+	project, number, _ := strings.Cut(c.FormValue("list"), "/")
+	id, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return 0, lists.ErrNotFound
+	}
+	at := app.Path{Organization: c.at().Organization, Project: project}
+	done, err := c.console.use.Lists.AddMembers(c.ctx, c.actor(), at, lists.ID(id), ids)
+	return done.Added, err
+}
+
+func (c call) removeSelection() error {
+	ids, err := c.selection()
+	if err != nil {
+		return err
+	}
+	if err := c.console.use.Profiles.Remove(c.ctx, c.officer(), c.at(), ids...); err != nil {
+		return err
+	}
+	return c.toSelection("changed", len(ids))
+}
+
+// selection is the members who are chosen in a form.
+func (c call) selection() ([]users.MemberID, error) {
+	r := c.Request()
+	chosen := r.PostForm["member"]
+	ids := make([]users.MemberID, len(chosen))
+	for i, text := range chosen {
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || id <= 0 {
+			return nil, fault.New(fault.Invalid, "a chosen user is none")
+		}
+		ids[i] = users.MemberID(id)
+	}
+	return ids, nil
+}
+
+// toSelection shows the page again on which the members were chosen.
+func (c call) toSelection(done string, n int) error {
+	q, err := url.ParseQuery(c.FormValue("back"))
+	if err != nil {
+		q = url.Values{}
+	}
+	q.Set("done", done)
+	q.Set("n", strconv.Itoa(n))
+	return c.to(c.membersPath() + "?" + q.Encode())
+}

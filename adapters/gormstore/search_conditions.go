@@ -1,0 +1,88 @@
+package gormstore
+
+import (
+	"strings"
+
+	"github.com/tocsin/tocsin/domain/names"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// conditions is a query for members m, as it is put together.
+type conditions struct {
+	columns, clauses []string
+	columnArgs, args []any
+}
+
+func (c *conditions) add(clause string, args ...any) {
+	c.clauses = append(c.clauses, clause)
+	c.args = append(c.args, args...)
+}
+
+func (c *conditions) query() (sql string, args []any) {
+	return "SELECT " + strings.Join(c.columns, ", ") + " FROM members m WHERE " + strings.Join(c.clauses, " AND "), append(c.columnArgs, c.args...)
+}
+
+// exists is the condition that a query for one member finds anything. OFFSET has Postgres ask it for each member: left to itself it may
+// turn it round, and read a whole list for a page.
+func exists(query string) string { return "EXISTS (" + query + " LIMIT 1 OFFSET 0)" }
+
+// onList selects the entries e of a member m on a list.
+const onList = `FROM addresses a JOIN assignments s ON s.address_id = a.id
+	JOIN list_entries e ON e.list_id = ? AND e.assignment_id = s.id WHERE a.organization_id = m.organization_id AND a.member_id = m.id`
+
+// conditions are all that the query asks of a member but what the source asks already. The member's place in the tenancy is hidden from the
+// planner: it comes by an id.
+func (s search) conditions(by source) *conditions {
+	c := &conditions{columns: []string{"m.id", "m.user_id"}}
+	c.add(unindexed("m.organization_id")+" = ?", s.org)
+	if s.q.Prefix != "" && by.order != users.ByName {
+		from, to := prefixRange(s.q.Prefix)
+		c.add(exists(`SELECT 1 FROM users u WHERE u.id = m.user_id AND (u.username_fold >= ? AND u.username_fold < ? OR u.email_fold >= ? AND u.email_fold < ?)`),
+			from, to, from, to)
+	}
+	if s.q.Locked {
+		c.add("m.locked")
+	}
+	if s.q.Role != "" {
+		c.add("m.role = ?", s.q.Role)
+	}
+	if s.q.Unreached {
+		c.add("NOT " + exists("SELECT 1 FROM addresses a WHERE a.organization_id = m.organization_id AND a.member_id = m.id"))
+	}
+	if s.q.Group != 0 {
+		c.add(exists("SELECT 1 FROM member_group_links l WHERE l.member_id = m.id AND l.group_id = ?"), s.q.Group)
+	}
+	if s.q.Application != 0 {
+		c.add(exists("SELECT 1 FROM application_memberships x WHERE x.member_id = m.id AND x.application_id = ?"), s.q.Application)
+	}
+	if by.order == users.ByEntry {
+		c.columns = append(c.columns, "(SELECT MIN(e.assignment_id) "+onList+") AS first")
+		c.columnArgs = append(c.columnArgs, s.q.List)
+	} else if s.q.List != 0 {
+		c.add(exists("SELECT 1 "+onList), s.q.List)
+	}
+	if !s.q.Metadata.IsZero() {
+		c.columns = append(c.columns, "m.custom_fields")
+		for _, trace := range s.q.Metadata.Traces() {
+			c.add(s.dialect.contains("m.custom_fields"), trace)
+		}
+	}
+	return c
+}
+
+// contains is the condition that a text contains a parameter, to the letter.
+func (d dialect) contains(column string) string {
+	if d == onPostgres {
+		return "strpos(" + column + ", ?) > 0"
+	}
+	return "instr(" + column + ", ?) > 0"
+}
+
+// beyond sorts after every text that goes on from a prefix with a character.
+const beyond = "\U0010FFFF"
+
+// prefixRange is where the folded texts that begin with a prefix are: from the first bound on, before the second.
+func prefixRange(prefix string) (from, to string) {
+	fold := names.Fold(prefix)
+	return fold, fold + beyond
+}

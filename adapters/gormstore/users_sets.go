@@ -1,0 +1,84 @@
+package gormstore
+
+import (
+	"context"
+	"slices"
+
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// What is done to sets of members belongs to userRepo, too.
+
+func idOf(m users.Member) users.MemberID { return m.ID }
+
+func (r userRepo) SetLocked(ctx context.Context, ms ...users.Member) error {
+	of := map[bool][]users.Member{}
+	for _, m := range ms {
+		of[m.Locked] = append(of[m.Locked], m)
+	}
+	for locked, some := range of {
+		res := r.db(ctx).Exec("UPDATE members SET locked = ? WHERE id ? AND "+unindexed("organization_id")+" = ?",
+			locked, among(r.dialect, mapped(some, idOf)), some[0].Organization)
+		if res.Error != nil {
+			return res.Error
+		}
+		if res.RowsAffected != int64(len(some)) {
+			return users.ErrNotFound
+		}
+	}
+	return nil
+}
+
+func (r userRepo) Link(ctx context.Context, g orgs.Group, ms []users.MemberID) ([]users.MemberID, error) {
+	return r.touched(ctx, `INSERT INTO member_group_links (member_id, group_id)
+		SELECT m.id, g.id FROM members m CROSS JOIN member_groups g
+		WHERE m.id ? AND `+unindexed("m.organization_id")+` = g.organization_id AND g.id = ? AND g.organization_id = ?
+		ON CONFLICT DO NOTHING RETURNING member_id`, among(r.dialect, ms), g.ID, g.Organization)
+}
+
+func (r userRepo) Unlink(ctx context.Context, g orgs.Group, ms []users.MemberID) ([]users.MemberID, error) {
+	return r.touched(ctx, `DELETE FROM member_group_links WHERE member_id ?
+		AND group_id IN (SELECT id FROM member_groups WHERE id = ? AND organization_id = ?) RETURNING member_id`,
+		among(r.dialect, ms), g.ID, g.Organization)
+}
+
+// touched are the members whom a statement returns, by id.
+func (r userRepo) touched(ctx context.Context, sql string, args ...any) ([]users.MemberID, error) {
+	ids, err := rowsOf[users.MemberID](r.db(ctx).Raw(sql, args...))
+	slices.Sort(ids)
+	return ids, err
+}
+
+// Remove leaves what hangs on the memberships to the foreign keys. It changes the identities' rows first, so that of two
+// organizations that let go of one at the same time Postgres refuses the later one, which then runs again and
+// sees that its membership is the last; neither would otherwise see the other's end, and the identity would stay for ever.
+func (r userRepo) Remove(ctx context.Context, ms ...users.Member) error {
+	if len(ms) == 0 {
+		return nil
+	}
+	set := among(r.dialect, mapped(ms, idOf))
+	var identities []users.ID
+	err := r.db(ctx).Raw(`UPDATE users SET username = username WHERE id IN (`+theirIdentities+`) RETURNING id`, set, ms[0].Organization).Scan(&identities).Error
+	if err != nil {
+		return err
+	}
+	err = r.skipRemoved(ctx, "member_id IN (SELECT id FROM members WHERE id @members AND "+unindexed("organization_id")+" = @organization )",
+		map[string]any{"members": set, "organization": ms[0].Organization})
+	if err != nil {
+		return err
+	}
+	res := r.db(ctx).Exec("DELETE FROM members WHERE id ? AND "+unindexed("organization_id")+" = ?", set, ms[0].Organization)
+	if res.Error != nil {
+		return res.Error
+	}
+	if res.RowsAffected != int64(len(ms)) {
+		return users.ErrNotFound
+	}
+	return r.db(ctx).Exec(`DELETE FROM users WHERE id ?
+		AND NOT EXISTS (SELECT 1 FROM members WHERE members.user_id = users.id)
+		AND NOT EXISTS (SELECT 1 FROM credentials WHERE credentials.user_id = users.id)`, among(r.dialect, identities)).Error
+}
+
+// theirIdentities are the identities of members, in one order: of two who let go of the same ones none waits for the other for ever.
+const theirIdentities = `SELECT user_id FROM members WHERE id ? AND organization_id + 0 = ? ORDER BY user_id`

@@ -1,0 +1,172 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Groups is the use cases on the groups of an organization and on who is in them.
+type Groups struct{ store ports.Store }
+
+// NewGroups returns the use cases on groups.
+func NewGroups(store ports.Store) *Groups { return &Groups{store: store} }
+
+// List returns the groups of an organization; orgs.ErrNotFound.
+func (g *Groups) List(ctx context.Context, at Path, p Page) (found []orgs.Group, err error) {
+	err = g.store.View(ctx, func(tx ports.Tx) error {
+		org, err := tx.Orgs().BySlug(ctx, at.Organization)
+		if err != nil {
+			return err
+		}
+		found, err = tx.Orgs().Groups(ctx, org.ID, orgs.GroupID(p.After), p.Limit)
+		return err
+	})
+	return found, err
+}
+
+// Show returns a group; orgs.ErrNotFound, orgs.ErrGroupNotFound.
+func (g *Groups) Show(ctx context.Context, at Path, id orgs.GroupID) (found orgs.Group, err error) {
+	err = g.store.View(ctx, func(tx ports.Tx) error {
+		found, err = group(ctx, tx, at, id)
+		return err
+	})
+	return found, err
+}
+
+func group(ctx context.Context, tx ports.Tx, at Path, id orgs.GroupID) (orgs.Group, error) {
+	org, err := tx.Orgs().BySlug(ctx, at.Organization)
+	if err != nil {
+		return orgs.Group{}, err
+	}
+	return tx.Orgs().GroupByID(ctx, org.ID, id)
+}
+
+// Create makes a group; orgs.ErrNotFound, orgs.ErrGroupTaken.
+func (g *Groups) Create(ctx context.Context, by audit.Actor, at Path, name string) (made orgs.Group, err error) {
+	wanted, err := orgs.NewGroup(0, name)
+	if err != nil {
+		return orgs.Group{}, err
+	}
+	err = g.store.Update(ctx, func(tx ports.Tx) error {
+		org, err := tx.Orgs().BySlug(ctx, at.Organization)
+		if err != nil {
+			return err
+		}
+		var created bool
+		if made, created, err = tx.Orgs().EnsureGroup(ctx, org.ID, wanted.Name); err != nil {
+			return err
+		}
+		if !created {
+			return orgs.ErrGroupTaken.On("name")
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.GroupCreated, Object: groupPath(at, made), After: nameState(made.Name)})
+	})
+	return made, err
+}
+
+// Rename gives a group another name; orgs.ErrGroupNotFound, orgs.ErrGroupTaken, orgs.ErrGroupDefault.
+func (g *Groups) Rename(ctx context.Context, by audit.Actor, at Path, id orgs.GroupID, name string) error {
+	wanted, err := orgs.NewGroup(0, name)
+	if err != nil {
+		return err
+	}
+	return g.store.Update(ctx, func(tx ports.Tx) error {
+		was, err := group(ctx, tx, at, id)
+		if err != nil || was.Name == wanted.Name {
+			return err
+		}
+		if was.IsDefault() {
+			return orgs.ErrGroupDefault
+		}
+		is := was
+		is.Name = wanted.Name
+		err = tx.Orgs().RenameGroup(ctx, is)
+		if errors.Is(err, orgs.ErrGroupTaken) {
+			return orgs.ErrGroupTaken.On("name")
+		}
+		if err != nil {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: was.Organization, Actor: by, Action: audit.GroupUpdated, Object: groupPath(at, was),
+			Before: nameState(was.Name), After: nameState(is.Name)})
+	})
+}
+
+// Delete removes a group that nobody is in; orgs.ErrGroupNotFound, orgs.ErrGroupInUse, orgs.ErrGroupDefault.
+func (g *Groups) Delete(ctx context.Context, by audit.Actor, at Path, id orgs.GroupID) error {
+	return g.store.Update(ctx, func(tx ports.Tx) error {
+		was, err := group(ctx, tx, at, id)
+		if err != nil {
+			return err
+		}
+		if was.IsDefault() {
+			return orgs.ErrGroupDefault
+		}
+		if err := tx.Orgs().DeleteGroup(ctx, was); err != nil {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: was.Organization, Actor: by, Action: audit.GroupDeleted, Object: groupPath(at, was), Before: nameState(was.Name)})
+	})
+}
+
+// Link puts members into a group, all or none, and returns how many were not in it. operators.ErrAbove, orgs.ErrGroupNotFound,
+// users.ErrNotFound, ErrSelection.
+func (g *Groups) Link(ctx context.Context, by operators.Officer, at Path, id orgs.GroupID, ids ...users.MemberID) (int, error) {
+	return g.regroup(ctx, by, at, id, ids, users.Repository.Link, func(groups []string, name string) []string {
+		return slices.Sorted(slices.Values(append(slices.Clone(groups), name)))
+	})
+}
+
+// Unlink takes members out of a group, all or none, and returns how many were in it. operators.ErrAbove, orgs.ErrGroupNotFound,
+// users.ErrNotFound, ErrSelection.
+func (g *Groups) Unlink(ctx context.Context, by operators.Officer, at Path, id orgs.GroupID, ids ...users.MemberID) (int, error) {
+	return g.regroup(ctx, by, at, id, ids, users.Repository.Unlink, func(groups []string, name string) []string {
+		return slices.DeleteFunc(slices.Clone(groups), func(n string) bool { return n == name })
+	})
+}
+
+func (g *Groups) regroup(
+	ctx context.Context, by operators.Officer, at Path, id orgs.GroupID, ids []users.MemberID,
+	move func(users.Repository, context.Context, orgs.Group, []users.MemberID) ([]users.MemberID, error), after func(groups []string, name string) []string,
+) (moved int, err error) {
+	err = g.store.Update(ctx, func(tx ports.Tx) error {
+		to, err := group(ctx, tx, at, id)
+		if err != nil {
+			return err
+		}
+		ms, err := selected(ctx, tx, at, ids)
+		if err != nil {
+			return err
+		}
+		if err := by.MayChange(ms...); err != nil {
+			return err
+		}
+		changed, err := move(tx.Users(), ctx, to, ids)
+		if err != nil {
+			return err
+		}
+		var entries []audit.Entry
+		for _, m := range ms {
+			if slices.Contains(changed, m.ID) {
+				entries = append(entries, audit.Entry{Organization: m.Organization, Actor: by.Actor, Action: audit.MemberUpdated, Object: memberPath(at, m),
+					Before: audit.State{"groups": m.Groups}, After: audit.State{"groups": after(m.Groups, to.Name)}})
+			}
+		}
+		if moved = len(changed); moved == 0 {
+			return nil
+		}
+		return tx.Audit().Record(ctx, entries...)
+	})
+	return moved, err
+}
+
+func groupPath(at Path, g orgs.Group) string {
+	return Path{Organization: at.Organization}.object("groups", g.Name)
+}

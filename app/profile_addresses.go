@@ -1,0 +1,119 @@
+package app
+
+import (
+	"context"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Addresses and what they are assigned to belong to Profiles, too.
+
+// AddAddress gives a member an address, and on request assigns it to the organization's preferred channels, as the API does (decisions 4);
+// whatever of this is there already stays. operators.ErrAbove, users.ErrNotFound.
+func (p *Profiles) AddAddress(ctx context.Context, by operators.Officer, at Path, id users.MemberID, a users.Address, toPreferred bool) error {
+	return p.store.Update(ctx, func(tx ports.Tx) error {
+		m, err := changeable(ctx, tx, by, at, id)
+		if err != nil {
+			return err
+		}
+		_, _, err = addAddress(ctx, tx, by.Actor, at, m, a, toPreferred)
+		return err
+	})
+}
+
+// RemoveAddress takes an address from a member with all that hangs on it. operators.ErrAbove, users.ErrNotFound, users.ErrAddressNotFound.
+func (p *Profiles) RemoveAddress(ctx context.Context, by operators.Officer, at Path, id users.MemberID, address users.AddressID) error {
+	return p.store.Update(ctx, func(tx ports.Tx) error {
+		m, err := changeable(ctx, tx, by, at, id)
+		if err != nil {
+			return err
+		}
+		return removeAddress(ctx, tx, by.Actor, at, m, address)
+	})
+}
+
+// Assign assigns an address of a member to a channel of the organization or of any of its projects, as registration would: active and
+// validated. operators.ErrAbove, users.ErrNotFound, users.ErrAddressNotFound, channels.ErrNotFound, channels.ErrIncompatible.
+func (p *Profiles) Assign(
+	ctx context.Context, by operators.Officer, at Path, id users.MemberID, address users.AddressID, channel channels.ID,
+) error {
+	return p.store.Update(ctx, func(tx ports.Tx) error {
+		m, err := changeable(ctx, tx, by, at, id)
+		if err != nil {
+			return err
+		}
+		a, err := tx.Addresses().ByID(ctx, m.Organization, m.ID, address)
+		if err != nil {
+			return err
+		}
+		found, err := tx.Channels().OfOrganization(ctx, m.Organization, channel-1, 1)
+		switch {
+		case err != nil:
+			return err
+		case len(found) == 0 || found[0].ID != channel:
+			return channels.ErrNotFound
+		case !found[0].Protocol.Accepts(a.Type):
+			return channels.ErrIncompatible.On("channel")
+		}
+		stored, created, err := tx.Assignments().Ensure(ctx, m.Organization, []channels.Assignment{channels.Assign(a, found[0])})
+		if err != nil || !created[0] {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by.Actor, Action: audit.AssignmentAdded, Object: memberPath(at, m),
+			After: assignmentState(stored[0])})
+	})
+}
+
+// SetAssignment says whether an assignment of a member is active and validated; repeating it changes nothing. operators.ErrAbove,
+// users.ErrNotFound, channels.ErrAssignmentNotFound.
+func (p *Profiles) SetAssignment(
+	ctx context.Context, by operators.Officer, at Path, id users.MemberID, assignment channels.AssignmentID, active, validated bool,
+) error {
+	return p.store.Update(ctx, func(tx ports.Tx) error {
+		m, err := changeable(ctx, tx, by, at, id)
+		if err != nil {
+			return err
+		}
+		was, err := tx.Assignments().OfMemberByID(ctx, m.Organization, m.ID, assignment)
+		if err != nil {
+			return err
+		}
+		is := was
+		if is.Active, is.Validated = active, validated; is == was {
+			return nil
+		}
+		if err := tx.Assignments().Save(ctx, m.Organization, is); err != nil {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by.Actor, Action: audit.AssignmentUpdated, Object: memberPath(at, m),
+			Before: assignmentState(was), After: assignmentState(is)})
+	})
+}
+
+// Unassign ends an assignment of a member with the list entries and subscriptions that hang on it. operators.ErrAbove, users.ErrNotFound,
+// channels.ErrAssignmentNotFound.
+func (p *Profiles) Unassign(ctx context.Context, by operators.Officer, at Path, id users.MemberID, assignment channels.AssignmentID) error {
+	return p.store.Update(ctx, func(tx ports.Tx) error {
+		m, err := changeable(ctx, tx, by, at, id)
+		if err != nil {
+			return err
+		}
+		was, err := tx.Assignments().OfMemberByID(ctx, m.Organization, m.ID, assignment)
+		if err != nil {
+			return err
+		}
+		if err := tx.Assignments().Remove(ctx, m.Organization, was); err != nil {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by.Actor, Action: audit.AssignmentRemoved, Object: memberPath(at, m),
+			Before: assignmentState(was)})
+	})
+}
+
+func assignmentState(a channels.Assignment) audit.State {
+	return audit.State{"address": a.Value, "channel": a.Name, "active": a.Active, "validated": a.Validated}
+}

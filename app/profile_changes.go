@@ -1,0 +1,191 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Creating, editing and removing members belong to Profiles, too.
+
+// Create makes a person a member of the organization as POST does (decisions 4), and of a group beside the Default one (0: none); what is
+// there already stays. orgs.ErrNotFound, orgs.ErrGroupNotFound; operators.ErrAbove where somebody is there who stands above.
+func (p *Profiles) Create(
+	ctx context.Context, by operators.Officer, at Path, e users.Enrollment, group orgs.GroupID,
+) (users.Enrolled, error) {
+	err := p.store.View(ctx, func(tx ports.Tx) error {
+		m, err := member(ctx, tx, at, e.Email)
+		if errors.Is(err, users.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return by.MayChange(m)
+	})
+	if err != nil {
+		return users.Enrolled{}, err
+	}
+	c := creating{Enrollment: e, by: by.Actor}
+	done, err := p.store.Enroll(ctx, at.Organization, users.Batch{Enrollments: []users.Enrollment{e}, Group: group,
+		Entries: func(done []users.Enrolled) []audit.Entry {
+			if entry, changed := c.entry(at.Organization, done[0]); changed {
+				return []audit.Entry{entry}
+			}
+			return nil
+		}})
+	if err != nil {
+		return users.Enrolled{}, err
+	}
+	return done[0], done[0].Err
+}
+
+// Rename changes the names of a member's identity as PATCH does: a blank one stays as it is. operators.ErrAbove, users.ErrNotFound,
+// users.ErrSharedIdentity.
+func (p *Profiles) Rename(ctx context.Context, by operators.Officer, at Path, id users.MemberID, first, last string) error {
+	patch, err := NewPatch(first, last, nil, "")
+	if err != nil {
+		return err
+	}
+	return p.edit(ctx, by, at, id, func(tx ports.Tx, m *users.Member) error { return rename(ctx, tx, m, patch) })
+}
+
+// SaveFields replaces the metadata of a member, who had that with the digest shown when it was shown. operators.ErrAbove,
+// users.ErrNotFound, users.ErrChanged.
+func (p *Profiles) SaveFields(
+	ctx context.Context, by operators.Officer, at Path, id users.MemberID, shown string, fields metadata.Map,
+) error {
+	return p.edit(ctx, by, at, id, func(tx ports.Tx, m *users.Member) error {
+		if m.CustomFields.Digest() != shown && !m.CustomFields.Equal(fields) {
+			return users.ErrChanged.On("custom_fields")
+		}
+		return applyFields(ctx, tx, m, Patch{Fields: fields, Mode: metadata.Rewrite})
+	})
+}
+
+// edit changes a member and records what became different.
+func (p *Profiles) edit(
+	ctx context.Context, by operators.Officer, at Path, id users.MemberID, change func(tx ports.Tx, m *users.Member) error,
+) error {
+	return p.store.Update(ctx, func(tx ports.Tx) error {
+		m, err := changeable(ctx, tx, by, at, id)
+		if err != nil {
+			return err
+		}
+		was := memberState(m)
+		if err := change(tx, &m); err != nil {
+			return err
+		}
+		before, after := audit.Changed(was, memberState(m))
+		if len(after) == 0 {
+			return nil
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by.Actor, Action: audit.MemberUpdated, Object: memberPath(at, m),
+			Before: before, After: after})
+	})
+}
+
+// changeable finds a member whom the officer may change.
+func changeable(ctx context.Context, tx ports.Tx, by operators.Officer, at Path, id users.MemberID) (users.Member, error) {
+	m, err := memberByID(ctx, tx, at, id)
+	if err != nil {
+		return users.Member{}, err
+	}
+	return m, by.MayChange(m)
+}
+
+// MaxSelected is how many members one call changes at most.
+const MaxSelected = 200
+
+// ErrSelection refuses a selection of nobody, or of more than MaxSelected.
+var ErrSelection = fault.New(fault.Invalid, "choose 1 to 200 users")
+
+// selected finds members by their ids, each once; users.ErrNotFound when somebody is missing: whoever chose them saw them there.
+func selected(ctx context.Context, tx ports.Tx, at Path, ids []users.MemberID) ([]users.Member, error) {
+	org, err := tx.Orgs().BySlug(ctx, at.Organization)
+	if err != nil {
+		return nil, err
+	}
+	distinct := map[users.MemberID]bool{}
+	for _, id := range ids {
+		distinct[id] = true
+	}
+	if len(distinct) == 0 || len(distinct) > MaxSelected {
+		return nil, ErrSelection
+	}
+	ms, err := tx.Users().Those(ctx, org.ID, ids)
+	if err == nil && len(ms) != len(distinct) {
+		err = users.ErrNotFound.With("one of these users is not a member of this organization any more")
+	}
+	return ms, err
+}
+
+// Selected returns members by their ids; users.ErrNotFound, ErrSelection.
+func (p *Profiles) Selected(ctx context.Context, at Path, ids []users.MemberID) (found []users.Member, err error) {
+	err = p.store.View(ctx, func(tx ports.Tx) error {
+		found, err = selected(ctx, tx, at, ids)
+		return err
+	})
+	return found, err
+}
+
+// Remove ends memberships with all that hangs on them, all or none. operators.ErrAbove, users.ErrNotFound, ErrSelection.
+func (p *Profiles) Remove(ctx context.Context, by operators.Officer, at Path, ids ...users.MemberID) error {
+	return p.store.Update(ctx, func(tx ports.Tx) error {
+		ms, err := selected(ctx, tx, at, ids)
+		if err != nil {
+			return err
+		}
+		if err := by.MayChange(ms...); err != nil {
+			return err
+		}
+		if err := tx.Users().Remove(ctx, ms...); err != nil {
+			return err
+		}
+		entries := make([]audit.Entry, len(ms))
+		for i, m := range ms {
+			entries[i] = audit.Entry{Organization: m.Organization, Actor: by.Actor, Action: audit.MemberRemoved, Object: memberPath(at, m), Before: memberState(m)}
+		}
+		return tx.Audit().Record(ctx, entries...)
+	})
+}
+
+// Lock locks members in the organization or lifts their locks, all or none, and returns how many that concerned. operators.ErrAbove,
+// users.ErrNotFound, ErrSelection.
+func (p *Profiles) Lock(ctx context.Context, by operators.Officer, at Path, ids []users.MemberID, locked bool) (changed int, err error) {
+	err = p.store.Update(ctx, func(tx ports.Tx) error {
+		ms, err := selected(ctx, tx, at, ids)
+		if err != nil {
+			return err
+		}
+		if err := by.MayChange(ms...); err != nil {
+			return err
+		}
+		var moved []users.Member
+		var entries []audit.Entry
+		for _, m := range ms {
+			if m.Locked == locked {
+				continue
+			}
+			m.Locked = locked
+			moved = append(moved, m)
+			entries = append(entries, audit.Entry{Organization: m.Organization, Actor: by.Actor, Action: audit.MemberLocked, Object: memberPath(at, m),
+				Before: audit.State{"locked": !locked}, After: audit.State{"locked": locked}})
+		}
+		if changed = len(moved); changed == 0 {
+			return nil
+		}
+		if err := tx.Users().SetLocked(ctx, moved...); err != nil {
+			return err
+		}
+		return tx.Audit().Record(ctx, entries...)
+	})
+	return changed, err
+}

@@ -1,0 +1,88 @@
+package metadata
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Condition is what a search asks of metadata: a value at a path that reads as a text. The zero Condition asks nothing.
+type Condition struct {
+	// Path names a member, or with dots one within an object: `address.city`. A dot may be part of a name as well.
+	Path string
+	// Text is how the value reads: strings without their quotes, numbers as they were sent, true, false, null. Of an array one element
+	// must read so. Empty: any value will do, whatever its kind.
+	Text string
+}
+
+// IsZero tells whether nothing is asked.
+func (c Condition) IsZero() bool { return c.Path == "" }
+
+// Holds tells whether metadata is as asked.
+func (c Condition) Holds(m Map) bool { return c.IsZero() || c.holdsBelow(map[string]any(m), c.Path) }
+
+func (c Condition) holdsBelow(object map[string]any, path string) bool {
+	if v, there := object[path]; there && c.reads(v) {
+		return true
+	}
+	for i := range len(path) {
+		if path[i] != '.' {
+			continue
+		}
+		if inner, isObject := object[path[:i]].(map[string]any); isObject && c.holdsBelow(inner, path[i+1:]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c Condition) reads(v any) bool {
+	if c.Text == "" {
+		return true
+	}
+	if elements, isArray := v.([]any); isArray {
+		return slices.ContainsFunc(elements, func(e any) bool { return textOf(e) == c.Text })
+	}
+	return textOf(v) == c.Text
+}
+
+// textOf is how a value reads; empty for objects and arrays, which do not.
+func textOf(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return strconv.FormatBool(v)
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	}
+	return ""
+}
+
+// Traces are pieces of text that [Map.Encode] writes for every metadata of which the condition holds, and which it may also write for
+// others: who looks through many texts need not read those without all of them.
+func (c Condition) Traces() []string {
+	if c.IsZero() {
+		return nil
+	}
+	name := c.Path[strings.LastIndexByte(c.Path, '.')+1:]
+	traces := []string{within(name) + `":`}
+	if c.Text != "" {
+		traces = append(traces, within(c.Text))
+	}
+	return traces
+}
+
+// within is a text as it stands within the quotes of a JSON string, or as a number, true, false or null.
+func within(s string) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // as in Encode
+	if err := e.Encode(s); err != nil {
+		return "" // Impossible: every text has a JSON form. And "" is in every text.
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSuffix(b.String(), "\n"), `"`), `"`)
+}

@@ -1,0 +1,34 @@
+package operators
+
+import (
+	"strings"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// ErrAbove refuses a change of somebody who may do more than whoever wants to change it.
+var ErrAbove = fault.New(fault.Forbidden, "administrators are changed by administrators only")
+
+// Officer is somebody who looks after the members of an organization, with what they may do there.
+type Officer struct {
+	audit.Actor
+
+	Right Need
+}
+
+// MayChange answers ErrAbove, naming them, when some of the members stand above the officer. Who could lock, remove or edit those would take
+// rights away that they could not give. A role counts even while its holder is locked: the lock may be lifted.
+func (o Officer) MayChange(ms ...users.Member) error {
+	var above []string
+	for _, m := range ms {
+		if rights[m.Role] > o.Right {
+			above = append(above, m.User.Username)
+		}
+	}
+	if len(above) == 0 {
+		return nil
+	}
+	return ErrAbove.With("you may not change %s: %s", strings.Join(above, ", "), ErrAbove.Error())
+}

@@ -1,0 +1,240 @@
+package conformance
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// face is somebody of whom things are true that follow from a number.
+type face struct {
+	users.Member
+
+	number int
+}
+
+func (p face) locked() bool     { return p.number%5 == 1 }
+func (p face) operator() bool   { return p.number%7 == 2 }
+func (p face) unreached() bool  { return p.number%4 == 3 }
+func (p face) staff() bool      { return p.number%3 == 0 }
+func (p face) registered() bool { return p.number%2 == 0 }
+func (p face) listed() bool     { return p.number%6 < 3 && !p.unreached() }
+func (p face) paying() bool     { return p.number%3 == 1 }
+
+// gather makes so many people members of an organization.
+func (w *world) gather(t *testing.T, o tenant, n int) []face {
+	t.Helper()
+	return do(t, w, func(tx ports.Tx) ([]face, error) {
+		var all []face
+		for i := range n {
+			p, err := newFace(t, tx, o, i)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, p)
+		}
+		return all, nil
+	})
+}
+
+func newFace(t *testing.T, tx ports.Tx, o tenant, number int) (face, error) {
+	ctx := t.Context()
+	p := face{number: number}
+	u, _, err := ensureUser(ctx, tx, users.User{Username: fmt.Sprintf("p%02d", number), Email: fmt.Sprintf("mail%02d@example.org", number)})
+	if err != nil {
+		return p, err
+	}
+	if p.Member, _, err = ensureMember(ctx, tx, o.org.ID, u); err != nil {
+		return p, err
+	}
+	steps := []func() error{}
+	when := func(so bool, step func() error) {
+		if so {
+			steps = append(steps, step)
+		}
+	}
+	when(p.locked(), func() error {
+		p.Locked = true
+		return tx.Users().SetLocked(ctx, p.Member)
+	})
+	when(p.operator(), func() error {
+		p.Role = users.RoleOperator
+		return tx.Users().SetRole(ctx, p.Member)
+	})
+	when(p.paying(), func() error {
+		p.CustomFields = metadata.Map{"plan": map[string]any{"name": "\"pro\" <é>"}, "tags": []any{"a", "b"}}
+		return tx.Users().SaveFields(ctx, p.Member)
+	})
+	when(p.staff(), func() error {
+		_, err := tx.Users().Link(ctx, o.staff, []users.MemberID{p.ID})
+		return err
+	})
+	when(p.registered(), func() error {
+		return saveMembership(ctx, tx, o.web, applications.NewMembership(o.web.ID, p.ID, false))
+	})
+	when(!p.unreached(), func() error {
+		as, _, err := ensureAddresses(ctx, tx, o.org.ID, p.ID, []users.Address{users.NewEmailAddress(u.Email), {Value: "+1415555" + fmt.Sprintf("%04d", number), Name: "phone", Type: users.Phone}})
+		if err != nil || !p.listed() {
+			return err
+		}
+		made, _, err := tx.Assignments().Ensure(ctx, o.org.ID, []channels.Assignment{channels.Assign(as[0], o.mail), channels.Assign(as[1], o.text), channels.Assign(as[0], o.shopMail)})
+		if err != nil {
+			return err
+		}
+		_, err = tx.Lists().Add(ctx, o.news, []channels.AssignmentID{made[0].ID, made[1].ID, made[2].ID})
+		return err
+	})
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+// filter is a condition of a query and who fulfils it.
+type filter struct {
+	name string
+	ask  func(q *users.Query)
+	is   func(p face) bool
+}
+
+func filters(o tenant) []filter {
+	return []filter{
+		{"locked", func(q *users.Query) { q.Locked = true }, face.locked},
+		{"role", func(q *users.Query) { q.Role = users.RoleOperator }, face.operator},
+		{"unreached", func(q *users.Query) { q.Unreached = true }, face.unreached},
+		{"group", func(q *users.Query) { q.Group = o.staff.ID }, face.staff},
+		{"application", func(q *users.Query) { q.Application = int64(o.web.ID) }, face.registered},
+		{"list", func(q *users.Query) { q.List = int64(o.news.ID) }, face.listed},
+		{"metadata", func(q *users.Query) {
+			q.Metadata = metadata.Condition{Path: "plan.name", Text: "\"pro\" <é>"}
+		}, face.paying},
+		{"prefix", func(q *users.Query) { q.Prefix = "P1" }, func(p face) bool { return p.number/10 == 1 }},
+	}
+}
+
+func filterCases() cases {
+	return cases{
+		"EveryCombinationFindsThoseWhoFulfilItAll": func(t *testing.T, w *world) {
+			all := w.gather(t, w.mine, 60)
+			w.gather(t, w.theirs, 60)
+			w.settle(t)
+			known := filters(w.mine)
+			for set := 1; set < 1<<len(known); set++ {
+				q, want, name := users.Query{}, map[string]bool{}, ""
+				for _, p := range all {
+					want[p.User.Username] = true
+				}
+				for i, f := range known {
+					if set&(1<<i) == 0 {
+						continue
+					}
+					f.ask(&q)
+					name += " " + f.name
+					for _, p := range all {
+						want[p.User.Username] = want[p.User.Username] && f.is(p)
+					}
+				}
+				var meant []string
+				for _, p := range all {
+					if want[p.User.Username] {
+						meant = append(meant, p.User.Username)
+					}
+				}
+				for _, limit := range []int{1 + set%4, 50} {
+					q.Limit = limit
+					// Ada, whom every world has, is registered, and on the list.
+					require.ElementsMatch(t, meant, without(w.hits(t, q), "ada@example.org"), "%s in stretches of %d", name, limit)
+				}
+			}
+		},
+		"TheRoleMemberIsARoleToo": func(t *testing.T, w *world) {
+			all := w.gather(t, w.mine, 15)
+			found := w.hits(t, users.Query{Role: users.RoleMember, Prefix: "p", Limit: 4})
+			for _, p := range all {
+				assert.Equal(t, !p.operator(), contains(found, p.User.Username), p.User.Username)
+			}
+			assert.Empty(t, w.hits(t, users.Query{Role: users.RoleAdministrator, Limit: 4}))
+		},
+		"WhatBelongsToAnotherOrganizationFindsNobody": func(t *testing.T, w *world) {
+			w.gather(t, w.mine, 12)
+			w.gather(t, w.theirs, 12)
+			w.settle(t)
+			for _, f := range filters(w.theirs) {
+				q := users.Query{Limit: 5}
+				if f.ask(&q); q.Group != 0 || q.List != 0 || q.Application != 0 {
+					assert.Empty(t, w.hits(t, q), f.name)
+				}
+			}
+		},
+		"MetadataIsAskedForAnyValueAndForElements": func(t *testing.T, w *world) {
+			fields := map[string]metadata.Map{"a": {"k": "v"}, "b": {"k": "V"}, "c": {"k": []any{"u", "v"}}, "d": {"K": "v"}, "e": {"l": "k\":\"v"}, "f": {"k": ""}}
+			for name, m := range fields {
+				p := w.ensure(t, w.mine, users.User{Username: name})
+				p.CustomFields = m
+				act(t, w, func(tx ports.Tx) error { return tx.Users().SaveFields(t.Context(), p) })
+			}
+			assert.ElementsMatch(t, []string{"a", "c"}, w.hits(t, users.Query{Metadata: metadata.Condition{Path: "k", Text: "v"}, Limit: 1}))
+			assert.ElementsMatch(t, []string{"a", "b", "c", "f"}, w.hits(t, users.Query{Metadata: metadata.Condition{Path: "k"}, Limit: 2}))
+			assert.ElementsMatch(t, []string{"e"}, w.hits(t, users.Query{Metadata: metadata.Condition{Path: "l", Text: "k\":\"v"}, Limit: 2}))
+			assert.Empty(t, w.hits(t, users.Query{Metadata: metadata.Condition{Path: "k.v"}, Limit: 2}))
+		},
+		"AListIsGoneThroughInItsOrder": func(t *testing.T, w *world) {
+			w.gather(t, w.mine, 9)
+			first := look(t, w, func(tx ports.Tx) (users.Found, error) {
+				return tx.Users().Search(t.Context(), w.mine.org.ID, users.Query{List: int64(w.mine.news.ID), Limit: 2})
+			})
+			require.Len(t, first.Members, 2)
+			assert.Equal(t, []string{"ada@example.org", "p00"}, []string{first.Members[0].User.Username, first.Members[1].User.Username})
+			assert.Equal(t, users.ByEntry, first.Next.Order)
+			second := look(t, w, func(tx ports.Tx) (users.Found, error) {
+				return tx.Users().Search(t.Context(), w.mine.org.ID, users.Query{List: int64(w.mine.news.ID), Limit: 2, After: first.Next})
+			})
+			assert.Equal(t, "p01", second.Members[0].User.Username, "who is on the list three times comes once")
+		},
+		"ACursorOfAnotherQueryBeginsAnew": func(t *testing.T, w *world) {
+			for _, c := range []users.Cursor{{Order: users.ByName, ID: 1 << 40, Key: "z"}, {Order: users.ByEntry, ID: 1 << 40}} {
+				assert.Equal(t, []string{"ada@example.org", "bob@example.org"}, w.hits(t, users.Query{After: c, Limit: 5}), c)
+			}
+		},
+		"ASearchForNobodyAmongManyGoesOn": func(t *testing.T, w *world) {
+			var many []users.Enrollment
+			for i := range 12_000 {
+				many = append(many, users.Enrollment{Email: fmt.Sprintf("many%05d@example.org", i)})
+			}
+			_, err := w.Enroll(t.Context(), w.mine.org.Slug, users.Batch{Enrollments: many, Group: w.mine.staff.ID})
+			require.NoError(t, err)
+			for name, q := range map[string]users.Query{
+				"metadata": {Metadata: metadata.Condition{Path: "k", Text: "v"}}, "unreached": {Unreached: true}, "group": {Group: w.mine.staff.ID, Unreached: true},
+				"prefix": {Prefix: "many", Unreached: true},
+			} {
+				q.Limit = 50
+				first := look(t, w, func(tx ports.Tx) (users.Found, error) { return tx.Users().Search(t.Context(), w.mine.org.ID, q) })
+				assert.Empty(t, first.Members, name)
+				assert.True(t, first.More, "%s: it stops before it has read everybody, and says so", name)
+				assert.Empty(t, w.hits(t, q), name)
+			}
+		},
+	}
+}
+
+func without(names []string, name string) []string {
+	kept := []string{}
+	for _, n := range names {
+		if n != name {
+			kept = append(kept, n)
+		}
+	}
+	return kept
+}
+
+func contains(names []string, name string) bool { return len(without(names, name)) < len(names) }
