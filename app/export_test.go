@@ -31,3 +31,17 @@ func (j Joiner) Idle() bool {
 	defer j.j.mu.Unlock()
 	return len(j.j.lines) == 0
 }
+
+// WorkOnce does what a slot of an importer does once; it tells whether there was anything to do.
+func (i *Importer) WorkOnce(ctx context.Context) bool {
+	job, org, err := i.claim(ctx)
+	if err == nil {
+		i.work(ctx, job, org)
+	}
+	return err == nil
+}
+
+// SweepOnce removes what is no longer needed.
+func (i *Importer) SweepOnce(ctx context.Context) error { return i.sweep(ctx) }
+
+const PieceSize = pieceSize

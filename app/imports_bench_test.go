@@ -34,7 +34,7 @@ func (sink) First(context.Context) (orgs.Organization, error) {
 	return orgs.Organization{ID: 1, Slug: "acme"}, nil
 }
 
-func (sink) Enroll(_ context.Context, _ string, b users.Batch) ([]users.Enrolled, error) {
+func (sink) Enroll(_ context.Context, _ string, b users.Batch, _ ...func(ports.Tx, []users.Enrolled) error) ([]users.Enrolled, error) {
 	return make([]users.Enrolled, len(b.Enrollments)), nil
 }
 
@@ -47,7 +47,7 @@ type deaf struct{}
 
 func (deaf) Begin(imports.Header, int, orgs.Organization) {}
 func (deaf) Rejected(*imports.RowError)                   {}
-func (deaf) Progress(app.ImportReport)                    {}
+func (deaf) Progress(imports.Report)                      {}
 
 // BenchmarkImportReading measures what an import costs without a database: the survey of the file and the pass that writes.
 func BenchmarkImportReading(b *testing.B) {

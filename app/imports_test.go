@@ -101,21 +101,21 @@ type diary struct {
 	rows     int
 	org      string
 	rejected []string
-	progress []app.ImportReport
+	progress []imports.Report
 }
 
 func (d *diary) Begin(h imports.Header, rows int, o orgs.Organization) {
 	d.header, d.rows, d.org = h, rows, o.Slug
 }
-func (d *diary) Rejected(e *imports.RowError)   { d.rejected = append(d.rejected, e.Error()) }
-func (d *diary) Progress(done app.ImportReport) { d.progress = append(d.progress, done) }
+func (d *diary) Rejected(e *imports.RowError) { d.rejected = append(d.rejected, e.Error()) }
+func (d *diary) Progress(done imports.Report) { d.progress = append(d.progress, done) }
 
 // inMemory is a file that is held in memory.
 func inMemory(text string) func() (io.ReadCloser, error) {
 	return func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }
 }
 
-func runImport(t *testing.T, store ports.Store, what app.Import, file string) (app.ImportReport, *diary) {
+func runImport(t *testing.T, store ports.Store, what app.Import, file string) (imports.Report, *diary) {
 	t.Helper()
 	what.Open = inMemory(file)
 	var d diary
@@ -131,21 +131,21 @@ func TestImport(t *testing.T) {
 		store := installation(t)
 		report, d := runImport(t, store, app.Import{Organization: "acme", Group: "staff"},
 			"email,first_name,last_name,custom__external_id,custom__n,phone\nAda@Example.org, Ada ,Lovelace,x7,,1\n")
-		assert.Equal(t, app.ImportReport{Created: 1}, report)
+		assert.Equal(t, imports.Report{Created: 1}, report)
 		assert.Equal(t, map[string]person{"Ada@Example.org": {email: "Ada@Example.org", first: "Ada", last: "Lovelace", groups: "Default,Staff",
 			fields: metadata.Map{"external_id": "x7"}, addresses: "email=Ada@Example.org"}}, people(t, store, "acme"))
 		assert.Empty(t, people(t, store, "beta"))
 		assert.Equal(t, []string{"phone"}, d.header.Ignored())
 		assert.Equal(t, 1, d.rows)
 		assert.Equal(t, "acme", d.org)
-		assert.Equal(t, []app.ImportReport{{Created: 1}}, d.progress)
+		assert.Equal(t, []imports.Report{{Created: 1}}, d.progress)
 	})
 	t.Run("NamesAreUsedOnlyForNewUsersAndFieldsAreMerged", func(t *testing.T) {
 		t.Parallel()
 		store := installation(t)
 		runImport(t, store, app.Import{Organization: "acme"}, "email,first_name,custom__a,custom__b\nada@example.org,Ada,1,2\n")
 		report, _ := runImport(t, store, app.Import{Organization: "acme"}, "email,first_name,custom__b,custom__c\nADA@example.org,Eve,,3\n")
-		assert.Equal(t, app.ImportReport{Updated: 1}, report)
+		assert.Equal(t, imports.Report{Updated: 1}, report)
 		ada := people(t, store, "acme")["ada@example.org"]
 		assert.Equal(t, "Ada", ada.first)
 		assert.Equal(t, metadata.Map{"a": "1", "b": "2", "c": "3"}, ada.fields)
@@ -157,7 +157,7 @@ func TestImport(t *testing.T) {
 		runImport(t, store, app.Import{Organization: "beta"}, "email\nother@example.org\n")
 		report, d := runImport(t, store, app.Import{Organization: "acme"}, "email,custom__a\nnew@example.org,1\nother@example.org,\nmore@example.org,2\n"+
 			"same@example.org,1\nNEW@example.org,9\nnobody,1\n")
-		assert.Equal(t, app.ImportReport{Created: 1, Enrolled: 1, Updated: 1, Unchanged: 1, Duplicates: 1, Rejected: 1}, report)
+		assert.Equal(t, imports.Report{Created: 1, Enrolled: 1, Updated: 1, Unchanged: 1, Duplicates: 1, Rejected: 1}, report)
 		assert.Equal(t, 6, report.Rows())
 		assert.Equal(t, 6, d.rows)
 		assert.Equal(t, metadata.Map{"a": "1"}, people(t, store, "acme")["new@example.org"].fields, "the first of two rows counts")
@@ -169,7 +169,7 @@ func TestImport(t *testing.T) {
 		runImport(t, store, app.Import{Organization: "acme", Group: "Staff"}, file)
 		before := people(t, store, "acme")
 		report, _ := runImport(t, store, app.Import{Organization: "acme", Group: "Staff"}, file)
-		assert.Equal(t, app.ImportReport{Unchanged: 2}, report)
+		assert.Equal(t, imports.Report{Unchanged: 2}, report)
 		assert.Equal(t, before, people(t, store, "acme"))
 	})
 	t.Run("BadRowsAreRejectedAndTheOthersGoOn", func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestImport(t *testing.T) {
 		store := installation(t)
 		report, d := runImport(t, store, app.Import{Organization: "acme"}, "email,first_name\n,Nobody\na@example.org,"+strings.Repeat("x", 201)+
 			"\nb@example.org\nb@example.org,\"B\nc@example.org,C\nnot an address,"+strings.Repeat("y", 201)+"\n")
-		assert.Equal(t, app.ImportReport{Created: 1, Rejected: 5}, report)
+		assert.Equal(t, imports.Report{Created: 1, Rejected: 5}, report)
 		assert.Equal(t, []string{
 			"line 2: email: is required",
 			"line 3: first_name: is longer than 200 characters",
@@ -193,7 +193,7 @@ func TestImport(t *testing.T) {
 		half := strings.Repeat("x", 40<<10)
 		runImport(t, store, app.Import{Organization: "acme"}, "email,custom__a\na@example.org,"+half+"\n")
 		report, d := runImport(t, store, app.Import{Organization: "acme"}, "email,custom__b\nbad\na@example.org,"+half+"\nc@example.org,1\nworse,\n")
-		assert.Equal(t, app.ImportReport{Created: 1, Rejected: 3}, report)
+		assert.Equal(t, imports.Report{Created: 1, Rejected: 3}, report)
 		require.Len(t, d.rejected, 3)
 		assert.Equal(t, "line 2: has 1 cells where the header has 2", d.rejected[0])
 		assert.Equal(t, "line 3: "+metadata.ErrTooLarge.Error(), d.rejected[1])
@@ -203,7 +203,7 @@ func TestImport(t *testing.T) {
 	t.Run("AFileWithoutRowsIsDone", func(t *testing.T) {
 		t.Parallel()
 		report, d := runImport(t, installation(t), app.Import{}, "email\n\n")
-		assert.Equal(t, app.ImportReport{}, report)
+		assert.Equal(t, imports.Report{}, report)
 		assert.Equal(t, "acme", d.org, "without an organization, that with the lowest id")
 	})
 }
@@ -239,7 +239,7 @@ func TestImportRefuses(t *testing.T) {
 				require.ErrorIs(t, err, c.want)
 			}
 			assert.NotEqual(t, fault.Internal, fault.KindOf(err))
-			assert.Equal(t, app.ImportReport{}, report)
+			assert.Equal(t, imports.Report{}, report)
 			assert.Equal(t, diary{}, d, "the observer heard of it")
 			assert.Empty(t, people(t, store, "acme"))
 			assert.NotContains(t, groups(t, store), "Crew")
@@ -286,12 +286,12 @@ func TestImportGroup(t *testing.T) {
 	dry, _ := runImport(t, store, app.Import{Group: "Crew", CreateGroup: true, DryRun: true}, file)
 	assert.NotContains(t, groups(t, store), "Crew", "a dry run creates no group")
 	done, _ := runImport(t, store, app.Import{Group: "Crew", CreateGroup: true}, file)
-	assert.Equal(t, app.ImportReport{Updated: 1}, done)
+	assert.Equal(t, imports.Report{Updated: 1}, done)
 	assert.Equal(t, done, dry)
 	assert.Equal(t, "Crew,Default", people(t, store, "acme")["a@example.org"].groups)
 
 	again, _ := runImport(t, store, app.Import{Group: "crew", CreateGroup: true}, file)
-	assert.Equal(t, app.ImportReport{Unchanged: 1}, again, "an existing group is used, without regard to case")
+	assert.Equal(t, imports.Report{Unchanged: 1}, again, "an existing group is used, without regard to case")
 }
 
 // mixed is a file of several chunks in which every fate occurs, some of it over a chunk's border.
@@ -340,11 +340,11 @@ type hurdle struct {
 	calls  atomic.Int64
 }
 
-func (h *hurdle) Enroll(ctx context.Context, org string, b users.Batch) ([]users.Enrolled, error) {
+func (h *hurdle) Enroll(ctx context.Context, org string, b users.Batch, also ...func(ports.Tx, []users.Enrolled) error) ([]users.Enrolled, error) {
 	if err := h.before(int(h.calls.Add(1))); err != nil {
 		return nil, err
 	}
-	return h.Store.Enroll(ctx, org, b)
+	return h.Store.Enroll(ctx, org, b, also...)
 }
 
 func TestImportThatIsInterruptedMayBeRepeated(t *testing.T) {
@@ -422,12 +422,12 @@ type reversed struct {
 	second chan struct{}
 }
 
-func (r reversed) Enroll(ctx context.Context, org string, b users.Batch) ([]users.Enrolled, error) {
+func (r reversed) Enroll(ctx context.Context, org string, b users.Batch, also ...func(ports.Tx, []users.Enrolled) error) ([]users.Enrolled, error) {
 	if b.Enrollments[0].Email == "user1@example.org" { // of mixed: user 0 is rejected
 		<-r.second
-		return r.Store.Enroll(ctx, org, b)
+		return r.Store.Enroll(ctx, org, b, also...)
 	}
-	done, err := r.Store.Enroll(ctx, org, b)
+	done, err := r.Store.Enroll(ctx, org, b, also...)
 	select {
 	case <-r.second:
 	default:

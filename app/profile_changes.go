@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/fault"
@@ -20,27 +19,18 @@ import (
 func (p *Profiles) Create(
 	ctx context.Context, by operators.Officer, at Path, e users.Enrollment, group orgs.GroupID,
 ) (users.Enrolled, error) {
-	err := p.store.View(ctx, func(tx ports.Tx) error {
-		m, err := member(ctx, tx, at, e.Email)
-		if errors.Is(err, users.ErrNotFound) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		return by.MayChange(m)
-	})
-	if err != nil {
-		return users.Enrolled{}, err
-	}
 	c := creating{Enrollment: e, by: by.Actor}
-	done, err := p.store.Enroll(ctx, at.Organization, users.Batch{Enrollments: []users.Enrollment{e}, Group: group,
-		Entries: func(done []users.Enrolled) []audit.Entry {
-			if entry, changed := c.entry(at.Organization, done[0]); changed {
-				return []audit.Entry{entry}
+	done, err := p.store.Enroll(ctx, at.Organization, users.Batch{Enrollments: []users.Enrollment{e}, Group: group},
+		func(tx ports.Tx, done []users.Enrolled) error {
+			if err := by.MayChange(done[0].Member); err != nil {
+				return err
 			}
-			return nil
-		}})
+			entry, changed := c.entry(at.Organization, done[0])
+			if !changed {
+				return nil
+			}
+			return tx.Audit().Record(ctx, entry)
+		})
 	if err != nil {
 		return users.Enrolled{}, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
 )
 
 // collector is a store that remembers which e-mails it was given.
@@ -26,7 +27,7 @@ type collector struct {
 	emails []string
 }
 
-func (c *collector) Enroll(ctx context.Context, org string, b users.Batch) ([]users.Enrolled, error) {
+func (c *collector) Enroll(ctx context.Context, org string, b users.Batch, _ ...func(ports.Tx, []users.Enrolled) error) ([]users.Enrolled, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range b.Enrollments {
@@ -65,7 +66,7 @@ func TestSurveyFindsTheFirstOfEachEmail(t *testing.T) {
 			app.Import{Open: inMemory("email\n" + strings.Join(rows, "\n"))}, deaf{})
 		require.NoError(t, err)
 		require.Equal(t, want, got.emails)
-		require.Equal(t, app.ImportReport{Unchanged: len(want), Duplicates: duplicates, Rejected: rejected}, report)
+		require.Equal(t, imports.Report{Unchanged: len(want), Duplicates: duplicates, Rejected: rejected}, report)
 	})
 }
 
@@ -89,7 +90,7 @@ func TestSurveyAtTheBorderOfAPass(t *testing.T) {
 			var got collector
 			report, err := app.NewImports(&got).WithKeysPerPass(perPass).Run(t.Context(), audit.Actor{}, app.Import{Open: open}, deaf{})
 			require.NoError(t, err)
-			assert.Equal(t, app.ImportReport{Unchanged: rows - 1, Duplicates: 1}, report)
+			assert.Equal(t, imports.Report{Unchanged: rows - 1, Duplicates: 1}, report)
 			assert.Len(t, got.emails, rows-1)
 			assert.NotContains(t, got.emails, "USER0@example.org")
 			if rows <= perPass {
@@ -130,7 +131,7 @@ type scale struct {
 	most uint64
 }
 
-func (s *scale) Progress(app.ImportReport) {
+func (s *scale) Progress(imports.Report) {
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&m)

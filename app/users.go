@@ -62,15 +62,15 @@ func (u *Users) create(ctx context.Context, org string, calls []*creating) error
 	for i, c := range calls {
 		b.Enrollments[i] = c.Enrollment
 	}
-	b.Entries = func(done []users.Enrolled) (entries []audit.Entry) {
+	done, err := u.store.Enroll(ctx, org, b, func(tx ports.Tx, done []users.Enrolled) error {
+		var entries []audit.Entry
 		for i, c := range calls {
 			if e, changed := c.entry(org, done[i]); changed {
 				entries = append(entries, e)
 			}
 		}
-		return entries
-	}
-	done, err := u.store.Enroll(ctx, org, b)
+		return tx.Audit().Record(ctx, entries...)
+	})
 	if err != nil {
 		return err
 	}

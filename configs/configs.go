@@ -37,12 +37,14 @@ type Config struct {
 	IdleTimeout       time.Duration
 	ShutdownTimeout   time.Duration
 
-	RetryBase    time.Duration
-	RetryMax     time.Duration
-	RetryFor     time.Duration
-	SendTimeout  time.Duration
-	Retention    time.Duration // 0: for ever
-	WebhookAllow []netip.Prefix
+	RetryBase   time.Duration
+	RetryMax    time.Duration
+	RetryFor    time.Duration
+	SendTimeout time.Duration
+	Retention   time.Duration // 0: for ever
+
+	ImportMaxBytes int64 // of a file
+	WebhookAllow   []netip.Prefix
 
 	LogLevel  slog.Level
 	LogFormat LogFormat

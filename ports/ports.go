@@ -13,6 +13,7 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -34,9 +35,10 @@ type Store interface {
 	Update(ctx context.Context, fn func(Tx) error) error
 	// Enroll makes people members of the organization with this slug, in a unit of work of its own: the identity, the membership, the link to the
 	// Default group (and to the batch's), an e-mail address; whatever of this is missing. It answers
-	// in the order of the batch; of several enrollments with one key only the first counts as new. The batch's entries are kept with it.
-	// orgs.ErrNotFound.
-	Enroll(ctx context.Context, org string, b users.Batch) ([]users.Enrolled, error)
+	// in the order of the batch; of several enrollments with one key only the first counts as new. orgs.ErrNotFound.
+	// also is called within the unit, in turn, when everybody is enrolled, and may run more than once; an error of it undoes everything. It sees
+	// what others commit meanwhile. A dry run leaves it out.
+	Enroll(ctx context.Context, org string, b users.Batch, also ...func(Tx, []users.Enrolled) error) ([]users.Enrolled, error)
 	// Queue is the work that is still to be done: occurrences to expand, deliveries to send.
 	Queue() deliveries.Queue
 	// Ready tells whether the store answers and its schema is the one this program works with.
@@ -60,6 +62,7 @@ type Tx interface {
 	Keys() access.Repository
 	Operators() operators.Repository
 	Audit() audit.Repository
+	Imports() imports.Repository
 }
 
 // Clock tells the time, so that tests can move it.

@@ -82,7 +82,7 @@ func (r root) serve(ctx context.Context, flags *pflag.FlagSet, send bool) error 
 	if send {
 		tellOfLinks(c, log)
 	} else {
-		s.worker = nil
+		s.work = nil
 	}
 	return s.serve(ctx)
 }
@@ -93,14 +93,14 @@ func (r root) work(ctx context.Context, flags *pflag.FlagSet) error {
 	if err != nil {
 		return err
 	}
-	worker, closeAll, err := openWorker(ctx, c, key, log)
+	work, closeAll, err := openWorker(ctx, c, key, log)
 	if err != nil {
 		return err
 	}
 	defer closeAll()
 	tellOfLinks(c, log)
 	log.Info("working", "database", c.Database.String())
-	worker.Run(ctx)
+	work.run(ctx)
 	log.Info("stopped working")
 	return nil
 }

@@ -45,6 +45,7 @@ var useCases = wire.NewSet(
 	app.NewOrgs,
 	app.NewKeys,
 	app.NewImports,
+	newImportJobs,
 	app.NewProvisioning,
 	newDrivers,
 	newChannelCheck,
@@ -72,8 +73,8 @@ var useCases = wire.NewSet(
 	wire.Struct(new(cli.Services), "*"),
 )
 
-// sending is what turns occurrences into messages.
-var sending = wire.NewSet(newWorker)
+// sending is what works in the background: it turns occurrences into messages, and files into users.
+var sending = wire.NewSet(newWorker, newImporter, wire.Struct(new(background), "*"))
 
 // web is the HTTP API, the console, and the server that runs both.
 var web = wire.NewSet(newReadiness, newAPI, newConsole, newServer)
@@ -186,4 +187,20 @@ func newWorker(c configs.Config, store ports.Store, drivers app.Drivers, compose
 		Unrecorded:  workerUnrecorded,
 		Poll:        workerPoll,
 	})
+}
+
+func newImportJobs(c configs.Config, store ports.Store, clock ports.Clock) *app.ImportJobs {
+	return app.NewImportJobs(store, clock, c.ImportMaxBytes)
+}
+
+// How an importer works where there is nothing to choose. The lease is short: after a crash nobody should wait long for an import to go on.
+const (
+	importerLease = 20 * time.Second
+	importerPoll  = time.Second
+	importerSweep = 10 * time.Second
+)
+
+func newImporter(c configs.Config, store ports.Store, clock ports.Clock, log *slog.Logger) *app.Importer {
+	return app.NewImporter(store, clock, log, app.ImporterSettings{
+		Lease: importerLease, Poll: importerPoll, Sweep: importerSweep, Retention: c.Retention})
 }

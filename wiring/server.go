@@ -31,7 +31,7 @@ type server struct {
 	api     *httpapi.API
 	console *console.Console
 	auth    *app.Authentication
-	worker  *app.Worker // nil: other processes send
+	work    func(context.Context) // in the background; nil: other processes do that
 	log     *slog.Logger
 	gate    *readiness
 }
@@ -51,8 +51,8 @@ func (r *readiness) ready(ctx context.Context) error {
 	return r.store.Ready(ctx)
 }
 
-func newServer(c configs.Config, api *httpapi.API, pages *console.Console, auth *app.Authentication, worker *app.Worker, gate *readiness, log *slog.Logger) *server {
-	return &server{config: c, api: api, console: pages, auth: auth, worker: worker, gate: gate, log: log}
+func newServer(c configs.Config, api *httpapi.API, pages *console.Console, auth *app.Authentication, work background, gate *readiness, log *slog.Logger) *server {
+	return &server{config: c, api: api, console: pages, auth: auth, work: work.run, gate: gate, log: log}
 }
 
 // ServeHTTP answers one request: the console's below its prefix, the API's elsewhere.
@@ -76,14 +76,14 @@ func (s *server) serve(ctx context.Context) error {
 	s.log.Info("listening", "address", listener.Addr().String(), "database", s.config.Database.String())
 	ended := make(chan error, 1)
 	go func() { ended <- web.Serve(listener) }()
-	// The worker ends with the server, for whatever reason that ends.
+	// What works in the background ends with the server, for whatever reason that ends.
 	working, stopWorking := context.WithCancel(ctx)
-	var background sync.WaitGroup
-	background.Go(func() { s.recordUse(working) })
-	if s.worker != nil {
-		background.Go(func() { s.worker.Run(working) })
+	var beside sync.WaitGroup
+	beside.Go(func() { s.recordUse(working) })
+	if s.work != nil {
+		beside.Go(func() { s.work(working) })
 	}
-	defer background.Wait()
+	defer beside.Wait()
 	defer stopWorking()
 
 	select {

@@ -9,7 +9,6 @@ import (
 	"github.com/google/wire"
 
 	"github.com/tocsin/tocsin/adapters/cli"
-	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/configs"
 )
 
@@ -18,8 +17,8 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 	panic(wire.Build(storage, useCases))
 }
 
-// openWorker assembles the sending of messages on an opened database.
-func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger) (*app.Worker, func(), error) {
+// openWorker assembles what works in the background on an opened database.
+func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger) (background, func(), error) {
 	panic(wire.Build(storage, useCases, sending))
 }
 

@@ -53,19 +53,24 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 	}, nil
 }
 
-// openWorker assembles the sending of messages on an opened database.
-func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger) (*app.Worker, func(), error) {
+// openWorker assembles what works in the background on an opened database.
+func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger) (background, func(), error) {
 	ring := newKeys(c, key)
 	wiringSystemClock := systemClock{}
 	store, cleanup, err := openStore(ctx, c, ring, wiringSystemClock, log)
 	if err != nil {
-		return nil, nil, err
+		return background{}, nil, err
 	}
 	drivers := newDrivers(c, store)
 	links := newLinks(c, key)
 	templateComposer := newComposer(c, links)
 	worker := newWorker(c, store, drivers, templateComposer, wiringSystemClock, log)
-	return worker, func() {
+	importer := newImporter(c, store, wiringSystemClock, log)
+	wiringBackground := background{
+		Worker:   worker,
+		Importer: importer,
+	}
+	return wiringBackground, func() {
 		cleanup()
 	}, nil
 }
@@ -111,6 +116,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	retries := app.NewRetries(store, wiringSystemClock)
 	insight := app.NewInsight(store, wiringSystemClock)
 	audit := app.NewAudit(store)
+	importJobs := newImportJobs(c, store, wiringSystemClock)
 	consoleUseCases := console.UseCases{
 		Operators:    operators,
 		Profiles:     profiles,
@@ -122,6 +128,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Retries:      retries,
 		Insight:      insight,
 		Audit:        audit,
+		ImportJobs:   importJobs,
 	}
 	consoleConsole, err := newConsole(c, consoleUseCases, wiringSystemClock, log)
 	if err != nil {
@@ -130,7 +137,12 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	}
 	drivers := newDrivers(c, store)
 	worker := newWorker(c, store, drivers, templateComposer, wiringSystemClock, log)
-	wiringServer := newServer(c, api, consoleConsole, authentication, worker, wiringReadiness, log)
+	importer := newImporter(c, store, wiringSystemClock, log)
+	wiringBackground := background{
+		Worker:   worker,
+		Importer: importer,
+	}
+	wiringServer := newServer(c, api, consoleConsole, authentication, wiringBackground, wiringReadiness, log)
 	return wiringServer, func() {
 		cleanup()
 	}, nil

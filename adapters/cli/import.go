@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/imports"
 )
 
 func (p Program) imports() *cobra.Command {
@@ -102,7 +103,7 @@ type reportJSON struct {
 	Rejected     int    `json:"rejected"`
 }
 
-func (p Program) printReport(r app.ImportReport, w *importWatch, f importFlags) error {
+func (p Program) printReport(r imports.Report, w *importWatch, f importFlags) error {
 	if f.output.word == inJSON {
 		return printJSON(p.Out, reportJSON{Organization: w.organization, DryRun: f.what.DryRun, Rows: w.rows, Created: r.Created,
 			Enrolled: r.Enrolled, Updated: r.Updated, Unchanged: r.Unchanged, Duplicates: r.Duplicates, Rejected: r.Rejected})

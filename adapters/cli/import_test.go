@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/adapters/cli"
+	"github.com/tocsin/tocsin/domain/metadata"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
@@ -36,6 +37,19 @@ func (d *desk) usernames(t *testing.T) []string {
 		return err
 	}))
 	return found
+}
+
+// fields are the metadata of a member of acme.
+func (d *desk) fields(t *testing.T, username string) (fields metadata.Map) {
+	t.Helper()
+	require.NoError(t, d.store(t).View(t.Context(), func(tx ports.Tx) error {
+		acme, err := tx.Orgs().BySlug(t.Context(), "acme")
+		require.NoError(t, err)
+		m, err := tx.Users().Find(t.Context(), acme.ID, username)
+		fields = m.CustomFields
+		return err
+	}))
+	return fields
 }
 
 const people = "email;first_name;Phone;custom__n;city\nada@example.org;Ada;1;7;x\nADA@example.org;Again;;;\nnobody;\"No;body\";;;\nbob@example.org;Bob;;;\nshort\n"
@@ -144,8 +158,8 @@ func TestImportErrors(t *testing.T) {
 import_line;import_reason;email;first_name;Phone;custom__n;city
 4;"email: is not an e-mail address";nobody;"No;body";;;
 6;"has 1 cells where the header has 5";short
-7;"a quote ("") is opened and not closed within 128 KiB";"x@y
-8;"a quote ("") stands where none may stand";"dee@example.org";D"e";;;
+7;"a quote ("") is opened and not closed within 128 KiB";"""x@y"
+8;"a quote ("") stands where none may stand";"""dee@example.org"";D""e"";;;"
 `, "\n"), read(t, rejected))
 		info, err := os.Stat(rejected)
 		require.NoError(t, err)
@@ -156,10 +170,28 @@ import_line;import_reason;email;first_name;Phone;custom__n;city
 		assert.NotContains(t, d.err.String(), "import_line", "their columns are ignored in silence")
 		assert.Len(t, strings.Split(read(t, again), "\n"), 6)
 
-		mended := strings.NewReplacer("nobody", "nobody@example.org", ";short", ";short@example.org;;;;", `;"x@y`, ";x@y.example;;;;", `D"e"`, "Dee").Replace(read(t, rejected))
+		mended := strings.NewReplacer("nobody", "nobody@example.org", ";short", ";short@example.org;;;;", `"""x@y"`, "x@y.example;;;;", `"""dee@example.org"";D""e"";;;"`, "dee@example.org;Dee;;;").Replace(read(t, rejected))
 		require.NoError(t, os.WriteFile(rejected, []byte(mended), 0o600))
 		d.done(t, "import", "users", rejected)
 		assert.ElementsMatch(t, []string{"ada@example.org", "bob@example.org", "nobody@example.org", "short@example.org", "x@y.example", "dee@example.org"}, d.usernames(t))
+	})
+	t.Run("NoCellIsAFormulaAndMendingBringsItBack", func(t *testing.T) {
+		t.Parallel()
+		d := newShop(t)
+		rejected := filepath.Join(t.TempDir(), "rejected.csv")
+		assert.Equal(t, 3, d.run(t, "import", "users", file(t, "people.csv", "email,custom__phone,custom__note\nada,+49301234567,'=1\n=1+1@example.org x,,\"=\"\"1\"\n\"+,=1\n"), "--errors", rejected))
+		assert.Equal(t, strings.TrimLeft(`
+import_line,import_reason,email,custom__phone,custom__note
+2,"email: is not an e-mail address",ada,'+49301234567,''=1
+3,"email: is not an e-mail address",'=1+1@example.org x,,"'=""1"
+4,"a quote ("") is opened and not closed within 128 KiB","""+,=1"
+`, "\n"), read(t, rejected))
+		mended := strings.Replace(read(t, rejected), "ada", "ada@example.org", 1)
+		require.NoError(t, os.WriteFile(rejected, []byte(mended), 0o600))
+		again := filepath.Join(t.TempDir(), "again.csv")
+		assert.Equal(t, 3, d.run(t, "import", "users", rejected, "--errors", again))
+		assert.Contains(t, read(t, again), "3,\"email: is not an e-mail address\",'=1+1@example.org x,,\"'=\"\"1\"\n", "marked once, however often it is rejected")
+		assert.Equal(t, metadata.Map{"phone": "+49301234567", "note": "'=1"}, d.fields(t, "ada@example.org"))
 	})
 	t.Run("WithoutRejectedRowsItHoldsNone", func(t *testing.T) {
 		t.Parallel()
@@ -248,9 +280,9 @@ type hurdle struct {
 	before func()
 }
 
-func (h hurdle) Enroll(ctx context.Context, org string, b users.Batch) ([]users.Enrolled, error) {
+func (h hurdle) Enroll(ctx context.Context, org string, b users.Batch, also ...func(ports.Tx, []users.Enrolled) error) ([]users.Enrolled, error) {
 	h.before()
-	return h.Store.Enroll(ctx, org, b)
+	return h.Store.Enroll(ctx, org, b, also...)
 }
 
 func TestImportThatIsInterruptedTellsWhatWasDone(t *testing.T) {

@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 
 	"github.com/tocsin/tocsin/domain/imports"
 )
 
-// rejects is the file of rejected rows: two columns that say where and why, then the row as it stood. It is complete or it is not
+// rejects is the file of rejected rows: two columns that say where and why, then the row (imports.Header.Safe). It is complete or it is not
 // there. A nil *rejects is nobody's wish for one.
 type rejects struct {
 	path string
@@ -20,8 +18,8 @@ type rejects struct {
 	temp bool // file is to be renamed to path
 	out  *bufio.Writer
 	// err is the first thing that went wrong; the import goes on without the file.
-	err       error
-	delimiter string
+	err    error
+	header imports.Header
 }
 
 // openRejects prepares the file before the import starts, so that a path at which nothing can be written is known in time. An empty
@@ -66,19 +64,19 @@ func (r *rejects) begin(h imports.Header) {
 	if r == nil {
 		return
 	}
-	r.delimiter = string(h.Delimiter())
-	r.write(imports.LineColumn, imports.ReasonColumn, h.Text())
+	r.header = h
+	r.write(h.RejectsHeader())
 }
 
 func (r *rejects) add(e *imports.RowError) {
 	if r == nil {
 		return
 	}
-	r.write(strconv.Itoa(e.Line), `"`+strings.ReplaceAll(e.Reason, `"`, `""`)+`"`, e.Text)
+	r.write(r.header.RejectsRow(r.header.Keep(e)))
 }
 
-func (r *rejects) write(cells ...string) {
-	_, err := r.out.WriteString(strings.Join(cells, r.delimiter) + "\n")
+func (r *rejects) write(line string) {
+	_, err := r.out.WriteString(line + "\n")
 	if r.err == nil {
 		r.err = err
 	}

@@ -17,8 +17,9 @@ func (p Program) serve() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the API over HTTP, and send messages",
-		Long: "Serve the API over HTTP and send messages until SIGTERM or SIGINT arrives: then the server stops being ready, finishes the\n" +
-			"requests and the attempts to send that it has begun, and exits with 0. A second signal ends it at once.",
+		Long: "Serve the API and the console over HTTP, send messages and run imports until SIGTERM or SIGINT arrives: then the\n" +
+			"server stops being ready, finishes the requests and the attempts to send that it has begun, and exits with 0; an import goes on at\n" +
+			"the next start. A second signal ends it at once.",
 		Example: "  tocsin serve\n" +
 			"  tocsin serve --listen :8080 --base-url https://notify.example.com\n" +
 			"  TOCSIN_DATABASE_URL=postgres://tocsin@localhost/tocsin TOCSIN_SECRET_KEY_FILE=/run/secrets/key tocsin serve",
@@ -26,7 +27,7 @@ func (p Program) serve() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error { return p.Serve(c.Context(), c.Flags(), !noWorker) },
 	}
 	p.ServerFlags(c.Flags())
-	c.Flags().BoolVar(&noWorker, "no-worker", false, "Only serve the API; `tocsin worker` sends, on the same database")
+	c.Flags().BoolVar(&noWorker, "no-worker", false, "Only serve the API and the console; `tocsin worker` sends and imports, on the same database")
 	return c
 }
 
@@ -34,8 +35,9 @@ func (p Program) worker() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "worker",
 		Short: "Send messages, without serving the API",
-		Long: "Send what waits to be sent until SIGTERM or SIGINT arrives: then the attempts that have begun finish, and the exit status is 0.\n" +
-			"A second signal ends it at once. Any number of workers and servers may share one Postgres; none sends what another sends.",
+		Long: "Send what waits to be sent, and run the imports of the console, until SIGTERM or SIGINT arrives: then the attempts that\n" +
+			"have begun finish, and the exit status is 0. A second signal ends it at once. Any number of workers and servers may share\n" +
+			"one Postgres; none sends what another sends.",
 		Example: "  tocsin worker\n" +
 			"  TOCSIN_DATABASE_URL=postgres://tocsin@localhost/tocsin TOCSIN_SECRET_KEY_FILE=/run/secrets/key tocsin worker",
 		Args: noArguments,

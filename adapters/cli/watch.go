@@ -53,7 +53,7 @@ func (w *importWatch) Rejected(e *imports.RowError) {
 }
 
 // Progress shows how far the import is.
-func (w *importWatch) Progress(done app.ImportReport) { w.progress.at(done.Rows()) }
+func (w *importWatch) Progress(done imports.Report) { w.progress.at(done.Rows()) }
 
 // end leaves the progress behind and tells of the rejected rows.
 func (w *importWatch) end() {

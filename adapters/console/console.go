@@ -40,6 +40,7 @@ type UseCases struct {
 	Retries      *app.Retries
 	Insight      *app.Insight
 	Audit        *app.Audit
+	ImportJobs   *app.ImportJobs
 }
 
 // Options are the settings of the console.

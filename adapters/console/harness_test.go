@@ -30,6 +30,9 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
+// maxImport is the size of the largest file, in bytes.
+const maxImport = 1 << 20
+
 // password is everybody's.
 const password = "correct horse battery"
 
@@ -113,7 +116,8 @@ func newFixtureOn(t *testing.T, database string, adjust ...func(*console.Options
 	}
 	f.use = console.UseCases{Operators: app.NewOperators(store, f.clock), Profiles: app.NewProfiles(store, f.clock), Groups: app.NewGroups(store),
 		Lists: app.NewLists(store), Orgs: app.NewOrgs(store), Applications: app.NewApplications(store), Occurrences: app.NewOccurrences(store),
-		Retries: app.NewRetries(store, f.clock), Insight: app.NewInsight(store, f.clock), Audit: app.NewAudit(store)}
+		Retries: app.NewRetries(store, f.clock), Insight: app.NewInsight(store, f.clock), Audit: app.NewAudit(store),
+		ImportJobs: app.NewImportJobs(store, f.clock, maxImport)}
 	f.Console, err = console.New(f.use, f.clock, slog.New(slog.NewTextHandler(f.log, &slog.HandlerOptions{Level: slog.LevelDebug})), o)
 	require.NoError(t, err)
 	return f

@@ -24,8 +24,8 @@ const SearchNamed = searchNamed
 
 // Rows are the structs that stand for a row of a table.
 func Rows() []any {
-	return []any{accountRow{}, addressRow{}, applicationRow{}, auditRow{}, channelRow{}, eventRow{}, keptRow{}, keyRow{}, listRow{}, organizationRow{},
-		projectRow{}, groupRow{}, notificationRow{}, occurrenceRow{}, requestRow{}, sessionRow{}, versionRow{}}
+	return []any{accountRow{}, addressRow{}, applicationRow{}, auditRow{}, channelRow{}, eventRow{}, importRow{}, keptRow{}, keyRow{}, listRow{}, organizationRow{},
+		projectRow{}, rejectRow{}, groupRow{}, notificationRow{}, occurrenceRow{}, requestRow{}, sessionRow{}, versionRow{}}
 }
 
 // Handle is the store's database, as its own statements reach it.

@@ -125,15 +125,22 @@ func committed(t *sql.Tx) error {
 	return nil
 }
 
-func (e *postgresEngine) enroll(ctx context.Context, org string, b users.Batch) (done []users.Enrolled, err error) {
+func (e *postgresEngine) enroll(
+	ctx context.Context, org string, b users.Batch, also func(tx, []users.Enrolled) error,
+) (done []users.Enrolled, err error) {
 	err = e.retried(ctx, func() error {
-		done, err = e.enrollOnce(ctx, org, b)
+		done, err = e.enrollOnce(ctx, org, b, also)
 		return err
 	})
-	return done, err
+	if err != nil {
+		return nil, err
+	}
+	return done, nil
 }
 
-func (e *postgresEngine) enrollOnce(ctx context.Context, org string, b users.Batch) ([]users.Enrolled, error) {
+func (e *postgresEngine) enrollOnce(
+	ctx context.Context, org string, b users.Batch, also func(tx, []users.Enrolled) error,
+) ([]users.Enrolled, error) {
 	t, err := e.sqlDB.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
 		return nil, err
@@ -142,6 +149,9 @@ func (e *postgresEngine) enrollOnce(ctx context.Context, org string, b users.Bat
 	done, err := enroll(ctx, setConn{conn: t, dialect: onPostgres}, e.now(), org, b)
 	if err != nil || b.DryRun {
 		return done, err
+	}
+	if err := also(tx{session: bound(e.base, t), dialect: onPostgres, now: e.now, keys: e.keys}, done); err != nil {
+		return nil, err
 	}
 	return done, committed(t)
 }

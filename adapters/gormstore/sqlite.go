@@ -159,13 +159,18 @@ func bound(base *gorm.DB, conn gorm.ConnPool) *gorm.DB {
 	return s
 }
 
-func (e *sqliteEngine) enroll(ctx context.Context, org string, b users.Batch) (done []users.Enrolled, err error) {
+func (e *sqliteEngine) enroll(
+	ctx context.Context, org string, b users.Batch, also func(tx, []users.Enrolled) error,
+) (done []users.Enrolled, err error) {
 	err = e.writer.do(ctx, func(conn *sql.Conn) error {
 		done, err = enroll(context.WithoutCancel(ctx), setConn{conn: conn, dialect: onSQLite}, e.now(), org, b)
-		if err == nil && b.DryRun {
+		switch {
+		case err != nil:
+			return err
+		case b.DryRun:
 			return errDryRun
 		}
-		return err
+		return also(e.on(conn, true), done)
 	})
 	if err != nil && !errors.Is(err, errDryRun) {
 		return nil, err

@@ -54,7 +54,7 @@ type Store struct {
 type engine interface {
 	view(ctx context.Context, fn func(tx) error) error
 	update(ctx context.Context, fn func(tx) error) error
-	enroll(ctx context.Context, org string, b users.Batch) ([]users.Enrolled, error)
+	enroll(ctx context.Context, org string, b users.Batch, also func(tx, []users.Enrolled) error) ([]users.Enrolled, error)
 	// work is update for sets of rows that others want as well: what another has locked may be passed over.
 	work(ctx context.Context, fn func(tx) error) error
 	// notify tells other instances that there is work; hear calls heard when another does, until ctx ends, or returns nil if none can.
@@ -125,9 +125,18 @@ func (s *Store) Update(ctx context.Context, fn func(ports.Tx) error) error {
 }
 
 // Enroll makes people members of an organization.
-func (s *Store) Enroll(ctx context.Context, org string, b users.Batch) (done []users.Enrolled, err error) {
+func (s *Store) Enroll(
+	ctx context.Context, org string, b users.Batch, also ...func(ports.Tx, []users.Enrolled) error,
+) (done []users.Enrolled, err error) {
 	err = s.call(func() error {
-		done, err = s.engine.enroll(ctx, org, b)
+		done, err = s.engine.enroll(ctx, org, b, func(t tx, done []users.Enrolled) error {
+			for _, more := range also {
+				if err := more(t, done); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 		return err
 	})
 	return done, err

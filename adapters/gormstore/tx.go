@@ -13,6 +13,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -74,3 +75,4 @@ func (t tx) Statistics() statistics.Repository          { return statisticsRepo{
 func (t tx) Keys() access.Repository                    { return keyRepo{t} }
 func (t tx) Operators() operators.Repository            { return operatorRepo{t} }
 func (t tx) Audit() audit.Repository                    { return auditRepo{t} }
+func (t tx) Imports() imports.Repository                { return importRepo{t} }

@@ -91,7 +91,7 @@ func (s *store) run(fn func(ports.Tx) error) error {
 	return fn(tx{store: s})
 }
 
-func (s *store) Enroll(_ context.Context, _ string, b users.Batch) ([]users.Enrolled, error) {
+func (s *store) Enroll(_ context.Context, _ string, b users.Batch, _ ...func(ports.Tx, []users.Enrolled) error) ([]users.Enrolled, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.units++

@@ -44,8 +44,10 @@ const (
 	KeyCreated Action = "key.create"
 	KeyRevoked Action = "key.revoke"
 
-	ImportBegun Action = "import.begin"
-	ImportEnded Action = "import.end"
+	ImportUploaded  Action = "import.upload"
+	ImportBegun     Action = "import.begin"
+	ImportCancelled Action = "import.cancel"
+	ImportEnded     Action = "import.end"
 )
 
 // What an organization is made of is created, updated and deleted.

@@ -14,19 +14,14 @@ import (
 // customPrefix marks the columns that become metadata (contract 1.1).
 const customPrefix = "custom__"
 
-// The columns that a list of rejected rows puts before the row itself, so that it can be mended and imported again. They mean
-// nothing to an import, and nobody has to be warned of them.
-const (
-	LineColumn   = "import_line"
-	ReasonColumn = "import_reason"
-)
-
 // Header is what the first row of a file says of its columns.
 type Header struct {
 	delimiter rune
 	text      string
 	columns   []column
 	ignored   []string
+	// listsRejects tells that the file is a list of rejected rows, by its columns: its cells are marked.
+	listsRejects bool
 }
 
 type column struct {
@@ -43,10 +38,10 @@ func (h Header) Delimiter() rune { return h.delimiter }
 // Ignored names the columns that mean nothing to an import, each once.
 func (h Header) Ignored() []string { return h.ignored }
 
-// parseHeader detects the delimiter, which is the candidate that splits the header into the most columns with an email among
-// them, and reads the names. They count without regard to case or surrounding space, except the <key> of custom__<key>, kept
-// as written.
-func parseHeader(text string) (Header, error) {
+// ParseHeader reads a header row as it stands in a file. It detects the delimiter, which is the candidate that splits the header into the most
+// columns with an email among them, and reads the names. They count without regard to case or surrounding space, except the <key> of custom__<key>, kept
+// as written. ErrNoEmail, or what is wrong with it.
+func ParseHeader(text string) (Header, error) {
 	var best Header
 	for _, d := range []rune{',', ';', '\t'} {
 		parser := csv.NewReader(strings.NewReader(text))
@@ -68,13 +63,14 @@ func parseHeader(text string) (Header, error) {
 		switch {
 		case c.means == "" && c.key == "":
 			best.ignored = append(best.ignored, fmt.Sprintf("column %d, which has no name", i+1))
-		case c.means == "" && !seen[c] && c.key != LineColumn && c.key != ReasonColumn:
+		case c.means == "" && !seen[c] && !c.tells():
 			best.ignored = append(best.ignored, c.key)
 		case c.means != "" && seen[c]:
 			return Header{}, fault.New(fault.Invalid, "the header names the column "+c.means+c.key+" twice")
 		}
 		seen[c] = true
 	}
+	best.listsRejects = seen[column{key: LineColumn}] && seen[column{key: ReasonColumn}]
 	return best, nil
 }
 
@@ -90,12 +86,17 @@ func meaning(name string) column {
 	return column{key: name}
 }
 
-// Enrollment reads the cells of a row. custom__ cells that are empty are left out, the others are strings.
+// Enrollment reads the cells of a row. custom__ cells that are empty are left out, the others are strings. In a list of rejected rows the
+// marks against formulas are taken away.
 func (h Header) Enrollment(cells []string) (users.Enrollment, error) {
 	var email, first, last string
 	var fields metadata.Map
 	for i, c := range h.columns {
-		switch cell := cells[i]; c.means {
+		cell := cells[i]
+		if h.listsRejects {
+			cell = unmarked(cell)
+		}
+		switch c.means {
 		case "email":
 			email = cell
 		case "first_name":

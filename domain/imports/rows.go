@@ -1,5 +1,6 @@
 // Package imports reads the files of a bulk import (contract 1.1, decisions 7): it turns text into rows that can be enrolled,
-// or says what is wrong with them. It does not know where the text comes from nor what becomes of the rows.
+// or says what is wrong with them; and it knows the life of an import that runs in the background. It does not know where the text
+// comes from nor how the rows are enrolled.
 package imports
 
 import (
@@ -62,7 +63,7 @@ func NewReader(file io.Reader) (*Reader, error) {
 		return nil, err
 	}
 	r.lines.take(1)
-	r.header, err = parseHeader(first.content())
+	r.header, err = ParseHeader(first.content())
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package users
 
 import (
-	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/metadata"
 	"github.com/tocsin/tocsin/domain/names"
@@ -46,8 +45,6 @@ type Batch struct {
 	MergeFields bool
 	// DryRun answers what would become of the batch and keeps nothing.
 	DryRun bool
-	// Entries says what the audit log is to be told of the batch, in the same unit of work; nil: nothing. It may be called more than once.
-	Entries func([]Enrolled) []audit.Entry
 }
 
 // Enrolled is what became of one enrollment.

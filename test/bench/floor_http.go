@@ -98,7 +98,7 @@ func (c canned) Update(_ context.Context, fn func(ports.Tx) error) error {
 }
 func (canned) Ready(context.Context) error { return nil }
 
-func (canned) Enroll(_ context.Context, _ string, b users.Batch) ([]users.Enrolled, error) {
+func (canned) Enroll(_ context.Context, _ string, b users.Batch, _ ...func(ports.Tx, []users.Enrolled) error) ([]users.Enrolled, error) {
 	e := b.Enrollments[0]
 	m := member(users.User{ID: 1, Username: e.Email, Email: e.Email, FirstName: e.FirstName, LastName: e.LastName})
 	m.CustomFields = e.CustomFields

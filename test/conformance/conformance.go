@@ -57,6 +57,8 @@ func nouns() map[string]cases {
 		"Keys":          keyCases(),
 		"Operators":     operatorCases(),
 		"Audit":         auditCases(),
+		"Imports":       importCases(),
+		"ImportFiles":   importFileCases(),
 		"Search":        searchCases(),
 		"Filters":       filterCases(),
 		"Groups":        groupCases(),

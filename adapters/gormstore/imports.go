@@ -1,0 +1,183 @@
+package gormstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/domain/orgs"
+)
+
+type importRow struct {
+	ID             imports.ID
+	OrganizationID orgs.ID
+	FileName       string
+	Size           int64
+	Header         string
+	GroupID        *orgs.GroupID
+	GroupName      string
+	Actor          string
+	RemoteAddress  string
+	State          imports.State
+	Reason         string
+	RowCount       int
+	DoneCount      int
+	KeptCount      int
+	Counts         string
+	Checked        string
+	UploadedAt     time.Time
+	StartedAt      *time.Time
+	EndedAt        *time.Time
+	TouchedAt      time.Time
+	PaceSince      *time.Time
+	PaceFrom       int
+	Owner          string
+	LeaseUntil     *time.Time
+	Failures       int
+	Version        int64
+	Stored         bool // whether there may be pieces of the file
+}
+
+func (importRow) TableName() string { return "imports" }
+
+// savedOfImport are the columns that change while a job lives, but for stored.
+var savedOfImport = []string{"size", "header", "actor", "remote_address", "state", "reason", "row_count", "done_count", "kept_count", "counts", "checked",
+	"uploaded_at", "started_at", "ended_at", "touched_at", "pace_since", "pace_from", "owner", "lease_until", "failures", "version"}
+
+func newImportRow(j imports.Job) (importRow, error) {
+	counts, errCounts := json.Marshal(j.Counts)
+	checked, errChecked := json.Marshal(j.Checked)
+	return importRow{ID: j.ID, OrganizationID: j.Organization, FileName: j.File, Size: j.Size, Header: j.Header, GroupID: orNull(j.Group.ID), GroupName: j.Group.Name,
+		Actor: j.By.Name, RemoteAddress: j.By.Address, State: j.State, Reason: storable(j.Reason), RowCount: j.Rows, DoneCount: j.Done, KeptCount: j.Kept,
+		Counts: string(counts), Checked: string(checked), UploadedAt: orZero(moment(j.Uploaded)), StartedAt: moment(j.Started), EndedAt: moment(j.Ended),
+		TouchedAt: orZero(moment(j.Touched)), PaceSince: moment(j.Pace.Since), PaceFrom: j.Pace.From, Owner: j.Owner, LeaseUntil: moment(j.Until),
+		Failures: j.Failures, Version: j.Version}, errors.Join(errCounts, errChecked)
+}
+
+func (r importRow) job() (imports.Job, error) {
+	j := imports.Job{ID: r.ID, Organization: r.OrganizationID, File: r.FileName, Size: r.Size, Header: r.Header,
+		By: audit.Actor{Name: r.Actor, Address: r.RemoteAddress, Via: audit.Console}, State: r.State, Reason: r.Reason, Rows: r.RowCount, Done: r.DoneCount, Kept: r.KeptCount,
+		Uploaded: r.UploadedAt.UTC(), Started: momentOf(r.StartedAt), Ended: momentOf(r.EndedAt), Touched: r.TouchedAt.UTC(),
+		Pace: imports.Pace{Since: momentOf(r.PaceSince), From: r.PaceFrom}, Owner: r.Owner, Until: momentOf(r.LeaseUntil), Failures: r.Failures, Version: r.Version}
+	if r.GroupID != nil {
+		j.Group = orgs.Group{ID: *r.GroupID, Organization: r.OrganizationID, Name: r.GroupName}
+	}
+	if err := errors.Join(json.Unmarshal([]byte(r.Counts), &j.Counts), json.Unmarshal([]byte(r.Checked), &j.Checked)); err != nil {
+		return imports.Job{}, unreadable(err, "counts of import %d", r.ID)
+	}
+	return j, nil
+}
+
+type rejectRow struct {
+	ImportID imports.ID
+	Line     int
+	Reason   string
+	Cells    string
+}
+
+func (rejectRow) TableName() string { return "import_rejects" }
+
+type importRepo struct{ tx }
+
+func (r importRepo) Create(ctx context.Context, j imports.Job) (imports.Job, error) {
+	row, err := newImportRow(j)
+	if err != nil {
+		return imports.Job{}, err
+	}
+	row.Version, row.Stored = 1, true
+	if err := r.db(ctx).Create(&row).Error; err != nil {
+		return imports.Job{}, err
+	}
+	return row.job()
+}
+
+// there are the organization's jobs whose file is there, or was.
+func (r importRepo) there(ctx context.Context, org orgs.ID) *gorm.DB {
+	return r.db(ctx).Where("organization_id = ? AND state <> ?", org, imports.Uploading)
+}
+
+func (r importRepo) ByID(ctx context.Context, org orgs.ID, id imports.ID) (imports.Job, error) {
+	row, err := one[importRow](r.there(ctx, org).Where("id = ?", id), imports.ErrNotFound)
+	if err != nil {
+		return imports.Job{}, err
+	}
+	return row.job()
+}
+
+func (r importRepo) List(ctx context.Context, org orgs.ID, before imports.ID, limit int) ([]imports.Job, error) {
+	q := r.there(ctx, org)
+	if before != 0 {
+		q = q.Where("id < ?", before)
+	}
+	return jobsOf(q.Order("id DESC").Limit(limit))
+}
+
+func jobsOf(q *gorm.DB) ([]imports.Job, error) {
+	rows, err := rowsOf[importRow](q)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]imports.Job, len(rows))
+	for i, row := range rows {
+		if found[i], err = row.job(); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+func (r importRepo) Open(ctx context.Context, org orgs.ID) (n int, err error) {
+	err = r.db(ctx).Raw(`SELECT COUNT(*) FROM (SELECT 1 FROM imports WHERE organization_id = ? AND stored AND state IN ? LIMIT ?) AS open`,
+		org, []imports.State{imports.Uploading, imports.Checking, imports.Checked, imports.Running}, imports.MaxOpen).Scan(&n).Error
+	return n, err
+}
+
+func (r importRepo) Save(ctx context.Context, j imports.Job) (imports.Job, error) {
+	was := j.Version
+	j.Version++
+	row, err := newImportRow(j)
+	if err != nil {
+		return imports.Job{}, err
+	}
+	res := r.db(ctx).Model(&importRow{}).Where("id = ? AND version = ?", j.ID, was).Select(savedOfImport).Updates(row)
+	switch {
+	case res.Error != nil:
+		return imports.Job{}, res.Error
+	case res.RowsAffected == 0:
+		return imports.Job{}, imports.ErrTaken
+	}
+	return j, nil
+}
+
+func (r importRepo) Hold(ctx context.Context, id imports.ID, owner string, until time.Time) error {
+	return change(r.db(ctx), imports.ErrTaken, "UPDATE imports SET lease_until = ? WHERE id = ? AND owner = ?", moment(until), id, owner)
+}
+
+func (r importRepo) Waiting(ctx context.Context, now time.Time) (imports.Job, error) {
+	row, err := one[importRow](r.db(ctx).Raw(`SELECT i.* FROM imports i
+		WHERE i.state IN @working AND (i.lease_until IS NULL OR i.lease_until <= @now) AND NOT EXISTS (SELECT 1 FROM imports o
+			WHERE o.state IN @working AND o.organization_id = i.organization_id AND o.owner <> '' AND o.lease_until > @now)
+		ORDER BY i.touched_at, i.id LIMIT 1`,
+		map[string]any{"working": []imports.State{imports.Checking, imports.Running}, "now": moment(now)}), imports.ErrNothingToDo)
+	if err != nil {
+		return imports.Job{}, err
+	}
+	return row.job()
+}
+
+func (r importRepo) Idle(ctx context.Context, s imports.State, since time.Time, limit int) ([]imports.Job, error) {
+	return jobsOf(r.db(ctx).Where("state = ? AND touched_at < ?", s, moment(since)).Order("touched_at, id").Limit(limit))
+}
+
+func (r importRepo) Leftover(ctx context.Context, limit int) ([]imports.Job, error) {
+	return jobsOf(r.db(ctx).Where("stored AND state IN ?", []imports.State{imports.Done, imports.Cancelled, imports.Failed}).Order("id").Limit(limit))
+}
+
+func (r importRepo) Remove(ctx context.Context, id imports.ID) error {
+	return r.db(ctx).Exec("DELETE FROM imports WHERE id = ?", id).Error
+}

@@ -1,0 +1,58 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/tocsin/tocsin/domain/imports"
+)
+
+// keepAtOnce is how many rejected rows one statement stores.
+const keepAtOnce = 500
+
+func (r importRepo) AddPiece(ctx context.Context, id imports.ID, number int, data []byte) error {
+	err := change(r.db(ctx), imports.ErrTaken, "UPDATE imports SET touched_at = ? WHERE id = ? AND state = ?", r.now(), id, imports.Uploading)
+	if err != nil {
+		return err
+	}
+	return r.db(ctx).Exec("INSERT INTO import_pieces (import_id, number, data) VALUES (?, ?, ?)", id, number, data).Error
+}
+
+func (r importRepo) Piece(ctx context.Context, id imports.ID, number int) (data []byte, err error) {
+	err = r.db(ctx).Raw("SELECT data FROM import_pieces WHERE import_id = ? AND number = ?", id, number).Row().Scan(&data)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, imports.ErrNotFound
+	}
+	return data, err
+}
+
+func (r importRepo) RemovePieces(ctx context.Context, id imports.ID, limit int) (int, error) {
+	res := r.db(ctx).Exec(`DELETE FROM import_pieces WHERE import_id = ? AND number IN (
+		SELECT number FROM import_pieces WHERE import_id = ? ORDER BY number LIMIT ?)`, id, id, limit)
+	gone := int(res.RowsAffected)
+	if res.Error != nil || gone == limit {
+		return gone, res.Error
+	}
+	return gone, r.db(ctx).Exec("UPDATE imports SET stored = FALSE WHERE id = ?", id).Error
+}
+
+func (r importRepo) Keep(ctx context.Context, id imports.ID, kept []imports.Kept) error {
+	if len(kept) == 0 {
+		return nil
+	}
+	rows := mapped(kept, func(k imports.Kept) rejectRow {
+		return rejectRow{ImportID: id, Line: k.Line, Reason: storable(k.Reason), Cells: k.Cells}
+	})
+	return r.db(ctx).CreateInBatches(&rows, keepAtOnce).Error
+}
+
+func (r importRepo) Rejected(ctx context.Context, id imports.ID, after, limit int) ([]imports.Kept, error) {
+	return all(r.db(ctx).Where("import_id = ? AND line > ?", id, after).Order("line").Limit(limit), func(row rejectRow) imports.Kept {
+		return imports.Kept{Line: row.Line, Reason: row.Reason, Cells: row.Cells}
+	})
+}
+
+func (r importRepo) Forget(ctx context.Context, id imports.ID) error {
+	return r.db(ctx).Exec("DELETE FROM import_rejects WHERE import_id = ?", id).Error
+}

@@ -1,0 +1,189 @@
+package app_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// TestImportJobSurvives ends the work on a job in the middle, in every way, and counts at the end.
+func TestImportJobSurvives(t *testing.T) {
+	t.Parallel()
+	file := mixed(9_500)
+	whole := newBureau(t, 1<<20)
+	all, told := runImport(t, whole.store, app.Import{Organization: "acme"}, file)
+	away := errors.New("the process is gone")
+	for name, c := range map[string]struct {
+		through func(s ports.Store, stop context.CancelFunc) ports.Store
+		wait    time.Duration // until another takes over
+	}{
+		"AShutdown": {func(s ports.Store, stop context.CancelFunc) ports.Store {
+			return &hurdle{Store: s, before: func(call int) error {
+				if call == 2 {
+					stop()
+				}
+				return nil
+			}}
+		}, 0},
+		"AFailureBeforeAChunkIsWritten": {func(s ports.Store, _ context.CancelFunc) ports.Store {
+			return &hurdle{Store: s, before: func(call int) error {
+				if call == 3 {
+					return away
+				}
+				return nil
+			}}
+		}, time.Minute},
+		"AFailureBehindTheUnitThatWrites": {func(s ports.Store, _ context.CancelFunc) ports.Store {
+			return &deafened{Store: s, at: 2, err: away}
+		}, time.Minute},
+		"ACrash": {func(s ports.Store, _ context.CancelFunc) ports.Store { return &crashing{Store: s, at: 2, err: away} }, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBureau(t, 1<<20)
+			job := b.started(acme, file)
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			require.True(t, b.importer(func(s ports.Store) ports.Store { return c.through(s, stop) }).WorkOnce(ctx))
+			part := b.show(acme, job.ID)
+			assert.Equal(t, imports.Running, part.State)
+			assert.Positive(t, part.Done)
+			assert.Less(t, part.Done, part.Rows)
+			assert.Equal(t, part.Done, part.Counts.Rows())
+			assert.Len(t, people(t, b.store, "acme"), part.Counts.Created, "what is counted is what is there")
+
+			i := b.importer(nil)
+			if c.wait > 0 {
+				assert.False(t, i.WorkOnce(t.Context()), "not yet")
+				b.clock.advance(c.wait)
+			}
+			require.True(t, i.WorkOnce(t.Context()))
+			job = b.show(acme, job.ID)
+			assert.Equal(t, imports.Done, job.State)
+			assert.Equal(t, all, job.Counts)
+			assert.Equal(t, people(t, whole.store, "acme"), people(t, b.store, "acme"))
+			assert.Len(t, strings.Split(strings.TrimSpace(b.rejected(acme, job.ID)), "\n"), 1+len(told.rejected))
+		})
+	}
+	t.Run("UnlessItFailsAgainAndAgain", func(t *testing.T) {
+		t.Parallel()
+		b := newBureau(t, 1<<20)
+		job := b.started(acme, "email\na@example.org\n")
+		i := b.importer(func(s ports.Store) ports.Store { return &hurdle{Store: s, before: func(int) error { return away }} })
+		for range imports.MaxFailures {
+			require.True(t, i.WorkOnce(t.Context()))
+			b.clock.advance(time.Minute)
+		}
+		assert.False(t, i.WorkOnce(t.Context()))
+		job = b.show(acme, job.ID)
+		assert.Equal(t, imports.Failed, job.State)
+		assert.Equal(t, "the service could not go on with it; its log tells more", job.Reason)
+	})
+}
+
+// deafened is a store whose answer to the unit that writes does not arrive.
+type deafened struct {
+	ports.Store
+	at, calls int
+	err       error
+}
+
+func (d *deafened) Enroll(ctx context.Context, org string, b users.Batch, also ...func(ports.Tx, []users.Enrolled) error) ([]users.Enrolled, error) {
+	done, err := d.Store.Enroll(ctx, org, b, also...)
+	if d.calls++; d.calls == d.at {
+		return nil, errors.Join(err, d.err)
+	}
+	return done, err
+}
+
+// crashing is a store that nothing reaches any more from a moment on.
+type crashing struct {
+	ports.Store
+	at, calls int
+	gone      bool
+	err       error
+}
+
+func (c *crashing) Enroll(ctx context.Context, org string, b users.Batch, also ...func(ports.Tx, []users.Enrolled) error) ([]users.Enrolled, error) {
+	if c.calls++; c.calls > c.at {
+		c.gone = true
+		return nil, c.err
+	}
+	return c.Store.Enroll(ctx, org, b, also...)
+}
+
+func (c *crashing) Update(ctx context.Context, fn func(ports.Tx) error) error {
+	if c.gone {
+		return c.err
+	}
+	return c.Store.Update(ctx, fn)
+}
+
+func TestImportJobIsFenced(t *testing.T) {
+	t.Parallel()
+	t.Run("CancelledWhileItRunsItCountsExactlyWhatItWrote", func(t *testing.T) {
+		t.Parallel()
+		b := newBureau(t, 1<<20)
+		job := b.started(acme, mixed(9_500))
+		i := b.importer(func(s ports.Store) ports.Store {
+			return &hurdle{Store: s, before: func(call int) error {
+				if call == 3 {
+					return b.jobs.Cancel(t.Context(), clerk, acme, job.ID)
+				}
+				return nil
+			}}
+		})
+		require.True(t, i.WorkOnce(t.Context()))
+		job = b.show(acme, job.ID)
+		assert.Equal(t, imports.Cancelled, job.State)
+		assert.Positive(t, job.Counts.Created)
+		assert.Len(t, people(t, b.store, "acme"), job.Counts.Created)
+		require.ErrorIs(t, b.jobs.Cancel(t.Context(), clerk, acme, job.ID), imports.ErrOver)
+		assert.False(t, b.importer(nil).WorkOnce(t.Context()))
+		entries := b.told(acme)
+		assert.Contains(t, entries[len(entries)-1], fmt.Sprintf("ada import.cancel acme/imports/%d map[created:%d ", job.ID, job.Counts.Created))
+	})
+	t.Run("WhoWasTakenForDeadWritesNothing", func(t *testing.T) {
+		t.Parallel()
+		b := newBureau(t, 1<<20)
+		file := mixed(9_500)
+		all, _ := runImport(t, newBureau(t, 1).store, app.Import{Organization: "acme"}, file)
+		job := b.started(acme, file)
+		other := b.importer(nil)
+		i := b.importer(func(s ports.Store) ports.Store {
+			return &hurdle{Store: s, before: func(call int) error {
+				if call == 2 {
+					b.clock.advance(2 * lease)
+					assert.True(t, other.WorkOnce(t.Context()))
+				}
+				return nil
+			}}
+		})
+		require.True(t, i.WorkOnce(t.Context()))
+		job = b.show(acme, job.ID)
+		assert.Equal(t, imports.Done, job.State)
+		assert.Equal(t, all, job.Counts)
+	})
+	t.Run("CancelledBeforeItIsStartedItWritesNothing", func(t *testing.T) {
+		t.Parallel()
+		b := newBureau(t, 1<<20)
+		job := b.uploaded(acme, "email\na@example.org\n")
+		require.NoError(t, b.jobs.Cancel(t.Context(), clerk, acme, job.ID))
+		assert.False(t, b.importer(nil).WorkOnce(t.Context()))
+		require.ErrorIs(t, b.jobs.Start(t.Context(), clerk, acme, job.ID), imports.ErrNotChecked)
+		_, err := b.jobs.Preview(t.Context(), acme, job.ID)
+		require.ErrorIs(t, err, imports.ErrOver)
+		assert.Empty(t, people(t, b.store, "acme"))
+	})
+}

@@ -1,0 +1,236 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strconv"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// ImportJobs is what operators see and say of imports that run in the background; an Importer runs them.
+type ImportJobs struct {
+	store    ports.Store
+	clock    ports.Clock
+	files    importFiles
+	maxBytes int64
+}
+
+// NewImportJobs returns the use cases on imports that run in the background, of files up to so many bytes.
+func NewImportJobs(store ports.Store, clock ports.Clock, maxBytes int64) *ImportJobs {
+	return &ImportJobs{store: store, clock: clock, files: importFiles{store}, maxBytes: maxBytes}
+}
+
+// MaxBytes is the size of the largest file.
+func (i *ImportJobs) MaxBytes() int64 { return i.maxBytes }
+
+// previewRows is how many rows a preview shows.
+const previewRows = 20
+
+// Upload stores a file that is to be imported, as it comes, and has it checked; group may be empty. Nothing is left of a file that breaks off
+// or is refused: imports.ErrTooLarge, imports.ErrEmpty, imports.ErrNotText, imports.ErrNoEmail, orgs.ErrGroupNotFound, imports.ErrTooMany. The
+// file is no unit of work: only with its last byte does the import appear.
+func (i *ImportJobs) Upload(ctx context.Context, by audit.Actor, at Path, name, group string, file io.Reader) (imports.Job, error) {
+	job, err := i.begin(ctx, by, at, name, group)
+	if err != nil {
+		return imports.Job{}, err
+	}
+	done, err := i.receive(ctx, at, job, file)
+	if err != nil {
+		unhurried, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTimeout)
+		defer cancel()
+		// What cannot be removed now, the sweep removes.
+		return imports.Job{}, errors.Join(err, i.files.discard(unhurried, job.ID))
+	}
+	return done, nil
+}
+
+func (i *ImportJobs) begin(ctx context.Context, by audit.Actor, at Path, name, group string) (job imports.Job, err error) {
+	err = i.store.Update(ctx, func(tx ports.Tx) error {
+		org, err := tx.Orgs().BySlug(ctx, at.Organization)
+		if err != nil {
+			return err
+		}
+		var g orgs.Group
+		if group != "" {
+			if g, err = tx.Orgs().Group(ctx, org.ID, group); err != nil {
+				return err
+			}
+		}
+		open, err := tx.Imports().Open(ctx, org.ID)
+		if err != nil {
+			return err
+		}
+		if open >= imports.MaxOpen {
+			return imports.ErrTooMany
+		}
+		job, err = tx.Imports().Create(ctx, imports.NewJob(org.ID, name, g, by, i.clock.Now()))
+		return err
+	})
+	return job, err
+}
+
+func (i *ImportJobs) receive(ctx context.Context, at Path, job imports.Job, file io.Reader) (imports.Job, error) {
+	size, err := i.files.take(ctx, job.ID, file, i.maxBytes)
+	if err != nil {
+		return job, err
+	}
+	preview, err := i.preview(ctx, job.ID)
+	if err != nil {
+		return job, err
+	}
+	err = i.store.Update(ctx, func(tx ports.Tx) error {
+		var err error
+		if job, err = tx.Imports().Save(ctx, job.Complete(preview.Header, size, i.clock.Now())); err != nil {
+			return err
+		}
+		return recordImport(ctx, tx, audit.ImportUploaded, at.Organization, job, audit.State{"file": job.File, "bytes": job.Size, "group": job.Group.Name})
+	})
+	return job, err
+}
+
+// recordImport notes what whoever is responsible for a job now did with it.
+func recordImport(ctx context.Context, tx ports.Tx, a audit.Action, org string, j imports.Job, after audit.State) error {
+	return tx.Audit().Record(ctx, audit.Entry{Organization: j.Organization, Actor: j.By, Action: a,
+		Object: Path{Organization: org}.object("imports", strconv.FormatInt(int64(j.ID), 10)), After: after})
+}
+
+// List returns imports of the organization, the newest first: at most limit, older than the one with the id before (0: from the newest on).
+// orgs.ErrNotFound.
+func (i *ImportJobs) List(ctx context.Context, at Path, before imports.ID, limit int) (found []imports.Job, err error) {
+	err = i.store.View(ctx, func(tx ports.Tx) error {
+		org, err := tx.Orgs().BySlug(ctx, at.Organization)
+		if err != nil {
+			return err
+		}
+		found, err = tx.Imports().List(ctx, org.ID, before, limit)
+		return err
+	})
+	return found, err
+}
+
+// Show returns an import with its first rejected rows, at most limit; imports.ErrNotFound.
+func (i *ImportJobs) Show(ctx context.Context, at Path, id imports.ID, limit int) (job imports.Job, rejected []imports.Kept, err error) {
+	err = i.store.View(ctx, func(tx ports.Tx) error {
+		if job, err = importJob(ctx, tx, at, id); err != nil {
+			return err
+		}
+		rejected, err = tx.Imports().Rejected(ctx, id, 0, limit)
+		return err
+	})
+	return job, rejected, err
+}
+
+// Preview returns the beginning of the file of an import that is not over; imports.ErrNotFound, imports.ErrOver.
+func (i *ImportJobs) Preview(ctx context.Context, at Path, id imports.ID) (imports.Preview, error) {
+	err := i.store.View(ctx, func(tx ports.Tx) error {
+		job, err := importJob(ctx, tx, at, id)
+		if err == nil && job.State.Over() {
+			return imports.ErrOver
+		}
+		return err
+	})
+	if err != nil {
+		return imports.Preview{}, err
+	}
+	return i.preview(ctx, id)
+}
+
+func (i *ImportJobs) preview(ctx context.Context, id imports.ID) (imports.Preview, error) {
+	file, err := i.files.open(ctx, id)()
+	if err != nil {
+		return imports.Preview{}, err
+	}
+	return imports.ReadPreview(file, previewRows)
+}
+
+// Start begins an import that has been checked; imports.ErrNotFound, imports.ErrNotChecked.
+func (i *ImportJobs) Start(ctx context.Context, by audit.Actor, at Path, id imports.ID) error {
+	return i.store.Update(ctx, func(tx ports.Tx) error {
+		job, err := importJob(ctx, tx, at, id)
+		if err != nil {
+			return err
+		}
+		if job, err = job.Start(by, i.clock.Now()); err != nil {
+			return err
+		}
+		if err := tx.Imports().Forget(ctx, id); err != nil { // The dry run's; the import finds them again.
+			return err
+		}
+		if job, err = tx.Imports().Save(ctx, job); err != nil {
+			return err
+		}
+		return recordImport(ctx, tx, audit.ImportBegun, at.Organization, job, audit.State{"file": job.File, "rows": job.Rows})
+	})
+}
+
+// Cancel ends an import where it is. What it wrote stays, and exactly that is what it counts; whoever works at it stops.
+// imports.ErrNotFound, imports.ErrOver.
+func (i *ImportJobs) Cancel(ctx context.Context, by audit.Actor, at Path, id imports.ID) error {
+	return i.store.Update(ctx, func(tx ports.Tx) error {
+		job, err := importJob(ctx, tx, at, id)
+		if err != nil {
+			return err
+		}
+		before := job.State
+		if job, err = job.Cancel(i.clock.Now()); err != nil {
+			return err
+		}
+		if job, err = tx.Imports().Save(ctx, job); err != nil {
+			return err
+		}
+		after := audit.State{}
+		if before == imports.Running {
+			after = reportState(job.Counts)
+		}
+		job.By = by // for the entry alone: whoever started it stays known
+		return recordImport(ctx, tx, audit.ImportCancelled, at.Organization, job, after)
+	})
+}
+
+// rejectedPage is how many rejected rows are read at a time.
+const rejectedPage = 1_000
+
+// Rejected calls line with each line of the list of the rows that an import rejected, beginning with its header; imports.ErrNotFound. Of a
+// file whose beginning was not understood there is no list.
+func (i *ImportJobs) Rejected(ctx context.Context, at Path, id imports.ID, line func(string) error) error {
+	job, rejected, err := i.Show(ctx, at, id, rejectedPage)
+	if err != nil {
+		return err
+	}
+	header, err := imports.ParseHeader(job.Header)
+	if err != nil {
+		return err
+	}
+	if err := line(header.RejectsHeader()); err != nil {
+		return err
+	}
+	for len(rejected) > 0 {
+		for _, row := range rejected {
+			if err := line(header.RejectsRow(row)); err != nil {
+				return err
+			}
+		}
+		after := rejected[len(rejected)-1].Line
+		err := i.store.View(ctx, func(tx ports.Tx) (err error) {
+			rejected, err = tx.Imports().Rejected(ctx, id, after, rejectedPage)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func importJob(ctx context.Context, tx ports.Tx, at Path, id imports.ID) (imports.Job, error) {
+	org, err := tx.Orgs().BySlug(ctx, at.Organization)
+	if err != nil {
+		return imports.Job{}, err
+	}
+	return tx.Imports().ByID(ctx, org.ID, id)
+}

@@ -1,0 +1,184 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// importPass is one pass over a file that writes its rows, a chunk at a time.
+type importPass struct {
+	open      func() (io.ReadCloser, error)
+	duplicate rowSet
+	from      int // rows before it are passed over
+	writers   int // chunks that are written at a time
+	// write keeps a chunk and says what became of it. It is not interrupted. tell hears that afterwards, in the order of the file.
+	write func(ctx context.Context, c chunk) (outcome, error)
+	tell  func(done outcome)
+}
+
+// chunk is a stretch of the file, read and checked.
+type chunk struct {
+	enrollments []users.Enrollment
+	rows        []imports.Row // of the enrollments
+	rejected    []*imports.RowError
+	duplicates  int
+}
+
+// size is how many rows of the file a chunk is.
+func (c chunk) size() int { return len(c.rows) + len(c.rejected) + c.duplicates }
+
+// outcome is what became of a chunk.
+type outcome struct {
+	report   imports.Report
+	rejected []*imports.RowError // by line
+}
+
+// outcome is what became of a chunk whose enrollments the store answered so. newGroup says that nobody was linked to the group before: a
+// dry run creates no group, and so the store cannot know that members would gain one.
+func (c chunk) outcome(done []users.Enrolled, newGroup bool) outcome {
+	o := outcome{rejected: slices.Clone(c.rejected)}
+	for n, e := range done {
+		switch {
+		case e.Err != nil:
+			o.rejected = append(o.rejected, c.rows[n].Reject(imports.Reason(e.Err)))
+		case e.Created:
+			o.report.Created++
+		case e.Enrolled:
+			o.report.Enrolled++
+		case e.Changed || newGroup:
+			o.report.Updated++
+		default:
+			o.report.Unchanged++
+		}
+	}
+	slices.SortFunc(o.rejected, func(a, b *imports.RowError) int { return a.Line - b.Line })
+	o.report.Rejected, o.report.Duplicates = len(o.rejected), c.duplicates
+	return o
+}
+
+// do reads and checks the file in one goroutine while others write. When ctx ends, or a chunk cannot be written, the chunks that are
+// being written are written to their end and told: otherwise nobody could tell what was kept.
+func (p importPass) do(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	chunks := make(chan chunk)
+	read := make(chan error, 1)
+	go func() {
+		defer close(chunks)
+		read <- p.read(ctx, chunks)
+	}()
+	var failed error
+	for w := range p.writeAll(ctx, chunks) {
+		err := <-w.end
+		if err == nil {
+			p.tell(w.outcome)
+			continue
+		}
+		failed = cmp.Or(failed, err)
+		stop()
+	}
+	ended := <-read // The file is the caller's again once this returns.
+	return cmp.Or(failed, ended)
+}
+
+// written is a chunk in the hands of the store.
+type written struct {
+	outcome outcome
+	end     chan error
+}
+
+// writeAll has chunks written and returns them in the order of the file. No two of them are about one person, because duplicates
+// were left out of the whole file.
+func (p importPass) writeAll(ctx context.Context, chunks <-chan chunk) <-chan *written {
+	begun := make(chan *written, p.writers-1) // the receiver waits for one more
+	go func() {
+		defer close(begun)
+		for c := range chunks {
+			w := &written{end: make(chan error, 1)}
+			begun <- w
+			if ctx.Err() != nil { // What was read ahead is dropped.
+				w.end <- context.Cause(ctx)
+				continue
+			}
+			go func() {
+				var err error
+				w.outcome, err = p.write(context.WithoutCancel(ctx), c)
+				w.end <- err
+			}()
+		}
+	}()
+	return begun
+}
+
+func (p importPass) read(ctx context.Context, chunks chan<- chunk) error {
+	c := chunk{}
+	send := func() error {
+		select {
+		case chunks <- c:
+			c = chunk{}
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	_, err := eachRow(p.open, func(n int, row imports.Row, e users.Enrollment, wrong *imports.RowError) error {
+		switch {
+		case n < p.from:
+			return endedAt(ctx, n)
+		case wrong != nil:
+			c.rejected = append(c.rejected, wrong)
+		case p.duplicate.has(n):
+			c.duplicates++
+		default:
+			c.enrollments = append(c.enrollments, e)
+			c.rows = append(c.rows, row)
+		}
+		if len(c.enrollments) < importChunk && len(c.rejected) < importChunk && c.duplicates < importChunk {
+			return nil
+		}
+		return send()
+	})
+	if err != nil {
+		return err
+	}
+	return send()
+}
+
+// eachRow calls visit for every row of a file, counted from 0, with its enrollment or with what is wrong with it.
+func eachRow(open func() (io.ReadCloser, error), visit func(n int, row imports.Row, e users.Enrollment, wrong *imports.RowError) error) (imports.Header, error) {
+	file, err := open()
+	if err != nil {
+		return imports.Header{}, err
+	}
+	defer func() { _ = file.Close() }() // Only read from.
+	reader, err := imports.NewReader(file)
+	if err != nil {
+		return imports.Header{}, err
+	}
+	header := reader.Header()
+	for n := 0; ; n++ {
+		row, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			return header, nil
+		}
+		var wrong *imports.RowError
+		if err != nil && !errors.As(err, &wrong) {
+			return header, err
+		}
+		var e users.Enrollment
+		if wrong == nil {
+			if e, err = header.Enrollment(row.Cells); err != nil {
+				wrong = row.Reject(imports.Reason(err))
+			}
+		}
+		if err := visit(n, row, e, wrong); err != nil {
+			return header, err
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// What is removed when nobody has touched it for so long: an upload that is going on touches its job with every piece.
+const (
+	abandonedAfter = 15 * time.Minute
+	expiredAfter   = 7 * 24 * time.Hour
+	sweepPage      = 10
+)
+
+// sweepLoop removes what is no longer needed, until ctx ends.
+func (i *Importer) sweepLoop(ctx context.Context) {
+	for ctx.Err() == nil {
+		if err := i.sweep(ctx); err != nil && !errors.Is(err, imports.ErrTaken) && ctx.Err() == nil {
+			i.log.Error("the files of old imports could not be removed", "error", err)
+		}
+		pause(ctx, i.set.Sweep, nil)
+	}
+}
+
+// sweep removes the files of imports that are over, uploads that broke off where nobody could remove them, files that nobody
+// wants to have imported, and imports that are too old.
+func (i *Importer) sweep(ctx context.Context) error {
+	now := i.clock.Now()
+	for _, part := range []struct {
+		find func(tx ports.Tx) ([]imports.Job, error)
+		end  func(job imports.Job) error
+	}{
+		{
+			func(tx ports.Tx) ([]imports.Job, error) { return tx.Imports().Leftover(ctx, sweepPage) },
+			func(job imports.Job) error { return i.files.clear(ctx, job.ID) },
+		},
+		{
+			func(tx ports.Tx) ([]imports.Job, error) {
+				return tx.Imports().Idle(ctx, imports.Uploading, now.Add(-abandonedAfter), sweepPage)
+			},
+			func(job imports.Job) error { return i.files.discard(ctx, job.ID) },
+		},
+		{
+			func(tx ports.Tx) ([]imports.Job, error) {
+				return tx.Imports().Idle(ctx, imports.Checked, now.Add(-expiredAfter), sweepPage)
+			},
+			func(job imports.Job) error {
+				return i.store.Update(ctx, func(tx ports.Tx) error {
+					_, err := tx.Imports().Save(ctx, job.Expire(now))
+					return err
+				})
+			},
+		},
+		{
+			i.outdated(ctx, now),
+			func(job imports.Job) error { return i.files.discard(ctx, job.ID) },
+		},
+	} {
+		var found []imports.Job
+		err := i.store.View(ctx, func(tx ports.Tx) (err error) {
+			found, err = part.find(tx)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, job := range found {
+			if err := part.end(job); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// outdated finds imports that have been over for longer than they are kept.
+func (i *Importer) outdated(ctx context.Context, now time.Time) func(tx ports.Tx) ([]imports.Job, error) {
+	return func(tx ports.Tx) (all []imports.Job, err error) {
+		if i.set.Retention == 0 {
+			return nil, nil
+		}
+		for _, s := range []imports.State{imports.Done, imports.Cancelled, imports.Failed} {
+			found, err := tx.Imports().Idle(ctx, s, now.Add(-i.set.Retention), sweepPage)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, found...)
+		}
+		return all, nil
+	}
+}

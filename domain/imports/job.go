@@ -1,0 +1,230 @@
+package imports
+
+import (
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/orgs"
+)
+
+// The faults of imports that run in the background.
+var (
+	ErrNotFound   = fault.New(fault.NotFound, "the import does not exist")
+	ErrNotChecked = fault.New(fault.Invalid, "the import cannot be started: its file is not checked yet, or it was started before")
+	ErrOver       = fault.New(fault.Invalid, "the import is over already")
+	ErrTooLarge   = fault.New(fault.TooLarge, "the file is larger than an import may be")
+	ErrTooMany    = fault.New(fault.Invalid, "there are too many imports under way: wait for one of them to end, or cancel it")
+	ErrIncomplete = fault.New(fault.Invalid, "the upload broke off")
+	// ErrTaken says that somebody else has changed a job meanwhile: cancelled it, or taken it over.
+	ErrTaken = fault.New(fault.Unavailable, "the import was changed by somebody else")
+	// ErrNothingToDo says that no job waits to be worked at.
+	ErrNothingToDo = fault.New(fault.NotFound, "no import waits")
+)
+
+const (
+	// MaxOpen is how many imports of one organization may be under way, files that wait to be started included.
+	MaxOpen = 10
+	// MaxKept is how many rejected rows of an import are kept.
+	MaxKept = 100_000
+	// MaxFailures is how often in a row a job may fail, for reasons that are not its own, without getting any further.
+	MaxFailures = 10
+	// maxFileName is how much of a file's name is kept, in characters.
+	maxFileName = 200
+)
+
+// ID identifies a job. It is positive; 0 means "not stored yet".
+type ID int64
+
+// State is how far a job is.
+type State string
+
+// The states. A file is uploaded, then checked by a dry run, which writes nothing; then somebody has to start it. Until it is over it
+// can be cancelled at any time.
+const (
+	Uploading State = "uploading"
+	Checking  State = "checking"
+	Checked   State = "checked"
+	Running   State = "running"
+	Done      State = "done"
+	Cancelled State = "cancelled"
+	Failed    State = "failed"
+)
+
+// Over tells whether nothing more will happen.
+func (s State) Over() bool { return s == Done || s == Cancelled || s == Failed }
+
+// Working tells whether an instance of the service works at the job, or should.
+func (s State) Working() bool { return s == Checking || s == Running }
+
+// Job is an import that runs in the background. Whoever changes it stores the whole of it, and only if nobody else did so meanwhile: see
+// Repository.Save.
+type Job struct {
+	ID           ID
+	Organization orgs.ID
+	File         string // its name
+	Size         int64  // of the file, in bytes
+	Header       string // of the file, as it stands there
+	Group        orgs.Group
+	By           audit.Actor // who uploaded the file, and once it is started, who did that
+	State        State
+	Reason       string // why it failed, or was cancelled when nobody did that
+
+	Rows    int    // in the file; 0: not known yet
+	Done    int    // rows that the check, or the import, is through with: it goes on with the next
+	Counts  Report // of these rows
+	Checked Report // what the dry run said of the whole file
+	Kept    int    // rejected rows that are kept
+
+	Uploaded time.Time
+	Started  time.Time // zero: not yet
+	Ended    time.Time // zero: not yet
+	Touched  time.Time // when it changed last
+	Pace     Pace
+
+	Owner    string    // who works at it; empty: nobody
+	Until    time.Time // when others may take over from the owner
+	Failures int       // in a row, without any progress in between
+	Version  int64     // counts the changes
+}
+
+// Pace is since when a job has been worked at without a pause, and from which row on.
+type Pace struct {
+	Since time.Time
+	From  int
+}
+
+// NewJob is an import whose file is about to come.
+func NewJob(org orgs.ID, file string, g orgs.Group, by audit.Actor, now time.Time) Job {
+	return Job{Organization: org, File: fileName(file), Group: g, By: by, State: Uploading, Uploaded: now, Touched: now}
+}
+
+// fileName is what is kept of the name that a browser tells: the last piece of a path, without what would not show.
+func fileName(name string) string {
+	name = name[strings.LastIndexAny(name, `/\`)+1:]
+	name = strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == utf8.RuneError || unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, name))
+	if runes := []rune(name); len(runes) > maxFileName {
+		name = string(runes[:maxFileName])
+	}
+	if name == "" {
+		return "unnamed"
+	}
+	return name
+}
+
+// Complete says that the whole file is there.
+func (j Job) Complete(h Header, size int64, now time.Time) Job {
+	j.State, j.Header, j.Size, j.Uploaded, j.Touched = Checking, h.Text(), size, now, now
+	return j
+}
+
+// Claim gives the job to an owner.
+func (j Job) Claim(owner string, now time.Time, lease time.Duration) Job {
+	j.Owner, j.Until, j.Pace, j.Touched = owner, now.Add(lease), Pace{}, now
+	return j
+}
+
+// Survey says how many rows the file has; from now on rows are done.
+func (j Job) Survey(rows int, now time.Time) Job {
+	j.Rows, j.Pace, j.Touched = rows, Pace{Since: now, From: j.Done}, now
+	return j
+}
+
+// Advance says what became of the next rows.
+func (j Job) Advance(r Report, kept int, now time.Time, lease time.Duration) Job {
+	j.Counts = j.Counts.Plus(r)
+	j.Done = j.Counts.Rows()
+	j.Kept += kept
+	j.Failures = 0
+	j.Until, j.Touched = now.Add(lease), now
+	return j
+}
+
+// Finish says that every row is done.
+func (j Job) Finish(now time.Time) Job {
+	j = j.Release(now)
+	if j.State == Checking {
+		j.State, j.Checked = Checked, j.Counts
+		return j
+	}
+	j.State, j.Ended = Done, now
+	return j
+}
+
+// Release gives the job back as it is.
+func (j Job) Release(now time.Time) Job {
+	j.Owner, j.Until, j.Touched = "", time.Time{}, now
+	return j
+}
+
+// Stumble gives the job back after a failure that is not its own, to be tried again after a pause; after too many it has failed.
+func (j Job) Stumble(now time.Time, pause time.Duration) Job {
+	j = j.Release(now)
+	if j.Failures++; j.Failures >= MaxFailures {
+		return j.Fail("the service could not go on with it; its log tells more", now)
+	}
+	j.Until = now.Add(pause)
+	return j
+}
+
+// Expire ends the job because nobody started it.
+func (j Job) Expire(now time.Time) Job {
+	j.State, j.Reason, j.Ended, j.Touched = Cancelled, "nobody started it", now, now
+	return j
+}
+
+// Fail ends the job because of its file or its organization.
+func (j Job) Fail(reason string, now time.Time) Job {
+	j = j.Release(now)
+	j.State, j.Reason, j.Ended = Failed, reason, now
+	return j
+}
+
+// Start begins what the dry run has told of; ErrNotChecked.
+func (j Job) Start(by audit.Actor, now time.Time) (Job, error) {
+	if j.State != Checked {
+		return j, ErrNotChecked
+	}
+	j.State, j.By, j.Started, j.Touched = Running, by, now, now
+	j.Done, j.Counts, j.Kept, j.Pace = 0, Report{}, 0, Pace{}
+	return j, nil
+}
+
+// Cancel ends the job where it is; what was written stays. ErrOver.
+func (j Job) Cancel(now time.Time) (Job, error) {
+	if j.State.Over() {
+		return j, ErrOver
+	}
+	j = j.Release(now)
+	j.State, j.Ended = Cancelled, now
+	return j, nil
+}
+
+// Room is how many more rejected rows may be kept.
+func (j Job) Room() int { return max(0, MaxKept-j.Kept) }
+
+// Rate is how many rows a second were done since somebody took the job on; 0: not known.
+func (j Job) Rate() float64 {
+	took := j.Touched.Sub(j.Pace.Since).Seconds()
+	if !j.State.Working() || j.Pace.Since.IsZero() || took <= 0 {
+		return 0
+	}
+	return float64(j.Done-j.Pace.From) / took
+}
+
+// Remaining is how long the rest will take at this rate; 0: not known.
+func (j Job) Remaining() time.Duration {
+	rate := j.Rate()
+	if rate == 0 {
+		return 0
+	}
+	return time.Duration(float64(j.Rows-j.Done) / rate * float64(time.Second))
+}

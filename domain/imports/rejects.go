@@ -1,0 +1,92 @@
+package imports
+
+import (
+	"strconv"
+	"strings"
+)
+
+// The columns that a list of rejected rows puts before the row itself, so that it can be mended and imported again. They mean
+// nothing to an import, and nobody has to be warned of them.
+const (
+	LineColumn   = "import_line"
+	ReasonColumn = "import_reason"
+)
+
+// alive are the beginnings by which programs for tables take a cell for a formula.
+const alive = "=+-@\t\r"
+
+// mark put before such a cell makes them take it for text. They keep it when the table is saved, so an import takes it away again.
+const mark = "'"
+
+// marked is a cell that no program takes for a formula. Cells that look as if they were marked already are marked once more, so that
+// unmarked undoes it whatever the cell was.
+func marked(cell string) string {
+	if rest := strings.TrimLeft(cell, mark); rest != "" && strings.IndexByte(alive, rest[0]) >= 0 {
+		return mark + cell
+	}
+	return cell
+}
+
+// unmarked is the cell that marked was given.
+func unmarked(cell string) string {
+	if rest := strings.TrimLeft(cell, mark); len(rest) < len(cell) && rest != "" && strings.IndexByte(alive, rest[0]) >= 0 {
+		return cell[len(mark):]
+	}
+	return cell
+}
+
+// RejectsHeader is the first line of a list of rejected rows of this file.
+func (h Header) RejectsHeader() string {
+	return h.join([]string{LineColumn, ReasonColumn}) + string(h.delimiter) + h.Safe(h.text)
+}
+
+// RejectsRow is a line of it: where and why, and the row as Safe wrote it.
+func (h Header) RejectsRow(k Kept) string {
+	row := h.join([]string{strconv.Itoa(k.Line)}) + string(h.delimiter) + quote(k.Reason)
+	if k.Cells != "" {
+		row += string(h.delimiter) + k.Cells
+	}
+	return row
+}
+
+// Keep is what is kept of a rejected row.
+func (h Header) Keep(e *RowError) Kept {
+	return Kept{Line: e.Line, Reason: e.Reason, Cells: h.Safe(e.Text)}
+}
+
+// Safe writes a row of this file anew, such that no program for tables takes a cell for a formula: marked, and quoted where it must be. A row
+// that cannot be split becomes one cell. The columns that tell of an earlier rejection are left out.
+func (h Header) Safe(text string) string {
+	if text == "" {
+		return ""
+	}
+	cells, ok := splitQuoted(text, string(h.delimiter))
+	if !ok {
+		return h.join([]string{marked(text)})
+	}
+	kept := make([]string, 0, len(cells))
+	for i, cell := range cells {
+		if i < len(h.columns) && h.columns[i].tells() {
+			continue
+		}
+		if h.listsRejects {
+			cell = unmarked(cell)
+		}
+		kept = append(kept, marked(cell))
+	}
+	return h.join(kept)
+}
+
+// tells whether the column is one of those before a rejected row.
+func (c column) tells() bool { return c.means == "" && (c.key == LineColumn || c.key == ReasonColumn) }
+
+func (h Header) join(cells []string) string {
+	for i, cell := range cells {
+		if strings.ContainsAny(cell, "\"\r\n"+string(h.delimiter)) || cell != strings.TrimSpace(cell) {
+			cells[i] = quote(cell)
+		}
+	}
+	return strings.Join(cells, string(h.delimiter))
+}
+
+func quote(cell string) string { return `"` + strings.ReplaceAll(cell, `"`, `""`) + `"` }

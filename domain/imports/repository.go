@@ -1,0 +1,56 @@
+package imports
+
+import (
+	"context"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/orgs"
+)
+
+// Kept is a rejected row that is kept until its job is forgotten.
+type Kept struct {
+	Line   int
+	Reason string
+	Cells  string // as a list of rejected rows shows them, see Header.Safe
+}
+
+// Repository keeps jobs, their files in pieces, and their rejected rows.
+type Repository interface {
+	// Create stores a new job and returns it with its id.
+	Create(ctx context.Context, j Job) (Job, error)
+	// ByID finds a job of the organization whose file is there, or was; ErrNotFound.
+	ByID(ctx context.Context, org orgs.ID, id ID) (Job, error)
+	// List returns such jobs, the newest first: at most limit, older than the one with the id before (0: from the newest on).
+	List(ctx context.Context, org orgs.ID, before ID, limit int) ([]Job, error)
+	// Open counts the organization's jobs that are not over, to MaxOpen at most.
+	Open(ctx context.Context, org orgs.ID) (int, error)
+	// Save stores everything that can change of a job and returns it with its new version. When the job has changed since it was read, nothing
+	// is stored: ErrTaken.
+	Save(ctx context.Context, j Job) (Job, error)
+	// Hold prolongs the time that the owner of a job has; ErrTaken when another has it. The version stays.
+	Hold(ctx context.Context, id ID, owner string, until time.Time) error
+
+	// Waiting finds the job that has waited longest for somebody to work at it: nobody owns it any more at this moment, and nobody works for
+	// its organization. ErrNothingToDo.
+	Waiting(ctx context.Context, now time.Time) (Job, error)
+	// Idle returns jobs in a state that have not changed since a moment, at most limit.
+	Idle(ctx context.Context, s State, since time.Time, limit int) ([]Job, error)
+	// Leftover returns jobs that are over and whose file is still there, at most limit.
+	Leftover(ctx context.Context, limit int) ([]Job, error)
+	// Remove deletes a job with everything that belongs to it.
+	Remove(ctx context.Context, id ID) error
+
+	// AddPiece stores the next piece of the file of a job that is uploading; ErrTaken when it is not.
+	AddPiece(ctx context.Context, id ID, number int, data []byte) error
+	// Piece returns a piece of a file; ErrNotFound behind the last one.
+	Piece(ctx context.Context, id ID, number int) ([]byte, error)
+	// RemovePieces deletes at most limit pieces of a file and returns how many; fewer than limit were the last.
+	RemovePieces(ctx context.Context, id ID, limit int) (gone int, err error)
+
+	// Keep stores rejected rows. Their lines are not stored yet.
+	Keep(ctx context.Context, id ID, rows []Kept) error
+	// Rejected returns rejected rows by line, at most limit after the given one.
+	Rejected(ctx context.Context, id ID, after, limit int) ([]Kept, error)
+	// Forget deletes the rejected rows.
+	Forget(ctx context.Context, id ID) error
+}

@@ -1,0 +1,231 @@
+package conformance
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// job is a new import of an organization in some state.
+func (w *world) job(t *testing.T, o tenant, s imports.State) imports.Job {
+	t.Helper()
+	j := imports.NewJob(o.org.ID, "people.csv", o.staff, audit.Actor{Name: "Ñ", Address: "192.0.2.1/32", Via: audit.Console}, noon)
+	j.State = s
+	return do(t, w, func(tx ports.Tx) (imports.Job, error) { return tx.Imports().Create(t.Context(), j) })
+}
+
+func (w *world) savedJob(t *testing.T, j imports.Job) imports.Job {
+	t.Helper()
+	return do(t, w, func(tx ports.Tx) (imports.Job, error) { return tx.Imports().Save(t.Context(), j) })
+}
+
+func (w *world) jobByID(t *testing.T, o tenant, id imports.ID) imports.Job {
+	t.Helper()
+	return look(t, w, func(tx ports.Tx) (imports.Job, error) { return tx.Imports().ByID(t.Context(), o.org.ID, id) })
+}
+
+// waiting is the job that Waiting finds at a moment, 0 for none.
+func (w *world) waitingJob(t *testing.T, now time.Time) (id imports.ID) {
+	t.Helper()
+	err := w.View(t.Context(), func(tx ports.Tx) error {
+		j, err := tx.Imports().Waiting(t.Context(), now)
+		id = j.ID
+		return err
+	})
+	if err != nil {
+		require.ErrorIs(t, err, imports.ErrNothingToDo)
+		return 0
+	}
+	return id
+}
+
+func jobIDs(jobs []imports.Job) (ids []imports.ID) {
+	for _, j := range jobs {
+		ids = append(ids, j.ID)
+	}
+	return ids
+}
+
+// busiest is a job of which every field differs from what it was as the other was made.
+func busiest(j imports.Job) imports.Job {
+	j.Size, j.Header, j.By, j.State, j.Reason = 1<<40, "email;\"a\n\"", audit.Actor{Name: "Ö", Address: "::1/128", Via: audit.Console}, imports.Failed, "why <not>"
+	j.Rows, j.Done, j.Kept, j.Failures = 1_000_000, 17, 3, 2
+	j.Counts, j.Checked = imports.Report{Created: 1, Enrolled: 2, Updated: 3, Unchanged: 4, Duplicates: 5, Rejected: 6}, imports.Report{Created: 9}
+	at := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Microsecond) }
+	j.Uploaded, j.Started, j.Ended, j.Touched, j.Pace, j.Owner, j.Until = at(1), at(2), at(3), at(4), imports.Pace{Since: at(5), From: 7}, "me", at(6)
+	return j
+}
+
+func importCases() cases {
+	return cases{
+		"WhatIsSavedIsReadAgain": func(t *testing.T, w *world) {
+			made := w.job(t, w.mine, imports.Checking)
+			assert.Positive(t, made.ID)
+			assert.Equal(t, made, w.jobByID(t, w.mine, made.ID))
+			saved := w.savedJob(t, busiest(made))
+			want := busiest(made)
+			want.Version = saved.Version
+			assert.Greater(t, saved.Version, made.Version)
+			assert.Equal(t, want, saved)
+			assert.Equal(t, saved, w.jobByID(t, w.mine, made.ID))
+			without := imports.NewJob(w.mine.org.ID, "x", orgs.Group{}, audit.Actor{Via: audit.Console}, noon).Complete(imports.Header{}, 1, noon)
+			without = do(t, w, func(tx ports.Tx) (imports.Job, error) { return tx.Imports().Create(t.Context(), without) })
+			assert.Equal(t, without, w.jobByID(t, w.mine, without.ID))
+		},
+		"OfSeveralWhoSaveOneVersionOneDoes": func(t *testing.T, w *world) {
+			made := w.job(t, w.mine, imports.Running)
+			errs := together(8, func(i int) error {
+				return w.Update(t.Context(), func(tx ports.Tx) error {
+					j := made
+					j.Done = i + 1
+					_, err := tx.Imports().Save(t.Context(), j)
+					return err
+				})
+			})
+			saved := 0
+			for _, err := range errs {
+				if err == nil {
+					saved++
+				} else {
+					require.ErrorIs(t, err, imports.ErrTaken)
+				}
+			}
+			assert.Equal(t, 1, saved)
+			assert.Positive(t, w.jobByID(t, w.mine, made.ID).Done)
+		},
+		"OnlyTheirOrganizationFindsThem": func(t *testing.T, w *world) {
+			made := w.job(t, w.mine, imports.Done)
+			missing(t, w, imports.ErrNotFound, func(tx ports.Tx) (imports.Job, error) {
+				return tx.Imports().ByID(t.Context(), w.theirs.org.ID, made.ID)
+			})
+			missing(t, w, imports.ErrNotFound, func(tx ports.Tx) (imports.Job, error) {
+				return tx.Imports().ByID(t.Context(), w.mine.org.ID, made.ID+1)
+			})
+			assert.Empty(t, look(t, w, func(tx ports.Tx) ([]imports.Job, error) {
+				return tx.Imports().List(t.Context(), w.theirs.org.ID, 0, 10)
+			}))
+		},
+		"TheyAreListedTheNewestFirstOnceTheirFileIsThere": func(t *testing.T, w *world) {
+			var want []imports.ID
+			for range 5 {
+				want = append([]imports.ID{w.job(t, w.mine, imports.Checked).ID}, want...)
+			}
+			half := w.job(t, w.mine, imports.Uploading)
+			list := func(before imports.ID, limit int) []imports.ID {
+				return jobIDs(look(t, w, func(tx ports.Tx) ([]imports.Job, error) {
+					return tx.Imports().List(t.Context(), w.mine.org.ID, before, limit)
+				}))
+			}
+			assert.Equal(t, want, list(0, 100))
+			assert.Equal(t, want[:2], list(0, 2))
+			assert.Equal(t, want[2:4], list(want[1], 2))
+			missing(t, w, imports.ErrNotFound, func(tx ports.Tx) (imports.Job, error) { return tx.Imports().ByID(t.Context(), w.mine.org.ID, half.ID) })
+		},
+		"ThoseThatAreNotOverAreCounted": func(t *testing.T, w *world) {
+			open := func() int {
+				return look(t, w, func(tx ports.Tx) (int, error) { return tx.Imports().Open(t.Context(), w.mine.org.ID) })
+			}
+			for _, s := range []imports.State{imports.Uploading, imports.Checking, imports.Checked, imports.Running, imports.Done, imports.Cancelled, imports.Failed} {
+				w.job(t, w.mine, s)
+				w.job(t, w.theirs, s)
+			}
+			assert.Equal(t, 4, open())
+			for range imports.MaxOpen {
+				w.job(t, w.mine, imports.Checked)
+			}
+			assert.Equal(t, imports.MaxOpen, open())
+		},
+		"TheJobThatHasWaitedLongestIsFound": func(t *testing.T, w *world) {
+			for _, s := range []imports.State{imports.Uploading, imports.Checked, imports.Done, imports.Cancelled, imports.Failed} {
+				w.job(t, w.mine, s)
+			}
+			assert.Zero(t, w.waitingJob(t, noon))
+			first, second := w.job(t, w.mine, imports.Checking), w.job(t, w.mine, imports.Running)
+			other := w.job(t, w.theirs, imports.Running)
+			assert.Equal(t, first.ID, w.waitingJob(t, noon))
+			first = w.savedJob(t, first.Claim("me", noon.Add(time.Second), time.Minute))
+			assert.Equal(t, other.ID, w.waitingJob(t, noon.Add(2*time.Second)), "somebody works for mine")
+			w.savedJob(t, other.Claim("you", noon.Add(time.Second), 2*time.Hour))
+			assert.Zero(t, w.waitingJob(t, noon.Add(2*time.Second)))
+			assert.Equal(t, second.ID, w.waitingJob(t, noon.Add(time.Second+time.Minute)), "whoever worked for mine is gone")
+			first = w.savedJob(t, first.Stumble(noon.Add(2*time.Second), time.Hour))
+			assert.Equal(t, second.ID, w.waitingJob(t, noon.Add(3*time.Second)), "a pause keeps nobody else waiting")
+			second, err := second.Cancel(noon)
+			require.NoError(t, err)
+			w.savedJob(t, second)
+			assert.Zero(t, w.waitingJob(t, noon.Add(3*time.Second)))
+			assert.Equal(t, first.ID, w.waitingJob(t, noon.Add(2*time.Second+time.Hour)))
+		},
+		"OnlyTheOwnerHoldsOn": func(t *testing.T, w *world) {
+			j := w.savedJob(t, w.job(t, w.mine, imports.Running).Claim("me", noon, time.Minute))
+			until := noon.Add(time.Hour)
+			act(t, w, func(tx ports.Tx) error { return tx.Imports().Hold(t.Context(), j.ID, "me", until) })
+			held := w.jobByID(t, w.mine, j.ID)
+			assert.Equal(t, until, held.Until)
+			assert.Equal(t, j.Version, held.Version)
+			refused(t, w, imports.ErrTaken, func(tx ports.Tx) error { return tx.Imports().Hold(t.Context(), j.ID, "you", until) })
+			refused(t, w, imports.ErrTaken, func(tx ports.Tx) error { return tx.Imports().Hold(t.Context(), j.ID+1, "me", until) })
+		},
+		"WhatNobodyHasTouchedIsFound": func(t *testing.T, w *world) {
+			idle := func(s imports.State, since time.Time, limit int) []imports.ID {
+				return jobIDs(look(t, w, func(tx ports.Tx) ([]imports.Job, error) { return tx.Imports().Idle(t.Context(), s, since, limit) }))
+			}
+			first, second := w.job(t, w.mine, imports.Uploading), w.job(t, w.theirs, imports.Uploading)
+			w.job(t, w.mine, imports.Checked)
+			assert.Empty(t, idle(imports.Uploading, noon, 10))
+			assert.Equal(t, []imports.ID{first.ID, second.ID}, idle(imports.Uploading, noon.Add(time.Microsecond), 10))
+			assert.Equal(t, []imports.ID{first.ID}, idle(imports.Uploading, noon.Add(time.Microsecond), 1))
+		},
+		"WhatBecomesOfAChunkIsKeptWithItOrNotAtAll": func(t *testing.T, w *world) {
+			j := w.job(t, w.mine, imports.Running)
+			batch := users.Batch{Enrollments: []users.Enrollment{{Email: "eve@example.org"}, {Email: "ada@example.org"}}}
+			count := func(tx ports.Tx, done []users.Enrolled) error {
+				assert.True(t, done[0].Created)
+				assert.False(t, done[1].Enrolled)
+				_, err := tx.Imports().Save(t.Context(), j.Advance(imports.Report{Created: 1, Unchanged: 1}, 0, noon, time.Minute))
+				return err
+			}
+			stop := func(ports.Tx, []users.Enrolled) error { return errStop }
+			is := func(known bool) {
+				t.Helper()
+				err := w.View(t.Context(), func(tx ports.Tx) error {
+					_, err := tx.Users().Find(t.Context(), w.mine.org.ID, "eve@example.org")
+					return err
+				})
+				if known {
+					require.NoError(t, err)
+				} else {
+					require.ErrorIs(t, err, users.ErrNotFound)
+				}
+			}
+			_, err := w.Enroll(t.Context(), "acme", batch, count, stop)
+			require.ErrorIs(t, err, errStop)
+			is(false)
+			assert.Zero(t, w.jobByID(t, w.mine, j.ID).Done)
+			dry := batch
+			dry.DryRun = true
+			_, err = w.Enroll(t.Context(), "acme", dry, stop)
+			require.NoError(t, err, "a dry run leaves it out")
+			_, err = w.Enroll(t.Context(), "acme", batch, count)
+			require.NoError(t, err)
+			is(true)
+			assert.Equal(t, 2, w.jobByID(t, w.mine, j.ID).Done)
+			_, err = w.Enroll(t.Context(), "acme", users.Batch{Enrollments: []users.Enrollment{{Email: "late@example.org"}}}, func(tx ports.Tx, _ []users.Enrolled) error {
+				_, err := tx.Imports().Save(t.Context(), j)
+				return err
+			})
+			require.ErrorIs(t, err, imports.ErrTaken, "it has moved on")
+			missing(t, w, users.ErrNotFound, func(tx ports.Tx) (users.Member, error) {
+				return tx.Users().Find(t.Context(), w.mine.org.ID, "late@example.org")
+			})
+		},
+	}
+}

@@ -1,0 +1,114 @@
+package conformance
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/ports"
+)
+
+func (w *world) addPiece(t *testing.T, id imports.ID, number int, data []byte) {
+	t.Helper()
+	act(t, w, func(tx ports.Tx) error { return tx.Imports().AddPiece(t.Context(), id, number, data) })
+}
+
+func (w *world) removePieces(t *testing.T, id imports.ID, limit int) int {
+	t.Helper()
+	return do(t, w, func(tx ports.Tx) (int, error) { return tx.Imports().RemovePieces(t.Context(), id, limit) })
+}
+
+func (w *world) rejectedRows(t *testing.T, id imports.ID, after, limit int) []imports.Kept {
+	t.Helper()
+	return look(t, w, func(tx ports.Tx) ([]imports.Kept, error) { return tx.Imports().Rejected(t.Context(), id, after, limit) })
+}
+
+func importFileCases() cases {
+	piece := func(t *testing.T, id imports.ID, number int) func(tx ports.Tx) ([]byte, error) {
+		t.Helper()
+		return func(tx ports.Tx) ([]byte, error) { return tx.Imports().Piece(t.Context(), id, number) }
+	}
+	leftover := func(t *testing.T, w *world) []imports.ID {
+		t.Helper()
+		return jobIDs(look(t, w, func(tx ports.Tx) ([]imports.Job, error) { return tx.Imports().Leftover(t.Context(), 10) }))
+	}
+	return cases{
+		"PiecesAreKeptByteByByte": func(t *testing.T, w *world) {
+			j, other := w.job(t, w.mine, imports.Uploading), w.job(t, w.theirs, imports.Uploading)
+			data := [][]byte{bytes.Repeat([]byte("\x00\xff\r\n'"), 50_000), {0}, []byte("é")}
+			for n, d := range data {
+				w.addPiece(t, j.ID, n, d)
+			}
+			w.addPiece(t, other.ID, 0, []byte("theirs"))
+			for n, d := range data {
+				assert.True(t, bytes.Equal(d, look(t, w, piece(t, j.ID, n))), n)
+			}
+			missing(t, w, imports.ErrNotFound, piece(t, j.ID, len(data)))
+			missing(t, w, imports.ErrNotFound, piece(t, other.ID, 1))
+		},
+		"APieceTouchesItsJobWhichMustBeUploading": func(t *testing.T, w *world) {
+			for _, s := range []imports.State{imports.Checking, imports.Checked, imports.Running, imports.Done, imports.Cancelled, imports.Failed} {
+				j := w.job(t, w.mine, s)
+				refused(t, w, imports.ErrTaken, func(tx ports.Tx) error { return tx.Imports().AddPiece(t.Context(), j.ID, 0, []byte("x")) })
+			}
+			j := w.job(t, w.mine, imports.Uploading)
+			j.Touched = noon.Add(-time.Hour)
+			j = w.savedJob(t, j)
+			w.addPiece(t, j.ID, 0, []byte("x"))
+			idle := look(t, w, func(tx ports.Tx) ([]imports.Job, error) {
+				return tx.Imports().Idle(t.Context(), imports.Uploading, noon.Add(-time.Minute), 10)
+			})
+			assert.Empty(t, idle)
+			w.savedJob(t, j) // The version stays.
+		},
+		"FilesOfJobsThatAreOverAreRemovedALittleAtATime": func(t *testing.T, w *world) {
+			j, open := w.job(t, w.mine, imports.Uploading), w.job(t, w.mine, imports.Uploading)
+			for n := range 5 {
+				w.addPiece(t, j.ID, n, []byte("x"))
+				w.addPiece(t, open.ID, n, []byte("x"))
+			}
+			assert.Empty(t, leftover(t, w))
+			j = w.savedJob(t, j.Fail("", noon))
+			assert.Equal(t, []imports.ID{j.ID}, leftover(t, w))
+			assert.Equal(t, 3, w.removePieces(t, j.ID, 3))
+			assert.Equal(t, []imports.ID{j.ID}, leftover(t, w))
+			assert.Equal(t, 2, w.removePieces(t, j.ID, 3))
+			assert.Empty(t, leftover(t, w))
+			assert.Zero(t, w.removePieces(t, j.ID, 3))
+			assert.Equal(t, j, w.jobByID(t, w.mine, j.ID), "the job itself stays")
+			look(t, w, piece(t, open.ID, 4))
+		},
+		"RejectedRowsAreKeptByLine": func(t *testing.T, w *world) {
+			j, other := w.job(t, w.mine, imports.Running), w.job(t, w.theirs, imports.Running)
+			var want []imports.Kept
+			for n := range 1_200 {
+				want = append(want, imports.Kept{Line: n*3 + 2, Reason: "email: \"é\"\t", Cells: strings.Repeat("'", n%4) + "=1;\n\""})
+			}
+			for _, to := range []imports.Job{j, other} {
+				act(t, w, func(tx ports.Tx) error { return tx.Imports().Keep(t.Context(), to.ID, want[700:]) })
+				act(t, w, func(tx ports.Tx) error { return tx.Imports().Keep(t.Context(), to.ID, want[:700]) })
+				act(t, w, func(tx ports.Tx) error { return tx.Imports().Keep(t.Context(), to.ID, nil) })
+			}
+			assert.Equal(t, want, w.rejectedRows(t, j.ID, 0, 10_000))
+			assert.Equal(t, want[:2], w.rejectedRows(t, j.ID, 0, 2))
+			assert.Equal(t, want[2:4], w.rejectedRows(t, j.ID, want[1].Line, 2))
+			act(t, w, func(tx ports.Tx) error { return tx.Imports().Forget(t.Context(), j.ID) })
+			assert.Empty(t, w.rejectedRows(t, j.ID, 0, 10))
+			assert.Equal(t, want, w.rejectedRows(t, other.ID, 0, 10_000))
+		},
+		"AJobGoesWithAllThatBelongsToIt": func(t *testing.T, w *world) {
+			j := w.job(t, w.mine, imports.Uploading)
+			w.addPiece(t, j.ID, 0, []byte("x"))
+			act(t, w, func(tx ports.Tx) error { return tx.Imports().Keep(t.Context(), j.ID, []imports.Kept{{Line: 2}}) })
+			for range 2 {
+				act(t, w, func(tx ports.Tx) error { return tx.Imports().Remove(t.Context(), j.ID) })
+			}
+			missing(t, w, imports.ErrNotFound, piece(t, j.ID, 0))
+			assert.Empty(t, w.rejectedRows(t, j.ID, 0, 10))
+		},
+	}
+}

@@ -1,0 +1,22 @@
+package wiring
+
+import (
+	"context"
+	"sync"
+
+	"github.com/tocsin/tocsin/app"
+)
+
+// background is what a process does beside answering: it sends messages and runs imports.
+type background struct {
+	Worker   *app.Worker
+	Importer *app.Importer
+}
+
+// run works until ctx ends, then finishes what has begun.
+func (b background) run(ctx context.Context) {
+	var busy sync.WaitGroup
+	busy.Go(func() { b.Importer.Run(ctx) })
+	b.Worker.Run(ctx)
+	busy.Wait()
+}
