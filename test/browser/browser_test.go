@@ -1,5 +1,6 @@
 // Package browser_test uses the console as people do: in a real browser, with a mouse, with keys, by what the pages say. It knows the
-// service from outside (its command line, its API, its pages) and refuses to know a handler, a template or a table.
+// service from outside (its command line, its API, its pages; the storage port alone where thousands are needed at once) and refuses to
+// know a handler, a template or a table.
 //
 // Every tab is watched: a message on the console, a request that fails or leaves the machine, and anything that the pages' own
 // Content-Security-Policy stops, fails the test that caused it.

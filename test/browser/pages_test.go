@@ -1,7 +1,6 @@
 package browser_test
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -54,34 +53,4 @@ func (t *tab) look(path string) {
 	t.resize(desk)
 	t.prefer(dark)
 	t.settle(t.T)
-}
-
-// populate fills acme with so many people, who are on a list, registered with the web shop, and have been told something.
-func (w *world) populate(people int) {
-	w.Helper()
-	w.run(`{organizations: [{slug: fresh, name: A fresh start}]}`, "apply", "-f", "-")
-	var file strings.Builder
-	emails := make([]string, people)
-	file.WriteString("email,first_name,last_name,custom__team\n")
-	for i := range people {
-		p := person(i)
-		emails[i] = p.email
-		fmt.Fprintf(&file, "%s,%s,%s,%s\n", p.email, p.first, p.last, p.team)
-	}
-	w.run("", "import", "users", w.file("people.csv", file.String()), "--org", "acme", "--group", "Staff")
-	var lists []struct {
-		ID   int64
-		Name string
-	}
-	w.call(http.MethodGet, "o/acme/p/shop/d/", nil, &lists)
-	require.Equal(w, "customers", lists[0].Name)
-	for i := 0; i < len(emails); i += 10_000 {
-		w.call(http.MethodPost, fmt.Sprintf("o/acme/p/shop/d/%d/add/", lists[0].ID), emails[i:min(i+10_000, len(emails))], nil)
-	}
-	for _, email := range emails[:12] {
-		w.call(http.MethodPost, "o/acme/p/shop/a/web/register/", object{"username": email, "custom_fields": object{"tier": "gold"}, "distribution_list": "web-users",
-			"addresses": []object{{"value": email, "assign_to_preferred_channel": true}, {"value": "+442079460958", "name": "office"}}}, nil)
-	}
-	w.settled(w.trigger("newsletter", object{"title": "New in the shop", "body": "Have a look at the winter collection."}))
-	w.settled(w.trigger("order-shipped", object{"order": "A-1017", "carrier": "DHL", "tracking_url": "https://track.example/A-1017", "items": []object{{"quantity": 1, "name": "Bell"}}}))
 }

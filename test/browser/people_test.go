@@ -2,11 +2,22 @@ package browser_test
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/adapters/gormstore/seal"
+	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
 )
 
 // someone is a person of a world.
@@ -28,6 +39,100 @@ func person(i int) someone {
 	p.email += "@example.com"
 	return p
 }
+
+// greeted is how many people order something, and so are on the list of the web shop's users.
+const greeted = 12
+
+// more is what worlds have beside the demo: a second channel, and an organization with nothing in it.
+const more = `{organizations: [{slug: fresh, name: A fresh start}, {slug: acme, name: Acme Inc.,
+	channels: [{name: hooks, protocol: WEBHOOK, driver: webhook, preferred: true, settings: {}}],
+	projects: [{slug: shop, name: Web shop, applications: [{slug: web, name: Shop front, events: [{slug: newsletter, name: Newsletter,
+		description: "Something new in the shop. Context - title, body.", templates: [{channel: hooks, text: "{{ context.title }}"}]}]}]}]}]}`
+
+// populate fills acme with so many people: they are on a list, registered with the web shop, and have been told something. Two of them are
+// to be reached by a webhook that is gone.
+func (w *world) populate(people int) {
+	w.Helper()
+	w.run(more, "apply", "-f", "-")
+	gone := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, _ *http.Request) { answer.WriteHeader(http.StatusGone) }))
+	w.Cleanup(gone.Close)
+	var file strings.Builder
+	emails := make([]string, people)
+	file.WriteString("email,first_name,last_name,custom__team\n")
+	for i := range people {
+		p := person(i)
+		emails[i] = p.email
+		fmt.Fprintf(&file, "%s,%s,%s,%s\n", p.email, p.first, p.last, p.team)
+	}
+	w.run("", "import", "users", w.file("people.csv", file.String()), "--org", "acme", "--group", "Staff")
+	var lists []struct {
+		ID   int64
+		Name string
+	}
+	w.call(http.MethodGet, "o/acme/p/shop/d/", nil, &lists)
+	require.Equal(w, "customers", lists[0].Name)
+	for some := range slices.Chunk(emails, 10_000) {
+		w.call(http.MethodPost, fmt.Sprintf("o/acme/p/shop/d/%d/add/", lists[0].ID), some, nil)
+	}
+	for _, email := range emails[:greeted] {
+		w.call(http.MethodPost, "o/acme/p/shop/a/web/register/", object{"username": email, "custom_fields": object{"tier": "gold"}, "distribution_list": "web-users",
+			"addresses": []object{{"value": email, "assign_to_preferred_channel": true}, {"value": "+442079460958", "name": "office"}}}, nil)
+	}
+	for _, email := range emails[:2] {
+		w.call(http.MethodPost, "o/acme/p/shop/a/web/register/", object{"username": email, "distribution_list": "customers",
+			"addresses": []object{{"value": gone.URL + "/" + email, "assign_to_preferred_channel": true}}}, nil)
+	}
+	w.register(emails[greeted:])
+	w.settled(w.trigger("newsletter", object{"title": "New in the shop", "body": "Have a look at the winter collection."}))
+	w.settled(w.trigger("order-shipped", object{"order": "A-1017", "carrier": "DHL", "tracking_url": "https://track.example/A-1017", "items": []object{{"quantity": 1, "name": "Bell"}}}))
+}
+
+// register makes users members of the web shop, which a call for each would take too long for.
+func (w *world) register(usernames []string) {
+	w.Helper()
+	store, err := gormstore.Open(w.Context(), gormstore.Config{URL: w.database, Clock: clock{}, Keys: seal.NewRing([seal.KeySize]byte{})})
+	require.NoError(w, err)
+	defer func() { assert.NoError(w, store.Close()) }()
+	for some := range slices.Chunk(usernames, 1000) {
+		require.NoError(w, store.Update(w.Context(), func(tx ports.Tx) error {
+			a, err := tx.Applications().BySlug(w.Context(), "acme", "shop", "web")
+			if err != nil {
+				return err
+			}
+			known := make([]users.User, len(some))
+			for i, username := range some {
+				known[i] = users.User{Username: username}
+			}
+			if known, _, err = tx.Users().Ensure(w.Context(), known); err != nil {
+				return err
+			}
+			members, _, err := tx.Users().EnsureMembers(w.Context(), a.Organization, known)
+			if err != nil {
+				return err
+			}
+			ids := make([]users.MemberID, len(members))
+			for i, m := range members {
+				ids[i] = m.ID
+			}
+			ms, _, err := tx.Applications().Memberships(w.Context(), a, ids)
+			if err != nil {
+				return err
+			}
+			for i := range ms {
+				if ms[i], err = ms[i].Register(metadata.Map{"tier": "silver"}, true); err != nil {
+					return err
+				}
+			}
+			return tx.Applications().SaveMemberships(w.Context(), a, ms)
+		}))
+	}
+}
+
+// clock is the clock of the machine.
+type clock struct{}
+
+// Now is the time.
+func (clock) Now() time.Time { return time.Now() }
 
 // file writes a file that a person could choose and returns its path.
 func (w *world) file(name, content string) string {

@@ -9,6 +9,7 @@ import (
 	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/dom"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -24,6 +25,7 @@ const (
 	checkbox = "checkbox"
 	choice   = "combobox"
 	list     = "list"
+	folded   = "DisclosureTriangle"
 )
 
 // part is a part of a page, by what it is and what it is called.
@@ -42,10 +44,56 @@ func (t *tab) goBy(role, name string) {
 	t.follow(t.clicking(role, name))
 }
 
-// fill types into a field, in the place of what is there.
+// fill writes into a field, in the place of what is there. What need not be filled in says so in its label.
 func (t *tab) fill(label, text string) {
 	t.Helper()
-	t.steps(t.clickingOn(t.find(label, textbox, search)), chromedp.KeyEvent("a", chromedp.KeyModifiers(chromedp.ModifierCtrl)), chromedp.KeyEvent(kb.Delete), chromedp.KeyEvent(text))
+	field := t.find(label, textbox, search)
+	t.steps(t.clickingOn(field), chromedp.KeyEvent("a", chromedp.KeyModifiers(chromedp.ModifierCtrl)), chromedp.KeyEvent(kb.Delete),
+		do(input.InsertText, input.InsertTextParams{Text: text}))
+	require.Equal(t, text, t.of(field, "this.value"), label)
+}
+
+// tick ticks or unticks a box.
+func (t *tab) tick(label string) {
+	t.Helper()
+	box := t.find(label, checkbox)
+	before := t.of(box, "String(this.checked)")
+	t.steps(t.clickingOn(box))
+	require.NotEqual(t, before, t.of(box, "String(this.checked)"), label)
+}
+
+// choose takes an option of a list, by typing how it begins.
+func (t *tab) choose(label, option string) {
+	t.Helper()
+	field := t.find(label, choice)
+	t.steps(do(dom.Focus, dom.FocusParams{BackendNodeID: field}), chromedp.KeyEvent(option))
+	require.Equal(t, option, t.of(field, "this.selectedOptions[0].text.trim()"), label)
+}
+
+// unfold opens what is folded away below these words.
+func (t *tab) unfold(words string) {
+	t.Helper()
+	t.steps(t.clicking(folded, words))
+}
+
+// upload chooses a file for a field.
+func (t *tab) upload(label, path string) {
+	t.Helper()
+	field := ask[*runtime.RemoteObject](t, fmt.Sprintf("[...document.querySelectorAll('input[type=file]')].find(e => e.labels[0].innerText.trim() === %s)", quote(label)))
+	require.NotEmpty(t, field.ObjectID, "no field for a file %q", label)
+	t.steps(do(dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: []string{path}, ObjectID: field.ObjectID}))
+}
+
+// of evaluates an expression about an element of the page, which it calls this.
+func (t *tab) of(node cdp.BackendNodeID, expression string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.ctx, patience)
+	defer cancel()
+	element, err := chromedp.Call(ctx, dom.ResolveNode, dom.ResolveNodeParams{BackendNodeID: node})
+	require.NoError(t, err)
+	text, err := chromedp.Run(ctx, chromedp.CallFunctionOn[string]("function() { return "+expression+" }", func(p *runtime.CallFunctionOnParams) { p.ObjectID = element.Object.ObjectID }))
+	require.NoError(t, err)
+	return text
 }
 
 // sees waits until the page shows these words.
@@ -85,7 +133,7 @@ func (t *tab) find(name string, roles ...string) cdp.BackendNodeID {
 		found, names = nil, nil
 		for _, n := range t.things(roles...) {
 			names = append(names, n.name)
-			if n.name == name {
+			if n.name == name || n.name == name+" optional" {
 				found = append(found, n)
 			}
 		}

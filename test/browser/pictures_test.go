@@ -26,6 +26,7 @@ func TestPictures(t *testing.T) {
 	}
 	w := newWorld(t)
 	w.populate(60)
+	w.remember()
 	p := w.signedIn()
 	take := func(name, scheme, path string) {
 		t.Helper()

@@ -172,3 +172,9 @@ func (t *tab) follow(step chromedp.Action[chromedp.Void]) {
 	_, err := chromedp.Run(ctx, chromedp.WaitEvent(page.LoadEventFired, nil, step))
 	require.NoError(t, err, "no other page came; still at %s", t.at())
 }
+
+// reload loads the page once more, and waits for it.
+func (t *tab) reload() {
+	t.Helper()
+	t.steps(chromedp.Reload())
+}

@@ -28,18 +28,16 @@ const (
 // world is the whole service on a database of its own, started as its operator starts it, with the tenants of the demo.
 type world struct {
 	*testing.T
-	environ []string
-	base    string // of the server
-	key     string // of the API, which may do everything in acme
+	environ  []string
+	database string // its URL
+	base     string // of the server
+	key      string // of the API, which may do everything in acme
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{T: t, environ: []string{
-		"TOCSIN_DATABASE_URL=sqlite:" + filepath.Join(t.TempDir(), "tocsin.db"),
-		"TOCSIN_LISTEN=127.0.0.1:0",
-		"TOCSIN_LOG_FORMAT=json",
-	}}
+	w := &world{T: t, database: "sqlite:" + filepath.Join(t.TempDir(), "tocsin.db")}
+	w.environ = []string{"TOCSIN_DATABASE_URL=" + w.database, "TOCSIN_LISTEN=127.0.0.1:0", "TOCSIN_LOG_FORMAT=json", "TOCSIN_WEBHOOK_ALLOW=127.0.0.1"}
 	w.run("", "apply", "-f", filepath.Join("..", "..", "configs", "demo.yaml"))
 	w.run(password+"\n", "admin", "create", "--username", root, "--password-stdin")
 	w.key = w.run("", "key", "create", "--name", "browser", "--org", "acme", "--grant", "full_access")
