@@ -68,3 +68,63 @@ func (t *tab) newest(event string) string {
 	t.sees(event)
 	return ask[string](t, fmt.Sprintf("[...document.querySelectorAll('tbody tr')].find(r => r.innerText.includes(%s)).querySelector('a').innerText", quote(event)))
 }
+func TestAUserIsCreatedAndChanged(t *testing.T) {
+	t.Parallel()
+	each(t, func(w *world, p *tab) {
+		p.goBy(link, "Acme Inc.")
+		p.goBy(link, "Users")
+		p.sees("Nobody is found.")
+		p.goBy(link, "New user")
+		p.fill("E-mail", "mary.jackson@example")
+		p.fill("First name", "Mary")
+		p.fill("Last name", "Jackson")
+		p.choose("Group beside Default", "Staff")
+		p.forgive("400")
+		p.goBy(button, "Create")
+		p.sees("Some of it cannot be taken as it is.")
+		p.fill("E-mail", "mary.jackson@example.com") // The rest is still there.
+		p.goBy(button, "Create")
+		p.sees("Mary Jackson", "mary.jackson@example.com", "Staff")
+
+		p.goBy(link, "Edit the metadata")
+		p.forgive("400")
+		p.fill("Metadata", `{"team": "Wind tunnel",}`)
+		p.goBy(button, "Save")
+		p.sees("Some of it cannot be taken as it is.")
+		p.fill("Metadata", `{"team": "Wind tunnel", "external_id": 17}`)
+		p.goBy(button, "Save")
+		p.sees(`"team": "Wind tunnel"`)
+
+		p.goBy(link, "New address")
+		p.fill("Address", "+44 20 7946 0958")
+		p.goBy(button, "Add")
+		p.sees("+442079460958", "phone")
+
+		p.goBy(link, "Remove from the organization…")
+		p.sees("what this organization recorded about mary.jackson@example.com")
+		p.goBy(button, "Remove for good")
+		p.sees("Nobody is found.")
+		p.in(list, "acme").goBy(link, "Audit log")
+		p.sees("member.create", "member.remove")
+	})
+}
+
+func TestChosenUsersAreLockedTogether(t *testing.T) {
+	t.Parallel()
+	each(t, func(w *world, p *tab) {
+		w.populate(greeted)
+		p.open("/console/o/acme/u/")
+		p.tick("Choose ada.lovelace@example.com")
+		p.tick("Choose grace.hopper@example.com")
+		p.goBy(button, "Lock")
+		p.tick("Locked")
+		p.goBy(button, "Search")
+		p.sees("ada.lovelace@example.com", "grace.hopper@example.com")
+		p.seesNot("alan.turing@example.com")
+
+		o := w.trigger("newsletter", object{"title": "Again", "body": "More."})
+		w.settled(o)
+		p.open(fmt.Sprintf("/console/o/acme/p/shop/a/web/occurrences/%d/?state=skipped", o))
+		p.sees("skipped 2", "ada.lovelace@example.com", "grace.hopper@example.com", "the member is locked")
+	})
+}

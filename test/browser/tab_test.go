@@ -178,3 +178,23 @@ func (t *tab) reload() {
 	t.Helper()
 	t.steps(chromedp.Reload())
 }
+
+// frame is what a frame of the page shows that has a process of its own, because what others wrote is in it.
+func (t *tab) frame() string {
+	t.Helper()
+	var text string
+	t.eventually(func() bool {
+		all, err := chromedp.Targets(t.ctx)
+		require.NoError(t, err)
+		for _, f := range all {
+			if f.Type == "iframe" && f.ParentID == chromedp.FromContext(t.ctx).Target.TargetID {
+				ctx, leave := chromedp.NewContext(t.ctx, chromedp.WithTargetID(f.TargetID), chromedp.WithDetachOnCancel())
+				defer leave()
+				text, err = chromedp.Run(ctx, chromedp.Evaluate[string]("document.body.innerText"))
+				return err == nil && text != ""
+			}
+		}
+		return false
+	}, "there is nothing in a frame")
+	return text
+}
