@@ -14,20 +14,64 @@ type Audit struct{ store ports.Store }
 // NewAudit returns the use cases on the audit log.
 func NewAudit(store ports.Store) *Audit { return &Audit{store: store} }
 
-// List returns entries of the path's organization, or without one of the installation, the newest first: at most limit, older than the one
-// with the id before (0: from the newest on). orgs.ErrNotFound.
-func (a *Audit) List(ctx context.Context, at Path, before audit.ID, limit int) (found []audit.Entry, err error) {
+// Search returns a stretch of the entries of the path's organization, or without one of the installation, that a query asks for; its
+// Organization does not count. orgs.ErrNotFound.
+func (a *Audit) Search(ctx context.Context, at Path, q audit.Query) (audit.Found, error) {
+	return a.stretch(ctx, at, q.Trimmed())
+}
+
+func (a *Audit) stretch(ctx context.Context, at Path, q audit.Query) (found audit.Found, err error) {
 	err = a.store.View(ctx, func(tx ports.Tx) error {
-		var org orgs.Organization
-		if at.Organization != "" {
-			if org, err = tx.Orgs().BySlug(ctx, at.Organization); err != nil {
-				return err
-			}
+		org, err := logOf(ctx, tx, at)
+		if err != nil {
+			return err
 		}
-		found, err = tx.Audit().List(ctx, org.ID, before, limit)
+		q.Organization = org.ID
+		found, err = tx.Audit().Search(ctx, q)
 		return err
 	})
 	return found, err
+}
+
+// exportPage is how many entries an export holds in memory at a time.
+const exportPage = 500
+
+// Export calls each for all entries that Search would find, stretch by stretch, the newest first, until it returns an error. That somebody
+// exports is itself recorded, before anything is handed out. It is many units of work: what is recorded meanwhile is not exported.
+func (a *Audit) Export(ctx context.Context, by audit.Actor, at Path, q audit.Query, each func([]audit.Entry) error) error {
+	q = q.Trimmed()
+	err := a.store.Update(ctx, func(tx ports.Tx) error {
+		org, err := logOf(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.LogExported,
+			Object: Path{Organization: org.Slug}.object("audit"), After: q.State()})
+	})
+	if err != nil {
+		return err
+	}
+	q.Limit, q.After = exportPage, audit.Cursor{}
+	for {
+		found, err := a.stretch(ctx, at, q)
+		if err != nil {
+			return err
+		}
+		if err := each(found.Entries); err != nil {
+			return err
+		}
+		if q.After = found.Next; !found.More {
+			return nil
+		}
+	}
+}
+
+// logOf is the organization whose log a path leads to; zero for the installation's.
+func logOf(ctx context.Context, tx ports.Tx, at Path) (orgs.Organization, error) {
+	if at.Organization == "" {
+		return orgs.Organization{}, nil
+	}
+	return tx.Orgs().BySlug(ctx, at.Organization)
 }
 
 // author is how versions name who made them.

@@ -131,10 +131,10 @@ func (b *bureau) rejected(at app.Path, id imports.ID) string {
 // told are the entries of the audit log about imports, the oldest first.
 func (b *bureau) told(at app.Path) []string {
 	b.Helper()
-	found, err := app.NewAudit(b.store).List(b.Context(), at, 0, 1000)
+	found, err := app.NewAudit(b.store).Search(b.Context(), at, audit.Query{Limit: 1000})
 	require.NoError(b, err)
 	var all []string
-	for _, e := range found {
+	for _, e := range found.Entries {
 		if e.Actor.Name == "" { // Of runImport.
 			continue
 		}

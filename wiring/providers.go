@@ -134,6 +134,7 @@ func newConsole(c configs.Config, use console.UseCases, clock ports.Clock, log *
 		BodyLimit:      c.BodyLimit,
 		TrustedProxies: c.TrustedProxies,
 		CallTimeout:    c.RequestTimeout,
+		WriteTimeout:   c.WriteTimeout,
 	})
 }
 

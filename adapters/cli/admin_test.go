@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -48,9 +47,9 @@ func TestAdminCreate(t *testing.T) {
 	_, err = d.visitor(t, "ada", "another password")
 	require.ErrorIs(t, err, operators.ErrCredentials)
 
-	log, err := app.NewAudit(d.store(t)).List(t.Context(), app.Path{}, 0, 10)
+	found, err := app.NewAudit(d.store(t)).Search(t.Context(), app.Path{}, audit.Query{Limit: 10})
 	require.NoError(t, err)
-	first := log[len(log)-1]
+	first := found.Entries[len(found.Entries)-1]
 	assert.Equal(t, audit.AccountCreated, first.Action)
 	assert.Equal(t, audit.CommandLine, first.Actor.Via)
 	assert.Equal(t, "accounts/Ada", first.Object)
@@ -85,9 +84,9 @@ func TestAdminRole(t *testing.T) {
 	require.Len(t, v.Places, 1)
 	assert.Equal(t, users.RoleOperator, v.Places[0].Role)
 	require.Zero(t, d.run(t, "admin", "role", "--username", "grace@example.org", "--org", "acme", "--role", "operator"))
-	log, err := app.NewAudit(d.store(t)).List(t.Context(), app.Path{Organization: "acme"}, 0, 10)
+	found, err := app.NewAudit(d.store(t)).Search(t.Context(), app.Path{Organization: "acme"}, audit.Query{Action: audit.RoleSet, Limit: 10})
 	require.NoError(t, err)
-	log = slices.DeleteFunc(log, func(e audit.Entry) bool { return e.Action != audit.RoleSet })
+	log := found.Entries
 	require.Len(t, log, 1, "what changes nothing is not recorded")
 	assert.Equal(t, audit.State{"role": "member"}, log[0].Before)
 	assert.Equal(t, audit.State{"role": "operator"}, log[0].After)

@@ -54,6 +54,8 @@ type Options struct {
 	TrustedProxies []netip.Prefix
 	// CallTimeout bounds how long a page may take, which then is 503. 0: no bound.
 	CallTimeout time.Duration
+	// WriteTimeout is how long a browser may take to read one stretch of a download before it is cut off. 0: no bound.
+	WriteTimeout time.Duration
 }
 
 // From one client address so many people may try to sign in at once, and then one every so many seconds.

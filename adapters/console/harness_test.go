@@ -196,9 +196,9 @@ func (f *fixture) nobody() *browser {
 // entries is what the audit log of an organization, or of the installation, tells of the console, the newest first.
 func (f *fixture) entries(org string) []audit.Entry {
 	f.Helper()
-	found, err := f.use.Audit.List(f.Context(), app.Path{Organization: org}, 0, 1000)
+	found, err := f.use.Audit.Search(f.Context(), app.Path{Organization: org}, audit.Query{Limit: 1000})
 	require.NoError(f, err)
-	return slices.DeleteFunc(found, func(e audit.Entry) bool { return e.Actor.Via != audit.Console })
+	return slices.DeleteFunc(found.Entries, func(e audit.Entry) bool { return e.Actor.Via != audit.Console })
 }
 
 const (

@@ -7,7 +7,6 @@ import (
 
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/applications"
-	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
@@ -15,7 +14,6 @@ import (
 const (
 	pageOrgs     = 100
 	pageProjects = 100
-	pageAudit    = 50
 )
 
 // homeView is the organizations that one may see.
@@ -119,24 +117,4 @@ func (c call) showOrganization() error {
 		v.Next = projects[len(projects)-1].ID
 	}
 	return c.render(http.StatusOK, "organization", org.Name, v)
-}
-
-// auditView is a page of the audit log.
-type auditView struct {
-	Entries []audit.Entry
-	Older   audit.ID // 0: no more
-}
-
-// showAudit shows the log of the path's organization, or of the installation where the path names none.
-func (c call) showAudit() error {
-	found, err := c.console.use.Audit.List(c.ctx, c.at(), audit.ID(c.number("before")), pageAudit+1)
-	if err != nil {
-		return err
-	}
-	v := auditView{Entries: found}
-	if len(found) > pageAudit {
-		v.Entries = found[:pageAudit]
-		v.Older = v.Entries[pageAudit-1].ID
-	}
-	return c.render(http.StatusOK, "audit", "Audit log", v)
 }

@@ -46,9 +46,11 @@ type example struct {
 
 // examples has one for every route that changes something, and for those that need a query.
 var examples = map[string]example{
-	"POST /console/sign-in/":             {fields: []string{"username", "root", "password", password}},
-	"POST /console/sign-out/":            {},
-	"POST /console/sign-out-everywhere/": {},
+	"POST /console/sign-in/":              {fields: []string{"username", "root", "password", password}},
+	"POST /console/sign-out/":             {},
+	"POST /console/sign-out-everywhere/":  {},
+	"POST /console/audit/export/":         {fields: []string{"as", "csv"}},
+	"POST /console/o/{org}/audit/export/": {fields: []string{"as", "jsonl"}},
 
 	"POST /console/o/{org}/u/new/":                                      {fields: []string{"email", "new@example.org", "custom_fields", "{}"}},
 	"POST /console/o/{org}/u/selection/":                                {send: chosen("action", "lock")},

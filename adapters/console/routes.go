@@ -38,9 +38,11 @@ func routes() []Route {
 
 		{get, Prefix, operators.SignedIn, call.showHome},
 		{get, Prefix + "audit/", operators.Installation, call.showAudit},
+		{post, Prefix + "audit/export/", operators.Installation, call.exportAudit},
 
 		{get, org, operators.Viewer, call.showOrganization},
 		{get, org + "audit/", operators.Administrator, call.showAudit},
+		{post, org + "audit/export/", operators.Administrator, call.exportAudit},
 		{get, org + "u/", operators.Viewer, call.showMembers},
 		{get, member, operators.Viewer, call.showMember},
 		{get, org + "u/new/", operators.Operator, call.showNewMember},

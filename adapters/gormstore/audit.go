@@ -97,24 +97,3 @@ func (r auditRepo) Record(ctx context.Context, es ...audit.Entry) error {
 	}
 	return record(ctx, setConn{conn: r.session.Statement.ConnPool, dialect: r.dialect}, r.now(), es)
 }
-
-func (r auditRepo) List(ctx context.Context, org orgs.ID, before audit.ID, limit int) ([]audit.Entry, error) {
-	q := r.db(ctx).Where("organization_id = ?", org)
-	if org == 0 {
-		q = r.db(ctx).Where("organization_id IS NULL")
-	}
-	if before != 0 {
-		q = q.Where("id < ?", before)
-	}
-	rows, err := rowsOf[auditRow](q.Order("id DESC").Limit(limit))
-	if err != nil {
-		return nil, err
-	}
-	found := make([]audit.Entry, len(rows))
-	for i, row := range rows {
-		if found[i], err = row.entry(); err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
-}

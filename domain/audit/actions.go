@@ -11,6 +11,7 @@ const (
 	SignedOut           Action = "account.sign_out"
 	SignedOutEverywhere Action = "account.sign_out_everywhere"
 	LockedOut           Action = "account.lock_out"
+	LogExported         Action = "audit.export"
 
 	MemberCreated  Action = "member.create"
 	MemberUpdated  Action = "member.update"

@@ -48,7 +48,6 @@ type Entry struct {
 type Repository interface {
 	// Record stores entries, in their order, at one go; what is too long of their states is cut ([State.Text]).
 	Record(ctx context.Context, es ...Entry) error
-	// List returns the entries of an organization, or with 0 those of the installation itself, the newest first: at most limit, older than
-	// the one with the id before (0: from the newest on).
-	List(ctx context.Context, org orgs.ID, before ID, limit int) ([]Entry, error)
+	// Search returns a stretch of the entries that a query asks for. How much it reads does not depend on how many there are.
+	Search(ctx context.Context, q Query) (Found, error)
 }

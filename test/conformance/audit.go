@@ -8,15 +8,25 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/ports"
 )
 
-// entries are those of an organization (0: of the installation), older than before.
-func (w *world) entries(t *testing.T, org orgs.ID, before audit.ID, limit int) []audit.Entry {
+// entries is what a search finds, however many stretches it takes.
+func (w *world) entries(t *testing.T, q audit.Query) (all []audit.Entry) {
 	t.Helper()
-	return look(t, w, func(tx ports.Tx) ([]audit.Entry, error) { return tx.Audit().List(t.Context(), org, before, limit) })
+	for {
+		found := look(t, w, func(tx ports.Tx) (audit.Found, error) { return tx.Audit().Search(t.Context(), q) })
+		assert.LessOrEqual(t, len(found.Entries), q.Limit)
+		all = append(all, found.Entries...)
+		if !found.More {
+			return all
+		}
+		assert.Equal(t, found.Next, audit.ParseCursor(found.Next.String()))
+		q.After = found.Next
+	}
 }
 
 func auditCases() cases {
@@ -29,6 +39,7 @@ func auditCases() cases {
 			var want []audit.Entry
 			for i := range 5 {
 				e := entry(w.mine.org.ID, strings.Repeat("x", i+1))
+				e.Actor.Key = access.ID(i)
 				if i == 0 {
 					e.Before, e.After = nil, nil
 				}
@@ -36,22 +47,43 @@ func auditCases() cases {
 				want = append(want, e)
 			}
 			slices.Reverse(want)
-			found := w.entries(t, w.mine.org.ID, 0, 100)
+			found := w.entries(t, audit.Query{Organization: w.mine.org.ID, Limit: 100})
 			for i := range found {
 				assert.Positive(t, found[i].ID)
 				want[i].ID = found[i].ID
 			}
 			assert.Equal(t, want, found)
-			assert.Equal(t, want[:2], w.entries(t, w.mine.org.ID, 0, 2))
-			assert.Equal(t, want[2:4], w.entries(t, w.mine.org.ID, want[1].ID, 2))
-			assert.Empty(t, w.entries(t, w.mine.org.ID, want[4].ID, 2))
+			for limit := 1; limit <= 6; limit++ {
+				assert.Equal(t, want, w.entries(t, audit.Query{Organization: w.mine.org.ID, Limit: limit}))
+			}
+		},
+		"SeveralAreKeptInTheirOrder": func(t *testing.T, w *world) {
+			act(t, w, func(tx ports.Tx) error {
+				return tx.Audit().Record(t.Context(), entry(w.mine.org.ID, "a"), entry(w.theirs.org.ID, "b"), entry(0, "c"), entry(w.mine.org.ID, "d"))
+			})
+			assert.Equal(t, []string{"d", "a"}, objects(w.entries(t, audit.Query{Organization: w.mine.org.ID, Limit: 10})))
+			act(t, w, func(tx ports.Tx) error { return tx.Audit().Record(t.Context()) })
+		},
+		"WithoutATimeItIsNow": func(t *testing.T, w *world) {
+			e := entry(w.mine.org.ID, "now")
+			e.At = time.Time{}
+			act(t, w, func(tx ports.Tx) error { return tx.Audit().Record(t.Context(), e) })
+			assert.WithinDuration(t, time.Now(), w.entries(t, audit.Query{Organization: w.mine.org.ID, Limit: 1})[0].At, time.Hour)
+		},
+		"LongStatesAreCut": func(t *testing.T, w *world) {
+			e := entry(w.mine.org.ID, "long")
+			e.After = audit.State{"kept": "whole", "fields": strings.Repeat("é", 64<<10)}
+			act(t, w, func(tx ports.Tx) error { return tx.Audit().Record(t.Context(), e) })
+			after := w.entries(t, audit.Query{Organization: w.mine.org.ID, Limit: 1})[0].After
+			assert.Equal(t, "whole", after["kept"])
+			assert.Contains(t, after["fields"], "(131074 bytes, cut)")
 		},
 		"EachOrganizationAndTheInstallationHaveTheirOwn": func(t *testing.T, w *world) {
 			for _, org := range []orgs.ID{w.mine.org.ID, w.theirs.org.ID, 0} {
 				act(t, w, func(tx ports.Tx) error { return tx.Audit().Record(t.Context(), entry(org, "object")) })
 			}
 			for _, org := range []orgs.ID{w.mine.org.ID, w.theirs.org.ID, 0} {
-				found := w.entries(t, org, 0, 100)
+				found := w.entries(t, audit.Query{Organization: org, Limit: 100})
 				if assert.Len(t, found, 1) {
 					assert.Equal(t, org, found[0].Organization)
 				}
@@ -64,7 +96,64 @@ func auditCases() cases {
 				}
 				return errStop
 			})
-			assert.Empty(t, w.entries(t, w.mine.org.ID, 0, 100))
+			assert.Empty(t, w.entries(t, audit.Query{Organization: w.mine.org.ID, Limit: 100}))
+		},
+		"AFilterSelects": func(t *testing.T, w *world) {
+			for i, e := range []audit.Entry{
+				{Actor: audit.Actor{Name: "ada", Via: audit.Console}, Action: audit.MemberLocked, Object: "acme/u/50%"},
+				{Actor: audit.Actor{Name: "sync", Via: audit.API}, Action: audit.MemberCreated, Object: "acme/u/5000"},
+				{Actor: audit.Actor{Name: "Ada", Via: audit.CommandLine}, Action: audit.MemberLocked, Object: "acme/p/é/d/news"},
+			} {
+				e.Organization, e.At = w.mine.org.ID, noon.Add(time.Duration(i)*time.Hour)
+				act(t, w, func(tx ports.Tx) error { return tx.Audit().Record(t.Context(), e) })
+			}
+			for name, c := range map[string]struct {
+				q    audit.Query
+				want []string
+			}{
+				"Actor":          {audit.Query{Actor: "ada"}, []string{"acme/u/50%"}},
+				"Via":            {audit.Query{Via: audit.CommandLine}, []string{"acme/p/é/d/news"}},
+				"ViaTheAPI":      {audit.Query{Via: audit.API}, []string{"acme/u/5000"}},
+				"Action":         {audit.Query{Action: audit.MemberLocked}, []string{"acme/p/é/d/news", "acme/u/50%"}},
+				"ActionByPrefix": {audit.Query{Action: "member.c"}, []string{"acme/u/5000"}},
+				"ObjectAsText":   {audit.Query{Object: "acme/u/50%"}, []string{"acme/u/50%"}},
+				"ObjectByPrefix": {audit.Query{Object: "acme/p/é"}, []string{"acme/p/é/d/news"}},
+				"From":           {audit.Query{From: noon.Add(time.Hour)}, []string{"acme/p/é/d/news", "acme/u/5000"}},
+				"Until":          {audit.Query{Until: noon.Add(time.Hour)}, []string{"acme/u/50%"}},
+				"All":            {audit.Query{Actor: "ada", Via: audit.Console, Action: audit.MemberLocked, Object: "acme", From: noon, Until: noon.Add(time.Microsecond)}, []string{"acme/u/50%"}},
+				"None":           {audit.Query{Actor: "ada", Via: audit.API}, nil},
+			} {
+				for limit := 1; limit <= 3; limit++ {
+					c.q.Organization, c.q.Limit = w.mine.org.ID, limit
+					assert.Equal(t, c.want, objects(w.entries(t, c.q)), "%s %d", name, limit)
+				}
+			}
+		},
+		"FewAmongVeryManyAreFoundInStretches": func(t *testing.T, w *world) {
+			const many = 25_000
+			crowd := []audit.Entry{entry(w.mine.org.ID, "few")}
+			for range many {
+				e := entry(w.mine.org.ID, "crowd")
+				e.Actor.Via = audit.API
+				crowd = append(crowd, e)
+			}
+			act(t, w, func(tx ports.Tx) error { return tx.Audit().Record(t.Context(), crowd...) })
+			q := audit.Query{Organization: w.mine.org.ID, Object: "few", Limit: 10}
+			first := look(t, w, func(tx ports.Tx) (audit.Found, error) { return tx.Audit().Search(t.Context(), q) })
+			assert.Empty(t, first.Entries)
+			assert.True(t, first.More, "it stops before it has read everything, and says so")
+			assert.Equal(t, []string{"few"}, objects(w.entries(t, q)))
+			q.Via = audit.Console
+			first = look(t, w, func(tx ports.Tx) (audit.Found, error) { return tx.Audit().Search(t.Context(), q) })
+			assert.Len(t, first.Entries, 1, "what is not the API's is found at once")
+			assert.False(t, first.More)
 		},
 	}
+}
+
+func objects(es []audit.Entry) (all []string) {
+	for _, e := range es {
+		all = append(all, e.Object)
+	}
+	return all
 }

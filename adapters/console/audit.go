@@ -1,0 +1,193 @@
+package console
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/fault"
+)
+
+const pageAudit = 50
+
+// auditFilters are the fields of the form that asks for entries.
+var auditFilters = []string{"actor", "via", "action", "object", "from", "to"}
+
+// auditView is a stretch of the audit log.
+type auditView struct {
+	Form    form
+	Fields  []string // of the form
+	Vias    []option
+	Entries []audit.Entry
+	Next    string // the path of the next stretch; empty: no more
+	First   bool   // this is where the search begins
+	Path    string // of the page
+	Export  string // the path that the file comes from
+}
+
+// showAudit shows the log of the path's organization, or of the installation where the path names none.
+func (c call) showAudit() error {
+	values := c.QueryParams()
+	q, faults := auditQuery(values)
+	q.Limit, q.After = pageAudit, audit.ParseCursor(values.Get("after"))
+	v := auditView{Form: form{values: values, faults: faults}, Fields: auditFilters, First: q.After.IsZero(), Path: c.auditPath(), Export: c.auditPath() + "export/",
+		Vias: options("Any", audit.Console, audit.CommandLine, audit.API, audit.Link)}
+	if len(faults) > 0 {
+		return c.render(web.Status(fault.Invalid), "audit", "Audit log", v)
+	}
+	found, err := c.console.use.Audit.Search(c.ctx, c.at(), q)
+	if err != nil {
+		return err
+	}
+	v.Entries = found.Entries
+	if found.More {
+		next := url.Values{"after": {found.Next.String()}}
+		for _, name := range auditFilters {
+			if text := values.Get(name); text != "" {
+				next.Set(name, text)
+			}
+		}
+		v.Next = c.auditPath() + "?" + next.Encode()
+	}
+	return c.render(http.StatusOK, "audit", "Audit log", v)
+}
+
+func (c call) auditPath() string {
+	if org := web.Param(c, "org"); org != "" {
+		return c.path(Prefix) + web.Join("o", org, "audit")
+	}
+	return c.path(Prefix) + web.Join("audit")
+}
+
+// auditQuery reads what a form asks for, by days of UTC.
+func auditQuery(values url.Values) (audit.Query, fault.Fields) {
+	var faults fault.Fields
+	q := audit.Query{Actor: values.Get("actor"), Via: audit.Via(values.Get("via")), Action: audit.Action(values.Get("action")), Object: values.Get("object")}
+	day := func(name string) time.Time {
+		text := values.Get(name)
+		if text == "" {
+			return time.Time{}
+		}
+		t, err := time.Parse(time.DateOnly, text)
+		if err != nil {
+			faults.Addf(name, "must be a day such as 2026-03-31")
+		}
+		return t
+	}
+	q.From = day("from")
+	if to := day("to"); !to.IsZero() {
+		q.Until = to.AddDate(0, 0, 1)
+	}
+	return q, faults
+}
+
+// options are choices whose texts are their values, behind one for no choice.
+func options[T ~string](none string, values ...T) []option {
+	all := []option{{Text: none}}
+	for _, v := range values {
+		all = append(all, option{Value: string(v), Text: string(v)})
+	}
+	return all
+}
+
+// auditColumns is the first row of an exported sheet.
+var auditColumns = []string{"id", "at", "actor", "key", "via", "address", "action", "object", "before", "after"}
+
+// auditLine is an entry as an exported line of JSON.
+type auditLine struct {
+	ID      audit.ID     `json:"id"`
+	At      time.Time    `json:"at"`
+	Actor   string       `json:"actor"`
+	Key     int64        `json:"key,omitempty"`
+	Via     audit.Via    `json:"via"`
+	Address string       `json:"address"`
+	Action  audit.Action `json:"action"`
+	Object  string       `json:"object"`
+	Before  audit.State  `json:"before"`
+	After   audit.State  `json:"after"`
+}
+
+// exportAudit sends everything that a filter selects as a file.
+func (c call) exportAudit() error {
+	r := c.Request()
+	q, faults := auditQuery(r.PostForm)
+	if err := faults.Err(); err != nil {
+		return err
+	}
+	name := "audit"
+	if org := web.Param(c, "org"); org != "" {
+		name += "-" + org
+	}
+	var file *download
+	var write func([]audit.Entry) error
+	switch c.FormValue("as") {
+	case "csv":
+		file = c.download(name+".csv", "text/csv; charset=utf-8")
+		write = asSheet(newSheet(file))
+	case "jsonl":
+		file = c.download(name+".jsonl", "application/jsonl")
+		write = asLines(json.NewEncoder(file))
+	default:
+		return errForm
+	}
+	// Each stretch is bounded; the whole takes as long as the log is.
+	if err := c.console.use.Audit.Export(c.Request().Context(), c.actor(), c.at(), q, write); err != nil {
+		return err
+	}
+	return file.end()
+}
+
+// asSheet returns what writes entries as rows of a sheet, the names of the columns first.
+func asSheet(out sheet) func([]audit.Entry) error {
+	begun := false
+	return func(es []audit.Entry) error {
+		if !begun {
+			begun = true
+			if err := out.row(auditColumns...); err != nil {
+				return err
+			}
+		}
+		for _, e := range es {
+			before, errBefore := stateText(e.Before)
+			after, errAfter := stateText(e.After)
+			if err := errors.Join(errBefore, errAfter); err != nil {
+				return err
+			}
+			key := ""
+			if e.Actor.Key != 0 {
+				key = strconv.FormatInt(int64(e.Actor.Key), 10)
+			}
+			if err := out.row(strconv.FormatInt(int64(e.ID), 10), e.At.Format(time.RFC3339Nano), e.Actor.Name, key, string(e.Actor.Via), e.Actor.Address,
+				string(e.Action), e.Object, before, after); err != nil {
+				return err
+			}
+		}
+		return out.flush()
+	}
+}
+
+// stateText is a state as a cell, empty for none.
+func stateText(s audit.State) (string, error) {
+	if len(s) == 0 {
+		return "", nil
+	}
+	return s.Text()
+}
+
+// asLines returns what writes entries as one line of JSON each.
+func asLines(out *json.Encoder) func([]audit.Entry) error {
+	return func(es []audit.Entry) error {
+		for _, e := range es {
+			if err := out.Encode(auditLine{ID: e.ID, At: e.At, Actor: e.Actor.Name, Key: int64(e.Actor.Key), Via: e.Actor.Via, Address: e.Actor.Address,
+				Action: e.Action, Object: e.Object, Before: e.Before, After: e.After}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,155 @@
+package console_test
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// recorded adds entries to acme's log.
+func (f *fixture) recorded(es ...audit.Entry) {
+	f.Helper()
+	f.update(func(tx ports.Tx) error {
+		o, err := tx.Orgs().BySlug(f.Context(), "acme")
+		if err != nil {
+			return err
+		}
+		for i := range es {
+			es[i].Organization = o.ID
+		}
+		return tx.Audit().Record(f.Context(), es...)
+	})
+}
+
+func TestAuditIsFiltered(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		may := time.Date(2026, time.May, 1, 0, 0, 0, 0, time.UTC)
+		f.recorded(
+			audit.Entry{Actor: audit.Actor{Name: "ada", Via: audit.Console}, At: may, Action: audit.MemberLocked, Object: "acme/u/first"},
+			audit.Entry{Actor: audit.Actor{Name: "sync", Key: 7, Via: audit.API}, At: may.Add(24*time.Hour - time.Second), Action: audit.MemberCreated, Object: "acme/u/second"},
+			audit.Entry{Actor: audit.Actor{Name: "ada", Via: audit.CommandLine}, At: may.Add(24 * time.Hour), Action: audit.MemberLocked, Object: "acme/p/third"},
+		)
+		b := f.as(f.operator("eva", users.RoleAdministrator))
+		shown := regexp.MustCompile(`first|second|third`)
+		for query, want := range map[string][]string{
+			"from=2026-05-01":                             {"third", "second", "first"},
+			"from=2026-05-01&actor=+ada+":                 {"third", "first"},
+			"from=2026-05-01&via=API":                     {"second"},
+			"from=2026-05-01&action=member.lock":          {"third", "first"},
+			"from=2026-05-01&action=member.":              {"third", "second", "first"},
+			"from=2026-05-01&object=acme%2Fu":             {"second", "first"},
+			"from=2026-05-01&to=2026-05-01":               {"second", "first"},
+			"from=2026-05-02":                             {"third"},
+			"from=2026-05-01&actor=ada&object=acme%2Fu%2": {"third", "first"}, // a query that is none asks for what can be read of it
+		} {
+			page := b.get("/console/o/acme/audit/?"+query).is(f.T, http.StatusOK)
+			rows := regexp.MustCompile(`(?s)<tbody>.*</tbody>`).FindString(page.body)
+			assert.Equal(f, want, shown.FindAllString(rows, -1), query)
+		}
+		page := b.get("/console/o/acme/audit/?from=2026-05-01&actor=ada&via=console").said()
+		assert.NotContains(f, page, "second")
+		assert.Contains(f, b.get("/console/o/acme/audit/?via=API").said(), "sync key 7 API")
+		assert.Contains(f, b.get("/console/o/acme/audit/?object=nowhere").said(), "Nothing is recorded.")
+		wrong := b.get("/console/o/acme/audit/?from=yesterday&actor=ada").is(f.T, http.StatusBadRequest)
+		assert.Contains(f, wrong.said(), "must be a day such as 2026-03-31")
+		assert.Contains(f, wrong.body, `value="ada"`)
+	})
+}
+
+func TestAuditIsPagedWithItsFilter(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	var es []audit.Entry
+	for i := range 120 {
+		es = append(es, audit.Entry{Actor: audit.Actor{Name: "ada", Via: audit.Console}, Action: audit.MemberLocked, Object: fmt.Sprintf("acme/u/n%03d", i)})
+	}
+	f.recorded(es...)
+	b := f.as(f.operator("eva", users.RoleAdministrator))
+	next := regexp.MustCompile(`<a class="more" href="([^"]*)">Older entries</a>`)
+	var all []string
+	for to := "/console/o/acme/audit/?actor=ada"; to != ""; {
+		page := b.get(to).is(t, http.StatusOK).body
+		all = append(all, regexp.MustCompile(`acme/u/n\d{3}`).FindAllString(page, -1)...)
+		to = ""
+		if m := next.FindStringSubmatch(page); m != nil {
+			to = strings.ReplaceAll(m[1], "&amp;", "&")
+		}
+	}
+	require.Len(t, all, 120)
+	assert.Equal(t, "acme/u/n119", all[0])
+	assert.Equal(t, "acme/u/n000", all[119])
+}
+
+// formulas are texts that spreadsheets would run.
+var formulas = []string{"=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"}
+
+func TestAuditExport(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		var es []audit.Entry
+		for i := range 1_200 { // more than is held in memory at a time
+			es = append(es, audit.Entry{Actor: audit.Actor{Name: "ada", Via: audit.Console}, Action: audit.MemberLocked, Object: fmt.Sprintf("acme/u/n%04d", i),
+				Before: audit.State{"locked": false}, After: audit.State{"locked": true}})
+		}
+		for _, text := range formulas {
+			es = append(es, audit.Entry{Actor: audit.Actor{Name: text, Address: text, Via: audit.API, Key: 3}, Action: audit.MemberCreated, Object: text})
+		}
+		f.recorded(es...)
+		b := f.as(f.operator("eva", users.RoleAdministrator))
+
+		sheet := b.post("/console/o/acme/audit/export/", "as", "csv", "from", "2026-03-04").is(f.T, http.StatusOK)
+		assert.Equal(f, `attachment; filename=audit-acme.csv`, sheet.Header.Get("Content-Disposition"))
+		assert.Equal(f, "text/csv; charset=utf-8", sheet.Header.Get("Content-Type"))
+		rows, err := csv.NewReader(strings.NewReader(sheet.body)).ReadAll()
+		require.NoError(f, err)
+		assert.Equal(f, []string{"id", "at", "actor", "key", "via", "address", "action", "object", "before", "after"}, rows[0])
+		assert.Equal(f, "audit.export", rows[1][6], "that it was exported is recorded first")
+		for i, text := range formulas {
+			row := rows[len(formulas)-i+1]
+			for _, cell := range []string{row[2], row[5], row[7]} {
+				assert.Equal(f, "'"+text, strings.ReplaceAll(cell, "\n", "\r"))
+			}
+			assert.Equal(f, "3", row[3])
+			assert.Empty(f, row[8])
+		}
+		first := rows[len(formulas)+2]
+		assert.Equal(f, []string{"ada", "", "console", "", "member.lock", "acme/u/n1199", `{"locked":false}`, `{"locked":true}`}, first[2:])
+
+		lines := b.post("/console/o/acme/audit/export/", "as", "jsonl", "actor", "ada").is(f.T, http.StatusOK)
+		assert.Equal(f, `attachment; filename=audit-acme.jsonl`, lines.Header.Get("Content-Disposition"))
+		d := json.NewDecoder(strings.NewReader(lines.body))
+		for i := range 1_200 {
+			var line struct {
+				Actor, Object string
+				Before, After audit.State
+			}
+			require.NoError(f, d.Decode(&line))
+			assert.Equal(f, "ada", line.Actor)
+			assert.Equal(f, fmt.Sprintf("acme/u/n%04d", 1_199-i), line.Object)
+		}
+		assert.False(f, d.More())
+
+		exports := f.entries("acme")
+		assert.Equal(f, audit.LogExported, exports[0].Action)
+		assert.Equal(f, "acme/audit", exports[0].Object)
+		assert.Equal(f, "eva", exports[0].Actor.Name)
+		assert.Equal(f, audit.State{"actor": "ada"}, exports[0].After)
+
+		b.post("/console/o/acme/audit/export/", "as", "xlsx").is(f.T, http.StatusBadRequest)
+		b.post("/console/o/acme/audit/export/", "as", "csv", "from", "x").is(f.T, http.StatusBadRequest)
+		assert.Len(f, f.entries("acme"), len(exports), "nothing was exported")
+	})
+}

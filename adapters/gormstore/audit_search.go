@@ -1,0 +1,101 @@
+package gormstore
+
+import (
+	"context"
+
+	"gorm.io/gorm"
+
+	"github.com/tocsin/tocsin/domain/audit"
+)
+
+// auditMost is how many entries a search reads at most before it says what it has found.
+const auditMost = 20_000
+
+// newestFirst is the order of the entries, and of the index that they are read by.
+const newestFirst = "created_at DESC, id DESC"
+
+// Search reads a stretch of the index over organization and time, and picks what the query selects.
+func (r auditRepo) Search(ctx context.Context, q audit.Query) (audit.Found, error) {
+	var end audit.Cursor // of the stretch; zero: the last entry
+	if q.Selects() {
+		var err error
+		if end, err = r.stretch(ctx, q); err != nil {
+			return audit.Found{}, err
+		}
+	}
+	within := r.within(ctx, q)
+	if !end.IsZero() {
+		within = within.Where("(created_at, id) >= (?, ?)", end.At, end.ID)
+	}
+	rows, err := rowsOf[auditRow](selected(within, q).Order(newestFirst).Limit(q.Limit + 1))
+	if err != nil {
+		return audit.Found{}, err
+	}
+	found := audit.Found{More: len(rows) > q.Limit || !end.IsZero(), Next: end}
+	if len(rows) > q.Limit {
+		rows = rows[:q.Limit]
+		found.Next = rows[q.Limit-1].cursor()
+	}
+	found.Entries = make([]audit.Entry, len(rows))
+	for i, row := range rows {
+		if found.Entries[i], err = row.entry(); err != nil {
+			return audit.Found{}, err
+		}
+	}
+	return found, nil
+}
+
+// stretch is where the entries end that a search may read; zero where that is at the last one.
+func (r auditRepo) stretch(ctx context.Context, q audit.Query) (audit.Cursor, error) {
+	rows, err := rowsOf[auditRow](r.within(ctx, q).Select("created_at, id").Order(newestFirst).Offset(auditMost - 1).Limit(1))
+	if err != nil || len(rows) == 0 {
+		return audit.Cursor{}, err
+	}
+	return rows[0].cursor(), nil
+}
+
+func (r auditRow) cursor() audit.Cursor { return audit.Cursor{At: r.CreatedAt.UTC(), ID: r.ID} }
+
+// within are the entries of the query's organization and time, as far as one index leads to them. Nearly all entries may be the API's: those
+// that are not have an index of their own.
+func (r auditRepo) within(ctx context.Context, q audit.Query) *gorm.DB {
+	db := r.db(ctx).Where("organization_id = ?", q.Organization)
+	if q.Organization == 0 {
+		db = r.db(ctx).Where("organization_id IS NULL")
+	}
+	if !q.From.IsZero() {
+		db = db.Where("created_at >= ?", moment(q.From))
+	}
+	if !q.Until.IsZero() {
+		db = db.Where("created_at < ?", moment(q.Until))
+	}
+	if !q.After.IsZero() {
+		db = db.Where("(created_at, id) < (?, ?)", moment(q.After.At), q.After.ID)
+	}
+	if q.Via != "" && q.Via != audit.API {
+		db = db.Where("via <> 'API'")
+	}
+	return db
+}
+
+// selected are those of some entries that a query selects.
+func selected(db *gorm.DB, q audit.Query) *gorm.DB {
+	if q.Actor != "" {
+		db = db.Where("actor = ?", q.Actor)
+	}
+	if q.Via != "" {
+		db = db.Where("via = ?", q.Via)
+	}
+	if q.Action != "" {
+		db = begins(db, "action", string(q.Action))
+	}
+	if q.Object != "" {
+		db = begins(db, "object", q.Object)
+	}
+	return db
+}
+
+// begins asks for a column that begins with a text, to the letter.
+func begins(db *gorm.DB, column, prefix string) *gorm.DB {
+	return db.Where("SUBSTR("+column+", 1, LENGTH(CAST(? AS TEXT))) = ?", prefix, prefix)
+}
