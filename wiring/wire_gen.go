@@ -37,6 +37,7 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 	mailbox := app.NewMailbox(store)
 	channelTests := newChannelTests(c, store, drivers)
 	administration := app.NewAdministration(store, wiringSystemClock)
+	audit := app.NewAudit(store)
 	services := cli.Services{
 		Provisioning:   provisioning,
 		Keys:           keys,
@@ -47,6 +48,7 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 		Mailbox:        mailbox,
 		ChannelTests:   channelTests,
 		Administration: administration,
+		Audit:          audit,
 	}
 	return services, func() {
 		cleanup()

@@ -66,6 +66,7 @@ type Services struct {
 	ChannelTests *app.ChannelTests
 
 	Administration *app.Administration
+	Audit          *app.Audit
 }
 
 // Setting is one setting as it is in force, without what is secret in it.
@@ -164,7 +165,7 @@ func (p Program) root() *cobra.Command {
 	})
 	p.Flags(root.PersistentFlags())
 	root.AddCommand(p.serve(), p.worker(), p.healthcheck(), p.migrate(), p.config(), p.apply(), p.delete(), p.key(), p.imports(), p.deliveries(),
-		p.channel(), p.mailbox(), p.reencrypt(), p.admin(), p.version())
+		p.channel(), p.mailbox(), p.reencrypt(), p.admin(), p.audit(), p.version())
 	return root
 }
 
