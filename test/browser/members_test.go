@@ -128,3 +128,17 @@ func TestChosenUsersAreLockedTogether(t *testing.T) {
 		p.sees("skipped 4", "ada.lovelace@example.com", "grace.hopper@example.com", "the member is locked in the organization") // By e-mail, and by their webhooks.
 	})
 }
+
+func TestOneBoxChoosesAllUsersOfAPage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.populate(greeted)
+	p := w.signedIn()
+	p.open("/console/o/acme/u/")
+	p.tick("Choose all on this page")
+	p.tick("Choose ada.lovelace@example.com") // Not her.
+	p.goBy(button, "Lock")
+	p.open("/console/o/acme/u/?locked=true")
+	p.seesNot("ada.lovelace@example.com")
+	p.sees("grace.hopper@example.com", "alan.turing@example.com")
+}

@@ -1,7 +1,9 @@
 // What pages do more comfortably with a script than without one. Nothing here is needed.
 "use strict";
 
-// A box with data-check-all="NAME" ticks all boxes of that name in its form, and shows whether all of them are ticked.
+// A box with data-check-all="NAME" ticks all boxes of that name in its form, and shows whether all of them are ticked. Without a script it
+// would do nothing, so pages hide it.
+document.querySelectorAll("input[data-check-all]").forEach((box) => { box.hidden = false; });
 document.addEventListener("change", (event) => {
   const box = event.target;
   const form = box.form;
