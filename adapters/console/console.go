@@ -149,7 +149,8 @@ type call struct {
 	console *Console
 	ctx     context.Context // for use cases: ends with the request, or when the call has taken too long
 	visitor operators.Visitor
-	token   string // of the session, else of the visit
+	token   string  // of the session, else of the visit
+	file    *upload // of the form; nil: it has none
 }
 
 // recognized is where a call is kept for the page of an error, once it is known whose it is.

@@ -6,7 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"mime"
 	"net/http"
+
+	"github.com/labstack/echo/v4"
 
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/domain/fault"
@@ -33,8 +36,9 @@ func (c call) formToken() string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// checkForm refuses forms that another site sent, or that no page of ours made for this browser. It reads the form.
-func (c call) checkForm() error {
+// checkForm refuses forms that another site sent, or that no page of ours made for this browser. It reads the form; of one with a
+// file, what stands before the file.
+func (c *call) checkForm() error {
 	r := c.Request()
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return nil
@@ -42,22 +46,33 @@ func (c call) checkForm() error {
 	if err := c.console.origin.Check(r); err != nil {
 		return fmt.Errorf("%w: %w", errForeignForm, err)
 	}
-	limit := int64(maxForm)
-	if c.console.options.BodyLimit > 0 {
-		limit = min(limit, c.console.options.BodyLimit)
-	}
-	r.Body = http.MaxBytesReader(c.Response().Writer, r.Body, limit)
-	if err := r.ParseForm(); err != nil {
-		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			return err
-		}
-		return errForm
+	if err := c.readForm(); err != nil {
+		return err
 	}
 	want := c.formToken()
 	if want == "" || !hmac.Equal([]byte(r.PostForm.Get(tokenField)), []byte(want)) {
 		return errForeignForm
 	}
 	return nil
+}
+
+// readForm reads the fields of the form.
+func (c *call) readForm() (err error) {
+	r := c.Request()
+	limit := int64(maxForm)
+	if c.console.options.BodyLimit > 0 {
+		limit = min(limit, c.console.options.BodyLimit)
+	}
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get(echo.HeaderContentType)); kind == echo.MIMEMultipartForm {
+		r.PostForm, c.file, err = readUpload(r, limit)
+	} else {
+		r.Body = http.MaxBytesReader(c.Response().Writer, r.Body, limit)
+		err = r.ParseForm()
+	}
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); err != nil && !tooLarge {
+		return errForm
+	}
+	return err
 }
 
 // FormValue is a field of the form's body; what the query says does not count.

@@ -254,14 +254,19 @@ func (b *browser) token() string {
 
 func (b *browser) do(method, path string, form url.Values) answer {
 	b.f.Helper()
-	var body io.Reader = http.NoBody
-	if form != nil {
-		body = strings.NewReader(form.Encode())
+	if form == nil {
+		return b.send(method, path, "", http.NoBody)
 	}
+	return b.send(method, path, "application/x-www-form-urlencoded", strings.NewReader(form.Encode()))
+}
+
+// send sends a body as it comes.
+func (b *browser) send(method, path, contentType string, body io.Reader) answer {
+	b.f.Helper()
 	r := httptest.NewRequestWithContext(b.f.Context(), method, path, body)
 	r.RemoteAddr = b.remote
-	if form != nil {
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if contentType != "" {
+		r.Header.Set("Content-Type", contentType)
 	}
 	maps.Copy(r.Header, b.header)
 	for name, value := range b.cookies {

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tocsin/tocsin/adapters/web"
@@ -27,8 +28,11 @@ func (v view) Navigation() []section {
 	add := func(title string, links ...link) { all = append(all, section{title, links}) }
 	at := v.call.at()
 	if org := at.Organization; org != "" && v.call.visitor.May(org, operators.Viewer) {
-		here := []link{v.to("Home", "o", org), v.to("Users", "o", org, "u"), v.to("Groups", "o", org, "groups"), v.to("Imports", "o", org, "imports"),
+		here := []link{v.to("Home", "o", org), v.to("Users", "o", org, "u"), v.to("Groups", "o", org, "groups"),
 			v.to("Projects", "o", org, "projects"), v.to("Channels", "o", org, "channels"), v.to("Mailbox", "o", org, "mailbox")}
+		if v.MayOperate() {
+			here = slices.Insert(here, 3, v.to("Imports", "o", org, "imports"))
+		}
 		if v.MayAdminister() {
 			here = append(here, v.to("API keys", "o", org, "keys"), v.to("Audit log", "o", org, "audit"))
 		}

@@ -180,6 +180,16 @@ func TestWhateverPeopleWriteIsTextOnly(t *testing.T) {
 		}
 		assert.GreaterOrEqual(t, strings.Count(body, "alert(1)"), shown, "%s shows what people wrote: %s", path, got.said())
 	}
+	cell := strings.ReplaceAll(weapon, `"`, `""`)
+	file := "email,first_name,\"custom__" + cell + "\",\"" + cell + "\"\neve@example.org,\"" + cell + "\",\"" + cell + "\",\nnobody,\"" + cell + "\",,\n"
+	checked := f.checked(weapon+".csv", file)
+	for path, shown := range map[string]int{"/console/o/acme/imports/": 1, importPath(checked.ID): 9, importPath(checked.ID) + "progress/": 0} {
+		body := tokenPattern.ReplaceAllString(b.get(path).is(t, http.StatusOK).body, "")
+		for _, alive := range []string{"<script>", "<img", `'"><`, "onerror=alert(2)>"} {
+			assert.NotContains(t, body, alive, path)
+		}
+		assert.GreaterOrEqual(t, strings.Count(body, "alert(1)"), shown, path)
+	}
 	failed := f.nobody().signIn(weapon, "wrong").is(t, http.StatusUnauthorized)
 	assert.NotContains(t, failed.body, "<script")
 	assert.Contains(t, failed.body, "alert(1)")

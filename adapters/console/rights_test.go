@@ -73,6 +73,11 @@ var examples = map[string]example{
 	"POST /console/o/{org}/u/{member}/p/{prj}/a/{app}/notifications/":   {fields: []string{"on", "true"}},
 	"GET /console/o/{org}/p/{prj}/a/{app}/occurrences/{id}/explain/":    {query: "?user=ada"},
 	"POST /console/o/{org}/p/{prj}/a/{app}/occurrences/{id}/retry/":     {},
+	"POST /console/o/{org}/imports/": {send: func(b *browser, to string) answer {
+		return b.upload(to, b.token(), "people.csv", "email\n")
+	}},
+	"POST /console/o/{org}/imports/{import}/start/":  {},
+	"POST /console/o/{org}/imports/{import}/cancel/": {},
 }
 
 // scene is a fixture with one of everything that a path can name, and with everybody who may ask for it.
@@ -106,6 +111,7 @@ func newScene(t *testing.T, who ...string) *scene {
 	s.params = map[string]string{
 		"{org}": "acme", "{prj}": "shop", "{app}": "web", "{member}": strconv.FormatInt(int64(ada.ID), 10), "{id}": strconv.FormatInt(int64(f.happened()), 10),
 		"{asset}": "console.css", "{group}": strconv.FormatInt(int64(f.group("Staff").ID), 10),
+		"{import}": strconv.FormatInt(int64(f.checked("people.csv", "email\nnobody\n").ID), 10),
 	}
 	f.listed("ada")
 	held, err := f.use.Profiles.Show(t.Context(), app.Path{Organization: "acme"}, ada.ID)

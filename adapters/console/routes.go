@@ -28,6 +28,8 @@ func routes() []Route {
 		occurrence = app + "occurrences/{id}/"
 		registered = member + "p/{prj}/a/{app}/"
 		address    = member + "addresses/{address}/"
+		imports    = org + "imports/"
+		oneImport  = imports + "{import}/"
 	)
 	return []Route{
 		{get, assetsPath + "{asset}", operators.Anybody, call.showAsset},
@@ -73,6 +75,13 @@ func routes() []Route {
 		{get, org + "groups/{group}/", operators.Viewer, call.showGroup},
 		{post, org + "groups/{group}/", operators.Administrator, call.renameGroup},
 		{post, org + "groups/{group}/delete/", operators.Administrator, call.deleteGroup},
+		{get, imports, operators.Operator, call.showImports},
+		{post, imports, operators.Operator, call.uploadImport},
+		{get, oneImport, operators.Operator, call.showImport},
+		{get, oneImport + "progress/", operators.Operator, call.showImportProgress},
+		{get, oneImport + "rejected.csv", operators.Operator, call.downloadRejected},
+		{post, oneImport + "start/", operators.Operator, call.startImport},
+		{post, oneImport + "cancel/", operators.Operator, call.cancelImport},
 
 		{get, app, operators.Viewer, call.showOccurrences},
 		{get, occurrence, operators.Viewer, call.showOccurrence},

@@ -114,3 +114,9 @@ func (h Header) Enrollment(cells []string) (users.Enrollment, error) {
 	}
 	return users.NewEnrollment(email, first, last, fields)
 }
+
+// email is the e-mail of a row as it stands there.
+func (h Header) email(cells []string) string {
+	i := slices.IndexFunc(h.columns, func(c column) bool { return c.means == "email" })
+	return strings.TrimSpace(cells[i])
+}

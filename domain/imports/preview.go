@@ -59,6 +59,7 @@ func ReadPreview(file io.Reader, rows int) (Preview, error) {
 		shown := PreviewRow{Line: row.Line}
 		if shown.Enrollment, err = p.Header.Enrollment(row.Cells); err != nil {
 			shown.Rejected = Reason(err)
+			shown.Email = p.Header.email(row.Cells) // whatever it is
 		} else if first, repeated := lines[shown.Key()]; repeated {
 			shown.Warning = fmt.Sprintf("has the e-mail of line %d and is ignored", first)
 		} else {

@@ -99,6 +99,7 @@ func TestPreview(t *testing.T) {
 	assert.True(t, p.More)
 	assert.Equal(t, []any{2, "ada@example.org", "Ada", "x", ""}, []any{p.Rows[0].Line, p.Rows[0].Email, p.Rows[0].FirstName, p.Rows[0].CustomFields["Team"], p.Rows[0].Rejected})
 	assert.Equal(t, "email: is not an e-mail address", p.Rows[1].Rejected)
+	assert.Equal(t, "nobody", p.Rows[1].Email)
 	assert.Equal(t, "has the e-mail of line 2 and is ignored", p.Rows[2].Warning)
 	assert.Equal(t, "has 1 cells where the header has 8", p.Rows[3].Rejected)
 	p, err = imports.ReadPreview(strings.NewReader("email\na@example.org\n"), 1)

@@ -20,6 +20,9 @@ func TestEveryPage(t *testing.T) {
 			w.populate(people)
 			v := w.crawl()
 			for _, r := range routes() {
+				if strings.HasSuffix(r.path, "/progress/") { // A piece that a page asks for while something happens.
+					continue
+				}
 				assert.True(t, v.routes[r.path] || r.path == "/console/sign-in/", "no page links to %s, or there is nothing in this test that it could show", r.path)
 			}
 			p := newTab(t, w.base)

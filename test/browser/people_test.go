@@ -83,6 +83,7 @@ func (w *world) populate(people int) {
 			"addresses": []object{{"value": gone.URL + "/" + email, "assign_to_preferred_channel": true}}}, nil)
 	}
 	w.register(emails[greeted:])
+	w.imported("new.csv", "email,first_name,custom__team,phone\nnew@example.org,New,blue,1\nnobody,,,\n")
 	w.settled(w.trigger("newsletter", object{"title": "New in the shop", "body": "Have a look at the winter collection."}))
 	w.settled(w.trigger("order-shipped", object{"order": "A-1017", "carrier": "DHL", "tracking_url": "https://track.example/A-1017", "items": []object{{"quantity": 1, "name": "Bell"}}}))
 }

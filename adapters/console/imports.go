@@ -1,0 +1,236 @@
+package console
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/domain/orgs"
+)
+
+const (
+	pageImports  = 50
+	pageRejected = 20
+	maxGroups    = 1_000 // to choose from
+)
+
+// importsView is the form for another import, and those that were.
+type importsView struct {
+	Form    form
+	Groups  []option
+	Limit   int64 // of a file, in MiB
+	Imports []imports.Job
+	Older   imports.ID // 0: no more
+}
+
+func (c call) showImports() error { return c.listImports(http.StatusOK, form{}) }
+
+func (c call) listImports(status int, f form) error {
+	v := importsView{Form: f, Groups: []option{{Text: "none but Default"}}, Limit: c.console.use.ImportJobs.MaxBytes() >> 20}
+	groups, err := c.console.use.Groups.List(c.ctx, c.at(), app.Page{Limit: maxGroups})
+	if err != nil {
+		return err
+	}
+	for _, g := range groups {
+		if g.Name != orgs.DefaultGroup {
+			v.Groups = append(v.Groups, option{Value: g.Name, Text: g.Name})
+		}
+	}
+	if v.Imports, err = c.console.use.ImportJobs.List(c.ctx, c.at(), imports.ID(c.number("before")), pageImports+1); err != nil {
+		return err
+	}
+	if len(v.Imports) > pageImports {
+		v.Imports = v.Imports[:pageImports]
+		v.Older = v.Imports[pageImports-1].ID
+	}
+	return c.render(status, "imports", "Import members", v)
+}
+
+// uploadImport takes a file as it comes. What is wrong with it is told beside the form, once the browser has sent everything.
+func (c call) uploadImport() error {
+	if c.file == nil || c.file.name() == "" {
+		return c.refuseImport(http.StatusBadRequest, fileField, "choose a file")
+	}
+	file := c.arriving()
+	// Not c.ctx: a large file takes its time.
+	job, err := c.console.use.ImportJobs.Upload(c.Request().Context(), c.actor(), c.at(), c.file.name(), c.FormValue("group"), file)
+	if err == nil {
+		return c.to(c.importPath(job.ID))
+	}
+	known, isFault := errors.AsType[*fault.Error](err)
+	switch {
+	case errors.Is(err, imports.ErrIncomplete), !isFault:
+		return err
+	case errors.Is(err, orgs.ErrGroupNotFound):
+		drain(file)
+		return c.refuseImport(http.StatusBadRequest, "group", known.Error())
+	case known.Kind() == fault.Invalid, known.Kind() == fault.TooLarge:
+		drain(file)
+		return c.refuseImport(web.Status(known.Kind()), fileField, known.Error())
+	}
+	return err
+}
+
+// refuseImport shows the form again with what is wrong about a field.
+func (c call) refuseImport(status int, field, words string) error {
+	r := c.Request()
+	f := form{values: r.PostForm}
+	f.faults.Addf(field, "%s", words)
+	return c.listImports(status, f)
+}
+
+// importView is one import with what is to be seen of it now.
+type importView struct {
+	imports.Job
+	Words    string           // for the state
+	Result   *imports.Report  // of the dry run, or of the import; nil: there is none yet
+	Preview  *imports.Preview // nil: the file is gone
+	Rejected []imports.Kept   // the first of them
+}
+
+// stateWords are the states as people say them.
+var stateWords = map[imports.State]string{
+	imports.Checking: "is being checked", imports.Checked: "waits to be started", imports.Running: "is running",
+	imports.Done: "is done", imports.Cancelled: "was cancelled", imports.Failed: "failed",
+}
+
+func newImportView(job imports.Job) importView {
+	v := importView{Job: job, Words: stateWords[job.State]}
+	switch {
+	case job.State == imports.Checked:
+		v.Result = &job.Checked
+	case job.State == imports.Done, job.State.Over() && !job.Started.IsZero():
+		v.Result = &job.Counts
+	}
+	return v
+}
+
+// Unkept is how many rejected rows are counted only.
+func (v importView) Unkept() int {
+	if v.Result == nil {
+		return 0
+	}
+	return v.Result.Rejected - v.Kept
+}
+
+// Bytes is how large the file is.
+func (v importView) Bytes() string {
+	const kib, mib = 1 << 10, 1 << 20
+	switch {
+	case v.Size < kib:
+		return fmt.Sprintf("%d bytes", v.Size)
+	case v.Size < mib:
+		return fmt.Sprintf("%.1f KiB", float64(v.Size)/kib)
+	}
+	return fmt.Sprintf("%.1f MiB", float64(v.Size)/mib)
+}
+
+// RowsPerSecond is the rate as a number to be read.
+func (v importView) RowsPerSecond() int { return int(v.Rate()) }
+
+func (c call) showImport() error {
+	id, err := web.ID[imports.ID](c, "import")
+	if err != nil {
+		return err
+	}
+	job, rejected, err := c.console.use.ImportJobs.Show(c.ctx, c.at(), id, pageRejected)
+	if err != nil {
+		return err
+	}
+	v := newImportView(job)
+	v.Rejected = rejected
+	if job.State == imports.Checking || job.State == imports.Checked {
+		p, err := c.console.use.ImportJobs.Preview(c.ctx, c.at(), id)
+		switch {
+		case err == nil:
+			v.Preview = &p
+		case fault.KindOf(err) != fault.Invalid: // Else it has just ended, or the check will say what is wrong.
+			return err
+		}
+	}
+	return c.render(http.StatusOK, "import", job.File, v)
+}
+
+// showImportProgress is asked for by a script every second. Once there is more to see than progress the whole page is asked for.
+func (c call) showImportProgress() error {
+	id, err := web.ID[imports.ID](c, "import")
+	if err != nil {
+		return err
+	}
+	job, _, err := c.console.use.ImportJobs.Show(c.ctx, c.at(), id, 0)
+	if err != nil {
+		return err
+	}
+	if !job.State.Working() {
+		c.Response().Header().Set("HX-Refresh", "true")
+	}
+	return c.fragment("import", "progress", newImportView(job))
+}
+
+func (c call) startImport() error {
+	id, err := web.ID[imports.ID](c, "import")
+	if err != nil {
+		return err
+	}
+	if err := c.console.use.ImportJobs.Start(c.ctx, c.actor(), c.at(), id); err != nil {
+		return err
+	}
+	return c.to(c.importPath(id))
+}
+
+func (c call) cancelImport() error {
+	id, err := web.ID[imports.ID](c, "import")
+	if err != nil {
+		return err
+	}
+	if err := c.console.use.ImportJobs.Cancel(c.ctx, c.actor(), c.at(), id); err != nil {
+		return err
+	}
+	return c.to(c.importPath(id))
+}
+
+// byteOrderMark tells programs for tables that a file is UTF-8. An import passes over it.
+const byteOrderMark = "\ufeff"
+
+// downloadRejected sends the list of the rejected rows as it is read.
+func (c call) downloadRejected() error {
+	id, err := web.ID[imports.ID](c, "import")
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(c.Response())
+	begun := false
+	err = c.console.use.ImportJobs.Rejected(c.Request().Context(), c.at(), id, func(line string) error {
+		if !begun {
+			begun = true
+			h := c.Response().Header()
+			h.Set(echo.HeaderContentType, "text/csv; charset=utf-8")
+			h.Set(echo.HeaderContentDisposition, fmt.Sprintf(`attachment; filename="rejected-%d.csv"`, id))
+			c.Response().WriteHeader(http.StatusOK) // What fails from now on cuts the answer.
+			line = byteOrderMark + line
+		}
+		if _, err := out.WriteString(line + "\n"); err != nil {
+			return fmt.Errorf("%w: %w", web.ErrUndelivered, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("%w: %w", web.ErrUndelivered, err)
+	}
+	return nil
+}
+
+func (c call) importPath(id imports.ID) string {
+	return c.path(Prefix) + web.Join("o", web.Param(c, "org"), "imports", strconv.FormatInt(int64(id), 10))
+}

@@ -1,0 +1,325 @@
+package console_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime/multipart"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// acme is the organization of most tests.
+var acme = app.Path{Organization: "acme"}
+
+// importing lets imports run until one of acme has come to a state.
+func (f *fixture) importing(id imports.ID, until imports.State) {
+	f.Helper()
+	ctx, stop := context.WithCancel(f.Context())
+	defer stop()
+	importer := app.NewImporter(f.store, f.clock, slog.New(slog.DiscardHandler), app.ImporterSettings{Lease: time.Minute, Poll: time.Millisecond, Sweep: time.Minute})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		importer.Run(ctx)
+	}()
+	require.Eventually(f, func() bool {
+		job, _, err := f.use.ImportJobs.Show(ctx, acme, id, 0)
+		return err == nil && job.State == until
+	}, time.Minute, time.Millisecond)
+	stop()
+	<-ended
+}
+
+// checked is an import into acme that waits to be started.
+func (f *fixture) checked(name, file string) imports.Job {
+	f.Helper()
+	job, err := f.use.ImportJobs.Upload(f.Context(), audit.Actor{Name: "somebody", Via: audit.Console}, acme, name, "", strings.NewReader(file))
+	require.NoError(f, err)
+	f.importing(job.ID, imports.Checked)
+	return job
+}
+
+// upload sends a form with a token, fields, and at its end a file.
+func (b *browser) upload(path, token, name, file string, fields ...string) answer {
+	b.f.Helper()
+	return b.uploadFrom(path, name, strings.NewReader(file), append([]string{"form_token", token}, fields...)...)
+}
+
+// uploadFrom sends such a form as the file comes, without a word about its length.
+func (b *browser) uploadFrom(path, name string, file io.Reader, fields ...string) answer {
+	b.f.Helper()
+	var head bytes.Buffer
+	form := multipart.NewWriter(&head)
+	for pair := range slices.Chunk(fields, 2) {
+		require.NoError(b.f, form.WriteField(pair[0], pair[1]))
+	}
+	_, err := form.CreateFormFile("file", name)
+	require.NoError(b.f, err)
+	body := io.MultiReader(&head, file, strings.NewReader("\r\n--"+form.Boundary()+"--\r\n"))
+	return b.send(http.MethodPost, path, form.FormDataContentType(), body)
+}
+
+// boundX is the type of a form whose parts are separated by x.
+const boundX = "multipart/form-data; boundary=x"
+
+// part is a part of such a form.
+func part(name, text string) string {
+	return "--x\r\nContent-Disposition: form-data; name=\"" + name + "\"\r\n\r\n" + text + "\r\n"
+}
+
+// raw sends a form to the imports of acme as it is.
+func (b *browser) raw(contentType, body string) answer {
+	b.f.Helper()
+	return b.send(http.MethodPost, "/console/o/acme/imports/", contentType, strings.NewReader(body))
+}
+
+func importPath(id imports.ID) string {
+	return "/console/o/acme/imports/" + strconv.FormatInt(int64(id), 10) + "/"
+}
+
+// uploaded is the import that an upload led to.
+func (a answer) uploaded(t *testing.T) imports.ID {
+	t.Helper()
+	a.is(t, http.StatusSeeOther)
+	var id imports.ID
+	_, err := fmt.Sscanf(a.Header.Get("Location"), "/console/o/acme/imports/%d/", &id)
+	require.NoError(t, err)
+	return id
+}
+
+func TestImportMembers(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		f.update(func(tx ports.Tx) error {
+			o, err := tx.Orgs().BySlug(f.Context(), "acme")
+			require.NoError(f, err)
+			_, _, err = tx.Orgs().EnsureGroup(f.Context(), o.ID, "Staff")
+			return err
+		})
+		b := f.as(f.operator("ada", users.RoleOperator))
+		assert.Contains(f, b.get("/console/o/acme/u/").body, `href="/console/o/acme/imports/"`)
+		assert.Contains(f, b.get("/console/o/acme/imports/").is(f.T, http.StatusOK).said(), "up to 1 MiB")
+
+		file := "\ufeffemail;first_name;custom__team;Phone\nnew@example.org;Ñ;red;1\nada@example.org;;;\nNEW@example.org;;;\nnobody;=cmd;;\n"
+		id := b.upload("/console/o/acme/imports/", b.token(), "people.csv", file, "group", "staff").uploaded(f.T)
+		one := importPath(id)
+		page := b.get(one).is(f.T, http.StatusOK)
+		assert.Contains(f, page.body, fmt.Sprintf(`hx-get="%sprogress/"`, one))
+		for _, words := range []string{"The import is being checked.", "Phone warning means nothing to an import and is ignored", "custom__team metadata under team", "2 new@example.org Ñ team : red",
+			"5 nobody =cmd rejected email: is not an e-mail address", "has the e-mail of line 2 and is ignored", "Group Staff"} {
+			assert.Contains(f, page.said(), words)
+		}
+		b.post(one+"start/").is(f.T, http.StatusBadRequest)
+		got := b.get(one+"progress/").is(f.T, http.StatusOK)
+		assert.Empty(f, got.Header.Get("HX-Refresh"))
+		assert.NotContains(f, got.body, "<html", "a piece of the page alone")
+
+		f.importing(id, imports.Checked)
+		assert.Equal(f, "true", b.get(one+"progress/").Header.Get("HX-Refresh"))
+		page = b.get(one)
+		assert.Contains(f, page.said(), "What would become of the rows Created 1 new users Enrolled 0 users who are known, new in this organization Updated 1")
+		assert.Contains(f, page.said(), "Duplicates 1 rows with the e-mail of an earlier row, ignored Rejected 1")
+		assert.Contains(f, page.said(), "5 email: is not an e-mail address nobody;'=cmd;;")
+		assert.NotContains(f, page.body, "hx-get")
+
+		b.post(one+"start/").is(f.T, http.StatusSeeOther)
+		b.post(one+"start/").is(f.T, http.StatusBadRequest)
+		assert.Contains(f, b.get(one).said(), "The import is running. It waits for its turn.")
+		f.importing(id, imports.Done)
+		page = b.get(one)
+		assert.Contains(f, page.said(), "What became of the rows Created 1")
+		assert.NotContains(f, page.body, "<form method=\"post\" action=\""+one, "there is nothing more to do")
+		list := b.get(one+"rejected.csv").is(f.T, http.StatusOK)
+		assert.Equal(f, "text/csv; charset=utf-8", list.Header.Get("Content-Type"))
+		assert.Equal(f, fmt.Sprintf(`attachment; filename="rejected-%d.csv"`, id), list.Header.Get("Content-Disposition"))
+		assert.Equal(f, "\ufeffimport_line;import_reason;email;first_name;custom__team;Phone\n5;\"email: is not an e-mail address\";nobody;'=cmd;;\n", list.body)
+		assert.Contains(f, b.get("/console/o/acme/imports/").said(), "people.csv done 2026-03-04 05:06:07 UTC ada 4 1 0 1 1")
+
+		mended := strings.Replace(list.body, "nobody", "nobody@example.org", 1)
+		again := b.upload("/console/o/acme/imports/", b.token(), "rejected.csv", mended).uploaded(f.T)
+		f.importing(again, imports.Checked)
+		b.post(importPath(again)+"start/").is(f.T, http.StatusSeeOther)
+		f.importing(again, imports.Done)
+		f.update(func(tx ports.Tx) error {
+			o, err := tx.Orgs().BySlug(f.Context(), "acme")
+			require.NoError(f, err)
+			m, err := tx.Users().Find(f.Context(), o.ID, "nobody@example.org")
+			assert.Equal(f, "=cmd", m.User.FirstName, "the mark is taken away again")
+			first, err2 := tx.Users().Find(f.Context(), o.ID, "new@example.org")
+			assert.Equal(f, metadata.Map{"team": "red"}, first.CustomFields)
+			assert.Equal(f, []string{orgs.DefaultGroup, "Staff"}, first.Groups)
+			return errors.Join(err, err2)
+		})
+		var told []audit.Action
+		for _, e := range f.entries("acme") {
+			told = append(told, e.Action)
+			assert.Equal(f, "ada", e.Actor.Name)
+		}
+		assert.Equal(f, []audit.Action{audit.ImportEnded, audit.ImportBegun, audit.ImportUploaded, audit.ImportEnded, audit.ImportBegun, audit.ImportUploaded}, told)
+	})
+}
+
+func TestImportIsCancelled(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.as(f.operator("ada", users.RoleOperator))
+	for _, state := range []imports.State{imports.Checking, imports.Checked, imports.Running} {
+		id := b.upload("/console/o/acme/imports/", b.token(), "people.csv", "email\na@example.org\n").uploaded(t)
+		if state != imports.Checking {
+			f.importing(id, imports.Checked)
+		}
+		if state == imports.Running {
+			b.post(importPath(id)+"start/").is(t, http.StatusSeeOther)
+		}
+		b.post(importPath(id)+"cancel/").is(t, http.StatusSeeOther)
+		assert.Contains(t, b.get(importPath(id)).said(), "The import was cancelled.", state)
+		b.post(importPath(id)+"cancel/").is(t, http.StatusBadRequest)
+		assert.Equal(t, audit.ImportCancelled, f.entries("acme")[0].Action)
+	}
+}
+
+func TestUploadsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.as(f.operator("ada", users.RoleOperator))
+	token := b.token()
+	to := "/console/o/acme/imports/"
+	large := "email\n" + strings.Repeat("somebody@example.org\n", maxImport/20)
+	for name, c := range map[string]struct {
+		send   func() answer
+		status int
+		says   string
+	}{
+		"NoFile":       {func() answer { return b.upload(to, token, "", "") }, http.StatusBadRequest, "choose a file"},
+		"NoFileField":  {func() answer { return b.post(to, "group", "x") }, http.StatusBadRequest, "choose a file"},
+		"Empty":        {func() answer { return b.upload(to, token, "a.csv", "") }, http.StatusBadRequest, "the file is empty"},
+		"NoText":       {func() answer { return b.upload(to, token, "a.png", "\x89PNG\x00") }, http.StatusBadRequest, "the file is not UTF-8 text (line 1)"},
+		"NoEmail":      {func() answer { return b.upload(to, token, "a.csv", "name\nAda\n") }, http.StatusBadRequest, "the file has no email column"},
+		"AColumnTwice": {func() answer { return b.upload(to, token, "a.csv", "email,email\n") }, http.StatusBadRequest, "the header names the column email twice"},
+		"TooLarge":     {func() answer { return b.upload(to, token, "a.csv", large) }, http.StatusRequestEntityTooLarge, "the file is larger than 1 MiB"},
+		"UnknownGroup": {func() answer { return b.upload(to, token, "a.csv", "email\n", "group", "<Crew>") }, http.StatusBadRequest, "the group does not exist in this organization"},
+		"LargeField":   {func() answer { return b.upload(to, token, "a.csv", "email\n", "group", strings.Repeat("x", 1<<20)) }, http.StatusRequestEntityTooLarge, "The form is larger"},
+		"NoForm":       {func() answer { return b.raw("multipart/form-data; boundary=x", "x") }, http.StatusForbidden, "This form did not come"},
+		"NoBoundary":   {func() answer { return b.raw("multipart/form-data", "x") }, http.StatusBadRequest, "The form could not be read."},
+		"NoToken":      {func() answer { return b.uploadFrom(to, "a.csv", strings.NewReader("email\n")) }, http.StatusForbidden, "This form did not come"},
+		"AnotherToken": {func() answer { return b.upload(to, strings.Repeat("ab", 32), "a.csv", "email\n") }, http.StatusForbidden, "This form did not come"},
+		"TheTokenLate": {func() answer {
+			return b.raw(boundX, part("file\"; filename=\"a.csv", "email\n")+part("form_token", token)+"--x--\r\n")
+		}, http.StatusForbidden, "This form did not come"},
+		"BreaksOff": {func() answer {
+			return b.uploadFrom(to, "a.csv", io.MultiReader(strings.NewReader(large[:500_000]), iotest.ErrReader(io.ErrUnexpectedEOF)), "form_token", token)
+		}, http.StatusBadRequest, "The upload broke off."},
+		"EndsTooEarly": {func() answer {
+			return b.raw(boundX, part("form_token", token)+part("file\"; filename=\"a.csv", "email\na@example.org"))
+		}, http.StatusBadRequest, "The upload broke off."},
+		"NoSuchCompany": {func() answer { return b.upload("/console/o/globex/imports/", token, "a.csv", "email\n") }, http.StatusNotFound, "The organization does not exist."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := c.send().is(t, c.status)
+			assert.Contains(t, got.said(), c.says)
+		})
+	}
+	found, err := f.use.ImportJobs.List(t.Context(), acme, 0, 100)
+	require.NoError(t, err)
+	assert.Empty(t, found)
+	assert.Empty(t, f.entries("acme"))
+	for id := range imports.ID(30) {
+		require.ErrorIs(t, f.store.View(t.Context(), func(tx ports.Tx) error {
+			_, err := tx.Imports().Piece(t.Context(), id, 0)
+			return err
+		}), imports.ErrNotFound, "nothing half-written stays")
+	}
+}
+
+// counted tells how much was read.
+type counted struct {
+	io.Reader
+	read int
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	c.read += n
+	return n, err
+}
+
+func TestNothingOfAFileIsReadForStrangers(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	file := strings.Repeat("email\n", 1<<20)
+	for name, c := range map[string]struct {
+		as     *browser
+		status int
+	}{
+		"Nobody":        {f.nobody(), http.StatusSeeOther},
+		"AnotherSite":   {f.as(f.operator("ada", users.RoleOperator)), http.StatusForbidden},
+		"OfAnotherRole": {f.as(f.operator("bob", users.RoleViewer)), http.StatusForbidden},
+	} {
+		token := strings.Repeat("ab", 32)
+		if name == "OfAnotherRole" {
+			token = c.as.token()
+		}
+		body := &counted{Reader: strings.NewReader(file)}
+		c.as.uploadFrom("/console/o/acme/imports/", "a.csv", body, "form_token", token).is(t, c.status)
+		assert.Less(t, body.read, 64<<10, name)
+	}
+}
+
+func TestImportsOfAnotherOrganizationAreNotFound(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	id := f.checked("people.csv", "email\na@example.org\n").ID
+	b := f.as(f.account("root", true))
+	theirs := fmt.Sprintf("/console/o/globex/imports/%d/", id)
+	for _, to := range []string{theirs, theirs + "progress/", theirs + "rejected.csv", importPath(id + 1), importPath(0), "/console/o/acme/imports/x/"} {
+		b.get(to).is(t, http.StatusNotFound)
+	}
+	for _, to := range []string{theirs + "start/", theirs + "cancel/"} {
+		b.post(to).is(t, http.StatusNotFound)
+	}
+	assert.NotContains(t, b.get("/console/o/globex/imports/").body, "people.csv")
+	assert.Empty(t, f.entries("globex"))
+	b.get(importPath(id)).is(t, http.StatusOK)
+}
+
+func TestImportsAreListedInPages(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.as(f.operator("ada", users.RoleOperator))
+	token := b.token()
+	var first, last imports.ID
+	for n := range 52 {
+		last = b.upload("/console/o/acme/imports/", token, "a.csv", "email\n").uploaded(t)
+		b.submit(importPath(last)+"cancel/", "form_token", token).is(t, http.StatusSeeOther)
+		if n == 0 {
+			first = last
+		}
+	}
+	page := b.get("/console/o/acme/imports/")
+	assert.Equal(t, 50, strings.Count(page.body, `<th scope="row">`))
+	older := fmt.Sprintf("/console/o/acme/imports/?before=%d", last-49)
+	assert.Contains(t, page.body, older)
+	page = b.get(older)
+	assert.Equal(t, 2, strings.Count(page.body, `<th scope="row">`))
+	assert.Contains(t, page.body, importPath(first))
+}
