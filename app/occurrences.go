@@ -85,6 +85,34 @@ func (o *Occurrences) Deliveries(ctx context.Context, at Path, id events.Occurre
 	return found, err
 }
 
+// Skipped lists the deliveries of an occurrence that were skipped for a reason.
+func (o *Occurrences) Skipped(ctx context.Context, at Path, id events.OccurrenceID, why deliveries.Reason, p Page) (found []deliveries.Delivery, err error) {
+	err = o.store.View(ctx, func(tx ports.Tx) error {
+		_, occurred, err := occurrence(ctx, tx, at, id)
+		if err != nil {
+			return err
+		}
+		found, err = tx.Deliveries().Skipped(ctx, occurred, why, deliveries.ID(p.After), p.Limit)
+		return err
+	})
+	return found, err
+}
+
+// ByAddress lists the deliveries of an occurrence to addresses that begin with a prefix, and returns where the page ended.
+func (o *Occurrences) ByAddress(
+	ctx context.Context, at Path, id events.OccurrenceID, prefix string, after deliveries.Cursor, limit int,
+) (found []deliveries.Delivery, next deliveries.Cursor, err error) {
+	err = o.store.View(ctx, func(tx ports.Tx) error {
+		_, occurred, err := occurrence(ctx, tx, at, id)
+		if err != nil {
+			return err
+		}
+		found, next, err = tx.Deliveries().ByAddress(ctx, occurred, prefix, after, limit)
+		return err
+	})
+	return found, next, err
+}
+
 // Explanation is why a member did or did not get an occurrence.
 type Explanation struct {
 	Summary    string

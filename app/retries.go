@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -33,6 +34,28 @@ func (r *Retries) Failed(ctx context.Context, by audit.Actor, at Path, id events
 		}
 		return tx.Audit().Record(ctx, audit.Entry{Organization: occurred.Organization, Actor: by, At: r.clock.Now(), Action: audit.DeliveriesRetried,
 			Object: place.object("occurrences", strconv.FormatInt(int64(id), 10)), After: audit.State{"retried": requeued}})
+	})
+	return requeued, err
+}
+
+// One makes a failed delivery of an occurrence of the application due again and tells whether it had failed; events.ErrOccurrenceNotFound,
+// deliveries.ErrNotFound.
+func (r *Retries) One(ctx context.Context, by audit.Actor, at Path, id events.OccurrenceID, delivery deliveries.ID) (requeued bool, err error) {
+	err = r.store.Update(ctx, func(tx ports.Tx) error {
+		_, occurred, err := occurrence(ctx, tx, at, id)
+		if err != nil {
+			return err
+		}
+		d, err := tx.Deliveries().Delivery(ctx, occurred, delivery)
+		if err != nil {
+			return err
+		}
+		if requeued, err = tx.Deliveries().RequeueOne(ctx, occurred, delivery); err != nil || !requeued {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: occurred.Organization, Actor: by, At: r.clock.Now(), Action: audit.DeliveriesRetried,
+			Object: at.object("occurrences", strconv.FormatInt(int64(id), 10), "d", strconv.FormatInt(int64(delivery), 10)),
+			After:  audit.State{"retried": 1, "address": d.Address}})
 	})
 	return requeued, err
 }

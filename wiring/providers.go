@@ -63,6 +63,7 @@ var useCases = wire.NewSet(
 	app.NewGroups,
 	app.NewRetries,
 	app.NewInsight,
+	app.NewSentMessages,
 	app.NewAudit,
 	newLinks,
 	newComposer,

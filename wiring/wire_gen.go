@@ -116,6 +116,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	profiles := app.NewProfiles(store, wiringSystemClock)
 	groups := app.NewGroups(store)
 	retries := app.NewRetries(store, wiringSystemClock)
+	sentMessages := app.NewSentMessages(store, templateComposer)
 	insight := app.NewInsight(store, wiringSystemClock)
 	audit := app.NewAudit(store)
 	importJobs := newImportJobs(c, store, wiringSystemClock)
@@ -128,6 +129,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Applications: applications,
 		Occurrences:  occurrences,
 		Retries:      retries,
+		SentMessages: sentMessages,
 		Insight:      insight,
 		Audit:        audit,
 		ImportJobs:   importJobs,

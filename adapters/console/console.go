@@ -38,6 +38,7 @@ type UseCases struct {
 	Applications *app.Applications
 	Occurrences  *app.Occurrences
 	Retries      *app.Retries
+	SentMessages *app.SentMessages
 	Insight      *app.Insight
 	Audit        *app.Audit
 	ImportJobs   *app.ImportJobs

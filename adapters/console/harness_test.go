@@ -24,6 +24,7 @@ import (
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
@@ -105,7 +106,7 @@ func newFixtureOn(t *testing.T, database string, adjust ...func(*console.Options
 			Channels: []app.BlueprintChannel{{Name: "mail", Protocol: "EMAIL", Driver: "smtp", Preferred: true, Active: true, Settings: channels.Settings{"host": "localhost"}}},
 			Projects: []app.BlueprintProject{{Slug: "shop", Name: "Shop", Lists: []app.BlueprintList{{Name: "all"}},
 				Applications: []app.BlueprintApplication{{Slug: "web", Name: "Web", Active: true, Events: []app.BlueprintEvent{{Slug: "tick", Name: "Tick", Active: true,
-					Templates:     []app.BlueprintTemplate{{Channel: "mail", Subject: "s", Text: "t"}},
+					Templates:     []app.BlueprintTemplate{{Channel: "mail", Subject: "s", Text: "t", HTML: "<b>t</b>"}},
 					Notifications: []app.BlueprintNotification{{Name: "Ticks", List: "all", Active: true}}}}}}}}})
 	}
 	_, err = app.NewProvisioning(store, channels.Channel.CheckSettings).Apply(t.Context(), audit.Actor{}, blueprint, false)
@@ -117,7 +118,8 @@ func newFixtureOn(t *testing.T, database string, adjust ...func(*console.Options
 	f.use = console.UseCases{Operators: app.NewOperators(store, f.clock), Profiles: app.NewProfiles(store, f.clock), Groups: app.NewGroups(store),
 		Lists: app.NewLists(store), Orgs: app.NewOrgs(store), Applications: app.NewApplications(store), Occurrences: app.NewOccurrences(store),
 		Retries: app.NewRetries(store, f.clock), Insight: app.NewInsight(store, f.clock), Audit: app.NewAudit(store),
-		ImportJobs: app.NewImportJobs(store, f.clock, maxImport)}
+		SentMessages: app.NewSentMessages(store, app.NewTemplateComposer("https://tocsin.example", deliveries.NewLinks([]byte("key")))),
+		ImportJobs:   app.NewImportJobs(store, f.clock, maxImport)}
 	f.Console, err = console.New(f.use, f.clock, slog.New(slog.NewTextHandler(f.log, &slog.HandlerOptions{Level: slog.LevelDebug})), o)
 	require.NoError(t, err)
 	return f

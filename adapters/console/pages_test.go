@@ -160,11 +160,14 @@ func TestWhateverPeopleWriteIsTextOnly(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	m, id := f.armed()
+	f.listed(weapon)
+	sent := fmt.Sprintf("%sd/%d/", occurrencePath(id), f.delivery(id))
 	f.account(weapon, true)
 	b := f.nobody()
 	b.signIn(weapon, password).is(t, http.StatusSeeOther)
 	ofApp := "/console/o/acme/p/shop/a/web/"
 	for path, shown := range map[string]int{
+		sent: 6, occurrencePath(id) + "?address=" + escaped(): 2,
 		"/console/": 1, "/console/audit/": 1, "/console/o/acme/": 3, "/console/o/acme/audit/": 7, "/console/o/acme/u/": 3, memberPath(m): 10, ofApp: 2,
 		fmt.Sprintf("%soccurrences/%d/", ofApp, id):                                          2,
 		fmt.Sprintf("%soccurrences/%d/explain/?user=%s", ofApp, id, "%27%22%3E%3Cscript%3E"): 0, // the page of an error

@@ -78,6 +78,8 @@ var examples = map[string]example{
 	}},
 	"POST /console/o/{org}/imports/{import}/start/":  {},
 	"POST /console/o/{org}/imports/{import}/cancel/": {},
+
+	"POST /console/o/{org}/p/{prj}/a/{app}/occurrences/{id}/d/{delivery}/retry/": {},
 }
 
 // scene is a fixture with one of everything that a path can name, and with everybody who may ask for it.
@@ -114,6 +116,7 @@ func newScene(t *testing.T, who ...string) *scene {
 		"{import}": strconv.FormatInt(int64(f.checked("people.csv", "email\nnobody\n").ID), 10),
 	}
 	f.listed("ada")
+	s.params["{delivery}"] = idText(f.delivery(f.occurrenceID(s.params["{id}"])))
 	held, err := f.use.Profiles.Show(t.Context(), app.Path{Organization: "acme"}, ada.ID)
 	require.NoError(t, err)
 	s.params["{address}"] = strconv.FormatInt(int64(held.Addresses[0].ID), 10)

@@ -86,7 +86,11 @@ func routes() []Route {
 		{get, app, operators.Viewer, call.showOccurrences},
 		{get, occurrence, operators.Viewer, call.showOccurrence},
 		{get, occurrence + "explain/", operators.Viewer, call.explain},
+		{get, occurrence + "progress/", operators.Viewer, call.showProgress},
 		{post, occurrence + "retry/", operators.Operator, call.retry},
+		{get, occurrence + "d/{delivery}/", operators.Viewer, call.showDelivery},
+		{get, occurrence + "d/{delivery}/html/", operators.Viewer, call.showDeliveryHTML},
+		{post, occurrence + "d/{delivery}/retry/", operators.Operator, call.retryDelivery},
 	}
 }
 

@@ -132,6 +132,8 @@ func (v view) Notice() string {
 		return fmt.Sprintf("Of the chosen users %d are different now.", v.call.number("n"))
 	case "retried":
 		return "The failed deliveries will be sent again."
+	case "retried-one":
+		return "The delivery will be sent again."
 	}
 	return ""
 }

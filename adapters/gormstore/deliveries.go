@@ -178,10 +178,21 @@ func (r deliveryRepo) deliveries(ctx context.Context, condition string, p map[st
 }
 
 func (r deliveryRepo) Requeue(ctx context.Context, o events.Occurrence) (int, error) {
+	return r.requeue(ctx, o, "", nil)
+}
+
+func (r deliveryRepo) RequeueOne(ctx context.Context, o events.Occurrence, id deliveries.ID) (bool, error) {
+	n, err := r.requeue(ctx, o, " AND id = @id ", map[string]any{"id": id})
+	return n > 0, err
+}
+
+// requeue makes those failed deliveries of an occurrence that meet a further condition due again.
+func (r deliveryRepo) requeue(ctx context.Context, o events.Occurrence, condition string, more map[string]any) (int, error) {
 	p := ofOccurrence(o)
+	maps.Copy(p, more)
 	p["pending"], p["failed"], p["now"] = number(deliveries.Pending), number(deliveries.Failed), r.now()
 	res := r.db(ctx).Exec(`UPDATE deliveries SET state = @pending , attempts = 0, last_error = '', created_at = @now , next_at = @now , finished_at = NULL
-		WHERE state = @failed AND occurrence_id = `+occurrenceID, p)
+		WHERE state = @failed AND occurrence_id = `+occurrenceID+condition, p)
 	if res.Error != nil || res.RowsAffected == 0 {
 		return 0, res.Error
 	}

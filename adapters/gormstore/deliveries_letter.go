@@ -84,7 +84,7 @@ func (r deliveryRepo) Letter(
 			n.id AS notification_id, n.name AS notification_name, n.list_id AS notification_list_id, n.active AS notification_active,
 			c.id AS channel_id, c.project_id AS channel_project_id, c.name AS channel_name, c.protocol AS channel_protocol,
 			c.driver AS channel_driver, c.preferred AS channel_preferred, c.active AS channel_active,
-			t.id AS template_id, t.channel_id AS template_channel_id, t.subject AS template_subject, t.text_body AS template_text_body,
+			t.id AS template_id, t.version AS template_version, t.channel_id AS template_channel_id, t.subject AS template_subject, t.text_body AS template_text_body,
 			t.html_body AS template_html_body
 		FROM notifications n JOIN events e ON e.id = n.event_id JOIN applications a ON a.id = e.application_id
 		JOIN projects p ON p.id = a.project_id JOIN organizations org ON org.id = p.organization_id

@@ -18,6 +18,14 @@ const (
 	NoTemplate            Reason = "no template"
 )
 
+// Reasons returns every reason, in the order in which the gates are asked.
+func Reasons() (all []Reason) {
+	for _, gate := range (Gates{}).All() {
+		all = append(all, gate.Reason)
+	}
+	return all
+}
+
 // Gates is everything that decides, at one moment, whether a recipient of a notification is delivered to on one channel
 // (decisions 6). The options of the occurrence decide before who is a recipient at all.
 type Gates struct {

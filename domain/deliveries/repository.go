@@ -100,6 +100,12 @@ type Unsubscription struct {
 	Username       string       // of the recipient
 }
 
+// Cursor is a place in a listing by address: behind the delivery with this key and id. The zero Cursor is its beginning.
+type Cursor struct {
+	Key string
+	ID  ID
+}
+
 // Repository keeps occurrences and their deliveries for those who trigger and those who look; workers use [Queue].
 type Repository interface {
 	// Trigger stores an occurrence and returns it with its id. With a request that was seen within RequestLifetime it stores
@@ -117,8 +123,19 @@ type Repository interface {
 	Counts(ctx context.Context, o events.Occurrence) (map[State]int, error)
 	// List returns the occurrence's deliveries by id, at most limit after the given one; with a state only those in it.
 	List(ctx context.Context, o events.Occurrence, in State, after ID, limit int) ([]Delivery, error)
+	// Skipped returns the occurrence's deliveries that were skipped for a reason, by id, at most limit after the given one.
+	Skipped(ctx context.Context, o events.Occurrence, why Reason, after ID, limit int) ([]Delivery, error)
+	// ByAddress returns the occurrence's deliveries to addresses that begin with a prefix, e-mails without regard to case, at most limit
+	// behind a place, and the place of the last: by the form under which addresses are compared, then by id.
+	ByAddress(ctx context.Context, o events.Occurrence, prefix string, after Cursor, limit int) ([]Delivery, Cursor, error)
+	// Delivery finds a delivery of the occurrence; ErrNotFound.
+	Delivery(ctx context.Context, o events.Occurrence, id ID) (Delivery, error)
+	// Job is what a worker that claimed this delivery of the occurrence now would be given; ErrNotFound.
+	Job(ctx context.Context, o events.Occurrence, id ID) (Job, error)
 	// Requeue makes failed deliveries of the occurrence due again, as if they had never been tried, and returns how many.
 	Requeue(ctx context.Context, o events.Occurrence) (int, error)
+	// RequeueOne is Requeue for one delivery, and tells whether it had failed.
+	RequeueOne(ctx context.Context, o events.Occurrence, id ID) (bool, error)
 
 	// Letter is Queue.Letter for an occurrence that need not be stored.
 	Letter(ctx context.Context, o events.Occurrence, n subscriptions.NotificationID, t events.TemplateID) (Letter, error)

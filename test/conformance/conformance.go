@@ -51,6 +51,7 @@ func nouns() map[string]cases {
 		"Deliveries":    deliveryCases(),
 		"Tallies":       tallyCases(),
 		"Statistics":    statisticsCases(),
+		"Finding":       findCases(),
 		"OptOuts":       optOutCases(),
 		"Mailbox":       mailboxCases(),
 		"Upkeep":        upkeepCases(),

@@ -1,0 +1,73 @@
+package console
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+)
+
+// deliveryView is one delivery with its message.
+type deliveryView struct {
+	app.SentMessage
+
+	Path       string // of its page
+	Occurrence string // the path of the page of its occurrence
+}
+
+// Over tells whether nothing more happens to the delivery.
+func (v deliveryView) Over() bool { return !v.Delivery.State.Open() }
+
+func (c call) showDelivery() error {
+	m, err := c.sentMessage()
+	if err != nil {
+		return err
+	}
+	occurrence := c.occurrencePath(m.Occurrence.ID)
+	v := deliveryView{SentMessage: m, Occurrence: occurrence, Path: occurrence + deliverySegments(m.Delivery.ID)}
+	return c.render(http.StatusOK, "delivery", "Delivery to "+m.Delivery.Address, v)
+}
+
+// showDeliveryHTML answers with the HTML of a message alone, for the frame on its page.
+func (c call) showDeliveryHTML() error {
+	m, err := c.sentMessage()
+	if err != nil {
+		return err
+	}
+	if m.Message.HTML == "" {
+		return web.ErrNoSuchPath
+	}
+	return c.foreign(m.Message.HTML)
+}
+
+func (c call) sentMessage() (app.SentMessage, error) {
+	id, err := web.ID[events.OccurrenceID](c, "id")
+	if err != nil {
+		return app.SentMessage{}, err
+	}
+	delivery, err := web.ID[deliveries.ID](c, "delivery")
+	if err != nil {
+		return app.SentMessage{}, err
+	}
+	return c.console.use.SentMessages.Show(c.ctx, c.at(), id, delivery)
+}
+
+func (c call) retryDelivery() error {
+	id, err := web.ID[events.OccurrenceID](c, "id")
+	if err != nil {
+		return err
+	}
+	delivery, err := web.ID[deliveries.ID](c, "delivery")
+	if err != nil {
+		return err
+	}
+	if _, err := c.console.use.Retries.One(c.ctx, c.actor(), c.at(), id, delivery); err != nil {
+		return err
+	}
+	return c.to(c.occurrencePath(id) + deliverySegments(delivery) + "?done=retried-one")
+}
+
+func deliverySegments(id deliveries.ID) string { return "d/" + strconv.FormatInt(int64(id), 10) + "/" }

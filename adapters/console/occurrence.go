@@ -1,0 +1,164 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+)
+
+// occurrenceView is one occurrence with a page of its deliveries.
+type occurrenceView struct {
+	progressView
+
+	Event      string
+	In         deliveries.State  // the filters, of which one at most is set
+	Why        deliveries.Reason // why they were skipped
+	Address    string            // the beginning of their address
+	Reasons    []deliveries.Reason
+	Failed     int
+	Deliveries []deliveries.Delivery
+	Next       string // the path of the next page; empty: no more
+}
+
+// progressView is how far an occurrence is.
+type progressView struct {
+	app.OccurrenceReport
+
+	Path   string // of its page
+	States []stateOfView
+	All    int // deliveries, as far as they are known
+	Over   int // of them
+}
+
+type stateOfView struct {
+	State deliveries.State
+	Count int
+}
+
+// Percent is how much of all deliveries is over; of none, nothing.
+func (p progressView) Percent() int {
+	if p.All == 0 {
+		return 0
+	}
+	return p.Over * 100 / p.All
+}
+
+// Live tells whether there is something to wait for.
+func (p progressView) Live() bool { return p.State != app.Done }
+
+func (c call) showOccurrence() error {
+	id, err := web.ID[events.OccurrenceID](c, "id")
+	if err != nil {
+		return err
+	}
+	v := occurrenceView{Reasons: deliveries.Reasons(), Address: c.QueryParam("address"), Why: deliveries.Reason(c.QueryParam("reason")),
+		In: deliveries.State(c.QueryParam("state"))}
+	if !slices.Contains(v.Reasons, v.Why) || v.Address != "" {
+		v.Why = ""
+	}
+	if !slices.Contains(deliveries.States(), v.In) || v.Address != "" || v.Why != "" {
+		v.In = ""
+	}
+	if v.progressView, err = c.progress(id); err != nil {
+		return err
+	}
+	if err := c.recipients(id, &v); err != nil {
+		return err
+	}
+	names, err := c.eventNames()
+	if err != nil {
+		return err
+	}
+	v.Event, v.Failed = names[v.Occurrence.Event], v.Counts[deliveries.Failed]
+	return c.render(http.StatusOK, "occurrence", fmt.Sprintf("Occurrence %d", id), v)
+}
+
+// showProgress answers with the part of the page that tells how far the occurrence is. When it is over, the whole page is to be asked for
+// again, because the rest of it has changed as well.
+func (c call) showProgress() error {
+	id, err := web.ID[events.OccurrenceID](c, "id")
+	if err != nil {
+		return err
+	}
+	v, err := c.progress(id)
+	if err != nil {
+		return err
+	}
+	if !v.Live() {
+		c.Response().Header().Set("HX-Refresh", "true")
+	}
+	return c.fragment("occurrence", "progress", v)
+}
+
+func (c call) progress(id events.OccurrenceID) (v progressView, err error) {
+	v.Path = c.occurrencePath(id)
+	v.OccurrenceReport, err = c.console.use.Occurrences.Show(c.ctx, c.at(), id)
+	for _, s := range deliveries.States() {
+		n := v.Counts[s]
+		v.States = append(v.States, stateOfView{s, n})
+		v.All += n
+		if !s.Open() {
+			v.Over += n
+		}
+	}
+	return v, err
+}
+
+// recipients finds a page of deliveries by whichever filter is set.
+func (c call) recipients(id events.OccurrenceID, v *occurrenceView) (err error) {
+	use, limit := c.console.use.Occurrences, pageDeliveries+1
+	page := app.Page{After: c.number("after"), Limit: limit}
+	filter := url.Values{}
+	switch {
+	case v.Address != "":
+		filter.Set("address", v.Address)
+		after := deliveries.Cursor{Key: c.QueryParam("after_key"), ID: deliveries.ID(page.After)}
+		var next deliveries.Cursor
+		v.Deliveries, next, err = use.ByAddress(c.ctx, c.at(), id, v.Address, after, pageDeliveries)
+		if len(v.Deliveries) == pageDeliveries {
+			filter.Set("after_key", next.Key)
+			v.Next = c.further(id, filter, next.ID)
+		}
+		return err
+	case v.Why != "":
+		filter.Set("reason", string(v.Why))
+		v.Deliveries, err = use.Skipped(c.ctx, c.at(), id, v.Why, page)
+	default:
+		filter.Set("state", string(v.In))
+		v.Deliveries, err = use.Deliveries(c.ctx, c.at(), id, v.In, page)
+	}
+	if len(v.Deliveries) > pageDeliveries {
+		v.Deliveries = v.Deliveries[:pageDeliveries]
+		v.Next = c.further(id, filter, v.Deliveries[pageDeliveries-1].ID)
+	}
+	return err
+}
+
+// further is the path of the page behind a delivery.
+func (c call) further(id events.OccurrenceID, filter url.Values, last deliveries.ID) string {
+	filter.Set("after", strconv.FormatInt(int64(last), 10))
+	return c.occurrencePath(id) + "?" + filter.Encode()
+}
+
+func (c call) retry() error {
+	id, err := web.ID[events.OccurrenceID](c, "id")
+	if err != nil {
+		return err
+	}
+	if _, err := c.console.use.Retries.Failed(c.ctx, c.actor(), c.at(), id); err != nil {
+		return err
+	}
+	return c.to(c.occurrencePath(id) + "?done=retried")
+}
+
+func (c call) occurrencePath(id events.OccurrenceID) string {
+	at := c.at()
+	return c.path(Prefix) + web.Join("o", at.Organization, "p", at.Project, "a", at.Application, "occurrences", strconv.FormatInt(int64(id), 10))
+}

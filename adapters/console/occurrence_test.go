@@ -1,0 +1,199 @@
+package console_test
+
+import (
+	"errors"
+	"fmt"
+	"html"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+func (f *fixture) occurrenceID(text string) events.OccurrenceID {
+	f.Helper()
+	id, err := strconv.ParseInt(text, 10, 64)
+	require.NoError(f, err)
+	return events.OccurrenceID(id)
+}
+
+// expand writes all deliveries.
+func (f *fixture) expand() {
+	f.Helper()
+	for {
+		if _, err := f.store.Queue().Expand(f.Context(), 1000); err != nil {
+			require.ErrorIs(f, err, deliveries.ErrNothingToDo)
+			return
+		}
+	}
+}
+
+// delivery is the first delivery of an occurrence of acme.
+func (f *fixture) delivery(id events.OccurrenceID) deliveries.ID {
+	f.Helper()
+	f.expand()
+	found, err := f.use.Occurrences.Deliveries(f.Context(), app.Path{Organization: "acme", Project: "shop", Application: "web"}, id, "", app.Page{Limit: 1})
+	require.NoError(f, err)
+	require.NotEmpty(f, found)
+	return found[0].ID
+}
+
+func occurrencePath(id events.OccurrenceID) string {
+	return fmt.Sprintf("/console/o/acme/p/shop/a/web/occurrences/%d/", id)
+}
+
+func TestTheProgressOfAnOccurrence(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		f.person("acme", "ada", users.RoleMember, false)
+		f.listed("ada")
+		id := f.happened()
+		b := f.as(f.operator("bob", users.RoleViewer))
+		one := occurrencePath(id)
+		page := b.get(one).is(f.T, http.StatusOK)
+		assert.Contains(f, page.body, `hx-get="`+one+`progress/" hx-trigger="every 2s"`)
+		assert.Contains(f, page.said(), "expanding The recipients are being found.")
+		f.expand()
+		assert.Contains(f, b.get(one+"progress/").said(), "delivering 0 of 1 deliveries are over, 0 %.")
+		f.fails(0)
+		done := b.get(one+"progress/").is(f.T, http.StatusOK)
+		assert.Contains(f, done.said(), "done 1 of 1 deliveries are over, 100 %. 0 pending 0 sending 0 retrying 1 sent 0 failed 0 skipped")
+		assert.NotContains(f, done.body, "<html", "it is a part of a page")
+		assert.NotContains(f, done.body, "hx-get", "there is nothing to wait for")
+		assert.Equal(f, "true", done.Header.Get("HX-Refresh"))
+		assert.NotContains(f, b.get(one).body, "hx-get")
+	})
+}
+
+func TestTheRecipientsOfAnOccurrence(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		for i := range 103 {
+			name := fmt.Sprintf("ada%03d", i)
+			f.person("acme", name, users.RoleMember, i == 102)
+			f.listed(name)
+		}
+		f.person("acme", "ada", users.RoleMember, false) // whom happened registers
+		id := f.happened()
+		f.expand()
+		b := f.as(f.operator("bob", users.RoleViewer))
+		row := regexp.MustCompile(`<th scope="row"><a href="[^"]*/d/\d+/"><bdi>([^<]*)@example\.org</bdi>`)
+		next := regexp.MustCompile(`<a class="more" href="([^"]*after[^"]*)"`)
+		walk := func(query string) (found []string) {
+			for path := occurrencePath(id) + query; path != ""; {
+				page := b.get(path).is(f.T, http.StatusOK)
+				for _, m := range row.FindAllStringSubmatch(page.body, -1) {
+					found = append(found, m[1])
+				}
+				path = ""
+				if m := next.FindStringSubmatch(page.body); m != nil {
+					path = html.UnescapeString(m[1])
+				}
+			}
+			return found
+		}
+		assert.Len(f, walk(""), 103)
+		assert.Len(f, walk("?state=pending"), 102)
+		assert.Len(f, walk("?address=ADA"), 103)
+		assert.Equal(f, []string{"ada010", "ada011", "ada012", "ada013", "ada014", "ada015", "ada016", "ada017", "ada018", "ada019"}, walk("?address=ada01"))
+		assert.Empty(f, walk("?address=%25"))
+		assert.Equal(f, []string{"ada102"}, walk("?reason=the+member+is+locked+in+the+organization"))
+		assert.Len(f, walk("?reason=nonsense&state=nonsense"), 103)
+		assert.Equal(f, []string{"ada102"}, walk("?address=ada102"), "also of those who were left out")
+	})
+}
+
+func TestADelivery(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		f.person("acme", "ada", users.RoleMember, false)
+		f.listed("ada")
+		id := f.happened()
+		delivery := f.delivery(id)
+		one := fmt.Sprintf("%sd/%d/", occurrencePath(id), delivery)
+		b := f.as(f.operator("bob", users.RoleViewer))
+		page := b.get(one).is(f.T, http.StatusOK)
+		assert.Contains(f, page.said(), "The message as it would be sent now")
+		assert.Contains(f, page.said(), "To ada@example.org Subject s Message id d")
+		assert.Contains(f, page.body, `sandbox`)
+		assert.NotContains(f, page.body, "/unsubscribe/", "whoever has the link may use it")
+		document := b.get(one+"html/").is(f.T, http.StatusOK)
+		assert.Equal(f, "<b>t</b>", document.body)
+		assert.Contains(f, document.Header.Get("Content-Security-Policy"), "sandbox")
+
+		f.fails(id)
+		assert.Contains(f, b.get(one).said(), "The message as it was to be sent")
+		assert.Contains(f, b.get(one).said(), "The template has not changed since.")
+		f.clock.advance(time.Minute)
+		f.rewrite("later")
+		page = b.get(one)
+		assert.Contains(f, page.said(), "The template was changed since: this is version 1, as it was then, of 2.")
+		assert.Contains(f, page.said(), "Subject s Message id")
+		assert.NotContains(f, page.body, "later")
+		assert.NotContains(f, page.body, "Send it again", "a viewer is offered no button")
+
+		operator := f.as(f.operator("eve", users.RoleOperator))
+		assert.Contains(f, operator.get(one).body, "Send it again")
+		got := operator.post(one+"retry/").is(f.T, http.StatusSeeOther)
+		assert.Equal(f, one+"?done=retried-one", got.Header.Get("Location"))
+		assert.Contains(f, b.get(one+"?done=retried-one").said(), "The delivery will be sent again.")
+		assert.Contains(f, b.get(one).said(), "The message as it would be sent now")
+		assert.Contains(f, b.get(one).said(), "Subject later Message id", "with the template of now")
+		e := f.entries("acme")[0]
+		assert.Equal(f, audit.DeliveriesRetried, e.Action)
+		assert.Equal(f, fmt.Sprintf("acme/p/shop/a/web/occurrences/%d/d/%d", id, delivery), e.Object)
+		before := len(f.entries("acme"))
+		operator.post(one+"retry/").is(f.T, http.StatusSeeOther)
+		assert.Len(f, f.entries("acme"), before, "it had not failed")
+
+		other := f.happened()
+		for _, wrong := range []string{fmt.Sprintf("%sd/%d/", occurrencePath(other), delivery), strings.Replace(one, "acme", "globex", 1), occurrencePath(id) + "d/0/"} {
+			root := f.as(f.account("root", true))
+			root.get(wrong).is(f.T, http.StatusNotFound)
+			root.get(wrong+"html/").is(f.T, http.StatusNotFound)
+			root.post(wrong+"retry/").is(f.T, http.StatusNotFound)
+		}
+	})
+}
+
+func TestAMessageWithoutATemplateIsNotShown(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.person("acme", "ada", users.RoleMember, false)
+	f.listed("ada")
+	id := f.happened()
+	one := fmt.Sprintf("%sd/%d/", occurrencePath(id), f.delivery(id))
+	f.update(func(tx ports.Tx) error {
+		a, errApp := tx.Applications().BySlug(f.Context(), "acme", "shop", "web")
+		e, errEvent := tx.Events().BySlug(f.Context(), a, "tick")
+		c, errChannel := tx.Channels().Find(f.Context(), a.Organization, 0, "mail")
+		return errors.Join(errApp, errEvent, errChannel, tx.Events().DeleteTemplate(f.Context(), e, c.ID))
+	})
+	b := f.as(f.operator("bob", users.RoleViewer))
+	assert.Contains(t, b.get(one).is(t, http.StatusOK).said(), "There is none to show: the notification, the channel or the template is gone.")
+	b.get(one+"html/").is(t, http.StatusNotFound)
+}
+
+// rewrite gives the event of acme another template.
+func (f *fixture) rewrite(subject string) {
+	f.Helper()
+	f.update(func(tx ports.Tx) error {
+		a, errApp := tx.Applications().BySlug(f.Context(), "acme", "shop", "web")
+		e, errEvent := tx.Events().BySlug(f.Context(), a, "tick")
+		c, errChannel := tx.Channels().Find(f.Context(), a.Organization, 0, "mail")
+		_, err := tx.Events().SaveTemplate(f.Context(), e, events.Template{Channel: c.ID, Subject: subject, Text: "t"}, "root")
+		return errors.Join(errApp, errEvent, errChannel, err)
+	})
+}

@@ -1,0 +1,128 @@
+package gormstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/names"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+)
+
+func (r deliveryRepo) Skipped(
+	ctx context.Context, o events.Occurrence, why deliveries.Reason, after deliveries.ID, limit int,
+) ([]deliveries.Delivery, error) {
+	p := ofOccurrence(o)
+	p["reason"], p["after"], p["limit"] = why, after, limit
+	return r.deliveries(ctx, `d.id IN (SELECT id FROM deliveries WHERE occurrence_id = `+occurrenceID+` AND state = 5 AND reason = @reason
+		AND id > @after ORDER BY id LIMIT @limit )`, p)
+}
+
+// keyedRow is a delivery with the key by which a listing by address is sorted.
+type keyedRow struct {
+	ID         deliveries.ID
+	AddressKey string
+}
+
+func (r deliveryRepo) ByAddress(
+	ctx context.Context, o events.Occurrence, prefix string, after deliveries.Cursor, limit int,
+) ([]deliveries.Delivery, deliveries.Cursor, error) {
+	kinds, err := r.kinds(ctx, o)
+	if err != nil {
+		return nil, deliveries.Cursor{}, err
+	}
+	p := ofOccurrence(o)
+	p["after"], p["id"], p["limit"] = after.Key, after.ID, limit
+	// Each kind is a range of the unique index of those that were chosen; those that were not have an index of their own.
+	var pages []string
+	for i, form := range slices.Compact([]string{prefix, names.Fold(prefix)}) { // E-mails are stored folded, other addresses as they are.
+		p[fmt.Sprintf("from%d", i)], p[fmt.Sprintf("to%d", i)] = max(form, after.Key), form+beyond
+		page := func(condition string) {
+			pages = append(pages, fmt.Sprintf(`SELECT id, address_key FROM (SELECT id, address_key FROM deliveries WHERE occurrence_id = %[1]s AND %[2]s
+				AND address_key >= @from%[3]d AND address_key < @to%[3]d AND (address_key > @after OR id > @id )
+				ORDER BY address_key, id LIMIT @limit ) AS page%[4]d`, occurrenceID, condition, i, len(pages)))
+		}
+		page("NOT chosen")
+		for n, k := range kinds {
+			p[fmt.Sprintf("n%d", n)], p[fmt.Sprintf("p%d", n)] = k.NotificationID, k.Protocol
+			page(fmt.Sprintf("chosen AND notification_id = @n%[1]d AND protocol = @p%[1]d", n))
+		}
+	}
+	rows, err := rowsOf[keyedRow](r.db(ctx).Raw(strings.Join(pages, " UNION ")+" ORDER BY address_key, id LIMIT @limit", p))
+	if err != nil || len(rows) == 0 {
+		return nil, after, err
+	}
+	p["ids"] = among(r.dialect, mapped(rows, func(k keyedRow) deliveries.ID { return k.ID }))
+	found, err := r.deliveries(ctx, "d.id @ids", p)
+	place := make(map[deliveries.ID]int, len(rows))
+	for i, k := range rows {
+		place[k.ID] = i
+	}
+	slices.SortFunc(found, func(a, b deliveries.Delivery) int { return cmp.Compare(place[a.ID], place[b.ID]) })
+	last := rows[len(rows)-1]
+	return found, deliveries.Cursor{Key: last.AddressKey, ID: last.ID}, err
+}
+
+// kindRow is what divides the deliveries of an occurrence before their addresses do.
+type kindRow struct {
+	NotificationID subscriptions.NotificationID
+	Protocol       channels.Protocol
+}
+
+// maxKinds bounds how many kinds are looked for; an occurrence has as many as its event has notifications, times the protocols.
+const maxKinds = 200
+
+// kinds jumps through the index of an occurrence's deliveries from kind to kind.
+func (r deliveryRepo) kinds(ctx context.Context, o events.Occurrence) (kinds []kindRow, err error) {
+	p := ofOccurrence(o)
+	for last := (kindRow{}); len(kinds) < maxKinds; {
+		p["notification"], p["protocol"] = last.NotificationID, last.Protocol
+		last, err = one[kindRow](r.db(ctx).Raw(`SELECT notification_id, protocol FROM deliveries WHERE occurrence_id = `+occurrenceID+` AND chosen
+			AND (notification_id, protocol) > (@notification , @protocol ) ORDER BY notification_id, protocol LIMIT 1`, p), deliveries.ErrNotFound)
+		if errors.Is(err, deliveries.ErrNotFound) {
+			return kinds, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		kinds = append(kinds, last)
+	}
+	return kinds, nil
+}
+
+func (r deliveryRepo) Delivery(ctx context.Context, o events.Occurrence, id deliveries.ID) (deliveries.Delivery, error) {
+	p := ofOccurrence(o)
+	p["id"] = id
+	found, err := r.deliveries(ctx, "d.id = @id AND d.occurrence_id = "+occurrenceID, p)
+	if err == nil && len(found) == 0 {
+		err = deliveries.ErrNotFound
+	}
+	if err != nil {
+		return deliveries.Delivery{}, err
+	}
+	return found[0], nil
+}
+
+func (r deliveryRepo) Job(ctx context.Context, o events.Occurrence, id deliveries.ID) (deliveries.Job, error) {
+	type throughRow struct{ ChannelID channels.ID }
+	p := ofOccurrence(o)
+	p["id"] = id
+	through, err := one[throughRow](r.db(ctx).Raw("SELECT channel_id FROM deliveries WHERE id = @id AND occurrence_id = "+occurrenceID, p), deliveries.ErrNotFound)
+	if err != nil {
+		return deliveries.Job{}, err
+	}
+	jobs, err := r.jobs(ctx, through.ChannelID, []deliveries.ID{id})
+	if err == nil && len(jobs) == 0 {
+		err = deliveries.ErrNotFound
+	}
+	if err != nil {
+		return deliveries.Job{}, err
+	}
+	return jobs[0], nil
+}

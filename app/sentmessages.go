@@ -1,0 +1,109 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// SentMessages shows messages as they were sent. What was sent is not kept: it is put together again.
+type SentMessages struct {
+	store    ports.Store
+	composer Composer
+}
+
+// NewSentMessages returns the use case of looking at a message.
+func NewSentMessages(store ports.Store, composer Composer) *SentMessages {
+	return &SentMessages{store: store, composer: composer}
+}
+
+// SentMessage is a delivery with its message.
+type SentMessage struct {
+	Occurrence events.Occurrence
+	Delivery   deliveries.Delivery
+	Message    deliveries.Message
+	// Missing says why there is no message; empty: there is one.
+	Missing string
+	// Template is the version that the message was put together with, and Latest the number of the newest one.
+	Template events.Version
+	Latest   int
+	// Guessed tells that the version of then is not kept any more, and Template is the oldest that is.
+	Guessed bool
+}
+
+// Show returns a delivery of an occurrence of the application with its message: of one that is over, with the template as it was then, else
+// with the one that it would be sent with now. Of the recipient it knows what is recorded now. events.ErrOccurrenceNotFound,
+// deliveries.ErrNotFound.
+func (s *SentMessages) Show(ctx context.Context, at Path, id events.OccurrenceID, delivery deliveries.ID) (m SentMessage, err error) {
+	var letter deliveries.Letter
+	var job deliveries.Job
+	err = s.store.View(ctx, func(tx ports.Tx) error {
+		m = SentMessage{}
+		var a applications.Application
+		if a, m.Occurrence, err = occurrence(ctx, tx, at, id); err != nil {
+			return err
+		}
+		if m.Delivery, err = tx.Deliveries().Delivery(ctx, m.Occurrence, delivery); err != nil {
+			return err
+		}
+		if job, err = tx.Deliveries().Job(ctx, m.Occurrence, delivery); err != nil {
+			return err
+		}
+		letter, err = tx.Deliveries().Letter(ctx, m.Occurrence, job.Notification, job.Template)
+		if errors.Is(err, deliveries.ErrNotFound) {
+			m.Missing = "the notification, the channel or the template is gone"
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return m.findTemplate(ctx, tx, a, &letter)
+	})
+	if err != nil || m.Missing != "" {
+		return m, err
+	}
+	if m.Message, err = s.compose(letter, job); err != nil {
+		m.Missing = "the template cannot be rendered: " + err.Error()
+	}
+	return m, nil
+}
+
+// findTemplate puts the version of the template that was there when the delivery ended into the letter.
+func (m *SentMessage) findTemplate(ctx context.Context, tx ports.Tx, a applications.Application, l *deliveries.Letter) error {
+	m.Template, m.Latest = events.Version{Template: l.Template}, l.Template.Version
+	if m.Delivery.Finished.IsZero() {
+		return nil
+	}
+	versions, err := tx.Events().Versions(ctx, a, l.Template.ID)
+	if err != nil || len(versions) == 0 {
+		return err
+	}
+	then := versions[len(versions)-1]
+	m.Guessed = true
+	for _, v := range versions { // the newest first
+		if !v.Saved.After(m.Delivery.Finished) {
+			then, m.Guessed = v, false
+			break
+		}
+	}
+	if m.Template, err = tx.Events().Version(ctx, a, l.Template.ID, then.Version); err != nil {
+		return err
+	}
+	l.Template.Version, l.Template.Subject, l.Template.Text, l.Template.HTML = then.Version, m.Template.Subject, m.Template.Text, m.Template.HTML
+	return nil
+}
+
+// compose makes the message as a worker does, whatever is wrong with the template.
+func (s *SentMessages) compose(l deliveries.Letter, j deliveries.Job) (m deliveries.Message, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("%v", fault)
+		}
+	}()
+	return s.composer.Compose(l, j)
+}
