@@ -228,22 +228,40 @@ func TestEveryRouteAsksForItsNeed(t *testing.T) {
 			}
 		}
 	})
+	admitted := func(t *testing.T, s *scene, r console.Route, who string) {
+		t.Helper()
+		got := s.ask(t, r, who)
+		assert.True(t, got.StatusCode == http.StatusOK || got.StatusCode == http.StatusSeeOther, "%s %s, %s: %d %s", r.Method, r.Path, who, got.StatusCode, got.said())
+		if r.Needs > operators.SignedIn {
+			assert.NotContains(t, got.Header.Get("Location"), "/console/sign-in/", "%s %s, %s", r.Method, r.Path, who)
+		}
+	}
+	t.Run("WhoeverMaySees", func(t *testing.T) {
+		t.Parallel()
+		s := newScene(t, everybody...)
+		for _, r := range routes {
+			for _, who := range everybody {
+				if r.Method == http.MethodGet && allowed[r.Needs][who] {
+					admitted(t, s, r, who)
+				}
+			}
+		}
+	})
 	for _, r := range routes {
+		if r.Method == http.MethodGet {
+			continue
+		}
 		t.Run("WhoeverMay/"+r.Method+" "+r.Path, func(t *testing.T) {
 			t.Parallel()
 			for _, who := range everybody {
 				if !allowed[r.Needs][who] {
 					continue
 				}
-				s := newScene(t, who)
+				s := newScene(t, who) // What is changed is changed for this one alone.
 				if s.accounts["root"] == (operators.Account{}) {
 					s.account("root", true)
 				}
-				got := s.ask(t, r, who)
-				assert.True(t, got.StatusCode == http.StatusOK || got.StatusCode == http.StatusSeeOther, "%s: %d %s", who, got.StatusCode, got.said())
-				if r.Needs > operators.SignedIn {
-					assert.NotContains(t, got.Header.Get("Location"), "/console/sign-in/", who)
-				}
+				admitted(t, s, r, who)
 			}
 		})
 	}
