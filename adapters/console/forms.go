@@ -15,8 +15,8 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// maxForm is the size of the largest form, in bytes.
-const maxForm = 64 << 10
+// maxForm is the size of the largest form, in bytes: metadata of 64 KiB that is laid out for people, and encoded, fits.
+const maxForm = 512 << 10
 
 // tokenField is the field of every form that proves that we made it for this browser.
 const tokenField = "form_token"

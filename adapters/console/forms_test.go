@@ -85,6 +85,6 @@ func TestFormsOfOthersAreRefused(t *testing.T) {
 
 	t.Run("AFormThatIsTooLarge", func(t *testing.T) {
 		b := f.as(a)
-		b.post(path, "on", strings.Repeat("x", 65<<10)).is(t, http.StatusRequestEntityTooLarge)
+		b.post(path, "on", strings.Repeat("x", 513<<10)).is(t, http.StatusRequestEntityTooLarge)
 	})
 }

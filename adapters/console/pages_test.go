@@ -173,7 +173,7 @@ func TestWhateverPeopleWriteIsTextOnly(t *testing.T) {
 		fmt.Sprintf("%soccurrences/%d/explain/?user=%s", ofApp, id, "%27%22%3E%3Cscript%3E"): 0, // the page of an error
 		fmt.Sprintf("%soccurrences/%d/explain/?user=%s", ofApp, id, escaped()):               2,
 		"/console/o/acme/u/?q=" + escaped():                                                  4,
-		"/console/o/acme/u/?after_name=" + escaped():                                         0,
+		"/console/o/acme/u/?after=" + escaped():                                              0,
 		"/console/o/" + escaped() + "/":                                                      0,
 	} {
 		got := b.get(path)
@@ -258,7 +258,7 @@ func TestMembers(t *testing.T) {
 		assert.Equal(f, []string{"user047"}, found)
 		found, _ = walk("?q=nobody")
 		assert.Empty(f, found)
-		found, _ = walk("?after=nonsense&after_name=%00")
+		found, _ = walk("?after=name:1:%00")
 		assert.Len(f, found, 121)
 	})
 }

@@ -3,8 +3,11 @@ package gormstore
 import (
 	"context"
 	"database/sql"
+	"strings"
 
 	"github.com/mattn/go-sqlite3"
+
+	"github.com/tocsin/tocsin/domain/users"
 )
 
 // What the tests see of the inside: the parts whose promises the port does not show.
@@ -21,6 +24,20 @@ const (
 
 // SearchNamed is the statement that finds people by the beginning of their names.
 const SearchNamed = searchNamed
+
+// SearchStatements are the statements with which a query goes along each of its sources, by way of the source's columns; the second of each
+// two picks the members.
+func SearchStatements(q users.Query) map[string][2]string {
+	s := search{userRepo: userRepo{tx{dialect: onSQLite}}, org: 1, q: q}
+	all := map[string][2]string{}
+	for _, by := range append(s.sets(), s.everybody()) {
+		c := s.conditions(by)
+		c.add("m.id ?", among(onSQLite, []users.MemberID{1}))
+		picks, _ := c.query()
+		all[by.set] = [2]string{by.places(), strings.Replace(picks, "m.id ?", "m.id IN (SELECT value FROM json_each(?))", 1)}
+	}
+	return all
+}
 
 // Rows are the structs that stand for a row of a table.
 func Rows() []any {

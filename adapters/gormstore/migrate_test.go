@@ -30,9 +30,9 @@ func connect(t *testing.T, url string) *gormstore.Store {
 	return s
 }
 
-func exec(t *testing.T, s *gormstore.Store, statement string, args ...any) {
+func exec(t *testing.T, s *gormstore.Store, statement string) {
 	t.Helper()
-	_, err := s.Handle().ExecContext(t.Context(), statement, args...)
+	_, err := s.Handle().ExecContext(t.Context(), statement)
 	require.NoError(t, err)
 }
 

@@ -76,7 +76,7 @@ func (s search) walk(ctx context.Context, by source) (ids []users.MemberID, foun
 		if read > 0 {
 			chunk = min(chunk*searchGrowth, searchChunk)
 		}
-		places, err := by.read(ctx, found.Next, chunk)
+		places, err := s.read(ctx, by, found.Next, chunk)
 		if err != nil {
 			return nil, users.Found{}, err
 		}

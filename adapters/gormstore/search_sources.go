@@ -2,17 +2,18 @@ package gormstore
 
 import (
 	"context"
+	"slices"
 
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// source is where a search goes along: places in the order of an index.
+// source is where a search goes along: places in the order of an index. That of a prefix has its order only.
 type source struct {
-	order users.Order
-	// read returns the next places, at most limit.
-	read func(ctx context.Context, after users.Cursor, limit int) ([]spot, error)
-	// size counts the places, but no further than a limit.
-	size func(ctx context.Context, limit int) (int, error)
+	order  users.Order
+	at     string // the column that is the place, by which the index holds the set
+	member string // the member at a place
+	set    string // FROM and WHERE, which may go on
+	args   []any  // of set
 }
 
 // source chooses where to go along. Sets that the query names are measured against each other. A prefix is a set as well, but one of identities
@@ -20,9 +21,9 @@ type source struct {
 func (s search) source(ctx context.Context) (source, error) {
 	after := s.q.After.Order
 	if after == users.ByName && s.q.Prefix != "" {
-		return s.byName(), nil
+		return source{order: users.ByName}, nil
 	}
-	var best source
+	best, found := s.everybody(), false
 	fewest := searchMost
 	sets := s.sets()
 	for _, set := range sets {
@@ -32,76 +33,69 @@ func (s search) source(ctx context.Context) (source, error) {
 		n := 0
 		if len(sets) > 1 || s.q.Prefix != "" {
 			var err error
-			if n, err = set.size(ctx, searchMost); err != nil {
+			if n, err = s.size(ctx, set, searchMost); err != nil {
 				return source{}, err
 			}
 		}
-		if best.read == nil || n < fewest {
-			best, fewest = set, n
+		if !found || n < fewest {
+			best, found, fewest = set, true, n
 		}
 	}
-	switch {
-	case after == "" && s.q.Prefix != "" && fewest == searchMost:
-		return s.byName(), nil
-	case best.read == nil:
-		return s.everybody(), nil
+	if after == "" && s.q.Prefix != "" && fewest == searchMost {
+		return source{order: users.ByName}, nil
 	}
 	return best, nil
 }
 
-// sets are the sets of members that the query names, those first that are smaller as a rule.
+// sets are the sets of members that the query names, those first that are smaller as a rule. A set may go beyond the organization: who
+// belongs to another one is not picked.
 func (s search) sets() []source {
 	var all []source
 	if s.q.Locked {
-		all = append(all, s.indexed(users.ByID, "m.id", "m.id", "members m WHERE m.organization_id = ? AND m.locked", s.org))
+		all = append(all, source{users.ByID, "m.id", "m.id", "members m WHERE m.organization_id = ? AND m.locked", []any{s.org}})
 	}
 	if s.q.Role != "" && s.q.Role != users.RoleMember {
-		all = append(all, s.indexed(users.ByID, "m.id", "m.id", "members m WHERE m.organization_id = ? AND m.role = ? AND m.role <> 'member'", s.org, s.q.Role))
+		all = append(all, source{users.ByID, "m.id", "m.id", "members m WHERE m.organization_id = ? AND m.role = ? AND m.role <> 'member'", []any{s.org, s.q.Role}})
 	}
 	if s.q.List != 0 {
-		all = append(all, s.indexed(users.ByEntry, "e.assignment_id",
-			"(SELECT a.member_id FROM assignments s JOIN addresses a ON a.id = s.address_id WHERE s.id = e.assignment_id)", "list_entries e WHERE e.list_id = ?", s.q.List))
+		all = append(all, source{users.ByEntry, "e.assignment_id",
+			"(SELECT a.member_id FROM assignments s JOIN addresses a ON a.id = s.address_id WHERE s.id = e.assignment_id)",
+			"list_entries e WHERE e.list_id = ?", []any{s.q.List}})
 	}
 	if s.q.Application != 0 {
-		all = append(all, s.indexed(users.ByID, "x.member_id", "x.member_id", "application_memberships x WHERE x.application_id = ?", s.q.Application))
+		all = append(all, source{users.ByID, "x.member_id", "x.member_id", "application_memberships x WHERE x.application_id = ?", []any{s.q.Application}})
 	}
 	if s.q.Group != 0 {
-		all = append(all, s.indexed(users.ByID, "l.member_id", "l.member_id", "member_group_links l WHERE l.group_id = ?", s.q.Group))
+		all = append(all, source{users.ByID, "l.member_id", "l.member_id", "member_group_links l WHERE l.group_id = ?", []any{s.q.Group}})
 	}
 	return all
 }
 
-// everybody is the members of the organization by id.
+// everybody is the members of the organization.
 func (s search) everybody() source {
-	return s.indexed(users.ByID, "m.id", "m.id", "members m WHERE m.organization_id = ?", s.org)
+	return source{users.ByID, "m.id", "m.id", "members m WHERE m.organization_id = ?", []any{s.org}}
 }
 
-// indexed is a source that an index holds in its order. The set may go beyond the organization: who belongs to another one is not picked.
-func (s search) indexed(order users.Order, at, member, set string, args ...any) source {
-	return source{
-		order: order,
-		read: func(ctx context.Context, after users.Cursor, limit int) ([]spot, error) {
-			return rowsOf[spot](s.db(ctx).Raw(readSet(at, member, set), append(append([]any{}, args...), after.ID, limit)...))
-		},
-		size: func(ctx context.Context, limit int) (n int, err error) {
-			err = s.db(ctx).Raw("SELECT COUNT(*) FROM (SELECT 1 FROM "+set+" LIMIT ?) AS few", append(append([]any{}, args...), limit)...).Scan(&n).Error
-			return n, err
-		},
-	}
+// size counts the places of a source, but no further than a limit.
+func (s search) size(ctx context.Context, of source, limit int) (n int, err error) {
+	err = s.db(ctx).Raw("SELECT COUNT(*) FROM (SELECT 1 FROM "+of.set+" LIMIT ?) AS few", append(slices.Clone(of.args), limit)...).Scan(&n).Error
+	return n, err
 }
 
-func readSet(at, member, set string) string {
-	return "SELECT " + at + " AS at, " + member + " AS member_id FROM " + set + " AND " + at + " > ? ORDER BY " + at + " LIMIT ?"
-}
-
-// byName is the identities that a prefix selects, in the order of their names: usernames are unique in the installation and indexed there once,
-// not once more in every organization.
-func (s search) byName() source {
-	from, to := prefixRange(s.q.Prefix)
-	return source{order: users.ByName, read: func(ctx context.Context, after users.Cursor, limit int) ([]spot, error) {
+// read returns the next places of a source, at most limit. A prefix is looked for among the identities in the order of their names: usernames
+// are unique in the installation and indexed there once, not once more in every organization.
+func (s search) read(ctx context.Context, by source, after users.Cursor, limit int) ([]spot, error) {
+	if by.order == users.ByName {
+		from, to := prefixRange(s.q.Prefix)
 		return rowsOf[spot](s.db(ctx).Raw(searchNamed, map[string]any{"prefix": from, "from": max(from, after.Key), "to": to,
 			"after": after.Key, "id": after.ID, "limit": limit}))
-	}}
+	}
+	return rowsOf[spot](s.db(ctx).Raw(by.places(), append(slices.Clone(by.args), after.ID, limit)...))
+}
+
+// places is the statement that reads a source.
+func (by source) places() string {
+	return "SELECT " + by.at + " AS at, " + by.member + " AS member_id FROM " + by.set + " AND " + by.at + " > ? ORDER BY " + by.at + " LIMIT ?"
 }
 
 // searchNamed selects identities whose username, or else whose e-mail, is in a range. Each half reads its index in order, the

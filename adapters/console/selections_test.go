@@ -1,0 +1,281 @@
+package console_test
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// choose sends the form of the users page about some of them.
+func (b *browser) choose(path, action string, ms []users.Member, fields ...string) answer {
+	b.f.Helper()
+	form := url.Values{"form_token": {b.token()}, "action": {action}, "back": {"q=e&after=id:1:"}}
+	for _, m := range ms {
+		form.Add("member", idText(m.ID))
+	}
+	for pair := range slices.Chunk(fields, 2) {
+		form.Set(pair[0], pair[1])
+	}
+	return b.do(http.MethodPost, "/console/o/acme/u/selection/"+path, form)
+}
+
+func TestASelectionIsChangedAtOnce(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.operator("ada", users.RoleOperator))
+		var ms []users.Member
+		for i := range 4 {
+			ms = append(ms, f.person("acme", fmt.Sprintf("e%d", i), users.RoleMember, i == 3))
+		}
+		f.listed("e0")
+		f.listed("e1")
+		staff := f.group("Staff")
+		page := b.get("/console/o/acme/u/?q=e").is(f.T, http.StatusOK)
+		for _, m := range ms {
+			assert.Contains(f, page.body, `<input type="checkbox" name="member" value="`+idText(m.ID)+`" aria-label="Choose `+m.User.Username+`">`)
+		}
+		list := regexp.MustCompile(`<option value="(shop/\d+)">shop / all`).FindStringSubmatch(page.body)
+		require.NotEmpty(f, list, page.body)
+
+		changed := func(a answer, n int) {
+			f.Helper()
+			to := a.is(f.T, http.StatusSeeOther).Header.Get("Location")
+			assert.Equal(f, fmt.Sprintf("/console/o/acme/u/?after=id%%3A1%%3A&done=changed&n=%d&q=e", n), to)
+			shown := b.get(to)
+			assert.Contains(f, shown.said(), fmt.Sprintf("Of the chosen users %d are different now.", n))
+			assert.Contains(f, html.UnescapeString(shown.body), `name="back" value="after=id%3A1%3A&q=e"`, "what was done is said once")
+		}
+		changed(b.choose("", "lock", ms), 3)
+		changed(b.choose("", "lock", ms), 0)
+		changed(b.choose("", "unlock", ms[:2]), 2)
+		changed(b.choose("", "link", append(ms[:2:2], ms[0]), "group", idText(staff.ID)), 2)
+		changed(b.choose("", "unlink", ms, "group", idText(staff.ID)), 2)
+		changed(b.choose("", "list", ms, "list", list[1]), 0)
+		asks := b.choose("", "remove", ms[2:]).is(f.T, http.StatusOK)
+		assert.Contains(f, asks.said(), "2 memberships end")
+		assert.Len(f, f.told(), 3+2+2+2, "nothing is done before it is confirmed")
+		changed(b.choose("remove/", "", ms[2:]), 2)
+		assert.Equal(f, []string{
+			"ada member.lock acme/u/e0 map[locked:false] map[locked:true]", "ada member.lock acme/u/e1 map[locked:false] map[locked:true]", "ada member.lock acme/u/e2 map[locked:false] map[locked:true]",
+			"ada member.lock acme/u/e0 map[locked:true] map[locked:false]", "ada member.lock acme/u/e1 map[locked:true] map[locked:false]",
+			"ada member.update acme/u/e0 map[groups:[]] map[groups:[Staff]]", "ada member.update acme/u/e1 map[groups:[]] map[groups:[Staff]]",
+			"ada member.update acme/u/e0 map[groups:[Staff]] map[groups:[]]", "ada member.update acme/u/e1 map[groups:[Staff]] map[groups:[]]",
+		}, f.told()[:9])
+		assert.Contains(f, f.told()[9], "ada member.remove acme/u/e2")
+		assert.Contains(f, f.told()[10], "ada member.remove acme/u/e3")
+
+		// All or nothing.
+		b.choose("", "lock", append(ms[:2:2], ms[2])).is(f.T, http.StatusNotFound)
+		b.choose("", "lock", nil).is(f.T, http.StatusBadRequest)
+		b.choose("", "explode", ms[:1]).is(f.T, http.StatusBadRequest)
+		b.choose("", "link", ms[:1], "group", "4711").is(f.T, http.StatusNotFound)
+		b.choose("", "list", ms[:1], "list", "shop/4711").is(f.T, http.StatusNotFound)
+		b.choose("", "list", ms[:1], "list", "nonsense").is(f.T, http.StatusNotFound)
+		theirs := f.person("globex", "e9", users.RoleMember, false)
+		b.choose("remove/", "", []users.Member{ms[0], theirs}).is(f.T, http.StatusNotFound)
+		assert.Len(f, f.told(), 11)
+	})
+}
+
+func TestASelectionIsPutOnAList(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		by := f.operator("ada", users.RoleOperator)
+		eve, unreached := f.person("acme", "eve", users.RoleMember, false), f.person("acme", "zoe", users.RoleMember, false)
+		b := f.as(by)
+		b.post(memberPath(eve)+"addresses/new/", "value", "eve@example.org").is(f.T, http.StatusSeeOther)
+		b.post(memberPath(eve)+"addresses/new/", "value", "eve@example.com").is(f.T, http.StatusSeeOther)
+		l, err := f.use.Profiles.Choices(f.Context(), app.Path{Organization: "acme"})
+		require.NoError(f, err)
+		done := b.choose("", "list", []users.Member{eve, unreached}, "list", "shop/"+idText(l.Lists[0].ID)).is(f.T, http.StatusSeeOther)
+		assert.Contains(f, done.Header.Get("Location"), "n=1")
+		assert.Len(f, f.profile(eve).Assignments, 2, "by the preferred channel")
+		assert.Equal(f, "all", f.profile(eve).Lists[0].Name)
+		assert.Empty(f, f.profile(unreached).Lists)
+		told := f.told()
+		assert.Equal(f, "ada recipients.add acme/p/shop/d/all map[] map[added:[eve@example.org eve@example.com] user:eve]", told[len(told)-1])
+	})
+}
+
+// TestAdministratorsAreChangedByAdministratorsOnly tries every way in which an operator could change an administrator.
+func TestAdministratorsAreChangedByAdministratorsOnly(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	boss, eve := f.person("acme", "boss", users.RoleAdministrator, false), f.person("acme", "eve", users.RoleMember, false)
+	f.listed("boss")
+	staff := f.group("Staff")
+	p := f.profile(boss)
+	address, assignment := fmt.Sprintf("%saddresses/%d/", memberPath(boss), p.Addresses[0].ID), fmt.Sprintf("%sassignments/%d/", memberPath(boss), p.Assignments[0].ID)
+	ways := map[string]func(b *browser) answer{
+		"lock":             func(b *browser) answer { return b.post(memberPath(boss)+"locked/", "on", "true") },
+		"application lock": func(b *browser) answer { return b.post(memberPath(boss)+"p/shop/a/web/locked/", "on", "true") },
+		"names":            func(b *browser) answer { return b.post(memberPath(boss)+"names/", "first_name", "Fool") },
+		"metadata": func(b *browser) answer {
+			return b.post(memberPath(boss)+"metadata/", "shown", metadata.Map{}.Digest(), "custom_fields", `{"a":1}`)
+		},
+		"new address":      func(b *browser) answer { return b.post(memberPath(boss)+"addresses/new/", "value", "spy@example.org") },
+		"removed channel":  func(b *browser) answer { return b.post(assignment + "remove/") },
+		"inactive channel": func(b *browser) answer { return b.post(assignment, "active", "false", "validated", "false") },
+		"channel":          func(b *browser) answer { return b.post(address+"assign/", "channel", idText(p.Channels[0].ID)) },
+		"removed address":  func(b *browser) answer { return b.post(address + "remove/") },
+		"group":            func(b *browser) answer { return b.post(memberPath(boss)+"groups/", "group", idText(staff.ID)) },
+		"created again": func(b *browser) answer {
+			return b.post("/console/o/acme/u/new/", "email", "boss@example.org", "custom_fields", "{}", "group", idText(staff.ID))
+		},
+		"locked in a set": func(b *browser) answer { return b.choose("", "lock", []users.Member{eve, boss}) },
+		"grouped in a set": func(b *browser) answer {
+			return b.choose("", "link", []users.Member{eve, boss}, "group", idText(staff.ID))
+		},
+		"asked to remove":   func(b *browser) answer { return b.choose("", "remove", []users.Member{eve, boss}) },
+		"removed in a set":  func(b *browser) answer { return b.choose("remove/", "", []users.Member{eve, boss}) },
+		"form of names":     func(b *browser) answer { return b.get(memberPath(boss) + "names/") },
+		"form of removing":  func(b *browser) answer { return b.get(memberPath(boss) + "remove/") },
+		"form of metadata":  func(b *browser) answer { return b.get(memberPath(boss) + "metadata/") },
+		"form of addresses": func(b *browser) answer { return b.get(memberPath(boss) + "addresses/new/") },
+		"removed":           func(b *browser) answer { return b.post(memberPath(boss) + "remove/") },
+	}
+	operator := f.as(f.operator("ada", users.RoleOperator))
+	for name, try := range ways {
+		got := try(operator)
+		assert.Equal(t, http.StatusForbidden, got.StatusCode, name)
+		assert.Contains(t, got.said(), "administrators are changed by administrators only", name)
+	}
+	assert.Empty(t, f.entries("acme"))
+	assert.Equal(t, p, f.profile(boss))
+	page := operator.get(memberPath(boss)).is(t, http.StatusOK)
+	assert.Contains(t, page.said(), "An administrator is changed by administrators only.")
+	assert.NotContains(t, page.body, `action="`+memberPath(boss), "no change is offered")
+	assert.NotContains(t, operator.get(address).body, `action="`+memberPath(boss), "no change is offered")
+
+	admin := f.as(f.operator("eva", users.RoleAdministrator))
+	for _, name := range []string{"lock", "names", "metadata", "new address", "inactive channel", "group", "created again", "locked in a set", "removed in a set"} {
+		got := ways[name](admin)
+		assert.Equal(t, http.StatusSeeOther, got.StatusCode, "%s %s", name, got.said())
+	}
+}
+
+func TestFiltersOfUsers(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.operator("ada", users.RoleViewer))
+		eve, zoe := f.person("acme", "eve", users.RoleOperator, false), f.person("acme", "zoe", users.RoleMember, false)
+		f.listed("eve")
+		staff := f.group("Staff")
+		f.update(func(tx ports.Tx) error {
+			eve.CustomFields = metadata.Map{"address": map[string]any{"city": "Wien & Graz"}}
+			if err := tx.Users().SaveFields(f.Context(), eve); err != nil {
+				return err
+			}
+			_, err := tx.Users().Link(f.Context(), staff, []users.MemberID{zoe.ID})
+			return err
+		})
+		choices, err := f.use.Profiles.Choices(f.Context(), app.Path{Organization: "acme"})
+		require.NoError(f, err)
+		list := idText(choices.Lists[0].ID)
+		for query, want := range map[string]string{
+			"role=operator": "eve", "group=" + idText(staff.ID): "zoe", "list=" + list: "eve", "key=address.city&value=Wien+%26+Graz": "eve", "key=address&value=": "eve",
+			"unreached=true": "ada zoe", "role=operator&group=" + idText(staff.ID): "", "application=" + idText(choices.Applications[0].ID): "", "locked=true": "",
+			"q=e&list=" + list: "eve", "q=z&list=" + list: "", "role=nonsense&group=-1&list=x": "ada eve zoe",
+		} {
+			page := b.get("/console/o/acme/u/?"+query).is(f.T, http.StatusOK)
+			var found []string
+			for _, m := range regexp.MustCompile(`<th scope="row"><a href="/console/o/acme/u/\d+/"><bdi>([^<]*)</bdi>`).FindAllStringSubmatch(page.body, -1) {
+				found = append(found, m[1])
+			}
+			slices.Sort(found)
+			assert.Equal(f, want, strings.Join(found, " "), query)
+		}
+		page := b.get("/console/o/acme/u/?role=operator&key=a%22b&list=" + list).body
+		assert.Contains(f, page, `<option selected>operator</option>`)
+		assert.Contains(f, page, `<option value="`+list+`" selected>`)
+		assert.Contains(f, page, `value="a&#34;b"`)
+		assert.NotContains(f, page, `name="member"`, "a viewer chooses nobody")
+	})
+}
+
+// TestUsersPagesShowTextOnly puts the weapon where only the pages of users show it.
+func TestUsersPagesShowTextOnly(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	m, _ := f.armed()
+	f.update(func(tx ports.Tx) error {
+		ctx := f.Context()
+		a, err := tx.Applications().BySlug(ctx, "acme", "shop", "web")
+		if err != nil {
+			return err
+		}
+		g, _, err := tx.Orgs().EnsureGroup(ctx, a.Organization, weapon)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Users().Link(ctx, g, []users.MemberID{m.ID}); err != nil {
+			return err
+		}
+		e, err := tx.Events().BySlug(ctx, a, "tick")
+		if err != nil {
+			return err
+		}
+		n, err := tx.Subscriptions().Create(ctx, subscriptions.Notification{Application: a.ID, Event: e.ID, Name: weapon, Active: true})
+		if err != nil {
+			return err
+		}
+		held, err := tx.Assignments().OfMember(ctx, a.Organization, m.ID, 1)
+		if err != nil {
+			return err
+		}
+		if _, _, err := tx.Subscriptions().Subscribe(ctx, n, held[0].ID, true); err != nil {
+			return err
+		}
+		_, err = tx.Channels().Create(ctx, channels.Channel{Organization: a.Organization, Name: weapon + "2", Protocol: channels.WEBHOOK, Driver: "webhook", Active: true})
+		if err != nil {
+			return err
+		}
+		_, err = tx.Deliveries().SetOptOut(ctx, deliveries.OptOut{Member: m.ID, AddressKey: weapon, Notification: n.ID}, true)
+		return err
+	})
+	p := f.profile(m)
+	address := fmt.Sprintf("%saddresses/%d/", memberPath(m), p.Addresses[0].ID)
+	f.account(weapon, true)
+	b := f.nobody()
+	b.signIn(weapon, password).is(t, http.StatusSeeOther)
+	check := func(name string, got answer, shown int) {
+		t.Helper()
+		body := ourScripts.ReplaceAllString(tokenPattern.ReplaceAllString(got.body, ""), "")
+		for _, alive := range []string{"<script", "<img", `'"><`, "href=\"javascript:", "onerror=alert(2)>"} {
+			assert.NotContains(t, body, alive, name)
+		}
+		assert.GreaterOrEqual(t, strings.Count(body, "alert(1)"), shown, "%s shows what people wrote: %s", name, got.said())
+	}
+	list := "/console/o/acme/u/"
+	for path, shown := range map[string]int{
+		list: 9, list + "?key=" + escaped() + "&value=" + escaped() + "&q=" + escaped(): 7, list + "?done=" + escaped() + "&n=" + escaped() + "&role=" + escaped(): 5, list + "new/": 2,
+		memberPath(m): 20, memberPath(m) + "names/": 3, memberPath(m) + "metadata/": 3, memberPath(m) + "remove/": 6, memberPath(m) + "addresses/new/": 2, address: 9,
+		"/console/o/acme/groups/": 3, "/console/o/acme/groups/" + idText(f.group(weapon).ID) + "/": 3,
+	} {
+		check(path, b.get(path).is(t, http.StatusOK), shown)
+	}
+	check("new", b.post(list+"new/", "email", weapon, "first_name", weapon+"\x00", "custom_fields", weapon, "group", weapon).is(t, http.StatusBadRequest), 3)
+	check("names", b.post(memberPath(m)+"names/", "first_name", weapon+"\x00").is(t, http.StatusBadRequest), 2)
+	check("metadata", b.post(memberPath(m)+"metadata/", "custom_fields", weapon, "shown", weapon).is(t, http.StatusBadRequest), 3)
+	check("stale metadata", b.post(memberPath(m)+"metadata/", "custom_fields", `{"a":"`+strings.ReplaceAll(weapon, `"`, `'`)+`"}`, "shown", weapon).is(t, http.StatusBadRequest), 4)
+	check("address", b.post(memberPath(m)+"addresses/new/", "value", weapon+"\x00", "name", weapon).is(t, http.StatusBadRequest), 3)
+	check("group", b.post("/console/o/acme/groups/", "name", strings.Repeat(weapon, 9)).is(t, http.StatusBadRequest), 3)
+	check("selection", b.choose("", "remove", []users.Member{m}, "back", weapon).is(t, http.StatusOK), 3)
+	check("selection by nonsense", b.choose("", weapon, []users.Member{m}).is(t, http.StatusBadRequest), 0)
+}
