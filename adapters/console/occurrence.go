@@ -69,7 +69,7 @@ func (c call) showOccurrence() error {
 	if v.progressView, err = c.progress(id); err != nil {
 		return err
 	}
-	if err := c.recipients(id, &v); err != nil {
+	if err := c.found(id, &v); err != nil {
 		return err
 	}
 	names, err := c.eventNames()
@@ -111,8 +111,8 @@ func (c call) progress(id events.OccurrenceID) (v progressView, err error) {
 	return v, err
 }
 
-// recipients finds a page of deliveries by whichever filter is set.
-func (c call) recipients(id events.OccurrenceID, v *occurrenceView) (err error) {
+// found finds a page of deliveries by whichever filter is set.
+func (c call) found(id events.OccurrenceID, v *occurrenceView) (err error) {
 	use, limit := c.console.use.Occurrences, pageDeliveries+1
 	page := app.Page{After: c.number("after"), Limit: limit}
 	filter := url.Values{}

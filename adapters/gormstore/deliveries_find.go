@@ -43,15 +43,15 @@ func (r deliveryRepo) ByAddress(
 	var pages []string
 	for i, form := range slices.Compact([]string{prefix, names.Fold(prefix)}) { // E-mails are stored folded, other addresses as they are.
 		p[fmt.Sprintf("from%d", i)], p[fmt.Sprintf("to%d", i)] = max(form, after.Key), form+beyond
-		page := func(condition string) {
+		page := func(condition, order string) {
 			pages = append(pages, fmt.Sprintf(`SELECT id, address_key FROM (SELECT id, address_key FROM deliveries WHERE occurrence_id = %[1]s AND %[2]s
 				AND address_key >= @from%[3]d AND address_key < @to%[3]d AND (address_key > @after OR id > @id )
-				ORDER BY address_key, id LIMIT @limit ) AS page%[4]d`, occurrenceID, condition, i, len(pages)))
+				ORDER BY %[5]s LIMIT @limit ) AS page%[4]d`, occurrenceID, condition, i, len(pages), order))
 		}
-		page("NOT chosen")
+		page("NOT chosen", "address_key, id")
 		for n, k := range kinds {
 			p[fmt.Sprintf("n%d", n)], p[fmt.Sprintf("p%d", n)] = k.NotificationID, k.Protocol
-			page(fmt.Sprintf("chosen AND notification_id = @n%[1]d AND protocol = @p%[1]d", n))
+			page(fmt.Sprintf("chosen AND notification_id = @n%[1]d AND protocol = @p%[1]d", n), "address_key") // which is theirs alone
 		}
 	}
 	rows, err := rowsOf[keyedRow](r.db(ctx).Raw(strings.Join(pages, " UNION ")+" ORDER BY address_key, id LIMIT @limit", p))

@@ -13,9 +13,11 @@ const (
 	partAPI    = "api"    // POST user and register, on an empty database
 	partImport = "import" // the import, and the list of some of those who were imported
 	partSend   = "send"   // triggers, what becomes of them, and sending
+	// partConsole is the pages of the console in an organization with very many users and deliveries.
+	partConsole = "console"
 )
 
-var parts = []string{partAPI, partImport, partSend}
+var parts = []string{partAPI, partImport, partSend, partConsole}
 
 // bench measures everything on every database, as often as asked for.
 type bench struct {
@@ -51,6 +53,11 @@ func (b *bench) measureAll(ctx context.Context) (err error) {
 					if err := b.withDatabase(ctx, kind, measure); err != nil {
 						return err
 					}
+				}
+			}
+			if slices.Contains(b.measure, partConsole) {
+				if err := b.withDatabase(ctx, kind, b.console); err != nil {
+					return err
 				}
 			}
 		}

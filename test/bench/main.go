@@ -3,7 +3,8 @@
 // a moment before, because figures of two machines, or of two moments, say little about each other.
 //
 //	go build -o bin/tocsin ./wiring/tocsin
-//	go run ./test/bench [-runs 3] [-rows 1000000] [-list 200000] [-messages 50000] [-length 5s] [-measure api,import,send]
+//	go run ./test/bench [-runs 3] [-rows 1000000] [-list 200000] [-messages 50000] [-users 1000000] [-deliveries 5000000]
+//	    [-length 5s] [-measure api,import,send,console]
 //
 // It prints a table in Markdown on standard output and its progress on standard error. PostgreSQL is the server of
 // TOCSIN_TEST_POSTGRES, which must wait for the disk (`withpostgres -durable` provides one); where that is not set it starts one.
@@ -39,6 +40,8 @@ type options struct {
 	rows        int // of the import, and deliveries of one trigger
 	list        int // members of the list
 	messages    int // of the sending
+	users       int // of the organization whose pages are measured
+	deliveries  int // there
 	connections int
 	length      time.Duration // of one measurement over HTTP
 	progress    io.Writer
@@ -60,6 +63,8 @@ func main() {
 	flag.IntVar(&o.rows, "rows", 1_000_000, "rows of the import, and recipients of one trigger")
 	flag.IntVar(&o.list, "list", 200_000, "members of the list, at most rows")
 	flag.IntVar(&o.messages, "messages", 50_000, "messages to send")
+	flag.IntVar(&o.users, "users", 1_000_000, "users of the organization whose pages are measured")
+	flag.IntVar(&o.deliveries, "deliveries", 5_000_000, "deliveries of that organization, at least users")
 	flag.IntVar(&o.connections, "connections", 64, "connections of the load over HTTP")
 	flag.DurationVar(&o.length, "length", 5*time.Second, "length of one measurement over HTTP")
 	measure := flag.String("measure", strings.Join(parts, ","), "what to measure, separated by commas")
@@ -119,6 +124,9 @@ func (o options) check() error {
 		if d != sqlite && d != postgres {
 			return fmt.Errorf("there is no database %q, only %s and %s", d, sqlite, postgres)
 		}
+	}
+	if slices.Contains(o.measure, partConsole) && (o.users < 200 || o.deliveries < o.users) {
+		return errors.New("there must be at least 200 users, and deliveries at least as many as users")
 	}
 	if o.runs < 1 || o.list < 1 || o.rows < o.list || o.messages < 1 || o.connections < 1 || o.length <= 0 {
 		return errors.New("runs, rows, list, messages, connections and length must be positive, and list at most rows")

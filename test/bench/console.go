@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// Who looks at the pages.
+const (
+	operator = "bench-operator"
+	password = "a password for the benchmark"
+)
+
+// deserted is an organization with nobody in it, whose page of users is the floor of all pages: the session is looked up, and the
+// frame of a page is written.
+const deserted = "deserted"
+
+// page is a page of the console; its path may depend on the number of the request, so that no two ask for the same.
+type page struct {
+	what string
+	path func(n int) string
+}
+
+// console measures pages in an organization with many users and deliveries, one after the other.
+func (b *bench) console(ctx context.Context, d database) error {
+	i, err := install(ctx, b.options, d)
+	if err != nil {
+		return err
+	}
+	made, err := i.apply(ctx, consoleBlueprint)
+	if err != nil {
+		return err
+	}
+	if _, _, err := i.tocsin(ctx, "admin", "create", "--username", operator, "--email", "bench@example.org", "--password-stdin").
+		output(strings.NewReader(password)); err != nil {
+		return err
+	}
+	if err := d.populate(ctx, 0, b.users, list); err != nil {
+		return err
+	}
+	b.say("  %s users are there", number(float64(b.users)))
+	h, err := d.happen(ctx, b.users, b.deliveries)
+	if err != nil {
+		return err
+	}
+	b.say("  %s deliveries are there", number(float64(b.deliveries)))
+	h.list = idOf(made, "list", i.listPath)
+	return b.serving(ctx, i, func(s *server) error {
+		session, err := signIn(ctx, s)
+		if err != nil {
+			return err
+		}
+		for _, p := range h.pages(b.users) {
+			if err := b.look(ctx, d, s, session, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// consoleBlueprint adds what deliveries are of, and the deserted organization.
+const consoleBlueprint = `{organizations: [{slug: ` + deserted + `, name: Deserted}, {slug: ` + organization + `, name: Acme,
+	channels: [{name: ` + list + `, protocol: EMAIL, driver: smtp, settings: {host: localhost, port: 25, from: a@example.com, tls: none}}], projects: [{slug: ` + project + `, name: Shop,
+	lists: [{name: ` + list + `}], applications: [{slug: ` + application + `, name: Web, events: [{slug: order, name: Order,
+	templates: [{channel: ` + list + `, subject: "Your order {{ context.order }}", text: "It is on its way, {{ user.first_name }}."}],
+	notifications: [{name: Shipped, list: ` + list + `}]}]}]}]}]}`
+
+// idOf is the id of what a blueprint made, or of what was there, by its path.
+func idOf(made []object, kind, path string) string {
+	for _, m := range made {
+		if m.Kind == kind {
+			return fmt.Sprint(m.ID)
+		}
+	}
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	return parts[len(parts)-1]
+}
+
+// look measures a page beside the floor.
+func (b *bench) look(ctx context.Context, d database, s *server, session string, p page) error {
+	get := func(path func(int) string) requests {
+		return func(into []byte, _, n int) []byte {
+			return fmt.Appendf(into, "GET /console/%s HTTP/1.1\r\nHost: bench\r\nCookie: tocsin_session=%s\r\n\r\n", path(n), session)
+		}
+	}
+	l := load{server: s, connections: 1, length: b.length / 5, status: http.StatusOK, request: get(func(int) string { return "o/" + deserted + "/u/" })}
+	floor, _, err := l.run(ctx)
+	if err != nil {
+		return fmt.Errorf("floor of the pages on %s: %w", d.kind, err)
+	}
+	l.length, l.request = b.length, get(p.path)
+	tocsin, _, err := l.run(ctx)
+	if err != nil {
+		return fmt.Errorf("page of %s on %s: %w", p.what, d.kind, err)
+	}
+	b.result("page of "+p.what, d, "pages/s, one after the other", figure{tocsin: tocsin, floor: floor, peak: s.peak()})
+	return nil
+}
+
+var formToken = regexp.MustCompile(`name="form_token" value="([0-9a-f]+)"`)
+
+// signIn signs in as a browser does and returns the token of the session.
+func signIn(ctx context.Context, s *server) (string, error) {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		return "", err
+	}
+	c := http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	form := &url.URL{Scheme: "http", Host: s.address, Path: "/console/sign-in/"}
+	ask := func(method string, body io.Reader) (text []byte, err error) {
+		r, err := http.NewRequestWithContext(ctx, method, form.String(), body)
+		if err != nil {
+			return nil, err
+		}
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		answer, err := c.Do(r)
+		if err != nil {
+			return nil, err
+		}
+		text, err = io.ReadAll(answer.Body)
+		return text, errors.Join(err, answer.Body.Close())
+	}
+	text, err := ask(http.MethodGet, http.NoBody)
+	if err != nil {
+		return "", err
+	}
+	token := formToken.FindSubmatch(text)
+	if token == nil {
+		return "", errors.New("the page for signing in has no form")
+	}
+	fields := url.Values{"form_token": {string(token[1])}, "username": {operator}, "password": {password}}
+	if _, err := ask(http.MethodPost, strings.NewReader(fields.Encode())); err != nil {
+		return "", err
+	}
+	for _, k := range jar.Cookies(&url.URL{Scheme: "http", Host: s.address, Path: "/console/"}) {
+		if k.Name == "tocsin_session" {
+			return k.Value, nil
+		}
+	}
+	return "", errors.New("signing in gave no session")
+}
+
+// history is what the pages are about.
+type history struct {
+	list, group, application string // ids
+	occurrence               int64  // with a delivery for every user
+	deliveries               []int64
+}
+
+// pages are the pages that are measured.
+func (h history) pages(users int) []page {
+	const of = "o/" + organization + "/"
+	scattered := func(n int) int { return n * 7919 % users }
+	always := func(path string) func(int) string { return func(int) string { return path } }
+	// Of the name of somebody, all but the last two digits.
+	beginning := func(n int) string {
+		name, _, _ := strings.Cut(populated(0, scattered(n)), "@")
+		return name[:len(name)-2]
+	}
+	id := func(n int) int { return populatedFrom(0) + scattered(n) }
+	occurrence := fmt.Sprintf("%sp/%s/a/%s/occurrences/%d/", of, project, application, h.occurrence)
+	return []page{
+		{"organizations", always("")},
+		{"an organization: attention and charts", always(of)},
+		{"users, the first ones", always(of + "u/")},
+		{"users, somewhere", func(n int) string { return fmt.Sprintf("%su/?after=id%%3A%d%%3A", of, id(n)) }},
+		{"users by the beginning of their name", func(n int) string { return of + "u/?q=" + beginning(n) }},
+		{"users in a group of one percent", always(of + "u/?group=" + h.group)},
+		{"users on a list of all", always(of + "u/?list=" + h.list)},
+		{"users registered with an application, which is half of them", always(of + "u/?application=" + h.application)},
+		{"users by metadata that one in a thousand has", always(of + "u/?key=plan&value=gold")},
+		{"users, locked ones, of whom there is none", always(of + "u/?locked=true")},
+		{"one user", func(n int) string { return fmt.Sprintf("%su/%d/", of, id(n)) }},
+		{"occurrences", always(fmt.Sprintf("%sp/%s/a/%s/", of, project, application))},
+		{"an occurrence for all users", always(occurrence)},
+		{"its failed deliveries", always(occurrence + "?state=failed")},
+		{"its deliveries that were skipped for a reason", always(occurrence + "?reason=the+member+is+locked+in+the+organization")},
+		{"its deliveries by the beginning of the address", func(n int) string { return occurrence + "?address=" + beginning(n) }},
+		{"its progress", always(occurrence + "progress/")},
+		{"one delivery with its message", func(n int) string { return fmt.Sprintf("%sd/%d/", occurrence, h.deliveries[n%len(h.deliveries)]) }},
+		{"the audit log", always(of + "audit/")},
+	}
+}
+
+// scalar is the one value that a query returns.
+func scalar[T any](ctx context.Context, pool *sql.DB, query string) (v T, err error) {
+	err = pool.QueryRowContext(ctx, query).Scan(&v)
+	return v, err
+}
