@@ -46,45 +46,85 @@ func (s *ChannelTests) Send(ctx context.Context, by audit.Actor, at ChannelName,
 	}); err != nil {
 		return Tested{}, err
 	}
-	address, err := users.NewAddress(to, "")
-	switch {
-	case err != nil:
-		return Tested{}, fault.Field("to", "%s", strings.TrimPrefix(err.Error(), "value: "))
-	case !c.Protocol.Accepts(address.Type):
-		return Tested{}, fault.Field("to", "is of the type %s, but %s channels reach addresses of the type %s", address.Type, c.Protocol, c.Protocol.Type())
+	place := Path{Organization: org.Slug}
+	if c.Project != 0 {
+		place.Project = at.Project
 	}
-	dispatcher, err := s.drivers.Open(c)
+	return s.send(ctx, by, place, org, c, to)
+}
+
+// SendThrough is Send for a channel of the path's organization or project itself; channels.ErrNotFound, channels.ErrSealed.
+func (s *ChannelTests) SendThrough(ctx context.Context, by audit.Actor, at Path, id channels.ID, to string) (Tested, error) {
+	var org orgs.Organization
+	var c channels.Channel
+	if err := s.store.View(ctx, func(tx ports.Tx) (err error) {
+		if org, err = tx.Orgs().BySlug(ctx, at.Organization); err != nil {
+			return err
+		}
+		_, project, err := owner(ctx, tx, at)
+		if err == nil {
+			c, err = tx.Channels().ByID(ctx, org.ID, project, id)
+		}
+		return err
+	}); err != nil {
+		return Tested{}, err
+	}
+	return s.send(ctx, by, at, org, c, to)
+}
+
+// send sends the message and notes that, once its end is known, in a unit of work of its own: nothing may be held while a provider takes its time.
+func (s *ChannelTests) send(ctx context.Context, by audit.Actor, at Path, org orgs.Organization, c channels.Channel, to string) (Tested, error) {
+	address, err := testAddress(c, to)
+	if err != nil {
+		return Tested{}, err
+	}
+	done, err := dispatchTest(ctx, s.drivers, s.timeout, c, testMessage(org, c, address))
+	if err != nil {
+		return done, err
+	}
+	return done, s.store.Update(ctx, func(tx ports.Tx) error {
+		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.ChannelTested, Object: at.object("c", c.Name), After: testState(done)})
+	})
+}
+
+// dispatchTest hands a message to the provider behind a channel, once.
+func dispatchTest(ctx context.Context, drivers Drivers, timeout time.Duration, c channels.Channel, m deliveries.Message) (Tested, error) {
+	dispatcher, err := drivers.Open(c)
 	if err != nil {
 		return Tested{}, err
 	}
 	defer func() { _ = dispatcher.Close() }() // The answer is there already.
-	done := Tested{Channel: c, To: address.Value}
+	done := Tested{Channel: c, To: m.To}
 	done.Channel.Settings = nil
-	attempt, cancel := context.WithTimeout(ctx, s.timeout)
+	attempt, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if err := dispatcher.Dispatch(attempt, testMessage(org, c, address.Value)); err != nil {
+	if err := dispatcher.Dispatch(attempt, m); err != nil {
 		if ctx.Err() != nil { // Whoever asked has gone, which says nothing about the channel.
 			return Tested{}, ctx.Err()
 		}
 		done.Failure = deliveries.FailureOf(err)
 	}
-	return done, s.record(ctx, by, org, at.Project, done)
+	return done, nil
 }
 
-// record notes a test once its end is known. It is a unit of work of its own: nothing may be held while a provider takes its time.
-func (s *ChannelTests) record(ctx context.Context, by audit.Actor, org orgs.Organization, project string, done Tested) error {
-	at := Path{Organization: org.Slug}
-	if done.Channel.Project != 0 {
-		at.Project = project
+// testAddress checks where a test shall go; a fault about `to`.
+func testAddress(c channels.Channel, to string) (string, error) {
+	address, err := users.NewAddress(to, "")
+	switch {
+	case err != nil:
+		return "", fault.Field("to", "%s", strings.TrimPrefix(err.Error(), "value: "))
+	case !c.Protocol.Accepts(address.Type):
+		return "", fault.Field("to", "is of the type %s, but %s channels reach addresses of the type %s", address.Type, c.Protocol, c.Protocol.Type())
 	}
+	return address.Value, nil
+}
+
+func testState(done Tested) audit.State {
 	after := audit.State{"to": done.To, "accepted": done.Failure == nil}
 	if done.Failure != nil {
 		after["failure"] = done.Failure.Error()
 	}
-	return s.store.Update(ctx, func(tx ports.Tx) error {
-		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.ChannelTested,
-			Object: at.object("c", done.Channel.Name), After: after})
-	})
+	return after
 }
 
 func testMessage(org orgs.Organization, c channels.Channel, to string) deliveries.Message {

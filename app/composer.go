@@ -72,6 +72,9 @@ func (c *TemplateComposer) Compose(l deliveries.Letter, j deliveries.Job) (deliv
 }
 
 func (c *TemplateComposer) template(t events.Template) (*templates.Template, error) {
+	if t.ID == 0 { // A draft: it comes once, with every key that is typed.
+		return templates.Parse(t.Subject, t.Text, t.HTML)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if known, ok := c.parsed[t]; ok {

@@ -2,10 +2,13 @@ package app
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
@@ -47,6 +50,37 @@ func (m *Mailbox) List(ctx context.Context, of ChannelName, to string, limit int
 	return found, err
 }
 
+// Kept is a stretch of the mailbox.
+type Kept struct {
+	Messages []deliveries.Kept  // the newest first, without their texts
+	Channels []channels.Channel // that have messages, at most so many as can be chosen from
+}
+
+// Browse returns kept messages of the path's organization: of one channel or with 0 of all, to one address unless that is empty, kept before another
+// one (0: from the newest on), at most limit. A fault about `to`; orgs.ErrNotFound.
+func (m *Mailbox) Browse(ctx context.Context, at Path, channel channels.ID, to string, before deliveries.KeptID, limit int) (found Kept, err error) {
+	f := deliveries.KeptFilter{Channel: channel, Before: before, Limit: limit}
+	if strings.TrimSpace(to) != "" {
+		address, err := users.NewAddress(to, "")
+		if err != nil {
+			return found, fault.Field("to", "%s", strings.TrimPrefix(err.Error(), "value: "))
+		}
+		f.AddressKey = address.Key()
+	}
+	err = m.store.View(ctx, func(tx ports.Tx) error {
+		org, err := tx.Orgs().BySlug(ctx, at.Organization)
+		if err != nil {
+			return err
+		}
+		if found.Messages, err = tx.Mailbox().List(ctx, org.ID, f); err != nil {
+			return err
+		}
+		found.Channels, err = tx.Mailbox().Channels(ctx, org.ID, maxUsable)
+		return err
+	})
+	return found, err
+}
+
 // Show returns one kept message; orgs.ErrNotFound, orgs.ErrSeveral, deliveries.ErrNotKept.
 func (m *Mailbox) Show(ctx context.Context, organization string, id deliveries.KeptID) (found deliveries.Kept, err error) {
 	err = m.store.View(ctx, func(tx ports.Tx) error {
@@ -66,10 +100,31 @@ const clearedAtOnce = 1_000
 // Clear deletes the kept messages of a channel, or of all when none is named, and returns how many that were. It is the exception to the rule
 // of one unit of work: after a fault some may be gone. orgs.ErrNotFound, orgs.ErrSeveral, channels.ErrNotFound.
 func (m *Mailbox) Clear(ctx context.Context, by audit.Actor, of ChannelName) (gone int, err error) {
+	return m.clear(ctx, by, func(tx ports.Tx) (orgs.Organization, channels.Channel, error) { return named(ctx, tx, of) })
+}
+
+// ClearChannel is Clear for a channel of the path's organization, or with 0 for all of them; orgs.ErrNotFound. There is nothing to delete of a channel of
+// another organization.
+func (m *Mailbox) ClearChannel(ctx context.Context, by audit.Actor, at Path, id channels.ID) (gone int, err error) {
+	return m.clear(ctx, by, func(tx ports.Tx) (orgs.Organization, channels.Channel, error) {
+		org, err := tx.Orgs().BySlug(ctx, at.Organization)
+		if err != nil || id == 0 {
+			return org, channels.Channel{}, err
+		}
+		all, err := tx.Mailbox().Channels(ctx, org.ID, maxUsable)
+		i := slices.IndexFunc(all, func(c channels.Channel) bool { return c.ID == id })
+		if err != nil || i < 0 {
+			return org, channels.Channel{ID: id}, err
+		}
+		return org, all[i], nil
+	})
+}
+
+func (m *Mailbox) clear(ctx context.Context, by audit.Actor, what func(ports.Tx) (orgs.Organization, channels.Channel, error)) (gone int, err error) {
 	for {
 		var n int
 		err := m.store.Update(ctx, func(tx ports.Tx) error {
-			org, c, err := named(ctx, tx, of)
+			org, c, err := what(tx)
 			if err != nil {
 				return err
 			}

@@ -50,6 +50,9 @@ var useCases = wire.NewSet(
 	newDrivers,
 	newChannelCheck,
 	newChannelTests,
+	app.NewChannels,
+	app.NewEvents,
+	newTemplates,
 	app.NewMailbox,
 	app.NewDeletions,
 	app.NewSealing,
@@ -157,6 +160,10 @@ func newDrivers(c configs.Config, store ports.Store) app.Drivers {
 
 func newChannelTests(c configs.Config, store ports.Store, drivers app.Drivers) *app.ChannelTests {
 	return app.NewChannelTests(store, drivers, c.SendTimeout)
+}
+
+func newTemplates(c configs.Config, store ports.Store, drivers app.Drivers, composer app.Composer, clock ports.Clock) *app.Templates {
+	return app.NewTemplates(store, drivers, composer, clock, c.SendTimeout)
 }
 
 func newChannelCheck(drivers app.Drivers) app.ChannelCheck { return drivers.Check }

@@ -120,6 +120,12 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	insight := app.NewInsight(store, wiringSystemClock)
 	audit := app.NewAudit(store)
 	importJobs := newImportJobs(c, store, wiringSystemClock)
+	drivers := newDrivers(c, store)
+	channels := app.NewChannels(store, drivers)
+	channelTests := newChannelTests(c, store, drivers)
+	events := app.NewEvents(store)
+	templates := newTemplates(c, store, drivers, templateComposer, wiringSystemClock)
+	mailbox := app.NewMailbox(store)
 	consoleUseCases := console.UseCases{
 		Operators:    operators,
 		Profiles:     profiles,
@@ -133,13 +139,17 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Insight:      insight,
 		Audit:        audit,
 		ImportJobs:   importJobs,
+		Channels:     channels,
+		ChannelTests: channelTests,
+		Events:       events,
+		Templates:    templates,
+		Mailbox:      mailbox,
 	}
 	consoleConsole, err := newConsole(c, consoleUseCases, wiringSystemClock, log)
 	if err != nil {
 		cleanup()
 		return nil, nil, err
 	}
-	drivers := newDrivers(c, store)
 	worker := newWorker(c, store, drivers, templateComposer, wiringSystemClock, log)
 	importer := newImporter(c, store, wiringSystemClock, log)
 	wiringBackground := background{

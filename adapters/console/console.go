@@ -42,6 +42,11 @@ type UseCases struct {
 	Insight      *app.Insight
 	Audit        *app.Audit
 	ImportJobs   *app.ImportJobs
+	Channels     *app.Channels
+	ChannelTests *app.ChannelTests
+	Events       *app.Events
+	Templates    *app.Templates
+	Mailbox      *app.Mailbox
 }
 
 // Options are the settings of the console.
@@ -70,6 +75,7 @@ const (
 type Console struct {
 	use      UseCases
 	observer web.Observer
+	clock    ports.Clock
 	options  Options
 	root     string // the path of the base URL, without a slash at its end
 	proxies  web.Proxies
@@ -97,7 +103,7 @@ func New(use UseCases, clock ports.Clock, log *slog.Logger, o Options) (*Console
 		return nil, err
 	}
 	c := &Console{
-		use: use, observer: web.NewObserver(clock, log), options: o, root: base.EscapedPath(), proxies: o.TrustedProxies, views: v, assets: files, echo: echo.New(),
+		use: use, observer: web.NewObserver(clock, log), clock: clock, options: o, root: base.EscapedPath(), proxies: o.TrustedProxies, views: v, assets: files, echo: echo.New(),
 		origin:   http.NewCrossOriginProtection(),
 		attempts: throttle.NewBurst[netip.Prefix](1/signInInterval.Seconds(), signInBurst, roomForClients, clock.Now),
 	}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"net/url"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -15,8 +17,11 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// maxForm is the size of the largest form, in bytes: metadata of 64 KiB that is laid out for people, and encoded, fits.
-const maxForm = 512 << 10
+// The size of the largest form, in bytes: metadata of 64 KiB that is laid out for people, and encoded, fits; and a template.
+const (
+	maxForm         = 512 << 10
+	maxTemplateForm = 4 << 20
+)
 
 // tokenField is the field of every form that proves that we made it for this browser.
 const tokenField = "form_token"
@@ -60,6 +65,9 @@ func (c *call) checkForm() error {
 func (c *call) readForm() (err error) {
 	r := c.Request()
 	limit := int64(maxForm)
+	if strings.Contains(c.Path(), "/t/:channel/") {
+		limit = maxTemplateForm
+	}
 	if c.console.options.BodyLimit > 0 {
 		limit = min(limit, c.console.options.BodyLimit)
 	}
@@ -73,6 +81,12 @@ func (c *call) readForm() (err error) {
 		return errForm
 	}
 	return err
+}
+
+// fields are those of the form.
+func (c call) fields() url.Values {
+	r := c.Request()
+	return r.PostForm
 }
 
 // FormValue is a field of the form's body; what the query says does not count.

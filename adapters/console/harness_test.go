@@ -21,6 +21,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/console"
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
+	"github.com/tocsin/tocsin/adapters/mailbox"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
@@ -69,6 +70,7 @@ type fixture struct {
 	store ports.Store
 	clock *clock
 	use   console.UseCases
+	post  *post // by which acme's channels send
 	log   *strings.Builder
 	*console.Console
 }
@@ -115,11 +117,14 @@ func newFixtureOn(t *testing.T, database string, adjust ...func(*console.Options
 	for _, a := range adjust {
 		a(&o)
 	}
+	f.post = &post{}
+	drivers, composer := app.Drivers{f.post, mailbox.New(store)}, app.NewTemplateComposer("https://tocsin.example", deliveries.NewLinks([]byte("key")))
 	f.use = console.UseCases{Operators: app.NewOperators(store, f.clock), Profiles: app.NewProfiles(store, f.clock), Groups: app.NewGroups(store),
 		Lists: app.NewLists(store), Orgs: app.NewOrgs(store), Applications: app.NewApplications(store), Occurrences: app.NewOccurrences(store),
 		Retries: app.NewRetries(store, f.clock), Insight: app.NewInsight(store, f.clock), Audit: app.NewAudit(store),
-		SentMessages: app.NewSentMessages(store, app.NewTemplateComposer("https://tocsin.example", deliveries.NewLinks([]byte("key")))),
-		ImportJobs:   app.NewImportJobs(store, f.clock, maxImport)}
+		SentMessages: app.NewSentMessages(store, composer), ImportJobs: app.NewImportJobs(store, f.clock, maxImport),
+		Channels: app.NewChannels(store, drivers), ChannelTests: app.NewChannelTests(store, drivers, time.Minute), Events: app.NewEvents(store),
+		Templates: app.NewTemplates(store, drivers, composer, f.clock, time.Minute), Mailbox: app.NewMailbox(store)}
 	f.Console, err = console.New(f.use, f.clock, slog.New(slog.NewTextHandler(f.log, &slog.HandlerOptions{Level: slog.LevelDebug})), o)
 	require.NoError(t, err)
 	return f

@@ -176,11 +176,15 @@ func (s *scene) ask(t *testing.T, r console.Route, who string) answer {
 	if a, known := s.accounts[who]; known {
 		b = s.as(a)
 	}
+	s.furnish(r.Path)
 	to := regexp.MustCompile(`\{\w+\}`).ReplaceAllStringFunc(r.Path, func(param string) string {
 		require.Contains(t, s.params, param, "newScene says nothing for this parameter")
 		return s.params[param]
 	})
 	e, given := examples[r.Method+" "+r.Path]
+	if !given {
+		e, given = contentExamples()[r.Method+" "+r.Path]
+	}
 	switch {
 	case e.send != nil:
 		return e.send(b, to)
@@ -204,6 +208,7 @@ func TestEveryRouteAsksForItsNeed(t *testing.T) {
 	t.Run("TheOthersAreRefusedAndNothingIsDone", func(t *testing.T) {
 		t.Parallel()
 		s := newScene(t, everybody...)
+		s.furnish("{channel}")
 		for i, r := range routes {
 			for _, who := range everybody {
 				if allowed[r.Needs][who] {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/tocsin/tocsin/domain/operators"
@@ -31,7 +32,7 @@ func routes() []Route {
 		imports    = org + "imports/"
 		oneImport  = imports + "{import}/"
 	)
-	return []Route{
+	return slices.Concat([]Route{
 		{get, assetsPath + "{asset}", operators.Anybody, call.showAsset},
 		{get, signInPath, operators.Anybody, call.showSignIn},
 		{post, signInPath, operators.Anybody, call.signIn},
@@ -91,7 +92,7 @@ func routes() []Route {
 		{get, occurrence + "d/{delivery}/", operators.Viewer, call.showDelivery},
 		{get, occurrence + "d/{delivery}/html/", operators.Viewer, call.showDeliveryHTML},
 		{post, occurrence + "d/{delivery}/retry/", operators.Operator, call.retryDelivery},
-	}
+	}, channelRoutes(org, "{channel}"), channelRoutes(org+"p/{prj}/", "{own}"), mailboxRoutes(org), eventRoutes(app))
 }
 
 // pattern is the path in the router's notation. It always ends in a slash, like every canonical path.

@@ -130,6 +130,12 @@ func (v view) Notice() string {
 		return "The membership has ended."
 	case "changed":
 		return fmt.Sprintf("Of the chosen users %d are different now.", v.call.number("n"))
+	case "deleted":
+		return "It is deleted."
+	case "cleared":
+		return "The messages are deleted."
+	case "outdated":
+		return "Nothing was changed: somebody has saved the template in the meantime."
 	case "retried":
 		return "The failed deliveries will be sent again."
 	case "retried-one":

@@ -120,6 +120,12 @@ func (r mailboxRepo) List(ctx context.Context, org orgs.ID, f deliveries.KeptFil
 	return found, nil
 }
 
+// Channels asks an index for the first message of each channel of the organization.
+func (r mailboxRepo) Channels(ctx context.Context, org orgs.ID, limit int) ([]channels.Channel, error) {
+	return all(r.db(ctx).Omit("settings").Where("organization_id = ? AND EXISTS (SELECT 1 FROM mailbox_messages m WHERE m.channel_id = channels.id)", org).
+		Order("id").Limit(limit), channelRow.channel)
+}
+
 func (r mailboxRepo) Find(ctx context.Context, org orgs.ID, id deliveries.KeptID) (deliveries.Kept, error) {
 	row, err := one[shownRow](r.db(ctx).Raw("SELECT "+shownColumns+`, m.body
 		FROM mailbox_messages m JOIN channels c ON c.id = m.channel_id WHERE m.id = ? AND m.organization_id = ?`, id, org), deliveries.ErrNotKept)

@@ -74,6 +74,9 @@ const (
 	EventDeleted        Action = "event.delete"
 	NotificationCreated Action = "notification.create"
 	NotificationUpdated Action = "notification.update"
+	NotificationDeleted Action = "notification.delete"
 	TemplateCreated     Action = "template.create"
 	TemplateUpdated     Action = "template.update"
+	TemplateDeleted     Action = "template.delete"
+	TemplateTested      Action = "template.test"
 )

@@ -44,6 +44,8 @@ type MailboxRepository interface {
 	List(ctx context.Context, org orgs.ID, f KeptFilter) ([]Kept, error)
 	// Find returns a message with all that belongs to it; ErrNotKept.
 	Find(ctx context.Context, org orgs.ID, id KeptID) (Kept, error)
+	// Channels returns the channels that have messages by id, at most limit, without settings.
+	Channels(ctx context.Context, org orgs.ID, limit int) ([]channels.Channel, error)
 	// Clear deletes messages of a channel, or with channel 0 of all, at most limit, and returns how many that were.
 	Clear(ctx context.Context, org orgs.ID, channel channels.ID, limit int) (int, error)
 }

@@ -55,6 +55,22 @@ func (w *world) fill(t *testing.T, c channels.Channel, n int) {
 
 func mailboxCases() cases {
 	return cases{
+		"ChannelsAreThoseWithMessages": func(t *testing.T, w *world) {
+			list := func(limit int) (names []string) {
+				for _, c := range look(t, w, func(tx ports.Tx) ([]channels.Channel, error) {
+					return tx.Mailbox().Channels(t.Context(), w.mine.org.ID, limit)
+				}) {
+					assert.Nil(t, c.Settings)
+					names = append(names, c.Name)
+				}
+				return names
+			}
+			assert.Empty(t, list(10))
+			w.fill(t, w.mine.shopMail, 2)
+			w.fill(t, w.mine.mail, 1)
+			assert.Equal(t, []string{"Mail", "Shop mail"}, list(10))
+			assert.Equal(t, []string{"Mail"}, list(1))
+		},
 		"IsListedFromTheNewestAndFoundWhole": func(t *testing.T, w *world) {
 			a, b := letter("a", "ada@example.org"), letter("b", "+14155552671")
 			b.Facts = nil

@@ -1,0 +1,252 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/operators"
+)
+
+const pageChannels = 100
+
+// channelRoutes are the routes of the channels of an organization or of a project, which the parameter names.
+func channelRoutes(place, param string) []Route {
+	const get, post = http.MethodGet, http.MethodPost
+	list := place + "channels/"
+	one := list + param + "/"
+	return []Route{
+		{get, list, operators.Viewer, call.showChannels},
+		{get, list + "new/", operators.Administrator, call.showNewChannel},
+		{post, list + "new/", operators.Administrator, call.createChannel},
+		{get, one, operators.Viewer, call.showChannel},
+		{post, one, operators.Administrator, call.saveChannel},
+		{post, one + "test/", operators.Administrator, call.testChannel},
+		{post, one + "delete/", operators.Administrator, call.deleteChannel},
+	}
+}
+
+// channelsView is the channels of an organization or of a project.
+type channelsView struct {
+	Here     string // the path of the page
+	Project  string // slug; empty: the organization's own
+	Channels []channelOfList
+	Next     channels.ID // 0: no more
+}
+
+type channelOfList struct {
+	channels.Channel
+
+	Troubles []channels.Trouble
+}
+
+func (c call) showChannels() error {
+	found, troubles, err := c.console.use.Channels.List(c.ctx, c.at(), app.Page{After: c.number("after"), Limit: pageChannels + 1})
+	if err != nil {
+		return err
+	}
+	v := channelsView{Here: c.channelsPath(), Project: c.at().Project}
+	if len(found) > pageChannels {
+		found = found[:pageChannels]
+		v.Next = found[pageChannels-1].ID
+	}
+	for _, ch := range found {
+		v.Channels = append(v.Channels, channelOfList{ch, troubles[ch.ID]})
+	}
+	return c.render(http.StatusOK, "channels", "Channels", v)
+}
+
+// newChannelView is the choice of a driver and then the form of a channel of it.
+type newChannelView struct {
+	Here    string // the path of the list
+	Drivers []string
+	Driver  string // the one that was chosen; empty: none yet
+	Fields  settingsView
+	Form    form
+	words   []channels.Protocol
+}
+
+// Protocols are the choices of what the channel carries.
+func (v newChannelView) Protocols() []option {
+	var all []option
+	for _, p := range v.words {
+		all = append(all, option{string(p), string(p) + " (" + string(p.Type()) + " addresses)"})
+	}
+	return all
+}
+
+func (c call) showNewChannel() error {
+	f := filled("active", "true")
+	return c.newChannel(http.StatusOK, c.QueryParam("driver"), f)
+}
+
+func (c call) newChannel(status int, driver string, f form) error {
+	v := newChannelView{Here: c.channelsPath(), Driver: driver, Form: f}
+	for _, d := range c.console.use.Channels.Drivers() {
+		v.Drivers = append(v.Drivers, d.Name())
+	}
+	if driver == "" {
+		return c.render(status, "channel-new", "New channel", v)
+	}
+	d, err := c.console.use.Channels.Driver(driver)
+	if err != nil {
+		v.Driver = ""
+		return c.render(web.Status(fault.Invalid), "channel-new", "New channel", v)
+	}
+	v.words, v.Fields = d.Protocols(), settingsView{Form: f, Described: append(slices.Clone(d.Settings()), channels.CommonSettings()...)}
+	return c.render(status, "channel-new", "New channel: "+driver, v)
+}
+
+func (c call) createChannel() error {
+	driver := c.FormValue("driver")
+	made, err := c.console.use.Channels.Create(c.ctx, c.actor(), c.at(), c.channelForm())
+	if f, mendable := c.refused(err); mendable {
+		return c.newChannel(web.Status(fault.Invalid), driver, f)
+	}
+	if err != nil {
+		return err
+	}
+	return c.to(c.channelPath(made.ID) + "?done=saved")
+}
+
+// channelView is one channel with its form.
+type channelView struct {
+	app.ChannelReport
+
+	Here     string // the path of the page
+	List     string // the path of the list
+	Now      time.Time
+	Form     form
+	Test     form
+	Deletion form
+	Tested   *testView
+}
+
+// Fields are the fields of the settings.
+func (v channelView) Fields() settingsView {
+	return settingsView{Form: v.Form, Described: v.Described, Kept: v.Kept}
+}
+
+// Value is a setting as those see it who may not change it.
+func (v channelView) Value(s channels.Setting) string {
+	switch {
+	case slices.Contains(v.Kept, s.Name):
+		return "set, and never shown"
+	case v.Typed[s.Name] != "":
+		return v.Typed[s.Name]
+	case s.Default != "":
+		return "default: " + s.Default
+	}
+	return "none"
+}
+
+func (c call) showChannel() error { return c.channel(http.StatusOK, func(*channelView) {}) }
+
+// channel shows the channel of the path, as adjust leaves it.
+func (c call) channel(status int, adjust func(v *channelView)) error {
+	id, err := c.channelID()
+	if err != nil {
+		return err
+	}
+	v := channelView{Here: c.channelPath(id), List: c.channelsPath(), Now: c.console.clock.Now()}
+	if v.ChannelReport, err = c.console.use.Channels.Show(c.ctx, c.at(), id); err != nil {
+		return err
+	}
+	pairs := []string{"preferred", strconv.FormatBool(v.Preferred), "active", strconv.FormatBool(v.Active)}
+	for name, typed := range v.Typed {
+		pairs = append(pairs, settingField(name), typed)
+	}
+	v.Form = filled(pairs...)
+	adjust(&v)
+	return c.render(status, "channel", v.Name, v)
+}
+
+func (c call) saveChannel() error {
+	id, err := c.channelID()
+	if err != nil {
+		return err
+	}
+	err = c.console.use.Channels.Save(c.ctx, c.actor(), c.at(), id, c.channelForm())
+	if f, mendable := c.refused(err); mendable {
+		return c.channel(web.Status(fault.Invalid), func(v *channelView) { v.Form = f })
+	}
+	if err != nil {
+		return err
+	}
+	return c.to(c.channelPath(id) + "?done=saved")
+}
+
+func (c call) testChannel() error {
+	id, err := c.channelID()
+	if err != nil {
+		return err
+	}
+	// A provider may take longer than a page; the use case has a bound of its own.
+	done, err := c.console.use.ChannelTests.SendThrough(c.Request().Context(), c.actor(), c.at(), id, c.FormValue("to"))
+	if f, mendable := c.refused(err); mendable {
+		return c.channel(web.Status(fault.Invalid), func(v *channelView) { v.Test = f })
+	}
+	if err != nil {
+		return err
+	}
+	return c.channel(http.StatusOK, func(v *channelView) { v.Test, v.Tested = filled("to", c.FormValue("to")), tested(done) })
+}
+
+func (c call) deleteChannel() error {
+	id, err := c.channelID()
+	if err != nil {
+		return err
+	}
+	err = c.console.use.Channels.Delete(c.ctx, c.actor(), c.at(), id)
+	if f, mendable := c.refused(err); mendable {
+		return c.channel(web.Status(fault.Invalid), func(v *channelView) { v.Deletion = f })
+	}
+	if err != nil {
+		return err
+	}
+	return c.to(c.channelsPath() + "?done=deleted")
+}
+
+// channelForm is what the form of a channel says. Secrets that were typed are forgotten: a page that shows the form again does not have them.
+func (c call) channelForm() app.ChannelForm {
+	sent := c.fields()
+	f := app.ChannelForm{Name: c.FormValue("name"), Protocol: c.FormValue("protocol"), Driver: c.FormValue("driver"), Preferred: c.FormValue("preferred") == "true",
+		Active: c.FormValue("active") == "true", Settings: map[string]string{}, Without: slices.Clone(sent["without"])}
+	for field := range sent {
+		if name, is := settingName(field); is {
+			f.Settings[name] = sent.Get(field)
+		}
+	}
+	for _, d := range c.console.use.Channels.Drivers() {
+		for _, name := range channels.Secrets(d.Settings()) {
+			sent.Del(settingField(name)) // Whatever the driver: the field of one may be another's secret.
+		}
+	}
+	return f
+}
+
+// channelID is the channel of the path: of the organization, or of the project.
+func (c call) channelID() (channels.ID, error) {
+	if web.Param(c, "prj") != "" {
+		return web.ID[channels.ID](c, "own")
+	}
+	return web.ID[channels.ID](c, "channel")
+}
+
+// channelsPath is the path of the list of channels that the path of the page is in.
+func (c call) channelsPath() string {
+	at := c.at()
+	segments := []string{"o", at.Organization}
+	if at.Project != "" {
+		segments = append(segments, "p", at.Project)
+	}
+	return c.path(Prefix) + web.Join(append(segments, "channels")...)
+}
+
+func (c call) channelPath(id channels.ID) string { return c.channelsPath() + web.Join(fmt.Sprint(id)) }

@@ -1,0 +1,210 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+const secret = "0pen Sesame"
+
+// created makes a channel through the form and returns its path.
+func created(b *browser, place string, fields ...string) string {
+	b.f.Helper()
+	got := b.post(place+"channels/new/", append([]string{"driver", "smtp", "protocol", "EMAIL"}, fields...)...).is(b.f.T, http.StatusSeeOther)
+	return regexp.MustCompile(`^[^?]*`).FindString(got.Header.Get("Location"))
+}
+
+func TestChannelsAreMadeFromWhatTheirDriverSays(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.operator("ada", users.RoleAdministrator))
+		assert.Contains(f, b.get(atAcme+"channels/new/").said(), "smtp mailbox")
+		page := b.get(atAcme+"channels/new/?driver=smtp").is(f.T, http.StatusOK)
+		for _, field := range []string{`name="settings.host" type="text" value="" required`, `name="settings.password" type="password"`, `<textarea id="settings.ca"`,
+			`<select id="settings.tls"`, `name="settings.concurrency"`, `name="settings.rate_per_second"`} {
+			assert.Contains(f, page.body, field)
+		}
+		assert.Contains(f, page.said(), "Where it is.")
+		b.get(atAcme+"channels/new/?driver=nonsense").is(f.T, http.StatusBadRequest)
+
+		path := created(b, atAcme, "name", "second", "active", "true", "settings.host", " h ", "settings.port", "025", "settings.ca", "a\r\nb", "settings.password", secret,
+			"settings.headers", "X-A: b\r\nX-C: d: $${e}", "settings.rate_per_second", "0.5")
+		shown := b.get(path).is(f.T, http.StatusOK)
+		assert.NotContains(f, shown.body, secret)
+		assert.NotContains(f, shown.body, "X-A")
+		assert.Contains(f, shown.body, `value="h"`)
+		assert.Contains(f, shown.said(), "It is set and never shown; leave the field empty to keep it.")
+		assert.Contains(f, shown.said(), "16 messages at once, 0.5 per second")
+
+		b.post(path+"test/", "to", "eve@example.org").is(f.T, http.StatusOK)
+		want := channels.Settings{"host": "h", "port": 25, "ca": "a\nb", "password": secret, "headers": map[string]any{"X-A": "b", "X-C": "d: ${e}"}, "rate_per_second": 0.5}
+		assert.True(f, want.Equal(f.post.settings()), "%#v", map[string]any(f.post.settings()))
+		assert.Equal(f, []string{"channel.test acme/c/second", "channel.create acme/c/second"}, f.actions(2))
+		for _, e := range f.entries("acme") {
+			assert.NotContains(f, fmt.Sprint(e), secret)
+		}
+		assert.NotContains(f, f.log.String(), secret)
+
+		viewer := f.as(f.operator("bob", users.RoleViewer)).get(path).is(f.T, http.StatusOK)
+		assert.NotContains(f, viewer.body, "<input id=\"settings.")
+		assert.NotContains(f, viewer.body, secret)
+		assert.Contains(f, viewer.said(), "password set, and never shown")
+		assert.Contains(f, viewer.said(), "host h")
+	})
+}
+
+func TestSecretsOfChannelsAreWrittenOnly(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.as(f.operator("ada", users.RoleAdministrator))
+	path := created(b, atAcme, "name", "second", "settings.host", "h", "settings.password", secret, "settings.headers", "X-A: b")
+	password := func() any {
+		b.post(path+"test/", "to", "eve@example.org").is(t, http.StatusOK)
+		return f.post.settings()["password"]
+	}
+	b.post(path, "settings.host", "h", "settings.port", "26").is(t, http.StatusSeeOther)
+	assert.Equal(t, secret, password(), "an empty field keeps it")
+
+	b.post(path, "settings.host", "h", "settings.password", "another word").is(t, http.StatusSeeOther)
+	assert.Equal(t, "another word", password())
+
+	moved := b.post(path, "settings.host", "evil.example").is(t, http.StatusBadRequest)
+	assert.Contains(t, moved.said(), "has to be given again, because host has changed, which decides who is told")
+	assert.Equal(t, "another word", password())
+	assert.Equal(t, "h", f.post.settings()["host"], "nothing was changed")
+	b.post(path, "settings.host", "i", "settings.password", secret, "settings.headers", "X-A: c").is(t, http.StatusSeeOther)
+	assert.Equal(t, secret, password())
+
+	b.post(path, "settings.host", "i", "without", "password").is(t, http.StatusSeeOther)
+	assert.Nil(t, password())
+	assert.NotNil(t, f.post.settings()["headers"])
+	b.post(path, "settings.host", "j", "without", "headers").is(t, http.StatusSeeOther)
+	assert.Nil(t, f.post.settings()["password"])
+
+	refused := b.post(path, "settings.host", "", "settings.port", "x", "settings.password", secret, "settings.headers", secret).is(t, http.StatusBadRequest)
+	assert.NotContains(t, refused.body, secret, "what was typed does not come back")
+	assert.Contains(t, refused.body, `value="x"`, "what is no secret does")
+	for _, wrong := range []string{"must be a whole number", "must have a line NAME: VALUE for each member"} {
+		assert.Contains(t, refused.said(), wrong)
+	}
+	variable := b.post(path, "settings.host", "${HOME}", "settings.ca", "$${HOME}").is(t, http.StatusBadRequest)
+	assert.Contains(t, variable.said(), "which only tocsin apply replaces")
+	assert.Contains(t, b.post(path, "settings.host", "h", "settings.port", "70000", "settings.tls", "maybe", "settings.concurrency", "1000").is(t, http.StatusBadRequest).said(), "must be one of on, off")
+}
+
+func TestWhatIsWrongWithANewChannelStandsBesideItsField(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.as(f.operator("ada", users.RoleAdministrator))
+	for name, c := range map[string]struct {
+		fields []string
+		field  string
+		said   string
+	}{
+		"NoName":           {[]string{"driver", "smtp", "protocol", "EMAIL", "settings.host", "h"}, "name", "is required"},
+		"TheNameIsTaken":   {[]string{"driver", "smtp", "protocol", "EMAIL", "name", "MAIL", "settings.host", "h"}, "name", "exists there already"},
+		"AnotherProtocol":  {[]string{"driver", "smtp", "protocol", "SLACK", "name", "x", "settings.host", "h"}, "", "smtp carries EMAIL and SMS, not SLACK"},
+		"AnotherPreferred": {[]string{"driver", "smtp", "protocol", "EMAIL", "name", "x", "settings.host", "h", "preferred", "true"}, "preferred", "&#34;mail&#34; is preferred for EMAIL there already"},
+		"NoHost":           {[]string{"driver", "smtp", "protocol", "EMAIL", "name", "x"}, "settings.host", "is required"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := b.post(atAcme+"channels/new/", c.fields...).is(t, http.StatusBadRequest)
+			assert.Contains(t, got.body, c.said)
+			if c.field != "" {
+				assert.Contains(t, got.body, `id="`+c.field+`-faults"`)
+				assert.Contains(t, got.body, `aria-invalid="true"`)
+			}
+		})
+	}
+	b.post(atAcme+"channels/new/", "driver", "pigeon", "protocol", "EMAIL", "name", "x").is(t, http.StatusBadRequest)
+	assert.Empty(t, f.entries("acme"))
+}
+
+func TestChannelsOfAProject(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.operator("ada", users.RoleAdministrator))
+		path := created(b, atAcme+"p/shop/", "name", "mail", "preferred", "true", "active", "true", "settings.host", "h")
+		assert.Regexp(f, `^/console/o/acme/p/shop/channels/\d+/$`, path)
+		list := b.get(atAcme + "p/shop/channels/").said()
+		assert.Contains(f, list, "mail EMAIL smtp yes active")
+		assert.Equal(f, []string{"channel.create acme/p/shop/c/mail"}, f.actions(1))
+		b.post(path, "settings.host", "h").is(f.T, http.StatusSeeOther)
+		assert.Contains(f, b.get(atAcme+"p/shop/channels/").said(), "mail EMAIL smtp no inactive")
+		before := len(f.entries("acme"))
+		b.post(path, "settings.host", "h").is(f.T, http.StatusSeeOther)
+		assert.Len(f, f.entries("acme"), before, "again it changes nothing")
+		b.post(path+"delete/").is(f.T, http.StatusSeeOther)
+		b.get(path).is(f.T, http.StatusNotFound)
+		assert.Equal(f, []string{"channel.delete acme/p/shop/c/mail"}, f.actions(1))
+	})
+}
+
+func TestAChannelThatIsUsedIsNotDeleted(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.as(f.operator("ada", users.RoleAdministrator))
+	path := atAcme + "channels/" + idText(f.channel(app.Path{Organization: "acme"}, "mail").ID) + "/"
+	assert.Contains(t, b.post(path+"delete/").is(t, http.StatusBadRequest).said(), `The channel "mail" is used by template of event web/tick.`)
+	b.get(path).is(t, http.StatusOK)
+	assert.Empty(t, f.entries("acme"))
+}
+
+func TestTheTestOfAChannelSaysWhatBecameOfIt(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.as(f.operator("ada", users.RoleAdministrator))
+	path := created(b, atAcme, "name", "second", "settings.host", "h", "settings.password", secret)
+	assert.Contains(t, b.post(path+"test/", "to", "not an address").is(t, http.StatusBadRequest).said(), "is of the type generic, but EMAIL channels reach addresses of the type email")
+	assert.Contains(t, b.post(path+"test/", "to", "").is(t, http.StatusBadRequest).said(), "is required")
+	assert.Empty(t, f.post.messages())
+	for said, answer := range map[string]error{
+		"Accepted: the provider took the message to eve@example.org.":                           nil,
+		"Unreachable: the channel does not work, whoever the message is for. Its provider said": deliveries.Unreachable("login with %s <refused>", secret),
+		"Postponed: the channel works, but eve@example.org cannot be reached now.":              deliveries.Postponed("full"),
+		"Refused: the channel works, but the message to eve@example.org is not accepted":        deliveries.Refused("no such mailbox"),
+	} {
+		f.post.fails(answer)
+		got := b.post(path+"test/", "to", "eve@example.org").is(t, http.StatusOK)
+		assert.Contains(t, got.said(), said)
+		assert.NotContains(t, got.body, secret)
+		assert.NotContains(t, got.body, "<refused>")
+	}
+	assert.Len(t, f.post.messages(), 4)
+}
+
+func TestAChannelShowsWhereItFails(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		mail := f.channel(app.Path{Organization: "acme"}, "mail")
+		now := f.clock.Now()
+		for instance, until := range map[string]time.Duration{"host:1": time.Minute, "host:2": -time.Minute} {
+			require.NoError(f, f.store.Queue().Troubled(f.Context(), channels.Trouble{Channel: mail.ID, Instance: instance, Since: now.Add(-time.Hour), Last: now.Add(-2 * time.Minute),
+				Until: now.Add(until), Error: "connection <refused>"}))
+		}
+		b := f.as(f.operator("ada", users.RoleAdministrator))
+		path := atAcme + "channels/" + idText(mail.ID) + "/"
+		assert.Contains(f, b.get(atAcme+"channels/").said(), "mail EMAIL smtp yes active failing")
+		page := b.get(path).said()
+		assert.Contains(f, page, "failing on 2 instances")
+		assert.Contains(f, page, "host:1 2026-03-04 04:06:07 UTC 2026-03-04 05:04:07 UTC 2026-03-04 05:07:07 UTC connection <refused>")
+		assert.Contains(f, page, "host:2 2026-03-04 04:06:07 UTC 2026-03-04 05:04:07 UTC not resting; nothing got through since connection <refused>")
+		b.post(path, "settings.host", "other", "active", "true", "preferred", "true").is(f.T, http.StatusSeeOther)
+		assert.NotContains(f, b.get(atAcme+"channels/").said(), "failing", "another configuration has not failed")
+		e := f.entries("acme")[0]
+		assert.Equal(f, audit.ChannelUpdated, e.Action)
+		assert.Equal(f, []any{"host"}, e.After["settings_changed"])
+	})
+}

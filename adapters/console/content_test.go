@@ -1,0 +1,254 @@
+package console_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// post is a driver with a setting of every kind. It keeps what it is given.
+type post struct {
+	mu     sync.Mutex
+	sent   []deliveries.Message
+	seen   []channels.Settings // of the channels that were opened
+	answer error
+}
+
+func (*post) Name() string { return "smtp" }
+func (*post) Protocols() []channels.Protocol {
+	return []channels.Protocol{channels.EMAIL, channels.SMS}
+}
+
+func (*post) Settings() []channels.Setting {
+	return []channels.Setting{
+		{Name: "host", Kind: channels.Line, Required: true, Leads: true, Help: "Where it is."},
+		{Name: "port", Kind: channels.Integer, Default: "25", Help: "Its door."},
+		{Name: "tls", Kind: channels.Choice, Words: []string{"on", "off"}, Help: "Hidden or not."},
+		{Name: "ca", Kind: channels.Text, Help: "Whom to trust."},
+		{Name: "password", Kind: channels.Line, Secret: true, Help: "The word."},
+		{Name: "headers", Kind: channels.Lines, Secret: true, Help: "More words."},
+	}
+}
+
+func (d *post) Check(c channels.Channel) error {
+	r := c.ReadSettings(d.Settings(), d.Protocols()...)
+	r.Required("host")
+	r.Integer("port", 1, 65535)
+	r.Word("tls", "on", "off")
+	r.Text("ca")
+	r.Line("password")
+	r.Lines("headers")
+	return r.Err()
+}
+
+func (d *post) Open(c channels.Channel) (deliveries.Dispatcher, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.seen = append(d.seen, c.Settings)
+	return d, nil
+}
+
+func (d *post) Dispatch(_ context.Context, m deliveries.Message) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.sent = append(d.sent, m)
+	return d.answer
+}
+
+func (*post) Close() error { return nil }
+
+// fails has every message fail from now on.
+func (d *post) fails(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.answer = err
+}
+
+func (d *post) messages() []deliveries.Message {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return append([]deliveries.Message(nil), d.sent...)
+}
+
+// settings are those that a channel was last opened with.
+func (d *post) settings() channels.Settings {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.seen[len(d.seen)-1]
+}
+
+// apply brings acme to what a description says, as `tocsin apply` does.
+func (f *fixture) apply(org app.BlueprintOrganization) {
+	f.Helper()
+	org.Slug, org.Name = "acme", "Company"
+	_, err := app.NewProvisioning(f.store, channels.Channel.CheckSettings).Apply(f.Context(), audit.Actor{Name: "eva", Via: audit.CommandLine},
+		app.Blueprint{Organizations: []app.BlueprintOrganization{org}}, false)
+	require.NoError(f, err)
+}
+
+// channel is a channel of an organization or, with a project, of that.
+func (f *fixture) channel(at app.Path, name string) channels.Channel {
+	f.Helper()
+	found, _, err := f.use.Channels.List(f.Context(), at, app.Page{Limit: 100})
+	require.NoError(f, err)
+	for _, c := range found {
+		if c.Name == name {
+			return c
+		}
+	}
+	require.Fail(f, "there is no such channel", name)
+	return channels.Channel{}
+}
+
+// notificationOf is the first notification of an event of acme's web.
+func (f *fixture) notificationOf(event string) subscriptions.Notification {
+	f.Helper()
+	r, err := f.use.Events.Show(f.Context(), app.Path{Organization: "acme", Project: "shop", Application: "web"}, event)
+	require.NoError(f, err)
+	require.NotEmpty(f, r.Notifications)
+	return r.Notifications[0]
+}
+
+// contents are channels, events, templates and messages for every parameter that names one, and others that nothing uses.
+func (f *fixture) contents() map[string]string {
+	f.Helper()
+	spare := func(name string) app.BlueprintChannel {
+		return app.BlueprintChannel{Name: name, Protocol: "EMAIL", Driver: "smtp", Active: true, Settings: channels.Settings{"host": "h"}}
+	}
+	f.apply(app.BlueprintOrganization{Channels: []app.BlueprintChannel{spare("spare")}, Projects: []app.BlueprintProject{{Slug: "shop", Name: "Shop",
+		Channels: []app.BlueprintChannel{spare("own")},
+		Applications: []app.BlueprintApplication{{Slug: "web", Name: "Web", Active: true, Events: []app.BlueprintEvent{
+			{Slug: "rare", Name: "Rare", Active: true, Notifications: []app.BlueprintNotification{{Name: "Idle", Active: true}}}, {Slug: "empty", Name: "Empty"},
+			{Slug: "tick", Name: "Tick", Active: true, Notifications: []app.BlueprintNotification{{Name: "Ticks", List: "all", Active: true,
+				Templates: []app.BlueprintTemplate{{Channel: "mail", Subject: "own", Text: "own"}}}}}}}}}}})
+	var kept deliveries.Kept
+	mail := f.channel(app.Path{Organization: "acme"}, "mail")
+	f.update(func(tx ports.Tx) error {
+		_, err := tx.Mailbox().Keep(f.Context(), mail.Organization, mail.ID, deliveries.Message{ID: "1", To: "ada@example.org", Subject: "Kept", HTML: "<p>kept"})
+		return err
+	})
+	found, err := f.use.Mailbox.Browse(f.Context(), app.Path{Organization: "acme"}, 0, "", 0, 1)
+	require.NoError(f, err)
+	kept = found.Messages[0]
+	return map[string]string{"{channel}": idText(mail.ID), "{own}": idText(f.channel(app.Path{Organization: "acme", Project: "shop"}, "own").ID), "{evt}": "tick",
+		"{notification}": idText(f.notificationOf("tick").ID), "{version}": "1", "{message}": idText(kept.ID)}
+}
+
+// furnish adds what a path of channels, events, templates or the mailbox names, once.
+func (s *scene) furnish(path string) {
+	if s.params["{channel}"] != "" {
+		return
+	}
+	for _, param := range []string{"{channel}", "{own}", "{evt}", "{notification}", "{version}", "{message}"} {
+		if strings.Contains(path, param) {
+			maps.Copy(s.params, s.contents())
+			return
+		}
+	}
+}
+
+const (
+	atAcme  = "/console/o/acme/"
+	ofEvent = atAcme + "p/shop/a/web/e/"
+)
+
+// contentExamples are the examples of the routes of channels, events, templates and the mailbox.
+func contentExamples() map[string]example {
+	const org, web = "POST /console/o/{org}/", "POST /console/o/{org}/p/{prj}/a/{app}/"
+	elsewhere := func(path func(f *fixture) string, fields ...string) example {
+		return example{send: func(b *browser, _ string) answer { return b.post(path(b.f), fields...) }}
+	}
+	all := map[string]example{
+		org + "channels/{channel}/":              {fields: []string{"settings.host", "other"}},
+		org + "channels/{channel}/test/":         {fields: []string{"to", "ada@example.org"}},
+		org + "p/{prj}/channels/{own}/":          {fields: []string{"settings.host", "other"}},
+		org + "p/{prj}/channels/{own}/test/":     {fields: []string{"to", "ada@example.org"}},
+		org + "p/{prj}/channels/{own}/delete/":   {},
+		org + "channels/new/":                    {fields: []string{"driver", "smtp", "name", "new", "protocol", "EMAIL", "settings.host", "h"}},
+		org + "p/{prj}/channels/new/":            {fields: []string{"driver", "smtp", "name", "new", "protocol", "EMAIL", "settings.host", "h"}},
+		org + "mailbox/clear/":                   {fields: []string{"channel", ""}},
+		web + "e/":                               {fields: []string{"slug", "new", "name", "New"}},
+		web + "e/{evt}/":                         {fields: []string{"name", "Changed"}},
+		web + "e/{evt}/n/":                       {fields: []string{"name", "New"}},
+		web + "e/{evt}/n/{notification}/":        {fields: []string{"name", "Changed"}},
+		web + "e/{evt}/delete/":                  elsewhere(func(*fixture) string { return ofEvent + "empty/delete/" }),
+		web + "e/{evt}/n/{notification}/delete/": elsewhere(func(f *fixture) string { return ofEvent + "rare/n/" + idText(f.notificationOf("rare").ID) + "/delete/" }),
+		org + "channels/{channel}/delete/": elsewhere(func(f *fixture) string {
+			return atAcme + "channels/" + idText(f.channel(app.Path{Organization: "acme"}, "spare").ID) + "/delete/"
+		}),
+	}
+	for _, owner := range []string{web + "e/{evt}/", web + "e/{evt}/n/{notification}/"} {
+		one := owner + "t/{channel}/"
+		draft := []string{"subject", "S", "text", "T", "html", "<p>H", "base", "1"}
+		all[one] = example{fields: draft}
+		all[one+"preview/"], all[one+"html/"], all[one+"delete/"] = all[one], all[one], all[one]
+		all[one+"test/"] = example{fields: append([]string{"to", "ada@example.org"}, draft...)}
+		all[one+"versions/{version}/"] = example{fields: draft}
+	}
+	return all
+}
+
+func TestContentsOfAnotherOrganizationAreNotFound(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	params := f.contents()
+	theirs := f.channel(app.Path{Organization: "globex"}, "mail")
+	root := f.as(f.account("root", true)) // Whoever may do everything may not mix them up either.
+	before := len(f.entries("acme"))
+	paths := []string{
+		"/console/o/acme/channels/" + idText(theirs.ID) + "/", "/console/o/globex/channels/" + params["{channel}"] + "/", "/console/o/acme/p/shop/channels/" + params["{channel}"] + "/",
+		"/console/o/acme/channels/" + params["{own}"] + "/", ofEvent + "other/", ofEvent + "rare/n/" + params["{notification}"] + "/",
+		strings.Replace(ofEvent, "acme", "globex", 1) + "tick/n/" + params["{notification}"] + "/", ofEvent + "tick/t/" + idText(theirs.ID) + "/",
+		strings.Replace(ofEvent, "acme", "globex", 1) + "tick/t/" + params["{channel}"] + "/", "/console/o/globex/mailbox/" + params["{message}"] + "/",
+	}
+	for _, path := range paths {
+		root.get(path).is(t, http.StatusNotFound)
+		if !strings.Contains(path, "mailbox") {
+			root.post(path, "name", "x", "base", "0", "text", "x", "settings.host", "x").is(t, http.StatusNotFound)
+			root.post(path+"delete/", "base", "1").is(t, http.StatusNotFound)
+		}
+	}
+	for _, path := range []string{"/console/o/globex/mailbox/" + params["{message}"] + "/html/", ofEvent + "tick/t/" + params["{channel}"] + "/versions/7/",
+		strings.Replace(ofEvent, "acme", "globex", 1) + "tick/t/" + params["{channel}"] + "/versions/1/", ofEvent + "tick/t/0/", ofEvent + "tick/t/x/versions/"} {
+		root.get(path).is(t, http.StatusNotFound)
+	}
+	root.post("/console/o/globex/mailbox/clear/", "channel", params["{channel}"]).is(t, http.StatusSeeOther)
+	root.get(atAcme+"mailbox/"+params["{message}"]+"/").is(t, http.StatusOK)
+	assert.Len(t, f.entries("acme"), before)
+	assert.Empty(t, f.entries("globex"))
+}
+
+// storedTemplate is the template of acme's event for its channel mail.
+func (f *fixture) storedTemplate() events.Template {
+	f.Helper()
+	r, err := f.use.Templates.Show(f.Context(), app.Path{Organization: "acme", Project: "shop", Application: "web"},
+		app.TemplateName{Event: "tick", Channel: f.channel(app.Path{Organization: "acme"}, "mail").ID})
+	require.NoError(f, err)
+	return r.Template
+}
+
+// actions are what the newest entries of acme's audit log tell, the newest first.
+func (f *fixture) actions(n int) (told []string) {
+	f.Helper()
+	for i, e := range f.entries("acme") {
+		if i < n {
+			told = append(told, fmt.Sprintf("%s %s", e.Action, e.Object))
+		}
+	}
+	return told
+}

@@ -1,0 +1,130 @@
+package console_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.operator("ada", users.RoleAdministrator))
+		mail := idText(f.channel(app.Path{Organization: "acme"}, "mail").ID)
+		made := b.post(ofEvent, "slug", "order", "name", "Order", "description", "Somebody\nordered", "active", "true", "channels", mail, "example", ` {"n": 1} `).is(f.T, http.StatusSeeOther)
+		assert.Equal(f, ofEvent+"order/?done=saved", made.Header.Get("Location"))
+		assert.Contains(f, b.get(ofEvent).said(), "Order order mail active")
+		page := b.get(ofEvent+"order/").is(f.T, http.StatusOK)
+		assert.Contains(f, page.body, `value="`+mail+`" checked`)
+		assert.Contains(f, page.said(), `{"n": 1}`)
+
+		b.post(ofEvent+"order/", "name", "Orders").is(f.T, http.StatusSeeOther)
+		assert.Contains(f, b.get(ofEvent).said(), "Orders order every channel inactive")
+		e := f.entries("acme")[0]
+		assert.Equal(f, "Order", e.Before["name"])
+		assert.Equal(f, "Orders", e.After["name"])
+		before := len(f.entries("acme"))
+		b.post(ofEvent+"order/", "name", " Orders ").is(f.T, http.StatusSeeOther)
+		assert.Len(f, f.entries("acme"), before, "again it changes nothing")
+
+		b.post(ofEvent+"order/delete/").is(f.T, http.StatusSeeOther)
+		b.get(ofEvent+"order/").is(f.T, http.StatusNotFound)
+		assert.Equal(f, []string{"event.delete acme/p/shop/a/web/e/order", "event.update acme/p/shop/a/web/e/order", "event.create acme/p/shop/a/web/e/order"}, f.actions(3))
+		assert.Contains(f, b.post(ofEvent+"tick/delete/").is(f.T, http.StatusBadRequest).said(), `The event "tick" is used by notification "Ticks" of event web/tick.`)
+	})
+}
+
+func TestWhatIsWrongWithAnEventStandsBesideItsField(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.as(f.operator("ada", users.RoleAdministrator))
+	theirs := idText(f.channel(app.Path{Organization: "globex"}, "mail").ID)
+	for name, c := range map[string]struct {
+		fields []string
+		field  string
+		said   string
+	}{
+		"NoSlug":         {[]string{"name", "x"}, "slug", "is required"},
+		"TheSlugIsTaken": {[]string{"slug", "tick", "name", "x"}, "slug", "this slug is taken"},
+		"NoName":         {[]string{"slug", "x"}, "name", "is required"},
+		"NoObject":       {[]string{"slug", "x", "name", "x", "example", "[1]"}, "example", "must be a JSON object"},
+		"NoJSON":         {[]string{"slug", "x", "name", "x", "example", "{"}, "example", "must be a JSON object"},
+		"Theirs":         {[]string{"slug", "x", "name", "x", "channels", theirs}, "", "the channel does not exist"},
+		"NoChannel":      {[]string{"slug", "x", "name", "x", "channels", "x"}, "", "the channel does not exist"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := b.post(ofEvent, c.fields...).is(t, http.StatusBadRequest)
+			assert.Contains(t, got.body, c.said)
+			if c.field != "" {
+				assert.Contains(t, got.body, `id="`+c.field+`-faults"`)
+			}
+		})
+	}
+	assert.Contains(t, b.post(ofEvent+"tick/", "name", "x", "example", "x").is(t, http.StatusBadRequest).body, `id="example-faults"`)
+	assert.Empty(t, f.entries("acme"))
+}
+
+func TestNotifications(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.operator("ada", users.RoleAdministrator))
+		var all, pinned, theirs lists.List
+		f.update(func(tx ports.Tx) error {
+			a, err := tx.Applications().BySlug(f.Context(), "acme", "shop", "web")
+			if err != nil {
+				return err
+			}
+			if all, err = tx.Lists().ByName(f.Context(), a.Organization, a.Project, "all"); err != nil {
+				return err
+			}
+			desk := a
+			desk.ID, desk.Slug = 0, "desk"
+			if desk, err = tx.Applications().Create(f.Context(), desk); err != nil {
+				return err
+			}
+			if pinned, err = tx.Lists().Create(f.Context(), lists.List{Organization: a.Organization, Project: a.Project, Name: "desk only", Application: desk.ID}); err != nil {
+				return err
+			}
+			other, err := tx.Applications().BySlug(f.Context(), "globex", "shop", "web")
+			if err != nil {
+				return err
+			}
+			theirs, err = tx.Lists().ByName(f.Context(), other.Organization, other.Project, "all")
+			return err
+		})
+		form := b.get(ofEvent+"tick/n/").is(f.T, http.StatusOK)
+		assert.Contains(f, form.body, ">all</option>")
+		assert.NotContains(f, form.body, "desk only")
+		for said, fields := range map[string][]string{
+			"is required": {"name", ""}, "a notification with this name exists already": {"name", "TICKS"}, "the distribution list does not exist": {"name", "x", "list", idText(theirs.ID)},
+			lists.ErrPinned.Error(): {"name", "x", "list", idText(pinned.ID)},
+		} {
+			assert.Contains(f, b.post(ofEvent+"tick/n/", fields...).is(f.T, http.StatusBadRequest).body, said)
+		}
+		b.post(ofEvent+"tick/n/", "name", "x", "list", "x").is(f.T, http.StatusBadRequest)
+		assert.Empty(f, f.entries("acme"))
+
+		b.post(ofEvent+"tick/n/", "name", "Second", "list", idText(all.ID), "active", "true").is(f.T, http.StatusSeeOther)
+		assert.Contains(f, b.get(ofEvent+"tick/").said(), "Second all active")
+		r, err := f.use.Events.Show(f.Context(), app.Path{Organization: "acme", Project: "shop", Application: "web"}, "tick")
+		assert.NoError(f, err)
+		path := ofEvent + "tick/n/" + idText(r.Notifications[1].ID) + "/"
+		assert.Contains(f, b.get(path).said(), "Distribution list all")
+		b.post(path, "name", "Renamed").is(f.T, http.StatusSeeOther)
+		assert.Contains(f, b.get(ofEvent+"tick/").said(), "Renamed none inactive")
+		e := f.entries("acme")[0]
+		assert.Equal(f, []any{"Second", "all", true}, []any{e.Before["name"], e.Before["list"], e.Before["active"]})
+		assert.Equal(f, []any{"Renamed", "", false}, []any{e.After["name"], e.After["list"], e.After["active"]})
+		b.post(path, "name", "ticks").is(f.T, http.StatusBadRequest)
+		b.post(path+"delete/").is(f.T, http.StatusSeeOther)
+		b.get(path).is(f.T, http.StatusNotFound)
+		assert.Equal(f, []string{"notification.delete acme/p/shop/a/web/e/tick/n/Renamed", "notification.update acme/p/shop/a/web/e/tick/n/Second",
+			"notification.create acme/p/shop/a/web/e/tick/n/Second"}, f.actions(3))
+	})
+}

@@ -1,0 +1,107 @@
+package console
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/channels"
+)
+
+// settingsView is the fields of a channel's settings, made from what its driver says of them.
+type settingsView struct {
+	Form      form
+	Described []channels.Setting
+	Kept      []string // the secrets that are set
+}
+
+// settingField is the name of a setting's field: as the faults of drivers name it.
+func settingField(name string) string { return "settings." + name }
+
+func settingName(field string) (name string, is bool) { return strings.CutPrefix(field, "settings.") }
+
+// Shown are the names of the fields.
+func (v settingsView) Shown() []string {
+	shown := []string{"name", "protocol", "preferred", "active"}
+	for _, s := range v.Described {
+		shown = append(shown, settingField(s.Name))
+	}
+	return shown
+}
+
+// Fields are the fields in the order of the driver.
+func (v settingsView) Fields() []settingView {
+	var all []settingView
+	for _, s := range v.Described {
+		all = append(all, settingView{s, v.Form, slices.Contains(v.Kept, s.Name)})
+	}
+	return all
+}
+
+// settingView is one field.
+type settingView struct {
+	channels.Setting
+
+	Form form
+	Set  bool // a secret that there is
+}
+
+// Field is the name of the field.
+func (v settingView) Field() string { return settingField(v.Name) }
+
+// Must tells whether something has to be typed.
+func (v settingView) Must() bool { return v.Required && !v.Set }
+
+// Long tells whether the field has lines.
+func (v settingView) Long() bool { return v.Kind == channels.Text || v.Kind == channels.Lines }
+
+// Hint says what belongs into the field.
+func (v settingView) Hint() string {
+	hint := v.Help
+	if v.Kind == channels.Lines {
+		hint += " A line NAME: VALUE for each."
+	}
+	if v.Default != "" {
+		hint += " Default: " + v.Default + "."
+	}
+	switch {
+	case v.Set:
+		hint += " It is set and never shown; leave the field empty to keep it."
+	case v.Secret:
+		hint += " It is stored encrypted and never shown again."
+	}
+	return hint
+}
+
+// Options are the choices of a field that has some.
+func (v settingView) Options() []option {
+	all := []option{{"", "Default"}}
+	for _, word := range v.Words {
+		all = append(all, option{word, word})
+	}
+	return all
+}
+
+// testView is what became of a test, in words.
+type testView struct {
+	Accepted bool
+	Verdict  string
+	Said     string // by the provider
+}
+
+func tested(done app.Tested) *testView {
+	v := &testView{Accepted: done.Failure == nil}
+	switch f := done.Failure; {
+	case f == nil:
+		v.Verdict = "Accepted: the provider took the message to " + done.To + "."
+		return v
+	case f.Channel:
+		v.Verdict = "Unreachable: the channel does not work, whoever the message is for."
+	case f.Temporary:
+		v.Verdict = "Postponed: the channel works, but " + done.To + " cannot be reached now. Another attempt may succeed."
+	default:
+		v.Verdict = "Refused: the channel works, but the message to " + done.To + " is not accepted, and would not be later."
+	}
+	v.Said = done.Failure.Error()
+	return v
+}

@@ -1,0 +1,292 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/domain/templates"
+)
+
+// templateParam is in the path of every template; forms there may be larger than elsewhere.
+const templateParam = "t/{channel}/"
+
+// templateRoutes are the routes of the templates of an event or of a notification. Looking at a draft changes nothing, and so takes no more than
+// looking at the template.
+func templateRoutes(owner string) []Route {
+	const get, post = http.MethodGet, http.MethodPost
+	one := owner + templateParam
+	version := one + "versions/{version}/"
+	return []Route{
+		{get, one, operators.Viewer, call.showTemplate},
+		{post, one, operators.Administrator, call.saveTemplate},
+		{post, one + "preview/", operators.Viewer, call.previewTemplate},
+		{get, one + "html/", operators.Viewer, call.showTemplateHTML},
+		{post, one + "html/", operators.Viewer, call.showTemplateHTML},
+		{post, one + "test/", operators.Administrator, call.testTemplate},
+		{post, one + "delete/", operators.Administrator, call.deleteTemplate},
+		{get, one + "versions/", operators.Viewer, call.showVersions},
+		{get, version, operators.Viewer, call.showVersion},
+		{post, version, operators.Administrator, call.restoreVersion},
+	}
+}
+
+// templateView is a template in its editor.
+type templateView struct {
+	app.TemplateReport
+
+	Here     string // the path of the page
+	Owner    string // the path of the event or notification
+	Form     form
+	Preview  previewView
+	Tested   *testView
+	Conflict *conflictView
+}
+
+// previewView is how a draft looks for somebody.
+type previewView struct {
+	app.Preview
+
+	Form   form   // with what is wrong about the draft
+	Source string // the path that the frame loads; empty: what is typed is posted to it
+	Action string // the path that it is posted to
+	Live   string // the path that has the preview of what is typed
+}
+
+func newPreview(editor string) previewView {
+	return previewView{Action: editor + "html/", Live: editor + "preview/"}
+}
+
+// conflictView is what somebody else saved while a draft was written, against the draft.
+type conflictView struct {
+	By    string
+	Parts []partView
+}
+
+// partView is how a part of a template differs from another.
+type partView struct {
+	Name  string
+	Lines []templates.Line
+	Same  bool
+}
+
+func differences(before, after events.Template) []partView {
+	part := func(name, a, b string) partView {
+		return partView{Name: name, Lines: templates.Diff(a, b), Same: a == b}
+	}
+	return []partView{part("Subject", before.Subject, after.Subject), part("Text", before.Text, after.Text), part("HTML", before.HTML, after.HTML)}
+}
+
+// templateName names the template of the path.
+func (c call) templateName() (of app.TemplateName, err error) {
+	of.Event = web.Param(c, "evt")
+	if of.Channel, err = web.ID[channels.ID](c, "channel"); err != nil {
+		return of, err
+	}
+	if web.Param(c, "notification") != "" {
+		of.Notification, err = web.ID[subscriptions.NotificationID](c, "notification")
+	}
+	return of, err
+}
+
+// ownerPath is the path of what a template belongs to.
+func (c call) ownerPath(of app.TemplateName) string {
+	if of.Notification != 0 {
+		return c.notificationPath(of.Event, of.Notification)
+	}
+	return c.eventPath(of.Event)
+}
+
+func (c call) templatePath(of app.TemplateName) string {
+	return c.ownerPath(of) + web.Join("t", fmt.Sprint(of.Channel))
+}
+
+// draft is what the form of a template says.
+func (c call) draft() (app.Draft, app.Rehearsal) {
+	return app.Draft{Subject: c.FormValue("subject"), Text: c.FormValue("text"), HTML: c.FormValue("html")},
+		app.Rehearsal{User: c.FormValue("user"), Example: c.FormValue("example")}
+}
+
+// base is the version that a form was begun with; what is no number was never one.
+func (c call) base() int {
+	n, err := strconv.Atoi(c.FormValue("base"))
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+func (c call) showTemplate() error {
+	of, err := c.templateName()
+	if err != nil {
+		return err
+	}
+	return c.template(http.StatusOK, of, func(v *templateView) error {
+		user := c.QueryParam("user")
+		v.Form = filled("subject", v.Template.Subject, "text", v.Template.Text, "html", v.Template.HTML, "example", v.Event.Example, "user", user,
+			"base", strconv.Itoa(v.Template.Version))
+		if v.Template.Version == 0 {
+			return nil
+		}
+		v.Preview.Source = v.Here + "html/?" + url.Values{"user": {user}}.Encode()
+		d := app.Draft{Subject: v.Template.Subject, Text: v.Template.Text, HTML: v.Template.HTML}
+		var err error
+		v.Preview.Preview, err = c.console.use.Templates.Preview(c.ctx, c.at(), of, d, app.Rehearsal{User: user, Example: v.Event.Example})
+		if f, mendable := c.refused(err); mendable {
+			v.Preview.Form, err = f, nil
+		}
+		return err
+	})
+}
+
+// template shows the editor of a template, as adjust leaves it.
+func (c call) template(status int, of app.TemplateName, adjust func(v *templateView) error) error {
+	v := templateView{Here: c.templatePath(of), Owner: c.ownerPath(of)}
+	v.Preview = newPreview(v.Here)
+	var err error
+	if v.TemplateReport, err = c.console.use.Templates.Show(c.ctx, c.at(), of); err != nil {
+		return err
+	}
+	if err := adjust(&v); err != nil {
+		return err
+	}
+	return c.render(status, "template", v.Channel.Name+": template", v)
+}
+
+// typed shows the editor with what was sent.
+func (c call) typed(status int, of app.TemplateName, adjust func(v *templateView)) error {
+	return c.template(status, of, func(v *templateView) error {
+		v.Form = form{values: c.fields()}
+		adjust(v)
+		return nil
+	})
+}
+
+func (c call) saveTemplate() error {
+	of, err := c.templateName()
+	if err != nil {
+		return err
+	}
+	d, _ := c.draft()
+	_, err = c.console.use.Templates.Save(c.ctx, c.actor(), c.at(), of, d, c.base())
+	if errors.Is(err, events.ErrOutdated) {
+		return c.outdated(of, d)
+	}
+	if f, mendable := c.refused(err); mendable {
+		return c.typed(web.Status(fault.Invalid), of, func(v *templateView) { v.Form = f })
+	}
+	if err != nil {
+		return err
+	}
+	return c.to(c.templatePath(of) + "?done=saved")
+}
+
+// outdated shows a draft beside what somebody else has saved meanwhile. Sent again, it is saved on top of that.
+func (c call) outdated(of app.TemplateName, d app.Draft) error {
+	_, versions, err := c.console.use.Templates.Versions(c.ctx, c.at(), of)
+	if err != nil {
+		return err
+	}
+	return c.typed(http.StatusConflict, of, func(v *templateView) {
+		v.Conflict = &conflictView{Parts: differences(v.Template, events.Template{Subject: d.Subject, Text: d.Text, HTML: d.HTML})}
+		if len(versions) > 0 {
+			v.Conflict.By = versions[0].By
+		}
+		v.Form.values.Set("base", strconv.Itoa(v.Template.Version))
+	})
+}
+
+// previewTemplate shows what is typed as somebody would get it: a whole page or, for a script, the preview alone.
+func (c call) previewTemplate() error {
+	of, err := c.templateName()
+	if err != nil {
+		return err
+	}
+	d, with := c.draft()
+	p := newPreview(c.templatePath(of))
+	p.Preview, err = c.console.use.Templates.Preview(c.ctx, c.at(), of, d, with)
+	f, mendable := c.refused(err)
+	switch {
+	case mendable:
+		p.Form = f
+	case err != nil:
+		return err
+	}
+	if c.Request().Header.Get("HX-Request") == "true" {
+		return c.fragment("template", "preview-live", p)
+	}
+	status := http.StatusOK
+	if mendable {
+		status = web.Status(fault.Invalid)
+	}
+	return c.typed(status, of, func(v *templateView) {
+		v.Preview = p
+		v.Form.faults, v.Form.Failed = f.faults, f.Failed
+	})
+}
+
+// showTemplateHTML is the document in the frame: the HTML of what is typed or, asked for with GET, of what is stored. It is nobody's page: see foreignPolicy.
+func (c call) showTemplateHTML() error {
+	of, err := c.templateName()
+	if err != nil {
+		return err
+	}
+	d, with := c.draft()
+	if c.Request().Method != http.MethodPost {
+		r, err := c.console.use.Templates.Show(c.ctx, c.at(), of)
+		if err != nil {
+			return err
+		}
+		d, with = app.Draft{Subject: r.Template.Subject, Text: r.Template.Text, HTML: r.Template.HTML}, app.Rehearsal{User: c.QueryParam("user"), Example: r.Event.Example}
+	}
+	p, err := c.console.use.Templates.Preview(c.ctx, c.at(), of, d, with)
+	switch _, mendable := c.refused(err); {
+	case mendable:
+		return c.foreign("<!DOCTYPE html><title>Preview</title><p>" + html.EscapeString(sentence(err.Error())))
+	case err != nil:
+		return err
+	}
+	return c.foreign(p.Message.HTML)
+}
+
+func (c call) testTemplate() error {
+	of, err := c.templateName()
+	if err != nil {
+		return err
+	}
+	d, with := c.draft()
+	// A provider may take longer than a page; the use case has a bound of its own.
+	done, err := c.console.use.Templates.Test(c.Request().Context(), c.actor(), c.at(), of, d, with, c.FormValue("to"))
+	if f, mendable := c.refused(err); mendable {
+		return c.typed(web.Status(fault.Invalid), of, func(v *templateView) { v.Form = f })
+	}
+	if err != nil {
+		return err
+	}
+	return c.typed(http.StatusOK, of, func(v *templateView) { v.Tested = tested(done) })
+}
+
+func (c call) deleteTemplate() error {
+	of, err := c.templateName()
+	if err != nil {
+		return err
+	}
+	err = c.console.use.Templates.Delete(c.ctx, c.actor(), c.at(), of, c.base())
+	if errors.Is(err, events.ErrOutdated) {
+		return c.to(c.templatePath(of) + "?done=outdated")
+	}
+	if err != nil {
+		return err
+	}
+	return c.to(c.ownerPath(of) + "?done=deleted")
+}

@@ -1,0 +1,80 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/events"
+)
+
+// versionsView is the versions of a template.
+type versionsView struct {
+	app.TemplateReport
+
+	Editor   string // the path of the template
+	Versions []events.Version
+}
+
+func (c call) showVersions() error {
+	of, err := c.templateName()
+	if err != nil {
+		return err
+	}
+	v := versionsView{Editor: c.templatePath(of)}
+	if v.TemplateReport, v.Versions, err = c.console.use.Templates.Versions(c.ctx, c.at(), of); err != nil {
+		return err
+	}
+	return c.render(http.StatusOK, "versions", v.Channel.Name+": versions", v)
+}
+
+// versionView is an earlier version against the current one.
+type versionView struct {
+	app.TemplateReport
+
+	Editor  string // the path of the template
+	Version events.Version
+	Parts   []partView // from this version to the current one
+}
+
+// Current tells whether the version is the one that counts.
+func (v versionView) Current() bool { return v.Version.Version == v.Template.Version }
+
+func (c call) showVersion() error {
+	of, number, err := c.versionName()
+	if err != nil {
+		return err
+	}
+	v := versionView{Editor: c.templatePath(of)}
+	if v.TemplateReport, v.Version, err = c.console.use.Templates.Version(c.ctx, c.at(), of, number); err != nil {
+		return err
+	}
+	v.Parts = differences(v.Version.Template, v.Template)
+	return c.render(http.StatusOK, "version", fmt.Sprintf("%s: version %d", v.Channel.Name, number), v)
+}
+
+func (c call) restoreVersion() error {
+	of, number, err := c.versionName()
+	if err != nil {
+		return err
+	}
+	done := "saved"
+	err = c.console.use.Templates.Restore(c.ctx, c.actor(), c.at(), of, number, c.base())
+	if errors.Is(err, events.ErrOutdated) {
+		done, err = "outdated", nil
+	}
+	if err != nil {
+		return err
+	}
+	return c.to(c.templatePath(of) + "?done=" + done)
+}
+
+func (c call) versionName() (of app.TemplateName, number int, err error) {
+	if of, err = c.templateName(); err != nil {
+		return of, 0, err
+	}
+	n, err := web.ID[int64](c, "version")
+	return of, int(n), err
+}

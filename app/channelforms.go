@@ -1,0 +1,134 @@
+package app
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/fault"
+)
+
+// ChannelForm is what an operator types of a channel.
+type ChannelForm struct {
+	Name, Protocol, Driver string // of a new one
+	Preferred, Active      bool
+	// Settings are the settings as texts, by name; an empty text is none, but for a secret: that is kept as it is. An object is a line for each
+	// member, `Name: value`.
+	Settings map[string]string
+	Without  []string // the secrets to remove
+}
+
+// typed is the form of settings, and which secrets there are. Values that are secret are not in it.
+func typed(described []channels.Setting, settings channels.Settings) (texts map[string]string, kept []string) {
+	texts = map[string]string{}
+	for _, s := range described {
+		v, set := settings[s.Name]
+		switch {
+		case !set || v == nil || v == "":
+		case s.Secret:
+			kept = append(kept, s.Name)
+		default:
+			texts[s.Name] = strings.ReplaceAll(text(v), "${", "$${")
+		}
+	}
+	return texts, kept
+}
+
+// text is a value as it is typed.
+func text(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case map[string]any:
+		var lines []string
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			lines = append(lines, name+": "+text(v[name]))
+		}
+		return strings.Join(lines, "\n")
+	}
+	encoded, err := json.Marshal(v)
+	if err != nil {
+		return "" // Impossible: it was stored as JSON.
+	}
+	return string(encoded)
+}
+
+// settings reads the form; was are the settings that there were.
+func (f ChannelForm) settings(described []channels.Setting, was channels.Settings) (channels.Settings, error) {
+	var faults fault.Fields
+	is := channels.Settings{}
+	for _, s := range described {
+		typed := strings.ReplaceAll(f.Settings[s.Name], "\r\n", "\n")
+		if !s.Secret {
+			typed = strings.TrimSpace(typed)
+		}
+		if typed == "" {
+			if kept := was[s.Name]; s.Secret && kept != nil && !slices.Contains(f.Without, s.Name) {
+				is[s.Name] = kept
+			}
+			continue
+		}
+		v, err := value(s, typed)
+		faults.Add("settings."+s.Name, err)
+		is[s.Name] = v
+	}
+	if moved := f.moved(described, was, is); moved != "" {
+		for _, s := range described {
+			if s.Secret && f.Settings[s.Name] == "" && is[s.Name] != nil {
+				faults.Addf("settings."+s.Name, "has to be given again, because %s has changed, which decides who is told", moved)
+			}
+		}
+	}
+	return is, faults.Err()
+}
+
+// moved names a setting that has changed and decides where secrets go; empty: none.
+func (f ChannelForm) moved(described []channels.Setting, was, is channels.Settings) string {
+	for _, s := range described {
+		if s.Leads && text(was[s.Name]) != text(is[s.Name]) {
+			return s.Name
+		}
+	}
+	return ""
+}
+
+// value reads what was typed as a value of the setting's kind. `${` stands for a variable where `tocsin apply` reads settings; here it would
+// be one of the service's own environment, which is nobody's business, and so is refused.
+func value(s channels.Setting, typed string) (any, error) {
+	const variable, escaped = "${", "$${"
+	if strings.Contains(strings.ReplaceAll(typed, escaped, ""), variable) {
+		return nil, fault.New(fault.Invalid, "has ${ in it, which only tocsin apply replaces; write $${ for the characters themselves")
+	}
+	typed = strings.ReplaceAll(typed, escaped, variable)
+	switch s.Kind {
+	case channels.Integer:
+		n, err := strconv.Atoi(typed)
+		if err != nil {
+			return nil, fault.New(fault.Invalid, "must be a whole number")
+		}
+		return json.Number(strconv.Itoa(n)), nil
+	case channels.Number:
+		if !json.Valid([]byte(typed)) || strings.ContainsAny(typed, `"[{tfn`) {
+			return nil, fault.New(fault.Invalid, "must be a number such as 0.5")
+		}
+		return json.Number(typed), nil
+	case channels.Lines:
+		members := map[string]any{}
+		for line := range strings.SplitSeq(typed, "\n") {
+			name, v, found := strings.Cut(line, ":")
+			if strings.TrimSpace(line) == "" {
+				continue
+			}
+			if !found || strings.TrimSpace(name) == "" {
+				return nil, fault.New(fault.Invalid, "must have a line NAME: VALUE for each member")
+			}
+			members[strings.TrimSpace(name)] = strings.TrimSpace(v)
+		}
+		return members, nil
+	case channels.Line, channels.Text, channels.Choice:
+	}
+	return typed, nil
+}

@@ -1,0 +1,215 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Channels looks after the ways out of an organization or, where the path names one, of a project.
+type Channels struct {
+	store   ports.Store
+	drivers Drivers
+}
+
+// NewChannels returns the use cases on channels, which these drivers work for.
+func NewChannels(store ports.Store, drivers Drivers) *Channels {
+	return &Channels{store: store, drivers: drivers}
+}
+
+// maxTroubles is how many troubles of an organization are read at once.
+const maxTroubles = 1_000
+
+// ChannelReport is a channel as it may be shown.
+type ChannelReport struct {
+	channels.Channel // without its settings
+
+	Described []channels.Setting // of the driver, then of all drivers
+	Typed     map[string]string  // the settings that are no secrets, as [ChannelForm] has them
+	Kept      []string           // the secrets that are set
+	Limits    channels.Limits
+	Troubles  []channels.Trouble // one for each instance that it does not work on
+	Sealed    string             // why its settings cannot be read; empty: they can
+}
+
+// Drivers returns the technologies that channels can be made with.
+func (s *Channels) Drivers() []deliveries.Driver { return slices.Clone(s.drivers) }
+
+// Driver returns one of them; a fault about `driver`.
+func (s *Channels) Driver(name string) (deliveries.Driver, error) { return s.drivers.find(name) }
+
+// List returns the channels of the place without settings, and the troubles of each; orgs.ErrNotFound, orgs.ErrProjectNotFound.
+func (s *Channels) List(ctx context.Context, at Path, p Page) (found []channels.Channel, troubles map[channels.ID][]channels.Trouble, err error) {
+	err = s.store.View(ctx, func(tx ports.Tx) error {
+		org, project, err := owner(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		if found, err = tx.Channels().List(ctx, org, project, channels.ID(p.After), p.Limit); err != nil {
+			return err
+		}
+		all, err := tx.Channels().Troubles(ctx, org, maxTroubles)
+		troubles = map[channels.ID][]channels.Trouble{}
+		for _, t := range all {
+			troubles[t.Channel] = append(troubles[t.Channel], t)
+		}
+		return err
+	})
+	return found, troubles, err
+}
+
+// Show returns a channel of the place; orgs.ErrNotFound, orgs.ErrProjectNotFound, channels.ErrNotFound.
+func (s *Channels) Show(ctx context.Context, at Path, id channels.ID) (report ChannelReport, err error) {
+	err = s.store.View(ctx, func(tx ports.Tx) error {
+		report = ChannelReport{}
+		org, project, err := owner(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		c, err := tx.Channels().ByID(ctx, org, project, id)
+		if errors.Is(err, channels.ErrSealed) {
+			report.Sealed, err = err.Error(), nil
+		}
+		if err != nil {
+			return err
+		}
+		if driver, err := s.drivers.find(c.Driver); err == nil { // One that this program does not have can be looked at, too.
+			report.Described = append(slices.Clone(driver.Settings()), channels.CommonSettings()...)
+		}
+		report.Typed, report.Kept = typed(report.Described, c.Settings)
+		report.Channel, report.Limits = c, c.Settings.Limits()
+		report.Settings = nil
+		all, err := tx.Channels().Troubles(ctx, org, maxTroubles)
+		report.Troubles = slices.DeleteFunc(all, func(t channels.Trouble) bool { return t.Channel != id })
+		return err
+	})
+	return report, err
+}
+
+// Create makes a channel; faults about the form, channels.ErrNameTaken, channels.ErrPreferredTaken, channels.ErrSealed.
+func (s *Channels) Create(ctx context.Context, by audit.Actor, at Path, f ChannelForm) (made channels.Channel, err error) {
+	c, err := channels.New(f.Name, f.Protocol, f.Driver)
+	if err != nil {
+		return c, err
+	}
+	c.Preferred, c.Active = f.Preferred, f.Active
+	if err := s.set(&c, f); err != nil {
+		return c, err
+	}
+	err = s.store.Update(ctx, func(tx ports.Tx) error {
+		if c.Organization, c.Project, err = owner(ctx, tx, at); err != nil {
+			return err
+		}
+		if err := tx.Orgs().Revise(ctx, c.Organization); err != nil {
+			return err
+		}
+		if made, err = tx.Channels().Create(ctx, c); err != nil {
+			return onField(err)
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: made.Organization, Actor: by, Action: audit.ChannelCreated,
+			Object: at.object("c", made.Name), After: channelState(made)})
+	})
+	made.Settings = nil
+	return made, err
+}
+
+// Save changes everything of a channel but its name, protocol and driver, and takes back what instances said of it; faults about the form,
+// channels.ErrNotFound, channels.ErrPreferredTaken, channels.ErrSealed.
+func (s *Channels) Save(ctx context.Context, by audit.Actor, at Path, id channels.ID, f ChannelForm) error {
+	return s.store.Update(ctx, func(tx ports.Tx) error {
+		was, err := s.revise(ctx, tx, at, id)
+		if err != nil {
+			return err
+		}
+		is := was
+		is.Preferred, is.Active = f.Preferred, f.Active
+		if err := s.set(&is, f); err != nil {
+			return err
+		}
+		if is.Settings.Equal(was.Settings) && is.Preferred == was.Preferred && is.Active == was.Active {
+			return nil
+		}
+		if err := tx.Channels().Save(ctx, is); err != nil {
+			return onField(err)
+		}
+		if err := tx.Channels().ClearTroubles(ctx, is.Organization, id); err != nil {
+			return err
+		}
+		before, after := channelChange(was, is)
+		return tx.Audit().Record(ctx, audit.Entry{Organization: is.Organization, Actor: by, Action: audit.ChannelUpdated,
+			Object: at.object("c", is.Name), Before: before, After: after})
+	})
+}
+
+// Delete removes a channel that nothing uses, whether its settings can be read or not; channels.ErrNotFound, channels.ErrInUse naming what does.
+func (s *Channels) Delete(ctx context.Context, by audit.Actor, at Path, id channels.ID) error {
+	return s.store.Update(ctx, func(tx ports.Tx) error {
+		c, err := s.revise(ctx, tx, at, id)
+		if err != nil && !errors.Is(err, channels.ErrSealed) {
+			return err
+		}
+		if err := tx.Channels().Delete(ctx, c); err != nil {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: c.Organization, Actor: by, Action: audit.ChannelDeleted,
+			Object: at.object("c", c.Name), Before: channelState(c)})
+	})
+}
+
+// revise finds a channel that is about to change.
+func (s *Channels) revise(ctx context.Context, tx ports.Tx, at Path, id channels.ID) (channels.Channel, error) {
+	org, project, err := owner(ctx, tx, at)
+	if err != nil {
+		return channels.Channel{}, err
+	}
+	if err := tx.Orgs().Revise(ctx, org); err != nil {
+		return channels.Channel{}, err
+	}
+	return tx.Channels().ByID(ctx, org, project, id)
+}
+
+// set makes the settings of a channel from a form. What is wrong is named `settings.NAME`.
+func (s *Channels) set(c *channels.Channel, f ChannelForm) error {
+	driver, err := s.drivers.find(c.Driver)
+	if err != nil {
+		return err
+	}
+	described := append(slices.Clone(driver.Settings()), channels.CommonSettings()...)
+	if c.Settings, err = f.settings(described, c.Settings); err != nil {
+		return err
+	}
+	return driver.Check(*c)
+}
+
+// onField says which field of a form a refusal is about.
+func onField(err error) error {
+	if known, ok := errors.AsType[*fault.Error](err); ok {
+		switch {
+		case errors.Is(err, channels.ErrNameTaken):
+			return known.On("name")
+		case errors.Is(err, channels.ErrPreferredTaken):
+			return known.On("preferred")
+		}
+	}
+	return err
+}
+
+// usableChannels are those that an application may send through: its project's, then its organization's; without settings.
+func usableChannels(ctx context.Context, tx ports.Tx, org orgs.ID, project orgs.ProjectID) ([]channels.Channel, error) {
+	own, err := tx.Channels().List(ctx, org, project, 0, maxUsable)
+	if err != nil {
+		return nil, err
+	}
+	shared, err := tx.Channels().List(ctx, org, 0, 0, maxUsable)
+	return append(own, shared...), err
+}
+
+// maxUsable is how many channels, or lists, of a project or an organization can be chosen from.
+const maxUsable = 500

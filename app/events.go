@@ -1,0 +1,204 @@
+package app
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Events looks after what an application announces: its events, their channels, and who hears of them.
+type Events struct{ store ports.Store }
+
+// NewEvents returns the use cases on events and notifications for those who look after them.
+func NewEvents(store ports.Store) *Events { return &Events{store: store} }
+
+// EventForm is what an operator types of an event.
+type EventForm struct {
+	Slug              string // of a new one
+	Name, Description string
+	Active            bool
+	Example           string // of a context: a JSON object; empty: none
+	Channels          []channels.ID
+}
+
+// EventReport is an event with what belongs to it.
+type EventReport struct {
+	Application   applications.Application
+	Event         events.Event
+	Templates     []events.Template // its own
+	Notifications []subscriptions.Notification
+	Lists         map[lists.ID]lists.List // of the notifications
+	Usable        []channels.Channel      // that the event may be limited to, the project's first
+}
+
+// MaxNotifications is how many notifications of an event a report holds at most.
+const MaxNotifications = 500
+
+// Show returns an event of the path's application; orgs.ErrNotFound, orgs.ErrProjectNotFound, applications.ErrNotFound, events.ErrNotFound.
+func (s *Events) Show(ctx context.Context, at Path, slug string) (r EventReport, err error) {
+	err = s.store.View(ctx, func(tx ports.Tx) error {
+		r = EventReport{Lists: map[lists.ID]lists.List{}}
+		if r.Application, err = application(ctx, tx, at); err != nil {
+			return err
+		}
+		if r.Event, err = tx.Events().BySlug(ctx, r.Application, slug); err != nil {
+			return err
+		}
+		if r.Templates, err = tx.Events().Templates(ctx, r.Event); err != nil {
+			return err
+		}
+		if r.Notifications, err = tx.Subscriptions().OfEvent(ctx, r.Event, 0, MaxNotifications); err != nil {
+			return err
+		}
+		for _, n := range r.Notifications {
+			if _, known := r.Lists[n.List]; n.List != 0 && !known {
+				if r.Lists[n.List], err = tx.Lists().ByID(ctx, r.Application.Organization, r.Application.Project, n.List); err != nil {
+					return err
+				}
+			}
+		}
+		r.Usable, err = usableChannels(ctx, tx, r.Application.Organization, r.Application.Project)
+		return err
+	})
+	return r, err
+}
+
+// Usable returns the channels that events of the path's application may use, the project's first, without settings.
+func (s *Events) Usable(ctx context.Context, at Path) (found []channels.Channel, err error) {
+	err = s.store.View(ctx, func(tx ports.Tx) error {
+		app, err := application(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		found, err = usableChannels(ctx, tx, app.Organization, app.Project)
+		return err
+	})
+	return found, err
+}
+
+// Create makes an event; faults about the form, events.ErrSlugTaken.
+func (s *Events) Create(ctx context.Context, by audit.Actor, at Path, f EventForm) (made events.Event, err error) {
+	e, err := f.event(events.Event{Slug: f.Slug})
+	if err != nil {
+		return e, err
+	}
+	err = s.store.Update(ctx, func(tx ports.Tx) error {
+		app, err := s.revise(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		e.Organization, e.Application = app.Organization, app.ID
+		if e.Channels, err = limitedTo(ctx, tx, app, f.Channels); err != nil {
+			return err
+		}
+		if made, err = tx.Events().Create(ctx, e); err != nil {
+			return fieldOf("slug", events.ErrSlugTaken, err)
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.EventCreated,
+			Object: at.object("e", made.Slug), After: eventState(made)})
+	})
+	return made, err
+}
+
+// Save changes everything of an event but its slug; faults about the form, events.ErrNotFound.
+func (s *Events) Save(ctx context.Context, by audit.Actor, at Path, slug string, f EventForm) error {
+	wanted, err := f.event(events.Event{Slug: slug})
+	if err != nil {
+		return err
+	}
+	return s.store.Update(ctx, func(tx ports.Tx) error {
+		app, err := s.revise(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		was, err := tx.Events().BySlug(ctx, app, slug)
+		if err != nil {
+			return err
+		}
+		is := was
+		is.Name, is.Description, is.Active, is.Example = wanted.Name, wanted.Description, wanted.Active, wanted.Example
+		if is.Channels, err = limitedTo(ctx, tx, app, f.Channels); err != nil {
+			return err
+		}
+		before, after := audit.Changed(eventState(was), eventState(is))
+		if len(after) == 0 {
+			return nil
+		}
+		if err := tx.Events().Save(ctx, is); err != nil {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.EventUpdated,
+			Object: at.object("e", slug), Before: before, After: after})
+	})
+}
+
+// Delete removes an event that nothing uses, with its templates; events.ErrNotFound, events.ErrInUse naming what does.
+func (s *Events) Delete(ctx context.Context, by audit.Actor, at Path, slug string) error {
+	return s.store.Update(ctx, func(tx ports.Tx) error {
+		app, err := s.revise(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		e, err := tx.Events().BySlug(ctx, app, slug)
+		if err != nil {
+			return err
+		}
+		if err := tx.Events().Delete(ctx, e); err != nil {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.EventDeleted,
+			Object: at.object("e", slug), Before: eventState(e)})
+	})
+}
+
+// revise finds the path's application, something of which is about to change.
+func (s *Events) revise(ctx context.Context, tx ports.Tx, at Path) (applications.Application, error) {
+	app, err := application(ctx, tx, at)
+	if err != nil {
+		return app, err
+	}
+	return app, tx.Orgs().Revise(ctx, app.Organization)
+}
+
+// event checks the form.
+func (f EventForm) event(e events.Event) (events.Event, error) {
+	var faults fault.Fields
+	checked, err := events.New(e.Slug, f.Name, f.Description)
+	faults.Add("", err)
+	checked.Example, err = events.ParseExample("example", f.Example)
+	faults.Add("", err)
+	checked.Active = f.Active
+	return checked, faults.Err()
+}
+
+// limitedTo finds the channels that an event shall be limited to among those that its application may use.
+func limitedTo(ctx context.Context, tx ports.Tx, app applications.Application, ids []channels.ID) ([]events.Channel, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	usable, err := usableChannels(ctx, tx, app.Organization, app.Project)
+	if err != nil {
+		return nil, err
+	}
+	var limited []events.Channel
+	for _, c := range usable {
+		if slices.Contains(ids, c.ID) {
+			limited = append(limited, events.Channel{ID: c.ID, Name: c.Name})
+		}
+	}
+	slices.Sort(ids)
+	if len(limited) < len(slices.Compact(ids)) {
+		return nil, fault.Field("channels", "%s", channels.ErrNotFound.Error())
+	}
+	slices.SortFunc(limited, func(a, b events.Channel) int { return strings.Compare(a.Name, b.Name) })
+	return limited, nil
+}

@@ -1,0 +1,215 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// NotificationForm is what an operator types of a notification.
+type NotificationForm struct {
+	Name   string
+	List   lists.ID // 0: none
+	Active bool
+}
+
+// NotificationReport is a notification with what belongs to it.
+type NotificationReport struct {
+	Application  applications.Application
+	Event        events.Event
+	Notification subscriptions.Notification
+	Templates    []events.Template  // its own
+	Inherited    []events.Template  // of its event, used where it has none of its own
+	Usable       []channels.Channel // that it may have templates for, the project's first
+	Lists        []lists.List       // that it may use
+}
+
+// ShowNotification returns a notification of an event; events.ErrNotFound, subscriptions.ErrNotificationNotFound.
+func (s *Events) ShowNotification(ctx context.Context, at Path, event string, id subscriptions.NotificationID) (r NotificationReport, err error) {
+	err = s.store.View(ctx, func(tx ports.Tx) error {
+		r = NotificationReport{}
+		if r.Application, r.Event, r.Notification, err = notificationOf(ctx, tx, at, event, id); err != nil {
+			return err
+		}
+		var errs [4]error
+		r.Templates, errs[0] = tx.Subscriptions().Templates(ctx, r.Notification)
+		r.Inherited, errs[1] = tx.Events().Templates(ctx, r.Event)
+		r.Usable, errs[2] = usableChannels(ctx, tx, r.Application.Organization, r.Application.Project)
+		r.Lists, errs[3] = usableLists(ctx, tx, r.Application, r.Notification.List)
+		return errors.Join(errs[:]...)
+	})
+	return r, err
+}
+
+// Lists returns the lists that notifications of the path's application may use, at most so many as can be chosen from.
+func (s *Events) Lists(ctx context.Context, at Path) (found []lists.List, err error) {
+	err = s.store.View(ctx, func(tx ports.Tx) error {
+		app, err := application(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		found, err = usableLists(ctx, tx, app, 0)
+		return err
+	})
+	return found, err
+}
+
+// CreateNotification makes a notification of an event; faults about the form, events.ErrNotFound, subscriptions.ErrNameTaken.
+func (s *Events) CreateNotification(ctx context.Context, by audit.Actor, at Path, event string, f NotificationForm) (made subscriptions.Notification, err error) {
+	n, err := subscriptions.NewNotification(f.Name)
+	if err != nil {
+		return n, err
+	}
+	err = s.store.Update(ctx, func(tx ports.Tx) error {
+		app, err := s.revise(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		e, err := tx.Events().BySlug(ctx, app, event)
+		if err != nil {
+			return err
+		}
+		n.Application, n.Event, n.Active = app.ID, e.ID, f.Active
+		l, err := servingList(ctx, tx, app, f.List)
+		if err != nil {
+			return err
+		}
+		n.List = l.ID
+		if made, err = tx.Subscriptions().Create(ctx, n); err != nil {
+			return fieldOf("name", subscriptions.ErrNameTaken, err)
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.NotificationCreated,
+			Object: at.object("e", event, "n", made.Name), After: notificationState(made, l.Name)})
+	})
+	return made, err
+}
+
+// SaveNotification changes a notification; faults about the form, events.ErrNotFound, subscriptions.ErrNotificationNotFound,
+// subscriptions.ErrNameTaken.
+func (s *Events) SaveNotification(ctx context.Context, by audit.Actor, at Path, event string, id subscriptions.NotificationID, f NotificationForm) error {
+	checked, err := subscriptions.NewNotification(f.Name)
+	if err != nil {
+		return err
+	}
+	return s.store.Update(ctx, func(tx ports.Tx) error {
+		app, err := s.revise(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		_, _, was, err := notificationOf(ctx, tx, at, event, id)
+		if err != nil {
+			return err
+		}
+		had, err := listOf(ctx, tx, app, was.List)
+		if err != nil {
+			return err
+		}
+		has, err := servingList(ctx, tx, app, f.List)
+		if err != nil {
+			return err
+		}
+		is := was
+		is.Name, is.List, is.Active = checked.Name, has.ID, f.Active
+		if is == was {
+			return nil
+		}
+		if err := tx.Subscriptions().Save(ctx, is); err != nil {
+			return fieldOf("name", subscriptions.ErrNameTaken, err)
+		}
+		before, after := audit.Changed(notificationState(was, had.Name), notificationState(is, has.Name))
+		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.NotificationUpdated,
+			Object: at.object("e", event, "n", was.Name), Before: before, After: after})
+	})
+}
+
+// DeleteNotification removes a notification that nothing uses, with its templates; events.ErrNotFound, subscriptions.ErrNotificationNotFound,
+// subscriptions.ErrInUse naming what does.
+func (s *Events) DeleteNotification(ctx context.Context, by audit.Actor, at Path, event string, id subscriptions.NotificationID) error {
+	return s.store.Update(ctx, func(tx ports.Tx) error {
+		app, err := s.revise(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		_, _, n, err := notificationOf(ctx, tx, at, event, id)
+		if err != nil {
+			return err
+		}
+		had, err := listOf(ctx, tx, app, n.List)
+		if err != nil {
+			return err
+		}
+		if err := tx.Subscriptions().Delete(ctx, n); err != nil {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.NotificationDeleted,
+			Object: at.object("e", event, "n", n.Name), Before: notificationState(n, had.Name)})
+	})
+}
+
+// notificationOf finds a notification of an event of the path's application.
+func notificationOf(ctx context.Context, tx ports.Tx, at Path, event string, id subscriptions.NotificationID) (
+	app applications.Application, e events.Event, n subscriptions.Notification, err error,
+) {
+	if app, err = application(ctx, tx, at); err != nil {
+		return app, e, n, err
+	}
+	if e, err = tx.Events().BySlug(ctx, app, event); err != nil {
+		return app, e, n, err
+	}
+	n, err = tx.Subscriptions().Notification(ctx, app, id)
+	if err == nil && n.Event != e.ID {
+		err = subscriptions.ErrNotificationNotFound
+	}
+	return app, e, n, err
+}
+
+// listOf finds a list of the application's project; none has neither id nor name.
+func listOf(ctx context.Context, tx ports.Tx, app applications.Application, id lists.ID) (lists.List, error) {
+	if id == 0 {
+		return lists.List{}, nil
+	}
+	return tx.Lists().ByID(ctx, app.Organization, app.Project, id)
+}
+
+// servingList finds the list that a notification of an application shall have; a fault about `list`.
+func servingList(ctx context.Context, tx ports.Tx, app applications.Application, id lists.ID) (lists.List, error) {
+	l, err := listOf(ctx, tx, app, id)
+	switch {
+	case errors.Is(err, lists.ErrNotFound):
+		return l, fault.Field("list", "%s", err.Error())
+	case err == nil && !l.Serves(app.ID):
+		return l, fault.Field("list", "%s", lists.ErrPinned.Error())
+	}
+	return l, err
+}
+
+// usableLists are lists of its project that an application may use, and the one that is used already in any case.
+func usableLists(ctx context.Context, tx ports.Tx, app applications.Application, used lists.ID) ([]lists.List, error) {
+	all, err := tx.Lists().List(ctx, app.Organization, app.Project, 0, maxUsable)
+	if err != nil {
+		return nil, err
+	}
+	found := slices.DeleteFunc(all, func(l lists.List) bool { return !l.Serves(app.ID) })
+	if used == 0 || slices.ContainsFunc(found, func(l lists.List) bool { return l.ID == used }) {
+		return found, nil
+	}
+	l, err := listOf(ctx, tx, app, used)
+	return append(found, l), err
+}
+
+// fieldOf says which field of a form a refusal is about.
+func fieldOf(field string, refusal *fault.Error, err error) error {
+	if errors.Is(err, refusal) {
+		return refusal.On(field)
+	}
+	return err
+}

@@ -1,0 +1,192 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/templates"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Rehearsal is for whom and with which data a draft is rendered.
+type Rehearsal struct {
+	User    string // username or e-mail of a member; empty: somebody made up
+	Example string // of a context: a JSON object; empty: an empty one
+}
+
+// Preview is a draft as somebody would get it.
+type Preview struct {
+	Message  deliveries.Message // without an unsubscribe link: only a message that has left has one
+	Username string             // of the member; empty: somebody made up
+	MadeUp   bool               // the address is: the member has none that the channel reaches
+}
+
+// Preview renders a draft as delivery would: by the same composer, with the same variables. The faults name `subject`, `text`, `html`, `user` and
+// `example`; and those of Show.
+func (s *Templates) Preview(ctx context.Context, at Path, of TemplateName, d Draft, with Rehearsal) (Preview, error) {
+	var r TemplateReport
+	var p persona
+	if err := s.store.View(ctx, func(tx ports.Tx) (err error) {
+		if r, err = templateOf(ctx, tx, at, of); err != nil {
+			return err
+		}
+		p, err = personaOf(ctx, tx, r.Channel, with.User)
+		return err
+	}); err != nil {
+		return Preview{}, err
+	}
+	m, err := s.rehearse(r, d, with.Example, p)
+	return Preview{Message: m, Username: p.username, MadeUp: p.madeUp}, err
+}
+
+// rehearse renders a draft for somebody.
+func (s *Templates) rehearse(r TemplateReport, d Draft, example string, p persona) (deliveries.Message, error) {
+	var faults fault.Fields
+	text, err := d.template(r.Channel.ID)
+	faults.Add("", err)
+	example, err = events.ParseExample("example", example)
+	faults.Add("", err)
+	if err := faults.Err(); err != nil {
+		return deliveries.Message{}, err
+	}
+	m, err := s.composer.Compose(deliveries.Letter{
+		Organization: r.Organization, Project: r.Project, Application: r.Application, Event: r.Event, Notification: r.Notification, Channel: r.Channel, Template: text,
+		Occurrence: events.Occurrence{Organization: r.Organization.ID, Project: r.Project.ID, Application: r.Application.ID, Event: r.Event.ID,
+			Context: events.Context(example), Created: s.clock.Now()},
+	}, deliveries.Job{Event: r.Event.ID, Notification: r.Notification.ID, Address: p.address, Recipient: p.recipient})
+	m.Unsubscribe = ""
+	return m, inPart(err)
+}
+
+// inPart says which part of a template cannot be rendered.
+func inPart(err error) error {
+	for _, known := range []error{templates.ErrTooLarge, templates.ErrTooLong, templates.ErrNotPlain} {
+		if errors.Is(err, known) {
+			part, rest, _ := strings.Cut(err.Error(), ", ")
+			return fault.Field(part, "%s", rest)
+		}
+	}
+	return err
+}
+
+// persona is whom a draft is rendered for.
+type persona struct {
+	recipient deliveries.Recipient
+	username  string
+	address   string
+	madeUp    bool // the address
+}
+
+// samples are addresses that nobody has, for those who have none that a channel reaches.
+var samples = map[users.AddressType]string{
+	users.Email: "ada@example.org", users.Phone: "+15005550006", users.URL: "https://example.org/in", users.Generic: "C0123456789",
+}
+
+// somebody is the recipient when nobody is chosen.
+var somebody = deliveries.Recipient{Username: "ada@example.org", Email: "ada@example.org", FirstName: "Ada", LastName: "Example"}
+
+// maxConsidered is how many addresses and assignments of a member are looked at.
+const maxConsidered = 200
+
+// personaOf finds a member with the address that the channel would reach: one that is assigned to it, else one of the right type.
+func personaOf(ctx context.Context, tx ports.Tx, c channels.Channel, user string) (persona, error) {
+	sample := samples[c.Protocol.Type()]
+	if strings.TrimSpace(user) == "" {
+		return persona{recipient: somebody, address: sample, madeUp: true}, nil
+	}
+	m, err := tx.Users().Find(ctx, c.Organization, strings.TrimSpace(user))
+	if errors.Is(err, users.ErrNotFound) {
+		return persona{}, fault.Field("user", "is no member of the organization")
+	}
+	if err != nil {
+		return persona{}, err
+	}
+	fields, err := m.CustomFields.Encode()
+	if err != nil {
+		return persona{}, err
+	}
+	u := m.User
+	p := persona{username: u.Username, recipient: deliveries.Recipient{Member: int64(m.ID), Username: u.Username, Email: u.Email, FirstName: u.FirstName,
+		LastName: u.LastName, Fields: fields}}
+	assigned, err := tx.Assignments().OfMember(ctx, c.Organization, m.ID, maxConsidered)
+	if err != nil {
+		return p, err
+	}
+	if i := slices.IndexFunc(assigned, func(a channels.Assignment) bool { return a.Channel == c.ID && a.Active && a.Validated }); i >= 0 {
+		p.address = assigned[i].Value
+		return p, nil
+	}
+	held, err := tx.Addresses().List(ctx, c.Organization, m.ID, 0, maxConsidered)
+	if err != nil {
+		return p, err
+	}
+	if i := slices.IndexFunc(held, func(a users.Address) bool { return c.Protocol.Accepts(a.Type) }); i >= 0 {
+		p.address = held[i].Value
+		return p, nil
+	}
+	p.address, p.madeUp = sample, true
+	return p, nil
+}
+
+// Test sends a draft through its channel, active or not, once, marked as a test: to an address or, when that is empty, to the chosen member's. A
+// channel that fails is an answer and no error. The faults are those of Preview, about `to`, and what the driver finds wrong with the settings.
+func (s *Templates) Test(ctx context.Context, by audit.Actor, at Path, of TemplateName, d Draft, with Rehearsal, to string) (Tested, error) {
+	var r TemplateReport
+	var p persona
+	var c channels.Channel
+	if err := s.store.View(ctx, func(tx ports.Tx) (err error) {
+		if r, err = templateOf(ctx, tx, at, of); err != nil {
+			return err
+		}
+		if c, err = tx.Channels().ByID(ctx, r.Channel.Organization, r.Channel.Project, of.Channel); err != nil {
+			return err
+		}
+		p, err = personaOf(ctx, tx, r.Channel, with.User)
+		return err
+	}); err != nil {
+		return Tested{}, err
+	}
+	switch {
+	case strings.TrimSpace(to) != "":
+		address, err := testAddress(c, to)
+		if err != nil {
+			return Tested{}, err
+		}
+		p.address = address
+	case p.madeUp:
+		return Tested{}, fault.Field("to", "is required unless a user is chosen who has an address of the type %s", c.Protocol.Type())
+	}
+	m, err := s.rehearse(r, d, with.Example, p)
+	if err != nil {
+		return Tested{}, err
+	}
+	done, err := dispatchTest(ctx, s.drivers, s.timeout, c, marked(m))
+	if err != nil {
+		return done, err
+	}
+	return done, s.store.Update(ctx, func(tx ports.Tx) error {
+		return tx.Audit().Record(ctx, audit.Entry{Organization: r.Organization.ID, Actor: by, Action: audit.TemplateTested, Object: r.object(at), After: testState(done)})
+	})
+}
+
+// marked makes a message one that nobody takes for real.
+func marked(m deliveries.Message) deliveries.Message {
+	const mark = "[Test] "
+	m.ID = "test-" + strings.ToLower(rand.Text())
+	if m.Subject == "" {
+		m.Text = mark + m.Text
+	} else {
+		m.Subject = mark + m.Subject
+	}
+	m.Facts["test"] = "true"
+	return m
+}

@@ -1,0 +1,246 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Templates is writing the texts of messages: templates, their versions, how they look for somebody, and sending one to try it.
+type Templates struct {
+	store    ports.Store
+	drivers  Drivers
+	composer Composer
+	clock    ports.Clock
+	timeout  time.Duration
+}
+
+// NewTemplates returns the use cases on templates; a test takes at most as long as timeout says.
+func NewTemplates(store ports.Store, drivers Drivers, composer Composer, clock ports.Clock, timeout time.Duration) *Templates {
+	return &Templates{store: store, drivers: drivers, composer: composer, clock: clock, timeout: timeout}
+}
+
+// TemplateName names a template, which need not exist yet.
+type TemplateName struct {
+	Event        string                       // slug
+	Notification subscriptions.NotificationID // whose own it is; 0: the event's
+	Channel      channels.ID
+}
+
+// TemplateReport is a template with what it belongs to.
+type TemplateReport struct {
+	Organization orgs.Organization
+	Project      orgs.Project
+	Application  applications.Application
+	Event        events.Event
+	Notification subscriptions.Notification // none for a template of the event
+	Channel      channels.Channel           // without settings
+	Template     events.Template            // Version 0: there is none yet
+	Inherited    events.Template            // of the event, which counts while the notification has none of its own; Version 0: none
+}
+
+// Show returns a template; events.ErrNotFound, subscriptions.ErrNotificationNotFound, channels.ErrNotFound.
+func (s *Templates) Show(ctx context.Context, at Path, of TemplateName) (r TemplateReport, err error) {
+	err = s.store.View(ctx, func(tx ports.Tx) error {
+		r, err = templateOf(ctx, tx, at, of)
+		return err
+	})
+	return r, err
+}
+
+// templateOf finds a template and what it belongs to.
+func templateOf(ctx context.Context, tx ports.Tx, at Path, of TemplateName) (r TemplateReport, err error) {
+	if r.Organization, err = tx.Orgs().BySlug(ctx, at.Organization); err != nil {
+		return r, err
+	}
+	if r.Project, err = tx.Orgs().Project(ctx, at.Organization, at.Project); err != nil {
+		return r, err
+	}
+	if of.Notification != 0 {
+		r.Application, r.Event, r.Notification, err = notificationOf(ctx, tx, at, of.Event, of.Notification)
+	} else if r.Application, err = application(ctx, tx, at); err == nil {
+		r.Event, err = tx.Events().BySlug(ctx, r.Application, of.Event)
+	}
+	if err != nil {
+		return r, err
+	}
+	if r.Channel, err = usableChannel(ctx, tx, r.Project, of.Channel); err != nil {
+		return r, err
+	}
+	own, err := tx.Events().Templates(ctx, r.Event)
+	if err != nil {
+		return r, err
+	}
+	if of.Notification != 0 {
+		r.Inherited = onChannel(own, of.Channel)
+		if own, err = tx.Subscriptions().Templates(ctx, r.Notification); err != nil {
+			return r, err
+		}
+	}
+	r.Template = onChannel(own, of.Channel)
+	return r, nil
+}
+
+func onChannel(all []events.Template, id channels.ID) events.Template {
+	if i := slices.IndexFunc(all, func(t events.Template) bool { return t.Channel == id }); i >= 0 {
+		return all[i]
+	}
+	return events.Template{Channel: id}
+}
+
+// usableChannel finds a channel of the project or of its organization, without settings.
+func usableChannel(ctx context.Context, tx ports.Tx, p orgs.Project, id channels.ID) (channels.Channel, error) {
+	c, err := tx.Channels().ByID(ctx, p.Organization, p.ID, id)
+	if errors.Is(err, channels.ErrNotFound) {
+		c, err = tx.Channels().ByID(ctx, p.Organization, 0, id)
+	}
+	if errors.Is(err, channels.ErrSealed) {
+		err = nil
+	}
+	c.Settings = nil
+	return c, err
+}
+
+// Draft is a template as it is being written.
+type Draft struct{ Subject, Text, HTML string }
+
+// template checks the draft.
+func (d Draft) template(c channels.ID) (events.Template, error) {
+	lines := func(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") } // Browsers send them so.
+	return events.NewTemplate(c, d.Subject, lines(d.Text), lines(d.HTML))
+}
+
+// Save stores a draft that was begun with the version base (0: with none), and makes it a version. events.ErrOutdated when there is another version by
+// now, faults about the draft, and the not-found faults of Show.
+func (s *Templates) Save(ctx context.Context, by audit.Actor, at Path, of TemplateName, d Draft, base int) (saved events.Template, err error) {
+	wanted, err := d.template(of.Channel)
+	if err != nil {
+		return wanted, err
+	}
+	err = s.store.Update(ctx, func(tx ports.Tx) error {
+		r, err := s.revise(ctx, tx, at, of, base)
+		if err != nil {
+			return err
+		}
+		saved, err = s.save(ctx, tx, by, at, r, wanted)
+		return err
+	})
+	return saved, err
+}
+
+// Restore makes an earlier version the current one again, as a new version; events.ErrVersionNotFound, and as Save.
+func (s *Templates) Restore(ctx context.Context, by audit.Actor, at Path, of TemplateName, version, base int) error {
+	return s.store.Update(ctx, func(tx ports.Tx) error {
+		r, err := s.revise(ctx, tx, at, of, base)
+		if err != nil {
+			return err
+		}
+		v, err := tx.Events().Version(ctx, r.Application, r.Template.ID, version)
+		if err != nil {
+			return err
+		}
+		v.Channel = of.Channel
+		_, err = s.save(ctx, tx, by, at, r, v.Template)
+		return err
+	})
+}
+
+// Delete removes a template with its versions; events.ErrTemplateNotFound, and as Save.
+func (s *Templates) Delete(ctx context.Context, by audit.Actor, at Path, of TemplateName, base int) error {
+	return s.store.Update(ctx, func(tx ports.Tx) error {
+		r, err := s.revise(ctx, tx, at, of, base)
+		if err != nil {
+			return err
+		}
+		if of.Notification != 0 {
+			err = tx.Subscriptions().DeleteTemplate(ctx, r.Notification, of.Channel)
+		} else {
+			err = tx.Events().DeleteTemplate(ctx, r.Event, of.Channel)
+		}
+		if err != nil {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: r.Organization.ID, Actor: by, Action: audit.TemplateDeleted,
+			Object: r.object(at), Before: templateState(r.Template)})
+	})
+}
+
+// Versions returns the versions of a template, the newest first, without their texts.
+func (s *Templates) Versions(ctx context.Context, at Path, of TemplateName) (r TemplateReport, found []events.Version, err error) {
+	err = s.store.View(ctx, func(tx ports.Tx) error {
+		if r, err = templateOf(ctx, tx, at, of); err != nil {
+			return err
+		}
+		found, err = tx.Events().Versions(ctx, r.Application, r.Template.ID)
+		return err
+	})
+	return r, found, err
+}
+
+// Version returns one version of a template; events.ErrVersionNotFound.
+func (s *Templates) Version(ctx context.Context, at Path, of TemplateName, number int) (r TemplateReport, found events.Version, err error) {
+	err = s.store.View(ctx, func(tx ports.Tx) error {
+		if r, err = templateOf(ctx, tx, at, of); err != nil {
+			return err
+		}
+		found, err = tx.Events().Version(ctx, r.Application, r.Template.ID, number)
+		return err
+	})
+	return r, found, err
+}
+
+// revise finds a template that is about to change, if it is still the version base.
+func (s *Templates) revise(ctx context.Context, tx ports.Tx, at Path, of TemplateName, base int) (TemplateReport, error) {
+	org, err := tx.Orgs().BySlug(ctx, at.Organization)
+	if err != nil {
+		return TemplateReport{}, err
+	}
+	if err := tx.Orgs().Revise(ctx, org.ID); err != nil {
+		return TemplateReport{}, err
+	}
+	r, err := templateOf(ctx, tx, at, of)
+	if err == nil && r.Template.Version != base {
+		err = events.ErrOutdated
+	}
+	return r, err
+}
+
+// save stores a template, unless it says what is stored already.
+func (s *Templates) save(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, r TemplateReport, wanted events.Template) (saved events.Template, err error) {
+	was := r.Template
+	if was.Version > 0 && was.Says(wanted) {
+		return was, nil
+	}
+	if r.Notification.ID != 0 {
+		saved, err = tx.Subscriptions().SaveTemplate(ctx, r.Notification, wanted, author(by))
+	} else {
+		saved, err = tx.Events().SaveTemplate(ctx, r.Event, wanted, author(by))
+	}
+	if err != nil {
+		return saved, err
+	}
+	entry := audit.Entry{Organization: r.Organization.ID, Actor: by, Action: audit.TemplateCreated, Object: r.object(at), After: templateState(saved)}
+	if was.Version > 0 {
+		entry.Action = audit.TemplateUpdated
+		entry.Before, entry.After = audit.Changed(templateState(was), templateState(saved))
+	}
+	return saved, tx.Audit().Record(ctx, entry)
+}
+
+// object is what the audit log calls the template.
+func (r TemplateReport) object(at Path) string {
+	if r.Notification.ID != 0 {
+		return at.object("e", r.Event.Slug, "n", r.Notification.Name, "t", r.Channel.Name)
+	}
+	return at.object("e", r.Event.Slug, "t", r.Channel.Name)
+}
