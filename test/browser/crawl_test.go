@@ -17,7 +17,8 @@ import (
 	"github.com/tocsin/tocsin/adapters/console"
 )
 
-// perRoute is how many pages of one route and one organization are looked at, so that the many pages of many users are not.
+// perRoute is how many pages of one route and one organization are looked at, so that the many pages of many users are not: of those that a
+// filter leads to, and those that come from a filtered page, so many each.
 const perRoute = 2
 
 // visited is what can be reached from the first page of the console by its links alone.
@@ -106,7 +107,7 @@ func (w *world) crawl() visited {
 				continue
 			}
 			v.routes[table[i].path] = true
-			kind := fmt.Sprint(table[i].path, table[i].pattern.FindStringSubmatch(u.EscapedPath())[1:], u.RawQuery != "")
+			kind := fmt.Sprint(table[i].path, table[i].pattern.FindStringSubmatch(u.EscapedPath())[1:], u.RawQuery != "", got.url.RawQuery != "")
 			if !strings.Contains(table[i].path, "{org}") {
 				kind = table[i].path
 			}

@@ -5,11 +5,79 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"os"
 	"strings"
+	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+// mixed is a file as people have them: new users, one who is there already, one twice, two rows that are wrong, a column that nobody knows,
+// and a cell that a spreadsheet would take for a formula.
+const mixed = `email;first_name;last_name;custom__team;shoe size
+katherine.johnson@example.com;Katherine;Johnson;Orbits;38
+dorothy.vaughan@example.com;Dorothy;Vaughan;=1+2;39
+ada.lovelace@example.com;Ada;Lovelace;Engines;37
+not an address;Nobody;;;
+dorothy.vaughan@example.com;Dorothy;Vaughan;West;39
+mary.jackson.example.com;Mary;Jackson;Wind tunnel;40
+`
+
+func TestAMixedFileIsImportedMendedAndImportedAgain(t *testing.T) {
+	t.Parallel()
+	each(t, func(w *world, p *tab) {
+		w.populate(greeted)
+		p.goBy(link, "Acme Inc.")
+		p.in(list, "acme").goBy(link, "Imports")
+		p.choose("Group", "Staff")
+		p.upload("Choose a CSV file, or drop it here", w.file("mixed.csv", mixed))
+		p.goBy(button, "Upload and check")
+
+		p.awaits("What would become of the rows")
+		p.sees("Created 2 new users", "Duplicates 1", "Rejected 2", "shoe size", "katherine.johnson@example.com", "team: Orbits", "=1+2")
+		p.open("/console/o/acme/u/?q=katherine")
+		p.sees("Nobody is found.") // It was a try.
+
+		p.in(list, "acme").goBy(link, "Imports")
+		p.goBy(link, "mixed.csv")
+		p.goBy(button, "Start the import")
+		p.awaits("What became of the rows")
+		p.sees("Created 2 new users", "Rejected 2", "not an address", "mary.jackson.example.com")
+
+		rejected := p.download("Download 2 rejected rows as CSV")
+		text, err := os.ReadFile(rejected)
+		require.NoError(t, err)
+		assert.Contains(t, string(text), "Wind tunnel")
+		assert.NotContains(t, string(text), "katherine")
+		mended := strings.Replace(string(text), "mary.jackson.example.com", "mary.jackson@example.com", 1)
+
+		p.in(list, "acme").goBy(link, "Imports")
+		p.upload("Choose a CSV file, or drop it here", w.file("mended.csv", mended))
+		p.goBy(button, "Upload and check")
+		p.awaits("What would become of the rows")
+		p.goBy(button, "Start the import")
+		p.awaits("What became of the rows")
+		p.sees("Created 1 new users", "Rejected 1")
+		p.in(list, "acme").goBy(link, "Users")
+		p.fill("Username or e-mail begins with", "mary")
+		p.goBy(button, "Search")
+		p.sees("mary.jackson@example.com", "Mary Jackson", "Default")
+	})
+}
+
+func TestAFileThatIsNoneIsRefused(t *testing.T) {
+	t.Parallel()
+	each(t, func(w *world, p *tab) {
+		p.open("/console/o/acme/imports/")
+		p.upload("Choose a CSV file, or drop it here", w.file("people.csv", "name,phone\nAda,1\n"))
+		p.forgive("400")
+		p.goBy(button, "Upload and check")
+		p.sees("email")
+		assert.Equal(t, "true", ask[string](p, "document.querySelector('input[type=file]').getAttribute('aria-invalid')"), "the fault stands beside the field")
+	})
+}
 
 // imported uploads a file of new members of acme and waits until it is checked, so that it could be started.
 func (w *world) imported(name, file string) {

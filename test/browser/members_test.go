@@ -70,7 +70,7 @@ func (t *tab) newest(event string) string {
 }
 func TestAUserIsCreatedAndChanged(t *testing.T) {
 	t.Parallel()
-	each(t, func(w *world, p *tab) {
+	each(t, func(_ *world, p *tab) {
 		p.goBy(link, "Acme Inc.")
 		p.goBy(link, "Users")
 		p.sees("Nobody is found.")

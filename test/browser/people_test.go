@@ -47,7 +47,8 @@ const greeted = 12
 const more = `{organizations: [{slug: fresh, name: A fresh start}, {slug: acme, name: Acme Inc.,
 	channels: [{name: hooks, protocol: WEBHOOK, driver: webhook, preferred: true, settings: {}}],
 	projects: [{slug: shop, name: Web shop, applications: [{slug: web, name: Shop front, events: [{slug: newsletter, name: Newsletter,
-		description: "Something new in the shop. Context - title, body.", templates: [{channel: hooks, text: "{{ context.title }}"}]}]}]}]}]}`
+		description: "Something new in the shop. Context - title, body.", templates: [{channel: hooks, text: "{{ context.title }}"},
+			{channel: mail, subject: "{{ context.title }}", text: "{{ context.body }}", html: "<h1>{{ context.title }}</h1><p>{{ context.body }}</p>"}]}]}]}]}]}`
 
 // populate fills acme with so many people: they are on a list, registered with the web shop, and have been told something. Two of them are
 // to be reached by a webhook that is gone.

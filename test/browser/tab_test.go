@@ -5,13 +5,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 )
@@ -39,6 +45,7 @@ type tab struct {
 	*watch
 	base  string
 	ctx   context.Context //nolint:containedctx // chromedp keeps the tab in it.
+	still bool            // scripts are turned off
 	scope part            // where on the page people look for things; the zero value: everywhere
 }
 
@@ -104,6 +111,7 @@ func (t *tab) prefer(scheme string) {
 // withoutScripts turns JavaScript off, as some do.
 func (t *tab) withoutScripts() {
 	t.Helper()
+	t.still = true
 	t.steps(do(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))
 }
 
@@ -186,15 +194,52 @@ func (t *tab) frame() string {
 	t.eventually(func() bool {
 		all, err := chromedp.Targets(t.ctx)
 		require.NoError(t, err)
-		for _, f := range all {
-			if f.Type == "iframe" && f.ParentID == chromedp.FromContext(t.ctx).Target.TargetID {
-				ctx, leave := chromedp.NewContext(t.ctx, chromedp.WithTargetID(f.TargetID), chromedp.WithDetachOnCancel())
-				defer leave()
-				text, err = chromedp.Run(ctx, chromedp.Evaluate[string]("document.body.innerText"))
-				return err == nil && text != ""
-			}
+		i := slices.IndexFunc(all, func(f *target.Info) bool { return f.Type == "iframe" && f.ParentID == chromedp.FromContext(t.ctx).Target.TargetID })
+		if i < 0 {
+			return false
 		}
-		return false
+		ctx, leave := chromedp.NewContext(t.ctx, chromedp.WithTargetID(all[i].TargetID), chromedp.WithDetachOnCancel())
+		defer leave()
+		text, err = chromedp.Run(ctx, chromedp.Evaluate[string]("document.body.innerText"))
+		return err == nil && text != ""
 	}, "there is nothing in a frame")
 	return text
+}
+
+// awaits waits for words that come by themselves or, with scripts turned off, when one loads the page again.
+func (t *tab) awaits(words string) {
+	t.Helper()
+	t.eventually(func() bool {
+		if t.shows(words) {
+			return true
+		}
+		if t.still {
+			t.reload()
+		}
+		return false
+	}, "%q does not come", words)
+}
+
+// download follows a link to a file and returns where that is now.
+func (t *tab) download(name string) string {
+	t.Helper()
+	folder := t.TempDir()
+	ctx, cancel := context.WithTimeout(t.ctx, patience)
+	defer cancel()
+	_, err := chromedp.CallBrowser(ctx, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
+		Behavior: browser.SetDownloadBehaviorBehaviorAllow, BrowserContextID: chromedp.FromContext(t.ctx).BrowserContextID, DownloadPath: folder,
+	})
+	require.NoError(t, err)
+	t.steps(t.clicking(link, name))
+	var path string
+	t.eventually(func() bool {
+		files, err := os.ReadDir(folder)
+		require.NoError(t, err)
+		if len(files) != 1 || strings.HasSuffix(files[0].Name(), ".crdownload") {
+			return false
+		}
+		path = filepath.Join(folder, files[0].Name())
+		return true
+	}, "%s leads to no file", name)
+	return path
 }
