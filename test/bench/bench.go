@@ -12,12 +12,13 @@ import (
 const (
 	partAPI    = "api"    // POST user and register, on an empty database
 	partImport = "import" // the import, and the list of some of those who were imported
+	partUpload = "upload" // the import from the console
 	partSend   = "send"   // triggers, what becomes of them, and sending
 	// partConsole is the pages of the console in an organization with very many users and deliveries.
 	partConsole = "console"
 )
 
-var parts = []string{partAPI, partImport, partSend, partConsole}
+var parts = []string{partAPI, partImport, partUpload, partSend, partConsole}
 
 // bench measures everything on every database, as often as asked for.
 type bench struct {
@@ -45,6 +46,11 @@ func (b *bench) measureAll(ctx context.Context) (err error) {
 			}
 			if slices.Contains(b.measure, partImport) {
 				if err := b.withDatabase(ctx, kind, func(ctx context.Context, d database) error { return b.imports(ctx, d, file) }); err != nil {
+					return err
+				}
+			}
+			if slices.Contains(b.measure, partUpload) {
+				if err := b.withDatabase(ctx, kind, func(ctx context.Context, d database) error { return b.uploads(ctx, d, file) }); err != nil {
 					return err
 				}
 			}

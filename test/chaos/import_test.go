@@ -1,0 +1,203 @@
+package chaos_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// importRows is how many rows the import has that is killed.
+const importRows = 50_000
+
+// clerk works with the console of one instance after the other; the session outlives them.
+type clerk struct {
+	*world
+	at     *instance
+	client http.Client
+	token  string
+}
+
+const clerkPassword = "correct horse battery"
+
+var (
+	formToken = regexp.MustCompile(`name="form_token" value="([0-9a-f]+)"`)
+	rowsDone  = regexp.MustCompile(`>([\d,]+) of [\d,]+ rows<`)
+	counted   = regexp.MustCompile(`<dt>(\w+)</dt><dd>([\d,]+) `)
+)
+
+func (w *world) clerk(at *instance) *clerk {
+	w.t.Helper()
+	jar, err := cookiejar.New(nil)
+	require.NoError(w.t, err)
+	c := &clerk{world: w, at: at, client: http.Client{Timeout: patience, Jar: jar, Transport: at.http.Transport}}
+	page, _ := c.send(http.MethodGet, "/console/sign-in/", "", nil)
+	c.token = formToken.FindStringSubmatch(page)[1]
+	page, _ = c.post("/console/sign-in/", "username", "root", "password", clerkPassword)
+	c.token = formToken.FindStringSubmatch(page)[1]
+	return c
+}
+
+// send makes a request, follows where it leads, and returns the page and its path.
+func (c *clerk) send(method, path, contentType string, body io.Reader) (page, where string) {
+	c.t.Helper()
+	request, err := http.NewRequestWithContext(c.t.Context(), method, c.at.base+path, body)
+	require.NoError(c.t, err)
+	request.Header.Set("Content-Type", contentType)
+	answer, err := c.client.Do(request)
+	require.NoError(c.t, err)
+	defer func() { _ = answer.Body.Close() }() // It has been read.
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(c.t, err)
+	require.Equal(c.t, http.StatusOK, answer.StatusCode, "%s %s: %s", method, path, text)
+	return string(text), answer.Request.URL.Path
+}
+
+func (c *clerk) get(path string) string {
+	c.t.Helper()
+	page, _ := c.send(http.MethodGet, path, "", nil)
+	return page
+}
+
+func (c *clerk) post(path string, fields ...string) (page, where string) {
+	c.t.Helper()
+	form := url.Values{"form_token": {c.token}}
+	for pair := range slices.Chunk(fields, 2) {
+		form.Set(pair[0], pair[1])
+	}
+	return c.send(http.MethodPost, path, "application/x-www-form-urlencoded", strings.NewReader(form.Encode()))
+}
+
+// upload sends a file to be imported into acme and returns the path of the import.
+func (c *clerk) upload(file string) string {
+	c.t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	require.NoError(c.t, form.WriteField("form_token", c.token))
+	part, err := form.CreateFormFile("file", "people.csv")
+	require.NoError(c.t, err)
+	_, err = io.WriteString(part, file)
+	require.NoError(c.t, err)
+	require.NoError(c.t, form.Close())
+	_, where := c.send(http.MethodPost, "/console/o/acme/imports/", form.FormDataContentType(), &body)
+	return where
+}
+
+// says waits until the page says something.
+func (c *clerk) says(path, words string) {
+	c.t.Helper()
+	until(c.t, recoveryLimit, "the import says: "+words, func() bool { return strings.Contains(c.get(path), words) })
+}
+
+// reaches waits until so many rows are done.
+func (c *clerk) reaches(path string, rows int) {
+	c.t.Helper()
+	until(c.t, recoveryLimit, fmt.Sprintf("%d rows are done", rows), func() bool {
+		page := c.get(path)
+		require.NotContains(c.t, page, "The import is done", "it was to be killed in the middle")
+		found := rowsDone.FindStringSubmatch(page)
+		return len(found) > 0 && number(c.t, found[1]) >= rows
+	})
+}
+
+func number(t *testing.T, text string) int {
+	t.Helper()
+	n, err := strconv.Atoi(strings.ReplaceAll(text, ",", ""))
+	require.NoError(t, err)
+	return n
+}
+
+// peopleOf is a file of which every ten rows are six new people, one whom acme has, one whom globex has, one twice and one who is nobody.
+func peopleOf(rows int) (file, ofAcme, ofGlobex string, counts map[string]int) {
+	var all, mine, theirs strings.Builder
+	for _, b := range []*strings.Builder{&all, &mine, &theirs} {
+		b.WriteString("email,first_name\n")
+	}
+	for i := range rows {
+		row := fmt.Sprintf("person%d@example.org,Name\n", i)
+		switch i % 10 {
+		case 6:
+			mine.WriteString(row)
+		case 7:
+			theirs.WriteString(row)
+		case 8:
+			row = fmt.Sprintf("PERSON%d@example.org,Again\n", i-3)
+		case 9:
+			row = "nobody,=1\n"
+		}
+		all.WriteString(row)
+	}
+	tenth := rows / 10
+	return all.String(), mine.String(), theirs.String(), map[string]int{
+		"Created": 6 * tenth, "Enrolled": tenth, "Updated": 0, "Unchanged": tenth, "Duplicates": tenth, "Rejected": tenth}
+}
+
+// TestKillAnImport kills the program with kill -9 while it checks a file and while it writes its rows, and holds that every row is counted
+// once and that everybody is there.
+func TestKillAnImport(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, database string) {
+		w := &world{t: t, settings: []string{"TOCSIN_DATABASE_URL=" + database, "TOCSIN_LISTEN=127.0.0.1:0", "TOCSIN_LOG_FORMAT=json",
+			"TOCSIN_SECRET_KEY=" + strings.Repeat("42", 32)}}
+		w.run(`{organizations: [{slug: acme, name: Acme}, {slug: globex, name: Globex}]}`, "apply", "-f", "-")
+		w.run(clerkPassword+"\n", "admin", "create", "--username", "root", "--password-stdin")
+		file, ofAcme, ofGlobex, want := peopleOf(importRows)
+		for org, people := range map[string]string{acme: ofAcme, globex: ofGlobex} {
+			path := filepath.Join(t.TempDir(), org+".csv")
+			require.NoError(t, os.WriteFile(path, []byte(people), 0o600))
+			w.run("", "import", "users", path, "--org", org)
+		}
+		i := w.serve()
+		c := w.clerk(i)
+		page := c.upload(file)
+		killed := func() {
+			i.kill()
+			i = w.serve()
+			c.at = i
+		}
+		c.reaches(page, importRows/4)
+		killed()
+		c.says(page, "Start the import")
+		c.counts(page, want)
+		c.post(page + "start/")
+		for n := range chosen().kills {
+			c.reaches(page, importRows*(n+1)/(chosen().kills+2))
+			killed()
+		}
+		c.says(page, "The import is done")
+		c.counts(page, want)
+		list := strings.Split(strings.TrimSpace(c.get(page+"rejected.csv")), "\n")
+		assert.Len(t, list, 1+want["Rejected"])
+		assert.Equal(t, fmt.Sprintf(`%d,"email: is not an e-mail address",nobody,'=1`, importRows+1), list[len(list)-1])
+		again := c.upload(file)
+		c.says(again, "Start the import")
+		c.counts(again, map[string]int{"Created": 0, "Enrolled": 0, "Updated": 0, "Unchanged": importRows * 8 / 10,
+			"Duplicates": want["Duplicates"], "Rejected": want["Rejected"]})
+		i.stop()
+	})
+}
+
+// counts checks what became, or would become, of the rows.
+func (c *clerk) counts(path string, want map[string]int) {
+	c.t.Helper()
+	got := map[string]int{}
+	for _, found := range counted.FindAllStringSubmatch(c.get(path), -1) {
+		if _, asked := want[found[1]]; asked {
+			got[found[1]] = number(c.t, found[2])
+		}
+	}
+	assert.Equal(c.t, want, got)
+}
