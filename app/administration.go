@@ -64,7 +64,8 @@ func (a *Administration) SetPassword(ctx context.Context, by audit.Actor, at Pat
 			return err
 		}
 		account = account.Renewed(hash, a.clock.Now())
-		if err := tx.Operators().Save(ctx, account); err != nil {
+		account.Organization = 0 // Whoever made the account does not know its password any more.
+		if err := errors.Join(tx.Operators().Save(ctx, account), tx.Operators().EndInvitations(ctx, account.User.ID)); err != nil {
 			return err
 		}
 		ended, err := tx.Operators().EndAll(ctx, account.User.ID)
@@ -82,13 +83,16 @@ func (a *Administration) SetRole(ctx context.Context, by audit.Actor, at Path, u
 		if err != nil || m.Role == role {
 			return err
 		}
-		before := m.Role
-		m.Role = role
-		if err := tx.Users().SetRole(ctx, m); err != nil {
-			return err
-		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by, At: a.clock.Now(), Action: audit.RoleSet,
-			Object: memberPath(at, m),
-			Before: audit.State{"role": string(before)}, After: audit.State{"role": string(role)}})
+		return a.setRole(ctx, tx, by, at, m, role)
 	})
+}
+
+func (a *Administration) setRole(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, m users.Member, role users.Role) error {
+	before := m.Role
+	m.Role = role
+	if err := tx.Users().SetRole(ctx, m); err != nil {
+		return err
+	}
+	return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by, At: a.clock.Now(), Action: audit.RoleSet,
+		Object: memberPath(at, m), Before: audit.State{"role": string(before)}, After: audit.State{"role": string(role)}})
 }

@@ -113,6 +113,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		return nil, nil, err
 	}
 	operators := app.NewOperators(store, wiringSystemClock)
+	administration := app.NewAdministration(store, wiringSystemClock)
 	profiles := app.NewProfiles(store, wiringSystemClock)
 	groups := app.NewGroups(store)
 	retries := app.NewRetries(store, wiringSystemClock)
@@ -127,23 +128,24 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	templates := newTemplates(c, store, drivers, templateComposer, wiringSystemClock)
 	mailbox := app.NewMailbox(store)
 	consoleUseCases := console.UseCases{
-		Operators:    operators,
-		Profiles:     profiles,
-		Groups:       groups,
-		Lists:        lists,
-		Orgs:         orgs,
-		Applications: applications,
-		Occurrences:  occurrences,
-		Retries:      retries,
-		SentMessages: sentMessages,
-		Insight:      insight,
-		Audit:        audit,
-		ImportJobs:   importJobs,
-		Channels:     channels,
-		ChannelTests: channelTests,
-		Events:       events,
-		Templates:    templates,
-		Mailbox:      mailbox,
+		Operators:      operators,
+		Administration: administration,
+		Profiles:       profiles,
+		Groups:         groups,
+		Lists:          lists,
+		Orgs:           orgs,
+		Applications:   applications,
+		Occurrences:    occurrences,
+		Retries:        retries,
+		SentMessages:   sentMessages,
+		Insight:        insight,
+		Audit:          audit,
+		ImportJobs:     importJobs,
+		Channels:       channels,
+		ChannelTests:   channelTests,
+		Events:         events,
+		Templates:      templates,
+		Mailbox:        mailbox,
 	}
 	consoleConsole, err := newConsole(c, consoleUseCases, wiringSystemClock, log)
 	if err != nil {

@@ -30,7 +30,10 @@ const Prefix = "/console/"
 
 // UseCases are the parts of the application that the console reaches.
 type UseCases struct {
-	Operators    *app.Operators
+	Operators *app.Operators
+
+	Administration *app.Administration
+
 	Profiles     *app.Profiles
 	Groups       *app.Groups
 	Lists        *app.Lists

@@ -119,7 +119,8 @@ func newFixtureOn(t *testing.T, database string, adjust ...func(*console.Options
 	}
 	f.post = &post{}
 	drivers, composer := app.Drivers{f.post, mailbox.New(store)}, app.NewTemplateComposer("https://tocsin.example", deliveries.NewLinks([]byte("key")))
-	f.use = console.UseCases{Operators: app.NewOperators(store, f.clock), Profiles: app.NewProfiles(store, f.clock), Groups: app.NewGroups(store),
+	f.use = console.UseCases{Operators: app.NewOperators(store, f.clock), Administration: app.NewAdministration(store, f.clock),
+		Profiles: app.NewProfiles(store, f.clock), Groups: app.NewGroups(store),
 		Lists: app.NewLists(store), Orgs: app.NewOrgs(store), Applications: app.NewApplications(store), Occurrences: app.NewOccurrences(store),
 		Retries: app.NewRetries(store, f.clock), Insight: app.NewInsight(store, f.clock), Audit: app.NewAudit(store),
 		SentMessages: app.NewSentMessages(store, composer), ImportJobs: app.NewImportJobs(store, f.clock, maxImport),

@@ -46,9 +46,23 @@ type example struct {
 
 // examples has one for every route that changes something, and for those that need a query.
 var examples = map[string]example{
-	"POST /console/sign-in/":              {fields: []string{"username", "root", "password", password}},
-	"POST /console/sign-out/":             {},
-	"POST /console/sign-out-everywhere/":  {},
+	"POST /console/sign-in/":             {fields: []string{"username", "root", "password", password}},
+	"POST /console/sign-out/":            {},
+	"POST /console/sign-out-everywhere/": {},
+	"POST /console/account/password/":    {fields: change(password)},
+	"POST /console/account/sessions/end/": {send: func(b *browser, to string) answer {
+		found := sessionOf.FindStringSubmatch(b.get("/console/account/").body)
+		if found == nil {
+			return b.post(to)
+		}
+		return b.post(to, "session", found[1])
+	}},
+	"POST /console/welcome/{token}/":                {fields: []string{"password", newPassword, "again", newPassword}},
+	"POST /console/o/{org}/u/{member}/access/role/": {fields: []string{"role", "viewer"}},
+	"POST /console/o/{org}/u/{member}/access/invite/": {send: func(b *browser, to string) answer {
+		b.post(strings.Replace(to, "/invite/", "/role/", 1), "role", "viewer")
+		return b.post(to)
+	}},
 	"POST /console/audit/export/":         {fields: []string{"as", "csv"}},
 	"POST /console/o/{org}/audit/export/": {fields: []string{"as", "jsonl"}},
 
@@ -117,6 +131,10 @@ func newScene(t *testing.T, who ...string) *scene {
 	}
 	f.listed("ada")
 	s.params["{delivery}"] = idText(f.delivery(f.occurrenceID(s.params["{id}"])))
+	guest := f.person("acme", "guest", users.RoleViewer, false)
+	token, _, err := f.use.Administration.Invite(t.Context(), operators.Officer{Right: operators.Installation}, app.Path{Organization: "acme"}, guest.ID)
+	require.NoError(t, err)
+	s.params["{token}"] = token
 	held, err := f.use.Profiles.Show(t.Context(), app.Path{Organization: "acme"}, ada.ID)
 	require.NoError(t, err)
 	s.params["{address}"] = strconv.FormatInt(int64(held.Addresses[0].ID), 10)

@@ -39,6 +39,12 @@ func routes() []Route {
 		{post, Prefix + "sign-out/", operators.SignedIn, call.signOut},
 		{post, Prefix + "sign-out-everywhere/", operators.SignedIn, call.signOutEverywhere},
 
+		{get, Prefix + "welcome/{token}/", operators.Anybody, call.showWelcome},
+		{post, Prefix + "welcome/{token}/", operators.Anybody, call.acceptWelcome},
+		{get, accountPath, operators.SignedIn, call.showAccount},
+		{post, accountPath + "password/", operators.SignedIn, call.changePassword},
+		{post, accountPath + "sessions/end/", operators.SignedIn, call.endSession},
+
 		{get, Prefix, operators.SignedIn, call.showHome},
 		{get, Prefix + "audit/", operators.Installation, call.showAudit},
 		{post, Prefix + "audit/export/", operators.Installation, call.exportAudit},
@@ -52,6 +58,9 @@ func routes() []Route {
 		{post, org + "u/new/", operators.Operator, call.createMember},
 		{post, org + "u/selection/", operators.Operator, call.changeSelection},
 		{post, org + "u/selection/remove/", operators.Operator, call.removeSelection},
+		{get, member + "access/", operators.Administrator, call.showAccess},
+		{post, member + "access/role/", operators.Administrator, call.setRole},
+		{post, member + "access/invite/", operators.Administrator, call.invite},
 		{post, member + "locked/", operators.Operator, call.setMemberLocked},
 		{get, member + "names/", operators.Operator, call.showNames},
 		{post, member + "names/", operators.Operator, call.renameMember},

@@ -107,12 +107,17 @@ func (c call) showSignIn() error {
 	return c.askToSignIn(http.StatusOK, signInView{Next: next})
 }
 
-// askToSignIn shows the form, bound to this browser.
-func (c call) askToSignIn(status int, v signInView) error {
+// visit binds the forms of a page for strangers to this browser.
+func (c *call) visit() {
 	if _, err := operators.ParseToken(c.token); err != nil {
 		c.token = operators.NewToken() // As good as a session's, but stored nowhere.
 		c.SetCookie(c.cookie(visitCookie, c.token))
 	}
+}
+
+// askToSignIn shows the form, bound to this browser.
+func (c call) askToSignIn(status int, v signInView) error {
+	c.visit()
 	return c.render(status, "sign-in", "Sign in", v)
 }
 

@@ -136,6 +136,10 @@ func (v view) Notice() string {
 		return "The messages are deleted."
 	case "outdated":
 		return "Nothing was changed: somebody has saved the template in the meantime."
+	case "ended":
+		return "The session has ended."
+	case "password":
+		return "The password is set. Sign in with it."
 	case "retried":
 		return "The failed deliveries will be sent again."
 	case "retried-one":

@@ -41,7 +41,7 @@ func SearchStatements(q users.Query) map[string][2]string {
 
 // Rows are the structs that stand for a row of a table.
 func Rows() []any {
-	return []any{accountRow{}, addressRow{}, applicationRow{}, auditRow{}, channelRow{}, eventRow{}, importRow{}, keptRow{}, keyRow{}, listRow{}, organizationRow{},
+	return []any{accountRow{}, addressRow{}, applicationRow{}, auditRow{}, channelRow{}, eventRow{}, importRow{}, invitationRow{}, keptRow{}, keyRow{}, listRow{}, organizationRow{},
 		projectRow{}, rejectRow{}, groupRow{}, notificationRow{}, occurrenceRow{}, requestRow{}, sessionRow{}, versionRow{}}
 }
 

@@ -17,6 +17,7 @@ type accountRow struct {
 	UserID         users.ID
 	PasswordHash   operators.Hash
 	Administrator  bool
+	OrganizationID *orgs.ID
 	FailedAttempts int
 	LockedUntil    *time.Time
 	ChangedAt      time.Time
@@ -25,7 +26,7 @@ type accountRow struct {
 func (accountRow) TableName() string { return "credentials" }
 
 func (r accountRow) account(u userRow) operators.Account {
-	return operators.Account{User: u.user(), Hash: r.PasswordHash, Administrator: r.Administrator, Failures: r.FailedAttempts,
+	return operators.Account{User: u.user(), Hash: r.PasswordHash, Administrator: r.Administrator, Organization: orZero(r.OrganizationID), Failures: r.FailedAttempts,
 		LockedUntil: momentOf(r.LockedUntil), Changed: r.ChangedAt.UTC()}
 }
 
@@ -38,7 +39,7 @@ type namedAccountRow struct {
 func (r namedAccountRow) account() operators.Account { return r.Credentials.account(r.User) }
 
 const accountColumns = `u.id, u.username, u.email, u.first_name, u.last_name,
-	c.user_id, c.password_hash, c.administrator, c.failed_attempts, c.locked_until, c.changed_at`
+	c.user_id, c.password_hash, c.administrator, c.organization_id, c.failed_attempts, c.locked_until, c.changed_at`
 
 type sessionRow struct {
 	Digest        []byte
@@ -70,12 +71,13 @@ func (r operatorRepo) accounts(ctx context.Context, condition string, args ...an
 
 func (r operatorRepo) Save(ctx context.Context, a operators.Account) error {
 	return change(r.db(ctx), users.ErrNotFound, `
-		INSERT INTO credentials (user_id, password_hash, administrator, failed_attempts, locked_until, changed_at)
-		SELECT id, CAST(@hash AS TEXT), CAST(@administrator AS BOOLEAN), CAST(@failures AS INTEGER), `+r.dialect.moment("@locked ")+`,
+		INSERT INTO credentials (user_id, password_hash, administrator, organization_id, failed_attempts, locked_until, changed_at)
+		SELECT id, CAST(@hash AS TEXT), CAST(@administrator AS BOOLEAN), CAST(@organization AS BIGINT), CAST(@failures AS INTEGER), `+r.dialect.moment("@locked ")+`,
 			`+r.dialect.moment("@changed ")+` FROM users WHERE id = @user
 		ON CONFLICT (user_id) DO UPDATE SET password_hash = excluded.password_hash, administrator = excluded.administrator,
+			organization_id = excluded.organization_id,
 			failed_attempts = excluded.failed_attempts, locked_until = excluded.locked_until, changed_at = excluded.changed_at`,
-		map[string]any{"hash": string(a.Hash), "administrator": a.Administrator, "failures": a.Failures, "locked": moment(a.LockedUntil),
+		map[string]any{"hash": string(a.Hash), "administrator": a.Administrator, "organization": orNull(a.Organization), "failures": a.Failures, "locked": moment(a.LockedUntil),
 			"changed": moment(a.Changed), "user": a.User.ID})
 }
 
@@ -121,6 +123,18 @@ func (r operatorRepo) EndAll(ctx context.Context, u users.ID) (int, error) {
 	return int(res.RowsAffected), res.Error
 }
 
+func (r operatorRepo) EndOthers(ctx context.Context, u users.ID, keep operators.Digest) (int, error) {
+	res := r.db(ctx).Exec("DELETE FROM sessions WHERE user_id = ? AND digest <> ?", u, keep[:])
+	return int(res.RowsAffected), res.Error
+}
+
+func (r operatorRepo) Sessions(ctx context.Context, u users.ID, limit int) ([]operators.Session, error) {
+	return all(r.db(ctx).Where("user_id = ?", u).Order("last_seen_at DESC, digest").Limit(limit), sessionRow.session)
+}
+
 func (r operatorRepo) Sweep(ctx context.Context, now time.Time) error {
-	return r.db(ctx).Exec("DELETE FROM sessions WHERE expires_at <= ?", moment(now)).Error
+	if err := r.db(ctx).Exec("DELETE FROM sessions WHERE expires_at <= ?", moment(now)).Error; err != nil {
+		return err
+	}
+	return r.db(ctx).Exec("DELETE FROM invitations WHERE expires_at <= ?", moment(now)).Error
 }

@@ -10,6 +10,7 @@ const (
 	SignedIn            Action = "account.sign_in"
 	SignedOut           Action = "account.sign_out"
 	SignedOutEverywhere Action = "account.sign_out_everywhere"
+	SessionEnded        Action = "account.end_session"
 	LockedOut           Action = "account.lock_out"
 	LogExported         Action = "audit.export"
 
@@ -18,6 +19,7 @@ const (
 	MemberRemoved  Action = "member.remove"
 	MemberLocked   Action = "member.lock"
 	RoleSet        Action = "member.role"
+	MemberInvited  Action = "member.invite"
 	AddressAdded   Action = "address.add"
 	AddressRemoved Action = "address.remove"
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 )
 
@@ -17,6 +18,7 @@ var (
 	ErrCredentials = fault.New(fault.Unauthenticated, "the username and the password do not belong together, or the account is locked")
 	ErrNoSession   = fault.New(fault.Unauthenticated, "nobody is signed in")
 	ErrForbidden   = fault.New(fault.Forbidden, "your role does not allow this")
+	ErrPassword    = fault.New(fault.Invalid, "is not your password, or the account is locked")
 )
 
 // After MaxFailures wrong passwords in a row an account is locked for LockOut, whatever password comes.
@@ -30,9 +32,11 @@ type Account struct {
 	User          users.User
 	Hash          Hash
 	Administrator bool // of the installation: may do everything everywhere
-	Failures      int  // wrong passwords since the last right one or the last lock-out
-	LockedUntil   time.Time
-	Changed       time.Time // when the password was set
+	// Organization is the one whose invitation the password was first set by; 0: the installation set it.
+	Organization orgs.ID
+	Failures     int // wrong passwords since the last right one or the last lock-out
+	LockedUntil  time.Time
+	Changed      time.Time // when the password was set
 }
 
 // Locked tells whether the account takes no password at this moment.
@@ -80,6 +84,18 @@ type Repository interface {
 	End(ctx context.Context, d Digest) error
 	// EndAll deletes every session of a user and returns how many those were.
 	EndAll(ctx context.Context, u users.ID) (int, error)
-	// Sweep deletes the sessions that have expired.
+	// EndOthers deletes every session of a user but one and returns how many those were.
+	EndOthers(ctx context.Context, u users.ID, keep Digest) (int, error)
+	// Sessions returns the sessions of a user, over or not, the one that was used last first, at most limit.
+	Sessions(ctx context.Context, u users.ID, limit int) ([]Session, error)
+	// Sweep deletes the sessions and the invitations that have expired.
 	Sweep(ctx context.Context, now time.Time) error
+
+	// Invite stores an invitation in the place of those that the user had.
+	Invite(ctx context.Context, i Invitation) error
+	// Invitation finds an invitation with the account that it is for, over or not; of an account that does not exist yet only the identity
+	// is set. ErrInvitation.
+	Invitation(ctx context.Context, d Digest) (Invitation, Account, error)
+	// EndInvitations deletes every invitation of a user.
+	EndInvitations(ctx context.Context, u users.ID) error
 }

@@ -51,6 +51,66 @@ func operatorCases() cases {
 			a = operators.Account{User: w.mine.ada.User, Hash: "h2", Changed: noon.Add(time.Hour)}
 			assert.Equal(t, a, w.account(t, a), "every part of it, zero values too")
 		},
+		"AnAccountKnowsWhoMadeIt": func(t *testing.T, w *world) {
+			a := operators.Account{User: w.mine.ada.User, Hash: "h", Organization: w.mine.org.ID, Changed: noon}
+			assert.Equal(t, a, w.account(t, a))
+			a.Organization = 0
+			assert.Equal(t, a, w.account(t, a))
+		},
+		"SessionsAreListedAndEndedButOne": func(t *testing.T, w *world) {
+			ada := w.account(t, operators.Account{User: w.mine.ada.User, Hash: "h", Changed: noon})
+			bob := w.account(t, operators.Account{User: w.mine.bob.User, Hash: "h", Changed: noon})
+			first, second, theirs := w.begin(t, ada, noon), w.begin(t, ada, noon.Add(time.Minute)), w.begin(t, bob, noon)
+			of := func(u users.ID, limit int) []operators.Session {
+				return look(t, w, func(tx ports.Tx) ([]operators.Session, error) { return tx.Operators().Sessions(t.Context(), u, limit) })
+			}
+			assert.Equal(t, []operators.Session{second, first}, of(ada.User.ID, 10))
+			assert.Equal(t, []operators.Session{second}, of(ada.User.ID, 1))
+			assert.Equal(t, 1, do(t, w, func(tx ports.Tx) (int, error) {
+				return tx.Operators().EndOthers(t.Context(), ada.User.ID, first.Digest)
+			}))
+			assert.Equal(t, []operators.Session{first}, of(ada.User.ID, 10))
+			assert.Equal(t, []operators.Session{theirs}, of(bob.User.ID, 10))
+		},
+		"InvitationsAreKeptOneForEachUser": func(t *testing.T, w *world) {
+			invite := func(m users.Member, installation bool, at time.Time) operators.Invitation {
+				i, _ := operators.NewInvitation(m, installation, at)
+				act(t, w, func(tx ports.Tx) error { return tx.Operators().Invite(t.Context(), i) })
+				return i
+			}
+			find := func(d operators.Digest) (found operators.Invitation, a operators.Account, there bool) {
+				there = w.finds(t, operators.ErrInvitation, func(tx ports.Tx) (err error) {
+					found, a, err = tx.Operators().Invitation(t.Context(), d)
+					return err
+				})
+				return found, a, there
+			}
+			first, theirs := invite(w.mine.ada, true, noon), invite(w.mine.bob, false, noon.Add(time.Hour))
+			found, account, there := find(first.Digest)
+			assert.True(t, there)
+			assert.Equal(t, first, found)
+			assert.Equal(t, operators.Account{User: w.mine.ada.User}, account, "the identity of whom there is no account for yet")
+			second := invite(w.mine.ada, false, noon)
+			_, _, there = find(first.Digest)
+			assert.False(t, there, "a later one takes the place of an earlier one")
+			ada := w.account(t, operators.Account{User: w.mine.ada.User, Hash: "h", Organization: w.mine.org.ID, Changed: noon})
+			_, account, _ = find(second.Digest)
+			assert.Equal(t, ada, account)
+
+			act(t, w, func(tx ports.Tx) error { return tx.Operators().Sweep(t.Context(), second.Expires) })
+			_, _, there = find(second.Digest)
+			assert.False(t, there)
+			_, _, there = find(theirs.Digest)
+			assert.True(t, there)
+			act(t, w, func(tx ports.Tx) error { return tx.Operators().EndInvitations(t.Context(), w.mine.bob.User.ID) })
+			_, _, there = find(theirs.Digest)
+			assert.False(t, there)
+			solo := w.ensure(t, w.mine, users.User{Username: "solo"})
+			gone := invite(solo, false, noon)
+			act(t, w, func(tx ports.Tx) error { return tx.Users().Remove(t.Context(), solo) })
+			_, _, there = find(gone.Digest)
+			assert.False(t, there, "it goes with the identity")
+		},
 		"WhoCannotSignInHasNoAccount": func(t *testing.T, w *world) {
 			w.account(t, operators.Account{User: w.mine.ada.User, Hash: "h", Changed: noon})
 			for _, name := range []string{"bob@example.org", "nobody", ""} {

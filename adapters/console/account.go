@@ -1,0 +1,91 @@
+package console
+
+import (
+	"encoding/hex"
+	"errors"
+	"net/http"
+
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/operators"
+)
+
+const accountPath = Prefix + "account/"
+
+// accountView is the account of whoever is signed in.
+type accountView struct {
+	Form     form
+	Sessions []sessionView
+	Wait     bool // too many passwords were tried from this network
+}
+
+type sessionView struct {
+	operators.Session
+	ID   string // tells nobody its token
+	This bool   // the page is shown in it
+}
+
+func (c call) showAccount() error { return c.showAccountWith(http.StatusOK, accountView{}) }
+
+func (c call) showAccountWith(status int, v accountView) error {
+	found, err := c.console.use.Operators.Sessions(c.ctx, c.visitor.User)
+	if err != nil {
+		return err
+	}
+	this, err := operators.ParseToken(c.token)
+	if err != nil {
+		return err
+	}
+	for _, s := range found {
+		v.Sessions = append(v.Sessions, sessionView{Session: s, ID: hex.EncodeToString(s.Digest[:]), This: s.Digest == this})
+	}
+	return c.render(status, "account", "Your account", v)
+}
+
+func (c call) changePassword() error {
+	if wait := c.console.attempts.Take(c.client()); wait > 0 {
+		c.Response().Header().Set("Retry-After", web.RetryAfter(web.TooMany("", wait)))
+		return c.showAccountWith(http.StatusTooManyRequests, accountView{Wait: true})
+	}
+	p, err := c.newPassword()
+	if err == nil {
+		err = c.console.use.Operators.ChangePassword(c.ctx, c.actor(), c.token, c.FormValue("current"), p)
+	}
+	if f, mistaken := c.refused(err); mistaken {
+		f.values = nil // Passwords are not shown again.
+		return c.showAccountWith(web.Status(fault.Invalid), accountView{Form: f})
+	}
+	if err != nil {
+		return err
+	}
+	return c.to(c.path(accountPath) + "?done=saved")
+}
+
+// newPassword reads a password that is to be set, typed twice.
+func (c call) newPassword() (operators.Password, error) {
+	var faults fault.Fields
+	p, err := operators.NewPassword("password", c.FormValue("password"))
+	faults.Add("password", err)
+	if err == nil && c.FormValue("password") != c.FormValue("again") {
+		faults.Addf("again", "differs from the new password")
+	}
+	return p, faults.Err()
+}
+
+// endSession ends one session; this one ends like signing out does.
+func (c call) endSession() error {
+	raw, err := hex.DecodeString(c.FormValue("session"))
+	var d operators.Digest
+	if err != nil || len(raw) != len(d) {
+		return errForm
+	}
+	copy(d[:], raw)
+	if this, err := operators.ParseToken(c.token); err == nil && this == d {
+		return c.signOut()
+	}
+	err = c.console.use.Operators.EndSession(c.ctx, c.actor(), c.visitor.User, d)
+	if err != nil && !errors.Is(err, operators.ErrNoSession) { // It is over already, which is what was wanted.
+		return err
+	}
+	return c.to(c.path(accountPath) + "?done=ended")
+}

@@ -1,0 +1,94 @@
+package console
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// accessView is what a member may do in the console, and whether they can sign in.
+type accessView struct {
+	app.Access
+	Member    users.Member
+	MayChange bool
+	Roles     []option
+	Form      form
+	// Of an invitation that was just made:
+	Link    string
+	Expires time.Time
+}
+
+func (c call) showAccess() error {
+	v, err := c.access()
+	if err != nil {
+		return err
+	}
+	return c.render(http.StatusOK, "member-access", v.Member.User.Username+": role and signing in", v)
+}
+
+func (c call) access() (v accessView, err error) {
+	id, err := c.member()
+	if err != nil {
+		return v, err
+	}
+	p, err := c.console.use.Profiles.Show(c.ctx, c.at(), id)
+	if err != nil {
+		return v, err
+	}
+	v = accessView{Member: p.Member, MayChange: c.mayChange(p.Member), Form: filled("role", string(p.Member.Role)), Roles: []option{
+		{string(users.RoleMember), "member: nothing"}, {string(users.RoleViewer), "viewer: see"},
+		{string(users.RoleOperator), "operator: look after users, lists, imports and deliveries"}, {string(users.RoleAdministrator), "administrator: everything"},
+	}}
+	v.Access, err = c.console.use.Administration.Access(c.ctx, c.officer(), c.at(), id)
+	return v, err
+}
+
+func (c call) setRole() error {
+	id, err := c.member()
+	if err != nil {
+		return err
+	}
+	role, err := users.ParseRole("role", c.FormValue("role"))
+	if err != nil {
+		return err
+	}
+	if err := c.console.use.Administration.Grant(c.ctx, c.officer(), c.at(), id, role); err != nil {
+		return err
+	}
+	return c.to(c.accessPath(id) + "?done=saved")
+}
+
+// invite shows the link that it makes, this once.
+func (c call) invite() error {
+	id, err := c.member()
+	if err != nil {
+		return err
+	}
+	token, expires, err := c.console.use.Administration.Invite(c.ctx, c.officer(), c.at(), id)
+	if err != nil {
+		return err
+	}
+	v, err := c.access()
+	if err != nil {
+		return err
+	}
+	v.Link, v.Expires = c.publicURL()+Prefix+web.Join("welcome", token), expires
+	return c.render(http.StatusOK, "member-access", v.Member.User.Username+": role and signing in", v)
+}
+
+func (c call) accessPath(id users.MemberID) string {
+	return c.path(Prefix) + web.Join("o", web.Param(c, "org"), "u", strconv.FormatInt(int64(id), 10), "access")
+}
+
+// publicURL is the address of this installation: the configured one, else the one that the browser used.
+func (c call) publicURL() string {
+	if c.console.options.BaseURL != "" {
+		return strings.TrimRight(c.console.options.BaseURL, "/")
+	}
+	return c.console.proxies.Scheme(c.Request()) + "://" + c.Request().Host
+}
