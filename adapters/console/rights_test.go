@@ -67,6 +67,7 @@ var examples = map[string]example{
 	"POST /console/o/{org}/audit/export/": {fields: []string{"as", "jsonl"}},
 
 	"POST /console/o/{org}/u/new/":                                      {fields: []string{"email", "new@example.org", "custom_fields", "{}"}},
+	"POST /console/o/{org}/u/export/":                                   {},
 	"POST /console/o/{org}/u/selection/":                                {send: chosen("action", "lock")},
 	"POST /console/o/{org}/u/selection/remove/":                         {send: chosen()},
 	"POST /console/o/{org}/u/{member}/names/":                           {fields: []string{"first_name", "Augusta"}},

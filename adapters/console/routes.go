@@ -56,6 +56,7 @@ func routes() []Route {
 		{get, member, operators.Viewer, call.showMember},
 		{get, org + "u/new/", operators.Operator, call.showNewMember},
 		{post, org + "u/new/", operators.Operator, call.createMember},
+		{post, org + "u/export/", operators.Operator, call.exportMembers},
 		{post, org + "u/selection/", operators.Operator, call.changeSelection},
 		{post, org + "u/selection/remove/", operators.Operator, call.removeSelection},
 		{get, member + "access/", operators.Administrator, call.showAccess},

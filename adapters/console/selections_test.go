@@ -279,3 +279,38 @@ func TestUsersPagesShowTextOnly(t *testing.T) {
 	check("selection", b.choose("", "remove", []users.Member{m}, "back", weapon).is(t, http.StatusOK), 3)
 	check("selection by nonsense", b.choose("", weapon, []users.Member{m}).is(t, http.StatusBadRequest), 0)
 }
+
+func TestUsersAreExported(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.operator("ada", users.RoleOperator))
+		for i := range 1_030 {
+			f.person("acme", fmt.Sprintf("e%04d", i), users.RoleMember, i%500 == 1)
+		}
+		f.person("acme", "=cmd|' /C calc'!A0", users.RoleMember, false)
+		f.person("globex", "e9999", users.RoleMember, false)
+		all := b.post("/console/o/acme/u/export/", "back", "q=e&after=id:7:").is(f.T, http.StatusOK)
+		assert.Equal(f, "text/csv; charset=utf-8", all.Header.Get("Content-Type"))
+		assert.Equal(f, `attachment; filename=users-acme.csv`, all.Header.Get("Content-Disposition"))
+		rows := strings.Split(strings.TrimSpace(all.body), "\n")
+		assert.Len(f, rows, 1_031, "all of them, from the beginning")
+		assert.Equal(f, "username,email,first_name,last_name,role,locked,groups,custom_fields", rows[0])
+		assert.Equal(f, "e0001,e0001@example.org,First,Last,member,true,,{}", rows[2])
+		assert.Equal(f, []string{"e0001", "e0501", "e1001"}, first(b.post("/console/o/acme/u/export/", "back", "locked=true")))
+		formula := b.post("/console/o/acme/u/export/", "back", "q=%3D").is(f.T, http.StatusOK)
+		assert.Contains(f, formula.body, "\n'=cmd|")
+		assert.NotContains(f, formula.body, "\n=cmd|")
+		b.post("/console/o/acme/u/export/", "back", "q=%zz").is(f.T, http.StatusBadRequest)
+		assert.Equal(f, []string{"ada member.export acme/u map[] map[prefix:e]", "ada member.export acme/u map[] map[locked:true]", "ada member.export acme/u map[] map[prefix:=]"}, f.told())
+	})
+}
+
+// first is the first cells of the rows of a sheet but the names of the columns.
+func first(a answer) []string {
+	var all []string
+	for _, row := range strings.Split(strings.TrimSpace(a.body), "\n")[1:] {
+		cell, _, _ := strings.Cut(row, ",")
+		all = append(all, cell)
+	}
+	return all
+}

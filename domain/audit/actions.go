@@ -20,6 +20,7 @@ const (
 	MemberLocked   Action = "member.lock"
 	RoleSet        Action = "member.role"
 	MemberInvited  Action = "member.invite"
+	MembersListed  Action = "member.export"
 	AddressAdded   Action = "address.add"
 	AddressRemoved Action = "address.remove"
 

@@ -1,0 +1,46 @@
+package console
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// memberColumns are those that an import reads, as far as it reads any, and what else a member has.
+var memberColumns = []string{"username", "email", "first_name", "last_name", "role", "locked", "groups", "custom_fields"}
+
+// exportMembers sends everybody whom the query of the page finds that the form was on.
+func (c call) exportMembers() error {
+	asked, err := url.ParseQuery(c.FormValue("back"))
+	if err != nil {
+		return errForm
+	}
+	q := memberQuery(asked)
+	file := c.download("users-"+web.Param(c, "org")+".csv", "text/csv; charset=utf-8")
+	out := newSheet(file)
+	if err := out.row(memberColumns...); err != nil {
+		return err
+	}
+	// Each stretch is bounded; the whole takes as long as the organization is large.
+	err = c.console.use.Profiles.Export(c.Request().Context(), c.actor(), c.at(), q, func(ms []users.Member) error {
+		for _, m := range ms {
+			fields, err := m.CustomFields.Encode()
+			if err != nil {
+				return err
+			}
+			u := m.User
+			err = out.row(u.Username, u.Email, u.FirstName, u.LastName, string(m.Role), strconv.FormatBool(m.Locked), strings.Join(m.Groups, ", "), string(fields))
+			if err != nil {
+				return err
+			}
+		}
+		return out.flush()
+	})
+	if err != nil {
+		return err
+	}
+	return file.end()
+}

@@ -1,0 +1,59 @@
+package app
+
+import (
+	"context"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Export calls each for all members that Search would find, stretch by stretch, until it returns an error. That somebody exports is itself
+// recorded, before anything is handed out. It is many units of work: what changes meanwhile may be in it or not. orgs.ErrNotFound.
+func (p *Profiles) Export(ctx context.Context, by audit.Actor, at Path, q users.Query, each func([]users.Member) error) error {
+	q = q.Trimmed()
+	err := p.store.Update(ctx, func(tx ports.Tx) error {
+		org, err := tx.Orgs().BySlug(ctx, at.Organization)
+		if err != nil {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.MembersListed,
+			Object: Path{Organization: at.Organization}.object("u"), After: queryState(q)})
+	})
+	if err != nil {
+		return err
+	}
+	q.Limit, q.After = exportPage, users.Cursor{}
+	for {
+		found, err := p.Search(ctx, at, q)
+		if err != nil {
+			return err
+		}
+		if err := each(found.Members); err != nil {
+			return err
+		}
+		if q.After = found.Next; !found.More {
+			return nil
+		}
+	}
+}
+
+// queryState is what a query asks.
+func queryState(q users.Query) audit.State {
+	s := audit.State{}
+	say := func(asked bool, name string, value any) {
+		if asked {
+			s[name] = value
+		}
+	}
+	say(q.Prefix != "", "prefix", q.Prefix)
+	say(q.Locked, "locked", true)
+	say(q.Unreached, "unreached", true)
+	say(q.Role != "", "role", string(q.Role))
+	say(q.Group != 0, "group", int64(q.Group))
+	say(q.List != 0, "list", q.List)
+	say(q.Application != 0, "application", q.Application)
+	say(!q.Metadata.IsZero(), "metadata", q.Metadata.Path)
+	say(q.Metadata.Text != "", "value", q.Metadata.Text)
+	return s
+}
