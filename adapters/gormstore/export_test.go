@@ -3,6 +3,7 @@ package gormstore
 import (
 	"context"
 	"database/sql"
+	"strconv"
 	"strings"
 
 	"github.com/mattn/go-sqlite3"
@@ -37,6 +38,30 @@ func SearchStatements(q users.Query) map[string][2]string {
 		all[by.set] = [2]string{by.places(), strings.Replace(picks, "m.id ?", "m.id IN (SELECT value FROM json_each(?))", 1)}
 	}
 	return all
+}
+
+// PlacePages are the statements that pages of recipients, subscribers and opt-outs begin with, by the name of the index
+// that each reads in its order, with these values in the place of their parameters.
+func PlacePages(values *strings.Replacer) map[string]string {
+	pages := map[string]string{"addresses_value": searchAddresses, "subscriptions_notification_id_assignment_id_key": subscriberPage, "opt_outs_notification": optOutPage}
+	for name, sql := range pages {
+		pages[name] = values.Replace(sql)
+	}
+	return pages
+}
+
+// PlaceLookups are the statements that go from what a search has found to recipients, by name.
+func PlaceLookups(dialect string) map[string]string {
+	d, set := onSQLite, `SELECT value ->> 'id' AS id FROM jsonb_each('[]')`
+	if dialect == onPostgres.String() {
+		d, set = onPostgres, "SELECT * FROM json_to_recordset('[]'::json) AS r(id bigint)"
+	}
+	values := strings.NewReplacer("@set", set, "@org", "1", "@list", "1", "@fold_end", "'b'", "@fold", "'a'", "@written_end", "'B'", "@written", "'A'")
+	found := map[string]string{}
+	for i, w := range ways("A") {
+		found["recipients "+strconv.Itoa(i)] = values.Replace(w.entries(d))
+	}
+	return found
 }
 
 // Rows are the structs that stand for a row of a table.

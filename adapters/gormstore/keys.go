@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +30,7 @@ type keyRow struct {
 	CreatedAt      time.Time
 	ExpiresAt      *time.Time
 	RevokedAt      *time.Time
+	ReplacedAt     *time.Time
 	LastUsedAt     *time.Time
 }
 
@@ -45,13 +48,15 @@ type scopedKeyRow struct {
 	CreatedAt    time.Time
 	ExpiresAt    *time.Time
 	RevokedAt    *time.Time
+	ReplacedAt   *time.Time
 	LastUsedAt   *time.Time
 }
 
 func (r scopedKeyRow) key() access.Key {
 	k := access.Key{ID: r.ID, Name: r.Name,
 		Scope:   access.Scope{Organization: r.Organization, Project: r.Project, Application: r.Application},
-		Created: r.CreatedAt.UTC(), Expires: momentOf(r.ExpiresAt), Revoked: momentOf(r.RevokedAt), LastUsed: momentOf(r.LastUsedAt)}
+		Created: r.CreatedAt.UTC(), Expires: momentOf(r.ExpiresAt), Revoked: momentOf(r.RevokedAt), Replaced: momentOf(r.ReplacedAt),
+		LastUsed: momentOf(r.LastUsedAt)}
 	copy(k.Digest[:], r.Digest)
 	for g := range strings.FieldsSeq(r.Grants) {
 		k.Grants = append(k.Grants, access.Grant(g))
@@ -63,6 +68,30 @@ type keyRepo struct{ tx }
 
 func (r keyRepo) ByDigest(ctx context.Context, d access.Digest) (access.Key, error) {
 	return r.one(ctx, "k.digest = ?", d[:])
+}
+
+// currentKey holds for the one key of its name that is in use.
+const currentKey = "name_fold = ? AND revoked_at IS NULL AND replaced_at IS NULL"
+
+func (r keyRepo) ByName(ctx context.Context, name string) (access.Key, error) {
+	return r.one(ctx, "k."+currentKey, names.Fold(name))
+}
+
+func (r keyRepo) ByID(ctx context.Context, org orgs.ID, id access.ID) (access.Key, error) {
+	if org == 0 {
+		return r.one(ctx, "k.id = ?", id)
+	}
+	return r.one(ctx, "k.id = ? AND k.organization_id = ?", id, org)
+}
+
+func (r keyRepo) Latest(ctx context.Context, org orgs.ID, before access.ID, limit int) ([]access.Key, error) {
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	if org == 0 {
+		return all(r.keys(ctx, "k.id < ? ORDER BY k.id DESC LIMIT ?", before, limit), scopedKeyRow.key)
+	}
+	return all(r.keys(ctx, "k.organization_id = ? AND k.id < ? ORDER BY k.id DESC LIMIT ?", org, before, limit), scopedKeyRow.key)
 }
 
 func (r keyRepo) List(ctx context.Context, after access.ID, limit int) ([]access.Key, error) {
@@ -79,7 +108,7 @@ func (r keyRepo) Create(ctx context.Context, k access.Key) (access.Key, error) {
 	}
 	row := keyRow{Name: k.Name, NameFold: names.Fold(k.Name), Digest: k.Digest[:], OrganizationID: orNull(scope.OrganizationID),
 		ProjectID: orNull(scope.ProjectID), ApplicationID: orNull(scope.ApplicationID), Grants: joinGrants(k.Grants),
-		CreatedAt: orZero(moment(k.Created)), ExpiresAt: moment(k.Expires), RevokedAt: moment(k.Revoked), LastUsedAt: moment(k.LastUsed)}
+		CreatedAt: orZero(moment(k.Created)), ExpiresAt: moment(k.Expires), RevokedAt: moment(k.Revoked), ReplacedAt: moment(k.Replaced), LastUsedAt: moment(k.LastUsed)}
 	switch created, err := insert(r.db(ctx), &row); {
 	case err != nil:
 		return access.Key{}, err
@@ -89,14 +118,21 @@ func (r keyRepo) Create(ctx context.Context, k access.Key) (access.Key, error) {
 	return r.one(ctx, "k.id = ?", row.ID)
 }
 
+func (r keyRepo) Save(ctx context.Context, k access.Key) error {
+	return change(r.db(ctx), access.ErrKeyNotFound, "UPDATE api_keys SET expires_at = ?, replaced_at = ?, revoked_at = ? WHERE id = ?",
+		moment(k.Expires), moment(k.Replaced), moment(k.Revoked), k.ID)
+}
+
 func (r keyRepo) Revoke(ctx context.Context, name string, now time.Time) (access.Key, error) {
-	row, err := one[keyRow](r.db(ctx).Raw(
-		"UPDATE api_keys SET revoked_at = ? WHERE name_fold = ? AND revoked_at IS NULL RETURNING id", moment(now), names.Fold(name)),
-		access.ErrKeyNotFound)
-	if err != nil {
+	revoked, err := rowsOf[access.ID](r.db(ctx).Raw(
+		"UPDATE api_keys SET revoked_at = ? WHERE name_fold = ? AND revoked_at IS NULL RETURNING id", moment(now), names.Fold(name)))
+	switch {
+	case err != nil:
 		return access.Key{}, err
+	case len(revoked) == 0:
+		return access.Key{}, access.ErrKeyNotFound
 	}
-	return r.one(ctx, "k.id = ?", row.ID)
+	return r.one(ctx, "k.id = ?", slices.Max(revoked)) // The one that took the place of the others is the newest.
 }
 
 func (r keyRepo) Used(ctx context.Context, moments map[access.ID]time.Time) error {
@@ -118,7 +154,7 @@ type useOfKey struct {
 // keys queries keys with the slugs of their scopes; condition may order and limit them.
 func (r keyRepo) keys(ctx context.Context, condition string, args ...any) *gorm.DB {
 	return r.db(ctx).Raw(`SELECT k.id, k.name, k.digest, o.slug AS organization, p.slug AS project, a.slug AS application,
-			k.grants, k.created_at, k.expires_at, k.revoked_at, k.last_used_at
+			k.grants, k.created_at, k.expires_at, k.revoked_at, k.replaced_at, k.last_used_at
 		FROM api_keys k
 		LEFT JOIN organizations o ON o.id = k.organization_id
 		LEFT JOIN projects p ON p.id = k.project_id
@@ -133,7 +169,7 @@ func (r keyRepo) one(ctx context.Context, condition string, args ...any) (access
 
 // refusal tells which unique index kept row out. Two keys of one digest are no accident that a caller could mend.
 func (r keyRepo) refusal(ctx context.Context, row keyRow) error {
-	_, err := one[keyRow](r.db(ctx).Where("name_fold = ? AND revoked_at IS NULL", row.NameFold), access.ErrKeyNotFound)
+	_, err := one[keyRow](r.db(ctx).Where(currentKey, row.NameFold), access.ErrKeyNotFound)
 	switch {
 	case err == nil:
 		return access.ErrNameTaken

@@ -66,6 +66,19 @@ func (r listRepo) Add(ctx context.Context, l lists.List, as []channels.Assignmen
 	return inOrderOf(as, made), nil
 }
 
+func (r listRepo) Remove(ctx context.Context, l lists.List, as []channels.AssignmentID) ([]lists.Recipient, error) {
+	if len(as) == 0 {
+		return nil, nil
+	}
+	gone, err := rowsOf[channels.AssignmentID](r.db(ctx).Raw(`DELETE FROM list_entries WHERE assignment_id ?
+		AND list_id IN (SELECT id FROM distribution_lists WHERE id = ? AND project_id = ? AND organization_id = ?) RETURNING assignment_id`,
+		among(r.dialect, as), l.ID, l.Project, l.Organization))
+	if err != nil {
+		return nil, err
+	}
+	return all(r.db(ctx).Raw(recipientQuery+"? ORDER BY s.id", among(r.dialect, gone)), recipientRow.recipient)
+}
+
 func (r listRepo) RemoveFromPinned(ctx context.Context, a applications.Application, m users.MemberID) (int, error) {
 	res := r.db(ctx).Exec(`DELETE FROM list_entries
 		WHERE list_id IN (SELECT id FROM distribution_lists WHERE application_id = ? AND organization_id = ?)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/names"
+	"github.com/tocsin/tocsin/domain/orgs"
 )
 
 // The faults of this package.
@@ -22,6 +23,8 @@ var (
 	ErrNotGranted      = fault.New(fault.Forbidden, "the API key lacks the permission")
 	ErrKeyNotFound     = fault.New(fault.NotFound, "there is no such key")
 	ErrNameTaken       = fault.New(fault.Invalid, "a key with this name exists already")
+	ErrEnded           = fault.New(fault.Invalid, "the key is revoked or has expired")
+	ErrReplaced        = fault.New(fault.Invalid, "another key has taken the place of this one already")
 )
 
 // Grant is a permission of a key, spelled as contract and decisions spell it.
@@ -128,7 +131,7 @@ func ParseToken(text string) (Digest, error) {
 	return sha256.Sum256([]byte(text)), nil
 }
 
-// Key is an API key without its secret. Its name is unique among keys that are not revoked.
+// Key is an API key without its secret. Its name is unique among keys that are not revoked and not replaced.
 type Key struct {
 	ID       ID
 	Name     string
@@ -138,6 +141,7 @@ type Key struct {
 	Created  time.Time
 	Expires  time.Time // zero: never
 	Revoked  time.Time // zero: not
+	Replaced time.Time // when another key took its place; zero: none has
 	LastUsed time.Time // to the minute; zero: never
 }
 
@@ -170,6 +174,52 @@ func (k Key) Valid(now time.Time) bool {
 	return k.Revoked.IsZero() && (k.Expires.IsZero() || now.Before(k.Expires))
 }
 
+// State is what has become of a key.
+type State string
+
+// The states. A key that is replaced is valid until its overlap ends.
+const (
+	Active   State = "active"
+	Replaced State = "replaced"
+	Expired  State = "expired"
+	Revoked  State = "revoked"
+)
+
+// State is the key's state at this moment.
+func (k Key) State(now time.Time) State {
+	switch {
+	case !k.Revoked.IsZero():
+		return Revoked
+	case !k.Valid(now):
+		return Expired
+	case !k.Replaced.IsZero():
+		return Replaced
+	}
+	return Active
+}
+
+// Rotate returns the key that takes the place of k, to live as long as k was meant to, and k itself, which goes on for the overlap and then
+// ends by itself, or earlier where it was to end earlier. ErrEnded, ErrReplaced.
+func (k Key) Rotate(now time.Time, overlap time.Duration) (next, old Key, err error) {
+	switch {
+	case !k.Valid(now):
+		return Key{}, Key{}, ErrEnded
+	case !k.Replaced.IsZero():
+		return Key{}, Key{}, ErrReplaced
+	case overlap <= 0:
+		return Key{}, Key{}, fault.Field("overlap", "must be longer than nothing")
+	}
+	next = Key{Name: k.Name, Scope: k.Scope, Grants: slices.Clone(k.Grants), Created: now}
+	if !k.Expires.IsZero() {
+		next.Expires = now.Add(k.Expires.Sub(k.Created))
+	}
+	k.Replaced = now
+	if ends := now.Add(overlap); k.Expires.IsZero() || ends.Before(k.Expires) {
+		k.Expires = ends
+	}
+	return next, k, nil
+}
+
 // Authorize answers whether the key may use a route: first the scope, then the grant; ErrOutOfScope, ErrNotGranted.
 func (k Key) Authorize(target Scope, g Grant) error {
 	if !k.Scope.Covers(target) {
@@ -190,11 +240,20 @@ type Authenticator interface {
 type Repository interface {
 	// ByDigest finds a key; ErrKeyNotFound. Revoked and expired keys are found too.
 	ByDigest(ctx context.Context, d Digest) (Key, error)
+	// ByName finds the key of this name that is neither revoked nor replaced; ErrKeyNotFound.
+	ByName(ctx context.Context, name string) (Key, error)
+	// ByID finds a key whose scope lies in the organization, or with 0 any; ErrKeyNotFound.
+	ByID(ctx context.Context, org orgs.ID, id ID) (Key, error)
 	// List returns keys by id, at most limit after the given one.
 	List(ctx context.Context, after ID, limit int) ([]Key, error)
+	// Latest returns the keys whose scope lies in the organization, or with 0 all, the newest first: at most limit, older than the one with
+	// the id before (0: from the newest on).
+	Latest(ctx context.Context, org orgs.ID, before ID, limit int) ([]Key, error)
 	// Create stores a new key and returns it with its id; ErrNameTaken, or the not-found fault of its scope.
 	Create(ctx context.Context, k Key) (Key, error)
-	// Revoke marks the key of this name that is not revoked; ErrKeyNotFound.
+	// Save stores when the key expires, was replaced, and was revoked; ErrKeyNotFound.
+	Save(ctx context.Context, k Key) error
+	// Revoke marks the key of this name that is not revoked, and those whose place it took, and returns it; ErrKeyNotFound.
 	Revoke(ctx context.Context, name string, now time.Time) (Key, error)
 	// Used notes when keys were last used; an earlier moment never replaces a later one.
 	Used(ctx context.Context, moments map[ID]time.Time) error

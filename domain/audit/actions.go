@@ -47,6 +47,7 @@ const (
 
 	KeyCreated Action = "key.create"
 	KeyRevoked Action = "key.revoke"
+	KeyRotated Action = "key.rotate"
 
 	ImportUploaded  Action = "import.upload"
 	ImportBegun     Action = "import.begin"

@@ -15,9 +15,9 @@ import (
 
 // Request makes a trigger repeatable: the Idempotency-Key with whose key it was sent and what it asked for.
 type Request struct {
-	Key    access.ID
-	Word   string   // the Idempotency-Key
-	Digest [32]byte // of path and body
+	Key    access.ID // 0: a form of the console, whose Word nobody else could know
+	Word   string    // the Idempotency-Key
+	Digest [32]byte  // of path and body
 }
 
 // RequestLifetime is how long an Idempotency-Key is remembered (decisions 6).
@@ -84,6 +84,13 @@ type Recent struct {
 	Delivery
 	Application  applications.Application
 	Notification string // by name; empty when it is gone
+}
+
+// Unsubscriber is an opt-out as it is listed.
+type Unsubscriber struct {
+	OptOut
+	Username string
+	Since    time.Time
 }
 
 // Unsubscription is what the page behind an unsubscribe link shows.
@@ -157,4 +164,7 @@ type Repository interface {
 	Unsubscription(ctx context.Context, o OptOut) (Unsubscription, error)
 	// SetOptOut records or withdraws an opt-out and tells whether that changed anything.
 	SetOptOut(ctx context.Context, o OptOut, out bool) (changed bool, err error)
+	// Unsubscribers returns who has opted out of a notification by member and address, at most limit after the given one (zero: from the
+	// beginning).
+	Unsubscribers(ctx context.Context, n subscriptions.Notification, after OptOut, limit int) ([]Unsubscriber, error)
 }

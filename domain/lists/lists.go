@@ -25,6 +25,7 @@ var (
 	ErrRepinned    = fault.New(fault.Invalid, "the distribution list is used by notifications of another application")
 	ErrApplication = fault.New(fault.Invalid, "there is no application with this id in the project")
 	ErrInUse       = fault.New(fault.Invalid, "the distribution list is in use")
+	ErrNoEmail     = fault.New(fault.Invalid, "the user has no e-mail address")
 	ErrNoChannel   = fault.New(fault.Invalid, "there is no preferred EMAIL channel to reach these addresses by")
 )
 
@@ -82,8 +83,12 @@ type Repository interface {
 
 	// Recipients returns the list's members by id, at most limit after the given one.
 	Recipients(ctx context.Context, l List, after channels.AssignmentID, limit int) ([]Recipient, error)
+	// Search returns a stretch of the list's members that a query asks for.
+	Search(ctx context.Context, l List, q Query) (Found, error)
 	// Add puts assignments on the list and returns those that were not on it.
 	Add(ctx context.Context, l List, as []channels.AssignmentID) ([]channels.AssignmentID, error)
+	// Remove takes assignments off the list and returns, by id, those that were on it.
+	Remove(ctx context.Context, l List, as []channels.AssignmentID) ([]Recipient, error)
 	// RemoveFromPinned takes a member's assignments off every list that is pinned to the application and returns how many
 	// entries that were.
 	RemoveFromPinned(ctx context.Context, a applications.Application, m users.MemberID) (int, error)

@@ -62,6 +62,24 @@ type Reach struct {
 	Assignment   channels.Assignment
 }
 
+// Subscriber is a subscription as it is listed, with what its assignment is.
+type Subscriber struct {
+	Subscription
+	Member   users.MemberID
+	Username string
+	Address  string
+	Channel  string
+}
+
+// Use is a notification that uses a list, with the event and the application that it is of.
+type Use struct {
+	Notification    Notification
+	EventSlug       string
+	EventName       string
+	ApplicationSlug string
+	ApplicationName string
+}
+
 // Repository keeps notifications and subscriptions.
 type Repository interface {
 	// Notification finds a notification of the application; ErrNotificationNotFound.
@@ -94,4 +112,8 @@ type Repository interface {
 	OfMember(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]Reach, error)
 	// Unsubscribe clears the active flag; ErrNotFound.
 	Unsubscribe(ctx context.Context, n Notification, a channels.AssignmentID) (Subscription, error)
+	// Subscribers returns the notification's subscriptions by the id of their assignment, at most limit after the given one.
+	Subscribers(ctx context.Context, n Notification, after channels.AssignmentID, limit int) ([]Subscriber, error)
+	// OfList returns the notifications that use a list by id, at most limit after the given one.
+	OfList(ctx context.Context, l lists.List, after NotificationID, limit int) ([]Use, error)
 }

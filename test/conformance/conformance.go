@@ -69,6 +69,9 @@ func nouns() map[string]cases {
 		"EnrollMany":    enrollManyCases(),
 		"Texts":         textCases(),
 		"Races":         raceCases(),
+		"Listed":        recipientSearchCases(),
+		"Subscribers":   subscriberCases(),
+		"Rotations":     rotationCases(),
 	}
 }
 

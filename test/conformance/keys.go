@@ -43,7 +43,7 @@ func sameKey(t *testing.T, want, got access.Key) {
 	for _, pair := range []struct {
 		name      string
 		want, got *time.Time
-	}{{"created", &want.Created, &got.Created}, {"expires", &want.Expires, &got.Expires}, {"revoked", &want.Revoked, &got.Revoked}, {"last used", &want.LastUsed, &got.LastUsed}} {
+	}{{"created", &want.Created, &got.Created}, {"expires", &want.Expires, &got.Expires}, {"revoked", &want.Revoked, &got.Revoked}, {"replaced", &want.Replaced, &got.Replaced}, {"last used", &want.LastUsed, &got.LastUsed}} {
 		assert.True(t, pair.want.Equal(*pair.got), "%s: want %s, got %s", pair.name, pair.want, pair.got)
 		assert.Equal(t, pair.want.IsZero(), pair.got.IsZero(), pair.name)
 		*pair.want, *pair.got = time.Time{}, time.Time{}
