@@ -25,6 +25,7 @@ type Authentication struct {
 
 	mu    sync.RWMutex
 	known map[access.Digest]knownKey
+	times int      // that everything was forgotten
 	used  sync.Map // access.ID → time.Time, to the minute, since the last RecordUse
 }
 
@@ -62,6 +63,7 @@ func (a *Authentication) Authenticate(ctx context.Context, token string) (access
 func (a *Authentication) lookUp(ctx context.Context, d access.Digest, now time.Time) (access.Key, error) {
 	a.mu.RLock()
 	k, found := a.known[d]
+	times := a.times
 	a.mu.RUnlock()
 	if found && now.Before(k.until) {
 		return k.key, nil
@@ -76,6 +78,9 @@ func (a *Authentication) lookUp(ctx context.Context, d access.Digest, now time.T
 	if err != nil {
 		delete(a.known, d)
 		return access.Key{}, err
+	}
+	if times != a.times { // It may have been read before what made us forget.
+		return key, nil
 	}
 	if len(a.known) >= maxCachedKeys {
 		clear(a.known)
@@ -97,6 +102,7 @@ func (a *Authentication) Forget() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	clear(a.known)
+	a.times++
 }
 
 // RecordUse stores when keys were last used since the last call. What cannot be stored is kept for the next call.

@@ -10,14 +10,17 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Keys issues and revokes API keys.
+// Keys issues, rotates and revokes API keys.
 type Keys struct {
 	store ports.Store
 	clock ports.Clock
+	known *Authentication // what this instance remembers of keys
 }
 
-// NewKeys returns the use cases on API keys.
-func NewKeys(store ports.Store, clock ports.Clock) *Keys { return &Keys{store: store, clock: clock} }
+// NewKeys returns the use cases on API keys. What is revoked or rotated is forgotten in known at once.
+func NewKeys(store ports.Store, clock ports.Clock, known *Authentication) *Keys {
+	return &Keys{store: store, clock: clock, known: known}
+}
 
 // Create issues a key and returns it with its text, which is shown this once and kept nowhere. lifetime 0 means that it never
 // expires. access.ErrNameTaken, or the not-found fault of the scope.
@@ -52,7 +55,39 @@ func (k *Keys) List(ctx context.Context, p Page) (found []access.Key, err error)
 	return found, err
 }
 
-// Revoke ends a key: at once here, within [KeyCacheLifetime] on other instances. access.ErrKeyNotFound.
+// Latest returns the keys whose scope lies in the path's organization, or without one all, the newest first: at most limit, older than the
+// one with the id before (0: from the newest on). orgs.ErrNotFound.
+func (k *Keys) Latest(ctx context.Context, at Path, before access.ID, limit int) (found []KeyReport, err error) {
+	now := k.clock.Now()
+	err = k.store.View(ctx, func(tx ports.Tx) error {
+		org, err := within(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		latest, err := tx.Keys().Latest(ctx, org, before, limit)
+		found = make([]KeyReport, len(latest))
+		for i, key := range latest {
+			found[i] = KeyReport{key, key.State(now)}
+		}
+		return err
+	})
+	return found, err
+}
+
+// KeyReport is a key and what has become of it.
+type KeyReport struct {
+	access.Key
+	State access.State
+}
+
+// Revocable tells whether the key can still be used, or could be: revoking it means something.
+func (r KeyReport) Revocable() bool { return r.State != access.Revoked }
+
+// Rotatable tells whether another key can take the place of this one.
+func (r KeyReport) Rotatable() bool { return r.State == access.Active }
+
+// Revoke ends the key of this name, and those whose place it took: at once here, within [KeyCacheLifetime] on other instances.
+// access.ErrKeyNotFound.
 func (k *Keys) Revoke(ctx context.Context, by audit.Actor, name string) (revoked access.Key, err error) {
 	err = k.store.Update(ctx, func(tx ports.Tx) error {
 		if revoked, err = tx.Keys().Revoke(ctx, name, k.clock.Now()); err != nil {
@@ -60,7 +95,89 @@ func (k *Keys) Revoke(ctx context.Context, by audit.Actor, name string) (revoked
 		}
 		return recordKey(ctx, tx, by, audit.KeyRevoked, revoked, keyState(revoked), nil)
 	})
+	k.known.Forget()
 	return revoked, err
+}
+
+// RevokeByID ends a key whose scope lies in the path's organization, or without one any, as Revoke does; one that is revoked already stays as
+// it is. access.ErrKeyNotFound.
+func (k *Keys) RevokeByID(ctx context.Context, by audit.Actor, at Path, id access.ID) error {
+	err := k.store.Update(ctx, func(tx ports.Tx) error {
+		key, err := keyByID(ctx, tx, at, id)
+		if err != nil || !key.Revoked.IsZero() {
+			return err
+		}
+		key.Revoked = k.clock.Now()
+		if err := tx.Keys().Save(ctx, key); err != nil {
+			return err
+		}
+		return recordKey(ctx, tx, by, audit.KeyRevoked, key, keyState(key), nil)
+	})
+	k.known.Forget()
+	return err
+}
+
+// Rotate issues a key in the place of the one with this name; see RotateByID.
+func (k *Keys) Rotate(ctx context.Context, by audit.Actor, name string, overlap time.Duration) (Rotation, error) {
+	return k.rotate(ctx, by, overlap, func(tx ports.Tx) (access.Key, error) { return tx.Keys().ByName(ctx, name) })
+}
+
+// RotateByID issues a key with the name, the scope and the grants of one whose scope lies in the path's organization, or without one of any. That
+// one goes on for the overlap and then ends by itself. access.ErrKeyNotFound, access.ErrEnded, access.ErrReplaced.
+func (k *Keys) RotateByID(ctx context.Context, by audit.Actor, at Path, id access.ID, overlap time.Duration) (Rotation, error) {
+	return k.rotate(ctx, by, overlap, func(tx ports.Tx) (access.Key, error) { return keyByID(ctx, tx, at, id) })
+}
+
+// Rotation is a new key with its text, which is shown this once and kept nowhere, and the one whose place it takes.
+type Rotation struct {
+	Key  access.Key
+	Text string
+	Old  access.Key // with the moment at which it ends
+}
+
+func (k *Keys) rotate(ctx context.Context, by audit.Actor, overlap time.Duration, find func(ports.Tx) (access.Key, error)) (Rotation, error) {
+	var r Rotation
+	text, digest := access.Generate()
+	err := k.store.Update(ctx, func(tx ports.Tx) error {
+		was, err := find(tx)
+		if err != nil {
+			return err
+		}
+		if r.Key, r.Old, err = was.Rotate(k.clock.Now(), overlap); err != nil {
+			return err
+		}
+		if err := tx.Keys().Save(ctx, r.Old); err != nil {
+			return err
+		}
+		r.Key.Digest = digest
+		if r.Key, err = tx.Keys().Create(ctx, r.Key); err != nil {
+			return err
+		}
+		return recordKey(ctx, tx, by, audit.KeyRotated, r.Key, keyState(was), audit.State{"id": r.Key.ID, "old_expires": r.Old.Expires.UTC()})
+	})
+	k.known.Forget()
+	if err != nil {
+		return Rotation{}, err
+	}
+	r.Text = text
+	return r, nil
+}
+
+// within is the path's organization, 0 for a path that names none.
+func within(ctx context.Context, tx ports.Tx, at Path) (orgs.ID, error) {
+	if at.Organization == "" {
+		return 0, nil
+	}
+	org, err := tx.Orgs().BySlug(ctx, at.Organization)
+	return org.ID, err
+}
+
+func keyByID(ctx context.Context, tx ports.Tx, at Path, id access.ID) (access.Key, error) {
+	org, err := within(ctx, tx, at)
+	if err != nil {
+		return access.Key{}, err
+	}
+	return tx.Keys().ByID(ctx, org, id)
 }
 
 // recordKey notes a change to a key in the log of the organization that it is limited to, else in the installation's.

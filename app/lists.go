@@ -117,11 +117,8 @@ func (l *Lists) Add(ctx context.Context, by audit.Actor, at Path, id lists.ID, e
 		if err != nil {
 			return err
 		}
-		if added = wanted.added(holders, assignments, fresh); len(added) == 0 {
-			return nil
-		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: list.Organization, Actor: by, Action: audit.RecipientsAdded,
-			Object: listPath(at, list), After: audit.State{"count": len(added), "added": added}})
+		added = wanted.added(holders, assignments, fresh)
+		return recordAdded(ctx, tx, by, at, list, added)
 	})
 	return added, err
 }

@@ -133,14 +133,8 @@ func pinnedTo(ctx context.Context, tx ports.Tx, l lists.List) (string, error) {
 
 // pin moves a list's pin unless that would take it from a notification that uses it.
 func (a *applying) pin(l lists.List) error {
-	if l.Application != 0 {
-		users, err := a.tx.Lists().Users(a.ctx, l, l.Application)
-		if err != nil {
-			return err
-		}
-		if len(users) > 0 {
-			return lists.ErrRepinned.With("the list cannot be pinned to this application: it is used by %s", strings.Join(users, ", "))
-		}
+	if err := usableWhenPinned(a.ctx, a.tx, l); err != nil {
+		return err
 	}
 	return a.tx.Lists().Save(a.ctx, l)
 }

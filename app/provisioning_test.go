@@ -320,7 +320,7 @@ func TestApplyRefusesToTakeFromOthers(t *testing.T) {
 		require.Error(t, err)
 		said := complaints(err)
 		require.Len(t, said, 1)
-		assert.Contains(t, said[0], "organizations[0].projects[0].lists[1]: the list cannot be pinned to this application: it is used by ")
+		assert.Contains(t, said[0], "organizations[0].projects[0].lists[1].application: the list cannot be pinned to this application: it is used by ")
 		assert.Contains(t, said[0], "Tell them")
 	})
 	t.Run("AChannelFromItsAddresses", func(t *testing.T) {

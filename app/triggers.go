@@ -3,10 +3,13 @@ package app
 import (
 	"cmp"
 	"context"
+	"slices"
 
+	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -131,4 +134,48 @@ func (t *Triggers) DryRun(ctx context.Context, at Path, event string, what Trigg
 		return nil
 	})
 	return f, err
+}
+
+// Triggerable is an event with what can be said when it is triggered.
+type Triggerable struct {
+	Application applications.Application
+	Event       events.Event
+	Channels    []string // names of those that it may use
+}
+
+// Show returns an event as it can be triggered; events.ErrNotFound.
+func (t *Triggers) Show(ctx context.Context, at Path, event string) (found Triggerable, err error) {
+	err = t.store.View(ctx, func(tx ports.Tx) error {
+		found = Triggerable{}
+		if found.Application, err = application(ctx, tx, at); err != nil {
+			return err
+		}
+		if found.Event, err = tx.Events().BySlug(ctx, found.Application, event); err != nil {
+			return err
+		}
+		if found.Channels = channelNames(found.Event.Channels); len(found.Channels) > 0 {
+			return nil
+		}
+		for _, project := range []orgs.ProjectID{found.Application.Project, 0} {
+			all, err := tx.Channels().List(ctx, found.Application.Organization, project, 0, MaxShown)
+			if err != nil {
+				return err
+			}
+			for _, c := range all {
+				if c.Active && !slices.Contains(found.Channels, c.Name) { // A project's hides the organization's.
+					found.Channels = append(found.Channels, c.Name)
+				}
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+func channelNames(all []events.Channel) []string {
+	named := make([]string, len(all))
+	for i, c := range all {
+		named[i] = c.Name
+	}
+	return named
 }

@@ -15,8 +15,8 @@ import (
 )
 
 func (p Program) key() *cobra.Command {
-	c := &cobra.Command{Use: "key", Short: "Issue, list and revoke API keys"}
-	c.AddCommand(p.keyCreate(), p.keyList(), p.keyRevoke())
+	c := &cobra.Command{Use: "key", Short: "Issue, list, rotate and revoke API keys"}
+	c.AddCommand(p.keyCreate(), p.keyList(), p.keyRotate(), p.keyRevoke())
 	return c
 }
 
@@ -144,6 +144,7 @@ type keyJSON struct {
 	Grants   []string   `json:"grants"`
 	Created  *time.Time `json:"created"`
 	Expires  *time.Time `json:"expires"`
+	Replaced *time.Time `json:"replaced"`
 	Revoked  *time.Time `json:"revoked"`
 	LastUsed *time.Time `json:"last_used"`
 }
@@ -153,7 +154,7 @@ func (p Program) printKeys(all []access.Key, output string) error {
 		list := make([]keyJSON, len(all))
 		for i, k := range all {
 			list[i] = keyJSON{ID: int64(k.ID), Name: k.Name, Scope: k.Scope.String(), Grants: words(k.Grants),
-				Created: optional(k.Created), Expires: optional(k.Expires), Revoked: optional(k.Revoked), LastUsed: optional(k.LastUsed)}
+				Created: optional(k.Created), Expires: optional(k.Expires), Replaced: optional(k.Replaced), Revoked: optional(k.Revoked), LastUsed: optional(k.LastUsed)}
 		}
 		return printJSON(p.Out, list)
 	}
@@ -175,9 +176,10 @@ func optional(t time.Time) *time.Time {
 
 func (p Program) keyRevoke() *cobra.Command {
 	return &cobra.Command{
-		Use:               "revoke NAME",
-		Short:             "End an API key",
-		Long:              "End an API key. Servers that run stop accepting it within five seconds. The name is free again; the key stays in the list.",
+		Use:   "revoke NAME",
+		Short: "End an API key",
+		Long: "End an API key, and what is left of those that it has replaced. Servers that run stop accepting them within five seconds.\n" +
+			"The name is free again; the keys stay in the list.",
 		Example:           "  tocsin key revoke sync",
 		Args:              oneArgument("NAME"),
 		ValidArgsFunction: cobra.NoFileCompletions,

@@ -40,13 +40,39 @@ root  installation   full_access                                    2026-02-03T0
 	listed := d.done(t, "key", "list", "-o", "json")
 	assert.JSONEq(t, `[
 		{"id": 1, "name": "web", "scope": "acme/shop/web", "grants": ["user:read", "user:write", "manage_application_users"],
-			"created": "2026-02-03T04:05:06Z", "expires": "2026-05-04T04:05:06Z", "revoked": null, "last_used": null},
+			"created": "2026-02-03T04:05:06Z", "expires": "2026-05-04T04:05:06Z", "replaced": null, "revoked": null, "last_used": null},
 		{"id": 2, "name": "root", "scope": "installation", "grants": ["full_access"],
-			"created": "2026-02-03T04:05:06Z", "expires": null, "revoked": "2026-02-03T04:05:06Z", "last_used": null}]`, listed)
+			"created": "2026-02-03T04:05:06Z", "expires": null, "replaced": null, "revoked": "2026-02-03T04:05:06Z", "last_used": null}]`, listed)
 	assert.NotContains(t, listed, strings.TrimSpace(token))
 
 	d.done(t, "key", "create", "--name", "root", "--grant", "system:ping")
 	assert.Len(t, strings.Split(d.done(t, "key", "list"), "\n"), 5, "the name of a revoked key is free again")
+}
+
+func TestKeyRotate(t *testing.T) {
+	t.Parallel()
+	d := newShop(t)
+	valid := func(token string, at time.Time) bool {
+		key, err := app.NewAuthentication(d.store(t), frozen{}).Authenticate(t.Context(), strings.TrimSpace(token))
+		return err == nil && key.Valid(at)
+	}
+	first := d.done(t, "key", "create", "--name", "web", "--org", "acme", "--grant", "user:read", "--expires", "90d")
+	second := d.done(t, "key", "rotate", "web")
+	assert.Regexp(t, `^tcs_[0-9a-f]{64}\n$`, second, "the key, alone")
+	assert.NotEqual(t, first, second)
+	assert.Equal(t, "rotated key \"web\": expires 2026-05-04T04:05:06Z; the one before it goes on until 2026-02-04T04:05:06Z\n", d.err.String())
+	third := d.done(t, "key", "rotate", "WEB", "--overlap", "7d")
+	now := frozen{}.Now()
+	assert.Equal(t, []bool{true, false, true, false, true}, []bool{valid(first, now), valid(first, now.Add(24*time.Hour)), valid(second, now.Add(6*24*time.Hour)), valid(second, now.Add(7*24*time.Hour)),
+		valid(third, now.Add(89*24*time.Hour))})
+	assert.Equal(t, 3, strings.Count(d.done(t, "key", "list"), "web "))
+	assert.Equal(t, "revoked key \"web\"\n", d.done(t, "key", "revoke", "web"))
+	for _, token := range []string{first, second, third} {
+		assert.False(t, valid(token, now), "what it has replaced is revoked with it")
+	}
+	assert.Equal(t, 1, d.run(t, "key", "rotate", "web"))
+	assert.Equal(t, "tocsin: there is no such key\n", d.err.String())
+	assert.Equal(t, 2, d.run(t, "key", "rotate", "web", "--overlap", "0s"))
 }
 
 func TestKeyFails(t *testing.T) {

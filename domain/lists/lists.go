@@ -25,7 +25,6 @@ var (
 	ErrRepinned    = fault.New(fault.Invalid, "the distribution list is used by notifications of another application")
 	ErrApplication = fault.New(fault.Invalid, "there is no application with this id in the project")
 	ErrInUse       = fault.New(fault.Invalid, "the distribution list is in use")
-	ErrNoEmail     = fault.New(fault.Invalid, "the user has no e-mail address")
 	ErrNoChannel   = fault.New(fault.Invalid, "there is no preferred EMAIL channel to reach these addresses by")
 )
 

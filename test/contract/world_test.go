@@ -43,7 +43,7 @@ func newWorld(t *testing.T, at *place, adjust ...func(*httpapi.Options)) *world 
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	w.store = store
 	w.auth = app.NewAuthentication(store, w.clock)
-	w.issued = app.NewKeys(store, w.clock)
+	w.issued = app.NewKeys(store, w.clock, app.NewAuthentication(store, w.clock)) // another process
 	options := httpapi.Options{BodyLimit: 1 << 20, CallTimeout: time.Minute}
 	for _, a := range adjust {
 		a(&options)

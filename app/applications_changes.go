@@ -1,0 +1,152 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/names"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Create stores a new application of the path's project; orgs.ErrProjectNotFound, applications.ErrSlugTaken.
+func (a *Applications) Create(ctx context.Context, by audit.Actor, at Path, app applications.Application) (created applications.Application, err error) {
+	err = a.store.Update(ctx, func(tx ports.Tx) error {
+		project, err := tx.Orgs().Project(ctx, at.Organization, at.Project)
+		if err != nil {
+			return err
+		}
+		if err := tx.Orgs().Revise(ctx, project.Organization); err != nil {
+			return err
+		}
+		app.Organization, app.Project = project.Organization, project.ID
+		created, err = tx.Applications().Create(ctx, app)
+		if errors.Is(err, applications.ErrSlugTaken) {
+			return applications.ErrSlugTaken.On("slug")
+		}
+		if err != nil {
+			return err
+		}
+		at.Application = created.Slug
+		return tx.Audit().Record(ctx, audit.Entry{Organization: created.Organization, Actor: by, Action: audit.ApplicationCreated, Object: at.object(),
+			After: applicationState(created)})
+	})
+	return created, err
+}
+
+// Change gives an application another name and says whether it is active; applications.ErrNotFound.
+func (a *Applications) Change(ctx context.Context, by audit.Actor, at Path, name string, active bool) error {
+	name, err := names.Label("name", name)
+	if err != nil {
+		return err
+	}
+	return a.store.Update(ctx, func(tx ports.Tx) error {
+		was, err := revisedApplication(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		is := was
+		is.Name, is.Active = name, active
+		if is == was {
+			return nil
+		}
+		if err := tx.Applications().Save(ctx, is); err != nil {
+			return err
+		}
+		e := audit.Entry{Organization: is.Organization, Actor: by, Action: audit.ApplicationUpdated, Object: at.object()}
+		e.Before, e.After = audit.Changed(applicationState(was), applicationState(is))
+		return tx.Audit().Record(ctx, e)
+	})
+}
+
+// Delete removes an application; applications.ErrNotFound, and applications.ErrInUse, naming what uses it.
+func (a *Applications) Delete(ctx context.Context, by audit.Actor, at Path) error {
+	return a.store.Update(ctx, func(tx ports.Tx) error {
+		app, err := revisedApplication(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		if err := tx.Applications().Delete(ctx, app); err != nil {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.ApplicationDeleted, Object: at.object(),
+			Before: applicationState(app)})
+	})
+}
+
+// revisedApplication finds an application in a unit of work that changes what its organization is made of.
+func revisedApplication(ctx context.Context, tx ports.Tx, at Path) (applications.Application, error) {
+	found, err := application(ctx, tx, at)
+	if err != nil {
+		return applications.Application{}, err
+	}
+	if err := tx.Orgs().Revise(ctx, found.Organization); err != nil {
+		return applications.Application{}, err
+	}
+	return application(ctx, tx, at)
+}
+
+// Registrant is a member who is registered with an application, and what that records.
+type Registrant struct {
+	Member     users.Member
+	Membership applications.Membership
+}
+
+// Registrants is a stretch of those who are registered with an application; see users.Found.
+type Registrants struct {
+	Members []Registrant
+	Next    users.Cursor
+	More    bool
+}
+
+// Registrants returns a stretch of those members registered with the path's application of whom all is true that the query says;
+// applications.ErrNotFound.
+func (a *Applications) Registrants(ctx context.Context, at Path, q users.Query) (found Registrants, err error) {
+	err = a.store.View(ctx, func(tx ports.Tx) error {
+		app, err := application(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		q.Application = int64(app.ID)
+		members, err := tx.Users().Search(ctx, app.Organization, q.Trimmed())
+		if err != nil {
+			return err
+		}
+		ids := make([]users.MemberID, len(members.Members))
+		for i, m := range members.Members {
+			ids[i] = m.ID
+		}
+		memberships, _, err := tx.Applications().Memberships(ctx, app, ids)
+		if err != nil {
+			return err
+		}
+		found = Registrants{Next: members.Next, More: members.More}
+		for i, m := range members.Members {
+			found.Members = append(found.Members, Registrant{Member: m, Membership: memberships[i]})
+		}
+		return nil
+	})
+	return found, err
+}
+
+// UnregisterMember deletes a member's membership of the application, as Unregister does; who is not registered is left alone.
+// operators.ErrAbove, users.ErrNotFound, applications.ErrNotFound.
+func (a *Applications) UnregisterMember(ctx context.Context, by operators.Officer, at Path, id users.MemberID) error {
+	return a.store.Update(ctx, func(tx ports.Tx) error {
+		m, app, was, registered, err := membership(ctx, tx, at, id)
+		if err != nil || !registered {
+			return err
+		}
+		if err := by.MayChange(m); err != nil {
+			return err
+		}
+		if _, err := tx.Applications().Unregister(ctx, app, m.ID); err != nil {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by.Actor, Action: audit.Unregistered, Object: membershipPath(at, m),
+			Before: membershipState(was)})
+	})
+}

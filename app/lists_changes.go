@@ -1,0 +1,112 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Change gives a list another name, and pins it to an application of its project or (0) to none. lists.ErrNotFound, lists.ErrNameTaken,
+// lists.ErrApplication, and lists.ErrRepinned, naming the notifications of other applications that use it.
+func (l *Lists) Change(ctx context.Context, by audit.Actor, at Path, id lists.ID, name string, pinned applications.ID) error {
+	wanted, err := lists.New(name)
+	if err != nil {
+		return err
+	}
+	return l.store.Update(ctx, func(tx ports.Tx) error {
+		was, err := revised(ctx, tx, at, id)
+		if err != nil {
+			return err
+		}
+		is := was
+		is.Name, is.Application = wanted.Name, pinned
+		if is == was {
+			return nil
+		}
+		before, err := pinnedTo(ctx, tx, was)
+		if err != nil {
+			return err
+		}
+		after, err := pinnedTo(ctx, tx, is)
+		if errors.Is(err, applications.ErrNotFound) {
+			return lists.ErrApplication.On("application")
+		}
+		if err != nil {
+			return err
+		}
+		if err := usableWhenPinned(ctx, tx, is); err != nil {
+			return err
+		}
+		switch err := tx.Lists().Save(ctx, is); {
+		case errors.Is(err, lists.ErrNameTaken):
+			return lists.ErrNameTaken.On("name")
+		case err != nil:
+			return err
+		}
+		e := audit.Entry{Organization: is.Organization, Actor: by, Action: audit.ListUpdated, Object: listPath(at, was)}
+		e.Before, e.After = audit.Changed(listState(was.Name, before), listState(is.Name, after))
+		return tx.Audit().Record(ctx, e)
+	})
+}
+
+// usableWhenPinned refuses a pin that would take the list from notifications that use it (decisions 5).
+func usableWhenPinned(ctx context.Context, tx ports.Tx, l lists.List) error {
+	if l.Application == 0 {
+		return nil
+	}
+	users, err := tx.Lists().Users(ctx, l, l.Application)
+	if err == nil && len(users) > 0 {
+		return lists.ErrRepinned.With("the list cannot be pinned to this application: it is used by %s", strings.Join(users, ", ")).On("application")
+	}
+	return err
+}
+
+// Delete removes a list with its recipients' entries; lists.ErrNotFound, and lists.ErrInUse, naming the notifications that use it.
+func (l *Lists) Delete(ctx context.Context, by audit.Actor, at Path, id lists.ID) error {
+	return l.store.Update(ctx, func(tx ports.Tx) error {
+		list, err := revised(ctx, tx, at, id)
+		if err != nil {
+			return err
+		}
+		pinned, err := pinnedTo(ctx, tx, list)
+		if err != nil {
+			return err
+		}
+		if err := tx.Lists().Delete(ctx, list); err != nil {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: list.Organization, Actor: by, Action: audit.ListDeleted, Object: listPath(at, list),
+			Before: listState(list.Name, pinned)})
+	})
+}
+
+// revised finds a list in a unit of work that changes what its organization is made of.
+func revised(ctx context.Context, tx ports.Tx, at Path, id lists.ID) (lists.List, error) {
+	found, err := list(ctx, tx, at, id)
+	if err != nil {
+		return lists.List{}, err
+	}
+	if err := tx.Orgs().Revise(ctx, found.Organization); err != nil {
+		return lists.List{}, err
+	}
+	return list(ctx, tx, at, id)
+}
+
+// Uses returns the notifications that use a list; lists.ErrNotFound.
+func (l *Lists) Uses(ctx context.Context, at Path, id lists.ID, p Page) (found []subscriptions.Use, err error) {
+	err = l.store.View(ctx, func(tx ports.Tx) error {
+		list, err := list(ctx, tx, at, id)
+		if err != nil {
+			return err
+		}
+		found, err = tx.Subscriptions().OfList(ctx, list, subscriptions.NotificationID(p.After), p.Limit)
+		return err
+	})
+	return found, err
+}

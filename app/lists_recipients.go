@@ -1,0 +1,72 @@
+package app
+
+import (
+	"context"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Search returns a stretch of the recipients of a list whose address or username begins as the query says; lists.ErrNotFound.
+func (l *Lists) Search(ctx context.Context, at Path, id lists.ID, q lists.Query) (found lists.Found, err error) {
+	err = l.store.View(ctx, func(tx ports.Tx) error {
+		list, err := list(ctx, tx, at, id)
+		if err != nil {
+			return err
+		}
+		found, err = tx.Lists().Search(ctx, list, q.Trimmed())
+		return err
+	})
+	return found, err
+}
+
+// AddAssignment puts one assignment on a list, whatever its protocol is, and tells whether it was not on it. lists.ErrNotFound,
+// channels.ErrAssignmentNotFound.
+func (l *Lists) AddAssignment(ctx context.Context, by audit.Actor, at Path, id lists.ID, assignment channels.AssignmentID) (added bool, err error) {
+	err = l.store.Update(ctx, func(tx ports.Tx) error {
+		list, err := list(ctx, tx, at, id)
+		if err != nil {
+			return err
+		}
+		a, err := tx.Assignments().Find(ctx, list.Organization, list.Project, assignment)
+		if err != nil {
+			return err
+		}
+		fresh, err := tx.Lists().Add(ctx, list, []channels.AssignmentID{a.ID})
+		if added = len(fresh) > 0; err != nil || !added {
+			return err
+		}
+		return recordAdded(ctx, tx, by, at, list, []string{a.Value})
+	})
+	return added, err
+}
+
+// Remove takes recipients off a list and returns those that were on it; lists.ErrNotFound.
+func (l *Lists) Remove(ctx context.Context, by audit.Actor, at Path, id lists.ID, recipients []channels.AssignmentID) (removed []lists.Recipient, err error) {
+	err = l.store.Update(ctx, func(tx ports.Tx) error {
+		list, err := list(ctx, tx, at, id)
+		if err != nil {
+			return err
+		}
+		if removed, err = tx.Lists().Remove(ctx, list, recipients); err != nil || len(removed) == 0 {
+			return err
+		}
+		addresses := make([]string, len(removed))
+		for i, r := range removed {
+			addresses[i] = r.Address
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: list.Organization, Actor: by, Action: audit.RecipientsRemoved,
+			Object: listPath(at, list), Before: audit.State{"count": len(removed), "removed": addresses}})
+	})
+	return removed, err
+}
+
+// recordAdded notes which addresses are new on a list, if any is.
+func recordAdded(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, l lists.List, added []string) error {
+	if len(added) == 0 {
+		return nil
+	}
+	return tx.Audit().Record(ctx, audit.Entry{Organization: l.Organization, Actor: by, Action: audit.RecipientsAdded, Object: listPath(at, l),
+		After: audit.State{"count": len(added), "added": added}})
+}

@@ -1,0 +1,48 @@
+package app
+
+import (
+	"context"
+	"slices"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Reachable is a member with the assignments by which a project can reach them: those to channels of the project or of its organization.
+type Reachable struct {
+	Member      users.Member
+	Assignments []channels.Assignment
+}
+
+// FoundReachable is a stretch of what a query of members finds; see users.Found.
+type FoundReachable struct {
+	Members []Reachable
+	Next    users.Cursor
+	More    bool
+}
+
+// Reachable returns a stretch of the members that a query asks for with how the path's project can reach each; orgs.ErrProjectNotFound.
+func (p *Profiles) Reachable(ctx context.Context, at Path, q users.Query) (found FoundReachable, err error) {
+	err = p.store.View(ctx, func(tx ports.Tx) error {
+		project, err := tx.Orgs().Project(ctx, at.Organization, at.Project)
+		if err != nil {
+			return err
+		}
+		members, err := tx.Users().Search(ctx, project.Organization, q.Trimmed())
+		if err != nil {
+			return err
+		}
+		found = FoundReachable{Next: members.Next, More: members.More}
+		for _, m := range members.Members {
+			all, err := tx.Assignments().OfMember(ctx, project.Organization, m.ID, MaxShown)
+			if err != nil {
+				return err
+			}
+			elsewhere := func(a channels.Assignment) bool { return a.Project != 0 && a.Project != project.ID }
+			found.Members = append(found.Members, Reachable{Member: m, Assignments: slices.DeleteFunc(all, elsewhere)})
+		}
+		return nil
+	})
+	return found, err
+}

@@ -1,0 +1,73 @@
+package app
+
+import (
+	"context"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Notification returns a notification of the path's application; subscriptions.ErrNotificationNotFound.
+func (s *Subscriptions) Notification(ctx context.Context, at Path, id subscriptions.NotificationID) (found subscriptions.Notification, err error) {
+	err = s.store.View(ctx, func(tx ports.Tx) error {
+		_, found, err = notification(ctx, tx, at, id)
+		return err
+	})
+	return found, err
+}
+
+// Subscribers returns the subscriptions to a notification by their assignment, at most limit after the given one;
+// subscriptions.ErrNotificationNotFound.
+func (s *Subscriptions) Subscribers(
+	ctx context.Context, at Path, id subscriptions.NotificationID, after channels.AssignmentID, limit int,
+) (found []subscriptions.Subscriber, err error) {
+	err = s.store.View(ctx, func(tx ports.Tx) error {
+		_, n, err := notification(ctx, tx, at, id)
+		if err != nil {
+			return err
+		}
+		found, err = tx.Subscriptions().Subscribers(ctx, n, after, limit)
+		return err
+	})
+	return found, err
+}
+
+// Unsubscribers returns who has opted out of a notification by member and address, at most limit after the given one;
+// subscriptions.ErrNotificationNotFound.
+func (s *Subscriptions) Unsubscribers(
+	ctx context.Context, at Path, id subscriptions.NotificationID, after deliveries.OptOut, limit int,
+) (found []deliveries.Unsubscriber, err error) {
+	err = s.store.View(ctx, func(tx ports.Tx) error {
+		_, n, err := notification(ctx, tx, at, id)
+		if err != nil {
+			return err
+		}
+		found, err = tx.Deliveries().Unsubscribers(ctx, n, after, limit)
+		return err
+	})
+	return found, err
+}
+
+// WithdrawOptOut undoes the opt-out of a member's address from a notification (decisions 6); where there is none it changes nothing.
+// subscriptions.ErrNotificationNotFound, users.ErrNotFound.
+func (s *Subscriptions) WithdrawOptOut(ctx context.Context, by audit.Actor, at Path, o deliveries.OptOut) error {
+	return s.store.Update(ctx, func(tx ports.Tx) error {
+		app, n, err := notification(ctx, tx, at, o.Notification)
+		if err != nil {
+			return err
+		}
+		m, err := tx.Users().ByID(ctx, app.Organization, o.Member)
+		if err != nil {
+			return err
+		}
+		changed, err := tx.Deliveries().SetOptOut(ctx, o, false)
+		if err != nil || !changed {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.OptOutSet, Object: membershipPath(at, m),
+			Before: audit.State{"opt_out": true}, After: audit.State{"opt_out": false, "notification": n.Name, "address": o.AddressKey}})
+	})
+}
