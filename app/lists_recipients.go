@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/lists"

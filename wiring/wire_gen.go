@@ -128,6 +128,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	events := app.NewEvents(store)
 	templates := newTemplates(c, store, drivers, templateComposer, wiringSystemClock)
 	mailbox := app.NewMailbox(store)
+	keys := app.NewKeys(store, wiringSystemClock, authentication)
 	consoleUseCases := console.UseCases{
 		Operators:      operators,
 		Administration: administration,
@@ -147,6 +148,9 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Events:         events,
 		Templates:      templates,
 		Mailbox:        mailbox,
+		Keys:           keys,
+		Triggers:       triggers,
+		Subscriptions:  subscriptions,
 	}
 	consoleConsole, err := newConsole(c, consoleUseCases, wiringSystemClock, log)
 	if err != nil {

@@ -30,26 +30,27 @@ const Prefix = "/console/"
 
 // UseCases are the parts of the application that the console reaches.
 type UseCases struct {
-	Operators *app.Operators
-
+	Operators      *app.Operators
 	Administration *app.Administration
-
-	Profiles     *app.Profiles
-	Groups       *app.Groups
-	Lists        *app.Lists
-	Orgs         *app.Orgs
-	Applications *app.Applications
-	Occurrences  *app.Occurrences
-	Retries      *app.Retries
-	SentMessages *app.SentMessages
-	Insight      *app.Insight
-	Audit        *app.Audit
-	ImportJobs   *app.ImportJobs
-	Channels     *app.Channels
-	ChannelTests *app.ChannelTests
-	Events       *app.Events
-	Templates    *app.Templates
-	Mailbox      *app.Mailbox
+	Profiles       *app.Profiles
+	Groups         *app.Groups
+	Lists          *app.Lists
+	Orgs           *app.Orgs
+	Applications   *app.Applications
+	Occurrences    *app.Occurrences
+	Retries        *app.Retries
+	SentMessages   *app.SentMessages
+	Insight        *app.Insight
+	Audit          *app.Audit
+	ImportJobs     *app.ImportJobs
+	Channels       *app.Channels
+	ChannelTests   *app.ChannelTests
+	Events         *app.Events
+	Templates      *app.Templates
+	Mailbox        *app.Mailbox
+	Keys           *app.Keys
+	Triggers       *app.Triggers
+	Subscriptions  *app.Subscriptions
 }
 
 // Options are the settings of the console.
@@ -183,7 +184,7 @@ func (c *Console) handler(r Route) echo.HandlerFunc {
 		if r.Needs != operators.Anybody && in.visitor.User.ID == 0 {
 			return in.toSignIn()
 		}
-		if err := in.checkForm(); err != nil {
+		if err := in.checkForm(r.largestForm()); err != nil {
 			return err
 		}
 		if err := in.visitor.Authorize(web.Param(e, "org"), r.Needs); err != nil {

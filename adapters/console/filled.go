@@ -26,6 +26,12 @@ func filled(pairs ...string) form {
 	return f
 }
 
+// asSent is the form as it was sent.
+func (c call) asSent() form {
+	r := c.Request()
+	return form{values: r.PostForm}
+}
+
 // refused is the form as it was sent with what is wrong about it. ok is false when err is no complaint about an input, and then nothing
 // that the sender could mend.
 func (c call) refused(err error) (f form, ok bool) {

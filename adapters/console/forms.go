@@ -9,7 +9,6 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -17,10 +16,12 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// The size of the largest form, in bytes: metadata of 64 KiB that is laid out for people, and encoded, fits; and a template.
+// The size of the largest form, in bytes: metadata of 64 KiB that is laid out for people, and encoded, fits; a template; and a list of e-mail
+// addresses, as long as one that a call of the API may send.
 const (
 	maxForm         = 512 << 10
 	maxTemplateForm = 4 << 20
+	maxEmailsForm   = 1 << 20
 )
 
 // tokenField is the field of every form that proves that we made it for this browser.
@@ -41,9 +42,9 @@ func (c call) formToken() string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// checkForm refuses forms that another site sent, or that no page of ours made for this browser. It reads the form; of one with a
-// file, what stands before the file.
-func (c *call) checkForm() error {
+// checkForm refuses forms that another site sent, or that no page of ours made for this browser. It reads the form, which may have so many
+// bytes; of one with a file, what stands before the file.
+func (c *call) checkForm(limit int64) error {
 	r := c.Request()
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return nil
@@ -51,7 +52,7 @@ func (c *call) checkForm() error {
 	if err := c.console.origin.Check(r); err != nil {
 		return fmt.Errorf("%w: %w", errForeignForm, err)
 	}
-	if err := c.readForm(); err != nil {
+	if err := c.readForm(limit); err != nil {
 		return err
 	}
 	want := c.formToken()
@@ -62,12 +63,8 @@ func (c *call) checkForm() error {
 }
 
 // readForm reads the fields of the form.
-func (c *call) readForm() (err error) {
+func (c *call) readForm(limit int64) (err error) {
 	r := c.Request()
-	limit := int64(maxForm)
-	if strings.Contains(c.Path(), "/t/:channel/") {
-		limit = maxTemplateForm
-	}
 	if c.console.options.BodyLimit > 0 {
 		limit = min(limit, c.console.options.BodyLimit)
 	}
@@ -93,6 +90,12 @@ func (c call) fields() url.Values {
 func (c call) FormValue(name string) string {
 	r := c.Request()
 	return r.PostForm.Get(name)
+}
+
+// values are the values of a field of the form's body that may have several.
+func (c call) values(name string) []string {
+	r := c.Request()
+	return r.PostForm[name]
 }
 
 // on reads a switch of a form: `true` or `false`, and nothing else.

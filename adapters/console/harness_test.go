@@ -125,7 +125,8 @@ func newFixtureOn(t *testing.T, database string, adjust ...func(*console.Options
 		Retries: app.NewRetries(store, f.clock), Insight: app.NewInsight(store, f.clock), Audit: app.NewAudit(store),
 		SentMessages: app.NewSentMessages(store, composer), ImportJobs: app.NewImportJobs(store, f.clock, maxImport),
 		Channels: app.NewChannels(store, drivers), ChannelTests: app.NewChannelTests(store, drivers, time.Minute), Events: app.NewEvents(store),
-		Templates: app.NewTemplates(store, drivers, composer, f.clock, time.Minute), Mailbox: app.NewMailbox(store)}
+		Templates: app.NewTemplates(store, drivers, composer, f.clock, time.Minute), Mailbox: app.NewMailbox(store),
+		Keys: app.NewKeys(store, f.clock, app.NewAuthentication(store, f.clock)), Subscriptions: app.NewSubscriptions(store), Triggers: app.NewTriggers(store, composer, f.clock)}
 	f.Console, err = console.New(f.use, f.clock, slog.New(slog.NewTextHandler(f.log, &slog.HandlerOptions{Level: slog.LevelDebug})), o)
 	require.NoError(t, err)
 	return f

@@ -38,10 +38,15 @@ func (v view) Navigation() []section {
 		}
 		add(org, here...)
 		if prj := at.Project; prj != "" {
-			add(prj, v.to("Overview", "o", org, "p", prj), v.to("Distribution lists", "o", org, "p", prj, "d"), v.to("Channels", "o", org, "p", prj, "channels"))
+			add(prj, v.to("Overview", "o", org, "p", prj), v.to("Distribution lists", "o", org, "p", prj, "d"),
+				v.to("Applications", "o", org, "p", prj, "a"), v.to("Channels", "o", org, "p", prj, "channels"))
 			if app := at.Application; app != "" {
-				add(app, v.to("Occurrences", "o", org, "p", prj, "a", app), v.to("Members", "o", org, "p", prj, "a", app, "m"),
-					v.to("Events", "o", org, "p", prj, "a", app, "e"))
+				here := []link{v.to("Occurrences", "o", org, "p", prj, "a", app), v.to("Members", "o", org, "p", prj, "a", app, "m"),
+					v.to("Events", "o", org, "p", prj, "a", app, "e")}
+				if v.MayAdminister() {
+					here = append(here, v.to("Settings", "o", org, "p", prj, "a", app, "settings"))
+				}
+				add(app, here...)
 			}
 		}
 	}

@@ -95,6 +95,34 @@ var examples = map[string]example{
 	"POST /console/o/{org}/imports/{import}/cancel/": {},
 
 	"POST /console/o/{org}/p/{prj}/a/{app}/occurrences/{id}/d/{delivery}/retry/": {},
+	"POST /console/o/{org}/p/{prj}/d/":                                           {fields: []string{"name", "New"}},
+	"POST /console/o/{org}/p/{prj}/d/{list}/":                                    {fields: []string{"name", "Renamed"}},
+	"POST /console/o/{org}/p/{prj}/d/{list}/delete/":                             {},
+	"POST /console/o/{org}/p/{prj}/d/{list}/add/":                                {fields: []string{"emails", "ada@example.org"}},
+	"POST /console/o/{org}/p/{prj}/d/{list}/members/":                            {send: func(b *browser, to string) answer { return b.post(to, "member", b.f.id("ada")) }},
+	"POST /console/o/{org}/p/{prj}/d/{list}/remove/":                             {fields: []string{"only", "1"}},
+
+	"POST /console/o/{org}/p/{prj}/a/":                {fields: []string{"slug", "new", "name", "New"}},
+	"POST /console/o/{org}/p/{prj}/a/{app}/settings/": {fields: []string{"name", "Renamed", "active", "true"}},
+	"POST /console/o/{org}/p/{prj}/a/{app}/delete/": {send: func(b *browser, to string) answer {
+		b.post("/console/o/acme/p/shop/a/", "slug", "spare", "name", "Spare")
+		return b.post(strings.Replace(to, "/web/", "/spare/", 1))
+	}},
+	"POST /console/o/{org}/p/{prj}/a/{app}/m/":                                  {fields: []string{"username", "new"}},
+	"POST /console/o/{org}/p/{prj}/a/{app}/m/{member}/unregister/":              {},
+	"POST /console/o/{org}/p/{prj}/a/{app}/m/{member}/locked/":                  {fields: []string{"on", "true"}},
+	"POST /console/o/{org}/p/{prj}/a/{app}/m/{member}/notifications/":           {fields: []string{"on", "false"}},
+	"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/trigger/":                    {fields: []string{"context", "{}"}},
+	"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/trigger/send/":               {send: tryAndSend},
+	"POST /console/o/{org}/p/{prj}/a/{app}/n/{notification}/subscriptions/":     {fields: []string{"assignment", "1", "active", "true"}},
+	"POST /console/o/{org}/p/{prj}/a/{app}/n/{notification}/opt-outs/withdraw/": {send: func(b *browser, to string) answer { return b.post(to, "member", b.f.id("ada"), "address", "x") }},
+
+	"POST /console/o/{org}/keys/":              {fields: []string{"name", "new", "grant", "user:read"}},
+	"POST /console/o/{org}/keys/{key}/rotate/": {fields: []string{"overlap", "1h"}},
+	"POST /console/o/{org}/keys/{key}/revoke/": {},
+	"POST /console/keys/":                      {fields: []string{"name", "new", "grant", "user:read"}},
+	"POST /console/keys/{key}/rotate/":         {fields: []string{"overlap", "1h"}},
+	"POST /console/keys/{key}/revoke/":         {},
 }
 
 // scene is a fixture with one of everything that a path can name, and with everybody who may ask for it.
@@ -127,8 +155,8 @@ func newScene(t *testing.T, who ...string) *scene {
 	}
 	s.params = map[string]string{
 		"{org}": "acme", "{prj}": "shop", "{app}": "web", "{member}": strconv.FormatInt(int64(ada.ID), 10), "{id}": strconv.FormatInt(int64(f.happened()), 10),
-		"{asset}": "console.css", "{group}": strconv.FormatInt(int64(f.group("Staff").ID), 10),
 		"{import}": strconv.FormatInt(int64(f.checked("people.csv", "email\nnobody\n").ID), 10),
+		"{asset}":  "console.css", "{evt}": "tick", "{group}": strconv.FormatInt(int64(f.group("Staff").ID), 10),
 	}
 	f.listed("ada")
 	s.params["{delivery}"] = idText(f.delivery(f.occurrenceID(s.params["{id}"])))
@@ -140,6 +168,7 @@ func newScene(t *testing.T, who ...string) *scene {
 	require.NoError(t, err)
 	s.params["{address}"] = strconv.FormatInt(int64(held.Addresses[0].ID), 10)
 	s.params["{assignment}"] = strconv.FormatInt(int64(held.Assignments[0].ID), 10)
+	maps.Copy(s.params, f.places())
 	return s
 }
 

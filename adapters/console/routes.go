@@ -25,7 +25,14 @@ func routes() []Route {
 
 		org        = Prefix + "o/{org}/"
 		member     = org + "u/{member}/"
-		app        = org + "p/{prj}/a/{app}/"
+		keys       = org + "keys/"
+		lists      = org + "p/{prj}/d/"
+		list       = lists + "{list}/"
+		apps       = org + "p/{prj}/a/"
+		app        = apps + "{app}/"
+		registrant = app + "m/{member}/"
+		trigger    = app + "e/{evt}/trigger/"
+		notified   = app + "n/{notification}/"
 		occurrence = app + "occurrences/{id}/"
 		registered = member + "p/{prj}/a/{app}/"
 		address    = member + "addresses/{address}/"
@@ -94,6 +101,41 @@ func routes() []Route {
 		{post, oneImport + "start/", operators.Operator, call.startImport},
 		{post, oneImport + "cancel/", operators.Operator, call.cancelImport},
 
+		{get, lists, operators.Viewer, call.showLists},
+		{post, lists, operators.Operator, call.createList},
+		{get, list, operators.Viewer, call.showList},
+		{post, list, operators.Operator, call.changeList},
+		{post, list + "delete/", operators.Operator, call.deleteList},
+		{post, list + "add/", operators.Operator, call.addEmails},
+		{post, list + "members/", operators.Operator, call.addPerson},
+		{post, list + "remove/", operators.Operator, call.removeRecipients},
+
+		{get, apps, operators.Viewer, call.showApplications},
+		{post, apps, operators.Administrator, call.createApplication},
+		{get, app + "settings/", operators.Administrator, call.showApplication},
+		{post, app + "settings/", operators.Administrator, call.changeApplication},
+		{post, app + "delete/", operators.Administrator, call.deleteApplication},
+		{get, app + "m/", operators.Viewer, call.showRegistrants},
+		{post, app + "m/", operators.Operator, call.register},
+		{post, registrant + "unregister/", operators.Operator, call.unregister},
+		{post, registrant + "locked/", operators.Operator, call.setRegistrantLocked},
+		{post, registrant + "notifications/", operators.Operator, call.setRegistrantNotifications},
+		{get, trigger, operators.Administrator, call.showTrigger},
+		{post, trigger, operators.Administrator, call.tryTrigger},
+		{post, trigger + "send/", operators.Administrator, call.sendTrigger},
+		{get, notified + "subscriptions/", operators.Viewer, call.showSubscriptions},
+		{post, notified + "subscriptions/", operators.Operator, call.subscribe},
+		{post, notified + "opt-outs/withdraw/", operators.Operator, call.withdrawOptOut},
+
+		{get, keys, operators.Administrator, call.showKeys},
+		{post, keys, operators.Administrator, call.createKey},
+		{post, keys + "{key}/rotate/", operators.Administrator, call.rotateKey},
+		{post, keys + "{key}/revoke/", operators.Administrator, call.revokeKey},
+		{get, Prefix + "keys/", operators.Installation, call.showKeys},
+		{post, Prefix + "keys/", operators.Installation, call.createKey},
+		{post, Prefix + "keys/{key}/rotate/", operators.Installation, call.rotateKey},
+		{post, Prefix + "keys/{key}/revoke/", operators.Installation, call.revokeKey},
+
 		{get, app, operators.Viewer, call.showOccurrences},
 		{get, occurrence, operators.Viewer, call.showOccurrence},
 		{get, occurrence + "explain/", operators.Viewer, call.explain},
@@ -103,6 +145,17 @@ func routes() []Route {
 		{get, occurrence + "d/{delivery}/html/", operators.Viewer, call.showDeliveryHTML},
 		{post, occurrence + "d/{delivery}/retry/", operators.Operator, call.retryDelivery},
 	}, channelRoutes(org, "{channel}"), channelRoutes(org+"p/{prj}/", "{own}"), mailboxRoutes(org), eventRoutes(app))
+}
+
+// largestForm is the size of the largest form that the route takes, in bytes.
+func (r Route) largestForm() int64 {
+	switch {
+	case strings.Contains(r.Path, "/t/{channel}/"):
+		return maxTemplateForm
+	case strings.HasSuffix(r.Path, "/d/{list}/add/"):
+		return maxEmailsForm
+	}
+	return maxForm
 }
 
 // pattern is the path in the router's notation. It always ends in a slash, like every canonical path.

@@ -140,6 +140,10 @@ func (v view) Notice() string {
 		return "The session has ended."
 	case "password":
 		return "The password is set. Sign in with it."
+	case "added":
+		return counted(v.call.number("count"), "recipient is", "recipients are") + " new on the list."
+	case "taken-off":
+		return counted(v.call.number("count"), "recipient is", "recipients are") + " off the list."
 	case "retried":
 		return "The failed deliveries will be sent again."
 	case "retried-one":
@@ -155,6 +159,14 @@ func (c call) fragment(page, piece string, what any) error {
 		return fmt.Errorf("piece %s of page %s: %w", piece, page, err)
 	}
 	return c.whole(http.StatusOK, echo.MIMETextHTMLCharsetUTF8, b.Bytes())
+}
+
+// counted is a number with the word that goes with it.
+func counted(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.FormatInt(n, 10) + " " + many
 }
 
 // render answers with a page.

@@ -1,0 +1,157 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/orgs"
+)
+
+const pageKeys = 50
+
+// The choices of how long a key is valid, and of how long one that is replaced goes on, by what the forms send.
+var (
+	lifetimes = []option{{"", "for ever"}, {"24h", "a day"}, {"720h", "30 days"}, {"2160h", "90 days"}, {"8760h", "a year"}}
+	overlaps  = []option{{"1h", "an hour"}, {"24h", "a day"}, {"168h", "a week"}}
+)
+
+// keysView is a page of API keys.
+type keysView struct {
+	Keys   []app.KeyReport
+	Older  access.ID // 0: no more
+	New    form
+	Failed form
+	Scoped bool // to the organization of the path
+}
+
+// Grants are what a key may be granted.
+func (keysView) Grants() []access.Grant { return access.Grants() }
+
+// Lifetimes are the choices of how long a key is valid.
+func (keysView) Lifetimes() []option { return lifetimes }
+
+// Overlaps are the choices of how long a key that is replaced goes on.
+func (keysView) Overlaps() []option { return overlaps }
+
+// Rotating is the form that rotates a key, which begins with a day.
+func (keysView) Rotating() form { return filled("overlap", "24h") }
+
+func (c call) showKeys() error { return c.keys(http.StatusOK, func(*keysView) {}) }
+
+// keys shows a page of the keys of the path's organization, or of all where the path names none, as adjust leaves it.
+func (c call) keys(status int, adjust func(v *keysView)) error {
+	found, err := c.console.use.Keys.Latest(c.ctx, c.at(), access.ID(c.number("before")), pageKeys+1)
+	if err != nil {
+		return err
+	}
+	v := keysView{Keys: found, New: filled("lifetime", "2160h"), Scoped: c.at().Organization != ""}
+	if len(found) > pageKeys {
+		v.Keys = found[:pageKeys]
+		v.Older = v.Keys[pageKeys-1].ID
+	}
+	adjust(&v)
+	return c.render(status, "keys", "API keys", v)
+}
+
+// shownKeyView is a key that is shown this once.
+type shownKeyView struct {
+	Key  access.Key
+	Text string
+	Old  access.Key // the one whose place it takes; zero: none
+}
+
+// createKey answers with the key itself: it must not be in any address or cookie, and nothing is kept of it. Sending the form again makes no
+// second key, because the name is taken then.
+func (c call) createKey() error {
+	scope := access.Scope{Organization: c.at().Organization, Project: c.FormValue("project"), Application: c.FormValue("application")}
+	if scope.Organization == "" {
+		scope.Organization = c.FormValue("organization")
+	}
+	lifetime, err := chosen("lifetime", c.FormValue("lifetime"), lifetimes)
+	var shown shownKeyView
+	if err == nil {
+		shown.Key, shown.Text, err = c.console.use.Keys.Create(c.ctx, c.actor(), c.FormValue("name"), scope, c.values("grant"), lifetime)
+	}
+	if f, mendable := c.refused(scopeFault(err)); mendable {
+		return c.keys(web.Status(fault.Invalid), func(v *keysView) { v.New = f })
+	}
+	if err != nil {
+		return err
+	}
+	return c.render(http.StatusOK, "key", "New API key", shown)
+}
+
+// scopeFault makes a mistake in a form of what is not found because the form named it.
+func scopeFault(err error) error {
+	for field, missing := range map[string]error{"organization": orgs.ErrNotFound, "project": orgs.ErrProjectNotFound, "application": applications.ErrNotFound} {
+		if errors.Is(err, missing) {
+			return fault.Field(field, "%s", missing.Error())
+		}
+	}
+	if errors.Is(err, access.ErrNameTaken) {
+		return access.ErrNameTaken.On("name")
+	}
+	return err
+}
+
+// chosen is the time that an option of a form stands for.
+func chosen(field, sent string, options []option) (time.Duration, error) {
+	for _, o := range options {
+		switch {
+		case o.Value != sent:
+		case sent == "":
+			return 0, nil
+		default:
+			return time.ParseDuration(sent)
+		}
+	}
+	return 0, fault.Field(field, "is none of the choices")
+}
+
+// rotateKey answers with the new key itself, as createKey does. Sending the form again makes no third key: what is replaced is not replaced again.
+func (c call) rotateKey() error {
+	id, err := web.ID[access.ID](c, "key")
+	if err != nil {
+		return err
+	}
+	overlap, err := chosen("overlap", c.FormValue("overlap"), overlaps)
+	var r app.Rotation
+	if err == nil {
+		r, err = c.console.use.Keys.RotateByID(c.ctx, c.actor(), c.at(), id, overlap)
+	}
+	if f, mendable := c.refused(err); mendable {
+		return c.keys(web.Status(fault.Invalid), func(v *keysView) { v.Failed = f })
+	}
+	if err != nil {
+		return err
+	}
+	return c.render(http.StatusOK, "key", "New API key", shownKeyView{Key: r.Key, Text: r.Text, Old: r.Old})
+}
+
+func (c call) revokeKey() error {
+	id, err := web.ID[access.ID](c, "key")
+	if err != nil {
+		return err
+	}
+	if err := c.console.use.Keys.RevokeByID(c.ctx, c.actor(), c.at(), id); err != nil {
+		return err
+	}
+	return c.to(c.keysPath() + "?done=saved")
+}
+
+// KeysPath is the path of the page of keys that the page is about.
+func (v view) KeysPath() string { return v.call.keysPath() }
+
+// keysPath is the path of the page of keys that the path is about.
+func (c call) keysPath() string {
+	if org := c.at().Organization; org != "" {
+		return c.path(Prefix) + web.Join("o", org, "keys")
+	}
+	return c.path(Prefix) + web.Join("keys")
+}

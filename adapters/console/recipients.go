@@ -1,0 +1,186 @@
+package console
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+const (
+	pageRecipients = 50
+	pagePeople     = 10
+)
+
+// recipientsView is a stretch of the recipients of a list.
+type recipientsView struct {
+	Prefix     string
+	Recipients []lists.Recipient
+	Next       string // the path of the next stretch; empty: no more
+	First      bool   // this is where the search begins
+}
+
+func (c call) listRecipients(id lists.ID) (recipientsView, error) {
+	q := lists.Query{Prefix: c.words("q"), Limit: pageRecipients,
+		After: lists.Cursor{Way: int(min(c.number("after_way"), 3)), Key: c.words("after_key"), ID: c.number("after")}}.Trimmed()
+	v := recipientsView{Prefix: q.Prefix, First: q.After == lists.Cursor{}}
+	if q.Prefix == "" {
+		found, err := c.console.use.Lists.Recipients(c.ctx, c.at(), id, app.Page{After: q.After.ID, Limit: pageRecipients + 1})
+		if err != nil {
+			return v, err
+		}
+		v.Recipients = found
+		if len(found) > pageRecipients {
+			v.Recipients = found[:pageRecipients]
+			v.Next = c.listPath(id) + "?after=" + text(v.Recipients[pageRecipients-1].ID)
+		}
+		return v, nil
+	}
+	found, err := c.console.use.Lists.Search(c.ctx, c.at(), id, q)
+	if err != nil {
+		return v, err
+	}
+	v.Recipients = found.Recipients
+	if found.More {
+		v.Next = c.listPath(id) + "?" + url.Values{"q": {q.Prefix}, "after_way": {strconv.Itoa(found.Next.Way)}, "after_key": {found.Next.Key},
+			"after": {strconv.FormatInt(found.Next.ID, 10)}}.Encode()
+	}
+	return v, nil
+}
+
+// peopleView is a search for members who could be added to something.
+type peopleView struct {
+	Prefix  string
+	Members []app.Reachable
+	Next    string // the path of the next stretch; empty: no more
+	Asked   bool
+}
+
+// people searches for members as the query of a page says.
+func (c call) people(page string) (peopleView, error) {
+	q := users.Query{Prefix: c.words("people"), Limit: pagePeople,
+		After: users.ParseCursor(c.QueryParam("people_after"))}.Trimmed()
+	v := peopleView{Prefix: q.Prefix, Asked: q.Prefix != ""}
+	if !v.Asked {
+		return v, nil
+	}
+	found, err := c.console.use.Profiles.Reachable(c.ctx, c.at(), q)
+	if err != nil {
+		return v, err
+	}
+	v.Members = found.Members
+	if found.More {
+		v.Next = page + "?" + url.Values{"people": {q.Prefix}, "people_after": {found.Next.String()}}.Encode() + "#people"
+	}
+	return v, nil
+}
+
+// addEmails adds e-mail addresses, which stand on lines of their own or between commas, semicolons or spaces.
+func (c call) addEmails() error {
+	id, err := web.ID[lists.ID](c, "list")
+	if err != nil {
+		return err
+	}
+	emails := strings.FieldsFunc(c.FormValue("emails"), func(r rune) bool { return strings.ContainsRune(",; \t\r\n", r) })
+	added, err := c.console.use.Lists.Add(c.ctx, c.actor(), c.at(), id, emails)
+	if f, mendable := c.refused(err); mendable {
+		f.faults = faultsOfElements("emails", emails, f.faults)
+		return c.list(web.Status(fault.Invalid), func(v *listView) { v.Emails = f })
+	}
+	if err != nil {
+		return err
+	}
+	return c.to(c.listPath(id) + "?done=added&count=" + strconv.Itoa(len(added)))
+}
+
+// faultsOfElements are the faults of the elements of a list, which the form has in one field, by the words that were sent.
+func faultsOfElements(field string, words []string, faults fault.Fields) fault.Fields {
+	var messages []string
+	for _, e := range faults {
+		i, err := strconv.Atoi(strings.Trim(e.Name, "[]"))
+		if err != nil || i >= len(words) {
+			continue
+		}
+		for _, m := range e.Messages {
+			if !strings.Contains(m, words[i]) {
+				m = words[i] + " " + m
+			}
+			messages = append(messages, m)
+		}
+	}
+	if messages == nil {
+		return faults
+	}
+	return fault.Fields{{Name: field, Messages: messages}}
+}
+
+// addPerson adds what one button of the search for people stands for: a member's e-mail addresses, or one assignment.
+func (c call) addPerson() error {
+	id, err := web.ID[lists.ID](c, "list")
+	if err != nil {
+		return err
+	}
+	count := 0
+	if c.FormValue("assignment") != "" {
+		var fresh bool
+		fresh, err = c.console.use.Lists.AddAssignment(c.ctx, c.actor(), c.at(), id, channels.AssignmentID(c.chosen("assignment")))
+		if fresh {
+			count = 1
+		}
+	} else {
+		var done app.AddedMembers
+		done, err = c.console.use.Lists.AddMembers(c.ctx, c.actor(), c.at(), id, []users.MemberID{users.MemberID(c.chosen("member"))})
+		count = done.Added
+		if err == nil && len(done.Without) > 0 {
+			return c.list(web.Status(fault.Invalid), func(v *listView) { v.Failed = form{Failed: done.Without[0] + " has no e-mail address."} })
+		}
+	}
+	if f, mendable := c.refused(err); mendable {
+		return c.list(web.Status(fault.Invalid), func(v *listView) { v.Failed = f })
+	}
+	if err != nil {
+		return err
+	}
+	return c.to(c.listPath(id) + "?" + url.Values{"done": {"added"}, "count": {strconv.Itoa(count)}, "people": {c.FormValue("people")}}.Encode())
+}
+
+// removeRecipients takes those who are ticked off the list, or the one whose button was pressed.
+func (c call) removeRecipients() error {
+	id, err := web.ID[lists.ID](c, "list")
+	if err != nil {
+		return err
+	}
+	sent := c.values("recipient")
+	if one := c.values("only"); len(one) > 0 {
+		sent = one
+	}
+	chosen := make([]channels.AssignmentID, 0, len(sent))
+	for _, s := range sent {
+		chosen = append(chosen, channels.AssignmentID(integer(s)))
+	}
+	removed, err := c.console.use.Lists.Remove(c.ctx, c.actor(), c.at(), id, chosen)
+	if err != nil {
+		return err
+	}
+	return c.to(c.listPath(id) + "?" + url.Values{"done": {"taken-off"}, "count": {strconv.Itoa(len(removed))}, "q": {c.FormValue("q")}}.Encode())
+}
+
+// words are a parameter of the query as a text that a database can be asked for.
+func (c call) words(name string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(c.QueryParam(name), ""), "\x00", "")
+}
+
+// integer is an id of a form; what is none is the id of nothing.
+func integer(s string) int64 {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,132 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+const pageRegistrants = 50
+
+// registrantsView is a stretch of those who are registered with an application.
+type registrantsView struct {
+	Prefix      string
+	Registrants []app.Registrant
+	Next        string // the path of the next stretch; empty: no more
+	First       bool   // this is where the search begins
+	New         form
+	Back        string // the query that leads back to this stretch
+}
+
+// MayChange tells whether the page may offer to change a member.
+func (v view) MayChange(m users.Member) bool { return v.call.mayChange(m) }
+
+// stretch is the query that leads to a stretch of members.
+func stretch(prefix string, after users.Cursor) url.Values {
+	return url.Values{"q": {prefix}, "after": {after.String()}}
+}
+
+func (c call) showRegistrants() error {
+	return c.registrants(http.StatusOK, filled("active", "true", "assign_to_preferred_channel", "true"))
+}
+
+func (c call) registrants(status int, fresh form) error {
+	application, err := c.console.use.Applications.Show(c.ctx, c.at())
+	if err != nil {
+		return err
+	}
+	q := users.Query{Prefix: c.words("q"), Limit: pageRegistrants, After: users.ParseCursor(c.QueryParam("after"))}.Trimmed()
+	found, err := c.console.use.Applications.Registrants(c.ctx, c.at(), q)
+	if err != nil {
+		return err
+	}
+	v := registrantsView{Prefix: q.Prefix, Registrants: found.Members, First: q.After.IsZero(), New: fresh,
+		Back: "?" + stretch(q.Prefix, q.After).Encode()}
+	if found.More {
+		v.Next = c.applicationPath("m") + "?" + stretch(q.Prefix, found.Next).Encode()
+	}
+	return c.render(status, "registrants", application.Name+": members", v)
+}
+
+// register registers a user by hand, as the application itself would.
+func (c call) register() error {
+	wanted, err := c.registration()
+	if err == nil {
+		_, err = c.console.use.Applications.RegisterByHand(c.ctx, c.officer(), c.at(), wanted)
+	}
+	if f, mendable := c.refused(err); mendable {
+		return c.registrants(web.Status(fault.Invalid), f)
+	}
+	if err != nil {
+		return err
+	}
+	return c.to(c.applicationPath("m") + "?" + url.Values{"done": {"saved"}, "q": {wanted.User.Username}}.Encode())
+}
+
+func (c call) registration() (r app.Registration, err error) {
+	var faults fault.Fields
+	r.User, err = users.NewUser(c.FormValue("username"), c.FormValue("email"), c.FormValue("first_name"), c.FormValue("last_name"))
+	faults.Add("", err)
+	r.Active = c.FormValue("active") == "true"
+	r.List = strings.TrimSpace(c.FormValue("distribution_list"))
+	if fields := strings.TrimSpace(c.FormValue("custom_fields")); fields != "" {
+		r.CustomFields, err = metadata.Parse([]byte(fields))
+		faults.Add("custom_fields", err)
+	}
+	if value := c.FormValue("address"); strings.TrimSpace(value) != "" {
+		address, err := users.NewAddress(value, "")
+		if err != nil {
+			faults.Addf("address", "%s", strings.TrimPrefix(err.Error(), "value: "))
+		}
+		r.Addresses = []app.RegisteredAddress{{Address: address, ToPreferred: c.FormValue("assign_to_preferred_channel") == "true"}}
+	}
+	return r, faults.Err()
+}
+
+func (c call) unregister() error {
+	id, err := c.member()
+	if err != nil {
+		return err
+	}
+	if err := c.console.use.Applications.UnregisterMember(c.ctx, c.officer(), c.at(), id); err != nil {
+		return err
+	}
+	return c.toRegistrants()
+}
+
+func (c call) setRegistrantLocked() error {
+	return c.moveOfRegistrant(c.console.use.Profiles.SetMembershipLocked)
+}
+
+func (c call) setRegistrantNotifications() error {
+	return c.moveOfRegistrant(c.console.use.Profiles.SetNotifications)
+}
+
+// moveOfRegistrant moves a switch as the form says and shows the members of the application again.
+func (c call) moveOfRegistrant(set change) error {
+	id, err := c.member()
+	if err != nil {
+		return err
+	}
+	on, err := c.on("on")
+	if err != nil {
+		return err
+	}
+	if err := set(c.ctx, c.officer(), c.at(), id, on); err != nil {
+		return err
+	}
+	return c.toRegistrants()
+}
+
+// toRegistrants goes back to where in the list of members the form was.
+func (c call) toRegistrants() error {
+	back := stretch(c.QueryParam("q"), users.ParseCursor(c.QueryParam("after")))
+	back.Set("done", "saved")
+	return c.to(c.applicationPath("m") + "?" + back.Encode())
+}

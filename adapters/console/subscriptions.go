@@ -1,0 +1,99 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+const (
+	pageSubscribers = 50
+	pageOptOuts     = 50
+)
+
+// subscriptionsView is a page of the subscriptions to a notification and one of those who have opted out of it.
+type subscriptionsView struct {
+	Notification subscriptions.Notification
+	Subscribers  []subscriptions.Subscriber
+	Next         channels.AssignmentID // 0: no more
+	OptOuts      []deliveries.Unsubscriber
+	NextOptOut   string // the path of the next page; empty: no more
+	People       peopleView
+	Failed       form
+}
+
+func (c call) showSubscriptions() error { return c.subscriptions(http.StatusOK, form{}) }
+
+func (c call) subscriptions(status int, failed form) error {
+	id, err := web.ID[subscriptions.NotificationID](c, "notification")
+	if err != nil {
+		return err
+	}
+	use := c.console.use.Subscriptions
+	v := subscriptionsView{Failed: failed}
+	if v.Notification, err = use.Notification(c.ctx, c.at(), id); err != nil {
+		return err
+	}
+	if v.Subscribers, err = use.Subscribers(c.ctx, c.at(), id, channels.AssignmentID(c.number("after")), pageSubscribers+1); err != nil {
+		return err
+	}
+	if len(v.Subscribers) > pageSubscribers {
+		v.Subscribers = v.Subscribers[:pageSubscribers]
+		v.Next = v.Subscribers[pageSubscribers-1].Assignment
+	}
+	after := deliveries.OptOut{Member: users.MemberID(c.number("after_member")), AddressKey: c.words("after_address")}
+	if v.OptOuts, err = use.Unsubscribers(c.ctx, c.at(), id, after, pageOptOuts+1); err != nil {
+		return err
+	}
+	if len(v.OptOuts) > pageOptOuts {
+		v.OptOuts = v.OptOuts[:pageOptOuts]
+		last := v.OptOuts[pageOptOuts-1]
+		v.NextOptOut = c.subscriptionsPath(id) + "?" + url.Values{"after_member": {text(last.Member)}, "after_address": {last.AddressKey}}.Encode() + "#opt-outs"
+	}
+	if v.People, err = c.people(c.subscriptionsPath(id)); err != nil {
+		return err
+	}
+	return c.render(status, "subscriptions", v.Notification.Name+": subscriptions", v)
+}
+
+// subscribe subscribes an assignment, or makes a subscription active or inactive.
+func (c call) subscribe() error {
+	id, err := web.ID[subscriptions.NotificationID](c, "notification")
+	if err != nil {
+		return err
+	}
+	active, err := c.on("active")
+	if err != nil {
+		return err
+	}
+	_, _, err = c.console.use.Subscriptions.Subscribe(c.ctx, c.actor(), c.at(), id, channels.AssignmentID(c.chosen("assignment")), active)
+	if f, mendable := c.refused(err); mendable {
+		return c.subscriptions(web.Status(fault.Invalid), f)
+	}
+	if err != nil {
+		return err
+	}
+	return c.to(c.subscriptionsPath(id) + "?" + url.Values{"done": {"saved"}, "after": {c.QueryParam("after")}, "people": {c.FormValue("people")}}.Encode())
+}
+
+func (c call) withdrawOptOut() error {
+	id, err := web.ID[subscriptions.NotificationID](c, "notification")
+	if err != nil {
+		return err
+	}
+	o := deliveries.OptOut{Member: users.MemberID(c.chosen("member")), AddressKey: c.FormValue("address"), Notification: id}
+	if err := c.console.use.Subscriptions.WithdrawOptOut(c.ctx, c.actor(), c.at(), o); err != nil {
+		return err
+	}
+	return c.to(c.subscriptionsPath(id) + "?done=saved#opt-outs")
+}
+
+func (c call) subscriptionsPath(id subscriptions.NotificationID) string {
+	return c.applicationPath("n", text(id), "subscriptions")
+}

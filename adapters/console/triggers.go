@@ -1,0 +1,174 @@
+package console
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/names"
+)
+
+// triedFor is how long after a dry run its outcome may be sent: what it has said is less and less true.
+const triedFor = time.Hour
+
+// errNotTried refuses to send what was not tried just so.
+var errNotTried = fault.New(fault.Invalid, "this is not what was tried, or that was too long ago; try it once more")
+
+// triggerView is the page from which an event is triggered by hand.
+type triggerView struct {
+	app.Triggerable
+	Form  form
+	Tried *triedView // nil: nothing yet
+}
+
+// triedView is what a dry run says, with what is sent when it is confirmed.
+type triedView struct {
+	app.Forecast
+	Attempt attempt
+}
+
+// Delivered and LeftOut are the recipients to whom something is sent, and those to whom nothing is.
+func (v triedView) Delivered() []deliveries.Group { return v.groups(false) }
+
+// LeftOut are the recipients to whom nothing is sent.
+func (v triedView) LeftOut() []deliveries.Group { return v.groups(true) }
+
+func (v triedView) groups(leftOut bool) []deliveries.Group {
+	return slices.DeleteFunc(slices.Clone(v.Groups), func(g deliveries.Group) bool { return (g.Reason != "") != leftOut })
+}
+
+// attempt is what was tried, to be sent just so and once: Word makes the form its own, Seal proves that we made it for this session.
+type attempt struct {
+	Context  string
+	LimitTo  []string
+	Channels []string
+	CID      string
+	Word     string
+	At       string // in seconds
+	Seal     string
+}
+
+func (c call) showTrigger() error {
+	return c.trigger(http.StatusOK, filled("context", "{\n}"), nil)
+}
+
+func (c call) trigger(status int, f form, tried *triedView) error {
+	can, err := c.console.use.Triggers.Show(c.ctx, c.at(), web.Param(c, "evt"))
+	if err != nil {
+		return err
+	}
+	return c.render(status, "trigger", "Trigger "+can.Event.Name, triggerView{Triggerable: can, Form: f, Tried: tried})
+}
+
+// tryTrigger shows what triggering would do, and does nothing.
+func (c call) tryTrigger() error {
+	a, what, err := c.attempt()
+	var tried triedView
+	if err == nil {
+		tried.Forecast, err = c.console.use.Triggers.DryRun(c.ctx, c.at(), web.Param(c, "evt"), what)
+	}
+	if f, mendable := c.refused(err); mendable {
+		return c.trigger(web.Status(fault.Invalid), f, nil)
+	}
+	if err != nil {
+		return err
+	}
+	a.Word, a.At = rand.Text(), strconv.FormatInt(c.console.clock.Now().Unix(), 10)
+	a.Seal = c.seal(a)
+	tried.Attempt = a
+	return c.trigger(http.StatusOK, c.asSent(), &tried)
+}
+
+// sendTrigger does what was tried. The same form, sent again, leads to the same occurrence.
+func (c call) sendTrigger() error {
+	a, what, err := c.attempt()
+	if err == nil {
+		a.Word, a.At, a.Seal = c.FormValue("word"), c.FormValue("at"), c.FormValue("seal")
+		what.Request, err = c.tried(a)
+	}
+	var o events.Occurrence
+	if err == nil {
+		o, _, err = c.console.use.Triggers.Trigger(c.ctx, c.actor(), c.at(), web.Param(c, "evt"), what)
+	}
+	if f, mendable := c.refused(err); mendable {
+		return c.trigger(web.Status(fault.Invalid), f, nil)
+	}
+	if err != nil {
+		return err
+	}
+	return c.to(c.occurrencePath(o.ID))
+}
+
+// attempt reads what the form wants to be triggered.
+func (c call) attempt() (a attempt, what app.Trigger, err error) {
+	var faults fault.Fields
+	a.Context, a.LimitTo, a.Channels = strings.TrimSpace(c.FormValue("context")), lines(c.FormValue("options.limit_to")), c.values("options.channels")
+	if a.Context == "" {
+		a.Context = "{}"
+	}
+	data, err := metadata.Parse([]byte(a.Context))
+	faults.Add("context", err)
+	if what.Context, err = data.Encode(); err != nil {
+		faults.Add("context", err)
+	}
+	what.Options, err = events.NewOptions(a.LimitTo, a.Channels)
+	faults.Add("", err)
+	what.CorrelationID, err = names.OptionalLabel("cid", c.FormValue("cid"))
+	faults.Add("cid", err)
+	a.CID = what.CorrelationID
+	return a, what, faults.Err()
+}
+
+// lines are the lines of a text that are not empty; nil where there is none.
+func lines(text string) []string {
+	var all []string
+	for l := range strings.Lines(text) {
+		if l = strings.TrimSpace(l); l != "" {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// tried returns the request by which an attempt is sent once; errNotTried.
+func (c call) tried(a attempt) (*deliveries.Request, error) {
+	at, err := strconv.ParseInt(a.At, 10, 64)
+	age := c.console.clock.Now().Sub(time.Unix(at, 0))
+	if err != nil || age < 0 || age > triedFor || !hmac.Equal([]byte(a.Seal), []byte(c.seal(a))) {
+		return nil, errNotTried
+	}
+	seal, err := hex.DecodeString(a.Seal)
+	if err != nil || len(seal) != sha256.Size {
+		return nil, errNotTried
+	}
+	return &deliveries.Request{Word: a.Word, Digest: [sha256.Size]byte(seal)}, nil
+}
+
+// seal is of an attempt with the event that the path names, bound to the session.
+func (c call) seal(a attempt) string {
+	mac := hmac.New(sha256.New, []byte(c.token))
+	write := func(texts ...string) { // Each with its length before it, so that none runs into the next.
+		_, _ = fmt.Fprintf(mac, "%d ", len(texts)) // A hash takes everything.
+		for _, t := range texts {
+			_, _ = fmt.Fprintf(mac, "%d %s", len(t), t)
+		}
+	}
+	at := c.at()
+	write("trigger", at.Organization, at.Project, at.Application, web.Param(c, "evt"), a.Context, a.CID, a.Word, a.At)
+	write(a.LimitTo...)
+	write(a.Channels...)
+	return hex.EncodeToString(mac.Sum(nil))
+}
