@@ -18,6 +18,7 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -251,4 +252,48 @@ func (f *fixture) actions(n int) (told []string) {
 		}
 	}
 	return told
+}
+
+// TestWhateverPeopleWriteOfContentsIsTextOnly arms every text of channels, events, notifications, templates and messages.
+func TestWhateverPeopleWriteOfContentsIsTextOnly(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.account(weapon, true)
+	f.person("acme", weapon, users.RoleMember, false)
+	b := f.nobody()
+	b.signIn(weapon, password).is(t, http.StatusSeeOther)
+	channel := created(b, atAcme, "name", weapon, "active", "true", "settings.host", weapon, "settings.ca", weapon, "settings.tls", "on", "settings.password", weapon)
+	one := f.channel(app.Path{Organization: "acme"}, weapon)
+	require.NoError(t, f.store.Queue().Troubled(t.Context(), channels.Trouble{Channel: one.ID, Instance: weapon, Since: f.clock.Now(), Last: f.clock.Now(), Until: f.clock.Now(), Error: weapon}))
+	b.post(ofEvent, "slug", "armed", "name", weapon, "description", weapon, "example", `{"x": "'\"><script>alert(1)</script>"}`, "channels", idText(one.ID)).is(t, http.StatusSeeOther)
+	event := ofEvent + "armed/"
+	b.post(event+"n/", "name", weapon, "active", "true").is(t, http.StatusSeeOther)
+	notification := event + "n/" + idText(f.notificationOf("armed").ID) + "/"
+	template, own := event+"t/"+idText(one.ID)+"/", notification+"t/"+idText(one.ID)+"/"
+	text := strings.ReplaceAll(weapon, "{{7}}", "")
+	draft := []string{"subject", text + "{{context.x}}", "text", text, "html", text, "user", weapon, "example", `{"x": "'\"><script>alert(1)</script>"}`}
+	for _, path := range []string{template, own} {
+		b.post(path, append(draft, "base", "0")...).is(t, http.StatusSeeOther)
+		b.post(path, append(draft[2:], "base", "1")...).is(t, http.StatusSeeOther)
+	}
+	f.keeps(one, deliveries.Message{ID: weapon, To: weapon, Subject: weapon, Text: weapon, HTML: weapon, Facts: map[string]string{weapon: weapon}})
+	found, err := f.use.Mailbox.Browse(t.Context(), app.Path{Organization: "acme"}, 0, "", 0, 1)
+	require.NoError(t, err)
+	f.post.fails(deliveries.Refused("%s", weapon))
+	answers := map[string]answer{"test": b.post(channel+"test/", "to", "eve@example.org"), "template test": b.post(template+"test/", append(draft, "to", "eve@example.org")...),
+		"preview": b.post(template+"preview/", draft...), "conflict": b.post(template, append(draft, "base", "1")...),
+		"refused": b.post(channel, "settings.host", weapon, "settings.port", weapon), "nobody": b.post(template+"preview/", "user", weapon+"x", "subject", "{{#"+weapon+"}}")}
+	for _, path := range []string{atAcme + "channels/", channel, ofEvent, event, notification, event + "n/", template, own, template + "versions/", template + "versions/1/", own + "versions/2/",
+		atAcme + "mailbox/?to=" + escaped(), atAcme + "mailbox/?channel=" + idText(one.ID), atAcme + "mailbox/" + idText(found.Messages[0].ID) + "/", atAcme + "audit/", atAcme + "channels/new/?driver=" + escaped()} {
+		answers[path] = b.get(path)
+	}
+	for name, got := range answers {
+		body := ourScripts.ReplaceAllString(tokenPattern.ReplaceAllString(got.body, ""), "")
+		for _, alive := range []string{"<script", "<img", `'"><`, "onerror=alert(2)>"} {
+			assert.NotContains(t, body, alive, name)
+		}
+		if !strings.Contains(name, "driver=") {
+			assert.Contains(t, body, "alert(1)", "%s shows what people wrote", name)
+		}
+	}
 }

@@ -36,6 +36,9 @@ func TestTheMailboxGoesThroughAnIndex(t *testing.T) {
 			}
 			require.Len(t, found, 3)
 		}
+		if _, err := box.Channels(t.Context(), org, 10); err != nil {
+			return err
+		}
 		if _, err := box.Find(t.Context(), org, 1); err != nil {
 			return err
 		}

@@ -1,0 +1,95 @@
+package browser_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// framed waits until a frame that is a stranger to the page has loaded from below this path, and tells how often one did.
+func (t *tab) framed(path string) int {
+	t.Helper()
+	count := func() (n int) {
+		for _, name := range ask[[]string](t, "performance.getEntriesByType('resource').filter(e => e.initiatorType === 'iframe').map(e => e.name)") {
+			if strings.Contains(name, path) {
+				n++
+			}
+		}
+		return n
+	}
+	t.eventually(func() bool { return count() > 0 }, "no frame has loaded from %q", path)
+	return count()
+}
+
+func TestATemplateIsWrittenWithItsPreview(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.populate(12)
+	p := w.signedIn()
+	p.open("/console/o/acme/p/shop/a/web/e/order-shipped/")
+	p.in("region", "Templates by channel").goBy(link, "mail")
+	p.sees("Version 1", "For somebody made up")
+	p.framed("/html/")
+
+	p.fill("Preview for", "grace.hopper@example.com")
+	p.fill("Subject", "Hello {{user.first_name}}, {{context.order}}")
+	p.fill("Example context", `{"order": "A-7", "items": []}`)
+	p.sees("Subject Hello Grace, A-7", "For grace.hopper@example.com")
+	p.fill("Text", "{{#context.items}}")
+	p.sees("There is nothing to be seen yet", `line 1: section "context.items" is never closed`)
+	p.fill("Text", "Nothing to close")
+	p.sees("Text Nothing to close")
+
+	p.goBy(button, "Save")
+	p.sees("The change is saved.", "Version 2")
+	p.goBy(link, "Versions")
+	p.goBy(link, "1")
+	p.sees("What has changed since", "+ Hello {{user.first_name}}, {{context.order}}")
+	p.goBy(button, "Make it the current one again")
+	p.sees("Version 3")
+}
+
+func TestATemplateIsWrittenWithoutScripts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.populate(12)
+	p := w.tab()
+	p.withoutScripts()
+	p.open("/console/")
+	p.signIn(root, password)
+	p.open("/console/o/acme/p/shop/a/web/e/order-shipped/")
+	p.in("region", "Templates by channel").goBy(link, "mail")
+	p.fill("Preview for", "grace.hopper@example.com")
+	p.fill("Subject", "Hello {{user.first_name}}")
+	p.goBy(button, "Preview")
+	p.sees("Subject Hello Grace")
+	p.steps(p.clicking(button, "Show the HTML as it is typed"))
+	p.goBy(button, "Send a test")
+	p.sees("Accepted: the provider took the message to grace.hopper@example.com.")
+	p.in(list, "acme").goBy(link, "Mailbox")
+	p.sees("[Test] Hello Grace")
+	p.goBy(button, "Search")
+	require.Equal(t, 1, strings.Count(ask[string](p, "document.body.innerText"), "[Test] Hello Grace"))
+}
+
+func TestAChannelIsMadeTestedAndDeleted(t *testing.T) {
+	t.Parallel()
+	each(t, func(_ *world, p *tab) {
+		p.goBy(link, "Acme Inc.")
+		p.in(list, "acme").goBy(link, "Channels")
+		p.goBy(link, "New channel")
+		p.goBy(link, "smtp")
+		p.fill("Name", "relay")
+		p.fill("host", "127.0.0.1")
+		p.fill("port", "1")
+		p.fill("from", "notify@example.org")
+		p.goBy(button, "Create the channel")
+		p.sees("The change is saved.", "relay", "no instance says otherwise")
+		p.fill("Send one message to", "ada@example.org")
+		p.goBy(button, "Send the test")
+		p.sees("Unreachable: the channel does not work, whoever the message is for.")
+		p.goBy(button, "Delete relay")
+		p.sees("It is deleted.")
+	})
+}
