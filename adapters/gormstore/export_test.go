@@ -26,6 +26,9 @@ const (
 // SearchNamed is the statement that finds people by the beginning of their names.
 const SearchNamed = searchNamed
 
+// LatestOfMember is the statement that finds the last deliveries to a member.
+const LatestOfMember = latestOfMember
+
 // SearchStatements are the statements with which a query goes along each of its sources, by way of the source's columns; the second of each
 // two picks the members.
 func SearchStatements(q users.Query) map[string][2]string {

@@ -69,7 +69,7 @@ func BenchmarkSearch(b *testing.B) {
 }
 
 func queriesOfMany() map[string]users.Query {
-	const all, few, defaultGroup, fewGroup = 1, 2, orgs.GroupID(2), orgs.GroupID(100)
+	const all, few, defaultGroup, fewGroup = 1, 2, orgs.GroupID(1), orgs.GroupID(100)
 	rare := metadata.Condition{Path: "plan", Text: "rare"}
 	return map[string]users.Query{
 		"everybody": {}, "prefix": {Prefix: "person0999"}, "wide_prefix": {Prefix: "p"}, "locked": {Locked: true}, "role": {Role: users.RoleOperator}, "unreached": {Unreached: true},

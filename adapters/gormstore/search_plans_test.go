@@ -33,6 +33,8 @@ func TestFiltersReadRangesOfIndexesOnSQLite(t *testing.T) {
 			assert.NotContains(t, strings.ReplaceAll(plan, "SCAN json_each", ""), "SCAN", "%s: %s", set, plan)
 			if i == 1 {
 				assert.Contains(t, plan, "SEARCH m USING INTEGER PRIMARY KEY (rowid=?)", set)
+				assert.Contains(t, plan, "SEARCH e USING COVERING INDEX list_entries_assignment (assignment_id=? AND list_id=?)", set)
+				assert.Contains(t, plan, "sqlite_autoindex_addresses_1 (organization_id=? AND member_id=?)", set)
 				continue
 			}
 			for part, index := range indexes {
