@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -32,6 +33,8 @@ type fakeQueue struct {
 	asked   int           // calls of Channel
 	reading time.Duration // what Claim takes to read what it has claimed
 	woken   chan struct{}
+
+	present map[string]deliveries.Presence
 
 	deaf     error              // of Troubled and Untroubled
 	troubles []channels.Trouble // as they were told; without an error: withdrawn
@@ -233,4 +236,29 @@ func (c plainComposer) Compose(_ deliveries.Letter, j deliveries.Job) (deliverie
 		return deliveries.Message{}, errors.New("line 3: the section is not closed")
 	}
 	return deliveries.Message{ID: string(rune(j.ID)), To: j.Address}, nil
+}
+
+func (q *fakeQueue) Beat(_ context.Context, p deliveries.Presence) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.present == nil {
+		q.present = map[string]deliveries.Presence{}
+	}
+	p.Seen = time.Now()
+	q.present[p.Owner] = p
+	return nil
+}
+
+func (q *fakeQueue) Leave(_ context.Context, owner string) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.present, owner)
+	return nil
+}
+
+// presence is who was heard of and has not left.
+func (q *fakeQueue) presence() []deliveries.Presence {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.Collect(maps.Values(q.present))
 }

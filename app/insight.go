@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/statistics"
 	"github.com/tocsin/tocsin/ports"
@@ -20,6 +21,8 @@ const (
 	failuresOf      = 48 * time.Hour // a delivery is tried for a day, and then there is a day to see that it failed
 	failuresCounted = 5
 	troublesCounted = 10
+	importsOf       = 7 * 24 * time.Hour
+	importsRead     = 10
 )
 
 // Insight shows how an organization's notifications are doing, from numbers that are kept while things happen: it counts no deliveries.
@@ -38,6 +41,15 @@ type Attention struct {
 	Troubles []Trouble             // channels that do not work, each once
 	Backlogs []statistics.Backlog  // channels whose deliveries have been due for more than five minutes, counted up to OverdueCounted
 	Failures []statistics.Failures // the newest occurrences of two days with deliveries that failed
+	Imports  []imports.Job         // of the latest, those that ended within a week and failed or rejected rows
+}
+
+// rejecting returns the latest imports of an organization that failed, or rejected rows.
+func rejecting(ctx context.Context, tx ports.Tx, org orgs.ID, since time.Time) ([]imports.Job, error) {
+	found, err := tx.Imports().List(ctx, org, 0, importsRead)
+	return slices.DeleteFunc(found, func(j imports.Job) bool {
+		return j.Ended.Before(since) || j.State != imports.Failed && (j.State != imports.Done || j.Counts.Rejected == 0)
+	}), err
 }
 
 // Trouble is a channel that does not work.
@@ -106,6 +118,9 @@ func (i *Insight) attention(ctx context.Context, tx ports.Tx, in []orgs.ID) (map
 			return nil, err
 		}
 		if a.Failures, err = tx.Statistics().Failures(ctx, org, now.Add(-failuresOf), failuresCounted); err != nil {
+			return nil, err
+		}
+		if a.Imports, err = rejecting(ctx, tx, org, now.Add(-importsOf)); err != nil {
 			return nil, err
 		}
 		found[org] = a

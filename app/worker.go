@@ -16,6 +16,7 @@ import (
 type WorkerSettings struct {
 	Owner       string           // names this worker among all that share the store; never used twice
 	Instance    string           // names it to operators
+	Version     string           // of the program
 	Retry       deliveries.Retry // of failed attempts
 	Retention   time.Duration    // how long occurrences, deliveries and messages in the mailbox are kept; 0: for ever
 	Lease       time.Duration    // how long a claimed delivery is left alone when its worker is not heard of
@@ -76,11 +77,28 @@ func (w *Worker) Run(ctx context.Context) {
 	loops.Go(func() { w.expandLoop(ctx) })
 	loops.Go(func() { w.purgeLoop(ctx) })
 	loops.Go(func() { w.wakeLoop(ctx) })
+	loops.Go(func() { w.beatLoop(ctx) })
 	w.laneLoop(ctx)
 	loops.Wait()
 	w.busy.Wait()
 	w.records.close()
 	recording.Wait()
+}
+
+// beatLoop lets the worker be heard of until ctx ends, and then takes leave.
+func (w *Worker) beatLoop(ctx context.Context) {
+	p := deliveries.Presence{Owner: w.set.Owner, Instance: w.set.Instance, Version: w.set.Version, Started: w.clock.Now()}
+	for ctx.Err() == nil {
+		if err := w.queue.Beat(ctx, p); err != nil && ctx.Err() == nil {
+			w.log.Warn("the worker could not say that it is there", "error", err)
+		}
+		pause(ctx, deliveries.PresenceInterval, nil)
+	}
+	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
+	defer cancel()
+	if err := w.queue.Leave(leaving, p.Owner); err != nil {
+		w.log.Warn("the worker could not say that it leaves", "error", err)
+	}
 }
 
 // wakeLoop passes on that there may be new work.

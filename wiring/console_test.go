@@ -43,6 +43,11 @@ func TestTheServerServesTheConsoleBesideTheAPI(t *testing.T) {
 	status, page := ask(http.MethodPost, "/console/sign-in/", url.Values{"form_token": {token[1]}, "username": {"root"}, "password": {"a long password"}})
 	assert.Equal(t, http.StatusOK, status)
 	assert.Contains(t, page, `<a href="/console/o/acme/"><bdi>Acme</bdi></a>`)
+	status, page = ask(http.MethodGet, "/console/system/", nil)
+	assert.Equal(t, http.StatusOK, status)
+	for _, part := range []string{"Version</dt><dd>test ", "SQLite 3.", "00001_init", ">working<", "secret_key", "This instance has met none", ">well<"} {
+		assert.Contains(t, page, part)
+	}
 	status, _ = ask(http.MethodGet, "/consoles/", nil)
 	assert.Equal(t, http.StatusNotFound, status)
 	status, page = ask(http.MethodGet, "/api/o/acme/", nil)

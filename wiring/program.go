@@ -26,7 +26,7 @@ type Streams struct {
 
 // NewProgram returns the command line program over these streams and this environment (`NAME=value`).
 func NewProgram(version string, s Streams, environ []string) cli.Program {
-	r := root{streams: s, environ: environ}
+	r := root{version: version, streams: s, environ: environ}
 	return cli.Program{
 		Version:     version,
 		In:          s.In,
@@ -47,6 +47,7 @@ func NewProgram(version string, s Streams, environ []string) cli.Program {
 
 // root assembles what a command needs once its flags are known.
 type root struct {
+	version string
 	streams Streams
 	environ []string
 }
@@ -74,7 +75,9 @@ func (r root) serve(ctx context.Context, flags *pflag.FlagSet, send bool) error 
 	if err != nil {
 		return err
 	}
-	s, closeAll, err := openServer(ctx, c, key, log)
+	self := newInstance(r.version)
+	log = self.problems.watch(log)
+	s, closeAll, err := openServer(ctx, c, key, log, self)
 	if err != nil {
 		return err
 	}
@@ -93,7 +96,7 @@ func (r root) work(ctx context.Context, flags *pflag.FlagSet) error {
 	if err != nil {
 		return err
 	}
-	work, closeAll, err := openWorker(ctx, c, key, log)
+	work, closeAll, err := openWorker(ctx, c, key, log, newInstance(r.version))
 	if err != nil {
 		return err
 	}

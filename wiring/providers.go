@@ -81,7 +81,7 @@ var useCases = wire.NewSet(
 var sending = wire.NewSet(newWorker, newImporter, wire.Struct(new(background), "*"))
 
 // web is the HTTP API, the console, and the server that runs both.
-var web = wire.NewSet(newReadiness, newAPI, newConsole, newServer)
+var web = wire.NewSet(newReadiness, newSystem, newAPI, newConsole, newServer)
 
 // systemClock is the clock of the machine.
 type systemClock struct{}
@@ -185,10 +185,11 @@ func instanceName() string {
 	return fmt.Sprintf("%s:%d", host, os.Getpid())
 }
 
-func newWorker(c configs.Config, store ports.Store, drivers app.Drivers, composer app.Composer, clock ports.Clock, log *slog.Logger) *app.Worker {
+func newWorker(c configs.Config, self instance, store ports.Store, drivers app.Drivers, composer app.Composer, clock ports.Clock, log *slog.Logger) *app.Worker {
 	return app.NewWorker(store.Queue(), drivers, composer, clock, log, app.WorkerSettings{
 		Owner:       rand.Text(),
 		Instance:    instanceName(),
+		Version:     self.version,
 		Retry:       deliveries.Retry{Base: c.RetryBase, Max: c.RetryMax, For: c.RetryFor},
 		Retention:   c.Retention,
 		Lease:       workerLease,

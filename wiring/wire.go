@@ -18,11 +18,11 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 }
 
 // openWorker assembles what works in the background on an opened database.
-func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger) (background, func(), error) {
+func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger, self instance) (background, func(), error) {
 	panic(wire.Build(storage, useCases, sending))
 }
 
 // openServer assembles the service on an opened database.
-func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger) (*server, func(), error) {
+func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger, self instance) (*server, func(), error) {
 	panic(wire.Build(storage, useCases, sending, web))
 }

@@ -57,7 +57,7 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 }
 
 // openWorker assembles what works in the background on an opened database.
-func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger) (background, func(), error) {
+func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger, self instance) (background, func(), error) {
 	ring := newKeys(c, key)
 	wiringSystemClock := systemClock{}
 	store, cleanup, err := openStore(ctx, c, ring, wiringSystemClock, log)
@@ -67,7 +67,7 @@ func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	drivers := newDrivers(c, store)
 	links := newLinks(c, key)
 	templateComposer := newComposer(c, links)
-	worker := newWorker(c, store, drivers, templateComposer, wiringSystemClock, log)
+	worker := newWorker(c, self, store, drivers, templateComposer, wiringSystemClock, log)
 	importer := newImporter(c, store, wiringSystemClock, log)
 	wiringBackground := background{
 		Worker:   worker,
@@ -79,7 +79,7 @@ func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 }
 
 // openServer assembles the service on an opened database.
-func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger) (*server, func(), error) {
+func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger, self instance) (*server, func(), error) {
 	ring := newKeys(c, key)
 	wiringSystemClock := systemClock{}
 	store, cleanup, err := openStore(ctx, c, ring, wiringSystemClock, log)
@@ -120,6 +120,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	retries := app.NewRetries(store, wiringSystemClock)
 	sentMessages := app.NewSentMessages(store, templateComposer)
 	insight := app.NewInsight(store, wiringSystemClock)
+	system := newSystem(c, self, store, wiringReadiness, wiringSystemClock)
 	audit := app.NewAudit(store)
 	importJobs := newImportJobs(c, store, wiringSystemClock)
 	drivers := newDrivers(c, store)
@@ -141,6 +142,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Retries:        retries,
 		SentMessages:   sentMessages,
 		Insight:        insight,
+		System:         system,
 		Audit:          audit,
 		ImportJobs:     importJobs,
 		Channels:       channels,
@@ -157,7 +159,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		cleanup()
 		return nil, nil, err
 	}
-	worker := newWorker(c, store, drivers, templateComposer, wiringSystemClock, log)
+	worker := newWorker(c, self, store, drivers, templateComposer, wiringSystemClock, log)
 	importer := newImporter(c, store, wiringSystemClock, log)
 	wiringBackground := background{
 		Worker:   worker,

@@ -41,6 +41,7 @@ type UseCases struct {
 	Retries        *app.Retries
 	SentMessages   *app.SentMessages
 	Insight        *app.Insight
+	System         *app.System
 	Audit          *app.Audit
 	ImportJobs     *app.ImportJobs
 	Channels       *app.Channels

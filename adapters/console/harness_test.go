@@ -122,7 +122,7 @@ func newFixtureOn(t *testing.T, database string, adjust ...func(*console.Options
 	f.use = console.UseCases{Operators: app.NewOperators(store, f.clock), Administration: app.NewAdministration(store, f.clock),
 		Profiles: app.NewProfiles(store, f.clock), Groups: app.NewGroups(store),
 		Lists: app.NewLists(store), Orgs: app.NewOrgs(store), Applications: app.NewApplications(store), Occurrences: app.NewOccurrences(store),
-		Retries: app.NewRetries(store, f.clock), Insight: app.NewInsight(store, f.clock), Audit: app.NewAudit(store),
+		Retries: app.NewRetries(store, f.clock), Insight: app.NewInsight(store, f.clock), System: app.NewSystem(store, f.clock, facts), Audit: app.NewAudit(store),
 		SentMessages: app.NewSentMessages(store, composer), ImportJobs: app.NewImportJobs(store, f.clock, maxImport),
 		Channels: app.NewChannels(store, drivers), ChannelTests: app.NewChannelTests(store, drivers, time.Minute), Events: app.NewEvents(store),
 		Templates: app.NewTemplates(store, drivers, composer, f.clock, time.Minute), Mailbox: app.NewMailbox(store),

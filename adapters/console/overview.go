@@ -7,6 +7,8 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/statistics"
 )
 
@@ -68,6 +70,17 @@ func (c call) concerns(org string, a app.Attention) (all []concern) {
 		path := at("p", f.Project, "a", f.Application, "occurrences", strconv.FormatInt(int64(f.Occurrence), 10)) + "?state=failed"
 		all = append(all, concern{State: "failed", Path: path, Text: fmt.Sprintf("%s of %s at %s UTC failed.",
 			count(f.Failed)+" "+plural(f.Failed, "delivery", "deliveries"), f.Event, f.Created.Format(momentLayout))})
+	}
+	if !c.visitor.May(org, operators.Operator) {
+		return all // They may not see imports.
+	}
+	for _, j := range a.Imports {
+		found := concern{State: "rejected", Path: at("imports", strconv.FormatInt(int64(j.ID), 10)),
+			Text: fmt.Sprintf("The import of %s rejected %s.", j.File, count(j.Counts.Rejected)+" "+plural(j.Counts.Rejected, "row", "rows"))}
+		if j.State == imports.Failed {
+			found = concern{State: "failed", Path: found.Path, Why: j.Reason, Text: fmt.Sprintf("The import of %s failed.", j.File)}
+		}
+		all = append(all, found)
 	}
 	return all
 }

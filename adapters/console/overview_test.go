@@ -10,8 +10,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
 )
 
 func TestOverview(t *testing.T) {
@@ -20,7 +24,7 @@ func TestOverview(t *testing.T) {
 		b := f.as(f.operator("bob", users.RoleViewer))
 		const home = "/console/o/acme/"
 		quiet := b.get(home).is(f.T, http.StatusOK)
-		assert.Contains(f, quiet.said(), "Nothing: every channel works, none is behind, and no delivery of the last two days has failed for good. Nothing has happened in the last 30 days.")
+		assert.Contains(f, quiet.said(), "Nothing: every channel works, none is behind, no delivery of the last two days has failed for good. Nothing has happened in the last 30 days.")
 		assert.NotContains(f, quiet.body, "charts.js")
 
 		f.person("acme", "ada", users.RoleMember, false)
@@ -63,7 +67,36 @@ func TestOverview(t *testing.T) {
 		}
 		assert.Equal(f, 1, strings.Count(b.get(home).said(), "failing The channel mail has not worked since 2026-03-04 04:12:14 UTC. nobody <answers>"))
 
-		f.as(f.operator("eve", users.RoleOperator)).post(fmt.Sprintf("/console/o/acme/p/shop/a/web/occurrences/%d/retry/", failed)).is(f.T, http.StatusSeeOther)
+		f.update(func(tx ports.Tx) error {
+			o, err := tx.Orgs().BySlug(f.Context(), "acme")
+			if err != nil {
+				return err
+			}
+			for _, change := range []func(j *imports.Job){
+				func(j *imports.Job) { j.State, j.Counts.Rejected = imports.Done, 3 },
+				func(j *imports.Job) { j.State, j.Reason = imports.Failed, "the group is gone" },
+				func(j *imports.Job) { j.State = imports.Done },
+				func(j *imports.Job) {
+					j.State, j.Counts.Rejected, j.Ended = imports.Done, 9, f.clock.Now().AddDate(0, 0, -8)
+				},
+			} {
+				j, err := tx.Imports().Create(f.Context(), imports.NewJob(o.ID, "people.csv", orgs.Group{}, audit.Actor{}, f.clock.Now()))
+				if err != nil {
+					return err
+				}
+				j.Ended = f.clock.Now()
+				j.State = imports.Done
+				change(&j)
+				if _, err := tx.Imports().Save(f.Context(), j); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		eve := f.as(f.operator("eve", users.RoleOperator))
+		assert.Contains(f, eve.get(home).said(), "failed The import of people.csv failed. the group is gone rejected The import of people.csv rejected 3 rows. Deliveries per hour")
+		assert.NotContains(f, b.get(home).said(), "people.csv", "a viewer sees no imports")
+		eve.post(fmt.Sprintf("/console/o/acme/p/shop/a/web/occurrences/%d/retry/", failed)).is(f.T, http.StatusSeeOther)
 		assert.NotContains(f, b.get(home).said(), "Tick at", "what is sent again needs nobody")
 		assert.NotZero(f, sent)
 	})

@@ -53,6 +53,7 @@ func routes() []Route {
 		{post, accountPath + "sessions/end/", operators.SignedIn, call.endSession},
 
 		{get, Prefix, operators.SignedIn, call.showHome},
+		{get, Prefix + "system/", operators.Installation, call.showSystem},
 		{get, Prefix + "audit/", operators.Installation, call.showAudit},
 		{post, Prefix + "audit/export/", operators.Installation, call.exportAudit},
 

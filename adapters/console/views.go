@@ -48,11 +48,12 @@ func loadViews() (views, error) {
 // functions are what the pages say things with.
 func functions() template.FuncMap {
 	return template.FuncMap{
-		"moment": func(t time.Time) string { return t.UTC().Format(momentLayout) },
-		"at":     func(layout string, t time.Time) string { return t.UTC().Format(layout) },
-		"count":  count,
-		"took":   took,
-		"rfc":    func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"moment":  func(t time.Time) string { return t.UTC().Format(momentLayout) },
+		"at":      func(layout string, t time.Time) string { return t.UTC().Format(layout) },
+		"count":   count,
+		"took":    took,
+		"bytesof": bytesOf,
+		"rfc":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"dict": func(pairs ...any) map[string]any { // What a piece of a page is given.
 			d := make(map[string]any, len(pairs)/2)
 			for i := 0; i+1 < len(pairs); i += 2 {

@@ -70,7 +70,7 @@ func PlaceLookups(dialect string) map[string]string {
 // Rows are the structs that stand for a row of a table.
 func Rows() []any {
 	return []any{accountRow{}, addressRow{}, applicationRow{}, auditRow{}, channelRow{}, eventRow{}, importRow{}, invitationRow{}, keptRow{}, keyRow{}, listRow{}, organizationRow{},
-		projectRow{}, rejectRow{}, groupRow{}, notificationRow{}, occurrenceRow{}, requestRow{}, sessionRow{}, versionRow{}}
+		projectRow{}, rejectRow{}, groupRow{}, notificationRow{}, occurrenceRow{}, requestRow{}, sessionRow{}, versionRow{}, workerRow{}}
 }
 
 // Handle is the store's database, as its own statements reach it.

@@ -160,6 +160,8 @@ func (p *post) look(ctx context.Context, tx ports.Tx, o events.Occurrence) error
 			return err
 		},
 		func() error { _, err := repo.List(ctx, o, deliveries.Failed, 0, 10); return err },
+		func() error { _, err := tx.Statistics().Queue(ctx, o.Created.Add(time.Hour), 10); return err },
+		func() error { _, err := tx.Statistics().Workers(ctx); return err },
 		func() error { _, err := repo.Skipped(ctx, o, deliveries.OptedOut, 0, 10); return err },
 		func() error { _, _, err := repo.ByAddress(ctx, o, "Ada", deliveries.Cursor{}, 10); return err },
 		func() error { _, err := repo.OfMember(ctx, o, p.member.ID); return err },

@@ -59,8 +59,23 @@ const busyChannels = `WITH RECURSIVE busy (channel_id) AS (
 const firstOpen = `(SELECT e.id FROM deliveries e WHERE e.channel_id = busy.channel_id AND e.state < 3 ORDER BY e.next_at, e.id LIMIT 1)`
 
 func (r statisticsRepo) Backlogs(ctx context.Context, in []orgs.ID, before time.Time, most int) ([]statistics.Backlog, error) {
+	return r.backlogs(ctx, " AND c.organization_id @in ", map[string]any{"before": before.UTC(), "most": most, "in": among(r.dialect, in)})
+}
+
+func (r statisticsRepo) Queue(ctx context.Context, now time.Time, most int) (q statistics.Queue, err error) {
+	if q.Backlogs, err = r.backlogs(ctx, "", map[string]any{"before": now.UTC(), "most": most}); err != nil {
+		return q, err
+	}
+	err = r.db(ctx).Raw("SELECT COUNT(*) FROM (SELECT 1 FROM occurrences WHERE expanded_at IS NULL ORDER BY turn_at, id LIMIT ?) AS waiting", most).
+		Scan(&q.Unexpanded).Error
+	return q, err
+}
+
+// backlogs finds channels with deliveries that were due before a moment, those that meet a further condition.
+func (r statisticsRepo) backlogs(ctx context.Context, condition string, p map[string]any) ([]statistics.Backlog, error) {
 	type backlogRow struct {
 		OrganizationID orgs.ID
+		Organization   string
 		ChannelID      channels.ID
 		Name           string
 		Project        string
@@ -70,14 +85,13 @@ func (r statisticsRepo) Backlogs(ctx context.Context, in []orgs.ID, before time.
 		State          int
 	}
 	return all(r.db(ctx).Raw(busyChannels+`
-		SELECT c.organization_id, c.id AS channel_id, c.name, COALESCE(p.slug, '') AS project, d.next_at, d.last_error, d.state,
+		SELECT c.organization_id, org.slug AS organization, c.id AS channel_id, c.name, COALESCE(p.slug, '') AS project, d.next_at, d.last_error, d.state,
 			(SELECT COUNT(*) FROM (SELECT 1 FROM deliveries w WHERE w.channel_id = busy.channel_id AND w.state < 3 AND w.next_at < @before
 				LIMIT @most ) AS waiting) AS waiting
-		FROM busy CROSS JOIN deliveries d CROSS JOIN channels c LEFT JOIN projects p ON p.id = c.project_id
-		WHERE d.id = `+firstOpen+` AND d.next_at < @before AND c.id = busy.channel_id AND c.organization_id @in ORDER BY d.next_at`,
-		map[string]any{"before": before.UTC(), "most": most, "in": among(r.dialect, in)}),
+		FROM busy CROSS JOIN deliveries d CROSS JOIN channels c CROSS JOIN organizations org LEFT JOIN projects p ON p.id = c.project_id
+		WHERE d.id = `+firstOpen+` AND d.next_at < @before AND c.id = busy.channel_id AND org.id = c.organization_id`+condition+` ORDER BY d.next_at`, p),
 		func(row backlogRow) statistics.Backlog {
-			return statistics.Backlog{Organization: row.OrganizationID, Channel: row.ChannelID, Name: row.Name, Project: row.Project,
+			return statistics.Backlog{Organization: row.OrganizationID, Slug: row.Organization, Channel: row.ChannelID, Name: row.Name, Project: row.Project,
 				Oldest: row.NextAt.UTC(), Waiting: row.Waiting, Error: row.LastError, State: deliveries.States()[row.State]}
 		})
 }

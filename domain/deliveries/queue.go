@@ -40,6 +40,10 @@ type Queue interface {
 	// hourly numbers that are older than statistics.Retention; of before a moment, messages in the mailbox, and occurrences that are expanded and have nothing open, each after its deliveries.
 	// 0 means that nothing is left.
 	Purge(ctx context.Context, before, keys time.Time, limit int) (int, error)
+	// Beat notes that a worker is there, now, and forgets those that were not heard of for PresenceForgotten.
+	Beat(ctx context.Context, p Presence) error
+	// Leave notes that a worker is gone.
+	Leave(ctx context.Context, owner string) error
 	// Woken returns a channel that receives when there may be new work, left behind on this instance or on another. It is always the
 	// same: of several who wait, one receives.
 	Woken() <-chan struct{}

@@ -39,6 +39,7 @@ func (h Hour) Plus(other Hour) Hour {
 // Backlog is a channel whose deliveries are waiting although they are due.
 type Backlog struct {
 	Organization orgs.ID
+	Slug         string // of the organization
 	Channel      channels.ID
 	Name         string           // of the channel
 	Project      string           // by slug; empty: the channel is the organization's
@@ -46,6 +47,12 @@ type Backlog struct {
 	Waiting      int              // how many are due, as far as they were counted
 	Error        string           // the last error of the first; empty: none
 	State        deliveries.State // of the first
+}
+
+// Queue is the work of the installation that waits.
+type Queue struct {
+	Backlogs   []Backlog // channels with deliveries that are due
+	Unexpanded int       // occurrences whose recipients are still being found, as far as they were counted
 }
 
 // Failures is an occurrence with deliveries that failed and were not sent again.
@@ -66,6 +73,10 @@ type Repository interface {
 	// Backlogs returns the channels of these organizations with deliveries that were due before a moment, and how many are, counted up
 	// to most for each. It looks at the first of each channel and then at no more than it counts.
 	Backlogs(ctx context.Context, in []orgs.ID, before time.Time, most int) ([]Backlog, error)
+	// Queue returns what waits at a moment in all organizations, each number counted up to most.
+	Queue(ctx context.Context, now time.Time, most int) (Queue, error)
+	// Workers returns the workers that were heard of and have not left, by owner; at most 100.
+	Workers(ctx context.Context) ([]deliveries.Presence, error)
 	// Failures returns occurrences of the organization, triggered at or after a moment, with deliveries that failed and were not sent
 	// again: the newest first, at most limit.
 	Failures(ctx context.Context, org orgs.ID, since time.Time, limit int) ([]Failures, error)

@@ -253,12 +253,48 @@ func statisticsCases() cases {
 			b := only(w.backlogs(t, future, 10, both...))
 			assert.False(t, b.Oldest.IsZero())
 			b.Oldest = time.Time{}
-			assert.Equal(t, statistics.Backlog{Organization: w.mine.org.ID, Channel: w.mine.mail.ID, Name: "Mail", Waiting: 5, State: deliveries.Pending}, b)
+			assert.Equal(t, statistics.Backlog{Organization: w.mine.org.ID, Slug: "acme", Channel: w.mine.mail.ID, Name: "Mail", Waiting: 5, State: deliveries.Pending}, b)
 			assert.Equal(t, 3, only(w.backlogs(t, future, 3, w.mine.org.ID)).Waiting, "counted no further")
 			assert.Empty(t, w.backlogs(t, future, 10, w.theirs.org.ID))
 			assert.Empty(t, w.backlogs(t, future, 10))
 			w.finish(t, w.mine.mail)
 			assert.Empty(t, w.backlogs(t, future, 10, both...))
+		},
+		"TheQueueIsWhatWaitsEverywhere": func(t *testing.T, w *world) {
+			queue := func(now time.Time, most int) statistics.Queue {
+				return look(t, w, func(tx ports.Tx) (statistics.Queue, error) { return tx.Statistics().Queue(t.Context(), now, most) })
+			}
+			future := time.Now().Add(time.Hour)
+			assert.Empty(t, queue(future, 10).Backlogs)
+			assert.Zero(t, queue(future, 10).Unexpanded)
+			w.waiting(t, 3)
+			w.trigger(t, w.mine.occurrence(nil, nil))
+			w.trigger(t, w.mine.occurrence(nil, nil))
+			q := queue(future, 2)
+			assert.Equal(t, w.backlogs(t, future, 2, w.mine.org.ID), q.Backlogs)
+			assert.Equal(t, 2, q.Unexpanded)
+			assert.Equal(t, 2, q.Backlogs[0].Waiting)
+			assert.Empty(t, queue(time.Now().Add(-time.Hour), 2).Backlogs)
+		},
+		"WorkersAreHeardOfUntilTheyLeave": func(t *testing.T, w *world) {
+			workers := func() []deliveries.Presence {
+				return look(t, w, func(tx ports.Tx) ([]deliveries.Presence, error) { return tx.Statistics().Workers(t.Context()) })
+			}
+			assert.Empty(t, workers())
+			one := deliveries.Presence{Owner: "one", Instance: "host:1", Version: "1.2.3", Started: noon}
+			require.NoError(t, w.Queue().Beat(t.Context(), one))
+			first := only(workers())
+			assert.WithinDuration(t, time.Now(), first.Seen, time.Minute)
+			require.NoError(t, w.Queue().Beat(t.Context(), one))
+			again := only(workers())
+			assert.False(t, again.Seen.Before(first.Seen))
+			one.Seen = again.Seen
+			assert.Equal(t, one, again)
+			require.NoError(t, w.Queue().Beat(t.Context(), deliveries.Presence{Owner: "two", Started: noon}))
+			assert.Len(t, workers(), 2)
+			require.NoError(t, w.Queue().Leave(t.Context(), "one"))
+			assert.Equal(t, "two", only(workers()).Owner)
+			require.NoError(t, w.Queue().Leave(t.Context(), "nobody"))
 		},
 		"BacklogsSayWhatWentWrong": func(t *testing.T, w *world) {
 			w.write(t, w.mine.shopMail)

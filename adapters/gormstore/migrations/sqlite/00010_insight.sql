@@ -49,7 +49,7 @@ CREATE INDEX deliveries_left_out ON deliveries (occurrence_id, address_key) WHER
 -- The workers that are running, as far as they were heard of lately.
 CREATE TABLE workers (
     owner      TEXT NOT NULL PRIMARY KEY,
-    host       TEXT NOT NULL,
+    instance   TEXT NOT NULL, -- names it to operators
     version    TEXT NOT NULL,
     started_at DATETIME NOT NULL,
     seen_at    DATETIME NOT NULL

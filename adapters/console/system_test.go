@@ -1,0 +1,62 @@
+package console_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// facts are what the instance of the tests says of itself.
+func facts(context.Context) app.Facts {
+	at := time.Date(2026, time.March, 4, 1, 2, 3, 0, time.UTC)
+	return app.Facts{Version: "1.2.3", Runtime: "go1.26", Instance: "host:7", Started: at,
+		Database:   app.Database{Kind: "SQLite", Version: "3.53", Size: 5 << 20},
+		Migrations: []app.Migration{{Name: "00001_init", Applied: at}, {Name: "00002_more", Applied: at}, {Name: "00003_late"}},
+		Checks:     []app.Check{{Name: "the database answers"}, {Name: "the schema can be read", Wrong: "it is <torn>"}},
+		Settings:   []app.Setting{{Name: "secret_key", Value: "********", Origin: "environment"}},
+		Problems:   []app.Problem{{At: at, Level: "warn", Text: "something <odd>, error: it was"}}}
+}
+
+func TestSystem(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.account("root", true))
+		const system = "/console/system/"
+		idle := b.get(system).is(f.T, http.StatusOK).said()
+		for _, part := range []string{
+			"well the database answers failing the schema can be read it is <torn>", "Version 1.2.3 go1.26", "This instance host:7 , since 2026-03-04 01:02:03 UTC",
+			"Database SQLite 3.53, 5.0 MiB", "Schema 00002_more 1 not applied", "00003_late not yet", "0 deliveries are due 0 occurrences wait",
+			"Nobody works", "2026-03-04 01:02:03 UTC warn something <odd>, error: it was", "1 settings of this instance", "secret_key ******** environment",
+		} {
+			assert.Contains(f, idle, part)
+		}
+		f.person("acme", "ada", users.RoleMember, false)
+		f.listed("ada")
+		f.happened()
+		f.expand()
+		f.happened()
+		for _, p := range []deliveries.Presence{{Owner: "a", Instance: "here:1", Version: "1.2.3", Started: f.clock.Now()}, {Owner: "b", Instance: "gone:2"}} {
+			require.NoError(f, f.store.Queue().Beat(f.Context(), p))
+			if p.Owner == "b" {
+				continue
+			}
+			f.clock.advance(2 * time.Minute)
+		}
+		require.NoError(f, f.store.Queue().Beat(f.Context(), deliveries.Presence{Owner: "b", Instance: "here:2", Version: "1.2.4", Started: f.clock.Now()}))
+		busy := b.get(system).said()
+		assert.Contains(f, busy, "1 deliveries are due 1 occurrences wait for their recipients to be found")
+		assert.Contains(f, busy, "mail acme 1 2026-03-04 05:06:07 UTC")
+		assert.Contains(f, busy, "here:1 1.2.3 2026-03-04 05:06:07 UTC 2026-03-04 05:06:07 UTC lost")
+		assert.Contains(f, busy, "here:2 1.2.4")
+		assert.Contains(f, busy, "2026-03-04 05:08:07 UTC working")
+		assert.NotContains(f, busy, "Nobody works")
+	})
+}

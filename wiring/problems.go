@@ -1,0 +1,84 @@
+package wiring
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/tocsin/tocsin/app"
+)
+
+// maxProblems is how many problems are remembered.
+const maxProblems = 50
+
+// problems remembers the latest warnings and errors that were logged, for those who do not see the log.
+type problems struct {
+	mu   sync.Mutex
+	last []app.Problem // the oldest first
+}
+
+// newest are the problems, the newest first.
+func (p *problems) newest() []app.Problem {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := slices.Clone(p.last)
+	slices.Reverse(all)
+	return all
+}
+
+func (p *problems) add(one app.Problem) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = append(p.last, one)
+	p.last = p.last[max(0, len(p.last)-maxProblems):]
+}
+
+// watch returns a log that remembers problems and passes everything on.
+func (p *problems) watch(log *slog.Logger) *slog.Logger {
+	return slog.New(watcher{Handler: log.Handler(), problems: p})
+}
+
+// watcher is a handler of logs that remembers problems.
+type watcher struct {
+	slog.Handler
+
+	problems *problems
+	known    string // the attributes of every record, as text
+	group    string
+}
+
+// Handle passes a record on.
+func (w watcher) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level >= slog.LevelWarn {
+		text := r.Message + w.known
+		r.Attrs(func(a slog.Attr) bool {
+			text += w.text(a)
+			return true
+		})
+		w.problems.add(app.Problem{At: r.Time.UTC(), Level: strings.ToLower(r.Level.String()), Text: text})
+	}
+	return w.Handler.Handle(ctx, r)
+}
+
+// WithAttrs returns a handler whose records all have these attributes.
+func (w watcher) WithAttrs(attrs []slog.Attr) slog.Handler {
+	w.Handler = w.Handler.WithAttrs(attrs)
+	for _, a := range attrs {
+		w.known += w.text(a)
+	}
+	return w
+}
+
+// WithGroup returns a handler whose later attributes all belong to a group.
+func (w watcher) WithGroup(name string) slog.Handler {
+	w.Handler = w.Handler.WithGroup(name)
+	w.group += name + "."
+	return w
+}
+
+func (w watcher) text(a slog.Attr) string {
+	return fmt.Sprintf(", %s%s: %s", w.group, a.Key, a.Value.Resolve())
+}

@@ -1,0 +1,54 @@
+package wiring
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/configs"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// instance is this process, as it knows itself.
+type instance struct {
+	version  string
+	started  time.Time
+	problems *problems
+}
+
+func newInstance(version string) instance {
+	return instance{version: version, started: time.Now(), problems: &problems{}}
+}
+
+func newSystem(c configs.Config, self instance, store *gormstore.Store, gate *readiness, clock ports.Clock) *app.System {
+	return app.NewSystem(store, clock, func(ctx context.Context) app.Facts { return self.facts(ctx, c, store, gate) })
+}
+
+// facts are what is known of this instance and its database. What cannot be found out is told as a problem of health.
+func (i instance) facts(ctx context.Context, c configs.Config, store *gormstore.Store, gate *readiness) app.Facts {
+	f := app.Facts{Version: i.version, Runtime: fmt.Sprintf("%s, %s/%s", runtime.Version(), runtime.GOOS, runtime.GOARCH), Instance: instanceName(),
+		Started: i.started, Problems: i.problems.newest()}
+	check := func(name string, err error) {
+		one := app.Check{Name: name}
+		if err != nil {
+			one.Wrong = err.Error()
+		}
+		f.Checks = append(f.Checks, one)
+	}
+	check("ready for requests, as /readyz answers", gate.ready(ctx))
+	d, err := store.Describe(ctx)
+	check("the database answers", err)
+	f.Database = app.Database{Kind: d.Kind, Version: d.Version, Size: d.Size}
+	all, err := store.Status(ctx)
+	check("the schema can be read", err)
+	for _, m := range shown(all) {
+		f.Migrations = append(f.Migrations, app.Migration{Name: m.Name, Applied: m.Applied})
+	}
+	for _, v := range c.Values() {
+		f.Settings = append(f.Settings, app.Setting{Name: v.Name, Value: v.Value, Origin: v.Origin})
+	}
+	return f
+}
