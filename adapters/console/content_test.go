@@ -136,7 +136,7 @@ func (f *fixture) contents() map[string]string {
 		Applications: []app.BlueprintApplication{{Slug: "web", Name: "Web", Active: true, Events: []app.BlueprintEvent{
 			{Slug: "rare", Name: "Rare", Active: true, Notifications: []app.BlueprintNotification{{Name: "Idle", Active: true}}}, {Slug: "empty", Name: "Empty"},
 			{Slug: "tick", Name: "Tick", Active: true, Notifications: []app.BlueprintNotification{{Name: "Ticks", List: "all", Active: true,
-				Templates: []app.BlueprintTemplate{{Channel: "mail", Subject: "own", Text: "own"}}}}}}}}}}})
+				Templates: []app.BlueprintTemplate{{Channel: "mail", Subject: "own", Text: "own", HTML: "<p>own"}}}}}}}}}}})
 	var kept deliveries.Kept
 	mail := f.channel(app.Path{Organization: "acme"}, "mail")
 	f.update(func(tx ports.Tx) error {
