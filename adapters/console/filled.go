@@ -47,6 +47,18 @@ func (c call) refused(err error) (f form, ok bool) {
 	return f, true
 }
 
+// renamed is the form for a page that calls a field otherwise than the fault does.
+func (f form) renamed(said, shown string) form {
+	faults := slices.Clone(f.faults)
+	for i, e := range faults {
+		if e.Name == said {
+			faults[i].Name = shown
+		}
+	}
+	f.faults = faults
+	return f
+}
+
 // Value is what stands in a field.
 func (f form) Value(name string) string { return f.values.Get(name) }
 

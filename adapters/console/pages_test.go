@@ -172,9 +172,10 @@ func TestWhateverPeopleWriteIsTextOnly(t *testing.T) {
 		fmt.Sprintf("%soccurrences/%d/", ofApp, id):                                          2,
 		fmt.Sprintf("%soccurrences/%d/explain/?user=%s", ofApp, id, "%27%22%3E%3Cscript%3E"): 0, // the page of an error
 		fmt.Sprintf("%soccurrences/%d/explain/?user=%s", ofApp, id, escaped()):               2,
-		"/console/o/acme/u/?q=" + escaped():                                                  4,
-		"/console/o/acme/u/?after=" + escaped():                                              0,
-		"/console/o/" + escaped() + "/":                                                      0,
+		"/console/organizations/": 1, "/console/o/acme/projects/": 3, "/console/o/acme/p/shop/": 3,
+		"/console/o/acme/u/?q=" + escaped():     4,
+		"/console/o/acme/u/?after=" + escaped(): 0,
+		"/console/o/" + escaped() + "/":         0,
 	} {
 		got := b.get(path)
 		body := ourScripts.ReplaceAllString(tokenPattern.ReplaceAllString(got.body, ""), "")

@@ -46,10 +46,14 @@ type example struct {
 
 // examples has one for every route that changes something, and for those that need a query.
 var examples = map[string]example{
-	"POST /console/sign-in/":             {fields: []string{"username", "root", "password", password}},
-	"POST /console/sign-out/":            {},
-	"POST /console/sign-out-everywhere/": {},
-	"POST /console/account/password/":    {fields: change(password)},
+	"POST /console/sign-in/":              {fields: []string{"username", "root", "password", password}},
+	"POST /console/sign-out/":             {},
+	"POST /console/sign-out-everywhere/":  {},
+	"POST /console/organizations/":        {fields: []string{"slug", "initech", "name", "Initech"}},
+	"POST /console/o/{org}/name/":         {fields: []string{"organization", "Acme"}},
+	"POST /console/o/{org}/projects/":     {fields: []string{"slug", "blog", "name", "Blog"}},
+	"POST /console/o/{org}/p/{prj}/name/": {fields: []string{"name", "Store"}},
+	"POST /console/account/password/":     {fields: change(password)},
 	"POST /console/account/sessions/end/": {send: func(b *browser, to string) answer {
 		found := sessionOf.FindStringSubmatch(b.get("/console/account/").body)
 		if found == nil {

@@ -145,7 +145,7 @@ func routes() []Route {
 		{get, occurrence + "d/{delivery}/", operators.Viewer, call.showDelivery},
 		{get, occurrence + "d/{delivery}/html/", operators.Viewer, call.showDeliveryHTML},
 		{post, occurrence + "d/{delivery}/retry/", operators.Operator, call.retryDelivery},
-	}, channelRoutes(org, "{channel}"), channelRoutes(org+"p/{prj}/", "{own}"), mailboxRoutes(org), eventRoutes(app))
+	}, channelRoutes(org, "{channel}"), channelRoutes(org+"p/{prj}/", "{own}"), mailboxRoutes(org), tenancyRoutes(org), eventRoutes(app))
 }
 
 // largestForm is the size of the largest form that the route takes, in bytes.

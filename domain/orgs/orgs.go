@@ -42,6 +42,33 @@ type Organization struct {
 	Name string
 }
 
+// New checks what an operator says of an organization.
+func New(slug, name string) (Organization, error) {
+	var o Organization
+	var faults fault.Fields
+	o.Slug, o.Name = named(slug, name, &faults)
+	if o.Slug == SystemSlug {
+		faults.Add("slug", ErrReserved)
+	}
+	return o, faults.Err()
+}
+
+// NewProject checks what an operator says of a project.
+func NewProject(slug, name string) (Project, error) {
+	var p Project
+	var faults fault.Fields
+	p.Slug, p.Name = named(slug, name, &faults)
+	return p, faults.Err()
+}
+
+func named(slug, name string, faults *fault.Fields) (validSlug, validName string) {
+	validSlug, err := names.Slug("slug", slug)
+	faults.Add("slug", err)
+	validName, err = names.Label("name", name)
+	faults.Add("name", err)
+	return validSlug, validName
+}
+
 // Project is a part of an organization; its slug is unique there.
 type Project struct {
 	ID           ProjectID

@@ -1,0 +1,102 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/names"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Create makes an organization with its Default group. A fault about `slug` or `name`, orgs.ErrSlugTaken.
+func (o *Orgs) Create(ctx context.Context, by audit.Actor, slug, name string) (made orgs.Organization, err error) {
+	wanted, err := orgs.New(slug, name)
+	if err != nil {
+		return orgs.Organization{}, err
+	}
+	err = o.store.Update(ctx, func(tx ports.Tx) error {
+		if made, err = tx.Orgs().Create(ctx, wanted); err != nil {
+			return aboutSlug(err)
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: made.ID, Actor: by, Action: audit.OrganizationCreated,
+			Object: Path{Organization: made.Slug}.object(), After: nameState(made.Name)})
+	})
+	return made, err
+}
+
+// Rename gives an organization another name; repeating it changes nothing. A fault about `name`, orgs.ErrNotFound.
+func (o *Orgs) Rename(ctx context.Context, by audit.Actor, at Path, name string) error {
+	name, err := names.Label("name", name)
+	if err != nil {
+		return err
+	}
+	return o.store.Update(ctx, func(tx ports.Tx) error {
+		org, err := tx.Orgs().BySlug(ctx, at.Organization)
+		if err != nil || org.Name == name {
+			return err
+		}
+		before := nameState(org.Name)
+		org.Name = name
+		if err := tx.Orgs().Rename(ctx, org); err != nil {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.OrganizationUpdated,
+			Object: Path{Organization: org.Slug}.object(), Before: before, After: nameState(name)})
+	})
+}
+
+// CreateProject makes a project of the organization. A fault about `slug` or `name`, orgs.ErrNotFound, orgs.ErrSlugTaken.
+func (o *Orgs) CreateProject(ctx context.Context, by audit.Actor, at Path, slug, name string) (made orgs.Project, err error) {
+	wanted, err := orgs.NewProject(slug, name)
+	if err != nil {
+		return orgs.Project{}, err
+	}
+	err = o.store.Update(ctx, func(tx ports.Tx) error {
+		org, err := tx.Orgs().BySlug(ctx, at.Organization)
+		if err != nil {
+			return err
+		}
+		if err := tx.Orgs().Revise(ctx, org.ID); err != nil {
+			return err
+		}
+		wanted.Organization = org.ID
+		if made, err = tx.Orgs().CreateProject(ctx, wanted); err != nil {
+			return aboutSlug(err)
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.ProjectCreated,
+			Object: Path{Organization: org.Slug, Project: made.Slug}.object(), After: nameState(made.Name)})
+	})
+	return made, err
+}
+
+// RenameProject gives the path's project another name; repeating it changes nothing. A fault about `name`, orgs.ErrNotFound,
+// orgs.ErrProjectNotFound.
+func (o *Orgs) RenameProject(ctx context.Context, by audit.Actor, at Path, name string) error {
+	name, err := names.Label("name", name)
+	if err != nil {
+		return err
+	}
+	return o.store.Update(ctx, func(tx ports.Tx) error {
+		p, err := tx.Orgs().Project(ctx, at.Organization, at.Project)
+		if err != nil || p.Name == name {
+			return err
+		}
+		before := nameState(p.Name)
+		p.Name = name
+		if err := tx.Orgs().RenameProject(ctx, p); err != nil {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: p.Organization, Actor: by, Action: audit.ProjectUpdated,
+			Object: Path{Organization: at.Organization, Project: p.Slug}.object(), Before: before, After: nameState(name)})
+	})
+}
+
+// aboutSlug says of a slug that is taken which field that is.
+func aboutSlug(err error) error {
+	if errors.Is(err, orgs.ErrSlugTaken) {
+		return orgs.ErrSlugTaken.On("slug")
+	}
+	return err
+}
