@@ -2,6 +2,7 @@ package contract_test
 
 import (
 	"net/http"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -16,8 +17,8 @@ func (w *world) recorded(since audit.ID) (said []string, es []audit.Entry) {
 	w.Helper()
 	found, err := app.NewAudit(w.store).Search(w.Context(), app.Path{Organization: "acme"}, audit.Query{Limit: 1000})
 	require.NoError(w, err)
-	for i := len(found.Entries) - 1; i >= 0; i-- {
-		if e := found.Entries[i]; e.ID > since {
+	for _, e := range slices.Backward(found.Entries) {
+		if e.ID > since {
 			said, es = append(said, string(e.Action)+" "+e.Object), append(es, e)
 		}
 	}
