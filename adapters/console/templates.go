@@ -163,13 +163,27 @@ func (c call) template(status int, of app.TemplateName, adjust func(v *templateV
 	return c.render(status, "template", v.Channel.Name+": template", v)
 }
 
-// typed shows the editor with what was sent.
+// typed shows the editor with what was sent, and how somebody would get it.
 func (c call) typed(status int, of app.TemplateName, adjust func(v *templateView)) error {
 	return c.template(status, of, func(v *templateView) error {
+		var err error
 		v.Form = form{values: c.fields()}
+		v.Preview, err = c.preview(of)
 		adjust(v)
-		return nil
+		return err
 	})
+}
+
+// preview is what is typed as somebody would get it, or why there is nothing to be seen.
+func (c call) preview(of app.TemplateName) (previewView, error) {
+	p := newPreview(c.templatePath(of))
+	d, with := c.draft()
+	var err error
+	p.Preview, err = c.console.use.Templates.Preview(c.ctx, c.at(), of, d, with)
+	if f, mendable := c.refused(err); mendable {
+		p.Form, err = f, nil
+	}
+	return p, err
 }
 
 func (c call) saveTemplate() error {
@@ -212,27 +226,18 @@ func (c call) previewTemplate() error {
 	if err != nil {
 		return err
 	}
-	d, with := c.draft()
-	p := newPreview(c.templatePath(of))
-	p.Preview, err = c.console.use.Templates.Preview(c.ctx, c.at(), of, d, with)
-	f, mendable := c.refused(err)
-	switch {
-	case mendable:
-		p.Form = f
-	case err != nil:
+	p, err := c.preview(of)
+	if err != nil {
 		return err
 	}
 	if c.Request().Header.Get("HX-Request") == "true" {
 		return c.fragment("template", "preview-live", p)
 	}
 	status := http.StatusOK
-	if mendable {
+	if p.Form.Wrong() {
 		status = web.Status(fault.Invalid)
 	}
-	return c.typed(status, of, func(v *templateView) {
-		v.Preview = p
-		v.Form.faults, v.Form.Failed = f.faults, f.Failed
-	})
+	return c.typed(status, of, func(v *templateView) { v.Form.faults, v.Form.Failed = p.Form.faults, p.Form.Failed })
 }
 
 // showTemplateHTML is the document in the frame: the HTML of what is typed or, asked for with GET, of what is stored. It is nobody's page: see foreignPolicy.

@@ -49,14 +49,14 @@ func (t *tab) violations() []violation {
 	return ask[[]violation](t, fmt.Sprintf("axe.run({iframes: false, preload: false, resultTypes: ['violations'], runOnly: %s}).then(r => r.violations)", tags))
 }
 
-// overflow names the elements that make the page wider than its window.
+// overflow names the elements that make the page wider than its window, after it had time to follow another size of that.
 func (t *tab) overflow() []string {
 	t.Helper()
-	return ask[[]string](t, `(() => {
+	return ask[[]string](t, `new Promise(frame => requestAnimationFrame(() => requestAnimationFrame(frame))).then(() => {
 		const width = document.documentElement.clientWidth
 		if (document.documentElement.scrollWidth <= width) return []
 		const scrolls = e => e && e !== document.body && (['auto', 'scroll', 'hidden', 'clip'].includes(getComputedStyle(e).overflowX) || scrolls(e.parentElement))
 		return [...document.body.querySelectorAll('*')].filter(e => e.getBoundingClientRect().right > width + 1 && !scrolls(e.parentElement))
 			.map(e => e.cloneNode(false).outerHTML + ' ' + Math.round(e.getBoundingClientRect().right) + ' > ' + width)
-	})()`)
+	})`)
 }

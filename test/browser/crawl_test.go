@@ -29,8 +29,9 @@ type visited struct {
 }
 
 var (
-	linked = regexp.MustCompile(`(?:href|src)="([^"#]*)`)
-	hidden = regexp.MustCompile(`name="form_token" value="([0-9a-f]+)"`)
+	linked  = regexp.MustCompile(`(?:href|src)="([^"#]*)`)
+	hidden  = regexp.MustCompile(`name="form_token" value="([0-9a-f]+)"`)
+	welcome = regexp.MustCompile(`/console/welcome/[^/"<]+/`)
 )
 
 // reader reads pages faster than a browser does.
@@ -71,22 +72,47 @@ func (w *world) reader() *reader {
 	jar, err := cookiejar.New(nil)
 	require.NoError(w, err)
 	r := &reader{w, http.Client{Timeout: patience, Jar: jar}}
-	token := hidden.FindStringSubmatch(r.read("/console/sign-in/", nil).text)
-	require.NotEmpty(w, token)
-	got := r.read("/console/sign-in/", url.Values{"username": {root}, "password": {password}, "form_token": token[1:]})
-	require.Equal(w, http.StatusOK, got.status, got.text)
+	const page = "/console/sign-in/"
+	r.send(page, page, url.Values{"username": {root}, "password": {password}})
 	return r
 }
 
-// crawl follows the links of the console from its first page, as the administrator, and fails on those that lead nowhere.
-func (w *world) crawl() visited {
+// send sends a form of a page, which must be taken.
+func (r *reader) send(page, action string, fields url.Values) answer {
+	r.w.Helper()
+	token := hidden.FindStringSubmatch(r.read(page, nil).text)
+	require.NotEmpty(r.w, token, page)
+	fields.Set("form_token", token[1])
+	got := r.read(action, fields)
+	require.Equal(r.w, http.StatusOK, got.status, got.text)
+	return got
+}
+
+// invited makes the first user of acme an operator and returns the path of the link with which they set their password.
+func (w *world) invited() string {
+	w.Helper()
+	const access = "/console/o/acme/u/1/access/"
+	r := w.reader()
+	r.send(access, access+"role/", url.Values{"role": {"operator"}})
+	return welcome.FindString(r.send(access, access+"invite/", url.Values{}).text)
+}
+
+// crawl follows the links of the console from its first page, as the administrator, and from those that are given away outside of it. It
+// fails on those that lead nowhere.
+func (w *world) crawl(given ...string) visited {
 	w.Helper()
 	r := w.reader()
-	v := visited{routes: map[string]bool{console.Prefix: true}}
+	v := visited{routes: map[string]bool{}}
 	table := routes()
+	routeOf := func(path string) int {
+		return slices.IndexFunc(table, func(r route) bool { return r.pattern.MatchString(path) })
+	}
 	seen := map[string]int{}
 	known := map[string]bool{console.Prefix: true}
-	for next := []string{console.Prefix}; len(next) > 0; next = next[1:] {
+	for _, path := range append(given, console.Prefix) {
+		v.routes[table[routeOf(path)].path] = true
+	}
+	for next := append([]string{console.Prefix}, given...); len(next) > 0; next = next[1:] {
 		got := r.read(next[0], nil)
 		foreign := strings.Contains(got.header.Get("Content-Security-Policy"), "sandbox") // What others wrote, which a page shows in a frame.
 		if !assert.Equal(w, http.StatusOK, got.status, "%s: %s", next[0], got.text) || foreign || !strings.HasPrefix(got.header.Get("Content-Type"), "text/html") {
@@ -101,7 +127,7 @@ func (w *world) crawl() visited {
 				continue
 			}
 			known[to] = true
-			i := slices.IndexFunc(table, func(r route) bool { return r.pattern.MatchString(u.EscapedPath()) })
+			i := routeOf(u.EscapedPath())
 			if i < 0 {
 				w.Logf("%s links to %s, which is no page", next[0], to)
 				continue

@@ -18,7 +18,7 @@ func TestEveryPage(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.populate(people)
-			v := w.crawl()
+			v := w.crawl(w.invited())
 			for _, r := range routes() {
 				if strings.HasSuffix(r.path, "/progress/") { // A piece that a page asks for while something happens.
 					continue

@@ -43,12 +43,17 @@ func person(i int) someone {
 // greeted is how many people order something, and so are on the list of the web shop's users.
 const greeted = 12
 
-// more is what worlds have beside the demo: a second channel, and an organization with nothing in it.
+// more is what worlds have beside the demo: more channels, templates of all kinds, and an organization with nothing in it.
 const more = `{organizations: [{slug: fresh, name: A fresh start}, {slug: acme, name: Acme Inc.,
 	channels: [{name: hooks, protocol: WEBHOOK, driver: webhook, preferred: true, settings: {}}],
-	projects: [{slug: shop, name: Web shop, applications: [{slug: web, name: Shop front, events: [{slug: newsletter, name: Newsletter,
+	projects: [{slug: shop, name: Web shop, channels: [{name: texts, protocol: SMS, driver: mailbox}], applications: [{slug: web, name: Shop front, events: [{slug: newsletter, name: Newsletter,
 		description: "Something new in the shop. Context - title, body.", templates: [{channel: hooks, text: "{{ context.title }}"},
-			{channel: mail, subject: "{{ context.title }}", text: "{{ context.body }}", html: "<h1>{{ context.title }}</h1><p>{{ context.body }}</p>"}]}]}]}]}]}`
+			{channel: mail, subject: "{{ context.title }}", text: "{{ context.body }}", html: "<h1>{{ context.title }}</h1><p>{{ context.body }}</p>"}],
+		notifications: [{name: To all customers, list: customers, templates: [
+			{channel: mail, subject: "For customers: {{ context.title }}", text: "{{ context.body }}", html: "<h1>{{ context.title }}</h1><p>{{ context.body }}</p>"}]}]},
+		{slug: order-shipped, name: Order shipped, description: "A parcel has left the warehouse. Context - order, carrier, tracking_url, items.", channels: [mail],
+			notifications: [{name: Tell the customers, list: web-users, templates: [
+				{channel: mail, subject: "Order {{ context.order }} is on its way", text: "With {{ context.carrier }}.", html: "<p>With {{ context.carrier }}.</p>"}]}]}]}]}]}]}`
 
 // populate fills acme with so many people: they are on a list, registered with the web shop, and have been told something. Two of them are
 // to be reached by a webhook that is gone.

@@ -1,6 +1,7 @@
 package browser_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -29,4 +30,41 @@ func TestSigningIn(t *testing.T) {
 	assert.Equal(t, "Sign in", p.title())
 	p.open("/console/o/acme/u/")
 	assert.Equal(t, "Sign in", p.title())
+}
+
+func TestAnInvitedOperatorSignsIn(t *testing.T) {
+	t.Parallel()
+	each(t, func(w *world, p *tab) {
+		w.populate(greeted)
+		p.open("/console/o/acme/u/?q=grace")
+		p.goBy(link, "grace.hopper@example.com")
+		p.goBy(link, "Role and signing in")
+		p.choose("Role", "operator")
+		p.goBy(button, "Save")
+		p.goBy(button, "Make a link")
+		invitation := ask[string](p, "document.querySelector('pre').innerText")
+		p.goBy(button, "Sign out")
+
+		p.open(strings.TrimPrefix(invitation, w.base))
+		p.sees("This link is for grace.hopper@example.com")
+		p.fill("New password", "short")
+		p.fill("New password once more", "short")
+		p.forgive("400")
+		p.goBy(button, "Set the password")
+		p.sees("Some of it cannot be taken as it is.")
+		p.fill("New password", "nanoseconds of wire")
+		p.fill("New password once more", "nanoseconds of wire")
+		p.goBy(button, "Set the password")
+		p.signIn("grace.hopper@example.com", "nanoseconds of wire")
+		p.goBy(link, "Acme Inc.")
+		p.sees("Users", "Imports")
+		p.seesNot("API keys", "Audit log") // An operator has no business there,
+		p.forgive("403")
+		p.open("/console/o/acme/keys/") // and gets nowhere by the path alone.
+		p.seesNot("New API key")
+
+		p.forgive("404")
+		p.open(strings.TrimPrefix(invitation, w.base)) // It worked once.
+		p.seesNot("Set the password")
+	})
 }

@@ -194,7 +194,9 @@ func (t *tab) frame() string {
 	t.eventually(func() bool {
 		all, err := chromedp.Targets(t.ctx)
 		require.NoError(t, err)
-		i := slices.IndexFunc(all, func(f *target.Info) bool { return f.Type == "iframe" && f.ParentID == chromedp.FromContext(t.ctx).Target.TargetID })
+		i := slices.IndexFunc(all, func(f *target.Info) bool {
+			return f.Type == "iframe" && f.ParentID == chromedp.FromContext(t.ctx).Target.TargetID
+		})
 		if i < 0 {
 			return false
 		}

@@ -1,0 +1,70 @@
+package browser_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// The template that a person writes: with a value of the trigger's, one of the recipient's, and a script that must never run.
+const (
+	subject = "{{context.item}} is back"
+	words   = "Hello {{user.first_name}}, {{context.item}} is back."
+	markup  = "<p>Hello <b>{{user.first_name}}</b>, {{context.item}} is back.</p><script>document.body.innerText = 'a script ran'</script>"
+)
+
+func TestAnEventIsMadeWrittenSentAndRead(t *testing.T) {
+	t.Parallel()
+	each(t, func(w *world, p *tab) {
+		w.populate(greeted)
+		p.open("/console/o/acme/p/shop/a/web/")
+		p.in(list, "web").goBy(link, "Events")
+		p.fill("Slug", "back-in-stock")
+		p.fill("Name", "Back in stock")
+		p.fill("Example context", `{"item": "The bell"}`)
+		p.goBy(button, "Create the event")
+		p.goBy(link, "New notification")
+		p.fill("Name", "Tell the users of the shop")
+		p.choose("Distribution list", "web-users")
+		p.goBy(button, "Create the notification")
+		p.sees("Tell the users of the shop")
+		p.goBy(link, "The event")
+
+		p.goBy(link, "mail")
+		p.fill("Subject", subject)
+		p.fill("Text", words)
+		p.fill("HTML", markup)
+		p.fill("Preview for", "ada.lovelace@example.com")
+		if p.still {
+			p.goBy(button, "Preview")
+		}
+		p.sees("The bell is back", "Hello Ada, The bell is back.")
+		if p.still {
+			p.steps(p.clicking(button, "Show the HTML as it is typed"))
+		}
+		assert.Equal(t, "Hello Ada, The bell is back.", p.frame())
+
+		p.fill("Text", "Hello {{user.first_name")
+		if p.still {
+			p.forgive("400")
+			p.goBy(button, "Preview")
+		}
+		p.sees("There is nothing to be seen yet")
+		p.fill("Text", words)
+		p.fill("Send it once to", "tester@example.com")
+		p.goBy(button, "Send a test")
+		p.sees("Hello Ada, The bell is back.")
+		p.goBy(button, "Save")
+		p.sees("Version 1")
+
+		w.settled(w.trigger("back-in-stock", object{"item": "The horn"}))
+		p.in(list, "acme").goBy(link, "Mailbox")
+		p.sees("tester@example.com")
+		p.sees("The horn is back")
+		p.fill("To the address", "grace.hopper@example.com")
+		p.goBy(button, "Search")
+		p.goBy(link, p.newest("The horn is back"))
+		p.sees("Hello Grace, The horn is back.")
+		assert.Equal(t, "Hello Grace, The horn is back.", p.frame())
+	})
+}

@@ -1,0 +1,46 @@
+package browser_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestAnAPIKeyIsShownOnce(t *testing.T) {
+	t.Parallel()
+	each(t, func(w *world, p *tab) {
+		p.goBy(link, "Acme Inc.")
+		p.in(list, "acme").goBy(link, "API keys")
+		p.fill("Name", "shop front")
+		p.fill("Limited to the project", "shop")
+		p.tick("distributionlist:read")
+		p.choose("Valid", "90 days")
+		p.goBy(button, "Create the key")
+		p.sees("This is the only time that the key is shown.")
+		first := ask[string](p, "document.querySelector('.secret').innerText")
+		w.key = first
+		w.call(http.MethodGet, "o/acme/p/shop/d/", nil, nil)
+
+		p.forgive("400") // The form is sent once more, and there is a key of this name now.
+		p.reload()
+		assert.NotContains(t, ask[string](p, "document.documentElement.outerHTML"), first, "it is gone after a reload")
+		p.open("/console/o/acme/keys/")
+		p.sees("shop front")
+		assert.NotContains(t, ask[string](p, "document.documentElement.outerHTML"), first)
+
+		p.unfold("Change shop front")
+		p.goBy(button, "Rotate shop front")
+		second := ask[string](p, "document.querySelector('.secret').innerText")
+		require.NotEqual(t, first, second)
+		for _, key := range []string{first, second} { // For a while both are valid.
+			w.key = key
+			w.call(http.MethodGet, "o/acme/p/shop/d/", nil, nil)
+		}
+		p.goBy(link, "Done")
+		p.in(list, "acme").goBy(link, "Audit log")
+		p.sees("key.create", "key.rotate")
+		assert.NotContains(t, ask[string](p, "document.documentElement.outerHTML"), second)
+	})
+}
