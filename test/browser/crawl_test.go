@@ -128,8 +128,7 @@ func (w *world) crawl(given ...string) visited {
 			}
 			known[to] = true
 			i := routeOf(u.EscapedPath())
-			if i < 0 {
-				w.Logf("%s links to %s, which is no page", next[0], to)
+			if !assert.GreaterOrEqual(w, i, 0, "%s links to %s, which is no page", next[0], to) {
 				continue
 			}
 			v.routes[table[i].path] = true
