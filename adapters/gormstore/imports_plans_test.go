@@ -1,0 +1,71 @@
+package gormstore_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// TestImportsGoThroughAnIndex holds that no statement about imports reads a whole table, on SQLite where plans do not change with the number of
+// rows, and that none sorts more than the few imports under way, or of the last days.
+func TestImportsGoThroughAnIndex(t *testing.T) {
+	t.Parallel()
+	s := open(t, "sqlite::memory:")
+	org := newPost(t, s).channel.Organization
+	var heard []string
+	s.Overhear(func(statement string) { heard = append(heard, statement) })
+	now := time.Now()
+	ctx := t.Context()
+	require.NoError(t, s.Update(ctx, func(tx ports.Tx) error {
+		r := tx.Imports()
+		j, err := r.Create(ctx, imports.NewJob(org, "people.csv", orgs.Group{}, audit.Actor{}, now))
+		require.NoError(t, err)
+		require.NoError(t, r.AddPiece(ctx, j.ID, 0, []byte("email\n")))
+		_, err = r.Piece(ctx, j.ID, 0)
+		require.NoError(t, err)
+		j, err = r.Save(ctx, j.Complete(imports.Header{}, 6, now))
+		require.NoError(t, err)
+		_, err = r.ByID(ctx, org, j.ID)
+		require.NoError(t, err)
+		_, err = r.Waiting(ctx, now)
+		require.NoError(t, err)
+		for _, before := range []imports.ID{0, 9} {
+			found, err := r.List(ctx, org, before, 10)
+			require.NoError(t, err)
+			require.Len(t, found, 1)
+		}
+		n, err := r.Open(ctx, org)
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+		_, err = r.Idle(ctx, imports.Checked, now, 10)
+		require.NoError(t, err)
+		_, err = r.Leftover(ctx, 10)
+		require.NoError(t, err)
+		require.NoError(t, r.Keep(ctx, j.ID, []imports.Kept{{Line: 2}}))
+		_, err = r.Rejected(ctx, j.ID, 0, 10)
+		require.NoError(t, err)
+		require.NoError(t, r.Forget(ctx, j.ID))
+		_, err = r.RemovePieces(ctx, j.ID, 10)
+		require.NoError(t, err)
+		return r.Remove(ctx, j.ID)
+	}))
+	require.Greater(t, len(heard), 15)
+	for _, statement := range heard {
+		if strings.HasPrefix(statement, "INSERT") {
+			continue // It has no plan.
+		}
+		plan := strings.Join(lines(t, s.Handle(), 3, "EXPLAIN QUERY PLAN "+strings.ReplaceAll(statement, `"`, "'")), "\n") // "checked" would be a column
+		assert.NotRegexp(t, `(?m)SCAN (imports|import_pieces|import_rejects|i|o)$`, plan, statement)
+		if strings.Contains(plan, "TEMP B-TREE") {
+			assert.Contains(t, plan, "imports_state", statement)
+		}
+	}
+}
