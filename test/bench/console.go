@@ -168,6 +168,7 @@ func (h history) pages(users int) []page {
 	}
 	id := func(n int) int { return populatedFrom(0) + scattered(n) }
 	occurrence := fmt.Sprintf("%sp/%s/a/%s/occurrences/%d/", of, project, application, h.occurrence)
+	onList := fmt.Sprintf("%sp/%s/d/%s/", of, project, h.list)
 	return []page{
 		{"organizations", always("")},
 		{"an organization: attention and charts", always(of)},
@@ -180,6 +181,9 @@ func (h history) pages(users int) []page {
 		{"users by metadata that one in a thousand has", always(of + "u/?key=plan&value=gold")},
 		{"users, locked ones, of whom there is none", always(of + "u/?locked=true")},
 		{"one user", func(n int) string { return fmt.Sprintf("%su/%d/", of, id(n)) }},
+		{"a list, its first recipients", always(onList)},
+		{"a list, recipients somewhere", func(n int) string { return fmt.Sprintf("%s?after=%d", onList, id(n)) }},
+		{"a list, recipients by the beginning of their name", func(n int) string { return onList + "?q=" + beginning(n) }},
 		{"occurrences", always(fmt.Sprintf("%sp/%s/a/%s/", of, project, application))},
 		{"an occurrence for all users", always(occurrence)},
 		{"its failed deliveries", always(occurrence + "?state=failed")},
