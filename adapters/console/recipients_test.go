@@ -1,0 +1,124 @@
+package console_test
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+func TestRecipientsAreAddedFoundAndRemoved(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.operator("olga", users.RoleOperator))
+		f.person("globex", "zoe", users.RoleMember, false)
+		var emails []string
+		for i := range 120 {
+			name := fmt.Sprintf("user%03d", i)
+			f.person("acme", name, users.RoleMember, false)
+			f.assigned(name, name+"@example.org", "mail")
+			emails = append(emails, name+"@example.org")
+		}
+		to := shop + "d/" + f.list("news") + "/"
+		got := b.post(to+"add/", "emails", "user000@example.org\nzoe@example.org,  ;nobody@example.org").is(f.T, http.StatusBadRequest)
+		for _, said := range []string{"zoe@example.org is not recorded in this organization", "nobody@example.org is not recorded in this organization"} {
+			assert.Contains(f, got.said(), said)
+		}
+		assert.Contains(f, b.post(to+"add/", "emails", "user000@example.org nonsense\r\n").is(f.T, http.StatusBadRequest).said(), "nonsense ")
+		assert.Contains(f, b.post(to+"add/", "emails", " \n, ").is(f.T, http.StatusBadRequest).said(), "1 to 10000 e-mail addresses")
+		assert.Contains(f, b.get(to).said(), "The list has no recipients.")
+
+		back := b.post(to+"add/", "emails", strings.Join(emails, "\r\n")+"\r\nUSER000@example.org").is(f.T, http.StatusSeeOther).Header.Get("Location")
+		assert.Contains(f, b.get(back).said(), "120 recipients are new on the list.")
+		assert.Contains(f, f.latest(), "olga recipients.add acme/p/shop/d/news map[] map[added:")
+
+		row := regexp.MustCompile(`<th scope="row"><bdi>([^<]*)</bdi></th>`)
+		next := regexp.MustCompile(`<a class="more" href="([^"]*)"`)
+		walk := func(query string) (found []string, pages int) {
+			for path := to + query; path != "" && pages < 10; pages++ {
+				page := b.get(path).is(f.T, http.StatusOK)
+				for _, m := range row.FindAllStringSubmatch(page.body, -1) {
+					found = append(found, m[1])
+				}
+				path = ""
+				if m := next.FindStringSubmatch(page.body); m != nil {
+					path = html.UnescapeString(m[1])
+				}
+			}
+			return found, pages
+		}
+		found, pages := walk("")
+		assert.Len(f, found, 120)
+		assert.Equal(f, 3, pages)
+		found, pages = walk("?q=USER0")
+		assert.Equal(f, emails[:100], found)
+		assert.Equal(f, 2, pages)
+		found, _ = walk("?q=user01")
+		assert.Equal(f, emails[10:20], found)
+		for _, query := range []string{"?q=nobody", "?q=%25", "?q=%00", "?q=user&after_way=9", "?q=%FF&after_key=%00%FF"} {
+			found, _ = walk(query)
+			if query != "?q=%00" && query != "?q=%FF&after_key=%00%FF" { // What no text can hold is not asked for.
+				assert.Empty(f, found, query)
+			}
+		}
+
+		ids := regexp.MustCompile(`name="only" value="(\d+)"`).FindAllStringSubmatch(b.get(to+"?q=user00").body, -1)
+		require.Len(f, ids, 10)
+		b.post(to+"remove/", "only", ids[0][1], "recipient", ids[1][1]).is(f.T, http.StatusSeeOther)
+		assert.Equal(f, "olga recipients.remove acme/p/shop/d/news map[count:1 removed:[user000@example.org]] map[]", f.latest())
+		back = b.do(http.MethodPost, to+"remove/", url.Values{"form_token": {b.token()}, "q": {"user00"}, "recipient": {ids[0][1], ids[1][1], ids[2][1], "x"}}).is(f.T, http.StatusSeeOther).Header.Get("Location")
+		assert.Contains(f, b.get(back).said(), "2 recipients are off the list.")
+		found, _ = walk("?q=user00")
+		assert.Equal(f, emails[3:10], found)
+	})
+}
+
+func TestRecipientsAreAddedFromUsers(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.operator("olga", users.RoleOperator))
+		f.person("acme", "ada", users.RoleMember, false)
+		f.person("acme", "adrian", users.RoleMember, false)
+		f.assigned("ada", "ada@example.org", "mail")
+		f.update(func(tx ports.Tx) error {
+			org, err := tx.Orgs().BySlug(f.Context(), "acme")
+			if err != nil {
+				return err
+			}
+			_, err = tx.Channels().Create(f.Context(), channels.Channel{Organization: org.ID, Name: "text", Protocol: channels.SMS, Driver: "twilio", Active: true})
+			return err
+		})
+		byText := f.assigned("ada", "+4915112345678", "text")
+		to := shop + "d/" + f.list("news") + "/"
+		page := b.get(to+"?people=AD").is(f.T, http.StatusOK).said()
+		assert.Contains(f, page, "ada First Last Add e-mail of ada Add +4915112345678 by text adrian First Last Add e-mail of adrian")
+		assert.Contains(f, b.get(to+"?people=nobody").said(), "Nobody is found.")
+
+		back := b.post(to+"members/", "member", f.id("ada"), "people", "ad").is(f.T, http.StatusSeeOther).Header.Get("Location")
+		assert.Contains(f, b.get(back).said(), "1 recipient is new on the list.")
+		assert.Contains(f, back, "people=ad")
+		assert.Equal(f, "olga recipients.add acme/p/shop/d/news map[] map[added:[ada@example.org] user:ada]", f.latest())
+		b.post(to+"members/", "assignment", strconv.FormatInt(int64(byText.ID), 10)).is(f.T, http.StatusSeeOther)
+		assert.Equal(f, "olga recipients.add acme/p/shop/d/news map[] map[added:[+4915112345678] count:1]", f.latest())
+		before := len(f.entries("acme"))
+		b.post(to+"members/", "member", f.id("ada")).is(f.T, http.StatusSeeOther)
+		b.post(to+"members/", "assignment", strconv.FormatInt(int64(byText.ID), 10)).is(f.T, http.StatusSeeOther)
+		assert.Len(f, f.entries("acme"), before)
+		assert.Contains(f, b.get(to).said(), "ada@example.org ada mail active Remove ada@example.org by mail +4915112345678 ada text active")
+
+		assert.Contains(f, b.post(to+"members/", "member", f.id("adrian")).is(f.T, http.StatusBadRequest).said(), "adrian has no e-mail address.")
+		b.post(to+"members/", "member", "x").is(f.T, http.StatusNotFound)
+		b.post(to+"members/", "assignment", "999").is(f.T, http.StatusNotFound)
+	})
+}
