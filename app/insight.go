@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -23,6 +24,8 @@ const (
 	troublesCounted = 10
 	importsOf       = 7 * 24 * time.Hour
 	importsRead     = 10
+	keysWithin      = 14 * 24 * time.Hour
+	keysRead        = 100
 )
 
 // Insight shows how an organization's notifications are doing, from numbers that are kept while things happen: it counts no deliveries.
@@ -42,6 +45,7 @@ type Attention struct {
 	Backlogs []statistics.Backlog  // channels whose deliveries have been due for more than five minutes, counted up to OverdueCounted
 	Failures []statistics.Failures // the newest occurrences of two days with deliveries that failed
 	Imports  []imports.Job         // of the latest, those that ended within a week and failed or rejected rows
+	Keys     []access.Key          // of the latest 100, those that nobody has replaced and that end within two weeks; told by Overview only
 }
 
 // rejecting returns the latest imports of an organization that failed, or rejected rows.
@@ -49,6 +53,14 @@ func rejecting(ctx context.Context, tx ports.Tx, org orgs.ID, since time.Time) (
 	found, err := tx.Imports().List(ctx, org, 0, importsRead)
 	return slices.DeleteFunc(found, func(j imports.Job) bool {
 		return j.Ended.Before(since) || j.State != imports.Failed && (j.State != imports.Done || j.Counts.Rejected == 0)
+	}), err
+}
+
+// ending returns the API keys of an organization that will end soon, and that no other has taken the place of.
+func ending(ctx context.Context, tx ports.Tx, org orgs.ID, now time.Time) ([]access.Key, error) {
+	found, err := tx.Keys().Latest(ctx, org, 0, keysRead)
+	return slices.DeleteFunc(found, func(k access.Key) bool {
+		return !k.Valid(now) || !k.Replaced.IsZero() || k.Expires.IsZero() || k.Expires.After(now.Add(keysWithin))
 	}), err
 }
 
@@ -83,6 +95,9 @@ func (i *Insight) Overview(ctx context.Context, at Path) (o Overview, err error)
 			return err
 		}
 		o.Attention = found[org.ID]
+		if o.Attention.Keys, err = ending(ctx, tx, org.ID, now); err != nil {
+			return err
+		}
 		kept, err := tx.Statistics().Hours(ctx, org.ID, day.Add(-overviewDays*24*time.Hour), hour)
 		o.Hours = every(time.Hour, hour, overviewHours, kept)
 		o.Days = every(24*time.Hour, day, overviewDays, kept)

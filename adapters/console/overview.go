@@ -82,6 +82,12 @@ func (c call) concerns(org string, a app.Attention) (all []concern) {
 		}
 		all = append(all, found)
 	}
+	if !c.visitor.May(org, operators.Administrator) {
+		return all // They may not see keys.
+	}
+	for _, k := range a.Keys {
+		all = append(all, concern{State: "waiting", Path: at("keys"), Text: fmt.Sprintf("The API key %s ends at %s UTC.", k.Name, k.Expires.UTC().Format(momentLayout))})
+	}
 	return all
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/imports"
@@ -93,9 +94,17 @@ func TestOverview(t *testing.T) {
 			}
 			return nil
 		})
+		for name, lifetime := range map[string]time.Duration{"soon": 13 * 24 * time.Hour, "later": 15 * 24 * time.Hour, "never": 0} {
+			_, _, err := f.use.Keys.Create(f.Context(), system, name, access.Scope{Organization: "acme"}, []string{"user:read"}, lifetime)
+			require.NoError(f, err)
+		}
+		root := f.as(f.account("root", true)).get(home).said()
+		assert.Contains(f, root, "waiting The API key soon ends at 2026-03-17 04:12:14 UTC. Deliveries per hour")
+		assert.NotContains(f, root, "API key later")
 		eve := f.as(f.operator("eve", users.RoleOperator))
 		assert.Contains(f, eve.get(home).said(), "failed The import of people.csv failed. the group is gone rejected The import of people.csv rejected 3 rows. Deliveries per hour")
 		assert.NotContains(f, b.get(home).said(), "people.csv", "a viewer sees no imports")
+		assert.NotContains(f, eve.get(home).said(), "API key soon", "an operator sees no keys")
 		eve.post(fmt.Sprintf("/console/o/acme/p/shop/a/web/occurrences/%d/retry/", failed)).is(f.T, http.StatusSeeOther)
 		assert.NotContains(f, b.get(home).said(), "Tick at", "what is sent again needs nobody")
 		assert.NotZero(f, sent)
