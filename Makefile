@@ -24,7 +24,7 @@ help: ## list these targets
 build: ## build ./bin/tocsin
 	$(GO) build -trimpath -buildvcs=false -ldflags "-X main.version=$(VERSION)" -o bin/tocsin ./wiring/tocsin
 
-run: build ## start the demo on SQLite below ./data and print a key and requests to try
+run: build ## start the demo on SQLite below ./data and print the console's password, a key and requests to try
 	@deploy/demo.sh
 
 lint: $(TOOLS)/golangci-lint ## check the code with golangci-lint, as .golangci.yml says

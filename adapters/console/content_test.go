@@ -3,7 +3,6 @@ package console_test
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -148,19 +147,6 @@ func (f *fixture) contents() map[string]string {
 	kept = found.Messages[0]
 	return map[string]string{"{channel}": idText(mail.ID), "{own}": idText(f.channel(app.Path{Organization: "acme", Project: "shop"}, "own").ID), "{evt}": "tick",
 		"{notification}": idText(f.notificationOf("tick").ID), "{version}": "1", "{message}": idText(kept.ID)}
-}
-
-// furnish adds what a path of channels, events, templates or the mailbox names, once.
-func (s *scene) furnish(path string) {
-	if s.params["{channel}"] != "" {
-		return
-	}
-	for _, param := range []string{"{channel}", "{own}", "{evt}", "{notification}", "{version}", "{message}"} {
-		if strings.Contains(path, param) {
-			maps.Copy(s.params, s.contents())
-			return
-		}
-	}
 }
 
 const (

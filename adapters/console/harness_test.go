@@ -97,11 +97,7 @@ func newFixture(t *testing.T, adjust ...func(*console.Options)) *fixture {
 
 func newFixtureOn(t *testing.T, database string, adjust ...func(*console.Options)) *fixture {
 	t.Helper()
-	f := &fixture{T: t, clock: &clock{now: time.Date(2026, time.March, 4, 5, 6, 7, 0, time.UTC)}, log: &strings.Builder{}}
-	store, err := gormstore.Open(t.Context(), gormstore.Config{URL: database, AutoMigrate: true, Clock: f.clock, Keys: seal.NewRing([seal.KeySize]byte{1})})
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, store.Close()) })
-	f.store = store
+	f := openFixture(t, database, adjust...)
 	blueprint := app.Blueprint{}
 	for _, slug := range []string{"acme", "globex"} {
 		blueprint.Organizations = append(blueprint.Organizations, app.BlueprintOrganization{Slug: slug, Name: "Company",
@@ -111,8 +107,19 @@ func newFixtureOn(t *testing.T, database string, adjust ...func(*console.Options
 					Templates:     []app.BlueprintTemplate{{Channel: "mail", Subject: "s", Text: "t", HTML: "<b>t</b>"}},
 					Notifications: []app.BlueprintNotification{{Name: "Ticks", List: "all", Active: true}}}}}}}}})
 	}
-	_, err = app.NewProvisioning(store, channels.Channel.CheckSettings).Apply(t.Context(), audit.Actor{}, blueprint, false)
+	_, err := app.NewProvisioning(f.store, channels.Channel.CheckSettings).Apply(t.Context(), audit.Actor{}, blueprint, false)
 	require.NoError(t, err)
+	return f
+}
+
+// openFixture is a console over a store as it is found.
+func openFixture(t *testing.T, database string, adjust ...func(*console.Options)) *fixture {
+	t.Helper()
+	f := &fixture{T: t, clock: &clock{now: time.Date(2026, time.March, 4, 5, 6, 7, 0, time.UTC)}, log: &strings.Builder{}}
+	store, err := gormstore.Open(t.Context(), gormstore.Config{URL: database, AutoMigrate: true, Clock: f.clock, Keys: seal.NewRing([seal.KeySize]byte{1})})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, store.Close()) })
+	f.store = store
 	o := console.Options{BodyLimit: 1 << 20, CallTimeout: time.Minute}
 	for _, a := range adjust {
 		a(&o)

@@ -1,13 +1,11 @@
 package console
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
-
-	"github.com/labstack/echo/v4"
 
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
@@ -206,29 +204,17 @@ func (c call) downloadRejected() error {
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriter(c.Response())
-	begun := false
+	file := c.download(fmt.Sprintf("rejected-%d.csv", id), "text/csv; charset=utf-8")
+	mark := byteOrderMark
 	err = c.console.use.ImportJobs.Rejected(c.Request().Context(), c.at(), id, func(line string) error {
-		if !begun {
-			begun = true
-			h := c.Response().Header()
-			h.Set(echo.HeaderContentType, "text/csv; charset=utf-8")
-			h.Set(echo.HeaderContentDisposition, fmt.Sprintf(`attachment; filename="rejected-%d.csv"`, id))
-			c.Response().WriteHeader(http.StatusOK) // What fails from now on cuts the answer.
-			line = byteOrderMark + line
-		}
-		if _, err := out.WriteString(line + "\n"); err != nil {
-			return fmt.Errorf("%w: %w", web.ErrUndelivered, err)
-		}
-		return nil
+		_, err := io.WriteString(file, mark+line+"\n")
+		mark = ""
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	if err := out.Flush(); err != nil {
-		return fmt.Errorf("%w: %w", web.ErrUndelivered, err)
-	}
-	return nil
+	return file.end()
 }
 
 func (c call) importPath(id imports.ID) string {

@@ -87,6 +87,37 @@ func part(name, text string) string {
 	return "--x\r\nContent-Disposition: form-data; name=\"" + name + "\"\r\n\r\n" + text + "\r\n"
 }
 
+// endless is a body of parts whose headers are long, and how much of it was read.
+type endless struct{ read int }
+
+func (e *endless) Read(b []byte) (int, error) {
+	const part = "--x\r\nContent-Disposition: form-data; name=\"a\"\r\nX-Long: "
+	const long = 1 << 20
+	for i := range b {
+		switch at := (e.read + i) % (len(part) + long); {
+		case at < len(part):
+			b[i] = part[at]
+		case at >= len(part)+long-4:
+			b[i] = "\r\n\r\n"[at-len(part)-long+4]
+		default:
+			b[i] = 'x'
+		}
+	}
+	e.read += len(b)
+	return len(b), nil
+}
+
+// TestPartsWithLongHeadersAreNotRead: whoever has not even signed in may send a form.
+func TestPartsWithLongHeadersAreNotRead(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for _, path := range []string{"/console/sign-in/", "/console/o/acme/imports/"} {
+		body := &endless{}
+		f.as(f.account("root"+strconv.Itoa(len(path)), true)).send(http.MethodPost, path, boundX, body).is(t, http.StatusRequestEntityTooLarge)
+		assert.Less(t, body.read, 1<<20, path)
+	}
+}
+
 // raw sends a form to the imports of acme as it is.
 func (b *browser) raw(contentType, body string) answer {
 	b.f.Helper()
@@ -151,7 +182,7 @@ func TestImportMembers(t *testing.T) {
 		assert.NotContains(f, page.body, "<form method=\"post\" action=\""+one, "there is nothing more to do")
 		list := b.get(one+"rejected.csv").is(f.T, http.StatusOK)
 		assert.Equal(f, "text/csv; charset=utf-8", list.Header.Get("Content-Type"))
-		assert.Equal(f, fmt.Sprintf(`attachment; filename="rejected-%d.csv"`, id), list.Header.Get("Content-Disposition"))
+		assert.Equal(f, fmt.Sprintf("attachment; filename=rejected-%d.csv", id), list.Header.Get("Content-Disposition"))
 		assert.Equal(f, "\ufeffimport_line;import_reason;email;first_name;custom__team;Phone\n5;\"email: is not an e-mail address\";nobody;'=cmd;;\n", list.body)
 		assert.Contains(f, b.get("/console/o/acme/imports/").said(), "people.csv done 2026-03-04 05:06:07 UTC ada 4 1 0 1 1")
 

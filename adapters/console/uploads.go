@@ -17,6 +17,8 @@ const (
 	fileField = "file"
 	// fieldCost is what a field counts beside its text, so that there are not too many.
 	fieldCost = 256
+	// partsCost is what the headers of the parts before a file may take, and the file's own, beside the fields' texts, in bytes.
+	partsCost = 16 << 10
 	// pieceTimeout is how long the next piece of a file may take. A file as a whole may take as long as it likes.
 	pieceTimeout = time.Minute
 	// maxDrained is how much of a file that is refused is read on, because browsers show an answer only when they could send everything.
@@ -31,8 +33,30 @@ type upload struct {
 // name is what the browser calls the file, empty when none was chosen.
 func (u *upload) name() string { return u.FileName() }
 
+// fenced is the body of a form: until the fence is taken down, because the file is reached, only so much of it can be read. The parts have
+// headers, which whoever reads parts holds in memory.
+type fenced struct {
+	io.ReadCloser
+	left, limit int64
+	down        bool
+}
+
+func (f *fenced) Read(b []byte) (int, error) {
+	if f.down {
+		return f.ReadCloser.Read(b)
+	}
+	if f.left <= 0 {
+		return 0, &http.MaxBytesError{Limit: f.limit}
+	}
+	n, err := f.ReadCloser.Read(b[:min(int64(len(b)), f.left)])
+	f.left -= int64(n)
+	return n, err
+}
+
 // readUpload reads the fields of a form up to its file, so that whose form it is can be asked before any of the file is read.
 func readUpload(r *http.Request, limit int64) (url.Values, *upload, error) {
+	body := &fenced{ReadCloser: r.Body, left: limit + partsCost, limit: limit}
+	r.Body = body
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return nil, nil, err
@@ -47,6 +71,7 @@ func readUpload(r *http.Request, limit int64) (url.Values, *upload, error) {
 			return nil, nil, err
 		}
 		if part.FormName() == fileField {
+			body.down = true
 			return fields, &upload{part}, nil
 		}
 		text, err := io.ReadAll(io.LimitReader(part, left+1))

@@ -27,6 +27,10 @@ type views map[string]*template.Template
 
 func loadViews() (views, error) {
 	const frame, pieces = "pages/frame.gohtml", "pages/pieces.gohtml"
+	around, err := template.New("frame.gohtml").Funcs(functions()).ParseFS(pages, frame, pieces)
+	if err != nil {
+		return nil, fmt.Errorf("the frame of the console's pages is broken: %w", err)
+	}
 	all := views{}
 	files, err := fs.Glob(pages, "pages/*.gohtml")
 	if err != nil {
@@ -36,7 +40,10 @@ func loadViews() (views, error) {
 		if file == frame || file == pieces {
 			continue
 		}
-		t, err := template.New("frame.gohtml").Funcs(functions()).ParseFS(pages, frame, pieces, file)
+		t, err := around.Clone()
+		if err == nil {
+			t, err = t.ParseFS(pages, file)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("a page of the console is broken: %w", err)
 		}

@@ -184,6 +184,8 @@ func (h history) pages(users int) []page {
 		{"a list, its first recipients", always(onList)},
 		{"a list, recipients somewhere", func(n int) string { return fmt.Sprintf("%s?after=%d", onList, id(n)) }},
 		{"a list, recipients by the beginning of their name", func(n int) string { return onList + "?q=" + beginning(n) }},
+		{"members of an application, the first ones", always(fmt.Sprintf("%sp/%s/a/%s/m/", of, project, application))},
+		{"members of an application by the beginning of their name", func(n int) string { return fmt.Sprintf("%sp/%s/a/%s/m/?q=%s", of, project, application, beginning(n)) }},
 		{"occurrences", always(fmt.Sprintf("%sp/%s/a/%s/", of, project, application))},
 		{"an occurrence for all users", always(occurrence)},
 		{"its failed deliveries", always(occurrence + "?state=failed")},

@@ -17,13 +17,13 @@ import (
 	"github.com/tocsin/tocsin/adapters/console"
 )
 
-// perRoute is how many pages of one route and one organization are looked at, so that the many pages of many users are not: of those that a
-// filter leads to, and those that come from a filtered page, so many each.
+// Of one route and one organization so many pages are read, and the first is looked at, so that the many pages of many users are not: of those that
+// a filter leads to, and those that come from a filtered page, so many each.
 const perRoute = 2
 
 // visited is what can be reached from the first page of the console by its links alone.
 type visited struct {
-	pages  []string        // HTML, in the order in which links lead there
+	pages  []string        // HTML, in the order in which links lead there: of each kind the first
 	routes map[string]bool // the routes that are reached, of pages or of anything else
 	cookie *http.Cookie    // of the session that reached them
 }
@@ -109,6 +109,7 @@ func (w *world) crawl(given ...string) visited {
 	}
 	seen := map[string]int{}
 	known := map[string]bool{console.Prefix: true}
+	again := map[string]bool{} // those that are of a kind with one that is looked at
 	for _, path := range append(given, console.Prefix) {
 		v.routes[table[routeOf(path)].path] = true
 	}
@@ -118,7 +119,9 @@ func (w *world) crawl(given ...string) visited {
 		if !assert.Equal(w, http.StatusOK, got.status, "%s: %s", next[0], got.text) || foreign || !strings.HasPrefix(got.header.Get("Content-Type"), "text/html") {
 			continue
 		}
-		v.pages = append(v.pages, next[0])
+		if !again[next[0]] {
+			v.pages = append(v.pages, next[0])
+		}
 		for _, found := range linked.FindAllStringSubmatch(got.text, -1) {
 			u, err := got.url.Parse(html.UnescapeString(found[1]))
 			require.NoError(w, err)
@@ -138,6 +141,7 @@ func (w *world) crawl(given ...string) visited {
 			}
 			if seen[kind]++; seen[kind] <= perRoute {
 				next = append(next, to)
+				again[to] = seen[kind] > 1
 			}
 		}
 	}
