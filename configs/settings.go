@@ -89,7 +89,7 @@ func table() []row {
 			About: "Where the server listens; `:8080` is every address of the machine, port 0 any free port."},
 			into(func(c *Config) *string { return &c.Listen }, hostPort)},
 		{Setting{Name: "base_url", Form: "url", Server: true,
-			About: "The address under which clients and recipients reach the service, for the URLs in its answers and the unsubscribe links in e-mails. Empty: answers have each request's own, and e-mails carry no link."},
+			About: "The address under which clients and recipients reach the service, for the URLs in its answers and the unsubscribe links in e-mails. When it is https, the console's cookies are for https only. Empty: answers have each request's own, and e-mails carry no link."},
 			into(func(c *Config) *string { return &c.BaseURL }, baseURL)},
 		{Setting{Name: "trusted_proxies", Form: "networks", Server: true, List: true,
 			About: "Networks (CIDR) or addresses of the reverse proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` headers are believed, separated by commas. Empty: none, a client is the address it connects from."},
