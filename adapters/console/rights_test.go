@@ -167,7 +167,7 @@ func newSet(t *testing.T) set {
 	t.Helper()
 	dir := t.TempDir()
 	f := newFixtureOn(t, "sqlite:"+filepath.Join(dir, "set.db"))
-	s := &scene{fixture: f, accounts: map[string]operators.Account{}}
+	s := set{accounts: map[string]operators.Account{}}
 	ada := f.person("acme", "ada", users.RoleMember, false)
 	roles := map[string]users.Role{"administrator": users.RoleAdministrator, "operator": users.RoleOperator, "viewer": users.RoleViewer, "member": users.RoleMember}
 	for name := range allowed[operators.Anybody] {
@@ -208,9 +208,9 @@ func newSet(t *testing.T) set {
 	copied := filepath.Join(dir, "copy.db")
 	_, err = pool.ExecContext(t.Context(), "VACUUM INTO ?", copied)
 	require.NoError(t, err)
-	file, err := os.ReadFile(copied)
+	s.file, err = os.ReadFile(copied)
 	require.NoError(t, err)
-	return set{file, s.accounts, s.params}
+	return s
 }
 
 // chosen sends a form about ada as the chosen user.
