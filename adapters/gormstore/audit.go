@@ -95,5 +95,5 @@ func (r auditRepo) Record(ctx context.Context, es ...audit.Entry) error {
 	if r.shielded {
 		ctx = context.WithoutCancel(ctx)
 	}
-	return record(ctx, setConn{conn: r.session.Statement.ConnPool, dialect: r.dialect}, r.now(), es)
+	return record(ctx, r.sets(), r.now(), es)
 }

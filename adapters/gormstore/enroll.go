@@ -14,12 +14,8 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-var (
-	// errVanished says that somebody removed a row between two statements of ours. Tried again, the unit finds another way.
-	errVanished = errors.New("a row that was there is gone")
-	// errDryRun undoes a unit whose answer is all that was wanted.
-	errDryRun = errors.New("dry run")
-)
+// errVanished says that somebody removed a row between two statements of ours. Tried again, the unit finds another way.
+var errVanished = errors.New("a row that was there is gone")
 
 // enrollment is Enroll at work on one batch: a handful of statements, each of which treats everybody. Postgres runs it at READ
 // COMMITTED, where every statement sees what others committed meanwhile, so that two who enroll the same people end up with one of
@@ -37,14 +33,18 @@ type enrollment struct {
 // enroll does everything that a batch asks for, on a connection with an open transaction.
 func enroll(ctx context.Context, c setConn, now time.Time, org string, b users.Batch) ([]users.Enrolled, error) {
 	e := &enrollment{setConn: c, roster: newRoster(b), sql: enrollStatements(c.dialect), now: now}
-	if err := e.findPlace(ctx, org, b.Group); err != nil {
-		return nil, err
-	}
 	steps := []func(context.Context) error{e.matchEmails, e.addIdentities, e.findIdentities, e.findMembers, e.addMembers}
 	if b.MergeFields {
 		steps = append(steps, e.mergeFields)
 	}
-	steps = append(steps, e.link, e.addAddresses, e.nameGroups)
+	return e.do(ctx, org, b.Group, append(steps, e.link, e.addAddresses, e.nameGroups))
+}
+
+// do takes the steps, one after the other, and answers.
+func (e *enrollment) do(ctx context.Context, org string, group orgs.GroupID, steps []func(context.Context) error) ([]users.Enrolled, error) {
+	if err := e.findPlace(ctx, org, group); err != nil {
+		return nil, err
+	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return nil, err
@@ -129,8 +129,7 @@ func (e *enrollment) addIdentities(ctx context.Context) error {
 			return err
 		}
 		p := e.byKey[fold]
-		p.user = users.User{ID: id, Username: p.Email, Email: p.Email, FirstName: p.FirstName, LastName: p.LastName}
-		p.created = true
+		p.create(id)
 		return nil
 	})
 }
@@ -138,10 +137,21 @@ func (e *enrollment) addIdentities(ctx context.Context) error {
 // findIdentities finds those who were there, by username, else by what matchEmails found.
 func (e *enrollment) findIdentities(ctx context.Context) error {
 	there := slices.DeleteFunc(slices.Clone(e.active), func(p *person) bool { return p.created })
-	if len(there) == 0 {
+	if err := e.readIdentities(ctx, there); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(there, func(p *person) bool { return p.user.ID == 0 }) {
+		return errVanished
+	}
+	return nil
+}
+
+// readIdentities finds the identities of some, by username, else by what matchEmails found.
+func (e *enrollment) readIdentities(ctx context.Context, people []*person) error {
+	if len(people) == 0 {
 		return nil
 	}
-	keys := columnOf(there, func(p *person) string { return p.key })
+	keys := columnOf(people, func(p *person) string { return p.key })
 	err := e.query(ctx, e.sql.byUsername, []any{keys}, nil, func(rows *sql.Rows) error {
 		var u users.User
 		var fold string
@@ -154,14 +164,10 @@ func (e *enrollment) findIdentities(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range there {
-		if p.user.ID != 0 {
-			continue
+	for _, p := range people {
+		if p.user.ID == 0 && p.byEmail != nil {
+			p.user = p.byEmail.User
 		}
-		if p.byEmail == nil {
-			return errVanished
-		}
-		p.user = p.byEmail.User
 	}
 	return nil
 }
@@ -207,12 +213,7 @@ func (e *enrollment) addMembers(ctx context.Context) error {
 		if err := rows.Scan(&id, &user); err != nil {
 			return err
 		}
-		p := byUser[user]
-		p.enrolled = true
-		p.member = &users.Member{ID: id, Organization: e.org, User: p.user, Role: users.RoleMember, CustomFields: p.CustomFields, Groups: e.linked}
-		if p.CustomFields == nil {
-			p.member.CustomFields = metadata.Map{}
-		}
+		e.admit(byUser[user], id)
 		return nil
 	})
 	if err != nil {
@@ -234,4 +235,13 @@ func (e *enrollment) addMembers(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// admit notes that somebody is a new member.
+func (e *enrollment) admit(p *person, id users.MemberID) {
+	p.enrolled = true
+	p.member = &users.Member{ID: id, Organization: e.org, User: p.user, Role: users.RoleMember, CustomFields: p.CustomFields, Groups: e.linked}
+	if p.CustomFields == nil {
+		p.member.CustomFields = metadata.Map{}
+	}
 }

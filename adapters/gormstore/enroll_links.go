@@ -46,14 +46,10 @@ func decodeFields(m *users.Member, text string) (err error) {
 // them, in one order, so that of two who merge the later sees what the earlier did.
 func (e *enrollment) mergeFields(ctx context.Context) error {
 	stored := map[users.MemberID]*users.Member{}
-	var merging []*person
-	for _, p := range e.active {
-		if !p.enrolled && len(p.CustomFields) > 0 {
-			merging = append(merging, p)
-			stored[p.member.ID] = p.member
-		}
+	for _, p := range e.merging() {
+		stored[p.member.ID] = p.member
 	}
-	if len(merging) == 0 {
+	if len(stored) == 0 {
 		return nil
 	}
 	read := 0
@@ -75,19 +71,7 @@ func (e *enrollment) mergeFields(ctx context.Context) error {
 	if read != len(stored) {
 		return errVanished
 	}
-	changed := map[users.MemberID]*users.Member{}
-	for _, p := range merging {
-		merged, err := metadata.Merge.Apply(p.member.CustomFields, p.CustomFields)
-		if err != nil {
-			p.err = err
-			continue
-		}
-		if !merged.Equal(p.member.CustomFields) {
-			p.member.CustomFields, p.changed = merged, true
-			changed[p.member.ID] = p.member
-		}
-	}
-	e.dropFaulty()
+	changed := e.merge()
 	if len(changed) == 0 {
 		return nil
 	}
@@ -128,12 +112,7 @@ func (e *enrollment) addAddresses(ctx context.Context) error {
 // addTo runs a statement that adds rows to members, and notes which of those who were there got something. Of those who are
 // new that is known: they have nothing yet, and nobody else can reach them.
 func (e *enrollment) addTo(ctx context.Context, statement string, columns, args []any) error {
-	there := map[users.MemberID]*person{}
-	for _, p := range e.active {
-		if !p.enrolled {
-			there[p.member.ID] = p
-		}
-	}
+	there := e.there()
 	switch {
 	case len(e.active) == 0:
 		return nil
@@ -154,12 +133,7 @@ func (e *enrollment) addTo(ctx context.Context, statement string, columns, args 
 
 // nameGroups reads the groups of the members who were there; those who are new have the groups of the batch.
 func (e *enrollment) nameGroups(ctx context.Context) error {
-	there := map[users.MemberID]*users.Member{}
-	for _, p := range e.active {
-		if !p.enrolled {
-			there[p.member.ID] = p.member
-		}
-	}
+	there := e.there()
 	if len(there) == 0 {
 		return nil
 	}
@@ -169,11 +143,12 @@ func (e *enrollment) nameGroups(ctx context.Context) error {
 		if err := rows.Scan(&id, &name); err != nil {
 			return err
 		}
-		there[id].Groups = append(there[id].Groups, name)
+		m := there[id].member
+		m.Groups = append(m.Groups, name)
 		return nil
 	})
-	for _, m := range there {
-		slices.Sort(m.Groups)
+	for _, p := range there {
+		slices.Sort(p.member.Groups)
 	}
 	return err
 }

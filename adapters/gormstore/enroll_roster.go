@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/tocsin/tocsin/domain/metadata"
 	"github.com/tocsin/tocsin/domain/users"
 )
 
@@ -28,6 +29,12 @@ type person struct {
 	created, enrolled, changed bool
 
 	err error
+}
+
+// create gives somebody an identity.
+func (p *person) create(id users.ID) {
+	p.user = users.User{ID: id, Username: p.Email, Email: p.Email, FirstName: p.FirstName, LastName: p.LastName}
+	p.created = true
 }
 
 func newRoster(b users.Batch) roster {
@@ -57,6 +64,40 @@ func newRoster(b users.Batch) roster {
 // dropFaulty takes those off for whom nothing more is to be done.
 func (r *roster) dropFaulty() {
 	r.active = slices.DeleteFunc(r.active, func(p *person) bool { return p.err != nil })
+}
+
+// there is those who were members before, by their id.
+func (r *roster) there() map[users.MemberID]*person {
+	there := map[users.MemberID]*person{}
+	for _, p := range r.active {
+		if !p.enrolled {
+			there[p.member.ID] = p
+		}
+	}
+	return there
+}
+
+// merging is the members who were there and are sent custom fields.
+func (r *roster) merging() []*person {
+	return slices.DeleteFunc(slices.Clone(r.active), func(p *person) bool { return p.enrolled || len(p.CustomFields) == 0 })
+}
+
+// merge merges the custom fields in memory and returns the members of whom they are others now.
+func (r *roster) merge() map[users.MemberID]*users.Member {
+	changed := map[users.MemberID]*users.Member{}
+	for _, p := range r.merging() {
+		merged, err := metadata.Merge.Apply(p.member.CustomFields, p.CustomFields)
+		if err != nil {
+			p.err = err
+			continue
+		}
+		if !merged.Equal(p.member.CustomFields) {
+			p.member.CustomFields, p.changed = merged, true
+			changed[p.member.ID] = p.member
+		}
+	}
+	r.dropFaulty()
+	return changed
 }
 
 // answer is what became of each enrollment of the batch.

@@ -26,6 +26,7 @@ type enrollSQL struct {
 	addLinks     string // member ids, group ids
 	addAddresses string // member ids, values, keys; organization, name, type
 	groups       string // member ids
+	held         string // member ids, keys of addresses; organization
 }
 
 // unlessThere has a statement leave alone what is there already. Where nothing can be, doing without is faster.
@@ -62,6 +63,8 @@ var enrollOnSQLite = enrollSQL{
 		SELECT ?2, value->>0, value->>1, value->>2, ?3, ?4 FROM jsonb_each(?1) WHERE TRUE`,
 	groups: `SELECT l.member_id, g.name
 		FROM json_each(?1) AS k CROSS JOIN member_group_links AS l ON l.member_id = k.value CROSS JOIN member_groups AS g ON g.id = l.group_id`,
+	held: `SELECT a.member_id FROM jsonb_each(?1) AS s
+		CROSS JOIN addresses AS a ON a.organization_id = ?2 AND a.member_id = s.value->>0 AND a.value_key = s.value->>1`,
 }
 
 var enrollOnPostgres = enrollSQL{
@@ -86,6 +89,9 @@ var enrollOnPostgres = enrollSQL{
 	addAddresses: `INSERT INTO addresses (organization_id, member_id, value, value_key, name, type)
 		SELECT $4, member_id, value, key, $5, $6 FROM unnest($1::bigint[], $2::text[], $3::text[]) AS s (member_id, value, key)`,
 	groups: `SELECT l.member_id, g.name FROM member_group_links AS l JOIN member_groups AS g ON g.id = l.group_id WHERE l.member_id = ANY ($1)`,
+	// LIMIT has the planner look each of them up, whatever it takes the tables for.
+	held: `SELECT s.member_id FROM unnest($1::bigint[], $2::text[]) AS s (member_id, key) CROSS JOIN LATERAL
+		(SELECT FROM addresses WHERE organization_id = $3 AND member_id = s.member_id AND value_key = s.key LIMIT 1) AS a`,
 }
 
 // setConn runs statements about sets of rows on one connection.

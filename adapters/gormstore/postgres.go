@@ -147,8 +147,8 @@ func (e *postgresEngine) enrollOnce(
 	}
 	defer t.Rollback() //nolint:errcheck // As in attempt.
 	done, err := enroll(ctx, setConn{conn: t, dialect: onPostgres}, e.now(), org, b)
-	if err != nil || b.DryRun {
-		return done, err
+	if err != nil {
+		return nil, err
 	}
 	if err := also(tx{session: bound(e.base, t), dialect: onPostgres, now: e.now, keys: e.keys}, done); err != nil {
 		return nil, err

@@ -164,15 +164,12 @@ func (e *sqliteEngine) enroll(
 ) (done []users.Enrolled, err error) {
 	err = e.writer.do(ctx, func(conn *sql.Conn) error {
 		done, err = enroll(context.WithoutCancel(ctx), setConn{conn: conn, dialect: onSQLite}, e.now(), org, b)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case b.DryRun:
-			return errDryRun
 		}
 		return also(e.on(conn, true), done)
 	})
-	if err != nil && !errors.Is(err, errDryRun) {
+	if err != nil {
 		return nil, err
 	}
 	return done, nil

@@ -129,6 +129,12 @@ func (s *Store) Enroll(
 	ctx context.Context, org string, b users.Batch, also ...func(ports.Tx, []users.Enrolled) error,
 ) (done []users.Enrolled, err error) {
 	err = s.call(func() error {
+		if b.DryRun {
+			return s.engine.view(ctx, func(t tx) error {
+				done, err = foretell(ctx, t.sets(), org, b)
+				return err
+			})
+		}
 		done, err = s.engine.enroll(ctx, org, b, func(t tx, done []users.Enrolled) error {
 			for _, more := range also {
 				if err := more(t, done); err != nil {

@@ -60,6 +60,9 @@ func (t tx) db(ctx context.Context) *gorm.DB {
 	return t.session.WithContext(ctx)
 }
 
+// sets runs statements about sets of rows within the unit.
+func (t tx) sets() setConn { return setConn{conn: t.session.Statement.ConnPool, dialect: t.dialect} }
+
 func (t tx) Orgs() orgs.Repository                      { return orgRepo{t} }
 func (t tx) Users() users.Repository                    { return userRepo{t} }
 func (t tx) Addresses() users.AddressRepository         { return addressRepo{t} }

@@ -43,7 +43,7 @@ type Batch struct {
 	// MergeFields merges the custom fields into those of members who were there already (import); otherwise they
 	// count only for memberships that the batch creates (POST).
 	MergeFields bool
-	// DryRun answers what would become of the batch and keeps nothing.
+	// DryRun answers what would become of the batch; what would be new has no id. It only reads.
 	DryRun bool
 }
 

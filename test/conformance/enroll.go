@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,11 +22,16 @@ func (w *world) enroll(t *testing.T, b users.Batch) []users.Enrolled {
 	return w.enrollAt(t, w.mine, b)
 }
 
-// enrollAt is enroll for any organization.
+// enrollAt is enroll for any organization. A dry run must have foretold every answer.
 func (w *world) enrollAt(t *testing.T, o tenant, b users.Batch) []users.Enrolled {
 	t.Helper()
+	dry := b
+	dry.DryRun = true
+	foretold, err := w.Enroll(t.Context(), o.org.Slug, dry)
+	require.NoError(t, err)
 	answers, err := w.Enroll(t.Context(), o.org.Slug, b)
 	require.NoError(t, err)
+	assert.Equal(t, unnumbered(answers), unnumbered(foretold), "what a dry run foretells is what happens")
 	require.Len(t, answers, len(b.Enrollments))
 	for i, a := range answers {
 		require.NoError(t, a.Err)
@@ -69,6 +75,23 @@ func flags(answers ...users.Enrolled) string {
 		}
 	}
 	return said.String()
+}
+
+// unnumbered are answers without the ids of what they made: nobody knows these before.
+func unnumbered(answers []users.Enrolled) []users.Enrolled {
+	all := slices.Clone(answers)
+	created, enrolled := map[string]bool{}, map[string]bool{}
+	for i, a := range all {
+		key := a.Member.User.Username
+		created[key], enrolled[key] = created[key] || a.Created, enrolled[key] || a.Enrolled
+		if created[key] { // now, or by an earlier row of the batch
+			all[i].Member.User.ID = 0
+		}
+		if enrolled[key] {
+			all[i].Member.ID = 0
+		}
+	}
+	return all
 }
 
 // values are the values of addresses.
