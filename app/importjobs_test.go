@@ -22,7 +22,9 @@ import (
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -71,6 +73,11 @@ func newBureau(t *testing.T, maxBytes int64) *bureau {
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, store.Close()) })
 	require.NoError(t, store.Update(t.Context(), func(tx ports.Tx) error {
+		accounts, _, err := tx.Users().Ensure(t.Context(), []users.User{{Username: "ada"}, {Username: "bob"}})
+		require.NoError(t, err)
+		for _, u := range accounts { // administrators of the installation, who belong to no organization
+			require.NoError(t, tx.Operators().Save(t.Context(), operators.Account{User: u, Hash: "h", Administrator: true, Changed: b.clock.Now()}))
+		}
 		for _, slug := range []string{"acme", "beta"} {
 			o, err := tx.Orgs().Create(t.Context(), orgs.Organization{Slug: slug, Name: slug})
 			require.NoError(t, err)

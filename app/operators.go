@@ -126,8 +126,7 @@ func (o *Operators) Resume(ctx context.Context, token string) (v operators.Visit
 		if !s.Valid(now) {
 			return operators.ErrNoSession
 		}
-		v = operators.Visitor{User: account.User, Administrator: account.Administrator}
-		v.Places, err = tx.Operators().Places(ctx, account.User.ID)
+		v, err = visitor(ctx, tx, account)
 		return err
 	})
 	if err == nil && s.Stale(now) {
@@ -137,6 +136,12 @@ func (o *Operators) Resume(ctx context.Context, token string) (v operators.Visit
 		return operators.Visitor{}, err
 	}
 	return v, nil
+}
+
+// visitor is the holder of an account with what they may do as things are now.
+func visitor(ctx context.Context, tx ports.Tx, account operators.Account) (operators.Visitor, error) {
+	places, err := tx.Operators().Places(ctx, account.User.ID)
+	return operators.Visitor{User: account.User, Administrator: account.Administrator, Places: places}, err
 }
 
 // SignOut ends the session with this token, if there is one.

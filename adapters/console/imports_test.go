@@ -53,7 +53,7 @@ func (f *fixture) importing(id imports.ID, until imports.State) {
 // checked is an import into acme that waits to be started.
 func (f *fixture) checked(name, file string) imports.Job {
 	f.Helper()
-	job, err := f.use.ImportJobs.Upload(f.Context(), audit.Actor{Name: "somebody", Via: audit.Console}, acme, name, "", strings.NewReader(file))
+	job, err := f.use.ImportJobs.Upload(f.Context(), audit.Actor{Name: f.account("somebody", true).User.Username, Via: audit.Console}, acme, name, "", strings.NewReader(file))
 	require.NoError(f, err)
 	f.importing(job.ID, imports.Checked)
 	return job

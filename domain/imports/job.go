@@ -19,6 +19,7 @@ var (
 	ErrTooLarge   = fault.New(fault.TooLarge, "the file is larger than an import may be")
 	ErrTooMany    = fault.New(fault.Invalid, "there are too many imports under way: wait for one of them to end, or cancel it")
 	ErrIncomplete = fault.New(fault.Invalid, "the upload broke off")
+	ErrNotAllowed = fault.New(fault.Forbidden, "whoever started the import may not import any more")
 	// ErrTaken says that somebody else has changed a job meanwhile: cancelled it, or taken it over.
 	ErrTaken = fault.New(fault.Unavailable, "the import was changed by somebody else")
 	// ErrNothingToDo says that no job waits to be worked at.
