@@ -22,45 +22,37 @@ type Access struct {
 // Access tells whether a member can sign in and what the officer may do about it; users.ErrNotFound.
 func (a *Administration) Access(ctx context.Context, by operators.Officer, at Path, id users.MemberID) (found Access, err error) {
 	err = a.store.View(ctx, func(tx ports.Tx) error {
-		m, account, elsewhere, err := accountOf(ctx, tx, at, id)
+		m, account, err := accountOf(ctx, tx, at, id)
+		if err != nil {
+			return err
+		}
+		places, err := tx.Operators().Places(ctx, m.User.ID)
 		if err != nil {
 			return err
 		}
 		found = Access{CanSignIn: account.Hash != "", Changed: account.Changed, Grant: by.MayGrant(account, m.Organization),
-			Invite: mayInvite(by, m, account, elsewhere)}
+			Invite: by.MayInvite(account, places, m.Organization)}
 		return nil
 	})
 	return found, err
 }
 
-func mayInvite(by operators.Officer, m users.Member, account operators.Account, elsewhere bool) error {
-	if m.Role == users.RoleMember {
-		return operators.ErrNoRole
-	}
-	return by.MayInvite(account, elsewhere)
-}
-
-// accountOf finds a member, the account, of which only the identity is set when there is none yet, and whether the identity belongs to
-// another organization too.
-func accountOf(ctx context.Context, tx ports.Tx, at Path, id users.MemberID) (m users.Member, account operators.Account, elsewhere bool, err error) {
+// accountOf finds a member and the account, of which only the identity is set when there is none yet.
+func accountOf(ctx context.Context, tx ports.Tx, at Path, id users.MemberID) (m users.Member, account operators.Account, err error) {
 	if m, err = memberByID(ctx, tx, at, id); err != nil {
-		return m, account, false, err
+		return m, account, err
 	}
 	account, err = tx.Operators().Account(ctx, m.User.Username)
 	if errors.Is(err, operators.ErrNotFound) {
 		account, err = operators.Account{User: m.User}, nil
 	}
-	if err != nil {
-		return m, account, false, err
-	}
-	elsewhere, err = tx.Users().BelongsElsewhere(ctx, m)
-	return m, account, elsewhere, err
+	return m, account, err
 }
 
 // Grant gives a member a role in the organization; repeating it changes nothing. users.ErrNotFound, operators.ErrAbove, operators.ErrForeign.
 func (a *Administration) Grant(ctx context.Context, by operators.Officer, at Path, id users.MemberID, role users.Role) error {
 	return a.store.Update(ctx, func(tx ports.Tx) error {
-		m, account, _, err := accountOf(ctx, tx, at, id)
+		m, account, err := accountOf(ctx, tx, at, id)
 		if err != nil || m.Role == role {
 			return err
 		}
@@ -81,14 +73,18 @@ func (a *Administration) Grant(ctx context.Context, by operators.Officer, at Pat
 // operators.ErrShared.
 func (a *Administration) Invite(ctx context.Context, by operators.Officer, at Path, id users.MemberID) (token string, expires time.Time, err error) {
 	err = a.store.Update(ctx, func(tx ports.Tx) error {
-		m, account, elsewhere, err := accountOf(ctx, tx, at, id)
+		m, account, err := accountOf(ctx, tx, at, id)
 		if err != nil {
 			return err
 		}
 		if err := by.MayChange(m); err != nil {
 			return err
 		}
-		if err := mayInvite(by, m, account, elsewhere); err != nil {
+		places, err := tx.Operators().Places(ctx, m.User.ID)
+		if err != nil {
+			return err
+		}
+		if err := by.MayInvite(account, places, m.Organization); err != nil {
 			return err
 		}
 		var i operators.Invitation

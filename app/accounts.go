@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/audit"
@@ -141,6 +142,9 @@ func (o *Operators) Accept(ctx context.Context, by audit.Actor, token string, p 
 		if err != nil {
 			return err
 		}
+		if err := tx.Operators().Decide(ctx, account.User.ID); err != nil {
+			return err
+		}
 		account = account.Renewed(hash, o.clock.Now())
 		if account.Organization = i.Organization; i.Installation {
 			account.Organization = 0
@@ -170,18 +174,13 @@ func (o *Operators) invitation(ctx context.Context, tx ports.Tx, token string) (
 	if err != nil {
 		return i, account, org, err
 	}
-	var here *operators.Place
-	for n, p := range places {
-		if p.Organization.ID == i.Organization {
-			here = &places[n]
-		}
-	}
 	by := operators.Officer{Right: operators.Administrator}
 	if i.Installation {
 		by.Right = operators.Installation
 	}
-	if !i.Valid(o.clock.Now()) || here == nil || here.Role == users.RoleMember || by.MayInvite(account, len(places) > 1) != nil {
+	here := slices.IndexFunc(places, func(p operators.Place) bool { return p.Organization.ID == i.Organization })
+	if !i.Valid(o.clock.Now()) || here < 0 || by.MayInvite(account, places, i.Organization) != nil {
 		return i, account, org, operators.ErrInvitation
 	}
-	return i, account, here.Organization, nil
+	return i, account, places[here].Organization, nil
 }

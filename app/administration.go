@@ -87,7 +87,11 @@ func (a *Administration) SetRole(ctx context.Context, by audit.Actor, at Path, u
 	})
 }
 
+// setRole decides about the user, because whose the account is counts here and where a link to set its password is used.
 func (a *Administration) setRole(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, m users.Member, role users.Role) error {
+	if err := tx.Operators().Decide(ctx, m.User.ID); err != nil {
+		return err
+	}
 	before := m.Role
 	m.Role = role
 	if err := tx.Users().SetRole(ctx, m); err != nil {

@@ -194,6 +194,13 @@ func (f *fixture) operator(username string, role users.Role) operators.Account {
 	return f.account(username, false)
 }
 
+// boss is an administrator of an organization who can sign in.
+func (f *fixture) boss(org, username string) operators.Account {
+	f.Helper()
+	f.person(org, username, users.RoleAdministrator, false)
+	return f.account(username, false)
+}
+
 // as is the browser of somebody whose session has begun.
 func (f *fixture) as(a operators.Account) *browser {
 	f.Helper()

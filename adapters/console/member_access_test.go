@@ -96,7 +96,8 @@ func TestInvitationsEnd(t *testing.T) {
 		"WhenTheMembershipEnds": func(f *fixture, m users.Member) {
 			f.update(func(tx ports.Tx) error { return tx.Users().Remove(f.Context(), m) })
 		},
-		"WhenTheUserJoinsAnotherOrganization":              func(f *fixture, _ users.Member) { f.person("globex", "ada", users.RoleMember, false) },
+		"WhenTheUserGetsARoleInAnotherOrganization":        func(f *fixture, _ users.Member) { f.person("globex", "ada", users.RoleViewer, false) },
+		"WhenTheUserGetsOneThereAndIsLocked":               func(f *fixture, _ users.Member) { f.person("globex", "ada", users.RoleViewer, true) },
 		"WhenTheUserBecomesAdministratorOfTheInstallation": func(f *fixture, _ users.Member) { f.account("ada", true) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -111,6 +112,39 @@ func TestInvitationsEnd(t *testing.T) {
 			})
 		})
 	}
+	t.Run("NotWhenTheUserMerelyJoinsAnotherOrganization", func(t *testing.T) {
+		t.Parallel()
+		onEach(t, func(f *fixture) {
+			m := f.person("acme", "ada", users.RoleViewer, false)
+			eva := f.as(f.operator("eva", users.RoleAdministrator))
+			link := f.invited(eva, m)
+			theirs := f.person("globex", "ada", users.RoleMember, false)
+			assert.NotContains(f, eva.get(memberPath(m)+"access/").said(), "Only an administrator of the installation")
+			f.accept(link, newPassword).is(f.T, http.StatusSeeOther)
+			f.accept(f.invited(eva, m), password).is(f.T, http.StatusSeeOther)
+
+			// But an account that acme made gets nothing from globex: acme's administrators may know its password.
+			gil := f.as(f.boss("globex", "gil"))
+			access := strings.Replace(memberPath(theirs), "acme", "globex", 1) + "access/"
+			gil.post(access+"role/", "role", "viewer").is(f.T, http.StatusForbidden)
+			gil.post(access+"invite/").is(f.T, http.StatusBadRequest)
+			assert.Contains(f, gil.get(access).said(), "The account was made by another organization")
+		})
+	})
+	t.Run("OfTwoOrganizationsThatGiveARoleNeitherInvites", func(t *testing.T) {
+		t.Parallel()
+		f := newFixture(t)
+		m, theirs := f.person("acme", "ada", users.RoleMember, false), f.person("globex", "ada", users.RoleMember, false)
+		eva, gil := f.as(f.operator("eva", users.RoleAdministrator)), f.as(f.boss("globex", "gil"))
+		access := strings.Replace(memberPath(theirs), "acme", "globex", 1) + "access/"
+		gil.post(access+"role/", "role", "viewer").is(t, http.StatusSeeOther)
+		assert.Contains(t, gil.post(access+"invite/").is(t, http.StatusOK).body, "/console/welcome/")
+		eva.post(memberPath(m)+"access/role/", "role", "viewer").is(t, http.StatusSeeOther) // Nobody has set a password so far.
+		assert.Empty(t, f.invited(eva, m))
+		gil.post(access+"invite/").is(t, http.StatusForbidden)
+		gil.post(access+"role/", "role", "member").is(t, http.StatusSeeOther)
+		assert.NotEmpty(t, f.invited(eva, m), "once nothing of theirs would be opened")
+	})
 	t.Run("NobodyGuessesOne", func(t *testing.T) {
 		t.Parallel()
 		f := newFixture(t)
@@ -152,8 +186,7 @@ func TestNoOrganizationTakesOverAnAccount(t *testing.T) {
 		f.update(func(tx ports.Tx) error { return tx.Users().Remove(f.Context(), m) })
 
 		theirs := f.person("globex", "boss@globex.example", users.RoleMember, false)
-		f.person("globex", "gil", users.RoleAdministrator, false)
-		gil := f.as(f.account("gil", false))
+		gil := f.as(f.boss("globex", "gil"))
 		access := strings.Replace(memberPath(theirs), "acme", "globex", 1) + "access/"
 		gil.post(access+"role/", "role", "administrator").is(t, http.StatusForbidden)
 		assert.Contains(t, gil.get(access).said(), "The account was made by another organization")

@@ -50,6 +50,11 @@ func (r operatorRepo) Invitation(ctx context.Context, d operators.Digest) (opera
 	return row.invitation(), operators.Account{User: user.user()}, err
 }
 
+// Decide changes the identity's row to what it is, as Revise changes an organization's.
+func (r operatorRepo) Decide(ctx context.Context, u users.ID) error {
+	return change(r.db(ctx), users.ErrNotFound, "UPDATE users SET username = username WHERE id = ?", u)
+}
+
 func (r operatorRepo) EndInvitations(ctx context.Context, u users.ID) error {
 	return r.db(ctx).Exec("DELETE FROM invitations WHERE user_id = ?", u).Error
 }

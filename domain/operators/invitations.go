@@ -41,11 +41,21 @@ func NewInvitation(m users.Member, byInstallation bool, now time.Time) (i Invita
 // Valid tells whether the invitation still holds, as far as its age is concerned.
 func (i Invitation) Valid(now time.Time) bool { return now.Before(i.Expires) }
 
-// MayInvite answers whether the officer may have a password set for an account, zero where there is none yet. A password opens everything that
-// the account may do anywhere; so where that is, or may become, more than what is the officer's to give, it is refused: to an account of the
-// installation's administrator, and to one whose identity belongs to another organization too. ErrShared.
-func (o Officer) MayInvite(a Account, elsewhere bool) error {
-	if o.Right < Installation && (a.Administrator || elsewhere) {
+// MayInvite answers whether the officer of an organization may have a password set for an account, zero where there is none yet, whose holder
+// belongs to these places. A password opens everything that the account may do anywhere; so where that is more than what is the officer's to give,
+// it is refused: to an account of the installation's administrator, and to one with a role in another organization too. A role counts even while
+// its holder is locked there: the lock may be lifted. ErrNoRole, ErrShared.
+func (o Officer) MayInvite(a Account, places []Place, org orgs.ID) error {
+	var here, elsewhere bool
+	for _, p := range places {
+		if rights[p.Role] >= Viewer {
+			here, elsewhere = here || p.Organization.ID == org, elsewhere || p.Organization.ID != org
+		}
+	}
+	switch {
+	case !here:
+		return ErrNoRole
+	case o.Right < Installation && (a.Administrator || elsewhere):
 		return ErrShared
 	}
 	return nil

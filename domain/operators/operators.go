@@ -98,4 +98,7 @@ type Repository interface {
 	Invitation(ctx context.Context, d Digest) (Invitation, Account, error)
 	// EndInvitations deletes every invitation of a user.
 	EndInvitations(ctx context.Context, u users.ID) error
+	// Decide announces a decision about who can sign in as a user, or what for, in whichever organization: of two units of work that decide about one
+	// user at the same time, the later sees what the earlier wrote. users.ErrNotFound.
+	Decide(ctx context.Context, u users.ID) error
 }

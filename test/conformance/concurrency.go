@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -135,6 +137,42 @@ func concurrencyCases() cases {
 					return tx.Lists().ByName(t.Context(), w.mine.org.ID, w.mine.annex.ID, fmt.Sprintf("list %d", i+1))
 				})
 			}
+		},
+		"OfTwoThatDecideAboutAUserTheLaterSeesTheEarlier": func(t *testing.T, w *world) {
+			for i := range 30 {
+				m := w.ensure(t, w.mine, users.User{Username: fmt.Sprint("user", i)})
+				for _, err := range together(2, func(n int) error {
+					return w.Update(t.Context(), func(tx ports.Tx) error {
+						if err := tx.Operators().Decide(t.Context(), m.User.ID); err != nil {
+							return err
+						}
+						_, err := tx.Operators().Account(t.Context(), m.User.Username)
+						known := err == nil
+						if err != nil && !errors.Is(err, operators.ErrNotFound) {
+							return err
+						}
+						is, err := tx.Users().ByID(t.Context(), w.mine.org.ID, m.ID)
+						switch {
+						case err != nil:
+							return err
+						case n == 0 && !known:
+							is.Role = users.RoleViewer
+							return tx.Users().SetRole(t.Context(), is)
+						case n == 1 && is.Role == users.RoleMember:
+							return tx.Operators().Save(t.Context(), operators.Account{User: m.User, Hash: "h", Changed: noon})
+						}
+						return nil
+					})
+				}) {
+					require.NoError(t, err)
+				}
+				known := w.finds(t, operators.ErrNotFound, func(tx ports.Tx) error {
+					_, err := tx.Operators().Account(t.Context(), m.User.Username)
+					return err
+				})
+				assert.NotEqual(t, known, w.member(t, m.User.Username).Role == users.RoleViewer, "either gets a role or can sign in, as each looked for the other")
+			}
+			refused(t, w, users.ErrNotFound, func(tx ports.Tx) error { return tx.Operators().Decide(t.Context(), 1<<40) })
 		},
 		"OfManyThatCreateOneNameOneDoes": func(t *testing.T, w *world) {
 			created := 0
