@@ -109,7 +109,7 @@ func (l *Lists) Add(ctx context.Context, by audit.Actor, at Path, id lists.ID, e
 		if err := wanted.refuseUnknown(holders); err != nil {
 			return err
 		}
-		assignments, err := reach(ctx, tx, list, holders)
+		assignments, made, err := reach(ctx, tx, list, holders)
 		if err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ func (l *Lists) Add(ctx context.Context, by audit.Actor, at Path, id lists.ID, e
 			return err
 		}
 		added = wanted.added(holders, assignments, fresh)
-		return recordAdded(ctx, tx, by, at, list, added)
+		return recordAdded(ctx, tx, by, at, list, added, made)
 	})
 	return added, err
 }
@@ -172,21 +172,21 @@ func (r recipients) refuseUnknown(holders []users.Address) error {
 }
 
 // reach returns the assignments by which a list gets to e-mail addresses: those to EMAIL channels of the list's project,
-// if there are none those of the organization, and if there are none at all a new one to the preferred EMAIL channel.
-func reach(ctx context.Context, tx ports.Tx, list lists.List, holders []users.Address) ([]channels.Assignment, error) {
+// if there are none those of the organization, and if there are none at all a new one to the preferred EMAIL channel. The new ones are also
+// returned by themselves.
+func reach(ctx context.Context, tx ports.Tx, list lists.List, holders []users.Address) (found, made []channels.Assignment, err error) {
 	ids := make([]users.AddressID, len(holders))
 	for i, h := range holders {
 		ids[i] = h.ID
 	}
 	existing, err := tx.Assignments().OfAddresses(ctx, list.Organization, list.Project, channels.EMAIL, ids)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	of := make(map[users.AddressID][]channels.Assignment, len(holders))
 	for _, a := range existing {
 		of[a.Address] = append(of[a.Address], a)
 	}
-	var found []channels.Assignment
 	var unassigned []users.Address
 	for _, h := range holders {
 		if len(of[h.ID]) == 0 {
@@ -196,12 +196,13 @@ func reach(ctx context.Context, tx ports.Tx, list lists.List, holders []users.Ad
 		found = append(found, channels.InProjectElseOrganization(of[h.ID])...)
 	}
 	if len(unassigned) == 0 {
-		return found, nil
+		return found, nil, nil
 	}
-	made, err := assignToPreferred(ctx, tx, list, unassigned)
-	return append(found, made...), err
+	made, err = assignToPreferred(ctx, tx, list, unassigned)
+	return append(found, made...), made, err
 }
 
+// assignToPreferred assigns addresses that have no assignment to an EMAIL channel which the list could use.
 func assignToPreferred(ctx context.Context, tx ports.Tx, list lists.List, emails []users.Address) ([]channels.Assignment, error) {
 	preferred, err := tx.Channels().Preferred(ctx, list.Organization, list.Project)
 	if err != nil {

@@ -33,7 +33,7 @@ func (l *Lists) AddMembers(ctx context.Context, by audit.Actor, at Path, id list
 		if err != nil {
 			return err
 		}
-		assignments, err := reach(ctx, tx, list, held)
+		assignments, made, err := reach(ctx, tx, list, held)
 		if err != nil {
 			return err
 		}
@@ -41,17 +41,22 @@ func (l *Lists) AddMembers(ctx context.Context, by audit.Actor, at Path, id list
 		if err != nil {
 			return err
 		}
-		holds, gained := gains(held, assignments, fresh)
+		gained := gains(held, assignments, made, fresh)
 		var entries []audit.Entry
 		for _, m := range ms {
-			if !holds[m.ID] {
+			g, holds := gained[m.ID]
+			if !holds {
 				done.Without = append(done.Without, m.User.Username)
 			}
-			if added := gained[m.ID]; len(added) > 0 {
-				done.Added++
-				entries = append(entries, audit.Entry{Organization: m.Organization, Actor: by, Action: audit.RecipientsAdded, Object: listPath(at, list),
-					After: audit.State{"user": m.User.Username, "added": added}})
+			if len(g.added) == 0 {
+				continue
 			}
+			done.Added++
+			after := audit.State{"user": m.User.Username, "added": g.added}
+			if len(g.assigned) > 0 {
+				after["assigned"], after["channel"] = g.assigned, made[0].Name // the preferred one for all
+			}
+			entries = append(entries, audit.Entry{Organization: m.Organization, Actor: by, Action: audit.RecipientsAdded, Object: listPath(at, list), After: after})
 		}
 		if len(entries) == 0 {
 			return nil
@@ -61,22 +66,36 @@ func (l *Lists) AddMembers(ctx context.Context, by audit.Actor, at Path, id list
 	return done, err
 }
 
-// gains tells which members hold any of the addresses, and which addresses of each came to the list.
-func gains(held []users.Address, as []channels.Assignment, fresh []channels.AssignmentID) (holds map[users.MemberID]bool, gained map[users.MemberID][]string) {
+// gain is what putting a member on a list came to, by the addresses that the member holds.
+type gain struct {
+	added    []string // new on the list
+	assigned []string // newly assigned for that
+}
+
+// gains tells what each member gained who holds any of the addresses: as are the assignments that shall be on the list, made those of them that
+// are new altogether, and fresh those that were not on it.
+func gains(held []users.Address, as, made []channels.Assignment, fresh []channels.AssignmentID) map[users.MemberID]gain {
 	isFresh := make(map[channels.AssignmentID]bool, len(fresh))
 	for _, id := range fresh {
 		isFresh[id] = true
 	}
-	came := map[users.AddressID]bool{}
+	came, assigned := map[users.AddressID]bool{}, map[users.AddressID]bool{}
 	for _, a := range as {
 		came[a.Address] = came[a.Address] || isFresh[a.ID]
 	}
-	holds, gained = map[users.MemberID]bool{}, map[users.MemberID][]string{}
-	for _, a := range held {
-		holds[a.Member] = true
-		if came[a.ID] {
-			gained[a.Member] = append(gained[a.Member], a.Value)
-		}
+	for _, a := range made {
+		assigned[a.Address] = true
 	}
-	return holds, gained
+	all := map[users.MemberID]gain{}
+	for _, a := range held {
+		g := all[a.Member]
+		if came[a.ID] {
+			g.added = append(g.added, a.Value)
+		}
+		if assigned[a.ID] {
+			g.assigned = append(g.assigned, a.Value)
+		}
+		all[a.Member] = g
+	}
+	return all
 }

@@ -38,7 +38,7 @@ func (l *Lists) AddAssignment(ctx context.Context, by audit.Actor, at Path, id l
 		if added = len(fresh) > 0; err != nil || !added {
 			return err
 		}
-		return recordAdded(ctx, tx, by, at, list, []string{a.Value})
+		return recordAdded(ctx, tx, by, at, list, []string{a.Value}, nil)
 	})
 	return added, err
 }
@@ -63,11 +63,14 @@ func (l *Lists) Remove(ctx context.Context, by audit.Actor, at Path, id lists.ID
 	return removed, err
 }
 
-// recordAdded notes which addresses are new on a list, if any is.
-func recordAdded(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, l lists.List, added []string) error {
+// recordAdded notes which addresses are new on a list, if any is, and how many assignments were made for that.
+func recordAdded(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, l lists.List, added []string, made []channels.Assignment) error {
 	if len(added) == 0 {
 		return nil
 	}
-	return tx.Audit().Record(ctx, audit.Entry{Organization: l.Organization, Actor: by, Action: audit.RecipientsAdded, Object: listPath(at, l),
-		After: audit.State{"count": len(added), "added": added}})
+	after := audit.State{"count": len(added), "added": added}
+	if len(made) > 0 { // All to one channel, the preferred one.
+		after["assigned"], after["channel"] = len(made), made[0].Name
+	}
+	return tx.Audit().Record(ctx, audit.Entry{Organization: l.Organization, Actor: by, Action: audit.RecipientsAdded, Object: listPath(at, l), After: after})
 }

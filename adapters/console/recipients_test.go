@@ -122,3 +122,18 @@ func TestRecipientsAreAddedFromUsers(t *testing.T) {
 		b.post(to+"members/", "assignment", "999").is(f.T, http.StatusNotFound)
 	})
 }
+
+func TestAddingToAListTellsOfNewAssignments(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.operator("olga", users.RoleOperator))
+		f.person("acme", "ada", users.RoleMember, false)
+		f.assigned("ada", "ada@example.org", "mail")
+		for _, name := range []string{"bob", "eve"} {
+			b.post(memberPath(f.person("acme", name, users.RoleMember, false))+"addresses/new/", "value", name+"@example.org").is(f.T, http.StatusSeeOther)
+		}
+		to := shop + "d/" + f.list("news") + "/"
+		b.post(to+"add/", "emails", "ada@example.org, bob@example.org, eve@example.org").is(f.T, http.StatusSeeOther)
+		assert.Equal(f, "olga recipients.add acme/p/shop/d/news map[] map[added:[ada@example.org bob@example.org eve@example.org] assigned:2 channel:mail count:3]", f.latest())
+	})
+}

@@ -109,7 +109,7 @@ func TestASelectionIsPutOnAList(t *testing.T) {
 		assert.Equal(f, "all", f.profile(eve).Lists[0].Name)
 		assert.Empty(f, f.profile(unreached).Lists)
 		told := f.told()
-		assert.Equal(f, "ada recipients.add acme/p/shop/d/all map[] map[added:[eve@example.org eve@example.com] user:eve]", told[len(told)-1])
+		assert.Equal(f, "ada recipients.add acme/p/shop/d/all map[] map[added:[eve@example.org eve@example.com] assigned:[eve@example.org eve@example.com] channel:mail user:eve]", told[len(told)-1])
 	})
 }
 
