@@ -33,6 +33,7 @@ type fakeQueue struct {
 	asked   int           // calls of Channel
 	reading time.Duration // what Claim takes to read what it has claimed
 	woken   chan struct{}
+	purged  []deliveries.Expiry // what was to go
 
 	present map[string]deliveries.Presence
 
@@ -177,8 +178,14 @@ func (q *fakeQueue) Untroubled(_ context.Context, c channels.ID, instance string
 	return q.deaf
 }
 
-func (q *fakeQueue) Purge(context.Context, time.Time, time.Time, int) (int, error) { return 0, nil }
-func (q *fakeQueue) Woken() <-chan struct{}                                        { return q.woken }
+func (q *fakeQueue) Purge(_ context.Context, old deliveries.Expiry, _ int) (int, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.purged = append(q.purged, old)
+	return 0, nil
+}
+
+func (q *fakeQueue) Woken() <-chan struct{} { return q.woken }
 
 // count returns how many deliveries are in a state.
 func (q *fakeQueue) count(s deliveries.State) (n int) {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
 func TestAWorkerIsHeardOfWhileItWorks(t *testing.T) {
@@ -25,4 +27,33 @@ func TestAWorkerIsHeardOfWhileItWorks(t *testing.T) {
 		})
 		assert.Empty(t, q.presence(), "it takes leave")
 	})
+}
+
+func TestAWorkerRemovesWhatIsOld(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ messages, entries time.Duration }{
+		"AfterItsTime": {90 * 24 * time.Hour, 400 * 24 * time.Hour}, "OrNever": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				q := newFakeQueue(0, nil)
+				set := settings()
+				set.Retention, set.AuditRetention = c.messages, c.entries
+				begun := time.Now()
+				work(t, q, fakeDriver{}, plainComposer{}, set, func() { let(15 * time.Minute) })
+				since := func(age, after time.Duration) time.Time {
+					if age == 0 {
+						return time.Time{}
+					}
+					return begun.Add(after - age)
+				}
+				var want []deliveries.Expiry
+				for _, after := range []time.Duration{0, 10 * time.Minute} {
+					want = append(want, deliveries.Expiry{Requests: since(deliveries.RequestLifetime, after), Occurrences: since(c.messages, after), Entries: since(c.entries, after)})
+				}
+				assert.Equal(t, want, q.purged, "again and again, an Idempotency-Key in any case")
+			})
+		})
+	}
 }

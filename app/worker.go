@@ -21,6 +21,8 @@ type WorkerSettings struct {
 	Retention   time.Duration    // how long occurrences, deliveries and messages in the mailbox are kept; 0: for ever
 	Lease       time.Duration    // how long a claimed delivery is left alone when its worker is not heard of
 	SendTimeout time.Duration    // of one attempt
+	// AuditRetention is how long entries of the audit log are kept; 0: for ever.
+	AuditRetention time.Duration
 	// Unrecorded bounds how many messages may have been handed to providers without a note of it in the store. It is how many may go
 	// out twice when the process dies.
 	Unrecorded int
@@ -152,7 +154,7 @@ func pause(ctx context.Context, d time.Duration, nudged <-chan struct{}) {
 func (w *Worker) purgeLoop(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := w.purge(ctx); err != nil && ctx.Err() == nil {
-			w.log.Error("old occurrences could not be removed", "error", err)
+			w.log.Error("what is old could not be removed", "error", err)
 		}
 		pause(ctx, purgeInterval, nil)
 	}
@@ -160,12 +162,15 @@ func (w *Worker) purgeLoop(ctx context.Context) {
 
 func (w *Worker) purge(ctx context.Context) error {
 	now := w.clock.Now()
-	var before time.Time
-	if w.set.Retention > 0 {
-		before = now.Add(-w.set.Retention)
+	before := func(retention time.Duration) time.Time {
+		if retention == 0 {
+			return time.Time{}
+		}
+		return now.Add(-retention)
 	}
+	old := deliveries.Expiry{Requests: before(deliveries.RequestLifetime), Entries: before(w.set.AuditRetention), Occurrences: before(w.set.Retention)}
 	for {
-		gone, err := w.queue.Purge(ctx, before, now.Add(-deliveries.RequestLifetime), purgePage)
+		gone, err := w.queue.Purge(ctx, old, purgePage)
 		if err != nil || gone == 0 {
 			return err
 		}

@@ -43,6 +43,8 @@ type Config struct {
 	SendTimeout time.Duration
 	Retention   time.Duration // 0: for ever
 
+	AuditRetention time.Duration // 0: for ever
+
 	ImportMaxBytes int64 // of a file
 	WebhookAllow   []netip.Prefix
 

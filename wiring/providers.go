@@ -196,6 +196,8 @@ func newWorker(c configs.Config, self instance, store ports.Store, drivers app.D
 		SendTimeout: c.SendTimeout,
 		Unrecorded:  workerUnrecorded,
 		Poll:        workerPoll,
+
+		AuditRetention: c.AuditRetention,
 	})
 }
 

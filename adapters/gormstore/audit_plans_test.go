@@ -3,10 +3,12 @@ package gormstore_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
@@ -32,4 +34,35 @@ func TestTheAuditLogIsReadByTime(t *testing.T) {
 		assert.NotContains(t, plan, "Sort", statement)
 		require.NoError(t, conn.Close())
 	}
+}
+
+// TestOldEntriesAreFoundByTheirKey holds that the removal of what is old reads the first entries and no others, though none of them is old, and
+// needs no index by age.
+func TestOldEntriesAreFoundByTheirKey(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, url string) {
+		s := open(t, url)
+		var removal string
+		s.Overhear(func(statement string) {
+			if strings.HasPrefix(statement, "DELETE FROM audit_entries") {
+				removal = statement
+			}
+		})
+		_, err := s.Queue().Purge(t.Context(), deliveries.Expiry{Entries: time.Now()}, 5_000)
+		require.NoError(t, err)
+		require.NotEmpty(t, removal)
+		explain, column, first := "EXPLAIN QUERY PLAN ", 3, "SCAN first"
+		if strings.Contains(removal, "SKIP LOCKED") {
+			explain, column, first = "EXPLAIN (COSTS OFF) ", 0, "Subquery Scan on first"
+		}
+		conn, err := s.Handle().Conn(t.Context())
+		require.NoError(t, err)
+		defer conn.Close()
+		plan := strings.Join(lines(t, conn, column, explain+removal), "\n")
+		for _, reads := range []string{"SCAN audit_entries", "Seq Scan", "audit_entries_time", "audit_entries_people", "TEMP B-TREE"} {
+			assert.NotContains(t, plan, reads)
+		}
+		assert.Contains(t, plan, first)
+		assert.Equal(t, strings.Count(plan, "Filter:"), strings.Count(plan, "Filter: (first.created_at <"), "what is not old is left out of the first only")
+	})
 }

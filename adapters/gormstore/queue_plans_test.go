@@ -127,7 +127,8 @@ func (p *post) everything(t *testing.T) {
 			}
 		}
 	}
-	_, err := q.Purge(ctx, p.occurs.Created.Add(time.Hour), p.occurs.Created.Add(time.Hour), 100)
+	soon := p.occurs.Created.Add(time.Hour)
+	_, err := q.Purge(ctx, deliveries.Expiry{Requests: soon, Entries: soon, Occurrences: soon}, 100)
 	require.NoError(t, err)
 	require.NoError(t, p.Update(ctx, func(tx ports.Tx) error {
 		o := deliveries.OptOut{Member: p.member.ID, AddressKey: p.address.Key(), Notification: 1}

@@ -10,28 +10,27 @@ import (
 )
 
 // Purge takes the deliveries of one occurrence at a time, and the occurrence itself with the last of them.
-func (q queue) Purge(ctx context.Context, before, keys time.Time, limit int) (gone int, err error) {
+func (q queue) Purge(ctx context.Context, old deliveries.Expiry, limit int) (gone int, err error) {
 	err = q.work(ctx, func(t tx) error {
-		gone, err = t.purgeRequests(ctx, keys, limit)
-		if err == nil && gone < limit {
-			var hours int
-			hours, err = t.purgeHours(ctx, limit-gone)
-			gone += hours
-		}
-		if err == nil && gone < limit {
-			var kept int
-			kept, err = t.purgeKept(ctx, before, limit-gone)
-			gone += kept
-		}
-		for err == nil && gone < limit {
-			var more int
-			more, err = t.purgeOccurrence(ctx, before, limit-gone)
-			if more == 0 {
+		gone = 0
+		for _, part := range []func(most int) (int, error){
+			func(most int) (int, error) { return t.purgeRequests(ctx, old.Requests, most) },
+			func(most int) (int, error) { return t.purgeHours(ctx, most) },
+			func(most int) (int, error) { return t.purgeFirst(ctx, "audit_entries", old.Entries, most) },
+			func(most int) (int, error) { return t.purgeFirst(ctx, "mailbox_messages", old.Occurrences, most) },
+		} {
+			some, err := part(limit - gone)
+			if gone += some; err != nil || gone >= limit {
 				return err
 			}
-			gone += more
 		}
-		return err
+		for gone < limit {
+			some, err := t.purgeOccurrence(ctx, old.Occurrences, limit-gone)
+			if gone += some; err != nil || some == 0 {
+				return err
+			}
+		}
+		return nil
 	})
 	return gone, err
 }
@@ -42,11 +41,12 @@ func (t tx) purgeRequests(ctx context.Context, before time.Time, limit int) (int
 	return int(res.RowsAffected), res.Error
 }
 
-// purgeKept deletes old messages from the mailbox. It looks at the first of them only, by their key: later ones have greater ids, so
-// that no index by age is needed.
-func (t tx) purgeKept(ctx context.Context, before time.Time, limit int) (int, error) {
-	res := t.db(ctx).Exec(`DELETE FROM mailbox_messages WHERE id IN (SELECT id FROM mailbox_messages
-		WHERE id IN (SELECT id FROM mailbox_messages WHERE id > 0 ORDER BY id LIMIT ?) AND created_at < ? ORDER BY id`+t.dialect.skipLocked()+")", limit, before.UTC())
+// purgeFirst deletes old rows of a table to which rows are added as time goes by. It looks at the first of them only, by their key: later ones have
+// greater ids, so that no index by age is needed. What clocks disagree about by a few seconds goes with the next.
+func (t tx) purgeFirst(ctx context.Context, table string, before time.Time, limit int) (int, error) {
+	res := t.db(ctx).Exec(`DELETE FROM `+table+` WHERE id IN (SELECT id FROM `+table+` WHERE id IN (
+			SELECT id FROM (SELECT id, created_at FROM `+table+` WHERE id > 0 ORDER BY id LIMIT ?) AS first WHERE created_at < ?
+		) ORDER BY id`+t.dialect.skipLocked()+")", limit, before.UTC())
 	return int(res.RowsAffected), res.Error
 }
 

@@ -1,5 +1,5 @@
-// Package audit is about who did what: entries that tell, for ever, who changed something, when, from where, and what was before and after. It
-// knows no rule about what may be changed.
+// Package audit is about who did what: entries that tell who changed something, when, from where, and what was before and after, whatever has become
+// of it since. It knows no rule about what may be changed.
 package audit
 
 import (
@@ -44,7 +44,7 @@ type Entry struct {
 	After        State
 }
 
-// Repository keeps entries. Nothing changes or removes them.
+// Repository keeps entries. Nothing changes them, and nothing but their age removes them.
 type Repository interface {
 	// Record stores entries, in their order, at one go; what is too long of their states is cut ([State.Text]).
 	Record(ctx context.Context, es ...Entry) error

@@ -36,10 +36,9 @@ type Queue interface {
 	Untroubled(ctx context.Context, channel channels.ID, instance string) error
 	// Letter returns what a job's message is made of beside the recipient; ErrNotFound when a part of it is gone.
 	Letter(ctx context.Context, o events.OccurrenceID, n subscriptions.NotificationID, t events.TemplateID) (Letter, error)
-	// Purge deletes some of what is old and returns how many rows that were, about limit at most: idempotency keys of before keys;
-	// hourly numbers that are older than statistics.Retention; of before a moment, messages in the mailbox, and occurrences that are expanded and have nothing open, each after its deliveries.
-	// 0 means that nothing is left.
-	Purge(ctx context.Context, before, keys time.Time, limit int) (int, error)
+	// Purge deletes some of what is old and returns how many rows that were, about limit at most; hourly numbers are when they are older than
+	// statistics.Retention. 0 means that nothing is left.
+	Purge(ctx context.Context, old Expiry, limit int) (int, error)
 	// Beat notes that a worker is there, now, and forgets those that were not heard of for PresenceForgotten.
 	Beat(ctx context.Context, p Presence) error
 	// Leave notes that a worker is gone.
@@ -51,6 +50,13 @@ type Queue interface {
 
 // ErrNothingToDo says that no occurrence waits to be expanded.
 var ErrNothingToDo = fault.New(fault.NotFound, "there is nothing to do")
+
+// Expiry says what is old: of each kind, what is of before its moment. The zero moment makes nothing old.
+type Expiry struct {
+	Requests    time.Time // idempotency keys
+	Entries     time.Time // of the audit log
+	Occurrences time.Time // messages in the mailbox, and occurrences that are expanded and have nothing open, each after its deliveries
+}
 
 // Expansion is one step of an expansion.
 type Expansion struct {

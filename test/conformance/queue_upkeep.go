@@ -9,17 +9,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/ports"
 )
 
-// purge deletes what is older than these moments, so many rows at a time, and returns how many went.
-func (w *world) purge(t *testing.T, before, keys time.Time, limit int) (gone int) {
+// purge deletes what is old, so many rows at a time, and returns how many went.
+func (w *world) purge(t *testing.T, old deliveries.Expiry, limit int) (gone int) {
 	t.Helper()
 	for {
-		n, err := w.Queue().Purge(t.Context(), before, keys, limit)
+		n, err := w.Queue().Purge(t.Context(), old, limit)
 		require.NoError(t, err)
 		assert.LessOrEqual(t, n, limit+1, "an occurrence goes with its last delivery")
 		if n == 0 {
@@ -82,9 +84,7 @@ func upkeepCases() cases {
 			w.expand(t, 100)
 			w.finish(t, w.mine.mail)
 			unexpanded := at(-time.Minute)
-			for _, limit := range []int{3} {
-				assert.Equal(t, 2*(10+1), w.purge(t, noon, time.Time{}, limit))
-			}
+			assert.Equal(t, 2*(10+1), w.purge(t, deliveries.Expiry{Occurrences: noon}, 3))
 			assert.False(t, w.exists(t, old))
 			assert.False(t, w.exists(t, older))
 			assert.True(t, w.exists(t, young))
@@ -95,18 +95,18 @@ func upkeepCases() cases {
 		"NothingGoesWhileSomethingIsOpen": func(t *testing.T, w *world) {
 			o := w.waiting(t, 2)
 			future := time.Now().Add(time.Hour)
-			assert.Zero(t, w.purge(t, future, time.Time{}, 10))
+			assert.Zero(t, w.purge(t, deliveries.Expiry{Occurrences: future}, 10))
 			ids := idsOfJobs(w.claim(t, w.mine.mail, "one", 10, lease))
 			w.record(t, "one", deliveries.Outcome{ID: ids[0], State: deliveries.Sent, Attempts: 1})
-			assert.Zero(t, w.purge(t, future, time.Time{}, 10))
+			assert.Zero(t, w.purge(t, deliveries.Expiry{Occurrences: future}, 10))
 			w.record(t, "one", deliveries.Outcome{ID: ids[1], State: deliveries.Retrying, Next: future, Attempts: 1})
-			assert.Zero(t, w.purge(t, future, time.Time{}, 10))
+			assert.Zero(t, w.purge(t, deliveries.Expiry{Occurrences: future}, 10))
 			assert.Len(t, w.made(t, o), 2)
 		},
 		"WithoutAMomentNothingIsOld": func(t *testing.T, w *world) {
 			o := w.waiting(t, 1)
 			w.finish(t, w.mine.mail)
-			assert.Zero(t, w.purge(t, time.Time{}, time.Time{}, 10))
+			assert.Zero(t, w.purge(t, deliveries.Expiry{}, 10))
 			assert.True(t, w.exists(t, o))
 		},
 		"KeptMessagesGoWhenTheyAreOld": func(t *testing.T, w *world) {
@@ -122,12 +122,27 @@ func upkeepCases() cases {
 			}
 			require.Less(t, len(young), len(all))
 			left := func() []string { return messageIDs(w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{})) }
-			assert.Zero(t, w.purge(t, time.Time{}, time.Now().Add(time.Hour), 2), "without a moment nothing is old")
-			assert.Zero(t, w.purge(t, all[len(all)-1].Created, time.Time{}, 2))
-			assert.Equal(t, len(all)-len(young), w.purge(t, moment, time.Time{}, 2))
+			assert.Zero(t, w.purge(t, deliveries.Expiry{Requests: time.Now().Add(time.Hour)}, 2), "without a moment nothing is old")
+			assert.Zero(t, w.purge(t, deliveries.Expiry{Occurrences: all[len(all)-1].Created}, 2))
+			assert.Equal(t, len(all)-len(young), w.purge(t, deliveries.Expiry{Occurrences: moment}, 2))
 			assert.Equal(t, young, left(), "the newest stay, whatever their channel")
-			assert.Equal(t, len(young), w.purge(t, time.Now().Add(time.Hour), time.Time{}, 2))
+			assert.Equal(t, len(young), w.purge(t, deliveries.Expiry{Occurrences: time.Now().Add(time.Hour)}, 2))
 			assert.Empty(t, left())
+		},
+		"OldEntriesOfTheAuditLogGo": func(t *testing.T, w *world) {
+			for i := range 7 {
+				org := []orgs.ID{w.mine.org.ID, w.theirs.org.ID, 0}[i%3]
+				act(t, w, func(tx ports.Tx) error {
+					return tx.Audit().Record(t.Context(), audit.Entry{Organization: org, At: noon.Add(time.Duration(i) * time.Second), Action: audit.MemberLocked, Object: fmt.Sprint(i)})
+				})
+			}
+			left := func(org orgs.ID) []string { return objects(w.entries(t, audit.Query{Organization: org, Limit: 10})) }
+			assert.Zero(t, w.purge(t, deliveries.Expiry{Requests: time.Now().Add(time.Hour), Occurrences: time.Now().Add(time.Hour)}, 2), "without a moment nothing is old")
+			assert.Zero(t, w.purge(t, deliveries.Expiry{Entries: noon}, 2))
+			assert.Equal(t, 5, w.purge(t, deliveries.Expiry{Entries: noon.Add(5 * time.Second)}, 2))
+			assert.Equal(t, []string{"6"}, left(w.mine.org.ID))
+			assert.Empty(t, left(w.theirs.org.ID))
+			assert.Equal(t, []string{"5"}, left(0), "whosever they are")
 		},
 		"OldRequestsGo": func(t *testing.T, w *world) {
 			k := w.issue(t, access.Key{Name: "k"})
@@ -136,7 +151,7 @@ func upkeepCases() cases {
 				o.Created = noon.Add(time.Duration(i) * time.Second)
 				require.NoError(t, w.ask(t, o, request(k, fmt.Sprint(i), "body")).err)
 			}
-			assert.Equal(t, 3, w.purge(t, time.Time{}, noon.Add(3*time.Second), 2))
+			assert.Equal(t, 3, w.purge(t, deliveries.Expiry{Requests: noon.Add(3 * time.Second)}, 2))
 			o := w.mine.occurrence(nil, nil)
 			o.Created = noon.Add(4 * time.Second)
 			assert.False(t, w.ask(t, o, request(k, "2", "other body")).repeated)
@@ -147,7 +162,7 @@ func upkeepCases() cases {
 			first := w.ask(t, w.mine.occurrence(nil, nil), request(k, "a", "body"))
 			w.expand(t, 10)
 			w.finish(t, w.mine.mail)
-			w.purge(t, time.Now().Add(time.Hour), time.Time{}, 10)
+			w.purge(t, deliveries.Expiry{Occurrences: time.Now().Add(time.Hour)}, 10)
 			again := w.ask(t, w.mine.occurrence(nil, nil), request(k, "a", "body"))
 			require.NoError(t, again.err)
 			assert.False(t, again.repeated)
@@ -161,10 +176,10 @@ func upkeepCases() cases {
 			w.expand(t, 1_000)
 			w.finish(t, w.mine.mail)
 			gone := 0
-			for _, n := range together(4, func(int) int { return w.purge(t, time.Now().Add(time.Hour), time.Time{}, 7) }) {
+			for _, n := range together(4, func(int) int { return w.purge(t, deliveries.Expiry{Occurrences: time.Now().Add(time.Hour)}, 7) }) {
 				gone += n
 			}
-			gone += w.purge(t, time.Now().Add(time.Hour), time.Time{}, 7)
+			gone += w.purge(t, deliveries.Expiry{Occurrences: time.Now().Add(time.Hour)}, 7)
 			assert.Equal(t, 4*(31+1), gone)
 		},
 		"WorkersHearOfATrigger": func(t *testing.T, w *world) {

@@ -157,7 +157,7 @@ func tallyCases() cases {
 		"GoWithTheirOccurrence": func(t *testing.T, w *world) {
 			o := w.waiting(t, 3)
 			w.finish(t, w.mine.mail)
-			assert.Positive(t, w.purge(t, time.Now().Add(time.Hour), time.Time{}, 100))
+			assert.Positive(t, w.purge(t, deliveries.Expiry{Occurrences: time.Now().Add(time.Hour)}, 100))
 			assert.Empty(t, w.counts(t, o))
 		},
 		"OfAnUndoneUnitAreNot": func(t *testing.T, w *world) {
@@ -231,7 +231,7 @@ func statisticsCases() cases {
 			w.waiting(t, 4)
 			w.finish(t, w.mine.mail)
 			before := w.hours(t, w.mine)
-			assert.Positive(t, w.purge(t, time.Now().Add(time.Hour), time.Time{}, 100))
+			assert.Positive(t, w.purge(t, deliveries.Expiry{Occurrences: time.Now().Add(time.Hour)}, 100))
 			assert.Equal(t, before, w.hours(t, w.mine))
 		},
 		"GoWhenTheyAreTooOld": func(t *testing.T, w *world) {
@@ -243,7 +243,7 @@ func statisticsCases() cases {
 			}
 			w.expand(t, 100)
 			require.Equal(t, 3, w.total(t).Occurrences)
-			assert.Equal(t, 1, w.purge(t, time.Time{}, time.Time{}, 100))
+			assert.Equal(t, 1, w.purge(t, deliveries.Expiry{}, 100))
 			assert.Equal(t, 2, w.total(t).Occurrences)
 		},
 		"BacklogsAreWhatIsDueForLong": func(t *testing.T, w *world) {
