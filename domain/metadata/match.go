@@ -22,16 +22,20 @@ func (c Condition) IsZero() bool { return c.Path == "" }
 // Holds tells whether metadata is as asked.
 func (c Condition) Holds(m Map) bool { return c.IsZero() || c.holdsBelow(map[string]any(m), c.Path) }
 
+// holdsBelow takes as long as there are members, however long the path is: that is anybody's to choose.
 func (c Condition) holdsBelow(object map[string]any, path string) bool {
-	if v, there := object[path]; there && c.reads(v) {
-		return true
-	}
-	for i := range len(path) {
-		if path[i] != '.' {
-			continue
-		}
-		if inner, isObject := object[path[:i]].(map[string]any); isObject && c.holdsBelow(inner, path[i+1:]) {
-			return true
+	for name, v := range object {
+		rest, begins := strings.CutPrefix(path, name)
+		switch {
+		case !begins:
+		case rest == "":
+			if c.reads(v) {
+				return true
+			}
+		case rest[0] == '.':
+			if inner, isObject := v.(map[string]any); isObject && c.holdsBelow(inner, rest[1:]) {
+				return true
+			}
 		}
 	}
 	return false
