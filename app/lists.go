@@ -245,6 +245,14 @@ func (r recipients) added(holders []users.Address, assignments []channels.Assign
 	return added
 }
 
+func assignmentIDs(as []channels.Assignment) []channels.AssignmentID {
+	ids := make([]channels.AssignmentID, len(as))
+	for i, a := range as {
+		ids[i] = a.ID
+	}
+	return ids
+}
+
 // listPath is what the audit log calls a list.
 func listPath(at Path, l lists.List) string {
 	return Path{Organization: at.Organization, Project: at.Project}.object("d", l.Name)

@@ -14,6 +14,7 @@ import (
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/metadata"
 	"github.com/tocsin/tocsin/domain/names"
+	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -52,6 +53,16 @@ type Registered struct {
 // existing one is enrolled in the organization but never updated. Everything or nothing is kept. Concurrent calls are
 // kept together.
 func (a *Applications) Register(ctx context.Context, by audit.Actor, at Path, r Registration) (Registered, error) {
+	return a.registerAs(ctx, operators.Officer{Actor: by, Right: operators.Installation}, at, r) // Nobody stands above an application.
+}
+
+// RegisterByHand is Register by somebody who looks after members: they may not set what an application records about those who stand above them.
+// operators.ErrAbove.
+func (a *Applications) RegisterByHand(ctx context.Context, by operators.Officer, at Path, r Registration) (Registered, error) {
+	return a.registerAs(ctx, by, at, r)
+}
+
+func (a *Applications) registerAs(ctx context.Context, by operators.Officer, at Path, r Registration) (Registered, error) {
 	c := &registering{Registration: r, by: by, wanted: distinct(r.Addresses)}
 	if err := a.registering.do(ctx, at, c); err != nil {
 		return Registered{}, err
@@ -62,7 +73,7 @@ func (a *Applications) Register(ctx context.Context, by audit.Actor, at Path, r 
 // registering is a call of Register at work.
 type registering struct {
 	Registration
-	by      audit.Actor
+	by      operators.Officer
 	wanted  []RegisteredAddress
 	member  users.MemberID
 	done    Registered
@@ -87,9 +98,9 @@ func (a *Applications) register(ctx context.Context, at Path, calls []*registeri
 		if err := s.findLists(ctx, calls); err != nil {
 			return err
 		}
-		accepted := slices.DeleteFunc(slices.Clone(calls), func(c *registering) bool { return c.refused != nil })
+		refused := func(c *registering) bool { return c.refused != nil }
 		for _, step := range []func(context.Context, []*registering) error{s.addMembers, s.join, s.addAddresses, s.assign, s.list, s.record} {
-			if err := step(ctx, accepted); err != nil {
+			if err := step(ctx, slices.DeleteFunc(slices.Clone(calls), refused)); err != nil {
 				return err
 			}
 		}
@@ -158,7 +169,7 @@ func usableList(ctx context.Context, tx ports.Tx, app applications.Application, 
 	return &l, nil
 }
 
-// addMembers makes everybody a member of the organization.
+// addMembers makes everybody a member of the organization, and refuses the calls about members who are there already and may not be changed.
 func (s registrations) addMembers(ctx context.Context, calls []*registering) error {
 	wanted := make([]users.User, len(calls))
 	for i, c := range calls {
@@ -174,6 +185,7 @@ func (s registrations) addMembers(ctx context.Context, calls []*registering) err
 	}
 	for i, c := range calls {
 		c.done.User, c.done.Created, c.member, c.news.enrolled = found[i], created[i], ms[i].ID, enrolled[i]
+		c.refused = c.by.MayChange(ms[i])
 	}
 	return nil
 }
@@ -297,12 +309,4 @@ func (s registrations) list(ctx context.Context, calls []*registering) error {
 		}
 	}
 	return nil
-}
-
-func assignmentIDs(as []channels.Assignment) []channels.AssignmentID {
-	ids := make([]channels.AssignmentID, len(as))
-	for i, a := range as {
-		ids[i] = a.ID
-	}
-	return ids
 }

@@ -25,7 +25,7 @@ func (s registrations) record(ctx context.Context, calls []*registering) error {
 		if len(after) == 0 {
 			continue
 		}
-		entries = append(entries, audit.Entry{Organization: s.app.Organization, Actor: c.by, Action: audit.Registered,
+		entries = append(entries, audit.Entry{Organization: s.app.Organization, Actor: c.by.Actor, Action: audit.Registered,
 			Object: s.at.object("u", c.done.User.Username), Before: before, After: after})
 	}
 	return s.tx.Audit().Record(ctx, entries...)

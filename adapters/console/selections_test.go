@@ -138,7 +138,8 @@ func TestAdministratorsAreChangedByAdministratorsOnly(t *testing.T) {
 		"created again": func(b *browser) answer {
 			return b.post("/console/o/acme/u/new/", "email", "boss@example.org", "custom_fields", "{}", "group", idText(staff.ID))
 		},
-		"locked in a set": func(b *browser) answer { return b.choose("", "lock", []users.Member{eve, boss}) },
+		"registered by hand": func(b *browser) answer { return b.post(web+"m/", "username", "boss", "active", "true") },
+		"locked in a set":    func(b *browser) answer { return b.choose("", "lock", []users.Member{eve, boss}) },
 		"grouped in a set": func(b *browser) answer {
 			return b.choose("", "link", []users.Member{eve, boss}, "group", idText(staff.ID))
 		},
