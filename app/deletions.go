@@ -101,8 +101,12 @@ func deleteList(ctx context.Context, tx ports.Tx, org orgs.Organization, project
 	if err != nil {
 		return audit.Entry{}, err
 	}
+	pinned, err := pinnedTo(ctx, tx, l)
+	if err != nil {
+		return audit.Entry{}, err
+	}
 	at := Path{Organization: org.Slug, Project: project}
-	return audit.Entry{Action: audit.ListDeleted, Object: listPath(at, l), Before: nameState(l.Name)}, tx.Lists().Delete(ctx, l)
+	return audit.Entry{Action: audit.ListDeleted, Object: listPath(at, l), Before: listState(l.Name, pinned)}, tx.Lists().Delete(ctx, l)
 }
 
 // deleteChannel deletes the channel of a project when the rest of the path begins with the slug of one, else the organization's.

@@ -195,8 +195,7 @@ func limitedTo(ctx context.Context, tx ports.Tx, app applications.Application, i
 			limited = append(limited, events.Channel{ID: c.ID, Name: c.Name})
 		}
 	}
-	slices.Sort(ids)
-	if len(limited) < len(slices.Compact(ids)) {
+	if len(limited) < len(slices.Compact(slices.Sorted(slices.Values(ids)))) {
 		return nil, fault.Field("channels", "%s", channels.ErrNotFound.Error())
 	}
 	slices.SortFunc(limited, func(a, b events.Channel) int { return strings.Compare(a.Name, b.Name) })

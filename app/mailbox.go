@@ -134,9 +134,11 @@ func (m *Mailbox) clear(ctx context.Context, by audit.Actor, what func(ports.Tx)
 			return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.MailboxCleared,
 				Object: Path{Organization: org.Slug}.object("mailbox"), Before: audit.State{"messages": n, "channel": c.Name}})
 		})
-		gone += n
-		if err != nil || n < clearedAtOnce {
+		if err != nil {
 			return gone, err
+		}
+		if gone += n; n < clearedAtOnce {
+			return gone, nil
 		}
 	}
 }

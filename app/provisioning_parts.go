@@ -219,9 +219,9 @@ func (a *applying) notification(
 			Name: strings.TrimSpace(want.Name), List: list, Active: want.Active})
 	case err == nil && (n.List != list || n.Active != want.Active):
 		action = Updated
-		var was string // the list that it had
-		if was, err = listName(a.ctx, a.tx, app, n.List); err == nil {
-			before, after := audit.Changed(notificationState(n, was), notificationState(subscriptions.Notification{Name: n.Name, Active: want.Active}, want.List))
+		var had lists.List
+		if had, err = listOf(a.ctx, a.tx, app, n.List); err == nil {
+			before, after := audit.Changed(notificationState(n, had.Name), notificationState(subscriptions.Notification{Name: n.Name, Active: want.Active}, want.List))
 			a.updated(audit.NotificationUpdated, where.object("e", e.Slug, "n", n.Name), before, after)
 			n.List, n.Active = list, want.Active
 			err = a.tx.Subscriptions().Save(a.ctx, n)
@@ -243,15 +243,6 @@ func (a *applying) notification(
 		return a.tx.Subscriptions().SaveTemplate(a.ctx, n, t, author(a.by))
 	}
 	return a.templates(place, path, where.object("e", e.Slug, "n", n.Name), app, stored, want.Templates, save)
-}
-
-// listName is the name of a list of the application's project, empty for none.
-func listName(ctx context.Context, tx ports.Tx, app applications.Application, id lists.ID) (string, error) {
-	if id == 0 {
-		return "", nil
-	}
-	l, err := tx.Lists().ByID(ctx, app.Organization, app.Project, id)
-	return l.Name, err
 }
 
 // templates applies the templates of an event or of a notification, which the audit log calls owner; save stores one of them there.
@@ -280,7 +271,7 @@ func (a *applying) templates(place, path, owner string, app applications.Applica
 			}
 		}
 		a.note("template", join(path, c.Name), int64(t.ID), action)
-		if object := join(owner, "templates", c.Name); action == Created {
+		if object := join(owner, "t", c.Name); action == Created {
 			a.created(audit.TemplateCreated, object, templateState(t))
 		} else if action == Updated {
 			before, after := audit.Changed(was, templateState(t))

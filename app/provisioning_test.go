@@ -101,6 +101,24 @@ func TestApply(t *testing.T) {
 		}
 		assert.Equal(t, first, second, "the same objects with the same ids")
 	})
+	t.Run("TheAuditLogCallsThingsAsTheirUseCasesDo", func(t *testing.T) {
+		t.Parallel()
+		store := emptyInstallation(t)
+		apply(t, store, shop())
+		apply(t, store, shop())
+		found, err := app.NewAudit(store).Search(t.Context(), app.Path{Organization: "acme"}, audit.Query{Limit: 100})
+		require.NoError(t, err)
+		var said []string
+		for _, e := range found.Entries {
+			said = append([]string{string(e.Action) + " " + e.Object}, said...)
+		}
+		assert.Equal(t, []string{
+			"organization.create acme", "group.create acme/groups/Staff", "channel.create acme/c/mail", "project.create acme/p/shop", "channel.create acme/p/shop/c/bulk",
+			"application.create acme/p/shop/a/web", "list.create acme/p/shop/d/Customers", "list.create acme/p/shop/d/Web users", "event.create acme/p/shop/a/web/e/shipped",
+			"template.create acme/p/shop/a/web/e/shipped/t/mail", "notification.create acme/p/shop/a/web/e/shipped/n/Tell them",
+			"template.create acme/p/shop/a/web/e/shipped/n/Tell them/t/bulk",
+		}, said)
+	})
 	t.Run("ADryRunTellsTheSameAndKeepsNothing", func(t *testing.T) {
 		t.Parallel()
 		store := emptyInstallation(t)
