@@ -15,23 +15,15 @@ import (
 // AddAddress gives a member an address, and on request assigns it to the organization's preferred channels, as the API does (decisions 4);
 // whatever of this is there already stays. operators.ErrAbove, users.ErrNotFound.
 func (p *Profiles) AddAddress(ctx context.Context, by operators.Officer, at Path, id users.MemberID, a users.Address, toPreferred bool) error {
-	return p.store.Update(ctx, func(tx ports.Tx) error {
-		m, err := changeable(ctx, tx, by, at, id)
-		if err != nil {
-			return err
-		}
-		_, _, err = addAddress(ctx, tx, by.Actor, at, m, a, toPreferred)
+	return p.change(ctx, by, at, id, func(tx ports.Tx, m users.Member) error {
+		_, _, err := addAddress(ctx, tx, by.Actor, at, m, a, toPreferred)
 		return err
 	})
 }
 
 // RemoveAddress takes an address from a member with all that hangs on it. operators.ErrAbove, users.ErrNotFound, users.ErrAddressNotFound.
 func (p *Profiles) RemoveAddress(ctx context.Context, by operators.Officer, at Path, id users.MemberID, address users.AddressID) error {
-	return p.store.Update(ctx, func(tx ports.Tx) error {
-		m, err := changeable(ctx, tx, by, at, id)
-		if err != nil {
-			return err
-		}
+	return p.change(ctx, by, at, id, func(tx ports.Tx, m users.Member) error {
 		return removeAddress(ctx, tx, by.Actor, at, m, address)
 	})
 }
@@ -41,11 +33,7 @@ func (p *Profiles) RemoveAddress(ctx context.Context, by operators.Officer, at P
 func (p *Profiles) Assign(
 	ctx context.Context, by operators.Officer, at Path, id users.MemberID, address users.AddressID, channel channels.ID,
 ) error {
-	return p.store.Update(ctx, func(tx ports.Tx) error {
-		m, err := changeable(ctx, tx, by, at, id)
-		if err != nil {
-			return err
-		}
+	return p.change(ctx, by, at, id, func(tx ports.Tx, m users.Member) error {
 		a, err := tx.Addresses().ByID(ctx, m.Organization, m.ID, address)
 		if err != nil {
 			return err
@@ -73,11 +61,7 @@ func (p *Profiles) Assign(
 func (p *Profiles) SetAssignment(
 	ctx context.Context, by operators.Officer, at Path, id users.MemberID, assignment channels.AssignmentID, active, validated bool,
 ) error {
-	return p.store.Update(ctx, func(tx ports.Tx) error {
-		m, err := changeable(ctx, tx, by, at, id)
-		if err != nil {
-			return err
-		}
+	return p.change(ctx, by, at, id, func(tx ports.Tx, m users.Member) error {
 		was, err := tx.Assignments().OfMemberByID(ctx, m.Organization, m.ID, assignment)
 		if err != nil {
 			return err
@@ -97,11 +81,7 @@ func (p *Profiles) SetAssignment(
 // Unassign ends an assignment of a member with the list entries and subscriptions that hang on it. operators.ErrAbove, users.ErrNotFound,
 // channels.ErrAssignmentNotFound.
 func (p *Profiles) Unassign(ctx context.Context, by operators.Officer, at Path, id users.MemberID, assignment channels.AssignmentID) error {
-	return p.store.Update(ctx, func(tx ports.Tx) error {
-		m, err := changeable(ctx, tx, by, at, id)
-		if err != nil {
-			return err
-		}
+	return p.change(ctx, by, at, id, func(tx ports.Tx, m users.Member) error {
 		was, err := tx.Assignments().OfMemberByID(ctx, m.Organization, m.ID, assignment)
 		if err != nil {
 			return err

@@ -64,11 +64,7 @@ func (p *Profiles) SaveFields(
 func (p *Profiles) edit(
 	ctx context.Context, by operators.Officer, at Path, id users.MemberID, change func(tx ports.Tx, m *users.Member) error,
 ) error {
-	return p.store.Update(ctx, func(tx ports.Tx) error {
-		m, err := changeable(ctx, tx, by, at, id)
-		if err != nil {
-			return err
-		}
+	return p.change(ctx, by, at, id, func(tx ports.Tx, m users.Member) error {
 		was := memberState(m)
 		if err := change(tx, &m); err != nil {
 			return err
@@ -82,13 +78,18 @@ func (p *Profiles) edit(
 	})
 }
 
-// changeable finds a member whom the officer may change.
-func changeable(ctx context.Context, tx ports.Tx, by operators.Officer, at Path, id users.MemberID) (users.Member, error) {
-	m, err := memberByID(ctx, tx, at, id)
-	if err != nil {
-		return users.Member{}, err
-	}
-	return m, by.MayChange(m)
+// change is a unit of work about a member whom the officer may change.
+func (p *Profiles) change(ctx context.Context, by operators.Officer, at Path, id users.MemberID, fn func(tx ports.Tx, m users.Member) error) error {
+	return p.store.Update(ctx, func(tx ports.Tx) error {
+		m, err := memberByID(ctx, tx, at, id)
+		if err != nil {
+			return err
+		}
+		if err := by.MayChange(m); err != nil {
+			return err
+		}
+		return fn(tx, m)
+	})
 }
 
 // MaxSelected is how many members one call changes at most.
