@@ -66,7 +66,7 @@ func TestImportJobSurvives(t *testing.T) {
 			i := b.importer(nil)
 			if c.wait > 0 {
 				assert.False(t, i.WorkOnce(t.Context()), "not yet")
-				b.clock.advance(c.wait)
+				b.clock.Advance(c.wait)
 			}
 			require.True(t, i.WorkOnce(t.Context()))
 			job = b.show(acme, job.ID)
@@ -83,7 +83,7 @@ func TestImportJobSurvives(t *testing.T) {
 		i := b.importer(func(s ports.Store) ports.Store { return &hurdle{Store: s, before: func(int) error { return away }} })
 		for range imports.MaxFailures {
 			require.True(t, i.WorkOnce(t.Context()))
-			b.clock.advance(time.Minute)
+			b.clock.Advance(time.Minute)
 		}
 		assert.False(t, i.WorkOnce(t.Context()))
 		job = b.show(acme, job.ID)
@@ -164,7 +164,7 @@ func TestImportJobIsFenced(t *testing.T) {
 		i := b.importer(func(s ports.Store) ports.Store {
 			return &hurdle{Store: s, before: func(call int) error {
 				if call == 2 {
-					b.clock.advance(2 * lease)
+					b.clock.Advance(2 * lease)
 					assert.True(t, other.WorkOnce(t.Context()))
 				}
 				return nil

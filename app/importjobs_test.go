@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -26,25 +25,8 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/clocks"
 )
-
-// moving is a clock that a test moves.
-type moving struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (m *moving) Now() time.Time {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.now
-}
-
-func (m *moving) advance(d time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.now = m.now.Add(d)
-}
 
 // lease is how long the importers of these tests hold a job.
 const lease = 20 * time.Second
@@ -53,7 +35,7 @@ const lease = 20 * time.Second
 type bureau struct {
 	*testing.T
 	store ports.Store
-	clock *moving
+	clock *clocks.Moving
 	jobs  *app.ImportJobs
 	log   *bytes.Buffer
 }
@@ -67,7 +49,7 @@ var (
 // newBureau has the organizations of installation, and files of at most so many bytes.
 func newBureau(t *testing.T, maxBytes int64) *bureau {
 	t.Helper()
-	b := &bureau{T: t, clock: &moving{now: frozen{}.Now()}, log: &bytes.Buffer{}}
+	b := &bureau{T: t, clock: clocks.At(frozen{}.Now()), log: &bytes.Buffer{}}
 	store, err := gormstore.Open(t.Context(), gormstore.Config{
 		URL: "sqlite:" + filepath.Join(t.TempDir(), "tocsin.db"), AutoMigrate: true, Clock: b.clock, Keys: seal.NewRing([seal.KeySize]byte{1})})
 	require.NoError(t, err)
@@ -226,7 +208,7 @@ func TestImportJob(t *testing.T) {
 		n, known := b.pieces(job.ID)
 		assert.Zero(t, n, "the file is needed no more")
 		assert.True(t, known, "the history stays")
-		b.clock.advance(31 * 24 * time.Hour)
+		b.clock.Advance(31 * 24 * time.Hour)
 		require.NoError(t, i.SweepOnce(t.Context()))
 		_, _, err = b.jobs.Show(t.Context(), acme, job.ID, 1)
 		require.ErrorIs(t, err, imports.ErrNotFound)
@@ -365,7 +347,7 @@ func TestImportUpload(t *testing.T) {
 		n, known := b.pieces(half.ID)
 		assert.Equal(t, 1, n, "perhaps it is still coming")
 		assert.True(t, known)
-		b.clock.advance(time.Hour)
+		b.clock.Advance(time.Hour)
 		require.NoError(t, i.SweepOnce(t.Context()))
 		n, known = b.pieces(half.ID)
 		assert.Zero(t, n)
@@ -377,7 +359,7 @@ func TestImportUpload(t *testing.T) {
 		job := b.uploaded(acme, "email\na@example.org\n")
 		i := b.importer(nil)
 		require.True(t, i.WorkOnce(t.Context()))
-		b.clock.advance(8 * 24 * time.Hour)
+		b.clock.Advance(8 * 24 * time.Hour)
 		require.NoError(t, i.SweepOnce(t.Context()))
 		job = b.show(acme, job.ID)
 		assert.Equal(t, imports.Cancelled, job.State)

@@ -72,7 +72,7 @@ func TestGuessingTheOwnPasswordLocksTheAccount(t *testing.T) {
 	b.remote = "192.0.2.2:1"
 	b.post("/console/account/password/", change(password)...).is(t, http.StatusBadRequest)
 	assert.Equal(t, audit.LockedOut, f.entries("")[0].Action)
-	f.clock.advance(operators.LockOut)
+	f.clock.Advance(operators.LockOut)
 	b.post("/console/account/password/", change(password)...).is(t, http.StatusSeeOther)
 }
 
@@ -83,7 +83,7 @@ func TestSessionsAreEndedOneByOne(t *testing.T) {
 	onEach(t, func(f *fixture) {
 		ada, eve := f.operator("ada", users.RoleViewer), f.operator("eve", users.RoleViewer)
 		first := f.as(ada)
-		f.clock.advance(time.Hour)
+		f.clock.Advance(time.Hour)
 		second, others := f.as(ada), f.as(eve)
 		page := second.get("/console/account/").is(f.T, http.StatusOK)
 		found := sessionOf.FindAllStringSubmatch(page.body, -1)

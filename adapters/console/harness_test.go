@@ -29,6 +29,7 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/clocks"
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
@@ -46,29 +47,11 @@ var hash = sync.OnceValue(func() operators.Hash {
 	return p.Hash()
 })
 
-// clock is a clock that a test moves.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
-
 // fixture is a console over a store of its own with two organizations, acme and globex, which are alike to the letter.
 type fixture struct {
 	*testing.T
 	store ports.Store
-	clock *clock
+	clock *clocks.Moving
 	use   console.UseCases
 	post  *post // by which acme's channels send
 	log   *strings.Builder
@@ -115,7 +98,7 @@ func newFixtureOn(t *testing.T, database string, adjust ...func(*console.Options
 // openFixture is a console over a store as it is found.
 func openFixture(t *testing.T, database string, adjust ...func(*console.Options)) *fixture {
 	t.Helper()
-	f := &fixture{T: t, clock: &clock{now: time.Date(2026, time.March, 4, 5, 6, 7, 0, time.UTC)}, log: &strings.Builder{}}
+	f := &fixture{T: t, clock: clocks.At(time.Date(2026, time.March, 4, 5, 6, 7, 0, time.UTC)), log: &strings.Builder{}}
 	store, err := gormstore.Open(t.Context(), gormstore.Config{URL: database, AutoMigrate: true, Clock: f.clock, Keys: seal.NewRing([seal.KeySize]byte{1})})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, store.Close()) })

@@ -89,7 +89,7 @@ func TestKeysAreRotatedAndRevoked(t *testing.T) {
 		assert.Equal(f, []any{"sync", first.Scope, first.Grants, true}, []any{second.Name, second.Scope, second.Grants, second.Expires.IsZero()})
 		assert.True(f, valid(old))
 		assert.Contains(f, b.get(keys).said(), "sync acme user:read replaced")
-		f.clock.advance(time.Hour)
+		f.clock.Advance(time.Hour)
 		assert.False(f, valid(old))
 		assert.True(f, valid(next))
 		assert.Contains(f, b.get(keys).said(), "sync acme user:read expired")

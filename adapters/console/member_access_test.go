@@ -88,7 +88,7 @@ func TestInvitation(t *testing.T) {
 func TestInvitationsEnd(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(f *fixture, m users.Member){
-		"AfterADay": func(f *fixture, _ users.Member) { f.clock.advance(operators.InvitationLife) },
+		"AfterADay": func(f *fixture, _ users.Member) { f.clock.Advance(operators.InvitationLife) },
 		"WhenTheRoleIsTakenAway": func(f *fixture, m users.Member) {
 			m.Role = users.RoleMember
 			f.update(func(tx ports.Tx) error { return tx.Users().SetRole(f.Context(), m) })

@@ -136,7 +136,7 @@ func TestADelivery(t *testing.T) {
 		f.fails(id)
 		assert.Contains(f, b.get(one).said(), "The message as it was to be sent")
 		assert.Contains(f, b.get(one).said(), "The template has not changed since.")
-		f.clock.advance(time.Minute)
+		f.clock.Advance(time.Minute)
 		f.rewrite("later")
 		page = b.get(one)
 		assert.Contains(f, page.said(), "The template was changed since: this is version 1, as it was then, of 2.")

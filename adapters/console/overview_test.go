@@ -30,15 +30,15 @@ func TestOverview(t *testing.T) {
 
 		f.person("acme", "ada", users.RoleMember, false)
 		f.listed("ada")
-		f.clock.advance(-25 * time.Hour)
+		f.clock.Advance(-25 * time.Hour)
 		sent, failed := f.happened(), f.happened()
-		f.clock.advance(7 * time.Second)
+		f.clock.Advance(7 * time.Second)
 		f.fails(failed)
-		f.clock.advance(24 * time.Hour)
+		f.clock.Advance(24 * time.Hour)
 		f.happened() // which waits
 		_, err := f.store.Queue().Expand(f.Context(), 100)
 		require.NoError(f, err)
-		f.clock.advance(4 * time.Minute)
+		f.clock.Advance(4 * time.Minute)
 
 		busy := b.get(home).is(f.T, http.StatusOK)
 		assert.Contains(f, busy.said(), "failed 1 delivery of Tick at 2026-03-03 04:06:07 UTC failed.")
@@ -52,7 +52,7 @@ func TestOverview(t *testing.T) {
 		assert.Contains(f, busy.body, "charts.js")
 		assert.NotContains(f, b.get(home+"?after=1").body, "data-chart", "only on the first page")
 
-		f.clock.advance(2 * time.Minute)
+		f.clock.Advance(2 * time.Minute)
 		late := b.get(home).said()
 		assert.Contains(f, late, "waiting The channel mail is behind: 1 delivery has been due since 2026-03-04 04:06:14 UTC.")
 		everywhere := f.as(f.account("root", true)).get("/console/").said()

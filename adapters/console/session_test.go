@@ -62,11 +62,11 @@ func TestSignIn(t *testing.T) {
 			b := f.nobody()
 			for range operators.MaxFailures {
 				b.signIn("ada", "wrong").is(f.T, http.StatusUnauthorized)
-				f.clock.advance(10 * time.Second)
+				f.clock.Advance(10 * time.Second)
 			}
 			assert.Equal(f, audit.LockedOut, f.entries("")[0].Action)
 			b.signIn("ada", password).is(f.T, http.StatusUnauthorized)
-			f.clock.advance(operators.LockOut)
+			f.clock.Advance(operators.LockOut)
 			b.signIn("ada", password).is(f.T, http.StatusSeeOther)
 		})
 	})
@@ -83,7 +83,7 @@ func TestSignIn(t *testing.T) {
 		last.is(t, http.StatusTooManyRequests)
 		assert.NotEmpty(t, last.Header.Get("Retry-After"))
 		other.signIn("nobody", "wrong").is(t, http.StatusUnauthorized)
-		f.clock.advance(6 * time.Second)
+		f.clock.Advance(6 * time.Second)
 		b.signIn("nobody", "wrong").is(t, http.StatusUnauthorized)
 	})
 
@@ -148,10 +148,10 @@ func TestSessions(t *testing.T) {
 		f := newFixture(t)
 		b := f.as(f.operator("ada", users.RoleViewer))
 		for range 3 {
-			f.clock.advance(operators.SessionIdle - time.Minute)
+			f.clock.Advance(operators.SessionIdle - time.Minute)
 			require.True(t, b.signedIn())
 		}
-		f.clock.advance(operators.SessionIdle)
+		f.clock.Advance(operators.SessionIdle)
 		assert.False(t, b.signedIn())
 	})
 
@@ -160,10 +160,10 @@ func TestSessions(t *testing.T) {
 		f := newFixture(t)
 		b := f.as(f.operator("ada", users.RoleViewer))
 		for range 27 {
-			f.clock.advance(operators.SessionLife / 28)
+			f.clock.Advance(operators.SessionLife / 28)
 			require.True(t, b.signedIn())
 		}
-		f.clock.advance(operators.SessionLife / 28)
+		f.clock.Advance(operators.SessionLife / 28)
 		assert.False(t, b.signedIn())
 	})
 
@@ -256,7 +256,7 @@ func TestNothingLeadsOutOfTheConsole(t *testing.T) {
 		"%2F%2Fevil.example":                     "/console/",
 		"/console@evil.example":                  "/console/",
 	} {
-		f.clock.advance(time.Minute) // Not the limit of sign-ins is asked.
+		f.clock.Advance(time.Minute) // Not the limit of sign-ins is asked.
 		got := f.nobody().post("/console/sign-in/", "username", "ada", "password", password, "next", next).is(t, http.StatusSeeOther)
 		assert.Equal(t, want, got.Header.Get("Location"), next)
 		page := f.nobody().get("/console/sign-in/?" + url.Values{"next": {next}}.Encode())

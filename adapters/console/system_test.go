@@ -48,7 +48,7 @@ func TestSystem(t *testing.T) {
 			if p.Owner == "b" {
 				continue
 			}
-			f.clock.advance(2 * time.Minute)
+			f.clock.Advance(2 * time.Minute)
 		}
 		require.NoError(f, f.store.Queue().Beat(f.Context(), deliveries.Presence{Owner: "b", Instance: "here:2", Version: "1.2.4", Started: f.clock.Now()}))
 		busy := b.get(system).said()

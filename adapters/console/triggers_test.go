@@ -82,10 +82,10 @@ func TestAnEventIsTriggeredByHand(t *testing.T) {
 			change(form)
 			assert.Contains(f, b.do(http.MethodPost, to+"send/", form).is(f.T, http.StatusBadRequest).said(), "This is not what was tried", name)
 		}
-		f.clock.advance(2 * time.Hour)
+		f.clock.Advance(2 * time.Hour)
 		late := b.post(to, "context", "{}").confirmation()
 		late.Set("form_token", b.token())
-		f.clock.advance(61 * time.Minute)
+		f.clock.Advance(61 * time.Minute)
 		assert.Contains(f, b.do(http.MethodPost, to+"send/", late).is(f.T, http.StatusBadRequest).said(), "that was too long ago")
 		assert.Equal(f, 1, occurrences())
 	})

@@ -157,7 +157,7 @@ func TestRateLimit(t *testing.T) {
 		assert.Equal(t, "1", w.Header().Get("Retry-After"))
 		assert.Equal(t, "too many requests with this API key", problemOf(t, w).Detail)
 		assert.Equal(t, http.StatusOK, f.do(two).Code, "another key is not affected")
-		f.clock.advance(time.Second)
+		f.clock.Advance(time.Second)
 		assert.Equal(t, http.StatusOK, f.do(one).Code)
 	})
 
@@ -204,7 +204,7 @@ func TestFailedAuthenticationsAreLimitedPerAddress(t *testing.T) {
 		assert.Equal(t, "1", w.Header().Get("Retry-After"))
 		assert.Equal(t, asked, f.auth.calls(), "nothing is looked up")
 		assert.Equal(t, http.StatusUnauthorized, f.do(attempt("192.0.2.2:1000")).Code, "another address is not affected")
-		f.clock.advance(time.Second)
+		f.clock.Advance(time.Second)
 		assert.Equal(t, http.StatusUnauthorized, f.do(attempt("192.0.2.1:1000")).Code)
 	})
 

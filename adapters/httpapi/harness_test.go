@@ -17,24 +17,8 @@ import (
 	"github.com/tocsin/tocsin/adapters/httpapi"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/test/clocks"
 )
-
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
 
 // fixture is an API over a store and an authenticator that a test controls.
 type fixture struct {
@@ -42,7 +26,7 @@ type fixture struct {
 	t     testing.TB
 	auth  *authenticator
 	store *store
-	clock *clock
+	clock *clocks.Moving
 	log   *logBuffer
 	ready error
 }
@@ -51,7 +35,7 @@ func newFixture(t testing.TB, options ...func(*httpapi.Options)) *fixture {
 	t.Helper()
 	f := &fixture{
 		t: t, auth: &authenticator{}, store: &store{out: map[deliveries.OptOut]bool{}}, log: &logBuffer{},
-		clock: &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)},
+		clock: clocks.At(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)),
 	}
 	o := httpapi.Options{BodyLimit: 1 << 20}
 	for _, set := range options {

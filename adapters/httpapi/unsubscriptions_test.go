@@ -297,7 +297,7 @@ func TestFaultsOfAnUnsubscribeLinkArePages(t *testing.T) {
 		assert.Equal(t, units, f.store.used())
 		ben := deliveries.OptOut{Member: 8, Notification: 3, AddressKey: "ben@example.org"}
 		pageOf(t, f.do(press(linkTo(ben), oneClick)), http.StatusOK)
-		f.clock.advance(time.Second)
+		f.clock.Advance(time.Second)
 		pageOf(t, f.do(press(linkTo(anna), "action=undo")), http.StatusOK)
 	})
 

@@ -76,7 +76,7 @@ func TestRateLimit(t *testing.T) {
 		a := hasty.get("/api/system/ping/").is(http.StatusTooManyRequests)
 		require.Equal(w, "1", a.header.Get("Retry-After"))
 		other.get("/api/system/ping/").is(http.StatusOK)
-		w.clock.advance(time.Second)
+		w.clock.Advance(time.Second)
 		hasty.get("/api/system/ping/").is(http.StatusOK)
 	}, limited))
 
@@ -87,7 +87,7 @@ func TestRateLimit(t *testing.T) {
 		a := w.nobody().get("/api/system/ping/").is(http.StatusTooManyRequests)
 		require.NotEmpty(w, a.header.Get("Retry-After"))
 		w.get("/api/system/ping/").is(http.StatusOK) // A key that is known to be good is not held up by its neighbours.
-		w.clock.advance(time.Second)
+		w.clock.Advance(time.Second)
 		w.nobody().get("/api/system/ping/").is(http.StatusUnauthorized)
 	}, limited))
 

@@ -25,7 +25,7 @@ func TestKey(t *testing.T) {
 		_, revoked := w.issueNamed("revoked", access.Scope{}, 0, access.FullAccess)
 		_, err := w.issued.Revoke(w.Context(), audit.Actor{}, "revoked")
 		require.NoError(w, err)
-		w.clock.advance(time.Minute)
+		w.clock.Advance(time.Minute)
 		headers := map[string][]string{
 			"missing":        nil,
 			"empty":          {""},
@@ -96,15 +96,15 @@ func TestKey(t *testing.T) {
 		require.NoError(w, err)
 		w.auth.Forget()
 		here.get("/api/system/ping/").is(http.StatusUnauthorized)
-		w.clock.advance(5 * time.Second)
+		w.clock.Advance(5 * time.Second)
 		elsewhere.get("/api/system/ping/").is(http.StatusUnauthorized)
 	}))
 
 	t.Run("ExpiresToTheMoment", both(func(w *world) {
 		_, text := w.issueNamed("short", access.Scope{}, time.Hour, access.SystemPing)
-		w.clock.advance(time.Hour - time.Nanosecond)
+		w.clock.Advance(time.Hour - time.Nanosecond)
 		w.as(text).get("/api/system/ping/").is(http.StatusOK)
-		w.clock.advance(time.Nanosecond)
+		w.clock.Advance(time.Nanosecond)
 		w.as(text).get("/api/system/ping/").is(http.StatusUnauthorized)
 	}))
 
@@ -122,7 +122,7 @@ func TestKey(t *testing.T) {
 		key, text := w.issueNamed("counted", access.Scope{}, 0, access.SystemPing)
 		w.unchanged(func() {
 			for range 3 {
-				w.clock.advance(time.Second)
+				w.clock.Advance(time.Second)
 				w.as(text).get("/api/system/ping/").is(http.StatusOK)
 			}
 		})

@@ -135,7 +135,7 @@ func TestOccurrence(t *testing.T) {
 		require.Equal(w, "The message to ben@example.org by shop-mail failed: 550 no such mailbox.", w.explain(id, "ben").Summary)
 
 		box.answers(nil)
-		w.clock.advance(10 * time.Second)
+		w.clock.Advance(10 * time.Second)
 		w.done(id)
 		anna = w.deliveries(id)[0]
 		require.Equal(w, "sent", anna.State)

@@ -243,12 +243,12 @@ func TestTriggerRenders(t *testing.T) {
 		w.workInto(box)
 		id := w.trigger(object{})
 		w.eventually(occurrencePath(id), func(o occurrence) bool { return o.Counts["sent"] == 1 && o.Counts["retrying"] == 1 })
-		w.clock.advance(time.Minute)
+		w.clock.Advance(time.Minute)
 		w.eventually(occurrencePath(id), func(occurrence) bool { return len(box.all()) == 3 })
 		// Before the clock moves on, or the pause would begin only then.
 		w.eventually(occurrencePath(id), func(o occurrence) bool { return o.Counts["retrying"] == 1 })
 		box.answers(nil)
-		w.clock.advance(time.Minute)
+		w.clock.Advance(time.Minute)
 		w.done(id)
 		ids := map[string]string{}
 		for _, l := range box.all() {
@@ -309,9 +309,9 @@ func TestTriggerIdempotency(t *testing.T) {
 		w.apply(orders())
 		again := w.with("Idempotency-Key", "a")
 		first := again.trigger(body)
-		w.clock.advance(24*time.Hour - time.Second)
+		w.clock.Advance(24*time.Hour - time.Second)
 		require.Equal(w, first, again.trigger(body))
-		w.clock.advance(time.Second)
+		w.clock.Advance(time.Second)
 		require.NotEqual(w, first, again.trigger(object{}))
 	}))
 

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/clocks"
 )
 
 // world is a whole service on a database of its own, filled as blueprint says. It is also the test
@@ -29,7 +29,7 @@ type world struct {
 	client
 	*place
 	store  *gormstore.Store
-	clock  *clock
+	clock  *clocks.Moving
 	auth   *app.Authentication
 	issued *app.Keys
 	api    *httpapi.API
@@ -122,24 +122,5 @@ func scope(path string) access.Scope {
 	return access.Scope{Organization: levels[0], Project: levels[1], Application: levels[2]}
 }
 
-// clock is a clock that a test moves.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-var _ ports.Clock = (*clock)(nil)
-
-func newClock() *clock { return &clock{now: time.Date(2026, time.March, 4, 5, 6, 7, 0, time.UTC)} }
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
+// newClock is the clock of a world, which a test moves.
+func newClock() *clocks.Moving { return clocks.At(time.Date(2026, time.March, 4, 5, 6, 7, 0, time.UTC)) }

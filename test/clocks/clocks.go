@@ -1,0 +1,34 @@
+// Package clocks tells tests the time. It knows nothing of what they time.
+package clocks
+
+import (
+	"sync"
+	"time"
+
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Moving is a clock that stands still until a test moves it. It is safe for concurrent use.
+type Moving struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+var _ ports.Clock = (*Moving)(nil)
+
+// At returns a clock that shows this moment.
+func At(now time.Time) *Moving { return &Moving{now: now} }
+
+// Now is what the clock shows.
+func (m *Moving) Now() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.now
+}
+
+// Advance moves the clock on.
+func (m *Moving) Advance(d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now = m.now.Add(d)
+}
