@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/operators"
 )
@@ -25,9 +24,9 @@ type sessionView struct {
 	This bool   // the page is shown in it
 }
 
-func (c call) showAccount() error { return c.showAccountWith(http.StatusOK, accountView{}) }
+func (c call) showAccount() error { return c.accountPage(http.StatusOK, accountView{}) }
 
-func (c call) showAccountWith(status int, v accountView) error {
+func (c call) accountPage(status int, v accountView) error {
 	found, err := c.console.use.Operators.Sessions(c.ctx, c.visitor.User)
 	if err != nil {
 		return err
@@ -43,22 +42,17 @@ func (c call) showAccountWith(status int, v accountView) error {
 }
 
 func (c call) changePassword() error {
-	if wait := c.console.attempts.Take(c.client()); wait > 0 {
-		c.Response().Header().Set("Retry-After", web.RetryAfter(web.TooMany("", wait)))
-		return c.showAccountWith(http.StatusTooManyRequests, accountView{Wait: true})
+	if c.tooFast() {
+		return c.accountPage(http.StatusTooManyRequests, accountView{Wait: true})
 	}
 	p, err := c.newPassword()
 	if err == nil {
 		err = c.console.use.Operators.ChangePassword(c.ctx, c.actor(), c.token, c.FormValue("current"), p)
 	}
-	if f, mistaken := c.refused(err); mistaken {
+	return c.settle(err, func(f form) error {
 		f.values = nil // Passwords are not shown again.
-		return c.showAccountWith(web.Status(fault.Invalid), accountView{Form: f})
-	}
-	if err != nil {
-		return err
-	}
-	return c.to(c.path(accountPath) + "?done=saved")
+		return c.accountPage(statusOf(f), accountView{Form: f})
+	}, c.path(accountPath), "saved")
 }
 
 // newPassword reads a password that is to be set, typed twice.
@@ -87,5 +81,5 @@ func (c call) endSession() error {
 	if err != nil && !errors.Is(err, operators.ErrNoSession) { // It is over already, which is what was wanted.
 		return err
 	}
-	return c.to(c.path(accountPath) + "?done=ended")
+	return c.done(c.path(accountPath), "ended")
 }

@@ -1,12 +1,10 @@
 package console
 
 import (
-	"net/http"
+	"strconv"
 
-	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/applications"
-	"github.com/tocsin/tocsin/domain/fault"
 )
 
 const pageApplications = 50
@@ -18,19 +16,16 @@ type applicationsView struct {
 	New          form
 }
 
-func (c call) showApplications() error { return c.applications(http.StatusOK, form{}) }
+func (c call) showApplications() error { return c.applicationsPage(form{}) }
 
-func (c call) applications(status int, fresh form) error {
+func (c call) applicationsPage(fresh form) error {
 	found, err := c.console.use.Applications.List(c.ctx, c.at(), app.Page{After: c.number("after"), Limit: pageApplications + 1})
 	if err != nil {
 		return err
 	}
-	v := applicationsView{Applications: found, New: fresh}
-	if len(found) > pageApplications {
-		v.Applications = found[:pageApplications]
-		v.Next = v.Applications[pageApplications-1].ID
-	}
-	return c.render(status, "applications", "Applications", v)
+	v := applicationsView{New: fresh}
+	v.Applications, v.Next = paged(found, pageApplications, func(a applications.Application) applications.ID { return a.ID })
+	return c.render(statusOf(fresh), "applications", "Applications", v)
 }
 
 func (c call) createApplication() error {
@@ -38,13 +33,7 @@ func (c call) createApplication() error {
 	if err == nil {
 		wanted, err = c.console.use.Applications.Create(c.ctx, c.actor(), c.at(), wanted)
 	}
-	if f, mendable := c.refused(err); mendable {
-		return c.applications(web.Status(fault.Invalid), f)
-	}
-	if err != nil {
-		return err
-	}
-	return c.to(c.path(Prefix) + web.Join("o", c.at().Organization, "p", c.at().Project, "a", wanted.Slug) + "?done=saved")
+	return c.settle(err, c.applicationsPage, c.below("a", wanted.Slug), "saved")
 }
 
 // applicationView is what can be changed about an application.
@@ -54,46 +43,26 @@ type applicationView struct {
 	Failed      form // what became of deleting it
 }
 
-func (c call) showApplication() error { return c.application(http.StatusOK, func(*applicationView) {}) }
+func (c call) showApplication() error { return c.applicationPage(func(*applicationView) {}) }
 
-// application shows the settings of the path's application, as adjust leaves them.
-func (c call) application(status int, adjust func(v *applicationView)) error {
+// applicationPage shows the settings of the path's application, as adjust leaves them.
+func (c call) applicationPage(adjust func(v *applicationView)) error {
 	found, err := c.console.use.Applications.Show(c.ctx, c.at())
 	if err != nil {
 		return err
 	}
-	v := applicationView{Application: found, Settings: filled("name", found.Name)}
-	if found.Active {
-		v.Settings = filled("name", found.Name, "active", "true")
-	}
+	v := applicationView{Application: found, Settings: filled("name", found.Name, "active", strconv.FormatBool(found.Active))}
 	adjust(&v)
-	return c.render(status, "application", found.Name+": settings", v)
+	return c.render(statusOf(v.Settings, v.Failed), "application", found.Name+": settings", v)
 }
 
 func (c call) changeApplication() error {
 	err := c.console.use.Applications.Change(c.ctx, c.actor(), c.at(), c.FormValue("name"), c.FormValue("active") == "true")
-	if f, mendable := c.refused(err); mendable {
-		return c.application(web.Status(fault.Invalid), func(v *applicationView) { v.Settings = f })
-	}
-	if err != nil {
-		return err
-	}
-	return c.to(c.applicationPath("settings") + "?done=saved")
+	return c.settle(err, func(f form) error { return c.applicationPage(func(v *applicationView) { v.Settings = f }) }, c.below("settings"), "saved")
 }
 
 func (c call) deleteApplication() error {
 	err := c.console.use.Applications.Delete(c.ctx, c.actor(), c.at())
-	if f, mendable := c.refused(err); mendable {
-		return c.application(web.Status(fault.Invalid), func(v *applicationView) { v.Failed = f })
-	}
-	if err != nil {
-		return err
-	}
-	return c.to(c.path(Prefix) + web.Join("o", c.at().Organization, "p", c.at().Project, "a") + "?done=deleted")
-}
-
-// applicationPath is the path of a page below the application's.
-func (c call) applicationPath(segments ...string) string {
-	at := c.at()
-	return c.path(Prefix) + web.Join("o", at.Organization, "p", at.Project, "a", at.Application) + web.Join(segments...)
+	again := func(f form) error { return c.applicationPage(func(v *applicationView) { v.Failed = f }) }
+	return c.settle(err, again, c.link("o", c.at().Organization, "p", c.at().Project, "a"), "deleted")
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/tocsin/tocsin/adapters/web"
@@ -35,10 +34,10 @@ func (c call) showAudit() error {
 	values := c.QueryParams()
 	q, faults := auditQuery(values)
 	q.Limit, q.After = pageAudit, audit.ParseCursor(values.Get("after"))
-	v := auditView{Form: form{values: values, faults: faults}, Fields: auditFilters, First: q.After.IsZero(), Path: c.auditPath(), Export: c.auditPath() + "export/",
-		Vias: options("Any", audit.Console, audit.CommandLine, audit.API, audit.Link)}
-	if len(faults) > 0 {
-		return c.render(web.Status(fault.Invalid), "audit", "Audit log", v)
+	v := auditView{Form: form{values: values, faults: faults}, Fields: auditFilters, First: q.After.IsZero(), Path: c.below("audit"), Export: c.below("audit", "export"),
+		Vias: append([]option{{Text: "Any"}}, options(audit.Console, audit.CommandLine, audit.API, audit.Link)...)}
+	if v.Form.Wrong() {
+		return c.render(statusOf(v.Form), "audit", "Audit log", v)
 	}
 	found, err := c.console.use.Audit.Search(c.ctx, c.at(), q)
 	if err != nil {
@@ -52,16 +51,9 @@ func (c call) showAudit() error {
 				next.Set(name, text)
 			}
 		}
-		v.Next = c.auditPath() + "?" + next.Encode()
+		v.Next = c.below("audit") + "?" + next.Encode()
 	}
 	return c.render(http.StatusOK, "audit", "Audit log", v)
-}
-
-func (c call) auditPath() string {
-	if org := web.Param(c, "org"); org != "" {
-		return c.path(Prefix) + web.Join("o", org, "audit")
-	}
-	return c.path(Prefix) + web.Join("audit")
 }
 
 // auditQuery reads what a form asks for, by days of UTC.
@@ -86,15 +78,6 @@ func auditQuery(values url.Values) (audit.Query, fault.Fields) {
 	return q, faults
 }
 
-// options are choices whose texts are their values, behind one for no choice.
-func options[T ~string](none string, values ...T) []option {
-	all := []option{{Text: none}}
-	for _, v := range values {
-		all = append(all, option{Value: string(v), Text: string(v)})
-	}
-	return all
-}
-
 // auditColumns is the first row of an exported sheet.
 var auditColumns = []string{"id", "at", "actor", "key", "via", "address", "action", "object", "before", "after"}
 
@@ -114,8 +97,7 @@ type auditLine struct {
 
 // exportAudit sends everything that a filter selects as a file.
 func (c call) exportAudit() error {
-	r := c.Request()
-	q, faults := auditQuery(r.PostForm)
+	q, faults := auditQuery(c.fields())
 	if err := faults.Err(); err != nil {
 		return err
 	}
@@ -160,9 +142,9 @@ func asSheet(out sheet) func([]audit.Entry) error {
 			}
 			key := ""
 			if e.Actor.Key != 0 {
-				key = strconv.FormatInt(int64(e.Actor.Key), 10)
+				key = text(e.Actor.Key)
 			}
-			if err := out.row(strconv.FormatInt(int64(e.ID), 10), e.At.Format(time.RFC3339Nano), e.Actor.Name, key, string(e.Actor.Via), e.Actor.Address,
+			if err := out.row(text(e.ID), e.At.Format(time.RFC3339Nano), e.Actor.Name, key, string(e.Actor.Via), e.Actor.Address,
 				string(e.Action), e.Object, before, after); err != nil {
 				return err
 			}

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -11,26 +10,9 @@ import (
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/fault"
-	"github.com/tocsin/tocsin/domain/operators"
 )
 
 const pageChannels = 100
-
-// channelRoutes are the routes of the channels of an organization or of a project, which the parameter names.
-func channelRoutes(place, param string) []Route {
-	const get, post = http.MethodGet, http.MethodPost
-	list := place + "channels/"
-	one := list + param + "/"
-	return []Route{
-		{get, list, operators.Viewer, call.showChannels},
-		{get, list + "new/", operators.Administrator, call.showNewChannel},
-		{post, list + "new/", operators.Administrator, call.createChannel},
-		{get, one, operators.Viewer, call.showChannel},
-		{post, one, operators.Administrator, call.saveChannel},
-		{post, one + "test/", operators.Administrator, call.testChannel},
-		{post, one + "delete/", operators.Administrator, call.deleteChannel},
-	}
-}
 
 // channelsView is the channels of an organization or of a project.
 type channelsView struct {
@@ -40,6 +22,7 @@ type channelsView struct {
 	Next     channels.ID // 0: no more
 }
 
+// channelOfList is a channel with what instances say of it.
 type channelOfList struct {
 	channels.Channel
 
@@ -51,11 +34,8 @@ func (c call) showChannels() error {
 	if err != nil {
 		return err
 	}
-	v := channelsView{Here: c.channelsPath(), Project: c.at().Project}
-	if len(found) > pageChannels {
-		found = found[:pageChannels]
-		v.Next = found[pageChannels-1].ID
-	}
+	v := channelsView{Here: c.below("channels"), Project: c.at().Project}
+	found, v.Next = paged(found, pageChannels, func(ch channels.Channel) channels.ID { return ch.ID })
 	for _, ch := range found {
 		v.Channels = append(v.Channels, channelOfList{ch, troubles[ch.ID]})
 	}
@@ -82,17 +62,16 @@ func (v newChannelView) Protocols() []option {
 }
 
 func (c call) showNewChannel() error {
-	f := filled("active", "true")
-	return c.newChannel(http.StatusOK, c.QueryParam("driver"), f)
+	return c.newChannelPage(c.QueryParam("driver"), filled("active", "true"))
 }
 
-func (c call) newChannel(status int, driver string, f form) error {
-	v := newChannelView{Here: c.channelsPath(), Driver: driver, Form: f}
+func (c call) newChannelPage(driver string, f form) error {
+	v := newChannelView{Here: c.below("channels"), Driver: driver, Form: f}
 	for _, d := range c.console.use.Channels.Drivers() {
 		v.Drivers = append(v.Drivers, d.Name())
 	}
 	if driver == "" {
-		return c.render(status, "channel-new", "New channel", v)
+		return c.render(statusOf(f), "channel-new", "New channel", v)
 	}
 	d, err := c.console.use.Channels.Driver(driver)
 	if err != nil {
@@ -100,19 +79,13 @@ func (c call) newChannel(status int, driver string, f form) error {
 		return c.render(web.Status(fault.Invalid), "channel-new", "New channel", v)
 	}
 	v.words, v.Fields = d.Protocols(), settingsView{Form: f, Described: append(slices.Clone(d.Settings()), channels.CommonSettings()...)}
-	return c.render(status, "channel-new", "New channel: "+driver, v)
+	return c.render(statusOf(f), "channel-new", "New channel: "+driver, v)
 }
 
 func (c call) createChannel() error {
 	driver := c.FormValue("driver")
 	made, err := c.console.use.Channels.Create(c.ctx, c.actor(), c.at(), c.channelForm())
-	if f, mendable := c.refused(err); mendable {
-		return c.newChannel(web.Status(fault.Invalid), driver, f)
-	}
-	if err != nil {
-		return err
-	}
-	return c.to(c.channelPath(made.ID) + "?done=saved")
+	return c.settle(err, func(f form) error { return c.newChannelPage(driver, f) }, c.below("channels", made.ID), "saved")
 }
 
 // channelView is one channel with its form.
@@ -146,15 +119,15 @@ func (v channelView) Value(s channels.Setting) string {
 	return "none"
 }
 
-func (c call) showChannel() error { return c.channel(http.StatusOK, func(*channelView) {}) }
+func (c call) showChannel() error { return c.channelPage(func(*channelView) {}) }
 
-// channel shows the channel of the path, as adjust leaves it.
-func (c call) channel(status int, adjust func(v *channelView)) error {
+// channelPage shows the channel of the path, as adjust leaves it.
+func (c call) channelPage(adjust func(v *channelView)) error {
 	id, err := c.channelID()
 	if err != nil {
 		return err
 	}
-	v := channelView{Here: c.channelPath(id), List: c.channelsPath(), Now: c.console.clock.Now()}
+	v := channelView{Here: c.below("channels", id), List: c.below("channels"), Now: c.console.clock.Now()}
 	if v.ChannelReport, err = c.console.use.Channels.Show(c.ctx, c.at(), id); err != nil {
 		return err
 	}
@@ -164,7 +137,7 @@ func (c call) channel(status int, adjust func(v *channelView)) error {
 	}
 	v.Form = filled(pairs...)
 	adjust(&v)
-	return c.render(status, "channel", v.Name, v)
+	return c.render(statusOf(v.Form, v.Test, v.Deletion), "channel", v.Name, v)
 }
 
 func (c call) saveChannel() error {
@@ -173,13 +146,7 @@ func (c call) saveChannel() error {
 		return err
 	}
 	err = c.console.use.Channels.Save(c.ctx, c.actor(), c.at(), id, c.channelForm())
-	if f, mendable := c.refused(err); mendable {
-		return c.channel(web.Status(fault.Invalid), func(v *channelView) { v.Form = f })
-	}
-	if err != nil {
-		return err
-	}
-	return c.to(c.channelPath(id) + "?done=saved")
+	return c.settle(err, func(f form) error { return c.channelPage(func(v *channelView) { v.Form = f }) }, c.below("channels", id), "saved")
 }
 
 func (c call) testChannel() error {
@@ -190,12 +157,12 @@ func (c call) testChannel() error {
 	// A provider may take longer than a page; the use case has a bound of its own.
 	done, err := c.console.use.ChannelTests.SendThrough(c.Request().Context(), c.actor(), c.at(), id, c.FormValue("to"))
 	if f, mendable := c.refused(err); mendable {
-		return c.channel(web.Status(fault.Invalid), func(v *channelView) { v.Test = f })
+		return c.channelPage(func(v *channelView) { v.Test = f })
 	}
 	if err != nil {
 		return err
 	}
-	return c.channel(http.StatusOK, func(v *channelView) { v.Test, v.Tested = filled("to", c.FormValue("to")), tested(done) })
+	return c.channelPage(func(v *channelView) { v.Test, v.Tested = c.asSent(), tested(done) })
 }
 
 func (c call) deleteChannel() error {
@@ -204,13 +171,7 @@ func (c call) deleteChannel() error {
 		return err
 	}
 	err = c.console.use.Channels.Delete(c.ctx, c.actor(), c.at(), id)
-	if f, mendable := c.refused(err); mendable {
-		return c.channel(web.Status(fault.Invalid), func(v *channelView) { v.Deletion = f })
-	}
-	if err != nil {
-		return err
-	}
-	return c.to(c.channelsPath() + "?done=deleted")
+	return c.settle(err, func(f form) error { return c.channelPage(func(v *channelView) { v.Deletion = f }) }, c.below("channels"), "deleted")
 }
 
 // channelForm is what the form of a channel says. Secrets that were typed are forgotten: a page that shows the form again does not have them.
@@ -238,15 +199,3 @@ func (c call) channelID() (channels.ID, error) {
 	}
 	return web.ID[channels.ID](c, "channel")
 }
-
-// channelsPath is the path of the list of channels that the path of the page is in.
-func (c call) channelsPath() string {
-	at := c.at()
-	segments := []string{"o", at.Organization}
-	if at.Project != "" {
-		segments = append(segments, "p", at.Project)
-	}
-	return c.path(Prefix) + web.Join(append(segments, "channels")...)
-}
-
-func (c call) channelPath(id channels.ID) string { return c.channelsPath() + web.Join(fmt.Sprint(id)) }

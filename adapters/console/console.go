@@ -118,7 +118,7 @@ func New(use UseCases, clock ports.Clock, log *slog.Logger, o Options) (*Console
 		}
 	}
 	c.echo.Use(c.observer.Around(c.fail), c.harden, web.RefuseOptions)
-	for _, r := range routes() {
+	for _, r := range Routes() {
 		c.echo.Add(r.Method, r.pattern(), c.handler(r))
 		if r.Method == http.MethodGet {
 			c.echo.Add(http.MethodHead, r.pattern(), c.handler(r))
@@ -208,9 +208,9 @@ func (c call) actor() audit.Actor {
 func (c call) address() string { return c.console.proxies.Address(c.Request()) }
 
 // client is whom limits are about.
+func (c call) client() netip.Prefix { return c.console.proxies.Client(c.Request()) }
+
 // officer is the actor with what they may do to members of the path's organization.
 func (c call) officer() operators.Officer {
 	return operators.Officer{Actor: c.actor(), Right: c.visitor.Right(web.Param(c, "org"))}
 }
-
-func (c call) client() netip.Prefix { return c.console.proxies.Client(c.Request()) }

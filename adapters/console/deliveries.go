@@ -2,7 +2,6 @@ package console
 
 import (
 	"net/http"
-	"strconv"
 
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
@@ -26,8 +25,7 @@ func (c call) showDelivery() error {
 	if err != nil {
 		return err
 	}
-	occurrence := c.occurrencePath(m.Occurrence.ID)
-	v := deliveryView{SentMessage: m, Occurrence: occurrence, Path: occurrence + deliverySegments(m.Delivery.ID)}
+	v := deliveryView{SentMessage: m, Occurrence: c.below("occurrences", m.Occurrence.ID), Path: c.deliveryPath(m.Occurrence.ID, m.Delivery.ID)}
 	return c.render(http.StatusOK, "delivery", "Delivery to "+m.Delivery.Address, v)
 }
 
@@ -67,7 +65,9 @@ func (c call) retryDelivery() error {
 	if _, err := c.console.use.Retries.One(c.ctx, c.actor(), c.at(), id, delivery); err != nil {
 		return err
 	}
-	return c.to(c.occurrencePath(id) + deliverySegments(delivery) + "?done=retried-one")
+	return c.done(c.deliveryPath(id, delivery), "retried-one")
 }
 
-func deliverySegments(id deliveries.ID) string { return "d/" + strconv.FormatInt(int64(id), 10) + "/" }
+func (c call) deliveryPath(of events.OccurrenceID, id deliveries.ID) string {
+	return c.below("occurrences", of, "d", id)
+}

@@ -74,11 +74,3 @@ func titleOf(k fault.Kind) string {
 		return "That was not understood"
 	}
 }
-
-// sentence makes a sentence of a fault's words.
-func sentence(words string) string {
-	if words == "" || words[0] < 'a' || words[0] > 'z' {
-		return words
-	}
-	return string(words[0]-'a'+'A') + words[1:] + "."
-}

@@ -2,9 +2,11 @@ package console
 
 import (
 	"errors"
+	"net/http"
 	"net/url"
 	"slices"
 
+	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
@@ -18,19 +20,10 @@ type form struct {
 }
 
 // filled is a form with these values, in pairs of name and value.
-func filled(pairs ...string) form {
-	f := form{values: url.Values{}}
-	for pair := range slices.Chunk(pairs, 2) {
-		f.values.Add(pair[0], pair[1])
-	}
-	return f
-}
+func filled(texts ...string) form { return form{values: pairs(texts)} }
 
 // asSent is the form as it was sent.
-func (c call) asSent() form {
-	r := c.Request()
-	return form{values: r.PostForm}
-}
+func (c call) asSent() form { return form{values: c.fields()} }
 
 // refused is the form as it was sent with what is wrong about it. ok is false when err is no complaint about an input, and then nothing
 // that the sender could mend.
@@ -39,12 +32,31 @@ func (c call) refused(err error) (f form, ok bool) {
 	if !isFault || known.Kind() != fault.Invalid {
 		return form{}, false
 	}
-	r := c.Request()
-	f = form{values: r.PostForm, faults: known.Fields()}
-	if len(f.faults) == 0 {
+	f = c.asSent()
+	if f.faults = known.Fields(); len(f.faults) == 0 {
 		f.Failed = sentence(known.Error())
 	}
 	return f, true
+}
+
+// settle answers a form. Where nothing went wrong the browser goes on to a page, which says what was done; what the sender can mend, again shows
+// beside the form as it was sent; any other err is the answer. See done.
+func (c call) settle(err error, again func(form) error, path, done string, query ...string) error {
+	if f, mendable := c.refused(err); mendable {
+		return again(f)
+	}
+	if err != nil {
+		return err
+	}
+	return c.done(path, done, query...)
+}
+
+// statusOf is the status of a page that shows these forms: whether something is wrong with one of them.
+func statusOf(forms ...form) int {
+	if slices.ContainsFunc(forms, form.Wrong) {
+		return web.Status(fault.Invalid)
+	}
+	return http.StatusOK
 }
 
 // renamed is the form for a page that calls a field otherwise than the fault does.
@@ -96,5 +108,14 @@ func within(path, name string) bool {
 	return len(path) > len(name) && path[:len(name)] == name && (path[len(name)] == '.' || path[len(name)] == '[')
 }
 
-// option is a choice of a select.
+// option is a choice of a select, or of boxes that can be ticked.
 type option struct{ Value, Text string }
+
+// options are choices whose texts are their values.
+func options[T ~string](values ...T) []option {
+	all := make([]option, len(values))
+	for i, v := range values {
+		all[i] = option{Value: string(v), Text: string(v)}
+	}
+	return all
+}

@@ -9,10 +9,11 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
@@ -23,6 +24,17 @@ const (
 	maxTemplateForm = 4 << 20
 	maxEmailsForm   = 1 << 20
 )
+
+// largestForm is the size of the largest form that the route takes, in bytes.
+func (r Route) largestForm() int64 {
+	switch {
+	case strings.Contains(r.Path, "/t/{channel}/"):
+		return maxTemplateForm
+	case strings.HasSuffix(r.Path, "/d/{list}/add/"):
+		return maxEmailsForm
+	}
+	return maxForm
+}
 
 // tokenField is the field of every form that proves that we made it for this browser.
 const tokenField = "form_token"
@@ -87,15 +99,32 @@ func (c call) fields() url.Values {
 }
 
 // FormValue is a field of the form's body; what the query says does not count.
-func (c call) FormValue(name string) string {
-	r := c.Request()
-	return r.PostForm.Get(name)
-}
+func (c call) FormValue(name string) string { return c.fields().Get(name) }
 
 // values are the values of a field of the form's body that may have several.
-func (c call) values(name string) []string {
-	r := c.Request()
-	return r.PostForm[name]
+func (c call) values(name string) []string { return c.fields()[name] }
+
+// chosen is the id that is chosen in a field of the form, 0 for none.
+func (c call) chosen(name string) int64 { return integer(c.FormValue(name)) }
+
+// number is a parameter of the query that is an id or a count; whatever is none counts as 0, the beginning.
+func (c call) number(name string) int64 { return integer(c.QueryParam(name)) }
+
+// integer is an id as somebody sent it; what is none is 0, the id of nothing.
+func integer(s string) int64 {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+// text is an id as a form has it.
+func text[T ~int64](id T) string { return strconv.FormatInt(int64(id), 10) }
+
+// words are a parameter of the query as a text that a database can be asked for.
+func (c call) words(name string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(c.QueryParam(name), ""), "\x00", "")
 }
 
 // on reads a switch of a form: `true` or `false`, and nothing else.
@@ -107,15 +136,4 @@ func (c call) on(name string) (bool, error) {
 		return false, nil
 	}
 	return false, errForm
-}
-
-// path is a path of the console as browsers see it, below the path of the base URL.
-func (c call) path(p string) string { return c.console.root + p }
-
-// to sends the browser on. After a form it asks for the new page with GET.
-func (c call) to(path string) error {
-	if err := c.Redirect(http.StatusSeeOther, path); err != nil {
-		return fmt.Errorf("%w: %w", web.ErrUndelivered, err)
-	}
-	return nil
 }

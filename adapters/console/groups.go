@@ -6,7 +6,6 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
-	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
@@ -21,30 +20,21 @@ type groupsView struct {
 	Form   form
 }
 
-func (c call) showGroups() error { return c.showGroupsWith(http.StatusOK, form{}) }
+func (c call) showGroups() error { return c.groupsPage(form{}) }
 
-func (c call) showGroupsWith(status int, f form) error {
+func (c call) groupsPage(f form) error {
 	found, err := c.console.use.Groups.List(c.ctx, c.at(), app.Page{After: c.number("after"), Limit: pageGroups + 1})
 	if err != nil {
 		return err
 	}
-	v := groupsView{Groups: found, Form: f}
-	if len(found) > pageGroups {
-		v.Groups = found[:pageGroups]
-		v.Next = v.Groups[pageGroups-1].ID
-	}
-	return c.render(status, "groups", "Groups", v)
+	v := groupsView{Form: f}
+	v.Groups, v.Next = paged(found, pageGroups, func(g orgs.Group) orgs.GroupID { return g.ID })
+	return c.render(statusOf(f), "groups", "Groups", v)
 }
 
 func (c call) createGroup() error {
 	_, err := c.console.use.Groups.Create(c.ctx, c.actor(), c.at(), c.FormValue("name"))
-	if f, mistaken := c.refused(err); mistaken {
-		return c.showGroupsWith(web.Status(fault.Invalid), f)
-	}
-	if err != nil {
-		return err
-	}
-	return c.to(c.groupsPath() + "?done=saved")
+	return c.settle(err, c.groupsPage, c.below("groups"), "saved")
 }
 
 // groupView is one group.
@@ -81,22 +71,13 @@ func (c call) changeGroup(change func(orgs.GroupID) error) error {
 	if err != nil {
 		return err
 	}
-	err = change(id)
-	if f, mistaken := c.refused(err); mistaken {
+	return c.settle(change(id), func(f form) error {
 		g, err := c.console.use.Groups.Show(c.ctx, c.at(), id)
 		if err != nil {
 			return err
 		}
-		return c.render(web.Status(fault.Invalid), "group", g.Name, groupView{Group: g, Form: f})
-	}
-	if err != nil {
-		return err
-	}
-	return c.to(c.groupsPath() + "?done=saved")
-}
-
-func (c call) groupsPath() string {
-	return c.path(Prefix) + web.Join("o", web.Param(c, "org"), "groups")
+		return c.render(statusOf(f), "group", g.Name, groupView{Group: g, Form: f})
+	}, c.below("groups"), "saved")
 }
 
 func (c call) linkMember() error { return c.regroup(c.console.use.Groups.Link) }
@@ -112,5 +93,5 @@ func (c call) regroup(move func(context.Context, operators.Officer, app.Path, or
 	if _, err := move(c.ctx, c.officer(), c.at(), orgs.GroupID(c.chosen("group")), id); err != nil {
 		return err
 	}
-	return c.to(c.memberPath() + "?done=saved")
+	return c.memberSaved()
 }

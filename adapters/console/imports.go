@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
@@ -29,9 +28,9 @@ type importsView struct {
 	Older   imports.ID // 0: no more
 }
 
-func (c call) showImports() error { return c.listImports(http.StatusOK, form{}) }
+func (c call) showImports() error { return c.importsPage(http.StatusOK, form{}) }
 
-func (c call) listImports(status int, f form) error {
+func (c call) importsPage(status int, f form) error {
 	v := importsView{Form: f, Groups: []option{{Text: "none but Default"}}, Limit: c.console.use.ImportJobs.MaxBytes() >> 20}
 	groups, err := c.console.use.Groups.List(c.ctx, c.at(), app.Page{Limit: maxGroups})
 	if err != nil {
@@ -42,13 +41,11 @@ func (c call) listImports(status int, f form) error {
 			v.Groups = append(v.Groups, option{Value: g.Name, Text: g.Name})
 		}
 	}
-	if v.Imports, err = c.console.use.ImportJobs.List(c.ctx, c.at(), imports.ID(c.number("before")), pageImports+1); err != nil {
+	found, err := c.console.use.ImportJobs.List(c.ctx, c.at(), imports.ID(c.number("before")), pageImports+1)
+	if err != nil {
 		return err
 	}
-	if len(v.Imports) > pageImports {
-		v.Imports = v.Imports[:pageImports]
-		v.Older = v.Imports[pageImports-1].ID
-	}
+	v.Imports, v.Older = paged(found, pageImports, func(j imports.Job) imports.ID { return j.ID })
 	return c.render(status, "imports", "Import members", v)
 }
 
@@ -61,7 +58,7 @@ func (c call) uploadImport() error {
 	// Not c.ctx: a large file takes its time.
 	job, err := c.console.use.ImportJobs.Upload(c.Request().Context(), c.actor(), c.at(), c.file.name(), c.FormValue("group"), file)
 	if err == nil {
-		return c.to(c.importPath(job.ID))
+		return c.to(c.below("imports", job.ID))
 	}
 	known, isFault := errors.AsType[*fault.Error](err)
 	switch {
@@ -79,10 +76,9 @@ func (c call) uploadImport() error {
 
 // refuseImport shows the form again with what is wrong about a field.
 func (c call) refuseImport(status int, field, words string) error {
-	r := c.Request()
-	f := form{values: r.PostForm}
+	f := c.asSent()
 	f.faults.Addf(field, "%s", words)
-	return c.listImports(status, f)
+	return c.importsPage(status, f)
 }
 
 // importView is one import with what is to be seen of it now.
@@ -117,18 +113,6 @@ func (v importView) Unkept() int {
 		return 0
 	}
 	return v.Result.Rejected - v.Kept
-}
-
-// Bytes is how large the file is.
-func (v importView) Bytes() string {
-	const kib, mib = 1 << 10, 1 << 20
-	switch {
-	case v.Size < kib:
-		return fmt.Sprintf("%d bytes", v.Size)
-	case v.Size < mib:
-		return fmt.Sprintf("%.1f KiB", float64(v.Size)/kib)
-	}
-	return fmt.Sprintf("%.1f MiB", float64(v.Size)/mib)
 }
 
 // RowsPerSecond is the rate as a number to be read.
@@ -181,7 +165,7 @@ func (c call) startImport() error {
 	if err := c.console.use.ImportJobs.Start(c.ctx, c.actor(), c.at(), id); err != nil {
 		return err
 	}
-	return c.to(c.importPath(id))
+	return c.to(c.below("imports", id))
 }
 
 func (c call) cancelImport() error {
@@ -192,7 +176,7 @@ func (c call) cancelImport() error {
 	if err := c.console.use.ImportJobs.Cancel(c.ctx, c.actor(), c.at(), id); err != nil {
 		return err
 	}
-	return c.to(c.importPath(id))
+	return c.to(c.below("imports", id))
 }
 
 // byteOrderMark tells programs for tables that a file is UTF-8. An import passes over it.
@@ -215,8 +199,4 @@ func (c call) downloadRejected() error {
 		return err
 	}
 	return file.end()
-}
-
-func (c call) importPath(id imports.ID) string {
-	return c.path(Prefix) + web.Join("o", web.Param(c, "org"), "imports", strconv.FormatInt(int64(id), 10))
 }

@@ -1,8 +1,10 @@
 package console
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/tocsin/tocsin/adapters/web"
@@ -31,7 +33,7 @@ type keysView struct {
 }
 
 // Grants are what a key may be granted.
-func (keysView) Grants() []access.Grant { return access.Grants() }
+func (keysView) Grants() []option { return options(access.Grants()...) }
 
 // Lifetimes are the choices of how long a key is valid.
 func (keysView) Lifetimes() []option { return lifetimes }
@@ -42,21 +44,18 @@ func (keysView) Overlaps() []option { return overlaps }
 // Rotating is the form that rotates a key, which begins with a day.
 func (keysView) Rotating() form { return filled("overlap", "24h") }
 
-func (c call) showKeys() error { return c.keys(http.StatusOK, func(*keysView) {}) }
+func (c call) showKeys() error { return c.keysPage(func(*keysView) {}) }
 
-// keys shows a page of the keys of the path's organization, or of all where the path names none, as adjust leaves it.
-func (c call) keys(status int, adjust func(v *keysView)) error {
+// keysPage shows a page of the keys of the path's organization, or of all where the path names none, as adjust leaves it.
+func (c call) keysPage(adjust func(v *keysView)) error {
 	found, err := c.console.use.Keys.Latest(c.ctx, c.at(), access.ID(c.number("before")), pageKeys+1)
 	if err != nil {
 		return err
 	}
-	v := keysView{Keys: found, New: filled("lifetime", "2160h"), Scoped: c.at().Organization != ""}
-	if len(found) > pageKeys {
-		v.Keys = found[:pageKeys]
-		v.Older = v.Keys[pageKeys-1].ID
-	}
+	v := keysView{New: filled("lifetime", "2160h"), Scoped: c.at().Organization != ""}
+	v.Keys, v.Older = paged(found, pageKeys, func(k app.KeyReport) access.ID { return k.ID })
 	adjust(&v)
-	return c.render(status, "keys", "API keys", v)
+	return c.render(statusOf(v.New, v.Failed), "keys", "API keys", v)
 }
 
 // shownKeyView is a key that is shown this once.
@@ -73,13 +72,13 @@ func (c call) createKey() error {
 	if scope.Organization == "" {
 		scope.Organization = c.FormValue("organization")
 	}
-	lifetime, err := chosen("lifetime", c.FormValue("lifetime"), lifetimes)
+	lifetime, err := c.period("lifetime", lifetimes)
 	var shown shownKeyView
 	if err == nil {
 		shown.Key, shown.Text, err = c.console.use.Keys.Create(c.ctx, c.actor(), c.FormValue("name"), scope, c.values("grant"), lifetime)
 	}
 	if f, mendable := c.refused(scopeFault(err)); mendable {
-		return c.keys(web.Status(fault.Invalid), func(v *keysView) { v.New = f })
+		return c.keysPage(func(v *keysView) { v.New = f })
 	}
 	if err != nil {
 		return err
@@ -100,18 +99,13 @@ func scopeFault(err error) error {
 	return err
 }
 
-// chosen is the time that an option of a form stands for.
-func chosen(field, sent string, options []option) (time.Duration, error) {
-	for _, o := range options {
-		switch {
-		case o.Value != sent:
-		case sent == "":
-			return 0, nil
-		default:
-			return time.ParseDuration(sent)
-		}
+// period is the time that is chosen in a field of the form; 0 for the choice without a value.
+func (c call) period(field string, choices []option) (time.Duration, error) {
+	sent := c.FormValue(field)
+	if !slices.ContainsFunc(choices, func(o option) bool { return o.Value == sent }) {
+		return 0, fault.Field(field, "is none of the choices")
 	}
-	return 0, fault.Field(field, "is none of the choices")
+	return time.ParseDuration(cmp.Or(sent, "0"))
 }
 
 // rotateKey answers with the new key itself, as createKey does. Sending the form again makes no third key: what is replaced is not replaced again.
@@ -120,13 +114,13 @@ func (c call) rotateKey() error {
 	if err != nil {
 		return err
 	}
-	overlap, err := chosen("overlap", c.FormValue("overlap"), overlaps)
+	overlap, err := c.period("overlap", overlaps)
 	var r app.Rotation
 	if err == nil {
 		r, err = c.console.use.Keys.RotateByID(c.ctx, c.actor(), c.at(), id, overlap)
 	}
 	if f, mendable := c.refused(err); mendable {
-		return c.keys(web.Status(fault.Invalid), func(v *keysView) { v.Failed = f })
+		return c.keysPage(func(v *keysView) { v.Failed = f })
 	}
 	if err != nil {
 		return err
@@ -142,16 +136,8 @@ func (c call) revokeKey() error {
 	if err := c.console.use.Keys.RevokeByID(c.ctx, c.actor(), c.at(), id); err != nil {
 		return err
 	}
-	return c.to(c.keysPath() + "?done=saved")
+	return c.done(c.below("keys"), "saved")
 }
 
 // KeysPath is the path of the page of keys that the page is about.
-func (v view) KeysPath() string { return v.call.keysPath() }
-
-// keysPath is the path of the page of keys that the path is about.
-func (c call) keysPath() string {
-	if org := c.at().Organization; org != "" {
-		return c.path(Prefix) + web.Join("o", org, "keys")
-	}
-	return c.path(Prefix) + web.Join("keys")
-}
+func (v view) KeysPath() string { return v.call.below("keys") }

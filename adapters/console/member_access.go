@@ -2,7 +2,6 @@ package console
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,38 +13,30 @@ import (
 // accessView is what a member may do in the console, and whether they can sign in.
 type accessView struct {
 	app.Access
-	Member    users.Member
-	MayChange bool
-	Roles     []option
-	Form      form
+	Member users.Member
+	Roles  []option
+	Form   form
 	// Of an invitation that was just made:
 	Link    string
 	Expires time.Time
 }
 
-func (c call) showAccess() error {
-	v, err := c.access()
+func (c call) showAccess() error { return c.accessPage("", time.Time{}) }
+
+// accessPage shows what a member may do, and the link that was just made.
+func (c call) accessPage(link string, expires time.Time) error {
+	p, err := c.profile()
 	if err != nil {
 		return err
 	}
-	return c.render(http.StatusOK, "member-access", v.Member.User.Username+": role and signing in", v)
-}
-
-func (c call) access() (v accessView, err error) {
-	id, err := c.member()
-	if err != nil {
-		return v, err
-	}
-	p, err := c.console.use.Profiles.Show(c.ctx, c.at(), id)
-	if err != nil {
-		return v, err
-	}
-	v = accessView{Member: p.Member, MayChange: c.mayChange(p.Member), Form: filled("role", string(p.Member.Role)), Roles: []option{
+	v := accessView{Member: p.Member, Link: link, Expires: expires, Form: filled("role", string(p.Member.Role)), Roles: []option{
 		{string(users.RoleMember), "member: nothing"}, {string(users.RoleViewer), "viewer: see"},
 		{string(users.RoleOperator), "operator: look after users, lists, imports and deliveries"}, {string(users.RoleAdministrator), "administrator: everything"},
 	}}
-	v.Access, err = c.console.use.Administration.Access(c.ctx, c.officer(), c.at(), id)
-	return v, err
+	if v.Access, err = c.console.use.Administration.Access(c.ctx, c.officer(), c.at(), p.Member.ID); err != nil {
+		return err
+	}
+	return c.render(http.StatusOK, "member-access", v.Member.User.Username+": role and signing in", v)
 }
 
 func (c call) setRole() error {
@@ -60,7 +51,7 @@ func (c call) setRole() error {
 	if err := c.console.use.Administration.Grant(c.ctx, c.officer(), c.at(), id, role); err != nil {
 		return err
 	}
-	return c.to(c.accessPath(id) + "?done=saved")
+	return c.done(c.memberPath("access"), "saved")
 }
 
 // invite shows the link that it makes, this once.
@@ -73,16 +64,7 @@ func (c call) invite() error {
 	if err != nil {
 		return err
 	}
-	v, err := c.access()
-	if err != nil {
-		return err
-	}
-	v.Link, v.Expires = c.publicURL()+Prefix+web.Join("welcome", token), expires
-	return c.render(http.StatusOK, "member-access", v.Member.User.Username+": role and signing in", v)
-}
-
-func (c call) accessPath(id users.MemberID) string {
-	return c.path(Prefix) + web.Join("o", web.Param(c, "org"), "u", strconv.FormatInt(int64(id), 10), "access")
+	return c.accessPage(c.publicURL()+Prefix+web.Join("welcome", token), expires)
 }
 
 // publicURL is the address of this installation: the configured one, else the one that the browser used.

@@ -1,20 +1,17 @@
 package console
 
 import (
-	"net/http"
 	"slices"
-	"strconv"
 
 	"github.com/tocsin/tocsin/adapters/web"
-	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/channels"
-	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/users"
 )
 
 func (c call) showNewAddress() error {
-	return c.askAboutMember("address-new", func(p app.Profile) formOfMember {
-		return formOfMember{Profile: p, Form: filled("assign_to_preferred_channel", "true")}
+	return c.memberForm("address-new", func(v *memberFormView) error {
+		v.Form = filled("assign_to_preferred_channel", "true")
+		return nil
 	})
 }
 
@@ -27,7 +24,7 @@ func (c call) addAddress() error {
 	if err == nil {
 		err = c.console.use.Profiles.AddAddress(c.ctx, c.officer(), c.at(), id, a, c.FormValue("assign_to_preferred_channel") == "true")
 	}
-	return c.savedOr(err, "address-new", func(p app.Profile, f form) formOfMember { return formOfMember{Profile: p, Form: f} })
+	return c.settleMember(err, "address-new")
 }
 
 // addressView is an address of a member with what it is assigned to.
@@ -40,9 +37,9 @@ type addressView struct {
 	Form        form
 }
 
-func (c call) showAddress() error { return c.showAddressWith(http.StatusOK, form{}) }
+func (c call) showAddress() error { return c.addressPage(form{}) }
 
-func (c call) showAddressWith(status int, f form) error {
+func (c call) addressPage(f form) error {
 	id, err := web.ID[users.AddressID](c, "address")
 	if err != nil {
 		return err
@@ -62,9 +59,9 @@ func (c call) showAddressWith(status int, f form) error {
 		if channel.Project != 0 {
 			said += " of " + p.Projects[channel.Project].Slug
 		}
-		v.Assignable = append(v.Assignable, option{Value: strconv.FormatInt(int64(channel.ID), 10), Text: said})
+		v.Assignable = append(v.Assignable, option{Value: text(channel.ID), Text: said})
 	}
-	return c.render(status, "address", v.Address.Value, v)
+	return c.render(statusOf(f), "address", v.Address.Value, v)
 }
 
 func (c call) removeAddress() error {
@@ -75,7 +72,7 @@ func (c call) removeAddress() error {
 	if err := c.console.use.Profiles.RemoveAddress(c.ctx, c.officer(), c.at(), member, address); err != nil {
 		return err
 	}
-	return c.to(c.memberPath() + "?done=saved")
+	return c.memberSaved()
 }
 
 func (c call) assignAddress() error {
@@ -84,13 +81,7 @@ func (c call) assignAddress() error {
 		return err
 	}
 	err = c.console.use.Profiles.Assign(c.ctx, c.officer(), c.at(), member, address, channels.ID(c.chosen("channel")))
-	if f, mistaken := c.refused(err); mistaken {
-		return c.showAddressWith(web.Status(fault.Invalid), f)
-	}
-	if err != nil {
-		return err
-	}
-	return c.to(c.addressPath(address) + "?done=saved")
+	return c.settle(err, c.addressPage, c.addressPath(address), "saved")
 }
 
 // setAssignment moves the two switches of an assignment; each form sends both, one of them as it was.
@@ -107,7 +98,7 @@ func (c call) setAssignment() error {
 	if err := c.console.use.Profiles.SetAssignment(c.ctx, c.officer(), c.at(), member, assignment, active, validated); err != nil {
 		return err
 	}
-	return c.to(c.addressPath(users.AddressID(c.chosen("address"))) + "?done=saved")
+	return c.done(c.addressPath(users.AddressID(c.chosen("address"))), "saved")
 }
 
 func (c call) removeAssignment() error {
@@ -118,7 +109,7 @@ func (c call) removeAssignment() error {
 	if err := c.console.use.Profiles.Unassign(c.ctx, c.officer(), c.at(), member, assignment); err != nil {
 		return err
 	}
-	return c.to(c.addressPath(users.AddressID(c.chosen("address"))) + "?done=saved")
+	return c.done(c.addressPath(users.AddressID(c.chosen("address"))), "saved")
 }
 
 func (c call) addressOfMember() (member users.MemberID, address users.AddressID, err error) {
@@ -142,5 +133,5 @@ func (c call) addressPath(id users.AddressID) string {
 	if id == 0 {
 		return c.memberPath()
 	}
-	return c.memberPath() + web.Join("addresses", strconv.FormatInt(int64(id), 10))
+	return c.memberPath("addresses", id)
 }

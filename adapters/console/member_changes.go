@@ -2,13 +2,8 @@ package console
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"net/http"
-	"strconv"
-	"strings"
 
-	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/metadata"
@@ -17,17 +12,23 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// change is a use case that moves a switch of a member.
-type change func(ctx context.Context, by operators.Officer, at app.Path, id users.MemberID, on bool) error
+func (c call) setMemberLocked() error {
+	return c.move(c.console.use.Profiles.SetLocked, c.memberSaved)
+}
 
-func (c call) setMemberLocked() error { return c.move(c.console.use.Profiles.SetLocked) }
+func (c call) setMembershipLocked() error {
+	return c.move(c.console.use.Profiles.SetMembershipLocked, c.memberSaved)
+}
 
-func (c call) setMembershipLocked() error { return c.move(c.console.use.Profiles.SetMembershipLocked) }
+func (c call) setNotifications() error {
+	return c.move(c.console.use.Profiles.SetNotifications, c.memberSaved)
+}
 
-func (c call) setNotifications() error { return c.move(c.console.use.Profiles.SetNotifications) }
+// memberSaved shows the path's member after a change.
+func (c call) memberSaved() error { return c.done(c.memberPath(), "saved") }
 
-// move moves a switch as the form says and shows the member again.
-func (c call) move(set change) error {
+// move moves a switch of the path's member as the form says, and goes on.
+func (c call) move(set func(ctx context.Context, by operators.Officer, at app.Path, id users.MemberID, on bool) error, next func() error) error {
 	id, err := c.member()
 	if err != nil {
 		return err
@@ -39,7 +40,7 @@ func (c call) move(set change) error {
 	if err := set(c.ctx, c.officer(), c.at(), id, on); err != nil {
 		return err
 	}
-	return c.to(c.memberPath() + "?done=saved")
+	return next()
 }
 
 // newMemberView is the form for a new member.
@@ -49,15 +50,15 @@ type newMemberView struct {
 }
 
 func (c call) showNewMember() error {
-	return c.askForMember(http.StatusOK, filled("custom_fields", "{}"))
+	return c.newMemberPage(filled("custom_fields", "{}"))
 }
 
-func (c call) askForMember(status int, f form) error {
+func (c call) newMemberPage(f form) error {
 	choices, err := c.console.use.Profiles.Choices(c.ctx, c.at())
 	if err != nil {
 		return err
 	}
-	return c.render(status, "member-new", "New user", newMemberView{Form: f, Groups: choices.Groups})
+	return c.render(statusOf(f), "member-new", "New user", newMemberView{Form: f, Groups: choices.Groups})
 }
 
 func (c call) createMember() error {
@@ -66,44 +67,55 @@ func (c call) createMember() error {
 	faults.Add("custom_fields", err)
 	e, err := users.NewEnrollment(c.FormValue("email"), c.FormValue("first_name"), c.FormValue("last_name"), fields)
 	faults.Add("", err)
+	var made users.Enrolled
 	if err = faults.Err(); err == nil {
-		var done users.Enrolled
-		done, err = c.console.use.Profiles.Create(c.ctx, c.officer(), c.at(), e, orgs.GroupID(c.chosen("group")))
-		if err == nil {
-			said := "was-there"
-			if done.Enrolled {
-				said = "enrolled"
-			}
-			return c.to(c.membersPath() + web.Join(strconv.FormatInt(int64(done.Member.ID), 10)) + "?done=" + said)
-		}
+		made, err = c.console.use.Profiles.Create(c.ctx, c.officer(), c.at(), e, orgs.GroupID(c.chosen("group")))
 	}
-	f, ok := c.refused(err)
-	if !ok {
+	done := "was-there"
+	if made.Enrolled {
+		done = "enrolled"
+	}
+	return c.settle(err, c.newMemberPage, c.below("u", made.Member.ID), done)
+}
+
+// memberFormView is a form about a member.
+type memberFormView struct {
+	app.Profile
+	Form    form
+	Changed bool // somebody else changed meanwhile what is edited here
+}
+
+// memberForm shows a form about the path's member to whoever may change them, as adjust leaves it.
+func (c call) memberForm(page string, adjust func(v *memberFormView) error) error {
+	p, err := c.profile()
+	if err != nil {
 		return err
 	}
-	return c.askForMember(web.Status(fault.Invalid), f)
-}
-
-// chosen is the id that is chosen in a field of a form, 0 for none.
-func (c call) chosen(name string) int64 {
-	n, err := strconv.ParseInt(c.FormValue(name), 10, 64)
-	if err != nil || n < 0 {
-		return 0
+	if err := c.officer().MayChange(p.Member); err != nil {
+		return err
 	}
-	return n
+	v := memberFormView{Profile: p}
+	if err := adjust(&v); err != nil {
+		return err
+	}
+	return c.render(statusOf(v.Form), page, p.Member.User.Username, v)
 }
 
-// formOfMember is a form about a member.
-type formOfMember struct {
-	app.Profile
-	Form form
-	// Stored is the metadata as it is now, where somebody changed it while it was edited here.
-	Stored string
+// settleMember settles a form about the path's member.
+func (c call) settleMember(err error, page string) error {
+	again := func(f form) error {
+		return c.memberForm(page, func(v *memberFormView) error {
+			v.Form = f
+			return nil
+		})
+	}
+	return c.settle(err, again, c.memberPath(), "saved")
 }
 
 func (c call) showNames() error {
-	return c.askAboutMember("member-names", func(p app.Profile) formOfMember {
-		return formOfMember{Profile: p, Form: filled("first_name", p.Member.User.FirstName, "last_name", p.Member.User.LastName)}
+	return c.memberForm("member-names", func(v *memberFormView) error {
+		v.Form = filled("first_name", v.Member.User.FirstName, "last_name", v.Member.User.LastName)
+		return nil
 	})
 }
 
@@ -113,12 +125,14 @@ func (c call) renameMember() error {
 		return err
 	}
 	err = c.console.use.Profiles.Rename(c.ctx, c.officer(), c.at(), id, c.FormValue("first_name"), c.FormValue("last_name"))
-	return c.savedOr(err, "member-names", func(p app.Profile, f form) formOfMember { return formOfMember{Profile: p, Form: f} })
+	return c.settleMember(err, "member-names")
 }
 
 func (c call) showMetadata() error {
-	return c.askAboutMember("member-metadata", func(p app.Profile) formOfMember {
-		return formOfMember{Profile: p, Form: filled("custom_fields", indented(p.Member.CustomFields), "shown", p.Member.CustomFields.Digest())}
+	return c.memberForm("member-metadata", func(v *memberFormView) error {
+		stored, err := indented(v.Member.CustomFields)
+		v.Form = filled("custom_fields", stored, "shown", v.Member.CustomFields.Digest())
+		return err
 	})
 }
 
@@ -127,26 +141,25 @@ func (c call) saveMetadata() error {
 	if err != nil {
 		return err
 	}
+	var faults fault.Fields
 	fields, err := metadata.Parse([]byte(c.FormValue("custom_fields")))
-	if err != nil {
-		var faults fault.Fields
-		faults.Add("custom_fields", err)
-		err = faults.Err()
-	} else {
+	faults.Add("custom_fields", err)
+	if err = faults.Err(); err == nil {
 		err = c.console.use.Profiles.SaveFields(c.ctx, c.officer(), c.at(), id, c.FormValue("shown"), fields)
 	}
-	return c.savedOr(err, "member-metadata", func(p app.Profile, f form) formOfMember {
-		v := formOfMember{Profile: p, Form: f}
-		if errors.Is(err, users.ErrChanged) {
-			v.Stored = indented(p.Member.CustomFields)
-			f.values.Set("shown", p.Member.CustomFields.Digest()) // Whoever sends the form again has seen it.
-		}
-		return v
+	if !errors.Is(err, users.ErrChanged) {
+		return c.settleMember(err, "member-metadata")
+	}
+	return c.memberForm("member-metadata", func(v *memberFormView) error {
+		v.Form, _ = c.refused(err)
+		v.Form.values.Set("shown", v.Member.CustomFields.Digest()) // Whoever sends the form again has seen it.
+		v.Changed = true
+		return nil
 	})
 }
 
 func (c call) showRemoveMember() error {
-	return c.askAboutMember("member-remove", func(p app.Profile) formOfMember { return formOfMember{Profile: p} })
+	return c.memberForm("member-remove", func(*memberFormView) error { return nil })
 }
 
 func (c call) removeMember() error {
@@ -157,45 +170,5 @@ func (c call) removeMember() error {
 	if err := c.console.use.Profiles.Remove(c.ctx, c.officer(), c.at(), id); err != nil {
 		return err
 	}
-	return c.to(c.membersPath() + "?done=removed")
-}
-
-// askAboutMember shows a form about the path's member to whoever may change them.
-func (c call) askAboutMember(page string, asked func(app.Profile) formOfMember) error {
-	p, err := c.profile()
-	if err != nil {
-		return err
-	}
-	if err := c.officer().MayChange(p.Member); err != nil {
-		return err
-	}
-	return c.render(http.StatusOK, page, p.Member.User.Username, asked(p))
-}
-
-// savedOr shows the member when err is nil, and the form again when it is a mistake in it.
-func (c call) savedOr(err error, page string, again func(app.Profile, form) formOfMember) error {
-	if err == nil {
-		return c.to(c.memberPath() + "?done=saved")
-	}
-	f, ok := c.refused(err)
-	if !ok {
-		return err
-	}
-	p, err := c.profile()
-	if err != nil {
-		return err
-	}
-	return c.render(web.Status(fault.Invalid), page, p.Member.User.Username, again(p, f))
-}
-
-// indented is metadata as people like to read it.
-func indented(m metadata.Map) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // The template escapes.
-	e.SetIndent("", "  ")
-	if err := e.Encode(map[string]any(m)); err != nil {
-		return "" // Impossible: it was read from JSON.
-	}
-	return strings.TrimSpace(b.String())
+	return c.done(c.membersPath(), "removed")
 }

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
@@ -29,7 +28,7 @@ type membersView struct {
 func (c call) showMembers() error {
 	asked := c.Request().URL.Query()
 	asked.Del("done")
-	asked.Del("n")
+	asked.Del("count")
 	q := memberQuery(asked)
 	found, err := c.console.use.Profiles.Search(c.ctx, c.at(), q)
 	if err != nil {
@@ -49,13 +48,7 @@ func (c call) showMembers() error {
 
 // memberQuery reads what the query of a page asks of members. What it cannot read it asks not.
 func memberQuery(asked url.Values) users.Query {
-	id := func(name string) int64 {
-		n, err := strconv.ParseInt(asked.Get(name), 10, 64)
-		if err != nil || n < 0 {
-			return 0
-		}
-		return n
-	}
+	id := func(name string) int64 { return integer(asked.Get(name)) }
 	role, err := users.ParseRole("role", asked.Get("role"))
 	if err != nil {
 		role = ""
@@ -128,19 +121,10 @@ func (c call) mayChange(m users.Member) bool {
 // member is the id of the path's member.
 func (c call) member() (users.MemberID, error) { return web.ID[users.MemberID](c, "member") }
 
-// membersPath is the path of the page of members.
-func (c call) membersPath() string {
-	return c.path(Prefix) + web.Join("o", web.Param(c, "org"), "u")
-}
+// membersPath is the path of the page of members, whatever application or project the path of this one names, too.
+func (c call) membersPath() string { return c.link("o", c.at().Organization, "u") }
 
-// memberPath is the path of the page of the path's member.
-func (c call) memberPath() string { return c.membersPath() + web.Join(web.Param(c, "member")) }
-
-// number is a parameter of the query that must be a positive integer; whatever is none counts as 0, the beginning.
-func (c call) number(name string) int64 {
-	n, err := strconv.ParseInt(c.QueryParam(name), 10, 64)
-	if err != nil || n < 0 {
-		return 0
-	}
-	return n
+// memberPath is the path of the page of the path's member, and of those below it.
+func (c call) memberPath(segments ...any) string {
+	return c.link(append([]any{"o", c.at().Organization, "u", web.Param(c, "member")}, segments...)...)
 }

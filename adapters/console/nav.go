@@ -59,8 +59,8 @@ func (v view) Navigation() []section {
 	return all
 }
 
-func (v view) to(text string, segments ...string) link {
-	return link{Text: text, Path: v.call.path(Prefix) + web.Join(segments...)}
+func (v view) to(text string, segments ...any) link {
+	return link{Text: text, Path: v.call.link(segments...)}
 }
 
 // markCurrent marks the link that is nearest to a path: the longest of those that it begins with.

@@ -1,8 +1,6 @@
 package console
 
 import (
-	"fmt"
-	"net/http"
 	"strconv"
 
 	"github.com/tocsin/tocsin/adapters/web"
@@ -43,7 +41,7 @@ func (v notificationView) Texts() []textOfChannel {
 func listOptions(all []lists.List) []option {
 	options := []option{{"", "No list: only those who are subscribed"}}
 	for _, l := range all {
-		options = append(options, option{fmt.Sprint(l.ID), l.Name})
+		options = append(options, option{text(l.ID), l.Name})
 	}
 	return options
 }
@@ -56,15 +54,15 @@ type newNotificationView struct {
 }
 
 func (c call) showNewNotification() error {
-	return c.newNotification(http.StatusOK, filled("active", "true"))
+	return c.newNotificationPage(filled("active", "true"))
 }
 
-func (c call) newNotification(status int, f form) error {
+func (c call) newNotificationPage(f form) error {
 	usable, err := c.console.use.Events.Lists(c.ctx, c.at())
 	if err != nil {
 		return err
 	}
-	return c.render(status, "notification-new", "New notification", newNotificationView{Event: c.eventPath(web.Param(c, "evt")), Form: f, Choices: listOptions(usable)})
+	return c.render(statusOf(f), "notification-new", "New notification", newNotificationView{Event: c.below("e", web.Param(c, "evt")), Form: f, Choices: listOptions(usable)})
 }
 
 func (c call) createNotification() error {
@@ -74,37 +72,29 @@ func (c call) createNotification() error {
 	if err == nil {
 		made, err = c.console.use.Events.CreateNotification(c.ctx, c.actor(), c.at(), event, f)
 	}
-	if f, mendable := c.refused(err); mendable {
-		return c.newNotification(web.Status(fault.Invalid), f)
-	}
-	if err != nil {
-		return err
-	}
-	return c.to(c.notificationPath(event, made.ID) + "?done=saved")
+	return c.settle(err, c.newNotificationPage, c.below("e", event, "n", made.ID), "saved")
 }
 
-func (c call) showNotification() error {
-	return c.notification(http.StatusOK, func(*notificationView) {})
-}
+func (c call) showNotification() error { return c.notificationPage(func(*notificationView) {}) }
 
-// notification shows the notification of the path, as adjust leaves it.
-func (c call) notification(status int, adjust func(v *notificationView)) error {
+// notificationPage shows the notification of the path, as adjust leaves it.
+func (c call) notificationPage(adjust func(v *notificationView)) error {
 	event := web.Param(c, "evt")
 	id, err := web.ID[subscriptions.NotificationID](c, "notification")
 	if err != nil {
 		return err
 	}
-	v := notificationView{Here: c.notificationPath(event, id), Event: c.eventPath(event)}
+	v := notificationView{Here: c.below("e", event, "n", id), Event: c.below("e", event)}
 	if v.NotificationReport, err = c.console.use.Events.ShowNotification(c.ctx, c.at(), event, id); err != nil {
 		return err
 	}
 	n, list := v.Notification, ""
 	if n.List != 0 {
-		list = fmt.Sprint(n.List)
+		list = text(n.List)
 	}
 	v.Form = filled("name", n.Name, "list", list, "active", strconv.FormatBool(n.Active))
 	adjust(&v)
-	return c.render(status, "notification", n.Name, v)
+	return c.render(statusOf(v.Form, v.Deletion), "notification", n.Name, v)
 }
 
 func (c call) saveNotification() error {
@@ -117,13 +107,8 @@ func (c call) saveNotification() error {
 	if err == nil {
 		err = c.console.use.Events.SaveNotification(c.ctx, c.actor(), c.at(), event, id, f)
 	}
-	if f, mendable := c.refused(err); mendable {
-		return c.notification(web.Status(fault.Invalid), func(v *notificationView) { v.Form = f })
-	}
-	if err != nil {
-		return err
-	}
-	return c.to(c.notificationPath(event, id) + "?done=saved")
+	again := func(f form) error { return c.notificationPage(func(v *notificationView) { v.Form = f }) }
+	return c.settle(err, again, c.below("e", event, "n", id), "saved")
 }
 
 func (c call) deleteNotification() error {
@@ -133,13 +118,8 @@ func (c call) deleteNotification() error {
 		return err
 	}
 	err = c.console.use.Events.DeleteNotification(c.ctx, c.actor(), c.at(), event, id)
-	if f, mendable := c.refused(err); mendable {
-		return c.notification(web.Status(fault.Invalid), func(v *notificationView) { v.Deletion = f })
-	}
-	if err != nil {
-		return err
-	}
-	return c.to(c.eventPath(event) + "?done=deleted")
+	again := func(f form) error { return c.notificationPage(func(v *notificationView) { v.Deletion = f }) }
+	return c.settle(err, again, c.below("e", event), "deleted")
 }
 
 // notificationForm is what the form of a notification says.
@@ -153,8 +133,4 @@ func (c call) notificationForm() (app.NotificationForm, error) {
 		f.List = lists.ID(id)
 	}
 	return f, nil
-}
-
-func (c call) notificationPath(event string, id subscriptions.NotificationID) string {
-	return c.eventPath(event) + web.Join("n", fmt.Sprint(id))
 }

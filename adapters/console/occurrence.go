@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
@@ -69,7 +68,7 @@ func (c call) showOccurrence() error {
 	if v.progressView, err = c.progress(id); err != nil {
 		return err
 	}
-	if err := c.found(id, &v); err != nil {
+	if err := c.findDeliveries(id, &v); err != nil {
 		return err
 	}
 	names, err := c.eventNames()
@@ -98,7 +97,7 @@ func (c call) showProgress() error {
 }
 
 func (c call) progress(id events.OccurrenceID) (v progressView, err error) {
-	v.Path = c.occurrencePath(id)
+	v.Path = c.below("occurrences", id)
 	v.OccurrenceReport, err = c.console.use.Occurrences.Show(c.ctx, c.at(), id)
 	for _, s := range deliveries.States() {
 		n := v.Counts[s]
@@ -111,10 +110,9 @@ func (c call) progress(id events.OccurrenceID) (v progressView, err error) {
 	return v, err
 }
 
-// found finds a page of deliveries by whichever filter is set.
-func (c call) found(id events.OccurrenceID, v *occurrenceView) (err error) {
-	use, limit := c.console.use.Occurrences, pageDeliveries+1
-	page := app.Page{After: c.number("after"), Limit: limit}
+// findDeliveries finds a page of deliveries by whichever filter is set.
+func (c call) findDeliveries(id events.OccurrenceID, v *occurrenceView) (err error) {
+	use, page := c.console.use.Occurrences, app.Page{After: c.number("after"), Limit: pageDeliveries + 1}
 	filter := url.Values{}
 	switch {
 	case v.Address != "":
@@ -134,17 +132,17 @@ func (c call) found(id events.OccurrenceID, v *occurrenceView) (err error) {
 		filter.Set("state", string(v.In))
 		v.Deliveries, err = use.Deliveries(c.ctx, c.at(), id, v.In, page)
 	}
-	if len(v.Deliveries) > pageDeliveries {
-		v.Deliveries = v.Deliveries[:pageDeliveries]
-		v.Next = c.further(id, filter, v.Deliveries[pageDeliveries-1].ID)
+	var last deliveries.ID
+	if v.Deliveries, last = paged(v.Deliveries, pageDeliveries, func(d deliveries.Delivery) deliveries.ID { return d.ID }); last != 0 {
+		v.Next = c.further(id, filter, last)
 	}
 	return err
 }
 
 // further is the path of the page behind a delivery.
 func (c call) further(id events.OccurrenceID, filter url.Values, last deliveries.ID) string {
-	filter.Set("after", strconv.FormatInt(int64(last), 10))
-	return c.occurrencePath(id) + "?" + filter.Encode()
+	filter.Set("after", text(last))
+	return c.below("occurrences", id) + "?" + filter.Encode()
 }
 
 func (c call) retry() error {
@@ -155,10 +153,5 @@ func (c call) retry() error {
 	if _, err := c.console.use.Retries.Failed(c.ctx, c.actor(), c.at(), id); err != nil {
 		return err
 	}
-	return c.to(c.occurrencePath(id) + "?done=retried")
-}
-
-func (c call) occurrencePath(id events.OccurrenceID) string {
-	at := c.at()
-	return c.path(Prefix) + web.Join("o", at.Organization, "p", at.Project, "a", at.Application, "occurrences", strconv.FormatInt(int64(id), 10))
+	return c.done(c.below("occurrences", id), "retried")
 }

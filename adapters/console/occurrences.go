@@ -13,7 +13,7 @@ import (
 const (
 	pageOccurrences = 50
 	pageDeliveries  = 100
-	pageEvents      = 1_000
+	maxEventNames   = 1_000
 )
 
 // occurrencesView is the occurrences of an application.
@@ -30,13 +30,11 @@ func (c call) showOccurrences() error {
 		return err
 	}
 	v := occurrencesView{Name: application.Name}
-	if v.Occurrences, err = c.console.use.Occurrences.List(c.ctx, c.at(), events.OccurrenceID(c.number("before")), pageOccurrences+1); err != nil {
+	found, err := c.console.use.Occurrences.List(c.ctx, c.at(), events.OccurrenceID(c.number("before")), pageOccurrences+1)
+	if err != nil {
 		return err
 	}
-	if len(v.Occurrences) > pageOccurrences {
-		v.Occurrences = v.Occurrences[:pageOccurrences]
-		v.Older = v.Occurrences[pageOccurrences-1].ID
-	}
+	v.Occurrences, v.Older = paged(found, pageOccurrences, func(o events.Occurrence) events.OccurrenceID { return o.ID })
 	if v.Events, err = c.eventNames(); err != nil {
 		return err
 	}
@@ -45,7 +43,7 @@ func (c call) showOccurrences() error {
 
 // eventNames are the names of the application's events.
 func (c call) eventNames() (map[events.ID]string, error) {
-	found, err := c.console.use.Applications.Events(c.ctx, c.at(), app.Page{Limit: pageEvents})
+	found, err := c.console.use.Applications.Events(c.ctx, c.at(), app.Page{Limit: maxEventNames})
 	byID := make(map[events.ID]string, len(found))
 	for _, e := range found {
 		byID[e.ID] = e.Name

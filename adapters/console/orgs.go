@@ -18,19 +18,19 @@ const (
 
 // homeView is the organizations that one may see.
 type homeView struct {
-	Organizations []orgOfHome
+	Organizations []organizationOfHome
 	Concerned     bool    // one of them needs attention
 	Next          orgs.ID // 0: no more
 }
 
-type orgOfHome struct {
+type organizationOfHome struct {
 	ID               orgs.ID
 	Slug, Name, Role string
 	Concerns         []concern
 }
 
 func (c call) showHome() error {
-	v, err := c.organizations()
+	v, err := c.visible()
 	if err != nil {
 		return err
 	}
@@ -50,28 +50,25 @@ func (c call) showHome() error {
 	return c.render(http.StatusOK, "home", "Organizations", v)
 }
 
-// organizations are a page of those that one may see.
-func (c call) organizations() (v homeView, err error) {
+// visible is a page of the organizations that one may see.
+func (c call) visible() (v homeView, err error) {
 	after := orgs.ID(c.number("after"))
 	if !c.visitor.Administrator {
 		for _, p := range c.visitor.Visible() {
-			v.Organizations = append(v.Organizations, orgOfHome{ID: p.Organization.ID, Slug: p.Organization.Slug, Name: p.Organization.Name, Role: string(p.Role)})
+			v.Organizations = append(v.Organizations, organizationOfHome{ID: p.Organization.ID, Slug: p.Organization.Slug, Name: p.Organization.Name, Role: string(p.Role)})
 		}
-		slices.SortFunc(v.Organizations, func(a, b orgOfHome) int { return cmp.Compare(a.ID, b.ID) })
-		v.Organizations = slices.DeleteFunc(v.Organizations, func(o orgOfHome) bool { return o.ID <= after })
+		slices.SortFunc(v.Organizations, func(a, b organizationOfHome) int { return cmp.Compare(a.ID, b.ID) })
+		v.Organizations = slices.DeleteFunc(v.Organizations, func(o organizationOfHome) bool { return o.ID <= after })
 	} else {
 		found, err := c.console.use.Orgs.List(c.ctx, app.Page{After: int64(after), Limit: pageOrgs + 1})
 		if err != nil {
 			return homeView{}, err
 		}
 		for _, o := range found {
-			v.Organizations = append(v.Organizations, orgOfHome{ID: o.ID, Slug: o.Slug, Name: o.Name, Role: "administrator of the installation"})
+			v.Organizations = append(v.Organizations, organizationOfHome{ID: o.ID, Slug: o.Slug, Name: o.Name, Role: "administrator of the installation"})
 		}
 	}
-	if len(v.Organizations) > pageOrgs {
-		v.Organizations = v.Organizations[:pageOrgs]
-		v.Next = v.Organizations[pageOrgs-1].ID
-	}
+	v.Organizations, v.Next = paged(v.Organizations, pageOrgs, func(o organizationOfHome) orgs.ID { return o.ID })
 	return v, nil
 }
 
@@ -80,11 +77,11 @@ type organizationView struct {
 	overviewView
 
 	Organization orgs.Organization
-	Projects     []projectView
+	Projects     []projectOfOverview
 	Next         orgs.ProjectID // 0: no more
 }
 
-type projectView struct {
+type projectOfOverview struct {
 	orgs.Project
 	Applications []applications.Application
 	Rest         bool // not all of them
@@ -95,7 +92,7 @@ func (c call) showOrganization() error {
 	if err != nil {
 		return err
 	}
-	projects, err := c.console.use.Orgs.Projects(c.ctx, c.at(), app.Page{After: c.number("after"), Limit: pageProjects})
+	projects, err := c.console.use.Orgs.Projects(c.ctx, c.at(), app.Page{After: c.number("after"), Limit: pageProjects + 1})
 	if err != nil {
 		return err
 	}
@@ -105,16 +102,14 @@ func (c call) showOrganization() error {
 			return err
 		}
 	}
+	projects, v.Next = paged(projects, pageProjects, func(p orgs.Project) orgs.ProjectID { return p.ID })
 	for _, p := range projects {
 		at := app.Path{Organization: org.Slug, Project: p.Slug}
 		apps, err := c.console.use.Applications.List(c.ctx, at, app.Page{Limit: pageProjects})
 		if err != nil {
 			return err
 		}
-		v.Projects = append(v.Projects, projectView{p, apps, len(apps) == pageProjects})
-	}
-	if len(projects) == pageProjects {
-		v.Next = projects[len(projects)-1].ID
+		v.Projects = append(v.Projects, projectOfOverview{p, apps, len(apps) == pageProjects})
 	}
 	return c.render(http.StatusOK, "organization", org.Name, v)
 }

@@ -2,10 +2,8 @@ package console
 
 import (
 	"fmt"
-	"strconv"
 	"time"
 
-	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/operators"
@@ -45,38 +43,30 @@ func (c call) overview(org string) (overviewView, error) {
 
 // concerns says what needs attention, the most urgent first.
 func (c call) concerns(org string, a app.Attention) (all []concern) {
-	at := func(segments ...string) string {
-		return c.path(Prefix) + web.Join(append([]string{"o", org}, segments...)...)
-	}
-	channel := func(project string) string {
+	channelsOf := func(project string) string {
 		if project != "" {
-			return at("p", project, "channels")
+			return c.link("o", org, "p", project, "channels")
 		}
-		return at("channels")
+		return c.link("o", org, "channels")
 	}
 	for _, t := range a.Troubles {
-		all = append(all, concern{State: "failing", Path: channel(t.ProjectSlug), Why: t.Error, Text: fmt.Sprintf("The channel %s has not worked since %s UTC.",
-			t.Name, t.Since.Format(momentLayout))})
+		all = append(all, concern{State: "failing", Path: channelsOf(t.ProjectSlug), Why: t.Error,
+			Text: fmt.Sprintf("The channel %s has not worked since %s.", t.Name, moment(t.Since))})
 	}
 	for _, b := range a.Backlogs {
-		number := count(b.Waiting)
-		if a.OverdueCounted(b) {
-			number += " or more"
-		}
-		all = append(all, concern{State: "waiting", Path: channel(b.Project), Why: b.Error, Text: fmt.Sprintf("The channel %s is behind: %s %s since %s UTC.",
-			b.Name, number, plural(b.Waiting, "delivery has been due", "deliveries have been due"), b.Oldest.Format(momentLayout))})
+		all = append(all, concern{State: "waiting", Path: channelsOf(b.Project), Why: b.Error, Text: fmt.Sprintf("The channel %s is behind: %s %s since %s.",
+			b.Name, atLeast(b.Waiting, a.OverdueCounted(b)), plural(b.Waiting, "delivery has been due", "deliveries have been due"), moment(b.Oldest))})
 	}
 	for _, f := range a.Failures {
-		path := at("p", f.Project, "a", f.Application, "occurrences", strconv.FormatInt(int64(f.Occurrence), 10)) + "?state=failed"
-		all = append(all, concern{State: "failed", Path: path, Text: fmt.Sprintf("%s of %s at %s UTC failed.",
-			count(f.Failed)+" "+plural(f.Failed, "delivery", "deliveries"), f.Event, f.Created.Format(momentLayout))})
+		all = append(all, concern{State: "failed", Path: c.link("o", org, "p", f.Project, "a", f.Application, "occurrences", f.Occurrence) + "?state=failed",
+			Text: fmt.Sprintf("%s of %s at %s failed.", counted(f.Failed, "delivery", "deliveries"), f.Event, moment(f.Created))})
 	}
 	if !c.visitor.May(org, operators.Operator) {
 		return all // They may not see imports.
 	}
 	for _, j := range a.Imports {
-		found := concern{State: "rejected", Path: at("imports", strconv.FormatInt(int64(j.ID), 10)),
-			Text: fmt.Sprintf("The import of %s rejected %s.", j.File, count(j.Counts.Rejected)+" "+plural(j.Counts.Rejected, "row", "rows"))}
+		found := concern{State: "rejected", Path: c.link("o", org, "imports", j.ID),
+			Text: fmt.Sprintf("The import of %s rejected %s.", j.File, counted(j.Counts.Rejected, "row", "rows"))}
 		if j.State == imports.Failed {
 			found = concern{State: "failed", Path: found.Path, Why: j.Reason, Text: fmt.Sprintf("The import of %s failed.", j.File)}
 		}
@@ -86,42 +76,7 @@ func (c call) concerns(org string, a app.Attention) (all []concern) {
 		return all // They may not see keys.
 	}
 	for _, k := range a.Keys {
-		all = append(all, concern{State: "waiting", Path: at("keys"), Text: fmt.Sprintf("The API key %s ends at %s UTC.", k.Name, k.Expires.UTC().Format(momentLayout))})
+		all = append(all, concern{State: "waiting", Path: c.link("o", org, "keys"), Text: fmt.Sprintf("The API key %s ends at %s.", k.Name, moment(k.Expires))})
 	}
 	return all
-}
-
-// momentLayout is how the pages write moments, which are in UTC.
-const momentLayout = "2006-01-02 15:04:05"
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
-}
-
-// count writes a number in groups of three digits.
-func count(n int) string {
-	digits := strconv.Itoa(n)
-	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
-}
-
-// took writes a duration with as much as matters of it.
-func took(d time.Duration) string {
-	switch {
-	case d == 0:
-		return "–"
-	case d < time.Second:
-		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
-	case d < time.Minute:
-		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
-	case d < time.Hour:
-		return fmt.Sprintf("%d min %d s", d/time.Minute, d%time.Minute/time.Second)
-	default:
-		return fmt.Sprintf("%d h %d min", d/time.Hour, d%time.Hour/time.Minute)
-	}
 }

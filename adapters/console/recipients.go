@@ -35,10 +35,9 @@ func (c call) listRecipients(id lists.ID) (recipientsView, error) {
 		if err != nil {
 			return v, err
 		}
-		v.Recipients = found
-		if len(found) > pageRecipients {
-			v.Recipients = found[:pageRecipients]
-			v.Next = c.listPath(id) + "?after=" + text(v.Recipients[pageRecipients-1].ID)
+		var next channels.AssignmentID
+		if v.Recipients, next = paged(found, pageRecipients, func(r lists.Recipient) channels.AssignmentID { return r.ID }); next != 0 {
+			v.Next = c.below("d", id) + "?after=" + text(next)
 		}
 		return v, nil
 	}
@@ -48,7 +47,7 @@ func (c call) listRecipients(id lists.ID) (recipientsView, error) {
 	}
 	v.Recipients = found.Recipients
 	if found.More {
-		v.Next = c.listPath(id) + "?" + url.Values{"q": {q.Prefix}, "after_way": {strconv.Itoa(found.Next.Way)}, "after_key": {found.Next.Key},
+		v.Next = c.below("d", id) + "?" + url.Values{"q": {q.Prefix}, "after_way": {strconv.Itoa(found.Next.Way)}, "after_key": {found.Next.Key},
 			"after": {strconv.FormatInt(found.Next.ID, 10)}}.Encode()
 	}
 	return v, nil
@@ -89,14 +88,10 @@ func (c call) addEmails() error {
 	}
 	emails := strings.FieldsFunc(c.FormValue("emails"), func(r rune) bool { return strings.ContainsRune(",; \t\r\n", r) })
 	added, err := c.console.use.Lists.Add(c.ctx, c.actor(), c.at(), id, emails)
-	if f, mendable := c.refused(err); mendable {
+	return c.settle(err, func(f form) error {
 		f.faults = faultsOfElements("emails", emails, f.faults)
-		return c.list(web.Status(fault.Invalid), func(v *listView) { v.Emails = f })
-	}
-	if err != nil {
-		return err
-	}
-	return c.to(c.listPath(id) + "?done=added&count=" + strconv.Itoa(len(added)))
+		return c.listPage(func(v *listView) { v.Emails = f })
+	}, c.below("d", id), "added", "count", strconv.Itoa(len(added)))
 }
 
 // faultsOfElements are the faults of the elements of a list, which the form has in one field, by the words that were sent.
@@ -138,16 +133,10 @@ func (c call) addPerson() error {
 		done, err = c.console.use.Lists.AddMembers(c.ctx, c.actor(), c.at(), id, []users.MemberID{users.MemberID(c.chosen("member"))})
 		count = done.Added
 		if err == nil && len(done.Without) > 0 {
-			return c.list(web.Status(fault.Invalid), func(v *listView) { v.Failed = form{Failed: done.Without[0] + " has no e-mail address."} })
+			return c.listFailed(form{Failed: done.Without[0] + " has no e-mail address."})
 		}
 	}
-	if f, mendable := c.refused(err); mendable {
-		return c.list(web.Status(fault.Invalid), func(v *listView) { v.Failed = f })
-	}
-	if err != nil {
-		return err
-	}
-	return c.to(c.listPath(id) + "?" + url.Values{"done": {"added"}, "count": {strconv.Itoa(count)}, "people": {c.FormValue("people")}}.Encode())
+	return c.settle(err, c.listFailed, c.below("d", id), "added", "count", strconv.Itoa(count), "people", c.FormValue("people"))
 }
 
 // removeRecipients takes those who are ticked off the list, or the one whose button was pressed.
@@ -168,19 +157,5 @@ func (c call) removeRecipients() error {
 	if err != nil {
 		return err
 	}
-	return c.to(c.listPath(id) + "?" + url.Values{"done": {"taken-off"}, "count": {strconv.Itoa(len(removed))}, "q": {c.FormValue("q")}}.Encode())
-}
-
-// words are a parameter of the query as a text that a database can be asked for.
-func (c call) words(name string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(c.QueryParam(name), ""), "\x00", "")
-}
-
-// integer is an id of a form; what is none is the id of nothing.
-func integer(s string) int64 {
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n < 0 {
-		return 0
-	}
-	return n
+	return c.done(c.below("d", id), "taken-off", "count", strconv.Itoa(len(removed)), "q", c.FormValue("q"))
 }

@@ -1,11 +1,9 @@
 package console
 
 import (
-	"net/http"
 	"net/url"
 	"strings"
 
-	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/metadata"
@@ -33,10 +31,10 @@ func stretch(prefix string, after users.Cursor) url.Values {
 }
 
 func (c call) showRegistrants() error {
-	return c.registrants(http.StatusOK, filled("active", "true", "assign_to_preferred_channel", "true"))
+	return c.registrantsPage(filled("active", "true", "assign_to_preferred_channel", "true"))
 }
 
-func (c call) registrants(status int, fresh form) error {
+func (c call) registrantsPage(fresh form) error {
 	application, err := c.console.use.Applications.Show(c.ctx, c.at())
 	if err != nil {
 		return err
@@ -49,9 +47,9 @@ func (c call) registrants(status int, fresh form) error {
 	v := registrantsView{Prefix: q.Prefix, Registrants: found.Members, First: q.After.IsZero(), New: fresh,
 		Back: "?" + stretch(q.Prefix, q.After).Encode()}
 	if found.More {
-		v.Next = c.applicationPath("m") + "?" + stretch(q.Prefix, found.Next).Encode()
+		v.Next = c.below("m") + "?" + stretch(q.Prefix, found.Next).Encode()
 	}
-	return c.render(status, "registrants", application.Name+": members", v)
+	return c.render(statusOf(fresh), "registrants", application.Name+": members", v)
 }
 
 // register registers a user by hand, as the application itself would.
@@ -60,13 +58,7 @@ func (c call) register() error {
 	if err == nil {
 		_, err = c.console.use.Applications.RegisterByHand(c.ctx, c.officer(), c.at(), wanted)
 	}
-	if f, mendable := c.refused(err); mendable {
-		return c.registrants(web.Status(fault.Invalid), f)
-	}
-	if err != nil {
-		return err
-	}
-	return c.to(c.applicationPath("m") + "?" + url.Values{"done": {"saved"}, "q": {wanted.User.Username}}.Encode())
+	return c.settle(err, c.registrantsPage, c.below("m"), "saved", "q", wanted.User.Username)
 }
 
 func (c call) registration() (r app.Registration, err error) {
@@ -101,32 +93,14 @@ func (c call) unregister() error {
 }
 
 func (c call) setRegistrantLocked() error {
-	return c.moveOfRegistrant(c.console.use.Profiles.SetMembershipLocked)
+	return c.move(c.console.use.Profiles.SetMembershipLocked, c.toRegistrants)
 }
 
 func (c call) setRegistrantNotifications() error {
-	return c.moveOfRegistrant(c.console.use.Profiles.SetNotifications)
-}
-
-// moveOfRegistrant moves a switch as the form says and shows the members of the application again.
-func (c call) moveOfRegistrant(set change) error {
-	id, err := c.member()
-	if err != nil {
-		return err
-	}
-	on, err := c.on("on")
-	if err != nil {
-		return err
-	}
-	if err := set(c.ctx, c.officer(), c.at(), id, on); err != nil {
-		return err
-	}
-	return c.toRegistrants()
+	return c.move(c.console.use.Profiles.SetNotifications, c.toRegistrants)
 }
 
 // toRegistrants goes back to where in the list of members the form was.
 func (c call) toRegistrants() error {
-	back := stretch(c.QueryParam("q"), users.ParseCursor(c.QueryParam("after")))
-	back.Set("done", "saved")
-	return c.to(c.applicationPath("m") + "?" + back.Encode())
+	return c.done(c.below("m"), "saved", "q", c.QueryParam("q"), "after", users.ParseCursor(c.QueryParam("after")).String())
 }

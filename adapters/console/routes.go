@@ -16,147 +16,279 @@ type Route struct {
 	handle func(call) error
 }
 
-// Routes returns the table of all routes of the console.
-func Routes() []Route { return routes() }
-
-func routes() []Route {
-	const (
-		get, post = http.MethodGet, http.MethodPost
-
-		org        = Prefix + "o/{org}/"
-		member     = org + "u/{member}/"
-		keys       = org + "keys/"
-		lists      = org + "p/{prj}/d/"
-		list       = lists + "{list}/"
-		apps       = org + "p/{prj}/a/"
-		app        = apps + "{app}/"
-		registrant = app + "m/{member}/"
-		trigger    = app + "e/{evt}/trigger/"
-		notified   = app + "n/{notification}/"
-		occurrence = app + "occurrences/{id}/"
-		registered = member + "p/{prj}/a/{app}/"
-		address    = member + "addresses/{address}/"
-		imports    = org + "imports/"
-		oneImport  = imports + "{import}/"
-	)
-	return slices.Concat([]Route{
-		{get, assetsPath + "{asset}", operators.Anybody, call.showAsset},
-		{get, signInPath, operators.Anybody, call.showSignIn},
-		{post, signInPath, operators.Anybody, call.signIn},
-		{post, Prefix + "sign-out/", operators.SignedIn, call.signOut},
-		{post, Prefix + "sign-out-everywhere/", operators.SignedIn, call.signOutEverywhere},
-
-		{get, Prefix + "welcome/{token}/", operators.Anybody, call.showWelcome},
-		{post, Prefix + "welcome/{token}/", operators.Anybody, call.acceptWelcome},
-		{get, accountPath, operators.SignedIn, call.showAccount},
-		{post, accountPath + "password/", operators.SignedIn, call.changePassword},
-		{post, accountPath + "sessions/end/", operators.SignedIn, call.endSession},
-
-		{get, Prefix, operators.SignedIn, call.showHome},
-		{get, Prefix + "system/", operators.Installation, call.showSystem},
-		{get, Prefix + "audit/", operators.Installation, call.showAudit},
-		{post, Prefix + "audit/export/", operators.Installation, call.exportAudit},
-
-		{get, org, operators.Viewer, call.showOrganization},
-		{get, org + "audit/", operators.Administrator, call.showAudit},
-		{post, org + "audit/export/", operators.Administrator, call.exportAudit},
-		{get, org + "u/", operators.Viewer, call.showMembers},
-		{get, member, operators.Viewer, call.showMember},
-		{get, org + "u/new/", operators.Operator, call.showNewMember},
-		{post, org + "u/new/", operators.Operator, call.createMember},
-		{post, org + "u/export/", operators.Operator, call.exportMembers},
-		{post, org + "u/selection/", operators.Operator, call.changeSelection},
-		{post, org + "u/selection/remove/", operators.Operator, call.removeSelection},
-		{get, member + "access/", operators.Administrator, call.showAccess},
-		{post, member + "access/role/", operators.Administrator, call.setRole},
-		{post, member + "access/invite/", operators.Administrator, call.invite},
-		{post, member + "locked/", operators.Operator, call.setMemberLocked},
-		{get, member + "names/", operators.Operator, call.showNames},
-		{post, member + "names/", operators.Operator, call.renameMember},
-		{get, member + "metadata/", operators.Operator, call.showMetadata},
-		{post, member + "metadata/", operators.Operator, call.saveMetadata},
-		{get, member + "remove/", operators.Operator, call.showRemoveMember},
-		{post, member + "remove/", operators.Operator, call.removeMember},
-		{post, member + "groups/", operators.Operator, call.linkMember},
-		{post, member + "groups/remove/", operators.Operator, call.unlinkMember},
-		{get, member + "addresses/new/", operators.Operator, call.showNewAddress},
-		{post, member + "addresses/new/", operators.Operator, call.addAddress},
-		{get, address, operators.Viewer, call.showAddress},
-		{post, address + "assign/", operators.Operator, call.assignAddress},
-		{post, address + "remove/", operators.Operator, call.removeAddress},
-		{post, member + "assignments/{assignment}/", operators.Operator, call.setAssignment},
-		{post, member + "assignments/{assignment}/remove/", operators.Operator, call.removeAssignment},
-		{post, registered + "locked/", operators.Operator, call.setMembershipLocked},
-		{post, registered + "notifications/", operators.Operator, call.setNotifications},
-
-		{get, org + "groups/", operators.Viewer, call.showGroups},
-		{post, org + "groups/", operators.Administrator, call.createGroup},
-		{get, org + "groups/{group}/", operators.Viewer, call.showGroup},
-		{post, org + "groups/{group}/", operators.Administrator, call.renameGroup},
-		{post, org + "groups/{group}/delete/", operators.Administrator, call.deleteGroup},
-		{get, imports, operators.Operator, call.showImports},
-		{post, imports, operators.Operator, call.uploadImport},
-		{get, oneImport, operators.Operator, call.showImport},
-		{get, oneImport + "progress/", operators.Operator, call.showImportProgress},
-		{get, oneImport + "rejected.csv", operators.Operator, call.downloadRejected},
-		{post, oneImport + "start/", operators.Operator, call.startImport},
-		{post, oneImport + "cancel/", operators.Operator, call.cancelImport},
-
-		{get, lists, operators.Viewer, call.showLists},
-		{post, lists, operators.Operator, call.createList},
-		{get, list, operators.Viewer, call.showList},
-		{post, list, operators.Operator, call.changeList},
-		{post, list + "delete/", operators.Operator, call.deleteList},
-		{post, list + "add/", operators.Operator, call.addEmails},
-		{post, list + "members/", operators.Operator, call.addPerson},
-		{post, list + "remove/", operators.Operator, call.removeRecipients},
-
-		{get, apps, operators.Viewer, call.showApplications},
-		{post, apps, operators.Administrator, call.createApplication},
-		{get, app + "settings/", operators.Administrator, call.showApplication},
-		{post, app + "settings/", operators.Administrator, call.changeApplication},
-		{post, app + "delete/", operators.Administrator, call.deleteApplication},
-		{get, app + "m/", operators.Viewer, call.showRegistrants},
-		{post, app + "m/", operators.Operator, call.register},
-		{post, registrant + "unregister/", operators.Operator, call.unregister},
-		{post, registrant + "locked/", operators.Operator, call.setRegistrantLocked},
-		{post, registrant + "notifications/", operators.Operator, call.setRegistrantNotifications},
-		{get, trigger, operators.Administrator, call.showTrigger},
-		{post, trigger, operators.Administrator, call.tryTrigger},
-		{post, trigger + "send/", operators.Administrator, call.sendTrigger},
-		{get, notified + "subscriptions/", operators.Viewer, call.showSubscriptions},
-		{post, notified + "subscriptions/", operators.Operator, call.subscribe},
-		{post, notified + "opt-outs/withdraw/", operators.Operator, call.withdrawOptOut},
-
-		{get, keys, operators.Administrator, call.showKeys},
-		{post, keys, operators.Administrator, call.createKey},
-		{post, keys + "{key}/rotate/", operators.Administrator, call.rotateKey},
-		{post, keys + "{key}/revoke/", operators.Administrator, call.revokeKey},
-		{get, Prefix + "keys/", operators.Installation, call.showKeys},
-		{post, Prefix + "keys/", operators.Installation, call.createKey},
-		{post, Prefix + "keys/{key}/rotate/", operators.Installation, call.rotateKey},
-		{post, Prefix + "keys/{key}/revoke/", operators.Installation, call.revokeKey},
-
-		{get, app, operators.Viewer, call.showOccurrences},
-		{get, occurrence, operators.Viewer, call.showOccurrence},
-		{get, occurrence + "explain/", operators.Viewer, call.explain},
-		{get, occurrence + "progress/", operators.Viewer, call.showProgress},
-		{post, occurrence + "retry/", operators.Operator, call.retry},
-		{get, occurrence + "d/{delivery}/", operators.Viewer, call.showDelivery},
-		{get, occurrence + "d/{delivery}/html/", operators.Viewer, call.showDeliveryHTML},
-		{post, occurrence + "d/{delivery}/retry/", operators.Operator, call.retryDelivery},
-	}, channelRoutes(org, "{channel}"), channelRoutes(org+"p/{prj}/", "{own}"), mailboxRoutes(org), tenancyRoutes(org), eventRoutes(app))
+func get(path string, needs operators.Need, handle func(call) error) Route {
+	return Route{http.MethodGet, path, needs, handle}
 }
 
-// largestForm is the size of the largest form that the route takes, in bytes.
-func (r Route) largestForm() int64 {
-	switch {
-	case strings.Contains(r.Path, "/t/{channel}/"):
-		return maxTemplateForm
-	case strings.HasSuffix(r.Path, "/d/{list}/add/"):
-		return maxEmailsForm
+func post(path string, needs operators.Need, handle func(call) error) Route {
+	return Route{http.MethodPost, path, needs, handle}
+}
+
+// The paths that others are below.
+const (
+	organizationPath = Prefix + "o/{org}/"
+	projectPath      = organizationPath + "p/{prj}/"
+	applicationPath  = projectPath + "a/{app}/"
+	eventPath        = applicationPath + "e/{evt}/"
+	notificationPath = eventPath + "n/{notification}/"
+)
+
+// Routes returns the table of all routes of the console.
+func Routes() []Route {
+	return slices.Concat(
+		accountRoutes(), installationRoutes(), auditRoutes(Prefix, operators.Installation), keyRoutes(Prefix, operators.Installation),
+		organizationRoutes(), auditRoutes(organizationPath, operators.Administrator), keyRoutes(organizationPath, operators.Administrator),
+		memberRoutes(), importRoutes(), channelRoutes(organizationPath, "{channel}"), mailboxRoutes(),
+		projectRoutes(), channelRoutes(projectPath, "{own}"),
+		applicationRoutes(), occurrenceRoutes(), eventRoutes(), templateRoutes(eventPath), templateRoutes(notificationPath))
+}
+
+func accountRoutes() []Route {
+	const welcome = Prefix + "welcome/{token}/"
+	return []Route{
+		get(assetsPath+"{asset}", operators.Anybody, call.showAsset),
+		get(signInPath, operators.Anybody, call.showSignIn),
+		post(signInPath, operators.Anybody, call.signIn),
+		post(Prefix+"sign-out/", operators.SignedIn, call.signOut),
+		post(Prefix+"sign-out-everywhere/", operators.SignedIn, call.signOutEverywhere),
+		get(welcome, operators.Anybody, call.showWelcome),
+		post(welcome, operators.Anybody, call.acceptWelcome),
+		get(accountPath, operators.SignedIn, call.showAccount),
+		post(accountPath+"password/", operators.SignedIn, call.changePassword),
+		post(accountPath+"sessions/end/", operators.SignedIn, call.endSession),
 	}
-	return maxForm
+}
+
+func installationRoutes() []Route {
+	const organizations = Prefix + "organizations/"
+	return []Route{
+		get(Prefix, operators.SignedIn, call.showHome),
+		get(Prefix+"system/", operators.Installation, call.showSystem),
+		get(organizations, operators.Installation, call.showOrganizations),
+		post(organizations, operators.Installation, call.createOrganization),
+	}
+}
+
+func auditRoutes(place string, needs operators.Need) []Route {
+	log := place + "audit/"
+	return []Route{
+		get(log, needs, call.showAudit),
+		post(log+"export/", needs, call.exportAudit),
+	}
+}
+
+func keyRoutes(place string, needs operators.Need) []Route {
+	keys := place + "keys/"
+	return []Route{
+		get(keys, needs, call.showKeys),
+		post(keys, needs, call.createKey),
+		post(keys+"{key}/rotate/", needs, call.rotateKey),
+		post(keys+"{key}/revoke/", needs, call.revokeKey),
+	}
+}
+
+func organizationRoutes() []Route {
+	const (
+		groups = organizationPath + "groups/"
+		group  = groups + "{group}/"
+	)
+	return []Route{
+		get(organizationPath, operators.Viewer, call.showOrganization),
+		post(organizationPath+"name/", operators.Administrator, call.renameOrganization),
+		get(organizationPath+"projects/", operators.Viewer, call.showProjects),
+		post(organizationPath+"projects/", operators.Administrator, call.createProject),
+		get(groups, operators.Viewer, call.showGroups),
+		post(groups, operators.Administrator, call.createGroup),
+		get(group, operators.Viewer, call.showGroup),
+		post(group, operators.Administrator, call.renameGroup),
+		post(group+"delete/", operators.Administrator, call.deleteGroup),
+	}
+}
+
+func memberRoutes() []Route {
+	const (
+		members    = organizationPath + "u/"
+		member     = members + "{member}/"
+		registered = member + "p/{prj}/a/{app}/"
+		address    = member + "addresses/{address}/"
+		assignment = member + "assignments/{assignment}/"
+	)
+	return []Route{
+		get(members, operators.Viewer, call.showMembers),
+		get(members+"new/", operators.Operator, call.showNewMember),
+		post(members+"new/", operators.Operator, call.createMember),
+		post(members+"export/", operators.Operator, call.exportMembers),
+		post(members+"selection/", operators.Operator, call.changeSelection),
+		post(members+"selection/remove/", operators.Operator, call.removeSelection),
+		get(member, operators.Viewer, call.showMember),
+		get(member+"access/", operators.Administrator, call.showAccess),
+		post(member+"access/role/", operators.Administrator, call.setRole),
+		post(member+"access/invite/", operators.Administrator, call.invite),
+		post(member+"locked/", operators.Operator, call.setMemberLocked),
+		get(member+"names/", operators.Operator, call.showNames),
+		post(member+"names/", operators.Operator, call.renameMember),
+		get(member+"metadata/", operators.Operator, call.showMetadata),
+		post(member+"metadata/", operators.Operator, call.saveMetadata),
+		get(member+"remove/", operators.Operator, call.showRemoveMember),
+		post(member+"remove/", operators.Operator, call.removeMember),
+		post(member+"groups/", operators.Operator, call.linkMember),
+		post(member+"groups/remove/", operators.Operator, call.unlinkMember),
+		get(member+"addresses/new/", operators.Operator, call.showNewAddress),
+		post(member+"addresses/new/", operators.Operator, call.addAddress),
+		get(address, operators.Viewer, call.showAddress),
+		post(address+"assign/", operators.Operator, call.assignAddress),
+		post(address+"remove/", operators.Operator, call.removeAddress),
+		post(assignment, operators.Operator, call.setAssignment),
+		post(assignment+"remove/", operators.Operator, call.removeAssignment),
+		post(registered+"locked/", operators.Operator, call.setMembershipLocked),
+		post(registered+"notifications/", operators.Operator, call.setNotifications),
+	}
+}
+
+func importRoutes() []Route {
+	const (
+		imports   = organizationPath + "imports/"
+		oneImport = imports + "{import}/"
+	)
+	return []Route{
+		get(imports, operators.Operator, call.showImports),
+		post(imports, operators.Operator, call.uploadImport),
+		get(oneImport, operators.Operator, call.showImport),
+		get(oneImport+"progress/", operators.Operator, call.showImportProgress),
+		get(oneImport+"rejected.csv", operators.Operator, call.downloadRejected),
+		post(oneImport+"start/", operators.Operator, call.startImport),
+		post(oneImport+"cancel/", operators.Operator, call.cancelImport),
+	}
+}
+
+// channelRoutes are about the channels of an organization or of a project, which the parameter names.
+func channelRoutes(place, param string) []Route {
+	channels := place + "channels/"
+	channel := channels + param + "/"
+	return []Route{
+		get(channels, operators.Viewer, call.showChannels),
+		get(channels+"new/", operators.Administrator, call.showNewChannel),
+		post(channels+"new/", operators.Administrator, call.createChannel),
+		get(channel, operators.Viewer, call.showChannel),
+		post(channel, operators.Administrator, call.saveChannel),
+		post(channel+"test/", operators.Administrator, call.testChannel),
+		post(channel+"delete/", operators.Administrator, call.deleteChannel),
+	}
+}
+
+func mailboxRoutes() []Route {
+	const (
+		mailbox = organizationPath + "mailbox/"
+		message = mailbox + "{message}/"
+	)
+	return []Route{
+		get(mailbox, operators.Viewer, call.showMailbox),
+		post(mailbox+"clear/", operators.Administrator, call.clearMailbox),
+		get(message, operators.Viewer, call.showKept),
+		get(message+"html/", operators.Viewer, call.showKeptHTML),
+	}
+}
+
+func projectRoutes() []Route {
+	const (
+		lists        = projectPath + "d/"
+		list         = lists + "{list}/"
+		applications = projectPath + "a/"
+	)
+	return []Route{
+		get(projectPath, operators.Viewer, call.showProject),
+		post(projectPath+"name/", operators.Administrator, call.renameProject),
+		get(lists, operators.Viewer, call.showLists),
+		post(lists, operators.Operator, call.createList),
+		get(list, operators.Viewer, call.showList),
+		post(list, operators.Operator, call.changeList),
+		post(list+"delete/", operators.Operator, call.deleteList),
+		post(list+"add/", operators.Operator, call.addEmails),
+		post(list+"members/", operators.Operator, call.addPerson),
+		post(list+"remove/", operators.Operator, call.removeRecipients),
+		get(applications, operators.Viewer, call.showApplications),
+		post(applications, operators.Administrator, call.createApplication),
+	}
+}
+
+func applicationRoutes() []Route {
+	const (
+		registrants  = applicationPath + "m/"
+		registrant   = registrants + "{member}/"
+		notification = applicationPath + "n/{notification}/"
+	)
+	return []Route{
+		get(applicationPath+"settings/", operators.Administrator, call.showApplication),
+		post(applicationPath+"settings/", operators.Administrator, call.changeApplication),
+		post(applicationPath+"delete/", operators.Administrator, call.deleteApplication),
+		get(registrants, operators.Viewer, call.showRegistrants),
+		post(registrants, operators.Operator, call.register),
+		post(registrant+"unregister/", operators.Operator, call.unregister),
+		post(registrant+"locked/", operators.Operator, call.setRegistrantLocked),
+		post(registrant+"notifications/", operators.Operator, call.setRegistrantNotifications),
+		get(notification+"subscriptions/", operators.Viewer, call.showSubscriptions),
+		post(notification+"subscriptions/", operators.Operator, call.subscribe),
+		post(notification+"opt-outs/withdraw/", operators.Operator, call.withdrawOptOut),
+	}
+}
+
+func occurrenceRoutes() []Route {
+	const (
+		occurrence = applicationPath + "occurrences/{id}/"
+		delivery   = occurrence + "d/{delivery}/"
+	)
+	return []Route{
+		get(applicationPath, operators.Viewer, call.showOccurrences),
+		get(occurrence, operators.Viewer, call.showOccurrence),
+		get(occurrence+"explain/", operators.Viewer, call.explain),
+		get(occurrence+"progress/", operators.Viewer, call.showProgress),
+		post(occurrence+"retry/", operators.Operator, call.retry),
+		get(delivery, operators.Viewer, call.showDelivery),
+		get(delivery+"html/", operators.Viewer, call.showDeliveryHTML),
+		post(delivery+"retry/", operators.Operator, call.retryDelivery),
+	}
+}
+
+func eventRoutes() []Route {
+	const (
+		events        = applicationPath + "e/"
+		notifications = eventPath + "n/"
+		trigger       = eventPath + "trigger/"
+	)
+	return []Route{
+		get(events, operators.Viewer, call.showEvents),
+		post(events, operators.Administrator, call.createEvent),
+		get(eventPath, operators.Viewer, call.showEvent),
+		post(eventPath, operators.Administrator, call.saveEvent),
+		post(eventPath+"delete/", operators.Administrator, call.deleteEvent),
+		get(trigger, operators.Administrator, call.showTrigger),
+		post(trigger, operators.Administrator, call.tryTrigger),
+		post(trigger+"send/", operators.Administrator, call.sendTrigger),
+		get(notifications, operators.Administrator, call.showNewNotification),
+		post(notifications, operators.Administrator, call.createNotification),
+		get(notificationPath, operators.Viewer, call.showNotification),
+		post(notificationPath, operators.Administrator, call.saveNotification),
+		post(notificationPath+"delete/", operators.Administrator, call.deleteNotification),
+	}
+}
+
+// templateRoutes are about the templates of an event or of a notification. Looking at a draft changes nothing, and so takes no more than looking
+// at the template.
+func templateRoutes(owner string) []Route {
+	template := owner + "t/{channel}/"
+	version := template + "versions/{version}/"
+	return []Route{
+		get(template, operators.Viewer, call.showTemplate),
+		post(template, operators.Administrator, call.saveTemplate),
+		post(template+"preview/", operators.Viewer, call.previewTemplate),
+		get(template+"html/", operators.Viewer, call.showTemplateHTML),
+		post(template+"html/", operators.Viewer, call.showTemplateHTML),
+		post(template+"test/", operators.Administrator, call.testTemplate),
+		post(template+"delete/", operators.Administrator, call.deleteTemplate),
+		get(template+"versions/", operators.Viewer, call.showVersions),
+		get(version, operators.Viewer, call.showVersion),
+		post(version, operators.Administrator, call.restoreVersion),
+	}
 }
 
 // pattern is the path in the router's notation. It always ends in a slash, like every canonical path.

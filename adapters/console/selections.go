@@ -81,8 +81,7 @@ func (c call) removeSelection() error {
 
 // selection is the members who are chosen in a form.
 func (c call) selection() ([]users.MemberID, error) {
-	r := c.Request()
-	chosen := r.PostForm["member"]
+	chosen := c.values("member")
 	ids := make([]users.MemberID, len(chosen))
 	for i, text := range chosen {
 		id, err := strconv.ParseInt(text, 10, 64)
@@ -101,6 +100,6 @@ func (c call) toSelection(done string, n int) error {
 		q = url.Values{}
 	}
 	q.Set("done", done)
-	q.Set("n", strconv.Itoa(n))
+	q.Set("count", strconv.Itoa(n))
 	return c.to(c.membersPath() + "?" + q.Encode())
 }

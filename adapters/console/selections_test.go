@@ -56,9 +56,9 @@ func TestASelectionIsChangedAtOnce(t *testing.T) {
 		changed := func(a answer, n int) {
 			f.Helper()
 			to := a.is(f.T, http.StatusSeeOther).Header.Get("Location")
-			assert.Equal(f, fmt.Sprintf("/console/o/acme/u/?after=id%%3A1%%3A&done=changed&n=%d&q=e", n), to)
+			assert.Equal(f, fmt.Sprintf("/console/o/acme/u/?after=id%%3A1%%3A&count=%d&done=changed&q=e", n), to)
 			shown := b.get(to)
-			assert.Contains(f, shown.said(), fmt.Sprintf("Of the chosen users %d are different now.", n))
+			assert.Contains(f, shown.said(), fmt.Sprintf("%d of the chosen users were changed.", n))
 			assert.Contains(f, html.UnescapeString(shown.body), `name="back" value="after=id%3A1%3A&q=e"`, "what was done is said once")
 		}
 		changed(b.choose("", "lock", ms), 3)
@@ -104,7 +104,7 @@ func TestASelectionIsPutOnAList(t *testing.T) {
 		l, err := f.use.Profiles.Choices(f.Context(), app.Path{Organization: "acme"})
 		require.NoError(f, err)
 		done := b.choose("", "list", []users.Member{eve, unreached}, "list", "shop/"+idText(l.Lists[0].ID)).is(f.T, http.StatusSeeOther)
-		assert.Contains(f, done.Header.Get("Location"), "n=1")
+		assert.Contains(f, done.Header.Get("Location"), "count=1")
 		assert.Len(f, f.profile(eve).Assignments, 2, "by the preferred channel")
 		assert.Equal(f, "all", f.profile(eve).Lists[0].Name)
 		assert.Empty(f, f.profile(unreached).Lists)
@@ -265,7 +265,7 @@ func TestUsersPagesShowTextOnly(t *testing.T) {
 	}
 	list := "/console/o/acme/u/"
 	for path, shown := range map[string]int{
-		list: 9, list + "?key=" + escaped() + "&value=" + escaped() + "&q=" + escaped(): 7, list + "?done=" + escaped() + "&n=" + escaped() + "&role=" + escaped(): 5, list + "new/": 2,
+		list: 9, list + "?key=" + escaped() + "&value=" + escaped() + "&q=" + escaped(): 7, list + "?done=" + escaped() + "&count=" + escaped() + "&role=" + escaped(): 5, list + "new/": 2,
 		memberPath(m): 20, memberPath(m) + "names/": 3, memberPath(m) + "metadata/": 3, memberPath(m) + "remove/": 6, memberPath(m) + "addresses/new/": 2, address: 9,
 		"/console/o/acme/groups/": 3, "/console/o/acme/groups/" + idText(f.group(weapon).ID) + "/": 3,
 	} {

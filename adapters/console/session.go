@@ -121,12 +121,20 @@ func (c call) askToSignIn(status int, v signInView) error {
 	return c.render(status, "sign-in", "Sign in", v)
 }
 
+// tooFast takes one of the attempts at passwords that the client's network has. Where there is none left the answer says how long to wait.
+func (c call) tooFast() bool {
+	wait := c.console.attempts.Take(c.client())
+	if wait > 0 {
+		c.Response().Header().Set(echo.HeaderRetryAfter, web.RetryAfter(web.TooMany("", wait)))
+	}
+	return wait > 0
+}
+
 // signIn begins a session with a token that nobody has seen before, whatever cookie came with the form.
 func (c call) signIn() error {
 	v := signInView{Next: c.next(c.FormValue("next")), Username: c.FormValue("username")}
-	if wait := c.console.attempts.Take(c.client()); wait > 0 {
+	if c.tooFast() {
 		v.Wait = true
-		c.Response().Header().Set("Retry-After", web.RetryAfter(web.TooMany("", wait)))
 		return c.askToSignIn(http.StatusTooManyRequests, v)
 	}
 	by := audit.Actor{Name: v.Username, Address: c.address(), Via: audit.Console}

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
@@ -80,28 +79,4 @@ func (v settingView) Options() []option {
 		all = append(all, option{word, word})
 	}
 	return all
-}
-
-// testView is what became of a test, in words.
-type testView struct {
-	Accepted bool
-	Verdict  string
-	Said     string // by the provider
-}
-
-func tested(done app.Tested) *testView {
-	v := &testView{Accepted: done.Failure == nil}
-	switch f := done.Failure; {
-	case f == nil:
-		v.Verdict = "Accepted: the provider took the message to " + done.To + "."
-		return v
-	case f.Channel:
-		v.Verdict = "Unreachable: the channel does not work, whoever the message is for."
-	case f.Temporary:
-		v.Verdict = "Postponed: the channel works, but " + done.To + " cannot be reached now. Another attempt may succeed."
-	default:
-		v.Verdict = "Refused: the channel works, but the message to " + done.To + " is not accepted, and would not be later."
-	}
-	v.Said = done.Failure.Error()
-	return v
 }

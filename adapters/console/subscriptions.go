@@ -1,13 +1,11 @@
 package console
 
 import (
-	"net/http"
 	"net/url"
 
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
-	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 	"github.com/tocsin/tocsin/domain/users"
 )
@@ -28,9 +26,9 @@ type subscriptionsView struct {
 	Failed       form
 }
 
-func (c call) showSubscriptions() error { return c.subscriptions(http.StatusOK, form{}) }
+func (c call) showSubscriptions() error { return c.subscriptionsPage(form{}) }
 
-func (c call) subscriptions(status int, failed form) error {
+func (c call) subscriptionsPage(failed form) error {
 	id, err := web.ID[subscriptions.NotificationID](c, "notification")
 	if err != nil {
 		return err
@@ -40,13 +38,11 @@ func (c call) subscriptions(status int, failed form) error {
 	if v.Notification, err = use.Notification(c.ctx, c.at(), id); err != nil {
 		return err
 	}
-	if v.Subscribers, err = use.Subscribers(c.ctx, c.at(), id, channels.AssignmentID(c.number("after")), pageSubscribers+1); err != nil {
+	found, err := use.Subscribers(c.ctx, c.at(), id, channels.AssignmentID(c.number("after")), pageSubscribers+1)
+	if err != nil {
 		return err
 	}
-	if len(v.Subscribers) > pageSubscribers {
-		v.Subscribers = v.Subscribers[:pageSubscribers]
-		v.Next = v.Subscribers[pageSubscribers-1].Assignment
-	}
+	v.Subscribers, v.Next = paged(found, pageSubscribers, func(s subscriptions.Subscriber) channels.AssignmentID { return s.Assignment })
 	after := deliveries.OptOut{Member: users.MemberID(c.number("after_member")), AddressKey: c.words("after_address")}
 	if v.OptOuts, err = use.Unsubscribers(c.ctx, c.at(), id, after, pageOptOuts+1); err != nil {
 		return err
@@ -59,7 +55,7 @@ func (c call) subscriptions(status int, failed form) error {
 	if v.People, err = c.people(c.subscriptionsPath(id)); err != nil {
 		return err
 	}
-	return c.render(status, "subscriptions", v.Notification.Name+": subscriptions", v)
+	return c.render(statusOf(failed), "subscriptions", v.Notification.Name+": subscriptions", v)
 }
 
 // subscribe subscribes an assignment, or makes a subscription active or inactive.
@@ -73,13 +69,7 @@ func (c call) subscribe() error {
 		return err
 	}
 	_, _, err = c.console.use.Subscriptions.Subscribe(c.ctx, c.actor(), c.at(), id, channels.AssignmentID(c.chosen("assignment")), active)
-	if f, mendable := c.refused(err); mendable {
-		return c.subscriptions(web.Status(fault.Invalid), f)
-	}
-	if err != nil {
-		return err
-	}
-	return c.to(c.subscriptionsPath(id) + "?" + url.Values{"done": {"saved"}, "after": {c.QueryParam("after")}, "people": {c.FormValue("people")}}.Encode())
+	return c.settle(err, c.subscriptionsPage, c.subscriptionsPath(id), "saved", "people", c.FormValue("people"))
 }
 
 func (c call) withdrawOptOut() error {
@@ -95,5 +85,5 @@ func (c call) withdrawOptOut() error {
 }
 
 func (c call) subscriptionsPath(id subscriptions.NotificationID) string {
-	return c.applicationPath("n", text(id), "subscriptions")
+	return c.below("n", id, "subscriptions")
 }

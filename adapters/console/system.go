@@ -2,7 +2,6 @@ package console
 
 import (
 	"net/http"
-	"strconv"
 
 	"github.com/tocsin/tocsin/app"
 )
@@ -37,26 +36,4 @@ func (c call) showSystem() error {
 	}
 	v.Waiting = atLeast(waiting, more)
 	return c.render(http.StatusOK, "system", "System", v)
-}
-
-// atLeast writes a number, and that there may be more.
-func atLeast(n int, more bool) string {
-	if more {
-		return count(n) + " or more"
-	}
-	return count(n)
-}
-
-// bytesOf writes a size.
-func bytesOf(n int64) string {
-	const unit = 1024
-	size, names := float64(n), []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
-	i := 0
-	for ; size >= unit && i < len(names)-1; i++ {
-		size /= unit
-	}
-	if i == 0 {
-		return strconv.FormatInt(n, 10) + " bytes"
-	}
-	return strconv.FormatFloat(size, 'f', 1, 64) + " " + names[i]
 }

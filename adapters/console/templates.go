@@ -2,7 +2,6 @@ package console
 
 import (
 	"errors"
-	"fmt"
 	"html"
 	"net/http"
 	"net/url"
@@ -12,34 +11,9 @@ import (
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/events"
-	"github.com/tocsin/tocsin/domain/fault"
-	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 	"github.com/tocsin/tocsin/domain/templates"
 )
-
-// templateParam is in the path of every template; forms there may be larger than elsewhere.
-const templateParam = "t/{channel}/"
-
-// templateRoutes are the routes of the templates of an event or of a notification. Looking at a draft changes nothing, and so takes no more than
-// looking at the template.
-func templateRoutes(owner string) []Route {
-	const get, post = http.MethodGet, http.MethodPost
-	one := owner + templateParam
-	version := one + "versions/{version}/"
-	return []Route{
-		{get, one, operators.Viewer, call.showTemplate},
-		{post, one, operators.Administrator, call.saveTemplate},
-		{post, one + "preview/", operators.Viewer, call.previewTemplate},
-		{get, one + "html/", operators.Viewer, call.showTemplateHTML},
-		{post, one + "html/", operators.Viewer, call.showTemplateHTML},
-		{post, one + "test/", operators.Administrator, call.testTemplate},
-		{post, one + "delete/", operators.Administrator, call.deleteTemplate},
-		{get, one + "versions/", operators.Viewer, call.showVersions},
-		{get, version, operators.Viewer, call.showVersion},
-		{post, version, operators.Administrator, call.restoreVersion},
-	}
-}
 
 // templateView is a template in its editor.
 type templateView struct {
@@ -102,13 +76,13 @@ func (c call) templateName() (of app.TemplateName, err error) {
 // ownerPath is the path of what a template belongs to.
 func (c call) ownerPath(of app.TemplateName) string {
 	if of.Notification != 0 {
-		return c.notificationPath(of.Event, of.Notification)
+		return c.below("e", of.Event, "n", of.Notification)
 	}
-	return c.eventPath(of.Event)
+	return c.below("e", of.Event)
 }
 
 func (c call) templatePath(of app.TemplateName) string {
-	return c.ownerPath(of) + web.Join("t", fmt.Sprint(of.Channel))
+	return c.ownerPath(of) + web.Join("t", text(of.Channel))
 }
 
 // draft is what the form of a template says.
@@ -131,7 +105,7 @@ func (c call) showTemplate() error {
 	if err != nil {
 		return err
 	}
-	return c.template(http.StatusOK, of, func(v *templateView) error {
+	return c.templatePage(http.StatusOK, of, func(v *templateView) error {
 		user := c.QueryParam("user")
 		v.Form = filled("subject", v.Template.Subject, "text", v.Template.Text, "html", v.Template.HTML, "example", v.Event.Example, "user", user,
 			"base", strconv.Itoa(v.Template.Version))
@@ -149,8 +123,8 @@ func (c call) showTemplate() error {
 	})
 }
 
-// template shows the editor of a template, as adjust leaves it.
-func (c call) template(status int, of app.TemplateName, adjust func(v *templateView) error) error {
+// templatePage shows the editor of a template, as adjust leaves it.
+func (c call) templatePage(status int, of app.TemplateName, adjust func(v *templateView) error) error {
 	v := templateView{Here: c.templatePath(of), Owner: c.ownerPath(of)}
 	v.Preview = newPreview(v.Here)
 	var err error
@@ -165,9 +139,9 @@ func (c call) template(status int, of app.TemplateName, adjust func(v *templateV
 
 // typed shows the editor with what was sent, and how somebody would get it.
 func (c call) typed(status int, of app.TemplateName, adjust func(v *templateView)) error {
-	return c.template(status, of, func(v *templateView) error {
+	return c.templatePage(status, of, func(v *templateView) error {
 		var err error
-		v.Form = form{values: c.fields()}
+		v.Form = c.asSent()
 		v.Preview, err = c.preview(of)
 		adjust(v)
 		return err
@@ -197,12 +171,12 @@ func (c call) saveTemplate() error {
 		return c.outdated(of, d)
 	}
 	if f, mendable := c.refused(err); mendable {
-		return c.typed(web.Status(fault.Invalid), of, func(v *templateView) { v.Form = f })
+		return c.typed(statusOf(f), of, func(v *templateView) { v.Form = f })
 	}
 	if err != nil {
 		return err
 	}
-	return c.to(c.templatePath(of) + "?done=saved")
+	return c.done(c.templatePath(of), "saved")
 }
 
 // outdated shows a draft beside what somebody else has saved meanwhile. Sent again, it is saved on top of that.
@@ -233,11 +207,7 @@ func (c call) previewTemplate() error {
 	if c.Request().Header.Get("HX-Request") == "true" {
 		return c.fragment("template", "preview-live", p)
 	}
-	status := http.StatusOK
-	if p.Form.Wrong() {
-		status = web.Status(fault.Invalid)
-	}
-	return c.typed(status, of, func(v *templateView) { v.Form.faults, v.Form.Failed = p.Form.faults, p.Form.Failed })
+	return c.typed(statusOf(p.Form), of, func(v *templateView) { v.Form.faults, v.Form.Failed = p.Form.faults, p.Form.Failed })
 }
 
 // showTemplateHTML is the document in the frame: the HTML of what is typed or, asked for with GET, of what is stored. It is nobody's page: see foreignPolicy.
@@ -273,7 +243,7 @@ func (c call) testTemplate() error {
 	// A provider may take longer than a page; the use case has a bound of its own.
 	done, err := c.console.use.Templates.Test(c.Request().Context(), c.actor(), c.at(), of, d, with, c.FormValue("to"))
 	if f, mendable := c.refused(err); mendable {
-		return c.typed(web.Status(fault.Invalid), of, func(v *templateView) { v.Form = f })
+		return c.typed(statusOf(f), of, func(v *templateView) { v.Form = f })
 	}
 	if err != nil {
 		return err
@@ -288,10 +258,10 @@ func (c call) deleteTemplate() error {
 	}
 	err = c.console.use.Templates.Delete(c.ctx, c.actor(), c.at(), of, c.base())
 	if errors.Is(err, events.ErrOutdated) {
-		return c.to(c.templatePath(of) + "?done=outdated")
+		return c.done(c.templatePath(of), "outdated")
 	}
 	if err != nil {
 		return err
 	}
-	return c.to(c.ownerPath(of) + "?done=deleted")
+	return c.done(c.ownerPath(of), "deleted")
 }

@@ -1,33 +1,12 @@
 package console
 
 import (
-	"net/http"
-
-	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/channels"
-	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/lists"
-	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
 )
-
-const organizationsPath = Prefix + "organizations/"
-
-// tenancyRoutes are about organizations and projects themselves.
-func tenancyRoutes(org string) []Route {
-	project := org + "p/{prj}/"
-	return []Route{
-		{http.MethodGet, organizationsPath, operators.Installation, call.showOrganizations},
-		{http.MethodPost, organizationsPath, operators.Installation, call.createOrganization},
-		{http.MethodPost, org + "name/", operators.Administrator, call.renameOrganization},
-		{http.MethodGet, org + "projects/", operators.Viewer, call.showProjects},
-		{http.MethodPost, org + "projects/", operators.Administrator, call.createProject},
-		{http.MethodGet, project, operators.Viewer, call.showProject},
-		{http.MethodPost, project + "name/", operators.Administrator, call.renameProject},
-	}
-}
 
 // organizationsView is the organizations of the installation.
 type organizationsView struct {
@@ -36,30 +15,21 @@ type organizationsView struct {
 	Form          form
 }
 
-func (c call) showOrganizations() error { return c.showOrganizationsWith(http.StatusOK, form{}) }
+func (c call) showOrganizations() error { return c.organizationsPage(form{}) }
 
-func (c call) showOrganizationsWith(status int, f form) error {
+func (c call) organizationsPage(f form) error {
 	found, err := c.console.use.Orgs.List(c.ctx, app.Page{After: c.number("after"), Limit: pageOrgs + 1})
 	if err != nil {
 		return err
 	}
-	v := organizationsView{Organizations: found, Form: f}
-	if len(found) > pageOrgs {
-		v.Organizations = found[:pageOrgs]
-		v.Next = v.Organizations[pageOrgs-1].ID
-	}
-	return c.render(status, "organizations", "Manage organizations", v)
+	v := organizationsView{Form: f}
+	v.Organizations, v.Next = paged(found, pageOrgs, func(o orgs.Organization) orgs.ID { return o.ID })
+	return c.render(statusOf(f), "organizations", "Manage organizations", v)
 }
 
 func (c call) createOrganization() error {
 	made, err := c.console.use.Orgs.Create(c.ctx, c.actor(), c.FormValue("slug"), c.FormValue("name"))
-	if f, mistaken := c.refused(err); mistaken {
-		return c.showOrganizationsWith(web.Status(fault.Invalid), f)
-	}
-	if err != nil {
-		return err
-	}
-	return c.to(c.path(Prefix) + web.Join("o", made.Slug, "projects") + "?done=saved")
+	return c.settle(err, c.organizationsPage, c.link("o", made.Slug, "projects"), "saved")
 }
 
 // projectsView is the projects of an organization, with forms for its name and for another project.
@@ -71,54 +41,36 @@ type projectsView struct {
 	New          form
 }
 
-func (c call) showProjects() error { return c.showProjectsWith(http.StatusOK, projectsView{}) }
+func (c call) showProjects() error { return c.projectsPage(projectsView{}) }
 
-// showProjectsWith shows the projects with a form as it was sent, if one of them has faults.
-func (c call) showProjectsWith(status int, v projectsView) (err error) {
+// projectsPage shows the projects with a form as it was sent, if one of them has faults.
+func (c call) projectsPage(v projectsView) (err error) {
 	if v.Organization, err = c.console.use.Orgs.Show(c.ctx, c.at()); err != nil {
 		return err
 	}
-	if v.Projects, err = c.console.use.Orgs.Projects(c.ctx, c.at(), app.Page{After: c.number("after"), Limit: pageProjects + 1}); err != nil {
+	found, err := c.console.use.Orgs.Projects(c.ctx, c.at(), app.Page{After: c.number("after"), Limit: pageProjects + 1})
+	if err != nil {
 		return err
 	}
-	if len(v.Projects) > pageProjects {
-		v.Projects = v.Projects[:pageProjects]
-		v.Next = v.Projects[pageProjects-1].ID
-	}
+	v.Projects, v.Next = paged(found, pageProjects, func(p orgs.Project) orgs.ProjectID { return p.ID })
 	if !v.Name.Wrong() {
 		v.Name = filled("organization", v.Organization.Name)
 	}
-	return c.render(status, "projects", "Projects", v)
+	return c.render(statusOf(v.Name, v.New), "projects", "Projects", v)
 }
 
 func (c call) renameOrganization() error {
 	err := c.console.use.Orgs.Rename(c.ctx, c.actor(), c.at(), c.FormValue("organization"))
-	if f, mistaken := c.refused(err); mistaken {
-		return c.showProjectsWith(web.Status(fault.Invalid), projectsView{Name: f.renamed("name", "organization")})
-	}
-	if err != nil {
-		return err
-	}
-	return c.to(c.projectsPath() + "?done=saved")
+	return c.settle(err, func(f form) error { return c.projectsPage(projectsView{Name: f.renamed("name", "organization")}) }, c.below("projects"), "saved")
 }
 
 func (c call) createProject() error {
 	made, err := c.console.use.Orgs.CreateProject(c.ctx, c.actor(), c.at(), c.FormValue("slug"), c.FormValue("name"))
-	if f, mistaken := c.refused(err); mistaken {
-		return c.showProjectsWith(web.Status(fault.Invalid), projectsView{New: f})
-	}
-	if err != nil {
-		return err
-	}
-	return c.to(c.path(Prefix) + web.Join("o", web.Param(c, "org"), "p", made.Slug) + "?done=saved")
+	return c.settle(err, func(f form) error { return c.projectsPage(projectsView{New: f}) }, c.below("p", made.Slug), "saved")
 }
 
-func (c call) projectsPath() string {
-	return c.path(Prefix) + web.Join("o", web.Param(c, "org"), "projects")
-}
-
-// aProjectView is one project with the first of what it is made of.
-type aProjectView struct {
+// projectView is one project with the first of what it is made of.
+type projectView struct {
 	Project      orgs.Project
 	Applications []applications.Application
 	Lists        []lists.List
@@ -127,10 +79,10 @@ type aProjectView struct {
 	Form         form
 }
 
-func (c call) showProject() error { return c.showProjectWith(http.StatusOK, form{}) }
+func (c call) showProject() error { return c.projectPage(form{}) }
 
-func (c call) showProjectWith(status int, f form) (err error) {
-	v := aProjectView{Limit: pageProjects, Form: f}
+func (c call) projectPage(f form) (err error) {
+	v := projectView{Limit: pageProjects, Form: f}
 	if v.Project, err = c.console.use.Orgs.ShowProject(c.ctx, c.at()); err != nil {
 		return err
 	}
@@ -147,16 +99,10 @@ func (c call) showProjectWith(status int, f form) (err error) {
 	if !f.Wrong() {
 		v.Form = filled("name", v.Project.Name)
 	}
-	return c.render(status, "project", v.Project.Name, v)
+	return c.render(statusOf(f), "project", v.Project.Name, v)
 }
 
 func (c call) renameProject() error {
 	err := c.console.use.Orgs.RenameProject(c.ctx, c.actor(), c.at(), c.FormValue("name"))
-	if f, mistaken := c.refused(err); mistaken {
-		return c.showProjectWith(web.Status(fault.Invalid), f)
-	}
-	if err != nil {
-		return err
-	}
-	return c.to(c.path(Prefix) + web.Join("o", web.Param(c, "org"), "p", web.Param(c, "prj")) + "?done=saved")
+	return c.settle(err, c.projectPage, c.below(), "saved")
 }

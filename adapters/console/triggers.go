@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,6 +32,9 @@ type triggerView struct {
 	Form  form
 	Tried *triedView // nil: nothing yet
 }
+
+// Choices are the channels that a trigger may be limited to.
+func (v triggerView) Choices() []option { return options(v.Channels...) }
 
 // triedView is what a dry run says, with what is sent when it is confirmed.
 type triedView struct {
@@ -62,15 +64,15 @@ type attempt struct {
 }
 
 func (c call) showTrigger() error {
-	return c.trigger(http.StatusOK, filled("context", "{\n}"), nil)
+	return c.triggerPage(filled("context", "{\n}"), nil)
 }
 
-func (c call) trigger(status int, f form, tried *triedView) error {
+func (c call) triggerPage(f form, tried *triedView) error {
 	can, err := c.console.use.Triggers.Show(c.ctx, c.at(), web.Param(c, "evt"))
 	if err != nil {
 		return err
 	}
-	return c.render(status, "trigger", "Trigger "+can.Event.Name, triggerView{Triggerable: can, Form: f, Tried: tried})
+	return c.render(statusOf(f), "trigger", "Trigger "+can.Event.Name, triggerView{Triggerable: can, Form: f, Tried: tried})
 }
 
 // tryTrigger shows what triggering would do, and does nothing.
@@ -81,7 +83,7 @@ func (c call) tryTrigger() error {
 		tried.Forecast, err = c.console.use.Triggers.DryRun(c.ctx, c.at(), web.Param(c, "evt"), what)
 	}
 	if f, mendable := c.refused(err); mendable {
-		return c.trigger(web.Status(fault.Invalid), f, nil)
+		return c.triggerPage(f, nil)
 	}
 	if err != nil {
 		return err
@@ -89,7 +91,7 @@ func (c call) tryTrigger() error {
 	a.Word, a.At = rand.Text(), strconv.FormatInt(c.console.clock.Now().Unix(), 10)
 	a.Seal = c.seal(a)
 	tried.Attempt = a
-	return c.trigger(http.StatusOK, c.asSent(), &tried)
+	return c.triggerPage(c.asSent(), &tried)
 }
 
 // sendTrigger does what was tried. The same form, sent again, leads to the same occurrence.
@@ -104,12 +106,12 @@ func (c call) sendTrigger() error {
 		o, _, err = c.console.use.Triggers.Trigger(c.ctx, c.actor(), c.at(), web.Param(c, "evt"), what)
 	}
 	if f, mendable := c.refused(err); mendable {
-		return c.trigger(web.Status(fault.Invalid), f, nil)
+		return c.triggerPage(f, nil)
 	}
 	if err != nil {
 		return err
 	}
-	return c.to(c.occurrencePath(o.ID))
+	return c.to(c.below("occurrences", o.ID))
 }
 
 // attempt reads what the form wants to be triggered.

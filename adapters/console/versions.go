@@ -68,7 +68,7 @@ func (c call) restoreVersion() error {
 	if err != nil {
 		return err
 	}
-	return c.to(c.templatePath(of) + "?done=" + done)
+	return c.done(c.templatePath(of), done)
 }
 
 func (c call) versionName() (of app.TemplateName, number int, err error) {

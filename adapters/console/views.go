@@ -3,7 +3,6 @@ package console
 import (
 	"bytes"
 	"embed"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"io/fs"
@@ -55,7 +54,7 @@ func loadViews() (views, error) {
 // functions are what the pages say things with.
 func functions() template.FuncMap {
 	return template.FuncMap{
-		"moment":  func(t time.Time) string { return t.UTC().Format(momentLayout) },
+		"moment":  moment,
 		"at":      func(layout string, t time.Time) string { return t.UTC().Format(layout) },
 		"count":   count,
 		"took":    took,
@@ -69,14 +68,7 @@ func functions() template.FuncMap {
 			return d
 		},
 		"list": func(all ...string) []string { return all },
-		"json": func(v any) (string, error) {
-			var b bytes.Buffer
-			e := json.NewEncoder(&b)
-			e.SetEscapeHTML(false) // The template escapes.
-			e.SetIndent("", "  ")
-			err := e.Encode(v)
-			return strings.TrimSpace(b.String()), err
-		},
+		"json": indented,
 	}
 }
 
@@ -90,13 +82,7 @@ type view struct {
 }
 
 // Link is the path of a page by its segments.
-func (v view) Link(segments ...any) string {
-	texts := make([]string, len(segments))
-	for i, s := range segments {
-		texts[i] = fmt.Sprint(s)
-	}
-	return v.call.path(Prefix) + web.Join(texts...)
-}
+func (v view) Link(segments ...any) string { return v.call.link(segments...) }
 
 // Token is the name and the value of the field that every form must have.
 func (v view) Token() (field struct{ Name, Value string }) {
@@ -125,41 +111,6 @@ func (v view) MayAdminister() bool { return v.call.visitor.May(v.Org(), operator
 // MayInstall tells whether the visitor is administrator of the installation.
 func (v view) MayInstall() bool { return v.call.visitor.May("", operators.Installation) }
 
-// Notice says what an action did that led to this page.
-func (v view) Notice() string {
-	switch v.call.QueryParam("done") {
-	case "saved":
-		return "The change is saved."
-	case "enrolled":
-		return "The user is a member now."
-	case "was-there":
-		return "The user was a member already. What was missing of the Default group, the chosen one and the e-mail address was added; the rest stays as it was."
-	case "removed":
-		return "The membership has ended."
-	case "changed":
-		return fmt.Sprintf("Of the chosen users %d are different now.", v.call.number("n"))
-	case "deleted":
-		return "It is deleted."
-	case "cleared":
-		return "The messages are deleted."
-	case "outdated":
-		return "Nothing was changed: somebody has saved the template in the meantime."
-	case "ended":
-		return "The session has ended."
-	case "password":
-		return "The password is set. Sign in with it."
-	case "added":
-		return counted(v.call.number("count"), "recipient is", "recipients are") + " new on the list."
-	case "taken-off":
-		return counted(v.call.number("count"), "recipient is", "recipients are") + " off the list."
-	case "retried":
-		return "The failed deliveries will be sent again."
-	case "retried-one":
-		return "The delivery will be sent again."
-	}
-	return ""
-}
-
 // fragment answers with a piece of a page alone, for a script that puts it in its place.
 func (c call) fragment(page, piece string, what any) error {
 	var b bytes.Buffer
@@ -167,14 +118,6 @@ func (c call) fragment(page, piece string, what any) error {
 		return fmt.Errorf("piece %s of page %s: %w", piece, page, err)
 	}
 	return c.whole(http.StatusOK, echo.MIMETextHTMLCharsetUTF8, b.Bytes())
-}
-
-// counted is a number with the word that goes with it.
-func counted(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.FormatInt(n, 10) + " " + many
 }
 
 // render answers with a page.

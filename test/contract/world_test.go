@@ -123,4 +123,6 @@ func scope(path string) access.Scope {
 }
 
 // newClock is the clock of a world, which a test moves.
-func newClock() *clocks.Moving { return clocks.At(time.Date(2026, time.March, 4, 5, 6, 7, 0, time.UTC)) }
+func newClock() *clocks.Moving {
+	return clocks.At(time.Date(2026, time.March, 4, 5, 6, 7, 0, time.UTC))
+}

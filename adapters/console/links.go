@@ -1,0 +1,57 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/tocsin/tocsin/adapters/web"
+)
+
+// path is a path of the console as browsers see it, below the path of the base URL.
+func (c call) path(p string) string { return c.console.root + p }
+
+// link is the path of a page by its segments.
+func (c call) link(segments ...any) string {
+	texts := make([]string, len(segments))
+	for i, s := range segments {
+		texts[i] = fmt.Sprint(s)
+	}
+	return c.path(Prefix) + web.Join(texts...)
+}
+
+// below is the path of a page below the innermost place that the path of this one names: its application, its project, its organization or the
+// installation.
+func (c call) below(segments ...any) string {
+	at := c.at()
+	var place []any
+	for _, level := range [][2]string{{"o", at.Organization}, {"p", at.Project}, {"a", at.Application}} {
+		if level[1] != "" {
+			place = append(place, level[0], level[1])
+		}
+	}
+	return c.link(slices.Concat(place, segments)...)
+}
+
+// to sends the browser on. After a form it asks for the new page with GET.
+func (c call) to(path string) error {
+	if err := c.Redirect(http.StatusSeeOther, path); err != nil {
+		return fmt.Errorf("%w: %w", web.ErrUndelivered, err)
+	}
+	return nil
+}
+
+// done goes on to a page that says what was done, by a word that view.Notice knows. What else the page's query has comes in pairs.
+func (c call) done(path, word string, query ...string) error {
+	return c.to(path + "?" + pairs(append(query, "done", word)).Encode())
+}
+
+// pairs are values in pairs of name and value.
+func pairs(texts []string) url.Values {
+	values := url.Values{}
+	for pair := range slices.Chunk(texts, 2) {
+		values.Add(pair[0], pair[1])
+	}
+	return values
+}

@@ -1,0 +1,36 @@
+package console
+
+// Notice says what an action did that led to this page.
+func (v view) Notice() string {
+	switch v.call.QueryParam("done") {
+	case "saved":
+		return "The change is saved."
+	case "enrolled":
+		return "The user is a member now."
+	case "was-there":
+		return "The user was a member already. What was missing of the Default group, the chosen one and the e-mail address was added; the rest stays as it was."
+	case "removed":
+		return "The membership has ended."
+	case "changed":
+		return counted(int(v.call.number("count")), "of the chosen users was", "of the chosen users were") + " changed."
+	case "deleted":
+		return "It is deleted."
+	case "cleared":
+		return "The messages are deleted."
+	case "outdated":
+		return "Nothing was changed: somebody has saved the template in the meantime."
+	case "ended":
+		return "The session has ended."
+	case "password":
+		return "The password is set. Sign in with it."
+	case "added":
+		return counted(int(v.call.number("count")), "recipient is", "recipients are") + " new on the list."
+	case "taken-off":
+		return counted(int(v.call.number("count")), "recipient is", "recipients are") + " off the list."
+	case "retried":
+		return "The failed deliveries will be sent again."
+	case "retried-one":
+		return "The delivery will be sent again."
+	}
+	return ""
+}

@@ -1,0 +1,27 @@
+package console
+
+import "github.com/tocsin/tocsin/app"
+
+// testView is what became of a test, in words.
+type testView struct {
+	Accepted bool
+	Verdict  string
+	Said     string // by the provider
+}
+
+func tested(done app.Tested) *testView {
+	v := &testView{Accepted: done.Failure == nil}
+	switch f := done.Failure; {
+	case f == nil:
+		v.Verdict = "Accepted: the provider took the message to " + done.To + "."
+		return v
+	case f.Channel:
+		v.Verdict = "Unreachable: the channel does not work, whoever the message is for."
+	case f.Temporary:
+		v.Verdict = "Postponed: the channel works, but " + done.To + " cannot be reached now. Another attempt may succeed."
+	default:
+		v.Verdict = "Refused: the channel works, but the message to " + done.To + " is not accepted, and would not be later."
+	}
+	v.Said = done.Failure.Error()
+	return v
+}

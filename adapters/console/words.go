@@ -1,0 +1,88 @@
+package console
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// moment writes a moment, everywhere in UTC.
+func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// plural is the word that goes with a number.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// count writes a number in groups of three digits.
+func count(n int) string {
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// counted is a number with the word that goes with it.
+func counted(n int, one, many string) string { return count(n) + " " + plural(n, one, many) }
+
+// atLeast writes a number, and that there may be more.
+func atLeast(n int, more bool) string {
+	if more {
+		return count(n) + " or more"
+	}
+	return count(n)
+}
+
+// took writes a duration with as much as matters of it.
+func took(d time.Duration) string {
+	switch {
+	case d == 0:
+		return "–"
+	case d < time.Second:
+		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
+	case d < time.Minute:
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", d/time.Minute, d%time.Minute/time.Second)
+	default:
+		return fmt.Sprintf("%d h %d min", d/time.Hour, d%time.Hour/time.Minute)
+	}
+}
+
+// bytesOf writes a size.
+func bytesOf(n int64) string {
+	const unit = 1024
+	size, names := float64(n), []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
+	i := 0
+	for ; size >= unit && i < len(names)-1; i++ {
+		size /= unit
+	}
+	if i == 0 {
+		return strconv.FormatInt(n, 10) + " bytes"
+	}
+	return strconv.FormatFloat(size, 'f', 1, 64) + " " + names[i]
+}
+
+// sentence makes a sentence of a fault's words.
+func sentence(words string) string {
+	if words == "" || words[0] < 'a' || words[0] > 'z' {
+		return words
+	}
+	return string(words[0]-'a'+'A') + words[1:] + "."
+}
+
+// indented is JSON as people like to read it.
+func indented(v any) (string, error) {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // The template escapes.
+	e.SetIndent("", "  ")
+	err := e.Encode(v)
+	return strings.TrimSpace(b.String()), err
+}
