@@ -20,17 +20,14 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/console"
 	"github.com/tocsin/tocsin/adapters/gormstore"
-	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/adapters/mailbox"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
-	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/clocks"
-	"github.com/tocsin/tocsin/test/pgtest"
 )
 
 // maxImport is the size of the largest file, in bytes.
@@ -61,45 +58,24 @@ type fixture struct {
 // onEach runs a test on a store of each kind.
 func onEach(t *testing.T, test func(f *fixture)) {
 	t.Helper()
-	for name, url := range map[string]func() string{
-		"sqlite":   func() string { return "sqlite::memory:" },
-		"postgres": func() string { return pgtest.New(t) },
-	} {
-		url := url()
-		t.Run(name, func(t *testing.T) {
+	for _, kind := range []string{"sqlite", "postgres"} {
+		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			test(newFixtureOn(t, url))
+			test(openFixture(t, copied(t, kind)))
 		})
 	}
 }
 
 func newFixture(t *testing.T, adjust ...func(*console.Options)) *fixture {
 	t.Helper()
-	return newFixtureOn(t, "sqlite::memory:", adjust...)
+	return openFixture(t, copied(t, "sqlite"), adjust...)
 }
 
-func newFixtureOn(t *testing.T, database string, adjust ...func(*console.Options)) *fixture {
-	t.Helper()
-	f := openFixture(t, database, adjust...)
-	blueprint := app.Blueprint{}
-	for _, slug := range []string{"acme", "globex"} {
-		blueprint.Organizations = append(blueprint.Organizations, app.BlueprintOrganization{Slug: slug, Name: "Company",
-			Channels: []app.BlueprintChannel{{Name: "mail", Protocol: "EMAIL", Driver: "smtp", Preferred: true, Active: true, Settings: channels.Settings{"host": "localhost"}}},
-			Projects: []app.BlueprintProject{{Slug: "shop", Name: "Shop", Lists: []app.BlueprintList{{Name: "all"}},
-				Applications: []app.BlueprintApplication{{Slug: "web", Name: "Web", Active: true, Events: []app.BlueprintEvent{{Slug: "tick", Name: "Tick", Active: true,
-					Templates:     []app.BlueprintTemplate{{Channel: "mail", Subject: "s", Text: "t", HTML: "<b>t</b>"}},
-					Notifications: []app.BlueprintNotification{{Name: "Ticks", List: "all", Active: true}}}}}}}}})
-	}
-	_, err := app.NewProvisioning(f.store, channels.Channel.CheckSettings).Apply(t.Context(), audit.Actor{}, blueprint, false)
-	require.NoError(t, err)
-	return f
-}
-
-// openFixture is a console over a store as it is found.
+// openFixture is a console over a database as it is found.
 func openFixture(t *testing.T, database string, adjust ...func(*console.Options)) *fixture {
 	t.Helper()
-	f := &fixture{T: t, clock: clocks.At(time.Date(2026, time.March, 4, 5, 6, 7, 0, time.UTC)), log: &strings.Builder{}}
-	store, err := gormstore.Open(t.Context(), gormstore.Config{URL: database, AutoMigrate: true, Clock: f.clock, Keys: seal.NewRing([seal.KeySize]byte{1})})
+	f := &fixture{T: t, clock: clocks.At(morning), log: &strings.Builder{}}
+	store, err := gormstore.Open(t.Context(), gormstore.Config{URL: database, Clock: f.clock, Keys: keys()})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, store.Close()) })
 	f.store = store
@@ -218,6 +194,8 @@ type browser struct {
 	cookies map[string]string
 	header  http.Header // sent with every request
 	remote  string
+	// The token that the last page carried, and the cookies that it is bound to.
+	formToken, bound string
 }
 
 // answer is a page or a redirect.
@@ -249,13 +227,17 @@ var tokenPattern = regexp.MustCompile(`name="form_token" value="([0-9a-f]{64})"`
 // token is the token of the forms of this browser.
 func (b *browser) token() string {
 	b.f.Helper()
+	if cookies := b.cookies[sessionCookie] + b.cookies[visitCookie]; cookies != "" && cookies == b.bound {
+		return b.formToken
+	}
 	page := b.get("/console/")
 	if page.StatusCode == http.StatusSeeOther {
 		page = b.get("/console/sign-in/")
 	}
 	found := tokenPattern.FindStringSubmatch(page.body)
 	require.NotEmpty(b.f, found, page.body)
-	return found[1]
+	b.formToken, b.bound = found[1], b.cookies[sessionCookie]+b.cookies[visitCookie]
+	return b.formToken
 }
 
 func (b *browser) do(method, path string, form url.Values) answer {

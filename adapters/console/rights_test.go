@@ -1,17 +1,13 @@
 package console_test
 
 import (
-	"database/sql"
 	"fmt"
 	"maps"
 	"net/http"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -136,37 +132,34 @@ var examples = map[string]example{
 // scene is a fixture with one of everything that a path can name, and with everybody who may ask for it.
 type scene struct {
 	*fixture
+	set
+}
+
+// set is what a scene consists of.
+type set struct {
 	accounts map[string]operators.Account
 	// params are what stands in the place of the paths' parameters.
 	params map[string]string
 }
 
-// set is a scene that was made once: the file of its database, and what a scene says about it.
-type set struct {
-	file     []byte
-	accounts map[string]operators.Account
-	params   map[string]string
-}
-
-// stage keeps the set for all tests, because making one takes longer than asking every route.
+// stage is the set of all scenes, and the database that has it.
 var stage struct {
-	sync.Once
+	master
 	set
 }
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	stage.Do(func() { stage.set = newSet(t) })
-	require.NotEmpty(t, stage.file, "the set could not be made")
-	file := filepath.Join(t.TempDir(), "scene.db")
-	require.NoError(t, os.WriteFile(file, stage.file, 0o600))
-	return &scene{fixture: openFixture(t, "sqlite:"+file), accounts: stage.accounts, params: maps.Clone(stage.params)}
+	url := stage.copied(t, func(url string) {
+		require.NoError(t, found(t.Context(), url))
+		stage.set = furnish(openFixture(t, url))
+	})
+	return &scene{fixture: openFixture(t, url), set: stage.set}
 }
 
-func newSet(t *testing.T) set {
-	t.Helper()
-	dir := t.TempDir()
-	f := newFixtureOn(t, "sqlite:"+filepath.Join(dir, "set.db"))
+// furnish makes one of everything that a path can name, and everybody who may ask for it.
+func furnish(f *fixture) set {
+	f.Helper()
 	s := set{accounts: map[string]operators.Account{}}
 	ada := f.person("acme", "ada", users.RoleMember, false)
 	roles := map[string]users.Role{"administrator": users.RoleAdministrator, "operator": users.RoleOperator, "viewer": users.RoleViewer, "member": users.RoleMember}
@@ -192,24 +185,15 @@ func newSet(t *testing.T) set {
 	f.listed("ada")
 	s.params["{delivery}"] = idText(f.delivery(f.occurrenceID(s.params["{id}"])))
 	guest := f.person("acme", "guest", users.RoleViewer, false)
-	token, _, err := f.use.Administration.Invite(t.Context(), operators.Officer{Right: operators.Installation}, app.Path{Organization: "acme"}, guest.ID)
-	require.NoError(t, err)
+	token, _, err := f.use.Administration.Invite(f.Context(), operators.Officer{Right: operators.Installation}, app.Path{Organization: "acme"}, guest.ID)
+	require.NoError(f, err)
 	s.params["{token}"] = token
-	held, err := f.use.Profiles.Show(t.Context(), app.Path{Organization: "acme"}, ada.ID)
-	require.NoError(t, err)
+	held, err := f.use.Profiles.Show(f.Context(), app.Path{Organization: "acme"}, ada.ID)
+	require.NoError(f, err)
 	s.params["{address}"] = strconv.FormatInt(int64(held.Addresses[0].ID), 10)
 	s.params["{assignment}"] = strconv.FormatInt(int64(held.Assignments[0].ID), 10)
 	maps.Copy(s.params, f.places())
 	maps.Copy(s.params, f.contents())
-
-	pool, err := sql.Open("sqlite3", filepath.Join(dir, "set.db"))
-	require.NoError(t, err)
-	defer func() { assert.NoError(t, pool.Close()) }()
-	copied := filepath.Join(dir, "copy.db")
-	_, err = pool.ExecContext(t.Context(), "VACUUM INTO ?", copied)
-	require.NoError(t, err)
-	s.file, err = os.ReadFile(copied)
-	require.NoError(t, err)
 	return s
 }
 
@@ -258,6 +242,15 @@ func (f *fixture) group(name string) (g orgs.Group) {
 	return g
 }
 
+// path is the path of a route to what the set has.
+func (s set) path(t *testing.T, r console.Route) string {
+	t.Helper()
+	return regexp.MustCompile(`\{\w+\}`).ReplaceAllStringFunc(r.Path, func(param string) string {
+		require.Contains(t, s.params, param, "furnish says nothing for this parameter")
+		return s.params[param]
+	})
+}
+
 // ask sends what a route's example says, as somebody.
 func (s *scene) ask(t *testing.T, r console.Route, who string) answer {
 	t.Helper()
@@ -265,10 +258,7 @@ func (s *scene) ask(t *testing.T, r console.Route, who string) answer {
 	if a, known := s.accounts[who]; known {
 		b = s.as(a)
 	}
-	to := regexp.MustCompile(`\{\w+\}`).ReplaceAllStringFunc(r.Path, func(param string) string {
-		require.Contains(t, s.params, param, "newScene says nothing for this parameter")
-		return s.params[param]
-	})
+	to := s.path(t, r)
 	e, given := examples[r.Method+" "+r.Path]
 	if !given {
 		e, given = contentExamples()[r.Method+" "+r.Path]

@@ -10,6 +10,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -24,7 +25,8 @@ var pages embed.FS
 // views are the pages by name: each is the frame around its own content.
 type views map[string]*template.Template
 
-func loadViews() (views, error) {
+// loadViews reads the pages, once: they are part of the program, and the same in every console.
+var loadViews = sync.OnceValues(func() (views, error) {
 	const frame, pieces = "pages/frame.gohtml", "pages/pieces.gohtml"
 	around, err := template.New("frame.gohtml").Funcs(functions()).ParseFS(pages, frame, pieces)
 	if err != nil {
@@ -49,7 +51,7 @@ func loadViews() (views, error) {
 		all[strings.TrimSuffix(path.Base(file), ".gohtml")] = t
 	}
 	return all, nil
-}
+})
 
 // functions are what the pages say things with.
 func functions() template.FuncMap {
