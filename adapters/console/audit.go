@@ -31,7 +31,7 @@ type auditView struct {
 
 // showAudit shows the log of the path's organization, or of the installation where the path names none.
 func (c call) showAudit() error {
-	values := c.QueryParams()
+	values := c.asked()
 	q, faults := auditQuery(values)
 	q.Limit, q.After = pageAudit, audit.ParseCursor(values.Get("after"))
 	v := auditView{Form: form{values: values, faults: faults}, Fields: auditFilters, First: q.After.IsZero(), Path: c.below("audit"), Export: c.below("audit", "export"),

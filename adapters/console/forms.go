@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,6 +43,7 @@ const tokenField = "form_token"
 var (
 	errForeignForm = fault.New(fault.Forbidden, "this form did not come from a page of this console, or its page is too old")
 	errForm        = fault.New(fault.Invalid, "the form could not be read")
+	errNoText      = fault.New(fault.Invalid, "the form holds a character that no text can hold; go back and take it out")
 )
 
 // formToken is what tokenField must hold: bound to the session, or to the visit, so that no token of another browser is worth anything.
@@ -86,10 +88,27 @@ func (c *call) readForm(limit int64) (err error) {
 		r.Body = http.MaxBytesReader(c.Response().Writer, r.Body, limit)
 		err = r.ParseForm()
 	}
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); err != nil && !tooLarge {
-		return errForm
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return err
 	}
-	return err
+	switch {
+	case err != nil:
+		return errForm
+	case !isReadable(r.PostForm):
+		return errNoText
+	}
+	return nil
+}
+
+// isReadable tells whether a form holds text alone, as all do that browsers send.
+func isReadable(form url.Values) bool {
+	strange := func(s string) bool { return readable(s) != s }
+	for name, texts := range form {
+		if strange(name) || slices.ContainsFunc(texts, strange) {
+			return false
+		}
+	}
+	return true
 }
 
 // fields are those of the form.
@@ -122,9 +141,25 @@ func integer(s string) int64 {
 // text is an id as a form has it.
 func text[T ~int64](id T) string { return strconv.FormatInt(int64(id), 10) }
 
-// words are a parameter of the query as a text that a database can be asked for.
-func (c call) words(name string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(c.QueryParam(name), ""), "\x00", "")
+// QueryParam is a parameter of the query, readable.
+func (c call) QueryParam(name string) string { return readable(c.Context.QueryParam(name)) }
+
+// asked is the whole query, readable.
+func (c call) asked() url.Values { return allReadable(c.QueryParams()) }
+
+func allReadable(query url.Values) url.Values {
+	all := make(url.Values, len(query))
+	for name, texts := range query {
+		for _, t := range texts {
+			all.Add(readable(name), readable(t))
+		}
+	}
+	return all
+}
+
+// readable is what somebody sent without what no text can hold, and so no database can be asked for.
+func readable(sent string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(sent, ""), "\x00", "")
 }
 
 // on reads a switch of a form: `true` or `false`, and nothing else.

@@ -18,7 +18,7 @@ func (c call) exportMembers() error {
 	if err != nil {
 		return errForm
 	}
-	q := memberQuery(asked)
+	q := memberQuery(allReadable(asked))
 	file := c.download("users-"+web.Param(c, "org")+".csv", "text/csv; charset=utf-8")
 	out := newSheet(file)
 	if err := out.row(memberColumns...); err != nil {

@@ -26,7 +26,7 @@ type membersView struct {
 }
 
 func (c call) showMembers() error {
-	asked := c.Request().URL.Query()
+	asked := c.asked()
 	asked.Del("done")
 	asked.Del("count")
 	q := memberQuery(asked)

@@ -147,8 +147,8 @@ func TestWhatPeopleWriteInPlacesIsTextOnly(t *testing.T) {
 	}
 	for path, fields := range map[string][]string{
 		shop + "d/": {"name", weapon, "application", weapon}, list: {"name", "all", "application", weapon}, list + "add/": {"emails", weapon}, shop + "a/": {"slug", weapon, "name", weapon},
-		web + "settings/": {"name", weapon + "\x00"}, "/console/o/acme/keys/": {"name", weapon, "project", weapon, "grant", weapon, "lifetime", weapon},
-		web + "m/":              {"username", weapon + "\x00", "email", weapon, "address", weapon, "distribution_list", weapon, "custom_fields", weapon},
+		web + "settings/": {"name", weapon + "\x01"}, "/console/o/acme/keys/": {"name", weapon, "project", weapon, "grant", weapon, "lifetime", weapon},
+		web + "m/":              {"username", weapon + "\x01", "email", weapon, "address", weapon, "distribution_list", weapon, "custom_fields", weapon},
 		web + "e/tick/trigger/": {"context", weapon, "options.limit_to", weapon, "options.channels", weapon, "cid", weapon},
 	} {
 		b.clean(t, b.post(path, fields...).is(t, http.StatusBadRequest), 1, path)

@@ -27,8 +27,8 @@ type recipientsView struct {
 }
 
 func (c call) listRecipients(id lists.ID) (recipientsView, error) {
-	q := lists.Query{Prefix: c.words("q"), Limit: pageRecipients,
-		After: lists.Cursor{Way: int(min(c.number("after_way"), 3)), Key: c.words("after_key"), ID: c.number("after")}}.Trimmed()
+	q := lists.Query{Prefix: c.QueryParam("q"), Limit: pageRecipients,
+		After: lists.Cursor{Way: int(min(c.number("after_way"), 3)), Key: c.QueryParam("after_key"), ID: c.number("after")}}.Trimmed()
 	v := recipientsView{Prefix: q.Prefix, First: q.After == lists.Cursor{}}
 	if q.Prefix == "" {
 		found, err := c.console.use.Lists.Recipients(c.ctx, c.at(), id, app.Page{After: q.After.ID, Limit: pageRecipients + 1})
@@ -63,7 +63,7 @@ type peopleView struct {
 
 // people searches for members as the query of a page says.
 func (c call) people(page string) (peopleView, error) {
-	q := users.Query{Prefix: c.words("people"), Limit: pagePeople,
+	q := users.Query{Prefix: c.QueryParam("people"), Limit: pagePeople,
 		After: users.ParseCursor(c.QueryParam("people_after"))}.Trimmed()
 	v := peopleView{Prefix: q.Prefix, Asked: q.Prefix != ""}
 	if !v.Asked {

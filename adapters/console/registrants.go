@@ -39,7 +39,7 @@ func (c call) registrantsPage(fresh form) error {
 	if err != nil {
 		return err
 	}
-	q := users.Query{Prefix: c.words("q"), Limit: pageRegistrants, After: users.ParseCursor(c.QueryParam("after"))}.Trimmed()
+	q := users.Query{Prefix: c.QueryParam("q"), Limit: pageRegistrants, After: users.ParseCursor(c.QueryParam("after"))}.Trimmed()
 	found, err := c.console.use.Applications.Registrants(c.ctx, c.at(), q)
 	if err != nil {
 		return err

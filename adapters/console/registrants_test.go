@@ -49,7 +49,7 @@ func TestMembersOfAnApplication(t *testing.T) {
 		assert.Contains(f, page, `ada Ada active open Lock (ada) enabled Disable (ada) Show the metadata of ada { "plan": "free" } Unregister ada`)
 		assert.Contains(f, b.get(shop+"d/"+f.listNamed("acme", "all")+"/").said(), "ada@example.org ada mail active")
 
-		got := b.post(web+"m/", "username", "", "email", "x", "address", "a\x00b", "custom_fields", "[1]", "distribution_list", "all").is(f.T, http.StatusBadRequest)
+		got := b.post(web+"m/", "username", "", "email", "x", "address", "a\x01b", "custom_fields", "[1]", "distribution_list", "all").is(f.T, http.StatusBadRequest)
 		for _, said := range []string{"Username is required", "Metadata optional [1] A JSON object, merged into what the application records. must be a JSON object", "contains a control character"} {
 			assert.Contains(f, got.said(), said)
 		}

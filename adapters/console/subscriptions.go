@@ -43,7 +43,7 @@ func (c call) subscriptionsPage(failed form) error {
 		return err
 	}
 	v.Subscribers, v.Next = paged(found, pageSubscribers, func(s subscriptions.Subscriber) channels.AssignmentID { return s.Assignment })
-	after := deliveries.OptOut{Member: users.MemberID(c.number("after_member")), AddressKey: c.words("after_address")}
+	after := deliveries.OptOut{Member: users.MemberID(c.number("after_member")), AddressKey: c.QueryParam("after_address")}
 	if v.OptOuts, err = use.Unsubscribers(c.ctx, c.at(), id, after, pageOptOuts+1); err != nil {
 		return err
 	}
