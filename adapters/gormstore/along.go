@@ -1,10 +1,6 @@
 package gormstore
 
-import (
-	"strings"
-
-	"gorm.io/gorm/clause"
-)
+import "strings"
 
 // hop is a table with a name of its own and the condition that leads to its rows from those before: `{"addresses a", "a.id = s.id"}`.
 type hop struct{ table, condition string }
@@ -26,12 +22,3 @@ func (d dialect) along(columns []string, hops ...hop) string {
 	}
 	return "SELECT " + strings.Join(columns, ", ") + set + way.String()
 }
-
-// anchorRow is an address or an identity, by the name that a search found it by.
-type anchorRow struct {
-	Key string `json:"-"`
-	ID  int64  `json:"id"`
-}
-
-// anchorSet is anchors as a set of their ids.
-func anchorSet(d dialect, anchors []anchorRow) clause.Expr { return rowSet(d, anchors, "id bigint") }

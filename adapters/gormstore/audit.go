@@ -51,9 +51,6 @@ const (
 			WITH ORDINALITY AS s (org, actor, api_key, address, via, moment, action, object, before, after, n) ORDER BY n`
 )
 
-// timeText is how a moment is spelled where it comes as a text; both databases keep it as if it had come as a moment.
-const timeText = "2006-01-02 15:04:05.999999999-07:00"
-
 // record adds entries with one statement, on a connection with an open transaction.
 func record(ctx context.Context, c setConn, now time.Time, es []audit.Entry) error {
 	if len(es) == 0 {
@@ -76,9 +73,9 @@ func record(ctx context.Context, c setConn, now time.Time, es []audit.Entry) err
 		mapped(es, func(e audit.Entry) string { return string(e.Actor.Via) }),
 		mapped(es, func(e audit.Entry) string {
 			if e.At.IsZero() {
-				return now.Format(timeText)
+				return momentText(now)
 			}
-			return e.At.UTC().Truncate(time.Microsecond).Format(timeText)
+			return momentText(e.At)
 		}),
 		mapped(es, func(e audit.Entry) string { return string(e.Action) }),
 		mapped(es, func(e audit.Entry) string { return e.Object }),

@@ -47,7 +47,7 @@ func (q queue) Troubled(ctx context.Context, c channels.Trouble) error {
 			FROM channels c WHERE c.id = ?
 			ON CONFLICT (channel_id, instance) DO UPDATE SET
 				since = excluded.since, last_at = excluded.last_at, until_at = excluded.until_at, last_error = excluded.last_error`,
-			storable(c.Instance), orZero(moment(c.Since)), orZero(moment(c.Last)), orZero(moment(c.Until)), storable(c.Error), c.Channel).Error
+			storable(c.Instance), stamp(c.Since), stamp(c.Last), stamp(c.Until), storable(c.Error), c.Channel).Error
 	})
 }
 

@@ -27,7 +27,7 @@ var errNoRequest = errors.New("the request was not seen before")
 func (r deliveryRepo) Trigger(
 	ctx context.Context, o events.Occurrence, request *deliveries.Request,
 ) (stored events.Occurrence, repeated bool, err error) {
-	o.Created = o.Created.UTC().Truncate(time.Microsecond)
+	o.Created = stamp(o.Created)
 	if request != nil {
 		stored, err = r.earlier(ctx, o, request)
 		if !errors.Is(err, errNoRequest) {

@@ -15,3 +15,27 @@ func (d dialect) String() string {
 	}
 	return "sqlite"
 }
+
+// moment casts a parameter to a time where Postgres cannot tell from the context that it is one.
+func (d dialect) moment(parameter string) string {
+	if d == onPostgres {
+		return "CAST(" + parameter + "AS TIMESTAMPTZ)"
+	}
+	return parameter
+}
+
+// skipLocked ends a query that takes rows which others may take as well.
+func (d dialect) skipLocked() string {
+	if d == onPostgres {
+		return " FOR UPDATE SKIP LOCKED"
+	}
+	return ""
+}
+
+// contains is the condition that a text contains a parameter, to the letter.
+func (d dialect) contains(column string) string {
+	if d == onPostgres {
+		return "strpos(" + column + ", ?) > 0"
+	}
+	return "instr(" + column + ", ?) > 0"
+}

@@ -54,8 +54,8 @@ func newImportRow(j imports.Job) (importRow, error) {
 	checked, errChecked := json.Marshal(j.Checked)
 	return importRow{ID: j.ID, OrganizationID: j.Organization, FileName: j.File, Size: j.Size, Header: j.Header, GroupID: orNull(j.Group.ID), GroupName: j.Group.Name,
 		Actor: j.By.Name, RemoteAddress: j.By.Address, State: j.State, Reason: storable(j.Reason), RowCount: j.Rows, DoneCount: j.Done, KeptCount: j.Kept,
-		Counts: string(counts), Checked: string(checked), UploadedAt: orZero(moment(j.Uploaded)), StartedAt: moment(j.Started), EndedAt: moment(j.Ended),
-		TouchedAt: orZero(moment(j.Touched)), PaceSince: moment(j.Pace.Since), PaceFrom: j.Pace.From, Owner: j.Owner, LeaseUntil: moment(j.Until),
+		Counts: string(counts), Checked: string(checked), UploadedAt: stamp(j.Uploaded), StartedAt: moment(j.Started), EndedAt: moment(j.Ended),
+		TouchedAt: stamp(j.Touched), PaceSince: moment(j.Pace.Since), PaceFrom: j.Pace.From, Owner: j.Owner, LeaseUntil: moment(j.Until),
 		Failures: j.Failures, Version: j.Version}, errors.Join(errCounts, errChecked)
 }
 

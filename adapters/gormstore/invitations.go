@@ -30,7 +30,7 @@ func (r operatorRepo) Invite(ctx context.Context, i operators.Invitation) error 
 	if err := r.EndInvitations(ctx, i.User); err != nil {
 		return err
 	}
-	row := invitationRow{Digest: i.Digest[:], UserID: i.User, OrganizationID: i.Organization, Installation: i.Installation, ExpiresAt: orZero(moment(i.Expires))}
+	row := invitationRow{Digest: i.Digest[:], UserID: i.User, OrganizationID: i.Organization, Installation: i.Installation, ExpiresAt: stamp(i.Expires)}
 	return r.db(ctx).Create(&row).Error
 }
 

@@ -108,7 +108,7 @@ func (r keyRepo) Create(ctx context.Context, k access.Key) (access.Key, error) {
 	}
 	row := keyRow{Name: k.Name, NameFold: names.Fold(k.Name), Digest: k.Digest[:], OrganizationID: orNull(scope.OrganizationID),
 		ProjectID: orNull(scope.ProjectID), ApplicationID: orNull(scope.ApplicationID), Grants: joinGrants(k.Grants),
-		CreatedAt: orZero(moment(k.Created)), ExpiresAt: moment(k.Expires), RevokedAt: moment(k.Revoked), ReplacedAt: moment(k.Replaced), LastUsedAt: moment(k.LastUsed)}
+		CreatedAt: stamp(k.Created), ExpiresAt: moment(k.Expires), RevokedAt: moment(k.Revoked), ReplacedAt: moment(k.Replaced), LastUsedAt: moment(k.LastUsed)}
 	switch created, err := insert(r.db(ctx), &row); {
 	case err != nil:
 		return access.Key{}, err
@@ -138,7 +138,7 @@ func (r keyRepo) Revoke(ctx context.Context, name string, now time.Time) (access
 func (r keyRepo) Used(ctx context.Context, moments map[access.ID]time.Time) error {
 	uses := make([]useOfKey, 0, len(moments))
 	for id, at := range moments {
-		uses = append(uses, useOfKey{ID: id, UsedAt: moment(at).Format(momentLayout)})
+		uses = append(uses, useOfKey{ID: id, UsedAt: momentText(at)})
 	}
 	return r.db(ctx).Exec(`UPDATE api_keys SET last_used_at = used.used_at FROM (?) AS used
 		WHERE api_keys.id = used.id AND (api_keys.last_used_at IS NULL OR api_keys.last_used_at < used.used_at)`,
@@ -182,17 +182,3 @@ func (r keyRepo) refusal(ctx context.Context, row keyRow) error {
 func joinGrants(gs []access.Grant) string {
 	return strings.Join(mapped(gs, func(g access.Grant) string { return string(g) }), " ")
 }
-
-// momentLayout is how the driver of SQLite writes moments: in UTC, their texts sort as they do.
-const momentLayout = "2006-01-02 15:04:05.999999999-07:00"
-
-// moment is how a time is stored, in UTC and whole microseconds, as both databases keep it; the zero time as NULL.
-func moment(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	t = t.UTC().Truncate(time.Microsecond)
-	return &t
-}
-
-func momentOf(p *time.Time) time.Time { return orZero(p).UTC() }

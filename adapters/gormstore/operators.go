@@ -96,8 +96,8 @@ func (r operatorRepo) Places(ctx context.Context, u users.ID) ([]operators.Place
 }
 
 func (r operatorRepo) Begin(ctx context.Context, s operators.Session) error {
-	row := sessionRow{Digest: s.Digest[:], UserID: s.User, CreatedAt: orZero(moment(s.Created)), LastSeenAt: orZero(moment(s.Seen)),
-		ExpiresAt: orZero(moment(s.Expires)), RemoteAddress: s.Address}
+	row := sessionRow{Digest: s.Digest[:], UserID: s.User, CreatedAt: stamp(s.Created), LastSeenAt: stamp(s.Seen),
+		ExpiresAt: stamp(s.Expires), RemoteAddress: s.Address}
 	return r.db(ctx).Create(&row).Error
 }
 

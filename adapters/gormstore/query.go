@@ -3,7 +3,6 @@ package gormstore
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -126,25 +125,4 @@ func inOrder[K comparable, R any](keys []K, rows []ensured[R], key func(R) K, mi
 		sorted[i], created[i] = row.Row, row.Created
 	}
 	return sorted, created, nil
-}
-
-// orNull is how an id that may be missing is stored.
-func orNull[T ~int64](id T) *T {
-	if id == 0 {
-		return nil
-	}
-	return &id
-}
-
-func orZero[T any](p *T) (v T) {
-	if p != nil {
-		v = *p
-	}
-	return v
-}
-
-// unreadable reports a stored value that cannot be what we stored. Nobody who asks for it can help that, so whatever kind
-// err has is left behind.
-func unreadable(err error, format string, args ...any) error {
-	return fmt.Errorf("stored "+format+": %s", append(args, err.Error())...)
 }

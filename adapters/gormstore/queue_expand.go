@@ -78,14 +78,6 @@ func (e *expansion) count(ctx context.Context, first bool) error {
 	return e.keep(ctx, done)
 }
 
-// skipLocked ends a query that takes rows which others may take as well.
-func (d dialect) skipLocked() string {
-	if d == onPostgres {
-		return " FOR UPDATE SKIP LOCKED"
-	}
-	return ""
-}
-
 // page goes through limit recipients and keeps how far it came.
 func (e *expansion) page(ctx context.Context, limit int) (done bool, err error) {
 	for limit > 0 {
@@ -187,12 +179,4 @@ func (e *expansion) save(ctx context.Context, done bool) error {
 	}
 	return e.db(ctx).Exec(`UPDATE occurrences SET turn_at = ?, cursor_notification = ?, cursor_phase = ?, cursor_assignment = ?, expanded_at = ?
 		WHERE id = ?`, o.TurnAt, o.CursorNotification, o.CursorPhase, o.CursorAssignment, o.ExpandedAt, o.ID).Error
-}
-
-// moment casts a parameter to a time where Postgres cannot tell from the context that it is one.
-func (d dialect) moment(parameter string) string {
-	if d == onPostgres {
-		return "CAST(" + parameter + "AS TIMESTAMPTZ)"
-	}
-	return parameter
 }

@@ -29,7 +29,7 @@ func (q queue) Beat(ctx context.Context, p deliveries.Presence) error {
 		}
 		return t.db(ctx).Exec(`INSERT INTO workers (owner, instance, version, started_at, seen_at) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (owner) DO UPDATE SET instance = excluded.instance, version = excluded.version, seen_at = excluded.seen_at`,
-			p.Owner, storable(p.Instance), storable(p.Version), p.Started.UTC().Truncate(time.Microsecond), now).Error
+			p.Owner, storable(p.Instance), storable(p.Version), stamp(p.Started), now).Error
 	})
 }
 

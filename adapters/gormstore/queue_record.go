@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"gorm.io/gorm"
@@ -24,17 +23,9 @@ type outcomeRow struct {
 	Attempts int               `json:"attempts"`
 }
 
-// momentFormat is how the SQLite driver writes times, which Postgres reads, too.
-const momentFormat = "2006-01-02 15:04:05.999999999-07:00"
-
 func newOutcomeRow(o deliveries.Outcome) outcomeRow {
 	return outcomeRow{ID: o.ID, State: number(o.State), Reason: o.Reason, Error: storable(o.Error),
-		Next: o.Next.UTC().Truncate(time.Microsecond).Format(momentFormat), Attempts: o.Attempts}
-}
-
-// storable makes a text of any origin one that every database keeps.
-func storable(s string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
+		Next: momentText(o.Next), Attempts: o.Attempts}
 }
 
 // Record is one statement for those that were sent, which most are, and one for the others. A delivery keeps its last error when it gets

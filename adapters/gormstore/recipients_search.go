@@ -49,6 +49,12 @@ func (w way) entries(d dialect) string {
 	return d.along([]string{"s.id AS anchor", "e.id AS id", "a.value AS address", "u.username", "c.name AS channel", "e.active"}, hops...) + " ORDER BY id"
 }
 
+// anchorRow is an address or an identity, by the name that a search found it by.
+type anchorRow struct {
+	Key string `json:"-"`
+	ID  int64  `json:"id"`
+}
+
 // foundRecipientRow is a recipient with the anchor that led to it.
 type foundRecipientRow struct {
 	Row recipientRow `gorm:"embedded"`
@@ -110,7 +116,7 @@ func (r listRepo) entries(ctx context.Context, l lists.List, prefix string, w wa
 	}
 	fold := names.Fold(prefix)
 	rows, err := rowsOf[foundRecipientRow](r.db(ctx).Raw(w.entries(r.dialect),
-		map[string]any{"set": anchorSet(r.dialect, anchors), "org": l.Organization, "list": l.ID,
+		map[string]any{"set": rowSet(r.dialect, anchors, "id bigint"), "org": l.Organization, "list": l.ID,
 			"fold": fold, "fold_end": fold + beyond, "written": prefix, "written_end": prefix + beyond}))
 	if err != nil {
 		return nil, err

@@ -70,14 +70,6 @@ func (s search) conditions(by source) *conditions {
 	return c
 }
 
-// contains is the condition that a text contains a parameter, to the letter.
-func (d dialect) contains(column string) string {
-	if d == onPostgres {
-		return "strpos(" + column + ", ?) > 0"
-	}
-	return "instr(" + column + ", ?) > 0"
-}
-
 // beyond sorts after every text that goes on from a prefix with a character.
 const beyond = "\U0010FFFF"
 

@@ -86,7 +86,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 
 // Connect opens the database whatever its schema, for the commands that look after it.
 func Connect(ctx context.Context, c Config) (*Store, error) {
-	now := func() time.Time { return c.Clock.Now().UTC().Truncate(time.Microsecond) }
+	now := func() time.Time { return stamp(c.Clock.Now()) }
 	scheme, rest, _ := strings.Cut(c.URL, ":")
 	s := &Store{logger: c.Logger}
 	if s.logger == nil {
