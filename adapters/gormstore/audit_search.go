@@ -36,13 +36,8 @@ func (r auditRepo) Search(ctx context.Context, q audit.Query) (audit.Found, erro
 		rows = rows[:q.Limit]
 		found.Next = rows[q.Limit-1].cursor()
 	}
-	found.Entries = make([]audit.Entry, len(rows))
-	for i, row := range rows {
-		if found.Entries[i], err = row.entry(); err != nil {
-			return audit.Found{}, err
-		}
-	}
-	return found, nil
+	found.Entries, err = decoded(rows, auditRow.entry)
+	return found, err
 }
 
 // stretch is where the entries end that a search may read; zero where that is at the last one.

@@ -43,13 +43,9 @@ func (r channelRow) channel() channels.Channel {
 type channelRepo struct{ tx }
 
 func (r channelRepo) Find(ctx context.Context, org orgs.ID, project orgs.ProjectID, name string) (channels.Channel, error) {
-	row, err := one[channelRow](r.db(ctx).
+	return decodeOne(r.db(ctx).
 		Where("organization_id = ? AND name_fold = ? AND (project_id IS NULL OR project_id = ?)", org, names.Fold(name), project).
-		Order("project_id IS NULL"), channels.ErrNotFound) // false comes first: the project's own
-	if err != nil {
-		return channels.Channel{}, err
-	}
-	return r.open(row)
+		Order("project_id IS NULL"), channels.ErrNotFound, r.open) // false comes first: the project's own
 }
 
 func (r channelRepo) List(

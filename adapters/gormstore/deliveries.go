@@ -45,7 +45,7 @@ func (r occurrenceRow) occurrence() (events.Occurrence, error) {
 		Context: events.Context(r.Context), CorrelationID: r.CorrelationID, Created: r.CreatedAt, Expanded: orZero(r.ExpandedAt)}
 	err := errors.Join(json.Unmarshal([]byte(r.LimitTo), &o.Options.LimitTo), json.Unmarshal([]byte(r.Channels), &o.Options.Channels))
 	if err != nil {
-		return events.Occurrence{}, fmt.Errorf("options of occurrence %d: %w", r.ID, err)
+		return events.Occurrence{}, unreadable(err, "options of occurrence %d", r.ID)
 	}
 	return o, nil
 }
@@ -91,12 +91,8 @@ func ofOccurrence(o events.Occurrence) map[string]any {
 }
 
 func (r deliveryRepo) Occurrence(ctx context.Context, a applications.Application, id events.OccurrenceID) (events.Occurrence, error) {
-	row, err := one[occurrenceRow](r.db(ctx).Where("id = ? AND application_id = ? AND organization_id = ?", id, a.ID, a.Organization),
-		events.ErrOccurrenceNotFound)
-	if err != nil {
-		return events.Occurrence{}, err
-	}
-	return row.occurrence()
+	return decodeOne(r.db(ctx).Where("id = ? AND application_id = ? AND organization_id = ?", id, a.ID, a.Organization),
+		events.ErrOccurrenceNotFound, occurrenceRow.occurrence)
 }
 
 func (r deliveryRepo) Occurrences(
@@ -106,32 +102,18 @@ func (r deliveryRepo) Occurrences(
 	if before != 0 {
 		q = q.Where("id < ?", before)
 	}
-	rows, err := rowsOf[occurrenceRow](q.Order("id DESC").Limit(limit))
-	if err != nil {
-		return nil, err
-	}
-	found := make([]events.Occurrence, len(rows))
-	for i, row := range rows {
-		if found[i], err = row.occurrence(); err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
+	return decodeAll(q.Order("id DESC").Limit(limit), occurrenceRow.occurrence)
 }
 
 func (r deliveryRepo) Locate(ctx context.Context, id events.OccurrenceID) (events.Occurrence, access.Scope, error) {
-	row, err := one[occurrenceRow](r.db(ctx).Where("id = ?", id), events.ErrOccurrenceNotFound)
+	o, err := decodeOne(r.db(ctx).Where("id = ?", id), events.ErrOccurrenceNotFound, occurrenceRow.occurrence)
 	if err != nil {
 		return events.Occurrence{}, access.Scope{}, err
 	}
 	place, err := one[access.Scope](r.db(ctx).Raw(`SELECT o.slug AS organization, p.slug AS project, a.slug AS application
 		FROM applications a JOIN projects p ON p.id = a.project_id JOIN organizations o ON o.id = a.organization_id
-		WHERE a.id = ?`, row.ApplicationID), events.ErrOccurrenceNotFound)
-	if err != nil {
-		return events.Occurrence{}, access.Scope{}, err
-	}
-	found, err := row.occurrence()
-	return found, place, err
+		WHERE a.id = ?`, o.Application), events.ErrOccurrenceNotFound)
+	return o, place, err
 }
 
 func (r deliveryRepo) Counts(ctx context.Context, o events.Occurrence) (map[deliveries.State]int, error) {

@@ -65,11 +65,7 @@ func (r deliveryRepo) earlier(ctx context.Context, o events.Occurrence, request 
 	if !bytes.Equal(row.Digest, request.Digest[:]) {
 		return events.Occurrence{}, events.ErrKeyReused
 	}
-	found, err := one[occurrenceRow](r.db(ctx).Where("id = ?", row.OccurrenceID), errNoRequest)
-	if err != nil {
-		return events.Occurrence{}, err
-	}
-	return found.occurrence()
+	return decodeOne(r.db(ctx).Where("id = ?", row.OccurrenceID), errNoRequest, occurrenceRow.occurrence)
 }
 
 // remember keeps a request in the place of one whose time is over. Of parallel equal requests Postgres lets one get this far and

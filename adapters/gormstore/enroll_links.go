@@ -3,10 +3,8 @@ package gormstore
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"slices"
 
-	"github.com/tocsin/tocsin/domain/metadata"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 )
@@ -31,15 +29,10 @@ func (e *enrollment) readMembers(ctx context.Context, people map[users.ID]users.
 		}
 		m.User = people[m.User.ID]
 		e.members[m.User.ID], e.fields[m.ID] = m, fields
-		return decodeFields(m, fields)
+		var err error
+		m.CustomFields, err = memberFields(m.ID, fields)
+		return err
 	})
-}
-
-func decodeFields(m *users.Member, text string) (err error) {
-	if m.CustomFields, err = metadata.Decode([]byte(text)); err != nil {
-		return fmt.Errorf("custom fields of member %d: %s", m.ID, err.Error()) // not %w: what is wrong with a stored value is no fault of the caller's
-	}
-	return nil
 }
 
 // mergeFields merges the custom fields sent into those of members who were there. It locks their rows before it reads
@@ -63,7 +56,9 @@ func (e *enrollment) mergeFields(ctx context.Context) error {
 		if fields == e.fields[id] { // as they were when readMembers looked, which is nearly always
 			return nil
 		}
-		return decodeFields(stored[id], fields)
+		var err error
+		stored[id].CustomFields, err = memberFields(id, fields)
+		return err
 	})
 	if err != nil {
 		return err

@@ -102,11 +102,7 @@ func (r importRepo) there(ctx context.Context, org orgs.ID) *gorm.DB {
 }
 
 func (r importRepo) ByID(ctx context.Context, org orgs.ID, id imports.ID) (imports.Job, error) {
-	row, err := one[importRow](r.there(ctx, org).Where("id = ?", id), imports.ErrNotFound)
-	if err != nil {
-		return imports.Job{}, err
-	}
-	return row.job()
+	return decodeOne(r.there(ctx, org).Where("id = ?", id), imports.ErrNotFound, importRow.job)
 }
 
 func (r importRepo) List(ctx context.Context, org orgs.ID, before imports.ID, limit int) ([]imports.Job, error) {
@@ -114,21 +110,7 @@ func (r importRepo) List(ctx context.Context, org orgs.ID, before imports.ID, li
 	if before != 0 {
 		q = q.Where("id < ?", before)
 	}
-	return jobsOf(q.Order("id DESC").Limit(limit))
-}
-
-func jobsOf(q *gorm.DB) ([]imports.Job, error) {
-	rows, err := rowsOf[importRow](q)
-	if err != nil {
-		return nil, err
-	}
-	found := make([]imports.Job, len(rows))
-	for i, row := range rows {
-		if found[i], err = row.job(); err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
+	return decodeAll(q.Order("id DESC").Limit(limit), importRow.job)
 }
 
 func (r importRepo) Open(ctx context.Context, org orgs.ID) (n int, err error) {
@@ -159,23 +141,20 @@ func (r importRepo) Hold(ctx context.Context, id imports.ID, owner string, until
 }
 
 func (r importRepo) Waiting(ctx context.Context, now time.Time) (imports.Job, error) {
-	row, err := one[importRow](r.db(ctx).Raw(`SELECT i.* FROM imports i
+	return decodeOne(r.db(ctx).Raw(`SELECT i.* FROM imports i
 		WHERE i.state IN @working AND (i.lease_until IS NULL OR i.lease_until <= @now) AND NOT EXISTS (SELECT 1 FROM imports o
 			WHERE o.state IN @working AND o.organization_id = i.organization_id AND o.owner <> '' AND o.lease_until > @now)
 		ORDER BY i.touched_at, i.id LIMIT 1`,
-		map[string]any{"working": []imports.State{imports.Checking, imports.Running}, "now": moment(now)}), imports.ErrNothingToDo)
-	if err != nil {
-		return imports.Job{}, err
-	}
-	return row.job()
+		map[string]any{"working": []imports.State{imports.Checking, imports.Running}, "now": moment(now)}), imports.ErrNothingToDo, importRow.job)
 }
 
 func (r importRepo) Idle(ctx context.Context, s imports.State, since time.Time, limit int) ([]imports.Job, error) {
-	return jobsOf(r.db(ctx).Where("state = ? AND touched_at < ?", s, moment(since)).Order("touched_at, id").Limit(limit))
+	return decodeAll(r.db(ctx).Where("state = ? AND touched_at < ?", s, moment(since)).Order("touched_at, id").Limit(limit), importRow.job)
 }
 
 func (r importRepo) Leftover(ctx context.Context, limit int) ([]imports.Job, error) {
-	return jobsOf(r.db(ctx).Where("stored AND state IN ?", []imports.State{imports.Done, imports.Cancelled, imports.Failed}).Order("id").Limit(limit))
+	return decodeAll(r.db(ctx).Where("stored AND state IN ?", []imports.State{imports.Done, imports.Cancelled, imports.Failed}).
+		Order("id").Limit(limit), importRow.job)
 }
 
 func (r importRepo) Remove(ctx context.Context, id imports.ID) error {

@@ -107,17 +107,7 @@ func (r mailboxRepo) List(ctx context.Context, org orgs.ID, f deliveries.KeptFil
 	if f.Before != 0 {
 		q = q.Where("m.id < ?", f.Before)
 	}
-	rows, err := rowsOf[shownRow](q.Order("m.id DESC").Limit(f.Limit))
-	if err != nil {
-		return nil, err
-	}
-	found := make([]deliveries.Kept, len(rows))
-	for i, row := range rows {
-		if found[i], err = row.kept(); err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
+	return decodeAll(q.Order("m.id DESC").Limit(f.Limit), shownRow.kept)
 }
 
 // Channels asks an index for the first message of each channel of the organization.
@@ -127,12 +117,9 @@ func (r mailboxRepo) Channels(ctx context.Context, org orgs.ID, limit int) ([]ch
 }
 
 func (r mailboxRepo) Find(ctx context.Context, org orgs.ID, id deliveries.KeptID) (deliveries.Kept, error) {
-	row, err := one[shownRow](r.db(ctx).Raw("SELECT "+shownColumns+`, m.body
-		FROM mailbox_messages m JOIN channels c ON c.id = m.channel_id WHERE m.id = ? AND m.organization_id = ?`, id, org), deliveries.ErrNotKept)
-	if err != nil {
-		return deliveries.Kept{}, err
-	}
-	return row.kept()
+	return decodeOne(r.db(ctx).Raw("SELECT "+shownColumns+`, m.body
+		FROM mailbox_messages m JOIN channels c ON c.id = m.channel_id WHERE m.id = ? AND m.organization_id = ?`, id, org),
+		deliveries.ErrNotKept, shownRow.kept)
 }
 
 func (r mailboxRepo) Clear(ctx context.Context, org orgs.ID, channel channels.ID, limit int) (int, error) {

@@ -27,6 +27,24 @@ func all[R, D any](q *gorm.DB, toDomain func(R) D) ([]D, error) {
 	return mapped(rows, toDomain), nil
 }
 
+// decodeOne is one where a stored value may turn out not to be what we stored.
+func decodeOne[R, D any](q *gorm.DB, missing error, decode func(R) (D, error)) (none D, err error) {
+	row, err := one[R](q, missing)
+	if err != nil {
+		return none, err
+	}
+	return decode(row)
+}
+
+// decodeAll is all where a stored value may turn out not to be what we stored.
+func decodeAll[R, D any](q *gorm.DB, decode func(R) (D, error)) ([]D, error) {
+	rows, err := rowsOf[R](q)
+	if err != nil {
+		return nil, err
+	}
+	return decoded(rows, decode)
+}
+
 // page returns the rows of a table by id, at most limit after the given one.
 func page[R, D any, ID ~int64](q *gorm.DB, after ID, limit int, toDomain func(R) D) ([]D, error) {
 	return all(q.Where("id > ?", after).Order("id").Limit(limit), toDomain)
@@ -44,6 +62,16 @@ func mapped[R, D any](rows []R, toDomain func(R) D) []D {
 		ds[i] = toDomain(row)
 	}
 	return ds
+}
+
+func decoded[R, D any](rows []R, decode func(R) (D, error)) (ds []D, err error) {
+	ds = make([]D, len(rows))
+	for i, row := range rows {
+		if ds[i], err = decode(row); err != nil {
+			return nil, err
+		}
+	}
+	return ds, nil
 }
 
 // insert stores a row, unless that would break a unique index, and tells whether it did. The row then has its id.

@@ -54,11 +54,7 @@ func (q queue) Due(ctx context.Context) (due []deliveries.Due, err error) {
 
 func (q queue) Channel(ctx context.Context, id channels.ID) (c channels.Channel, err error) {
 	err = q.view(ctx, func(t tx) error {
-		row, err := one[channelRow](t.db(ctx).Where("id = ?", id), channels.ErrNotFound)
-		if err != nil {
-			return err
-		}
-		c, err = t.open(row)
+		c, err = decodeOne(t.db(ctx).Where("id = ?", id), channels.ErrNotFound, t.open)
 		return err
 	})
 	return c, err
@@ -68,11 +64,7 @@ func (q queue) Letter(
 	ctx context.Context, o events.OccurrenceID, n subscriptions.NotificationID, text events.TemplateID,
 ) (l deliveries.Letter, err error) {
 	err = q.view(ctx, func(t tx) error {
-		row, err := one[occurrenceRow](t.db(ctx).Where("id = ?", o), deliveries.ErrNotFound)
-		if err != nil {
-			return err
-		}
-		occurred, err := row.occurrence()
+		occurred, err := decodeOne(t.db(ctx).Where("id = ?", o), deliveries.ErrNotFound, occurrenceRow.occurrence)
 		if err != nil {
 			return err
 		}

@@ -39,7 +39,7 @@ func (r registrationRow) registration(m users.MemberID) (applications.Registrati
 func (r applicationRepo) OfMember(
 	ctx context.Context, org orgs.ID, m users.MemberID, limit int,
 ) ([]applications.Registration, error) {
-	rows, err := rowsOf[registrationRow](r.db(ctx).Raw(`
+	return decodeAll(r.db(ctx).Raw(`
 		SELECT a.id, a.organization_id, a.project_id, a.slug, a.name, a.active AS application_active,
 		       ms.id IS NOT NULL AS registered, ms.custom_fields, ms.active, ms.enable_notifications, l.member_id IS NOT NULL AS locked
 		FROM (SELECT application_id FROM application_memberships WHERE member_id = ?
@@ -48,15 +48,6 @@ func (r applicationRepo) OfMember(
 		JOIN members m ON m.id = ? AND m.organization_id = a.organization_id
 		LEFT JOIN application_memberships ms ON ms.member_id = m.id AND ms.application_id = a.id
 		LEFT JOIN application_locks l ON l.member_id = m.id AND l.application_id = a.id
-		WHERE a.organization_id = ? ORDER BY a.id LIMIT ?`, m, m, m, org, limit))
-	if err != nil {
-		return nil, err
-	}
-	found := make([]applications.Registration, len(rows))
-	for i, row := range rows {
-		if found[i], err = row.registration(m); err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
+		WHERE a.organization_id = ? ORDER BY a.id LIMIT ?`, m, m, m, org, limit),
+		func(row registrationRow) (applications.Registration, error) { return row.registration(m) })
 }

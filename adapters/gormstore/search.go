@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/tocsin/tocsin/domain/metadata"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 )
@@ -52,7 +51,7 @@ func (r userRepo) Search(ctx context.Context, org orgs.ID, q users.Query) (users
 	if err != nil || len(ids) == 0 {
 		return found, err
 	}
-	ms, err := membersOf(r.members(ctx, "m.organization_id = ? AND m.id ?", org, among(r.dialect, ids)))
+	ms, err := decodeAll(r.members(ctx, "m.organization_id = ? AND m.id ?", org, among(r.dialect, ids)), memberRow.member)
 	if err != nil {
 		return users.Found{}, err
 	}
@@ -121,9 +120,9 @@ func (s search) pick(ctx context.Context, by source, places []spot) ([]users.Mem
 	byMember, byUser := make(map[users.MemberID]pickedRow, len(rows)), make(map[users.ID]pickedRow, len(rows))
 	for _, row := range rows {
 		if !s.q.Metadata.IsZero() {
-			fields, err := metadata.Decode([]byte(row.CustomFields))
+			fields, err := memberFields(row.ID, row.CustomFields)
 			if err != nil {
-				return nil, unreadable(err, "custom fields of member %d", row.ID)
+				return nil, err
 			}
 			if !s.q.Metadata.Holds(fields) {
 				continue

@@ -56,14 +56,23 @@ func (r memberRow) member() (users.Member, error) {
 	m := users.Member{ID: r.ID, Organization: r.OrganizationID, Role: r.Role, Locked: r.Locked, User: users.User{
 		ID: r.UserID, Username: r.Username, Email: r.Email, FirstName: r.FirstName, LastName: r.LastName}}
 	var err error
-	if m.CustomFields, err = metadata.Decode([]byte(r.CustomFields)); err != nil {
-		return users.Member{}, unreadable(err, "custom fields of member %d", r.ID)
+	if m.CustomFields, err = memberFields(r.ID, r.CustomFields); err != nil {
+		return users.Member{}, err
 	}
 	if err := json.Unmarshal([]byte(r.GroupNames), &m.Groups); err != nil {
 		return users.Member{}, unreadable(err, "groups of member %d", r.ID)
 	}
 	slices.Sort(m.Groups)
 	return m, nil
+}
+
+// memberFields are the custom fields of a member.
+func memberFields(m users.MemberID, text string) (metadata.Map, error) {
+	fields, err := metadata.Decode([]byte(text))
+	if err != nil {
+		return nil, unreadable(err, "custom fields of member %d", m)
+	}
+	return fields, nil
 }
 
 type userRepo struct{ tx }
@@ -114,59 +123,34 @@ func (r userRepo) EnsureMembers(ctx context.Context, org orgs.ID, us []users.Use
 	if err != nil {
 		return nil, nil, err
 	}
-	ms := make([]users.Member, len(us))
-	for i, row := range found {
-		if ms[i], err = row.member(); err != nil {
-			return nil, nil, err
-		}
+	ms, err := decoded(found, memberRow.member)
+	for i := range ms {
 		ms[i].User = us[i]
 	}
-	return ms, created, nil
+	return ms, created, err
 }
 
 func (r userRepo) Find(ctx context.Context, org orgs.ID, usernameOrEmail string) (users.Member, error) {
 	fold := names.Fold(usernameOrEmail)
-	row, err := one[memberRow](r.members(ctx, "m.organization_id = ? AND u.username_fold = ?", org, fold), users.ErrNotFound)
+	m, err := decodeOne(r.members(ctx, "m.organization_id = ? AND u.username_fold = ?", org, fold), users.ErrNotFound, memberRow.member)
 	if errors.Is(err, users.ErrNotFound) {
 		// Whose username is the e-mail was not found by it: the rest is what the partial index holds.
-		row, err = one[memberRow](r.members(ctx, `m.organization_id = ? AND u.email_fold = ? AND u.email_fold <> u.username_fold
-			ORDER BY m.id LIMIT 1`, org, fold), users.ErrNotFound)
+		return decodeOne(r.members(ctx, `m.organization_id = ? AND u.email_fold = ? AND u.email_fold <> u.username_fold
+			ORDER BY m.id LIMIT 1`, org, fold), users.ErrNotFound, memberRow.member)
 	}
-	if err != nil {
-		return users.Member{}, err
-	}
-	return row.member()
+	return m, err
 }
 
 func (r userRepo) ByID(ctx context.Context, org orgs.ID, id users.MemberID) (users.Member, error) {
-	row, err := one[memberRow](r.members(ctx, "m.organization_id = ? AND m.id = ?", org, id), users.ErrNotFound)
-	if err != nil {
-		return users.Member{}, err
-	}
-	return row.member()
+	return decodeOne(r.members(ctx, "m.organization_id = ? AND m.id = ?", org, id), users.ErrNotFound, memberRow.member)
 }
 
 func (r userRepo) Those(ctx context.Context, org orgs.ID, ids []users.MemberID) ([]users.Member, error) {
-	return membersOf(r.members(ctx, unindexed("m.organization_id")+" = ? AND m.id ? ORDER BY m.id", org, among(r.dialect, ids)))
+	return decodeAll(r.members(ctx, unindexed("m.organization_id")+" = ? AND m.id ? ORDER BY m.id", org, among(r.dialect, ids)), memberRow.member)
 }
 
 func (r userRepo) List(ctx context.Context, org orgs.ID, after users.MemberID, limit int) ([]users.Member, error) {
-	return membersOf(r.members(ctx, "m.organization_id = ? AND m.id > ? ORDER BY m.id LIMIT ?", org, after, limit))
-}
-
-// membersOf returns the memberships that a query of members selects.
-func membersOf(q *gorm.DB) ([]users.Member, error) {
-	rows, err := rowsOf[memberRow](q)
-	if err != nil {
-		return nil, err
-	}
-	ms := make([]users.Member, len(rows))
-	for i, row := range rows {
-		if ms[i], err = row.member(); err != nil {
-			return nil, err
-		}
-	}
-	return ms, nil
+	return decodeAll(r.members(ctx, "m.organization_id = ? AND m.id > ? ORDER BY m.id LIMIT ?", org, after, limit), memberRow.member)
 }
 
 func (r userRepo) BelongsElsewhere(ctx context.Context, m users.Member) (bool, error) {
