@@ -1,7 +1,6 @@
 package gormstore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,13 +57,10 @@ func (r deliveryRepo) ByAddress(
 	if err != nil || len(rows) == 0 {
 		return nil, after, err
 	}
-	p["ids"] = among(r.dialect, mapped(rows, func(k keyedRow) deliveries.ID { return k.ID }))
+	ids := mapped(rows, func(k keyedRow) deliveries.ID { return k.ID })
+	p["ids"] = among(r.dialect, ids)
 	found, err := r.deliveries(ctx, "d.id @ids", p)
-	place := make(map[deliveries.ID]int, len(rows))
-	for i, k := range rows {
-		place[k.ID] = i
-	}
-	slices.SortFunc(found, func(a, b deliveries.Delivery) int { return cmp.Compare(place[a.ID], place[b.ID]) })
+	arrange(found, func(d deliveries.Delivery) deliveries.ID { return d.ID }, ids)
 	last := rows[len(rows)-1]
 	return found, deliveries.Cursor{Key: last.AddressKey, ID: last.ID}, err
 }

@@ -1,8 +1,10 @@
 package gormstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -87,6 +89,15 @@ func change(db *gorm.DB, missing error, sql string, args ...any) error {
 		return missing
 	}
 	return res.Error
+}
+
+// arrange sorts rows as their ids stand in order.
+func arrange[R any, ID comparable](rows []R, id func(R) ID, order []ID) {
+	place := make(map[ID]int, len(order))
+	for i, o := range slices.Backward(order) {
+		place[o] = i
+	}
+	slices.SortFunc(rows, func(a, b R) int { return cmp.Compare(place[id(a)], place[id(b)]) })
 }
 
 // statement is SQL with its parameters.

@@ -63,7 +63,8 @@ func (r listRepo) Add(ctx context.Context, l lists.List, as []channels.Assignmen
 	if err != nil {
 		return nil, err
 	}
-	return inOrderOf(as, made), nil
+	arrange(made, func(a channels.AssignmentID) channels.AssignmentID { return a }, as)
+	return made, nil
 }
 
 func (r listRepo) Remove(ctx context.Context, l lists.List, as []channels.AssignmentID) ([]lists.Recipient, error) {
@@ -85,20 +86,4 @@ func (r listRepo) RemoveFromPinned(ctx context.Context, a applications.Applicati
 		AND assignment_id IN (SELECT s.id FROM assignments s JOIN addresses a ON a.id = s.address_id
 			WHERE a.member_id = ? AND a.organization_id = ?)`, a.ID, a.Organization, m, a.Organization)
 	return int(res.RowsAffected), res.Error
-}
-
-// inOrderOf sorts some of the ids in all as they come there.
-func inOrderOf[T comparable](all, some []T) []T {
-	wanted := make(map[T]bool, len(some))
-	for _, id := range some {
-		wanted[id] = true
-	}
-	sorted := make([]T, 0, len(some))
-	for _, id := range all {
-		if wanted[id] {
-			sorted = append(sorted, id)
-			delete(wanted, id)
-		}
-	}
-	return sorted
 }

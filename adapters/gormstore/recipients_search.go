@@ -70,14 +70,12 @@ func (r listRepo) Search(ctx context.Context, l lists.List, q lists.Query) (foun
 	}
 	all := ways(q.Prefix)
 	found.Next = q.After
-	chunk := min(q.Limit+1, searchChunk)
-	for read := 0; found.Next.Way < len(all); {
-		if read >= searchMost {
-			found.More = true
+	for stride := range strides(q.Limit) {
+		if found.Next.Way == len(all) {
 			return found, nil
 		}
 		w := all[found.Next.Way]
-		anchors, err := r.anchors(ctx, l, w, found.Next, chunk)
+		anchors, err := r.anchors(ctx, l, w, found.Next, stride)
 		if err != nil {
 			return lists.Found{}, err
 		}
@@ -93,12 +91,11 @@ func (r listRepo) Search(ctx context.Context, l lists.List, q lists.Query) (foun
 			found.Recipients = append(found.Recipients, entries[a.ID]...)
 			found.Next.Key, found.Next.ID = a.Key, a.ID
 		}
-		if len(anchors) < chunk {
+		if len(anchors) < stride {
 			found.Next = lists.Cursor{Way: found.Next.Way + 1}
 		}
-		read += chunk
-		chunk = min(chunk*searchGrowth, searchChunk)
 	}
+	found.More = found.Next.Way < len(all)
 	return found, nil
 }
 

@@ -2,7 +2,7 @@ package gormstore
 
 import (
 	"context"
-	"slices"
+	"iter"
 
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
@@ -15,6 +15,16 @@ const (
 	searchGrowth = 4
 	searchMost   = 10_000
 )
+
+// strides are how many places a search for so many reads at a time, one after the other.
+func strides(limit int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		stride := min(limit+1, searchChunk)
+		for read := 0; read < searchMost && yield(stride); stride = min(stride*searchGrowth, searchChunk) {
+			read += stride
+		}
+	}
+}
 
 // search is a query at work. It goes through the places of one index in their order and picks those members whom the whole query means.
 type search struct {
@@ -55,11 +65,7 @@ func (r userRepo) Search(ctx context.Context, org orgs.ID, q users.Query) (users
 	if err != nil {
 		return users.Found{}, err
 	}
-	at := make(map[users.MemberID]int, len(ids))
-	for i, id := range ids {
-		at[id] = i
-	}
-	slices.SortFunc(ms, func(a, b users.Member) int { return at[a.ID] - at[b.ID] })
+	arrange(ms, idOf, ids)
 	found.Members = ms
 	return found, nil
 }
@@ -70,12 +76,8 @@ func (s search) walk(ctx context.Context, by source) (ids []users.MemberID, foun
 	if s.q.After.Order == by.order {
 		found.Next = s.q.After
 	}
-	chunk := min(s.q.Limit+1, searchChunk)
-	for read := 0; read < searchMost; read += chunk {
-		if read > 0 {
-			chunk = min(chunk*searchGrowth, searchChunk)
-		}
-		places, err := s.read(ctx, by, found.Next, chunk)
+	for stride := range strides(s.q.Limit) {
+		places, err := s.read(ctx, by, found.Next, stride)
 		if err != nil {
 			return nil, users.Found{}, err
 		}
@@ -93,7 +95,7 @@ func (s search) walk(ctx context.Context, by source) (ids []users.MemberID, foun
 			}
 			found.Next.Key, found.Next.ID = p.Key, p.At
 		}
-		if len(places) < chunk {
+		if len(places) < stride {
 			return ids, found, nil
 		}
 	}
