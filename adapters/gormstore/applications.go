@@ -75,14 +75,10 @@ func (r applicationRepo) Save(ctx context.Context, a applications.Application) e
 
 // Delete takes with it the keys of this scope that were revoked: they open nothing, and nobody could remove them to make room.
 func (r applicationRepo) Delete(ctx context.Context, a applications.Application) error {
-	uses, err := r.usesOfApplication(ctx, a)
-	if err != nil {
+	if err := r.unused(ctx, usesOfApplication(a), applications.ErrInUse, "application", a.Slug); err != nil {
 		return err
 	}
-	if len(uses) > 0 {
-		return inUse(applications.ErrInUse, "application", a.Slug, uses)
-	}
-	err = r.db(ctx).Exec(`DELETE FROM api_keys WHERE revoked_at IS NOT NULL
+	err := r.db(ctx).Exec(`DELETE FROM api_keys WHERE revoked_at IS NOT NULL
 		AND application_id IN (SELECT id FROM applications WHERE id = ? AND project_id = ? AND organization_id = ?)`,
 		a.ID, a.Project, a.Organization).Error
 	if err != nil {

@@ -126,12 +126,8 @@ func (r channelRepo) Save(ctx context.Context, c channels.Channel) error {
 }
 
 func (r channelRepo) Delete(ctx context.Context, c channels.Channel) error {
-	uses, err := r.usesOfChannel(ctx, c)
-	if err != nil {
+	if err := r.unused(ctx, usesOfChannel(c), channels.ErrInUse, "channel", c.Name); err != nil {
 		return err
-	}
-	if len(uses) > 0 {
-		return inUse(channels.ErrInUse, "channel", c.Name, uses)
 	}
 	return change(r.db(ctx), channels.ErrNotFound,
 		"DELETE FROM channels WHERE id = ? AND organization_id = ? AND COALESCE(project_id, 0) = ?",

@@ -90,14 +90,10 @@ func (r eventRepo) Save(ctx context.Context, e events.Event) error {
 }
 
 func (r eventRepo) Delete(ctx context.Context, e events.Event) error {
-	uses, err := r.usesOfEvent(ctx, e)
-	if err != nil {
+	if err := r.unused(ctx, usesOfEvent(e), events.ErrInUse, "event", e.Slug); err != nil {
 		return err
 	}
-	if len(uses) > 0 {
-		return inUse(events.ErrInUse, "event", e.Slug, uses)
-	}
-	err = r.db(ctx).Exec("DELETE FROM occurrence_tallies WHERE occurrence_id IN (SELECT id FROM occurrences WHERE event_id = ? AND organization_id = ?)",
+	err := r.db(ctx).Exec("DELETE FROM occurrence_tallies WHERE occurrence_id IN (SELECT id FROM occurrences WHERE event_id = ? AND organization_id = ?)",
 		e.ID, e.Organization).Error
 	if err != nil {
 		return err

@@ -84,16 +84,12 @@ func (r listRepo) Save(ctx context.Context, l lists.List) error {
 }
 
 func (r listRepo) Users(ctx context.Context, l lists.List, app applications.ID) ([]string, error) {
-	return r.usesOfList(ctx, l, app)
+	return r.uses(ctx, usesOfList(l, app))
 }
 
 func (r listRepo) Delete(ctx context.Context, l lists.List) error {
-	uses, err := r.usesOfList(ctx, l, 0)
-	if err != nil {
+	if err := r.unused(ctx, usesOfList(l, 0), lists.ErrInUse, "distribution list", l.Name); err != nil {
 		return err
-	}
-	if len(uses) > 0 {
-		return inUse(lists.ErrInUse, "distribution list", l.Name, uses)
 	}
 	return change(r.db(ctx), lists.ErrNotFound,
 		"DELETE FROM distribution_lists WHERE id = ? AND project_id = ? AND organization_id = ?", l.ID, l.Project, l.Organization)

@@ -109,12 +109,8 @@ func (r subscriptionRepo) Save(ctx context.Context, n subscriptions.Notification
 }
 
 func (r subscriptionRepo) Delete(ctx context.Context, n subscriptions.Notification) error {
-	uses, err := r.usesOfNotification(ctx, n)
-	if err != nil {
+	if err := r.unused(ctx, usesOfNotification(n), subscriptions.ErrInUse, "notification", n.Name); err != nil {
 		return err
-	}
-	if len(uses) > 0 {
-		return inUse(subscriptions.ErrInUse, "notification", n.Name, uses)
 	}
 	const one = "(SELECT id FROM notifications WHERE id = ? AND event_id = ? AND application_id = ?)"
 	if err := r.db(ctx).Exec("DELETE FROM subscriptions WHERE NOT active AND notification_id IN "+one, n.ID, n.Event, n.Application).Error; err != nil {

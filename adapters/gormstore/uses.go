@@ -38,17 +38,21 @@ func (r useRow) String() string {
 	return strings.Join(said, " of ")
 }
 
-// inUse refuses to delete a thing and names what uses it.
-func inUse(refusal *fault.Error, kind, name string, uses []string) error {
-	return refusal.With("the %s %q is used by %s", kind, name, strings.Join(uses, ", "))
+// unused returns the refusal to delete a thing that something uses, and names what that is.
+func (t tx) unused(ctx context.Context, uses statement, refusal *fault.Error, kind, name string) error {
+	said, err := t.uses(ctx, uses)
+	if err == nil && len(said) > 0 {
+		err = refusal.With("the %s %q is used by %s", kind, name, strings.Join(said, ", "))
+	}
+	return err
 }
 
-func (t tx) uses(ctx context.Context, sql string, args ...any) ([]string, error) {
-	return all(t.db(ctx).Raw(sql+" LIMIT ?", append(args, maxUses)...), useRow.String)
+func (t tx) uses(ctx context.Context, of statement) ([]string, error) {
+	return all(t.db(ctx).Raw(of.sql+" LIMIT ?", append(of.args, maxUses)...), useRow.String)
 }
 
-func (t tx) usesOfChannel(ctx context.Context, c channels.Channel) ([]string, error) {
-	return t.uses(ctx, `
+func usesOfChannel(c channels.Channel) statement {
+	return stmt(`
 		WITH c AS (SELECT id FROM channels WHERE id = ? AND organization_id = ?)
 		SELECT '' AS kind, '' AS name, a.slug AS application, e.slug AS event
 		FROM c JOIN event_channels ec ON ec.channel_id = c.id JOIN events e ON e.id = ec.event_id
@@ -67,8 +71,8 @@ func (t tx) usesOfChannel(ctx context.Context, c channels.Channel) ([]string, er
 		c.ID, c.Organization)
 }
 
-func (t tx) usesOfApplication(ctx context.Context, a applications.Application) ([]string, error) {
-	return t.uses(ctx, `
+func usesOfApplication(a applications.Application) statement {
+	return stmt(`
 		WITH a AS (SELECT id, slug FROM applications WHERE id = ? AND project_id = ? AND organization_id = ?)
 		SELECT '' AS kind, '' AS name, a.slug AS application, e.slug AS event
 		FROM a JOIN events e ON e.application_id = a.id
@@ -83,8 +87,8 @@ func (t tx) usesOfApplication(ctx context.Context, a applications.Application) (
 		a.ID, a.Project, a.Organization)
 }
 
-func (t tx) usesOfList(ctx context.Context, l lists.List, except applications.ID) ([]string, error) {
-	return t.uses(ctx, `
+func usesOfList(l lists.List, except applications.ID) statement {
+	return stmt(`
 		SELECT 'notification' AS kind, n.name, a.slug AS application, e.slug AS event
 		FROM notifications n JOIN events e ON e.id = n.event_id JOIN applications a ON a.id = e.application_id
 		WHERE n.list_id IN (SELECT id FROM distribution_lists WHERE id = ? AND project_id = ? AND organization_id = ?)
@@ -92,8 +96,8 @@ func (t tx) usesOfList(ctx context.Context, l lists.List, except applications.ID
 }
 
 // usesOfEvent names occurrences, too, unless they reached nobody and never will.
-func (t tx) usesOfEvent(ctx context.Context, e events.Event) ([]string, error) {
-	return t.uses(ctx, `
+func usesOfEvent(e events.Event) statement {
+	return stmt(`
 		WITH e AS (SELECT e.id, e.slug, a.slug AS application FROM events e JOIN applications a ON a.id = e.application_id
 			WHERE e.id = ? AND a.id = ? AND a.organization_id = ?)
 		SELECT 'notification' AS kind, n.name, e.application, e.slug AS event FROM e JOIN notifications n ON n.event_id = e.id
@@ -104,8 +108,8 @@ func (t tx) usesOfEvent(ctx context.Context, e events.Event) ([]string, error) {
 }
 
 // usesOfNotification looks each occurrence of the event up in an index of its deliveries. Those that a gate left out do not count.
-func (t tx) usesOfNotification(ctx context.Context, n subscriptions.Notification) ([]string, error) {
-	return t.uses(ctx, `
+func usesOfNotification(n subscriptions.Notification) statement {
+	return stmt(`
 		WITH n AS (SELECT id, event_id FROM notifications WHERE id = ? AND event_id = ? AND application_id = ?)
 		SELECT 'subscription of' AS kind, ad.value AS name, '' AS application, '' AS event
 		FROM n JOIN subscriptions s ON s.notification_id = n.id JOIN assignments g ON g.id = s.assignment_id JOIN addresses ad ON ad.id = g.address_id
