@@ -26,6 +26,11 @@ func (r applicationRow) application() applications.Application {
 		Active: r.Active}
 }
 
+// applicationBeside selects an applicationRow from applications under this name, in a row with other things.
+func applicationBeside(a string) string {
+	return beside("application_", a, "id", "organization_id", "project_id", "slug", "name", "active")
+}
+
 type applicationRepo struct{ tx }
 
 func (r applicationRepo) BySlug(ctx context.Context, org, project, app string) (applications.Application, error) {

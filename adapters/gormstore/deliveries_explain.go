@@ -6,19 +6,12 @@ import (
 
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
-	"github.com/tocsin/tocsin/domain/lists"
-	"github.com/tocsin/tocsin/domain/subscriptions"
 	"github.com/tocsin/tocsin/domain/users"
 )
 
 // candidateRow is one way in which a notification could reach a member.
 type candidateRow struct {
-	Notification struct {
-		ID     subscriptions.NotificationID
-		Name   string
-		ListID *lists.ID
-		Active bool
-	} `gorm:"embedded;embeddedPrefix:notification_"`
+	Notification       notificationRow `gorm:"embedded;embeddedPrefix:notification_"`
 	ListName           string
 	OnList             bool
 	Subscribed         bool
@@ -37,11 +30,9 @@ type candidateRow struct {
 	Gates              gateRow `gorm:"embedded"`
 }
 
-func (r candidateRow) candidate(o events.Occurrence) deliveries.Candidate {
+func (r candidateRow) candidate() deliveries.Candidate {
 	return deliveries.Candidate{
-		Notification: subscriptions.Notification{ID: r.Notification.ID, Application: o.Application, Event: o.Event, Name: r.Notification.Name,
-			List: orZero(r.Notification.ListID), Active: r.Notification.Active},
-		ListName: r.ListName, Assignment: r.Assignment.assignment(), AssignmentActive: r.Assignment.Active, OnList: r.OnList,
+		Notification: r.Notification.notification(), ListName: r.ListName, Assignment: r.Assignment.assignment(), AssignmentActive: r.Assignment.Active, OnList: r.OnList,
 		Subscribed: r.Subscribed, SubscriptionActive: r.SubscriptionActive, ChosenByOptions: r.Chosen, Covered: r.Covered, CoveredBut: r.CoveredBut,
 		Gates: r.Gates.gates()}
 }
@@ -56,7 +47,7 @@ func (r candidateRow) job(o events.Occurrence) deliveries.Job {
 
 func (r deliveryRepo) Candidates(ctx context.Context, o events.Occurrence, m users.MemberID) ([]deliveries.Candidate, error) {
 	rows, err := r.candidates(ctx, candidatesOf(r.dialect, o), "m.id = @member ", map[string]any{"member": m})
-	return mapped(rows, func(row candidateRow) deliveries.Candidate { return row.candidate(o) }), err
+	return mapped(rows, candidateRow.candidate), err
 }
 
 // candidates queries every way in which the event's notifications could go to assignments s of members m that meet a condition, whether
@@ -67,7 +58,7 @@ func (r deliveryRepo) candidates(ctx context.Context, c candidates, condition st
 	maps.Copy(p, more)
 	p["occurrence"] = c.occurrence.ID
 	return rowsOf[candidateRow](r.db(ctx).Raw(`WITH `+c.allWays()+`
-		SELECT n.id AS notification_id, n.name AS notification_name, n.list_id AS notification_list_id, n.active AS notification_active,
+		SELECT `+notificationBeside()+`,
 			COALESCE(li.name, '') AS list_name, le.list_id IS NOT NULL AS on_list, sb.id IS NOT NULL AS subscribed,
 			COALESCE(sb.active, FALSE) AS subscription_active, `+c.chosen()+` AS chosen,
 			other.id IS NOT NULL AS covered, COALESCE(other.reason, '') AS covered_but,

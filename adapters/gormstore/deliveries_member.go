@@ -5,10 +5,7 @@ import (
 	"time"
 
 	"github.com/tocsin/tocsin/domain/deliveries"
-	"github.com/tocsin/tocsin/domain/events"
-	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/orgs"
-	"github.com/tocsin/tocsin/domain/subscriptions"
 	"github.com/tocsin/tocsin/domain/users"
 )
 
@@ -31,7 +28,7 @@ const latestOfMember = `SELECT d.id, d.occurrence_id, d.notification_id, d.assig
 	FROM deliveries d WHERE d.member_id = ? ORDER BY d.occurrence_id DESC, d.id DESC LIMIT ?`
 
 func (r deliveryRepo) Latest(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]deliveries.Recent, error) {
-	return all(r.db(ctx).Raw(`SELECT d.*, COALESCE(u.username, '') AS username, COALESCE(c.name, '') AS channel, COALESCE(n.name, '') AS notification, `+applicationBeside+`
+	return all(r.db(ctx).Raw(`SELECT d.*, COALESCE(u.username, '') AS username, COALESCE(c.name, '') AS channel, COALESCE(n.name, '') AS notification, `+applicationBeside("p")+`
 		FROM (`+latestOfMember+`) AS d JOIN occurrences o ON o.id = d.occurrence_id JOIN applications p ON p.id = o.application_id
 		JOIN members m ON m.id = ? AND m.organization_id = ? JOIN users u ON u.id = m.user_id
 		LEFT JOIN channels c ON c.id = d.channel_id LEFT JOIN notifications n ON n.id = d.notification_id
@@ -40,27 +37,20 @@ func (r deliveryRepo) Latest(ctx context.Context, org orgs.ID, m users.MemberID,
 
 // silenceRow is an opt-out with what it is about.
 type silenceRow struct {
-	MemberID           users.MemberID
-	AddressKey         string
-	CreatedAt          time.Time
-	NotificationID     subscriptions.NotificationID
-	NotificationName   string
-	NotificationActive bool
-	EventID            events.ID
-	ListID             *lists.ID
-	Application        applicationRow `gorm:"embedded;embeddedPrefix:application_"`
+	MemberID     users.MemberID
+	AddressKey   string
+	CreatedAt    time.Time
+	Notification notificationRow `gorm:"embedded;embeddedPrefix:notification_"`
+	Application  applicationRow  `gorm:"embedded;embeddedPrefix:application_"`
 }
 
 func (r silenceRow) silence() deliveries.Silence {
-	return deliveries.Silence{OptOut: deliveries.OptOut{Member: r.MemberID, AddressKey: r.AddressKey, Notification: r.NotificationID},
-		Notification: subscriptions.Notification{ID: r.NotificationID, Application: r.Application.ID, Event: r.EventID, Name: r.NotificationName,
-			List: orZero(r.ListID), Active: r.NotificationActive},
-		Application: r.Application.application(), Since: r.CreatedAt.UTC()}
+	return deliveries.Silence{OptOut: deliveries.OptOut{Member: r.MemberID, AddressKey: r.AddressKey, Notification: r.Notification.ID},
+		Notification: r.Notification.notification(), Application: r.Application.application(), Since: r.CreatedAt.UTC()}
 }
 
 func (r deliveryRepo) OptOuts(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]deliveries.Silence, error) {
-	return all(r.db(ctx).Raw(`SELECT o.member_id, o.address_key, o.created_at, n.id AS notification_id, n.name AS notification_name, n.active AS notification_active,
-			n.event_id, n.list_id, `+applicationBeside+`
+	return all(r.db(ctx).Raw(`SELECT o.member_id, o.address_key, o.created_at, `+notificationBeside()+", "+applicationBeside("p")+`
 		FROM opt_outs o JOIN notifications n ON n.id = o.notification_id JOIN applications p ON p.id = n.application_id
 		WHERE o.member_id = ? AND p.organization_id = ? ORDER BY o.notification_id, o.address_key LIMIT ?`, m, org, limit), silenceRow.silence)
 }

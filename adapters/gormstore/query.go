@@ -5,10 +5,16 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 )
+
+// beside selects columns of a table for a row that is embedded in another with this prefix.
+func beside(prefix, table string, columns ...string) string {
+	return strings.Join(mapped(columns, func(c string) string { return table + "." + c + " AS " + prefix + c }), ", ")
+}
 
 // one returns the row that a query selects, else the fault missing.
 func one[R any](q *gorm.DB, missing error) (R, error) {

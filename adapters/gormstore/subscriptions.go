@@ -33,6 +33,11 @@ func (r notificationRow) notification() subscriptions.Notification {
 		List: orZero(r.ListID), Active: r.Active}
 }
 
+// notificationBeside selects a notificationRow from notifications n, in a row with other things.
+func notificationBeside() string {
+	return beside("notification_", "n", "id", "application_id", "event_id", "name", "list_id", "active")
+}
+
 type subscriptionRow struct {
 	ID             subscriptions.ID
 	NotificationID subscriptions.NotificationID
@@ -158,32 +163,21 @@ func (r subscriptionRepo) Find(ctx context.Context, n subscriptions.Notification
 
 // reachRow is a subscription with what it joins.
 type reachRow struct {
-	ID                 subscriptions.ID
-	Active             bool
-	NotificationID     subscriptions.NotificationID
-	NotificationName   string
-	NotificationActive bool
-	EventID            events.ID
-	ListID             *lists.ID
-	Application        applicationRow `gorm:"embedded;embeddedPrefix:application_"`
-	Assignment         assignmentRow  `gorm:"embedded;embeddedPrefix:assignment_"`
+	ID           subscriptions.ID
+	Active       bool
+	Notification notificationRow `gorm:"embedded;embeddedPrefix:notification_"`
+	Application  applicationRow  `gorm:"embedded;embeddedPrefix:application_"`
+	Assignment   assignmentRow   `gorm:"embedded;embeddedPrefix:assignment_"`
 }
 
 func (r reachRow) reach() subscriptions.Reach {
 	return subscriptions.Reach{
-		Subscription: subscriptions.Subscription{ID: r.ID, Notification: r.NotificationID, Assignment: r.Assignment.ID, Active: r.Active},
-		Notification: subscriptions.Notification{ID: r.NotificationID, Application: r.Application.ID, Event: r.EventID, Name: r.NotificationName,
-			List: orZero(r.ListID), Active: r.NotificationActive},
-		Application: r.Application.application(), Assignment: r.Assignment.assignment()}
+		Subscription: subscriptions.Subscription{ID: r.ID, Notification: r.Notification.ID, Assignment: r.Assignment.ID, Active: r.Active},
+		Notification: r.Notification.notification(), Application: r.Application.application(), Assignment: r.Assignment.assignment()}
 }
 
-// applicationBeside selects an applicationRow from applications p, in a row with other things.
-const applicationBeside = `p.id AS application_id, p.organization_id AS application_organization_id, p.project_id AS application_project_id,
-	p.slug AS application_slug, p.name AS application_name, p.active AS application_active`
-
 func (r subscriptionRepo) OfMember(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]subscriptions.Reach, error) {
-	return all(r.db(ctx).Raw(`SELECT sb.id, sb.active, n.id AS notification_id, n.name AS notification_name, n.active AS notification_active,
-			n.event_id, n.list_id, `+applicationBeside+`,
+	return all(r.db(ctx).Raw(`SELECT sb.id, sb.active, `+notificationBeside()+", "+applicationBeside("p")+`,
 			s.id AS assignment_id, a.id AS assignment_address, a.value AS assignment_value, c.id AS assignment_channel, c.project_id AS assignment_project,
 			c.name AS assignment_name, c.protocol AS assignment_protocol, s.active AS assignment_active, s.validated AS assignment_validated
 		FROM addresses a JOIN assignments s ON s.address_id = a.id JOIN channels c ON c.id = s.channel_id
