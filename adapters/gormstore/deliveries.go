@@ -173,15 +173,15 @@ func (r deliveryRepo) requeue(ctx context.Context, o events.Occurrence, conditio
 	p := ofOccurrence(o)
 	maps.Copy(p, more)
 	p["pending"], p["failed"], p["now"] = number(deliveries.Pending), number(deliveries.Failed), r.now()
-	res := r.db(ctx).Exec(`UPDATE deliveries SET state = @pending , attempts = 0, last_error = '', created_at = @now , next_at = @now , finished_at = NULL
-		WHERE state = @failed AND occurrence_id = `+occurrenceID+condition, p)
-	if res.Error != nil || res.RowsAffected == 0 {
-		return 0, res.Error
+	n, err := affected(r.db(ctx).Exec(`UPDATE deliveries SET state = @pending , attempts = 0, last_error = '', created_at = @now , next_at = @now , finished_at = NULL
+		WHERE state = @failed AND occurrence_id = `+occurrenceID+condition, p))
+	if err != nil || n == 0 {
+		return 0, err
 	}
 	r.tell()
 	done := newChanges()
-	done.move(o.ID, deliveries.Failed, deliveries.Pending, int(res.RowsAffected))
-	return int(res.RowsAffected), r.keep(ctx, done)
+	done.move(o.ID, deliveries.Failed, deliveries.Pending, n)
+	return n, r.keep(ctx, done)
 }
 
 // skipRemoved ends the deliveries that wait for an assignment which is about to go. What a worker holds at this moment is the worker's: it

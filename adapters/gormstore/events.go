@@ -139,16 +139,12 @@ func (r eventRepo) setChannels(ctx context.Context, e events.Event) error {
 		return err
 	}
 	// What is there already is written again, so that the count tells whether every channel may be used.
-	res := r.db(ctx).Exec(`INSERT INTO event_channels (event_id, channel_id)
+	return changeAll(r.db(ctx), len(ids), channels.ErrNotFound, `INSERT INTO event_channels (event_id, channel_id)
 		SELECT e.id, c.id FROM events e JOIN applications a ON a.id = e.application_id
 		JOIN channels c ON c.organization_id = a.organization_id AND (c.project_id IS NULL OR c.project_id = a.project_id)
 		WHERE e.id = ? AND a.id = ? AND a.organization_id = ? AND c.id ?
 		ON CONFLICT (event_id, channel_id) DO UPDATE SET channel_id = excluded.channel_id`,
 		e.ID, e.Application, e.Organization, set)
-	if res.Error == nil && res.RowsAffected != int64(len(ids)) {
-		return channels.ErrNotFound
-	}
-	return res.Error
 }
 
 // applicationExists returns applications.ErrNotFound unless the application is one of the organization.

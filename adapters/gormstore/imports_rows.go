@@ -28,11 +28,10 @@ func (r importRepo) Piece(ctx context.Context, id imports.ID, number int) (data 
 }
 
 func (r importRepo) RemovePieces(ctx context.Context, id imports.ID, limit int) (int, error) {
-	res := r.db(ctx).Exec(`DELETE FROM import_pieces WHERE import_id = ? AND number IN (
-		SELECT number FROM import_pieces WHERE import_id = ? ORDER BY number LIMIT ?)`, id, id, limit)
-	gone := int(res.RowsAffected)
-	if res.Error != nil || gone == limit {
-		return gone, res.Error
+	gone, err := affected(r.db(ctx).Exec(`DELETE FROM import_pieces WHERE import_id = ? AND number IN (
+		SELECT number FROM import_pieces WHERE import_id = ? ORDER BY number LIMIT ?)`, id, id, limit))
+	if err != nil || gone == limit {
+		return gone, err
 	}
 	return gone, r.db(ctx).Exec("UPDATE imports SET stored = FALSE WHERE id = ?", id).Error
 }

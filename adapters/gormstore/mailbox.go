@@ -88,11 +88,10 @@ func (r mailboxRepo) Keep(ctx context.Context, org orgs.ID, channel channels.ID,
 
 // Trim finds the boundary in an index, so that it costs as much as there are messages to keep or, below that, to delete.
 func (r mailboxRepo) Trim(ctx context.Context, org orgs.ID, channel channels.ID, newest, limit int) (int, error) {
-	res := r.db(ctx).Exec(`DELETE FROM mailbox_messages WHERE id IN (
+	return affected(r.db(ctx).Exec(`DELETE FROM mailbox_messages WHERE id IN (
 		SELECT id FROM mailbox_messages WHERE channel_id = ? AND organization_id = ?
 		AND id <= (SELECT id FROM mailbox_messages WHERE channel_id = ? ORDER BY id DESC LIMIT 1 OFFSET ?)
-		ORDER BY id LIMIT ?)`, channel, org, channel, newest, limit)
-	return int(res.RowsAffected), res.Error
+		ORDER BY id LIMIT ?)`, channel, org, channel, newest, limit))
 }
 
 func (r mailboxRepo) List(ctx context.Context, org orgs.ID, f deliveries.KeptFilter) ([]deliveries.Kept, error) {
@@ -127,6 +126,5 @@ func (r mailboxRepo) Clear(ctx context.Context, org orgs.ID, channel channels.ID
 	if channel != 0 {
 		q = q.Where("channel_id = ?", channel)
 	}
-	res := r.db(ctx).Exec("DELETE FROM mailbox_messages WHERE id IN (?)", q.Order("id").Limit(limit))
-	return int(res.RowsAffected), res.Error
+	return affected(r.db(ctx).Exec("DELETE FROM mailbox_messages WHERE id IN (?)", q.Order("id").Limit(limit)))
 }

@@ -90,17 +90,13 @@ func (r applicationRepo) SaveMemberships(ctx context.Context, a applications.App
 		}
 	}
 	slices.SortFunc(rows, func(a, b membershipRow) int { return cmp.Compare(a.MemberID, b.MemberID) }) // see ensure
-	res := r.db(ctx).Exec(`
+	return changeAll(r.db(ctx), len(rows), users.ErrNotFound, `
 		INSERT INTO application_memberships (application_id, member_id, custom_fields, active, enable_notifications)
 		SELECT a.id, s.member_id, s.custom_fields, s.active, s.enable_notifications FROM (?) AS s CROSS JOIN applications a
 		WHERE a.id = ? AND a.organization_id = ? AND a.organization_id = (SELECT m.organization_id FROM members m WHERE m.id = s.member_id)
 		ON CONFLICT (member_id, application_id) DO UPDATE SET
 			custom_fields = excluded.custom_fields, active = excluded.active, enable_notifications = excluded.enable_notifications`,
 		rowSet(r.dialect, rows, "member_id bigint", "custom_fields text", "active boolean", "enable_notifications boolean"), a.ID, a.Organization)
-	if res.Error == nil && res.RowsAffected != int64(len(rows)) {
-		return users.ErrNotFound
-	}
-	return res.Error
 }
 
 func (r applicationRepo) SetLocked(ctx context.Context, a applications.Application, m users.MemberID, locked bool) error {
@@ -117,7 +113,7 @@ func (r applicationRepo) SetLocked(ctx context.Context, a applications.Applicati
 }
 
 func (r applicationRepo) Unregister(ctx context.Context, a applications.Application, m users.MemberID) (bool, error) {
-	res := r.db(ctx).Exec(`DELETE FROM application_memberships WHERE application_id = ?
-		AND member_id IN (SELECT id FROM members WHERE id = ? AND organization_id = ?)`, a.ID, m, a.Organization)
-	return res.RowsAffected > 0, res.Error
+	n, err := affected(r.db(ctx).Exec(`DELETE FROM application_memberships WHERE application_id = ?
+		AND member_id IN (SELECT id FROM members WHERE id = ? AND organization_id = ?)`, a.ID, m, a.Organization))
+	return n > 0, err
 }

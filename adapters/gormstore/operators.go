@@ -119,13 +119,11 @@ func (r operatorRepo) End(ctx context.Context, d operators.Digest) error {
 }
 
 func (r operatorRepo) EndAll(ctx context.Context, u users.ID) (int, error) {
-	res := r.db(ctx).Exec("DELETE FROM sessions WHERE user_id = ?", u)
-	return int(res.RowsAffected), res.Error
+	return affected(r.db(ctx).Exec("DELETE FROM sessions WHERE user_id = ?", u))
 }
 
 func (r operatorRepo) EndOthers(ctx context.Context, u users.ID, keep operators.Digest) (int, error) {
-	res := r.db(ctx).Exec("DELETE FROM sessions WHERE user_id = ? AND digest <> ?", u, keep[:])
-	return int(res.RowsAffected), res.Error
+	return affected(r.db(ctx).Exec("DELETE FROM sessions WHERE user_id = ? AND digest <> ?", u, keep[:]))
 }
 
 func (r operatorRepo) Sessions(ctx context.Context, u users.ID, limit int) ([]operators.Session, error) {

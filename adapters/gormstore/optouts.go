@@ -38,13 +38,13 @@ func (r deliveryRepo) Unsubscription(ctx context.Context, o deliveries.OptOut) (
 // SetOptOut changes nothing for a member or a notification that is gone: there is nobody left to be spared.
 func (r deliveryRepo) SetOptOut(ctx context.Context, o deliveries.OptOut, out bool) (changed bool, err error) {
 	if !out {
-		res := r.db(ctx).Exec("DELETE FROM opt_outs WHERE member_id = ? AND notification_id = ? AND address_key = ?",
-			o.Member, o.Notification, o.AddressKey)
-		return res.RowsAffected > 0, res.Error
+		n, err := affected(r.db(ctx).Exec("DELETE FROM opt_outs WHERE member_id = ? AND notification_id = ? AND address_key = ?",
+			o.Member, o.Notification, o.AddressKey))
+		return n > 0, err
 	}
-	res := r.db(ctx).Exec(`INSERT INTO opt_outs (member_id, notification_id, address_key, created_at)
+	n, err := affected(r.db(ctx).Exec(`INSERT INTO opt_outs (member_id, notification_id, address_key, created_at)
 		SELECT m.id, n.id, CAST(? AS TEXT), `+r.dialect.moment("? ")+`
 		FROM members m JOIN applications a ON a.organization_id = m.organization_id JOIN notifications n ON n.application_id = a.id
-		WHERE m.id = ? AND n.id = ? ON CONFLICT DO NOTHING`, o.AddressKey, r.now(), o.Member, o.Notification)
-	return res.RowsAffected > 0, res.Error
+		WHERE m.id = ? AND n.id = ? ON CONFLICT DO NOTHING`, o.AddressKey, r.now(), o.Member, o.Notification))
+	return n > 0, err
 }

@@ -88,13 +88,25 @@ func insert[R any](db *gorm.DB, row *R) (bool, error) {
 	return res.RowsAffected == 1, res.Error
 }
 
+// affected is how many rows a statement has concerned.
+func affected(done *gorm.DB) (int, error) { return int(done.RowsAffected), done.Error }
+
 // change runs a statement that must concern at least one row, else it returns the fault missing.
 func change(db *gorm.DB, missing error, sql string, args ...any) error {
-	res := db.Exec(sql, args...)
-	if res.Error == nil && res.RowsAffected == 0 {
+	n, err := affected(db.Exec(sql, args...))
+	if err == nil && n == 0 {
 		return missing
 	}
-	return res.Error
+	return err
+}
+
+// changeAll runs a statement that must concern so many rows, else it returns the fault missing.
+func changeAll(db *gorm.DB, want int, missing error, sql string, args ...any) error {
+	n, err := affected(db.Exec(sql, args...))
+	if err == nil && n != want {
+		return missing
+	}
+	return err
 }
 
 // arrange sorts rows as their ids stand in order.

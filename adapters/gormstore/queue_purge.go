@@ -36,18 +36,16 @@ func (q queue) Purge(ctx context.Context, old deliveries.Expiry, limit int) (gon
 }
 
 func (t tx) purgeRequests(ctx context.Context, before time.Time, limit int) (int, error) {
-	res := t.db(ctx).Exec(`DELETE FROM requests WHERE (api_key_id, word) IN (
-		SELECT api_key_id, word FROM requests WHERE created_at < ? ORDER BY created_at LIMIT ?)`, before.UTC(), limit)
-	return int(res.RowsAffected), res.Error
+	return affected(t.db(ctx).Exec(`DELETE FROM requests WHERE (api_key_id, word) IN (
+		SELECT api_key_id, word FROM requests WHERE created_at < ? ORDER BY created_at LIMIT ?)`, before.UTC(), limit))
 }
 
 // purgeFirst deletes old rows of a table to which rows are added as time goes by. It looks at the first of them only, by their key: later ones have
 // greater ids, so that no index by age is needed. What clocks disagree about by a few seconds goes with the next.
 func (t tx) purgeFirst(ctx context.Context, table string, before time.Time, limit int) (int, error) {
-	res := t.db(ctx).Exec(`DELETE FROM `+table+` WHERE id IN (SELECT id FROM `+table+` WHERE id IN (
+	return affected(t.db(ctx).Exec(`DELETE FROM `+table+` WHERE id IN (SELECT id FROM `+table+` WHERE id IN (
 			SELECT id FROM (SELECT id, created_at FROM `+table+` WHERE id > 0 ORDER BY id LIMIT ?) AS first WHERE created_at < ?
-		) ORDER BY id`+t.dialect.skipLocked()+")", limit, before.UTC())
-	return int(res.RowsAffected), res.Error
+		) ORDER BY id`+t.dialect.skipLocked()+")", limit, before.UTC()))
 }
 
 // purgeOccurrence deletes of the oldest occurrence that is over at most limit rows, and returns how many.
@@ -61,13 +59,13 @@ func (t tx) purgeOccurrence(ctx context.Context, before time.Time, limit int) (i
 	if err != nil {
 		return 0, err
 	}
-	res := t.db(ctx).Exec(`DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE occurrence_id = ? LIMIT ?)`, row.ID, limit)
-	if res.Error != nil || res.RowsAffected == int64(limit) {
-		return int(res.RowsAffected), res.Error
+	gone, err := affected(t.db(ctx).Exec(`DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE occurrence_id = ? LIMIT ?)`, row.ID, limit))
+	if err != nil || gone == limit {
+		return gone, err
 	}
 	if err := t.db(ctx).Exec("DELETE FROM occurrence_tallies WHERE occurrence_id = ?", row.ID).Error; err != nil {
 		return 0, err
 	}
-	last := t.db(ctx).Exec("DELETE FROM occurrences WHERE id = ?", row.ID)
-	return int(res.RowsAffected + last.RowsAffected), last.Error
+	last, err := affected(t.db(ctx).Exec("DELETE FROM occurrences WHERE id = ?", row.ID))
+	return gone + last, err
 }

@@ -81,9 +81,8 @@ func (r listRepo) Remove(ctx context.Context, l lists.List, as []channels.Assign
 }
 
 func (r listRepo) RemoveFromPinned(ctx context.Context, a applications.Application, m users.MemberID) (int, error) {
-	res := r.db(ctx).Exec(`DELETE FROM list_entries
+	return affected(r.db(ctx).Exec(`DELETE FROM list_entries
 		WHERE list_id IN (SELECT id FROM distribution_lists WHERE application_id = ? AND organization_id = ?)
 		AND assignment_id IN (SELECT s.id FROM assignments s JOIN addresses a ON a.id = s.address_id
-			WHERE a.member_id = ? AND a.organization_id = ?)`, a.ID, a.Organization, m, a.Organization)
-	return int(res.RowsAffected), res.Error
+			WHERE a.member_id = ? AND a.organization_id = ?)`, a.ID, a.Organization, m, a.Organization))
 }

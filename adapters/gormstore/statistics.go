@@ -124,8 +124,7 @@ func (r statisticsRepo) Failures(ctx context.Context, org orgs.ID, since time.Ti
 
 // purgeHours deletes hourly numbers that are older than they are kept.
 func (t tx) purgeHours(ctx context.Context, limit int) (int, error) {
-	res := t.db(ctx).Exec(`DELETE FROM hourly_statistics WHERE (organization_id, hour, measure, part) IN (
+	return affected(t.db(ctx).Exec(`DELETE FROM hourly_statistics WHERE (organization_id, hour, measure, part) IN (
 		SELECT organization_id, hour, measure, part FROM hourly_statistics WHERE hour < ? ORDER BY hour LIMIT ?)`,
-		hourOf(t.now().Add(-statistics.Retention)), limit)
-	return int(res.RowsAffected), res.Error
+		hourOf(t.now().Add(-statistics.Retention)), limit))
 }

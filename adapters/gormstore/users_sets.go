@@ -18,13 +18,10 @@ func (r userRepo) SetLocked(ctx context.Context, ms ...users.Member) error {
 		of[m.Locked] = append(of[m.Locked], m)
 	}
 	for locked, some := range of {
-		res := r.db(ctx).Exec("UPDATE members SET locked = ? WHERE id ? AND "+unindexed("organization_id")+" = ?",
+		err := changeAll(r.db(ctx), len(some), users.ErrNotFound, "UPDATE members SET locked = ? WHERE id ? AND "+unindexed("organization_id")+" = ?",
 			locked, among(r.dialect, mapped(some, idOf)), some[0].Organization)
-		if res.Error != nil {
-			return res.Error
-		}
-		if res.RowsAffected != int64(len(some)) {
-			return users.ErrNotFound
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -68,12 +65,10 @@ func (r userRepo) Remove(ctx context.Context, ms ...users.Member) error {
 	if err != nil {
 		return err
 	}
-	res := r.db(ctx).Exec("DELETE FROM members WHERE id ? AND "+unindexed("organization_id")+" = ?", set, ms[0].Organization)
-	if res.Error != nil {
-		return res.Error
-	}
-	if res.RowsAffected != int64(len(ms)) {
-		return users.ErrNotFound
+	err = changeAll(r.db(ctx), len(ms), users.ErrNotFound, "DELETE FROM members WHERE id ? AND "+unindexed("organization_id")+" = ?",
+		set, ms[0].Organization)
+	if err != nil {
+		return err
 	}
 	return r.db(ctx).Exec(`DELETE FROM users WHERE id ?
 		AND NOT EXISTS (SELECT 1 FROM members WHERE members.user_id = users.id)
