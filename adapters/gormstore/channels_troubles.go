@@ -24,11 +24,11 @@ func (r troubleRow) trouble() channels.Trouble {
 		Until: r.UntilAt.UTC(), Error: r.LastError}
 }
 
-// Troubles reads a table that has a row for each channel that fails on an instance, which are few at any time.
+// Troubles goes through the channels of the organization: of others more may fail.
 func (r channelRepo) Troubles(ctx context.Context, org orgs.ID, limit int) ([]channels.Trouble, error) {
 	return all(r.db(ctx).Raw(`SELECT t.channel_id, c.project_id, c.name, t.instance, t.since, t.last_at, t.until_at, t.last_error
-		FROM channel_troubles t JOIN channels c ON c.id = t.channel_id
-		WHERE c.organization_id = ? AND t.until_at >= ? ORDER BY t.channel_id, t.instance LIMIT ?`,
+		FROM channels c CROSS JOIN channel_troubles t
+		WHERE c.organization_id = ? AND t.channel_id = c.id AND t.until_at >= ? ORDER BY c.id, t.instance LIMIT ?`,
 		org, r.now().Add(-channels.TroubleForgotten), limit), troubleRow.trouble)
 }
 

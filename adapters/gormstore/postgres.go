@@ -78,12 +78,13 @@ func openPostgres(ctx context.Context, source string, now func() time.Time, keys
 
 // prepare readies a new connection. Every statement of ours has an index to go by. Left to itself Postgres reads a nearly empty table
 // from end to end instead, and keeps that plan (for the checks of foreign keys, too) while the table grows to millions. A bitmap
-// scan is such a plan, too: it has no order, so for each page of a list all the rest of the list would be read and sorted. The
-// price that it puts on the plans it is to avoid would have it compile the statements that have no other; here that never pays.
+// scan is such a plan, too: it has no order, so for each page of a list all the rest of the list would be read and sorted. So are hash and
+// merge joins: one of the two sides is read whole, where a few look-ups would do. The price that it puts on the plans it is to avoid would have
+// it compile the statements that have no other; here that never pays.
 func prepare(ctx context.Context, conn *pgx.Conn) error {
 	conn.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID,
 		Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC}})
-	_, err := conn.Exec(ctx, "SET enable_seqscan = off; SET enable_bitmapscan = off; SET jit = off")
+	_, err := conn.Exec(ctx, `SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off`)
 	return err
 }
 

@@ -21,16 +21,12 @@ func (e *sqliteEngine) notify(context.Context) error { return nil }
 func (e *sqliteEngine) hear(context.Context, func()) error { return nil }
 
 // work runs fn at READ COMMITTED, where rows that another worker has locked are passed over instead of waited for, and one that
-// it changed is seen as it is now. Its statements are planned each time, for the values they have, and on indexes: what is known of a
-// table that grows from nothing to a million rows within seconds is always wrong, and a plan that reads all of it would be
-// made once and kept.
+// it changed is seen as it is now. Its statements are planned each time, for the values they have: what is known of a table that grows from
+// nothing to a million rows within seconds is always wrong, and a plan that reads all of it would be made once and kept.
 func (e *postgresEngine) work(ctx context.Context, fn func(tx) error) error {
 	return e.retried(ctx, func() error {
 		return e.attempt(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted}, func(t tx) error {
-			err := t.db(ctx).Exec(`SELECT set_config('plan_cache_mode', 'force_custom_plan', TRUE), set_config('enable_seqscan', 'off', TRUE),
-				set_config('enable_hashjoin', 'off', TRUE), set_config('enable_mergejoin', 'off', TRUE),
-				set_config('enable_bitmapscan', 'off', TRUE), set_config('jit', 'off', TRUE)`).Error
-			if err != nil {
+			if err := t.db(ctx).Exec("SET LOCAL plan_cache_mode = force_custom_plan").Error; err != nil {
 				return err
 			}
 			return fn(t)

@@ -27,12 +27,18 @@ import (
 // post is one event of one application that reaches one person.
 type post struct {
 	*gormstore.Store
-	occurs  events.Occurrence
-	app     applications.Application
-	channel channels.Channel
-	member  users.Member
-	address users.Address
-	key     access.Key
+	occurs   events.Occurrence
+	project  orgs.Project
+	app      applications.Application
+	list     lists.List
+	event    events.Event
+	text     events.Template
+	notice   subscriptions.Notification
+	channel  channels.Channel
+	member   users.Member
+	address  users.Address
+	assigned channels.Assignment
+	key      access.Key
 }
 
 func newPost(t *testing.T, s *gormstore.Store) *post {
@@ -42,19 +48,19 @@ func newPost(t *testing.T, s *gormstore.Store) *post {
 	require.NoError(t, s.Update(ctx, func(tx ports.Tx) error {
 		org, err := tx.Orgs().Create(ctx, orgs.Organization{Slug: "acme", Name: "Acme"})
 		require.NoError(t, err)
-		project, err := tx.Orgs().CreateProject(ctx, orgs.Project{Organization: org.ID, Slug: "shop", Name: "Shop"})
+		p.project, err = tx.Orgs().CreateProject(ctx, orgs.Project{Organization: org.ID, Slug: "shop", Name: "Shop"})
 		require.NoError(t, err)
 		p.channel, err = tx.Channels().Create(ctx, channels.Channel{Organization: org.ID, Name: "Mail", Protocol: channels.EMAIL, Driver: "smtp", Active: true})
 		require.NoError(t, err)
-		p.app, err = tx.Applications().Create(ctx, applications.Application{Organization: org.ID, Project: project.ID, Slug: "web", Name: "Web", Active: true})
+		p.app, err = tx.Applications().Create(ctx, applications.Application{Organization: org.ID, Project: p.project.ID, Slug: "web", Name: "Web", Active: true})
 		require.NoError(t, err)
-		list, err := tx.Lists().Create(ctx, lists.List{Organization: org.ID, Project: project.ID, Name: "All"})
+		p.list, err = tx.Lists().Create(ctx, lists.List{Organization: org.ID, Project: p.project.ID, Name: "All"})
 		require.NoError(t, err)
-		e, err := tx.Events().Create(ctx, events.Event{Organization: org.ID, Application: p.app.ID, Slug: "order", Name: "Order", Active: true})
+		p.event, err = tx.Events().Create(ctx, events.Event{Organization: org.ID, Application: p.app.ID, Slug: "order", Name: "Order", Active: true})
 		require.NoError(t, err)
-		_, err = tx.Events().SaveTemplate(ctx, e, events.Template{Channel: p.channel.ID, Subject: "S", Text: "T"}, "eva")
+		p.text, err = tx.Events().SaveTemplate(ctx, p.event, events.Template{Channel: p.channel.ID, Subject: "S", Text: "T"}, "eva")
 		require.NoError(t, err)
-		_, err = tx.Subscriptions().Create(ctx, subscriptions.Notification{Application: p.app.ID, Event: e.ID, Name: "Shipped", List: list.ID, Active: true})
+		p.notice, err = tx.Subscriptions().Create(ctx, subscriptions.Notification{Application: p.app.ID, Event: p.event.ID, Name: "Shipped", List: p.list.ID, Active: true})
 		require.NoError(t, err)
 		us, _, err := tx.Users().Ensure(ctx, []users.User{{Username: "ada@example.org", Email: "ada@example.org"}})
 		require.NoError(t, err)
@@ -68,10 +74,11 @@ func newPost(t *testing.T, s *gormstore.Store) *post {
 		p.address = held[0]
 		assigned, _, err := tx.Assignments().Ensure(ctx, org.ID, []channels.Assignment{channels.Assign(held[0], p.channel)})
 		require.NoError(t, err)
-		_, err = tx.Lists().Add(ctx, list, []channels.AssignmentID{assigned[0].ID})
+		p.assigned = assigned[0]
+		_, err = tx.Lists().Add(ctx, p.list, []channels.AssignmentID{p.assigned.ID})
 		require.NoError(t, err)
 		p.key, err = tx.Keys().Create(ctx, access.Key{Name: "k", Grants: []access.Grant{access.EventTrigger}, Created: time.Now()})
-		p.occurs = events.Occurrence{Organization: org.ID, Project: project.ID, Application: p.app.ID, Event: e.ID, Context: events.Context(`{}`),
+		p.occurs = events.Occurrence{Organization: org.ID, Project: p.project.ID, Application: p.app.ID, Event: p.event.ID, Context: events.Context(`{}`),
 			Created: clock{}.Now()}
 		return err
 	}))
@@ -222,7 +229,7 @@ func TestClaimsTakeTheIndexOfWhatIsDue(t *testing.T) {
 		var settings, claim string
 		s.Overhear(func(statement string) {
 			switch {
-			case strings.Contains(statement, "set_config"):
+			case strings.HasPrefix(statement, "SET LOCAL"):
 				settings = statement
 			case strings.HasPrefix(statement, "SELECT id, occurrence_id, state"):
 				claim = statement
