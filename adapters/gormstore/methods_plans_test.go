@@ -1,0 +1,199 @@
+package gormstore_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Whatever a page of the console or a call of the API asks of the database, it asks by a method of a repository. These tests call every method
+// there is with everything there may be to ask, and hold the plans of all statements that come of it to one rule: no table is read, counted
+// or sorted as a whole. Plans are made on nearly empty tables, where doing so looks cheapest.
+
+// choices are what the methods are called with, by the type of the parameter, and what they find. Where there are several, a method is called
+// with each.
+func (p *post) choices(t *testing.T) map[reflect.Type][]any {
+	t.Helper()
+	ctx, now, org := t.Context(), clock{}.Now(), p.channel.Organization
+	o := p.trigger(t, nil, nil)
+	_, err := p.Queue().Expand(ctx, 10)
+	require.NoError(t, err)
+	account := operators.Account{User: p.member.User, Changed: now}
+	session := operators.Session{Digest: operators.Digest{1}, User: account.User.ID, Expires: now}
+	invitation := operators.Invitation{Digest: operators.Digest{1}, User: account.User.ID, Organization: org, Expires: now}
+	var group orgs.Group
+	var job imports.Job
+	require.NoError(t, p.Update(ctx, func(tx ports.Tx) (err error) {
+		group, err = tx.Orgs().Group(ctx, org, orgs.DefaultGroup)
+		require.NoError(t, err)
+		job, err = tx.Imports().Create(ctx, imports.NewJob(org, "people.csv", group, audit.Actor{}, now))
+		require.NoError(t, err)
+		_, err = tx.Mailbox().Keep(ctx, org, p.channel.ID, deliveries.Message{ID: "0", To: "ada@example.org"})
+		return errors.Join(err, tx.Operators().Save(ctx, account), tx.Operators().Begin(ctx, session), tx.Operators().Invite(ctx, invitation))
+	}))
+	session.Digest, invitation.Digest = operators.Digest{2}, operators.Digest{2}
+	all := map[reflect.Type][]any{}
+	for _, one := range []any{
+		ctx, 10, "a", true, false, now, []byte("a"), []string{"ada@example.org"},
+		org, []orgs.ID{org}, orgs.Organization{ID: org, Slug: "acme"}, orgs.ProjectID(0), p.project.ID, p.project, group.ID, group,
+		p.member.User.ID, p.member.User, []users.User{p.member.User}, p.member.ID, p.member, []users.Member{p.member}, []users.MemberID{p.member.ID},
+		p.address.ID, []users.AddressID{p.address.ID}, []users.Address{p.address}, users.Email,
+		p.channel.ID, p.channel, channels.EMAIL, p.assigned.ID, p.assigned, []channels.Assignment{p.assigned}, []channels.AssignmentID{p.assigned.ID},
+		p.app.ID, p.app, []applications.Membership{applications.NewMembership(p.app.ID, p.member.ID, false)},
+		p.list.ID, p.list, lists.Query{Prefix: "Ada", Limit: 10},
+		p.event.ID, p.event, p.text.ID, p.text, events.OccurrenceID(0), o.ID, o,
+		p.notice.ID, p.notice,
+		deliveries.ID(1), deliveries.State(""), deliveries.Failed, deliveries.OptedOut, deliveries.Cursor{}, deliveries.Message{ID: "1", To: "ada@example.org"},
+		&deliveries.Request{Key: p.key.ID, Word: "w"}, deliveries.OptOut{Member: p.member.ID, AddressKey: p.address.Key(), Notification: p.notice.ID}, deliveries.KeptID(1),
+		deliveries.KeptFilter{Limit: 10}, deliveries.KeptFilter{Channel: p.channel.ID, AddressKey: p.address.Key(), Before: 9, Limit: 10},
+		access.ID(0), p.key.ID, p.key.Digest, p.key, map[access.ID]time.Time{p.key.ID: now},
+		account, operators.Digest{1}, session, invitation,
+		audit.Query{Limit: 10}, audit.Query{Organization: org, Actor: "a", Via: audit.Console, Action: "member.", Object: "acme/", From: now, Until: now, Limit: 10},
+		[]audit.Entry{},
+		imports.ID(0), job.ID, job, imports.Checked, []imports.Kept{{Line: 2}},
+	} {
+		all[reflect.TypeOf(one)] = append(all[reflect.TypeOf(one)], one)
+	}
+	all[reflect.TypeFor[context.Context]()] = []any{ctx}
+	for _, q := range []users.Query{{}, {Prefix: "a"}, {Locked: true}, {Unreached: true}, {Role: users.RoleViewer}, {Group: group.ID}, {List: int64(p.list.ID)},
+		{Application: int64(p.app.ID)}, {Metadata: metadata.Condition{Path: "a"}}, {Prefix: "a", Locked: true, List: int64(p.list.ID)}} {
+		q.Limit = 10
+		all[reflect.TypeOf(q)] = append(all[reflect.TypeOf(q)], q)
+	}
+	return all
+}
+
+// errUndo ends a unit of which nothing is to stay.
+var errUndo = errors.New("undo")
+
+// askEverything calls every method of every repository with every choice, each in a unit of its own that leaves nothing, and returns the
+// statements of each method.
+func (p *post) askEverything(t *testing.T, hear func(func(statement string)), choices map[reflect.Type][]any) map[string][]string {
+	t.Helper()
+	asked := map[string][]string{}
+	var method string
+	hear(func(statement string) { asked[method] = append(asked[method], statement) })
+	for repository := range reflect.TypeFor[ports.Tx]().Methods() {
+		for m := range repository.Type.Out(0).Methods() {
+			method = repository.Name + "." + m.Name
+			for _, arguments := range combined(t, method, m.Type, choices) {
+				err := p.Update(t.Context(), func(tx ports.Tx) error {
+					fn := reflect.ValueOf(tx).MethodByName(repository.Name).Call(nil)[0].MethodByName(m.Name)
+					call := fn.Call
+					if fn.Type().IsVariadic() {
+						call = fn.CallSlice
+					}
+					call(arguments) // Whether its answer is right others have held.
+					return errUndo
+				})
+				require.ErrorIs(t, err, errUndo, method)
+			}
+			if method != "Audit.Record" { // What is written in sets goes past the sessions that are overheard.
+				assert.NotEmpty(t, asked[method], method)
+			}
+		}
+	}
+	return asked
+}
+
+// combined are all argument lists of a method that choices allow.
+func combined(t *testing.T, method string, signature reflect.Type, choices map[reflect.Type][]any) [][]reflect.Value {
+	t.Helper()
+	all := [][]reflect.Value{nil}
+	for parameter := range signature.Ins() {
+		require.NotEmpty(t, choices[parameter], "%s takes a %s: say what it may be", method, parameter)
+		var longer [][]reflect.Value
+		for _, shorter := range all {
+			for _, choice := range choices[parameter] {
+				longer = append(longer, append(slices.Clone(shorter), reflect.ValueOf(choice)))
+			}
+		}
+		all = longer
+	}
+	return all
+}
+
+func TestNoMethodReadsCountsOrSortsAWholeTable(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, url string) {
+		s := open(t, url)
+		p := newPost(t, s)
+		asked := p.askEverything(t, s.Overhear, p.choices(t))
+		conn, err := s.Handle().Conn(t.Context())
+		require.NoError(t, err)
+		defer conn.Close()
+		planned := planner{t: t, conn: conn, postgres: strings.HasPrefix(url, "postgres")}
+		for _, method := range slices.Sorted(maps.Keys(asked)) {
+			slices.Sort(asked[method])
+			for _, statement := range slices.Compact(asked[method]) {
+				plan := planned.plan(statement)
+				for _, step := range plan.steps {
+					if step.whole() && wholly()[method] == "" {
+						assert.Fail(t, "reads all of "+step.table, "%s: %s\n%s", method, statement, plan.text)
+					}
+					if step.crowded() && plan.sorts && sorted()[method] == "" {
+						assert.Fail(t, "sorts what it finds of "+step.table, "%s: %s\n%s", method, statement, plan.text)
+					}
+					if step.crowded() && plan.counts && counted()[method] == "" {
+						assert.Fail(t, "counts what it finds of "+step.table, "%s: %s\n%s", method, statement, plan.text)
+					}
+				}
+			}
+		}
+		// What an index is there for, and nothing else.
+		for method, index := range map[string]string{
+			"Statistics.Hours": "hourly_statistics", "Statistics.Queue": "occurrences_unexpanded", "Statistics.Failures": "occurrence_tallies_failed",
+			"Statistics.Backlogs": "deliveries_due", "Channels.Troubles": "channels_organization",
+		} {
+			assert.True(t, slices.ContainsFunc(asked[method], func(statement string) bool { return strings.Contains(planned.plan(statement).text, index) }),
+				"%s goes along %s", method, index)
+		}
+	})
+}
+
+// wholly says which methods go through a table from end to end, and why.
+func wholly() map[string]string {
+	const pages, first = "lists what the installation has, a page at a time", "one or two of all will do"
+	return map[string]string{
+		"Orgs.List": pages, "Keys.List": pages, "Channels.Stale": pages, "Orgs.First": first, "Orgs.Only": first,
+		"Statistics.Workers": "who was not heard of for a day is not there any more", "Operators.Sweep": "deletes what it reads",
+	}
+}
+
+// sorted says which methods put in order what is not narrowed down, and why that is little.
+func sorted() map[string]string {
+	const page, stretch, firsts = "sorts the page", "sorts a stretch of an index, which is bounded", "sorts the first of each channel"
+	return map[string]string{
+		"Lists.Recipients": page, "Subscriptions.Subscribers": page, "Deliveries.Unsubscribers": page, "Deliveries.List": "sorts a page of each state",
+		"Deliveries.ByAddress": "sorts a page of each notification", "Lists.Search": stretch, "Users.Search": stretch, "Statistics.Backlogs": firsts, "Statistics.Queue": firsts,
+		"Statistics.Failures": "sorts the newest hundred", "Deliveries.Candidates": "sorts what one member may get",
+		"Deliveries.Forecast": "a dry run finds everybody",
+	}
+}
+
+// counted says which methods count what is not narrowed down, and why.
+func counted() map[string]string {
+	return map[string]string{"Deliveries.Forecast": "a dry run finds everybody"}
+}
