@@ -1,19 +1,22 @@
 #!/bin/sh
 # Starts the demo: SQLite below ./data, the tenants of configs/demo.yaml, and a key that may do everything in
 # the organization acme. Running it again keeps all of it. `make run` builds the program and calls this.
+#
+# DEMO_DATA names another folder, TOCSIN_LISTEN another address than 127.0.0.1:8080, DEMO_PROGRAM another program.
 set -eu
 cd "$(dirname "$0")/.."
 
-export TOCSIN_DATABASE_URL=sqlite:data/tocsin.db
+data=${DEMO_DATA:-data}
+tocsin=${DEMO_PROGRAM:-bin/tocsin}
+export TOCSIN_DATABASE_URL="sqlite:$data/tocsin.db"
 export TOCSIN_LISTEN="${TOCSIN_LISTEN:-127.0.0.1:8080}"
-tocsin=./bin/tocsin
-key_file=data/demo.key
+key_file=$data/demo.key
 
-mkdir -p data
-chmod 700 data
+mkdir -p "$data"
+chmod 700 "$data"
 
 # A key belongs to its database: when that one is gone, so is the key.
-[ -e data/tocsin.db ] || rm -f "$key_file"
+[ -e "$data/tocsin.db" ] || rm -f "$key_file"
 
 "$tocsin" apply -f configs/demo.yaml
 
@@ -28,7 +31,14 @@ key=$(cat "$key_file")
 
 # The console's administrator is made once; the password is shown this once and kept nowhere.
 password=$(od -An -N12 -tx1 /dev/urandom | tr -d ' \n')
-printf '%s\n' "$password" | "$tocsin" admin create --username admin --password-stdin >/dev/null 2>&1 || password=
+reason=$(printf '%s\n' "$password" | "$tocsin" admin create --username admin --password-stdin 2>&1 >/dev/null) ||
+	case $reason in
+	*'sets another password'*) password= ;; # There is one already.
+	*)
+		printf '%s\n' "$reason" >&2
+		exit 1
+		;;
+	esac
 
 # Where a client on this machine reaches the server: an empty host is every address.
 case $TOCSIN_LISTEN in
@@ -44,7 +54,7 @@ if [ -n "$password" ]; then
 The console: http://$address/console/
 
   username  admin
-  password  $password   (shown this once; bin/tocsin admin password sets another)
+  password  $password   (shown this once; $tocsin admin password sets another)
 EOF
 fi
 cat <<EOF
@@ -60,7 +70,7 @@ curl -sS http://$address/api/v1/user/acme/ -H 'Authorization: Key $key' -H 'Cont
 curl -sS http://$address/api/o/acme/p/shop/d/ -H 'Authorization: Key $key'
 curl -sS http://$address/api/o/acme/p/shop/a/web/register/ -H 'Authorization: Key $key' -H 'Content-Type: application/json' -d '{"username": "grace", "email": "grace@example.com", "addresses": [{"value": "grace@example.com", "assign_to_preferred_channel": true}], "distribution_list": "customers"}'
 curl -sS http://$address/api/o/acme/p/shop/a/web/e/newsletter/trigger/ -H 'Authorization: Key $key' -H 'Content-Type: application/json' -d '{"context": {"title": "Hello", "body": "New in the shop."}}'
-TOCSIN_DATABASE_URL=$TOCSIN_DATABASE_URL bin/tocsin mailbox
+TOCSIN_DATABASE_URL=$TOCSIN_DATABASE_URL $tocsin mailbox
 
 The API's reference: http://$address/api/docs/    Ctrl-C stops the server.
 

@@ -1,5 +1,6 @@
 // Package chaos_test kills: programs, databases and mail servers, in the middle of their work, and then counts what arrived. It
-// knows the service as its operator and its clients do, by its command line, its API and the mail it sends, and nothing of what is inside.
+// knows the service as its operator and its clients do, by its command line, its API and the mail it sends, and nothing of what is inside. It
+// also starts the demo, as whoever tries the program does.
 //
 // docs/delivery.md says which test holds which promise. TOCSIN_TEST_CHAOS=full, which `make chaos` sets, chooses the full size; without it
 // the same happens to fewer people.

@@ -25,7 +25,7 @@ const importRows = 50_000
 
 // clerk works with the console of one instance after the other; the session outlives them.
 type clerk struct {
-	*world
+	t      *testing.T
 	at     *instance
 	client http.Client
 	token  string
@@ -39,15 +39,20 @@ var (
 	counted   = regexp.MustCompile(`<dt>(\w+)</dt><dd>([\d,]+) `)
 )
 
-func (w *world) clerk(at *instance) *clerk {
-	w.t.Helper()
+// signIn signs in to the console.
+func (i *instance) signIn(username, password string) *clerk {
+	i.t.Helper()
 	jar, err := cookiejar.New(nil)
-	require.NoError(w.t, err)
-	c := &clerk{world: w, at: at, client: http.Client{Timeout: patience, Jar: jar, Transport: at.http.Transport}}
-	page, _ := c.send(http.MethodGet, "/console/sign-in/", "", nil)
-	c.token = formToken.FindStringSubmatch(page)[1]
-	page, _ = c.post("/console/sign-in/", "username", "root", "password", clerkPassword)
-	c.token = formToken.FindStringSubmatch(page)[1]
+	require.NoError(i.t, err)
+	c := &clerk{t: i.t, at: i, client: http.Client{Timeout: patience, Jar: jar, Transport: i.http.Transport}}
+	token := func(page string) {
+		found := formToken.FindStringSubmatch(page)
+		require.NotEmpty(i.t, found, page)
+		c.token = found[1]
+	}
+	token(c.get("/console/sign-in/"))
+	page, _ := c.post("/console/sign-in/", "username", username, "password", password)
+	token(page)
 	return c
 }
 
@@ -161,7 +166,7 @@ func TestKillAnImport(t *testing.T) {
 			w.run("", "import", "users", path, "--org", org)
 		}
 		i := w.serve()
-		c := w.clerk(i)
+		c := i.signIn("root", clerkPassword)
 		page := c.upload(file)
 		killed := func() {
 			i.kill()

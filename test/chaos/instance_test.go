@@ -21,12 +21,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// command prepares the program with these settings.
-func command(t *testing.T, settings []string, args ...string) *exec.Cmd {
+// program is the path of the program: this test.
+func program(t *testing.T) string {
 	t.Helper()
 	itself, err := os.Executable()
 	require.NoError(t, err)
-	c := exec.CommandContext(t.Context(), itself, args...)
+	return itself
+}
+
+// command prepares the program with these settings.
+func command(t *testing.T, settings []string, args ...string) *exec.Cmd {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), program(t), args...)
 	c.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "TOCSIN_") })
 	c.Env = append(append(c.Env, beTocsin+"=yes"), settings...)
 	return c
@@ -45,32 +51,37 @@ type instance struct {
 	end chan struct{}
 }
 
-// serve starts an instance and waits until it listens.
+// serve starts an instance.
 func (w *world) serve(args ...string) *instance {
 	w.t.Helper()
-	i := &instance{t: w.t, cmd: command(w.t, w.settings, append([]string{"serve"}, args...)...), key: w.key, end: make(chan struct{}),
-		http: &http.Client{Timeout: patience, Transport: &http.Transport{}}}
-	complaints, err := i.cmd.StderrPipe()
-	require.NoError(w.t, err)
-	require.NoError(w.t, i.cmd.Start())
+	return start(w.t, command(w.t, w.settings, append([]string{"serve"}, args...)...), w.key)
+}
+
+// start starts a process that serves, and waits until it listens.
+func start(t *testing.T, c *exec.Cmd, key string) *instance {
+	t.Helper()
+	i := &instance{t: t, cmd: c, key: key, end: make(chan struct{}), http: &http.Client{Timeout: patience, Transport: &http.Transport{}}}
+	complaints, err := c.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, c.Start())
 	address := make(chan string, 1)
 	go i.listen(complaints, address)
-	w.t.Cleanup(func() {
+	t.Cleanup(func() {
 		i.http.CloseIdleConnections()
 		if i.running() {
 			i.kill()
 		}
-		if w.t.Failed() {
-			w.t.Logf("the last that instance %d said:\n%s", i.cmd.Process.Pid, strings.Join(i.said(), "\n"))
+		if t.Failed() {
+			t.Logf("the last that instance %d said:\n%s", c.Process.Pid, strings.Join(i.said(), "\n"))
 		}
 	})
 	select {
 	case a := <-address:
 		i.base = "http://" + a
 	case <-i.end:
-		w.t.Fatalf("the server ended: %s", strings.Join(i.said(), "\n"))
+		t.Fatalf("the server ended: %s", strings.Join(i.said(), "\n"))
 	case <-time.After(patience):
-		w.t.Fatal("the server does not listen")
+		t.Fatal("the server does not listen")
 	}
 	return i
 }
