@@ -40,7 +40,7 @@ var founded master
 func copied(t *testing.T, kind string) string {
 	t.Helper()
 	if kind == "postgres" {
-		return pgtest.Clone(t, "console", func(url string) error { return found(context.WithoutCancel(t.Context()), url) })
+		return pgtest.Lend(t, "console", func(url string) error { return found(context.WithoutCancel(t.Context()), url) })
 	}
 	return founded.copied(t, func(url string) { require.NoError(t, found(t.Context(), url)) })
 }

@@ -68,7 +68,6 @@ func reaches(key, path string) bool {
 
 func TestScope(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("MatchesWhenEveryLevelThatTheKeyNamesIsInTheURLAndEqual", both(func(w *world) {
 		for _, s := range scopes {
@@ -115,7 +114,6 @@ func TestScope(t *testing.T) {
 
 func TestGrant(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("EveryRouteNeedsItsOwnAndFullAccessIsAll", both(func(w *world) {
 		for _, g := range access.Grants() {
@@ -177,7 +175,6 @@ func TestGrant(t *testing.T) {
 
 func TestOrderOfChecks(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 	bodies := map[string]struct {
 		contentType string
 		body        raw

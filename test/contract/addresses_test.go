@@ -10,7 +10,6 @@ import (
 
 func TestAddresses(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 	const anna = "anna@example.org"
 
 	types := []struct{ value, kind, stored string }{
@@ -111,7 +110,6 @@ func TestAddresses(t *testing.T) {
 
 func TestDeleteAddress(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 	const anna = "anna@example.org"
 
 	t.Run("TakesItsAssignmentsListEntriesAndSubscriptionsAlong", both(func(w *world) {

@@ -12,7 +12,6 @@ import (
 
 func TestApplications(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("ShowIDNameSlugAndEvents", both(func(w *world) {
 		web, office := read[application](w.get(webPath).is(http.StatusOK)), read[application](w.get(officePath).is(http.StatusOK))
@@ -23,7 +22,6 @@ func TestApplications(t *testing.T) {
 
 func TestUnregister(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("DeletesTheMembershipAndTellsHowMany", both(func(w *world) {
 		w.register("anna", object{"custom_fields": object{"k": 1}})
@@ -69,7 +67,6 @@ func TestUnregister(t *testing.T) {
 
 func TestUnsubscribeFromLists(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("TakesTheUserOffAllListsPinnedToTheApplication", both(func(w *world) {
 		web := read[application](w.get(webPath))

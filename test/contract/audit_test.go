@@ -33,7 +33,6 @@ func (w *world) lastEntry() audit.ID {
 
 func TestCallsThatChangeSomethingAreRecorded(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("EachOnceWithWhoAndWhat", both(func(w *world) {
 		since := w.lastEntry()

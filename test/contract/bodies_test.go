@@ -48,7 +48,6 @@ func (w *world) everywhere(judge func(send func(c client, body any) answer)) {
 
 func TestBody(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 	small := func(o *httpapi.Options) { o.BodyLimit = 100 }
 	padded := func(length int) raw { return raw(strings.Repeat(" ", length)) }
 

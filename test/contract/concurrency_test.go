@@ -44,7 +44,6 @@ func statuses(answers []answer) map[int]int {
 
 func TestConcurrency(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 	const anna = "anna@example.org"
 
 	t.Run("64PatchesOfDifferentMembersAllSurvive", both(func(w *world) {

@@ -82,7 +82,6 @@ func (b browser) do(method, path, form string) (status int, text string) {
 
 func TestConsole(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("AMembershipThatIsLockedThereGetsNothingUntilItIsUnlockedThere", both(func(w *world) {
 		w.apply(orders())

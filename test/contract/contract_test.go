@@ -18,20 +18,16 @@ const (
 	postgres = "postgres"
 )
 
-// onBoth returns what makes a case of a test run on each database, in a world of its own. The options of the API may be adjusted.
-func onBoth(t *testing.T) func(test func(w *world), adjust ...func(*httpapi.Options)) func(*testing.T) {
-	t.Helper()
-	at := &places{owner: t}
-	return func(test func(w *world), adjust ...func(*httpapi.Options)) func(*testing.T) {
-		return func(t *testing.T) {
-			t.Helper()
-			t.Parallel()
-			for _, database := range databases {
-				t.Run(database, func(t *testing.T) {
-					t.Parallel()
-					test(newWorld(t, at.take(t, database), adjust...))
-				})
-			}
+// both makes a case of a test run on each database, in a world of its own. The options of the API may be adjusted.
+func both(test func(w *world), adjust ...func(*httpapi.Options)) func(*testing.T) {
+	return func(t *testing.T) {
+		t.Helper()
+		t.Parallel()
+		for _, database := range databases {
+			t.Run(database, func(t *testing.T) {
+				t.Parallel()
+				test(newWorld(t, take(t, database), adjust...))
+			})
 		}
 	}
 }

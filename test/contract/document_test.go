@@ -184,7 +184,6 @@ func (d *document) operations(do func(method, path string, o *openapi3.Operation
 
 func TestDocument(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("DescribesEveryRouteAndNothingElse", both(func(w *world) {
 		var written, routed []string

@@ -13,7 +13,6 @@ import (
 
 func TestPostUser(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("CreatesAUserWhoseUsernameIsTheEmailAsSent", both(func(w *world) {
 		a := w.post(usersPath, object{

@@ -13,7 +13,6 @@ import (
 
 func TestOccurrenceExplain(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("OfSomebodyWhomNothingReaches", both(func(w *world) {
 		w.apply(orders())

@@ -16,7 +16,6 @@ type gate struct {
 
 func TestOccurrenceGates(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	for name, c := range map[string]gate{
 		"AMemberWhoIsLocked":        {func(w *world) { w.lockMember("anna") }, "the member is locked in the organization", "member not locked"},

@@ -16,7 +16,6 @@ import (
 
 func TestRequestID(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("IsTheCallersOwnWhenItIsSane", both(func(w *world) {
 		for _, id := range []string{"1", "abc-123", "a/b:c.d_e+f=", strings.Repeat("x", 128)} {
@@ -41,7 +40,6 @@ func TestRequestID(t *testing.T) {
 
 func TestProblems(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	// What a problem document is, answer.check demands of every error that any test meets.
 	t.Run("NeverShowAStackTraceASQLTextOrAFilePath", both(func(w *world) {
@@ -66,7 +64,6 @@ func TestProblems(t *testing.T) {
 
 func TestRateLimit(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 	limited := func(o *httpapi.Options) { o.RateLimit, o.AuthFailureLimit = 2, 2 }
 
 	t.Run("OfAKeyIs429WithRetryAfter", both(func(w *world) {
@@ -101,7 +98,6 @@ func TestRateLimit(t *testing.T) {
 
 func TestURLs(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 	urls := func(c client) []string {
 		org := read[struct{ Users, Projects, Channels string }](c.get("/api/o/acme/").is(http.StatusOK))
 		project := read[struct{ Applications, Channels, Lists string }](c.get(shopPath).is(http.StatusOK))

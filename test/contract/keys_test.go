@@ -17,7 +17,6 @@ import (
 
 func TestKey(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	// Each case is asked of every route of the table, so that none can be forgotten.
 	t.Run("MissingMalformedUnknownExpiredAndRevokedAre401WithOneAnswer", both(func(w *world) {
@@ -147,7 +146,6 @@ func (w *world) beside() client {
 
 func TestPing(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("MatchesKeysOfEveryScopeAndNamesThem", both(func(w *world) {
 		for _, s := range scopes {

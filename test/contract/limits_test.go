@@ -12,7 +12,6 @@ import (
 
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	// Limits count characters, whatever bytes they take.
 	letters := map[string]string{"OfOneByte": "x", "OfTwoBytes": "ä", "OfFourBytes": "😀"}

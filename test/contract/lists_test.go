@@ -10,7 +10,6 @@ import (
 
 func TestCreateList(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("NeedsTheNameAloneAndIsNotPinned", both(func(w *world) {
 		l := read[distributionList](w.post(listsPath, object{"name": "Newsletter"}).is(http.StatusCreated))
@@ -52,7 +51,6 @@ func TestCreateList(t *testing.T) {
 
 func TestGetLists(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("AreTheProjectsWithTheirPins", both(func(w *world) {
 		web, office := read[application](w.get(webPath)).ID, read[application](w.get(officePath)).ID

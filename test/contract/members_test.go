@@ -13,7 +13,6 @@ import (
 // TestMember is about what may stand in the members of a body, whatever they mean.
 func TestMember(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 	nested := func(depth int) raw {
 		return raw(`{"email": "anna@example.org", "custom_fields": ` + strings.Repeat(`{"a":`, depth) + `1` + strings.Repeat(`}`, depth) + `}`)
 	}

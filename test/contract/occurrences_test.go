@@ -17,7 +17,6 @@ import (
 
 func TestOccurrence(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("ShowsHowFarItIs", both(func(w *world) {
 		w.apply(orders())

@@ -11,7 +11,6 @@ import (
 
 func TestOrganization(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("ShowsNameSlugAndURLs", both(func(w *world) {
 		base := w.base + "/api/o/acme/"
@@ -45,7 +44,6 @@ func bodyFor(method, path string) any {
 
 func TestProject(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("ShowsNameSlugAndURLs", both(func(w *world) {
 		base := w.base + "/api/o/acme/p/"
@@ -58,7 +56,6 @@ func TestProject(t *testing.T) {
 
 func TestChannels(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 	type channel struct {
 		ID                     int64
 		Name, Protocol, Driver string
@@ -98,7 +95,6 @@ func TestChannels(t *testing.T) {
 
 func TestEvents(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("ShowIDNameSlugDescriptionActiveAndChannels", both(func(w *world) {
 		events := read[[]map[string]any](w.get(webPath + "e/").is(http.StatusOK))
@@ -120,7 +116,6 @@ func TestEvents(t *testing.T) {
 
 func TestNotifications(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("ShowIDNameEventListAndActive", both(func(w *world) {
 		type notification struct {
@@ -147,7 +142,6 @@ func TestNotifications(t *testing.T) {
 
 func TestProbes(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("HealthIsTheProcess", both(func(w *world) {
 		w.nobody().get("/healthz").is(http.StatusOK).json(`{"status": "ok"}`)

@@ -52,7 +52,6 @@ func (w *world) listings() []string {
 
 func TestLists(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("AreArraysOrderedByID", both(func(w *world) {
 		for _, path := range w.listings() {

@@ -10,7 +10,6 @@ import (
 
 func TestPatchUser(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 	const anna = "anna@example.org"
 
 	const stored = `{"a": {"b": {"c": 1, "d": [1, 2]}, "e": "x"}, "n": null, "list": [1, {"k": 1}], "s": "text"}`

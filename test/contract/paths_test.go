@@ -14,7 +14,6 @@ import (
 
 func TestPaths(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("AreServedWithoutTheTrailingSlashAndWithoutRedirect", both(func(w *world) {
 		w.enroll("anna@example.org")
@@ -108,7 +107,6 @@ func bodyOf(after string) any {
 
 func TestMethods(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("HeadIsGetWithoutTheBody", both(func(w *world) {
 		w.enroll("anna@example.org")

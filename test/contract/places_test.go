@@ -31,16 +31,8 @@ type place struct {
 	dump     *sql.DB // what the database holds, seen past the service
 }
 
-// places are the Postgres databases of a test, which its cases use one after the other: bringing one back to what it was takes a
-// tenth of the time that making another takes.
-type places struct {
-	owner *testing.T
-	mu    sync.Mutex
-	idle  []*place
-}
-
 // take returns a filled database for one case.
-func (p *places) take(t *testing.T, database string) *place {
+func take(t *testing.T, database string) *place {
 	t.Helper()
 	if database == sqlite {
 		text, err := template()
@@ -49,33 +41,8 @@ func (p *places) take(t *testing.T, database string) *place {
 		require.NoError(t, os.WriteFile(path, text, 0o600))
 		return connect(t, &place{database: sqlite, url: "sqlite:" + path}, "sqlite3", "file:"+path+"?mode=ro&_busy_timeout=5000")
 	}
-	used := p.left()
-	if used == nil {
-		url := pgtest.Clone(p.owner, "contract", fillPostgres)
-		used = connect(p.owner, &place{database: postgres, url: url}, "pgx", url)
-	} else {
-		_, err := used.dump.ExecContext(t.Context(), restore)
-		require.NoError(t, err)
-	}
-	t.Cleanup(func() { p.leave(used) }) // Before the world is made, and so after it has ended.
-	return used
-}
-
-func (p *places) left() *place {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.idle) == 0 {
-		return nil
-	}
-	last := p.idle[len(p.idle)-1]
-	p.idle = p.idle[:len(p.idle)-1]
-	return last
-}
-
-func (p *places) leave(at *place) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.idle = append(p.idle, at)
+	url := pgtest.Lend(t, "contract", fill)
+	return connect(t, &place{database: postgres, url: url}, "pgx", url)
 }
 
 func connect(t *testing.T, at *place, driver, source string) *place {
@@ -127,39 +94,3 @@ func furnish(ctx context.Context, store ports.Store) error {
 		return err
 	})
 }
-
-// fillPostgres also keeps a copy of every table, in a schema of its own, and of where the sequences stand.
-func fillPostgres(url string) error {
-	if err := fill(url); err != nil {
-		return err
-	}
-	db, err := sql.Open("pgx", url)
-	if err != nil {
-		return err
-	}
-	_, err = db.ExecContext(context.Background(), keep)
-	return errors.Join(err, db.Close())
-}
-
-// keep and restore go through the tables in the order in which they were made, and so no table comes before one that
-// it refers to.
-const (
-	keep = `
-		CREATE SCHEMA kept;
-		CREATE TABLE kept.sequences AS SELECT schemaname || '.' || sequencename AS name, last_value FROM pg_sequences;
-		DO $$ DECLARE t text; BEGIN
-			FOR t IN SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace LOOP
-				EXECUTE format('CREATE TABLE kept.%I AS TABLE public.%I', t, t);
-			END LOOP;
-		END $$`
-	restore = `
-		DO $$ DECLARE t text; BEGIN
-			FOR t IN SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY oid DESC LOOP
-				EXECUTE format('DELETE FROM public.%I', t);
-			END LOOP;
-			FOR t IN SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY oid LOOP
-				EXECUTE format('INSERT INTO public.%I OVERRIDING SYSTEM VALUE SELECT * FROM kept.%I', t, t);
-			END LOOP;
-			PERFORM setval(name, coalesce(last_value, 1), last_value IS NOT NULL) FROM kept.sequences;
-		END $$`
-)

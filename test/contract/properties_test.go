@@ -14,7 +14,6 @@ import (
 // TestPatchProperties compares sequences of PATCHes with a model of the modes that is written for shortness alone.
 func TestPatchProperties(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 	t.Run("SequencesEndWhereTheModelEnds", both(func(w *world) {
 		rapid.Check(w, func(r *rapid.T) {
 			who := rand.Text() + "@example.org" // Another one for every run: drawn ones repeat.

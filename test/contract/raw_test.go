@@ -18,7 +18,6 @@ import (
 // cannot tell where the request ends, by closing the connection; and the next one is served.
 func TestRawRequests(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 	const key = "Authorization: Key " + rootKey + "\r\nHost: tocsin\r\n"
 	bad := []int{http.StatusBadRequest}
 	exchanges := map[string]exchange{

@@ -12,7 +12,6 @@ import (
 
 func TestAddRecipients(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 	const anna, ben = "anna@example.org", "ben@example.org"
 	addTo := func(l distributionList) string { return idPath(listsPath, l.ID) + "add/" }
 

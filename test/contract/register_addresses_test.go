@@ -15,7 +15,6 @@ import (
 
 func TestRegisterAddresses(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 	values := func(all []address) []string {
 		var values []string
 		for _, a := range all {
@@ -147,7 +146,6 @@ func TestRegisterAddresses(t *testing.T) {
 
 func TestRegisterList(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("IsFoundByNameWithoutRegardToCaseAndShownAsItIsSpelled", both(func(w *world) {
 		require.Equal(w, "customers", w.register("anna", object{"distribution_list": "CUSTOMERS"}).List.Name)
@@ -185,7 +183,6 @@ func TestRegisterList(t *testing.T) {
 // TestRegisterIsAllOrNothing sends payloads of which all but one thing is good.
 func TestRegisterIsAllOrNothing(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 	good := func() object {
 		return object{
 			"username": "anna", "first_name": "Anna", "email": "anna@example.org", "custom_fields": object{"k": 1}, "active": false,

@@ -13,7 +13,6 @@ const registerPath = webPath + "register/"
 
 func TestRegister(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("CreatesTheUserAndAnswersWithEverything", both(func(w *world) {
 		a := w.post(registerPath, object{

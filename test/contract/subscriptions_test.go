@@ -10,7 +10,6 @@ import (
 
 func TestSubscribe(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("CreatesAndRepeatedIs200WithTheSameID", both(func(w *world) {
 		a := w.assign("anna", "anna@example.org")
@@ -91,7 +90,6 @@ func TestSubscribe(t *testing.T) {
 
 func TestUnsubscribe(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("DeactivatesTheSubscriptionAndMayBeRepeated", both(func(w *world) {
 		a := w.assign("anna", "anna@example.org")

@@ -13,7 +13,6 @@ import (
 
 func TestTenancy(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("WhatDoesNotExistIs404AtEveryLevelOfEveryRoute", both(func(w *world) {
 		w.enroll("anna@example.org")

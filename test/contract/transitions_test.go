@@ -10,7 +10,6 @@ import (
 // TestTransitions is the table of contract 3, line by line.
 func TestTransitions(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 	memberships := func(w *world) []string {
 		return w.rows(`SELECT CASE WHEN active THEN 'active' ELSE 'inactive' END FROM application_memberships`)
 	}

@@ -32,7 +32,6 @@ type forecastGroup struct {
 
 func TestTrigger(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("IsStoredWhenItAnswersAndEverybodyGetsOneMessage", both(func(w *world) {
 		w.apply(orders())
@@ -218,7 +217,6 @@ func TestTrigger(t *testing.T) {
 
 func TestTriggerRenders(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("NumbersAsTheyWereSentAndOnlyHTMLEscaped", both(func(w *world) {
 		w.apply(orders())
@@ -261,7 +259,6 @@ func TestTriggerRenders(t *testing.T) {
 
 func TestTriggerIdempotency(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 	body := object{"context": object{"number": 1}}
 
 	t.Run("TheSameRequestIsAnsweredWithTheSameOccurrence", both(func(w *world) {

@@ -83,7 +83,6 @@ func (b *outbox) link(address string) string {
 
 func TestUnsubscribeLink(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 	const annaOut = "anna@example.org by shop-mail: skipped, the recipient unsubscribed this address from the notification"
 
 	t.Run("OfAnEmailStopsTheNextOnesUntilItIsUndone", both(func(w *world) {

@@ -17,7 +17,6 @@ var userAPIs = []string{"/api/v1/user/acme/", "/api/o/acme/u/"}
 
 func TestUserAPI(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("ExistsTwiceWithOneBehaviour", both(func(w *world) {
 		// Each step is taken on both paths in turn: what one wrote the other reads, and their answers are the same.
@@ -52,7 +51,6 @@ func TestUserAPI(t *testing.T) {
 
 func TestGetUser(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("ListsTheMembersByID", both(func(w *world) {
 		anna, ben := w.enroll("anna@example.org"), w.enroll("ben@example.org")
@@ -105,7 +103,6 @@ func (w *world) lock(username string) {
 
 func TestDeleteUser(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("EndsTheMembershipWithAllThatHangsOnIt", both(func(w *world) {
 		w.undone(func() {
@@ -165,7 +162,6 @@ func TestDeleteUser(t *testing.T) {
 
 func TestIdentity(t *testing.T) {
 	t.Parallel()
-	both := onBoth(t)
 
 	t.Run("UsernameAndEmailNeverChange", both(func(w *world) {
 		before := w.enroll("anna@example.org")

@@ -206,3 +206,30 @@ func connected(t *testing.T, dsn string, do func(context.Context, *pgx.Conn)) {
 	defer func() { assert.NoError(t, conn.Close(t.Context())) }()
 	do(t.Context(), conn)
 }
+
+func TestLend(t *testing.T) {
+	t.Parallel()
+	migrate := func(dsn string) error {
+		conn, err := pgx.Connect(t.Context(), dsn)
+		if err != nil {
+			return err
+		}
+		_, err = conn.Exec(t.Context(), `CREATE TABLE houses (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text);
+			CREATE TABLE rooms (house bigint NOT NULL REFERENCES houses, name text);
+			INSERT INTO houses (name) VALUES ('first'); INSERT INTO rooms VALUES (1, 'hall')`)
+		return errors.Join(err, conn.Close(t.Context()))
+	}
+	var had []string
+	for range 3 {
+		t.Run("EveryTestFindsWhatTheMigrationMade", func(t *testing.T) { //nolint:paralleltest // One after the other, so that they have the same.
+			dsn := pgtest.Lend(t, "lent", migrate)
+			assert.Equal(t, "first hall", query[string](t, dsn, `SELECT string_agg(h.name || ' ' || r.name, ', ') FROM houses h JOIN rooms r ON r.house = h.id`))
+			assert.Equal(t, 2, query[int](t, dsn, `INSERT INTO houses (name) VALUES ('second') RETURNING id`))
+			execute(t, dsn, `UPDATE houses SET name = 'changed'; INSERT INTO rooms VALUES (2, 'attic')`)
+			had = append(had, dsn)
+		})
+	}
+	assert.Equal(t, []string{had[0], had[0], had[0]}, had)
+	one, other := pgtest.Lend(t, "lent", migrate), pgtest.Lend(t, "lent", migrate)
+	assert.NotEqual(t, one, other, "nobody shares what is lent")
+}

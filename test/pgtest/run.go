@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -29,6 +30,9 @@ type Run struct {
 	id       string
 	strategy string    // how this server copies a database fastest, in SQL
 	presence *pgx.Conn // shows other runs that this one lives; nil where somebody else shows it
+
+	mu   sync.Mutex
+	idle map[string][]string // databases that nobody has at the moment, by template
 }
 
 // Open begins a run on a server and first drops what dead runs left there. The run lives until
