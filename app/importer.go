@@ -89,24 +89,13 @@ func (i *Importer) claim(ctx context.Context) (job imports.Job, org orgs.Organiz
 		if job, err = tx.Imports().Waiting(ctx, now); err != nil {
 			return err
 		}
-		if org, err = organizationByID(ctx, tx, job.Organization); err != nil {
+		if org, err = tx.Orgs().ByID(ctx, job.Organization); err != nil {
 			return err
 		}
 		job, err = tx.Imports().Save(ctx, job.Claim(owner, now, i.set.Lease))
 		return err
 	})
 	return job, org, err
-}
-
-func organizationByID(ctx context.Context, tx ports.Tx, id orgs.ID) (orgs.Organization, error) {
-	found, err := tx.Orgs().List(ctx, id-1, 1)
-	if err == nil && (len(found) == 0 || found[0].ID != id) {
-		err = orgs.ErrNotFound
-	}
-	if err != nil {
-		return orgs.Organization{}, err
-	}
-	return found[0], nil
 }
 
 // work does what is left of a job, or as much as there is time for.

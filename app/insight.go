@@ -153,13 +153,11 @@ func troubles(ctx context.Context, tx ports.Tx, org orgs.ID) (all []Trouble, err
 	for _, t := range found {
 		trouble := Trouble{Trouble: t}
 		if t.Project != 0 {
-			projects, err := tx.Orgs().Projects(ctx, org, t.Project-1, 1) // that is, this one
+			p, err := tx.Orgs().ProjectByID(ctx, org, t.Project)
 			if err != nil {
 				return nil, err
 			}
-			for _, p := range projects {
-				trouble.ProjectSlug = p.Slug
-			}
+			trouble.ProjectSlug = p.Slug
 		}
 		all = append(all, trouble)
 	}

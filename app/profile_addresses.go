@@ -38,16 +38,14 @@ func (p *Profiles) Assign(
 		if err != nil {
 			return err
 		}
-		found, err := tx.Channels().OfOrganization(ctx, m.Organization, channel-1, 1)
-		switch {
-		case err != nil:
+		c, err := tx.Channels().Within(ctx, m.Organization, channel)
+		if err != nil {
 			return err
-		case len(found) == 0 || found[0].ID != channel:
-			return channels.ErrNotFound
-		case !found[0].Protocol.Accepts(a.Type):
+		}
+		if !c.Protocol.Accepts(a.Type) {
 			return channels.ErrIncompatible.On("channel")
 		}
-		stored, created, err := tx.Assignments().Ensure(ctx, m.Organization, []channels.Assignment{channels.Assign(a, found[0])})
+		stored, created, err := tx.Assignments().Ensure(ctx, m.Organization, []channels.Assignment{channels.Assign(a, c)})
 		if err != nil || !created[0] {
 			return err
 		}

@@ -72,6 +72,11 @@ func (r channelRepo) ByID(ctx context.Context, org orgs.ID, project orgs.Project
 	return c, err
 }
 
+func (r channelRepo) Within(ctx context.Context, org orgs.ID, id channels.ID) (channels.Channel, error) {
+	row, err := one[channelRow](r.db(ctx).Omit("settings").Where("id = ? AND organization_id = ?", id, org), channels.ErrNotFound)
+	return row.channel(), err
+}
+
 func (r channelRepo) OfOrganization(ctx context.Context, org orgs.ID, after channels.ID, limit int) ([]channels.Channel, error) {
 	return page(r.db(ctx).Omit("settings").Where("organization_id = ?", org), after, limit, channelRow.channel)
 }

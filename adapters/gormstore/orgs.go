@@ -65,6 +65,11 @@ func (r orgRepo) BySlug(ctx context.Context, slug string) (orgs.Organization, er
 	return row.organization(), err
 }
 
+func (r orgRepo) ByID(ctx context.Context, id orgs.ID) (orgs.Organization, error) {
+	row, err := one[organizationRow](r.db(ctx).Where("id = ?", id).Where(notSystem), orgs.ErrNotFound)
+	return row.organization(), err
+}
+
 func (r orgRepo) List(ctx context.Context, after orgs.ID, limit int) ([]orgs.Organization, error) {
 	return page(r.db(ctx).Where(notSystem), after, limit, organizationRow.organization)
 }
@@ -118,6 +123,11 @@ func (r orgRepo) Project(ctx context.Context, org, project string) (orgs.Project
 		return orgs.Project{}, err
 	}
 	return orgs.Project{ID: p.ProjectID, Organization: p.OrganizationID, Slug: project, Name: p.ProjectName}, nil
+}
+
+func (r orgRepo) ProjectByID(ctx context.Context, id orgs.ID, p orgs.ProjectID) (orgs.Project, error) {
+	row, err := one[projectRow](r.db(ctx).Where("id = ? AND organization_id = ?", p, id), orgs.ErrProjectNotFound)
+	return row.project(), err
 }
 
 func (r orgRepo) Projects(ctx context.Context, id orgs.ID, after orgs.ProjectID, limit int) ([]orgs.Project, error) {

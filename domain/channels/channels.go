@@ -166,6 +166,8 @@ type Repository interface {
 	List(ctx context.Context, org orgs.ID, project orgs.ProjectID, after ID, limit int) ([]Channel, error)
 	// ByID returns a channel of the project (0: of the organization itself); ErrNotFound, and with ErrSealed the channel without its settings.
 	ByID(ctx context.Context, org orgs.ID, project orgs.ProjectID, id ID) (Channel, error)
+	// Within returns a channel of the organization or of any of its projects without its settings; ErrNotFound.
+	Within(ctx context.Context, org orgs.ID, id ID) (Channel, error)
 	// OfOrganization returns the channels of the organization and of all its projects by id, at most limit after the given one. Settings are
 	// left out.
 	OfOrganization(ctx context.Context, org orgs.ID, after ID, limit int) ([]Channel, error)

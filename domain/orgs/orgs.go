@@ -97,6 +97,8 @@ func (g Group) IsDefault() bool { return names.Fold(g.Name) == names.Fold(Defaul
 type Repository interface {
 	// BySlug returns ErrNotFound when there is none.
 	BySlug(ctx context.Context, slug string) (Organization, error)
+	// ByID returns ErrNotFound when there is none.
+	ByID(ctx context.Context, id ID) (Organization, error)
 	// List returns organizations by id, at most limit after the given one.
 	List(ctx context.Context, after ID, limit int) ([]Organization, error)
 	// First returns the organization with the lowest id; ErrNotFound when there is none.
@@ -113,6 +115,8 @@ type Repository interface {
 
 	// Project finds a project by the slugs of a path; ErrNotFound or ErrProjectNotFound.
 	Project(ctx context.Context, org, project string) (Project, error)
+	// ProjectByID finds a project of the organization; ErrProjectNotFound.
+	ProjectByID(ctx context.Context, id ID, p ProjectID) (Project, error)
 	// Projects lists an organization's projects by id, at most limit after the given one.
 	Projects(ctx context.Context, id ID, after ProjectID, limit int) ([]Project, error)
 	// CreateProject stores a new project and returns it with its id; ErrSlugTaken.

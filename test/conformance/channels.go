@@ -98,6 +98,14 @@ func channelCases() cases {
 			} {
 				missing(t, w, channels.ErrNotFound, elsewhere)
 			}
+			within := func(org orgs.ID, id channels.ID) func(tx ports.Tx) (channels.Channel, error) {
+				return func(tx ports.Tx) (channels.Channel, error) { return tx.Channels().Within(t.Context(), org, id) }
+			}
+			for _, c := range []channels.Channel{w.mine.mail, w.mine.shopMail} {
+				c.Settings = nil
+				assert.Equal(t, c, look(t, w, within(w.mine.org.ID, c.ID)), "without its settings")
+				missing(t, w, channels.ErrNotFound, within(w.theirs.org.ID, c.ID))
+			}
 		},
 		"AreListedByIDWithoutSettings": func(t *testing.T, w *world) {
 			for project, want := range map[orgs.ProjectID][]channels.Channel{0: {w.mine.mail, w.mine.text}, w.mine.shop.ID: {w.mine.shopMail}} {

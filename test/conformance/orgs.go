@@ -23,7 +23,25 @@ func orgCases() cases {
 				missing(t, w, orgs.ErrNotFound, func(tx ports.Tx) (orgs.Organization, error) { return tx.Orgs().BySlug(t.Context(), slug) })
 			}
 		},
+		"AndTheirProjectsAreFoundByID": func(t *testing.T, w *world) {
+			for _, o := range []tenant{w.mine, w.theirs} {
+				assert.Equal(t, o.org, look(t, w, func(tx ports.Tx) (orgs.Organization, error) { return tx.Orgs().ByID(t.Context(), o.org.ID) }))
+				assert.Equal(t, o.shop, look(t, w, func(tx ports.Tx) (orgs.Project, error) {
+					return tx.Orgs().ProjectByID(t.Context(), o.org.ID, o.shop.ID)
+				}))
+			}
+			for _, id := range []orgs.ProjectID{0, 1 << 40, w.theirs.shop.ID} {
+				missing(t, w, orgs.ErrProjectNotFound, func(tx ports.Tx) (orgs.Project, error) { return tx.Orgs().ProjectByID(t.Context(), w.mine.org.ID, id) })
+			}
+		},
 		"TheSystemOrganizationDoesNotExist": func(t *testing.T, w *world) {
+			for id := range w.theirs.org.ID + 10 { // Wherever it is.
+				there := w.finds(t, orgs.ErrNotFound, func(tx ports.Tx) error {
+					_, err := tx.Orgs().ByID(t.Context(), id)
+					return err
+				})
+				assert.Equal(t, id == w.mine.org.ID || id == w.theirs.org.ID, there, id)
+			}
 			missing(t, w, orgs.ErrNotFound, func(tx ports.Tx) (orgs.Organization, error) { return tx.Orgs().BySlug(t.Context(), orgs.SystemSlug) })
 			missing(t, w, orgs.ErrNotFound, func(tx ports.Tx) (orgs.Project, error) {
 				return tx.Orgs().Project(t.Context(), orgs.SystemSlug, "shop")
