@@ -23,9 +23,6 @@ type Request struct {
 // RequestLifetime is how long an Idempotency-Key is remembered (decisions 6).
 const RequestLifetime = 24 * time.Hour
 
-// MaxRequestWord is the longest Idempotency-Key, in characters.
-const MaxRequestWord = 200
-
 // Letter is what all deliveries of one notification of one occurrence through one template share.
 type Letter struct {
 	Occurrence   events.Occurrence

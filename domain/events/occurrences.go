@@ -12,11 +12,8 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// Limits of a trigger.
-const (
-	MaxLimitTo       = 10_000 // entries of limit_to
-	MaxCorrelationID = 200    // characters
-)
+// MaxLimitTo is how many entries limit_to may have.
+const MaxLimitTo = 10_000
 
 // The faults of occurrences.
 var (
