@@ -71,7 +71,7 @@ func (r listRepo) Search(ctx context.Context, l lists.List, q lists.Query) (foun
 	all := ways(q.Prefix)
 	found.Next = q.After
 	for stride := range strides(q.Limit) {
-		if found.Next.Way == len(all) {
+		if found.Next.Way >= len(all) { // A cursor may say anything.
 			return found, nil
 		}
 		w := all[found.Next.Way]
