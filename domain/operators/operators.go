@@ -32,7 +32,8 @@ type Account struct {
 	User          users.User
 	Hash          Hash
 	Administrator bool // of the installation: may do everything everywhere
-	// Organization is the one whose invitation the password was first set by; 0: the installation set it.
+	// Organization is the one by whose invitation the password was last set; 0: by none, or by the installation's. Another password that the
+	// holder chooses changes nothing about it.
 	Organization orgs.ID
 	Failures     int // wrong passwords since the last right one or the last lock-out
 	LockedUntil  time.Time
