@@ -28,7 +28,7 @@ type recipientsView struct {
 
 func (c call) listRecipients(id lists.ID) (recipientsView, error) {
 	q := lists.Query{Prefix: c.QueryParam("q"), Limit: pageRecipients,
-		After: lists.Cursor{Way: int(min(c.number("after_way"), 3)), Key: c.QueryParam("after_key"), ID: c.number("after")}}.Trimmed()
+		After: lists.Cursor{Way: int(c.number("after_way")), Key: c.QueryParam("after_key"), ID: c.number("after")}}.Trimmed()
 	v := recipientsView{Prefix: q.Prefix, First: q.After == lists.Cursor{}}
 	if q.Prefix == "" {
 		found, err := c.console.use.Lists.Recipients(c.ctx, c.at(), id, app.Page{After: q.After.ID, Limit: pageRecipients + 1})
