@@ -50,9 +50,9 @@ func (v view) Navigation() []section {
 			}
 		}
 	}
-	installation := []link{v.to("Organizations")}
+	installation := []link{v.to("Overview")}
 	if v.MayInstall() {
-		installation = append(installation, v.to("Manage organizations", "organizations"), v.to("API keys", "keys"), v.to("System", "system"), v.to("Audit log", "audit"))
+		installation = append(installation, v.to("Organizations", "organizations"), v.to("API keys", "keys"), v.to("System", "system"), v.to("Audit log", "audit"))
 	}
 	add("Installation", installation...)
 	markCurrent(all, v.call.path(web.Canonical(v.call.Request()).URL.RawPath))

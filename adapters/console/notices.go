@@ -13,6 +13,8 @@ func (v view) Notice() string {
 		return "The membership has ended."
 	case "changed":
 		return counted(int(v.call.number("count")), "of the chosen users was", "of the chosen users were") + " changed."
+	case "listed":
+		return counted(int(v.call.number("count")), "of the chosen users is", "of the chosen users are") + " new on the list."
 	case "deleted":
 		return "It is deleted."
 	case "cleared":

@@ -47,7 +47,7 @@ func (c call) showHome() error {
 		o.Concerns = c.concerns(o.Slug, attention[o.ID])
 		v.Concerned = v.Concerned || len(o.Concerns) > 0
 	}
-	return c.render(http.StatusOK, "home", "Organizations", v)
+	return c.render(http.StatusOK, "home", "Overview", v)
 }
 
 // visible is a page of the organizations that one may see.

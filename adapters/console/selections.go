@@ -26,7 +26,7 @@ func (c call) changeSelection() error {
 		return err
 	}
 	use, by, at := c.console.use, c.officer(), c.at()
-	var n int
+	n, done := 0, "changed"
 	switch c.FormValue("action") {
 	case "lock":
 		n, err = use.Profiles.Lock(c.ctx, by, at, ids, true)
@@ -37,6 +37,7 @@ func (c call) changeSelection() error {
 	case "unlink":
 		n, err = use.Groups.Unlink(c.ctx, by, at, orgs.GroupID(c.chosen("group")), ids...)
 	case "list":
+		done = "listed"
 		n, err = c.addSelectionToList(ids)
 	case "remove":
 		found, err := use.Profiles.Selected(c.ctx, at, ids)
@@ -53,7 +54,7 @@ func (c call) changeSelection() error {
 	if err != nil {
 		return err
 	}
-	return c.toSelection("changed", n)
+	return c.toSelection(done, n)
 }
 
 // addSelectionToList puts the chosen members on the list that is named by its project and its id.

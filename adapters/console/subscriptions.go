@@ -19,7 +19,7 @@ const (
 type subscriptionsView struct {
 	Notification subscriptions.Notification
 	Subscribers  []subscriptions.Subscriber
-	Next         channels.AssignmentID // 0: no more
+	After, Next  channels.AssignmentID // where the page begins, and where the next one does; 0: no more
 	OptOuts      []deliveries.Unsubscriber
 	NextOptOut   string // the path of the next page; empty: no more
 	People       peopleView
@@ -34,11 +34,11 @@ func (c call) subscriptionsPage(failed form) error {
 		return err
 	}
 	use := c.console.use.Subscriptions
-	v := subscriptionsView{Failed: failed}
+	v := subscriptionsView{Failed: failed, After: channels.AssignmentID(c.number("after"))}
 	if v.Notification, err = use.Notification(c.ctx, c.at(), id); err != nil {
 		return err
 	}
-	found, err := use.Subscribers(c.ctx, c.at(), id, channels.AssignmentID(c.number("after")), pageSubscribers+1)
+	found, err := use.Subscribers(c.ctx, c.at(), id, v.After, pageSubscribers+1)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (c call) subscribe() error {
 		return err
 	}
 	_, _, err = c.console.use.Subscriptions.Subscribe(c.ctx, c.actor(), c.at(), id, channels.AssignmentID(c.chosen("assignment")), active)
-	return c.settle(err, c.subscriptionsPage, c.subscriptionsPath(id), "saved", "people", c.FormValue("people"))
+	return c.settle(err, c.subscriptionsPage, c.subscriptionsPath(id), "saved", "after", c.FormValue("after"), "people", c.FormValue("people"))
 }
 
 func (c call) withdrawOptOut() error {

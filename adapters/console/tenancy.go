@@ -24,7 +24,7 @@ func (c call) organizationsPage(f form) error {
 	}
 	v := organizationsView{Form: f}
 	v.Organizations, v.Next = paged(found, pageOrgs, func(o orgs.Organization) orgs.ID { return o.ID })
-	return c.render(statusOf(f), "organizations", "Manage organizations", v)
+	return c.render(statusOf(f), "organizations", "Organizations", v)
 }
 
 func (c call) createOrganization() error {

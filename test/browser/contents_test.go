@@ -89,6 +89,7 @@ func TestAChannelIsMadeTestedAndDeleted(t *testing.T) {
 		p.fill("Send one message to", "ada@example.org")
 		p.goBy(button, "Send the test")
 		p.sees("Unreachable: the channel does not work, whoever the message is for.")
+		p.unfold("Delete this channel")
 		p.goBy(button, "Delete relay")
 		p.sees("It is deleted.")
 	})

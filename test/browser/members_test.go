@@ -80,10 +80,10 @@ func TestAUserIsCreatedAndChanged(t *testing.T) {
 		p.fill("Last name", "Jackson")
 		p.choose("Group beside Default", "Staff")
 		p.forgive("400")
-		p.goBy(button, "Create")
+		p.goBy(button, "Create the user")
 		p.sees("Some of it cannot be taken as it is.")
 		p.fill("E-mail", "mary.jackson@example.com") // The rest is still there.
-		p.goBy(button, "Create")
+		p.goBy(button, "Create the user")
 		p.sees("Mary Jackson", "mary.jackson@example.com", "Staff")
 
 		p.goBy(link, "Edit the metadata")
@@ -97,7 +97,7 @@ func TestAUserIsCreatedAndChanged(t *testing.T) {
 
 		p.goBy(link, "New address")
 		p.fill("Address", "+44 20 7946 0958")
-		p.goBy(button, "Add")
+		p.goBy(button, "Add the address")
 		p.sees("+442079460958", "phone")
 
 		p.goBy(link, "Remove from the organization…")
