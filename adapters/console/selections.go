@@ -26,7 +26,8 @@ func (c call) changeSelection() error {
 		return err
 	}
 	use, by, at := c.console.use, c.officer(), c.at()
-	n, done := 0, "changed"
+	var n int
+	done := "changed"
 	switch c.FormValue("action") {
 	case "lock":
 		n, err = use.Profiles.Lock(c.ctx, by, at, ids, true)
