@@ -1,6 +1,7 @@
 -- Who signs in to the console, their sessions, what they did, and what makes searching people fast.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE credentials (
     user_id         BIGINT NOT NULL PRIMARY KEY REFERENCES users (id),
     password_hash   TEXT NOT NULL, -- argon2id with its cost and salt
@@ -38,10 +39,13 @@ CREATE INDEX audit_entries_organization ON audit_entries (organization_id, id);
 CREATE INDEX members_locked ON members (organization_id, id) WHERE locked;
 -- Prefixes are ranges of bytes, as they are on SQLite, whatever the collation of the database.
 ALTER TABLE users ALTER COLUMN username_fold TYPE TEXT COLLATE "C", ALTER COLUMN email_fold TYPE TEXT COLLATE "C";
+-- +goose StatementEnd
 
 -- +goose Down
+-- +goose StatementBegin
 ALTER TABLE users ALTER COLUMN username_fold TYPE TEXT COLLATE "default", ALTER COLUMN email_fold TYPE TEXT COLLATE "default";
 DROP INDEX members_locked;
 DROP TABLE audit_entries;
 DROP TABLE sessions;
 DROP TABLE credentials;
+-- +goose StatementEnd

@@ -1,6 +1,7 @@
 -- Numbers that are kept while things happen, so that nobody counts deliveries to show them; who works; and what finds recipients.
 
 -- +goose Up
+-- +goose StatementBegin
 -- How many deliveries of an occurrence are in each state: the sum of its parts. Instances write to parts of their own, so
 -- that none waits for another. The occurrence is not referenced, for the same reasons as by deliveries.
 CREATE TABLE occurrence_tallies (
@@ -56,11 +57,14 @@ CREATE TABLE workers (
     started_at TIMESTAMPTZ NOT NULL,
     seen_at    TIMESTAMPTZ NOT NULL
 );
+-- +goose StatementEnd
 
 -- +goose Down
+-- +goose StatementBegin
 DROP TABLE workers;
 DROP INDEX deliveries_left_out;
 DROP INDEX deliveries_reason;
 ALTER TABLE deliveries ALTER COLUMN address_key TYPE TEXT COLLATE "default";
 DROP TABLE hourly_statistics;
 DROP TABLE occurrence_tallies;
+-- +goose StatementEnd

@@ -2,6 +2,7 @@
 -- *_fold columns hold names.Fold of their neighbour: uniqueness "without regard to case" never depends on a collation.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE organizations (
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
     slug       TEXT NOT NULL UNIQUE,
@@ -230,8 +231,10 @@ CREATE TABLE api_keys (
 CREATE UNIQUE INDEX api_keys_name ON api_keys (name_fold) WHERE revoked_at IS NULL;
 
 INSERT INTO organizations (slug, name, revision, created_at) VALUES ('system', 'System', 0, CURRENT_TIMESTAMP);
+-- +goose StatementEnd
 
 -- +goose Down
+-- +goose StatementBegin
 DROP TABLE api_keys;
 DROP TABLE subscriptions;
 DROP TABLE templates;
@@ -252,3 +255,4 @@ DROP TABLE users;
 DROP TABLE member_groups;
 DROP TABLE projects;
 DROP TABLE organizations;
+-- +goose StatementEnd

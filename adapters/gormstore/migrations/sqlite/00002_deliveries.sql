@@ -1,6 +1,7 @@
 -- Occurrences, their deliveries, and what decides about them.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE occurrences (
     id                  INTEGER PRIMARY KEY AUTOINCREMENT,
     organization_id     BIGINT NOT NULL REFERENCES organizations (id),
@@ -72,9 +73,12 @@ CREATE TABLE opt_outs (
     PRIMARY KEY (member_id, notification_id, address_key)
 ) WITHOUT ROWID;
 CREATE INDEX opt_outs_notification ON opt_outs (notification_id);
+-- +goose StatementEnd
 
 -- +goose Down
+-- +goose StatementBegin
 DROP TABLE opt_outs;
 DROP TABLE requests;
 DROP TABLE deliveries;
 DROP TABLE occurrences;
+-- +goose StatementEnd

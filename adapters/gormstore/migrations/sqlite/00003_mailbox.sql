@@ -1,6 +1,7 @@
 -- Messages that channels with the driver mailbox keep for looking at.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE mailbox_messages (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     organization_id BIGINT NOT NULL REFERENCES organizations (id),
@@ -18,6 +19,9 @@ CREATE UNIQUE INDEX mailbox_messages_once ON mailbox_messages (channel_id, messa
 CREATE INDEX mailbox_messages_organization ON mailbox_messages (organization_id);
 CREATE INDEX mailbox_messages_channel ON mailbox_messages (channel_id);
 CREATE INDEX mailbox_messages_address ON mailbox_messages (organization_id, address_key);
+-- +goose StatementEnd
 
 -- +goose Down
+-- +goose StatementBegin
 DROP TABLE mailbox_messages;
+-- +goose StatementEnd

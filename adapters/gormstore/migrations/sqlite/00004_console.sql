@@ -1,6 +1,7 @@
 -- Who signs in to the console, their sessions, what they did, and what makes searching people fast.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE credentials (
     user_id         BIGINT NOT NULL PRIMARY KEY REFERENCES users (id),
     password_hash   TEXT NOT NULL, -- argon2id with its cost and salt
@@ -36,9 +37,12 @@ CREATE TABLE audit_entries (
 CREATE INDEX audit_entries_organization ON audit_entries (organization_id, id);
 
 CREATE INDEX members_locked ON members (organization_id, id) WHERE locked;
+-- +goose StatementEnd
 
 -- +goose Down
+-- +goose StatementBegin
 DROP INDEX members_locked;
 DROP TABLE audit_entries;
 DROP TABLE sessions;
 DROP TABLE credentials;
+-- +goose StatementEnd

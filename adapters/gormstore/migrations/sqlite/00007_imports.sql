@@ -1,6 +1,7 @@
 -- Imports that run in the background, their files in pieces, and the rows that they rejected.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE imports (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     organization_id BIGINT NOT NULL REFERENCES organizations (id),
@@ -49,8 +50,11 @@ CREATE TABLE import_rejects (
     cells     TEXT NOT NULL, -- the row, as a list of rejected rows shows it
     PRIMARY KEY (import_id, line)
 );
+-- +goose StatementEnd
 
 -- +goose Down
+-- +goose StatementBegin
 DROP TABLE import_rejects;
 DROP TABLE import_pieces;
 DROP TABLE imports;
+-- +goose StatementEnd

@@ -1,6 +1,7 @@
 -- Keys that are rotated, triggers by hand, and what makes the pages of keys and opt-outs fast.
 
 -- +goose Up
+-- +goose StatementBegin
 ALTER TABLE api_keys ADD COLUMN replaced_at DATETIME;
 DROP INDEX api_keys_name;
 CREATE UNIQUE INDEX api_keys_name ON api_keys (name_fold) WHERE revoked_at IS NULL AND replaced_at IS NULL;
@@ -22,8 +23,10 @@ CREATE INDEX requests_created ON requests (created_at);
 
 DROP INDEX opt_outs_notification;
 CREATE INDEX opt_outs_notification ON opt_outs (notification_id, member_id, address_key);
+-- +goose StatementEnd
 
 -- +goose Down
+-- +goose StatementBegin
 DROP INDEX opt_outs_notification;
 CREATE INDEX opt_outs_notification ON opt_outs (notification_id);
 
@@ -46,3 +49,4 @@ DROP INDEX api_keys_name;
 UPDATE api_keys SET revoked_at = replaced_at WHERE revoked_at IS NULL AND replaced_at IS NOT NULL;
 CREATE UNIQUE INDEX api_keys_name ON api_keys (name_fold) WHERE revoked_at IS NULL;
 ALTER TABLE api_keys DROP COLUMN replaced_at;
+-- +goose StatementEnd

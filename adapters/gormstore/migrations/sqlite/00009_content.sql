@@ -1,6 +1,7 @@
 -- What the editors of events and channels need: earlier versions of templates, example contexts, and which channels do not work.
 
 -- +goose Up
+-- +goose StatementBegin
 ALTER TABLE events ADD COLUMN example TEXT NOT NULL DEFAULT ''; -- JSON text as typed; empty: none
 ALTER TABLE templates ADD COLUMN version INTEGER NOT NULL DEFAULT 1; -- counts the saves
 
@@ -28,9 +29,12 @@ CREATE TABLE channel_troubles (
     last_error TEXT NOT NULL,
     PRIMARY KEY (channel_id, instance)
 );
+-- +goose StatementEnd
 
 -- +goose Down
+-- +goose StatementBegin
 DROP TABLE channel_troubles;
 DROP TABLE template_versions;
 ALTER TABLE templates DROP COLUMN version;
 ALTER TABLE events DROP COLUMN example;
+-- +goose StatementEnd

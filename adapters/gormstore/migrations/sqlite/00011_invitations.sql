@@ -1,6 +1,7 @@
 -- Links by which members of an organization set a password, and which organization an account comes from.
 
 -- +goose Up
+-- +goose StatementBegin
 ALTER TABLE credentials ADD COLUMN organization_id BIGINT; -- NULL: of the installation
 
 CREATE TABLE invitations (
@@ -12,7 +13,10 @@ CREATE TABLE invitations (
 );
 CREATE INDEX invitations_user ON invitations (user_id);
 CREATE INDEX invitations_expires ON invitations (expires_at);
+-- +goose StatementEnd
 
 -- +goose Down
+-- +goose StatementBegin
 DROP TABLE invitations;
 ALTER TABLE credentials DROP COLUMN organization_id;
+-- +goose StatementEnd
