@@ -14,9 +14,6 @@ import (
 // deliveryLimit is how long may pass until everything that was triggered has been dealt with.
 const deliveryLimit = 10 * time.Minute
 
-// handOffs is how often the time from a trigger to the message is taken.
-const handOffs = 200
-
 // What the messages say: 2.7 KB.
 var (
 	letterText = strings.Repeat("A line of text for Ada.\n", 40)
@@ -179,7 +176,7 @@ func (b *bench) handOff(ctx context.Context, d database, i installation, s *serv
 	defer own.Close()
 	var took, floor []time.Duration
 	used := s.processor()
-	for n := range handOffs {
+	for n := range b.handOffs {
 		count, _ := m.sink.last()
 		start := time.Now()
 		if err := m.trigger(ctx, i, b.floor, ""); err != nil {
@@ -207,7 +204,7 @@ func (b *bench) handOff(ctx context.Context, d database, i installation, s *serv
 		}
 	}
 	b.result("trigger to hand-off when idle", d, "messages/s, one after the other", figure{
-		tocsin: oneByOne(took, (s.processor()-used)/handOffs), floor: oneByOne(floor, 0), peak: s.peak()})
+		tocsin: oneByOne(took, (s.processor()-used)/time.Duration(b.handOffs)), floor: oneByOne(floor, 0), peak: s.peak()})
 	return nil
 }
 

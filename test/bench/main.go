@@ -3,7 +3,7 @@
 // a moment before, because figures of two machines, or of two moments, say little about each other.
 //
 //	go build -o bin/tocsin ./wiring/tocsin
-//	go run ./test/bench [-runs 3] [-rows 1000000] [-list 200000] [-messages 50000] [-users 1000000] [-deliveries 5000000]
+//	go run ./test/bench [-runs 3] [-rows 1000000] [-list 200000] [-messages 50000] [-handoffs 200] [-users 1000000] [-deliveries 5000000]
 //	    [-length 5s] [-measure api,import,upload,send,console]
 //
 // It prints a table in Markdown on standard output and its progress on standard error. PostgreSQL is the server of
@@ -40,6 +40,7 @@ type options struct {
 	rows        int // of the import, and deliveries of one trigger
 	list        int // members of the list
 	messages    int // of the sending
+	handOffs    int // triggers one after the other, each when the message before has left
 	users       int // of the organization whose pages are measured
 	deliveries  int // there
 	connections int
@@ -63,6 +64,7 @@ func main() {
 	flag.IntVar(&o.rows, "rows", 1_000_000, "rows of the import, and recipients of one trigger")
 	flag.IntVar(&o.list, "list", 200_000, "members of the list, at most rows")
 	flag.IntVar(&o.messages, "messages", 50_000, "messages to send")
+	flag.IntVar(&o.handOffs, "handoffs", 200, "how often the time from a trigger to its message is taken")
 	flag.IntVar(&o.users, "users", 1_000_000, "users of the organization whose pages are measured")
 	flag.IntVar(&o.deliveries, "deliveries", 5_000_000, "deliveries of that organization, at least users")
 	flag.IntVar(&o.connections, "connections", 64, "connections of the load over HTTP")
@@ -128,8 +130,8 @@ func (o options) check() error {
 	if slices.Contains(o.measure, partConsole) && (o.users < 200 || o.deliveries < o.users) {
 		return errors.New("there must be at least 200 users, and deliveries at least as many as users")
 	}
-	if o.runs < 1 || o.list < 1 || o.rows < o.list || o.messages < 1 || o.connections < 1 || o.length <= 0 {
-		return errors.New("runs, rows, list, messages, connections and length must be positive, and list at most rows")
+	if o.runs < 1 || o.list < 1 || o.rows < o.list || o.messages < 1 || o.handOffs < 1 || o.connections < 1 || o.length <= 0 {
+		return errors.New("runs, rows, list, messages, handoffs, connections and length must be positive, and list at most rows")
 	}
 	return nil
 }
