@@ -130,7 +130,7 @@ func auditCases() cases {
 			}
 		},
 		"FewAmongVeryManyAreFoundInStretches": func(t *testing.T, w *world) {
-			const many = 25_000
+			const many = 21_000
 			crowd := []audit.Entry{entry(w.mine.org.ID, "few")}
 			for range many {
 				e := entry(w.mine.org.ID, "crowd")
