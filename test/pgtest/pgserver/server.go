@@ -175,7 +175,7 @@ func initialise(ctx context.Context, bin, dir, password string, account syscall.
 		}
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "--pgdata", filepath.Join(dir, "data"), "--no-sync",
-		"--username", superuser, "--pwfile", passwordFile, "--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C")
+		"--username", superuser, "--pwfile", passwordFile, "--auth", "password", "--encoding", "UTF8", "--locale", "C")
 	cmd.Dir, cmd.Env = dir, environment()
 	cmd.SysProcAttr = &account
 	if out, err := cmd.CombinedOutput(); err != nil {
