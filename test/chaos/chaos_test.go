@@ -58,6 +58,7 @@ type size struct {
 	people int           // recipients of the event
 	kills  int           // of one program after the other
 	crowd  int           // recipients of each channel whose mail server fails
+	rows   int           // of the import that is killed
 	outage time.Duration // of what is down
 }
 
@@ -65,9 +66,9 @@ type size struct {
 func chosen() size {
 	if os.Getenv(sizeVariable) == "full" {
 		// The outage is longer than a lease, so that what is held meanwhile becomes anybody's.
-		return size{people: 20_000, kills: 3, crowd: 1_000, outage: 70 * time.Second}
+		return size{people: 20_000, kills: 3, crowd: 1_000, rows: 50_000, outage: 70 * time.Second}
 	}
-	return size{people: 1_500, kills: 1, crowd: 60, outage: 3 * time.Second}
+	return size{people: 1_500, kills: 1, crowd: 60, rows: 16_000, outage: 3 * time.Second}
 }
 
 // The databases. They name the sub tests.
@@ -89,12 +90,12 @@ func onBoth(t *testing.T, test func(t *testing.T, url string)) {
 	})
 }
 
-// until waits for what must become true.
+// until waits for what must become true. It asks now and then: whoever is asked has other things to do.
 func until(t *testing.T, limit time.Duration, what string, isSo func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
-	again := time.NewTicker(20 * time.Millisecond)
+	again := time.NewTicker(100 * time.Millisecond)
 	defer again.Stop()
 	for !isSo() {
 		select {

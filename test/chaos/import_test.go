@@ -20,9 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// importRows is how many rows the import has that is killed.
-const importRows = 50_000
-
 // clerk works with the console of one instance after the other; the session outlives them.
 type clerk struct {
 	t      *testing.T
@@ -159,7 +156,8 @@ func TestKillAnImport(t *testing.T) {
 			"TOCSIN_SECRET_KEY=" + strings.Repeat("42", 32)}}
 		w.run(`{organizations: [{slug: acme, name: Acme}, {slug: globex, name: Globex}]}`, "apply", "-f", "-")
 		w.run(clerkPassword+"\n", "admin", "create", "--username", "root", "--password-stdin")
-		file, ofAcme, ofGlobex, want := peopleOf(importRows)
+		size := chosen()
+		file, ofAcme, ofGlobex, want := peopleOf(size.rows)
 		for org, people := range map[string]string{acme: ofAcme, globex: ofGlobex} {
 			path := filepath.Join(t.TempDir(), org+".csv")
 			require.NoError(t, os.WriteFile(path, []byte(people), 0o600))
@@ -173,23 +171,23 @@ func TestKillAnImport(t *testing.T) {
 			i = w.serve()
 			c.at = i
 		}
-		c.reaches(page, importRows/4)
+		c.reaches(page, size.rows/4)
 		killed()
 		c.says(page, "Start the import")
 		c.counts(page, want)
 		c.post(page + "start/")
-		for n := range chosen().kills {
-			c.reaches(page, importRows*(n+1)/(chosen().kills+2))
+		for n := range size.kills {
+			c.reaches(page, size.rows*(n+1)/(size.kills+2))
 			killed()
 		}
 		c.says(page, "The import is done")
 		c.counts(page, want)
 		list := strings.Split(strings.TrimSpace(c.get(page+"rejected.csv")), "\n")
 		assert.Len(t, list, 1+want["Rejected"])
-		assert.Equal(t, fmt.Sprintf(`%d,"email: is not an e-mail address",nobody,'=1`, importRows+1), list[len(list)-1])
+		assert.Equal(t, fmt.Sprintf(`%d,"email: is not an e-mail address",nobody,'=1`, size.rows+1), list[len(list)-1])
 		again := c.upload(file)
 		c.says(again, "Start the import")
-		c.counts(again, map[string]int{"Created": 0, "Enrolled": 0, "Updated": 0, "Unchanged": importRows * 8 / 10,
+		c.counts(again, map[string]int{"Created": 0, "Enrolled": 0, "Updated": 0, "Unchanged": size.rows * 8 / 10,
 			"Duplicates": want["Duplicates"], "Rejected": want["Rejected"]})
 		i.stop()
 	})
