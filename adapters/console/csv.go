@@ -3,7 +3,8 @@ package console
 import (
 	"encoding/csv"
 	"io"
-	"strings"
+
+	"github.com/tocsin/tocsin/domain/imports"
 )
 
 // sheet writes CSV that people open with a spreadsheet.
@@ -28,7 +29,7 @@ func (s sheet) flush() error {
 
 // harmless is a cell as text and nothing else: what begins like a formula, spreadsheets run, unless an apostrophe stands before it.
 func harmless(cell string) string {
-	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+	if imports.IsFormula(cell) {
 		return "'" + cell
 	}
 	return cell

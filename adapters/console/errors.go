@@ -18,7 +18,7 @@ type failureView struct{ Text string }
 // fail answers an error with a page. What nobody classified, and what kept the service from answering, is logged once with the request id and
 // never shown.
 func (c *Console) fail(e echo.Context, err error) {
-	status, title, text := c.explain(e, err)
+	status, title, text := c.told(e, err)
 	h := e.Response().Header()
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
 		h.Set(echo.HeaderRetryAfter, web.RetryAfter(err))
@@ -36,8 +36,8 @@ func (c *Console) fail(e echo.Context, err error) {
 	}
 }
 
-// explain says what may be told of an error.
-func (c *Console) explain(e echo.Context, err error) (status int, title, text string) {
+// told is what may be told of an error.
+func (c *Console) told(e echo.Context, err error) (status int, title, text string) {
 	var routing *echo.HTTPError
 	var tooLarge *http.MaxBytesError
 	var known *fault.Error

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"html"
 	"io"
 	"log/slog"
 	"maps"
@@ -274,6 +275,25 @@ func (b *browser) send(method, path, contentType string, body io.Reader) answer 
 		}
 	}
 	return answer{response, string(text)}
+}
+
+// further is the link to what comes behind a stretch of something.
+var further = regexp.MustCompile(`<a class="more" href="([^"]*)">(?:Next page|Go on searching|Older|More)`)
+
+// walk goes from a page on as long as there is more, and returns what a pattern finds on the way.
+func (b *browser) walk(path string, pattern *regexp.Regexp) (found []string, pages int) {
+	b.f.Helper()
+	for ; path != "" && pages < 10; pages++ {
+		page := b.get(path).is(b.f.T, http.StatusOK)
+		for _, m := range pattern.FindAllStringSubmatch(page.body, -1) {
+			found = append(found, m[1])
+		}
+		path = ""
+		if m := further.FindStringSubmatch(page.body); m != nil {
+			path = html.UnescapeString(m[1])
+		}
+	}
+	return found, pages
 }
 
 // signIn signs in through the form.

@@ -3,7 +3,6 @@ package console_test
 import (
 	"errors"
 	"fmt"
-	"html"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -90,18 +89,8 @@ func TestTheRecipientsOfAnOccurrence(t *testing.T) {
 		f.expand()
 		b := f.as(f.operator("bob", users.RoleViewer))
 		row := regexp.MustCompile(`<th scope="row"><a href="[^"]*/d/\d+/"><bdi>([^<]*)@example\.org</bdi>`)
-		next := regexp.MustCompile(`<a class="more" href="([^"]*after[^"]*)"`)
-		walk := func(query string) (found []string) {
-			for path := occurrencePath(id) + query; path != ""; {
-				page := b.get(path).is(f.T, http.StatusOK)
-				for _, m := range row.FindAllStringSubmatch(page.body, -1) {
-					found = append(found, m[1])
-				}
-				path = ""
-				if m := next.FindStringSubmatch(page.body); m != nil {
-					path = html.UnescapeString(m[1])
-				}
-			}
+		walk := func(query string) []string {
+			found, _ := b.walk(occurrencePath(id)+query, row)
 			return found
 		}
 		assert.Len(f, walk(""), 103)

@@ -2,7 +2,6 @@ package console_test
 
 import (
 	"fmt"
-	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -44,20 +43,7 @@ func TestRecipientsAreAddedFoundAndRemoved(t *testing.T) {
 		assert.Contains(f, f.latest(), "olga recipients.add acme/p/shop/d/news map[] map[added:")
 
 		row := regexp.MustCompile(`<th scope="row"><bdi>([^<]*)</bdi></th>`)
-		next := regexp.MustCompile(`<a class="more" href="([^"]*)"`)
-		walk := func(query string) (found []string, pages int) {
-			for path := to + query; path != "" && pages < 10; pages++ {
-				page := b.get(path).is(f.T, http.StatusOK)
-				for _, m := range row.FindAllStringSubmatch(page.body, -1) {
-					found = append(found, m[1])
-				}
-				path = ""
-				if m := next.FindStringSubmatch(page.body); m != nil {
-					path = html.UnescapeString(m[1])
-				}
-			}
-			return found, pages
-		}
+		walk := func(query string) ([]string, int) { return b.walk(to+query, row) }
 		found, pages := walk("")
 		assert.Len(f, found, 120)
 		assert.Equal(f, 3, pages)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"html"
 	"net/http"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -79,7 +78,7 @@ func TestMembersOfAnApplication(t *testing.T) {
 		}
 		first := b.get(web + "m/")
 		assert.Equal(f, 50, strings.Count(first.body, `<th scope="row">`))
-		more := regexp.MustCompile(`<a class="more" href="([^"]*)"`).FindStringSubmatch(first.body)
+		more := further.FindStringSubmatch(first.body)
 		require.NotNil(f, more)
 		assert.Equal(f, 10, strings.Count(b.get(html.UnescapeString(more[1])).body, `<th scope="row">`))
 	})

@@ -98,7 +98,7 @@ func (v view) User() string { return v.call.visitor.User.Username }
 // Org is the slug of the organization that the page is about.
 func (v view) Org() string { return web.Param(v.call, "org") }
 
-// Prj and App are the slugs of the project and the application that the page is about.
+// Prj is the slug of the project that the page is about.
 func (v view) Prj() string { return web.Param(v.call, "prj") }
 
 // App is the slug of the application that the page is about.

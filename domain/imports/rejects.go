@@ -15,13 +15,16 @@ const (
 // alive are the beginnings by which programs for tables take a cell for a formula.
 const alive = "=+-@\t\r"
 
+// IsFormula tells whether programs for tables take a cell for a formula, and run it.
+func IsFormula(cell string) bool { return cell != "" && strings.IndexByte(alive, cell[0]) >= 0 }
+
 // mark put before such a cell makes them take it for text. They keep it when the table is saved, so an import takes it away again.
 const mark = "'"
 
 // marked is a cell that no program takes for a formula. Cells that look as if they were marked already are marked once more, so that
 // unmarked undoes it whatever the cell was.
 func marked(cell string) string {
-	if rest := strings.TrimLeft(cell, mark); rest != "" && strings.IndexByte(alive, rest[0]) >= 0 {
+	if IsFormula(strings.TrimLeft(cell, mark)) {
 		return mark + cell
 	}
 	return cell
@@ -29,7 +32,7 @@ func marked(cell string) string {
 
 // unmarked is the cell that marked was given.
 func unmarked(cell string) string {
-	if rest := strings.TrimLeft(cell, mark); len(rest) < len(cell) && rest != "" && strings.IndexByte(alive, rest[0]) >= 0 {
+	if rest := strings.TrimLeft(cell, mark); len(rest) < len(cell) && IsFormula(rest) {
 		return cell[len(mark):]
 	}
 	return cell
