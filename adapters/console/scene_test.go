@@ -1,0 +1,242 @@
+package console_test
+
+import (
+	"maps"
+	"net/http"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/console"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// scene is a fixture with one of everything that a path can name, and with everybody who may ask for it.
+type scene struct {
+	*fixture
+	set
+}
+
+// set is what a scene consists of.
+type set struct {
+	accounts map[string]operators.Account
+	// params are what stands in the place of the paths' parameters.
+	params map[string]string
+}
+
+// stage is the set of all scenes, and the database that has it.
+var stage struct {
+	master
+	set
+}
+
+func newScene(t *testing.T) *scene {
+	t.Helper()
+	url := stage.copied(t, func(url string) {
+		require.NoError(t, found(t.Context(), url))
+		stage.set = furnish(openFixture(t, url))
+	})
+	return &scene{fixture: openFixture(t, url), set: stage.set}
+}
+
+// furnish makes one of everything that a path can name, and everybody who may ask for it.
+func furnish(f *fixture) set {
+	f.Helper()
+	s := set{accounts: map[string]operators.Account{}}
+	ada := f.person("acme", "ada", users.RoleMember, false)
+	roles := map[string]users.Role{"administrator": users.RoleAdministrator, "operator": users.RoleOperator, "viewer": users.RoleViewer, "member": users.RoleMember}
+	for name := range allowed[operators.Anybody] {
+		switch role, insider := roles[name]; {
+		case insider:
+			s.accounts[name] = f.operator(name, role)
+		case name == "locked":
+			f.person("acme", name, users.RoleAdministrator, true)
+			s.accounts[name] = f.account(name, false)
+		case name == "alien":
+			f.person("globex", name, users.RoleAdministrator, false)
+			s.accounts[name] = f.account(name, false)
+		case name != "nobody":
+			s.accounts[name] = f.account(name, name == "root")
+		}
+	}
+	s.params = map[string]string{
+		"{org}": "acme", "{prj}": "shop", "{app}": "web", "{member}": strconv.FormatInt(int64(ada.ID), 10), "{id}": strconv.FormatInt(int64(f.happened()), 10),
+		"{import}": strconv.FormatInt(int64(f.checked("people.csv", "email\nnobody\n").ID), 10),
+		"{asset}":  "console.css", "{evt}": "tick", "{group}": strconv.FormatInt(int64(f.group("Staff").ID), 10),
+	}
+	f.listed("ada")
+	s.params["{delivery}"] = idText(f.delivery(f.occurrenceID(s.params["{id}"])))
+	guest := f.person("acme", "guest", users.RoleViewer, false)
+	token, _, err := f.use.Administration.Invite(f.Context(), operators.Officer{Right: operators.Installation}, app.Path{Organization: "acme"}, guest.ID)
+	require.NoError(f, err)
+	s.params["{token}"] = token
+	held, err := f.use.Profiles.Show(f.Context(), app.Path{Organization: "acme"}, ada.ID)
+	require.NoError(f, err)
+	s.params["{address}"] = strconv.FormatInt(int64(held.Addresses[0].ID), 10)
+	s.params["{assignment}"] = strconv.FormatInt(int64(held.Assignments[0].ID), 10)
+	maps.Copy(s.params, f.places())
+	maps.Copy(s.params, f.contents())
+	return s
+}
+
+func idText[T ~int64](id T) string { return strconv.FormatInt(int64(id), 10) }
+
+// found is a member of acme.
+func (f *fixture) found(username string) (m users.Member) {
+	f.Helper()
+	f.update(func(tx ports.Tx) error {
+		o, err := tx.Orgs().BySlug(f.Context(), "acme")
+		if err == nil {
+			m, err = tx.Users().Find(f.Context(), o.ID, username)
+		}
+		return err
+	})
+	return m
+}
+
+// group is a group of acme, which is made when it is missing.
+func (f *fixture) group(name string) (g orgs.Group) {
+	f.Helper()
+	f.update(func(tx ports.Tx) error {
+		o, err := tx.Orgs().BySlug(f.Context(), "acme")
+		if err == nil {
+			g, _, err = tx.Orgs().EnsureGroup(f.Context(), o.ID, name)
+		}
+		return err
+	})
+	return g
+}
+
+// path is the path of a route to what the set has.
+func (s set) path(t *testing.T, r console.Route) string {
+	t.Helper()
+	return regexp.MustCompile(`\{\w+\}`).ReplaceAllStringFunc(r.Path, func(param string) string {
+		require.Contains(t, s.params, param, "furnish says nothing for this parameter")
+		return s.params[param]
+	})
+}
+
+// ask sends what a route's example says, as somebody.
+func (s *scene) ask(t *testing.T, r console.Route, who string) answer {
+	t.Helper()
+	b := s.nobody()
+	if a, known := s.accounts[who]; known {
+		b = s.as(a)
+	}
+	to := s.path(t, r)
+	e, given := examples[r.Method+" "+r.Path]
+	if !given {
+		e, given = contentExamples()[r.Method+" "+r.Path]
+	}
+	switch {
+	case e.send != nil:
+		return e.send(b, to)
+	case r.Method == http.MethodPost:
+		require.True(t, given, "there is no example for this route")
+		return b.post(to, e.fields...)
+	}
+	return b.do(r.Method, to+e.query, nil)
+}
+
+// happened is an occurrence of acme's event, for which ada is registered.
+func (f *fixture) happened() (id events.OccurrenceID) {
+	f.Helper()
+	f.update(func(tx ports.Tx) error {
+		a, err := tx.Applications().BySlug(f.Context(), "acme", "shop", "web")
+		if err != nil {
+			return err
+		}
+		m, err := tx.Users().Find(f.Context(), a.Organization, "ada")
+		if err != nil {
+			return err
+		}
+		ms, _, err := tx.Applications().Memberships(f.Context(), a, []users.MemberID{m.ID})
+		if err != nil {
+			return err
+		}
+		if err := tx.Applications().SaveMemberships(f.Context(), a, ms); err != nil {
+			return err
+		}
+		e, err := tx.Events().BySlug(f.Context(), a, "tick")
+		if err != nil {
+			return err
+		}
+		o, _, err := tx.Deliveries().Trigger(f.Context(), events.Occurrence{Organization: a.Organization, Project: a.Project, Application: a.ID, Event: e.ID,
+			Context: events.Context(`{}`), CorrelationID: "order 17", Created: f.clock.Now()}, nil)
+		id = o.ID
+		return err
+	})
+	return id
+}
+
+// listed puts somebody on acme's list with an address of theirs.
+func (f *fixture) listed(username string) {
+	f.Helper()
+	f.update(func(tx ports.Tx) error {
+		ctx := f.Context()
+		a, err := tx.Applications().BySlug(ctx, "acme", "shop", "web")
+		if err != nil {
+			return err
+		}
+		m, err := tx.Users().Find(ctx, a.Organization, username)
+		if err != nil {
+			return err
+		}
+		mail := users.NewEmailAddress(username + "@example.org")
+		mail.Member = m.ID
+		as, _, err := tx.Addresses().Ensure(ctx, a.Organization, []users.Address{mail})
+		if err != nil {
+			return err
+		}
+		c, err := tx.Channels().Find(ctx, a.Organization, 0, "mail")
+		if err != nil {
+			return err
+		}
+		made, _, err := tx.Assignments().Ensure(ctx, a.Organization, []channels.Assignment{channels.Assign(as[0], c)})
+		if err != nil {
+			return err
+		}
+		l, err := tx.Lists().ByName(ctx, a.Organization, a.Project, "all")
+		if err == nil {
+			_, err = tx.Lists().Add(ctx, l, []channels.AssignmentID{made[0].ID})
+		}
+		return err
+	})
+}
+
+// fails has every delivery of an occurrence fail for good.
+func (f *fixture) fails(id events.OccurrenceID) {
+	f.Helper()
+	queue := f.store.Queue()
+	for {
+		if _, err := queue.Expand(f.Context(), 1000); err != nil {
+			require.ErrorIs(f, err, deliveries.ErrNothingToDo)
+			break
+		}
+	}
+	due, err := queue.Due(f.Context())
+	require.NoError(f, err)
+	require.Len(f, due, 1)
+	jobs, err := queue.Claim(f.Context(), due[0].Channel, "test", 1000, time.Hour)
+	require.NoError(f, err)
+	var outcomes []deliveries.Outcome
+	for _, j := range jobs {
+		o := deliveries.Outcome{ID: j.ID, State: deliveries.Sent, Attempts: 1}
+		if j.Occurrence == id {
+			o.State, o.Error = deliveries.Failed, "the mailbox is <full>"
+		}
+		outcomes = append(outcomes, o)
+	}
+	_, err = queue.Record(f.Context(), "test", outcomes)
+	require.NoError(f, err)
+}
