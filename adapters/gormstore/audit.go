@@ -89,8 +89,5 @@ func record(ctx context.Context, c setConn, now time.Time, es []audit.Entry) err
 }
 
 func (r auditRepo) Record(ctx context.Context, es ...audit.Entry) error {
-	if r.shielded {
-		ctx = context.WithoutCancel(ctx)
-	}
-	return record(ctx, r.sets(), r.now(), es)
+	return record(r.lasting(ctx), r.sets(), r.now(), es)
 }

@@ -36,7 +36,7 @@ type postgresEngine struct {
 	base  *gorm.DB
 	now   func() time.Time
 	keys  seal.Ring
-	lane  chan struct{} // see update
+	lane  chan struct{} // see retried
 	part  int           // of numbers, for those who work
 }
 

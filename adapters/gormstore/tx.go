@@ -53,11 +53,14 @@ func (t tx) tell() {
 }
 
 // db returns a fresh session that runs its statements under ctx.
-func (t tx) db(ctx context.Context) *gorm.DB {
+func (t tx) db(ctx context.Context) *gorm.DB { return t.session.WithContext(t.lasting(ctx)) }
+
+// lasting is the context of a statement: ctx, unless nothing may interrupt it.
+func (t tx) lasting(ctx context.Context) context.Context {
 	if t.shielded {
-		ctx = context.WithoutCancel(ctx)
+		return context.WithoutCancel(ctx)
 	}
-	return t.session.WithContext(ctx)
+	return ctx
 }
 
 // sets runs statements about sets of rows within the unit.
