@@ -18,10 +18,10 @@ document.addEventListener("change", (event) => {
 });
 
 // A form is sent once, however often its button is clicked; coming back to the page makes it work again. A form that only asks may be
-// sent as often as anybody likes.
+// sent as often as anybody likes, and so may one with data-again, which leads to a file: the page stays.
 document.addEventListener("submit", (event) => {
   const form = event.target;
-  if (form.method !== "post" || event.submitter?.formTarget || form.target) return;
+  if (form.method !== "post" || event.submitter?.formTarget || form.target || "again" in form.dataset) return;
   if (form.dataset.sent) {
     event.preventDefault();
     return;
