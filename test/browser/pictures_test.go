@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -14,8 +15,11 @@ import (
 // picturesVariable is the folder into which the pictures of the documentation go; `make screenshots` sets it.
 const picturesVariable = "TOCSIN_TEST_SCREENSHOTS"
 
+// tall is a window that has room for the editor of a template with its preview.
+var tall = size{1280, 1000}
+
 // largest is how many bytes a picture may have: each of them is loaded by whoever reads the documentation.
-const largest = 150 << 10
+const largest = 160 << 10
 
 // TestPictures takes the pictures that the documentation shows, wherever they go.
 func TestPictures(t *testing.T) {
@@ -51,8 +55,11 @@ func TestPictures(t *testing.T) {
 	p.open("/console/o/acme/p/shop/a/web/e/order-shipped/t/1/?user=ada.lovelace@example.com")
 	p.fill("Example context", `{"order": "A-1017", "carrier": "DHL", "tracking_url": "https://track.example/A-1017", "items": [{"quantity": 1, "name": "Bell"}]}`)
 	p.sees("Your order A-1017 is on its way")
-	ask[bool](p, "scrollTo(0, 470), true")
+	p.eventually(func() bool { return strings.Contains(p.frame(), "1 × Bell") }, "the frame does not show what is typed")
+	p.resize(tall)
+	ask[bool](p, "document.activeElement.blur(), document.querySelector('#editor').scrollIntoView(), true")
 	capture("template")
+	p.resize(desk)
 	take("occurrence", light, "/console/o/acme/p/shop/a/web/occurrences/1/")
 	take("occurrence-dark", dark, "/console/o/acme/p/shop/a/web/occurrences/1/")
 	take("audit", light, "/console/o/acme/audit/")
