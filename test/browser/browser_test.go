@@ -34,8 +34,9 @@ func TestMain(m *testing.M) {
 
 // process is a browser that is running.
 type process struct {
-	ctx  context.Context //nolint:containedctx // chromedp keeps the browser in it.
-	stop func()
+	ctx    context.Context //nolint:containedctx // chromedp keeps the browser in it.
+	stop   func()
+	judged *sync.Map // the shapes of the pages that were judged in it, see tab.judge
 }
 
 // chromium is the one browser of all tests. Each test has a profile of its own in it.
@@ -45,7 +46,9 @@ var chromium = sync.OnceValues(func() (process, error) {
 		return process{}, err
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.DisableGPU, chromedp.Flag("headless", "new"),
-		chromedp.Flag("lang", "en-US"), chromedp.Flag("no-proxy-server", true), chromedp.WindowSize(1280, 800))
+		chromedp.Flag("lang", "en-US"), chromedp.Flag("no-proxy-server", true), chromedp.WindowSize(1280, 800),
+		// Of what the defaults turn off nothing is lost. Pages are neither kept to go back to nor are processes made in advance: that costs more than it saves.
+		chromedp.Flag("disable-features", "Translate,BlinkGenPropertyTrees,BackForwardCache,SpareRendererForSitePerProcess,MediaRouter,OptimizationHints"))
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox) // It does not work for root.
 	}
@@ -59,7 +62,7 @@ var chromium = sync.OnceValues(func() (process, error) {
 		stop()
 		return process{}, err
 	}
-	return process{ctx: ctx, stop: stop}, nil
+	return process{ctx: ctx, stop: stop, judged: &sync.Map{}}, nil
 })
 
 // program is where the browser is.

@@ -50,6 +50,7 @@ func TestAnEventIsMadeWrittenSentAndRead(t *testing.T) {
 			p.goBy(button, "Preview")
 		}
 		p.sees("There is nothing to be seen yet")
+		p.judge()
 		p.fill("Text", words)
 		p.fill("Send it once to", "tester@example.com")
 		p.goBy(button, "Send a test")
@@ -66,5 +67,12 @@ func TestAnEventIsMadeWrittenSentAndRead(t *testing.T) {
 		p.goBy(link, p.newest("The horn is back"))
 		p.sees("Hello Grace, The horn is back.")
 		assert.Equal(t, "Hello Grace, The horn is back.", p.frame())
+		p.sees("<b>Grace</b>", `"to": "grace.hopper@example.com"`, "a script ran")
+		p.goBy(link, "All messages")
+		p.choose("Channel", "mail")
+		p.goBy(button, "Search")
+		p.unfold("Delete messages")
+		p.goBy(button, "Delete all messages")
+		p.sees("The messages are deleted.", "No message.")
 	})
 }

@@ -38,6 +38,7 @@ func TestATemplateIsWrittenWithItsPreview(t *testing.T) {
 	p.sees("Subject Hello Grace, A-7", "For grace.hopper@example.com")
 	p.fill("Text", "{{#context.items}}")
 	p.sees("There is nothing to be seen yet", `line 1: section "context.items" is never closed`)
+	p.judge()
 	p.fill("Text", "Nothing to close")
 	p.sees("Text Nothing to close")
 
@@ -54,10 +55,8 @@ func TestATemplateIsWrittenWithoutScripts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.populate(12)
-	p := w.tab()
+	p := w.signedIn()
 	p.withoutScripts()
-	p.open("/console/")
-	p.signIn(root, password)
 	p.open("/console/o/acme/p/shop/a/web/e/order-shipped/")
 	p.in("region", "Templates by channel").goBy(link, "mail")
 	p.fill("Preview for", "grace.hopper@example.com")
@@ -73,24 +72,28 @@ func TestATemplateIsWrittenWithoutScripts(t *testing.T) {
 	require.Equal(t, 1, strings.Count(ask[string](p, "document.body.innerText"), "[Test] Hello Grace"))
 }
 
-func TestAChannelIsMadeTestedAndDeleted(t *testing.T) {
+// theirs is what somebody else makes of a template.
+const theirs = `{organizations: [{slug: acme, name: Acme Inc., projects: [{slug: shop, name: Web shop, applications: [{slug: web, name: Shop front, events: [
+	{slug: order-shipped, name: Order shipped, channels: [mail], templates: [{channel: mail, subject: "Theirs", text: "Written by somebody else."}]}]}]}]}]}`
+
+func TestTwoPeopleWriteOneTemplate(t *testing.T) {
 	t.Parallel()
-	each(t, func(_ *world, p *tab) {
-		p.goBy(link, "Acme Inc.")
-		p.in(list, "acme").goBy(link, "Channels")
-		p.goBy(link, "New channel")
-		p.goBy(link, "smtp")
-		p.fill("Name", "relay")
-		p.fill("host", "127.0.0.1")
-		p.fill("port", "1")
-		p.fill("from", "notify@example.org")
-		p.goBy(button, "Create the channel")
-		p.sees("The change is saved.", "relay", "no instance says otherwise")
-		p.fill("Send one message to", "ada@example.org")
-		p.goBy(button, "Send the test")
-		p.sees("Unreachable: the channel does not work, whoever the message is for.")
-		p.unfold("Delete this channel")
-		p.goBy(button, "Delete relay")
-		p.sees("It is deleted.")
+	each(t, func(w *world, p *tab) {
+		p.open("/console/o/acme/p/shop/a/web/e/order-shipped/")
+		p.in("region", "Templates by channel").goBy(link, "mail")
+		p.fill("Subject", "Mine")
+		w.run(theirs, "apply", "-f", "-")
+		p.forgive("409")
+		p.goBy(button, "Save")
+		p.sees("saved this template in the meantime. Yours is below and not saved.", "- Theirs", "+ Mine")
+		p.goBy(button, "Save") // It is meant.
+		p.sees("The change is saved.", "Version 3")
+		p.goBy(link, "Versions")
+		p.goBy(link, "2")
+		p.sees("What has changed since", "- Theirs", "+ Mine")
+		p.goBy(link, "The editor")
+		p.unfold("Delete this template")
+		p.goBy(button, "Delete the template")
+		p.sees("It is deleted.", "none")
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/adapters/console"
+	"github.com/tocsin/tocsin/domain/operators"
 )
 
 // Of one route and one organization so many pages are read, and the first is looked at, so that the many pages of many users are not: of those that
@@ -25,12 +26,12 @@ const perRoute = 2
 type visited struct {
 	pages  []string        // HTML, in the order in which links lead there: of each kind the first
 	routes map[string]bool // the routes that are reached, of pages or of anything else
-	cookie *http.Cookie    // of the session that reached them
 }
 
 var (
 	linked  = regexp.MustCompile(`(?:href|src)="([^"#]*)`)
 	hidden  = regexp.MustCompile(`name="form_token" value="([0-9a-f]+)"`)
+	member  = regexp.MustCompile(`/console/o/acme/u/\d+/`)
 	welcome = regexp.MustCompile(`/console/welcome/[^/"<]+/`)
 )
 
@@ -66,15 +67,43 @@ func (r *reader) read(path string, form url.Values) answer {
 	return answer{response.StatusCode, response.Header, response.Request.URL, string(text)}
 }
 
-// reader is a reader who has signed in as the administrator.
+// reader is a reader who has not signed in.
 func (w *world) reader() *reader {
 	w.Helper()
 	jar, err := cookiejar.New(nil)
 	require.NoError(w, err)
-	r := &reader{w, http.Client{Timeout: patience, Jar: jar}}
-	const page = "/console/sign-in/"
-	r.send(page, page, url.Values{"username": {root}, "password": {password}})
+	return &reader{w, http.Client{Timeout: patience, Jar: jar}}
+}
+
+// administrator is a reader who has signed in before, as the administrator.
+func (w *world) administrator() *reader {
+	w.Helper()
+	r := w.reader()
+	r.Jar.SetCookies(r.home(), []*http.Cookie{w.session()})
 	return r
+}
+
+// home is where the reader's cookies belong.
+func (r *reader) home() *url.URL {
+	r.w.Helper()
+	home, err := url.Parse(r.w.base + console.Prefix)
+	require.NoError(r.w, err)
+	return home
+}
+
+// signIn signs the reader in.
+func (r *reader) signIn(username, password string) {
+	r.w.Helper()
+	const page = "/console/sign-in/"
+	got := r.send(page, page, url.Values{"username": {username}, "password": {password}})
+	require.NotEqual(r.w, page, got.url.Path)
+}
+
+// session is the cookie of the reader's session.
+func (r *reader) session() *http.Cookie {
+	r.w.Helper()
+	require.Len(r.w, r.Jar.Cookies(r.home()), 1)
+	return r.Jar.Cookies(r.home())[0]
 }
 
 // send sends a form of a page, which must be taken.
@@ -88,20 +117,31 @@ func (r *reader) send(page, action string, fields url.Values) answer {
 	return got
 }
 
-// invited makes the first user of acme an operator and returns the path of the link with which they set their password.
-func (w *world) invited() string {
-	w.Helper()
-	const access = "/console/o/acme/u/1/access/"
-	r := w.reader()
-	r.send(access, access+"role/", url.Values{"role": {"operator"}})
+// invited gives a member of acme a role and returns the path of the link with which they set their password.
+func (r *reader) invited(username, role string) string {
+	r.w.Helper()
+	found := member.FindString(r.read("/console/o/acme/u/?q="+username, nil).text)
+	require.NotEmpty(r.w, found, username)
+	access := found + "access/"
+	r.send(access, access+"role/", url.Values{"role": {role}})
 	return welcome.FindString(r.send(access, access+"invite/", url.Values{}).text)
 }
 
-// crawl follows the links of the console from its first page, as the administrator, and from those that are given away outside of it. It
-// fails on those that lead nowhere.
-func (w *world) crawl(given ...string) visited {
+// hired is a member of acme who was given a role and has signed in.
+func (r *reader) hired(username, role string) *reader {
+	r.w.Helper()
+	link := r.invited(username, role)
+	r.send(link, link, url.Values{"password": {password}, "again": {password}})
+	member := r.w.reader()
+	member.signIn(username, password)
+	return member
+}
+
+// crawl follows the links of the console from its first page, and from those that are given away outside of it. It fails on those that lead
+// nowhere.
+func (r *reader) crawl(given ...string) visited {
+	w := r.w
 	w.Helper()
-	r := w.reader()
 	v := visited{routes: map[string]bool{}}
 	table := routes()
 	routeOf := func(path string) int {
@@ -145,10 +185,6 @@ func (w *world) crawl(given ...string) visited {
 			}
 		}
 	}
-	base, err := url.Parse(w.base + console.Prefix)
-	require.NoError(w, err)
-	require.Len(w, r.Jar.Cookies(base), 1)
-	v.cookie = r.Jar.Cookies(base)[0]
 	return v
 }
 
@@ -156,6 +192,7 @@ func (w *world) crawl(given ...string) visited {
 type route struct {
 	path    string
 	pattern *regexp.Regexp // whose only group is the organization
+	needs   operators.Need
 }
 
 func routes() []route {
@@ -163,7 +200,7 @@ func routes() []route {
 	for _, r := range console.Routes() {
 		if r.Method == http.MethodGet {
 			p := strings.ReplaceAll(r.Path, "{org}", "([^/]+)")
-			all = append(all, route{r.Path, regexp.MustCompile("^" + regexp.MustCompile(`\{\w+\}`).ReplaceAllString(p, "[^/]+") + "$")})
+			all = append(all, route{r.Path, regexp.MustCompile("^" + regexp.MustCompile(`\{\w+\}`).ReplaceAllString(p, "[^/]+") + "$"), r.Needs})
 		}
 	}
 	// Of two routes that match, the one with fewer parameters is meant.

@@ -2,7 +2,10 @@ package browser_test
 
 import (
 	"fmt"
+	"net/http"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // each runs a journey twice: as most people travel, and with JavaScript turned off.
@@ -12,12 +15,11 @@ func each(t *testing.T, journey func(w *world, p *tab)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			p := w.tab()
+			p := w.signedIn()
 			if !scripts {
 				p.withoutScripts()
 			}
 			p.open("/console/")
-			p.signIn(root, password)
 			journey(w, p)
 		})
 	}
@@ -68,9 +70,10 @@ func (t *tab) newest(event string) string {
 	t.sees(event)
 	return ask[string](t, fmt.Sprintf("[...document.querySelectorAll('tbody tr')].find(r => r.innerText.includes(%s)).querySelector('a').innerText", quote(event)))
 }
+
 func TestAUserIsCreatedAndChanged(t *testing.T) {
 	t.Parallel()
-	each(t, func(_ *world, p *tab) {
+	each(t, func(w *world, p *tab) {
 		p.goBy(link, "Acme Inc.")
 		p.goBy(link, "Users")
 		p.sees("Nobody is found.")
@@ -94,6 +97,15 @@ func TestAUserIsCreatedAndChanged(t *testing.T) {
 		p.fill("Metadata", `{"team": "Wind tunnel", "external_id": 17}`)
 		p.goBy(button, "Save")
 		p.sees(`"team": "Wind tunnel"`)
+		p.goBy(link, "Edit the metadata")
+		w.call(http.MethodPatch, "o/acme/u/mary.jackson@example.com/", object{"custom_fields": object{"external_id": 18}}, nil)
+		p.fill("Metadata", `{"team": "Supersonic"}`)
+		p.forgive("400")
+		p.goBy(button, "Save")
+		p.sees("What somebody else saved meanwhile", `"external_id": 18`)
+		p.goBy(button, "Save") // It is meant.
+		p.sees(`"team": "Supersonic"`)
+		p.seesNot("external_id")
 
 		p.goBy(link, "New address")
 		p.fill("Address", "+44 20 7946 0958")
@@ -141,4 +153,41 @@ func TestOneBoxChoosesAllUsersOfAPage(t *testing.T) {
 	p.open("/console/o/acme/u/?locked=true")
 	p.seesNot("ada.lovelace@example.com")
 	p.sees("grace.hopper@example.com", "alan.turing@example.com")
+}
+
+func TestFoundUsersAreExported(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.signedIn()
+	w.member("ada.lovelace@example.com", "=1+2", "Lovelace")
+	w.member("grace.hopper@example.com", "Grace", "Hopper")
+	p.open("/console/o/acme/u/")
+	p.fill("Username or e-mail begins with", "ada")
+	p.goBy(button, "Search")
+	sheet := p.downloaded(button, "Export all that is found as CSV")
+	assert.Contains(p, sheet, "ada.lovelace@example.com,ada.lovelace@example.com,'=1+2,Lovelace,member,false,Default,", "what a spreadsheet would run is marked")
+	assert.NotContains(p, sheet, "grace")
+}
+
+func TestChosenUsersAreRemovedTogether(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.signedIn()
+	p.open("/console/")
+	for i := range 3 {
+		w.member(person(i).email, person(i).first, person(i).last)
+	}
+	p.open("/console/o/acme/u/")
+	p.tick("Choose ada.lovelace@example.com")
+	p.tick("Choose grace.hopper@example.com")
+	p.goBy(button, "Remove from the organization…")
+	p.sees("2 memberships end", "ada.lovelace@example.com", "grace.hopper@example.com")
+	p.seesNot("alan.turing@example.com")
+	p.goBy(link, "Cancel")
+	p.tick("Choose ada.lovelace@example.com")
+	p.tick("Choose grace.hopper@example.com")
+	p.goBy(button, "Remove from the organization…")
+	p.goBy(button, "Remove 2 for good")
+	p.sees("2 of the chosen users were changed.", "alan.turing@example.com")
+	p.seesNot("grace.hopper@example.com")
 }

@@ -2,39 +2,71 @@ package browser_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/operators"
 )
 
-// TestEveryPage looks at every page that links lead to: of an organization with a few people, of one with 10,000, and of one with nothing in
-// it. Each is looked at in light and in dark, on a desk and on a phone.
+// TestEveryPage looks at every page that links lead to: as everybody sees it in an organization with a few people, and as the administrator does in
+// one with 10,000 and in one with nothing in it. Each is looked at in light and in dark, on a desk and on a phone.
 func TestEveryPage(t *testing.T) {
 	t.Parallel()
-	for name, people := range map[string]int{"few": 12, "crowd": 10_000} {
-		t.Run(name, func(t *testing.T) {
+	t.Run("few", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		w.populate(greeted)
+		r := w.administrator()
+		w.looksRound("administrator", operators.Installation, r, r.invited(person(0).email, "operator"))
+		w.looksRound("operator", operators.Operator, r.hired(person(1).email, "operator"))
+		w.looksRound("viewer", operators.Viewer, r.hired(person(2).email, "viewer"))
+	})
+	t.Run("crowd", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		w.populate(10_000)
+		r := w.administrator()
+		w.looksRound("administrator", operators.Installation, r, r.invited(person(0).email, "operator"))
+	})
+}
+
+// looksRound has everything looked at that a reader finds, which must be all that may be seen by whoever may do as much, and no more.
+func (w *world) looksRound(who string, may operators.Need, r *reader, given ...string) {
+	w.Helper()
+	v := r.crawl(given...)
+	for _, r := range routes() {
+		switch {
+		case strings.HasSuffix(r.path, "/progress/"): // A piece that a page asks for while something happens.
+		case r.path == "/console/sign-in/": // Nothing leads there for those who are signed in.
+		case r.path == "/console/welcome/{token}/": // Only what is given away does.
+			assert.Equal(w, len(given) > 0, v.routes[r.path])
+		case r.needs <= may:
+			assert.True(w, v.routes[r.path], "no page leads the %s to %s, or there is nothing in this test that it could show", who, r.path)
+		default:
+			assert.False(w, v.routes[r.path], "a page leads the %s to %s", who, r.path)
+		}
+	}
+	for some := range slices.Chunk(v.pages, perTab) {
+		w.Run(who+some[0], func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			w.populate(people)
-			v := w.crawl(w.invited())
-			for _, r := range routes() {
-				if strings.HasSuffix(r.path, "/progress/") { // A piece that a page asks for while something happens.
-					continue
-				}
-				assert.True(t, v.routes[r.path] || r.path == "/console/sign-in/", "no page links to %s, or there is nothing in this test that it could show", r.path)
-			}
 			p := newTab(t, w.base)
-			p.prefer(dark)
-			p.look("/console/sign-in/")
-			p.remember(v.cookie.Name, v.cookie.Value)
-			for _, path := range v.pages {
+			if len(given) > 0 {
+				p.look("/console/sign-in/")
+			}
+			p.remember(r.session())
+			for _, path := range some {
 				t.Run(strings.TrimPrefix(path, "/console"), func(t *testing.T) { handed(t, p).look(path) })
 			}
 		})
 	}
 }
+
+// perTab is how many pages are looked at in one tab, so that several tabs look at all of them.
+const perTab = 20
 
 // handed is a tab that another test goes on with.
 func handed(t *testing.T, from *tab) *tab {
@@ -44,16 +76,13 @@ func handed(t *testing.T, from *tab) *tab {
 	return &own
 }
 
-// look judges a page in dark, then in light, then on a phone, and leaves the tab dark, as it was.
+// look judges a page on a desk, and whether it fits a phone.
 func (t *tab) look(path string) {
 	t.Helper()
 	require.EqualValues(t, http.StatusOK, t.open(path))
-	assert.Empty(t, t.violations(), "in dark")
-	t.prefer(light)
-	assert.Empty(t, t.violations(), "in light")
+	t.judge()
 	t.resize(phone)
 	assert.Empty(t, t.overflow(), "on a phone")
 	t.resize(desk)
-	t.prefer(dark)
 	t.settle(t.T)
 }

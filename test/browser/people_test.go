@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -55,13 +56,27 @@ const more = `{organizations: [{slug: fresh, name: A fresh start}, {slug: acme, 
 			notifications: [{name: Tell the customers, list: web-users, templates: [
 				{channel: mail, subject: "Order {{ context.order }} is on its way", text: "With {{ context.carrier }}.", html: "<p>With {{ context.carrier }}.</p>"}]}]}]}]}]}]}`
 
+// hook is where webhooks of a world lead. It is gone for good, unless a test says otherwise.
+type hook struct {
+	sync.RWMutex // whoever holds it keeps all webhooks waiting
+
+	status int // what they are answered
+}
+
+func (h *hook) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	h.RLock()
+	defer h.RUnlock()
+	w.WriteHeader(h.status)
+}
+
 // populate fills acme with so many people: they are on a list, registered with the web shop, and have been told something. Two of them are
-// to be reached by a webhook that is gone.
+// to be reached by a webhook.
 func (w *world) populate(people int) {
 	w.Helper()
 	w.run(more, "apply", "-f", "-")
-	gone := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, _ *http.Request) { answer.WriteHeader(http.StatusGone) }))
-	w.Cleanup(gone.Close)
+	w.hook = &hook{status: http.StatusGone}
+	server := httptest.NewServer(w.hook)
+	w.Cleanup(server.Close)
 	var file strings.Builder
 	emails := make([]string, people)
 	file.WriteString("email,first_name,last_name,custom__team\n")
@@ -86,7 +101,7 @@ func (w *world) populate(people int) {
 	}
 	for _, email := range emails[:2] {
 		w.call(http.MethodPost, "o/acme/p/shop/a/web/register/", object{"username": email, "distribution_list": "customers",
-			"addresses": []object{{"value": gone.URL + "/" + email, "assign_to_preferred_channel": true}}}, nil)
+			"addresses": []object{{"value": server.URL + "/" + email, "assign_to_preferred_channel": true}}}, nil)
 	}
 	w.register(emails[greeted:])
 	w.imported("new.csv", "email,first_name,custom__team,phone\nnew@example.org,New,blue,1\nnobody,,,\n")
@@ -94,14 +109,20 @@ func (w *world) populate(people int) {
 	w.settled(w.trigger("order-shipped", object{"order": "A-1017", "carrier": "DHL", "tracking_url": "https://track.example/A-1017", "items": []object{{"quantity": 1, "name": "Bell"}}}))
 }
 
-// register makes users members of the web shop, which a call for each would take too long for.
-func (w *world) register(usernames []string) {
+// update changes what is stored, as another instance of the service would.
+func (w *world) update(do func(tx ports.Tx) error) error {
 	w.Helper()
 	store, err := gormstore.Open(w.Context(), gormstore.Config{URL: w.database, Clock: clock{}, Keys: seal.NewRing([seal.KeySize]byte{})})
 	require.NoError(w, err)
 	defer func() { assert.NoError(w, store.Close()) }()
+	return store.Update(w.Context(), do)
+}
+
+// register makes users members of the web shop, which a call for each would take too long for.
+func (w *world) register(usernames []string) {
+	w.Helper()
 	for some := range slices.Chunk(usernames, 1000) {
-		require.NoError(w, store.Update(w.Context(), func(tx ports.Tx) error {
+		require.NoError(w, w.update(func(tx ports.Tx) error {
 			a, err := tx.Applications().BySlug(w.Context(), "acme", "shop", "web")
 			if err != nil {
 				return err
@@ -133,6 +154,12 @@ func (w *world) register(usernames []string) {
 			return tx.Applications().SaveMemberships(w.Context(), a, ms)
 		}))
 	}
+}
+
+// member makes somebody a member of acme.
+func (w *world) member(email, first, last string) {
+	w.Helper()
+	w.call(http.MethodPost, "o/acme/u/", object{"email": email, "first_name": first, "last_name": last}, nil)
 }
 
 // clock is the clock of the machine.

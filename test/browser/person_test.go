@@ -74,14 +74,7 @@ func (t *tab) choose(label, option string) {
 func (t *tab) unfold(words string) {
 	t.Helper()
 	t.steps(t.clicking(folded, words))
-}
-
-// upload chooses a file for a field.
-func (t *tab) upload(label, path string) {
-	t.Helper()
-	field := ask[*runtime.RemoteObject](t, fmt.Sprintf("[...document.querySelectorAll('input[type=file]')].find(e => e.labels[0].innerText.trim() === %s)", quote(label)))
-	require.NotEmpty(t, field.ObjectID, "no field for a file %q", label)
-	t.steps(do(dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: []string{path}, ObjectID: field.ObjectID}))
+	t.arrived()
 }
 
 // of evaluates an expression about an element of the page, which it calls this.
@@ -143,6 +136,22 @@ func (t *tab) find(name string, roles ...string) cdp.BackendNodeID {
 		require.True(t, other.url != "" && other.url == found[0].url, "which %v %q? there are %q", roles, name, names)
 	}
 	return found[0].node
+}
+
+// called is the whole name of the one thing whose name has this in it.
+func (t *tab) called(role, part string) (name string) {
+	t.Helper()
+	t.eventually(func() bool {
+		name = ""
+		for _, n := range t.things(role) {
+			if strings.Contains(n.name, part) {
+				require.Empty(t, name, "two of them have %q in their name", part)
+				name = n.name
+			}
+		}
+		return name != ""
+	}, "no %s with %q in its name", role, part)
+	return name
 }
 
 // thing is something that people can find on a page.

@@ -45,7 +45,7 @@ func TestAnInvitedOperatorSignsIn(t *testing.T) {
 		invitation := ask[string](p, "document.querySelector('pre').innerText")
 		p.goBy(button, "Sign out")
 
-		p.open(strings.TrimPrefix(invitation, w.base))
+		p.open(strings.TrimPrefix(invitation, public))
 		p.sees("This link is for grace.hopper@example.com")
 		p.fill("New password", "short")
 		p.fill("New password once more", "short")
@@ -64,7 +64,7 @@ func TestAnInvitedOperatorSignsIn(t *testing.T) {
 		p.seesNot("New API key")
 
 		p.forgive("404")
-		p.open(strings.TrimPrefix(invitation, w.base)) // It worked once.
+		p.open(strings.TrimPrefix(invitation, public)) // It worked once.
 		p.seesNot("Set the password")
 	})
 }

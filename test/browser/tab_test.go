@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -43,10 +44,11 @@ type size struct{ width, height int64 }
 type tab struct {
 	*testing.T
 	*watch
-	base  string
-	ctx   context.Context //nolint:containedctx // chromedp keeps the tab in it.
-	still bool            // scripts are turned off
-	scope part            // where on the page people look for things; the zero value: everywhere
+	base   string
+	ctx    context.Context //nolint:containedctx // chromedp keeps the tab in it.
+	still  bool            // scripts are turned off
+	strict bool            // every page that it gets to is judged
+	scope  part            // where on the page people look for things; the zero value: everywhere
 }
 
 // newTab opens a tab on a service. When the test ends, nothing may have gone wrong in it.
@@ -65,7 +67,16 @@ func newTab(t *testing.T, base string) *tab {
 	require.NoError(t, chromedp.Do(ctx)) // Lives as long as this context, so no deadline here.
 	require.NoError(t, chromedp.Listen(ctx, own.see))
 	own.resize(desk)
+	own.prefer(light)
 	return own
+}
+
+// arrived judges the page that a strict tab has got to.
+func (t *tab) arrived() {
+	t.Helper()
+	if t.strict {
+		t.judge()
+	}
 }
 
 // steps lets the tab do something, in good time.
@@ -83,6 +94,7 @@ func (t *tab) open(path string) int64 {
 	defer cancel()
 	response, err := chromedp.Run(ctx, chromedp.NavigateResponse(t.base+path))
 	require.NoError(t, err, path)
+	t.arrived()
 	return response.Status
 }
 
@@ -108,18 +120,19 @@ func (t *tab) prefer(scheme string) {
 	}}))
 }
 
-// withoutScripts turns JavaScript off, as some do.
+// withoutScripts turns JavaScript off, as some do, and the light.
 func (t *tab) withoutScripts() {
 	t.Helper()
 	t.still = true
+	t.prefer(dark)
 	t.steps(do(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))
 }
 
 // remember puts a cookie into the tab.
-func (t *tab) remember(name, value string) {
+func (t *tab) remember(c *http.Cookie) {
 	t.Helper()
 	t.steps(chromedp.Func(func(ctx context.Context, to *chromedp.Target) error {
-		_, err := cdp.Call(ctx, to, network.SetCookie, network.SetCookieParams{Name: name, Value: value, URL: t.base + "/console/"})
+		_, err := cdp.Call(ctx, to, network.SetCookie, network.SetCookieParams{Name: c.Name, Value: c.Value, URL: t.base + "/console/"})
 		return err
 	}))
 }
@@ -179,12 +192,14 @@ func (t *tab) follow(step chromedp.Action[chromedp.Void]) {
 	defer cancel()
 	_, err := chromedp.Run(ctx, chromedp.WaitEvent(page.LoadEventFired, nil, step))
 	require.NoError(t, err, "no other page came; still at %s", t.at())
+	t.arrived()
 }
 
 // reload loads the page once more, and waits for it.
 func (t *tab) reload() {
 	t.Helper()
 	t.steps(chromedp.Reload())
+	t.arrived()
 }
 
 // frame is what a frame of the page shows that has a process of its own, because what others wrote is in it.
@@ -220,10 +235,11 @@ func (t *tab) awaits(words string) {
 		}
 		return false
 	}, "%q does not come", words)
+	t.arrived()
 }
 
-// download follows a link to a file and returns where that is now.
-func (t *tab) download(name string) string {
+// download clicks on what leads to a file and returns where that is now.
+func (t *tab) download(role, name string) string {
 	t.Helper()
 	folder := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.ctx, patience)
@@ -232,7 +248,7 @@ func (t *tab) download(name string) string {
 		Behavior: browser.SetDownloadBehaviorBehaviorAllow, BrowserContextID: chromedp.FromContext(t.ctx).BrowserContextID, DownloadPath: folder,
 	})
 	require.NoError(t, err)
-	t.steps(t.clicking(link, name))
+	t.steps(t.clicking(role, name))
 	var path string
 	t.eventually(func() bool {
 		files, err := os.ReadDir(folder)

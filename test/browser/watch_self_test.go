@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // bad is a page with everything that pages must not have. Its policy is the strictest of all.
@@ -48,20 +49,36 @@ func TestWhatIsWatchedForIsSeen(t *testing.T) {
 		ask[bool](p, "console.error('a fault'), setTimeout(() => { throw new Error('nobody catches it') }), true")
 		p.eventually(func() bool { return p.heard("nobody catches it") }, "the browser keeps an exception to itself")
 	})
-	t.Run("Pages", func(t *testing.T) {
-		t.Parallel()
-		p := newTab(t, server.URL)
-		for _, words := range []string{"/missing.png", "a request to elsewhere", "a request failed: net::ERR_UNSAFE_PORT", "/other.css"} {
-			p.forgive(words)
-		}
-		p.open("/")
-		var ids []string
-		for _, v := range p.violations() {
-			ids = append(ids, v.ID)
-		}
-		assert.Subset(t, ids, []string{"image-alt", "color-contrast"})
-		assert.Empty(t, p.overflow())
-		ask[string](p, "document.querySelector('#wide').style.width = '3000px'")
-		assert.Len(t, p.overflow(), 1)
-	})
+	for name, scripts := range map[string]bool{"Pages": true, "PagesWithoutScripts": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newTab(t, server.URL)
+			other := dark
+			if !scripts {
+				p.withoutScripts()
+				other = light
+			}
+			for _, words := range []string{"/missing.png", "a request to elsewhere", "a request failed: net::ERR_UNSAFE_PORT", "/other.css"} {
+				p.forgive(words)
+			}
+			p.open("/")
+			found, err := p.inBothSchemes()
+			require.NoError(t, err)
+			var told []string
+			for _, v := range found {
+				if v.ID == "image-alt" || v.ID == "color-contrast" {
+					told = append(told, v.ID+": "+v.Help)
+				}
+			}
+			require.Len(t, told, 3)
+			assert.Contains(t, told[2], "color-contrast")
+			assert.Contains(t, told[2], "(in "+other+")")
+			if !scripts { // Nobody is told when a page has been drawn.
+				return
+			}
+			assert.Empty(t, p.overflow())
+			ask[string](p, "document.querySelector('#wide').style.width = '3000px'")
+			assert.Len(t, p.overflow(), 1)
+		})
+	}
 }

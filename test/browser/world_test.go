@@ -16,8 +16,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/adapters/console"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/wiring"
 )
+
+// public is where everybody thinks the service is: links in messages, and links that are given away, begin with it.
+const public = "http://notify.example"
 
 // The administrator of every world.
 const (
@@ -32,12 +38,14 @@ type world struct {
 	database string // its URL
 	base     string // of the server
 	key      string // of the API, which may do everything in acme
+	hook     *hook  // where its webhooks lead, once there are people
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{T: t, database: "sqlite:" + filepath.Join(t.TempDir(), "tocsin.db")}
-	w.environ = []string{"TOCSIN_DATABASE_URL=" + w.database, "TOCSIN_LISTEN=127.0.0.1:0", "TOCSIN_LOG_FORMAT=json", "TOCSIN_WEBHOOK_ALLOW=127.0.0.1"}
+	w.environ = []string{"TOCSIN_DATABASE_URL=" + w.database, "TOCSIN_LISTEN=127.0.0.1:0", "TOCSIN_LOG_FORMAT=json", "TOCSIN_WEBHOOK_ALLOW=127.0.0.1",
+		"TOCSIN_BASE_URL=" + public}
 	w.run("", "apply", "-f", filepath.Join("..", "..", "configs", "demo.yaml"))
 	w.run(password+"\n", "admin", "create", "--username", root, "--password-stdin")
 	w.key = w.run("", "key", "create", "--name", "browser", "--org", "acme", "--grant", "full_access")
@@ -127,25 +135,44 @@ func (w *world) settled(occurrence int64) {
 		var o struct{ State string }
 		w.call(http.MethodGet, fmt.Sprintf("o/acme/p/shop/a/web/occurrences/%d/", occurrence), nil, &o)
 		return o.State == "done"
-	}, time.Minute, 20*time.Millisecond)
+	}, 10*patience, 20*time.Millisecond)
 }
 
 // object is a body of a call.
 type object map[string]any
 
-// tab is a tab of somebody who has not signed in.
+// tab is a tab of somebody who has not signed in. Every page that they get to is judged.
 func (w *world) tab() *tab {
 	w.Helper()
-	return newTab(w.T, w.base)
+	t := newTab(w.T, w.base)
+	t.strict = true
+	return t
 }
 
-// signedIn is a tab of the administrator, who has just signed in.
+// signedIn is a tab of the administrator, who has signed in before.
 func (w *world) signedIn() *tab {
 	w.Helper()
 	t := w.tab()
-	t.open("/console/")
-	t.signIn(root, password)
+	t.remember(w.session())
 	return t
+}
+
+// session begins a session of the administrator and returns its cookie. To show how one signs in is not every journey's business.
+func (w *world) session() *http.Cookie {
+	w.Helper()
+	var token string
+	require.NoError(w, w.update(func(tx ports.Tx) error {
+		account, err := tx.Operators().Account(w.Context(), root)
+		if err != nil {
+			return err
+		}
+		var s operators.Session
+		s, token = operators.NewSession(account.User.ID, "127.0.0.1", time.Now())
+		return tx.Operators().Begin(w.Context(), s)
+	}))
+	c, err := http.ParseSetCookie("tocsin_session=" + token + "; Path=" + console.Prefix)
+	require.NoError(w, err)
+	return c
 }
 
 // signIn fills in the form for signing in, which the tab shows.

@@ -1,0 +1,66 @@
+package browser_test
+
+import (
+	"net"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// from lets the reader come from another address of this machine.
+func (r *reader) from(address string) *reader {
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
+	r.Transport = &http.Transport{DialContext: dialer.DialContext}
+	r.w.Cleanup(r.CloseIdleConnections)
+	return r
+}
+
+// isIn tells whether the reader is signed in.
+func (r *reader) isIn() bool {
+	r.w.Helper()
+	return r.read("/console/account/", nil).url.Path == "/console/account/"
+}
+
+func TestOnesOwnPasswordAndSessions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.signedIn()
+	p.open("/console/")
+	const another = "battery staple horse"
+	elsewhere := w.reader()
+	elsewhere.signIn(root, password)
+	p.goBy(link, "Your account: "+root)
+	change := func(current string) {
+		p.fill("Current password", current)
+		p.fill("New password", another)
+		p.fill("New password once more", another)
+		p.goBy(button, "Change the password")
+	}
+	p.forgive("400")
+	change("not the password")
+	p.sees("is not your password, or the account is locked")
+	p.seesNot("not the password")
+	assert.True(p, elsewhere.isIn())
+	change(password)
+	p.sees("The change is saved.")
+	assert.False(p, elsewhere.isIn(), "sessions elsewhere end with another password")
+
+	elsewhere.from("127.0.0.2").signIn(root, another)
+	p.reload()
+	p.goBy(button, p.called(button, "End the session from 127.0.0.2"))
+	p.sees("The session has ended.")
+	assert.False(p, elsewhere.isIn())
+
+	elsewhere.signIn(root, another)
+	p.goBy(button, "End all of them, this one too")
+	assert.Equal(p, "Sign in", p.title())
+	assert.False(p, elsewhere.isIn())
+	p.open("/console/account/")
+	assert.Equal(p, "Sign in", p.title())
+	p.signIn(root, another)
+	p.sees("Where you are signed in")
+	p.goBy(link, "Tocsin")
+	p.in(list, "Installation").goBy(link, "Audit log")
+	p.sees("account.password", "account.end_session", "account.sign_out_everywhere", "127.0.0.2")
+}

@@ -1,0 +1,56 @@
+package browser_test
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// downloaded is what is in the file that a click leads to.
+func (t *tab) downloaded(role, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(t.download(role, name))
+	require.NoError(t, err)
+	return string(text)
+}
+
+func TestTheAuditLogIsSearchedAndExported(t *testing.T) {
+	t.Parallel()
+	each(t, func(w *world, p *tab) {
+		w.member("ada.lovelace@example.com", "Ada", "Lovelace")
+		p.goBy(link, "Acme Inc.")
+		p.in(list, "acme").goBy(link, "Users")
+		p.goBy(link, "ada.lovelace@example.com")
+		p.goBy(button, "Lock in the organization")
+		p.in(list, "acme").goBy(link, "Audit log")
+		p.sees("member.lock", "member.create", "browser key 1", `"locked": true`)
+
+		p.choose("By way of", "console")
+		p.fill("What begins with", "member.")
+		p.fill("Object begins with", "acme/u/ada")
+		p.goBy(button, "Search")
+		p.sees("member.lock", root, "127.0.0.1")
+		p.seesNot("member.create")
+
+		sheet := p.downloaded(button, "Export as CSV")
+		assert.Contains(p, sheet, "member.lock,acme/u/ada.lovelace@example.com")
+		assert.NotContains(p, sheet, "member.create")
+		var entry struct{ Action, Actor, Via, Address string }
+		require.NoError(p, json.Unmarshal([]byte(p.downloaded(button, "Export as JSON lines")), &entry), "and another export from the same page")
+		assert.Equal(p, "member.lock by root, console 127.0.0.1", entry.Action+" by "+entry.Actor+", "+entry.Via+" "+entry.Address)
+
+		p.fill("Who", "nobody")
+		p.goBy(button, "Search")
+		p.sees("Nothing is recorded.")
+		p.forgive("400")
+		p.forgive("does not conform") // The field for a day is empty then.
+		p.open("/console/o/acme/audit/?from=yesterday")
+		p.sees("must be a day such as")
+		p.open("/console/o/acme/audit/?action=audit.")
+		assert.Equal(p, 2, strings.Count(ask[string](p, "document.querySelector('tbody').innerText"), "audit.export"))
+	})
+}

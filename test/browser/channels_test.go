@@ -1,0 +1,51 @@
+package browser_test
+
+import "testing"
+
+func TestAChannelIsMadeTestedAndDeleted(t *testing.T) {
+	t.Parallel()
+	each(t, func(_ *world, p *tab) {
+		p.goBy(link, "Acme Inc.")
+		p.in(list, "acme").goBy(link, "Channels")
+		p.goBy(link, "New channel")
+		p.goBy(link, "smtp")
+		p.fill("Name", "relay")
+		p.fill("host", "127.0.0.1")
+		p.fill("port", "1")
+		p.fill("from", "notify@example.org")
+		p.goBy(button, "Create the channel")
+		p.sees("The change is saved.", "relay", "no instance says otherwise")
+
+		p.tick("Preferred")
+		p.forgive("400")
+		p.goBy(button, "Save")
+		p.sees(`the channel "mail" is preferred for EMAIL there already`)
+		p.tick("Preferred")
+		p.tick("Active")
+		p.goBy(button, "Save")
+		p.sees("The change is saved.", "inactive nothing is sent through it")
+		p.goBy(link, "All channels")
+		p.goBy(link, "mail")
+		p.tick("Preferred")
+		p.goBy(button, "Save")
+		p.seesNot("preferred")
+		p.goBy(link, "All channels")
+		p.goBy(link, "relay")
+		p.tick("Preferred")
+		p.tick("Active")
+		p.goBy(button, "Save")
+		p.sees("active · preferred")
+
+		p.fill("Send one message to", "ada@example.org")
+		p.goBy(button, "Send the test")
+		p.sees("Unreachable: the channel does not work, whoever the message is for.")
+		p.unfold("Delete this channel")
+		p.goBy(button, "Delete relay")
+		p.sees("It is deleted.")
+		p.goBy(link, "mail")
+		p.unfold("Delete this channel")
+		p.forgive("400")
+		p.goBy(button, "Delete mail")
+		p.sees(`The channel "mail" is used by event web/order-shipped`)
+	})
+}

@@ -1,0 +1,54 @@
+package browser_test
+
+import (
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestWhatFailedIsExplainedAndSentAgain(t *testing.T) {
+	t.Parallel()
+	each(t, func(w *world, p *tab) {
+		w.populate(greeted)
+		p.goBy(link, "Acme Inc.")
+		p.sees("What needs attention")
+		p.goBy(link, p.called(link, "2 deliveries of Newsletter"))
+		p.sees("sent 12", "failed 2", "ada.lovelace@example.com", "grace.hopper@example.com")
+
+		p.fill("Why did, or did not, this user get it?", "ada.lovelace@example.com")
+		p.goBy(button, "Explain")
+		p.sees("The message was sent to ada.lovelace@example.com by mail.", "by hooks", "Every gate is open.", "On the list yes, customers", "member not locked open")
+		p.goBy(link, "Occurrence 1")
+		p.goBy(link, "failed 2")
+		p.goBy(link, p.called(link, "/ada.lovelace@example.com"))
+		p.sees("State failed", "Attempts 1", "410", "The message as it was to be sent", "New in the shop")
+
+		answer := sync.OnceFunc(w.hook.Unlock)
+		w.hook.Lock()
+		p.Cleanup(answer)
+		w.hook.status = http.StatusOK
+		p.goBy(button, "Send it again")
+		p.sees("The delivery will be sent again.", "The message as it would be sent now")
+		p.goBy(link, "Occurrence 1")
+		p.sees("13 of 14 deliveries are over, 92 %.") // And it moves, with a script by itself.
+		answer()
+		p.awaits("sent 13")
+
+		p.goBy(link, p.called(link, "/ada.lovelace@example.com"))
+		p.sees("State sent", "The message as it was sent", "The template has not changed since.", "Text New in the shop")
+		p.goBy(link, "Occurrence 1")
+		p.goBy(button, "Send the 1 failed again")
+		p.awaits("sent 14")
+		p.sees("failed 0")
+		p.goBy(link, "skipped 0")
+		p.sees("None.")
+
+		p.fill("Address begins with", "alan.turing")
+		p.goBy(button, "Search")
+		p.in("rowheader", "alan.turing@example.com").goBy(link, "alan.turing@example.com")
+		p.sees("The message as it was sent", "Subject For customers: New in the shop", "Have a look at the winter collection.", "Unsubscribe link of this recipient; not shown")
+		assert.Equal(p, "New in the shop\n\nHave a look at the winter collection.", p.frame())
+	})
+}

@@ -1,0 +1,50 @@
+package browser_test
+
+import "testing"
+
+func TestAGroupIsMadeFilledRenamedAndDeleted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.signedIn()
+	p.open("/console/")
+	w.member("ada.lovelace@example.com", "Ada", "Lovelace")
+	p.goBy(link, "Acme Inc.")
+	p.in(list, "acme").goBy(link, "Groups")
+	p.fill("Name", "Staff")
+	p.forgive("400")
+	p.goBy(button, "Create the group")
+	p.sees("a group with this name exists already")
+	p.fill("Name", "Night shift")
+	p.goBy(button, "Create the group")
+	p.sees("The change is saved.", "Night shift")
+
+	p.in(list, "acme").goBy(link, "Users")
+	p.goBy(link, "ada.lovelace@example.com")
+	p.choose("Add to", "Night shift")
+	p.goBy(button, "Add to the group")
+	p.sees("The change is saved.")
+
+	p.in(list, "acme").goBy(link, "Groups")
+	p.goBy(link, "Night shift")
+	p.unfold("Delete this group")
+	p.forgive("400")
+	p.goBy(button, "Delete Night shift")
+	p.sees("The group still has members.")
+	p.fill("Name", "Late shift")
+	p.goBy(button, "Save")
+	p.goBy(link, "users of Late shift")
+	p.goBy(link, "ada.lovelace@example.com")
+	p.goBy(button, "Remove from the group Late shift")
+
+	p.in(list, "acme").goBy(link, "Groups")
+	p.goBy(link, "Late shift")
+	p.goBy(link, "Users of the group")
+	p.sees("Nobody is found.")
+	p.in(list, "acme").goBy(link, "Groups")
+	p.goBy(link, "Late shift")
+	p.unfold("Delete this group")
+	p.goBy(button, "Delete Late shift")
+	p.seesNot("shift")
+	p.goBy(link, "Default")
+	p.sees("It cannot be renamed or deleted.")
+}

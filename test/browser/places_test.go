@@ -1,0 +1,53 @@
+package browser_test
+
+import "testing"
+
+func TestAnOrganizationAndItsProjectsAreMadeAndRenamed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.signedIn()
+	p.open("/console/")
+	p.in(list, "Installation").goBy(link, "Organizations")
+	p.fill("Slug", "acme")
+	p.fill("Name", "Globex")
+	p.forgive("400")
+	p.goBy(button, "Create the organization")
+	p.sees("taken")
+	p.fill("Slug", "globex")
+	p.goBy(button, "Create the organization")
+	p.sees("The change is saved.", "No project yet.")
+
+	p.in("region", "Name of the organization").fill("Name", "Globex Corporation")
+	p.goBy(button, "Save")
+	p.sees("The change is saved.")
+	p.in(list, "Installation").goBy(link, "Overview")
+	p.goBy(link, "Globex Corporation")
+	p.sees("No project yet.")
+
+	p.in(list, "globex").goBy(link, "Projects")
+	p.in("region", "New project").fill("Slug", "Not a slug")
+	p.in("region", "New project").fill("Name", "Support")
+	p.forgive("400")
+	p.goBy(button, "Create the project")
+	p.sees("Some of it cannot be taken as it is.")
+	p.in("region", "New project").fill("Slug", "support")
+	p.goBy(button, "Create the project")
+	p.sees("The change is saved.", "No application yet.", "No list yet.", "None of its own: the organization's are used.")
+	p.fill("Name", "Support desk")
+	p.goBy(button, "Save")
+	p.in(list, "support").goBy(link, "Applications")
+	p.fill("Slug", "tickets")
+	p.fill("Name", "Tickets")
+	p.goBy(button, "Create the application")
+	p.in(list, "globex").goBy(link, "Projects")
+	p.goBy(link, "Support desk")
+	p.goBy(link, "Tickets")
+	p.sees("Nothing has happened yet.")
+
+	p.in(list, "tickets").goBy(link, "Settings")
+	p.goBy(link, "Tocsin")
+	p.in(list, "Installation").goBy(link, "System")
+	p.sees("Version test", "SQLite", "working", "This instance has met none since it was started.")
+	p.unfold("Migrations")
+	p.sees("00001_")
+}

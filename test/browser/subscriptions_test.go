@@ -1,0 +1,74 @@
+package browser_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// unsubscribeLink is the path of the link in the newest message with this subject to an address.
+func (w *world) unsubscribeLink(to, subject string) string {
+	w.Helper()
+	var kept []struct{ Subject, Unsubscribe string }
+	require.NoError(w, json.Unmarshal([]byte(w.run("", "mailbox", "--org", "acme", "--to", to, "-o", "json")), &kept))
+	for _, m := range kept {
+		if m.Subject == subject {
+			path, ours := strings.CutPrefix(m.Unsubscribe, public)
+			require.True(w, ours, m.Unsubscribe)
+			return path
+		}
+	}
+	require.Fail(w, "there is no such message", "%q to %s", subject, to)
+	return ""
+}
+
+func TestSomebodyIsSubscribedOptsOutAndIsTakenBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.signedIn()
+	w.populate(greeted)
+	order := object{"order": "A-2", "carrier": "DHL", "tracking_url": "https://track.example/", "items": []object{}}
+	subscriptions := func() {
+		p.open("/console/o/acme/p/shop/a/web/e/order-shipped/")
+		p.goBy(link, "Copy for the curious")
+		p.goBy(link, "Subscriptions")
+	}
+	subscriptions()
+	p.sees("Nobody is subscribed directly.", "Opted out")
+	p.fill("Username or e-mail begins with", "grace")
+	p.goBy(button, "Search")
+	p.goBy(button, "Subscribe grace.hopper@example.com by mail")
+	p.sees("The change is saved.")
+	p.goBy(button, "Deactivate grace.hopper@example.com by mail")
+	p.sees("inactive")
+	p.goBy(button, "Activate grace.hopper@example.com by mail")
+	w.settled(w.trigger("order-shipped", order))
+
+	p.open(w.unsubscribeLink("grace.hopper@example.com", "Copy: order A-2 shipped"))
+	p.sees("Copy for the curious", "Shop front, Acme Inc.", "g…@example.com")
+	p.goBy(button, "Unsubscribe")
+	p.sees("You are unsubscribed")
+	p.goBy(button, "Undo")
+	p.sees("You are not unsubscribed")
+	p.goBy(button, "Unsubscribe")
+
+	o := w.trigger("order-shipped", order)
+	w.settled(o)
+	p.open("/console/o/acme/p/shop/a/web/")
+	p.goBy(link, p.newest("Order shipped"))
+	p.goBy(link, "skipped 1")
+	p.sees("grace.hopper@example.com", "the recipient unsubscribed this address from the notification")
+	p.open("/console/o/acme/u/?q=grace")
+	p.goBy(link, "grace.hopper@example.com")
+	p.sees("Copy for the curious", "Not wanted")
+
+	subscriptions()
+	p.goBy(button, "Undo the opt-out of grace.hopper@example.com")
+	p.sees("The change is saved.", "Nobody.")
+	w.settled(w.trigger("order-shipped", order))
+	p.open("/console/o/acme/p/shop/a/web/")
+	p.goBy(link, p.newest("Order shipped"))
+	p.sees("skipped 0", "sent 13")
+}

@@ -1,0 +1,140 @@
+package browser_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/dom"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// fileField is the field for a file of the page.
+func (t *tab) fileField() runtime.RemoteObjectID {
+	t.Helper()
+	const label = "Choose a CSV file, or drop it here"
+	field := ask[*runtime.RemoteObject](t, fmt.Sprintf("[...document.querySelectorAll('input[type=file]')].find(e => e.labels[0].innerText.trim() === %s)", quote(label)))
+	require.NotEmpty(t, field.ObjectID, "no field for a file %q", label)
+	return field.ObjectID
+}
+
+// upload chooses a file for its field.
+func (t *tab) upload(path string) {
+	t.Helper()
+	t.steps(do(dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: []string{path}, ObjectID: t.fileField()}))
+}
+
+// drop drags a file from elsewhere over its field, and lets it fall there.
+func (t *tab) drop(path string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.ctx, patience)
+	defer cancel()
+	places, err := chromedp.Call(ctx, dom.GetContentQuads, dom.GetContentQuadsParams{ObjectID: t.fileField()})
+	require.NoError(t, err)
+	require.NotEmpty(t, places.Quads, "the field takes no room")
+	q := places.Quads[0]
+	for _, what := range []input.DispatchDragEventType{input.DispatchDragEventTypeDragEnter, input.DispatchDragEventTypeDragOver, input.DispatchDragEventTypeDrop} {
+		t.steps(do(input.DispatchDragEvent, input.DispatchDragEventParams{Type: what, X: (q[0] + q[4]) / 2, Y: (q[1] + q[5]) / 2,
+			Data: &input.DragData{Items: []*input.DragDataItem{}, Files: []string{path}, DragOperationsMask: 1}}))
+	}
+}
+
+func TestAFileIsDroppedOnTheField(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.signedIn()
+	p.open("/console/o/acme/imports/")
+	p.drop(w.file("dropped.csv", mixed))
+	p.goBy(button, "Upload and check")
+	p.awaits("What would become of the rows")
+	p.sees("dropped.csv", "Created 3 new users", "Rejected 2")
+}
+
+// elsewhere is an import that another instance of the service works at, and as far as it is.
+type elsewhere struct {
+	*world
+	job imports.Job
+}
+
+// begunElsewhere begins an import of so many new users.
+func (w *world) begunElsewhere(file string, rows int) *elsewhere {
+	w.Helper()
+	header, err := imports.NewReader(io.NopCloser(strings.NewReader("email\n")))
+	require.NoError(w, err)
+	e := &elsewhere{world: w}
+	now := time.Now()
+	require.NoError(w, w.update(func(tx ports.Tx) error {
+		org, err := tx.Orgs().BySlug(w.Context(), "acme")
+		if err != nil {
+			return err
+		}
+		by := audit.Actor{Name: "grace", Via: audit.Console}
+		job, err := tx.Imports().Create(w.Context(), imports.NewJob(org.ID, file, orgs.Group{}, by, now))
+		if err != nil {
+			return err
+		}
+		if job, err = job.Complete(header.Header(), 1<<20, now).Finish(now).Start(by, now); err != nil {
+			return err
+		}
+		e.job, err = tx.Imports().Save(w.Context(), job.Claim("another instance", now, time.Hour).Survey(rows, now.Add(-time.Minute)))
+		return err
+	}))
+	return e
+}
+
+// goesOn writes so many rows.
+func (e *elsewhere) goesOn(rows int) error {
+	e.Helper()
+	return e.update(func(tx ports.Tx) error {
+		job, err := tx.Imports().Save(e.Context(), e.job.Advance(imports.Report{Created: rows}, 0, time.Now(), time.Hour))
+		if err == nil {
+			e.job = job
+		}
+		return err
+	})
+}
+
+func TestAnImportIsCancelledWhileItRuns(t *testing.T) {
+	t.Parallel()
+	each(t, func(w *world, p *tab) {
+		far := w.begunElsewhere("everybody.csv", 100_000)
+		require.NoError(p, far.goesOn(40_000))
+		p.goBy(link, "Acme Inc.")
+		p.in(list, "acme").goBy(link, "Imports")
+		p.upload(w.file("mixed.csv", mixed))
+		p.goBy(button, "Upload and check")
+		p.sees("It waits for its turn.", "katherine.johnson@example.com", "not known yet") // One import of an organization is worked at.
+
+		p.in(list, "acme").goBy(link, "Imports")
+		p.goBy(link, "everybody.csv")
+		p.sees("40,000 of 100,000 rows", "So far 40,000 created", "Started by grace", "rows a second")
+		require.NoError(p, far.goesOn(30_000))
+		p.awaits("70,000 of 100,000 rows")
+		p.goBy(button, "Cancel: what is written stays")
+		p.sees("The import was cancelled.", "What became of the rows", "Created 70,000")
+		p.seesNot("Cancel:", "Remaining")
+		require.ErrorIs(p, far.goesOn(1), imports.ErrTaken, "nothing is written once it is cancelled")
+
+		p.in(list, "acme").goBy(link, "Imports")
+		p.goBy(link, "mixed.csv")
+		p.awaits("What would become of the rows")
+		p.goBy(button, "Cancel: import nothing")
+		p.sees("The import was cancelled.")
+		p.in(list, "acme").goBy(link, "Users")
+		p.sees("Nobody is found.")
+		p.in(list, "acme").goBy(link, "Audit log")
+		assert.Equal(p, 2, strings.Count(ask[string](p, "document.querySelector('tbody').innerText"), "import.cancel"))
+	})
+}
