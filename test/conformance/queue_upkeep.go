@@ -59,13 +59,14 @@ func (w *world) rung(t *testing.T) bool {
 	}
 }
 
-// quiet waits until there has been no news for a moment.
+// quiet waits until there has been no news for a moment. Who begins to listen hears of something as soon as there is a connection to listen on,
+// which may take longer than that on a busy machine.
 func (w *world) quiet(t *testing.T) {
 	t.Helper()
 	for {
 		select {
 		case <-w.Queue().Woken():
-		case <-time.After(200 * time.Millisecond):
+		case <-time.After(time.Second):
 			return
 		}
 	}
