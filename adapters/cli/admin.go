@@ -135,11 +135,14 @@ func passwordFlag(c *cobra.Command, stdin *bool) {
 	c.Flags().BoolVar(stdin, "password-stdin", false, "Read the password from the first line of standard input")
 }
 
-// caller is who runs a command, as far as the machine tells.
+// caller is who runs a command, and where, as far as the machine tells.
 func caller() audit.Actor {
 	a := audit.Actor{Via: audit.CommandLine}
 	if u, err := user.Current(); err == nil {
 		a.Name = u.Username
+	}
+	if host, err := os.Hostname(); err == nil {
+		a.Address = host
 	}
 	return a
 }

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
@@ -12,8 +13,8 @@ import (
 )
 
 type auditLine struct {
-	Actor, Via, Action, Object string
-	Before, After              audit.State
+	Actor, Via, Address, Action, Object string
+	Before, After                       audit.State
 }
 
 func TestAuditTellsOfEveryCommandThatChangesSomething(t *testing.T) {
@@ -32,9 +33,12 @@ func TestAuditTellsOfEveryCommandThatChangesSomething(t *testing.T) {
 	var told []auditLine
 	require.NoError(t, json.Unmarshal(d.out.Bytes(), &told))
 	var said []string
+	host, err := os.Hostname()
+	require.NoError(t, err)
 	for _, e := range told {
 		assert.Equal(t, "command line", e.Via)
 		assert.NotEmpty(t, e.Actor)
+		assert.Equal(t, host, e.Address)
 		said = append(said, e.Action+" "+e.Object)
 	}
 	assert.Equal(t, []string{"import.end acme/imports", "import.begin acme/imports", "list.delete acme/p/shop/d/News", "key.revoke acme/keys/sync", "key.create acme/keys/sync"}, said)

@@ -66,7 +66,7 @@ func (c call) newPassword() (operators.Password, error) {
 	return p, faults.Err()
 }
 
-// endSession ends one session; this one ends like signing out does.
+// endSession ends one session, be it this one.
 func (c call) endSession() error {
 	raw, err := hex.DecodeString(c.FormValue("session"))
 	var d operators.Digest
@@ -75,7 +75,10 @@ func (c call) endSession() error {
 	}
 	copy(d[:], raw)
 	if this, err := operators.ParseToken(c.token); err == nil && this == d {
-		return c.signOut()
+		if err := c.console.use.Operators.SignOut(c.ctx, c.actor(), c.token); err != nil {
+			return err
+		}
+		return c.signedOut()
 	}
 	err = c.console.use.Operators.EndSession(c.ctx, c.actor(), c.visitor.User, d)
 	if err != nil && !errors.Is(err, operators.ErrNoSession) { // It is over already, which is what was wanted.

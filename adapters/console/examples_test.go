@@ -20,7 +20,6 @@ type example struct {
 var examples = map[string]example{
 	"POST /console/sign-in/":              {fields: []string{"username", "root", "password", password}},
 	"POST /console/sign-out/":             {},
-	"POST /console/sign-out-everywhere/":  {},
 	"POST /console/organizations/":        {fields: []string{"slug", "initech", "name", "Initech"}},
 	"POST /console/o/{org}/name/":         {fields: []string{"organization", "Acme"}},
 	"POST /console/o/{org}/projects/":     {fields: []string{"slug", "blog", "name", "Blog"}},

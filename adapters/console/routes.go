@@ -50,7 +50,6 @@ func accountRoutes() []Route {
 		get(signInPath, operators.Anybody, call.showSignIn),
 		post(signInPath, operators.Anybody, call.signIn),
 		post(Prefix+"sign-out/", operators.SignedIn, call.signOut),
-		post(Prefix+"sign-out-everywhere/", operators.SignedIn, call.signOutEverywhere),
 		get(welcome, operators.Anybody, call.showWelcome),
 		post(welcome, operators.Anybody, call.acceptWelcome),
 		get(accountPath, operators.SignedIn, call.showAccount),

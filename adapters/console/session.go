@@ -158,14 +158,9 @@ func (c call) signIn() error {
 	return c.to(v.Next)
 }
 
+// signOut ends all sessions of whoever asks, wherever they are signed in: this is what people mean who leave. One alone ends on the page of
+// the account.
 func (c call) signOut() error {
-	if err := c.console.use.Operators.SignOut(c.ctx, c.actor(), c.token); err != nil {
-		return err
-	}
-	return c.signedOut()
-}
-
-func (c call) signOutEverywhere() error {
 	if err := c.console.use.Operators.SignOutEverywhere(c.ctx, c.actor(), c.visitor.User); err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func (a answer) stranger(t *testing.T) answer {
 
 // dangerous is HTML that does all that a message must not do to whoever looks at it here.
 const dangerous = `<style>@import "https://evil.example/a.css"; body { background: url(https://evil.example/b) }</style><script>alert(1)</script><img src=x onerror=alert(2)>
-<a href="javascript:alert(3)" target="_top">x</a><meta http-equiv="refresh" content="0;url=https://evil.example/"><form action="/console/sign-out-everywhere/" method="post"><button>x</button></form>
+<a href="javascript:alert(3)" target="_top">x</a><meta http-equiv="refresh" content="0;url=https://evil.example/"><form action="/console/account/sessions/end/" method="post"><button>x</button></form>
 <base href="https://evil.example/"><iframe src="/console/"></iframe><svg onload=alert(4)></svg><link rel=stylesheet href="https://evil.example/c.css">`
 
 func TestTemplatesAreSaved(t *testing.T) {
@@ -242,7 +242,7 @@ func TestWhatTemplatesBecomeIsAStrangerToThePage(t *testing.T) {
 		"Older": b.get(path + "versions/1/"), "Viewer": viewer.get(path), "Event": b.get(ofEvent + "tick/")} {
 		assert.Contains(t, page.body, "alert(", name)
 		body := strings.ReplaceAll(page.body, `<iframe sandbox="" name="html-preview"`, "")
-		for _, alive := range []string{"<script>", "<img", "<meta http-equiv", `href="javascript:`, "<base", "<iframe", "<svg onload", `action="/console/sign-out-everywhere/"`, "<link rel=stylesheet"} {
+		for _, alive := range []string{"<script>", "<img", "<meta http-equiv", `href="javascript:`, "<base", "<iframe", "<svg onload", `action="/console/account/sessions/end/"`, "<link rel=stylesheet"} {
 			assert.NotContains(t, body, alive, name)
 		}
 		assert.Contains(t, page.Header.Get("Content-Security-Policy"), "frame-src 'self'")

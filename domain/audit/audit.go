@@ -25,7 +25,7 @@ const (
 type Actor struct {
 	Name    string    // the username; the name of the API key; of the command line, who ran it as far as the machine tells
 	Key     access.ID // of the API key; 0: none. Names of keys may be used again, ids are not
-	Address string    // of the client; empty for the command line
+	Address string    // of the client; of the command line the name of the machine
 	Via     Via
 }
 

@@ -3,6 +3,7 @@ package contract_test
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -39,20 +40,26 @@ func TestCallsThatChangeSomethingAreRecorded(t *testing.T) {
 		anna := userPath("anna@example.org")
 		w.post(usersPath, object{"email": "anna@example.org", "first_name": "Anna", "custom_fields": object{"plan": "free", "k": 1}}).is(http.StatusCreated)
 		w.patch(anna, object{"custom_fields": object{"plan": "pro"}, "_mode": "merge"}).is(http.StatusOK)
-		w.post(anna+"address/", object{"value": "+43 1 234", "name": "Office"}).is(http.StatusCreated)
+		office := read[address](w.post(anna+"address/", object{"value": "+43 1 234", "name": "Office"}).is(http.StatusCreated))
+		w.delete(idPath(anna+"address/", office.ID), nil).is(http.StatusOK)
 		w.post(listsPath, object{"name": "fresh"}).is(http.StatusCreated)
 		w.post(webPath+"register/", object{"username": "anna@example.org", "distribution_list": "web-users", "custom_fields": object{"size": "M"},
 			"addresses": list{preferred("anna@example.org")}}).is(http.StatusOK)
-		w.add(w.list(listsPath, "customers"), "anna@example.org")
+		customers, copied := w.list(listsPath, "customers"), w.subscribePath(webPath, "Copy")
+		w.add(customers, "anna@example.org")
+		w.post(copied, object{"assignment": w.recipients(customers)[0].ID}).is(http.StatusCreated)
+		w.delete(copied, object{"assignment": w.recipients(customers)[0].ID}).is(http.StatusOK)
 		w.post(webPath+"unsubscribe/anna@example.org/", nil).is(http.StatusOK)
 		w.post(webPath+"unregister/anna@example.org/", nil).is(http.StatusOK)
 		w.post(webPath+"e/shipped/trigger/?cid=order+17", object{"context": object{"secret": "hush"}}).is(http.StatusCreated)
 		w.delete(anna, nil).is(http.StatusOK)
 
 		said, es := w.recorded(since)
+		notification := "subscription.set " + strings.TrimSuffix(strings.TrimPrefix(copied, "/api/o/"), "/subscribe/")
 		assert.Equal(w, []string{
-			"member.create acme/u/anna@example.org", "member.update acme/u/anna@example.org", "address.add acme/u/anna@example.org",
+			"member.create acme/u/anna@example.org", "member.update acme/u/anna@example.org", "address.add acme/u/anna@example.org", "address.remove acme/u/anna@example.org",
 			"list.create acme/p/shop/d/fresh", "membership.register acme/p/shop/a/web/u/anna@example.org", "recipients.add acme/p/shop/d/customers",
+			notification, notification,
 			"recipients.remove acme/p/shop/a/web/u/anna@example.org", "membership.unregister acme/p/shop/a/web/u/anna@example.org",
 			"event.trigger acme/p/shop/a/web/e/shipped", "member.remove acme/u/anna@example.org",
 		}, said)
@@ -65,11 +72,13 @@ func TestCallsThatChangeSomethingAreRecorded(t *testing.T) {
 		}
 		assert.Equal(w, audit.State{"custom_fields": map[string]any{"plan": "free"}}, es[1].Before, "what has changed and nothing else")
 		assert.Equal(w, audit.State{"custom_fields": map[string]any{"plan": "pro"}}, es[1].After)
-		assert.Equal(w, map[string]any{"size": "M"}, es[4].After["custom_fields"])
-		assert.InEpsilon(w, 1, es[4].After["recipients_added"], 0)
-		assert.Equal(w, "order 17", es[8].After["cid"])
-		assert.NotContains(w, es[8].After, "context")
-		assert.Equal(w, "Anna", es[9].Before["first_name"])
+		assert.Equal(w, map[string]any{"size": "M"}, es[5].After["custom_fields"])
+		assert.InEpsilon(w, 1, es[5].After["recipients_added"], 0)
+		assert.Equal(w, true, es[7].After["active"])
+		assert.Equal(w, false, es[8].After["active"])
+		assert.Equal(w, "order 17", es[11].After["cid"])
+		assert.NotContains(w, es[11].After, "context")
+		assert.Equal(w, "Anna", es[12].Before["first_name"])
 	}))
 
 	t.Run("RepeatingAndFailingLeaveNothing", both(func(w *world) {
