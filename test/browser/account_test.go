@@ -53,7 +53,7 @@ func TestOnesOwnPasswordAndSessions(t *testing.T) {
 	assert.False(p, elsewhere.isIn())
 
 	elsewhere.signIn(root, another)
-	p.goBy(button, "End all of them, this one too")
+	p.goBy(button, "Sign out")
 	assert.Equal(p, "Sign in", p.title())
 	assert.False(p, elsewhere.isIn())
 	p.open("/console/account/")
