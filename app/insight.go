@@ -23,7 +23,7 @@ const (
 	failuresCounted = 5
 	troublesCounted = 10
 	importsOf       = 7 * 24 * time.Hour
-	importsRead     = 10
+	importsCounted  = 10
 	keysWithin      = 14 * 24 * time.Hour
 	keysRead        = 100
 )
@@ -41,19 +41,11 @@ func NewInsight(store ports.Store, clock ports.Clock) *Insight {
 
 // Attention is what somebody should look at in an organization.
 type Attention struct {
-	Troubles []Trouble             // channels that do not work, each once
+	Troubles []channels.Failing    // the first ten channels that do not work
 	Backlogs []statistics.Backlog  // channels whose deliveries have been due for more than five minutes, counted up to OverdueCounted
 	Failures []statistics.Failures // the newest occurrences of two days with deliveries that failed
-	Imports  []imports.Job         // of the latest, those that ended within a week and failed or rejected rows
+	Imports  []imports.Job         // the latest ten that ended within a week and failed or rejected rows
 	Keys     []access.Key          // of the latest 100, those that nobody has replaced and that end within two weeks; told by Overview only
-}
-
-// rejecting returns the latest imports of an organization that failed, or rejected rows.
-func rejecting(ctx context.Context, tx ports.Tx, org orgs.ID, since time.Time) ([]imports.Job, error) {
-	found, err := tx.Imports().List(ctx, org, 0, importsRead)
-	return slices.DeleteFunc(found, func(j imports.Job) bool {
-		return j.Ended.Before(since) || j.State != imports.Failed && (j.State != imports.Done || j.Counts.Rejected == 0)
-	}), err
 }
 
 // ending returns the API keys of an organization that will end soon, and that no other has taken the place of.
@@ -62,13 +54,6 @@ func ending(ctx context.Context, tx ports.Tx, org orgs.ID, now time.Time) ([]acc
 	return slices.DeleteFunc(found, func(k access.Key) bool {
 		return !k.Valid(now) || !k.Replaced.IsZero() || k.Expires.IsZero() || k.Expires.After(now.Add(keysWithin))
 	}), err
-}
-
-// Trouble is a channel that does not work.
-type Trouble struct {
-	channels.Trouble
-
-	ProjectSlug string // of the channel's project; empty: it is the organization's own
 }
 
 // OverdueCounted tells whether there may be more deliveries in a backlog than were counted.
@@ -94,7 +79,7 @@ func (i *Insight) Overview(ctx context.Context, at Path) (o Overview, err error)
 		if err != nil {
 			return err
 		}
-		o.Attention = found[org.ID]
+		o.Attention = *found[org.ID]
 		if o.Attention.Keys, err = ending(ctx, tx, org.ID, now); err != nil {
 			return err
 		}
@@ -107,7 +92,7 @@ func (i *Insight) Overview(ctx context.Context, at Path) (o Overview, err error)
 }
 
 // Attention returns what needs attention in each of these organizations.
-func (i *Insight) Attention(ctx context.Context, in []orgs.ID) (found map[orgs.ID]Attention, err error) {
+func (i *Insight) Attention(ctx context.Context, in []orgs.ID) (found map[orgs.ID]*Attention, err error) {
 	err = i.store.View(ctx, func(tx ports.Tx) error {
 		found, err = i.attention(ctx, tx, in)
 		return err
@@ -115,53 +100,46 @@ func (i *Insight) Attention(ctx context.Context, in []orgs.ID) (found map[orgs.I
 	return found, err
 }
 
-func (i *Insight) attention(ctx context.Context, tx ports.Tx, in []orgs.ID) (map[orgs.ID]Attention, error) {
+// attention asks each of its questions about all organizations at once.
+func (i *Insight) attention(ctx context.Context, tx ports.Tx, in []orgs.ID) (map[orgs.ID]*Attention, error) {
 	now := i.clock.Now()
-	found := map[orgs.ID]Attention{}
+	troubles, err := tx.Channels().Failing(ctx, in, troublesCounted)
+	if err != nil {
+		return nil, err
+	}
 	backlogs, err := tx.Statistics().Backlogs(ctx, in, now.Add(-overdueAfter), overdueCounted)
 	if err != nil {
 		return nil, err
 	}
-	for _, b := range backlogs {
-		a := found[b.Organization]
-		a.Backlogs = append(a.Backlogs, b)
-		found[b.Organization] = a
-	}
-	for _, org := range in {
-		a := found[org]
-		if a.Troubles, err = troubles(ctx, tx, org); err != nil {
-			return nil, err
-		}
-		if a.Failures, err = tx.Statistics().Failures(ctx, org, now.Add(-failuresOf), failuresCounted); err != nil {
-			return nil, err
-		}
-		if a.Imports, err = rejecting(ctx, tx, org, now.Add(-importsOf)); err != nil {
-			return nil, err
-		}
-		found[org] = a
-	}
-	return found, nil
-}
-
-// troubles returns the channels of an organization that do not work. What several instances say of one counts once.
-func troubles(ctx context.Context, tx ports.Tx, org orgs.ID) (all []Trouble, err error) {
-	found, err := tx.Channels().Troubles(ctx, org, troublesCounted)
+	failures, err := tx.Statistics().Failures(ctx, in, now.Add(-failuresOf), failuresCounted)
 	if err != nil {
 		return nil, err
 	}
-	found = slices.CompactFunc(found, func(a, b channels.Trouble) bool { return a.Channel == b.Channel })
-	for _, t := range found {
-		trouble := Trouble{Trouble: t}
-		if t.Project != 0 {
-			p, err := tx.Orgs().ProjectByID(ctx, org, t.Project)
-			if err != nil {
-				return nil, err
-			}
-			trouble.ProjectSlug = p.Slug
-		}
-		all = append(all, trouble)
+	rejecting, err := tx.Imports().Rejecting(ctx, in, now.Add(-importsOf), importsCounted)
+	if err != nil {
+		return nil, err
 	}
-	return all, nil
+	found := make(map[orgs.ID]*Attention, len(in))
+	for _, org := range in {
+		found[org] = &Attention{}
+	}
+	for _, t := range troubles {
+		a := found[t.Organization]
+		a.Troubles = append(a.Troubles, t)
+	}
+	for _, b := range backlogs {
+		a := found[b.Organization]
+		a.Backlogs = append(a.Backlogs, b)
+	}
+	for _, f := range failures {
+		a := found[f.Organization]
+		a.Failures = append(a.Failures, f)
+	}
+	for _, j := range rejecting {
+		a := found[j.Organization]
+		a.Imports = append(a.Imports, j)
+	}
+	return found, nil
 }
 
 // every sums hours up into n steps that end at a moment, those in which nothing happened included.

@@ -44,7 +44,7 @@ func (c call) showHome() error {
 	}
 	for i := range v.Organizations {
 		o := &v.Organizations[i]
-		o.Concerns = c.concerns(o.Slug, attention[o.ID])
+		o.Concerns = c.concerns(o.Slug, *attention[o.ID])
 		v.Concerned = v.Concerned || len(o.Concerns) > 0
 	}
 	return c.render(http.StatusOK, "home", "Overview", v)

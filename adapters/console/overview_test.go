@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
@@ -68,32 +69,10 @@ func TestOverview(t *testing.T) {
 		}
 		assert.Equal(f, 1, strings.Count(b.get(home).said(), "failing The channel mail has not worked since 2026-03-04 04:12:14 UTC. nobody <answers>"))
 
-		f.update(func(tx ports.Tx) error {
-			o, err := tx.Orgs().BySlug(f.Context(), "acme")
-			if err != nil {
-				return err
-			}
-			for _, change := range []func(j *imports.Job){
-				func(j *imports.Job) { j.State, j.Counts.Rejected = imports.Done, 3 },
-				func(j *imports.Job) { j.State, j.Reason = imports.Failed, "the group is gone" },
-				func(j *imports.Job) { j.State = imports.Done },
-				func(j *imports.Job) {
-					j.State, j.Counts.Rejected, j.Ended = imports.Done, 9, f.clock.Now().AddDate(0, 0, -8)
-				},
-			} {
-				j, err := tx.Imports().Create(f.Context(), imports.NewJob(o.ID, "people.csv", orgs.Group{}, audit.Actor{}, f.clock.Now()))
-				if err != nil {
-					return err
-				}
-				j.Ended = f.clock.Now()
-				j.State = imports.Done
-				change(&j)
-				if _, err := tx.Imports().Save(f.Context(), j); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		f.imported("people.csv", func(j *imports.Job) { j.Counts.Rejected, j.Kept = 3, 3 })
+		f.imported("people.csv", func(j *imports.Job) { j.State, j.Reason = imports.Failed, "the group is gone" })
+		f.imported("people.csv", func(*imports.Job) {})
+		f.imported("people.csv", func(j *imports.Job) { j.Counts.Rejected, j.Kept, j.Ended = 9, 9, f.clock.Now().AddDate(0, 0, -8) })
 		for name, lifetime := range map[string]time.Duration{"soon": 13 * 24 * time.Hour, "later": 15 * 24 * time.Hour, "never": 0} {
 			_, _, err := f.use.Keys.Create(f.Context(), system, name, access.Scope{Organization: "acme"}, []string{"user:read"}, lifetime)
 			require.NoError(f, err)
@@ -108,5 +87,49 @@ func TestOverview(t *testing.T) {
 		eve.post(fmt.Sprintf("/console/o/acme/p/shop/a/web/occurrences/%d/retry/", failed)).is(f.T, http.StatusSeeOther)
 		assert.NotContains(f, b.get(home).said(), "Tick at", "what is sent again needs nobody")
 		assert.NotZero(f, sent)
+	})
+}
+
+// imported is an import to acme that is done, or what is changed of it.
+func (f *fixture) imported(file string, change func(j *imports.Job)) {
+	f.Helper()
+	f.update(func(tx ports.Tx) error {
+		o, err := tx.Orgs().BySlug(f.Context(), "acme")
+		require.NoError(f, err)
+		j, err := tx.Imports().Create(f.Context(), imports.NewJob(o.ID, file, orgs.Group{}, audit.Actor{}, f.clock.Now()))
+		require.NoError(f, err)
+		j.State, j.Ended = imports.Done, f.clock.Now()
+		change(&j)
+		_, err = tx.Imports().Save(f.Context(), j)
+		return err
+	})
+}
+
+// TestOverviewLooksBehindTheFirstTen is about what ten others stand before.
+func TestOverviewLooksBehindTheFirstTen(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		mail := f.channel(app.Path{Organization: "acme"}, "mail")
+		second := mail
+		second.ID, second.Name, second.Preferred = 0, "second", false
+		f.update(func(tx ports.Tx) (err error) {
+			second, err = tx.Channels().Create(f.Context(), second)
+			return err
+		})
+		f.imported("rejected.csv", func(j *imports.Job) { j.Counts.Rejected, j.Kept = 1, 1 })
+		for n := range 10 {
+			f.imported("good.csv", func(*imports.Job) {})
+			for _, c := range []channels.Channel{mail, second} {
+				at := f.clock.Now().Add(-time.Duration(n) * time.Minute)
+				require.NoError(f, f.store.Queue().Troubled(f.Context(), channels.Trouble{Channel: c.ID, Instance: fmt.Sprint(n), Since: at, Last: at, Until: at}))
+			}
+		}
+		root := f.as(f.account("root", true))
+		for _, page := range []string{"/console/", "/console/o/acme/"} {
+			said := root.get(page).is(f.T, http.StatusOK).said()
+			for _, concern := range []string{"The channel mail has not worked since", "The channel second has not worked since", "The import of rejected.csv rejected 1 row."} {
+				assert.Equal(f, 1, strings.Count(said, concern), "%s: %s\n%s", page, concern, said)
+			}
+		}
 	})
 }

@@ -32,6 +32,24 @@ func (r channelRepo) Troubles(ctx context.Context, org orgs.ID, limit int) ([]ch
 		org, r.now().Add(-channels.TroubleForgotten), limit), troubleRow.trouble)
 }
 
+// Failing takes of each channel the trouble that has lasted longest.
+func (r channelRepo) Failing(ctx context.Context, in []orgs.ID, limit int) ([]channels.Failing, error) {
+	type failingRow struct {
+		Trouble        troubleRow `gorm:"embedded"`
+		OrganizationID orgs.ID
+		Project        string
+	}
+	return all(r.db(ctx).Raw(`SELECT * FROM (SELECT t.channel_id, c.project_id, c.name, t.instance, t.since, t.last_at, t.until_at, t.last_error,
+			c.organization_id, COALESCE(p.slug, '') AS project, ROW_NUMBER() OVER (PARTITION BY c.organization_id ORDER BY c.id) AS nth
+		FROM channels c CROSS JOIN channel_troubles t LEFT JOIN projects p ON p.id = c.project_id
+		WHERE c.organization_id @in AND t.channel_id = c.id AND t.instance = (SELECT f.instance FROM channel_troubles f
+			WHERE f.channel_id = c.id AND f.until_at >= @since ORDER BY f.since, f.instance LIMIT 1)) AS ranked
+		WHERE nth <= @limit ORDER BY channel_id`,
+		map[string]any{"in": among(r.dialect, in), "since": r.now().Add(-channels.TroubleForgotten), "limit": limit}), func(row failingRow) channels.Failing {
+		return channels.Failing{Trouble: row.Trouble.trouble(), Organization: row.OrganizationID, ProjectSlug: row.Project}
+	})
+}
+
 func (r channelRepo) ClearTroubles(ctx context.Context, org orgs.ID, id channels.ID) error {
 	return r.db(ctx).Exec("DELETE FROM channel_troubles WHERE channel_id IN (SELECT id FROM channels WHERE id = ? AND organization_id = ?)", id, org).Error
 }

@@ -166,6 +166,7 @@ func TestNoMethodReadsCountsOrSortsAWholeTable(t *testing.T) {
 		for method, index := range map[string]string{
 			"Statistics.Hours": "hourly_statistics", "Statistics.Queue": "occurrences_unexpanded", "Statistics.Failures": "occurrence_tallies_failed",
 			"Statistics.Backlogs": "deliveries_due", "Channels.Troubles": "channels_organization",
+			"Channels.Failing": "channels_organization", "Imports.Rejecting": "imports_rejecting",
 		} {
 			assert.True(t, slices.ContainsFunc(asked[method], func(statement string) bool { return strings.Contains(planned.plan(statement).text, index) }),
 				"%s goes along %s", method, index)

@@ -162,7 +162,10 @@ func (p *post) look(ctx context.Context, tx ports.Tx, o events.Occurrence) error
 			_, err := tx.Statistics().Hours(ctx, o.Organization, o.Created, o.Created.Add(time.Hour))
 			return err
 		},
-		func() error { _, err := tx.Statistics().Failures(ctx, o.Organization, o.Created, 10); return err },
+		func() error {
+			_, err := tx.Statistics().Failures(ctx, []orgs.ID{o.Organization}, o.Created, 10)
+			return err
+		},
 		func() error {
 			_, err := tx.Statistics().Backlogs(ctx, []orgs.ID{o.Organization}, o.Created.Add(time.Hour), 10)
 			return err

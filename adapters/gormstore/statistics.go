@@ -59,11 +59,12 @@ const busyChannels = `WITH RECURSIVE busy (channel_id) AS (
 const firstOpen = `(SELECT e.id FROM deliveries e WHERE e.channel_id = busy.channel_id AND e.state < 3 ORDER BY e.next_at, e.id LIMIT 1)`
 
 func (r statisticsRepo) Backlogs(ctx context.Context, in []orgs.ID, before time.Time, most int) ([]statistics.Backlog, error) {
-	return r.backlogs(ctx, " AND c.organization_id @in ", map[string]any{"before": before.UTC(), "most": most, "in": among(r.dialect, in)})
+	return r.backlogs(ctx, "WITH busy AS (SELECT id AS channel_id FROM channels WHERE organization_id @in ) ",
+		map[string]any{"before": before.UTC(), "most": most, "in": among(r.dialect, in)})
 }
 
 func (r statisticsRepo) Queue(ctx context.Context, now time.Time, most int) (q statistics.Queue, err error) {
-	if q.Backlogs, err = r.backlogs(ctx, "", map[string]any{"before": now.UTC(), "most": most}); err != nil {
+	if q.Backlogs, err = r.backlogs(ctx, busyChannels, map[string]any{"before": now.UTC(), "most": most}); err != nil {
 		return q, err
 	}
 	err = r.db(ctx).Raw("SELECT COUNT(*) FROM (SELECT 1 FROM occurrences WHERE expanded_at IS NULL ORDER BY turn_at, id LIMIT ?) AS waiting", most).
@@ -71,8 +72,8 @@ func (r statisticsRepo) Queue(ctx context.Context, now time.Time, most int) (q s
 	return q, err
 }
 
-// backlogs finds channels with deliveries that were due before a moment, those that meet a further condition.
-func (r statisticsRepo) backlogs(ctx context.Context, condition string, p map[string]any) ([]statistics.Backlog, error) {
+// backlogs finds those of the channels called busy that have deliveries which were due before a moment.
+func (r statisticsRepo) backlogs(ctx context.Context, busy string, p map[string]any) ([]statistics.Backlog, error) {
 	type backlogRow struct {
 		OrganizationID orgs.ID
 		Organization   string
@@ -84,42 +85,49 @@ func (r statisticsRepo) backlogs(ctx context.Context, condition string, p map[st
 		LastError      string
 		State          int
 	}
-	return all(r.db(ctx).Raw(busyChannels+`
+	return all(r.db(ctx).Raw(busy+`
 		SELECT c.organization_id, org.slug AS organization, c.id AS channel_id, c.name, COALESCE(p.slug, '') AS project, d.next_at, d.last_error, d.state,
 			(SELECT COUNT(*) FROM (SELECT 1 FROM deliveries w WHERE w.channel_id = busy.channel_id AND w.state < 3 AND w.next_at < @before
 				LIMIT @most ) AS waiting) AS waiting
 		FROM busy CROSS JOIN deliveries d CROSS JOIN channels c CROSS JOIN organizations org LEFT JOIN projects p ON p.id = c.project_id
-		WHERE d.id = `+firstOpen+` AND d.next_at < @before AND c.id = busy.channel_id AND org.id = c.organization_id`+condition+` ORDER BY d.next_at`, p),
+		WHERE d.id = `+firstOpen+` AND d.next_at < @before AND c.id = busy.channel_id AND org.id = c.organization_id ORDER BY d.next_at`, p),
 		func(row backlogRow) statistics.Backlog {
 			return statistics.Backlog{Organization: row.OrganizationID, Slug: row.Organization, Channel: row.ChannelID, Name: row.Name, Project: row.Project,
 				Oldest: row.NextAt.UTC(), Waiting: row.Waiting, Error: row.LastError, State: deliveries.States()[row.State]}
 		})
 }
 
-// failuresRead is how many occurrences with failed deliveries are looked at. Of some, all that failed may have been sent again since.
+// failuresRead is how many occurrences of an organization with failed deliveries are looked at. Of some, all that failed may have been sent again since.
 const failuresRead = 100
 
-func (r statisticsRepo) Failures(ctx context.Context, org orgs.ID, since time.Time, limit int) ([]statistics.Failures, error) {
+func (r statisticsRepo) Failures(ctx context.Context, in []orgs.ID, since time.Time, limit int) ([]statistics.Failures, error) {
 	type failuresRow struct {
-		ID          events.OccurrenceID
-		CreatedAt   time.Time
-		Event       string
-		Project     string
-		Application string
-		Failed      int
+		ID             events.OccurrenceID
+		OrganizationID orgs.ID
+		CreatedAt      time.Time
+		Event          string
+		Project        string
+		Application    string
+		Failed         int
 	}
-	found, err := all(r.db(ctx).Raw(`SELECT o.id, o.created_at, e.name AS event, p.slug AS project, a.slug AS application,
+	found, err := all(r.db(ctx).Raw(`SELECT o.id, o.organization_id, o.created_at, e.name AS event, p.slug AS project, a.slug AS application,
 			(SELECT SUM(t.failed) FROM occurrence_tallies t WHERE t.occurrence_id = o.id) AS failed
-		FROM (SELECT DISTINCT occurrence_id FROM (SELECT occurrence_id FROM occurrence_tallies WHERE organization_id = @org AND failed > 0
-			ORDER BY occurrence_id DESC LIMIT @read ) AS newest) AS f
+		FROM (SELECT DISTINCT t.occurrence_id FROM organizations org CROSS JOIN occurrence_tallies t
+			WHERE org.id @in AND t.organization_id = org.id AND t.failed > 0 AND t.occurrence_id >= COALESCE((SELECT n.occurrence_id
+				FROM occurrence_tallies n WHERE n.organization_id = org.id AND n.failed > 0 ORDER BY n.occurrence_id DESC LIMIT 1 OFFSET @read ), 0)) AS f
 		CROSS JOIN occurrences o JOIN events e ON e.id = o.event_id JOIN applications a ON a.id = o.application_id JOIN projects p ON p.id = a.project_id
 		WHERE o.id = f.occurrence_id AND o.created_at >= @since ORDER BY o.id DESC`,
-		map[string]any{"org": org, "read": failuresRead, "since": since.UTC()}), func(row failuresRow) statistics.Failures {
-		return statistics.Failures{Occurrence: row.ID, Created: row.CreatedAt.UTC(), Event: row.Event, Project: row.Project,
+		map[string]any{"in": among(r.dialect, in), "read": failuresRead - 1, "since": since.UTC()}), func(row failuresRow) statistics.Failures {
+		return statistics.Failures{Organization: row.OrganizationID, Occurrence: row.ID, Created: row.CreatedAt.UTC(), Event: row.Event, Project: row.Project,
 			Application: row.Application, Failed: row.Failed}
 	})
-	found = slices.DeleteFunc(found, func(f statistics.Failures) bool { return f.Failed <= 0 })
-	return found[:min(limit, len(found))], err
+	told := map[orgs.ID]int{}
+	return slices.DeleteFunc(found, func(f statistics.Failures) bool {
+		if f.Failed > 0 {
+			told[f.Organization]++
+		}
+		return f.Failed <= 0 || told[f.Organization] > limit
+	}), err
 }
 
 // purgeHours deletes hourly numbers that are older than they are kept.

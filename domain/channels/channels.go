@@ -184,6 +184,9 @@ type Repository interface {
 	// Troubles returns the troubles of the organization's channels that are not forgotten, those of its projects included, by channel and
 	// instance; at most limit.
 	Troubles(ctx context.Context, org orgs.ID, limit int) ([]Trouble, error)
+	// Failing returns the channels of each of these organizations that do not work, those of its projects included, by id, each once and with
+	// its longest trouble that is not forgotten; at most limit of each organization.
+	Failing(ctx context.Context, in []orgs.ID, limit int) ([]Failing, error)
 	// ClearTroubles withdraws what every instance has said of a channel, because it is another one now.
 	ClearTroubles(ctx context.Context, org orgs.ID, id ID) error
 	// Stale returns the channels of every organization whose settings are not sealed under the current key, by id, at most limit after

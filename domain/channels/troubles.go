@@ -20,6 +20,14 @@ type Trouble struct {
 	Error    string         // the latest, without the channel's secrets
 }
 
+// Failing is a channel that does not work, by what one instance says of it.
+type Failing struct {
+	Trouble
+
+	Organization orgs.ID
+	ProjectSlug  string // of the channel's project; empty: it is the organization's own
+}
+
 // TroubleForgotten is how long after the end of its rest a trouble that nobody has spoken of since counts no more: an instance that still had
 // it would have tried again, if there was anything to send, and one that is gone does not take its words back.
 const TroubleForgotten = 24 * time.Hour

@@ -22,6 +22,9 @@ type Repository interface {
 	ByID(ctx context.Context, org orgs.ID, id ID) (Job, error)
 	// List returns such jobs, the newest first: at most limit, older than the one with the id before (0: from the newest on).
 	List(ctx context.Context, org orgs.ID, before ID, limit int) ([]Job, error)
+	// Rejecting returns such jobs of these organizations that ended at or after a moment and failed, or are done and keep rejected rows: the
+	// newest first, at most limit of each organization.
+	Rejecting(ctx context.Context, in []orgs.ID, since time.Time, limit int) ([]Job, error)
 	// Open counts the organization's jobs that are not over, to MaxOpen at most.
 	Open(ctx context.Context, org orgs.ID) (int, error)
 	// Save stores everything that can change of a job and returns it with its new version. When the job has changed since it was read, nothing

@@ -57,12 +57,13 @@ type Queue struct {
 
 // Failures is an occurrence with deliveries that failed and were not sent again.
 type Failures struct {
-	Occurrence  events.OccurrenceID
-	Created     time.Time
-	Event       string // by name
-	Project     string // by slug
-	Application string // by slug
-	Failed      int
+	Organization orgs.ID
+	Occurrence   events.OccurrenceID
+	Created      time.Time
+	Event        string // by name
+	Project      string // by slug
+	Application  string // by slug
+	Failed       int
 }
 
 // Repository tells the numbers. Those who write deliveries keep them, in the same units of work.
@@ -77,7 +78,7 @@ type Repository interface {
 	Queue(ctx context.Context, now time.Time, most int) (Queue, error)
 	// Workers returns the workers that were heard of and have not left, by owner; at most 100.
 	Workers(ctx context.Context) ([]deliveries.Presence, error)
-	// Failures returns occurrences of the organization, triggered at or after a moment, with deliveries that failed and were not sent
-	// again: the newest first, at most limit.
-	Failures(ctx context.Context, org orgs.ID, since time.Time, limit int) ([]Failures, error)
+	// Failures returns occurrences of these organizations, triggered at or after a moment, with deliveries that failed and were not sent
+	// again: the newest first, at most limit of each organization.
+	Failures(ctx context.Context, in []orgs.ID, since time.Time, limit int) ([]Failures, error)
 }

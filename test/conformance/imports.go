@@ -129,6 +129,33 @@ func importCases() cases {
 			assert.Equal(t, want[2:4], list(want[1], 2))
 			missing(t, w, imports.ErrNotFound, func(tx ports.Tx) (imports.Job, error) { return tx.Imports().ByID(t.Context(), w.mine.org.ID, half.ID) })
 		},
+		"ThoseThatRejectedRowsOrFailedAreFound": func(t *testing.T, w *world) {
+			end := func(o tenant, s imports.State, kept int, ended time.Time) imports.ID {
+				j := w.job(t, o, s)
+				j.Kept, j.Ended = kept, ended
+				return w.savedJob(t, j).ID
+			}
+			later := noon.Add(time.Hour)
+			end(w.mine, imports.Done, 1, noon.Add(-time.Second))
+			failed := end(w.mine, imports.Failed, 0, noon)
+			rejected := end(w.mine, imports.Done, 1, later)
+			theirs := end(w.theirs, imports.Failed, 3, later)
+			for _, s := range []imports.State{imports.Uploading, imports.Checking, imports.Checked, imports.Running, imports.Cancelled} {
+				end(w.mine, s, 1, later)
+			}
+			for range 11 {
+				end(w.mine, imports.Done, 0, later)
+			}
+			rejecting := func(since time.Time, limit int, in ...orgs.ID) []imports.ID {
+				return jobIDs(look(t, w, func(tx ports.Tx) ([]imports.Job, error) { return tx.Imports().Rejecting(t.Context(), in, since, limit) }))
+			}
+			mine, others := w.mine.org.ID, w.theirs.org.ID
+			assert.Equal(t, []imports.ID{theirs, rejected, failed}, rejecting(noon, 10, mine, others))
+			assert.Equal(t, []imports.ID{rejected, failed}, rejecting(noon, 10, mine))
+			assert.Equal(t, []imports.ID{theirs, rejected}, rejecting(noon, 1, mine, others), "so many of each")
+			assert.Equal(t, []imports.ID{rejected}, rejecting(noon.Add(time.Second), 10, mine))
+			assert.Empty(t, rejecting(noon, 10))
+		},
 		"ThoseThatAreNotOverAreCounted": func(t *testing.T, w *world) {
 			open := func() int {
 				return look(t, w, func(tx ports.Tx) (int, error) { return tx.Imports().Open(t.Context(), w.mine.org.ID) })

@@ -77,7 +77,9 @@ func (v *viewer) organization(o tenant) {
 	org, ctx := o.org.ID, v.ctx
 	note(v, "organization", func() (orgs.Organization, error) { return v.tx.Orgs().BySlug(ctx, o.org.Slug) })
 	from, _ := always()
-	note(v, "failures", func() ([]statistics.Failures, error) { return v.tx.Statistics().Failures(ctx, org, from, 100) })
+	note(v, "failures", func() ([]statistics.Failures, error) {
+		return v.tx.Statistics().Failures(ctx, []orgs.ID{org}, from, 100)
+	})
 	for _, name := range []string{orgs.DefaultGroup, "Staff"} {
 		note(v, "group "+name, func() (orgs.Group, error) { return v.tx.Orgs().Group(ctx, org, name) })
 	}

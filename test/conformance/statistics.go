@@ -55,10 +55,10 @@ func (w *world) requeue(t *testing.T, o events.Occurrence) int {
 	return do(t, w, func(tx ports.Tx) (int, error) { return tx.Deliveries().Requeue(t.Context(), o) })
 }
 
-func (w *world) failures(t *testing.T, since time.Time, limit int) []statistics.Failures {
+func (w *world) failures(t *testing.T, since time.Time, limit int, in ...orgs.ID) []statistics.Failures {
 	t.Helper()
 	return look(t, w, func(tx ports.Tx) ([]statistics.Failures, error) {
-		return tx.Statistics().Failures(t.Context(), w.mine.org.ID, since, limit)
+		return tx.Statistics().Failures(t.Context(), in, since, limit)
 	})
 }
 
@@ -310,6 +310,7 @@ func statisticsCases() cases {
 		"FailuresAreTheNewestFirst": func(t *testing.T, w *world) {
 			w.crowded(t, 2) // and Ada
 			var occurred []events.Occurrence
+			mine := w.mine.org.ID
 			for i := range 3 {
 				o := w.mine.occurrence(nil, nil)
 				o.Created = noon.Add(time.Duration(i) * time.Hour)
@@ -318,13 +319,40 @@ func statisticsCases() cases {
 			w.expand(t, 100)
 			w.record(t, "one", ended(w.claim(t, w.mine.mail, "one", 10, lease), deliveries.Failed)...)
 			of := func(i int) statistics.Failures {
-				return statistics.Failures{Occurrence: occurred[i].ID, Created: occurred[i].Created.UTC(), Event: "order", Project: "shop", Application: "web", Failed: 3}
+				return statistics.Failures{Organization: w.mine.org.ID, Occurrence: occurred[i].ID, Created: occurred[i].Created.UTC(), Event: "order", Project: "shop", Application: "web", Failed: 3}
 			}
-			assert.Equal(t, []statistics.Failures{of(2), of(1), of(0)}, w.failures(t, noon, 10))
-			assert.Equal(t, []statistics.Failures{of(2)}, w.failures(t, noon, 1))
-			assert.Equal(t, []statistics.Failures{of(2), of(1)}, w.failures(t, noon.Add(time.Minute), 10))
+			assert.Equal(t, []statistics.Failures{of(2), of(1), of(0)}, w.failures(t, noon, 10, mine))
+			assert.Equal(t, []statistics.Failures{of(2)}, w.failures(t, noon, 1, mine))
+			assert.Equal(t, []statistics.Failures{of(2), of(1)}, w.failures(t, noon.Add(time.Minute), 10, mine))
 			w.requeue(t, occurred[1])
-			assert.Equal(t, []statistics.Failures{of(2), of(0)}, w.failures(t, noon, 10), "what is sent again has not failed")
+			assert.Equal(t, []statistics.Failures{of(2), of(0)}, w.failures(t, noon, 10, mine), "what is sent again has not failed")
+		},
+		"FailuresAreThoseOfEachOrganization": func(t *testing.T, w *world) {
+			var occurred []events.Occurrence
+			for _, o := range []tenant{w.theirs, w.mine} {
+				act(t, w, func(tx ports.Tx) error {
+					_, err := tx.Events().SaveTemplate(t.Context(), o.order, events.Template{Channel: o.mail.ID, Subject: "S", Text: "T"}, "eva")
+					return err
+				})
+				for range 2 {
+					occurred = append(occurred, w.trigger(t, o.occurrence(nil, nil)))
+				}
+				w.expand(t, 100)
+				w.record(t, "one", ended(w.claim(t, o.mail, "one", 10, lease), deliveries.Failed)...)
+			}
+			w.before = w.picture(t, w.theirs) // What has changed there was to change.
+			since, _ := always()
+			found := func(limit int, in ...orgs.ID) (ids []events.OccurrenceID) {
+				for _, f := range w.failures(t, since, limit, in...) {
+					ids = append(ids, f.Occurrence)
+				}
+				return ids
+			}
+			mine, theirs := w.mine.org.ID, w.theirs.org.ID
+			assert.Equal(t, []events.OccurrenceID{occurred[3].ID, occurred[2].ID, occurred[1].ID, occurred[0].ID}, found(10, mine, theirs))
+			assert.Equal(t, []events.OccurrenceID{occurred[3].ID, occurred[1].ID}, found(1, mine, theirs), "so many of each")
+			assert.Equal(t, []events.OccurrenceID{occurred[1].ID, occurred[0].ID}, found(10, theirs))
+			assert.Empty(t, found(10))
 		},
 	}
 }

@@ -82,6 +82,24 @@ func troubleCases() cases {
 			assert.Equal(t, []channels.Trouble{trouble(w.mine.text, "a", now)}, w.troubles(t, w.mine.org.ID, 10))
 			assert.Len(t, w.troubles(t, w.theirs.org.ID, 10), 1)
 		},
+		"FailingIsEachChannelOnceAndByItsLongestTrouble": func(t *testing.T, w *world) {
+			now := asked()
+			gone := trouble(w.mine.mail, "0", now.Add(-time.Minute-channels.TroubleForgotten))
+			late, long := trouble(w.mine.mail, "a", now), trouble(w.mine.mail, "b", now)
+			long.Since = late.Since.Add(-time.Second)
+			ofShop, theirs := trouble(w.mine.shopMail, "a", now), trouble(w.theirs.mail, "a", now)
+			tell(t, w, theirs, ofShop, long, late, gone)
+			failing := func(limit int, in ...orgs.ID) []channels.Failing {
+				return look(t, w, func(tx ports.Tx) ([]channels.Failing, error) { return tx.Channels().Failing(t.Context(), in, limit) })
+			}
+			mine, others := w.mine.org.ID, w.theirs.org.ID
+			first, second := channels.Failing{Trouble: long, Organization: mine}, channels.Failing{Trouble: ofShop, Organization: mine, ProjectSlug: "shop"}
+			another := channels.Failing{Trouble: theirs, Organization: others}
+			assert.ElementsMatch(t, []channels.Failing{first, second, another}, failing(10, mine, others))
+			assert.Equal(t, []channels.Failing{first, second}, failing(10, mine))
+			assert.ElementsMatch(t, []channels.Failing{first, another}, failing(1, mine, others), "so many of each")
+			assert.Empty(t, failing(10))
+		},
 		"GoWithTheirChannel": func(t *testing.T, w *world) {
 			now := asked()
 			c := w.open(t, channels.Channel{Name: "Gone", Protocol: channels.EMAIL})
