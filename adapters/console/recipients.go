@@ -24,12 +24,24 @@ type recipientsView struct {
 	Recipients []lists.Recipient
 	Next       string // the path of the next stretch; empty: no more
 	First      bool   // this is where the search begins
+	Back       string // the query that leads back to this stretch
+}
+
+// recipientsQuery reads what the query of a page asks of recipients.
+func (c call) recipientsQuery() lists.Query {
+	return lists.Query{Prefix: c.QueryParam("q"), Limit: pageRecipients,
+		After: lists.Cursor{Way: int(c.number("after_way")), Key: c.QueryParam("after_key"), ID: c.number("after")}}.Trimmed()
+}
+
+// stretchOfRecipients is the query that leads to a stretch of recipients, in pairs of name and value.
+func stretchOfRecipients(prefix string, after lists.Cursor) []string {
+	return []string{"q", prefix, "after_way", strconv.Itoa(after.Way), "after_key", after.Key, "after", strconv.FormatInt(after.ID, 10)}
 }
 
 func (c call) listRecipients(id lists.ID) (recipientsView, error) {
-	q := lists.Query{Prefix: c.QueryParam("q"), Limit: pageRecipients,
-		After: lists.Cursor{Way: int(c.number("after_way")), Key: c.QueryParam("after_key"), ID: c.number("after")}}.Trimmed()
-	v := recipientsView{Prefix: q.Prefix, First: q.After == lists.Cursor{}}
+	q := c.recipientsQuery()
+	at := func(after lists.Cursor) string { return "?" + pairs(stretchOfRecipients(q.Prefix, after)).Encode() }
+	v := recipientsView{Prefix: q.Prefix, First: q.After == lists.Cursor{}, Back: at(q.After)}
 	if q.Prefix == "" {
 		found, err := c.console.use.Lists.Recipients(c.ctx, c.at(), id, app.Page{After: q.After.ID, Limit: pageRecipients + 1})
 		if err != nil {
@@ -37,7 +49,7 @@ func (c call) listRecipients(id lists.ID) (recipientsView, error) {
 		}
 		var next channels.AssignmentID
 		if v.Recipients, next = paged(found, pageRecipients, func(r lists.Recipient) channels.AssignmentID { return r.ID }); next != 0 {
-			v.Next = c.below("d", id) + "?after=" + text(next)
+			v.Next = c.below("d", id) + at(lists.Cursor{ID: int64(next)})
 		}
 		return v, nil
 	}
@@ -47,8 +59,7 @@ func (c call) listRecipients(id lists.ID) (recipientsView, error) {
 	}
 	v.Recipients = found.Recipients
 	if found.More {
-		v.Next = c.below("d", id) + "?" + url.Values{"q": {q.Prefix}, "after_way": {strconv.Itoa(found.Next.Way)}, "after_key": {found.Next.Key},
-			"after": {strconv.FormatInt(found.Next.ID, 10)}}.Encode()
+		v.Next = c.below("d", id) + at(found.Next)
 	}
 	return v, nil
 }
@@ -139,7 +150,7 @@ func (c call) addPerson() error {
 	return c.settle(err, c.listFailed, c.below("d", id), "added", "count", strconv.Itoa(count), "people", c.FormValue("people"))
 }
 
-// removeRecipients takes those who are ticked off the list, or the one whose button was pressed.
+// removeRecipients takes those who are ticked off the list, or the one whose button was pressed, and goes back to where they stood.
 func (c call) removeRecipients() error {
 	id, err := web.ID[lists.ID](c, "list")
 	if err != nil {
@@ -157,5 +168,6 @@ func (c call) removeRecipients() error {
 	if err != nil {
 		return err
 	}
-	return c.done(c.below("d", id), "taken-off", "count", strconv.Itoa(len(removed)), "q", c.FormValue("q"))
+	q := c.recipientsQuery()
+	return c.done(c.below("d", id), "taken-off", append(stretchOfRecipients(q.Prefix, q.After), "count", strconv.Itoa(len(removed)))...)
 }

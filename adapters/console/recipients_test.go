@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -63,11 +64,29 @@ func TestRecipientsAreAddedFoundAndRemoved(t *testing.T) {
 		require.Len(f, ids, 10)
 		b.post(to+"remove/", "only", ids[0][1], "recipient", ids[1][1]).is(f.T, http.StatusSeeOther)
 		assert.Equal(f, "olga recipients.remove acme/p/shop/d/news map[count:1 removed:[user000@example.org]] map[]", f.latest())
-		back = b.do(http.MethodPost, to+"remove/", url.Values{"form_token": {b.token()}, "q": {"user00"}, "recipient": {ids[0][1], ids[1][1], ids[2][1], "x"}}).is(f.T, http.StatusSeeOther).Header.Get("Location")
+		back = b.do(http.MethodPost, b.removal(to+"?q=user00"), url.Values{"form_token": {b.token()}, "recipient": {ids[0][1], ids[1][1], ids[2][1], "x"}}).is(f.T, http.StatusSeeOther).Header.Get("Location")
 		assert.Contains(f, b.get(back).said(), "2 recipients are off the list.")
 		found, _ = walk("?q=user00")
 		assert.Equal(f, emails[3:10], found)
+		assert.Contains(f, back, "q=user00", "the search goes on")
+
+		for _, query := range []string{"", "?q=user"} { // Whoever takes somebody off the second page stays on it.
+			second := html.UnescapeString(further.FindStringSubmatch(b.get(to + query).body)[1])
+			page := b.get(second)
+			stood := row.FindAllStringSubmatch(page.body, -1)
+			one := regexp.MustCompile(`name="only" value="(\d+)"`).FindStringSubmatch(page.body)[1]
+			back = b.post(b.removal(second), "only", one).is(f.T, http.StatusSeeOther).Header.Get("Location")
+			assert.Equal(f, stood[1:], row.FindAllStringSubmatch(b.get(back).body, len(stood)-1), "%q", query)
+		}
 	})
+}
+
+// removal is where the form is sent to that takes recipients off, as a page of them has it.
+func (b *browser) removal(page string) string {
+	b.f.Helper()
+	found := regexp.MustCompile(`action="([^"]*/remove/[^"]*)"`).FindStringSubmatch(b.get(page).is(b.f.T, http.StatusOK).body)
+	require.NotEmpty(b.f, found)
+	return html.UnescapeString(found[1])
 }
 
 func TestRecipientsAreAddedFromUsers(t *testing.T) {

@@ -1,0 +1,57 @@
+package console_test
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/tocsin/tocsin/adapters/console"
+)
+
+// pages are all pages of a scene, as whoever may do everything sees them, by their paths.
+func (s *scene) pages(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	b := s.as(s.accounts["root"])
+	for _, r := range console.Routes() {
+		if r.Method == http.MethodGet {
+			path := s.path(t, r)
+			all[path] = b.get(path).body
+		}
+	}
+	list := shop + "d/" + s.listNamed("acme", "all") + "/" // That of the scene has no recipients.
+	all[list] = b.get(list).is(t, http.StatusOK).body
+	return all
+}
+
+var (
+	forms   = regexp.MustCompile(`(?s)<form[^>]*>.*?</form>`)
+	buttons = regexp.MustCompile(`<button[^>]*>`)
+	boxes   = regexp.MustCompile(`<input[^>]*>`)
+)
+
+// TestEnterPressesNoneOfSeveralButtons: in a field or a tick box it presses the first button of the form, which may be the one of a row.
+func TestEnterPressesNoneOfSeveralButtons(t *testing.T) {
+	t.Parallel()
+	met := 0
+	for path, page := range newScene(t).pages(t) {
+		for _, form := range forms.FindAllString(page, -1) {
+			pressed := buttons.FindAllString(form, -1)
+			typed := 0
+			for _, box := range boxes.FindAllString(form, -1) {
+				if !strings.Contains(box, `type="hidden"`) {
+					typed++
+				}
+			}
+			if len(pressed) < 2 || typed == 0 {
+				continue
+			}
+			met++
+			assert.Regexp(t, `<button disabled hidden>|<button class="hidden" formaction="[^"]*preview/"`, pressed[0], "%s: %s", path, form)
+		}
+	}
+	assert.GreaterOrEqual(t, met, 4, "users, recipients, and two templates")
+}
