@@ -24,6 +24,7 @@ func (s *scene) pages(t *testing.T) map[string]string {
 	}
 	list := shop + "d/" + s.listNamed("acme", "all") + "/" // That of the scene has no recipients.
 	all[list] = b.get(list).is(t, http.StatusOK).body
+	all["a new key"] = b.post("/console/keys/", "name", "shown", "grant", "user:read").is(t, http.StatusOK).body
 	return all
 }
 
@@ -31,6 +32,7 @@ var (
 	forms   = regexp.MustCompile(`(?s)<form[^>]*>.*?</form>`)
 	buttons = regexp.MustCompile(`<button[^>]*>`)
 	boxes   = regexp.MustCompile(`<input[^>]*>`)
+	scripts = regexp.MustCompile(`<[a-z]+ [^>]*data-(?:check-all|copy)=[^>]*>`)
 )
 
 // TestEnterPressesNoneOfSeveralButtons: in a field or a tick box it presses the first button of the form, which may be the one of a row.
@@ -54,4 +56,16 @@ func TestEnterPressesNoneOfSeveralButtons(t *testing.T) {
 		}
 	}
 	assert.GreaterOrEqual(t, met, 4, "users, recipients, and two templates")
+}
+
+func TestWhatDoesNothingWithoutAScriptIsHidden(t *testing.T) {
+	t.Parallel()
+	met := 0
+	for path, page := range newScene(t).pages(t) {
+		for _, element := range scripts.FindAllString(page, -1) {
+			met++
+			assert.Contains(t, element, " hidden>", path)
+		}
+	}
+	assert.Equal(t, 3, met, "users, recipients, and a new key")
 }

@@ -32,14 +32,18 @@ window.addEventListener("pageshow", () => {
   document.querySelectorAll("form[data-sent]").forEach((form) => { delete form.dataset.sent; });
 });
 
-// A button with data-copy="ID" copies the text of that element.
-document.addEventListener("click", (event) => {
-  const button = event.target.closest("button[data-copy]");
-  if (!button || !navigator.clipboard) return;
-  navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent.trim()).then(() => {
-    button.textContent = "Copied";
+// A button with data-copy="ID" copies the text of that element. Pages hide it: without a script, or on a page that came over plain HTTP and so
+// has no clipboard, it would do nothing.
+if (navigator.clipboard) {
+  document.querySelectorAll("button[data-copy]").forEach((button) => {
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent.trim()).then(() => {
+        button.textContent = "Copied";
+      });
+    });
   });
-});
+}
 
 // Every fragment that htmx asks for carries the form token, which the server asks of whatever changes something.
 document.addEventListener("htmx:configRequest", (event) => {
