@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
@@ -40,10 +39,14 @@ func (c call) createGroup() error {
 // groupView is one group.
 type groupView struct {
 	orgs.Group
-	Form form
+	Form     form
+	Deletion form
 }
 
-func (c call) showGroup() error {
+func (c call) showGroup() error { return c.groupPage(func(*groupView) {}) }
+
+// groupPage shows the group of the path, as adjust leaves it.
+func (c call) groupPage(adjust func(v *groupView)) error {
 	id, err := web.ID[orgs.GroupID](c, "group")
 	if err != nil {
 		return err
@@ -52,32 +55,27 @@ func (c call) showGroup() error {
 	if err != nil {
 		return err
 	}
-	return c.render(http.StatusOK, "group", g.Name, groupView{Group: g, Form: filled("name", g.Name)})
+	v := groupView{Group: g, Form: filled("name", g.Name)}
+	adjust(&v)
+	return c.render(statusOf(v.Form, v.Deletion), "group", g.Name, v)
 }
 
 func (c call) renameGroup() error {
-	return c.changeGroup(func(id orgs.GroupID) error {
-		return c.console.use.Groups.Rename(c.ctx, c.actor(), c.at(), id, c.FormValue("name"))
-	})
-}
-
-func (c call) deleteGroup() error {
-	return c.changeGroup(func(id orgs.GroupID) error { return c.console.use.Groups.Delete(c.ctx, c.actor(), c.at(), id) })
-}
-
-// changeGroup changes the path's group and shows all groups, or the group again when that may not be.
-func (c call) changeGroup(change func(orgs.GroupID) error) error {
 	id, err := web.ID[orgs.GroupID](c, "group")
 	if err != nil {
 		return err
 	}
-	return c.settle(change(id), func(f form) error {
-		g, err := c.console.use.Groups.Show(c.ctx, c.at(), id)
-		if err != nil {
-			return err
-		}
-		return c.render(statusOf(f), "group", g.Name, groupView{Group: g, Form: f})
-	}, c.below("groups"), "saved")
+	err = c.console.use.Groups.Rename(c.ctx, c.actor(), c.at(), id, c.FormValue("name"))
+	return c.settle(err, func(f form) error { return c.groupPage(func(v *groupView) { v.Form = f }) }, c.below("groups"), "saved")
+}
+
+func (c call) deleteGroup() error {
+	id, err := web.ID[orgs.GroupID](c, "group")
+	if err != nil {
+		return err
+	}
+	err = c.console.use.Groups.Delete(c.ctx, c.actor(), c.at(), id)
+	return c.settle(err, func(f form) error { return c.groupPage(func(v *groupView) { v.Deletion = f }) }, c.below("groups"), "saved")
 }
 
 func (c call) linkMember() error { return c.regroup(c.console.use.Groups.Link) }
