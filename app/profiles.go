@@ -69,7 +69,7 @@ func (p *Profiles) Search(ctx context.Context, at Path, q users.Query) (found us
 	return found, err
 }
 
-// Choices are what members can be filtered by and put into, of each kind at most MaxShown.
+// Choices are what members can be filtered by and put into, of each kind the first MaxShown, and what was asked for wherever it stands.
 type Choices struct {
 	Groups       []orgs.Group
 	Lists        []lists.List
@@ -77,21 +77,42 @@ type Choices struct {
 	Projects     map[orgs.ProjectID]orgs.Project // of the lists and applications
 }
 
-// Choices returns what members of an organization can be filtered by and put into; orgs.ErrNotFound.
-func (p *Profiles) Choices(ctx context.Context, at Path) (found Choices, err error) {
+// Choices returns what members of an organization can be filtered by and put into, what q filters by included; orgs.ErrNotFound.
+func (p *Profiles) Choices(ctx context.Context, at Path, q users.Query) (found Choices, err error) {
 	err = p.store.View(ctx, func(tx ports.Tx) error {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)
 		if err != nil {
 			return err
 		}
 		var errs [4]error
-		found.Groups, errs[0] = tx.Orgs().Groups(ctx, org.ID, 0, MaxShown)
-		found.Lists, errs[1] = tx.Lists().OfOrganization(ctx, org.ID, 0, MaxShown)
-		found.Applications, errs[2] = tx.Applications().OfOrganization(ctx, org.ID, 0, MaxShown)
+		found.Groups, errs[0] = choices(q.Group, func(g orgs.Group) orgs.GroupID { return g.ID }, func(after orgs.GroupID, limit int) ([]orgs.Group, error) {
+			return tx.Orgs().Groups(ctx, org.ID, after, limit)
+		})
+		found.Lists, errs[1] = choices(lists.ID(q.List), func(l lists.List) lists.ID { return l.ID }, func(after lists.ID, limit int) ([]lists.List, error) {
+			return tx.Lists().OfOrganization(ctx, org.ID, after, limit)
+		})
+		found.Applications, errs[2] = choices(applications.ID(q.Application), func(a applications.Application) applications.ID { return a.ID },
+			func(after applications.ID, limit int) ([]applications.Application, error) {
+				return tx.Applications().OfOrganization(ctx, org.ID, after, limit)
+			})
 		found.Projects, errs[3] = projectsOf(ctx, tx, org.ID)
 		return errors.Join(errs[:]...)
 	})
 	return found, err
+}
+
+// choices reads the first MaxShown of something by their ids, and the one with the id that was asked for; 0 asks for none.
+func choices[T any, ID ~int64](asked ID, id func(T) ID, read func(after ID, limit int) ([]T, error)) ([]T, error) {
+	all, err := read(0, MaxShown)
+	is := func(t T) bool { return id(t) == asked }
+	if err != nil || asked <= 0 || slices.ContainsFunc(all, is) {
+		return all, err
+	}
+	one, err := read(asked-1, 1)
+	if slices.ContainsFunc(one, is) {
+		all = append(all, one...)
+	}
+	return all, err
 }
 
 // Show returns a member with all that is recorded, of each kind at most MaxShown; orgs.ErrNotFound, users.ErrNotFound.

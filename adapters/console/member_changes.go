@@ -47,6 +47,7 @@ func (c call) move(set func(ctx context.Context, by operators.Officer, at app.Pa
 type newMemberView struct {
 	Form   form
 	Groups []orgs.Group
+	Limit  int // of the groups
 }
 
 func (c call) showNewMember() error {
@@ -54,11 +55,11 @@ func (c call) showNewMember() error {
 }
 
 func (c call) newMemberPage(f form) error {
-	choices, err := c.console.use.Profiles.Choices(c.ctx, c.at())
+	choices, err := c.console.use.Profiles.Choices(c.ctx, c.at(), users.Query{Group: orgs.GroupID(c.chosen("group"))})
 	if err != nil {
 		return err
 	}
-	return c.render(statusOf(f), "member-new", "New user", newMemberView{Form: f, Groups: choices.Groups})
+	return c.render(statusOf(f), "member-new", "New user", newMemberView{Form: f, Groups: choices.Groups, Limit: app.MaxShown})
 }
 
 func (c call) createMember() error {

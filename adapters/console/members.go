@@ -17,6 +17,7 @@ const pageMembers = 50
 // membersView is a stretch of the members of an organization.
 type membersView struct {
 	app.Choices
+	Limit    int  // of the choices of each kind
 	Asked    form // what the query asks
 	Filtered bool // by more than the beginning of a name
 	Query    string
@@ -34,8 +35,8 @@ func (c call) showMembers() error {
 	if err != nil {
 		return err
 	}
-	v := membersView{Asked: form{values: asked}, Query: asked.Encode(), Members: found.Members, First: q.After.IsZero()}
-	if v.Choices, err = c.console.use.Profiles.Choices(c.ctx, c.at()); err != nil {
+	v := membersView{Limit: app.MaxShown, Asked: form{values: asked}, Query: asked.Encode(), Members: found.Members, First: q.After.IsZero()}
+	if v.Choices, err = c.console.use.Profiles.Choices(c.ctx, c.at(), q); err != nil {
 		return err
 	}
 	v.Filtered = q != (users.Query{Prefix: q.Prefix, After: q.After, Limit: q.Limit})

@@ -102,7 +102,7 @@ func TestASelectionIsPutOnAList(t *testing.T) {
 		b := f.as(by)
 		b.post(memberPath(eve)+"addresses/new/", "value", "eve@example.org").is(f.T, http.StatusSeeOther)
 		b.post(memberPath(eve)+"addresses/new/", "value", "eve@example.com").is(f.T, http.StatusSeeOther)
-		l, err := f.use.Profiles.Choices(f.Context(), app.Path{Organization: "acme"})
+		l, err := f.use.Profiles.Choices(f.Context(), app.Path{Organization: "acme"}, users.Query{})
 		require.NoError(f, err)
 		done := b.choose("", "list", []users.Member{eve, unreached}, "list", "shop/"+idText(l.Lists[0].ID)).is(f.T, http.StatusSeeOther)
 		assert.Contains(f, done.Header.Get("Location"), "count=1")
@@ -187,7 +187,7 @@ func TestFiltersOfUsers(t *testing.T) {
 			_, err := tx.Users().Link(f.Context(), staff, []users.MemberID{zoe.ID})
 			return err
 		})
-		choices, err := f.use.Profiles.Choices(f.Context(), app.Path{Organization: "acme"})
+		choices, err := f.use.Profiles.Choices(f.Context(), app.Path{Organization: "acme"}, users.Query{})
 		require.NoError(f, err)
 		list := idText(choices.Lists[0].ID)
 		for query, want := range map[string]string{

@@ -1,0 +1,61 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// TestWhatIsAskedForStaysChosenHoweverManyThereAre asks for what is beyond the choices of a page.
+func TestWhatIsAskedForStaysChosenHoweverManyThereAre(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		const people, first = "/console/o/acme/u/", "Of groups, lists and applications the first 200 each are shown."
+		b := f.as(f.operator("ada", users.RoleOperator))
+		few := b.get(people).is(f.T, http.StatusOK)
+		assert.NotContains(f, few.said(), first)
+		var group orgs.Group
+		var list lists.List
+		var application applications.Application
+		f.update(func(tx ports.Tx) error {
+			a, err := tx.Applications().BySlug(f.Context(), "acme", "shop", "web")
+			for i := 0; i < app.MaxShown+5 && err == nil; i++ {
+				group, _, err = tx.Orgs().EnsureGroup(f.Context(), a.Organization, fmt.Sprintf("group %d", i))
+				if err == nil {
+					list, err = tx.Lists().Create(f.Context(), lists.List{Organization: a.Organization, Project: a.Project, Name: fmt.Sprintf("list %d", i)})
+				}
+				if err == nil {
+					application, err = tx.Applications().Create(f.Context(), applications.Application{Organization: a.Organization, Project: a.Project, Slug: fmt.Sprintf("app-%d", i), Name: "App"})
+				}
+			}
+			return err
+		})
+		many := b.get(people)
+		assert.Contains(f, many.said(), first)
+		assert.NotContains(f, many.said(), group.Name)
+
+		asked := b.get(people+"?group="+idText(group.ID)+"&list="+idText(list.ID)+"&application="+idText(application.ID)).is(f.T, http.StatusOK).body
+		for _, chosen := range []string{
+			`<option value="` + idText(group.ID) + `" selected>` + group.Name, `<option value="` + idText(list.ID) + `" selected>shop / ` + list.Name,
+			`<option value="` + idText(application.ID) + `" selected>shop / App`,
+		} {
+			assert.Contains(f, asked, chosen)
+		}
+		none := b.get(people+"?group=999999").is(f.T, http.StatusOK).body
+		assert.NotContains(f, none, `value="999999"`, "what there is not is no choice")
+
+		assert.Contains(f, b.get(memberPath(f.found("ada"))).said(), "Of each kind at most 200 are shown.")
+		fresh := b.get(people + "new/").said()
+		assert.Contains(f, fresh, "The first 200 groups are shown.")
+		assert.NotContains(f, fresh, group.Name)
+	})
+}
