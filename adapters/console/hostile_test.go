@@ -6,15 +6,20 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
@@ -161,6 +166,45 @@ func TestWhateverPeopleWriteIsTextOnly(t *testing.T) {
 	failed := f.nobody().signIn(weapon, "wrong").is(t, http.StatusUnauthorized)
 	assert.NotContains(t, failed.body, "<script")
 	assert.Contains(t, failed.body, "alert(1)")
+}
+
+// TestWhatProvidersAndInstancesSayIsTextOnly arms what nobody types: errors of channels and deliveries, names of instances, addresses of sessions.
+func TestWhatProvidersAndInstancesSayIsTextOnly(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.person("acme", "ada", users.RoleMember, false)
+	f.listed("ada")
+	f.late(weapon)
+	f.clock.Advance(6 * time.Minute)
+	now, queue := f.clock.Now(), f.store.Queue()
+	mail := f.channel(app.Path{Organization: "acme"}, "mail")
+	require.NoError(t, queue.Troubled(t.Context(), channels.Trouble{Channel: mail.ID, Instance: weapon, Since: now, Last: now, Until: now, Error: weapon}))
+	require.NoError(t, queue.Beat(t.Context(), deliveries.Presence{Owner: "a", Instance: weapon, Version: weapon, Started: now}))
+	root := f.account("root", true)
+	session, _ := operators.NewSession(root.User.ID, weapon, now)
+	f.update(func(tx ports.Tx) error { return tx.Operators().Begin(t.Context(), session) })
+	b := f.as(root)
+	for path, shown := range map[string]int{
+		"/console/": 2, atAcme: 2, // why a channel fails, and why it is behind
+		"/console/system/":  5, // this instance, a delivery's error, a worker and its version, a problem
+		"/console/account/": 2, // where a session is from, and the button that ends it
+	} {
+		b.clean(t, b.get(path).is(t, http.StatusOK), shown, path)
+	}
+}
+
+// late has a delivery on acme's channel mail come back for a reason, to be sent at once.
+func (f *fixture) late(reason string) {
+	f.Helper()
+	f.happened()
+	f.expand()
+	due, err := f.store.Queue().Due(f.Context())
+	require.NoError(f, err)
+	jobs, err := f.store.Queue().Claim(f.Context(), due[0].Channel, "test", 1, time.Hour)
+	require.NoError(f, err)
+	require.Len(f, jobs, 1)
+	_, err = f.store.Queue().Record(f.Context(), "test", []deliveries.Outcome{{ID: jobs[0].ID, State: deliveries.Retrying, Attempts: 1, Error: reason, Next: f.clock.Now()}})
+	require.NoError(f, err)
 }
 
 // ourScripts are the scripts that the frame loads.

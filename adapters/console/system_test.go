@@ -17,12 +17,12 @@ import (
 // facts are what the instance of the tests says of itself.
 func facts(context.Context) app.Facts {
 	at := time.Date(2026, time.March, 4, 1, 2, 3, 0, time.UTC)
-	return app.Facts{Version: "1.2.3", Runtime: "go1.26", Instance: "host:7", Started: at,
+	return app.Facts{Version: "1.2.3", Runtime: "go1.26", Instance: "host:7" + weapon, Started: at,
 		Database:   app.Database{Kind: "SQLite", Version: "3.53", Size: 5 << 20},
 		Migrations: []app.Migration{{Name: "00001_init", Applied: at}, {Name: "00002_more", Applied: at}, {Name: "00003_late"}},
 		Checks:     []app.Check{{Name: "the database answers"}, {Name: "the schema can be read", Wrong: "it is <torn>"}},
 		Settings:   []app.Setting{{Name: "secret_key", Value: "********", Origin: "environment"}},
-		Problems:   []app.Problem{{At: at, Level: "warn", Text: "something <odd>, error: it was"}}}
+		Problems:   []app.Problem{{At: at, Level: "warn", Text: "something <odd>, error: it was"}, {At: at, Level: "warn", Text: weapon}}}
 }
 
 func TestSystem(t *testing.T) {
@@ -32,7 +32,7 @@ func TestSystem(t *testing.T) {
 		const system = "/console/system/"
 		idle := b.get(system).is(f.T, http.StatusOK).said()
 		for _, part := range []string{
-			"well the database answers failing the schema can be read it is <torn>", "Version 1.2.3 go1.26", "This instance host:7 , since 2026-03-04 01:02:03 UTC",
+			"well the database answers failing the schema can be read it is <torn>", "Version 1.2.3 go1.26", "This instance host:7" + weapon + " , since 2026-03-04 01:02:03 UTC",
 			"Database SQLite 3.53, 5.0 MiB", "Schema 00002_more 1 not applied", "00003_late not yet", "0 deliveries are due 0 occurrences wait",
 			"Nobody works", "2026-03-04 01:02:03 UTC warn something <odd>, error: it was", "1 settings of this instance", "secret_key ******** environment",
 		} {
