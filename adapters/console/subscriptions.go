@@ -1,8 +1,6 @@
 package console
 
 import (
-	"net/url"
-
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -22,6 +20,7 @@ type subscriptionsView struct {
 	After, Next  channels.AssignmentID // where the page begins, and where the next one does; 0: no more
 	OptOuts      []deliveries.Unsubscriber
 	NextOptOut   string // the path of the next page; empty: no more
+	BackOptOut   string // the query that leads back to this page of them
 	People       peopleView
 	Failed       form
 }
@@ -43,19 +42,29 @@ func (c call) subscriptionsPage(failed form) error {
 		return err
 	}
 	v.Subscribers, v.Next = paged(found, pageSubscribers, func(s subscriptions.Subscriber) channels.AssignmentID { return s.Assignment })
-	after := deliveries.OptOut{Member: users.MemberID(c.number("after_member")), AddressKey: c.QueryParam("after_address")}
+	after := c.afterOptOut()
+	v.BackOptOut = "?" + pairs(stretchOfOptOuts(after)).Encode()
 	if v.OptOuts, err = use.Unsubscribers(c.ctx, c.at(), id, after, pageOptOuts+1); err != nil {
 		return err
 	}
 	if len(v.OptOuts) > pageOptOuts {
 		v.OptOuts = v.OptOuts[:pageOptOuts]
-		last := v.OptOuts[pageOptOuts-1]
-		v.NextOptOut = c.subscriptionsPath(id) + "?" + url.Values{"after_member": {text(last.Member)}, "after_address": {last.AddressKey}}.Encode() + "#opt-outs"
+		v.NextOptOut = c.subscriptionsPath(id) + "?" + pairs(stretchOfOptOuts(v.OptOuts[pageOptOuts-1].OptOut)).Encode() + "#opt-outs"
 	}
 	if v.People, err = c.people(c.subscriptionsPath(id)); err != nil {
 		return err
 	}
 	return c.render(statusOf(failed), "subscriptions", v.Notification.Name+": subscriptions", v)
+}
+
+// afterOptOut is where the page of those who have opted out begins, as its query says.
+func (c call) afterOptOut() deliveries.OptOut {
+	return deliveries.OptOut{Member: users.MemberID(c.number("after_member")), AddressKey: c.QueryParam("after_address")}
+}
+
+// stretchOfOptOuts is the query that leads to a page of those who have opted out, in pairs of name and value.
+func stretchOfOptOuts(after deliveries.OptOut) []string {
+	return []string{"after_member", text(after.Member), "after_address", after.AddressKey}
 }
 
 // subscribe subscribes an assignment, or makes a subscription active or inactive.
@@ -81,7 +90,7 @@ func (c call) withdrawOptOut() error {
 	if err := c.console.use.Subscriptions.WithdrawOptOut(c.ctx, c.actor(), c.at(), o); err != nil {
 		return err
 	}
-	return c.to(c.subscriptionsPath(id) + "?done=saved#opt-outs")
+	return c.to(c.subscriptionsPath(id) + "?" + pairs(append(stretchOfOptOuts(c.afterOptOut()), "done", "saved")).Encode() + "#opt-outs")
 }
 
 func (c call) subscriptionsPath(id subscriptions.NotificationID) string {

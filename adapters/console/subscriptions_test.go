@@ -1,8 +1,12 @@
 package console_test
 
 import (
+	"fmt"
+	"html"
 	"net/http"
+	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -47,4 +51,29 @@ func TestSubscriptionsAndOptOuts(t *testing.T) {
 		assert.NotContains(f, b.get(to).said(), "Undo")
 		b.post(undo, "member", "999", "address", "x").is(f.T, http.StatusNotFound)
 	})
+}
+
+func TestWhoeverWithdrawsAnOptOutStaysOnThePage(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.as(f.operator("olga", users.RoleOperator))
+	n, err := strconv.ParseInt(f.notification("acme"), 10, 64)
+	require.NoError(t, err)
+	for i := range 60 {
+		m := f.person("acme", fmt.Sprintf("user%03d", i), users.RoleMember, false)
+		f.update(func(tx ports.Tx) error {
+			_, err := tx.Deliveries().SetOptOut(f.Context(), deliveries.OptOut{Member: m.ID, AddressKey: m.User.Email, Notification: subscriptions.NotificationID(n)}, true)
+			return err
+		})
+	}
+	row := regexp.MustCompile(`<th scope="row"><bdi>([^<]*)</bdi></th>`)
+	first := b.get(web+"n/"+idText(n)+"/subscriptions/").is(t, http.StatusOK)
+	next, _, _ := strings.Cut(html.UnescapeString(further.FindStringSubmatch(first.body)[1]), "#") // No browser sends what is behind it.
+	second := b.get(next).is(t, http.StatusOK)
+	stood := row.FindAllStringSubmatch(second.body, -1)
+	require.Len(t, stood, 10)
+	undo := regexp.MustCompile(`action="([^"]*/withdraw/[^"]*)".*?name="member" value="(\d+)".*?name="address" value="([^"]*)"`).FindStringSubmatch(second.body)
+	require.NotEmpty(t, undo)
+	back, _, _ := strings.Cut(b.post(html.UnescapeString(undo[1]), "member", undo[2], "address", undo[3]).is(t, http.StatusSeeOther).Header.Get("Location"), "#")
+	assert.Equal(t, stood[1:], row.FindAllStringSubmatch(b.get(back).body, -1))
 }
