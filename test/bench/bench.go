@@ -88,8 +88,8 @@ func (b *bench) result(what string, d database, unit string, f figure) {
 }
 
 // serving calls do while the service runs.
-func (b *bench) serving(ctx context.Context, i installation, do func(*server) error) error {
-	s, err := i.serve(ctx)
+func (b *bench) serving(ctx context.Context, i installation, do func(*server) error, flags ...string) error {
+	s, err := i.serve(ctx, flags...)
 	if err != nil {
 		return err
 	}

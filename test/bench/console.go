@@ -35,7 +35,7 @@ func (b *bench) console(ctx context.Context, d database) error {
 	if err != nil {
 		return err
 	}
-	made, err := i.apply(ctx, consoleBlueprint)
+	made, err := i.apply(ctx, consoleBlueprint())
 	if err != nil {
 		return err
 	}
@@ -64,15 +64,28 @@ func (b *bench) console(ctx context.Context, d database) error {
 			}
 		}
 		return nil
-	})
+	}, "--no-worker") // What waits is to wait.
 }
 
-// consoleBlueprint adds what deliveries are of, and the deserted organization.
-const consoleBlueprint = `{organizations: [{slug: ` + deserted + `, name: Deserted}, {slug: ` + organization + `, name: Acme,
+// others is how many other organizations there are, about each of which something needs attention.
+const others = 100
+
+// consoleBlueprint adds what deliveries are of, the deserted organization, and the others.
+func consoleBlueprint() string {
+	var b strings.Builder
+	b.WriteString(ofConsole)
+	for n := range others {
+		fmt.Fprintf(&b, `, {slug: other%[1]d, name: Other %[1]d, channels: [{name: %[2]s, protocol: EMAIL, driver: mailbox}]}`, n, channel)
+	}
+	b.WriteString("]}")
+	return b.String()
+}
+
+const ofConsole = `{organizations: [{slug: ` + deserted + `, name: Deserted}, {slug: ` + organization + `, name: Acme, groups: [` + hundredth + `],
 	channels: [{name: ` + list + `, protocol: EMAIL, driver: smtp, settings: {host: localhost, port: 25, from: a@example.com, tls: none}}], projects: [{slug: ` + project + `, name: Shop,
 	lists: [{name: ` + list + `}], applications: [{slug: ` + application + `, name: Web, events: [{slug: order, name: Order,
 	templates: [{channel: ` + list + `, subject: "Your order {{ context.order }}", text: "It is on its way, {{ user.first_name }}."}],
-	notifications: [{name: Shipped, list: ` + list + `}]}]}]}]}]}`
+	notifications: [{name: Shipped, list: ` + list + `}]}]}]}]}`
 
 // idOf is the id of what a blueprint made, or of what was there, by its path.
 func idOf(made []object, kind, path string) string {
@@ -151,9 +164,9 @@ func signIn(ctx context.Context, s *server) (string, error) {
 
 // history is what the pages are about.
 type history struct {
-	list, group, application string // ids
-	occurrence               int64  // with a delivery for every user
-	deliveries               []int64
+	list, everybody, hundredth, application string // ids
+	occurrence                              int64  // with a delivery for every user
+	deliveries                              []int64
 }
 
 // pages are the pages that are measured.
@@ -175,7 +188,8 @@ func (h history) pages(users int) []page {
 		{"users, the first ones", always(of + "u/")},
 		{"users, somewhere", func(n int) string { return fmt.Sprintf("%su/?after=id%%3A%d%%3A", of, id(n)) }},
 		{"users by the beginning of their name", func(n int) string { return of + "u/?q=" + beginning(n) }},
-		{"users in a group of one percent", always(of + "u/?group=" + h.group)},
+		{"users in the default group, which everybody is in", always(of + "u/?group=" + h.everybody)},
+		{"users in a group of one percent", always(of + "u/?group=" + h.hundredth)},
 		{"users on a list of all", always(of + "u/?list=" + h.list)},
 		{"users registered with an application, which is half of them", always(of + "u/?application=" + h.application)},
 		{"users by metadata that one in a thousand has", always(of + "u/?key=plan&value=gold")},

@@ -12,7 +12,12 @@ import (
 const (
 	historyOccurrences = 300
 	historyLength      = 30 * 24 * time.Hour
+	// waitingDeliveries is how many deliveries have been due for an hour on each of two channels, where there are users enough.
+	waitingDeliveries = 5_000
 )
+
+// hundredth is a group that one of a hundred users is in.
+const hundredth = "Hundredth"
 
 // happen puts deliveries of the last 30 days past the program into a populated database, with what is counted of them, and what people are
 // filtered by. One delivery of 64 failed, another one was skipped, the rest were sent within a second.
@@ -23,7 +28,7 @@ func (d database) happen(ctx context.Context, users, deliveries int) (h history,
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
 	pool.SetMaxOpenConns(1)
-	for _, statement := range filterables() {
+	for _, statement := range append(filterables(), concerns()...) {
 		if _, err := pool.ExecContext(ctx, statement); err != nil {
 			return h, fmt.Errorf("%s: %w", statement, err)
 		}
@@ -44,6 +49,11 @@ func (d database) happen(ctx context.Context, users, deliveries int) (h history,
 			h.occurrence = id
 		}
 	}
+	for _, through := range []string{list, channel} {
+		if err := wait(ctx, pool, through, min(waitingDeliveries, users)); err != nil {
+			return h, err
+		}
+	}
 	if err := h.look(ctx, pool); err != nil {
 		return h, err
 	}
@@ -57,11 +67,11 @@ func (d database) happen(ctx context.Context, users, deliveries int) (h history,
 
 const ofAcme = "(SELECT id FROM organizations WHERE slug = '" + organization + "')"
 
-// filterables are statements that put people into a group, register them and give them metadata, and write entries of the audit log.
+// filterables are statements that put people into groups, register them and give them metadata, and write entries of the audit log.
 func filterables() []string {
 	return []string{
 		"INSERT INTO member_group_links (member_id, group_id) SELECT m.id, g.id FROM members m JOIN member_groups g ON g.organization_id = m.organization_id" +
-			" WHERE m.organization_id = " + ofAcme + " AND g.name = 'Default' AND m.id % 100 = 0",
+			" WHERE m.organization_id = " + ofAcme + " AND (g.name = 'Default' OR g.name = '" + hundredth + "' AND m.id % 100 = 0)",
 		"INSERT INTO application_memberships (application_id, member_id, custom_fields, active, enable_notifications)" +
 			" SELECT a.id, m.id, '{}', TRUE, TRUE FROM members m JOIN applications a ON a.organization_id = m.organization_id" +
 			" WHERE m.organization_id = " + ofAcme + " AND m.id % 2 = 0",
@@ -72,14 +82,53 @@ func filterables() []string {
 	}
 }
 
-// occur writes an occurrence with deliveries to so many people from one on, and what is counted of them.
-func occur(ctx context.Context, pool *sql.DB, at time.Time, size, from int) (id int64, err error) {
-	ended := at.Add(time.Second)
+// concerns are statements that give every other organization a channel that does not work on two instances, and an import that rejected a row.
+func concerns() []string {
+	const of = " FROM organizations o WHERE o.slug LIKE 'other%'"
+	return []string{
+		"INSERT INTO channel_troubles (channel_id, instance, since, last_at, until_at, last_error)" +
+			" SELECT c.id, i.name, CURRENT_TIMESTAMP, CURRENT_TIMESTAMP, CURRENT_TIMESTAMP, 'connection refused'" +
+			" FROM channels c CROSS JOIN (SELECT 'one' AS name UNION ALL SELECT 'two') AS i WHERE c.organization_id IN (SELECT o.id" + of + ")",
+		"INSERT INTO imports (organization_id, file_name, size, header, group_name, actor, remote_address, state, reason, row_count, done_count, kept_count," +
+			" counts, checked, uploaded_at, ended_at, touched_at, pace_from, owner, failures, version, stored)" +
+			" SELECT o.id, 'people.csv', 100, 'email', 'Default', 'bench', '127.0.0.1', 'done', '', 9, 9, 1, '{\"Rejected\":1}', '{}'," +
+			" CURRENT_TIMESTAMP, CURRENT_TIMESTAMP, CURRENT_TIMESTAMP, 0, '', 0, 1, FALSE" + of,
+	}
+}
+
+// begin writes an occurrence.
+func begin(ctx context.Context, pool *sql.DB, at time.Time) (id int64, err error) {
 	err = pool.QueryRowContext(ctx, `INSERT INTO occurrences (organization_id, project_id, application_id, event_id, context, limit_to, channels, correlation_id,
 			created_at, turn_at, cursor_notification, cursor_phase, cursor_assignment, expanded_at)
 		SELECT a.organization_id, a.project_id, a.id, e.id, '{"order": 1207}', '[]', '[]', '', $1, $1, 1, 0, 0, $1
 		FROM events e JOIN applications a ON a.id = e.application_id WHERE e.slug = 'order' RETURNING id`, at).Scan(&id)
+	return id, err
+}
+
+// wait writes an occurrence with deliveries to so many people that have been due on a channel for an hour, and what is counted of them.
+func wait(ctx context.Context, pool *sql.DB, through string, size int) error {
+	at := time.Now().UTC().Truncate(time.Microsecond).Add(-time.Hour)
+	id, err := begin(ctx, pool, at)
 	if err != nil {
+		return err
+	}
+	first := populatedFrom(0)
+	if _, err := pool.ExecContext(ctx, `INSERT INTO deliveries (occurrence_id, notification_id, member_id, assignment_id, channel_id, protocol, address, address_key,
+			chosen, state, reason, attempts, owner, next_at, last_error, created_at)
+		SELECT $1, (SELECT id FROM notifications WHERE name = 'Shipped'), a.member_id, a.id, (SELECT id FROM channels WHERE name = '`+through+`' AND organization_id = `+ofAcme+`),
+			'EMAIL', a.value, a.value_key, TRUE, 0, '', 0, '', $2, '', $2
+		FROM addresses a WHERE a.id >= $3 AND a.id < $4 ORDER BY a.id`, id, at, first, first+size); err != nil {
+		return err
+	}
+	_, err = pool.ExecContext(ctx, `INSERT INTO occurrence_tallies (occurrence_id, part, organization_id, pending, sending, retrying, sent, failed, skipped)
+		VALUES ($1, 0, `+ofAcme+`, $2, 0, 0, 0, 0, 0)`, id, size)
+	return err
+}
+
+// occur writes an occurrence with deliveries to so many people from one on, and what is counted of them.
+func occur(ctx context.Context, pool *sql.DB, at time.Time, size, from int) (id int64, err error) {
+	ended := at.Add(time.Second)
+	if id, err = begin(ctx, pool, at); err != nil {
 		return 0, err
 	}
 	first := populatedFrom(0) + from
@@ -112,7 +161,11 @@ func occur(ctx context.Context, pool *sql.DB, at time.Time, size, from int) (id 
 
 // look finds the ids that the pages ask for.
 func (h *history) look(ctx context.Context, pool *sql.DB) (err error) {
-	if h.group, err = scalar[string](ctx, pool, "SELECT id FROM member_groups WHERE name = 'Default' AND organization_id = "+ofAcme); err != nil {
+	const group = "SELECT id FROM member_groups WHERE organization_id = " + ofAcme + " AND name = "
+	if h.everybody, err = scalar[string](ctx, pool, group+"'Default'"); err != nil {
+		return err
+	}
+	if h.hundredth, err = scalar[string](ctx, pool, group+"'"+hundredth+"'"); err != nil {
 		return err
 	}
 	if h.application, err = scalar[string](ctx, pool, "SELECT id FROM applications WHERE organization_id = "+ofAcme); err != nil {

@@ -82,8 +82,8 @@ func (i installation) tocsin(ctx context.Context, args ...string) *process {
 }
 
 // serve starts the service.
-func (i installation) serve(ctx context.Context) (*server, error) {
-	return startServer(ctx, i.program, func(address string) []string { return append(settings(address), i.environ...) }, "serve")
+func (i installation) serve(ctx context.Context, flags ...string) (*server, error) {
+	return startServer(ctx, i.program, func(address string) []string { return append(settings(address), i.environ...) }, append([]string{"serve"}, flags...)...)
 }
 
 // call makes one call whose answer may be long.
