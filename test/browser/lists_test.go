@@ -1,6 +1,10 @@
 package browser_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+)
 
 func TestAListIsMadeAndFilled(t *testing.T) {
 	t.Parallel()
@@ -32,6 +36,7 @@ func TestAListIsMadeAndFilled(t *testing.T) {
 		p.goBy(button, "Add e-mail of alan.turing@example.com")
 		p.sees("1 recipient is new on the list.")
 		p.tick("grace.hopper@example.com by mail")
+		p.keys(kb.Enter) // It says nothing about whom.
 		p.goBy(button, "Remove those that are ticked")
 		p.sees("1 recipient is off the list.", "alan.turing@example.com")
 	})

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/assert"
 )
 
@@ -128,6 +129,7 @@ func TestChosenUsersAreLockedTogether(t *testing.T) {
 		p.open("/console/o/acme/u/")
 		p.tick("Choose ada.lovelace@example.com")
 		p.tick("Choose grace.hopper@example.com")
+		p.keys(kb.Enter) // It says nothing about what is to be done.
 		p.goBy(button, "Lock")
 		p.tick("Locked")
 		p.goBy(button, "Search")

@@ -21,7 +21,7 @@ document.addEventListener("change", (event) => {
 // sent as often as anybody likes, and so may one with data-again, which leads to a file: the page stays.
 document.addEventListener("submit", (event) => {
   const form = event.target;
-  if (form.method !== "post" || event.submitter?.formTarget || form.target || "again" in form.dataset) return;
+  if (form.method !== "post" || event.submitter?.formMethod === "dialog" || event.submitter?.formTarget || form.target || "again" in form.dataset) return;
   if (form.dataset.sent) {
     event.preventDefault();
     return;
