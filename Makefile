@@ -36,8 +36,9 @@ verify: ## check that generated files, go.mod and formatting are as they should 
 generate: ## regenerate what is generated
 	$(GO) generate ./...
 
+# `make verify` vets, once and not per package; and nobody debugs these programs, which link faster without what a debugger reads.
 test: test-tools test-browser ## test everything, with the race detector, on SQLite and on a real PostgreSQL
-	$(TOOLS)/withpostgres $(GO) test -race -timeout 30m -json ./... | $(TOOLS)/tally -want sqlite,postgres
+	$(TOOLS)/withpostgres $(GO) test -race -vet=off -ldflags=-w -timeout 30m -json ./... | $(TOOLS)/tally -want sqlite,postgres
 
 test-short: test-tools test-browser ## the same in a hurry: without the race detector, and -short
 	$(TOOLS)/withpostgres $(GO) test -short -timeout 30m -json ./... | $(TOOLS)/tally -want sqlite,postgres -skips
