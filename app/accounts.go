@@ -3,82 +3,173 @@ package app
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/factors"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
-	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
 
-// ChangePassword gives whose session a token is another password, if they know the one that they have, and ends their other sessions.
-// What is guessed wrong counts as at signing in. operators.ErrPassword about `current`, operators.ErrNoSession.
-func (o *Operators) ChangePassword(ctx context.Context, by audit.Actor, token, current string, next operators.Password) error {
-	digest, err := operators.ParseToken(token)
-	if err != nil {
-		return err
+// proof is that somebody who has a session knows its account's password.
+type proof struct {
+	guess   guess
+	session operators.Digest
+	matched operators.Holding
+}
+
+// prove finds out whether somebody who has a session knows its account's password. What is guessed wrong counts as at signing in.
+// operators.ErrPassword about `current`, operators.TooMany, operators.ErrNoSession.
+func (o *Operators) prove(ctx context.Context, by audit.Actor, from operators.Origin, token, current string) (p proof, err error) {
+	if p.session, err = operators.ParseToken(token); err != nil {
+		return proof{}, err
 	}
-	var known operators.Account
-	if err := o.store.View(ctx, func(tx ports.Tx) (err error) {
-		_, known, err = tx.Operators().Session(ctx, digest)
-		return err
-	}); err != nil {
-		return err
-	}
-	right, err := o.matches(ctx, known.Hash, current)
-	if err != nil {
-		return err
-	}
-	var hash operators.Hash
-	if right {
-		if hash, err = o.hash(ctx, next); err != nil {
-			return err
-		}
-	}
-	in := false
-	err = o.store.Update(ctx, func(tx ports.Tx) error {
-		_, before, err := tx.Operators().Session(ctx, digest)
+	p.guess = guess{by: by, from: from}
+	err = o.store.View(ctx, func(tx ports.Tx) error {
+		_, account, err := valid(ctx, tx, p.session, o.clock.Now())
 		if err != nil {
 			return err
 		}
-		now := o.clock.Now()
-		var after operators.Account
-		if after, in = before.Attempt(right && before.Hash == known.Hash, now); !in {
-			return o.refuse(ctx, tx, by, before, after, now)
-		}
-		if err := tx.Operators().Save(ctx, after.Renewed(hash, now)); err != nil {
-			return err
-		}
-		ended, err := tx.Operators().EndOthers(ctx, after.User.ID, digest)
-		if err != nil {
-			return err
-		}
-		return recordAccount(ctx, tx, by, now, audit.PasswordSet, after, audit.State{"own": true, "sessions_ended": ended})
+		p.guess.of, p.guess.username = []operators.Holding{account}, account.User.Username
+		return p.guess.look(ctx, tx, o.clock.Now())
 	})
-	if err == nil && !in {
+	if err != nil {
+		return proof{}, err
+	}
+	p.matched, err = o.try(ctx, p.guess, current)
+	return p, aboutCurrent(err)
+}
+
+// use does what a proof was asked for, if it still holds.
+func (o *Operators) use(ctx context.Context, p proof, do func(tx ports.Tx, s operators.Session, account operators.Holding) error) error {
+	return o.store.Update(ctx, func(tx ports.Tx) error {
+		return p.useIn(ctx, tx, o.clock.Now(), func(s operators.Session, account operators.Holding) error { return do(tx, s, account) })
+	})
+}
+
+// useIn is use within a unit of work.
+func (p proof) useIn(ctx context.Context, tx ports.Tx, now time.Time, do func(s operators.Session, account operators.Holding) error) error {
+	s, _, err := valid(ctx, tx, p.session, now)
+	if err != nil {
+		return err
+	}
+	account, err := p.guess.proved(ctx, tx, p.matched)
+	if err != nil {
+		return aboutCurrent(err)
+	}
+	return do(s, account)
+}
+
+// aboutCurrent makes a wrong password a fault of the field that holds the current one.
+func aboutCurrent(err error) error {
+	if errors.Is(err, operators.ErrCredentials) {
 		return operators.ErrPassword.On("current")
 	}
 	return err
 }
 
-// hash is Password.Hash for so many at once as there is memory for.
-func (o *Operators) hash(ctx context.Context, p operators.Password) (operators.Hash, error) {
+// SignInAgain has somebody who has a session show once more who they are, so that they may change what opens doors: by the password, and by a
+// code where the account has a second factor. operators.ErrPassword about `current`, factors.ErrCode about `code`, operators.TooMany,
+// operators.ErrNoSession.
+func (o *Operators) SignInAgain(ctx context.Context, by audit.Actor, from operators.Origin, token, current, code string) error {
+	p, err := o.prove(ctx, by, from, token, current)
+	if err != nil {
+		return err
+	}
+	var held factors.Held
+	err = o.store.View(ctx, func(tx ports.Tx) (err error) {
+		held, err = tx.Factors().Held(ctx, p.matched.ID)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if !held.Any() {
+		return o.use(ctx, p, func(tx ports.Tx, s operators.Session, account operators.Holding) error {
+			return o.again(ctx, tx, by, s, account, operators.ByPassword)
+		})
+	}
+	return o.tryCode(ctx, by, from, p.matched, code, func(tx ports.Tx, _ operators.Holding) error {
+		return p.useIn(ctx, tx, o.clock.Now(), func(s operators.Session, account operators.Holding) error {
+			return o.again(ctx, tx, by, s, account, operators.ByPasswordAndCode)
+		})
+	})
+}
+
+// again notes that whoever has a session has shown once more who they are.
+func (o *Operators) again(ctx context.Context, tx ports.Tx, by audit.Actor, s operators.Session, account operators.Holding, m operators.Method) error {
+	now := o.clock.Now()
+	if err := tx.Operators().Authenticated(ctx, s.Digest, m, now); err != nil {
+		return err
+	}
+	return recordAccount(ctx, tx, by, now, audit.SignedInAgain, account.Account, audit.State{"method": string(m)})
+}
+
+// ChangePassword gives the account of a session another password, if whoever has it knows the one that there is. It ends the account's other
+// sessions, forgets its other devices and ends the links that would set its password. operators.ErrPassword about `current`, operators.TooMany,
+// operators.ErrNoSession.
+func (o *Operators) ChangePassword(ctx context.Context, by audit.Actor, from operators.Origin, token, current string, next operators.Password) error {
+	p, err := o.prove(ctx, by, from, token, current)
+	if err != nil {
+		return err
+	}
+	hash, err := o.hashFor(ctx, p.matched.User.Username, next)
+	if err != nil {
+		return err
+	}
+	return o.use(ctx, p, func(tx ports.Tx, s operators.Session, account operators.Holding) error {
+		now := o.clock.Now()
+		if _, err := tx.Operators().Save(ctx, account.Renewed(hash, now)); err != nil {
+			return err
+		}
+		ended, err := tx.Operators().EndOthers(ctx, account.ID, s.Digest)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(tx.Operators().ForgetDevices(ctx, account.ID, s.Device), endInvitations(ctx, tx, account)); err != nil {
+			return err
+		}
+		return recordAccount(ctx, tx, by, now, audit.PasswordSet, account.Account, audit.State{"own": true, "sessions_ended": ended})
+	})
+}
+
+// endInvitations ends the links by which a password of the account could be set.
+func endInvitations(ctx context.Context, tx ports.Tx, h operators.Holding) error {
+	var to []orgs.ID
+	for _, p := range h.Places {
+		to = append(to, p.Organization.ID)
+	}
+	if h.Organization != 0 {
+		to = append(to, h.Organization)
+	}
+	return tx.Operators().EndInvitations(ctx, h.User.ID, to)
+}
+
+// hashFor is Password.Hash beside the passwords that a user has, for so many at once as there is memory for.
+func (o *Operators) hashFor(ctx context.Context, username string, p operators.Password) (hash operators.Hash, err error) {
+	var others []operators.Holding
+	err = o.store.View(ctx, func(tx ports.Tx) (err error) {
+		others, err = tx.Operators().Accounts(ctx, username)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
 	select {
 	case o.hashing <- struct{}{}:
 		defer func() { <-o.hashing }()
-		return p.Hash(), nil
+		return p.Hash(operators.Hashes(others)...), nil
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
 }
 
-// Sessions returns the sessions of a user that still hold, the one that was used last first, at most MaxShown.
-func (o *Operators) Sessions(ctx context.Context, u users.User) (found []operators.Session, err error) {
+// Sessions returns the sessions of the visitor's account that still hold, the one that was used last first, at most MaxShown.
+func (o *Operators) Sessions(ctx context.Context, v operators.Visitor) (found []operators.Session, err error) {
 	now := o.clock.Now()
 	err = o.store.View(ctx, func(tx ports.Tx) error {
-		all, err := tx.Operators().Sessions(ctx, u.ID, MaxShown)
+		all, err := tx.Operators().Sessions(ctx, v.Account, MaxShown)
 		found = nil
 		for _, s := range all {
 			if s.Valid(now) {
@@ -90,97 +181,20 @@ func (o *Operators) Sessions(ctx context.Context, u users.User) (found []operato
 	return found, err
 }
 
-// EndSession ends one of a user's sessions; operators.ErrNoSession when it is not theirs.
-func (o *Operators) EndSession(ctx context.Context, by audit.Actor, u users.User, d operators.Digest) error {
+// EndSession ends one of the sessions of the visitor's account; operators.ErrNoSession when it is not theirs.
+func (o *Operators) EndSession(ctx context.Context, by audit.Actor, v operators.Visitor, d operators.Digest) error {
 	return o.store.Update(ctx, func(tx ports.Tx) error {
 		s, account, err := tx.Operators().Session(ctx, d)
 		if err != nil {
 			return err
 		}
-		if s.User != u.ID {
+		if s.Account != v.Account {
 			return operators.ErrNoSession
 		}
 		if err := tx.Operators().End(ctx, d); err != nil {
 			return err
 		}
-		return recordAccount(ctx, tx, by, o.clock.Now(), audit.SessionEnded, account, audit.State{"from": s.Address, "since": s.Created.UTC().Format(time.RFC3339)})
+		return recordAccount(ctx, tx, by, o.clock.Now(), audit.SessionEnded, account.Account,
+			audit.State{"from": s.Address, "since": s.Created.UTC().Format(time.RFC3339)})
 	})
-}
-
-// Welcome is what a link to set a password is about.
-type Welcome struct {
-	User         users.User
-	Organization orgs.Organization // that invites
-	Known        bool              // the user can sign in already
-}
-
-// Welcome tells what a token's link is about; operators.ErrInvitation.
-func (o *Operators) Welcome(ctx context.Context, token string) (w Welcome, err error) {
-	err = o.store.View(ctx, func(tx ports.Tx) error {
-		_, account, org, err := o.invitation(ctx, tx, token)
-		w = Welcome{User: account.User, Organization: org, Known: account.Hash != ""}
-		return err
-	})
-	return w, err
-}
-
-// Accept sets the password that a token's link allows to set, ends the link and all sessions of the user, and lifts a lock-out. The audit log
-// names the user as who did it. operators.ErrInvitation.
-func (o *Operators) Accept(ctx context.Context, by audit.Actor, token string, p operators.Password) error {
-	if err := o.store.View(ctx, func(tx ports.Tx) error {
-		_, _, _, err := o.invitation(ctx, tx, token)
-		return err
-	}); err != nil { // A password is hashed for those only who have a link.
-		return err
-	}
-	hash, err := o.hash(ctx, p)
-	if err != nil {
-		return err
-	}
-	return o.store.Update(ctx, func(tx ports.Tx) error {
-		i, account, org, err := o.invitation(ctx, tx, token)
-		if err != nil {
-			return err
-		}
-		if err := tx.Operators().Decide(ctx, account.User.ID); err != nil {
-			return err
-		}
-		account = account.Renewed(hash, o.clock.Now())
-		if account.Organization = i.Organization; i.Installation {
-			account.Organization = 0
-		}
-		if err := errors.Join(tx.Operators().Save(ctx, account), tx.Operators().EndInvitations(ctx, account.User.ID)); err != nil {
-			return err
-		}
-		ended, err := tx.Operators().EndAll(ctx, account.User.ID)
-		if err != nil {
-			return err
-		}
-		by.Name = account.User.Username
-		return recordAccount(ctx, tx, by, account.Changed, audit.PasswordSet, account, audit.State{"invited_to": org.Slug, "sessions_ended": ended})
-	})
-}
-
-// invitation finds what a token is about, if it still holds: things may have changed since somebody invited, so whether they may is asked again.
-func (o *Operators) invitation(ctx context.Context, tx ports.Tx, token string) (i operators.Invitation, account operators.Account, org orgs.Organization, err error) {
-	digest, err := operators.ParseToken(token)
-	if err != nil {
-		return i, account, org, operators.ErrInvitation
-	}
-	if i, account, err = tx.Operators().Invitation(ctx, digest); err != nil {
-		return i, account, org, err
-	}
-	places, err := tx.Operators().Places(ctx, i.User)
-	if err != nil {
-		return i, account, org, err
-	}
-	by := operators.Officer{Right: operators.Administrator}
-	if i.Installation {
-		by.Right = operators.Installation
-	}
-	here := slices.IndexFunc(places, func(p operators.Place) bool { return p.Organization.ID == i.Organization })
-	if !i.Valid(o.clock.Now()) || here < 0 || by.MayInvite(account, places, i.Organization) != nil {
-		return i, account, org, operators.ErrInvitation
-	}
-	return i, account, places[here].Organization, nil
 }

@@ -25,12 +25,12 @@ func (u *Users) Addresses(ctx context.Context, at Path, username string, p Page)
 }
 
 // AddAddress gives a member an address, and on request assigns it to the organization's preferred channels. created is false when
-// the member had it already.
+// the member had it already. users.ErrProtected.
 func (u *Users) AddAddress(
 	ctx context.Context, by audit.Actor, at Path, username string, a users.Address, toPreferred bool,
 ) (added users.Address, created bool, err error) {
 	err = u.store.Update(ctx, func(tx ports.Tx) error {
-		m, err := member(ctx, tx, at, username)
+		m, err := changeableMember(ctx, tx, at, username)
 		if err != nil {
 			return err
 		}
@@ -88,10 +88,10 @@ func newlyAssigned(as []channels.Assignment, created []bool) []string {
 	return fresh
 }
 
-// RemoveAddress takes an address from a member with all that hangs on it and returns how many that were: 1.
+// RemoveAddress takes an address from a member with all that hangs on it and returns how many that were: 1. users.ErrProtected.
 func (u *Users) RemoveAddress(ctx context.Context, by audit.Actor, at Path, username string, id users.AddressID) (deleted int, err error) {
 	err = u.store.Update(ctx, func(tx ports.Tx) error {
-		m, err := member(ctx, tx, at, username)
+		m, err := changeableMember(ctx, tx, at, username)
 		if err != nil {
 			return err
 		}

@@ -3,9 +3,11 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -21,73 +23,140 @@ func NewAdministration(store ports.Store, clock ports.Clock) *Administration {
 	return &Administration{store: store, clock: clock}
 }
 
-// Create makes an administrator of the installation, of an existing identity with this username or of a new one; the e-mail counts only for
-// a new one. operators.ErrExists for whoever can sign in already, whom SetPassword is for.
-func (a *Administration) Create(ctx context.Context, by audit.Actor, username, email string, p operators.Password) error {
-	u, err := users.NewUser(username, email, "", "")
+// Create makes an administrator of the installation, of an existing identity with this username or of a new one. The account is one of its own: organizations that made accounts for the username before do not hinder it, and nothing of it is theirs.
+// operators.ErrExists for whoever has a password by the installation already, whom SetPassword is for.
+func (a *Administration) Create(ctx context.Context, by audit.Actor, username string, p operators.Password) error {
+	u, err := users.NewUser(username)
 	if err != nil {
 		return err
 	}
-	hash := p.Hash()
+	hash, err := a.hashFor(ctx, Path{}, u.Username, p)
+	if err != nil {
+		return err
+	}
 	return a.store.Update(ctx, func(tx ports.Tx) error {
 		found, _, err := tx.Users().Ensure(ctx, []users.User{u})
 		if err != nil {
 			return err
 		}
-		stored := found[0]
-		switch _, err := tx.Operators().Account(ctx, stored.Username); {
-		case err == nil:
-			return operators.ErrExists
-		case !errors.Is(err, operators.ErrNotFound):
+		of, err := tx.Operators().Accounts(ctx, u.Username)
+		if err != nil {
 			return err
 		}
-		account := operators.Account{User: stored, Administrator: true}.Renewed(hash, a.clock.Now())
-		if err := tx.Operators().Save(ctx, account); err != nil {
+		if slices.ContainsFunc(of, func(h operators.Holding) bool { return h.Organization == 0 }) {
+			return operators.ErrExists
+		}
+		account := operators.Account{User: found[0], Administrator: true}.Renewed(hash, a.clock.Now())
+		if _, err := tx.Operators().Save(ctx, account); err != nil {
 			return err
 		}
 		return recordAccount(ctx, tx, by, account.Changed, audit.AccountCreated, account, audit.State{"administrator": true})
 	})
 }
 
-// SetPassword gives a user another password, or a first one, ends all sessions of theirs and lifts a lock-out. Whom an organization has to be
-// named for are members who could not sign in so far: at.Organization may be empty for everybody else. operators.ErrNotFound, users.ErrNotFound.
+// SetPassword gives a user another password, or a first one, and ends all sessions of the account. With an organization it is the account that opens
+// it: the role there is accepted with that, because whoever may do this could do everything anyway, and hands out the password. Without one it is the
+// user's only account, or the one that makes them administrator of the installation. operators.ErrNotFound, operators.ErrSeveral, users.ErrNotFound.
 func (a *Administration) SetPassword(ctx context.Context, by audit.Actor, at Path, username string, p operators.Password) error {
-	hash := p.Hash()
+	hash, err := a.hashFor(ctx, at, username, p)
+	if err != nil {
+		return err
+	}
 	return a.store.Update(ctx, func(tx ports.Tx) error {
-		account, err := tx.Operators().Account(ctx, username)
-		if errors.Is(err, operators.ErrNotFound) && at.Organization != "" {
-			var m users.Member
-			m, err = member(ctx, tx, at, username)
-			account = operators.Account{User: m.User}
+		var accepts *users.Member
+		var of []operators.Holding
+		if at.Organization != "" {
+			m, err := memberByUsername(ctx, tx, at, username)
+			if err != nil {
+				return err
+			}
+			accepts, username = &m, m.User.Username
+			if err := tx.Operators().Decide(ctx, m.User.ID); err != nil {
+				return err
+			}
+		}
+		of, err := tx.Operators().Accounts(ctx, username)
+		if err != nil {
+			return err
+		}
+		var account operators.Account
+		if accepts == nil {
+			account, err = operators.Main(of)
+		} else {
+			account = operators.Invited{Invitation: operators.Invitation{Installation: true}, User: accepts.User,
+				Place: operators.Place{Organization: orgs.Organization{ID: accepts.Organization}}}.Account(of)
 		}
 		if err != nil {
 			return err
 		}
-		account = account.Renewed(hash, a.clock.Now())
-		account.Organization = 0 // Whoever made the account does not know its password any more.
-		if err := errors.Join(tx.Operators().Save(ctx, account), tx.Operators().EndInvitations(ctx, account.User.ID)); err != nil {
+		account.Organization = 0 // Whoever set it before does not know it any more.
+		return a.renew(ctx, tx, by, account.Renewed(hash, a.clock.Now()), accepts)
+	})
+}
+
+// renew stores an account's new password, and what the member accepts with it, if any.
+func (a *Administration) renew(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.Account, accepts *users.Member) error {
+	id, err := tx.Operators().Save(ctx, account)
+	if err != nil {
+		return err
+	}
+	if accepts != nil {
+		if err := tx.Operators().Accept(ctx, accepts.ID, id, account.Changed); err != nil {
 			return err
 		}
-		ended, err := tx.Operators().EndAll(ctx, account.User.ID)
+	}
+	held, err := tx.Operators().Account(ctx, id)
+	if err != nil {
+		return err
+	}
+	ended, err := tx.Operators().EndAll(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(endInvitations(ctx, tx, held), tx.Operators().ForgetDevices(ctx, id, operators.Digest{})); err != nil {
+		return err
+	}
+	return recordAccount(ctx, tx, by, account.Changed, audit.PasswordSet, account, audit.State{"sessions_ended": ended})
+}
+
+// SetRole says what a member may do in the console of the organization, and returns whether it counts already: it does for somebody who has accepted
+// before, and for whom the installation itself gave a password, which no organization knows. Everybody else accepts it by a link of the organization,
+// or gets a password for it (SetPassword). orgs.ErrNotFound, users.ErrNotFound.
+func (a *Administration) SetRole(ctx context.Context, by audit.Actor, at Path, username string, role users.Role) (counts bool, err error) {
+	err = a.store.Update(ctx, func(tx ports.Tx) error {
+		m, err := memberByUsername(ctx, tx, at, username)
 		if err != nil {
 			return err
 		}
-		return recordAccount(ctx, tx, by, account.Changed, audit.PasswordSet, account, audit.State{"sessions_ended": ended})
-	})
-}
-
-// SetRole says what a member may do in the console of the organization; orgs.ErrNotFound, users.ErrNotFound.
-func (a *Administration) SetRole(ctx context.Context, by audit.Actor, at Path, username string, role users.Role) error {
-	return a.store.Update(ctx, func(tx ports.Tx) error {
-		m, err := member(ctx, tx, at, username)
-		if err != nil || m.Role == role {
-			return err
+		if m.Role != role {
+			if err := a.setRole(ctx, tx, by, at, m, role); err != nil {
+				return err
+			}
 		}
-		return a.setRole(ctx, tx, by, at, m, role)
+		counts, err = a.accepted(ctx, tx, m)
+		return err
 	})
+	return counts, err
 }
 
-// setRole decides about the user, because whose the account is counts here and where a link to set its password is used.
+// accepted reports whether a member's role counts, and has it count where the installation gave the user a password.
+func (a *Administration) accepted(ctx context.Context, tx ports.Tx, m users.Member) (bool, error) {
+	found, err := tx.Operators().Acceptance(ctx, m.ID)
+	if err != nil || found.Account != 0 {
+		return found.Account != 0, err
+	}
+	of, err := tx.Operators().Accounts(ctx, m.User.Username)
+	if err != nil {
+		return false, err
+	}
+	i := slices.IndexFunc(of, func(h operators.Holding) bool { return h.Organization == 0 })
+	if i < 0 {
+		return false, nil
+	}
+	return true, tx.Operators().Accept(ctx, m.ID, of[i].ID, a.clock.Now())
+}
+
+// setRole decides about the user, because whether a role counts is decided where a link is used, too.
 func (a *Administration) setRole(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, m users.Member, role users.Role) error {
 	if err := tx.Operators().Decide(ctx, m.User.ID); err != nil {
 		return err
@@ -99,4 +168,25 @@ func (a *Administration) setRole(ctx context.Context, tx ports.Tx, by audit.Acto
 	}
 	return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by, At: a.clock.Now(), Action: audit.RoleSet,
 		Object: memberPath(at, m), Before: audit.State{"role": string(before)}, After: audit.State{"role": string(role)}})
+}
+
+// hashFor is Password.Hash beside the passwords that the user has with a username.
+func (a *Administration) hashFor(ctx context.Context, at Path, username string, p operators.Password) (operators.Hash, error) {
+	var of []operators.Holding
+	err := a.store.View(ctx, func(tx ports.Tx) error {
+		if at.Organization != "" {
+			m, err := memberByUsername(ctx, tx, at, username)
+			if err != nil {
+				return err
+			}
+			username = m.User.Username
+		}
+		var err error
+		of, err = tx.Operators().Accounts(ctx, username)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return p.Hash(operators.Hashes(of)...), nil
 }

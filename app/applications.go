@@ -73,7 +73,7 @@ func (a *Applications) Notifications(ctx context.Context, at Path, p Page) (foun
 }
 
 // Unregister deletes a member's membership of the application and returns how many that were, 0 or 1. The
-// user must be a member of the organization: users.ErrNotFound.
+// user must be a member of the organization and is found by the username alone: users.ErrNotFound.
 func (a *Applications) Unregister(ctx context.Context, by audit.Actor, at Path, username string) (deleted int, err error) {
 	err = a.store.Update(ctx, func(tx ports.Tx) error {
 		deleted = 0
@@ -81,7 +81,7 @@ func (a *Applications) Unregister(ctx context.Context, by audit.Actor, at Path, 
 		if err != nil {
 			return err
 		}
-		m, err := tx.Users().Find(ctx, app.Organization, username)
+		m, err := tx.Users().ByUsername(ctx, app.Organization, username)
 		if err != nil {
 			return err
 		}
@@ -101,14 +101,14 @@ func (a *Applications) Unregister(ctx context.Context, by audit.Actor, at Path, 
 }
 
 // Unsubscribe takes a member off every distribution list that is pinned to the application and returns how many
-// entries that were; the membership stays. users.ErrNotFound.
+// entries that were; the membership stays. The member is found by the username alone: users.ErrNotFound.
 func (a *Applications) Unsubscribe(ctx context.Context, by audit.Actor, at Path, username string) (deleted int, err error) {
 	err = a.store.Update(ctx, func(tx ports.Tx) error {
 		app, err := application(ctx, tx, at)
 		if err != nil {
 			return err
 		}
-		m, err := tx.Users().Find(ctx, app.Organization, username)
+		m, err := tx.Users().ByUsername(ctx, app.Organization, username)
 		if err != nil {
 			return err
 		}

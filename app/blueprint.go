@@ -8,6 +8,7 @@ import (
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/names"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
@@ -24,6 +25,7 @@ type BlueprintOrganization struct {
 	Groups     []string
 	Channels   []BlueprintChannel
 	Projects   []BlueprintProject
+	Quotas     quotas.Limits // where they differ from the installation's; nil: as they are
 }
 
 // BlueprintProject describes a project.
@@ -87,6 +89,7 @@ func (b Blueprint) check(channel ChannelCheck) error {
 			c.faults.Add(place+".slug", orgs.ErrReserved)
 		}
 		c.unique(seen, place+".slug", o.Slug)
+		c.faults.Add("", o.Quotas.Check(place+".quotas"))
 		groups := once{}
 		for n, g := range o.Groups {
 			_, err := names.Label("", g)

@@ -15,8 +15,11 @@ import (
 type ChannelForm struct {
 	Name, Protocol, Driver string // of a new one
 	Preferred, Active      bool
+	// Unrestricted lets the channel connect to every address; it counts only of those who look after the
+	// installation.
+	Unrestricted bool
 	// Settings are the settings as texts, by name; an empty text is none, but for a secret: that is kept as it is. An object is a line for each
-	// member, `Name: value`.
+	// member, `Name: value`, and a list a line for each part.
 	Settings map[string]string
 	Without  []string // the secrets to remove
 }
@@ -46,6 +49,12 @@ func text(v any) string {
 		var lines []string
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			lines = append(lines, name+": "+text(v[name]))
+		}
+		return strings.Join(lines, "\n")
+	case []any:
+		lines := make([]string, len(v))
+		for i, line := range v {
+			lines[i] = text(line)
 		}
 		return strings.Join(lines, "\n")
 	}
@@ -128,6 +137,14 @@ func value(s channels.Setting, typed string) (any, error) {
 			members[strings.TrimSpace(name)] = strings.TrimSpace(v)
 		}
 		return members, nil
+	case channels.List:
+		list := []any{}
+		for line := range strings.SplitSeq(typed, "\n") {
+			if line = strings.TrimSpace(line); line != "" {
+				list = append(list, line)
+			}
+		}
+		return list, nil
 	case channels.Line, channels.Text, channels.Choice:
 	}
 	return typed, nil

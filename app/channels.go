@@ -5,10 +5,12 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -16,16 +18,16 @@ import (
 // Channels looks after the ways out of an organization or, where the path names one, of a project.
 type Channels struct {
 	store   ports.Store
-	drivers Drivers
+	drivers delivery.Drivers
 }
 
 // NewChannels returns the use cases on channels, which these drivers work for.
-func NewChannels(store ports.Store, drivers Drivers) *Channels {
+func NewChannels(store ports.Store, drivers delivery.Drivers) *Channels {
 	return &Channels{store: store, drivers: drivers}
 }
 
-// maxTroubles is how many troubles of an organization are read at once.
-const maxTroubles = 1_000
+// maxOutages is how many outages of an organization are read at once.
+const maxOutages = 1_000
 
 // ChannelReport is a channel as it may be shown.
 type ChannelReport struct {
@@ -35,18 +37,18 @@ type ChannelReport struct {
 	Typed     map[string]string  // the settings that are no secrets, as [ChannelForm] has them
 	Kept      []string           // the secrets that are set
 	Limits    channels.Limits
-	Troubles  []channels.Trouble // one for each instance that it does not work on
-	Sealed    string             // why its settings cannot be read; empty: they can
+	Outages   []channels.Outage // one for each instance that it does not work on
+	Sealed    string            // why its settings cannot be read; empty: they can
 }
 
 // Drivers returns the technologies that channels can be made with.
 func (s *Channels) Drivers() []deliveries.Driver { return slices.Clone(s.drivers) }
 
 // Driver returns one of them; a fault about `driver`.
-func (s *Channels) Driver(name string) (deliveries.Driver, error) { return s.drivers.find(name) }
+func (s *Channels) Driver(name string) (deliveries.Driver, error) { return s.drivers.Find(name) }
 
-// List returns the channels of the place without settings, and the troubles of each; orgs.ErrNotFound, orgs.ErrProjectNotFound.
-func (s *Channels) List(ctx context.Context, at Path, p Page) (found []channels.Channel, troubles map[channels.ID][]channels.Trouble, err error) {
+// List returns the channels of the place without settings, and the outages of each; orgs.ErrNotFound, orgs.ErrProjectNotFound.
+func (s *Channels) List(ctx context.Context, at Path, p Page) (found []channels.Channel, outages map[channels.ID][]channels.Outage, err error) {
 	err = s.store.View(ctx, func(tx ports.Tx) error {
 		org, project, err := owner(ctx, tx, at)
 		if err != nil {
@@ -55,14 +57,14 @@ func (s *Channels) List(ctx context.Context, at Path, p Page) (found []channels.
 		if found, err = tx.Channels().List(ctx, org, project, channels.ID(p.After), p.Limit); err != nil {
 			return err
 		}
-		all, err := tx.Channels().Troubles(ctx, org, maxTroubles)
-		troubles = map[channels.ID][]channels.Trouble{}
+		all, err := tx.Channels().Outages(ctx, org, maxOutages)
+		outages = map[channels.ID][]channels.Outage{}
 		for _, t := range all {
-			troubles[t.Channel] = append(troubles[t.Channel], t)
+			outages[t.Channel] = append(outages[t.Channel], t)
 		}
 		return err
 	})
-	return found, troubles, err
+	return found, outages, err
 }
 
 // Show returns a channel of the place; orgs.ErrNotFound, orgs.ErrProjectNotFound, channels.ErrNotFound.
@@ -80,27 +82,27 @@ func (s *Channels) Show(ctx context.Context, at Path, id channels.ID) (report Ch
 		if err != nil {
 			return err
 		}
-		if driver, err := s.drivers.find(c.Driver); err == nil { // One that this program does not have can be looked at, too.
+		if driver, err := s.drivers.Find(c.Driver); err == nil { // One that this program does not have can be looked at, too.
 			report.Described = append(slices.Clone(driver.Settings()), channels.CommonSettings()...)
 		}
 		report.Typed, report.Kept = typed(report.Described, c.Settings)
 		report.Channel, report.Limits = c, c.Settings.Limits()
 		report.Settings = nil
-		all, err := tx.Channels().Troubles(ctx, org, maxTroubles)
-		report.Troubles = slices.DeleteFunc(all, func(t channels.Trouble) bool { return t.Channel != id })
+		all, err := tx.Channels().Outages(ctx, org, maxOutages)
+		report.Outages = slices.DeleteFunc(all, func(t channels.Outage) bool { return t.Channel != id })
 		return err
 	})
 	return report, err
 }
 
 // Create makes a channel; faults about the form, channels.ErrNameTaken, channels.ErrPreferredTaken, channels.ErrSealed.
-func (s *Channels) Create(ctx context.Context, by audit.Actor, at Path, f ChannelForm) (made channels.Channel, err error) {
+func (s *Channels) Create(ctx context.Context, by operators.Officer, at Path, f ChannelForm) (made channels.Channel, err error) {
 	c, err := channels.New(f.Name, f.Protocol, f.Driver)
 	if err != nil {
 		return c, err
 	}
 	c.Preferred, c.Active = f.Preferred, f.Active
-	if err := s.set(&c, f); err != nil {
+	if err := s.set(&c, by, f); err != nil {
 		return c, err
 	}
 	err = s.store.Update(ctx, func(tx ports.Tx) error {
@@ -113,7 +115,7 @@ func (s *Channels) Create(ctx context.Context, by audit.Actor, at Path, f Channe
 		if made, err = tx.Channels().Create(ctx, c); err != nil {
 			return onField(err)
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: made.Organization, Actor: by, Action: audit.ChannelCreated,
+		return tx.Audit().Record(ctx, audit.Entry{Organization: made.Organization, Actor: by.Actor, Action: audit.ChannelCreated,
 			Object: at.object("c", made.Name), After: channelState(made)})
 	})
 	made.Settings = nil
@@ -122,7 +124,7 @@ func (s *Channels) Create(ctx context.Context, by audit.Actor, at Path, f Channe
 
 // Save changes everything of a channel but its name, protocol and driver, and takes back what instances said of it; faults about the form,
 // channels.ErrNotFound, channels.ErrPreferredTaken, channels.ErrSealed.
-func (s *Channels) Save(ctx context.Context, by audit.Actor, at Path, id channels.ID, f ChannelForm) error {
+func (s *Channels) Save(ctx context.Context, by operators.Officer, at Path, id channels.ID, f ChannelForm) error {
 	return s.store.Update(ctx, func(tx ports.Tx) error {
 		was, err := s.revise(ctx, tx, at, id)
 		if err != nil {
@@ -130,20 +132,20 @@ func (s *Channels) Save(ctx context.Context, by audit.Actor, at Path, id channel
 		}
 		is := was
 		is.Preferred, is.Active = f.Preferred, f.Active
-		if err := s.set(&is, f); err != nil {
+		if err := s.set(&is, by, f); err != nil {
 			return err
 		}
-		if is.Settings.Equal(was.Settings) && is.Preferred == was.Preferred && is.Active == was.Active {
+		if is.Settings.Equal(was.Settings) && is.Preferred == was.Preferred && is.Active == was.Active && is.Unrestricted == was.Unrestricted {
 			return nil
 		}
 		if err := tx.Channels().Save(ctx, is); err != nil {
 			return onField(err)
 		}
-		if err := tx.Channels().ClearTroubles(ctx, is.Organization, id); err != nil {
+		if err := tx.Channels().ClearOutages(ctx, is.Organization, id); err != nil {
 			return err
 		}
 		before, after := channelChange(was, is)
-		return tx.Audit().Record(ctx, audit.Entry{Organization: is.Organization, Actor: by, Action: audit.ChannelUpdated,
+		return tx.Audit().Record(ctx, audit.Entry{Organization: is.Organization, Actor: by.Actor, Action: audit.ChannelUpdated,
 			Object: at.object("c", is.Name), Before: before, After: after})
 	})
 }
@@ -175,15 +177,22 @@ func (s *Channels) revise(ctx context.Context, tx ports.Tx, at Path, id channels
 	return tx.Channels().ByID(ctx, org, project, id)
 }
 
-// set makes the settings of a channel from a form. What is wrong is named `settings.NAME`.
-func (s *Channels) set(c *channels.Channel, f ChannelForm) error {
-	driver, err := s.drivers.find(c.Driver)
+// set makes the settings of a channel from a form. What is wrong is named `settings.NAME`. A channel that
+// somebody else than those who look after the installation leads elsewhere is not unrestricted any more.
+func (s *Channels) set(c *channels.Channel, by operators.Officer, f ChannelForm) error {
+	driver, err := s.drivers.Find(c.Driver)
 	if err != nil {
 		return err
 	}
 	described := append(slices.Clone(driver.Settings()), channels.CommonSettings()...)
-	if c.Settings, err = f.settings(described, c.Settings); err != nil {
+	was := c.Settings
+	if c.Settings, err = f.settings(described, was); err != nil {
 		return err
+	}
+	if by.OfInstallation() {
+		c.Unrestricted = f.Unrestricted
+	} else if channels.Retargeted(described, was, c.Settings) {
+		c.Unrestricted = false
 	}
 	return driver.Check(*c)
 }

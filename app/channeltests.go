@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -19,12 +20,12 @@ import (
 // ChannelTests sends single messages to find out whether channels work.
 type ChannelTests struct {
 	store   ports.Store
-	drivers Drivers
+	drivers delivery.Drivers
 	timeout time.Duration
 }
 
 // NewChannelTests returns the use case of testing a channel; an attempt takes at most as long as timeout says.
-func NewChannelTests(store ports.Store, drivers Drivers, timeout time.Duration) *ChannelTests {
+func NewChannelTests(store ports.Store, drivers delivery.Drivers, timeout time.Duration) *ChannelTests {
 	return &ChannelTests{store: store, drivers: drivers, timeout: timeout}
 }
 
@@ -88,7 +89,7 @@ func (s *ChannelTests) send(ctx context.Context, by audit.Actor, at Path, org or
 }
 
 // dispatchTest hands a message to the provider behind a channel, once.
-func dispatchTest(ctx context.Context, drivers Drivers, timeout time.Duration, c channels.Channel, m deliveries.Message) (Tested, error) {
+func dispatchTest(ctx context.Context, drivers delivery.Drivers, timeout time.Duration, c channels.Channel, m deliveries.Message) (Tested, error) {
 	dispatcher, err := drivers.Open(c)
 	if err != nil {
 		return Tested{}, err

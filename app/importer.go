@@ -69,7 +69,7 @@ func (i *Importer) workLoop(ctx context.Context) {
 		case !errors.Is(err, imports.ErrNothingToDo) && !errors.Is(err, imports.ErrTaken) && ctx.Err() == nil:
 			i.log.Error("no import could be taken on", "error", err)
 		}
-		pause(ctx, i.set.Poll, nil)
+		pause(ctx, i.set.Poll)
 	}
 }
 
@@ -118,7 +118,7 @@ func (i *Importer) work(ctx context.Context, job imports.Job, org orgs.Organizat
 // hold prolongs the lease of a job until ctx ends, and stops whoever works at it when somebody else has it.
 func (i *Importer) hold(ctx context.Context, job imports.Job, stop context.CancelCauseFunc) {
 	for {
-		pause(ctx, i.set.Lease/4, nil)
+		pause(ctx, i.set.Lease/4)
 		if ctx.Err() != nil {
 			return
 		}
@@ -161,5 +161,15 @@ func (i *Importer) giveBack(ctx context.Context, run jobRun, err error, stopped 
 	})
 	if err != nil && !errors.Is(err, imports.ErrTaken) { // Then its lease ends, and it goes on.
 		i.log.Error("an import could not be given back", "import", job.ID, "error", err)
+	}
+}
+
+// pause waits until the time is over or ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
 	}
 }

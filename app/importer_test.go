@@ -152,7 +152,7 @@ func TestImportJobIsFenced(t *testing.T) {
 		require.ErrorIs(t, b.jobs.Cancel(t.Context(), clerk, acme, job.ID), imports.ErrOver)
 		assert.False(t, b.importer(nil).WorkOnce(t.Context()))
 		entries := b.told(acme)
-		assert.Contains(t, entries[len(entries)-1], fmt.Sprintf("ada import.cancel acme/imports/%d map[created:%d ", job.ID, job.Counts.Created))
+		assert.Contains(t, entries[len(entries)-1], fmt.Sprintf("ada import.cancel acme/imports/%d map[added:%d ", job.ID, job.Counts.Added()))
 	})
 	t.Run("WhoWasTakenForDeadWritesNothing", func(t *testing.T) {
 		t.Parallel()

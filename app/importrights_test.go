@@ -24,11 +24,11 @@ func (b *bureau) officer(username string, role users.Role, locked bool) audit.Ac
 		if err != nil {
 			return err
 		}
-		us, _, err := tx.Users().Ensure(b.Context(), []users.User{{Username: username, Email: username}})
+		us, _, err := tx.Users().Ensure(b.Context(), []users.User{{Username: username}})
 		if err != nil {
 			return err
 		}
-		ms, _, err := tx.Users().EnsureMembers(b.Context(), org.ID, us)
+		ms, _, err := tx.Users().EnsureMembers(b.Context(), org.ID, []users.Member{{User: us[0], Details: users.Details{Email: username}}})
 		if err != nil {
 			return err
 		}
@@ -40,7 +40,15 @@ func (b *bureau) officer(username string, role users.Role, locked bool) audit.Ac
 		if err := tx.Users().SetLocked(b.Context(), m); err != nil {
 			return err
 		}
-		return tx.Operators().Save(b.Context(), operators.Account{User: m.User, Hash: "h", Changed: b.clock.Now()})
+		accepted, err := tx.Operators().Acceptance(b.Context(), m.ID)
+		if err != nil || accepted.Account != 0 {
+			return err
+		}
+		id, err := tx.Operators().Save(b.Context(), operators.Account{User: m.User, Hash: "h", Changed: b.clock.Now()})
+		if err != nil {
+			return err
+		}
+		return tx.Operators().Accept(b.Context(), m.ID, id, b.clock.Now())
 	}))
 	return audit.Actor{Name: username, Via: audit.Console}
 }
@@ -133,7 +141,7 @@ func TestAnImportEndsWithTheRole(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				m, err := tx.Users().Find(b.Context(), org.ID, "olga@example.org")
+				m, err := tx.Users().ByUsername(b.Context(), org.ID, "olga@example.org")
 				if err != nil {
 					return err
 				}

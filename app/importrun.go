@@ -105,17 +105,11 @@ func (r *jobRun) write(ctx context.Context, c chunk) (o outcome, err error) {
 
 // officer is whoever started the job, with what they may do now; imports.ErrNotAllowed.
 func (r *jobRun) officer(ctx context.Context, tx ports.Tx) (operators.Officer, error) {
-	account, err := tx.Operators().Account(ctx, r.job.By.Name)
-	if errors.Is(err, operators.ErrNotFound) {
-		return operators.Officer{}, imports.ErrNotAllowed
-	}
+	of, err := tx.Operators().Accounts(ctx, r.job.By.Name)
 	if err != nil {
 		return operators.Officer{}, err
 	}
-	v, err := visitor(ctx, tx, account)
-	if err != nil {
-		return operators.Officer{}, err
-	}
+	v := visitor(operators.For(of, r.org.ID))
 	if !v.May(r.org.Slug, operators.Operator) {
 		return operators.Officer{}, imports.ErrNotAllowed
 	}

@@ -115,8 +115,9 @@ func (i *Imports) record(ctx context.Context, by audit.Actor, what Import, org o
 	})
 }
 
+// reportState is a report in the audit log of the organization, which does not say who of the added was known to the installation.
 func reportState(r imports.Report) audit.State {
-	return audit.State{"created": r.Created, "enrolled": r.Enrolled, "updated": r.Updated, "unchanged": r.Unchanged,
+	return audit.State{"added": r.Added(), "updated": r.Updated, "unchanged": r.Unchanged,
 		"duplicates": r.Duplicates, "rejected": r.Rejected}
 }
 

@@ -84,7 +84,7 @@ func people(t *testing.T, store ports.Store, org string) map[string]person {
 						values = append(values, a.Name+"="+a.Value)
 					}
 				}
-				found[m.User.Username] = person{email: m.User.Email, first: m.User.FirstName, last: m.User.LastName,
+				found[m.User.Username] = person{email: m.Email, first: m.FirstName, last: m.LastName,
 					groups: strings.Join(m.Groups, ","), fields: m.CustomFields, addresses: strings.Join(values, ",")}
 			}
 			if len(page) == 0 {

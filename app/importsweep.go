@@ -22,7 +22,7 @@ func (i *Importer) sweepLoop(ctx context.Context) {
 		if err := i.sweep(ctx); err != nil && !errors.Is(err, imports.ErrTaken) && ctx.Err() == nil {
 			i.log.Error("the files of old imports could not be removed", "error", err)
 		}
-		pause(ctx, i.set.Sweep, nil)
+		pause(ctx, i.set.Sweep)
 	}
 }
 

@@ -21,7 +21,7 @@ const (
 	overdueCounted  = 10_000
 	failuresOf      = 48 * time.Hour // a delivery is tried for a day, and then there is a day to see that it failed
 	failuresCounted = 5
-	troublesCounted = 10
+	outagesCounted  = 10
 	importsOf       = 7 * 24 * time.Hour
 	importsCounted  = 10
 	keysWithin      = 14 * 24 * time.Hour
@@ -41,7 +41,7 @@ func NewInsight(store ports.Store, clock ports.Clock) *Insight {
 
 // Attention is what somebody should look at in an organization.
 type Attention struct {
-	Troubles []channels.Failing    // the first ten channels that do not work
+	Outages  []channels.Failing    // the first ten channels that do not work
 	Backlogs []statistics.Backlog  // channels whose deliveries have been due for more than five minutes, counted up to OverdueCounted
 	Failures []statistics.Failures // the newest occurrences of two days with deliveries that failed
 	Imports  []imports.Job         // the latest ten that ended within a week and failed or rejected rows
@@ -103,7 +103,7 @@ func (i *Insight) Attention(ctx context.Context, in []orgs.ID) (found map[orgs.I
 // attention asks each of its questions about all organizations at once.
 func (i *Insight) attention(ctx context.Context, tx ports.Tx, in []orgs.ID) (map[orgs.ID]*Attention, error) {
 	now := i.clock.Now()
-	troubles, err := tx.Channels().Failing(ctx, in, troublesCounted)
+	outages, err := tx.Channels().Failing(ctx, in, outagesCounted)
 	if err != nil {
 		return nil, err
 	}
@@ -123,9 +123,9 @@ func (i *Insight) attention(ctx context.Context, tx ports.Tx, in []orgs.ID) (map
 	for _, org := range in {
 		found[org] = &Attention{}
 	}
-	for _, t := range troubles {
+	for _, t := range outages {
 		a := found[t.Organization]
-		a.Troubles = append(a.Troubles, t)
+		a.Outages = append(a.Outages, t)
 	}
 	for _, b := range backlogs {
 		a := found[b.Organization]

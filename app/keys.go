@@ -86,11 +86,30 @@ func (r KeyReport) Revocable() bool { return r.State != access.Revoked }
 // Rotatable tells whether another key can take the place of this one.
 func (r KeyReport) Rotatable() bool { return r.State == access.Active }
 
-// Revoke ends the key of this name, and those whose place it took: at once here, within [KeyCacheLifetime] on other instances.
-// access.ErrKeyNotFound.
-func (k *Keys) Revoke(ctx context.Context, by audit.Actor, name string) (revoked access.Key, err error) {
+// maxNamesakes is how many keys of one name are looked at to see whether a name is enough.
+const maxNamesakes = 20
+
+// keyNamed finds the newest key of a name that is not revoked: of the scope, or without one of all if a single scope has it.
+func keyNamed(ctx context.Context, tx ports.Tx, name string, in *access.Scope) (access.Key, error) {
+	if in != nil {
+		return tx.Keys().ByName(ctx, *in, name)
+	}
+	found, err := tx.Keys().Named(ctx, name, maxNamesakes)
+	if err != nil {
+		return access.Key{}, err
+	}
+	return access.Only(found)
+}
+
+// Revoke ends the key of this name, and those whose place it took: at once here, within [KeyCacheLifetime] on other instances. With in
+// the key is one of exactly this scope. access.ErrKeyNotFound, access.ErrAmbiguous.
+func (k *Keys) Revoke(ctx context.Context, by audit.Actor, name string, in *access.Scope) (revoked access.Key, err error) {
 	err = k.store.Update(ctx, func(tx ports.Tx) error {
-		if revoked, err = tx.Keys().Revoke(ctx, name, k.clock.Now()); err != nil {
+		if revoked, err = keyNamed(ctx, tx, name, in); err != nil {
+			return err
+		}
+		revoked.Revoked = k.clock.Now()
+		if err := tx.Keys().Revoke(ctx, revoked, revoked.Revoked); err != nil {
 			return err
 		}
 		return recordKey(ctx, tx, by, audit.KeyRevoked, revoked, keyState(revoked), nil)
@@ -117,9 +136,9 @@ func (k *Keys) RevokeByID(ctx context.Context, by audit.Actor, at Path, id acces
 	return err
 }
 
-// Rotate issues a key in the place of the one with this name; see RotateByID.
-func (k *Keys) Rotate(ctx context.Context, by audit.Actor, name string, overlap time.Duration) (Rotation, error) {
-	return k.rotate(ctx, by, overlap, func(tx ports.Tx) (access.Key, error) { return tx.Keys().ByName(ctx, name) })
+// Rotate issues a key in the place of the one with this name, with in of exactly this scope; see RotateByID. access.ErrAmbiguous.
+func (k *Keys) Rotate(ctx context.Context, by audit.Actor, name string, in *access.Scope, overlap time.Duration) (Rotation, error) {
+	return k.rotate(ctx, by, overlap, func(tx ports.Tx) (access.Key, error) { return keyNamed(ctx, tx, name, in) })
 }
 
 // RotateByID issues a key with the name, the scope and the grants of one whose scope lies in the path's organization, or without one of any. That

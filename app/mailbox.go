@@ -29,8 +29,8 @@ type ChannelName struct {
 
 // List returns kept messages, the newest first and at most limit, without their texts: of one channel, or of all when none is named, and to
 // one address unless that is empty. orgs.ErrNotFound, orgs.ErrSeveral, channels.ErrNotFound.
-func (m *Mailbox) List(ctx context.Context, of ChannelName, to string, limit int) (found []deliveries.Kept, err error) {
-	f := deliveries.KeptFilter{Limit: limit}
+func (m *Mailbox) List(ctx context.Context, of ChannelName, to string, limit int) (found []deliveries.MailboxMessage, err error) {
+	f := deliveries.MailboxFilter{Limit: limit}
 	if to != "" {
 		address, err := users.NewAddress(to, "")
 		if err != nil {
@@ -50,16 +50,16 @@ func (m *Mailbox) List(ctx context.Context, of ChannelName, to string, limit int
 	return found, err
 }
 
-// Kept is a stretch of the mailbox.
-type Kept struct {
-	Messages []deliveries.Kept  // the newest first, without their texts
-	Channels []channels.Channel // that have messages, at most so many as can be chosen from
+// MailboxPage is a page of the mailbox.
+type MailboxPage struct {
+	Messages []deliveries.MailboxMessage // the newest first, without their texts
+	Channels []channels.Channel          // that have messages, at most so many as can be chosen from
 }
 
 // Browse returns kept messages of the path's organization: of one channel or with 0 of all, to one address unless that is empty, kept before another
 // one (0: from the newest on), at most limit. A fault about `to`; orgs.ErrNotFound.
-func (m *Mailbox) Browse(ctx context.Context, at Path, channel channels.ID, to string, before deliveries.KeptID, limit int) (found Kept, err error) {
-	f := deliveries.KeptFilter{Channel: channel, Before: before, Limit: limit}
+func (m *Mailbox) Browse(ctx context.Context, at Path, channel channels.ID, to string, before deliveries.MailboxID, limit int) (found MailboxPage, err error) {
+	f := deliveries.MailboxFilter{Channel: channel, Before: before, Limit: limit}
 	if strings.TrimSpace(to) != "" {
 		address, err := users.NewAddress(to, "")
 		if err != nil {
@@ -81,8 +81,8 @@ func (m *Mailbox) Browse(ctx context.Context, at Path, channel channels.ID, to s
 	return found, err
 }
 
-// Show returns one kept message; orgs.ErrNotFound, orgs.ErrSeveral, deliveries.ErrNotKept.
-func (m *Mailbox) Show(ctx context.Context, organization string, id deliveries.KeptID) (found deliveries.Kept, err error) {
+// Show returns one kept message; orgs.ErrNotFound, orgs.ErrSeveral, deliveries.ErrMessageNotFound.
+func (m *Mailbox) Show(ctx context.Context, organization string, id deliveries.MailboxID) (found deliveries.MailboxMessage, err error) {
 	err = m.store.View(ctx, func(tx ports.Tx) error {
 		org, _, err := named(ctx, tx, ChannelName{Organization: organization})
 		if err != nil {

@@ -120,14 +120,14 @@ type Explanation struct {
 	Deliveries []deliveries.Delivery
 }
 
-// Explain tells gate by gate, as things are now, why a member did or did not get an occurrence; users.ErrNotFound.
+// Explain tells gate by gate, as things are now, why a member did or did not get an occurrence; users.ErrNotFound, users.ErrAmbiguous.
 func (o *Occurrences) Explain(ctx context.Context, at Path, id events.OccurrenceID, username string) (e Explanation, err error) {
 	err = o.store.View(ctx, func(tx ports.Tx) error {
 		app, occurred, err := occurrence(ctx, tx, at, id)
 		if err != nil {
 			return err
 		}
-		m, err := tx.Users().Find(ctx, app.Organization, username)
+		m, err := memberOf(ctx, tx, app.Organization, username)
 		if err != nil {
 			return err
 		}

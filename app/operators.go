@@ -3,18 +3,19 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/factors"
 	"github.com/tocsin/tocsin/domain/operators"
-	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
 
 // maxHashing is how many passwords are hashed at once: each takes 19 MiB for a moment.
 const maxHashing = 4
 
-// Operators is signing in to the console and out again, and who can.
+// Operators is signing in to the console and out again.
 type Operators struct {
 	store   ports.Store
 	clock   ports.Clock
@@ -26,88 +27,95 @@ func NewOperators(store ports.Store, clock ports.Clock) *Operators {
 	return &Operators{store: store, clock: clock, hashing: make(chan struct{}, maxHashing)}
 }
 
-// SignIn begins a session and returns its token. Whatever stands in the way, an unknown user, a wrong password or a locked account, the answer
-// is operators.ErrCredentials and takes equally long. by.Name is what was typed.
-func (o *Operators) SignIn(ctx context.Context, by audit.Actor, username, password string) (token string, err error) {
-	var known operators.Account
-	err = o.store.View(ctx, func(tx ports.Tx) error {
-		known, err = tx.Operators().Account(ctx, username)
-		if errors.Is(err, operators.ErrNotFound) {
-			known, err = operators.Account{}, nil
+// Admission is what a browser is given when somebody has signed in there: the token of the session, and the one by which the browser is known
+// from then on.
+type Admission struct {
+	Session string
+	Device  string
+	// Step is set, and nothing else, where a second factor is asked for first: the token of the step that Factors.ShowCode goes on with.
+	Step string
+}
+
+// SignIn begins a session of whichever account of a user has this password. Whatever stands in the way, an unknown user or a wrong password, the
+// answer is operators.ErrCredentials and takes equally long; operators.TooMany, for unknown users too, after too many wrong ones.
+func (o *Operators) SignIn(ctx context.Context, by audit.Actor, from operators.Origin, username, password string) (a Admission, err error) {
+	g := guess{username: username, from: from}
+	err = o.store.View(ctx, func(tx ports.Tx) (err error) {
+		if g.of, err = tx.Operators().Accounts(ctx, username); err != nil {
+			return err
 		}
-		return err
+		return g.look(ctx, tx, o.clock.Now())
 	})
 	if err != nil {
-		return "", err
+		return Admission{}, err
 	}
-	// Outside of any transaction, since it takes long.
-	right, err := o.matches(ctx, known.Hash, password)
+	by.Name = username
+	if len(g.of) > 0 {
+		by.Name = g.of[0].User.Username
+	}
+	g.by = by
+	matched, err := o.try(ctx, g, password)
 	if err != nil {
-		return "", err
+		return Admission{}, err
 	}
-	if known.User.ID == 0 {
-		return "", operators.ErrCredentials
-	}
-	by.Name = known.User.Username
-	var in bool
 	err = o.store.Update(ctx, func(tx ports.Tx) error {
-		in, token = false, ""
-		before, err := tx.Operators().Account(ctx, username)
+		account, err := g.proved(ctx, tx, matched)
 		if err != nil {
 			return err
 		}
-		now := o.clock.Now()
-		var after operators.Account
-		after, in = before.Attempt(right && before.Hash == known.Hash, now)
-		if !in {
-			return o.refuse(ctx, tx, by, before, after, now)
+		held, err := tx.Factors().Held(ctx, account.ID)
+		if err != nil {
+			return err
 		}
-		token, err = o.admit(ctx, tx, by, before, after, now)
+		if held.Any() {
+			a, err = o.ask(ctx, tx, account)
+			return err
+		}
+		a, err = o.admit(ctx, tx, by, account, from, operators.ByPassword)
 		return err
 	})
-	if err == nil && !in {
-		err = operators.ErrCredentials
-	}
-	return token, err
+	return a, err
 }
 
-// matches is Hash.Matches for so many at once as there is memory for.
-func (o *Operators) matches(ctx context.Context, h operators.Hash, password string) (bool, error) {
-	select {
-	case o.hashing <- struct{}{}:
-		defer func() { <-o.hashing }()
-		return h.Matches(password), nil
-	case <-ctx.Done():
-		return false, ctx.Err()
-	}
+// ask begins the step in which somebody who has shown the right password shows a second factor.
+func (o *Operators) ask(ctx context.Context, tx ports.Tx, account operators.Holding) (Admission, error) {
+	now := o.clock.Now()
+	step, token := factors.NewStep(factors.SecondFactor, account.ID, nil, now)
+	return Admission{Step: token}, errors.Join(tx.Factors().Sweep(ctx, now), tx.Factors().Begin(ctx, step))
 }
 
-// refuse counts a wrong password. It must not fail the unit of work, or the count would be lost.
-func (o *Operators) refuse(ctx context.Context, tx ports.Tx, by audit.Actor, before, after operators.Account, now time.Time) error {
-	if before == after {
-		return nil
+// admit begins a session of somebody who has shown who they are. Whichever the way, this is where signing in succeeds: the browser is known of the
+// account from now on, and the audit log tells.
+func (o *Operators) admit(
+	ctx context.Context, tx ports.Tx, by audit.Actor, account operators.Holding, from operators.Origin, method operators.Method,
+) (a Admission, err error) {
+	now := o.clock.Now()
+	if err := tx.Operators().Sweep(ctx, now); err != nil {
+		return Admission{}, err
 	}
-	if err := tx.Operators().Save(ctx, after); err != nil || !after.Locked(now) {
-		return err
+	a.Device = from.Device
+	digest, of, err := device(ctx, tx, from, now)
+	if err != nil {
+		return Admission{}, err
 	}
-	return recordAccount(ctx, tx, by, now, audit.LockedOut, after, audit.State{"until": after.LockedUntil.UTC().Format(time.RFC3339)})
-}
-
-// admit begins a session.
-func (o *Operators) admit(ctx context.Context, tx ports.Tx, by audit.Actor, before, after operators.Account, now time.Time) (string, error) {
-	if before != after {
-		if err := tx.Operators().Save(ctx, after); err != nil {
-			return "", err
+	if len(of) == 0 { // A token that nobody was given may be somebody else's, too.
+		a.Device = operators.NewToken()
+		if digest, err = operators.ParseToken(a.Device); err != nil {
+			return Admission{}, err
 		}
 	}
-	if err := tx.Operators().Sweep(ctx, now); err != nil {
-		return "", err
+	var s operators.Session
+	s, a.Session = operators.NewSession(account.ID, method, digest, by.Address, now)
+	err = errors.Join(tx.Operators().Begin(ctx, s), tx.Operators().Remember(ctx, operators.Device{Digest: digest, Account: account.ID, Seen: now}))
+	if err != nil {
+		return Admission{}, err
 	}
-	s, token := operators.NewSession(after.User.ID, by.Address, now)
-	if err := tx.Operators().Begin(ctx, s); err != nil {
-		return "", err
+	if !slices.Contains(of, account.ID) {
+		if err := recordHolder(ctx, tx, by, now, audit.DeviceAdded, []operators.Holding{account}, nil); err != nil {
+			return Admission{}, err
+		}
 	}
-	return token, recordAccount(ctx, tx, by, now, audit.SignedIn, after, nil)
+	return a, recordAccount(ctx, tx, by, now, audit.SignedIn, account.Account, audit.State{"method": string(method)})
 }
 
 // Resume returns whose session a token is, with what they may do as things are now; operators.ErrNoSession.
@@ -119,15 +127,13 @@ func (o *Operators) Resume(ctx context.Context, token string) (v operators.Visit
 	now := o.clock.Now()
 	var s operators.Session
 	err = o.store.View(ctx, func(tx ports.Tx) error {
-		var account operators.Account
-		if s, account, err = tx.Operators().Session(ctx, digest); err != nil {
+		var account operators.Holding
+		if s, account, err = valid(ctx, tx, digest, now); err != nil {
 			return err
 		}
-		if !s.Valid(now) {
-			return operators.ErrNoSession
-		}
-		v, err = visitor(ctx, tx, account)
-		return err
+		v = visitor(account)
+		v.Authenticated = s.Authenticated
+		return nil
 	})
 	if err == nil && s.Stale(now) {
 		err = o.store.Update(ctx, func(tx ports.Tx) error { return tx.Operators().Saw(ctx, digest, now) })
@@ -138,10 +144,18 @@ func (o *Operators) Resume(ctx context.Context, token string) (v operators.Visit
 	return v, nil
 }
 
+// valid finds a session that still holds, with its account; operators.ErrNoSession.
+func valid(ctx context.Context, tx ports.Tx, d operators.Digest, now time.Time) (operators.Session, operators.Holding, error) {
+	s, account, err := tx.Operators().Session(ctx, d)
+	if err == nil && !s.Valid(now) {
+		err = operators.ErrNoSession
+	}
+	return s, account, err
+}
+
 // visitor is the holder of an account with what they may do as things are now.
-func visitor(ctx context.Context, tx ports.Tx, account operators.Account) (operators.Visitor, error) {
-	places, err := tx.Operators().Places(ctx, account.User.ID)
-	return operators.Visitor{User: account.User, Administrator: account.Administrator, Places: places}, err
+func visitor(h operators.Holding) operators.Visitor {
+	return operators.Visitor{User: h.User, Account: h.ID, Administrator: h.Administrator, Places: h.Places}
 }
 
 // SignOut ends the session with this token, if there is one.
@@ -161,24 +175,45 @@ func (o *Operators) SignOut(ctx context.Context, by audit.Actor, token string) e
 		if err := tx.Operators().End(ctx, digest); err != nil {
 			return err
 		}
-		return recordAccount(ctx, tx, by, o.clock.Now(), audit.SignedOut, account, nil)
+		return recordAccount(ctx, tx, by, o.clock.Now(), audit.SignedOut, account.Account, nil)
 	})
 }
 
-// SignOutEverywhere ends every session of a user.
-func (o *Operators) SignOutEverywhere(ctx context.Context, by audit.Actor, u users.User) error {
+// SignOutEverywhere ends every session of the visitor's account.
+func (o *Operators) SignOutEverywhere(ctx context.Context, by audit.Actor, v operators.Visitor) error {
 	return o.store.Update(ctx, func(tx ports.Tx) error {
-		ended, err := tx.Operators().EndAll(ctx, u.ID)
+		ended, err := tx.Operators().EndAll(ctx, v.Account)
 		if err != nil {
 			return err
 		}
-		return recordAccount(ctx, tx, by, o.clock.Now(), audit.SignedOutEverywhere, operators.Account{User: u}, audit.State{"sessions": ended})
+		return recordAccount(ctx, tx, by, o.clock.Now(), audit.SignedOutEverywhere, operators.Account{User: v.User}, audit.State{"sessions": ended})
 	})
 }
 
-// recordAccount notes what happened to an account, which belongs to the installation.
+// recordAccount notes what happened to an account in the log of the installation, to which accounts belong.
 func recordAccount(
 	ctx context.Context, tx ports.Tx, by audit.Actor, now time.Time, a audit.Action, account operators.Account, after audit.State,
 ) error {
 	return tx.Audit().Record(ctx, audit.Entry{Actor: by, At: now, Action: a, Object: "accounts/" + account.User.Username, After: after})
+}
+
+// recordHolder notes what happened to the holder of accounts, who are one user's, in the log of the installation and in those of the organizations
+// in which they have a role by these accounts. Of other organizations nobody hears anything.
+func recordHolder(
+	ctx context.Context, tx ports.Tx, by audit.Actor, now time.Time, a audit.Action, hs []operators.Holding, after audit.State,
+) error {
+	if len(hs) == 0 {
+		return nil
+	}
+	username := hs[0].User.Username
+	entries := []audit.Entry{{Actor: by, At: now, Action: a, Object: "accounts/" + username, After: after}}
+	for _, h := range hs { // No organization twice: one account opens it.
+		for _, p := range h.Places {
+			if p.HasRole() {
+				entries = append(entries, audit.Entry{Organization: p.Organization.ID, Actor: by, At: now, Action: a,
+					Object: Path{Organization: p.Organization.Slug}.object("u", username), After: after})
+			}
+		}
+	}
+	return tx.Audit().Record(ctx, entries...)
 }

@@ -58,7 +58,7 @@ func (s *Templates) rehearse(r TemplateReport, d Draft, example string, p person
 	if err := faults.Err(); err != nil {
 		return deliveries.Message{}, err
 	}
-	m, err := s.composer.Compose(deliveries.Letter{
+	m, err := s.composer.Compose(deliveries.RenderInput{
 		Organization: r.Organization, Project: r.Project, Application: r.Application, Event: r.Event, Notification: r.Notification, Channel: r.Channel, Template: text,
 		Occurrence: events.Occurrence{Organization: r.Organization.ID, Project: r.Project.ID, Application: r.Application.ID, Event: r.Event.ID,
 			Context: events.Context(example), Created: s.clock.Now()},
@@ -103,9 +103,12 @@ func personaOf(ctx context.Context, tx ports.Tx, c channels.Channel, user string
 	if strings.TrimSpace(user) == "" {
 		return persona{recipient: somebody, address: sample, madeUp: true}, nil
 	}
-	m, err := tx.Users().Find(ctx, c.Organization, strings.TrimSpace(user))
+	m, err := memberOf(ctx, tx, c.Organization, strings.TrimSpace(user))
 	if errors.Is(err, users.ErrNotFound) {
 		return persona{}, fault.Field("user", "is no member of the organization")
+	}
+	if errors.Is(err, users.ErrAmbiguous) {
+		return persona{}, fault.Field("user", "%s", err.Error())
 	}
 	if err != nil {
 		return persona{}, err
@@ -114,9 +117,8 @@ func personaOf(ctx context.Context, tx ports.Tx, c channels.Channel, user string
 	if err != nil {
 		return persona{}, err
 	}
-	u := m.User
-	p := persona{username: u.Username, recipient: deliveries.Recipient{Member: int64(m.ID), Username: u.Username, Email: u.Email, FirstName: u.FirstName,
-		LastName: u.LastName, Fields: fields}}
+	p := persona{username: m.User.Username, recipient: deliveries.Recipient{Member: int64(m.ID), Username: m.User.Username, Email: m.Email,
+		FirstName: m.FirstName, LastName: m.LastName, Fields: fields}}
 	assigned, err := tx.Assignments().OfMember(ctx, c.Organization, m.ID, maxConsidered)
 	if err != nil {
 		return p, err

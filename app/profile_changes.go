@@ -37,14 +37,10 @@ func (p *Profiles) Create(
 	return done[0], done[0].Err
 }
 
-// Rename changes the names of a member's identity as PATCH does: a blank one stays as it is. operators.ErrAbove, users.ErrNotFound,
-// users.ErrSharedIdentity.
-func (p *Profiles) Rename(ctx context.Context, by operators.Officer, at Path, id users.MemberID, first, last string) error {
-	patch, err := NewPatch(first, last, nil, "")
-	if err != nil {
-		return err
-	}
-	return p.edit(ctx, by, at, id, func(tx ports.Tx, m *users.Member) error { return rename(ctx, tx, m, patch) })
+// SaveDetails changes the names and the e-mail of a member as PATCH does: what is blank stays as it is. operators.ErrAbove,
+// users.ErrNotFound.
+func (p *Profiles) SaveDetails(ctx context.Context, by operators.Officer, at Path, id users.MemberID, given users.Details) error {
+	return p.edit(ctx, by, at, id, func(tx ports.Tx, m *users.Member) error { return saveDetails(ctx, tx, m, given) })
 }
 
 // SaveFields replaces the metadata of a member, who had that with the digest shown when it was shown. operators.ErrAbove,

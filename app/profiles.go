@@ -35,7 +35,6 @@ const MaxLatest = 20
 // Profile is everything that an organization records about a member.
 type Profile struct {
 	Member        users.Member
-	Shared        bool // the identity belongs to another organization, too
 	Addresses     []users.Address
 	Assignments   []channels.Assignment
 	Lists         []lists.List
@@ -124,7 +123,7 @@ func (p *Profiles) Show(ctx context.Context, at Path, id users.MemberID) (found 
 		}
 		found = Profile{Member: m}
 		org := m.Organization
-		var errs [11]error
+		var errs [10]error
 		found.Addresses, errs[0] = tx.Addresses().List(ctx, org, id, 0, MaxShown)
 		found.Assignments, errs[1] = tx.Assignments().OfMember(ctx, org, id, MaxShown)
 		found.Lists, errs[2] = tx.Lists().OfMember(ctx, org, id, MaxShown)
@@ -135,7 +134,6 @@ func (p *Profiles) Show(ctx context.Context, at Path, id users.MemberID) (found 
 		found.Latest, errs[7] = tx.Deliveries().Latest(ctx, org, id, MaxLatest)
 		found.Groups, errs[8] = tx.Orgs().Groups(ctx, org, 0, MaxShown)
 		found.Channels, errs[9] = tx.Channels().OfOrganization(ctx, org, 0, MaxShown)
-		found.Shared, errs[10] = tx.Users().BelongsElsewhere(ctx, m)
 		return errors.Join(errs[:]...)
 	})
 	return found, err

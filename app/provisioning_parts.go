@@ -62,12 +62,13 @@ func (a *applying) channel(org orgs.ID, project orgs.ProjectID, want BlueprintCh
 	is = was
 	is.Organization, is.Project, is.Protocol, is.Driver = org, project, channels.Protocol(want.Protocol), want.Driver
 	is.Preferred, is.Active, is.Settings = want.Preferred, want.Active, want.Settings
+	is.Unrestricted = a.trusted || was.Unrestricted && is.Driver == was.Driver && is.Settings.Equal(was.Settings)
 	if !exists {
 		is.Name = strings.TrimSpace(want.Name)
 		is, err = a.tx.Channels().Create(a.ctx, is)
 		return is, was, Created, err
 	}
-	if is.Protocol == was.Protocol && is.Driver == was.Driver && is.Preferred == was.Preferred && is.Active == was.Active &&
+	if is.Protocol == was.Protocol && is.Driver == was.Driver && is.Preferred == was.Preferred && is.Active == was.Active && is.Unrestricted == was.Unrestricted &&
 		is.Settings.Equal(was.Settings) {
 		return was, was, Unchanged, nil
 	}

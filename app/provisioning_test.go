@@ -13,7 +13,9 @@ import (
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -68,7 +70,7 @@ func changed(done []app.Applied) []string {
 
 func apply(t *testing.T, store ports.Store, b app.Blueprint) []app.Applied {
 	t.Helper()
-	done, err := app.NewProvisioning(store, channels.Channel.CheckSettings).Apply(t.Context(), audit.Actor{}, b, false)
+	done, err := app.NewProvisioning(store, channels.Channel.CheckSettings).Apply(t.Context(), operators.Officer{}, b, false)
 	require.NoError(t, err)
 	return done
 }
@@ -122,7 +124,7 @@ func TestApply(t *testing.T) {
 	t.Run("ADryRunTellsTheSameAndKeepsNothing", func(t *testing.T) {
 		t.Parallel()
 		store := emptyInstallation(t)
-		dry, err := app.NewProvisioning(store, channels.Channel.CheckSettings).Apply(t.Context(), audit.Actor{}, shop(), true)
+		dry, err := app.NewProvisioning(store, channels.Channel.CheckSettings).Apply(t.Context(), operators.Officer{}, shop(), true)
 		require.NoError(t, err)
 		assert.Equal(t, everything, told(dry))
 		for _, a := range dry {
@@ -136,7 +138,7 @@ func TestApply(t *testing.T) {
 		applied := apply(t, store, shop())
 		b := shop()
 		b.Organizations[0].Projects[0].Lists = append(b.Organizations[0].Projects[0].Lists, app.BlueprintList{Name: "New"})
-		dry, err = app.NewProvisioning(store, channels.Channel.CheckSettings).Apply(t.Context(), audit.Actor{}, b, true)
+		dry, err = app.NewProvisioning(store, channels.Channel.CheckSettings).Apply(t.Context(), operators.Officer{}, b, true)
 		require.NoError(t, err)
 		assert.Equal(t, []string{"list acme/shop/New created"}, changed(dry))
 		assert.Equal(t, applied[0].ID, dry[0].ID, "what exists keeps its id")
@@ -177,6 +179,8 @@ func TestApplyUpdatesWhatDiffers(t *testing.T) {
 		want   []string
 	}{
 		"TheOrganizationsName": {func(o *app.BlueprintOrganization) { o.Name = "Acme Ltd" }, []string{"organization acme updated"}},
+		"ItsQuotas":            {func(o *app.BlueprintOrganization) { o.Quotas = quotas.Limits{quotas.Requests: 10} }, []string{"organization acme updated"}},
+		"NoQuotasOfItsOwn":     {func(o *app.BlueprintOrganization) { o.Quotas = quotas.Limits{} }, nil},
 		"AProjectsName":        {func(o *app.BlueprintOrganization) { o.Projects[0].Name = "Shop" }, []string{"project acme/shop updated"}},
 		"AGroup":               {func(o *app.BlueprintOrganization) { o.Groups = []string{"STAFF", "Crew"} }, []string{"group acme/Crew created"}},
 		"AChannelsSettings":    {func(o *app.BlueprintOrganization) { o.Channels[0].Settings["port"] = 25 }, []string{"channel acme/mail updated"}},
@@ -248,6 +252,8 @@ func TestApplyRefuses(t *testing.T) {
 		"TheReservedSlug":     {func(o *app.BlueprintOrganization) { o.Slug = orgs.SystemSlug }, []string{"organizations[0].slug: the slug system is reserved"}},
 		"NamesThatAreMissing": {func(o *app.BlueprintOrganization) { o.Name, o.Projects[0].Name, event(o).Name = "", " ", "" }, []string{"organizations[0].name: is required", project + ".name: is required", shipped + ".name: is required"}},
 		"AGroupWithoutAName":  {func(o *app.BlueprintOrganization) { o.Groups = []string{"Staff", ""} }, []string{"organizations[0].groups[1]: is required"}},
+		"AQuotaThatIsNone":    {func(o *app.BlueprintOrganization) { o.Quotas = quotas.Limits{"speed": 1} }, []string{"organizations[0].quotas.speed: there is no such quota"}},
+		"ALimitThatIsNone":    {func(o *app.BlueprintOrganization) { o.Quotas = quotas.Limits{quotas.Requests: -1} }, []string{"organizations[0].quotas.rate_limit: must be 0, which is no limit, or a number above it"}},
 		"AGroupTwice":         {func(o *app.BlueprintOrganization) { o.Groups = []string{"Staff", "STAFF"} }, []string{"organizations[0].groups[1]: appears twice"}},
 		"AProjectTwice": {func(o *app.BlueprintOrganization) {
 			o.Projects = append(o.Projects, app.BlueprintProject{Slug: "shop", Name: "x"})
@@ -287,7 +293,7 @@ func TestApplyRefuses(t *testing.T) {
 			store := emptyInstallation(t)
 			b := shop()
 			c.change(&b.Organizations[0])
-			done, err := app.NewProvisioning(store, channels.Channel.CheckSettings).Apply(t.Context(), audit.Actor{}, b, false)
+			done, err := app.NewProvisioning(store, channels.Channel.CheckSettings).Apply(t.Context(), operators.Officer{}, b, false)
 			require.Error(t, err)
 			assert.Empty(t, done)
 			assert.Equal(t, fault.Invalid, fault.KindOf(err))
@@ -334,7 +340,7 @@ func TestApplyRefusesToTakeFromOthers(t *testing.T) {
 		apply(t, store, b)
 		b.Organizations[0].Projects[0].Lists[1].Application = "app"
 		event(&b.Organizations[0]).Notifications = nil
-		_, err := app.NewProvisioning(store, channels.Channel.CheckSettings).Apply(t.Context(), audit.Actor{}, b, false)
+		_, err := app.NewProvisioning(store, channels.Channel.CheckSettings).Apply(t.Context(), operators.Officer{}, b, false)
 		require.Error(t, err)
 		said := complaints(err)
 		require.Len(t, said, 1)
@@ -347,7 +353,7 @@ func TestApplyRefusesToTakeFromOthers(t *testing.T) {
 		apply(t, store, shop())
 		b := shop()
 		b.Organizations[0].Channels[0].Protocol, b.Organizations[0].Channels[0].Driver = "SMS", "other"
-		_, err := app.NewProvisioning(store, channels.Channel.CheckSettings).Apply(t.Context(), audit.Actor{}, b, false)
+		_, err := app.NewProvisioning(store, channels.Channel.CheckSettings).Apply(t.Context(), operators.Officer{}, b, false)
 		assert.Equal(t, []string{"organizations[0].channels[0].protocol: cannot be changed: the channel carries EMAIL and addresses are assigned to it"}, complaints(err))
 	})
 }

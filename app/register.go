@@ -25,6 +25,7 @@ const MaxRegisteredAddresses = 100
 // Registration is the payload of register, each value checked by its own constructor.
 type Registration struct {
 	User         users.User
+	Details      users.Details // recorded when this call makes the user a member of the organization
 	CustomFields metadata.Map
 	Active       bool
 	Addresses    []RegisteredAddress
@@ -39,8 +40,8 @@ type RegisteredAddress struct {
 
 // Registered is what a registration came to. Addresses and Assignments speak of this payload, in its order, new or not.
 type Registered struct {
-	User            users.User
-	Created         bool // the identity is new
+	Member          users.Member // as the organization recorded it
+	Created         bool         // the identity is new
 	Membership      applications.Membership
 	Addresses       []users.Address
 	Assignments     []channels.Assignment
@@ -49,9 +50,9 @@ type Registered struct {
 	Skipped         []string // addresses that asked for a preferred channel and found none
 }
 
-// Register makes a user a member of the application (contract 4.4). The user is found by username and created when missing; an
-// existing one is enrolled in the organization but never updated. Everything or nothing is kept. Concurrent calls are
-// kept together.
+// Register makes a user a member of the application (contract 4.4). The user is found by username and created when missing. Whoever is
+// not a member of the organization yet is enrolled with the details sent; an existing member is never updated. Everything or nothing
+// is kept. Concurrent calls are kept together.
 func (a *Applications) Register(ctx context.Context, by audit.Actor, at Path, r Registration) (Registered, error) {
 	return a.registerAs(ctx, operators.Officer{Actor: by, Right: operators.Installation}, at, r) // Nobody stands above an application.
 }
@@ -75,7 +76,6 @@ type registering struct {
 	Registration
 	by      operators.Officer
 	wanted  []RegisteredAddress
-	member  users.MemberID
 	done    Registered
 	news    registrationNews
 	refused error // nothing of this call alone is kept
@@ -179,12 +179,16 @@ func (s registrations) addMembers(ctx context.Context, calls []*registering) err
 	if err != nil {
 		return err
 	}
-	ms, enrolled, err := s.tx.Users().EnsureMembers(ctx, s.app.Organization, found)
+	members := make([]users.Member, len(calls))
+	for i, c := range calls {
+		members[i] = users.Member{User: users.User{ID: found[i].ID, Username: c.User.Username}, Details: c.Details}
+	}
+	ms, enrolled, err := s.tx.Users().EnsureMembers(ctx, s.app.Organization, members)
 	if err != nil {
 		return err
 	}
 	for i, c := range calls {
-		c.done.User, c.done.Created, c.member, c.news.enrolled = found[i], created[i], ms[i].ID, enrolled[i]
+		c.done.Member, c.done.Created, c.news.enrolled = ms[i], created[i], enrolled[i]
 		c.refused = c.by.MayChange(ms[i])
 	}
 	return nil
@@ -194,7 +198,7 @@ func (s registrations) addMembers(ctx context.Context, calls []*registering) err
 func (s registrations) join(ctx context.Context, calls []*registering) error {
 	members := make([]users.MemberID, len(calls))
 	for i, c := range calls {
-		members[i] = c.member
+		members[i] = c.done.Member.ID
 	}
 	were, existed, err := s.tx.Applications().Memberships(ctx, s.app, members)
 	if err != nil {
@@ -221,7 +225,7 @@ func (s registrations) addAddresses(ctx context.Context, calls []*registering) e
 	var values []users.Address
 	for _, c := range calls {
 		for _, w := range c.wanted {
-			w.Address.Member = c.member
+			w.Address.Member = c.done.Member.ID
 			values = append(values, w.Address)
 		}
 	}

@@ -26,7 +26,7 @@ func (s registrations) record(ctx context.Context, calls []*registering) error {
 			continue
 		}
 		entries = append(entries, audit.Entry{Organization: s.app.Organization, Actor: c.by.Actor, Action: audit.Registered,
-			Object: s.at.object("u", c.done.User.Username), Before: before, After: after})
+			Object: s.at.object("u", c.done.Member.User.Username), Before: before, After: after})
 	}
 	return s.tx.Audit().Record(ctx, entries...)
 }
@@ -40,11 +40,8 @@ func (c *registering) states() (before, after audit.State) {
 	case c.news.membership:
 		before, after = audit.Changed(membershipState(c.news.was), membershipState(c.done.Membership))
 	}
-	if c.done.Created {
-		after["identity_created"], after["email"] = true, c.done.User.Email
-	}
 	if c.news.enrolled {
-		after["enrolled"] = true
+		after["enrolled"], after["email"] = true, c.done.Member.Email
 	}
 	if len(c.news.addresses) > 0 {
 		after["addresses"] = c.news.addresses

@@ -6,6 +6,8 @@ import (
 
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/factors"
+	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -16,28 +18,44 @@ type Sealing struct{ store ports.Store }
 // NewSealing returns the use case of encrypting anew.
 func NewSealing(store ports.Store) *Sealing { return &Sealing{store: store} }
 
-// Reencrypted is what became of the channels whose settings were not encrypted under the current key.
-type Reencrypted struct {
-	Encrypted  int              // how many are now
-	Discarded  []channels.Stale // could not be opened and have no settings any more
-	Unreadable []Unreadable     // cannot be opened and are left as they were
+// Sealed is something that is stored encrypted: the settings of a channel, or the secret of an authenticator app.
+type Sealed struct {
+	ID   int64  // of the channel, or of the account
+	Path string // by which people know it
+	Key  string // the id of the key that it is encrypted under
 }
 
-// Unreadable is a channel whose settings cannot be opened, and why.
+// Reencrypted is what became of everything that was not encrypted under the current key.
+type Reencrypted struct {
+	Encrypted  int          // how many are now
+	Discarded  []Sealed     // could not be opened and were removed
+	Unreadable []Unreadable // cannot be opened and are left as they were
+}
+
+// Unreadable is something that cannot be opened, and why.
 type Unreadable struct {
-	channels.Stale
+	Sealed
 	Err error
 }
 
-// stalePage is how many channels are looked up at once.
+// stalePage is how many things are looked up at once.
 const stalePage = 100
 
-// Reencrypt encrypts the settings of every channel under the current key, unless they are already. Each channel is a unit of work of its
-// own, so that it works beside everything else, may be interrupted and repeated. Settings that cannot be opened are
-// left alone, or with discard replaced by none, for keys that are lost. An error tells why it could not go on; the
-// answer then is about what was done before. channels.ErrSealed when there is no key.
+// Reencrypt encrypts everything that is stored encrypted under the current key, unless it is already. Each thing is a unit of work of
+// its own, so that it works beside everything else, may be interrupted and repeated. What cannot be opened is left alone, or removed
+// with discard, for keys that are lost: the channel then has no settings, the account no authenticator app. An error tells why it could
+// not go on; the answer then is about what was done before. channels.ErrSealed or factors.ErrSealed when there is no key.
 func (s *Sealing) Reencrypt(ctx context.Context, by audit.Actor, discard bool) (Reencrypted, error) {
 	var done Reencrypted
+	err := s.channels(ctx, by, discard, &done)
+	if err == nil {
+		err = s.apps(ctx, by, discard, &done)
+	}
+	return done, err
+}
+
+// channels encrypts the settings of channels.
+func (s *Sealing) channels(ctx context.Context, by audit.Actor, discard bool, done *Reencrypted) error {
 	var after channels.ID
 	for {
 		var page []channels.Stale
@@ -46,29 +64,58 @@ func (s *Sealing) Reencrypt(ctx context.Context, by audit.Actor, discard bool) (
 			return err
 		})
 		if err != nil || len(page) == 0 {
-			return done, err
+			return err
 		}
 		for _, c := range page {
-			if err := s.reencrypt(ctx, by, c, discard, &done); err != nil {
-				return done, err
-			}
 			after = c.ID
+			reseal := s.channel(ctx, by, audit.SettingsResealed, c, channels.Repository.Reseal)
+			remove := s.channel(ctx, by, audit.SettingsDiscarded, c, channels.Repository.Discard)
+			if err := s.reencrypt(Sealed{ID: int64(c.ID), Path: c.Path, Key: c.Key}, reseal, remove, discard, done); err != nil {
+				return err
+			}
 		}
 	}
 }
 
-func (s *Sealing) reencrypt(ctx context.Context, by audit.Actor, c channels.Stale, discard bool, done *Reencrypted) error {
-	changed, err := s.change(ctx, by, audit.SettingsResealed, c, channels.Repository.Reseal)
+// apps encrypts the secrets of authenticator apps.
+func (s *Sealing) apps(ctx context.Context, by audit.Actor, discard bool, done *Reencrypted) error {
+	var after operators.AccountID
+	for {
+		var page []factors.Stale
+		err := s.store.View(ctx, func(tx ports.Tx) (err error) {
+			page, err = tx.Factors().StaleTOTP(ctx, after, stalePage)
+			return err
+		})
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for _, a := range page {
+			after = a.Account
+			reseal := s.app(ctx, by, audit.FactorResealed, a, factors.Repository.ResealTOTP)
+			remove := s.app(ctx, by, audit.FactorRemoved, a, func(r factors.Repository, ctx context.Context, id operators.AccountID) (bool, error) {
+				return true, r.RemoveTOTP(ctx, id)
+			})
+			if err := s.reencrypt(Sealed{ID: int64(a.Account), Path: "accounts/" + a.Username + " (authenticator app)", Key: a.Key}, reseal, remove, discard, done); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// reencrypt encrypts one thing, or removes it where it cannot be opened and discard wants that.
+func (s *Sealing) reencrypt(what Sealed, reseal, remove func() (bool, error), discard bool, done *Reencrypted) error {
+	changed, err := reseal()
+	sealed := errors.Is(err, channels.ErrSealed) || errors.Is(err, factors.ErrSealed)
 	switch {
-	case errors.Is(err, channels.ErrNotFound):
+	case errors.Is(err, channels.ErrNotFound), errors.Is(err, factors.ErrNotFound):
 		return nil // Deleted a moment ago.
-	case errors.Is(err, channels.ErrSealed) && !discard:
-		done.Unreadable = append(done.Unreadable, Unreadable{Stale: c, Err: err})
+	case sealed && !discard:
+		done.Unreadable = append(done.Unreadable, Unreadable{Sealed: what, Err: err})
 		return nil
-	case errors.Is(err, channels.ErrSealed):
-		changed, err = s.change(ctx, by, audit.SettingsDiscarded, c, channels.Repository.Discard)
+	case sealed:
+		changed, err = remove()
 		if err == nil && changed {
-			done.Discarded = append(done.Discarded, c)
+			done.Discarded = append(done.Discarded, what)
 		}
 		return err
 	case err == nil && changed:
@@ -77,16 +124,31 @@ func (s *Sealing) reencrypt(ctx context.Context, by audit.Actor, c channels.Stal
 	return err
 }
 
-// change runs a method that concerns the settings of one channel.
-func (s *Sealing) change(
+// channel runs a method that concerns the settings of one channel.
+func (s *Sealing) channel(
 	ctx context.Context, by audit.Actor, a audit.Action, c channels.Stale, method func(channels.Repository, context.Context, orgs.ID, channels.ID) (bool, error),
-) (changed bool, err error) {
-	err = s.store.Update(ctx, func(tx ports.Tx) error {
-		if changed, err = method(tx.Channels(), ctx, c.Organization, c.ID); err != nil || !changed {
-			return err
-		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: c.Organization, Actor: by, Action: a, Object: c.Path,
-			Before: audit.State{"key": c.Key}})
-	})
-	return changed && err == nil, err
+) func() (bool, error) {
+	return s.change(ctx, func(tx ports.Tx) (bool, error) { return method(tx.Channels(), ctx, c.Organization, c.ID) },
+		audit.Entry{Organization: c.Organization, Actor: by, Action: a, Object: c.Path, Before: audit.State{"key": c.Key}})
+}
+
+// app runs a method that concerns the authenticator app of one account.
+func (s *Sealing) app(
+	ctx context.Context, by audit.Actor, a audit.Action, f factors.Stale, method func(factors.Repository, context.Context, operators.AccountID) (bool, error),
+) func() (bool, error) {
+	return s.change(ctx, func(tx ports.Tx) (bool, error) { return method(tx.Factors(), ctx, f.Account) },
+		audit.Entry{Actor: by, Action: a, Object: "accounts/" + f.Username, Before: audit.State{"key": f.Key}})
+}
+
+// change does something in a unit of work, and records it where it changed anything.
+func (s *Sealing) change(ctx context.Context, do func(tx ports.Tx) (bool, error), e audit.Entry) func() (bool, error) {
+	return func() (changed bool, err error) {
+		err = s.store.Update(ctx, func(tx ports.Tx) error {
+			if changed, err = do(tx); err != nil || !changed {
+				return err
+			}
+			return tx.Audit().Record(ctx, e)
+		})
+		return changed && err == nil, err
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
@@ -14,11 +15,11 @@ import (
 // SentMessages shows messages as they were sent. What was sent is not kept: it is put together again.
 type SentMessages struct {
 	store    ports.Store
-	composer Composer
+	composer delivery.Composer
 }
 
 // NewSentMessages returns the use case of looking at a message.
-func NewSentMessages(store ports.Store, composer Composer) *SentMessages {
+func NewSentMessages(store ports.Store, composer delivery.Composer) *SentMessages {
 	return &SentMessages{store: store, composer: composer}
 }
 
@@ -40,7 +41,7 @@ type SentMessage struct {
 // with the one that it would be sent with now. Of the recipient it knows what is recorded now. events.ErrOccurrenceNotFound,
 // deliveries.ErrNotFound.
 func (s *SentMessages) Show(ctx context.Context, at Path, id events.OccurrenceID, delivery deliveries.ID) (m SentMessage, err error) {
-	var letter deliveries.Letter
+	var in deliveries.RenderInput
 	var job deliveries.Job
 	err = s.store.View(ctx, func(tx ports.Tx) error {
 		m = SentMessage{}
@@ -54,7 +55,7 @@ func (s *SentMessages) Show(ctx context.Context, at Path, id events.OccurrenceID
 		if job, err = tx.Deliveries().Job(ctx, m.Occurrence, delivery); err != nil {
 			return err
 		}
-		letter, err = tx.Deliveries().Letter(ctx, m.Occurrence, job.Notification, job.Template)
+		in, err = tx.Deliveries().RenderInput(ctx, m.Occurrence, job.Notification, job.Template)
 		if errors.Is(err, deliveries.ErrNotFound) {
 			m.Missing = "the notification, the channel or the template is gone"
 			return nil
@@ -62,19 +63,19 @@ func (s *SentMessages) Show(ctx context.Context, at Path, id events.OccurrenceID
 		if err != nil {
 			return err
 		}
-		return m.findTemplate(ctx, tx, a, &letter)
+		return m.findTemplate(ctx, tx, a, &in)
 	})
 	if err != nil || m.Missing != "" {
 		return m, err
 	}
-	if m.Message, err = s.compose(letter, job); err != nil {
+	if m.Message, err = s.compose(in, job); err != nil {
 		m.Missing = "the template cannot be rendered: " + err.Error()
 	}
 	return m, nil
 }
 
-// findTemplate puts the version of the template that was there when the delivery ended into the letter.
-func (m *SentMessage) findTemplate(ctx context.Context, tx ports.Tx, a applications.Application, l *deliveries.Letter) error {
+// findTemplate puts the version of the template that was there when the delivery ended into in.
+func (m *SentMessage) findTemplate(ctx context.Context, tx ports.Tx, a applications.Application, l *deliveries.RenderInput) error {
 	m.Template, m.Latest = events.Version{Template: l.Template}, l.Template.Version
 	if m.Delivery.Finished.IsZero() {
 		return nil
@@ -99,7 +100,7 @@ func (m *SentMessage) findTemplate(ctx context.Context, tx ports.Tx, a applicati
 }
 
 // compose makes the message as a worker does, whatever is wrong with the template.
-func (s *SentMessages) compose(l deliveries.Letter, j deliveries.Job) (m deliveries.Message, err error) {
+func (s *SentMessages) compose(l deliveries.RenderInput, j deliveries.Job) (m deliveries.Message, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			err = fmt.Errorf("%v", fault)

@@ -20,7 +20,7 @@ import (
 func nameState(name string) audit.State { return audit.State{"name": name} }
 
 func memberState(m users.Member) audit.State {
-	return audit.State{"email": m.User.Email, "first_name": m.User.FirstName, "last_name": m.User.LastName, "groups": m.Groups,
+	return audit.State{"email": m.Email, "first_name": m.FirstName, "last_name": m.LastName, "groups": m.Groups,
 		"custom_fields": map[string]any(m.CustomFields), "role": string(m.Role), "locked": m.Locked}
 }
 
@@ -63,7 +63,7 @@ func digest(text string) string {
 
 // channelState tells the names of a channel's settings and no value: any may be a secret.
 func channelState(c channels.Channel) audit.State {
-	return audit.State{"protocol": string(c.Protocol), "driver": c.Driver, "preferred": c.Preferred, "active": c.Active,
+	return audit.State{"protocol": string(c.Protocol), "driver": c.Driver, "preferred": c.Preferred, "active": c.Active, "unrestricted": c.Unrestricted,
 		"settings": slices.Sorted(maps.Keys(c.Settings))}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
@@ -19,14 +20,14 @@ import (
 // Templates is writing the texts of messages: templates, their versions, how they look for somebody, and sending one to try it.
 type Templates struct {
 	store    ports.Store
-	drivers  Drivers
-	composer Composer
+	drivers  delivery.Drivers
+	composer delivery.Composer
 	clock    ports.Clock
 	timeout  time.Duration
 }
 
 // NewTemplates returns the use cases on templates; a test takes at most as long as timeout says.
-func NewTemplates(store ports.Store, drivers Drivers, composer Composer, clock ports.Clock, timeout time.Duration) *Templates {
+func NewTemplates(store ports.Store, drivers delivery.Drivers, composer delivery.Composer, clock ports.Clock, timeout time.Duration) *Templates {
 	return &Templates{store: store, drivers: drivers, composer: composer, clock: clock, timeout: timeout}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -19,13 +20,14 @@ const forecastSamples = 5
 // Triggers lets applications announce that an event happened (decisions 6).
 type Triggers struct {
 	store    ports.Store
-	composer Composer
+	composer delivery.Composer
 	clock    ports.Clock
+	quotas   *Quotas
 }
 
 // NewTriggers returns the use cases of triggering.
-func NewTriggers(store ports.Store, composer Composer, clock ports.Clock) *Triggers {
-	return &Triggers{store: store, composer: composer, clock: clock}
+func NewTriggers(store ports.Store, composer delivery.Composer, clock ports.Clock, quotas *Quotas) *Triggers {
+	return &Triggers{store: store, composer: composer, clock: clock, quotas: quotas}
 }
 
 // Trigger is what a caller says of an occurrence.
@@ -34,11 +36,13 @@ type Trigger struct {
 	Options       events.Options
 	CorrelationID string
 	Request       *deliveries.Request // nil: not repeatable
+	// IgnoreUnknown leaves people out whom the organization does not know, instead of refusing the trigger.
+	IgnoreUnknown bool
 }
 
-// Trigger records an occurrence; when it returns, the occurrence is on disk and its messages will go out. A request that was seen
-// before is answered with the occurrence of then, even if the event has been made inactive since. events.ErrNotFound, ErrInactive,
-// ErrApplicationInactive, ErrKeyReused.
+// Trigger records an occurrence. When it returns, the occurrence is on disk and its messages will go out. A request that was seen
+// before is answered with the occurrence of then, even if it would be refused now. Errors: events.ErrNotFound, ErrInactive,
+// ErrApplicationInactive, ErrKeyReused, *quotas.Exceeded, and a fault that names every unknown channel and person of the options.
 func (t *Triggers) Trigger(
 	ctx context.Context, by audit.Actor, at Path, event string, what Trigger,
 ) (stored events.Occurrence, repeated bool, err error) {
@@ -46,6 +50,9 @@ func (t *Triggers) Trigger(
 		o, refusal, err := t.occurrence(ctx, tx, at, event, what)
 		if err != nil {
 			return err
+		}
+		if refusal != nil && what.Request == nil {
+			return refusal
 		}
 		stored, repeated, err = tx.Deliveries().Trigger(ctx, o, what.Request)
 		if err != nil || repeated {
@@ -57,6 +64,9 @@ func (t *Triggers) Trigger(
 		return tx.Audit().Record(ctx, audit.Entry{Organization: stored.Organization, Actor: by, At: stored.Created, Action: audit.EventTriggered,
 			Object: at.object("e", event), After: occurrenceState(stored)})
 	})
+	if err == nil && !repeated {
+		t.quotas.Kept(stored.Organization, len(what.Context))
+	}
 	return stored, repeated, err
 }
 
@@ -75,7 +85,7 @@ func occurrenceState(o events.Occurrence) audit.State {
 	return s
 }
 
-// occurrence is what would be stored, and why it may not be: the event or the application is inactive.
+// occurrence returns what would be stored, and the refusal if it may not be.
 func (t *Triggers) occurrence(ctx context.Context, tx ports.Tx, at Path, event string, what Trigger) (o events.Occurrence, refusal, err error) {
 	app, err := application(ctx, tx, at)
 	if err != nil {
@@ -85,14 +95,22 @@ func (t *Triggers) occurrence(ctx context.Context, tx ports.Tx, at Path, event s
 	if err != nil {
 		return events.Occurrence{}, nil, err
 	}
+	o = events.Occurrence{Organization: app.Organization, Project: app.Project, Application: app.ID, Event: e.ID,
+		Context: what.Context, Options: what.Options, CorrelationID: what.CorrelationID, Created: t.clock.Now()}
 	switch {
 	case !app.Active:
-		refusal = events.ErrApplicationInactive
+		return o, events.ErrApplicationInactive, nil
 	case !e.Active:
-		refusal = events.ErrInactive
+		return o, events.ErrInactive, nil
 	}
-	return events.Occurrence{Organization: app.Organization, Project: app.Project, Application: app.ID, Event: e.ID,
-		Context: what.Context, Options: what.Options, CorrelationID: what.CorrelationID, Created: t.clock.Now()}, refusal, nil
+	if refusal, err = t.quotas.Context(ctx, tx, o.Organization, len(o.Context)); err != nil || refusal != nil {
+		return o, refusal, err
+	}
+	unknown, err := tx.Deliveries().Unknown(ctx, o)
+	if what.IgnoreUnknown {
+		unknown.People = nil
+	}
+	return o, unknown.Fault(), err
 }
 
 // Forecast is what would become of an occurrence.
@@ -109,24 +127,33 @@ type ForecastMessage struct {
 	Error        string
 }
 
-// DryRun tells what Trigger would do and writes nothing.
-func (t *Triggers) DryRun(ctx context.Context, at Path, event string, what Trigger) (f Forecast, err error) {
+// DryRun returns what Trigger would do and writes nothing. Without mayRead it only counts: the forecast holds no message and no name.
+func (t *Triggers) DryRun(ctx context.Context, at Path, event string, what Trigger, mayRead bool) (f Forecast, err error) {
+	samples := 0
+	if mayRead {
+		samples = forecastSamples
+	}
 	err = t.store.View(ctx, func(tx ports.Tx) error {
 		o, refusal, err := t.occurrence(ctx, tx, at, event, what)
 		if err := cmp.Or(err, refusal); err != nil {
 			return err
 		}
+		done, err := t.quotas.DryRun(ctx, tx, o.Organization)
+		if err != nil {
+			return err
+		}
+		defer done()
 		var jobs []deliveries.Job
-		if f.Groups, jobs, err = tx.Deliveries().Forecast(ctx, o, forecastSamples); err != nil {
+		if f.Groups, jobs, err = tx.Deliveries().Forecast(ctx, o, samples); err != nil {
 			return err
 		}
 		for _, j := range jobs {
-			letter, err := tx.Deliveries().Letter(ctx, o, j.Notification, j.Template)
+			in, err := tx.Deliveries().RenderInput(ctx, o, j.Notification, j.Template)
 			if err != nil {
 				return err
 			}
-			sample := ForecastMessage{Notification: letter.Notification.Name, Channel: letter.Channel.Name}
-			if sample.Message, err = t.composer.Compose(letter, j); err != nil {
+			sample := ForecastMessage{Notification: in.Notification.Name, Channel: in.Channel.Name}
+			if sample.Message, err = t.composer.Compose(in, j); err != nil {
 				sample.Error = err.Error()
 			}
 			f.Messages = append(f.Messages, sample)

@@ -2,11 +2,12 @@ package app
 
 import (
 	"context"
+	"errors"
 
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/metadata"
-	"github.com/tocsin/tocsin/domain/names"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -49,7 +50,6 @@ func (c *creating) entry(org string, e users.Enrolled) (audit.Entry, bool) {
 		return entry, false
 	case e.Enrolled:
 		entry.Action, entry.After = audit.MemberCreated, memberState(e.Member)
-		entry.After["identity_created"] = e.Created
 	case e.Changed:
 		entry.Action, entry.After = audit.MemberUpdated, audit.State{"groups": e.Member.Groups, "address": c.Email}
 	}
@@ -93,7 +93,7 @@ func (u *Users) List(ctx context.Context, at Path, p Page) (found []users.Member
 	return found, err
 }
 
-// Show returns a member by username or e-mail; orgs.ErrNotFound, users.ErrNotFound.
+// Show returns a member by username, else by e-mail; orgs.ErrNotFound, users.ErrNotFound, users.ErrAmbiguous.
 func (u *Users) Show(ctx context.Context, at Path, username string) (found users.Member, err error) {
 	err = u.store.View(ctx, func(tx ports.Tx) error {
 		found, err = member(ctx, tx, at, username)
@@ -102,39 +102,36 @@ func (u *Users) Show(ctx context.Context, at Path, username string) (found users
 	return found, err
 }
 
-// Patch is what a PATCH sends. Fields nil means that custom_fields were not sent; a blank name is none.
+// Patch is what a PATCH sends. Fields nil means that custom_fields were not sent; a blank detail stays as it is.
 type Patch struct {
-	FirstName string
-	LastName  string
-	Fields    metadata.Map
-	Mode      metadata.Mode
+	Details users.Details
+	Fields  metadata.Map
+	Mode    metadata.Mode
 }
 
 // NewPatch checks what a PATCH sends.
-func NewPatch(first, last string, fields metadata.Map, mode string) (Patch, error) {
+func NewPatch(email, first, last string, fields metadata.Map, mode string) (Patch, error) {
 	var faults fault.Fields
 	p := Patch{Fields: fields}
 	var err error
-	p.FirstName, err = names.OptionalLabel("first_name", first)
-	faults.Add("first_name", err)
-	p.LastName, err = names.OptionalLabel("last_name", last)
-	faults.Add("last_name", err)
+	p.Details, err = users.NewDetails(email, first, last)
+	faults.Add("", err)
 	p.Mode, err = metadata.ParseMode(mode)
 	faults.Add("_mode", err)
 	faults.Add("custom_fields", fields.Check())
 	return p, faults.Err()
 }
 
-// Patch changes a member's metadata, and the names while the identity belongs to this organization alone.
-// users.ErrSharedIdentity, metadata.ErrTooLarge for the result of a merge.
+// Patch changes what the organization recorded about a member: metadata, names, e-mail. users.ErrNotFound, users.ErrAmbiguous,
+// users.ErrProtected, metadata.ErrTooLarge for the result of a merge.
 func (u *Users) Patch(ctx context.Context, by audit.Actor, at Path, username string, p Patch) (changed users.Member, err error) {
 	err = u.store.Update(ctx, func(tx ports.Tx) error {
-		m, err := member(ctx, tx, at, username)
+		m, err := changeableMember(ctx, tx, at, username)
 		if err != nil {
 			return err
 		}
 		was := memberState(m)
-		if err := rename(ctx, tx, &m, p); err != nil {
+		if err := saveDetails(ctx, tx, &m, p.Details); err != nil {
 			return err
 		}
 		if p.Fields != nil {
@@ -153,20 +150,13 @@ func (u *Users) Patch(ctx context.Context, by audit.Actor, at Path, username str
 	return changed, err
 }
 
-func rename(ctx context.Context, tx ports.Tx, m *users.Member, p Patch) error {
-	renamed, differs := m.User.Renamed(p.FirstName, p.LastName)
-	if !differs {
+// saveDetails stores those of the given details that are not blank.
+func saveDetails(ctx context.Context, tx ports.Tx, m *users.Member, given users.Details) error {
+	was := m.Details
+	if m.Details = was.With(given); m.Details == was {
 		return nil
 	}
-	shared, err := tx.Users().BelongsElsewhere(ctx, *m)
-	if err != nil {
-		return err
-	}
-	if shared {
-		return users.ErrSharedIdentity
-	}
-	m.User = renamed
-	return tx.Users().Rename(ctx, renamed)
+	return tx.Users().SaveDetails(ctx, *m)
 }
 
 func applyFields(ctx context.Context, tx ports.Tx, m *users.Member, p Patch) error {
@@ -183,10 +173,14 @@ func applyFields(ctx context.Context, tx ports.Tx, m *users.Member, p Patch) err
 	return tx.Users().SaveFields(ctx, *m)
 }
 
-// Remove ends a membership of the organization with all that hangs on it and returns how many that were: 1.
+// Remove ends a membership of the organization with all that hangs on it and returns how many that were: 1. The member is found by the
+// username alone, so that a repeated call never reaches somebody else. users.ErrProtected.
 func (u *Users) Remove(ctx context.Context, by audit.Actor, at Path, username string) (deleted int, err error) {
 	err = u.store.Update(ctx, func(tx ports.Tx) error {
-		m, err := member(ctx, tx, at, username)
+		m, err := memberByUsername(ctx, tx, at, username)
+		if err == nil {
+			err = m.OpenToKeys()
+		}
 		if err != nil {
 			return err
 		}
@@ -202,11 +196,50 @@ func (u *Users) Remove(ctx context.Context, by audit.Actor, at Path, username st
 	return 1, nil
 }
 
-// member finds a member of the path's organization by username or e-mail.
-func member(ctx context.Context, tx ports.Tx, at Path, username string) (users.Member, error) {
+// memberByUsername finds a member of the path's organization by the username alone.
+func memberByUsername(ctx context.Context, tx ports.Tx, at Path, username string) (users.Member, error) {
 	org, err := tx.Orgs().BySlug(ctx, at.Organization)
 	if err != nil {
 		return users.Member{}, err
 	}
-	return tx.Users().Find(ctx, org.ID, username)
+	return tx.Users().ByUsername(ctx, org.ID, username)
+}
+
+// member finds a member of the path's organization as memberOf does.
+func member(ctx context.Context, tx ports.Tx, at Path, name string) (users.Member, error) {
+	org, err := tx.Orgs().BySlug(ctx, at.Organization)
+	if err != nil {
+		return users.Member{}, err
+	}
+	return memberOf(ctx, tx, org.ID, name)
+}
+
+// maxAmbiguous is how many usernames a refusal of an e-mail names at most.
+const maxAmbiguous = 20
+
+// memberOf finds a member by username, else by an e-mail that no other member has. users.ErrNotFound, users.ErrAmbiguous.
+func memberOf(ctx context.Context, tx ports.Tx, org orgs.ID, name string) (users.Member, error) {
+	m, err := tx.Users().ByUsername(ctx, org, name)
+	if !errors.Is(err, users.ErrNotFound) {
+		return m, err
+	}
+	ms, err := tx.Users().ByEmail(ctx, org, name, maxAmbiguous+1)
+	switch {
+	case err != nil:
+		return users.Member{}, err
+	case len(ms) == 0:
+		return users.Member{}, users.ErrNotFound
+	case len(ms) == 1:
+		return ms[0], nil
+	}
+	return users.Member{}, users.Ambiguous(ms, maxAmbiguous)
+}
+
+// changeableMember is member for whom an API key changes or removes; users.ErrProtected.
+func changeableMember(ctx context.Context, tx ports.Tx, at Path, username string) (users.Member, error) {
+	m, err := member(ctx, tx, at, username)
+	if err != nil {
+		return users.Member{}, err
+	}
+	return m, m.OpenToKeys()
 }

@@ -17,10 +17,13 @@ import (
 // Config is a complete and valid configuration; [Load] makes it. Whatever way it is printed, it shows no
 // secret. docs/configuration.md says what each setting means.
 type Config struct {
-	Database     Database
-	AutoMigrate  bool
-	SecretKey    SecretKey   // zero when none is configured, see [Config.EnsureSecretKey]
-	PreviousKeys []SecretKey // those that SecretKey took the place of
+	Database         Database
+	NotifyDatabase   Database // zero: Database
+	PoolMaxConns     int
+	StatementTimeout time.Duration
+	AutoMigrate      bool
+	SecretKey        SecretKey   // zero when none is configured, see [Config.EnsureSecretKey]
+	PreviousKeys     []SecretKey // those that SecretKey took the place of
 
 	Listen         string // host:port
 	BaseURL        string // without a trailing slash; empty: URLs are built from the request
@@ -30,23 +33,32 @@ type Config struct {
 	RateLimit        float64 // requests per second and key; 0: no limit
 	AuthFailureLimit float64 // failures per second and address; 0, and always 0 when RateLimit is: no limit
 
+	// Of an organization; 0: no limit.
+	OrganizationRateLimit float64 // requests per second of all its keys
+	DryRunLimit           int64   // at once
+	ContextLimit          int64   // bytes of one
+	ContextStorageLimit   int64   // bytes of all that are kept
+
 	ReadHeaderTimeout time.Duration
 	ReadTimeout       time.Duration
 	RequestTimeout    time.Duration
 	WriteTimeout      time.Duration
 	IdleTimeout       time.Duration
+	ShutdownDelay     time.Duration // 0: none
 	ShutdownTimeout   time.Duration
 
 	RetryBase   time.Duration
 	RetryMax    time.Duration
 	RetryFor    time.Duration
 	SendTimeout time.Duration
+	Lease       time.Duration // of claimed work
 	Retention   time.Duration // 0: for ever
 
 	AuditRetention time.Duration // 0: for ever
 
 	ImportMaxBytes int64 // of a file
-	WebhookAllow   []netip.Prefix
+	OutboundAllow  Destinations
+	WebhookAllow   Destinations // counts as OutboundAllow does
 
 	LogLevel  slog.Level
 	LogFormat LogFormat
@@ -112,6 +124,9 @@ func (c *Config) reconcile(found *Error) {
 	if c.Database.Dialect() == Postgres && c.SecretKey.IsZero() && !found.about("secret_key") {
 		found.add("secret_key", c.origin("secret_key"),
 			"is required with Postgres: 32 bytes in hex, for example the output of `openssl rand -hex 32`")
+	}
+	if c.NotifyDatabase.Dialect() != "" && c.Database.Dialect() == SQLite {
+		found.add("database_notify_url", c.origin("database_notify_url"), "must be empty unless database_url is postgres://…")
 	}
 	// Otherwise the connection would be gone before the answer that the time is up.
 	if c.WriteTimeout > 0 && c.RequestTimeout > c.WriteTimeout {

@@ -87,6 +87,18 @@ func parseDatabase(text string) (Database, error) {
 	return Database{}, errors.New("must be sqlite:PATH or postgres://…")
 }
 
+// parseNotifyDatabase accepts nothing, or the address of a Postgres database.
+func parseNotifyDatabase(text string) (Database, error) {
+	if text == "" {
+		return Database{}, nil
+	}
+	d, err := parseDatabase(text)
+	if err == nil && d.Dialect() != Postgres {
+		return Database{}, errors.New("must be postgres://…")
+	}
+	return d, err
+}
+
 func parseSQLite(path string) (Database, error) {
 	switch {
 	case path == "" || strings.HasPrefix(path, "//") || strings.HasSuffix(path, "/"):

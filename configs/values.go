@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -32,6 +33,24 @@ func duration(text string) (time.Duration, error) {
 	return d, nil
 }
 
+// lease is a duration within which a claim can be renewed several times.
+func lease(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 5*time.Second || d > time.Hour {
+		return 0, errors.New("must be a duration from 5s to 1h, for example 1m")
+	}
+	return d, nil
+}
+
+// delay is how long something is put off; 0 is not at all.
+func delay(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 || d > time.Hour {
+		return 0, errors.New("must be a duration from 0s to 1h, for example 10s")
+	}
+	return d, nil
+}
+
 // year bounds what is meant to take long.
 const year = 365 * 24 * time.Hour
 
@@ -52,6 +71,14 @@ func keeping(text string) (time.Duration, error) {
 	return d, nil
 }
 
+func connections(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 2 || n > 1000 {
+		return 0, errors.New("must be a number from 2 to 1000")
+	}
+	return n, nil
+}
+
 func perSecond(text string) (float64, error) {
 	f, err := strconv.ParseFloat(text, 64)
 	// The comparison is written so that NaN fails it.
@@ -63,17 +90,44 @@ func perSecond(text string) (float64, error) {
 
 func size(text string) (int64, error) {
 	const least, most = 1 << 10, 1 << 30
+	n, known := byteCount(text)
+	if !known || n > most || n < least {
+		return 0, errors.New("must be a size from 1KiB to 1GiB, in bytes or with a unit, for example 1MiB")
+	}
+	return int64(n), nil
+}
+
+// storage is how much may be kept; 0 is no limit.
+func storage(text string) (int64, error) {
+	const most = 1 << 50
+	n, known := byteCount(text)
+	if !known || n > most {
+		return 0, errors.New("must be 0 (no limit) or a size up to 1024TiB, in bytes or with a unit, for example 10GiB")
+	}
+	return int64(n), nil
+}
+
+// byteCount reads a number of bytes, with or without a unit.
+func byteCount(text string) (n uint64, known bool) {
 	digits, name := text, ""
 	if i := strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' }); i >= 0 {
 		digits, name = text[:i], strings.ToLower(strings.TrimSpace(text[i:]))
 	}
-	unit, known := map[string]uint64{"": 1, "b": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}[name]
+	unit, known := map[string]uint64{"": 1, "b": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}[name]
 	n, err := strconv.ParseUint(digits, 10, 64)
-	// The division comes first because the product may overflow.
-	if err != nil || !known || n > most/unit || n*unit < least {
-		return 0, errors.New("must be a size from 1KiB to 1GiB, in bytes or with a unit, for example 1MiB")
+	if err != nil || !known || n > math.MaxInt64/unit { // The product may overflow.
+		return 0, false
 	}
-	return int64(n * unit), nil
+	return n * unit, true
+}
+
+// count is how many of something there may be; 0 is no limit.
+func count(text string) (int64, error) {
+	n, err := strconv.ParseUint(text, 10, 31)
+	if err != nil {
+		return 0, errors.New("must be a whole number from 0 (no limit) to 2147483647")
+	}
+	return int64(n), nil
 }
 
 func hostPort(text string) (string, error) {
@@ -101,26 +155,62 @@ func baseURL(text string) (string, error) {
 	return strings.TrimRight(u.String(), "/"), nil
 }
 
+// Destinations are what may be connected to.
+type Destinations struct {
+	Networks []netip.Prefix
+	Hosts    []string // in lower case, without a dot at the end
+}
+
+// hostForm is what a host name looks like. Its last part is no number, or it would be an address.
+var (
+	hostForm   = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$`)
+	endsInName = regexp.MustCompile(`[a-z_-][^.]*$`)
+)
+
+func destinations(text string) (Destinations, error) {
+	var d Destinations
+	if text == "" {
+		return d, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		part = strings.TrimSuffix(strings.ToLower(strings.TrimSpace(part)), ".")
+		if p, known := network(part); known {
+			d.Networks = append(d.Networks, p)
+			continue
+		}
+		if len(part) > 253 || !hostForm.MatchString(part) || !endsInName.MatchString(part) {
+			return Destinations{}, errors.New("must be host names, addresses or networks, for example mail.example.org, 10.0.0.0/8")
+		}
+		d.Hosts = append(d.Hosts, part)
+	}
+	return d, nil
+}
+
 func networks(text string) ([]netip.Prefix, error) {
 	if text == "" {
 		return nil, nil
 	}
 	var all []netip.Prefix
 	for part := range strings.SplitSeq(text, ",") {
-		part = strings.TrimSpace(part)
-		p, err := netip.ParsePrefix(part)
-		if err != nil {
-			var a netip.Addr
-			if a, err = netip.ParseAddr(part); err == nil {
-				p = netip.PrefixFrom(a, a.BitLen())
-			}
-		}
-		if err != nil {
+		p, known := network(strings.TrimSpace(part))
+		if !known {
 			return nil, errors.New("must be networks or addresses, for example 10.0.0.0/8, 192.0.2.7")
 		}
-		all = append(all, p.Masked())
+		all = append(all, p)
 	}
 	return all, nil
+}
+
+// network reads a network, or an address as the network of itself; false when it is neither.
+func network(text string) (netip.Prefix, bool) {
+	if p, err := netip.ParsePrefix(text); err == nil {
+		return p.Masked(), true
+	}
+	a, err := netip.ParseAddr(text)
+	if err != nil {
+		return netip.Prefix{}, false
+	}
+	return netip.PrefixFrom(a, a.BitLen()), true
 }
 
 func logLevel(text string) (slog.Level, error) {

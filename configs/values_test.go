@@ -29,6 +29,10 @@ func TestAccepted(t *testing.T) {
 		{"BASE_URL=https://notify.exämple.org/ä b", func(c configs.Config) any { return c.BaseURL }, "https://notify.ex%C3%A4mple.org/%C3%A4%20b"},
 		{"TRUSTED_PROXIES=10.1.2.3/8, ::1", func(c configs.Config) any { return c.TrustedProxies },
 			[]netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")}},
+		{"OUTBOUND_ALLOW=10.1.2.3/8, ::1, Mail.Example.Org., relay, my_host.internal, srv1.2b", func(c configs.Config) any { return c.OutboundAllow },
+			configs.Destinations{Networks: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")},
+				Hosts: []string{"mail.example.org", "relay", "my_host.internal", "srv1.2b"}}},
+		{"WEBHOOK_ALLOW=10.0.0.0/8", func(c configs.Config) any { return c.WebhookAllow }, configs.Destinations{Networks: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}},
 		{"BODY_LIMIT=1024", func(c configs.Config) any { return c.BodyLimit }, int64(1024)},
 		{"BODY_LIMIT=2 mib", func(c configs.Config) any { return c.BodyLimit }, int64(2 << 20)},
 		{"BODY_LIMIT=1GiB", func(c configs.Config) any { return c.BodyLimit }, int64(1 << 30)},
@@ -36,6 +40,9 @@ func TestAccepted(t *testing.T) {
 		{"RATE_LIMIT=0.5", func(c configs.Config) any { return c.RateLimit }, 0.5},
 		{"RATE_LIMIT=-0", func(c configs.Config) any { return fmt.Sprint(c.RateLimit) }, "0"},
 		{"READ_TIMEOUT=1m30s", func(c configs.Config) any { return c.ReadTimeout }, 90 * time.Second},
+		{"LEASE=5s", func(c configs.Config) any { return c.Lease }, 5 * time.Second},
+		{"SHUTDOWN_DELAY=0", func(c configs.Config) any { return c.ShutdownDelay }, time.Duration(0)},
+		{"SHUTDOWN_DELAY=1h", func(c configs.Config) any { return c.ShutdownDelay }, time.Hour},
 		{"AUTO_MIGRATE=False", func(c configs.Config) any { return c.AutoMigrate }, false},
 		{"AUTO_MIGRATE=1", func(c configs.Config) any { return c.AutoMigrate }, true},
 		{"LOG_LEVEL=DEBUG", func(c configs.Config) any { return c.LogLevel }, slog.LevelDebug},
@@ -45,6 +52,9 @@ func TestAccepted(t *testing.T) {
 		{"DATABASE_URL=sqlite::memory:", func(c configs.Config) any { return c.Database.Path() }, ""},
 		{"DATABASE_URL=sqlite:/var/lib/a b#%.db", func(c configs.Config) any { return c.Database.Path() }, "/var/lib/a b#%.db"},
 		{"DATABASE_URL=sqlite:x.db", func(c configs.Config) any { return c.Database.URL() }, ""},
+		{"DATABASE_NOTIFY_URL=", func(c configs.Config) any { return c.NotifyDatabase.URL() }, ""},
+		{"POOL_MAX_CONNS=2", func(c configs.Config) any { return c.PoolMaxConns }, 2},
+		{"STATEMENT_TIMEOUT=1m", func(c configs.Config) any { return c.StatementTimeout }, time.Minute},
 	} {
 		t.Run(tc.variable, func(t *testing.T) {
 			t.Parallel()
@@ -56,6 +66,10 @@ func TestAccepted(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for name, values := range map[string][]string{
+		"DATABASE_NOTIFY_URL": {"sqlite:x.db", "localhost:5432", "postgres://a"}, // The last is none of a SQLite database's.
+		"POOL_MAX_CONNS":      {"1", "0", "-3", "many", "1001", "2.5"},
+		"SHUTDOWN_DELAY":      {"-1s", "61m", "10", "soon"},
+		"OUTBOUND_ALLOW":      {"10.0.0", "10.0.0.0/33", "1234", "*.example.org", "https://example.org", "example.org:25", "a b", "-a", "a..b", "a,,b", "ä.example", ","},
 		"LISTEN":              {"8080", "localhost", ":http", ":65536", ":-1", "a/b:80", "http://localhost:80", "::1:80", "a:1,b:2"},
 		"BASE_URL":            {"example.org", "/x", "ftp://a", "https://", "https://:80", "https://u:p@a", "https://a?x", "https://a#x", "https://a/b,c", "https://a:b", "://"},
 		"TRUSTED_PROXIES":     {"10.0.0.0/33", "proxy", "10.0.0.1,", ","},
@@ -113,6 +127,9 @@ func TestDatabasePrintsMasked(t *testing.T) {
 			require.Equal(t, want, value(t, c, "database_url").Value)
 			if strings.HasPrefix(url, "postgres") {
 				require.Equal(t, url, c.Database.URL())
+				c = load(t, "TOCSIN_DATABASE_URL="+url, "TOCSIN_DATABASE_NOTIFY_URL="+url, "TOCSIN_SECRET_KEY="+someKey)
+				require.Equal(t, url, c.NotifyDatabase.URL())
+				require.Equal(t, want, value(t, c, "database_notify_url").Value)
 			}
 		})
 	}

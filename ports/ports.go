@@ -12,6 +12,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/factors"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/lists"
@@ -24,6 +25,12 @@ import (
 
 // ErrUnavailable says that the store cannot be reached or is too busy; nothing was written and a retry may help.
 var ErrUnavailable = fault.New(fault.Unavailable, "the database is not available")
+
+// Two of its causes, which an operator has to know.
+var (
+	ErrReadOnly = ErrUnavailable.With("the database is read-only")
+	ErrFull     = ErrUnavailable.With("the disk of the database is full")
+)
 
 // Store keeps everything. It is safe for concurrent use.
 type Store interface {
@@ -41,8 +48,10 @@ type Store interface {
 	Enroll(ctx context.Context, org string, b users.Batch, also ...func(Tx, []users.Enrolled) error) ([]users.Enrolled, error)
 	// Queue is the work that is still to be done: occurrences to expand, deliveries to send.
 	Queue() deliveries.Queue
-	// Ready tells whether the store answers and its schema is the one this program works with.
+	// Ready returns nil when the store answers and its schema is the one this program works with.
 	Ready(ctx context.Context) error
+	// Writable returns nil when the store takes writes. It tries one that changes nothing. ErrReadOnly, ErrFull.
+	Writable(ctx context.Context) error
 }
 
 // Tx gives access to the repositories within one View or Update.
@@ -61,6 +70,7 @@ type Tx interface {
 	Statistics() statistics.Repository
 	Keys() access.Repository
 	Operators() operators.Repository
+	Factors() factors.Repository
 	Audit() audit.Repository
 	Imports() imports.Repository
 }

@@ -5,11 +5,12 @@ import (
 	"sync"
 
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/delivery"
 )
 
 // background is what a process does beside answering: it sends messages and runs imports.
 type background struct {
-	Worker   *app.Worker
+	Worker   *delivery.Worker
 	Importer *app.Importer
 }
 

@@ -1,9 +1,14 @@
 package wiring
 
 import (
+	"context"
 	"log/slog"
+	"time"
 
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/delivery"
+	"github.com/tocsin/tocsin/configs"
+	"github.com/tocsin/tocsin/ports"
 )
 
 // MaxProblems is how many problems are remembered.
@@ -14,3 +19,17 @@ func Watched(log *slog.Logger) (watched *slog.Logger, newest func() []app.Proble
 	p := &problems{}
 	return p.watch(log), p.newest
 }
+
+// ErrCutOff says that a process ended before it had finished.
+var ErrCutOff = errCutOff
+
+// Within bounds the end of something, while so many messages are unrecorded.
+func Within(ctx context.Context, limit time.Duration, log *slog.Logger, left int, run func() error) error {
+	u := &unrecorded{}
+	count := func() int { return left }
+	u.count.Store(&count)
+	return within(ctx, limit, log, u, run)
+}
+
+// NewDrivers returns the drivers that a configuration makes.
+func NewDrivers(c configs.Config, store ports.Store) delivery.Drivers { return newDrivers(c, store) }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -77,17 +78,20 @@ func (r root) serve(ctx context.Context, flags *pflag.FlagSet, send bool) error 
 	}
 	self := newInstance(r.version)
 	log = self.problems.watch(log)
-	s, closeAll, err := openServer(ctx, c, key, log, self)
-	if err != nil {
-		return err
-	}
-	defer closeAll()
-	if send {
-		tellOfLinks(c, log)
-	} else {
-		s.work = nil
-	}
-	return s.serve(ctx)
+	return within(ctx, longestEnd(c), log, self.unrecorded, func() error {
+		s, closeAll, err := openServer(ctx, c, key, log, self)
+		if err != nil {
+			return err
+		}
+		defer closeAll()
+		tellOfHTTPS(c, log)
+		if send {
+			tellOfLinks(c, log)
+		} else {
+			s.work = nil
+		}
+		return s.serve(ctx)
+	})
 }
 
 func (r root) work(ctx context.Context, flags *pflag.FlagSet) error {
@@ -96,16 +100,19 @@ func (r root) work(ctx context.Context, flags *pflag.FlagSet) error {
 	if err != nil {
 		return err
 	}
-	work, closeAll, err := openWorker(ctx, c, key, log, newInstance(r.version))
-	if err != nil {
-		return err
-	}
-	defer closeAll()
-	tellOfLinks(c, log)
-	log.Info("working", "database", c.Database.String())
-	work.run(ctx)
-	log.Info("stopped working")
-	return nil
+	self := newInstance(r.version)
+	return within(ctx, longestEnd(c), log, self.unrecorded, func() error {
+		work, closeAll, err := openWorker(ctx, c, key, log, self)
+		if err != nil {
+			return err
+		}
+		defer closeAll()
+		tellOfLinks(c, log)
+		log.Info("working", "database", c.Database.String())
+		work.run(ctx)
+		log.Info("stopped working")
+		return nil
+	})
 }
 
 // prepare loads what everything needs that works on what is stored: the configuration, a log and the secret key, which the first one
@@ -130,11 +137,22 @@ func tellOfLinks(c configs.Config, log *slog.Logger) {
 	}
 }
 
+// tellOfHTTPS warns when nothing tells whether browsers come by https.
+func tellOfHTTPS(c configs.Config, log *slog.Logger) {
+	if c.BaseURL == "" && len(c.TrustedProxies) == 0 {
+		log.Warn("cookies are sent over http, too, because nothing tells that browsers come by https: set base_url or trusted_proxies")
+	}
+}
+
+// commandPatience is how long the database may take to answer a command that somebody waits for.
+const commandPatience = 20 * time.Minute
+
 func (r root) open(ctx context.Context, flags *pflag.FlagSet) (cli.Services, func(), error) {
 	c, log, key, err := r.prepare(flags)
 	if err != nil {
 		return cli.Services{}, nil, err
 	}
+	c.StatementTimeout = commandPatience
 	return openServices(ctx, c, key, log)
 }
 

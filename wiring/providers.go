@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/google/wire"
@@ -16,14 +17,18 @@ import (
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/adapters/httpapi"
 	"github.com/tocsin/tocsin/adapters/mailbox"
+	"github.com/tocsin/tocsin/adapters/outbound"
 	"github.com/tocsin/tocsin/adapters/shoutrrr"
 	"github.com/tocsin/tocsin/adapters/smtp"
 	"github.com/tocsin/tocsin/adapters/twilio"
 	"github.com/tocsin/tocsin/adapters/webhook"
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/delivery"
+	"github.com/tocsin/tocsin/app/health"
 	"github.com/tocsin/tocsin/configs"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -57,10 +62,12 @@ var useCases = wire.NewSet(
 	app.NewDeletions,
 	app.NewSealing,
 	app.NewAuthentication,
+	newQuotas,
 	app.NewTriggers,
 	app.NewOccurrences,
 	app.NewUnsubscriptions,
 	app.NewOperators,
+	app.NewFactors,
 	app.NewAdministration,
 	app.NewProfiles,
 	app.NewGroups,
@@ -70,7 +77,7 @@ var useCases = wire.NewSet(
 	app.NewAudit,
 	newLinks,
 	newComposer,
-	wire.Bind(new(app.Composer), new(*app.TemplateComposer)),
+	wire.Bind(new(delivery.Composer), new(*delivery.TemplateComposer)),
 	wire.Bind(new(access.Authenticator), new(*app.Authentication)),
 	wire.Struct(new(httpapi.UseCases), "*"),
 	wire.Struct(new(console.UseCases), "*"),
@@ -81,7 +88,7 @@ var useCases = wire.NewSet(
 var sending = wire.NewSet(newWorker, newImporter, wire.Struct(new(background), "*"))
 
 // web is the HTTP API, the console, and the server that runs both.
-var web = wire.NewSet(newReadiness, newSystem, newAPI, newConsole, newServer)
+var web = wire.NewSet(newHealth, newSystem, newAPI, newConsole, newServer)
 
 // systemClock is the clock of the machine.
 type systemClock struct{}
@@ -117,14 +124,15 @@ func storeConfig(c configs.Config, clock ports.Clock, log *slog.Logger) gormstor
 	if c.Database.Dialect() == configs.SQLite {
 		url = c.Database.String() // A path holds no secret, so nothing of it is masked.
 	}
-	return gormstore.Config{URL: url, AutoMigrate: c.AutoMigrate, Clock: clock, Logger: log}
+	return gormstore.Config{URL: url, NotifyURL: c.NotifyDatabase.URL(), MaxConnections: c.PoolMaxConns, StatementTimeout: c.StatementTimeout,
+		AutoMigrate: c.AutoMigrate, Clock: clock, ServerClock: true, Logger: log}
 }
 
-func newAPI(c configs.Config, use httpapi.UseCases, auth access.Authenticator, gate *readiness, clock ports.Clock, log *slog.Logger) (*httpapi.API, error) {
-	return httpapi.New(use, auth, gate.ready, clock, log, httpapi.Options{
+func newAPI(c configs.Config, use httpapi.UseCases, auth access.Authenticator, state *health.Health, clock ports.Clock, log *slog.Logger) (*httpapi.API, error) {
+	return httpapi.New(use, auth, state, clock, log, httpapi.Options{
 		BaseURL:          c.BaseURL,
 		BodyLimit:        c.BodyLimit,
-		RateLimit:        c.RateLimit,
+		Quotas:           newLimits(c),
 		AuthFailureLimit: c.AuthFailureLimit,
 		TrustedProxies:   c.TrustedProxies,
 		CallTimeout:      c.RequestTimeout,
@@ -132,8 +140,24 @@ func newAPI(c configs.Config, use httpapi.UseCases, auth access.Authenticator, g
 	})
 }
 
-func newConsole(c configs.Config, use console.UseCases, clock ports.Clock, log *slog.Logger) (*console.Console, error) {
+func newQuotas(c configs.Config, clock ports.Clock) *app.Quotas {
+	return app.NewQuotas(clock, newLimits(c), c.Retention)
+}
+
+// newLimits returns the limits of organizations that have none of their own.
+func newLimits(c configs.Config) quotas.Limits {
+	return quotas.Limits{
+		quotas.Requests:             c.RateLimit,
+		quotas.OrganizationRequests: c.OrganizationRateLimit,
+		quotas.DryRuns:              float64(c.DryRunLimit),
+		quotas.ContextSize:          float64(c.ContextLimit),
+		quotas.Contexts:             float64(c.ContextStorageLimit),
+	}
+}
+
+func newConsole(c configs.Config, key configs.SecretKey, use console.UseCases, clock ports.Clock, log *slog.Logger) (*console.Console, error) {
 	return console.New(use, clock, log, console.Options{
+		Secret:         key.Bytes(),
 		BaseURL:        c.BaseURL,
 		BodyLimit:      c.BodyLimit,
 		TrustedProxies: c.TrustedProxies,
@@ -150,28 +174,31 @@ func newLinks(c configs.Config, key configs.SecretKey) deliveries.Links {
 	return deliveries.NewLinks(key.Bytes(), previous...)
 }
 
-func newComposer(c configs.Config, links deliveries.Links) *app.TemplateComposer {
-	return app.NewTemplateComposer(c.BaseURL, links)
+func newComposer(c configs.Config, links deliveries.Links) *delivery.TemplateComposer {
+	return delivery.NewTemplateComposer(c.BaseURL, links)
 }
 
-func newDrivers(c configs.Config, store ports.Store) app.Drivers {
-	return app.Drivers{mailbox.New(store), smtp.New(smtp.Timeouts{Send: c.SendTimeout}), webhook.New(c.WebhookAllow), twilio.New(), shoutrrr.New(nil)}
+func newDrivers(c configs.Config, store ports.Store) delivery.Drivers {
+	guard := outbound.New(outbound.Allowed{
+		Networks: slices.Concat(c.OutboundAllow.Networks, c.WebhookAllow.Networks),
+		Hosts:    slices.Concat(c.OutboundAllow.Hosts, c.WebhookAllow.Hosts),
+	}, nil)
+	return delivery.Drivers{mailbox.New(store), smtp.New(guard, smtp.Timeouts{Send: c.SendTimeout}), webhook.New(guard), twilio.New(guard), shoutrrr.New(guard)}
 }
 
-func newChannelTests(c configs.Config, store ports.Store, drivers app.Drivers) *app.ChannelTests {
+func newChannelTests(c configs.Config, store ports.Store, drivers delivery.Drivers) *app.ChannelTests {
 	return app.NewChannelTests(store, drivers, c.SendTimeout)
 }
 
-func newTemplates(c configs.Config, store ports.Store, drivers app.Drivers, composer app.Composer, clock ports.Clock) *app.Templates {
+func newTemplates(c configs.Config, store ports.Store, drivers delivery.Drivers, composer delivery.Composer, clock ports.Clock) *app.Templates {
 	return app.NewTemplates(store, drivers, composer, clock, c.SendTimeout)
 }
 
-func newChannelCheck(drivers app.Drivers) app.ChannelCheck { return drivers.Check }
+func newChannelCheck(drivers delivery.Drivers) app.ChannelCheck { return drivers.Check }
 
 // How a worker works where there is nothing to choose.
 const (
-	workerLease      = time.Minute
-	workerUnrecorded = 200
+	workerUnrecorded = 500 // 200 of them of one organization
 	workerPoll       = time.Second
 )
 
@@ -185,27 +212,32 @@ func instanceName() string {
 	return fmt.Sprintf("%s:%d", host, os.Getpid())
 }
 
-func newWorker(c configs.Config, self instance, store ports.Store, drivers app.Drivers, composer app.Composer, clock ports.Clock, log *slog.Logger) *app.Worker {
-	return app.NewWorker(store.Queue(), drivers, composer, clock, log, app.WorkerSettings{
+func newWorker(c configs.Config, self instance, store ports.Store, drivers delivery.Drivers, composer delivery.Composer, clock ports.Clock, log *slog.Logger) *delivery.Worker {
+	worker := delivery.NewWorker(store.Queue(), drivers, composer, clock, log, delivery.Settings{
 		Owner:       rand.Text(),
 		Instance:    instanceName(),
 		Version:     self.version,
 		Retry:       deliveries.Retry{Base: c.RetryBase, Max: c.RetryMax, For: c.RetryFor},
 		Retention:   c.Retention,
-		Lease:       workerLease,
+		Lease:       c.Lease,
 		SendTimeout: c.SendTimeout,
+		Grace:       c.ShutdownTimeout * 4 / 5, // The rest is for closing the database.
 		Unrecorded:  workerUnrecorded,
 		Poll:        workerPoll,
 
 		AuditRetention: c.AuditRetention,
 	})
+	left := worker.Unrecorded
+	self.unrecorded.count.Store(&left)
+	return worker
 }
 
 func newImportJobs(c configs.Config, store ports.Store, clock ports.Clock) *app.ImportJobs {
 	return app.NewImportJobs(store, clock, c.ImportMaxBytes)
 }
 
-// How an importer works where there is nothing to choose. The lease is short: after a crash nobody should wait long for an import to go on.
+// How an importer works where there is nothing to choose. Its lease is at most importerLease: after a crash nobody should wait long
+// for an import to go on.
 const (
 	importerLease = 20 * time.Second
 	importerPoll  = time.Second
@@ -214,5 +246,5 @@ const (
 
 func newImporter(c configs.Config, store ports.Store, clock ports.Clock, log *slog.Logger) *app.Importer {
 	return app.NewImporter(store, clock, log, app.ImporterSettings{
-		Lease: importerLease, Poll: importerPoll, Sweep: importerSweep, Retention: c.Retention})
+		Lease: min(c.Lease, importerLease), Poll: importerPoll, Sweep: importerSweep, Retention: c.Retention})
 }

@@ -8,22 +8,18 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/tocsin/tocsin/adapters/console"
 	"github.com/tocsin/tocsin/adapters/httpapi"
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/health"
 	"github.com/tocsin/tocsin/configs"
-	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/ports"
 )
 
 // useInterval is how often the moments at which keys were last used are stored.
 const useInterval = time.Minute
-
-// errDraining makes /readyz say no while the last requests finish.
-var errDraining = fault.New(fault.Unavailable, "shutting down")
 
 // server is the running service.
 type server struct {
@@ -33,30 +29,25 @@ type server struct {
 	auth    *app.Authentication
 	work    func(context.Context) // in the background; nil: other processes do that
 	log     *slog.Logger
-	gate    *readiness
+	health  *health.Health
 }
 
-// readiness answers /readyz: the store must be ready and the server not on its way out.
-type readiness struct {
-	store    ports.Store
-	draining atomic.Bool
+// newHealth is what is asked of an instance.
+func newHealth(store ports.Store, clock ports.Clock) *health.Health {
+	return health.New(clock, health.Lifetime, health.Probe{Name: "works", Ask: func(context.Context) error { return nil }},
+		health.Probe{Name: "the database answers, and its schema is the right one", Ask: store.Ready},
+		health.Probe{Name: "the database takes writes", Ask: store.Writable})
 }
 
-func newReadiness(store ports.Store) *readiness { return &readiness{store: store} }
-
-func (r *readiness) ready(ctx context.Context) error {
-	if r.draining.Load() {
-		return errDraining
-	}
-	return r.store.Ready(ctx)
-}
-
-func newServer(c configs.Config, api *httpapi.API, pages *console.Console, auth *app.Authentication, work background, gate *readiness, log *slog.Logger) *server {
-	return &server{config: c, api: api, console: pages, auth: auth, work: work.run, gate: gate, log: log}
+func newServer(c configs.Config, api *httpapi.API, pages *console.Console, auth *app.Authentication, work background, state *health.Health, log *slog.Logger) *server {
+	return &server{config: c, api: api, console: pages, auth: auth, work: work.run, health: state, log: log}
 }
 
 // ServeHTTP answers one request: the console's below its prefix, the API's elsewhere.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.health.Draining() {
+		w.Header().Set("Connection", "close") // The next request goes to another instance.
+	}
 	if strings.HasPrefix(r.URL.Path+"/", console.Prefix) {
 		s.console.ServeHTTP(w, r)
 		return
@@ -64,8 +55,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.api.ServeHTTP(w, r)
 }
 
-// serve answers requests and sends messages until ctx ends; then readiness goes off, requests that have begun finish within
-// the shutdown timeout and messages within theirs, and it returns nil.
+// serve answers requests and sends messages until ctx ends. Then the instance is not ready any more, goes on for the shutdown delay,
+// finishes the requests that have begun within the shutdown timeout and the messages within theirs, and returns nil.
 func (s *server) serve(ctx context.Context) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.Listen)
 	if err != nil {
@@ -77,7 +68,7 @@ func (s *server) serve(ctx context.Context) error {
 	ended := make(chan error, 1)
 	go func() { ended <- web.Serve(listener) }()
 	// What works in the background ends with the server, for whatever reason that ends.
-	working, stopWorking := context.WithCancel(ctx)
+	working, stopWorking := context.WithCancel(context.WithoutCancel(ctx))
 	var beside sync.WaitGroup
 	beside.Go(func() { s.recordUse(working) })
 	if s.work != nil {
@@ -91,8 +82,14 @@ func (s *server) serve(ctx context.Context) error {
 		return err
 	case <-ctx.Done():
 	}
-	s.log.Info("shutting down")
-	s.gate.draining.Store(true)
+	s.log.Info("shutting down", "delay", s.config.ShutdownDelay)
+	s.health.Drain()
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(s.config.ShutdownDelay):
+	}
+	stopWorking()
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.ShutdownTimeout)
 	defer cancel()
 	err = web.Shutdown(grace)

@@ -12,17 +12,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/adapters/mailbox"
+	"github.com/tocsin/tocsin/adapters/outbound"
 	"github.com/tocsin/tocsin/adapters/shoutrrr"
 	"github.com/tocsin/tocsin/adapters/smtp"
 	"github.com/tocsin/tocsin/adapters/twilio"
 	"github.com/tocsin/tocsin/adapters/webhook"
-	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-func everyDriver() app.Drivers {
-	return app.Drivers{mailbox.New(nil), smtp.New(smtp.Timeouts{}), webhook.New(nil), twilio.New(), shoutrrr.New(nil)}
+func everyDriver() delivery.Drivers {
+	guard := outbound.New(outbound.Allowed{}, nil)
+	return delivery.Drivers{mailbox.New(nil), smtp.New(guard, smtp.Timeouts{}), webhook.New(guard), twilio.New(guard), shoutrrr.New(guard)}
 }
 
 // TestDriversDescribeTheirSettings holds what a driver says of its settings to what it does with them and to the documents. That it reads

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/health"
 	"github.com/tocsin/tocsin/configs"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -17,18 +18,20 @@ type instance struct {
 	version  string
 	started  time.Time
 	problems *problems
+
+	unrecorded *unrecorded // of its worker
 }
 
 func newInstance(version string) instance {
-	return instance{version: version, started: time.Now(), problems: &problems{}}
+	return instance{version: version, started: time.Now(), problems: &problems{}, unrecorded: &unrecorded{}}
 }
 
-func newSystem(c configs.Config, self instance, store *gormstore.Store, gate *readiness, clock ports.Clock) *app.System {
-	return app.NewSystem(store, clock, func(ctx context.Context) app.Facts { return self.facts(ctx, c, store, gate) })
+func newSystem(c configs.Config, self instance, store *gormstore.Store, state *health.Health, clock ports.Clock) *app.System {
+	return app.NewSystem(store, clock, func(ctx context.Context) app.Facts { return self.facts(ctx, c, store, state) })
 }
 
 // facts are what is known of this instance and its database. What cannot be found out is told as a problem of health.
-func (i instance) facts(ctx context.Context, c configs.Config, store *gormstore.Store, gate *readiness) app.Facts {
+func (i instance) facts(ctx context.Context, c configs.Config, store *gormstore.Store, state *health.Health) app.Facts {
 	f := app.Facts{Version: i.version, Runtime: fmt.Sprintf("%s, %s/%s", runtime.Version(), runtime.GOOS, runtime.GOARCH), Instance: instanceName(),
 		Started: i.started, Problems: i.problems.newest()}
 	check := func(name string, err error) {
@@ -38,9 +41,11 @@ func (i instance) facts(ctx context.Context, c configs.Config, store *gormstore.
 		}
 		f.Checks = append(f.Checks, one)
 	}
-	check("ready for requests, as /readyz answers", gate.ready(ctx))
+	for _, c := range state.Report(ctx) {
+		check(c.Name, c.Err)
+	}
 	d, err := store.Describe(ctx)
-	check("the database answers", err)
+	check("the database can be described", err)
 	f.Database = app.Database{Kind: d.Kind, Version: d.Version, Size: d.Size}
 	all, err := store.Status(ctx)
 	check("the schema can be read", err)

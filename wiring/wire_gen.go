@@ -38,6 +38,8 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 	mailbox := app.NewMailbox(store)
 	channelTests := newChannelTests(c, store, drivers)
 	administration := app.NewAdministration(store, wiringSystemClock)
+	operators := app.NewOperators(store, wiringSystemClock)
+	factors := app.NewFactors(operators)
 	audit := app.NewAudit(store)
 	services := cli.Services{
 		Provisioning:   provisioning,
@@ -49,6 +51,7 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 		Mailbox:        mailbox,
 		ChannelTests:   channelTests,
 		Administration: administration,
+		Factors:        factors,
 		Audit:          audit,
 	}
 	return services, func() {
@@ -93,7 +96,8 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	orgs := app.NewOrgs(store)
 	links := newLinks(c, key)
 	templateComposer := newComposer(c, links)
-	triggers := app.NewTriggers(store, templateComposer, wiringSystemClock)
+	quotas := newQuotas(c, wiringSystemClock)
+	triggers := app.NewTriggers(store, templateComposer, wiringSystemClock, quotas)
 	occurrences := app.NewOccurrences(store)
 	unsubscriptions := app.NewUnsubscriptions(store, links)
 	httpapiUseCases := httpapi.UseCases{
@@ -107,20 +111,21 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Unsubscriptions: unsubscriptions,
 	}
 	authentication := app.NewAuthentication(store, wiringSystemClock)
-	wiringReadiness := newReadiness(store)
-	api, err := newAPI(c, httpapiUseCases, authentication, wiringReadiness, wiringSystemClock, log)
+	health := newHealth(store, wiringSystemClock)
+	api, err := newAPI(c, httpapiUseCases, authentication, health, wiringSystemClock, log)
 	if err != nil {
 		cleanup()
 		return nil, nil, err
 	}
 	operators := app.NewOperators(store, wiringSystemClock)
+	factors := app.NewFactors(operators)
 	administration := app.NewAdministration(store, wiringSystemClock)
 	profiles := app.NewProfiles(store, wiringSystemClock)
 	groups := app.NewGroups(store)
 	retries := app.NewRetries(store, wiringSystemClock)
 	sentMessages := app.NewSentMessages(store, templateComposer)
 	insight := app.NewInsight(store, wiringSystemClock)
-	system := newSystem(c, self, store, wiringReadiness, wiringSystemClock)
+	system := newSystem(c, self, store, health, wiringSystemClock)
 	audit := app.NewAudit(store)
 	importJobs := newImportJobs(c, store, wiringSystemClock)
 	drivers := newDrivers(c, store)
@@ -132,6 +137,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	keys := app.NewKeys(store, wiringSystemClock, authentication)
 	consoleUseCases := console.UseCases{
 		Operators:      operators,
+		Factors:        factors,
 		Administration: administration,
 		Profiles:       profiles,
 		Groups:         groups,
@@ -154,7 +160,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Triggers:       triggers,
 		Subscriptions:  subscriptions,
 	}
-	consoleConsole, err := newConsole(c, consoleUseCases, wiringSystemClock, log)
+	consoleConsole, err := newConsole(c, key, consoleUseCases, wiringSystemClock, log)
 	if err != nil {
 		cleanup()
 		return nil, nil, err
@@ -165,7 +171,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Worker:   worker,
 		Importer: importer,
 	}
-	wiringServer := newServer(c, api, consoleConsole, authentication, wiringBackground, wiringReadiness, log)
+	wiringServer := newServer(c, api, consoleConsole, authentication, wiringBackground, health, log)
 	return wiringServer, func() {
 		cleanup()
 	}, nil

@@ -20,24 +20,24 @@ import (
 
 func (p Program) admin() *cobra.Command {
 	c := &cobra.Command{Use: "admin", Short: "Decide who may use the console, and for what"}
-	c.AddCommand(p.adminCreate(), p.adminPassword(), p.adminRole())
+	c.AddCommand(p.adminCreate(), p.adminPassword(), p.adminRole(), p.adminResetFactors())
 	return c
 }
 
 func (p Program) adminCreate() *cobra.Command {
-	var username, email string
+	var username string
 	var stdin bool
 	c := &cobra.Command{
 		Use:   "create --username NAME",
 		Short: "Make an administrator of the installation",
 		Long: "Make an administrator of the installation, who may do everything in the console. The user is created, or exists already and\n" +
 			"could not sign in so far. The password is asked for twice on a terminal; --password-stdin reads it from the first line of\nstandard input.",
-		Example: "  tocsin admin create --username ada --email ada@example.com\n" +
+		Example: "  tocsin admin create --username ada\n" +
 			"  openssl rand -base64 18 | tee password | tocsin admin create --username ada --password-stdin",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			// What can be said without the database and a password is said before.
-			if _, err := users.NewUser(username, email, "", ""); err != nil {
+			if _, err := users.NewUser(username); err != nil {
 				return usagef("%s", err.Error())
 			}
 			password, err := p.password(stdin)
@@ -45,7 +45,7 @@ func (p Program) adminCreate() *cobra.Command {
 				return err
 			}
 			return p.with(c, func(s Services) error {
-				err := s.Administration.Create(c.Context(), caller(), username, email, password)
+				err := s.Administration.Create(c.Context(), caller(), username, password)
 				if errors.Is(err, operators.ErrExists) {
 					return fmt.Errorf("%w: tocsin admin password sets another password", err)
 				}
@@ -59,7 +59,6 @@ func (p Program) adminCreate() *cobra.Command {
 	}
 	f := c.Flags()
 	f.StringVar(&username, "username", "", "Name to sign in with (required)")
-	f.StringVar(&email, "email", "", "E-mail address of a new user")
 	passwordFlag(c, &stdin)
 	return c
 }
@@ -70,8 +69,8 @@ func (p Program) adminPassword() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "password --username NAME",
 		Short: "Set somebody's password, and end their sessions",
-		Long: "Set the password of somebody who can sign in, end all of their sessions, and lift a lock-out. A member of an organization\n" +
-			"who could not sign in so far can with --org, and may do there what their role allows (tocsin admin role).",
+		Long: "Set the password of somebody who can sign in, and end all of their sessions. With --org it is the password that opens this\n" +
+			"organization, a first one for a member who has none, and the role there is accepted with it (tocsin admin role).",
 		Example: "  tocsin admin password --username ada\n" +
 			"  tocsin admin password --username grace --org acme --password-stdin <password",
 		Args: noArguments,
@@ -93,7 +92,7 @@ func (p Program) adminPassword() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&username, "username", "", "Whose password (required)")
-	c.Flags().StringVar(&org, "org", "", "Organization (slug) whose member gets a first password")
+	c.Flags().StringVar(&org, "org", "", "Organization (slug) that the password opens")
 	passwordFlag(c, &stdin)
 	return c
 }
@@ -104,7 +103,9 @@ func (p Program) adminRole() *cobra.Command {
 		Use:   "role --username NAME --org SLUG --role ROLE",
 		Short: "Say what a member may do in the console of an organization",
 		Long: "Say what a member may do in the console of an organization: administrator (everything), operator (look after members and\n" +
-			"deliveries), viewer (see), member (nothing).",
+			"deliveries), viewer (see), member (nothing). The role counts at once for somebody who has accepted a role of the organization\n" +
+			"before or whose password was set by the installation. Anybody else may have a password that another organization knows: for\n" +
+			"them it counts once they accept it by an invitation link of the organization, or get a password by tocsin admin password --org.",
 		Example: "  tocsin admin role --username grace --org acme --role operator",
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -116,16 +117,22 @@ func (p Program) adminRole() *cobra.Command {
 				return usagef("--username and --org are required, see %s --help", c.CommandPath())
 			}
 			return p.with(c, func(s Services) error {
-				if err := s.Administration.SetRole(c.Context(), caller(), app.Path{Organization: org}, strings.TrimSpace(username), parsed); err != nil {
+				name := strings.TrimSpace(username)
+				counts, err := s.Administration.SetRole(c.Context(), caller(), app.Path{Organization: org}, name, parsed)
+				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(p.Out, "%s is %s of %s now\n", strings.TrimSpace(username), parsed, org)
+				if _, err = fmt.Fprintf(p.Out, "%s is %s of %s now\n", name, parsed, org); err != nil || counts || parsed == users.RoleMember {
+					return err
+				}
+				_, err = fmt.Fprintf(p.Out, "The role counts once it is accepted: create an invitation link in the console, or set a password for it with\n"+
+					"tocsin admin password --username %s --org %s\n", name, org)
 				return err
 			})
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&username, "username", "", "Username or e-mail of a member (required)")
+	f.StringVar(&username, "username", "", "Username of a member (required)")
 	f.StringVar(&org, "org", "", "Organization (slug, required)")
 	f.StringVar(&role, "role", "", "administrator, operator, viewer or member (required)")
 	return c

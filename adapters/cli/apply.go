@@ -11,6 +11,7 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/cli/blueprint"
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/operators"
 )
 
 // stdin is the name of a file that stands for standard input.
@@ -47,7 +48,7 @@ func (p Program) apply() *cobra.Command {
 				return err
 			}
 			return p.with(c, func(s Services) error {
-				done, err := s.Provisioning.Apply(c.Context(), caller(), file.Blueprint, dryRun)
+				done, err := s.Provisioning.Apply(c.Context(), operators.Officer{Actor: caller(), Right: operators.Installation}, file.Blueprint, dryRun)
 				if err != nil {
 					return file.Locate(err)
 				}

@@ -42,7 +42,7 @@ func TestAuditTellsOfEveryCommandThatChangesSomething(t *testing.T) {
 		said = append(said, e.Action+" "+e.Object)
 	}
 	assert.Equal(t, []string{"import.end acme/imports", "import.begin acme/imports", "list.delete acme/p/shop/d/News", "key.revoke acme/keys/sync", "key.create acme/keys/sync"}, said)
-	assert.InEpsilon(t, 1, told[0].After["created"], 0)
+	assert.InEpsilon(t, 1, told[0].After["added"], 0)
 	assert.Equal(t, "-", told[1].After["file"])
 	assert.Equal(t, audit.State{"name": "News", "application": ""}, told[2].Before)
 	assert.Equal(t, []any{"user:read"}, told[4].After["grants"])

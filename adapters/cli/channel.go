@@ -60,7 +60,7 @@ func (p Program) tell(done app.Tested) error {
 		fmt.Fprintf(p.Err, "the channel %q is inactive: it is tested, but nothing else is sent through it\n", c.Name)
 	}
 	if done.Failure != nil {
-		return fmt.Errorf("%s: %s", verdict(c.Name, done.To, done.Failure), strings.ReplaceAll(done.Failure.Error(), "\n", " "))
+		return fmt.Errorf("%s: %s", verdict(c.Name, done.To, done.Failure), strings.ReplaceAll(done.Failure.Detailed(), "\n", " "))
 	}
 	_, err := fmt.Fprintf(p.Out, "accepted: the provider behind the channel %q (%s) took the message to %s\n", c.Name, c.Driver, oneLine(done.To))
 	return err

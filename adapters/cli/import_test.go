@@ -45,7 +45,7 @@ func (d *desk) fields(t *testing.T, username string) (fields metadata.Map) {
 	require.NoError(t, d.store(t).View(t.Context(), func(tx ports.Tx) error {
 		acme, err := tx.Orgs().BySlug(t.Context(), "acme")
 		require.NoError(t, err)
-		m, err := tx.Users().Find(t.Context(), acme.ID, username)
+		m, err := tx.Users().ByUsername(t.Context(), acme.ID, username)
 		fields = m.CustomFields
 		return err
 	}))

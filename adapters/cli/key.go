@@ -55,7 +55,7 @@ func (p Program) keyCreate() *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&name, "name", "", "Name of the key, unique among those that are not revoked (required)")
+	f.StringVar(&name, "name", "", "Name of the key, unique among those of its scope that are not revoked (required)")
 	f.StringVar(&scope.Organization, "org", "", "Organization that the key is limited to (slug)")
 	f.StringVar(&scope.Project, "project", "", "Project that the key is limited to (slug, needs --org)")
 	f.StringVar(&scope.Application, "app", "", "Application that the key is limited to (slug, needs --project)")
@@ -175,23 +175,29 @@ func optional(t time.Time) *time.Time {
 }
 
 func (p Program) keyRevoke() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "revoke NAME",
 		Short: "End an API key",
 		Long: "End an API key, and what is left of those that it has replaced. Servers that run stop accepting them within five seconds.\n" +
-			"The name is free again; the keys stay in the list.",
-		Example:           "  tocsin key revoke sync",
+			"The name is free again; the keys stay in the list. Where keys of several scopes have the name, the flags say which one is meant.",
+		Example:           "  tocsin key revoke sync\n  tocsin key revoke sync --org acme",
 		Args:              oneArgument("NAME"),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(c *cobra.Command, args []string) error {
-			return p.with(c, func(s Services) error {
-				k, err := s.Keys.Revoke(c.Context(), caller(), args[0])
-				if err != nil {
-					return err
-				}
-				_, err = fmt.Fprintf(p.Out, "revoked key %q\n", k.Name)
-				return err
-			})
-		},
 	}
+	scope := scopeFlags(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		in, err := scope.chosen()
+		if err != nil {
+			return err
+		}
+		return p.with(c, func(s Services) error {
+			k, err := s.Keys.Revoke(c.Context(), caller(), args[0], in)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(p.Out, "revoked key %q of %s\n", k.Name, k.Scope)
+			return err
+		})
+	}
+	return c
 }

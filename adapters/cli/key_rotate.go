@@ -16,24 +16,30 @@ func (p Program) keyRotate() *cobra.Command {
 		Use:   "rotate NAME",
 		Short: "Replace an API key by a new one and print that",
 		Long: "Issue a key with the name, the scope, the grants and the lifetime of another. The key, and nothing else, is printed on\n" +
-			"standard output; it is shown this once and stored nowhere. The other one goes on for the overlap and then ends by itself.",
+			"standard output; it is shown this once and stored nowhere. The other one goes on for the overlap and then ends by itself.\n" +
+			"Where keys of several scopes have the name, the flags say which one is meant.",
 		Example:           "  tocsin key rotate sync\n  TOKEN=$(tocsin key rotate sync --overlap 7d)",
 		Args:              oneArgument("NAME"),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(c *cobra.Command, args []string) error {
-			return p.with(c, func(s Services) error {
-				r, err := s.Keys.Rotate(c.Context(), caller(), args[0], time.Duration(overlap))
-				if err != nil {
-					return err
-				}
-				if _, err := fmt.Fprintln(p.Out, r.Text); err != nil {
-					return fmt.Errorf("the key %q exists now but could not be printed, rotate it again: %w", r.Key.Name, err)
-				}
-				_, _ = fmt.Fprintf(p.Err, "rotated key %q: expires %s; the one before it goes on until %s\n",
-					r.Key.Name, moment(r.Key.Expires, "never"), moment(r.Old.Expires, "never"))
-				return nil
-			})
-		},
+	}
+	scope := scopeFlags(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		in, err := scope.chosen()
+		if err != nil {
+			return err
+		}
+		return p.with(c, func(s Services) error {
+			r, err := s.Keys.Rotate(c.Context(), caller(), args[0], in, time.Duration(overlap))
+			if err != nil {
+				return err
+			}
+			if _, err := fmt.Fprintln(p.Out, r.Text); err != nil {
+				return fmt.Errorf("the key %q exists now but could not be printed, rotate it again: %w", r.Key.Name, err)
+			}
+			_, _ = fmt.Fprintf(p.Err, "rotated key %q of %s: expires %s; the one before it goes on until %s\n",
+				r.Key.Name, r.Key.Scope, moment(r.Key.Expires, "never"), moment(r.Old.Expires, "never"))
+			return nil
+		})
 	}
 	c.Flags().Var(&overlap, "overlap", "How long the key that is replaced goes on, such as 1h or 7d")
 	return c

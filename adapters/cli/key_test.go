@@ -30,7 +30,7 @@ func TestKey(t *testing.T) {
 	assert.Equal(t, access.Scope{Organization: "acme", Project: "shop", Application: "web"}, key.Scope)
 	assert.Equal(t, frozen{}.Now().Add(90*24*time.Hour), key.Expires.UTC())
 
-	assert.Equal(t, "revoked key \"root\"\n", d.done(t, "key", "revoke", "root"))
+	assert.Equal(t, "revoked key \"root\" of installation\n", d.done(t, "key", "revoke", "root"))
 	assert.Equal(t, strings.TrimLeft(`
 NAME  SCOPE          GRANTS                                         CREATED               EXPIRES               LAST USED  REVOKED
 web   acme/shop/web  user:read,user:write,manage_application_users  2026-02-03T04:05:06Z  2026-05-04T04:05:06Z  never      -
@@ -60,19 +60,47 @@ func TestKeyRotate(t *testing.T) {
 	second := d.done(t, "key", "rotate", "web")
 	assert.Regexp(t, `^tcs_[0-9a-f]{64}\n$`, second, "the key, alone")
 	assert.NotEqual(t, first, second)
-	assert.Equal(t, "rotated key \"web\": expires 2026-05-04T04:05:06Z; the one before it goes on until 2026-02-04T04:05:06Z\n", d.err.String())
+	assert.Equal(t, "rotated key \"web\" of acme: expires 2026-05-04T04:05:06Z; the one before it goes on until 2026-02-04T04:05:06Z\n", d.err.String())
 	third := d.done(t, "key", "rotate", "WEB", "--overlap", "7d")
 	now := frozen{}.Now()
 	assert.Equal(t, []bool{true, false, true, false, true}, []bool{valid(first, now), valid(first, now.Add(24*time.Hour)), valid(second, now.Add(6*24*time.Hour)), valid(second, now.Add(7*24*time.Hour)),
 		valid(third, now.Add(89*24*time.Hour))})
 	assert.Equal(t, 3, strings.Count(d.done(t, "key", "list"), "web "))
-	assert.Equal(t, "revoked key \"web\"\n", d.done(t, "key", "revoke", "web"))
+	assert.Equal(t, "revoked key \"web\" of acme\n", d.done(t, "key", "revoke", "web"))
 	for _, token := range []string{first, second, third} {
 		assert.False(t, valid(token, now), "what it has replaced is revoked with it")
 	}
 	assert.Equal(t, 1, d.run(t, "key", "rotate", "web"))
 	assert.Equal(t, "tocsin: there is no such key\n", d.err.String())
 	assert.Equal(t, 2, d.run(t, "key", "rotate", "web", "--overlap", "0s"))
+}
+
+func TestKeysOfOneName(t *testing.T) {
+	t.Parallel()
+	d := newShop(t)
+	scopes := map[string][]string{"installation": {"--installation"}, "acme": {"--org", "acme"}, "acme/shop": {"--org", "acme", "--project", "shop"},
+		"acme/shop/web": {"--org", "acme", "--project", "shop", "--app", "web"}}
+	for scope, flags := range scopes {
+		if scope == "installation" {
+			flags = nil
+		}
+		d.done(t, append([]string{"key", "create", "--name", "sync", "--grant", "user:read"}, flags...)...)
+	}
+	for _, command := range []string{"rotate", "revoke"} {
+		assert.Equal(t, 1, d.run(t, "key", command, "sync"))
+		assert.Equal(t, "tocsin: several keys have this name: of acme, acme/shop, acme/shop/web, installation; say of which\n", d.err.String())
+		assert.Equal(t, 2, d.run(t, "key", command, "sync", "--project", "shop"))
+		assert.Equal(t, 2, d.run(t, "key", command, "sync", "--org", "acme", "--installation"))
+		assert.Equal(t, 1, d.run(t, "key", command, "sync", "--org", "beta"))
+	}
+	for scope, flags := range scopes {
+		d.done(t, append([]string{"key", "rotate", "sync"}, flags...)...)
+		assert.Contains(t, d.err.String(), "rotated key \"sync\" of "+scope+":")
+	}
+	for scope, flags := range scopes {
+		assert.Equal(t, "revoked key \"sync\" of "+scope+"\n", d.done(t, append([]string{"key", "revoke", "sync"}, flags...)...))
+		assert.Equal(t, 1, d.run(t, append([]string{"key", "revoke", "sync"}, flags...)...))
+	}
 }
 
 func TestKeyFails(t *testing.T) {

@@ -112,12 +112,12 @@ type keptJSON struct {
 	HTML        *string           `json:"html,omitempty"`
 }
 
-func newKeptJSON(k deliveries.Kept) keptJSON {
+func newKeptJSON(k deliveries.MailboxMessage) keptJSON {
 	return keptJSON{ID: int64(k.ID), Created: k.Created.UTC(), Channel: k.Channel, Protocol: string(k.Protocol), To: k.Message.To,
 		Subject: k.Message.Subject, MessageID: k.Message.ID, Unsubscribe: k.Message.Unsubscribe, Facts: k.Message.Facts}
 }
 
-func (p Program) printKept(found []deliveries.Kept, output string) error {
+func (p Program) printKept(found []deliveries.MailboxMessage, output string) error {
 	if output == inJSON {
 		list := make([]keptJSON, len(found))
 		for i, k := range found {
@@ -152,7 +152,7 @@ func (p Program) mailboxShow() *cobra.Command {
 				return usagef("--html and -o json exclude each other, see %s --help", c.CommandPath())
 			}
 			return p.with(c, func(s Services) error {
-				k, err := s.Mailbox.Show(c.Context(), organization, deliveries.KeptID(id))
+				k, err := s.Mailbox.Show(c.Context(), organization, deliveries.MailboxID(id))
 				if err != nil {
 					return whichOrganization(err)
 				}
@@ -179,7 +179,7 @@ func (p Program) mailboxShow() *cobra.Command {
 }
 
 // printMessage prints what is known of a message in lines, then its text.
-func (p Program) printMessage(k deliveries.Kept) error {
+func (p Program) printMessage(k deliveries.MailboxMessage) error {
 	m := k.Message
 	w := tabwriter.NewWriter(p.Out, 0, 0, 1, ' ', 0)
 	line := func(name, value string) {

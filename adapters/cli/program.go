@@ -66,6 +66,7 @@ type Services struct {
 	ChannelTests *app.ChannelTests
 
 	Administration *app.Administration
+	Factors        *app.Factors
 	Audit          *app.Audit
 }
 

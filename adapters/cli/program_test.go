@@ -21,6 +21,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/adapters/mailbox"
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/ports"
@@ -70,7 +71,7 @@ func newDesk(t *testing.T) *desk {
 			s := d.wrap(store)
 			services := cli.Services{Provisioning: app.NewProvisioning(s, channels.Channel.CheckSettings), Keys: app.NewKeys(s, frozen{}, app.NewAuthentication(s, frozen{})), Imports: app.NewImports(s), Deletions: app.NewDeletions(s),
 				Retries: app.NewRetries(s, frozen{}), Sealing: app.NewSealing(s), Mailbox: app.NewMailbox(s),
-				Administration: app.NewAdministration(s, frozen{}), Audit: app.NewAudit(s), ChannelTests: app.NewChannelTests(s, app.Drivers{d.provider, mailbox.New(s)}, d.sendTimeout)}
+				Administration: app.NewAdministration(s, frozen{}), Factors: app.NewFactors(app.NewOperators(s, frozen{})), Audit: app.NewAudit(s), ChannelTests: app.NewChannelTests(s, delivery.Drivers{d.provider, mailbox.New(s)}, d.sendTimeout)}
 			return services, func() {
 				d.open--
 				assert.NoError(t, store.Close())

@@ -14,12 +14,13 @@ func (p Program) reencrypt() *cobra.Command {
 	var output *format
 	c := &cobra.Command{
 		Use:   "re-encrypt",
-		Short: "Encrypt the settings of channels under the current secret key",
-		Long: "Encrypt the settings of every channel under the current secret_key: those that are encrypted under a key of\n" +
-			"secret_key_previous, and those that an earlier version stored as plain text. What is encrypted under the current key\n" +
-			"already is left alone. It may run beside the server, be interrupted and be repeated.\n\n" +
-			"Settings that cannot be opened are left as they are, with channel, reason and key named on standard error. If their key is\n" +
-			"lost for ever, --discard-unreadable leaves these channels without settings; `tocsin apply` then gives them new ones.\n\n" +
+		Short: "Encrypt what is stored encrypted under the current secret key",
+		Long: "Encrypt the settings of every channel and the secret of every authenticator app under the current secret_key: those that are\n" +
+			"encrypted under a key of secret_key_previous, and settings that an earlier version stored as plain text. What is encrypted\n" +
+			"under the current key already is left alone. It may run beside the server, be interrupted and be repeated.\n\n" +
+			"What cannot be opened is left as it is, with channel or account, reason and key named on standard error. If the key is lost\n" +
+			"for ever, --discard-unreadable leaves these channels without settings, which `tocsin apply` then gives them anew, and these\n" +
+			"accounts without an authenticator app.\n\n" +
 			"Exit status: 0 everything is encrypted under the current key, 1 something is not, 2 wrong usage.",
 		Example: "  TOCSIN_SECRET_KEY_FILE=new.key TOCSIN_SECRET_KEY_PREVIOUS_FILE=old.key tocsin re-encrypt\n" +
 			"  tocsin re-encrypt -o json",
@@ -36,7 +37,7 @@ func (p Program) reencrypt() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVar(&discard, "discard-unreadable", false, "Remove settings that cannot be opened")
+	c.Flags().BoolVar(&discard, "discard-unreadable", false, "Remove what cannot be opened")
 	output = outputFlag(c.Flags(), "text", inJSON)
 	return c
 }
@@ -48,7 +49,7 @@ type reencryptedJSON struct {
 	Unreadable []staleJSON `json:"unreadable"`
 }
 
-// staleJSON is a channel that could not be opened.
+// staleJSON is what could not be opened.
 type staleJSON struct {
 	ID    int64  `json:"id"`
 	Path  string `json:"path"`
@@ -60,11 +61,11 @@ func (p Program) printReencrypted(done app.Reencrypted, output string) error {
 	list := reencryptedJSON{Encrypted: done.Encrypted, Discarded: []staleJSON{}, Unreadable: []staleJSON{}}
 	for _, c := range done.Discarded {
 		_, _ = fmt.Fprintf(p.Err, "discarded the settings of %s, which were encrypted under the key %q\n", c.Path, c.Key)
-		list.Discarded = append(list.Discarded, staleJSON{ID: int64(c.ID), Path: c.Path, Key: c.Key})
+		list.Discarded = append(list.Discarded, staleJSON{ID: c.ID, Path: c.Path, Key: c.Key})
 	}
 	for _, c := range done.Unreadable {
 		p.complain(c.Path + ": " + c.Err.Error())
-		list.Unreadable = append(list.Unreadable, staleJSON{ID: int64(c.ID), Path: c.Path, Key: c.Key, Error: c.Err.Error()})
+		list.Unreadable = append(list.Unreadable, staleJSON{ID: c.ID, Path: c.Path, Key: c.Key, Error: c.Err.Error()})
 	}
 	if output == inJSON {
 		return printJSON(p.Out, list)

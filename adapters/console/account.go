@@ -15,7 +15,7 @@ const accountPath = Prefix + "account/"
 type accountView struct {
 	Form     form
 	Sessions []sessionView
-	Wait     bool // too many passwords were tried from this network
+	Wait     string // how long to wait after too many wrong passwords; empty: not at all
 }
 
 type sessionView struct {
@@ -27,7 +27,7 @@ type sessionView struct {
 func (c call) showAccount() error { return c.accountPage(http.StatusOK, accountView{}) }
 
 func (c call) accountPage(status int, v accountView) error {
-	found, err := c.console.use.Operators.Sessions(c.ctx, c.visitor.User)
+	found, err := c.console.use.Operators.Sessions(c.ctx, c.visitor)
 	if err != nil {
 		return err
 	}
@@ -42,17 +42,24 @@ func (c call) accountPage(status int, v accountView) error {
 }
 
 func (c call) changePassword() error {
-	if c.tooFast() {
-		return c.accountPage(http.StatusTooManyRequests, accountView{Wait: true})
+	wait, err := c.tooFast(c.visitor.User.Username)
+	if err != nil {
+		return err
+	}
+	if wait != "" {
+		return c.accountPage(http.StatusTooManyRequests, accountView{Wait: wait})
 	}
 	p, err := c.newPassword()
 	if err == nil {
-		err = c.console.use.Operators.ChangePassword(c.ctx, c.actor(), c.token, c.FormValue("current"), p)
+		err = c.console.use.Operators.ChangePassword(c.ctx, c.actor(), c.origin(), c.token, c.FormValue("current"), p)
+	}
+	if early, is := errors.AsType[operators.TooMany](err); is {
+		return c.accountPage(http.StatusTooManyRequests, accountView{Wait: c.refuse(early)})
 	}
 	return c.settle(err, func(f form) error {
 		f.values = nil // Passwords are not shown again.
 		return c.accountPage(statusOf(f), accountView{Form: f})
-	}, c.path(accountPath), "saved")
+	}, c.path(accountPath), "new-password")
 }
 
 // newPassword reads a password that is to be set, typed twice.
@@ -80,7 +87,7 @@ func (c call) endSession() error {
 		}
 		return c.signedOut()
 	}
-	err = c.console.use.Operators.EndSession(c.ctx, c.actor(), c.visitor.User, d)
+	err = c.console.use.Operators.EndSession(c.ctx, c.actor(), c.visitor, d)
 	if err != nil && !errors.Is(err, operators.ErrNoSession) { // It is over already, which is what was wanted.
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 const (
 	sessionCookie = "tocsin_session"
 	visitCookie   = "tocsin_visit"
+	deviceCookie  = "tocsin_device"
 )
 
 // browser keeps cookies as browsers do.

@@ -26,18 +26,18 @@ type channelsView struct {
 type channelOfList struct {
 	channels.Channel
 
-	Troubles []channels.Trouble
+	Outages []channels.Outage
 }
 
 func (c call) showChannels() error {
-	found, troubles, err := c.console.use.Channels.List(c.ctx, c.at(), app.Page{After: c.number("after"), Limit: pageChannels + 1})
+	found, outages, err := c.console.use.Channels.List(c.ctx, c.at(), app.Page{After: c.number("after"), Limit: pageChannels + 1})
 	if err != nil {
 		return err
 	}
 	v := channelsView{Here: c.below("channels"), Project: c.at().Project}
 	found, v.Next = paged(found, pageChannels, func(ch channels.Channel) channels.ID { return ch.ID })
 	for _, ch := range found {
-		v.Channels = append(v.Channels, channelOfList{ch, troubles[ch.ID]})
+		v.Channels = append(v.Channels, channelOfList{ch, outages[ch.ID]})
 	}
 	return c.render(http.StatusOK, "channels", "Channels", v)
 }
@@ -62,7 +62,7 @@ func (v newChannelView) Protocols() []option {
 }
 
 func (c call) showNewChannel() error {
-	return c.newChannelPage(c.QueryParam("driver"), filled("active", "true"))
+	return c.newChannelPage(c.QueryParam("driver"), filled("active", "true", "unrestricted", "true"))
 }
 
 func (c call) newChannelPage(driver string, f form) error {
@@ -84,7 +84,7 @@ func (c call) newChannelPage(driver string, f form) error {
 
 func (c call) createChannel() error {
 	driver := c.FormValue("driver")
-	made, err := c.console.use.Channels.Create(c.ctx, c.actor(), c.at(), c.channelForm())
+	made, err := c.console.use.Channels.Create(c.ctx, c.officer(), c.at(), c.channelForm())
 	return c.settle(err, func(f form) error { return c.newChannelPage(driver, f) }, c.below("channels", made.ID), "saved")
 }
 
@@ -131,7 +131,8 @@ func (c call) channelPage(adjust func(v *channelView)) error {
 	if v.ChannelReport, err = c.console.use.Channels.Show(c.ctx, c.at(), id); err != nil {
 		return err
 	}
-	pairs := []string{"preferred", strconv.FormatBool(v.Preferred), "active", strconv.FormatBool(v.Active)}
+	pairs := []string{"preferred", strconv.FormatBool(v.Preferred), "active", strconv.FormatBool(v.Active),
+		"unrestricted", strconv.FormatBool(v.Unrestricted)}
 	for name, typed := range v.Typed {
 		pairs = append(pairs, settingField(name), typed)
 	}
@@ -145,7 +146,7 @@ func (c call) saveChannel() error {
 	if err != nil {
 		return err
 	}
-	err = c.console.use.Channels.Save(c.ctx, c.actor(), c.at(), id, c.channelForm())
+	err = c.console.use.Channels.Save(c.ctx, c.officer(), c.at(), id, c.channelForm())
 	return c.settle(err, func(f form) error { return c.channelPage(func(v *channelView) { v.Form = f }) }, c.below("channels", id), "saved")
 }
 
@@ -162,7 +163,7 @@ func (c call) testChannel() error {
 	if err != nil {
 		return err
 	}
-	return c.channelPage(func(v *channelView) { v.Test, v.Tested = c.asSent(), tested(done) })
+	return c.channelPage(func(v *channelView) { v.Test, v.Tested = c.asSent(), c.tested(done) })
 }
 
 func (c call) deleteChannel() error {
@@ -178,7 +179,7 @@ func (c call) deleteChannel() error {
 func (c call) channelForm() app.ChannelForm {
 	sent := c.fields()
 	f := app.ChannelForm{Name: c.FormValue("name"), Protocol: c.FormValue("protocol"), Driver: c.FormValue("driver"), Preferred: c.FormValue("preferred") == "true",
-		Active: c.FormValue("active") == "true", Settings: map[string]string{}, Without: slices.Clone(sent["without"])}
+		Active: c.FormValue("active") == "true", Unrestricted: c.FormValue("unrestricted") == "true", Settings: map[string]string{}, Without: slices.Clone(sent["without"])}
 	for field := range sent {
 		if name, is := settingName(field); is {
 			f.Settings[name] = sent.Get(field)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -191,7 +192,7 @@ func TestAChannelShowsWhereItFails(t *testing.T) {
 		mail := f.channel(app.Path{Organization: "acme"}, "mail")
 		now := f.clock.Now()
 		for instance, until := range map[string]time.Duration{"host:1": time.Minute, "host:2": -time.Minute} {
-			require.NoError(f, f.store.Queue().Troubled(f.Context(), channels.Trouble{Channel: mail.ID, Instance: instance, Since: now.Add(-time.Hour), Last: now.Add(-2 * time.Minute),
+			require.NoError(f, f.store.Queue().ReportOutage(f.Context(), channels.Outage{Channel: mail.ID, Instance: instance, Since: now.Add(-time.Hour), Last: now.Add(-2 * time.Minute),
 				Until: now.Add(until), Error: "connection <refused>"}))
 		}
 		b := f.as(f.operator("ada", users.RoleAdministrator))
@@ -206,5 +207,49 @@ func TestAChannelShowsWhereItFails(t *testing.T) {
 		e := f.entries("acme")[0]
 		assert.Equal(f, audit.ChannelUpdated, e.Action)
 		assert.Equal(f, []any{"host"}, e.After["settings_changed"])
+	})
+}
+
+// TestReachOfChannels: an organization's administrators neither see nor set what lets a channel reach
+// everything, and are not told what a private service says.
+func TestReachOfChannels(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		root, ada := f.as(f.account("root", true)), f.as(f.operator("ada", users.RoleAdministrator))
+		const tick = `name="unrestricted"`
+		assert.Contains(f, root.get(atAcme+"channels/new/?driver=smtp").body, tick)
+		assert.NotContains(f, ada.get(atAcme+"channels/new/?driver=smtp").body, tick)
+		path := created(ada, atAcme, "name", "second", "settings.host", "h", "unrestricted", "true")
+		unrestricted := func() bool {
+			return f.channel(app.Path{Organization: "acme"}, "second").Unrestricted
+		}
+		assert.False(f, unrestricted())
+		assert.Contains(f, ada.get(path).said(), "public addresses and what the installation allows")
+		root.post(path, "settings.host", "h", "unrestricted", "true").is(f.T, http.StatusSeeOther)
+		assert.True(f, unrestricted())
+		assert.Regexp(f, `name="unrestricted"[^>]* checked`, root.get(path).body)
+		page := ada.get(path)
+		assert.NotContains(f, page.body, tick)
+		assert.Contains(f, page.said(), "Reaches every address")
+		assert.Contains(f, page.said(), "When you change what it connects to, it will reach public ones only.")
+
+		refused := deliveries.Unreachable("h:25: greeting: answered 421")
+		refused.Detail = fmt.Errorf("421 internal-secret-banner")
+		f.post.fails(refused)
+		for b, sees := range map[*browser]bool{root: true, ada: false} {
+			tested := b.post(path+"test/", "to", "eve@example.org").is(f.T, http.StatusOK)
+			assert.Contains(f, tested.said(), "h:25: greeting: answered 421")
+			assert.Equal(f, sees, strings.Contains(tested.body, "internal-secret-banner"))
+		}
+		for _, e := range f.entries("acme") {
+			assert.NotContains(f, fmt.Sprint(e), "internal-secret-banner")
+		}
+
+		ada.post(path, "settings.host", "h", "settings.port", "26", "unrestricted", "true").is(f.T, http.StatusSeeOther)
+		assert.True(f, unrestricted(), "the port of this driver leads nowhere")
+		ada.post(path, "settings.host", "elsewhere", "unrestricted", "true").is(f.T, http.StatusSeeOther)
+		assert.False(f, unrestricted())
+		assert.Contains(f, f.actions(1)[0], "channel.update")
+		assert.Contains(f, fmt.Sprint(f.entries("acme")[0].After), "unrestricted:false")
 	})
 }

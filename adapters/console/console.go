@@ -31,6 +31,7 @@ const Prefix = "/console/"
 // UseCases are the parts of the application that the console reaches.
 type UseCases struct {
 	Operators      *app.Operators
+	Factors        *app.Factors
 	Administration *app.Administration
 	Profiles       *app.Profiles
 	Groups         *app.Groups
@@ -65,13 +66,16 @@ type Options struct {
 	TrustedProxies []netip.Prefix
 	// CallTimeout bounds how long a page may take, which then is 503. 0: no bound.
 	CallTimeout time.Duration
+	// Secret is what the keys of sealed links are derived from, the same on every instance. Empty: only this process reads its links.
+	Secret []byte
 	// WriteTimeout is how long a browser may take to read one stretch of a download before it is cut off. 0: no bound.
 	WriteTimeout time.Duration
 }
 
-// From one client address so many people may try to sign in at once, and then one every so many seconds.
+// From one network so many passwords may be tried at once, for whichever usernames, and then one every so many seconds. Who has signed in before in
+// the same browser is not held up. How often one username's may be wrong domain/operators says.
 const (
-	signInBurst    = 10
+	signInBurst    = 5
 	signInInterval = 6 * time.Second
 	roomForClients = 10_000
 )
@@ -84,8 +88,10 @@ type Console struct {
 	options  Options
 	root     string // the path of the base URL, without a slash at its end
 	proxies  web.Proxies
+	outside  web.Outside
 	origin   *http.CrossOriginProtection
 	attempts *throttle.Throttle[netip.Prefix] // to sign in
+	cursors  cursors
 	views    views
 	assets   assets
 	echo     *echo.Echo
@@ -107,8 +113,14 @@ func New(use UseCases, clock ports.Clock, log *slog.Logger, o Options) (*Console
 	if err != nil {
 		return nil, err
 	}
+	sealed, err := newCursors(o.Secret)
+	if err != nil {
+		return nil, err
+	}
+	outside := web.NewOutside(o.BaseURL, o.TrustedProxies)
 	c := &Console{
-		use: use, observer: web.NewObserver(clock, log), clock: clock, options: o, root: base.EscapedPath(), proxies: o.TrustedProxies, views: v, assets: files, echo: echo.New(),
+		use: use, observer: web.NewObserver(clock, log, outside), clock: clock, options: o, root: base.EscapedPath(), proxies: o.TrustedProxies, outside: outside,
+		cursors: sealed, views: v, assets: files, echo: echo.New(),
 		origin:   http.NewCrossOriginProtection(),
 		attempts: throttle.NewBurst[netip.Prefix](1/signInInterval.Seconds(), signInBurst, roomForClients, clock.Now),
 	}
@@ -168,7 +180,8 @@ type call struct {
 // recognized is where a call is kept for the page of an error, once it is known whose it is.
 const recognized = "tocsin.console.call"
 
-// handler wraps a route's handler in the checks that the table asks for: who, then whether the form is ours, then whether they may.
+// handler wraps a route's handler in the checks that the table asks for: who, then whether the form is ours, then whether they may, then
+// whether they have signed in recently enough.
 func (c *Console) handler(r Route) echo.HandlerFunc {
 	return func(e echo.Context) error {
 		web.Route(e, r.Path, false)
@@ -190,6 +203,11 @@ func (c *Console) handler(r Route) echo.HandlerFunc {
 		}
 		if err := in.visitor.Authorize(web.Param(e, "org"), r.Needs); err != nil {
 			return err
+		}
+		if r.Recent {
+			if answered, err := in.confirm(); answered || err != nil {
+				return err
+			}
 		}
 		return r.handle(in)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
@@ -36,7 +37,7 @@ func (*post) Protocols() []channels.Protocol {
 
 func (*post) Settings() []channels.Setting {
 	return []channels.Setting{
-		{Name: "host", Kind: channels.Line, Required: true, Leads: true, Help: "Where it is."},
+		{Name: "host", Kind: channels.Line, Required: true, Leads: true, Target: true, Help: "Where it is."},
 		{Name: "port", Kind: channels.Integer, Default: "25", Help: "Its door."},
 		{Name: "tls", Kind: channels.Choice, Words: []string{"on", "off"}, Help: "Hidden or not."},
 		{Name: "ca", Kind: channels.Text, Help: "Whom to trust."},
@@ -96,7 +97,7 @@ func (d *post) settings() channels.Settings {
 func (f *fixture) apply(org app.BlueprintOrganization) {
 	f.Helper()
 	org.Slug, org.Name = "acme", "Company"
-	_, err := app.NewProvisioning(f.store, channels.Channel.CheckSettings).Apply(f.Context(), audit.Actor{Name: "eva", Via: audit.CommandLine},
+	_, err := app.NewProvisioning(f.store, channels.Channel.CheckSettings).Apply(f.Context(), operators.Officer{Actor: audit.Actor{Name: "eva", Via: audit.CommandLine}},
 		app.Blueprint{Organizations: []app.BlueprintOrganization{org}}, false)
 	require.NoError(f, err)
 }
@@ -136,7 +137,7 @@ func (f *fixture) contents() map[string]string {
 			{Slug: "rare", Name: "Rare", Active: true, Notifications: []app.BlueprintNotification{{Name: "Idle", Active: true}}}, {Slug: "empty", Name: "Empty"},
 			{Slug: "tick", Name: "Tick", Active: true, Notifications: []app.BlueprintNotification{{Name: "Ticks", List: "all", Active: true,
 				Templates: []app.BlueprintTemplate{{Channel: "mail", Subject: "own", Text: "own", HTML: "<p>own"}}}}}}}}}}})
-	var kept deliveries.Kept
+	var kept deliveries.MailboxMessage
 	mail := f.channel(app.Path{Organization: "acme"}, "mail")
 	f.update(func(tx ports.Tx) error {
 		_, err := tx.Mailbox().Keep(f.Context(), mail.Organization, mail.ID, deliveries.Message{ID: "1", To: "ada@example.org", Subject: "Kept", HTML: "<p>kept"})
@@ -250,7 +251,7 @@ func TestWhateverPeopleWriteOfContentsIsTextOnly(t *testing.T) {
 	b.signIn(weapon, password).is(t, http.StatusSeeOther)
 	channel := created(b, atAcme, "name", weapon, "active", "true", "settings.host", weapon, "settings.ca", weapon, "settings.tls", "on", "settings.password", weapon)
 	one := f.channel(app.Path{Organization: "acme"}, weapon)
-	require.NoError(t, f.store.Queue().Troubled(t.Context(), channels.Trouble{Channel: one.ID, Instance: weapon, Since: f.clock.Now(), Last: f.clock.Now(), Until: f.clock.Now(), Error: weapon}))
+	require.NoError(t, f.store.Queue().ReportOutage(t.Context(), channels.Outage{Channel: one.ID, Instance: weapon, Since: f.clock.Now(), Last: f.clock.Now(), Until: f.clock.Now(), Error: weapon}))
 	b.post(ofEvent, "slug", "armed", "name", weapon, "description", weapon, "example", `{"x": "'\"><script>alert(1)</script>"}`, "channels", idText(one.ID)).is(t, http.StatusSeeOther)
 	event := ofEvent + "armed/"
 	b.post(event+"n/", "name", weapon, "active", "true").is(t, http.StatusSeeOther)

@@ -16,8 +16,8 @@ import (
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/app"
-	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/test/clocks"
 	"github.com/tocsin/tocsin/test/pgtest"
 )
@@ -88,6 +88,6 @@ func found(ctx context.Context, url string) error {
 					Templates:     []app.BlueprintTemplate{{Channel: "mail", Subject: "s", Text: "t", HTML: "<b>t</b>"}},
 					Notifications: []app.BlueprintNotification{{Name: "Ticks", List: "all", Active: true}}}}}}}}})
 	}
-	_, err = app.NewProvisioning(store, channels.Channel.CheckSettings).Apply(ctx, audit.Actor{}, blueprint, false)
+	_, err = app.NewProvisioning(store, channels.Channel.CheckSettings).Apply(ctx, operators.Officer{}, blueprint, false)
 	return errors.Join(err, store.Close())
 }

@@ -68,6 +68,8 @@ func titleOf(k fault.Kind) string {
 		return "There is no such thing"
 	case fault.Forbidden:
 		return "You may not do this"
+	case fault.Conflict:
+		return "That fits several"
 	case fault.Limited, fault.Unavailable:
 		return "Please try again in a moment"
 	default:

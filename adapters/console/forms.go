@@ -33,6 +33,8 @@ func (r Route) largestForm() int64 {
 		return maxTemplateForm
 	case strings.HasSuffix(r.Path, "/d/{list}/add/"):
 		return maxEmailsForm
+	case r.Recent:
+		return 2 * maxForm // It may come sealed, which is longer by a third.
 	}
 	return maxForm
 }

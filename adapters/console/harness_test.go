@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"errors"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/adapters/mailbox"
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/operators"
@@ -79,7 +81,7 @@ func openFixture(t *testing.T, database string, adjust ...func(*console.Options)
 		a(&o)
 	}
 	f.post = &post{}
-	drivers, composer := app.Drivers{f.post, mailbox.New(store)}, app.NewTemplateComposer("https://tocsin.example", deliveries.NewLinks([]byte("key")))
+	drivers, composer := delivery.Drivers{f.post, mailbox.New(store)}, delivery.NewTemplateComposer("https://tocsin.example", deliveries.NewLinks([]byte("key")))
 	f.use = console.UseCases{Operators: app.NewOperators(store, f.clock), Administration: app.NewAdministration(store, f.clock),
 		Profiles: app.NewProfiles(store, f.clock), Groups: app.NewGroups(store),
 		Lists: app.NewLists(store), Orgs: app.NewOrgs(store), Applications: app.NewApplications(store), Occurrences: app.NewOccurrences(store),
@@ -87,7 +89,8 @@ func openFixture(t *testing.T, database string, adjust ...func(*console.Options)
 		SentMessages: app.NewSentMessages(store, composer), ImportJobs: app.NewImportJobs(store, f.clock, maxImport),
 		Channels: app.NewChannels(store, drivers), ChannelTests: app.NewChannelTests(store, drivers, time.Minute), Events: app.NewEvents(store),
 		Templates: app.NewTemplates(store, drivers, composer, f.clock, time.Minute), Mailbox: app.NewMailbox(store),
-		Keys: app.NewKeys(store, f.clock, app.NewAuthentication(store, f.clock)), Subscriptions: app.NewSubscriptions(store), Triggers: app.NewTriggers(store, composer, f.clock)}
+		Keys: app.NewKeys(store, f.clock, app.NewAuthentication(store, f.clock)), Subscriptions: app.NewSubscriptions(store), Triggers: app.NewTriggers(store, composer, f.clock, app.NewQuotas(f.clock, nil, 0))}
+	f.use.Factors = app.NewFactors(f.use.Operators)
 	f.Console, err = console.New(f.use, f.clock, slog.New(slog.NewTextHandler(f.log, &slog.HandlerOptions{Level: slog.LevelDebug})), o)
 	require.NoError(t, err)
 	return f
@@ -108,11 +111,12 @@ func (f *fixture) person(org, username string, role users.Role, locked bool) use
 		if err != nil {
 			return err
 		}
-		us, _, err := tx.Users().Ensure(f.Context(), []users.User{{Username: username, Email: username + "@example.org", FirstName: "First", LastName: "Last"}})
+		us, _, err := tx.Users().Ensure(f.Context(), []users.User{{Username: username}})
 		if err != nil {
 			return err
 		}
-		ms, _, err := tx.Users().EnsureMembers(f.Context(), o.ID, us)
+		ms, _, err := tx.Users().EnsureMembers(f.Context(), o.ID, []users.Member{{User: us[0],
+			Details: users.Details{Email: username + "@example.org", FirstName: "First", LastName: "Last"}}})
 		if err != nil {
 			return err
 		}
@@ -126,20 +130,64 @@ func (f *fixture) person(org, username string, role users.Role, locked bool) use
 	return m
 }
 
-// account lets an identity sign in with password.
+// account lets an identity sign in with password, to every organization that it belongs to.
 func (f *fixture) account(username string, administrator bool) operators.Account {
 	f.Helper()
-	var a operators.Account
+	a := f.accountWithout(username, administrator)
+	for _, org := range []string{"acme", "globex"} {
+		f.accepts(org, a)
+	}
+	return a
+}
+
+// accountWithout lets an identity sign in with password, to no organization yet.
+func (f *fixture) accountWithout(username string, administrator bool) (a operators.Account) {
+	f.Helper()
 	f.update(func(tx ports.Tx) error {
 		us, _, err := tx.Users().Ensure(f.Context(), []users.User{{Username: username}})
 		if err != nil {
 			return err
 		}
 		a = operators.Account{User: us[0], Hash: hash(), Administrator: administrator, Changed: f.clock.Now()}
-		return tx.Operators().Save(f.Context(), a)
+		a.ID, err = tx.Operators().Save(f.Context(), a)
+		return err
 	})
 	return a
 }
+
+// accepts has the holder of an account accept what an organization gives them, if they belong to it.
+func (f *fixture) accepts(org string, a operators.Account) {
+	f.Helper()
+	f.update(func(tx ports.Tx) error {
+		o, err := tx.Orgs().BySlug(f.Context(), org)
+		if err != nil {
+			return err
+		}
+		m, err := tx.Users().ByUsername(f.Context(), o.ID, a.User.Username)
+		if errors.Is(err, users.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return tx.Operators().Accept(f.Context(), m.ID, a.ID, f.clock.Now())
+	})
+}
+
+// acceptsIn has somebody who has one account accept what an organization gives them.
+func (f *fixture) acceptsIn(org, username string) {
+	f.Helper()
+	var of []operators.Holding
+	f.update(func(tx ports.Tx) (err error) {
+		of, err = tx.Operators().Accounts(f.Context(), username)
+		return err
+	})
+	require.Len(f, of, 1)
+	f.accepts(org, of[0].Account)
+}
+
+// signInPause is how long a network waits that has tried many passwords, until it may try as many again.
+const signInPause = time.Minute
 
 // operator is somebody with a role in acme who can sign in.
 func (f *fixture) operator(username string, role users.Role) operators.Account {
@@ -158,7 +206,7 @@ func (f *fixture) boss(org, username string) operators.Account {
 // as is the browser of somebody whose session has begun.
 func (f *fixture) as(a operators.Account) *browser {
 	f.Helper()
-	s, token := operators.NewSession(a.User.ID, "192.0.2.1", f.clock.Now())
+	s, token := operators.NewSession(a.ID, operators.ByPassword, operators.Digest{}, "192.0.2.1", f.clock.Now())
 	f.update(func(tx ports.Tx) error { return tx.Operators().Begin(f.Context(), s) })
 	b := f.nobody()
 	b.cookies[sessionCookie] = token

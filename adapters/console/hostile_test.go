@@ -44,11 +44,11 @@ func (f *fixture) armed() (users.Member, events.OccurrenceID) {
 				return tx.Orgs().RenameProject(ctx, orgs.Project{ID: a.Project, Organization: org, Name: weapon})
 			},
 			func() error {
-				us, _, err := tx.Users().Ensure(ctx, []users.User{{Username: weapon, Email: weapon, FirstName: weapon, LastName: weapon}})
+				us, _, err := tx.Users().Ensure(ctx, []users.User{{Username: weapon}})
 				if err != nil {
 					return err
 				}
-				ms, _, err := tx.Users().EnsureMembers(ctx, org, us)
+				ms, _, err := tx.Users().EnsureMembers(ctx, org, []users.Member{{User: us[0], Details: users.Details{Email: weapon, FirstName: weapon, LastName: weapon}}})
 				if err != nil {
 					return err
 				}
@@ -178,10 +178,11 @@ func TestWhatProvidersAndInstancesSayIsTextOnly(t *testing.T) {
 	f.clock.Advance(6 * time.Minute)
 	now, queue := f.clock.Now(), f.store.Queue()
 	mail := f.channel(app.Path{Organization: "acme"}, "mail")
-	require.NoError(t, queue.Troubled(t.Context(), channels.Trouble{Channel: mail.ID, Instance: weapon, Since: now, Last: now, Until: now, Error: weapon}))
-	require.NoError(t, queue.Beat(t.Context(), deliveries.Presence{Owner: "a", Instance: weapon, Version: weapon, Started: now}))
+	require.NoError(t, queue.ReportOutage(t.Context(), channels.Outage{Channel: mail.ID, Instance: weapon, Since: now, Last: now, Until: now, Error: weapon}))
+	_, err := queue.Heartbeat(t.Context(), deliveries.Presence{Owner: "a", Instance: weapon, Version: weapon, Started: now})
+	require.NoError(t, err)
 	root := f.account("root", true)
-	session, _ := operators.NewSession(root.User.ID, weapon, now)
+	session, _ := operators.NewSession(root.ID, operators.ByPassword, operators.Digest{}, weapon, now)
 	f.update(func(tx ports.Tx) error { return tx.Operators().Begin(t.Context(), session) })
 	b := f.as(root)
 	for path, shown := range map[string]int{

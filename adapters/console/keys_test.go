@@ -38,7 +38,7 @@ func TestKeysAreShownOnce(t *testing.T) {
 		assert.Equal(f, f.clock.Now().Add(720*time.Hour), key.Expires)
 		assert.Contains(f, f.latest(), "eve key.create acme/p/shop/a/web/keys/sync")
 		assert.NotContains(f, fmt.Sprint(f.entries("acme")), text[1])
-		again := b.post(keys, "name", "sync", "grant", "user:read")
+		again := b.post(keys, "name", "sync", "grant", "user:read", "project", "shop", "application", "web")
 		assert.Contains(f, again.is(f.T, http.StatusBadRequest).said(), "a key with this name exists already")
 		page := b.get(keys).is(f.T, http.StatusOK)
 		assert.Contains(f, page.said(), "sync acme/shop/web user:read event:trigger active 2026-03-04 05:06:07 UTC 2026-04-03 05:06:07 UTC never")
@@ -94,6 +94,7 @@ func TestKeysAreRotatedAndRevoked(t *testing.T) {
 		assert.True(f, valid(next))
 		assert.Contains(f, b.get(keys).said(), "sync acme user:read expired")
 
+		b.signIn("eve", password).is(f.T, http.StatusSeeOther) // She last did so an hour ago.
 		to := keys + strconv.FormatInt(int64(second.ID), 10) + "/revoke/"
 		for range 2 {
 			b.post(to).is(f.T, http.StatusSeeOther)

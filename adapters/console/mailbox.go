@@ -15,7 +15,7 @@ const pageMailbox = 50
 
 // mailboxView is a page of the mailbox.
 type mailboxView struct {
-	app.Kept
+	app.MailboxPage
 
 	Form form   // the filter
 	Next string // the path of the next page; empty: no more
@@ -37,15 +37,15 @@ func (c call) showMailbox() error {
 		v.Form.values.Set("channel", text(channel))
 	}
 	var err error
-	v.Kept, err = c.console.use.Mailbox.Browse(c.ctx, c.at(), channel, to, deliveries.KeptID(c.number("before")), pageMailbox+1)
+	v.MailboxPage, err = c.console.use.Mailbox.Browse(c.ctx, c.at(), channel, to, deliveries.MailboxID(c.number("before")), pageMailbox+1)
 	if f, mendable := c.refused(err); mendable {
 		v.Form.faults, v.Form.Failed, err = f.faults, f.Failed, nil
 	}
 	if err != nil {
 		return err
 	}
-	var last deliveries.KeptID
-	if v.Messages, last = paged(v.Messages, pageMailbox, func(k deliveries.Kept) deliveries.KeptID { return k.ID }); last != 0 {
+	var last deliveries.MailboxID
+	if v.Messages, last = paged(v.Messages, pageMailbox, func(k deliveries.MailboxMessage) deliveries.MailboxID { return k.ID }); last != 0 {
 		next := maps.Clone(v.Form.values)
 		next.Set("before", text(last))
 		v.Next = c.below("mailbox") + "?" + next.Encode()
@@ -66,7 +66,7 @@ func (c call) clearMailbox() error {
 
 // keptView is one message.
 type keptView struct {
-	deliveries.Kept
+	deliveries.MailboxMessage
 
 	Here string // the path of the page
 }
@@ -98,10 +98,10 @@ func (c call) showKeptHTML() error {
 	return c.foreign(kept.Message.HTML)
 }
 
-func (c call) kept() (deliveries.Kept, error) {
-	id, err := web.ID[deliveries.KeptID](c, "message")
+func (c call) kept() (deliveries.MailboxMessage, error) {
+	id, err := web.ID[deliveries.MailboxID](c, "message")
 	if err != nil {
-		return deliveries.Kept{}, err
+		return deliveries.MailboxMessage{}, err
 	}
 	return c.console.use.Mailbox.Show(c.ctx, c.at().Organization, id)
 }

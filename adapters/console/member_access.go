@@ -30,10 +30,10 @@ func (c call) accessPage(link string, expires time.Time) error {
 		return err
 	}
 	v := accessView{Member: p.Member, Link: link, Expires: expires, Form: filled("role", string(p.Member.Role)), Roles: []option{
-		{string(users.RoleMember), "member: nothing"}, {string(users.RoleViewer), "viewer: see"},
-		{string(users.RoleOperator), "operator: look after users, lists, imports and deliveries"}, {string(users.RoleAdministrator), "administrator: everything"},
+		{string(users.RoleMember), "Member - no console access"}, {string(users.RoleViewer), "Viewer - can view"},
+		{string(users.RoleOperator), "Operator - can manage users, lists, imports and deliveries"}, {string(users.RoleAdministrator), "Administrator - can do everything"},
 	}}
-	if v.Access, err = c.console.use.Administration.Access(c.ctx, c.officer(), c.at(), p.Member.ID); err != nil {
+	if v.Access, err = c.console.use.Administration.Access(c.ctx, c.at(), p.Member.ID); err != nil {
 		return err
 	}
 	return c.render(http.StatusOK, "member-access", v.Member.User.Username+": role and signing in", v)
@@ -60,7 +60,7 @@ func (c call) invite() error {
 	if err != nil {
 		return err
 	}
-	token, expires, err := c.console.use.Administration.Invite(c.ctx, c.officer(), c.at(), id)
+	token, expires, err := c.console.use.Administration.Invite(c.ctx, c.officer(), c.at(), id, c.FormValue("reset") == "true")
 	if err != nil {
 		return err
 	}

@@ -113,19 +113,22 @@ func (c call) settleMember(err error, page string) error {
 	return c.settle(err, again, c.memberPath(), "saved")
 }
 
-func (c call) showNames() error {
+func (c call) showDetails() error {
 	return c.memberForm("member-names", func(v *memberFormView) error {
-		v.Form = filled("first_name", v.Member.User.FirstName, "last_name", v.Member.User.LastName)
+		v.Form = filled("first_name", v.Member.FirstName, "last_name", v.Member.LastName, "email", v.Member.Email)
 		return nil
 	})
 }
 
-func (c call) renameMember() error {
+func (c call) saveDetails() error {
 	id, err := c.member()
 	if err != nil {
 		return err
 	}
-	err = c.console.use.Profiles.Rename(c.ctx, c.officer(), c.at(), id, c.FormValue("first_name"), c.FormValue("last_name"))
+	given, err := users.NewDetails(c.FormValue("email"), c.FormValue("first_name"), c.FormValue("last_name"))
+	if err == nil {
+		err = c.console.use.Profiles.SaveDetails(c.ctx, c.officer(), c.at(), id, given)
+	}
 	return c.settleMember(err, "member-names")
 }
 

@@ -74,23 +74,32 @@ func TestANewUser(t *testing.T) {
 	})
 }
 
-func TestNamesOfAUser(t *testing.T) {
+func TestNamesAndEmailOfAUser(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("ada", users.RoleOperator))
-	eve, shared := f.person("acme", "eve", users.RoleMember, false), f.person("acme", "shared", users.RoleMember, false)
-	f.person("globex", "shared", users.RoleMember, false)
-	assert.Contains(t, b.get(memberPath(eve)+"names/").is(t, http.StatusOK).body, `value="First"`)
-	b.post(memberPath(eve)+"names/", "first_name", "Eva", "last_name", " ").is(t, http.StatusSeeOther)
-	b.post(memberPath(eve)+"names/", "first_name", "Eva", "last_name", "Last").is(t, http.StatusSeeOther)
-	assert.Equal(t, []string{"ada member.update acme/u/eve map[first_name:First] map[first_name:Eva]"}, f.told(), "a blank name and an equal one are no change")
-	wrong := b.post(memberPath(eve)+"names/", "first_name", strings.Repeat("x", 201)).is(t, http.StatusBadRequest)
+	eve, there := f.person("acme", "eve", users.RoleMember, false), f.person("globex", "eve", users.RoleMember, false)
+	form := b.get(memberPath(eve)+"names/").is(t, http.StatusOK).body
+	assert.Contains(t, form, `value="First"`)
+	assert.Contains(t, form, `value="eve@example.org"`)
+	b.post(memberPath(eve)+"names/", "first_name", "Eva", "last_name", " ", "email", "").is(t, http.StatusSeeOther)
+	b.post(memberPath(eve)+"names/", "first_name", "Eva", "last_name", "Last", "email", "eve@example.org").is(t, http.StatusSeeOther)
+	assert.Equal(t, []string{"ada member.update acme/u/eve map[first_name:First] map[first_name:Eva]"}, f.told(), "what is blank or equal is no change")
+	b.post(memberPath(eve)+"names/", "email", "eva@example.org").is(t, http.StatusSeeOther)
+	assert.Contains(t, f.told()[1], "map[email:eve@example.org] map[email:eva@example.org]")
+	wrong := b.post(memberPath(eve)+"names/", "first_name", strings.Repeat("x", 201), "email", "eva").is(t, http.StatusBadRequest)
 	assert.Contains(t, wrong.said(), "is longer than 200 characters")
-	assert.Contains(t, b.get(memberPath(shared)+"names/").said(), "belongs to another organization, too")
-	refused := b.post(memberPath(shared)+"names/", "first_name", "Other").is(t, http.StatusForbidden)
-	assert.Contains(t, refused.said(), "belongs to another organization too")
-	b.post(memberPath(shared)+"names/", "first_name", "First").is(t, http.StatusSeeOther)
-	assert.Len(t, f.entries("acme"), 1)
+	assert.Contains(t, wrong.said(), "is not an e-mail address")
+	assert.Len(t, f.entries("acme"), 2)
+
+	assert.Equal(t, users.Details{Email: "eva@example.org", FirstName: "Eva", LastName: "Last"}, f.profile(eve).Member.Details)
+	f.update(func(tx ports.Tx) error {
+		theirs, err := tx.Users().ByID(f.Context(), there.Organization, there.ID)
+		assert.Equal(t, there.Details, theirs.Details, "what the other organization recorded stays")
+		return err
+	})
+	assert.NotContains(t, b.get(memberPath(eve)).is(t, http.StatusOK).said(), "other organization", "and nothing says that there is another one")
+	assert.NotContains(t, b.get(memberPath(eve)+"remove/").is(t, http.StatusOK).said(), "other organization")
 }
 
 var hiddenDigest = regexp.MustCompile(`name="shown" value="([0-9a-f]*)"`)
@@ -145,7 +154,7 @@ func TestRemovingAUser(t *testing.T) {
 		eve := f.person("acme", "eve", users.RoleMember, false)
 		f.listed("eve")
 		page := b.get(memberPath(eve)+"remove/").is(f.T, http.StatusOK).said()
-		for _, said := range []string{"1 addresses with 1 assignments to channels eve@example.org", "1 distribution lists all", "belongs to no other organization"} {
+		for _, said := range []string{"1 addresses with 1 assignments to channels eve@example.org", "the names, the e-mail, the metadata", "1 distribution lists all"} {
 			assert.Contains(f, page, said)
 		}
 		assert.Equal(f, "/console/o/acme/u/?done=removed", b.post(memberPath(eve)+"remove/").is(f.T, http.StatusSeeOther).Header.Get("Location"))

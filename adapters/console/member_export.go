@@ -31,8 +31,7 @@ func (c call) exportMembers() error {
 			if err != nil {
 				return err
 			}
-			u := m.User
-			err = out.row(u.Username, u.Email, u.FirstName, u.LastName, string(m.Role), strconv.FormatBool(m.Locked), strings.Join(m.Groups, ", "), string(fields))
+			err = out.row(m.User.Username, m.Email, m.FirstName, m.LastName, string(m.Role), strconv.FormatBool(m.Locked), strings.Join(m.Groups, ", "), string(fields))
 			if err != nil {
 				return err
 			}

@@ -31,6 +31,8 @@ func (c call) showMembers() error {
 	asked.Del("done")
 	asked.Del("count")
 	q := memberQuery(asked)
+	c.console.cursors.open(c.membersPath(), asked.Get("after"), &q.After)
+	q.Limit = pageMembers
 	found, err := c.console.use.Profiles.Search(c.ctx, c.at(), q)
 	if err != nil {
 		return err
@@ -41,7 +43,7 @@ func (c call) showMembers() error {
 	}
 	v.Filtered = q != (users.Query{Prefix: q.Prefix, After: q.After, Limit: q.Limit})
 	if found.More {
-		asked.Set("after", found.Next.String())
+		asked.Set("after", c.console.cursors.seal(c.membersPath(), found.Next))
 		v.Next = c.membersPath() + "?" + asked.Encode()
 	}
 	return c.render(http.StatusOK, "members", "Users", v)
@@ -58,7 +60,6 @@ func memberQuery(asked url.Values) users.Query {
 		Prefix: asked.Get("q"), Locked: asked.Get("locked") == "true", Unreached: asked.Get("unreached") == "true", Role: role,
 		Group: orgs.GroupID(id("group")), List: id("list"), Application: id("application"),
 		Metadata: metadata.Condition{Path: asked.Get("key"), Text: asked.Get("value")},
-		After:    users.ParseCursor(asked.Get("after")), Limit: pageMembers,
 	}.Trimmed()
 }
 

@@ -22,9 +22,17 @@ func (v view) Notice() string {
 	case "outdated":
 		return "Nothing was changed: somebody has saved the template in the meantime."
 	case "ended":
-		return "The session has ended."
+		return "Session ended."
 	case "password":
-		return "The password is set. Sign in with it."
+		return "Password set. Sign in with it."
+	case "joined":
+		return "Invitation accepted. Sign in again to see the organization."
+	case "new-password":
+		return "Password changed. Your other sessions have ended."
+	case "factor":
+		return "Second factor set up. Your other sessions have ended."
+	case "factor-removed":
+		return "Second factor removed."
 	case "added":
 		return counted(int(v.call.number("count")), "recipient is", "recipients are") + " new on the list."
 	case "taken-off":

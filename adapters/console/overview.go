@@ -49,7 +49,7 @@ func (c call) concerns(org string, a app.Attention) (all []concern) {
 		}
 		return c.link("o", org, "channels")
 	}
-	for _, t := range a.Troubles {
+	for _, t := range a.Outages {
 		all = append(all, concern{State: "failing", Path: channelsOf(t.ProjectSlug), Why: t.Error,
 			Text: fmt.Sprintf("The channel %s has not worked since %s.", t.Name, moment(t.Since))})
 	}

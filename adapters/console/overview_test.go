@@ -64,7 +64,7 @@ func TestOverview(t *testing.T) {
 		due, err := f.store.Queue().Due(f.Context())
 		require.NoError(f, err)
 		for _, instance := range []string{"one", "two"} {
-			require.NoError(f, f.store.Queue().Troubled(f.Context(), channels.Trouble{Channel: due[0].Channel, Instance: instance, Since: f.clock.Now(),
+			require.NoError(f, f.store.Queue().ReportOutage(f.Context(), channels.Outage{Channel: due[0].Channel, Instance: instance, Since: f.clock.Now(),
 				Last: f.clock.Now(), Until: f.clock.Now(), Error: "nobody <answers>"}))
 		}
 		assert.Equal(f, 1, strings.Count(b.get(home).said(), "failing The channel mail has not worked since 2026-03-04 04:12:14 UTC. nobody <answers>"))
@@ -121,7 +121,7 @@ func TestOverviewLooksBehindTheFirstTen(t *testing.T) {
 			f.imported("good.csv", func(*imports.Job) {})
 			for _, c := range []channels.Channel{mail, second} {
 				at := f.clock.Now().Add(-time.Duration(n) * time.Minute)
-				require.NoError(f, f.store.Queue().Troubled(f.Context(), channels.Trouble{Channel: c.ID, Instance: fmt.Sprint(n), Since: at, Last: at, Until: at}))
+				require.NoError(f, f.store.Queue().ReportOutage(f.Context(), channels.Outage{Channel: c.ID, Instance: fmt.Sprint(n), Since: at, Last: at, Until: at}))
 			}
 		}
 		root := f.as(f.account("root", true))

@@ -78,7 +78,7 @@ func (f *fixture) id(username string) string {
 		if err != nil {
 			return err
 		}
-		m, err = tx.Users().Find(f.Context(), org.ID, username)
+		m, err = tx.Users().ByUsername(f.Context(), org.ID, username)
 		return err
 	})
 	return strconv.FormatInt(int64(m.ID), 10)
@@ -94,7 +94,7 @@ func (f *fixture) assigned(username, value, channel string) channels.Assignment 
 		if err != nil {
 			return err
 		}
-		m, err := tx.Users().Find(ctx, org.ID, username)
+		m, err := tx.Users().ByUsername(ctx, org.ID, username)
 		if err != nil {
 			return err
 		}

@@ -27,20 +27,24 @@ type recipientsView struct {
 	Back       string // the query that leads back to this stretch
 }
 
-// recipientsQuery reads what the query of a page asks of recipients.
-func (c call) recipientsQuery() lists.Query {
-	return lists.Query{Prefix: c.QueryParam("q"), Limit: pageRecipients,
-		After: lists.Cursor{Way: int(c.number("after_way")), Key: c.QueryParam("after_key"), ID: c.number("after")}}.Trimmed()
+// recipientsQuery reads what the query of the page of a list asks of recipients.
+func (c call) recipientsQuery(id lists.ID) lists.Query {
+	q := lists.Query{Prefix: c.QueryParam("q"), Limit: pageRecipients}.Trimmed()
+	c.console.cursors.open(c.below("d", id), c.QueryParam("after"), &q.After)
+	return q
 }
 
-// stretchOfRecipients is the query that leads to a stretch of recipients, in pairs of name and value.
-func stretchOfRecipients(prefix string, after lists.Cursor) []string {
-	return []string{"q", prefix, "after_way", strconv.Itoa(after.Way), "after_key", after.Key, "after", strconv.FormatInt(after.ID, 10)}
+// recipientsAfter is the query that leads to the recipients behind a cursor, in pairs of name and value.
+func (c call) recipientsAfter(id lists.ID, prefix string, after lists.Cursor) []string {
+	if after == (lists.Cursor{}) {
+		return []string{"q", prefix}
+	}
+	return []string{"q", prefix, "after", c.console.cursors.seal(c.below("d", id), after)}
 }
 
 func (c call) listRecipients(id lists.ID) (recipientsView, error) {
-	q := c.recipientsQuery()
-	at := func(after lists.Cursor) string { return "?" + pairs(stretchOfRecipients(q.Prefix, after)).Encode() }
+	q := c.recipientsQuery(id)
+	at := func(after lists.Cursor) string { return "?" + pairs(c.recipientsAfter(id, q.Prefix, after)).Encode() }
 	v := recipientsView{Prefix: q.Prefix, First: q.After == lists.Cursor{}, Back: at(q.After)}
 	if q.Prefix == "" {
 		found, err := c.console.use.Lists.Recipients(c.ctx, c.at(), id, app.Page{After: q.After.ID, Limit: pageRecipients + 1})
@@ -74,8 +78,8 @@ type peopleView struct {
 
 // people searches for members as the query of a page says.
 func (c call) people(page string) (peopleView, error) {
-	q := users.Query{Prefix: c.QueryParam("people"), Limit: pagePeople,
-		After: users.ParseCursor(c.QueryParam("people_after"))}.Trimmed()
+	q := users.Query{Prefix: c.QueryParam("people"), Limit: pagePeople}.Trimmed()
+	c.console.cursors.open(page, c.QueryParam("people_after"), &q.After)
 	v := peopleView{Prefix: q.Prefix, Asked: q.Prefix != ""}
 	if !v.Asked {
 		return v, nil
@@ -86,7 +90,7 @@ func (c call) people(page string) (peopleView, error) {
 	}
 	v.Members = found.Members
 	if found.More {
-		v.Next = page + "?" + url.Values{"people": {q.Prefix}, "people_after": {found.Next.String()}}.Encode() + "#people"
+		v.Next = page + "?" + url.Values{"people": {q.Prefix}, "people_after": {c.console.cursors.seal(page, found.Next)}}.Encode() + "#people"
 	}
 	return v, nil
 }
@@ -168,6 +172,6 @@ func (c call) removeRecipients() error {
 	if err != nil {
 		return err
 	}
-	q := c.recipientsQuery()
-	return c.done(c.below("d", id), "taken-off", append(stretchOfRecipients(q.Prefix, q.After), "count", strconv.Itoa(len(removed)))...)
+	q := c.recipientsQuery(id)
+	return c.done(c.below("d", id), "taken-off", append(c.recipientsAfter(id, q.Prefix, q.After), "count", strconv.Itoa(len(removed)))...)
 }

@@ -25,9 +25,13 @@ type registrantsView struct {
 // MayChange tells whether the page may offer to change a member.
 func (v view) MayChange(m users.Member) bool { return v.call.mayChange(m) }
 
-// stretch is the query that leads to a stretch of members.
-func stretch(prefix string, after users.Cursor) url.Values {
-	return url.Values{"q": {prefix}, "after": {after.String()}}
+// registrantsAfter is the query that leads to the page behind a cursor.
+func (c call) registrantsAfter(prefix string, after users.Cursor) url.Values {
+	q := url.Values{"q": {prefix}}
+	if !after.IsZero() {
+		q.Set("after", c.console.cursors.seal(c.below("m"), after))
+	}
+	return q
 }
 
 func (c call) showRegistrants() error {
@@ -39,15 +43,16 @@ func (c call) registrantsPage(fresh form) error {
 	if err != nil {
 		return err
 	}
-	q := users.Query{Prefix: c.QueryParam("q"), Limit: pageRegistrants, After: users.ParseCursor(c.QueryParam("after"))}.Trimmed()
+	q := users.Query{Prefix: c.QueryParam("q"), Limit: pageRegistrants}.Trimmed()
+	c.console.cursors.open(c.below("m"), c.QueryParam("after"), &q.After)
 	found, err := c.console.use.Applications.Registrants(c.ctx, c.at(), q)
 	if err != nil {
 		return err
 	}
 	v := registrantsView{Prefix: q.Prefix, Registrants: found.Members, First: q.After.IsZero(), New: fresh,
-		Back: "?" + stretch(q.Prefix, q.After).Encode()}
+		Back: "?" + c.registrantsAfter(q.Prefix, q.After).Encode()}
 	if found.More {
-		v.Next = c.below("m") + "?" + stretch(q.Prefix, found.Next).Encode()
+		v.Next = c.below("m") + "?" + c.registrantsAfter(q.Prefix, found.Next).Encode()
 	}
 	return c.render(statusOf(fresh), "registrants", application.Name+": members", v)
 }
@@ -63,7 +68,9 @@ func (c call) register() error {
 
 func (c call) registration() (r app.Registration, err error) {
 	var faults fault.Fields
-	r.User, err = users.NewUser(c.FormValue("username"), c.FormValue("email"), c.FormValue("first_name"), c.FormValue("last_name"))
+	r.User, err = users.NewUser(c.FormValue("username"))
+	faults.Add("", err)
+	r.Details, err = users.NewDetails(c.FormValue("email"), c.FormValue("first_name"), c.FormValue("last_name"))
 	faults.Add("", err)
 	r.Active = c.FormValue("active") == "true"
 	r.List = strings.TrimSpace(c.FormValue("distribution_list"))
@@ -102,5 +109,7 @@ func (c call) setRegistrantNotifications() error {
 
 // toRegistrants goes back to where in the list of members the form was.
 func (c call) toRegistrants() error {
-	return c.done(c.below("m"), "saved", "q", c.QueryParam("q"), "after", users.ParseCursor(c.QueryParam("after")).String())
+	var after users.Cursor
+	c.console.cursors.open(c.below("m"), c.QueryParam("after"), &after)
+	return c.done(c.below("m"), "saved", "q", c.QueryParam("q"), "after", c.registrantsAfter("", after).Get("after"))
 }

@@ -13,15 +13,23 @@ type Route struct {
 	Method string
 	Path   string
 	Needs  operators.Need
+	Recent bool // whoever asks must have signed in recently, or does so on the way: it changes what opens doors
 	handle func(call) error
 }
 
 func get(path string, needs operators.Need, handle func(call) error) Route {
-	return Route{http.MethodGet, path, needs, handle}
+	return Route{Method: http.MethodGet, Path: path, Needs: needs, handle: handle}
 }
 
 func post(path string, needs operators.Need, handle func(call) error) Route {
-	return Route{http.MethodPost, path, needs, handle}
+	return Route{Method: http.MethodPost, Path: path, Needs: needs, handle: handle}
+}
+
+// guarded is post for what changes keys, secrets of channels, roles, passwords and other factors.
+func guarded(path string, needs operators.Need, handle func(call) error) Route {
+	r := post(path, needs, handle)
+	r.Recent = true
+	return r
 }
 
 // The paths that others are below.
@@ -53,8 +61,15 @@ func accountRoutes() []Route {
 		get(welcome, operators.Anybody, call.showWelcome),
 		post(welcome, operators.Anybody, call.acceptWelcome),
 		get(accountPath, operators.SignedIn, call.showAccount),
-		post(accountPath+"password/", operators.SignedIn, call.changePassword),
+		guarded(accountPath+"password/", operators.SignedIn, call.changePassword),
 		post(accountPath+"sessions/end/", operators.SignedIn, call.endSession),
+		get(stepPath, operators.Anybody, call.showStep),
+		post(stepPath, operators.Anybody, call.answerStep),
+		get(factorsPath, operators.SignedIn, call.showFactors),
+		guarded(factorsPath+"app/", operators.SignedIn, call.beginApp),
+		guarded(factorsPath+"app/confirm/", operators.SignedIn, call.confirmApp),
+		guarded(factorsPath+"app/remove/", operators.SignedIn, call.removeApp),
+		guarded(factorsPath+"codes/", operators.SignedIn, call.renewCodes),
 	}
 }
 
@@ -80,9 +95,9 @@ func keyRoutes(place string, needs operators.Need) []Route {
 	keys := place + "keys/"
 	return []Route{
 		get(keys, needs, call.showKeys),
-		post(keys, needs, call.createKey),
-		post(keys+"{key}/rotate/", needs, call.rotateKey),
-		post(keys+"{key}/revoke/", needs, call.revokeKey),
+		guarded(keys, needs, call.createKey),
+		guarded(keys+"{key}/rotate/", needs, call.rotateKey),
+		guarded(keys+"{key}/revoke/", needs, call.revokeKey),
 	}
 }
 
@@ -121,11 +136,11 @@ func memberRoutes() []Route {
 		post(members+"selection/remove/", operators.Operator, call.removeSelection),
 		get(member, operators.Viewer, call.showMember),
 		get(member+"access/", operators.Administrator, call.showAccess),
-		post(member+"access/role/", operators.Administrator, call.setRole),
-		post(member+"access/invite/", operators.Administrator, call.invite),
+		guarded(member+"access/role/", operators.Administrator, call.setRole),
+		guarded(member+"access/invite/", operators.Administrator, call.invite),
 		post(member+"locked/", operators.Operator, call.setMemberLocked),
-		get(member+"names/", operators.Operator, call.showNames),
-		post(member+"names/", operators.Operator, call.renameMember),
+		get(member+"names/", operators.Operator, call.showDetails),
+		post(member+"names/", operators.Operator, call.saveDetails),
 		get(member+"metadata/", operators.Operator, call.showMetadata),
 		post(member+"metadata/", operators.Operator, call.saveMetadata),
 		get(member+"remove/", operators.Operator, call.showRemoveMember),
@@ -167,9 +182,9 @@ func channelRoutes(place, param string) []Route {
 	return []Route{
 		get(channels, operators.Viewer, call.showChannels),
 		get(channels+"new/", operators.Administrator, call.showNewChannel),
-		post(channels+"new/", operators.Administrator, call.createChannel),
+		guarded(channels+"new/", operators.Administrator, call.createChannel),
 		get(channel, operators.Viewer, call.showChannel),
-		post(channel, operators.Administrator, call.saveChannel),
+		guarded(channel, operators.Administrator, call.saveChannel),
 		post(channel+"test/", operators.Administrator, call.testChannel),
 		post(channel+"delete/", operators.Administrator, call.deleteChannel),
 	}

@@ -77,7 +77,7 @@ func furnish(f *fixture) set {
 	f.listed("ada")
 	s.params["{delivery}"] = idText(f.delivery(f.occurrenceID(s.params["{id}"])))
 	guest := f.person("acme", "guest", users.RoleViewer, false)
-	token, _, err := f.use.Administration.Invite(f.Context(), operators.Officer{Right: operators.Installation}, app.Path{Organization: "acme"}, guest.ID)
+	token, _, err := f.use.Administration.Invite(f.Context(), operators.Officer{Right: operators.Installation}, app.Path{Organization: "acme"}, guest.ID, false)
 	require.NoError(f, err)
 	s.params["{token}"] = token
 	held, err := f.use.Profiles.Show(f.Context(), app.Path{Organization: "acme"}, ada.ID)
@@ -97,7 +97,7 @@ func (f *fixture) found(username string) (m users.Member) {
 	f.update(func(tx ports.Tx) error {
 		o, err := tx.Orgs().BySlug(f.Context(), "acme")
 		if err == nil {
-			m, err = tx.Users().Find(f.Context(), o.ID, username)
+			m, err = tx.Users().ByUsername(f.Context(), o.ID, username)
 		}
 		return err
 	})
@@ -156,7 +156,7 @@ func (f *fixture) happened() (id events.OccurrenceID) {
 		if err != nil {
 			return err
 		}
-		m, err := tx.Users().Find(f.Context(), a.Organization, "ada")
+		m, err := tx.Users().ByUsername(f.Context(), a.Organization, "ada")
 		if err != nil {
 			return err
 		}
@@ -188,7 +188,7 @@ func (f *fixture) listed(username string) {
 		if err != nil {
 			return err
 		}
-		m, err := tx.Users().Find(ctx, a.Organization, username)
+		m, err := tx.Users().ByUsername(ctx, a.Organization, username)
 		if err != nil {
 			return err
 		}

@@ -2,13 +2,16 @@ package console
 
 import (
 	"errors"
+	"math"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/operators"
@@ -16,16 +19,16 @@ import (
 
 const signInPath = Prefix + "sign-in/"
 
-// The cookies: of a session, and of a visit by somebody who has not signed in yet, which only binds the sign-in form to a browser.
+// The cookies: of a session; of a visit by somebody who has not signed in yet, which only binds the sign-in form to a browser; and of a device, by
+// which a browser is known where somebody has signed in before.
 const (
 	sessionCookie = "tocsin_session"
 	visitCookie   = "tocsin_visit"
+	deviceCookie  = "tocsin_device"
 )
 
-// secure tells whether the browser reaches us by https, as far as we know.
-func (c call) secure() bool {
-	return strings.HasPrefix(c.console.options.BaseURL, "https://") || c.console.proxies.Scheme(c.Request()) == "https"
-}
+// secure reports whether the browser reaches us by https, as far as we know.
+func (c call) secure() bool { return c.console.outside.Secure(c.Request()) }
 
 // cookie makes a cookie that no script reads and no other site sends with a form. By https it has the prefix __Host-, with which browsers take
 // it from this host alone. An empty value deletes it.
@@ -72,13 +75,18 @@ func (c *call) recognize() error {
 func (c call) toSignIn() error {
 	to := c.path(signInPath)
 	if c.Request().Method == http.MethodGet {
-		to += "?" + url.Values{"next": {c.console.root + c.Request().URL.RequestURI()}}.Encode()
+		to = c.toSignInFor(c.console.root + c.Request().URL.RequestURI())
 	}
 	if c.Request().Header.Get("HX-Request") != "" { // A script asked for a piece of a page: the whole page has to go.
 		c.Response().Header().Set("HX-Redirect", to)
 		return c.whole(web.Status(fault.Unauthenticated), echo.MIMETextPlainCharsetUTF8, nil)
 	}
 	return c.to(to)
+}
+
+// toSignInFor is the path of the form behind which a page of ours comes.
+func (c call) toSignInFor(page string) string {
+	return c.path(signInPath) + "?" + url.Values{"next": {page}}.Encode()
 }
 
 // next is where to go after signing in: a page of ours that the form names, else the first one. Nothing leads out of the console.
@@ -96,7 +104,7 @@ func (c call) next(wanted string) string {
 type signInView struct {
 	Next, Username string
 	Refused        bool
-	Wait           bool
+	Wait           string // how long to wait; empty: not at all
 }
 
 func (c call) showSignIn() error {
@@ -121,53 +129,99 @@ func (c call) askToSignIn(status int, v signInView) error {
 	return c.render(status, "sign-in", "Sign in", v)
 }
 
-// tooFast takes one of the attempts at passwords that the client's network has. Where there is none left the answer says how long to wait.
-func (c call) tooFast() bool {
-	wait := c.console.attempts.Take(c.client())
-	if wait > 0 {
-		c.Response().Header().Set(echo.HeaderRetryAfter, web.RetryAfter(web.TooMany("", wait)))
+// origin is where an attempt to sign in comes from.
+func (c call) origin() operators.Origin {
+	return operators.Origin{Network: c.client().String(), Device: c.sent(deviceCookie)}
+}
+
+// tooFast takes one of the attempts at passwords that the client's network has, and returns how long to wait where there is none left, as words. A
+// browser in which this user has signed in before is not held up by others in its network.
+func (c call) tooFast(username string) (wait string, err error) {
+	left := c.console.attempts.Take(c.client())
+	if left == 0 {
+		return "", nil
 	}
-	return wait > 0
+	known, err := c.console.use.Operators.KnowsDevice(c.ctx, c.origin(), username)
+	if known || err != nil {
+		return "", err
+	}
+	return c.refuse(operators.TooMany{Wait: left}), nil
+}
+
+// refuse notes that an attempt at a password came too early, and returns how long to wait, as words.
+func (c call) refuse(t operators.TooMany) string {
+	c.Response().Header().Set(echo.HeaderRetryAfter, web.RetryAfter(web.TooMany("", t.Wait)))
+	c.console.observer.LogRefusal(c, c.address(), "too many attempts")
+	return waiting(t.Wait)
+}
+
+// waiting is a time to wait in words.
+func waiting(d time.Duration) string {
+	if seconds := max(1, int(math.Ceil(d.Seconds()))); seconds < 120 {
+		return counted(seconds, "second", "seconds")
+	}
+	return counted(int(math.Ceil(d.Minutes())), "minute", "minutes")
 }
 
 // signIn begins a session with a token that nobody has seen before, whatever cookie came with the form.
 func (c call) signIn() error {
 	v := signInView{Next: c.next(c.FormValue("next")), Username: c.FormValue("username")}
-	if c.tooFast() {
-		v.Wait = true
+	username := strings.TrimSpace(v.Username)
+	var err error
+	if v.Wait, err = c.tooFast(username); err != nil {
+		return err
+	}
+	if v.Wait != "" {
 		return c.askToSignIn(http.StatusTooManyRequests, v)
 	}
-	by := audit.Actor{Name: v.Username, Address: c.address(), Via: audit.Console}
-	token, err := c.console.use.Operators.SignIn(c.ctx, by, strings.TrimSpace(v.Username), c.FormValue("password"))
+	by := audit.Actor{Address: c.address(), Via: audit.Console}
+	admitted, err := c.console.use.Operators.SignIn(c.ctx, by, c.origin(), username, c.FormValue("password"))
+	if early, is := errors.AsType[operators.TooMany](err); is {
+		v.Wait = c.refuse(early)
+		return c.askToSignIn(http.StatusTooManyRequests, v)
+	}
 	if errors.Is(err, operators.ErrCredentials) {
+		c.console.observer.LogRefusal(c, c.address(), "wrong username or password")
 		v.Refused = true
 		return c.askToSignIn(web.Status(fault.Unauthenticated), v)
 	}
 	if err != nil {
 		return err
 	}
+	if admitted.Step != "" {
+		return c.toStep(admitted.Step, v.Next)
+	}
+	return c.admitted(admitted, v.Next)
+}
+
+// admitted gives the browser what it is known by from now on, and goes on to a page.
+func (c call) admitted(a app.Admission, next string) error {
 	if c.visitor.User.ID != 0 { // The session that this one replaces would live on, and nobody could end it.
 		if err := c.console.use.Operators.SignOut(c.ctx, c.actor(), c.token); err != nil {
 			return err
 		}
 	}
-	session := c.cookie(sessionCookie, token) //nolint:gosec // Secure is set wherever the browser reaches us by https.
-	session.MaxAge = int(operators.SessionLife.Seconds())
+	session, device := c.cookie(sessionCookie, a.Session), c.cookie(deviceCookie, a.Device) //nolint:gosec // Secure is set wherever the browser reaches us by https.
+	session.MaxAge, device.MaxAge = int(operators.SessionLife.Seconds()), int(operators.DeviceLife.Seconds())
 	c.SetCookie(session)
+	c.SetCookie(device)
 	c.SetCookie(c.cookie(visitCookie, ""))
-	return c.to(v.Next)
+	return c.to(next)
 }
 
 // signOut ends all sessions of whoever asks, wherever they are signed in: this is what people mean who leave. One alone ends on the page of
 // the account.
 func (c call) signOut() error {
-	if err := c.console.use.Operators.SignOutEverywhere(c.ctx, c.actor(), c.visitor.User); err != nil {
+	if err := c.console.use.Operators.SignOutEverywhere(c.ctx, c.actor(), c.visitor); err != nil {
 		return err
 	}
 	return c.signedOut()
 }
 
+// signedOut has the browser forget what it keeps of the pages. Its cookies go one by one: to clear them all would end what other services of the
+// same domain have, too.
 func (c call) signedOut() error {
 	c.SetCookie(c.cookie(sessionCookie, ""))
+	c.Response().Header().Set("Clear-Site-Data", `"cache", "storage"`)
 	return c.to(c.path(signInPath))
 }

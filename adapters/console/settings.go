@@ -51,8 +51,10 @@ func (v settingView) Field() string { return settingField(v.Name) }
 // Must tells whether something has to be typed.
 func (v settingView) Must() bool { return v.Required && !v.Set }
 
-// Long tells whether the field has lines.
-func (v settingView) Long() bool { return v.Kind == channels.Text || v.Kind == channels.Lines }
+// Long reports whether the field has lines.
+func (v settingView) Long() bool {
+	return v.Kind == channels.Text || v.Kind == channels.Lines || v.Kind == channels.List
+}
 
 // Hint says what belongs into the field.
 func (v settingView) Hint() string {

@@ -62,7 +62,7 @@ func TestWhoeverWithdrawsAnOptOutStaysOnThePage(t *testing.T) {
 	for i := range 60 {
 		m := f.person("acme", fmt.Sprintf("user%03d", i), users.RoleMember, false)
 		f.update(func(tx ports.Tx) error {
-			_, err := tx.Deliveries().SetOptOut(f.Context(), deliveries.OptOut{Member: m.ID, AddressKey: m.User.Email, Notification: subscriptions.NotificationID(n)}, true)
+			_, err := tx.Deliveries().SetOptOut(f.Context(), deliveries.OptOut{Member: m.ID, AddressKey: m.Email, Notification: subscriptions.NotificationID(n)}, true)
 			return err
 		})
 	}

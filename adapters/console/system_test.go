@@ -25,6 +25,13 @@ func facts(context.Context) app.Facts {
 		Problems:   []app.Problem{{At: at, Level: "warn", Text: "something <odd>, error: it was"}, {At: at, Level: "warn", Text: weapon}}}
 }
 
+// heartbeat records that a worker runs.
+func (f *fixture) heartbeat(p deliveries.Presence) {
+	f.Helper()
+	_, err := f.store.Queue().Heartbeat(f.Context(), p)
+	require.NoError(f, err)
+}
+
 func TestSystem(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
@@ -44,13 +51,13 @@ func TestSystem(t *testing.T) {
 		f.expand()
 		f.happened()
 		for _, p := range []deliveries.Presence{{Owner: "a", Instance: "here:1", Version: "1.2.3", Started: f.clock.Now()}, {Owner: "b", Instance: "gone:2"}} {
-			require.NoError(f, f.store.Queue().Beat(f.Context(), p))
+			f.heartbeat(p)
 			if p.Owner == "b" {
 				continue
 			}
 			f.clock.Advance(2 * time.Minute)
 		}
-		require.NoError(f, f.store.Queue().Beat(f.Context(), deliveries.Presence{Owner: "b", Instance: "here:2", Version: "1.2.4", Started: f.clock.Now()}))
+		f.heartbeat(deliveries.Presence{Owner: "b", Instance: "here:2", Version: "1.2.4", Started: f.clock.Now()})
 		busy := b.get(system).said()
 		assert.Contains(f, busy, "1 deliveries are due 1 occurrences wait for their recipients to be found")
 		assert.Contains(f, busy, "mail acme 1 2026-03-04 05:06:07 UTC")

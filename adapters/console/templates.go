@@ -248,7 +248,7 @@ func (c call) testTemplate() error {
 	if err != nil {
 		return err
 	}
-	return c.typed(http.StatusOK, of, func(v *templateView) { v.Tested = tested(done) })
+	return c.typed(http.StatusOK, of, func(v *templateView) { v.Tested = c.tested(done) })
 }
 
 func (c call) deleteTemplate() error {

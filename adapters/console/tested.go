@@ -9,7 +9,9 @@ type testView struct {
 	Said     string // by the provider
 }
 
-func tested(done app.Tested) *testView {
+// tested says what became of a test. What a service at a private address said is shown to those who look
+// after the installation alone.
+func (c call) tested(done app.Tested) *testView {
 	v := &testView{Accepted: done.Failure == nil}
 	switch f := done.Failure; {
 	case f == nil:
@@ -23,5 +25,8 @@ func tested(done app.Tested) *testView {
 		v.Verdict = "Refused: the channel works, but the message to " + done.To + " is not accepted, and would not be later."
 	}
 	v.Said = done.Failure.Error()
+	if c.officer().OfInstallation() {
+		v.Said = done.Failure.Detailed()
+	}
 	return v
 }

@@ -80,7 +80,7 @@ func (c call) tryTrigger() error {
 	a, what, err := c.attempt()
 	var tried triedView
 	if err == nil {
-		tried.Forecast, err = c.console.use.Triggers.DryRun(c.ctx, c.at(), web.Param(c, "evt"), what)
+		tried.Forecast, err = c.console.use.Triggers.DryRun(c.ctx, c.at(), web.Param(c, "evt"), what, true)
 	}
 	if f, mendable := c.refused(err); mendable {
 		return c.triggerPage(f, nil)
@@ -156,7 +156,7 @@ func (c call) tried(a attempt) (*deliveries.Request, error) {
 	if err != nil || len(seal) != sha256.Size {
 		return nil, errNotTried
 	}
-	return &deliveries.Request{Word: a.Word, Digest: [sha256.Size]byte(seal)}, nil
+	return &deliveries.Request{IdempotencyKey: a.Word, Digest: [sha256.Size]byte(seal)}, nil
 }
 
 // seal is of an attempt with the event that the path names, bound to the session.

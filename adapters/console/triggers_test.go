@@ -101,6 +101,9 @@ func TestWhatCannotBeTriggered(t *testing.T) {
 		assert.Contains(t, got.said(), said)
 		assert.Contains(t, got.body, `aria-invalid="true"`)
 	}
+	unknown := b.post(to, "context", "{}", "options.limit_to", "nobody@example.org").is(t, http.StatusBadRequest)
+	assert.Contains(t, unknown.said(), `"nobody@example.org" is neither a member's username nor an address in this organization`)
+	assert.Contains(t, b.post(to, "context", "{}", "options.channels", "nothing").is(t, http.StatusBadRequest).said(), `the event has no channel "nothing"`)
 	b.get(web+"e/none/trigger/").is(t, http.StatusNotFound)
 	b.post(web+"e/none/trigger/", "context", "{}").is(t, http.StatusNotFound)
 	form := b.post(to, "context", "{}").confirmation()

@@ -6,39 +6,75 @@ import (
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/operators"
 )
 
-// welcomeView is the page behind a link to set a password.
+// welcomeView is the page behind a link that an organization handed out.
 type welcomeView struct {
 	app.Welcome
 	Path string
 	Form form
-	Wait bool
+	Wait string // how long to wait; empty: not at all
+	Next string // where to come back to after signing in first
 }
 
 func (c call) showWelcome() error { return c.welcomePage(http.StatusOK, welcomeView{}) }
 
 func (c call) welcomePage(status int, v welcomeView) error {
 	token := web.Param(c, "token")
-	w, err := c.console.use.Operators.Welcome(c.ctx, token)
+	w, err := c.console.use.Operators.Welcome(c.ctx, token, c.visitor)
 	if err != nil {
 		return err
 	}
 	v.Welcome, v.Path = w, c.link("welcome", token)
+	v.Next = c.toSignInFor(v.Path)
 	c.visit()
 	return c.render(status, "welcome", "Welcome", v)
 }
 
+// acceptWelcome accepts what the link is about: with the account of whoever is signed in as the user, else with a password of its own.
 func (c call) acceptWelcome() error {
-	if c.tooFast() {
-		return c.welcomePage(http.StatusTooManyRequests, welcomeView{Wait: true})
+	token := web.Param(c, "token")
+	w, err := c.console.use.Operators.Welcome(c.ctx, token, c.visitor)
+	if err != nil {
+		return err
 	}
-	p, err := c.newPassword()
-	if err == nil {
-		err = c.console.use.Operators.Accept(c.ctx, audit.Actor{Address: c.address(), Via: audit.Console}, web.Param(c, "token"), p)
+	if w.Joins {
+		if answered, err := c.confirm(); answered || err != nil {
+			return err
+		}
+	}
+	wait, err := c.tooFast(w.User.Username)
+	if err != nil {
+		return err
+	}
+	if wait != "" {
+		return c.welcomePage(http.StatusTooManyRequests, welcomeView{Wait: wait})
+	}
+	by, done := audit.Actor{Address: c.address(), Via: audit.Console}, "password"
+	if w.Joins {
+		done, err = "joined", c.join(by, token, w)
+	} else {
+		var p operators.Password
+		if p, err = c.newPassword(); err == nil {
+			err = c.console.use.Operators.Accept(c.ctx, by, token, p)
+		}
 	}
 	return c.settle(err, func(f form) error {
 		f.values = nil // Passwords are not shown again.
 		return c.welcomePage(statusOf(f), welcomeView{Form: f})
-	}, c.path(signInPath), "password")
+	}, c.path(signInPath), done)
+}
+
+// join accepts with the account of whoever is signed in, whose sessions end.
+func (c call) join(by audit.Actor, token string, w app.Welcome) error {
+	var next *operators.Password
+	if w.NewPassword {
+		p, err := c.newPassword()
+		if err != nil {
+			return err
+		}
+		next = &p
+	}
+	return c.console.use.Operators.Join(c.ctx, by, token, c.visitor, next)
 }

@@ -27,12 +27,9 @@ func TestTheAuditLogIsReadByTime(t *testing.T) {
 		assert.Contains(t, plan, "USING INDEX "+index+" (organization_id=? AND created_at>? AND created_at<?)", statement)
 		assert.NotContains(t, plan, "TEMP B-TREE", statement)
 
-		conn, err := open(t, pgtest.New(t)).Handle().Conn(t.Context())
-		require.NoError(t, err)
-		plan = strings.Join(lines(t, conn, 0, "EXPLAIN (COSTS OFF) "+statement), "\n")
+		plan = strings.Join(lines(t, planning(t, open(t, pgtest.New(t))), 0, "EXPLAIN (COSTS OFF) "+statement), "\n")
 		assert.Contains(t, plan, "Index Scan Backward using "+index, statement)
 		assert.NotContains(t, plan, "Sort", statement)
-		require.NoError(t, conn.Close())
 	}
 }
 
@@ -55,10 +52,7 @@ func TestOldEntriesAreFoundByTheirKey(t *testing.T) {
 		if strings.Contains(removal, "SKIP LOCKED") {
 			explain, column, first = "EXPLAIN (COSTS OFF) ", 0, "Subquery Scan on first"
 		}
-		conn, err := s.Handle().Conn(t.Context())
-		require.NoError(t, err)
-		defer conn.Close()
-		plan := strings.Join(lines(t, conn, column, explain+removal), "\n")
+		plan := strings.Join(lines(t, planning(t, s), column, explain+removal), "\n")
 		for _, reads := range []string{"SCAN audit_entries", "Seq Scan", "audit_entries_time", "audit_entries_people", "TEMP B-TREE"} {
 			assert.NotContains(t, plan, reads)
 		}

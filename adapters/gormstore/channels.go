@@ -23,6 +23,7 @@ type channelRow struct {
 	Settings       string
 	Preferred      bool
 	Active         bool
+	Unrestricted   bool
 	CreatedAt      time.Time
 }
 
@@ -31,13 +32,14 @@ func (channelRow) TableName() string { return "channels" }
 // newChannelRow is the row without its settings.
 func newChannelRow(c channels.Channel, now time.Time) channelRow {
 	return channelRow{ID: c.ID, OrganizationID: c.Organization, ProjectID: orNull(c.Project), Name: c.Name, NameFold: names.Fold(c.Name),
-		Protocol: c.Protocol, Driver: c.Driver, Settings: noSettings, Preferred: c.Preferred, Active: c.Active, CreatedAt: now}
+		Protocol: c.Protocol, Driver: c.Driver, Settings: noSettings, Preferred: c.Preferred, Active: c.Active, Unrestricted: c.Unrestricted,
+		CreatedAt: now}
 }
 
 // channel is the row without its settings.
 func (r channelRow) channel() channels.Channel {
 	return channels.Channel{ID: r.ID, Organization: r.OrganizationID, Project: orZero(r.ProjectID), Name: r.Name,
-		Protocol: r.Protocol, Driver: r.Driver, Preferred: r.Preferred, Active: r.Active}
+		Protocol: r.Protocol, Driver: r.Driver, Preferred: r.Preferred, Active: r.Active, Unrestricted: r.Unrestricted}
 }
 
 type channelRepo struct{ tx }
@@ -125,9 +127,9 @@ func (r channelRepo) Save(ctx context.Context, c channels.Channel) error {
 		}
 	}
 	return change(r.db(ctx), channels.ErrNotFound, `
-		UPDATE channels SET protocol = ?, driver = ?, settings = ?, preferred = ?, active = ?
+		UPDATE channels SET protocol = ?, driver = ?, settings = ?, preferred = ?, active = ?, unrestricted = ?
 		WHERE id = ? AND organization_id = ? AND COALESCE(project_id, 0) = ?`,
-		c.Protocol, c.Driver, row.Settings, c.Preferred, c.Active, c.ID, c.Organization, c.Project)
+		c.Protocol, c.Driver, row.Settings, c.Preferred, c.Active, c.Unrestricted, c.ID, c.Organization, c.Project)
 }
 
 func (r channelRepo) Delete(ctx context.Context, c channels.Channel) error {

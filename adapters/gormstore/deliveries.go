@@ -152,10 +152,10 @@ func (r deliveryRepo) OfMember(ctx context.Context, o events.Occurrence, m users
 
 // deliveries queries deliveries by id with the names of what they went through, as far as it is still there.
 func (r deliveryRepo) deliveries(ctx context.Context, condition string, p map[string]any) ([]deliveries.Delivery, error) {
-	return all(r.db(ctx).Raw(`SELECT d.id, d.occurrence_id, d.notification_id, d.assignment_id, COALESCE(u.username, '') AS username, d.address,
+	return all(r.db(ctx).Raw(`SELECT d.id, d.occurrence_id, d.notification_id, d.assignment_id, COALESCE(m.username, '') AS username, d.address,
 			COALESCE(c.name, '') AS channel, d.protocol, d.state, d.reason, d.attempts, d.last_error, d.created_at, d.next_at, d.finished_at
 		FROM deliveries d LEFT JOIN channels c ON c.id = d.channel_id
-		LEFT JOIN members m ON m.id = d.member_id LEFT JOIN users u ON u.id = m.user_id
+		LEFT JOIN members m ON m.id = d.member_id
 		WHERE `+condition+` ORDER BY d.id`, p), deliveryRow.delivery)
 }
 
@@ -172,13 +172,13 @@ func (r deliveryRepo) RequeueOne(ctx context.Context, o events.Occurrence, id de
 func (r deliveryRepo) requeue(ctx context.Context, o events.Occurrence, condition string, more map[string]any) (int, error) {
 	p := ofOccurrence(o)
 	maps.Copy(p, more)
-	p["pending"], p["failed"], p["now"] = number(deliveries.Pending), number(deliveries.Failed), r.now()
+	p["pending"], p["failed"], p["now"] = number(deliveries.Pending), number(deliveries.Failed), r.clock()
 	n, err := affected(r.db(ctx).Exec(`UPDATE deliveries SET state = @pending , attempts = 0, last_error = '', created_at = @now , next_at = @now , finished_at = NULL
 		WHERE state = @failed AND occurrence_id = `+occurrenceID+condition, p))
 	if err != nil || n == 0 {
 		return 0, err
 	}
-	r.tell()
+	r.announce()
 	done := newChanges()
 	done.move(o.ID, deliveries.Failed, deliveries.Pending, n)
 	return n, r.keep(ctx, done)

@@ -25,7 +25,13 @@ func (c candidates) limited() bool { return len(c.occurrence.Options.LimitTo) > 
 func (c candidates) parameters() map[string]any {
 	return map[string]any{"organization": c.occurrence.Organization, "project": c.occurrence.Project, "application": c.occurrence.Application, "event": c.occurrence.Event,
 		"channels": among(c.dialect, c.occurrence.Options.Channels), "usernames": among(c.dialect, c.usernames),
-		"addresses": among(c.dialect, c.addresses)}
+		"addresses": among(c.dialect, c.addresses), "set": textSet(c.dialect, c.usernames)}
+}
+
+// byUsername selects columns of each member m of the organization whose username the options name, and of what else is reached from there.
+func (c candidates) byUsername(columns string, further ...hop) string {
+	member := hop{"members m", "m.organization_id = @organization AND m.username_fold = wanted.value"}
+	return c.dialect.alongAs("wanted", []string{columns}, append([]hop{member}, further...)...)
 }
 
 // ways is waysCTE for those notifications of the event that meet a condition, and for those of the channels that the options do not exclude.
@@ -50,12 +56,12 @@ func (c candidates) channelChosen() string {
 			SELECT 1 FROM channels own WHERE own.project_id = @project AND own.name_fold = c.name_fold)))`
 }
 
-// chosen holds for the candidates that the options do not exclude: user u, address a, way w of allWays.
+// chosen holds for the candidates that the options do not exclude: member m, address a, way w of allWays.
 func (c candidates) chosen() string {
 	if !c.limited() {
 		return "w.channel_chosen"
 	}
-	return "(w.channel_chosen AND (u.username_fold @usernames OR a.value_key @addresses ))"
+	return "(w.channel_chosen AND (m.username_fold @usernames OR a.value_key @addresses ))"
 }
 
 // source selects the assignment_id of those candidates of ONE notification (@notification , @list ) which meet a condition; page orders
@@ -87,13 +93,12 @@ func (c candidates) sources() string {
 		FROM (SELECT DISTINCT notification_id AS id FROM ways) AS heard CROSS JOIN subscriptions sb WHERE sb.notification_id = heard.id AND sb.active`
 }
 
-// named selects the assignments of those whom the options name, by username or by address. The joins are in the order in which SQLite must
-// take them: by itself it would go through all addresses of the organization.
+// named selects the assignments of those whom the options name, by username or by address. Databases that may choose the order of the joins
+// go through all addresses of the organization.
 func (c candidates) named() string {
 	return `SELECT s.id AS assignment_id FROM (
 			SELECT a.id FROM addresses a WHERE a.organization_id = @organization AND a.value_key @addresses
 			UNION
-			SELECT a.id FROM users u CROSS JOIN members m CROSS JOIN addresses a WHERE u.username_fold @usernames
-				AND m.user_id = u.id AND m.organization_id = @organization AND a.organization_id = m.organization_id AND a.member_id = m.id
+			` + c.byUsername("a.id", hop{"addresses a", "a.organization_id = m.organization_id AND a.member_id = m.id"}) + `
 		) AS held CROSS JOIN assignments s WHERE s.address_id = held.id`
 }

@@ -63,9 +63,8 @@ func (r deliveryRepo) candidates(ctx context.Context, c candidates, condition st
 			COALESCE(sb.active, FALSE) AS subscription_active, `+c.chosen()+` AS chosen,
 			other.id IS NOT NULL AS covered, COALESCE(other.reason, '') AS covered_but,
 			s.id, a.id AS address, a.value, w.channel_id AS channel, w.project_id AS project, w.channel_name AS name, w.protocol, s.active, s.validated,
-			w.template_id, m.id AS member_id, u.username, u.email, u.first_name, u.last_name, m.custom_fields, `+gateColumns+`
+			w.template_id, m.id AS member_id, m.username, m.email, m.first_name, m.last_name, m.custom_fields, `+gateColumns+`
 		FROM members m
-		JOIN users u ON u.id = m.user_id
 		JOIN addresses a ON a.organization_id = m.organization_id AND a.member_id = m.id
 		JOIN assignments s ON s.address_id = a.id
 		JOIN ways w ON w.channel_id = s.channel_id

@@ -28,9 +28,9 @@ const latestOfMember = `SELECT d.id, d.occurrence_id, d.notification_id, d.assig
 	FROM deliveries d WHERE d.member_id = ? ORDER BY d.occurrence_id DESC, d.id DESC LIMIT ?`
 
 func (r deliveryRepo) Latest(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]deliveries.Recent, error) {
-	return all(r.db(ctx).Raw(`SELECT found.*, COALESCE(u.username, '') AS username, COALESCE(c.name, '') AS channel, COALESCE(n.name, '') AS notification, `+applicationBeside("p")+`
+	return all(r.db(ctx).Raw(`SELECT found.*, m.username AS username, COALESCE(c.name, '') AS channel, COALESCE(n.name, '') AS notification, `+applicationBeside("p")+`
 		FROM (`+latestOfMember+`) AS found JOIN occurrences o ON o.id = found.occurrence_id JOIN applications p ON p.id = o.application_id
-		JOIN members m ON m.id = ? AND m.organization_id = ? JOIN users u ON u.id = m.user_id
+		JOIN members m ON m.id = ? AND `+unindexed("m.organization_id")+` = ?
 		LEFT JOIN channels c ON c.id = found.channel_id LEFT JOIN notifications n ON n.id = found.notification_id
 		WHERE o.organization_id = ? ORDER BY found.occurrence_id DESC, found.id DESC`, m, limit, m, org, org), recentRow.recent)
 }

@@ -12,11 +12,11 @@ import (
 )
 
 type requestRow struct {
-	APIKeyID     access.ID `gorm:"column:api_key_id"`
-	Word         string
-	Digest       []byte
-	OccurrenceID events.OccurrenceID
-	CreatedAt    time.Time
+	APIKeyID       access.ID `gorm:"column:api_key_id"`
+	IdempotencyKey string    `gorm:"column:word"`
+	Digest         []byte
+	OccurrenceID   events.OccurrenceID
+	CreatedAt      time.Time
 }
 
 func (requestRow) TableName() string { return "requests" }
@@ -48,7 +48,7 @@ func (r deliveryRepo) Trigger(
 		return events.Occurrence{}, false, err
 	}
 	o.ID = row.ID
-	r.tell()
+	r.announce()
 	if request == nil {
 		return o, false, nil
 	}
@@ -57,7 +57,7 @@ func (r deliveryRepo) Trigger(
 
 // earlier returns the occurrence that a request has triggered before; errNoRequest, events.ErrKeyReused.
 func (r deliveryRepo) earlier(ctx context.Context, o events.Occurrence, request *deliveries.Request) (events.Occurrence, error) {
-	row, err := one[requestRow](r.db(ctx).Where("api_key_id = ? AND word = ? AND created_at > ?", request.Key, request.Word,
+	row, err := one[requestRow](r.db(ctx).Where("api_key_id = ? AND word = ? AND created_at > ?", request.Key, request.IdempotencyKey,
 		o.Created.Add(-deliveries.RequestLifetime)), errNoRequest)
 	if err != nil {
 		return events.Occurrence{}, err
@@ -74,5 +74,5 @@ func (r deliveryRepo) remember(ctx context.Context, o events.Occurrence, request
 	return change(r.db(ctx), errVanished, `INSERT INTO requests (api_key_id, word, digest, occurrence_id, created_at) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (api_key_id, word) DO UPDATE SET digest = excluded.digest, occurrence_id = excluded.occurrence_id,
 			created_at = excluded.created_at WHERE requests.created_at <= ?`,
-		request.Key, request.Word, request.Digest[:], o.ID, o.Created, o.Created.Add(-deliveries.RequestLifetime))
+		request.Key, request.IdempotencyKey, request.Digest[:], o.ID, o.Created, o.Created.Add(-deliveries.RequestLifetime))
 }

@@ -83,31 +83,17 @@ func (e *enrollment) findPlace(ctx context.Context, org string, group orgs.Group
 // matchEmails finds members by an e-mail that is not their username. They keep their identity unless a username matches.
 func (e *enrollment) matchEmails(ctx context.Context) error {
 	keys := columnOf(e.active, func(p *person) string { return p.key })
-	found := map[users.ID]users.User{}
-	folds := map[users.ID]string{}
-	err := e.query(ctx, e.sql.byEmail, []any{keys}, nil, func(rows *sql.Rows) error {
-		var u users.User
+	return e.query(ctx, e.sql.byEmail, []any{keys}, []any{e.org}, func(rows *sql.Rows) error {
 		var fold string
-		if err := rows.Scan(&fold, &u.ID, &u.Username, &u.Email, &u.FirstName, &u.LastName); err != nil {
+		m, err := e.scanMember(rows, &fold)
+		if err != nil {
 			return err
 		}
-		found[u.ID], folds[u.ID] = u, fold
-		return nil
-	})
-	if err != nil || len(found) == 0 {
-		return err
-	}
-	if err := e.readMembers(ctx, found); err != nil {
-		return err
-	}
-	for id, u := range found {
-		m, p := e.members[id], e.byKey[folds[id]]
-		if m != nil && p != nil && (p.byEmail == nil || m.ID < p.byEmail.ID) {
-			m.User = u
+		if p := e.byKey[fold]; p != nil && (p.byEmail == nil || m.ID < p.byEmail.ID) {
 			p.byEmail = m
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // addIdentities adds those whom nothing suggests to be there. Whoever has the username is left as it is.
@@ -119,8 +105,6 @@ func (e *enrollment) addIdentities(ctx context.Context) error {
 	columns := []any{
 		columnOf(unknown, func(p *person) string { return p.Email }),
 		columnOf(unknown, func(p *person) string { return p.key }),
-		columnOf(unknown, func(p *person) string { return p.FirstName }),
-		columnOf(unknown, func(p *person) string { return p.LastName }),
 	}
 	return e.query(ctx, e.sql.addUsers+unlessThere+" RETURNING id, username_fold", columns, []any{e.now}, func(rows *sql.Rows) error {
 		var id users.ID
@@ -153,12 +137,13 @@ func (e *enrollment) readIdentities(ctx context.Context, people []*person) error
 	}
 	keys := columnOf(people, func(p *person) string { return p.key })
 	err := e.query(ctx, e.sql.byUsername, []any{keys}, nil, func(rows *sql.Rows) error {
-		var u users.User
+		var id users.ID
 		var fold string
-		if err := rows.Scan(&fold, &u.ID, &u.Username, &u.Email, &u.FirstName, &u.LastName); err != nil {
+		if err := rows.Scan(&fold, &id); err != nil {
 			return err
 		}
-		e.byKey[fold].user = u
+		p := e.byKey[fold]
+		p.user = users.User{ID: id, Username: p.Email} // as this organization spells it
 		return nil
 	})
 	if err != nil {
@@ -174,13 +159,13 @@ func (e *enrollment) readIdentities(ctx context.Context, people []*person) error
 
 // findMembers finds the memberships that were there.
 func (e *enrollment) findMembers(ctx context.Context) error {
-	people := map[users.ID]users.User{}
+	var known []users.ID
 	for _, p := range e.active {
 		if !p.created {
-			people[p.user.ID] = p.user
+			known = append(known, p.user.ID)
 		}
 	}
-	if err := e.readMembers(ctx, people); err != nil {
+	if err := e.readMembers(ctx, known); err != nil {
 		return err
 	}
 	for _, p := range e.active {
@@ -201,6 +186,10 @@ func (e *enrollment) addMembers(ctx context.Context) error {
 	}
 	columns := []any{
 		columnOf(outside, func(p *person) int64 { return int64(p.user.ID) }),
+		columnOf(outside, func(p *person) string { return p.Email }),
+		columnOf(outside, func(p *person) string { return p.key }),
+		columnOf(outside, func(p *person) string { return p.FirstName }),
+		columnOf(outside, func(p *person) string { return p.LastName }),
 		columnOf(outside, func(p *person) string { return p.fields }),
 	}
 	statement := e.sql.addMembers
@@ -220,16 +209,16 @@ func (e *enrollment) addMembers(ctx context.Context) error {
 		return err
 	}
 	// Somebody else may have added some of them since findMembers looked.
-	lost := map[users.ID]users.User{}
+	var lost []users.ID
 	for _, p := range outside {
 		if p.member == nil {
-			lost[p.user.ID] = p.user
+			lost = append(lost, p.user.ID)
 		}
 	}
 	if err := e.readMembers(ctx, lost); err != nil {
 		return err
 	}
-	for id := range lost {
+	for _, id := range lost {
 		if byUser[id].member = e.members[id]; byUser[id].member == nil {
 			return errVanished
 		}
@@ -240,7 +229,8 @@ func (e *enrollment) addMembers(ctx context.Context) error {
 // admit notes that somebody is a new member.
 func (e *enrollment) admit(p *person, id users.MemberID) {
 	p.enrolled = true
-	p.member = &users.Member{ID: id, Organization: e.org, User: p.user, Role: users.RoleMember, CustomFields: p.CustomFields, Groups: e.linked}
+	p.member = &users.Member{ID: id, Organization: e.org, User: p.user, Details: p.Details(), Role: users.RoleMember,
+		CustomFields: p.CustomFields, Groups: e.linked}
 	if p.CustomFields == nil {
 		p.member.CustomFields = metadata.Map{}
 	}

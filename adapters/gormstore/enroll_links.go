@@ -9,10 +9,10 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// readMembers adds to e.members what the organization records about some identities.
-func (e *enrollment) readMembers(ctx context.Context, people map[users.ID]users.User) error {
-	wanted := make([]int64, 0, len(people))
-	for id := range people {
+// readMembers adds to e.members what the organization recorded about some identities.
+func (e *enrollment) readMembers(ctx context.Context, ids []users.ID) error {
+	var wanted []int64
+	for _, id := range ids {
 		if e.members[id] == nil {
 			wanted = append(wanted, int64(id))
 		}
@@ -22,17 +22,25 @@ func (e *enrollment) readMembers(ctx context.Context, people map[users.ID]users.
 	}
 	slices.Sort(wanted)
 	return e.query(ctx, e.sql.members, []any{wanted}, []any{e.org}, func(rows *sql.Rows) error {
-		m := &users.Member{Organization: e.org}
-		var fields string
-		if err := rows.Scan(&m.User.ID, &m.ID, &m.Role, &fields, &m.Locked); err != nil {
-			return err
-		}
-		m.User = people[m.User.ID]
-		e.members[m.User.ID], e.fields[m.ID] = m, fields
-		var err error
-		m.CustomFields, err = memberFields(m.ID, fields)
+		_, err := e.scanMember(rows)
 		return err
 	})
+}
+
+// scanMember reads a row of enrolledColumns, after those before, and adds it to e.members.
+func (e *enrollment) scanMember(rows *sql.Rows, before ...any) (*users.Member, error) {
+	m := &users.Member{Organization: e.org}
+	var fields string
+	err := rows.Scan(append(before, &m.User.ID, &m.ID, &m.User.Username, &m.Email, &m.FirstName, &m.LastName, &m.Role, &fields, &m.Locked)...)
+	if err != nil {
+		return nil, err
+	}
+	if known := e.members[m.User.ID]; known != nil {
+		return known, nil
+	}
+	e.members[m.User.ID], e.fields[m.ID] = m, fields
+	m.CustomFields, err = memberFields(m.ID, fields)
+	return m, err
 }
 
 // mergeFields merges the custom fields sent into those of members who were there. It locks their rows before it reads

@@ -33,7 +33,7 @@ type person struct {
 
 // create gives somebody an identity.
 func (p *person) create(id users.ID) {
-	p.user = users.User{ID: id, Username: p.Email, Email: p.Email, FirstName: p.FirstName, LastName: p.LastName}
+	p.user = users.User{ID: id, Username: p.Email}
 	p.created = true
 }
 

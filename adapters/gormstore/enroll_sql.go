@@ -16,11 +16,11 @@ import (
 // column, on SQLite one JSON text (see setConn). The others follow. Those that add rows may be continued with unlessThere.
 type enrollSQL struct {
 	place        string // default group's key, group id, slug, reserved slug
-	byEmail      string // keys
+	byEmail      string // keys; organization
 	byUsername   string // keys
 	members      string // user ids; organization
-	addUsers     string // e-mails, keys, first names, last names; now
-	addMembers   string // user ids, fields; organization, role, now
+	addUsers     string // usernames, keys; now
+	addMembers   string // user ids, e-mails (the usernames), keys, first names, last names, fields; organization, role, now
 	lockFields   string // member ids
 	saveFields   string // member ids, fields
 	addLinks     string // member ids, group ids
@@ -31,6 +31,9 @@ type enrollSQL struct {
 
 // unlessThere has a statement leave alone what is there already. Where nothing can be, doing without is faster.
 const unlessThere = " ON CONFLICT DO NOTHING"
+
+// enrolledColumns are those of a membership m that enrollment reads (see scanMember).
+const enrolledColumns = "m.user_id, m.id, m.username, m.email, m.first_name, m.last_name, m.role, m.custom_fields, m.locked"
 
 func enrollStatements(d dialect) *enrollSQL {
 	if d == onPostgres {
@@ -45,16 +48,14 @@ var enrollOnSQLite = enrollSQL{
 	place: `SELECT o.id, g.id, g.name, g.name_fold
 		FROM organizations AS o LEFT JOIN member_groups AS g ON g.organization_id = o.id AND (g.name_fold = ?1 OR g.id = ?2)
 		WHERE o.slug = ?3 AND o.slug <> ?4`,
-	byEmail: `SELECT u.email_fold, u.id, u.username, u.email, u.first_name, u.last_name
-		FROM json_each(?1) AS k CROSS JOIN users AS u ON u.email_fold = k.value AND u.email_fold <> u.username_fold`,
-	byUsername: `SELECT u.username_fold, u.id, u.username, u.email, u.first_name, u.last_name
-		FROM json_each(?1) AS k CROSS JOIN users AS u ON u.username_fold = k.value`,
-	members: `SELECT m.user_id, m.id, m.role, m.custom_fields, m.locked
+	byEmail: `SELECT m.email_fold, ` + enrolledColumns + `
+		FROM json_each(?1) AS k CROSS JOIN members AS m ON m.organization_id = ?2 AND m.email_fold = k.value AND m.email_fold <> m.username_fold`,
+	byUsername: `SELECT u.username_fold, u.id FROM json_each(?1) AS k CROSS JOIN users AS u ON u.username_fold = k.value`,
+	members: `SELECT ` + enrolledColumns + `
 		FROM json_each(?1) AS k CROSS JOIN members AS m ON m.user_id = k.value AND m.organization_id = ?2`,
-	addUsers: `INSERT INTO users (username, username_fold, email, email_fold, first_name, last_name, created_at)
-		SELECT value->>0, value->>1, value->>0, value->>1, value->>2, value->>3, ?2 FROM jsonb_each(?1) WHERE TRUE`,
-	addMembers: `INSERT INTO members (organization_id, user_id, role, custom_fields, locked, created_at)
-		SELECT ?2, value->>0, ?3, value->>1, FALSE, ?4 FROM jsonb_each(?1) WHERE TRUE`,
+	addUsers: `INSERT INTO users (username, username_fold, created_at) SELECT value->>0, value->>1, ?2 FROM jsonb_each(?1) WHERE TRUE`,
+	addMembers: `INSERT INTO members (organization_id, user_id, username, username_fold, email, email_fold, first_name, last_name, role, custom_fields, locked, created_at)
+		SELECT ?2, value->>0, value->>1, value->>2, value->>1, value->>2, value->>3, value->>4, ?3, value->>5, FALSE, ?4 FROM jsonb_each(?1) WHERE TRUE`,
 	lockFields: `SELECT m.id, m.custom_fields FROM json_each(?1) AS k CROSS JOIN members AS m ON m.id = k.value`,
 	saveFields: `UPDATE members SET custom_fields = s.value->>1 FROM jsonb_each(?1) AS s WHERE members.id = s.value->>0`,
 	addLinks: `INSERT INTO member_group_links (member_id, group_id)
@@ -71,17 +72,18 @@ var enrollOnPostgres = enrollSQL{
 	place: `SELECT o.id, g.id, g.name, g.name_fold
 		FROM organizations AS o LEFT JOIN member_groups AS g ON g.organization_id = o.id AND (g.name_fold = $1 OR g.id = $2)
 		WHERE o.slug = $3 AND o.slug <> $4`,
-	byEmail: `SELECT email_fold, id, username, email, first_name, last_name
-		FROM users WHERE email_fold = ANY ($1) AND email_fold <> username_fold`,
-	byUsername: `SELECT username_fold, id, username, email, first_name, last_name FROM users WHERE username_fold = ANY ($1)`,
+	// OFFSET has the planner look each of them up, whatever it takes the table for.
+	byEmail: `SELECT found.* FROM unnest($1::text[]) AS k CROSS JOIN LATERAL (SELECT m.email_fold, ` + enrolledColumns + ` FROM members AS m
+		WHERE m.organization_id = $2 AND m.email_fold = k AND m.email_fold <> m.username_fold OFFSET 0) AS found`,
+	byUsername: `SELECT username_fold, id FROM users WHERE username_fold = ANY ($1)`,
 	// + 0 hides the organization from the planner. Before it has statistics, or from stale ones, it takes an organization for small
 	// and goes through all of its members, for every set.
-	members: `SELECT user_id, id, role, custom_fields, locked FROM members WHERE user_id = ANY ($1) AND organization_id + 0 = $2`,
-	addUsers: `INSERT INTO users (username, username_fold, email, email_fold, first_name, last_name, created_at)
-		SELECT email, key, email, key, first, last, $5
-		FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS s (email, key, first, last)`,
-	addMembers: `INSERT INTO members (organization_id, user_id, role, custom_fields, locked, created_at)
-		SELECT $3, user_id, $4, fields, FALSE, $5 FROM unnest($1::bigint[], $2::text[]) AS s (user_id, fields)`,
+	members: `SELECT ` + enrolledColumns + ` FROM members AS m WHERE m.user_id = ANY ($1) AND m.organization_id + 0 = $2`,
+	addUsers: `INSERT INTO users (username, username_fold, created_at)
+		SELECT username, key, $3 FROM unnest($1::text[], $2::text[]) AS s (username, key)`,
+	addMembers: `INSERT INTO members (organization_id, user_id, username, username_fold, email, email_fold, first_name, last_name, role, custom_fields, locked, created_at)
+		SELECT $7, user_id, email, key, email, key, first, last, $8, fields, FALSE, $9
+		FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) AS s (user_id, email, key, first, last, fields)`,
 	lockFields: `SELECT id, custom_fields FROM members WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE`,
 	saveFields: `UPDATE members SET custom_fields = s.fields FROM unnest($1::bigint[], $2::text[]) AS s (id, fields) WHERE members.id = s.id`,
 	addLinks: `INSERT INTO member_group_links (member_id, group_id)
@@ -89,7 +91,7 @@ var enrollOnPostgres = enrollSQL{
 	addAddresses: `INSERT INTO addresses (organization_id, member_id, value, value_key, name, type)
 		SELECT $4, member_id, value, key, $5, $6 FROM unnest($1::bigint[], $2::text[], $3::text[]) AS s (member_id, value, key)`,
 	groups: `SELECT l.member_id, g.name FROM member_group_links AS l JOIN member_groups AS g ON g.id = l.group_id WHERE l.member_id = ANY ($1)`,
-	// LIMIT has the planner look each of them up, whatever it takes the tables for.
+	// LIMIT does the same.
 	held: `SELECT s.member_id FROM unnest($1::bigint[], $2::text[]) AS s (member_id, key) CROSS JOIN LATERAL
 		(SELECT FROM addresses WHERE organization_id = $3 AND member_id = s.member_id AND value_key = s.key LIMIT 1) AS a`,
 }

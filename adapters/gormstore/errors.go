@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/puddle/v2"
@@ -26,14 +27,41 @@ const (
 	uniqueViolation      = "23505"
 )
 
+// The codes of Postgres that an operator has to know.
+const (
+	readOnlyTransaction = "25006" // of a standby, or a former primary
+	diskFull            = "53100"
+)
+
 // translated is the one place where a fault of a database becomes one of the port. Faults of the domain pass. What says that the
-// database is away, too busy or full becomes ports.ErrUnavailable, and so does a context that ended; the cause stays
-// in the chain for the log. All else is ours and stays what it is.
+// database is away, too busy, read-only or full becomes ports.ErrUnavailable or one of its kinds, and so does a context that ended; the
+// cause stays in the chain for the log. All else is ours and stays what it is.
 func translated(err error) error {
-	if _, known := errors.AsType[*fault.Error](err); known || err == nil || !isUnavailable(err) {
+	if err == nil {
+		return nil
+	}
+	if _, known := errors.AsType[*fault.Error](err); known && !errors.Is(err, ports.ErrUnavailable) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", ports.ErrUnavailable, err)
+	kind := unavailability(err)
+	if kind == nil || errors.Is(err, kind) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", kind, err)
+}
+
+// unavailability returns which kind of ports.ErrUnavailable a fault of a database is; nil when it is none.
+func unavailability(err error) error {
+	lite, onFile := errors.AsType[sqlite3.Error](err)
+	switch state := sqlState(err); {
+	case state == readOnlyTransaction, onFile && lite.Code == sqlite3.ErrReadonly:
+		return ports.ErrReadOnly
+	case state == diskFull, onFile && (lite.Code == sqlite3.ErrFull || lite.SystemErrno == syscall.ENOSPC || lite.SystemErrno == syscall.EDQUOT):
+		return ports.ErrFull
+	case isUnavailable(err):
+		return ports.ErrUnavailable
+	}
+	return nil
 }
 
 func isUnavailable(err error) bool {
@@ -45,8 +73,7 @@ func isUnavailable(err error) bool {
 	}
 	if lite, ok := errors.AsType[sqlite3.Error](err); ok {
 		switch lite.Code {
-		case sqlite3.ErrBusy, sqlite3.ErrLocked, sqlite3.ErrFull, sqlite3.ErrIoErr, sqlite3.ErrCantOpen,
-			sqlite3.ErrReadonly, sqlite3.ErrNomem, sqlite3.ErrInterrupt:
+		case sqlite3.ErrBusy, sqlite3.ErrLocked, sqlite3.ErrIoErr, sqlite3.ErrCantOpen, sqlite3.ErrNomem, sqlite3.ErrInterrupt:
 			return true
 		}
 		return false
@@ -59,16 +86,15 @@ func isUnavailable(err error) bool {
 	return connecting || network || pgconn.SafeToRetry(err)
 }
 
-// isServerAway tells from a SQLSTATE of Postgres whether waiting may help: connection exceptions (08), insufficient resources such
-// as a full disk or too many connections (53), an operator's intervention such as a shutdown (57), a system error (58), a
-// read-only standby (25006).
+// isServerAway reports by a SQLSTATE of Postgres whether waiting may help: connection exceptions (08), insufficient resources such as too
+// many connections (53), an operator's intervention such as a shutdown (57), a system error (58).
 func isServerAway(code string) bool {
 	for _, class := range []string{"08", "53", "57", "58"} {
 		if strings.HasPrefix(code, class) {
 			return true
 		}
 	}
-	return code == "25006"
+	return false
 }
 
 // sqlState is the code of an error of Postgres; empty for others.

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -47,6 +48,26 @@ func TestFaultsThatWaitingMayHealAreUnavailable(t *testing.T) {
 			require.ErrorContains(t, err, cause.Error(), "the cause is for the log")
 			assert.Equal(t, fault.Unavailable, fault.KindOf(err))
 		})
+	}
+}
+
+func TestFaultsThatAnOperatorHasToKnow(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ cause, kind error }{
+		{&pgconn.PgError{Code: "53100"}, ports.ErrFull},
+		{sqlite3.Error{Code: sqlite3.ErrFull}, ports.ErrFull},
+		{sqlite3.Error{Code: sqlite3.ErrIoErr, SystemErrno: syscall.ENOSPC}, ports.ErrFull},
+		{sqlite3.Error{Code: sqlite3.ErrIoErr, SystemErrno: syscall.EDQUOT}, ports.ErrFull},
+		{&pgconn.PgError{Code: "25006"}, ports.ErrReadOnly},
+		{sqlite3.Error{Code: sqlite3.ErrReadonly}, ports.ErrReadOnly},
+	} {
+		for _, err := range []error{c.cause, fmt.Errorf("%w: the write transaction failed: %w", ports.ErrUnavailable, c.cause)} {
+			err = gormstore.Translated(err)
+			require.ErrorIs(t, err, c.kind)
+			require.ErrorIs(t, err, ports.ErrUnavailable)
+			known, _ := errors.AsType[*fault.Error](err)
+			assert.Equal(t, c.kind.Error(), known.Error(), "what callers are told")
+		}
 	}
 }
 

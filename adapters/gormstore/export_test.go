@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mattn/go-sqlite3"
 
@@ -22,6 +23,9 @@ const (
 	MaxGroup    = maxGroup
 	MaxAttempts = maxAttempts
 )
+
+// PlannerSettings have a session of Postgres plan as the transactions of a store do.
+var PlannerSettings = strings.ReplaceAll(strings.TrimPrefix(plannerSettings, "; "), "SET LOCAL", "SET")
 
 // SearchNamed is the statement that finds people by the beginning of their names.
 const SearchNamed = searchNamed
@@ -70,7 +74,7 @@ func PlaceLookups(dialect string) map[string]string {
 // Rows are the structs that stand for a row of a table.
 func Rows() []any {
 	return []any{accountRow{}, addressRow{}, applicationRow{}, auditRow{}, channelRow{}, eventRow{}, importRow{}, invitationRow{}, keptRow{}, keyRow{}, listRow{}, organizationRow{},
-		projectRow{}, rejectRow{}, groupRow{}, notificationRow{}, occurrenceRow{}, requestRow{}, sessionRow{}, versionRow{}, workerRow{}}
+		projectRow{}, rejectRow{}, groupRow{}, guessRow{}, notificationRow{}, occurrenceRow{}, passkeyRow{}, recoveryRow{}, requestRow{}, sessionRow{}, stepRow{}, totpRow{}, versionRow{}, workerRow{}}
 }
 
 // Handle is the store's database, as its own statements reach it.
@@ -82,6 +86,12 @@ func (s *Store) Handle() *sql.DB {
 		return e.sqlDB
 	}
 	return nil
+}
+
+// OnPostgres reports whether a store is on Postgres.
+func (s *Store) OnPostgres() bool {
+	_, is := s.engine.(*postgresEngine)
+	return is
 }
 
 // OnCommit has fn called before each commit of a store on SQLite; the commit fails when it returns false.
@@ -117,3 +127,12 @@ func Lookups(dialect string) map[string]string {
 	return map[string]string{"byEmail": s.byEmail, "byUsername": s.byUsername, "members": s.members, "lockFields": s.lockFields,
 		"saveFields": s.saveFields, "groups": s.groups}
 }
+
+// Notify wakes other instances.
+func (s *Store) Notify() { s.notifier.notify() }
+
+// FullFor is how long a disk counts as full.
+const FullFor = fullFor
+
+// PassFull lets so much time pass since the disk was found full.
+func (s *Store) PassFull(d time.Duration) { s.full.Add(-int64(d)) }

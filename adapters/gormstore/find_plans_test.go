@@ -42,7 +42,7 @@ func TestDeliveriesAreFoundInRangesOfIndexes(t *testing.T) {
 					continue
 				}
 				if strings.HasPrefix(url, "postgres") {
-					return strings.Join(lines(t, s.Handle(), 0, "EXPLAIN (COSTS OFF) "+statement), "\n")
+					return strings.Join(lines(t, planning(t, s), 0, "EXPLAIN (COSTS OFF) "+statement), "\n")
 				}
 				return strings.Join(lines(t, s.Handle(), 3, "EXPLAIN QUERY PLAN "+statement), "\n")
 			}

@@ -2,7 +2,6 @@ package gormstore
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/operators"
@@ -11,50 +10,57 @@ import (
 )
 
 type invitationRow struct {
-	Digest         []byte
-	UserID         users.ID
-	OrganizationID orgs.ID
-	Installation   bool
-	ExpiresAt      time.Time
+	Digest        []byte
+	MemberID      users.MemberID
+	Installation  bool
+	ResetsFactors bool
+	ExpiresAt     time.Time
 }
 
 func (invitationRow) TableName() string { return "invitations" }
 
-func (r invitationRow) invitation() operators.Invitation {
-	i := operators.Invitation{User: r.UserID, Organization: r.OrganizationID, Installation: r.Installation, Expires: r.ExpiresAt.UTC()}
-	copy(i.Digest[:], r.Digest)
+// invitedRow is an invitation with whom it is for, and where to.
+type invitedRow struct {
+	Invitation invitationRow `gorm:"embedded"`
+	UserID     users.ID
+	Username   string
+	PlaceID    orgs.ID
+	PlaceSlug  string
+	PlaceName  string
+	Role       users.Role
+	Locked     bool
+}
+
+func (r invitedRow) invited() operators.Invited {
+	i := operators.Invited{
+		Invitation: operators.Invitation{Member: r.Invitation.MemberID, Installation: r.Invitation.Installation, Resets: r.Invitation.ResetsFactors, Expires: r.Invitation.ExpiresAt.UTC()},
+		User:       users.User{ID: r.UserID, Username: r.Username},
+		Place: operators.Place{Organization: orgs.Organization{ID: r.PlaceID, Slug: r.PlaceSlug, Name: r.PlaceName},
+			Role: r.Role, Locked: r.Locked},
+	}
+	copy(i.Digest[:], r.Invitation.Digest)
 	return i
 }
 
 func (r operatorRepo) Invite(ctx context.Context, i operators.Invitation) error {
-	if err := r.EndInvitations(ctx, i.User); err != nil {
-		return err
-	}
-	row := invitationRow{Digest: i.Digest[:], UserID: i.User, OrganizationID: i.Organization, Installation: i.Installation, ExpiresAt: stamp(i.Expires)}
-	return r.db(ctx).Create(&row).Error
+	return r.db(ctx).Exec(`INSERT INTO invitations (member_id, digest, installation, resets_factors, expires_at) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (member_id) DO UPDATE SET digest = excluded.digest, installation = excluded.installation, resets_factors = excluded.resets_factors,
+			expires_at = excluded.expires_at`,
+		i.Member, i.Digest[:], i.Installation, i.Resets, moment(i.Expires)).Error
 }
 
-func (r operatorRepo) Invitation(ctx context.Context, d operators.Digest) (operators.Invitation, operators.Account, error) {
-	row, err := one[invitationRow](r.db(ctx).Where("digest = ?", d[:]), operators.ErrInvitation)
-	if err != nil {
-		return operators.Invitation{}, operators.Account{}, err
-	}
-	account, err := one[namedAccountRow](r.accounts(ctx, "u.id = ?", row.UserID), operators.ErrNotFound)
-	if err == nil {
-		return row.invitation(), account.account(), nil
-	}
-	if !errors.Is(err, operators.ErrNotFound) {
-		return operators.Invitation{}, operators.Account{}, err
-	}
-	user, err := one[userRow](r.db(ctx).Raw("SELECT id, username, email, first_name, last_name FROM users WHERE id = ?", row.UserID), operators.ErrInvitation)
-	return row.invitation(), operators.Account{User: user.user()}, err
+func (r operatorRepo) Invitation(ctx context.Context, d operators.Digest) (operators.Invited, error) {
+	row, err := one[invitedRow](r.db(ctx).Raw(`SELECT i.digest, i.member_id, i.installation, i.resets_factors, i.expires_at, u.id AS user_id, u.username,
+			o.id AS place_id, o.slug AS place_slug, o.name AS place_name, m.role, m.locked
+		FROM invitations i JOIN members m ON m.id = i.member_id JOIN users u ON u.id = m.user_id JOIN organizations o ON o.id = m.organization_id
+		WHERE i.digest = ?`, d[:]), operators.ErrInvitation)
+	return row.invited(), err
 }
 
-// Decide changes the identity's row to what it is, as Revise changes an organization's.
-func (r operatorRepo) Decide(ctx context.Context, u users.ID) error {
-	return change(r.db(ctx), users.ErrNotFound, "UPDATE users SET username = username WHERE id = ?", u)
-}
-
-func (r operatorRepo) EndInvitations(ctx context.Context, u users.ID) error {
-	return r.db(ctx).Exec("DELETE FROM invitations WHERE user_id = ?", u).Error
+func (r operatorRepo) EndInvitations(ctx context.Context, u users.ID, to []orgs.ID) error {
+	if len(to) == 0 {
+		return nil
+	}
+	return r.db(ctx).Exec("DELETE FROM invitations WHERE member_id IN (SELECT id FROM members WHERE user_id = ? AND organization_id ?)",
+		u, among(r.dialect, to)).Error
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -50,6 +49,7 @@ type scopedKeyRow struct {
 	RevokedAt    *time.Time
 	ReplacedAt   *time.Time
 	LastUsedAt   *time.Time
+	Quotas       string // of the organization
 }
 
 func (r scopedKeyRow) key() access.Key {
@@ -67,14 +67,28 @@ func (r scopedKeyRow) key() access.Key {
 type keyRepo struct{ tx }
 
 func (r keyRepo) ByDigest(ctx context.Context, d access.Digest) (access.Key, error) {
-	return r.one(ctx, "k.digest = ?", d[:])
+	return decodeOne(r.keys(ctx, "k.digest = ?", d[:]), access.ErrKeyNotFound, func(row scopedKeyRow) (k access.Key, err error) {
+		k = row.key()
+		k.Quotas, err = decodeQuotas(row.Quotas)
+		return k, err
+	})
 }
 
-// currentKey holds for the one key of its name that is in use.
-const currentKey = "name_fold = ? AND revoked_at IS NULL AND replaced_at IS NULL"
+// keyOfScope holds for the keys k of one name and of exactly one scope, given by three ids that are 0 where it names no level.
+const keyOfScope = `k.name_fold = ? AND COALESCE(k.organization_id, 0) = ? AND COALESCE(k.project_id, 0) = ?
+	AND COALESCE(k.application_id, 0) = ?`
 
-func (r keyRepo) ByName(ctx context.Context, name string) (access.Key, error) {
-	return r.one(ctx, "k."+currentKey, names.Fold(name))
+func (r keyRepo) ByName(ctx context.Context, scope access.Scope, name string) (access.Key, error) {
+	in, err := r.scope(ctx, scope)
+	if err != nil {
+		return access.Key{}, err
+	}
+	return r.one(ctx, keyOfScope+" AND k.revoked_at IS NULL ORDER BY k.id DESC LIMIT 1",
+		names.Fold(name), in.OrganizationID, in.ProjectID, in.ApplicationID)
+}
+
+func (r keyRepo) Named(ctx context.Context, name string, limit int) ([]access.Key, error) {
+	return all(r.keys(ctx, "k.name_fold = ? AND k.revoked_at IS NULL ORDER BY k.id DESC LIMIT ?", names.Fold(name), limit), scopedKeyRow.key)
 }
 
 func (r keyRepo) ByID(ctx context.Context, org orgs.ID, id access.ID) (access.Key, error) {
@@ -99,12 +113,9 @@ func (r keyRepo) List(ctx context.Context, after access.ID, limit int) ([]access
 }
 
 func (r keyRepo) Create(ctx context.Context, k access.Key) (access.Key, error) {
-	var scope place
-	if k.Scope != (access.Scope{}) {
-		var err error
-		if scope, err = r.locate(ctx, k.Scope); err != nil {
-			return access.Key{}, err
-		}
+	scope, err := r.scope(ctx, k.Scope)
+	if err != nil {
+		return access.Key{}, err
 	}
 	row := keyRow{Name: k.Name, NameFold: names.Fold(k.Name), Digest: k.Digest[:], OrganizationID: orNull(scope.OrganizationID),
 		ProjectID: orNull(scope.ProjectID), ApplicationID: orNull(scope.ApplicationID), Grants: joinGrants(k.Grants),
@@ -123,16 +134,13 @@ func (r keyRepo) Save(ctx context.Context, k access.Key) error {
 		moment(k.Expires), moment(k.Replaced), moment(k.Revoked), k.ID)
 }
 
-func (r keyRepo) Revoke(ctx context.Context, name string, now time.Time) (access.Key, error) {
-	revoked, err := rowsOf[access.ID](r.db(ctx).Raw(
-		"UPDATE api_keys SET revoked_at = ? WHERE name_fold = ? AND revoked_at IS NULL RETURNING id", moment(now), names.Fold(name)))
-	switch {
-	case err != nil:
-		return access.Key{}, err
-	case len(revoked) == 0:
-		return access.Key{}, access.ErrKeyNotFound
+func (r keyRepo) Revoke(ctx context.Context, k access.Key, now time.Time) error {
+	in, err := r.scope(ctx, k.Scope)
+	if err != nil {
+		return err
 	}
-	return r.one(ctx, "k.id = ?", slices.Max(revoked)) // The one that took the place of the others is the newest.
+	return change(r.db(ctx), access.ErrKeyNotFound, "UPDATE api_keys AS k SET revoked_at = ? WHERE "+keyOfScope+" AND k.revoked_at IS NULL",
+		moment(now), names.Fold(k.Name), in.OrganizationID, in.ProjectID, in.ApplicationID)
 }
 
 func (r keyRepo) Used(ctx context.Context, moments map[access.ID]time.Time) error {
@@ -154,7 +162,7 @@ type useOfKey struct {
 // keys queries keys with the slugs of their scopes; condition may order and limit them.
 func (r keyRepo) keys(ctx context.Context, condition string, args ...any) *gorm.DB {
 	return r.db(ctx).Raw(`SELECT k.id, k.name, k.digest, o.slug AS organization, p.slug AS project, a.slug AS application,
-			k.grants, k.created_at, k.expires_at, k.revoked_at, k.replaced_at, k.last_used_at
+			k.grants, k.created_at, k.expires_at, k.revoked_at, k.replaced_at, k.last_used_at, COALESCE(o.quotas, '{}') AS quotas
 		FROM api_keys k
 		LEFT JOIN organizations o ON o.id = k.organization_id
 		LEFT JOIN projects p ON p.id = k.project_id
@@ -167,9 +175,10 @@ func (r keyRepo) one(ctx context.Context, condition string, args ...any) (access
 	return row.key(), err
 }
 
-// refusal tells which unique index kept row out. Two keys of one digest are no accident that a caller could mend.
+// refusal returns which unique index kept row out. Two keys of one digest are no accident that a caller could mend.
 func (r keyRepo) refusal(ctx context.Context, row keyRow) error {
-	_, err := one[keyRow](r.db(ctx).Where(currentKey, row.NameFold), access.ErrKeyNotFound)
+	_, err := r.one(ctx, keyOfScope+" AND k.revoked_at IS NULL AND k.replaced_at IS NULL", row.NameFold,
+		orZero(row.OrganizationID), orZero(row.ProjectID), orZero(row.ApplicationID))
 	switch {
 	case err == nil:
 		return access.ErrNameTaken
@@ -177,6 +186,14 @@ func (r keyRepo) refusal(ctx context.Context, row keyRow) error {
 		return fmt.Errorf("the digest of key %q is that of another key", row.Name)
 	}
 	return err
+}
+
+// scope returns the ids of a scope; 0 for the levels that it does not name.
+func (r keyRepo) scope(ctx context.Context, s access.Scope) (place, error) {
+	if s == (access.Scope{}) {
+		return place{}, nil
+	}
+	return r.locate(ctx, s)
 }
 
 func joinGrants(gs []access.Grant) string {

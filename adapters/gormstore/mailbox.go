@@ -13,7 +13,7 @@ import (
 )
 
 type keptRow struct {
-	ID             deliveries.KeptID
+	ID             deliveries.MailboxID
 	OrganizationID orgs.ID
 	ChannelID      channels.ID
 	MessageID      string
@@ -46,19 +46,19 @@ type (
 	}
 )
 
-func (s shownRow) kept() (deliveries.Kept, error) {
+func (s shownRow) kept() (deliveries.MailboxMessage, error) {
 	r := s.Row
 	var head keptHead
 	var body keptBody
 	if err := json.Unmarshal([]byte(r.Head), &head); err != nil {
-		return deliveries.Kept{}, unreadable(err, "head of message %d", r.ID)
+		return deliveries.MailboxMessage{}, unreadable(err, "head of message %d", r.ID)
 	}
 	if r.Body != "" { // Listings leave it out.
 		if err := json.Unmarshal([]byte(r.Body), &body); err != nil {
-			return deliveries.Kept{}, unreadable(err, "body of message %d", r.ID)
+			return deliveries.MailboxMessage{}, unreadable(err, "body of message %d", r.ID)
 		}
 	}
-	return deliveries.Kept{ID: r.ID, Channel: s.Channel, Protocol: s.Protocol, Created: r.CreatedAt.UTC(),
+	return deliveries.MailboxMessage{ID: r.ID, Channel: s.Channel, Protocol: s.Protocol, Created: r.CreatedAt.UTC(),
 		Message: deliveries.Message{ID: r.MessageID, To: r.Address, Subject: head.Subject, Text: body.Text, HTML: body.HTML,
 			Unsubscribe: head.Unsubscribe, Facts: head.Facts}}, nil
 }
@@ -94,7 +94,7 @@ func (r mailboxRepo) Trim(ctx context.Context, org orgs.ID, channel channels.ID,
 		ORDER BY id LIMIT ?)`, channel, org, channel, newest, limit))
 }
 
-func (r mailboxRepo) List(ctx context.Context, org orgs.ID, f deliveries.KeptFilter) ([]deliveries.Kept, error) {
+func (r mailboxRepo) List(ctx context.Context, org orgs.ID, f deliveries.MailboxFilter) ([]deliveries.MailboxMessage, error) {
 	q := r.db(ctx).Table("mailbox_messages AS m").Joins("JOIN channels c ON c.id = m.channel_id").
 		Select(shownColumns).Where("m.organization_id = ?", org)
 	if f.Channel != 0 {
@@ -115,10 +115,10 @@ func (r mailboxRepo) Channels(ctx context.Context, org orgs.ID, limit int) ([]ch
 		Order("id").Limit(limit), channelRow.channel)
 }
 
-func (r mailboxRepo) Find(ctx context.Context, org orgs.ID, id deliveries.KeptID) (deliveries.Kept, error) {
+func (r mailboxRepo) Find(ctx context.Context, org orgs.ID, id deliveries.MailboxID) (deliveries.MailboxMessage, error) {
 	return decodeOne(r.db(ctx).Raw("SELECT "+shownColumns+`, m.body
 		FROM mailbox_messages m JOIN channels c ON c.id = m.channel_id WHERE m.id = ? AND m.organization_id = ?`, id, org),
-		deliveries.ErrNotKept, shownRow.kept)
+		deliveries.ErrMessageNotFound, shownRow.kept)
 }
 
 func (r mailboxRepo) Clear(ctx context.Context, org orgs.ID, channel channels.ID, limit int) (int, error) {

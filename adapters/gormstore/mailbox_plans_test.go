@@ -28,7 +28,7 @@ func TestTheMailboxGoesThroughAnIndex(t *testing.T) {
 				return err
 			}
 		}
-		for _, f := range []deliveries.KeptFilter{{}, {Before: 9}, {Channel: p.channel.ID}, {AddressKey: "ada@example.org"}, {Channel: p.channel.ID, AddressKey: "ada@example.org", Before: 9}} {
+		for _, f := range []deliveries.MailboxFilter{{}, {Before: 9}, {Channel: p.channel.ID}, {AddressKey: "ada@example.org"}, {Channel: p.channel.ID, AddressKey: "ada@example.org", Before: 9}} {
 			f.Limit = 10
 			found, err := box.List(t.Context(), org, f)
 			if err != nil {

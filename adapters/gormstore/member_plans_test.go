@@ -28,7 +28,7 @@ func TestTheLatestDeliveriesAreNotSortedOnPostgres(t *testing.T) {
 			attempts, owner, next_at, last_error, created_at)
 		SELECT n / 2, 1, n % 3, 1, 1, 'EMAIL', 'a', 'a' || n, TRUE, 3, '', 1, '', now(), '', now() FROM generate_series(1, 30000) AS n; ANALYZE deliveries`)
 	query := strings.NewReplacer("d.member_id = ?", "d.member_id = 1", "LIMIT ?", "LIMIT 20").Replace(gormstore.LatestOfMember)
-	plan := strings.Join(lines(t, s.Handle(), 0, "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) "+query), "\n")
+	plan := strings.Join(lines(t, planning(t, s), 0, "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) "+query), "\n")
 	require.Contains(t, plan, "Index Scan Backward using deliveries_member", plan)
 	assert.Contains(t, plan, "Presorted Key: occurrence_id", "only deliveries of one occurrence are put in order: %s", plan)
 	for _, far := range []string{"rows=10000", "rows=1000 ", "Seq Scan"} {

@@ -102,18 +102,18 @@ func (r applicationRepo) SaveMemberships(ctx context.Context, a applications.App
 func (r applicationRepo) SetLocked(ctx context.Context, a applications.Application, m users.MemberID, locked bool) error {
 	if !locked {
 		return r.db(ctx).Exec(`DELETE FROM application_locks WHERE application_id = ?
-			AND member_id IN (SELECT id FROM members WHERE id = ? AND organization_id = ?)`, a.ID, m, a.Organization).Error
+			AND member_id IN (SELECT id FROM members WHERE id = ? AND `+unindexed("organization_id")+` = ?)`, a.ID, m, a.Organization).Error
 	}
 	// An existing lock is written again, so that "no row" means "no such member".
 	return change(r.db(ctx), users.ErrNotFound, `
 		INSERT INTO application_locks (application_id, member_id)
-		SELECT a.id, m.id FROM applications a JOIN members m ON m.organization_id = a.organization_id
+		SELECT a.id, m.id FROM applications a JOIN members m ON `+unindexed("m.organization_id")+` = a.organization_id
 		WHERE a.id = ? AND a.organization_id = ? AND m.id = ?
 		ON CONFLICT (member_id, application_id) DO UPDATE SET member_id = excluded.member_id`, a.ID, a.Organization, m)
 }
 
 func (r applicationRepo) Unregister(ctx context.Context, a applications.Application, m users.MemberID) (bool, error) {
 	n, err := affected(r.db(ctx).Exec(`DELETE FROM application_memberships WHERE application_id = ?
-		AND member_id IN (SELECT id FROM members WHERE id = ? AND organization_id = ?)`, a.ID, m, a.Organization))
+		AND member_id IN (SELECT id FROM members WHERE id = ? AND `+unindexed("organization_id")+` = ?)`, a.ID, m, a.Organization))
 	return n > 0, err
 }

@@ -19,11 +19,13 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/factors"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/metadata"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -41,8 +43,12 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 	_, err := p.Queue().Expand(ctx, 10)
 	require.NoError(t, err)
 	account := operators.Account{User: p.member.User, Changed: now}
-	session := operators.Session{Digest: operators.Digest{1}, User: account.User.ID, Expires: now}
-	invitation := operators.Invitation{Digest: operators.Digest{1}, User: account.User.ID, Organization: org, Expires: now}
+	session := operators.Session{Digest: operators.Digest{1}, Expires: now}
+	invitation := operators.Invitation{Digest: operators.Digest{1}, Member: p.member.ID, Expires: now}
+	device := operators.Device{Digest: operators.Digest{1}, Seen: now}
+	app := factors.TOTP{Secret: factors.NewSecret(), Created: now}
+	passkey := factors.Passkey{Handle: factors.Handle("a"), Credential: []byte("a"), Created: now}
+	step := factors.Step{Digest: operators.Digest{1}, Expires: now}
 	var group orgs.Group
 	var job imports.Job
 	require.NoError(t, p.Update(ctx, func(tx ports.Tx) (err error) {
@@ -51,25 +57,34 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 		job, err = tx.Imports().Create(ctx, imports.NewJob(org, "people.csv", group, audit.Actor{}, now))
 		require.NoError(t, err)
 		_, err = tx.Mailbox().Keep(ctx, org, p.channel.ID, deliveries.Message{ID: "0", To: "ada@example.org"})
-		return errors.Join(err, tx.Operators().Save(ctx, account), tx.Operators().Begin(ctx, session), tx.Operators().Invite(ctx, invitation))
+		require.NoError(t, err)
+		account.ID, err = tx.Operators().Save(ctx, account)
+		session.Account, device.Account = account.ID, account.ID
+		app.Account, passkey.Account, step.Account = account.ID, account.ID, account.ID
+		return errors.Join(err, tx.Operators().Accept(ctx, p.member.ID, account.ID, now), tx.Operators().Begin(ctx, session),
+			tx.Operators().Invite(ctx, invitation), tx.Operators().Remember(ctx, device),
+			tx.Factors().SaveTOTP(ctx, app), tx.Factors().Begin(ctx, step))
 	}))
-	session.Digest, invitation.Digest = operators.Digest{2}, operators.Digest{2}
+	limited := o
+	limited.Options = events.Options{LimitTo: []string{"ada@example.org"}, Channels: []string{"mail"}}
+	session.Digest, invitation.Digest, step.Digest = operators.Digest{2}, operators.Digest{2}, operators.Digest{2}
 	all := map[reflect.Type][]any{}
 	for _, one := range []any{
 		ctx, 10, "a", true, false, now, []byte("a"), []string{"ada@example.org"},
-		org, []orgs.ID{org}, orgs.Organization{ID: org, Slug: "acme"}, orgs.ProjectID(0), p.project.ID, p.project, group.ID, group,
+		quotas.Limits{quotas.Requests: 1}, org, []orgs.ID{org}, orgs.Organization{ID: org, Slug: "acme"}, orgs.ProjectID(0), p.project.ID, p.project, group.ID, group,
 		p.member.User.ID, p.member.User, []users.User{p.member.User}, p.member.ID, p.member, []users.Member{p.member}, []users.MemberID{p.member.ID},
 		p.address.ID, []users.AddressID{p.address.ID}, []users.Address{p.address}, users.Email,
 		p.channel.ID, p.channel, channels.EMAIL, p.assigned.ID, p.assigned, []channels.Assignment{p.assigned}, []channels.AssignmentID{p.assigned.ID},
 		p.app.ID, p.app, []applications.Membership{applications.NewMembership(p.app.ID, p.member.ID, false)},
 		p.list.ID, p.list, lists.Query{Prefix: "Ada", Limit: 10},
-		p.event.ID, p.event, p.text.ID, p.text, events.OccurrenceID(0), o.ID, o,
+		p.event.ID, p.event, p.text.ID, p.text, events.OccurrenceID(0), o.ID, o, limited,
 		p.notice.ID, p.notice,
 		deliveries.ID(1), deliveries.State(""), deliveries.Failed, deliveries.OptedOut, deliveries.Cursor{}, deliveries.Message{ID: "1", To: "ada@example.org"},
-		&deliveries.Request{Key: p.key.ID, Word: "w"}, deliveries.OptOut{Member: p.member.ID, AddressKey: p.address.Key(), Notification: p.notice.ID}, deliveries.KeptID(1),
-		deliveries.KeptFilter{Limit: 10}, deliveries.KeptFilter{Channel: p.channel.ID, AddressKey: p.address.Key(), Before: 9, Limit: 10},
-		access.ID(0), p.key.ID, p.key.Digest, p.key, map[access.ID]time.Time{p.key.ID: now},
-		account, operators.Digest{1}, session, invitation,
+		&deliveries.Request{Key: p.key.ID, IdempotencyKey: "w"}, deliveries.OptOut{Member: p.member.ID, AddressKey: p.address.Key(), Notification: p.notice.ID}, deliveries.MailboxID(1),
+		deliveries.MailboxFilter{Limit: 10}, deliveries.MailboxFilter{Channel: p.channel.ID, AddressKey: p.address.Key(), Before: 9, Limit: 10},
+		access.ID(0), p.key.ID, p.key.Digest, p.key, access.Scope{}, access.Scope{Organization: "acme", Project: "shop"}, map[access.ID]time.Time{p.key.ID: now},
+		account, account.ID, operators.ByPassword, operators.Digest{1}, session, invitation, device, operators.Guesses{Failures: 1, Until: now},
+		app, passkey, step, factors.PasskeyID(1), []operators.Digest{{3}},
 		audit.Query{Limit: 10}, audit.Query{Organization: org, Actor: "a", Via: audit.Console, Action: "member.", Object: "acme/", From: now, Until: now, Limit: 10},
 		[]audit.Entry{},
 		imports.ID(0), job.ID, job, imports.Checked, []imports.Kept{{Line: 2}},
@@ -141,9 +156,7 @@ func TestNoMethodReadsCountsOrSortsAWholeTable(t *testing.T) {
 		s := open(t, url)
 		p := newPost(t, s)
 		asked := p.askEverything(t, s.Overhear, p.choices(t))
-		conn, err := s.Handle().Conn(t.Context())
-		require.NoError(t, err)
-		defer conn.Close()
+		conn := planning(t, s)
 		planned := planner{t: t, conn: conn, postgres: strings.HasPrefix(url, "postgres")}
 		for _, method := range slices.Sorted(maps.Keys(asked)) {
 			slices.Sort(asked[method])
@@ -165,7 +178,7 @@ func TestNoMethodReadsCountsOrSortsAWholeTable(t *testing.T) {
 		// What an index is there for, and nothing else.
 		for method, index := range map[string]string{
 			"Statistics.Hours": "hourly_statistics", "Statistics.Queue": "occurrences_unexpanded", "Statistics.Failures": "occurrence_tallies_failed",
-			"Statistics.Backlogs": "deliveries_due", "Channels.Troubles": "channels_organization",
+			"Statistics.Backlogs": "deliveries_due", "Channels.Outages": "channels_organization",
 			"Channels.Failing": "channels_organization", "Imports.Rejecting": "imports_rejecting",
 		} {
 			assert.True(t, slices.ContainsFunc(asked[method], func(statement string) bool { return strings.Contains(planned.plan(statement).text, index) }),
@@ -180,6 +193,8 @@ func wholly() map[string]string {
 	return map[string]string{
 		"Orgs.List": pages, "Keys.List": pages, "Channels.Stale": pages, "Orgs.First": first, "Orgs.Only": first,
 		"Statistics.Workers": "who was not heard of for a day is not there any more", "Operators.Sweep": "deletes what it reads",
+		"Operators.SaveGuesses": "deletes what it reads, ten at most",
+		"Factors.StaleTOTP":     pages, "Factors.Sweep": "deletes what it reads",
 	}
 }
 

@@ -15,13 +15,15 @@ const (
 )
 
 func (e *postgresEngine) applied(ctx context.Context) (history, error) {
-	return readHistory(ctx, e.sqlDB, "SELECT to_regclass('goose_db_version') IS NOT NULL")
+	return readHistory(paced(ctx, paceBrief), e.sqlDB, "SELECT to_regclass('goose_db_version') IS NOT NULL")
 }
 
 // migrate runs each step in a transaction of its own, all of them under a lock of the session, which ends with its holder,
-// however that one ends.
+// however that one ends. A step takes as long as it takes. Connections that were used for it are not kept: their plans for the checks of
+// foreign keys were made without plannerSettings.
 func (e *postgresEngine) migrate(ctx context.Context) ([]*goose.MigrationResult, error) {
-	return up(ctx, e.sqlDB, onPostgres, goose.WithSessionLocker(advisoryLock{}))
+	defer e.pool.Reset()
+	return up(paced(ctx, paceUnlimited), e.sqlDB, onPostgres, goose.WithSessionLocker(advisoryLock{}))
 }
 
 // advisoryLock keeps instances that migrate apart.

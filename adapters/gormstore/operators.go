@@ -12,127 +12,128 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// accountRow is what is kept of somebody who can sign in, beside the identity.
 type accountRow struct {
+	ID             operators.AccountID
 	UserID         users.ID
 	PasswordHash   operators.Hash
 	Administrator  bool
 	OrganizationID *orgs.ID
-	FailedAttempts int
-	LockedUntil    *time.Time
 	ChangedAt      time.Time
 }
 
-func (accountRow) TableName() string { return "credentials" }
+func (accountRow) TableName() string { return "accounts" }
 
-func (r accountRow) account(u userRow) operators.Account {
-	return operators.Account{User: u.user(), Hash: r.PasswordHash, Administrator: r.Administrator, Organization: orZero(r.OrganizationID), Failures: r.FailedAttempts,
-		LockedUntil: momentOf(r.LockedUntil), Changed: r.ChangedAt.UTC()}
+func newAccountRow(a operators.Account) accountRow {
+	return accountRow{ID: a.ID, UserID: a.User.ID, PasswordHash: a.Hash, Administrator: a.Administrator, OrganizationID: orNull(a.Organization), ChangedAt: stamp(a.Changed)}
 }
 
-// namedAccountRow is an account with its identity.
-type namedAccountRow struct {
-	User        userRow    `gorm:"embedded"`
-	Credentials accountRow `gorm:"embedded"`
+// heldRow is an account with its identity and one of the places that it opens, if it opens any.
+type heldRow struct {
+	Account   accountRow `gorm:"embedded"`
+	Username  string
+	PlaceID   *orgs.ID
+	PlaceSlug string
+	PlaceName string
+	Role      users.Role
+	Locked    bool
 }
 
-func (r namedAccountRow) account() operators.Account { return r.Credentials.account(r.User) }
-
-const accountColumns = `u.id, u.username, u.email, u.first_name, u.last_name,
-	c.user_id, c.password_hash, c.administrator, c.organization_id, c.failed_attempts, c.locked_until, c.changed_at`
-
-type sessionRow struct {
-	Digest        []byte
-	UserID        users.ID
-	CreatedAt     time.Time
-	LastSeenAt    time.Time
-	ExpiresAt     time.Time
-	RemoteAddress string
+func (r heldRow) account() operators.Account {
+	return operators.Account{ID: r.Account.ID, User: users.User{ID: r.Account.UserID, Username: r.Username}, Hash: r.Account.PasswordHash,
+		Administrator: r.Account.Administrator, Organization: orZero(r.Account.OrganizationID), Changed: r.Account.ChangedAt.UTC()}
 }
 
-func (sessionRow) TableName() string { return "sessions" }
-
-func (r sessionRow) session() operators.Session {
-	s := operators.Session{User: r.UserID, Created: r.CreatedAt.UTC(), Seen: r.LastSeenAt.UTC(), Expires: r.ExpiresAt.UTC(), Address: r.RemoteAddress}
-	copy(s.Digest[:], r.Digest)
-	return s
+func (r heldRow) place() operators.Place {
+	return operators.Place{Organization: orgs.Organization{ID: orZero(r.PlaceID), Slug: r.PlaceSlug, Name: r.PlaceName}, Role: r.Role, Locked: r.Locked}
 }
 
+// operatorRepo is several tables: accounts here, everything else in files of its own.
 type operatorRepo struct{ tx }
 
-func (r operatorRepo) Account(ctx context.Context, username string) (operators.Account, error) {
-	row, err := one[namedAccountRow](r.accounts(ctx, "u.username_fold = ?", names.Fold(username)), operators.ErrNotFound)
-	return row.account(), err
-}
-
-func (r operatorRepo) accounts(ctx context.Context, condition string, args ...any) *gorm.DB {
-	return r.db(ctx).Raw("SELECT "+accountColumns+" FROM users u JOIN credentials c ON c.user_id = u.id WHERE "+condition, args...)
-}
-
-func (r operatorRepo) Save(ctx context.Context, a operators.Account) error {
-	return change(r.db(ctx), users.ErrNotFound, `
-		INSERT INTO credentials (user_id, password_hash, administrator, organization_id, failed_attempts, locked_until, changed_at)
-		SELECT id, CAST(@hash AS TEXT), CAST(@administrator AS BOOLEAN), CAST(@organization AS BIGINT), CAST(@failures AS INTEGER), `+r.dialect.moment("@locked ")+`,
-			`+r.dialect.moment("@changed ")+` FROM users WHERE id = @user
-		ON CONFLICT (user_id) DO UPDATE SET password_hash = excluded.password_hash, administrator = excluded.administrator,
-			organization_id = excluded.organization_id,
-			failed_attempts = excluded.failed_attempts, locked_until = excluded.locked_until, changed_at = excluded.changed_at`,
-		map[string]any{"hash": string(a.Hash), "administrator": a.Administrator, "organization": orNull(a.Organization), "failures": a.Failures, "locked": moment(a.LockedUntil),
-			"changed": moment(a.Changed), "user": a.User.ID})
-}
-
-func (r operatorRepo) Places(ctx context.Context, u users.ID) ([]operators.Place, error) {
-	type placeRow struct {
-		ID     orgs.ID
-		Slug   string
-		Name   string
-		Role   users.Role
-		Locked bool
+func (r operatorRepo) Account(ctx context.Context, id operators.AccountID) (operators.Holding, error) {
+	found, err := r.holdings(ctx, "a.id = ?", id)
+	if err != nil || len(found) == 0 {
+		return operators.Holding{}, orMissing(err, operators.ErrNotFound)
 	}
-	return all(r.db(ctx).Raw("SELECT o.id, o.slug, o.name, m.role, m.locked FROM members m JOIN organizations o ON o.id = m.organization_id"+
-		" WHERE m.user_id = ? AND o."+notSystem+" ORDER BY o.id", u), func(p placeRow) operators.Place {
-		return operators.Place{Organization: orgs.Organization{ID: p.ID, Slug: p.Slug, Name: p.Name}, Role: p.Role, Locked: p.Locked}
-	})
+	return found[0], nil
 }
 
-func (r operatorRepo) Begin(ctx context.Context, s operators.Session) error {
-	row := sessionRow{Digest: s.Digest[:], UserID: s.User, CreatedAt: stamp(s.Created), LastSeenAt: stamp(s.Seen),
-		ExpiresAt: stamp(s.Expires), RemoteAddress: s.Address}
-	return r.db(ctx).Create(&row).Error
+func (r operatorRepo) Accounts(ctx context.Context, username string) ([]operators.Holding, error) {
+	return r.holdings(ctx, "u.username_fold = ?", names.Fold(username))
 }
 
-func (r operatorRepo) Session(ctx context.Context, d operators.Digest) (operators.Session, operators.Account, error) {
-	row, err := one[sessionRow](r.db(ctx).Where("digest = ?", d[:]), operators.ErrNoSession)
+// holdings reads accounts with their places by one statement, however many there are of either.
+func (r operatorRepo) holdings(ctx context.Context, condition string, arg any) (all []operators.Holding, err error) {
+	rows, err := rowsOf[heldRow](r.db(ctx).Raw(`
+		SELECT a.id, a.user_id, a.password_hash, a.administrator, a.organization_id, a.changed_at, u.username,
+			o.id AS place_id, COALESCE(o.slug, '') AS place_slug, COALESCE(o.name, '') AS place_name,
+			COALESCE(m.role, '') AS role, COALESCE(m.locked, FALSE) AS locked
+		FROM users u JOIN accounts a ON a.user_id = u.id LEFT JOIN acceptances c ON c.account_id = a.id
+			LEFT JOIN members m ON m.id = c.member_id LEFT JOIN organizations o ON o.id = m.organization_id
+		WHERE `+condition+` ORDER BY a.id, o.id`, arg))
+	for _, row := range rows {
+		if len(all) == 0 || all[len(all)-1].ID != row.Account.ID {
+			all = append(all, operators.Holding{Account: row.account()})
+		}
+		if row.PlaceID != nil {
+			last := &all[len(all)-1]
+			last.Places = append(last.Places, row.place())
+		}
+	}
+	return all, err
+}
+
+func (r operatorRepo) Save(ctx context.Context, a operators.Account) (operators.AccountID, error) {
+	row := newAccountRow(a)
+	if a.ID != 0 {
+		return a.ID, changed(r.db(ctx).Select("PasswordHash", "Administrator", "OrganizationID", "ChangedAt").Updates(&row), operators.ErrNotFound)
+	}
+	if err := r.Decide(ctx, a.User.ID); err != nil { // A missing identity is said in the domain's words.
+		return 0, err
+	}
+	err := r.db(ctx).Create(&row).Error
+	return row.ID, err
+}
+
+func (r operatorRepo) Drop(ctx context.Context, id operators.AccountID) error {
+	return r.db(ctx).Exec("DELETE FROM accounts WHERE id = ?", id).Error
+}
+
+func (r operatorRepo) Accept(ctx context.Context, m users.MemberID, a operators.AccountID, at time.Time) error {
+	return r.db(ctx).Exec(`INSERT INTO acceptances (member_id, account_id, accepted_at) VALUES (?, ?, ?)
+		ON CONFLICT (member_id) DO UPDATE SET account_id = excluded.account_id, accepted_at = excluded.accepted_at`, m, a, moment(at)).Error
+}
+
+func (r operatorRepo) Acceptance(ctx context.Context, m users.MemberID) (operators.Acceptance, error) {
+	type acceptedRow struct {
+		AccountID  operators.AccountID
+		AcceptedAt time.Time
+	}
+	rows, err := rowsOf[acceptedRow](r.db(ctx).Raw("SELECT account_id, accepted_at FROM acceptances WHERE member_id = ?", m))
+	if err != nil || len(rows) == 0 {
+		return operators.Acceptance{}, err
+	}
+	return operators.Acceptance{Account: rows[0].AccountID, At: rows[0].AcceptedAt.UTC()}, nil
+}
+
+// Decide changes the identity's row to what it is, as Revise changes an organization's.
+func (r operatorRepo) Decide(ctx context.Context, u users.ID) error {
+	return change(r.db(ctx), users.ErrNotFound, "UPDATE users SET username = username WHERE id = ?", u)
+}
+
+// changed is the fault of a statement that must concern a row.
+func changed(done *gorm.DB, missing error) error {
+	n, err := affected(done)
+	if err == nil && n == 0 {
+		return missing
+	}
+	return err
+}
+
+// orMissing is why nothing was found.
+func orMissing(err, missing error) error {
 	if err != nil {
-		return operators.Session{}, operators.Account{}, err
-	}
-	account, err := one[namedAccountRow](r.accounts(ctx, "u.id = ?", row.UserID), operators.ErrNoSession)
-	return row.session(), account.account(), err
-}
-
-func (r operatorRepo) Saw(ctx context.Context, d operators.Digest, at time.Time) error {
-	return r.db(ctx).Exec("UPDATE sessions SET last_seen_at = ? WHERE digest = ? AND last_seen_at < ?", moment(at), d[:], moment(at)).Error
-}
-
-func (r operatorRepo) End(ctx context.Context, d operators.Digest) error {
-	return r.db(ctx).Exec("DELETE FROM sessions WHERE digest = ?", d[:]).Error
-}
-
-func (r operatorRepo) EndAll(ctx context.Context, u users.ID) (int, error) {
-	return affected(r.db(ctx).Exec("DELETE FROM sessions WHERE user_id = ?", u))
-}
-
-func (r operatorRepo) EndOthers(ctx context.Context, u users.ID, keep operators.Digest) (int, error) {
-	return affected(r.db(ctx).Exec("DELETE FROM sessions WHERE user_id = ? AND digest <> ?", u, keep[:]))
-}
-
-func (r operatorRepo) Sessions(ctx context.Context, u users.ID, limit int) ([]operators.Session, error) {
-	return all(r.db(ctx).Where("user_id = ?", u).Order("last_seen_at DESC, digest").Limit(limit), sessionRow.session)
-}
-
-func (r operatorRepo) Sweep(ctx context.Context, now time.Time) error {
-	if err := r.db(ctx).Exec("DELETE FROM sessions WHERE expires_at <= ?", moment(now)).Error; err != nil {
 		return err
 	}
-	return r.db(ctx).Exec("DELETE FROM invitations WHERE expires_at <= ?", moment(now)).Error
+	return missing
 }

@@ -23,10 +23,10 @@ type unsubscriptionRow struct {
 
 // Unsubscription asks for a member of the notification's organization: a link that joined two of them would be nobody's.
 func (r deliveryRepo) Unsubscription(ctx context.Context, o deliveries.OptOut) (deliveries.Unsubscription, error) {
-	row, err := one[unsubscriptionRow](r.db(ctx).Raw(`SELECT org.name AS organization, a.name AS application, n.name AS notification, u.username,
+	row, err := one[unsubscriptionRow](r.db(ctx).Raw(`SELECT org.name AS organization, a.name AS application, n.name AS notification, m.username,
 			org.id AS organization_id, org.slug AS organization_slug, p.slug AS project_slug, a.slug AS application_slug, EXISTS (SELECT 1 FROM opt_outs
 			WHERE member_id = m.id AND notification_id = n.id AND address_key = @address ) AS out
-		FROM members m JOIN organizations org ON org.id = m.organization_id JOIN users u ON u.id = m.user_id
+		FROM members m JOIN organizations org ON org.id = m.organization_id
 		JOIN applications a ON a.organization_id = org.id JOIN projects p ON p.id = a.project_id JOIN notifications n ON n.application_id = a.id
 		WHERE m.id = @member AND n.id = @notification `, map[string]any{"address": o.AddressKey, "member": o.Member, "notification": o.Notification}),
 		deliveries.ErrLinkOutdated)

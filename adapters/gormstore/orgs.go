@@ -18,6 +18,7 @@ type organizationRow struct {
 	Slug      string
 	Name      string
 	Revision  int64
+	Quotas    string // a JSON object
 	CreatedAt time.Time
 }
 
@@ -93,7 +94,7 @@ func (r orgRepo) Only(ctx context.Context) (orgs.Organization, error) {
 }
 
 func (r orgRepo) Create(ctx context.Context, o orgs.Organization) (orgs.Organization, error) {
-	row := organizationRow{Slug: o.Slug, Name: o.Name, CreatedAt: r.now()}
+	row := organizationRow{Slug: o.Slug, Name: o.Name, Quotas: "{}", CreatedAt: r.now()}
 	switch created, err := insert(r.db(ctx), &row); {
 	case err != nil:
 		return orgs.Organization{}, err

@@ -53,7 +53,7 @@ func TestPagesReadRangesOfIndexesOnPostgres(t *testing.T) {
 // TestSearchesNeverGoThroughAnOrganization is about going from what a search has found to the entries of a list, while everything looks small, as it does before Postgres has gathered statistics.
 func TestSearchesNeverGoThroughAnOrganization(t *testing.T) {
 	t.Parallel()
-	db := open(t, pgtest.New(t)).Handle()
+	db := planning(t, open(t, pgtest.New(t)))
 	for name, sql := range gormstore.PlaceLookups("postgres") {
 		plan := strings.Join(lines(t, db, 0, "EXPLAIN (COSTS OFF) "+sql), "\n")
 		for _, table := range []string{"members", "addresses", "assignments", "list_entries", "users"} {

@@ -1,6 +1,7 @@
 package gormstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -22,46 +23,65 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-const (
-	// postgresConnections is how many connections are opened at most unless the URL says pool_max_conns.
-	postgresConnections = 16
-	connectTimeout      = 5 * time.Second
-)
+// DefaultConnections is how many connections are opened at most unless Config or the URL says otherwise.
+const DefaultConnections = 16
 
 // postgresEngine keeps everything on a Postgres server. One pool of connections serves GORM and the statements that need
 // pgx itself.
 type postgresEngine struct {
-	pool  *pgxpool.Pool
-	sqlDB *sql.DB // the pool, as database/sql knows it
-	base  *gorm.DB
-	now   func() time.Time
-	keys  seal.Ring
-	lane  chan struct{} // see retried
-	part  int           // of numbers, for those who work
+	pool   *pgxpool.Pool
+	sqlDB  *sql.DB // the pool, as database/sql knows it
+	base   *gorm.DB
+	now    func() time.Time
+	keys   seal.Ring
+	limits *limits
+	begins map[beginning]string
+	direct *pgx.ConnConfig // of the connection that listens for notifications
+	lane   chan struct{}   // see retried
+	part   int             // of numbers, for those who work
+
+	serverClock bool
 }
 
-func openPostgres(ctx context.Context, source string, now func() time.Time, keys seal.Ring) (*postgresEngine, error) {
-	config, err := pgxpool.ParseConfig(source)
+// isolation is what a transaction begins with.
+type isolation string
+
+const (
+	snapshot         isolation = "BEGIN ISOLATION LEVEL REPEATABLE READ"
+	snapshotReadOnly isolation = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+	readCommitted    isolation = "BEGIN ISOLATION LEVEL READ COMMITTED"
+	// freshPlans is readCommitted with statements that are planned each time, for the values they have: what is known of a table that
+	// grows from nothing to a million rows within seconds is always wrong, and a plan that reads all of it would be made once and kept.
+	freshPlans isolation = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL plan_cache_mode = force_custom_plan"
+)
+
+// beginning is a kind of transaction.
+type beginning struct {
+	isolation isolation
+	pace      pace
+}
+
+func openPostgres(ctx context.Context, c Config, now func() time.Time) (*postgresEngine, error) {
+	config, err := poolConfig(c.URL, c.MaxConnections)
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "the database URL is not one that Postgres understands") // it may hold a password
+		return nil, err
 	}
-	if u, err := url.Parse(source); err == nil && !u.Query().Has("pool_max_conns") {
-		config.MaxConns = postgresConnections
+	direct := config
+	if c.NotifyURL != "" {
+		if direct, err = poolConfig(c.NotifyURL, c.MaxConnections); err != nil {
+			return nil, err
+		}
 	}
-	if config.ConnConfig.ConnectTimeout == 0 {
-		config.ConnConfig.ConnectTimeout = connectTimeout
-	}
-	parameters := config.ConnConfig.RuntimeParams
-	if parameters["application_name"] == "" {
-		parameters["application_name"] = "tocsin"
-	}
-	parameters["timezone"] = "UTC"
-	config.AfterConnect = prepare
-	e := &postgresEngine{now: now, keys: keys, lane: make(chan struct{}, 1), part: rand.N(parts)} //nolint:gosec // No secret.
+	e := &postgresEngine{now: now, serverClock: c.ServerClock, keys: c.Keys, direct: direct.ConnConfig, lane: make(chan struct{}, 1),
+		part: rand.N(parts)} //nolint:gosec // No secret.
+	e.limits = &limits{brief: cmp.Or(c.StatementTimeout, DefaultStatementTimeout), reset: func() { e.pool.Reset() }}
+	e.begins = e.limits.beginnings()
+	e.limits.apply(config)
+	e.limits.applyTo(direct.ConnConfig)
 	if e.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, err
 	}
-	if err := e.pool.Ping(ctx); err != nil {
+	if err := e.ping(ctx); err != nil {
 		e.pool.Close()
 		return nil, err
 	}
@@ -76,85 +96,120 @@ func openPostgres(ctx context.Context, source string, now func() time.Time, keys
 	return e, nil
 }
 
-// prepare readies a new connection. Every statement of ours has an index to go by. Left to itself Postgres reads a nearly empty table
-// from end to end instead, and keeps that plan (for the checks of foreign keys, too) while the table grows to millions. A bitmap
-// scan is such a plan, too: it has no order, so for each page of a list all the rest of the list would be read and sorted. So are hash and
-// merge joins: one of the two sides is read whole, where a few look-ups would do. The price that it puts on the plans it is to avoid would have
-// it compile the statements that have no other; here that never pays.
-func prepare(ctx context.Context, conn *pgx.Conn) error {
-	conn.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID,
-		Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC}})
-	_, err := conn.Exec(ctx, `SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off`)
-	return err
+// poolConfig reads a URL. Session parameters are only those that a pooler in transaction mode keeps for each of its clients.
+func poolConfig(source string, connections int) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(source)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "the database URL is not one that Postgres understands") // it may hold a password
+	}
+	if u, err := url.Parse(source); err == nil && !u.Query().Has("pool_max_conns") {
+		config.MaxConns = int32(cmp.Or(connections, DefaultConnections))
+	}
+	parameters := config.ConnConfig.RuntimeParams
+	if parameters["application_name"] == "" {
+		parameters["application_name"] = "tocsin"
+	}
+	parameters["timezone"] = "UTC"
+	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+		conn.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID,
+			Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC}})
+		return nil
+	}
+	return config, nil
+}
+
+// ping asks whether the server is there.
+func (e *postgresEngine) ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*connectTimeout)
+	defer cancel()
+	return e.pool.Ping(ctx)
 }
 
 // view takes the snapshot of one transaction, which the first statement sets.
 func (e *postgresEngine) view(ctx context.Context, fn func(tx) error) error {
-	return e.attempt(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, fn)
+	return e.attempt(ctx, snapshotReadOnly, fn)
 }
 
 // update works on one snapshot, too (REPEATABLE READ). Of two units that write the same row Postgres lets the first
 // commit and refuses the other, which then starts again from what the first left: no update is lost.
 func (e *postgresEngine) update(ctx context.Context, fn func(tx) error) error {
-	return e.retried(ctx, func() error {
-		return e.attempt(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead}, fn)
+	return e.retried(ctx, func() error { return e.attempt(ctx, snapshot, fn) })
+}
+
+func (e *postgresEngine) attempt(ctx context.Context, i isolation, fn func(tx) error) error {
+	part := e.part
+	if i == snapshot || i == snapshotReadOnly { // See parts.
+		part = parts + rand.N(math.MaxInt32-parts) //nolint:gosec // No secret.
+	}
+	return e.transaction(ctx, i, func(conn session) error {
+		return fn(tx{session: bound(e.base, conn), dialect: onPostgres, now: e.now, serverClock: e.serverClock, keys: e.keys, part: part})
 	})
 }
 
-func (e *postgresEngine) attempt(ctx context.Context, options *sql.TxOptions, fn func(tx) error) error {
-	t, err := e.sqlDB.BeginTx(ctx, options)
+// transaction runs fn in a transaction on a connection of its own, and commits unless fn fails or panics.
+func (e *postgresEngine) transaction(ctx context.Context, i isolation, fn func(session) error) error {
+	conn, err := e.sqlDB.Conn(ctx)
 	if err != nil {
 		return err
 	}
-	defer t.Rollback() //nolint:errcheck // Without effect after a commit; else the server undoes what a lost connection leaves.
-	part := e.part
-	if options.Isolation != sql.LevelReadCommitted { // See parts.
-		part = parts + rand.N(math.MaxInt32-parts) //nolint:gosec // No secret.
-	}
-	if err := fn(tx{session: bound(e.base, t), dialect: onPostgres, now: e.now, keys: e.keys, part: part}); err != nil {
+	defer conn.Close()
+	var t pgx.Tx
+	brief := paced(ctx, paceBrief)
+	err = conn.Raw(func(c any) (err error) {
+		t, err = c.(*stdlib.Conn).Conn().BeginTx(brief, pgx.TxOptions{BeginQuery: e.begins[beginning{i, paceOf(ctx)}]})
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	return committed(t)
-}
-
-// committed commits. When the connection is lost meanwhile nobody knows whether that succeeded; all that can be said is that
-// the unit may be repeated, as every write of the API may.
-func committed(t *sql.Tx) error {
-	if err := t.Commit(); err != nil {
+	// Without effect after a commit. Where it fails the connection is closed, and the server undoes what is left.
+	defer conn.Raw(func(any) error { return t.Rollback(context.WithoutCancel(brief)) }) //nolint:errcheck // See above.
+	if err := fn(session{conn}); err != nil {
+		return err
+	}
+	// When the connection is lost meanwhile nobody knows whether the commit succeeded. All that can be said is that the unit may be
+	// repeated, as every write of the API may.
+	if err := conn.Raw(func(any) error { return t.Commit(brief) }); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
 	return nil
+}
+
+// session runs the statements of a transaction. It keeps those of a caller that has gone from the driver, whose answer to them has
+// database/sql close the connection.
+type session struct{ *sql.Conn }
+
+// ExecContext runs a statement without a result.
+func (s session) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return s.Conn.ExecContext(ctx, query, args...)
+}
+
+// QueryContext runs a query.
+func (s session) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return s.Conn.QueryContext(ctx, query, args...)
 }
 
 func (e *postgresEngine) enroll(
 	ctx context.Context, org string, b users.Batch, also func(tx, []users.Enrolled) error,
 ) (done []users.Enrolled, err error) {
 	err = e.retried(ctx, func() error {
-		done, err = e.enrollOnce(ctx, org, b, also)
-		return err
+		return e.transaction(ctx, readCommitted, func(conn session) (err error) {
+			if done, err = enroll(ctx, setConn{conn: conn, dialect: onPostgres}, e.now(), org, b); err != nil {
+				return err
+			}
+			return also(tx{session: bound(e.base, conn), dialect: onPostgres, now: e.now, keys: e.keys}, done)
+		})
 	})
 	if err != nil {
 		return nil, err
 	}
 	return done, nil
-}
-
-func (e *postgresEngine) enrollOnce(
-	ctx context.Context, org string, b users.Batch, also func(tx, []users.Enrolled) error,
-) ([]users.Enrolled, error) {
-	t, err := e.sqlDB.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
-	if err != nil {
-		return nil, err
-	}
-	defer t.Rollback() //nolint:errcheck // As in attempt.
-	done, err := enroll(ctx, setConn{conn: t, dialect: onPostgres}, e.now(), org, b)
-	if err != nil {
-		return nil, err
-	}
-	if err := also(tx{session: bound(e.base, t), dialect: onPostgres, now: e.now, keys: e.keys}, done); err != nil {
-		return nil, err
-	}
-	return done, committed(t)
 }
 
 func (e *postgresEngine) close() error {

@@ -7,6 +7,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
@@ -20,8 +21,8 @@ func (s *Store) Queue() deliveries.Queue { return queue{s} }
 
 // work runs a unit of work on sets of rows that others want as well.
 func (q queue) work(ctx context.Context, fn func(tx) error) error {
-	return q.store.tell(func(news *bool) error {
-		return q.store.engine.work(ctx, func(t tx) error { return fn(t.telling(news)) })
+	return q.store.announce(func(added *bool) error {
+		return q.store.engine.work(ctx, func(t tx) error { return fn(t.announcing(added)) })
 	})
 }
 
@@ -31,28 +32,42 @@ func (q queue) view(ctx context.Context, fn func(tx) error) error {
 }
 
 func (q queue) Expand(ctx context.Context, limit int) (done deliveries.Expansion, err error) {
+	after := orgs.ID(q.store.turn.Load())
 	err = q.work(ctx, func(t tx) error {
-		done, err = expandNext(ctx, t, limit)
+		done, err = expandNext(ctx, t, after, limit)
 		return err
 	})
+	if err == nil {
+		q.store.turn.Store(int64(done.Organization))
+	}
 	return done, err
 }
 
 func (q queue) Due(ctx context.Context) (due []deliveries.Due, err error) {
+	ctx = paced(ctx, paceBrief)
 	type dueRow struct {
-		ChannelID channels.ID
-		NextAt    time.Time
+		OrganizationID *orgs.ID
+		ChannelID      channels.ID
+		NextAt         time.Time
 	}
 	err = q.view(ctx, func(t tx) error {
+		ahead, err := t.skew(ctx)
+		if err != nil {
+			return err
+		}
 		// next_at is selected as the column that it is: of an expression, SQLite does not know that it is a time.
-		due, err = all(t.db(ctx).Raw(busyChannels+"SELECT d.channel_id, d.next_at FROM busy JOIN deliveries d ON d.id = "+firstOpen),
-			func(r dueRow) deliveries.Due { return deliveries.Due{Channel: r.ChannelID, At: r.NextAt} })
+		due, err = all(t.db(ctx).Raw(busyChannels+`SELECT c.organization_id, d.channel_id, d.next_at
+			FROM busy CROSS JOIN deliveries d LEFT JOIN channels c ON c.id = busy.channel_id WHERE d.id = `+firstOpen),
+			func(r dueRow) deliveries.Due {
+				return deliveries.Due{Organization: orZero(r.OrganizationID), Channel: r.ChannelID, At: r.NextAt.Add(ahead)}
+			})
 		return err
 	})
 	return due, err
 }
 
 func (q queue) Channel(ctx context.Context, id channels.ID) (c channels.Channel, err error) {
+	ctx = paced(ctx, paceBrief)
 	err = q.view(ctx, func(t tx) error {
 		c, err = decodeOne(t.db(ctx).Where("id = ?", id), channels.ErrNotFound, t.open)
 		return err
@@ -60,21 +75,22 @@ func (q queue) Channel(ctx context.Context, id channels.ID) (c channels.Channel,
 	return c, err
 }
 
-func (q queue) Letter(
+func (q queue) RenderInput(
 	ctx context.Context, o events.OccurrenceID, n subscriptions.NotificationID, text events.TemplateID,
-) (l deliveries.Letter, err error) {
+) (in deliveries.RenderInput, err error) {
+	ctx = paced(ctx, paceBrief)
 	err = q.view(ctx, func(t tx) error {
 		occurred, err := decodeOne(t.db(ctx).Where("id = ?", o), deliveries.ErrNotFound, occurrenceRow.occurrence)
 		if err != nil {
 			return err
 		}
-		l, err = deliveryRepo{t}.Letter(ctx, occurred, n, text)
+		in, err = deliveryRepo{t}.RenderInput(ctx, occurred, n, text)
 		return err
 	})
-	return l, err
+	return in, err
 }
 
-func (q queue) Woken() <-chan struct{} {
-	q.store.bell.listen()
-	return q.store.bell.rings
+func (q queue) NewWork() <-chan struct{} {
+	q.store.notifier.listen()
+	return q.store.notifier.local
 }

@@ -107,8 +107,9 @@ func (c *crowd) people(b *testing.B, n int, l lists.List) {
 		c.exec(b, "SET session_replication_role = replica") // nobody checks what refers to what
 	}
 	c.exec(b, "CREATE TABLE seed AS "+numbers)
-	c.exec(b, "INSERT INTO users SELECT i, e, e, e, e, 'First', 'Last', CURRENT_TIMESTAMP FROM seed")
-	c.exec(b, fmt.Sprintf("INSERT INTO members SELECT i, %d, i, 'member', '{}', FALSE, CURRENT_TIMESTAMP FROM seed", org))
+	c.exec(b, "INSERT INTO users (id, username, username_fold, created_at) SELECT i, e, e, CURRENT_TIMESTAMP FROM seed")
+	c.exec(b, fmt.Sprintf("INSERT INTO members (id, organization_id, user_id, username, username_fold, email, email_fold, first_name, last_name, role, custom_fields, locked, created_at)"+
+		" SELECT i, %d, i, e, e, e, e, 'First', 'Last', 'member', '{}', FALSE, CURRENT_TIMESTAMP FROM seed", org))
 	c.exec(b, fmt.Sprintf("INSERT INTO addresses SELECT i, %d, i, e, e, 'email', 'email' FROM seed", org))
 	c.exec(b, fmt.Sprintf("INSERT INTO assignments SELECT i, %d, i, %d, TRUE, TRUE FROM seed", org, channel))
 	c.exec(b, fmt.Sprintf("INSERT INTO list_entries SELECT %d, i FROM seed", l.ID))
@@ -234,7 +235,7 @@ func BenchmarkTrigger(b *testing.B) {
 	for _, database := range []string{"sqlite", "postgres"} {
 		b.Run(database, func(b *testing.B) {
 			c := newCrowdOn(b, database, 1)
-			c.Queue().Woken() // somebody listens, as in a server
+			c.Queue().NewWork() // somebody listens, as in a server
 			b.SetParallelism(64 / runtime.GOMAXPROCS(0))
 			b.ResetTimer()
 			b.RunParallel(func(pb *testing.PB) {

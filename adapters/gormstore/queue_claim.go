@@ -14,6 +14,7 @@ import (
 func (q queue) Claim(
 	ctx context.Context, channel channels.ID, owner string, limit int, lease time.Duration,
 ) (jobs []deliveries.Job, err error) {
+	ctx = paced(ctx, paceBrief)
 	var ids []deliveries.ID
 	err = q.work(ctx, func(t tx) error {
 		ids, err = t.claim(ctx, channel, owner, limit, lease)
@@ -32,21 +33,20 @@ func (q queue) Claim(
 
 // claim marks deliveries that are due and returns their ids.
 func (t tx) claim(ctx context.Context, channel channels.ID, owner string, limit int, lease time.Duration) ([]deliveries.ID, error) {
-	now := t.now()
 	done := newChanges()
-	ids, err := t.due(ctx, channel, now, limit, done)
+	ids, err := t.due(ctx, channel, limit, done)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
 	err = t.db(ctx).Exec("UPDATE deliveries SET state = @sending , owner = @owner , next_at = @until WHERE id @ids", map[string]any{
-		"sending": number(deliveries.Sending), "owner": owner, "until": now.Add(lease), "ids": among(t.dialect, ids)}).Error
+		"sending": number(deliveries.Sending), "owner": owner, "until": t.after(lease), "ids": among(t.dialect, ids)}).Error
 	return ids, errors.Join(err, t.keep(ctx, done))
 }
 
-// due finds deliveries that are due, takes them from whoever else would, and notes what it will change that they are being sent.
-func (t tx) due(ctx context.Context, channel channels.ID, now time.Time, limit int, done changes) (ids []deliveries.ID, err error) {
+// due locks deliveries that are due and notes how the numbers change when they are being sent.
+func (t tx) due(ctx context.Context, channel channels.ID, limit int, done changes) (ids []deliveries.ID, err error) {
 	rows, err := t.db(ctx).Raw(`SELECT id, occurrence_id, state FROM deliveries WHERE channel_id = ? AND state < 3 AND next_at <= ?
-		ORDER BY next_at, id LIMIT ?`+t.dialect.skipLocked(), channel, now, limit).Rows()
+		ORDER BY next_at, id LIMIT ?`+t.dialect.skipLocked(), channel, t.clock(), limit).Rows()
 	if err != nil {
 		return nil, err
 	}
@@ -70,12 +70,11 @@ func (t tx) jobs(ctx context.Context, channel channels.ID, ids []deliveries.ID) 
 	rows, err := t.db(ctx).Raw(`WITH `+waysCTE(channelColumns+"0 AS phase FROM channels WHERE id = @channel ",
 		"n.id IN (SELECT notification_id FROM deliveries WHERE id @ids )", "TRUE")+`
 		SELECT d.id, d.occurrence_id, d.notification_id, oc.event_id, w.template_id, d.address, d.attempts, d.created_at,
-			d.member_id, u.username, u.email, u.first_name, u.last_name, m.custom_fields, `+gateColumns+`
+			d.member_id, m.username, m.email, m.first_name, m.last_name, m.custom_fields, `+gateColumns+`
 		FROM deliveries d CROSS JOIN occurrences oc
 		LEFT JOIN ways w ON w.notification_id = d.notification_id
 		LEFT JOIN assignments s ON s.id = d.assignment_id
-		LEFT JOIN members m ON m.id = d.member_id
-		LEFT JOIN users u ON u.id = m.user_id`+joinsAt("d.address_key")+`
+		LEFT JOIN members m ON m.id = d.member_id`+joinsAt("d.address_key")+`
 		WHERE d.id @ids AND oc.id = d.occurrence_id ORDER BY d.id`, map[string]any{"ids": among(t.dialect, ids), "channel": channel}).Rows()
 	if err != nil {
 		return nil, err
@@ -107,12 +106,13 @@ func scanJob(rows *sql.Rows) (j deliveries.Job, err error) {
 }
 
 func (q queue) Renew(ctx context.Context, owner string, ids []deliveries.ID, lease time.Duration) (held []deliveries.ID, err error) {
+	ctx = paced(ctx, paceBrief)
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	err = q.work(ctx, func(t tx) error {
 		held, err = rowsOf[deliveries.ID](t.db(ctx).Raw(`UPDATE deliveries SET next_at = @until WHERE id @ids AND state = @sending AND owner = @owner
-			RETURNING id`, map[string]any{"until": t.now().Add(lease), "ids": among(t.dialect, ids), "sending": number(deliveries.Sending),
+			RETURNING id`, map[string]any{"until": t.after(lease), "ids": among(t.dialect, ids), "sending": number(deliveries.Sending),
 			"owner": owner}))
 		return err
 	})

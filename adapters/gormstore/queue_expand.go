@@ -7,6 +7,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
@@ -28,10 +29,13 @@ type step struct {
 	after          channels.AssignmentID `gorm:"-"`
 }
 
-// expandNext writes a page of the occurrence whose turn it is. Postgres gives each worker another one.
-func expandNext(ctx context.Context, t tx, limit int) (deliveries.Expansion, error) {
-	row, err := one[occurrenceRow](t.db(ctx).Raw("SELECT * FROM occurrences WHERE expanded_at IS NULL ORDER BY turn_at, id LIMIT 1"+
-		t.dialect.skipLocked()), deliveries.ErrNothingToDo)
+// expandNext writes a page of the occurrence whose turn it is: of the first organization after another one, and of that
+// organization the one that has waited longest. Postgres gives each worker another one.
+func expandNext(ctx context.Context, t tx, after orgs.ID, limit int) (deliveries.Expansion, error) {
+	row, err := t.nextUnexpanded(ctx, after)
+	if errors.Is(err, deliveries.ErrNothingToDo) && after > 0 {
+		row, err = t.nextUnexpanded(ctx, 0)
+	}
 	if err != nil {
 		return deliveries.Expansion{}, err
 	}
@@ -52,9 +56,14 @@ func expandNext(ctx context.Context, t tx, limit int) (deliveries.Expansion, err
 		return deliveries.Expansion{}, err
 	}
 	if e.written > 0 {
-		t.tell()
+		t.announce()
 	}
-	return deliveries.Expansion{Occurrence: row.ID, Deliveries: e.written, Done: done}, nil
+	return deliveries.Expansion{Organization: row.OrganizationID, Occurrence: row.ID, Deliveries: e.written, Done: done}, nil
+}
+
+func (t tx) nextUnexpanded(ctx context.Context, after orgs.ID) (occurrenceRow, error) {
+	return one[occurrenceRow](t.db(ctx).Raw(`SELECT * FROM occurrences WHERE expanded_at IS NULL AND organization_id > ?
+		ORDER BY organization_id, turn_at, id LIMIT 1`+t.dialect.skipLocked(), after), deliveries.ErrNothingToDo)
 }
 
 // count keeps the numbers of what the page wrote. What was left out is counted in the index of states, behind what was there before: it is
@@ -62,7 +71,7 @@ func expandNext(ctx context.Context, t tx, limit int) (deliveries.Expansion, err
 func (e *expansion) count(ctx context.Context, first bool) error {
 	done := newChanges()
 	if first {
-		done.count(e.occurrence.ID, e.occurrence.CreatedAt, occurrencesMeasure, 1)
+		done.begin(e.occurrence)
 	}
 	if e.written > 0 {
 		var skipped int
@@ -135,14 +144,14 @@ func (e *expansion) bounds(ctx context.Context, s step, limit int) (last channel
 // write writes the deliveries of a step up to an assignment. An address that has one already gets no second.
 func (e *expansion) write(ctx context.Context, s step, last channels.AssignmentID) error {
 	p := e.step(s)
-	p["last"], p["now"], p["occurrence"] = last, e.now(), e.occurrence.ID
+	p["last"], p["now"], p["occurrence"] = last, e.clock(), e.occurrence.ID
 	p["pending"], p["skipped"] = number(deliveries.Pending), number(deliveries.Skipped)
 	res := e.db(ctx).Exec(`WITH `+e.candidates.ways(s.channels(), "n.id = @notification AND n.active")+`
 		INSERT INTO deliveries (occurrence_id, notification_id, member_id, assignment_id, channel_id, protocol, address, address_key,
 			chosen, state, reason, attempts, owner, next_at, last_error, created_at, finished_at)
 		SELECT @occurrence , notification_id, member_id, assignment_id, channel_id, protocol, address, address_key,
 			reason = '', CASE WHEN reason = '' THEN CAST(@pending AS SMALLINT) ELSE CAST(@skipped AS SMALLINT) END, reason, 0, '', @now , '', @now ,
-			CASE WHEN reason <> '' THEN `+e.dialect.moment("@now ")+` END
+			CASE WHEN reason <> '' THEN @now END
 		FROM (SELECT gated.*, `+reasonColumn()+` FROM (
 			SELECT w.notification_id, m.id AS member_id, s.id AS assignment_id, w.channel_id, w.protocol, a.value AS address,
 				a.value_key AS address_key, `+gateColumns+
@@ -172,11 +181,11 @@ func (e *expansion) step(s step) map[string]any {
 
 // save keeps the cursor.
 func (e *expansion) save(ctx context.Context, done bool) error {
-	o := e.occurrence
-	o.TurnAt = e.now()
+	o, now := e.occurrence, e.clock()
+	var expanded any
 	if done {
-		o.ExpandedAt = &o.TurnAt
+		expanded = now
 	}
 	return e.db(ctx).Exec(`UPDATE occurrences SET turn_at = ?, cursor_notification = ?, cursor_phase = ?, cursor_assignment = ?, expanded_at = ?
-		WHERE id = ?`, o.TurnAt, o.CursorNotification, o.CursorPhase, o.CursorAssignment, o.ExpandedAt, o.ID).Error
+		WHERE id = ?`, now, o.CursorNotification, o.CursorPhase, o.CursorAssignment, expanded, o.ID).Error
 }

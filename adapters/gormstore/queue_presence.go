@@ -13,35 +13,51 @@ type workerRow struct {
 	Version   string
 	StartedAt time.Time
 	SeenAt    time.Time
+	SkewMS    int64
 }
 
 func (workerRow) TableName() string { return "workers" }
 
 func (r workerRow) presence() deliveries.Presence {
-	return deliveries.Presence{Owner: r.Owner, Instance: r.Instance, Version: r.Version, Started: r.StartedAt.UTC(), Seen: r.SeenAt.UTC()}
+	return deliveries.Presence{Owner: r.Owner, Instance: r.Instance, Version: r.Version, Started: r.StartedAt.UTC(), Seen: r.SeenAt.UTC(),
+		Skew: time.Duration(r.SkewMS) * time.Millisecond}
 }
 
-func (q queue) Beat(ctx context.Context, p deliveries.Presence) error {
-	return q.work(ctx, func(t tx) error {
-		now := t.now()
-		if err := t.db(ctx).Exec("DELETE FROM workers WHERE seen_at < ?", now.Add(-deliveries.PresenceForgotten)).Error; err != nil {
+func (q queue) Heartbeat(ctx context.Context, p deliveries.Presence) (skew time.Duration, err error) {
+	ctx = paced(ctx, paceBrief)
+	err = q.work(ctx, func(t tx) error {
+		if err := t.db(ctx).Exec("DELETE FROM workers WHERE seen_at < ?", t.after(-deliveries.PresenceForgotten)).Error; err != nil {
 			return err
 		}
-		return t.db(ctx).Exec(`INSERT INTO workers (owner, instance, version, started_at, seen_at) VALUES (?, ?, ?, ?, ?)
-			ON CONFLICT (owner) DO UPDATE SET instance = excluded.instance, version = excluded.version, seen_at = excluded.seen_at`,
-			p.Owner, storable(p.Instance), storable(p.Version), stamp(p.Started), now).Error
+		if skew, err = t.skew(ctx); err != nil {
+			return err
+		}
+		return t.db(ctx).Exec(`INSERT INTO workers (owner, instance, version, started_at, seen_at, skew_ms) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT (owner) DO UPDATE SET instance = excluded.instance, version = excluded.version, seen_at = excluded.seen_at,
+				skew_ms = excluded.skew_ms`,
+			p.Owner, storable(p.Instance), storable(p.Version), stamp(p.Started), t.clock(), skew.Milliseconds()).Error
 	})
+	return skew, err
 }
 
 func (q queue) Leave(ctx context.Context, owner string) error {
+	ctx = paced(ctx, paceBrief)
 	return q.work(ctx, func(t tx) error {
 		return t.db(ctx).Exec("DELETE FROM workers WHERE owner = ?", owner).Error
 	})
 }
 
-// workersShown is how many workers are told of: more than anybody has, and not as many as a broken machine could leave behind.
+// workersShown is how many workers are returned: more than anybody has, and not as many as a broken machine could leave behind.
 const workersShown = 100
 
 func (r statisticsRepo) Workers(ctx context.Context) ([]deliveries.Presence, error) {
-	return all(r.db(ctx).Where("owner > ''").Order("owner").Limit(workersShown), workerRow.presence)
+	ahead, err := r.skew(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return all(r.db(ctx).Where("owner > ''").Order("owner").Limit(workersShown), func(row workerRow) deliveries.Presence {
+		p := row.presence()
+		p.Seen = p.Seen.Add(ahead)
+		return p
+	})
 }

@@ -19,18 +19,24 @@ type outcomeRow struct {
 	State    int               `json:"state"`
 	Reason   deliveries.Reason `json:"reason"`
 	Error    string            `json:"error"`
-	Next     string            `json:"next"`
+	Next     string            `json:"next"`  // as a moment
+	Delay    float64           `json:"delay"` // from now on, in seconds
 	Attempts int               `json:"attempts"`
 }
 
-func newOutcomeRow(o deliveries.Outcome) outcomeRow {
-	return outcomeRow{ID: o.ID, State: number(o.State), Reason: o.Reason, Error: storable(o.Error),
+func (t tx) newOutcomeRow(o deliveries.Outcome) outcomeRow {
+	r := outcomeRow{ID: o.ID, State: number(o.State), Reason: o.Reason, Error: storable(o.Error),
 		Next: momentText(o.Next), Attempts: o.Attempts}
+	if o.State.Open() {
+		r.Delay = o.Next.Sub(t.now()).Seconds()
+	}
+	return r
 }
 
 // Record is one statement for those that were sent, which most are, and one for the others. A delivery keeps its last error when it gets
 // no new one: what made it take three attempts stays to be seen.
 func (q queue) Record(ctx context.Context, owner string, outcomes []deliveries.Outcome) (lost int, err error) {
+	ctx = paced(ctx, paceBrief)
 	sent := map[int][]deliveries.ID{} // by attempts
 	var others []deliveries.Outcome
 	for _, o := range outcomes {
@@ -69,14 +75,22 @@ func (t tx) record(ctx context.Context, owner string, outcomes []deliveries.Outc
 	if len(outcomes) == 0 {
 		return nil, nil
 	}
-	return endings(t.db(ctx).Raw(`UPDATE deliveries SET state = r.state, reason = r.reason, attempts = r.attempts, owner = '', next_at = r.next,
+	return endings(t.db(ctx).Raw(`UPDATE deliveries SET state = r.state, reason = r.reason, attempts = r.attempts, owner = '', next_at = `+t.nextOf("r")+`,
 			last_error = CASE WHEN r.error = '' THEN deliveries.last_error ELSE r.error END,
 			finished_at = CASE WHEN r.state >= @sent THEN `+t.dialect.moment("@now ")+` END
 		FROM (@outcomes ) AS r WHERE deliveries.id = r.id AND deliveries.state = @sending AND deliveries.owner = @owner
 		RETURNING deliveries.occurrence_id, deliveries.state, deliveries.created_at`,
 		map[string]any{"sent": number(deliveries.Sent), "now": now, "sending": number(deliveries.Sending), "owner": owner,
-			"outcomes": rowSet(t.dialect, mapped(outcomes, newOutcomeRow), "id bigint", "state smallint", "reason text", "error text",
-				"next timestamptz", "attempts integer")}))
+			"outcomes": rowSet(t.dialect, mapped(outcomes, t.newOutcomeRow), "id bigint", "state smallint", "reason text", "error text",
+				"next timestamptz", "delay double precision", "attempts integer")}))
+}
+
+// nextOf is when an outcome in a row of outcomeRow has its delivery tried again.
+func (t tx) nextOf(row string) string {
+	if t.serverClock {
+		return "now() + make_interval(secs => " + row + ".delay)"
+	}
+	return row + ".next"
 }
 
 // ending is an attempt that came to an end.

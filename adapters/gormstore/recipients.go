@@ -24,12 +24,11 @@ type recipientRow struct {
 func (r recipientRow) recipient() lists.Recipient { return lists.Recipient(r) }
 
 // recipientQuery selects a recipientRow; what follows says which assignment.
-const recipientQuery = `SELECT s.id, a.value AS address, u.username, c.name AS channel, s.active
+const recipientQuery = `SELECT s.id, a.value AS address, m.username, c.name AS channel, s.active
 	FROM assignments s
 	JOIN channels c ON c.id = s.channel_id
 	JOIN addresses a ON a.id = s.address_id
 	JOIN members m ON m.id = a.member_id
-	JOIN users u ON u.id = m.user_id
 	WHERE s.id `
 
 // Recipients takes its page from the entries' primary key and then looks up each of them. Postgres must be told so: left to

@@ -13,9 +13,9 @@ const (
 	searchAddresses = `SELECT value_key AS key, id FROM addresses
 		WHERE organization_id = @org AND value_key >= @from AND value_key < @to AND (value_key > @after OR id > @id )
 		ORDER BY value_key, id LIMIT @limit`
-	searchUsernames = `SELECT username_fold AS key, id FROM users
-		WHERE username_fold >= @from AND username_fold < @to AND (username_fold > @after OR id > @id )
-		ORDER BY username_fold, id LIMIT @limit`
+	searchUsernames = `SELECT username_fold AS key, id FROM members
+		WHERE organization_id = @org AND username_fold >= @from AND username_fold < @to AND username_fold > @after
+		ORDER BY username_fold LIMIT @limit`
 )
 
 // way is a name that recipients can be found by: a range of an index, and how to get from there to entries of the list.
@@ -31,7 +31,7 @@ func ways(prefix string) []way {
 	fold := names.Fold(prefix)
 	holder := hop{"members m", "m.id = a.member_id"}
 	all := []way{{fold, searchAddresses, []hop{{"addresses a", "a.id = s.id"}, holder}}}
-	named := []hop{{"members m", "m.user_id = s.id AND m.organization_id = @org "},
+	named := []hop{{"members m", "m.id = s.id"},
 		{"addresses a", "a.organization_id = m.organization_id AND a.member_id = m.id AND NOT (a.value_key >= @fold AND a.value_key < @fold_end )"}}
 	if prefix != fold {
 		all = append(all, way{prefix, searchAddresses, []hop{{"addresses a", "a.id = s.id"}, holder}})
@@ -44,12 +44,12 @@ func ways(prefix string) []way {
 func (w way) entries(d dialect) string {
 	hops := slices.Concat(w.hops, []hop{
 		{"assignments e", "e.address_id = a.id"}, {"list_entries l", "l.list_id = @list AND l.assignment_id = e.id"},
-		{"channels c", "c.id = e.channel_id"}, {"users u", "u.id = m.user_id"},
+		{"channels c", "c.id = e.channel_id"},
 	})
-	return d.along([]string{"s.id AS anchor", "e.id AS id", "a.value AS address", "u.username", "c.name AS channel", "e.active"}, hops...) + " ORDER BY id"
+	return d.along([]string{"s.id AS anchor", "e.id AS id", "a.value AS address", "m.username", "c.name AS channel", "e.active"}, hops...) + " ORDER BY id"
 }
 
-// anchorRow is an address or an identity, by the name that a search found it by.
+// anchorRow is an address or a member, by the name that a search found it by.
 type anchorRow struct {
 	Key string `json:"-"`
 	ID  int64  `json:"id"`
@@ -99,7 +99,7 @@ func (r listRepo) Search(ctx context.Context, l lists.List, q lists.Query) (foun
 	return found, nil
 }
 
-// anchors are the next addresses or identities of a way, at most limit.
+// anchors are the next addresses or members of a way, at most limit.
 func (r listRepo) anchors(ctx context.Context, l lists.List, w way, after lists.Cursor, limit int) ([]anchorRow, error) {
 	return rowsOf[anchorRow](r.db(ctx).Raw(w.search, map[string]any{"org": l.Organization, "from": max(w.prefix, after.Key), "to": w.prefix + beyond,
 		"after": after.Key, "id": after.ID, "limit": limit}))

@@ -45,7 +45,7 @@ func (r applicationRepo) OfMember(
 		FROM (SELECT application_id FROM application_memberships WHERE member_id = ?
 			UNION SELECT application_id FROM application_locks WHERE member_id = ?) AS known
 		JOIN applications a ON a.id = known.application_id
-		JOIN members m ON m.id = ? AND m.organization_id = a.organization_id
+		JOIN members m ON m.id = ? AND `+unindexed("m.organization_id")+` = a.organization_id
 		LEFT JOIN application_memberships ms ON ms.member_id = m.id AND ms.application_id = a.id
 		LEFT JOIN application_locks l ON l.member_id = m.id AND l.application_id = a.id
 		WHERE a.organization_id = ? ORDER BY a.id LIMIT ?`, m, m, m, org, limit),

@@ -34,18 +34,16 @@ type search struct {
 	q   users.Query
 }
 
-// spot is where a search finds a member, or an identity that may have none: either id may be missing.
+// spot is where a search finds a member.
 type spot struct {
 	Key      string
 	At       int64
 	MemberID users.MemberID
-	UserID   users.ID
 }
 
 // pickedRow is a member whom the query means, as far as SQL can tell.
 type pickedRow struct {
 	ID           users.MemberID
-	UserID       users.ID
 	First        int64  // the place of the member's first entry, where the search goes by entries
 	CustomFields string // where the query asks for them
 }
@@ -61,7 +59,7 @@ func (r userRepo) Search(ctx context.Context, org orgs.ID, q users.Query) (users
 	if err != nil || len(ids) == 0 {
 		return found, err
 	}
-	ms, err := decodeAll(r.members(ctx, "m.organization_id = ? AND m.id ?", org, among(r.dialect, ids)), memberRow.member)
+	ms, err := decodeAll(r.members(ctx, unindexed("m.organization_id")+" = ? AND m.id ?", org, among(r.dialect, ids)), memberRow.member)
 	if err != nil {
 		return users.Found{}, err
 	}
@@ -109,17 +107,13 @@ func (s search) pick(ctx context.Context, by source, places []spot) ([]users.Mem
 		return nil, nil
 	}
 	c := s.conditions(by)
-	if by.order == users.ByName {
-		c.add("m.user_id ?", among(s.dialect, mapped(places, func(p spot) users.ID { return p.UserID })))
-	} else {
-		c.add("m.id ?", among(s.dialect, mapped(places, func(p spot) users.MemberID { return p.MemberID })))
-	}
+	c.add("m.id ?", among(s.dialect, mapped(places, func(p spot) users.MemberID { return p.MemberID })))
 	sql, args := c.query()
 	rows, err := rowsOf[pickedRow](s.db(ctx).Raw(sql, args...))
 	if err != nil {
 		return nil, err
 	}
-	byMember, byUser := make(map[users.MemberID]pickedRow, len(rows)), make(map[users.ID]pickedRow, len(rows))
+	byMember := make(map[users.MemberID]pickedRow, len(rows))
 	for _, row := range rows {
 		if !s.q.Metadata.IsZero() {
 			fields, err := memberFields(row.ID, row.CustomFields)
@@ -130,19 +124,13 @@ func (s search) pick(ctx context.Context, by source, places []spot) ([]users.Mem
 				continue
 			}
 		}
-		byMember[row.ID], byUser[row.UserID] = row, row
+		byMember[row.ID] = row
 	}
 	picked := make([]users.MemberID, len(places))
 	for i, p := range places {
 		row := byMember[p.MemberID]
-		switch by.order {
-		case users.ByName:
-			row = byUser[p.UserID]
-		case users.ByID:
-		case users.ByEntry: // Who is on the list with several addresses is found once.
-			if row.First != p.At {
-				continue
-			}
+		if by.order == users.ByEntry && row.First != p.At { // Who is on the list with several addresses is found once.
+			continue
 		}
 		picked[i] = row.ID
 	}

@@ -33,12 +33,11 @@ const onList = `FROM addresses a CROSS JOIN assignments s CROSS JOIN list_entrie
 // conditions are all that the query asks of a member but what the source asks already. The member's place in the tenancy is hidden from the
 // planner: it comes by an id.
 func (s search) conditions(by source) *conditions {
-	c := &conditions{columns: []string{"m.id", "m.user_id"}}
+	c := &conditions{columns: []string{"m.id"}}
 	c.add(unindexed("m.organization_id")+" = ?", s.org)
 	if s.q.Prefix != "" && by.order != users.ByName {
 		from, to := prefixRange(s.q.Prefix)
-		c.add(exists(`SELECT 1 FROM users u WHERE u.id = m.user_id AND (u.username_fold >= ? AND u.username_fold < ? OR u.email_fold >= ? AND u.email_fold < ?)`),
-			from, to, from, to)
+		c.add("(m.username_fold >= ? AND m.username_fold < ? OR m.email_fold >= ? AND m.email_fold < ?)", from, to, from, to)
 	}
 	if s.q.Locked {
 		c.add("m.locked")

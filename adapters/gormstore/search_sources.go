@@ -16,8 +16,8 @@ type source struct {
 	args   []any  // of set
 }
 
-// source chooses where to go along. Sets that the query names are measured against each other. A prefix is a set as well, but one of identities
-// of the whole installation: it comes after sets that can be read at one go, and before larger ones.
+// source chooses what to read. Sets that the query names are measured against each other. The members whose names begin with a prefix come
+// after sets that can be read at one go, and before larger ones.
 func (s search) source(ctx context.Context) (source, error) {
 	after := s.q.After.Order
 	if after == users.ByName && s.q.Prefix != "" {
@@ -47,8 +47,8 @@ func (s search) source(ctx context.Context) (source, error) {
 	return best, nil
 }
 
-// sets are the sets of members that the query names, those first that are smaller as a rule. A set may go beyond the organization: who
-// belongs to another one is not picked.
+// sets are the sets of members that the query names, those first that are smaller as a rule. A list, an application or a group of another
+// organization is an empty set.
 func (s search) sets() []source {
 	var all []source
 	if s.q.Locked {
@@ -60,13 +60,15 @@ func (s search) sets() []source {
 	if s.q.List != 0 {
 		all = append(all, source{users.ByEntry, "e.assignment_id",
 			"(SELECT a.member_id FROM assignments s JOIN addresses a ON a.id = s.address_id WHERE s.id = e.assignment_id)",
-			"list_entries e WHERE e.list_id = ?", []any{s.q.List}})
+			"list_entries e WHERE e.list_id = (SELECT id FROM distribution_lists WHERE id = ? AND organization_id = ?)", []any{s.q.List, s.org}})
 	}
 	if s.q.Application != 0 {
-		all = append(all, source{users.ByID, "x.member_id", "x.member_id", "application_memberships x WHERE x.application_id = ?", []any{s.q.Application}})
+		all = append(all, source{users.ByID, "x.member_id", "x.member_id", "application_memberships x WHERE x.application_id = (SELECT id FROM applications WHERE id = ? AND organization_id = ?)",
+			[]any{s.q.Application, s.org}})
 	}
 	if s.q.Group != 0 {
-		all = append(all, source{users.ByID, "l.member_id", "l.member_id", "member_group_links l WHERE l.group_id = ?", []any{s.q.Group}})
+		all = append(all, source{users.ByID, "l.member_id", "l.member_id", "member_group_links l WHERE l.group_id = (SELECT id FROM member_groups WHERE id = ? AND organization_id = ?)",
+			[]any{s.q.Group, s.org}})
 	}
 	return all
 }
@@ -82,12 +84,11 @@ func (s search) size(ctx context.Context, of source, limit int) (n int, err erro
 	return n, err
 }
 
-// read returns the next places of a source, at most limit. A prefix is looked for among the identities in the order of their names: usernames
-// are unique in the installation and indexed there once, not once more in every organization.
+// read returns the next places of a source, at most limit.
 func (s search) read(ctx context.Context, by source, after users.Cursor, limit int) ([]spot, error) {
 	if by.order == users.ByName {
 		from, to := prefixRange(s.q.Prefix)
-		return rowsOf[spot](s.db(ctx).Raw(searchNamed, map[string]any{"prefix": from, "from": max(from, after.Key), "to": to,
+		return rowsOf[spot](s.db(ctx).Raw(searchNamed, map[string]any{"org": s.org, "prefix": from, "from": max(from, after.Key), "to": to,
 			"after": after.Key, "id": after.ID, "limit": limit}))
 	}
 	return rowsOf[spot](s.db(ctx).Raw(by.places(), append(slices.Clone(by.args), after.ID, limit)...))
@@ -98,15 +99,15 @@ func (by source) places() string {
 	return "SELECT " + by.at + " AS at, " + by.member + " AS member_id FROM " + by.set + " AND " + by.at + " > ? ORDER BY " + by.at + " LIMIT ?"
 }
 
-// searchNamed selects identities whose username, or else whose e-mail, is in a range. Each half reads its index in order, the
-// second one a partial index that leaves out those whose username is their e-mail.
-const searchNamed = `SELECT key, id AS at, id AS user_id FROM (
-		SELECT key, id FROM (SELECT username_fold AS key, id FROM users
-			WHERE username_fold >= @from AND username_fold < @to AND (username_fold > @after OR id > @id )
-			ORDER BY username_fold, id LIMIT @limit ) AS by_username
+// searchNamed selects members of the organization whose username, or else whose e-mail, is in a range. Each half reads its index in order,
+// the second one a partial index that leaves out those whose username is their e-mail.
+const searchNamed = `SELECT key, id AS at, id AS member_id FROM (
+		SELECT key, id FROM (SELECT username_fold AS key, id FROM members
+			WHERE organization_id = @org AND username_fold >= @from AND username_fold < @to AND (username_fold > @after OR id > @id )
+			ORDER BY username_fold LIMIT @limit ) AS by_username
 		UNION ALL
-		SELECT key, id FROM (SELECT email_fold AS key, id FROM users
-			WHERE email_fold <> username_fold AND email_fold >= @from AND email_fold < @to AND (email_fold > @after OR id > @id )
+		SELECT key, id FROM (SELECT email_fold AS key, id FROM members
+			WHERE organization_id = @org AND email_fold <> username_fold AND email_fold >= @from AND email_fold < @to AND (email_fold > @after OR id > @id )
 				AND NOT (username_fold >= @prefix AND username_fold < @to )
 			ORDER BY email_fold, id LIMIT @limit ) AS by_email
 	) AS named ORDER BY key, id LIMIT @limit`

@@ -42,8 +42,11 @@ type hop struct{ table, condition string }
 
 // along is a query that goes from each row s of a set from table to table, and selects columns of these and of s; what follows may order them
 // by their names. Like lookUp it cannot be turned round, whatever the planner believes of the tables' sizes. Parameters have names.
-func (d dialect) along(columns []string, hops ...hop) string {
-	const set = " FROM ( @set ) AS s"
+func (d dialect) along(columns []string, hops ...hop) string { return d.alongAs("s", columns, hops...) }
+
+// alongAs is along where the rows of the set have another name.
+func (d dialect) alongAs(name string, columns []string, hops ...hop) string {
+	set := " FROM ( @set ) AS " + name
 	var way strings.Builder
 	if d == onPostgres {
 		for _, next := range hops[1:] {

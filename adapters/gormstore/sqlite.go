@@ -3,6 +3,7 @@ package gormstore
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/mattn/go-sqlite3"
 	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
@@ -45,7 +47,7 @@ func openSQLite(ctx context.Context, path string, now func() time.Time, keys sea
 	e := &sqliteEngine{now: now, keys: keys}
 	var err error
 	if path == inMemory {
-		e.writing, err = openPool("file::memory:?"+writes, 1)
+		e.writing = openPool("file::memory:?"+writes, 1)
 		e.reading = e.writing
 	} else {
 		err = e.openFile(path)
@@ -82,21 +84,34 @@ func (e *sqliteEngine) openFile(path string) error {
 	}
 	// FULL: what was answered is on the disk, whatever happens to the machine.
 	source := (&url.URL{Scheme: "file", Path: path}).String() + "?"
-	if e.writing, err = openPool(source+writes+"&_journal_mode=WAL&_synchronous=FULL", 1); err != nil {
-		return err
-	}
-	e.reading, err = openPool(source+reads, sqliteReaders)
-	return err
+	e.writing = openPool(source+writes+"&_journal_mode=WAL&_synchronous=FULL", 1)
+	e.reading = openPool(source+reads, sqliteReaders)
+	return nil
 }
 
-func openPool(source string, connections int) (*sql.DB, error) {
-	pool, err := sql.Open("sqlite3", source)
-	if err != nil {
-		return nil, err
-	}
+func openPool(source string, connections int) *sql.DB {
+	pool := sql.OpenDB(connector{source})
 	pool.SetMaxOpenConns(connections)
 	pool.SetMaxIdleConns(connections)
-	return pool, nil
+	return pool
+}
+
+// connector opens connections to a file. They leave its log and the log's index behind, the log empty: when the disk is full later, there is no
+// room to make them, and without them the file cannot even be read.
+type connector struct{ source string }
+
+// Connect opens a connection.
+func (c connector) Connect(context.Context) (driver.Conn, error) {
+	return c.driver().Open(c.source)
+}
+
+// Driver returns the driver.
+func (c connector) Driver() driver.Driver { return c.driver() }
+
+func (c connector) driver() *sqlite3.SQLiteDriver {
+	return &sqlite3.SQLiteDriver{ConnectHook: func(conn *sqlite3.SQLiteConn) error {
+		return conn.SetFileControlInt("main", sqlite3.SQLITE_FCNTL_PERSIST_WAL, 1)
+	}}
 }
 
 func gormConfig(now func() time.Time) *gorm.Config {
@@ -177,10 +192,13 @@ func (e *sqliteEngine) enroll(
 
 func (e *sqliteEngine) close() error {
 	e.writer.stop()
-	return e.closePools()
+	// The log of a file that is restored from a copy later must not be taken for the copy's. While the file is open, the log keeps its size,
+	// because it is faster to write over it.
+	_, err := e.writing.ExecContext(context.Background(), "PRAGMA journal_size_limit = 0")
+	return errors.Join(err, e.closePools())
 }
 
-// closePools closes the readers first: the last connection to a file, if it may write, empties and removes the log.
+// closePools closes the readers first: the last connection to a file, if it may write, empties the log.
 func (e *sqliteEngine) closePools() error {
 	var err error
 	for _, pool := range []*sql.DB{e.reading, e.writing} {

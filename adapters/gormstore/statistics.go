@@ -21,7 +21,8 @@ func (r statisticsRepo) Hours(ctx context.Context, org orgs.ID, from, until time
 		Amount  int
 	}
 	rows, err := rowsOf[amountRow](r.db(ctx).Raw(`SELECT hour, measure, SUM(amount) AS amount FROM hourly_statistics
-		WHERE organization_id = ? AND hour >= ? AND hour < ? GROUP BY hour, measure ORDER BY hour, measure`, org, hourOf(from), hourOf(until)))
+		WHERE organization_id = ? AND hour >= ? AND hour < ? AND measure <> ? GROUP BY hour, measure ORDER BY hour, measure`,
+		org, hourOf(from), hourOf(until), contextsMeasure))
 	if err != nil {
 		return nil, err
 	}
@@ -46,6 +47,21 @@ func (r statisticsRepo) Hours(ctx context.Context, org orgs.ID, from, until time
 	return hours, nil
 }
 
+// Contexts looks up the days one by one: the key leads to each, past everything else that is counted.
+func (r statisticsRepo) Contexts(ctx context.Context, org orgs.ID, since time.Time) (bytes int64, err error) {
+	now := r.now()
+	if kept := now.Add(-statistics.Retention); since.Before(kept) {
+		since = kept
+	}
+	var days []int64
+	for day := dayOf(since); !day.After(now.Add(24 * time.Hour)); day = day.Add(24 * time.Hour) { // Other clocks may be ahead.
+		days = append(days, hourOf(day))
+	}
+	err = r.db(ctx).Raw("SELECT COALESCE(SUM(amount), 0) FROM hourly_statistics WHERE organization_id = ? AND hour ? AND measure = ?",
+		org, among(r.dialect, days), contextsMeasure).Scan(&bytes).Error
+	return bytes, err
+}
+
 // busyChannels is the beginning of a query about the channels with open deliveries: it jumps from channel to channel in the index of
 // what is open, so that its cost does not depend on how much that is.
 const busyChannels = `WITH RECURSIVE busy (channel_id) AS (
@@ -67,7 +83,7 @@ func (r statisticsRepo) Queue(ctx context.Context, now time.Time, most int) (q s
 	if q.Backlogs, err = r.backlogs(ctx, busyChannels, map[string]any{"before": now.UTC(), "most": most}); err != nil {
 		return q, err
 	}
-	err = r.db(ctx).Raw("SELECT COUNT(*) FROM (SELECT 1 FROM occurrences WHERE expanded_at IS NULL ORDER BY turn_at, id LIMIT ?) AS waiting", most).
+	err = r.db(ctx).Raw("SELECT COUNT(*) FROM (SELECT 1 FROM occurrences WHERE expanded_at IS NULL ORDER BY organization_id, turn_at, id LIMIT ?) AS waiting", most).
 		Scan(&q.Unexpanded).Error
 	return q, err
 }

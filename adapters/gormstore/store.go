@@ -4,10 +4,12 @@ package gormstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pressly/goose/v3"
@@ -27,12 +29,23 @@ var (
 
 // Config says which database to open and how.
 type Config struct {
-	// URL is `sqlite:PATH`, `sqlite::memory:` or `postgres://…`, whose parameter `pool_max_conns` limits the connections.
+	// URL is `sqlite:PATH`, `sqlite::memory:` or `postgres://…`, whose parameter `pool_max_conns` comes before MaxConnections.
 	URL string
+	// MaxConnections is how many connections to Postgres are opened at most, besides one that listens. 0: DefaultConnections.
+	MaxConnections int
 	// AutoMigrate brings the schema up to date. Without it, Open refuses a schema that is behind.
 	AutoMigrate bool
+	// StatementTimeout is how long Postgres may take to answer a statement about a few rows before its connection is given up; one
+	// about a large set of rows may take three times as long. 0: DefaultStatementTimeout.
+	StatementTimeout time.Duration
+	// NotifyURL is where the connection goes that listens for notifications of other instances, when URL leads to a pooler that cannot pass
+	// them on. Empty: to URL.
+	NotifyURL string
 	// Clock gives the moments that are stored.
 	Clock ports.Clock
+	// ServerClock has the clock of a Postgres server decide when deliveries are due and leases end. Without it Clock does, which then must
+	// be the same for all who share the database.
+	ServerClock bool
 	// Keys encrypt the settings of channels. Without any, channels can be neither stored nor read with their settings; all else can.
 	Keys seal.Ring
 	// Logger hears of migrations; nil for nobody.
@@ -41,9 +54,12 @@ type Config struct {
 
 // Store is the storage port on one database.
 type Store struct {
-	engine engine
-	bell   *bell
-	logger *slog.Logger
+	engine   engine
+	notifier *notifier
+	turn     atomic.Int64 // the organization whose occurrence was expanded last
+	logger   *slog.Logger
+
+	full atomic.Int64 // when a write found the disk full, in nanoseconds of Unix time
 
 	gate   sync.RWMutex // guards closed, and that nobody enters calls once it is set
 	closed bool
@@ -57,11 +73,14 @@ type engine interface {
 	enroll(ctx context.Context, org string, b users.Batch, also func(tx, []users.Enrolled) error) ([]users.Enrolled, error)
 	// work is update for sets of rows that others want as well: what another has locked may be passed over.
 	work(ctx context.Context, fn func(tx) error) error
-	// notify tells other instances that there is work; hear calls heard when another does, until ctx ends, or returns nil if none can.
+	// notify tells other instances that there is work. listen calls notified when another instance does, until ctx ends; it returns nil when
+	// there can be no other instance.
 	notify(ctx context.Context) error
-	hear(ctx context.Context, heard func()) error
+	listen(ctx context.Context, notified func()) error
 	applied(ctx context.Context) (history, error)
 	migrate(ctx context.Context) ([]*goose.MigrationResult, error)
+	// tryWrite writes and commits something that changes nothing.
+	tryWrite(ctx context.Context) error
 	close() error
 }
 
@@ -99,14 +118,14 @@ func Connect(ctx context.Context, c Config) (*Store, error) {
 	case scheme == "sqlite":
 		s.engine, err = openSQLite(ctx, rest, now, c.Keys)
 	case scheme == "postgres", scheme == "postgresql":
-		s.engine, err = openPostgres(ctx, c.URL, now, c.Keys)
+		s.engine, err = openPostgres(ctx, c, now)
 	default:
 		return nil, errURL
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", translated(err))
 	}
-	s.bell = newBell(s.engine, s.logger)
+	s.notifier = newNotifier(s.engine, s.logger)
 	return s, nil
 }
 
@@ -119,8 +138,8 @@ func (s *Store) View(ctx context.Context, fn func(ports.Tx) error) error {
 
 // Update runs fn as a unit of work, as if alone.
 func (s *Store) Update(ctx context.Context, fn func(ports.Tx) error) error {
-	return s.tell(func(news *bool) error {
-		return s.engine.update(ctx, func(t tx) error { return fn(t.telling(news)) })
+	return s.announce(func(added *bool) error {
+		return s.engine.update(ctx, func(t tx) error { return fn(t.announcing(added)) })
 	})
 }
 
@@ -158,7 +177,7 @@ func (s *Store) Close() error {
 	if already {
 		return nil
 	}
-	s.bell.close()
+	s.notifier.close()
 	return s.engine.close()
 }
 
@@ -172,16 +191,20 @@ func (s *Store) call(run func() error) error {
 	s.calls.Add(1)
 	s.gate.RUnlock()
 	defer s.calls.Done()
-	return translated(run())
+	err := translated(run())
+	if errors.Is(err, ports.ErrFull) {
+		s.full.Store(time.Now().UnixNano())
+	}
+	return err
 }
 
-// tell is call for what may leave new work behind; if it does, and is kept, workers hear of it.
-func (s *Store) tell(run func(news *bool) error) error {
+// announce is call for what may add work. If it does, and is committed, workers are notified.
+func (s *Store) announce(run func(added *bool) error) error {
 	return s.call(func() error {
-		var news bool
-		err := run(&news)
-		if err == nil && news {
-			s.bell.ring()
+		var added bool
+		err := run(&added)
+		if err == nil && added {
+			s.notifier.notify()
 		}
 		return err
 	})

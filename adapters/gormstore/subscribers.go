@@ -36,9 +36,9 @@ func (r subscriptionRepo) Subscribers(
 	ctx context.Context, n subscriptions.Notification, after channels.AssignmentID, limit int,
 ) ([]subscriptions.Subscriber, error) {
 	return all(r.db(ctx).Raw(r.dialect.along(
-		[]string{"s.id", "s.notification_id", "s.assignment_id AS assignment_id", "s.active", "m.id AS member_id", "u.username", "a.value AS address", "c.name AS channel"},
+		[]string{"s.id", "s.notification_id", "s.assignment_id AS assignment_id", "s.active", "m.id AS member_id", "m.username", "a.value AS address", "c.name AS channel"},
 		hop{"assignments e", "e.id = s.assignment_id"}, hop{"addresses a", "a.id = e.address_id"}, hop{"channels c", "c.id = e.channel_id"},
-		hop{"members m", "m.id = a.member_id"}, hop{"users u", "u.id = m.user_id"})+" ORDER BY assignment_id",
+		hop{"members m", "m.id = a.member_id"})+" ORDER BY assignment_id",
 		map[string]any{"set": clause.Expr{SQL: subscriberPage, Vars: []any{n.ID, after, n.ID, n.Application, limit}}}), subscriberRow.subscriber)
 }
 
@@ -89,7 +89,7 @@ const optOutPage = `SELECT member_id, notification_id, address_key, created_at F
 func (r deliveryRepo) Unsubscribers(
 	ctx context.Context, n subscriptions.Notification, after deliveries.OptOut, limit int,
 ) ([]deliveries.Unsubscriber, error) {
-	return all(r.db(ctx).Raw(r.dialect.along([]string{"s.member_id AS member_id", "s.notification_id", "s.address_key AS address_key", "s.created_at", "u.username"},
-		hop{"members m", "m.id = s.member_id"}, hop{"users u", "u.id = m.user_id"})+" ORDER BY member_id, address_key",
+	return all(r.db(ctx).Raw(r.dialect.along([]string{"s.member_id AS member_id", "s.notification_id", "s.address_key AS address_key", "s.created_at", "m.username"},
+		hop{"members m", "m.id = s.member_id"})+" ORDER BY member_id, address_key",
 		map[string]any{"set": clause.Expr{SQL: optOutPage, Vars: []any{n.ID, after.Member, after.AddressKey, n.ID, n.Application, limit}}}), unsubscriberRow.unsubscriber)
 }

@@ -25,6 +25,7 @@ const (
 	occurrencesMeasure measure = 0
 	failedMeasure      measure = 1
 	skippedMeasure     measure = 2
+	contextsMeasure    measure = 3  // bytes, by the first hour of the day
 	sentMeasure        measure = 16 // and those that follow, by statistics.Bucket
 )
 
@@ -66,6 +67,12 @@ func (c changes) count(o events.OccurrenceID, at time.Time, m measure, n int) {
 	}
 }
 
+// begin notes that the recipients of an occurrence are being found.
+func (c changes) begin(o occurrenceRow) {
+	c.count(o.ID, o.CreatedAt, occurrencesMeasure, 1)
+	c.count(o.ID, dayOf(o.CreatedAt), contextsMeasure, len(o.Context))
+}
+
 // end notes that a delivery that was being sent came to an outcome, and how long after its occurrence.
 func (c changes) end(o events.OccurrenceID, to deliveries.State, took time.Duration, now time.Time) {
 	c.move(o, deliveries.Sending, to, 1)
@@ -81,6 +88,8 @@ func (c changes) end(o events.OccurrenceID, to deliveries.State, took time.Durat
 }
 
 func hourOf(t time.Time) int64 { return t.Unix() / int64(time.Hour/time.Second) }
+
+func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
 func startOf(hour int64) time.Time { return time.Unix(hour*int64(time.Hour/time.Second), 0).UTC() }
 

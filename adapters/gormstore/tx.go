@@ -13,6 +13,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/factors"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/operators"
@@ -30,25 +31,27 @@ type tx struct {
 	session *gorm.DB // bound to the unit's connection; reached through db
 	dialect dialect
 	now     func() time.Time // UTC, in whole microseconds, which is what both databases keep
-	keys    seal.Ring        // of what is stored encrypted
-	part    int              // of the numbers that are kept in parts (see changes)
+	// serverClock says that the database server's clock decides when deliveries are due and leases end (see clock).
+	serverClock bool
+	keys        seal.Ring // of what is stored encrypted
+	part        int       // of the numbers that are kept in parts (see changes)
 	// shielded is set where several units share a transaction, so that none may interrupt it (see writer).
 	shielded bool
-	// news is set by whoever leaves new work behind; nil where nobody asks.
-	news *bool
+	// added is set by whoever adds work for the background; nil where nobody asks.
+	added *bool
 }
 
-// telling returns t with a place to tell that it leaves new work behind.
-func (t tx) telling(news *bool) tx {
-	*news = false // An earlier attempt may have set it.
-	t.news = news
+// announcing returns t such that it sets added when it adds work.
+func (t tx) announcing(added *bool) tx {
+	*added = false // An earlier attempt may have set it.
+	t.added = added
 	return t
 }
 
-// tell announces new work, which workers hear of once the unit is kept.
-func (t tx) tell() {
-	if t.news != nil {
-		*t.news = true
+// announce says that the unit adds work. Workers are notified once it is committed.
+func (t tx) announce() {
+	if t.added != nil {
+		*t.added = true
 	}
 }
 
@@ -80,5 +83,6 @@ func (t tx) Mailbox() deliveries.MailboxRepository      { return mailboxRepo{t} 
 func (t tx) Statistics() statistics.Repository          { return statisticsRepo{t} }
 func (t tx) Keys() access.Repository                    { return keyRepo{t} }
 func (t tx) Operators() operators.Repository            { return operatorRepo{t} }
+func (t tx) Factors() factors.Repository                { return factorRepo{t} }
 func (t tx) Audit() audit.Repository                    { return auditRepo{t} }
 func (t tx) Imports() imports.Repository                { return importRepo{t} }

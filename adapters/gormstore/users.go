@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
+	"strings"
 
 	"gorm.io/gorm"
 
@@ -15,46 +15,42 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-const userColumns = "id, username, username_fold, email, first_name, last_name"
+const userColumns = "id, username, username_fold"
 
 // userRow has JSON tags because new identities go to the database as a rowSet.
 type userRow struct {
 	ID           users.ID `json:"-"`
 	Username     string   `json:"username"`
 	UsernameFold string   `json:"username_fold"`
-	Email        string   `json:"email"`
-	EmailFold    string   `json:"email_fold"`
-	FirstName    string   `json:"first_name"`
-	LastName     string   `json:"last_name"`
 }
 
 func newUserRow(u users.User) userRow {
-	return userRow{Username: u.Username, UsernameFold: names.Fold(u.Username), Email: u.Email, EmailFold: names.Fold(u.Email),
-		FirstName: u.FirstName, LastName: u.LastName}
+	return userRow{Username: u.Username, UsernameFold: names.Fold(u.Username)}
 }
 
-func (r userRow) user() users.User {
-	return users.User{ID: r.ID, Username: r.Username, Email: r.Email, FirstName: r.FirstName, LastName: r.LastName}
-}
+func (r userRow) user() users.User { return users.User{ID: r.ID, Username: r.Username} }
 
-// memberRow is a membership with its identity and the names of its groups, as a JSON array.
+// memberColumns are those of a membership m that make a member, but for the groups.
+const memberColumns = "m.id, m.organization_id, m.user_id, m.username, m.email, m.first_name, m.last_name, m.role, m.custom_fields, m.locked"
+
+// memberRow is a membership with the names of its groups, as a JSON array.
 type memberRow struct {
 	ID             users.MemberID
 	OrganizationID orgs.ID
-	Role           users.Role
-	CustomFields   string
-	Locked         bool
-	GroupNames     string
 	UserID         users.ID
 	Username       string
 	Email          string
 	FirstName      string
 	LastName       string
+	Role           users.Role
+	CustomFields   string
+	Locked         bool
+	GroupNames     string
 }
 
 func (r memberRow) member() (users.Member, error) {
-	m := users.Member{ID: r.ID, Organization: r.OrganizationID, Role: r.Role, Locked: r.Locked, User: users.User{
-		ID: r.UserID, Username: r.Username, Email: r.Email, FirstName: r.FirstName, LastName: r.LastName}}
+	m := users.Member{ID: r.ID, Organization: r.OrganizationID, User: users.User{ID: r.UserID, Username: r.Username},
+		Details: users.Details{Email: r.Email, FirstName: r.FirstName, LastName: r.LastName}, Role: r.Role, Locked: r.Locked}
 	var err error
 	if m.CustomFields, err = memberFields(r.ID, r.CustomFields); err != nil {
 		return users.Member{}, err
@@ -87,10 +83,9 @@ func (r userRepo) Ensure(ctx context.Context, us []users.User) ([]users.User, []
 	slices.SortFunc(wanted, func(a, b userRow) int { return cmp.Compare(a.UsernameFold, b.UsernameFold) }) // see ensure
 	rows, err := ensure[userRow](ctx, r.tx, len(us),
 		stmt("SELECT "+userColumns+" FROM users WHERE username_fold ?", among(r.dialect, folds)),
-		stmt(`INSERT INTO users (username, username_fold, email, email_fold, first_name, last_name, created_at)
-			SELECT s.username, s.username_fold, s.email, s.email_fold, s.first_name, s.last_name, ? FROM (?) AS s WHERE TRUE
-			ON CONFLICT DO NOTHING RETURNING `+userColumns, r.now(),
-			rowSet(r.dialect, wanted, "username text", "username_fold text", "email text", "email_fold text", "first_name text", "last_name text")))
+		stmt(`INSERT INTO users (username, username_fold, created_at)
+			SELECT s.username, s.username_fold, ? FROM (?) AS s WHERE TRUE
+			ON CONFLICT DO NOTHING RETURNING `+userColumns, r.now(), rowSet(r.dialect, wanted, "username text", "username_fold text")))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -98,51 +93,68 @@ func (r userRepo) Ensure(ctx context.Context, us []users.User) ([]users.User, []
 	return mapped(found, userRow.user), created, err
 }
 
-// memberKeyRow is a user to be made a member as one row of a rowSet.
-type memberKeyRow struct {
-	UserID users.ID `json:"user_id"`
+// newMemberRow is a user to be made a member as one row of a rowSet.
+type newMemberRow struct {
+	UserID       users.ID `json:"user_id"`
+	Username     string   `json:"username"`
+	UsernameFold string   `json:"username_fold"`
+	Email        string   `json:"email"`
+	EmailFold    string   `json:"email_fold"`
+	FirstName    string   `json:"first_name"`
+	LastName     string   `json:"last_name"`
+	CustomFields string   `json:"custom_fields"`
 }
 
-func (r userRepo) EnsureMembers(ctx context.Context, org orgs.ID, us []users.User) ([]users.Member, []bool, error) {
-	if len(us) == 0 {
+func toNewMemberRow(m users.Member) (newMemberRow, error) {
+	fields, err := m.CustomFields.Encode()
+	return newMemberRow{UserID: m.User.ID, Username: m.User.Username, UsernameFold: names.Fold(m.User.Username), Email: m.Email,
+		EmailFold: names.Fold(m.Email), FirstName: m.FirstName, LastName: m.LastName, CustomFields: string(fields)}, err
+}
+
+func (r userRepo) EnsureMembers(ctx context.Context, org orgs.ID, ms []users.Member) ([]users.Member, []bool, error) {
+	if len(ms) == 0 {
 		return nil, nil, nil
 	}
-	ids := mapped(us, func(u users.User) users.ID { return u.ID })
-	wanted := rowSet(r.dialect, mapped(slices.Sorted(slices.Values(ids)), func(id users.ID) memberKeyRow { return memberKeyRow{id} }), "user_id bigint")
-	rows, err := ensure[memberRow](ctx, r.tx, len(us),
-		r.dialect.lookUp(wanted, "r.id, r.organization_id, r.role, r.custom_fields, r.locked, "+r.groupNames("r")+" AS group_names, r.user_id",
-			"members", "r.user_id = s.user_id AND r.organization_id = ?", org),
-		stmt(`INSERT INTO members (organization_id, user_id, role, custom_fields, locked, created_at)
-			SELECT ?, s.user_id, ?, '{}', FALSE, ? FROM (?) AS s WHERE TRUE ON CONFLICT DO NOTHING
-			RETURNING id, organization_id, role, custom_fields, locked, '[]' AS group_names, user_id`,
+	rows, err := decoded(ms, toNewMemberRow)
+	if err != nil {
+		return nil, nil, err
+	}
+	slices.SortFunc(rows, func(a, b newMemberRow) int { return cmp.Compare(a.UserID, b.UserID) }) // see ensure
+	wanted := rowSet(r.dialect, rows, "user_id bigint", "username text", "username_fold text", "email text", "email_fold text",
+		"first_name text", "last_name text", "custom_fields text")
+	there, err := ensure[memberRow](ctx, r.tx, len(ms),
+		r.dialect.lookUp(wanted, strings.ReplaceAll(memberColumns, "m.", "r.")+", "+r.groupNames("r")+" AS group_names",
+			"members", "r.user_id = s.user_id AND "+unindexed("r.organization_id")+" = ?", org),
+		stmt(`INSERT INTO members (organization_id, user_id, username, username_fold, email, email_fold, first_name, last_name, role, custom_fields, locked, created_at)
+			SELECT ?, s.user_id, s.username, s.username_fold, s.email, s.email_fold, s.first_name, s.last_name, ?, s.custom_fields, FALSE, ? FROM (?) AS s WHERE TRUE
+			ON CONFLICT DO NOTHING RETURNING `+strings.ReplaceAll(memberColumns, "m.", "")+`, '[]' AS group_names`,
 			org, users.RoleMember, r.now(), wanted))
 	if err != nil {
 		return nil, nil, err
 	}
-	found, created, err := inOrder(ids, rows, func(row memberRow) users.ID { return row.UserID }, errVanished)
+	ids := mapped(ms, func(m users.Member) users.ID { return m.User.ID })
+	found, created, err := inOrder(ids, there, func(row memberRow) users.ID { return row.UserID }, errVanished)
 	if err != nil {
 		return nil, nil, err
 	}
-	ms, err := decoded(found, memberRow.member)
-	for i := range ms {
-		ms[i].User = us[i]
-	}
-	return ms, created, err
+	stored, err := decoded(found, memberRow.member)
+	return stored, created, err
 }
 
-func (r userRepo) Find(ctx context.Context, org orgs.ID, usernameOrEmail string) (users.Member, error) {
-	fold := names.Fold(usernameOrEmail)
-	m, err := decodeOne(r.members(ctx, "m.organization_id = ? AND u.username_fold = ?", org, fold), users.ErrNotFound, memberRow.member)
-	if errors.Is(err, users.ErrNotFound) {
-		// Whose username is the e-mail was not found by it: the rest is what the partial index holds.
-		return decodeOne(r.members(ctx, `m.organization_id = ? AND u.email_fold = ? AND u.email_fold <> u.username_fold
-			ORDER BY m.id LIMIT 1`, org, fold), users.ErrNotFound, memberRow.member)
+func (r userRepo) ByUsername(ctx context.Context, org orgs.ID, username string) (users.Member, error) {
+	return decodeOne(r.members(ctx, "m.organization_id = ? AND m.username_fold = ?", org, names.Fold(username)), users.ErrNotFound, memberRow.member)
+}
+
+func (r userRepo) ByEmail(ctx context.Context, org orgs.ID, email string, limit int) ([]users.Member, error) {
+	if email == "" { // which is how members without an e-mail are stored
+		return nil, nil
 	}
-	return m, err
+	return decodeAll(r.members(ctx, "m.organization_id = ? AND m.email_fold = ? AND m.email_fold <> m.username_fold ORDER BY m.id LIMIT ?",
+		org, names.Fold(email), limit), memberRow.member)
 }
 
 func (r userRepo) ByID(ctx context.Context, org orgs.ID, id users.MemberID) (users.Member, error) {
-	return decodeOne(r.members(ctx, "m.organization_id = ? AND m.id = ?", org, id), users.ErrNotFound, memberRow.member)
+	return decodeOne(r.members(ctx, unindexed("m.organization_id")+" = ? AND m.id = ?", org, id), users.ErrNotFound, memberRow.member)
 }
 
 func (r userRepo) Those(ctx context.Context, org orgs.ID, ids []users.MemberID) ([]users.Member, error) {
@@ -153,16 +165,10 @@ func (r userRepo) List(ctx context.Context, org orgs.ID, after users.MemberID, l
 	return decodeAll(r.members(ctx, "m.organization_id = ? AND m.id > ? ORDER BY m.id LIMIT ?", org, after, limit), memberRow.member)
 }
 
-func (r userRepo) BelongsElsewhere(ctx context.Context, m users.Member) (bool, error) {
-	var elsewhere bool
-	err := r.db(ctx).Raw("SELECT EXISTS (SELECT 1 FROM members WHERE user_id = ? AND organization_id <> ?)",
-		m.User.ID, m.Organization).Scan(&elsewhere).Error
-	return elsewhere, err
-}
-
-func (r userRepo) Rename(ctx context.Context, u users.User) error {
+func (r userRepo) SaveDetails(ctx context.Context, m users.Member) error {
 	return change(r.db(ctx), users.ErrNotFound,
-		"UPDATE users SET first_name = ?, last_name = ? WHERE id = ?", u.FirstName, u.LastName, u.ID)
+		"UPDATE members SET email = ?, email_fold = ?, first_name = ?, last_name = ? WHERE id = ? AND "+unindexed("organization_id")+" = ?",
+		m.Email, names.Fold(m.Email), m.FirstName, m.LastName, m.ID, m.Organization)
 }
 
 func (r userRepo) SaveFields(ctx context.Context, m users.Member) error {
@@ -171,19 +177,17 @@ func (r userRepo) SaveFields(ctx context.Context, m users.Member) error {
 		return err
 	}
 	return change(r.db(ctx), users.ErrNotFound,
-		"UPDATE members SET custom_fields = ? WHERE id = ? AND organization_id = ?", string(text), m.ID, m.Organization)
+		"UPDATE members SET custom_fields = ? WHERE id = ? AND "+unindexed("organization_id")+" = ?", string(text), m.ID, m.Organization)
 }
 
 func (r userRepo) SetRole(ctx context.Context, m users.Member) error {
 	return change(r.db(ctx), users.ErrNotFound,
-		"UPDATE members SET role = ? WHERE id = ? AND organization_id = ?", m.Role, m.ID, m.Organization)
+		"UPDATE members SET role = ? WHERE id = ? AND "+unindexed("organization_id")+" = ?", m.Role, m.ID, m.Organization)
 }
 
 // members queries memberships; condition may order and limit them.
 func (r userRepo) members(ctx context.Context, condition string, args ...any) *gorm.DB {
-	return r.db(ctx).Raw(`SELECT m.id, m.organization_id, m.role, m.custom_fields, m.locked, `+r.groupNames("m")+` AS group_names,
-			u.id AS user_id, u.username, u.email, u.first_name, u.last_name
-		FROM members m JOIN users u ON u.id = m.user_id WHERE `+condition, args...)
+	return r.db(ctx).Raw("SELECT "+memberColumns+", "+r.groupNames("m")+" AS group_names FROM members m WHERE "+condition, args...)
 }
 
 // groupNames selects the names of the groups of a member as a JSON array, within the query that selects the member under this name.

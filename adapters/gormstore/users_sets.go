@@ -72,7 +72,7 @@ func (r userRepo) Remove(ctx context.Context, ms ...users.Member) error {
 	}
 	return r.db(ctx).Exec(`DELETE FROM users WHERE id ?
 		AND NOT EXISTS (SELECT 1 FROM members WHERE members.user_id = users.id)
-		AND NOT EXISTS (SELECT 1 FROM credentials WHERE credentials.user_id = users.id)`, among(r.dialect, identities)).Error
+		AND NOT EXISTS (SELECT 1 FROM accounts WHERE accounts.user_id = users.id)`, among(r.dialect, identities)).Error
 }
 
 // theirIdentities are the identities of members, in one order: of two who let go of the same ones none waits for the other for ever.

@@ -81,9 +81,8 @@ func usesOfApplication(a applications.Application) statement {
 		UNION ALL
 		SELECT 'key', k.name, '', '' FROM a JOIN api_keys k ON k.application_id = a.id WHERE k.revoked_at IS NULL
 		UNION ALL
-		SELECT 'member', u.username, '', ''
-		FROM a JOIN application_memberships ms ON ms.application_id = a.id JOIN members m ON m.id = ms.member_id
-		JOIN users u ON u.id = m.user_id`,
+		SELECT 'member', m.username, '', ''
+		FROM a JOIN application_memberships ms ON ms.application_id = a.id JOIN members m ON m.id = ms.member_id`,
 		a.ID, a.Project, a.Organization)
 }
 

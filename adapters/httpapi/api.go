@@ -18,7 +18,9 @@ import (
 	"github.com/tocsin/tocsin/adapters/httpapi/reference"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/health"
 	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -42,8 +44,8 @@ type Options struct {
 	BaseURL string
 	// BodyLimit is the size of the largest request body, in bytes.
 	BodyLimit int64
-	// RateLimit is how many requests per second a key may send. 0: no limit.
-	RateLimit float64
+	// Quotas are the limits of requests per second, where an organization has none of its own.
+	Quotas quotas.Limits
 	// AuthFailureLimit is how many authentications per second may fail from one client address. 0: no limit.
 	AuthFailureLimit float64
 	// TrustedProxies are the addresses whose X-Forwarded-For and X-Forwarded-Proto are believed.
@@ -54,14 +56,11 @@ type Options struct {
 	WriteTimeout time.Duration
 }
 
-// Ready tells whether the service can take requests: nil, or why not.
-type Ready func(context.Context) error
-
 // API serves everything below /api/, /healthz and /readyz, and the page behind unsubscribe links. It is safe for concurrent use.
 type API struct {
 	use       UseCases
 	guard     *guard
-	ready     Ready
+	health    *health.Health
 	observer  web.Observer
 	options   Options
 	reference *reference.Reference
@@ -72,7 +71,7 @@ type API struct {
 var _ http.Handler = (*API)(nil)
 
 // New returns the API over these use cases. It fails only when the document or the page that is built in is broken.
-func New(use UseCases, auth access.Authenticator, ready Ready, clock ports.Clock, log *slog.Logger, o Options) (*API, error) {
+func New(use UseCases, auth access.Authenticator, state *health.Health, clock ports.Clock, log *slog.Logger, o Options) (*API, error) {
 	doc, err := loadReference()
 	if err != nil {
 		return nil, err
@@ -83,7 +82,7 @@ func New(use UseCases, auth access.Authenticator, ready Ready, clock ports.Clock
 	}
 	o.BaseURL = strings.TrimRight(o.BaseURL, "/")
 	a := &API{
-		use: use, ready: ready, observer: web.NewObserver(clock, log), options: o, reference: doc, page: html, echo: echo.New(),
+		use: use, health: state, observer: web.NewObserver(clock, log, web.NewOutside(o.BaseURL, o.TrustedProxies)), options: o, reference: doc, page: html, echo: echo.New(),
 		guard: newGuard(auth, o, clock),
 	}
 	a.echo.Use(a.observer.Around(a.fail), web.RefuseOptions)

@@ -14,6 +14,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/quotas"
 )
 
 const problemType = "application/problem+json"
@@ -25,18 +26,27 @@ type problem struct {
 	Status    int                 `json:"status"`
 	Detail    string              `json:"detail"`
 	RequestID string              `json:"request_id"`
+	Quota     quotas.Name         `json:"quota,omitempty"`
 	Errors    map[string][]string `json:"errors,omitempty"`
+	Checks    []check             `json:"checks,omitempty"`
 }
 
 // fail answers an error that a handler or a middleware returned before the answer began. What nobody classified, and what
 // kept the service from answering, is logged once with the request id and never shown.
 func (a *API) fail(c echo.Context, err error) {
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		err = quotas.Refuse(quotas.Body, float64(tooLarge.Limit), 0)
+	}
 	status, detail, fields := a.explain(c, err)
 	header := c.Response().Header()
 	p := problem{
 		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail,
 		RequestID: header.Get(echo.HeaderXRequestID), Errors: fields,
 	}
+	if exceeded, ok := errors.AsType[*quotas.Exceeded](err); ok {
+		p.Quota = exceeded.Quota
+	}
+	p.Checks, _ = c.Get(withChecks).([]check)
 	switch status {
 	case http.StatusMethodNotAllowed:
 		header.Set(echo.HeaderAllow, strings.TrimPrefix(header.Get(echo.HeaderAllow), "OPTIONS, ")) // Echo's addition.
@@ -63,15 +73,12 @@ func (a *API) fail(c echo.Context, err error) {
 // explain says what may be told of an error.
 func (a *API) explain(c echo.Context, err error) (status int, detail string, fields map[string][]string) {
 	var routing *echo.HTTPError
-	var tooLarge *http.MaxBytesError
 	var known *fault.Error
 	switch {
 	case errors.As(err, &routing) && routing.Code == http.StatusMethodNotAllowed:
 		return routing.Code, "this path does not have the method " + c.Request().Method, nil
 	case errors.As(err, &routing) && routing.Code == http.StatusNotFound:
 		return routing.Code, web.ErrNoSuchPath.Error(), nil
-	case errors.As(err, &tooLarge):
-		return web.Status(fault.TooLarge), fmt.Sprintf("the body is larger than %d bytes", tooLarge.Limit), nil
 	case fault.KindOf(err) != fault.Internal && errors.As(err, &known):
 		detail, fields = known.Error(), nil
 		if known.Kind() == fault.Invalid {

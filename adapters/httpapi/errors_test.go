@@ -22,6 +22,7 @@ func TestKindsBecomeStatuses(t *testing.T) {
 		fault.Unauthenticated: 401,
 		fault.Forbidden:       403,
 		fault.NotFound:        404,
+		fault.Conflict:        409,
 		fault.TooLarge:        413,
 		fault.Unsupported:     415,
 		fault.Mismatch:        422,

@@ -98,7 +98,7 @@ func (s *store) Enroll(_ context.Context, _ string, b users.Batch, _ ...func(por
 	s.batches = append(s.batches, b)
 	e := b.Enrollments[0]
 	m := users.Member{
-		ID: 7, User: users.User{ID: 1, Username: e.Email, Email: e.Email, FirstName: e.FirstName}, CustomFields: e.CustomFields,
+		ID: 7, User: users.User{ID: 1, Username: e.Email}, Details: e.Details(), CustomFields: e.CustomFields,
 		Groups: []string{orgs.DefaultGroup},
 	}
 	return []users.Enrolled{{Member: m, Created: true, Enrolled: true}}, s.err
@@ -154,7 +154,7 @@ type userRepository struct {
 	store *store
 }
 
-func (r userRepository) Find(_ context.Context, _ orgs.ID, name string) (users.Member, error) {
+func (r userRepository) ByUsername(_ context.Context, _ orgs.ID, name string) (users.Member, error) {
 	r.store.mu.Lock()
 	defer r.store.mu.Unlock()
 	r.store.found = append(r.store.found, name)

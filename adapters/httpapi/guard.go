@@ -13,14 +13,16 @@ import (
 	"github.com/tocsin/tocsin/adapters/web/throttle"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/ports"
 )
 
-// How many keys, client addresses and links are remembered for their limits.
+// How many keys, organizations, client addresses and links are remembered for their limits.
 const (
-	roomForKeys      = 10_000
-	roomForAddresses = 10_000
-	roomForLinks     = 10_000
+	roomForKeys          = 10_000
+	roomForOrganizations = 10_000
+	roomForAddresses     = 10_000
+	roomForLinks         = 10_000
 )
 
 // linkLimit is how often per second one unsubscribe link may be used.
@@ -30,15 +32,20 @@ const linkLimit = 10
 type guard struct {
 	auth     access.Authenticator
 	proxies  web.Proxies
+	quotas   quotas.Limits
 	requests *throttle.Throttle[access.Digest] // of keys that were valid when they last came
+	together *throttle.Throttle[string]        // requests of all keys of an organization, by its slug
+	most     float64                           // failed authentications a second of a client address
 	failures *throttle.Throttle[netip.Prefix]
 	links    *throttle.Throttle[[sha256.Size]byte] // by the digests of their tokens
 }
 
 func newGuard(auth access.Authenticator, o Options, clock ports.Clock) *guard {
 	return &guard{
-		auth: auth, proxies: o.TrustedProxies,
-		requests: throttle.New[access.Digest](o.RateLimit, roomForKeys, clock.Now),
+		auth: auth, proxies: o.TrustedProxies, quotas: o.Quotas,
+		requests: throttle.New[access.Digest](o.Quotas[quotas.Requests], roomForKeys, clock.Now),
+		together: throttle.New[string](o.Quotas[quotas.OrganizationRequests], roomForOrganizations, clock.Now),
+		most:     o.AuthFailureLimit,
 		failures: throttle.New[netip.Prefix](o.AuthFailureLimit, roomForAddresses, clock.Now),
 		links:    throttle.New[[sha256.Size]byte](linkLimit, roomForLinks, clock.Now),
 	}
@@ -46,8 +53,11 @@ func newGuard(auth access.Authenticator, o Options, clock ports.Clock) *guard {
 
 // admit returns the key of a request that may use a route with this grant.
 func (g *guard) admit(ctx context.Context, c echo.Context, grant access.Grant) (access.Key, error) {
-	key, err := g.authenticate(ctx, c.Request())
+	key, digest, err := g.authenticate(ctx, c.Request())
 	if err != nil {
+		return access.Key{}, err
+	}
+	if err := g.count(key, digest, c.Response().Header()); err != nil {
 		return access.Key{}, err
 	}
 	web.Caller(c, "key", key.Name)
@@ -57,28 +67,44 @@ func (g *guard) admit(ctx context.Context, c echo.Context, grant access.Grant) (
 
 // authenticate finds the key of a request. A client address from which too many authentications failed is held up before
 // anything is looked up, but not for keys that were valid before: behind a proxy many clients share an address.
-func (g *guard) authenticate(ctx context.Context, r *http.Request) (access.Key, error) {
+func (g *guard) authenticate(ctx context.Context, r *http.Request) (key access.Key, digest access.Digest, err error) {
 	client := g.proxies.Client(r)
 	token, _ := ParseAuthorization(r.Header.Values(echo.HeaderAuthorization))
-	digest, err := access.ParseToken(token)
+	digest, err = access.ParseToken(token)
 	if err != nil || !g.requests.Knows(digest) {
 		if wait := g.failures.Wait(client); wait > 0 {
-			return access.Key{}, web.TooMany("too many failed authentications from this address", wait)
+			return key, digest, quotas.Refuse(quotas.AuthFailures, g.most, wait)
 		}
 	}
-	key, err := g.auth.Authenticate(ctx, token)
+	key, err = g.auth.Authenticate(ctx, token)
 	if fault.KindOf(err) == fault.Unauthenticated {
 		if wait := g.failures.Take(client); wait > 0 {
-			return access.Key{}, web.TooMany("too many failed authentications from this address", wait)
+			return key, digest, quotas.Refuse(quotas.AuthFailures, g.most, wait)
 		}
 	}
-	if err != nil {
-		return access.Key{}, err
+	return key, digest, err
+}
+
+// count counts a request for its key and for the organization that the key is limited to, and says in the header what is left. What it
+// counts is of this instance alone.
+func (g *guard) count(key access.Key, digest access.Digest, header http.Header) error {
+	limits := g.quotas.With(key.Quotas)
+	var rates rateHeaders
+	limit := limits[quotas.Requests]
+	left, wait := g.requests.TakeAt(digest, limit)
+	rates.add(quotas.Requests, limit, left)
+	refusal := quotas.Requests
+	if org := key.Scope.Organization; org != "" && wait == 0 {
+		limit = limits[quotas.OrganizationRequests]
+		left, wait = g.together.TakeAt(org, limit)
+		rates.add(quotas.OrganizationRequests, limit, left)
+		refusal = quotas.OrganizationRequests
 	}
-	if wait := g.requests.Take(digest); wait > 0 {
-		return access.Key{}, web.TooMany("too many requests with this API key", wait)
+	rates.set(header)
+	if wait > 0 {
+		return quotas.Refuse(refusal, limit, wait)
 	}
-	return key, nil
+	return nil
 }
 
 // ParseAuthorization returns the API key in the values of the Authorization header: there is exactly one, the word `Key` in any

@@ -14,6 +14,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/httpapi"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/quotas"
 )
 
 func TestAuthorizationHeader(t *testing.T) {
@@ -137,7 +138,9 @@ func TestAuthenticatorThatCannotAnswerIs503(t *testing.T) {
 }
 
 func limited(perSecond float64) func(*httpapi.Options) {
-	return func(o *httpapi.Options) { o.RateLimit, o.AuthFailureLimit = perSecond, perSecond }
+	return func(o *httpapi.Options) {
+		o.Quotas, o.AuthFailureLimit = quotas.Limits{quotas.Requests: perSecond}, perSecond
+	}
 }
 
 func TestRateLimit(t *testing.T) {
@@ -155,7 +158,7 @@ func TestRateLimit(t *testing.T) {
 		w := f.do(one)
 		require.Equal(t, http.StatusTooManyRequests, w.Code)
 		assert.Equal(t, "1", w.Header().Get("Retry-After"))
-		assert.Equal(t, "too many requests with this API key", problemOf(t, w).Detail)
+		assert.Equal(t, "an API key may make 2 requests a second", problemOf(t, w).Detail)
 		assert.Equal(t, http.StatusOK, f.do(two).Code, "another key is not affected")
 		f.clock.Advance(time.Second)
 		assert.Equal(t, http.StatusOK, f.do(one).Code)

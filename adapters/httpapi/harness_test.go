@@ -16,6 +16,7 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/httpapi"
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/health"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/test/clocks"
 )
@@ -29,6 +30,7 @@ type fixture struct {
 	clock *clocks.Moving
 	log   *logBuffer
 	ready error
+	alive error
 }
 
 func newFixture(t testing.TB, options ...func(*httpapi.Options)) *fixture {
@@ -45,7 +47,8 @@ func newFixture(t testing.TB, options ...func(*httpapi.Options)) *fixture {
 		Users: app.NewUsers(f.store), Lists: app.NewLists(f.store), Applications: app.NewApplications(f.store),
 		Subscriptions: app.NewSubscriptions(f.store), Orgs: app.NewOrgs(f.store),
 		Unsubscriptions: app.NewUnsubscriptions(f.store, links),
-	}, f.auth, func(context.Context) error { return f.ready }, f.clock,
+	}, f.auth, health.New(f.clock, 0, health.Probe{Ask: func(context.Context) error { return f.alive }},
+		health.Probe{Name: "the database answers", Ask: func(context.Context) error { return f.ready }}), f.clock,
 		slog.New(slog.NewJSONHandler(f.log, &slog.HandlerOptions{Level: slog.LevelDebug})), o)
 	require.NoError(t, err)
 	f.API = api
@@ -104,6 +107,7 @@ type problem struct {
 	Detail    string              `json:"detail"`
 	RequestID string              `json:"request_id"`
 	Errors    map[string][]string `json:"errors"`
+	Quota     string              `json:"quota"`
 }
 
 // problemOf checks everything that all errors have in common and returns the document.

@@ -1,7 +1,9 @@
 package httpapi_test
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/ports"
 )
 
 func TestRequestID(t *testing.T) {
@@ -107,6 +110,31 @@ func TestSecurityHeadersAreOnEveryAnswer(t *testing.T) {
 	assert.Equal(t, "no-store", w.Header().Get("Cache-Control"), "people's data is not kept on the way")
 }
 
+func TestVerboseReadiness(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	w := f.do(request{path: "/readyz?verbose", key: "-"})
+	require.Equal(t, http.StatusOK, w.Code)
+	assert.JSONEq(t, `{"status": "ok", "checks": [{"name": "takes requests", "status": "ok"}, {"name": "the database answers", "status": "ok"}]}`, w.Body.String())
+
+	for _, c := range []struct {
+		err    error
+		reason string
+	}{
+		{errors.New("dial postgres://tocsin:secret@db: refused"), "it failed; the log says more"},
+		{fmt.Errorf("%w: as tocsin:secret@db says", ports.ErrFull), "the disk of the database is full"},
+	} {
+		f.ready = c.err
+		w = f.do(request{path: "/readyz?verbose", key: "-"})
+		require.Equal(t, http.StatusServiceUnavailable, w.Code)
+		assert.Equal(t, "application/problem+json", w.Header().Get("Content-Type"))
+		assert.NotContains(t, w.Body.String(), "secret")
+		var answer struct{ Checks json.RawMessage }
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &answer))
+		assert.JSONEq(t, `[{"name": "takes requests", "status": "ok"}, {"name": "the database answers", "status": "failing", "reason": "`+c.reason+`"}]`, string(answer.Checks))
+	}
+}
+
 func TestHealthAndReadiness(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -125,6 +153,11 @@ func TestHealthAndReadiness(t *testing.T) {
 		assert.Equal(t, http.StatusOK, f.do(request{path: "/healthz", key: "-"}).Code, "the process is alive all the same")
 	}
 	assert.Len(t, f.log.lines(t, "request failed"), 2, "the log says why")
+
+	f.alive = errors.New("the loop expand stands still")
+	w := f.do(request{path: "/healthz", key: "-"})
+	require.Equal(t, http.StatusServiceUnavailable, w.Code)
+	assert.Equal(t, "the service hangs; nothing but a restart helps", problemOf(t, w).Detail)
 	assert.Zero(t, f.auth.calls())
 }
 

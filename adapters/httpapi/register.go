@@ -72,7 +72,9 @@ func (a *API) register(c call) error {
 func bindRegistration(body *jsonbody.Object) (app.Registration, error) {
 	var r app.Registration
 	var err error
-	r.User, err = users.NewUser(body.String("username"), body.String("email"), body.String("first_name"), body.String("last_name"))
+	r.User, err = users.NewUser(body.String("username"))
+	body.Check(err)
+	r.Details, err = users.NewDetails(body.String("email"), body.String("first_name"), body.String("last_name"))
 	body.Check(err)
 	fields, _ := body.Map("custom_fields")
 	r.CustomFields = fields
@@ -95,7 +97,7 @@ func bindRegistration(body *jsonbody.Object) (app.Registration, error) {
 func showRegistered(done app.Registered) registered {
 	shown := registered{
 		User: registeredUser{
-			Username: done.User.Username, FirstName: done.User.FirstName, LastName: done.User.LastName, Email: done.User.Email,
+			Username: done.Member.User.Username, FirstName: done.Member.FirstName, LastName: done.Member.LastName, Email: done.Member.Email,
 		},
 		Created:     done.Created,
 		Membership:  showMembership(done.Membership),

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
 // Route is a line of the table: what the contract calls "method and path" and "permission". The levels {org}, {prj} and
@@ -70,7 +70,7 @@ func routes() []Route {
 			{get, "/api/openapi.json", "", (*API).showDocument},
 			{get, "/api/docs/", "", (*API).showReference},
 			{get, "/api/docs/reference.css", "", (*API).showStyle},
-			{get, healthPath, "", (*API).health},
+			{get, healthPath, "", (*API).liveness},
 			{get, readyPath, "", (*API).readiness},
 		},
 	)
@@ -94,7 +94,7 @@ func userRoutes(users string) []Route {
 // pages are what people open in a browser, without a key, because a link that we signed says whom it is about. They are no part of the
 // API: they answer with HTML, errors too, and the OpenAPI document leaves them out.
 func pages() []Route {
-	const unsubscribe = app.UnsubscribePath + "{token}/"
+	const unsubscribe = deliveries.UnsubscribePath + "{token}/"
 	return []Route{
 		{http.MethodGet, unsubscribe, "", (*API).showUnsubscription},
 		{http.MethodPost, unsubscribe, "", (*API).setUnsubscription},

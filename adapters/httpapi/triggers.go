@@ -3,14 +3,13 @@ package httpapi
 import (
 	"crypto/sha256"
 	"encoding/json"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/fault"
@@ -37,7 +36,7 @@ type forecastGroup struct {
 	Channel      string            `json:"channel"`
 	Reason       deliveries.Reason `json:"reason,omitempty"`
 	Recipients   int               `json:"recipients"`
-	Users        []string          `json:"users,omitempty"`
+	Users        []string          `json:"users,omitzero"`
 }
 
 type forecastMessage struct {
@@ -59,36 +58,40 @@ func (a *API) trigger(c call) error {
 	if err != nil {
 		return err
 	}
-	what, dryRun, err := c.bindTrigger(body, text)
+	what, options, err := c.bindTrigger(body, text)
 	if err != nil {
 		return err
 	}
 	event := web.Param(c, "evt")
-	if dryRun {
-		f, err := a.use.Triggers.DryRun(c.ctx, c.at(), event, what)
+	if options.dryRun {
+		f, err := a.use.Triggers.DryRun(c.ctx, c.at(), event, what, c.key.Granted(access.DeliveryRead))
 		if err != nil {
-			return err
+			return options.renamed(err)
 		}
 		return c.answer(http.StatusOK, showForecast(f))
 	}
 	o, _, err := a.use.Triggers.Trigger(c.ctx, c.actor(), c.at(), event, what)
 	if err != nil {
-		return err
+		return options.renamed(err)
 	}
 	return c.answer(http.StatusCreated, triggered{o.ID})
 }
 
-func (c call) bindTrigger(body *jsonbody.Object, text []byte) (what app.Trigger, dryRun bool, err error) {
+func (c call) bindTrigger(body *jsonbody.Object, text []byte) (what app.Trigger, options triggerOptions, err error) {
+	body.Only("context", "options")
 	data, sent := body.Map("context")
 	if !sent {
 		data = map[string]any{}
 	}
 	if what.Context, err = json.Marshal(data); err != nil {
-		return what, false, err
+		return what, options, err
 	}
-	options, _ := body.Map("options")
+	sentOptions, _ := body.Map("options")
 	var faults fault.Fields
-	what.Options, dryRun = bindOptions(options, &faults)
+	options = bindOptions(sentOptions, &faults)
+	what.Options, err = events.NewOptions(options.limitTo, options.channels)
+	faults.Add("", options.renamed(err))
+	what.IgnoreUnknown = options.ignoreUnknown
 	what.CorrelationID, err = names.OptionalLabel("cid", c.QueryParam("cid"))
 	faults.Add("cid", err)
 	if word := c.Request().Header.Get(headerIdempotencyKey); word != "" {
@@ -97,56 +100,10 @@ func (c call) bindTrigger(body *jsonbody.Object, text []byte) (what app.Trigger,
 		asked := sha256.New()
 		asked.Write([]byte(strings.TrimSuffix(c.Request().URL.EscapedPath(), "/") + "\n"))
 		asked.Write(text)
-		what.Request = &deliveries.Request{Key: c.key.ID, Word: word, Digest: [sha256.Size]byte(asked.Sum(nil))}
+		what.Request = &deliveries.Request{Key: c.key.ID, IdempotencyKey: word, Digest: [sha256.Size]byte(asked.Sum(nil))}
 	}
 	body.Check(faults.Err())
-	return what, dryRun, body.Err()
-}
-
-// bindOptions reads the options of a trigger; those that do not exist are mistakes.
-func bindOptions(sent map[string]any, faults *fault.Fields) (o events.Options, dryRun bool) {
-	var limitTo, channels []string
-	for _, name := range slices.Sorted(maps.Keys(sent)) {
-		field, value := "options."+name, sent[name]
-		switch name {
-		case "limit_to":
-			limitTo = bindStrings(field, value, faults)
-		case "channels":
-			channels = bindStrings(field, value, faults)
-		case "dry_run":
-			on, isBool := value.(bool)
-			if !isBool && value != nil {
-				faults.Addf(field, "must be true or false")
-			}
-			dryRun = on
-		default:
-			faults.Addf(field, "there is no such option")
-		}
-	}
-	o, err := events.NewOptions(limitTo, channels)
-	faults.Add("", err)
-	return o, dryRun
-}
-
-// bindStrings returns nil for null and for what is no array of strings.
-func bindStrings(field string, value any, faults *fault.Fields) []string {
-	entries, isArray := value.([]any)
-	if !isArray {
-		if value != nil {
-			faults.Addf(field, "must be an array of strings")
-		}
-		return nil
-	}
-	words := make([]string, 0, len(entries))
-	for _, e := range entries {
-		word, isString := e.(string)
-		if !isString {
-			faults.Addf(field, "must be an array of strings")
-			return nil
-		}
-		words = append(words, word)
-	}
-	return words
+	return what, options, body.Err()
 }
 
 func showForecast(f app.Forecast) forecast {
@@ -154,8 +111,10 @@ func showForecast(f app.Forecast) forecast {
 	for _, g := range f.Groups {
 		row := forecastGroup{Notification: g.Name, Channel: g.Channel, Reason: g.Reason, Recipients: g.Recipients, Users: g.Users}
 		if g.Reason == "" {
+			row.Users = nil
 			shown.Recipients = append(shown.Recipients, row)
 		} else {
+			row.Users = append([]string{}, g.Users...)
 			shown.LeftOut = append(shown.LeftOut, row)
 		}
 	}

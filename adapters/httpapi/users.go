@@ -77,7 +77,7 @@ func (a *API) patchUser(c call) error {
 		return err
 	}
 	fields, _ := body.Map("custom_fields")
-	p, err := app.NewPatch(body.String("first_name"), body.String("last_name"), fields, body.String("_mode"))
+	p, err := app.NewPatch(body.String("email"), body.String("first_name"), body.String("last_name"), fields, body.String("_mode"))
 	body.Check(err)
 	if err := body.Err(); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (a *API) removeUser(c call) error {
 
 func showMember(m users.Member) user {
 	return user{
-		ID: m.ID, Username: m.User.Username, Email: m.User.Email, FirstName: m.User.FirstName, LastName: m.User.LastName,
+		ID: m.ID, Username: m.User.Username, Email: m.Email, FirstName: m.FirstName, LastName: m.LastName,
 		CustomFields: notNil(m.CustomFields), Groups: append([]string{}, m.Groups...), Locked: m.Locked,
 	}
 }

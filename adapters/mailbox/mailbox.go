@@ -103,7 +103,9 @@ func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return deliveries.Postponed("given up: %w", context.Cause(ctx))
 	}
-	return deliveries.Unreachable("the message could not be kept: %w", err)
+	failed := deliveries.Unreachable("the message could not be kept")
+	failed.Detail = err // What a database says is not for everybody.
+	return failed
 }
 
 // Close has nothing to give up: the store is somebody else's.

@@ -63,7 +63,7 @@ func (p *post) subjects(t *testing.T) []string {
 	t.Helper()
 	var all []string
 	require.NoError(t, p.store.View(t.Context(), func(tx ports.Tx) error {
-		found, err := tx.Mailbox().List(t.Context(), p.channel.Organization, deliveries.KeptFilter{Limit: 10_000})
+		found, err := tx.Mailbox().List(t.Context(), p.channel.Organization, deliveries.MailboxFilter{Limit: 10_000})
 		for _, k := range found {
 			all = append(all, k.Message.Subject)
 		}

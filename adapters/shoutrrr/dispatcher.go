@@ -9,9 +9,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/telegram"
-	"github.com/nicholas-fedor/shoutrrr/pkg/types"
-
+	"github.com/tocsin/tocsin/adapters/outbound"
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
@@ -19,7 +17,6 @@ import (
 type dispatcher struct {
 	settings  settings
 	transport http.RoundTripper
-	places    chan struct{} // one is taken by every message under way, given up or not
 }
 
 // Dispatch posts one message. The subject becomes the title where the service has one, else the first line.
@@ -28,88 +25,79 @@ func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 	if err != nil {
 		return deliveries.Refused("%w", err)
 	}
-	title, text := d.settings.service.write(m)
-	if text == "" {
+	n := d.settings.service.write(m)
+	if n.text == "" {
 		return deliveries.Refused("there is no text to send")
-	}
-	select {
-	case d.places <- struct{}{}:
-	default:
-		return deliveries.Unreachable("%s: %d messages wait for an answer already", d.settings.name, cap(d.places))
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	done := make(chan *deliveries.Failure, 1)
-	go func() {
-		defer func() { <-d.places }()
-		done <- d.send(ctx, link, title, text)
-	}()
-	select {
-	case failed := <-done:
-		if failed == nil {
-			return nil
-		}
-		if ctx.Err() == nil {
-			return d.named(failed)
-		}
-	case <-ctx.Done():
-	}
-	if errors.Is(ctx.Err(), context.Canceled) {
+	failed := d.send(ctx, link, n)
+	switch {
+	case failed == nil:
+		return nil
+	case errors.Is(ctx.Err(), context.Canceled):
 		return deliveries.Postponed("%s: given up: %w", d.settings.name, context.Cause(ctx))
+	case ctx.Err() != nil:
+		return deliveries.Unreachable("%s: %s", d.settings.name, outbound.TimedOut)
 	}
-	return deliveries.Unreachable("%s: no answer in time", d.settings.name)
+	return d.named(failed)
 }
 
-// Close has nothing to give up.
+// Close has nothing to give up: connections end when they have been idle.
 func (*dispatcher) Close() error { return nil }
 
 // send gives the message to the service and says what became of it.
-func (d *dispatcher) send(ctx context.Context, link *url.URL, title, text string) (failed *deliveries.Failure) {
+func (d *dispatcher) send(ctx context.Context, link *url.URL, n note) (failed *deliveries.Failure) {
+	watched, peer := outbound.Watch(ctx)
+	w := &witness{ctx: watched, next: d.transport, peer: peer, judge: d.settings.service.judge, personal: d.settings.personal}
+	if w.judge == nil {
+		w.judge = byStatus
+	}
 	defer func() {
 		if fault := recover(); fault != nil { // It happens, when there is no answer.
-			failed = deliveries.Postponed("the library failed: %v", fault)
+			failed = w.failed
+			if failed == nil {
+				failed = deliveries.Postponed("the library failed")
+				failed.Detail = fmt.Errorf("%v", fault)
+			}
 		}
 	}()
-	w := &witness{ctx: ctx, next: d.transport, personal: d.settings.personal}
-	if d.settings.name == telegram.Scheme {
-		return sendTelegram(ctx, w.client(), link, text)
-	}
-	s, err := start(link, w.client())
-	if err != nil {
-		// It took a sample: this address is what it does not take.
-		return deliveries.Refused("the address does not fit the service: %w", err)
-	}
-	params := types.Params{}
-	if title != "" {
-		params.SetTitle(title)
-	}
-	err = s.Send(text, &params)
+	err := d.settings.service.deliver(watched, w.client(), link, n)
 	switch {
 	case w.failed != nil: // Even if the service thinks otherwise.
 		return w.failed
-	case err != nil:
-		return interpret(err, d.settings.personal)
+	case err == nil:
+		return nil
+	case !w.asked: // It took a sample: this message or this address is what it does not take.
+		return deliveries.Refused("the service does not take the message: %w", err)
 	}
-	return nil
+	return peer.Tell(deliveries.Postponed("%w", err), outbound.Unintended)
 }
 
 // named says which service a failure is about, and hides the secrets of its URL.
 func (d *dispatcher) named(f *deliveries.Failure) *deliveries.Failure {
 	named := *f
-	named.Err = fmt.Errorf("%s: %s", d.settings.name, line(d.settings.secrets.Replace(f.Error())))
+	named.Err = d.hidden(f.Err)
+	if f.Detail != nil {
+		named.Detail = d.hidden(f.Detail)
+	}
 	return &named
 }
 
-// write makes title and text of a message.
-func (s service) write(m deliveries.Message) (title, text string) {
-	title, text = line(m.Subject), strings.TrimSpace(m.Text)
+func (d *dispatcher) hidden(err error) error {
+	return fmt.Errorf("%s: %s", d.settings.name, line(d.settings.secrets.Hide(err.Error())))
+}
+
+// write makes a message as the service takes it.
+func (s service) write(m deliveries.Message) note {
+	n := note{id: m.ID, title: line(m.Subject), text: strings.TrimSpace(m.Text)}
 	switch {
-	case text == "":
-		return "", title
-	case s.titled || title == "":
-		return title, text
+	case n.text == "":
+		n.title, n.text = "", n.title
+	case !s.titled && n.title != "":
+		n.title, n.text = "", n.title+"\n\n"+n.text
 	}
-	return "", title + "\n\n" + text
+	return n
 }
 
 // line makes one line of a text: titles travel in headers.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/tocsin/tocsin/adapters/shoutrrr"
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
@@ -18,7 +17,7 @@ func FuzzAddress(f *testing.F) {
 	}
 	answers(says(http.StatusOK, "{}"))
 	c := channel("ntfy://ada:pw@ntfy.example.org/prefix-{address}?tags={address}&priority=high")
-	d, err := shoutrrr.New(nil).Open(c)
+	d, err := overWorld().Open(c)
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, address string) {
 		answers(says(http.StatusOK, "{}"))

@@ -4,16 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
-	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/telegram"
-
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
 // placeholder stands for the address of a recipient.
@@ -27,14 +25,14 @@ type settings struct {
 	url      string // with the placeholder
 	name     string // of the service
 	service  service
-	personal bool              // the address takes part in the login
-	secrets  *strings.Replacer // hides them
+	personal bool            // the address takes part in the login
+	secrets  deliveries.Mask // of the URL
 }
 
 // described is what the settings are.
 func described() []channels.Setting {
 	return []channels.Setting{
-		{Name: "url", Kind: channels.Line, Required: true, Secret: true, Help: "A service URL of Shoutrrr. {address} stands for the recipient's address."},
+		{Name: "url", Kind: channels.Line, Required: true, Secret: true, Leads: true, Target: true, Help: "A service URL of Shoutrrr. {address} stands for the recipient's address."},
 	}
 }
 
@@ -53,10 +51,11 @@ func read(c channels.Channel) (settings, error) {
 // prepare finds out about the service and tries the URL with a sample.
 func (s *settings) prepare() error {
 	scheme, rest, _ := strings.Cut(s.url, "://")
-	var known bool
-	if s.service, known = services[scheme]; !known {
-		names := make([]string, 0, len(services))
-		for name := range services {
+	known := services()
+	var exists bool
+	if s.service, exists = known[scheme]; !exists {
+		names := make([]string, 0, len(known))
+		for name := range known {
 			names = append(names, name+"://")
 		}
 		slices.Sort(names)
@@ -79,6 +78,11 @@ func (s *settings) prepare() error {
 	return first
 }
 
+// demand is what we, and not the library, want of a URL.
+type demand string
+
+func (d demand) Error() string { return string(d) }
+
 // try makes the service of the URL for a sample, and connects to nothing.
 func (s *settings) try(sample string) (err error) {
 	link, err := s.link(sample)
@@ -94,16 +98,12 @@ func (s *settings) try(sample string) (err error) {
 			err = fmt.Errorf("is not understood by the service %s", s.name)
 		}
 	}()
-	if err := check(link); err != nil {
-		return errors.New(s.secrets.Replace(err.Error()))
-	}
-	if s.name == telegram.Scheme {
-		_, err = telegramConfig(link)
-	} else {
-		_, err = start(link, &http.Client{})
+	err = s.service.check(link)
+	if ours, found := errors.AsType[demand](err); found {
+		return ours
 	}
 	if err != nil {
-		return fmt.Errorf("is not understood by the service %s: %s", s.name, s.secrets.Replace(err.Error()))
+		return fmt.Errorf("is not understood by the service %s: %s", s.name, s.secrets.Hide(err.Error()))
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func (s *settings) link(address string) (*url.URL, error) {
 // steering are the parameters by which services let themselves be connected elsewhere than to the host of the URL, or in another way.
 var steering = []string{"host", "port", "scheme"}
 
-// steered tells whether such a parameter has a sample in it.
+// steered reports whether such a parameter has a sample in it.
 func steered(link *url.URL, sample string) bool {
 	for name, values := range link.Query() {
 		if slices.Contains(steering, strings.ToLower(name)) && strings.Contains(strings.Join(values, " "), sample) {
@@ -148,7 +148,7 @@ func steered(link *url.URL, sample string) bool {
 var word = regexp.MustCompile(`[A-Za-z0-9]{4,}`)
 
 // hide returns what takes the secrets of a URL out of a text: every word of it but service, host and the names of parameters.
-func hide(link *url.URL, sample string, known service) *strings.Replacer {
+func hide(link *url.URL, sample string, known service) deliveries.Mask {
 	texts := []string{link.Path, link.RawPath, link.RawQuery}
 	if link.User != nil {
 		password, _ := link.User.Password()
@@ -167,10 +167,5 @@ func hide(link *url.URL, sample string, known service) *strings.Replacer {
 		words = append(words, word.FindAllString(text, -1)...)
 	}
 	words = slices.DeleteFunc(words, func(w string) bool { return slices.Contains(names, w) })
-	slices.SortFunc(words, func(a, b string) int { return len(b) - len(a) }) // A word may begin with another.
-	var pairs []string
-	for _, w := range words {
-		pairs = append(pairs, w, "…")
-	}
-	return strings.NewReplacer(pairs...)
+	return deliveries.NewMask("…", words...)
 }

@@ -1,37 +1,38 @@
 package shoutrrr
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net/http"
-	"strconv"
-	"strings"
+	"net/url"
 	"time"
 
+	"github.com/tocsin/tocsin/adapters/outbound"
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// Limits of what is taken from an answer.
-const (
-	longestAnswer = 1 << 20 // bytes
-	longestPause  = 24 * time.Hour
-)
+// longestAnswer is how many bytes of an answer are read.
+const longestAnswer = 1 << 20
 
 // errSettled stops a service that tries again by itself: deliveries do that, and know when.
 var errSettled = errors.New("the attempt has failed already")
 
-// witness is the transport of one message. It gives the requests of a service the context that the service does not know of, and sees
-// what the service does not tell: the status, and when to come back.
+// witness is the transport of one message. It gives the requests of a service the context that the
+// service does not know of, and judges the answers: of what they say, services tell little.
 type witness struct {
 	ctx      context.Context
 	next     http.RoundTripper
-	personal bool
+	peer     *outbound.Peer
+	judge    func(answer) *deliveries.Failure
+	personal bool // the address takes part in the login
+	asked    bool // a request was made
 	failed   *deliveries.Failure
 }
 
 func (w *witness) client() *http.Client {
-	return &http.Client{Transport: w, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Transport: w, CheckRedirect: outbound.NoRedirects}
 }
 
 // RoundTrip sends a request, unless one has failed before.
@@ -42,50 +43,35 @@ func (w *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, errSettled
 	}
+	w.asked = true
 	response, err := w.next.RoundTrip(r.WithContext(w.ctx))
 	if err != nil {
-		w.failed = deliveries.Unreachable("%w", err)
+		w.failed = w.broken(err)
 		return nil, err
 	}
-	response.Body = bounded{io.LimitReader(response.Body, longestAnswer), response.Body}
-	if response.StatusCode >= 300 {
-		w.failed = judge(response.StatusCode, w.personal)
-		if w.failed.Temporary {
-			w.failed.RetryAfter = retryAfter(response.Header.Get("Retry-After"), time.Now())
+	body, err := io.ReadAll(io.LimitReader(response.Body, longestAnswer))
+	_ = response.Body.Close() // It was read, as far as it counts.
+	if err != nil {
+		w.failed = w.broken(err)
+		return nil, err
+	}
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	a := answer{status: response.StatusCode, body: body, personal: w.personal}
+	if failed := w.judge(a); failed != nil {
+		if failed.Temporary && failed.RetryAfter == 0 {
+			failed.RetryAfter = retryAfter(response.Header.Get("Retry-After"), time.Now())
 		}
+		w.failed = w.peer.Tell(failed, a.words())
 	}
 	return response, nil
 }
 
-// bounded is a body that ends at a limit.
-type bounded struct {
-	io.Reader
-	io.Closer
-}
-
-// judge says what a status means (decisions 6). What goes wrong with the service itself is about the channel; so is a login, unless
-// the address takes part in it.
-func judge(status int, personal bool) *deliveries.Failure {
-	said := "answered " + strconv.Itoa(status)
-	if text := http.StatusText(status); text != "" {
-		said += " " + text
+// broken says what it means that there was no answer: the service is away for every message.
+func (w *witness) broken(err error) *deliveries.Failure {
+	failed := deliveries.Unreachable("%s", outbound.Words(err, w.peer.Reached()))
+	if outer, found := errors.AsType[*url.Error](err); found { // It repeats the URL.
+		err = outer.Err
 	}
-	switch {
-	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status == http.StatusTooManyRequests, status >= 500:
-		return deliveries.Unreachable("%s", said)
-	case status == http.StatusUnauthorized && !personal:
-		return deliveries.Unreachable("%s", said)
-	}
-	return deliveries.Refused("%s", said)
-}
-
-// retryAfter reads how long a service wants to be left alone: seconds, in whole or with a fraction, or a date. 0 when it does not say.
-func retryAfter(header string, now time.Time) time.Duration {
-	var pause time.Duration
-	if seconds, err := strconv.ParseFloat(strings.TrimSpace(header), 64); err == nil {
-		pause = time.Duration(min(seconds, longestPause.Seconds()) * float64(time.Second))
-	} else if date, err := http.ParseTime(header); err == nil {
-		pause = date.Sub(now)
-	}
-	return min(max(pause, 0), longestPause)
+	failed.Detail = err
+	return failed
 }

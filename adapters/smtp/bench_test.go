@@ -15,6 +15,7 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/smtp"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/test/fakenet"
 )
 
 // sink takes every message and forgets it.
@@ -46,7 +47,7 @@ func BenchmarkSend(b *testing.B) {
 
 	host, port, err := net.SplitHostPort(listener.Addr().String())
 	require.NoError(b, err)
-	d, err := smtp.New(smtp.Timeouts{}).Open(channelTo(host, port, nil))
+	d, err := smtp.New(fakenet.Faraway(), smtp.Timeouts{}).Open(channelTo(host, port, nil))
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, d.Close()) })
 	driver := func(int) error {

@@ -5,10 +5,13 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
 	mail "github.com/wneessen/go-mail/smtp"
+
+	"github.com/tocsin/tocsin/adapters/outbound"
 )
 
 // longestAnswer is how much a server may say in answer to one message: a server gone mad must not fill the memory.
@@ -32,6 +35,7 @@ const (
 type conn struct {
 	raw    *wire
 	client *mail.Client
+	peer   *outbound.Peer
 	born   time.Time
 	closed bool        // by us, when time ran out
 	expiry *time.Timer // while it waits in the pool
@@ -45,28 +49,11 @@ type wire struct {
 
 func (w *wire) Read(p []byte) (int, error) {
 	if w.left <= 0 {
-		return 0, errors.New("the server says too much")
+		return 0, remark("the server says too much")
 	}
 	n, err := w.Conn.Read(p)
 	w.left -= n
 	return n, err
-}
-
-// connect makes a new connection.
-func (s *settings) connect(ctx context.Context, timeout time.Duration) (*conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	var dialer net.Dialer
-	raw, err := dialer.DialContext(ctx, "tcp", s.address)
-	if err != nil {
-		return nil, errors.Join(ctx.Err(), &stepError{dialing, err})
-	}
-	c := &conn{raw: &wire{Conn: raw, left: longestAnswer}, born: time.Now()}
-	if err := c.watched(ctx, func() error { return s.open(ctx, c) }); err != nil {
-		c.abandon()
-		return nil, err
-	}
-	return c, nil
 }
 
 // open says everything that comes before the first message.
@@ -87,7 +74,7 @@ func (s *settings) open(ctx context.Context, c *conn) (err error) {
 	}
 	if s.security == startTLS {
 		if offered, _ := c.client.Extension("STARTTLS"); !offered {
-			return &stepError{encryption, errors.New("the server does not offer STARTTLS")}
+			return &stepError{encryption, remark("the server does not offer STARTTLS")}
 		}
 		if err := c.client.StartTLS(s.tls); err != nil {
 			return &stepError{encryption, err}
@@ -106,11 +93,12 @@ func (s *settings) open(ctx context.Context, c *conn) (err error) {
 	return nil
 }
 
-// mechanism chooses the best way to log in that the server offers. Without encryption the password is never sent in the clear, except
-// to this machine.
+// mechanism chooses the best way to log in that the server offers. Without encryption the password is
+// never sent in the clear, except to this machine.
 func (s *settings) mechanism(c *mail.Client) (mail.Auth, error) {
 	_, words := c.Extension("AUTH")
 	offered := strings.Fields(strings.ToUpper(words))
+	var revealing bool
 	for _, m := range []struct {
 		name string
 		auth mail.Auth
@@ -122,16 +110,21 @@ func (s *settings) mechanism(c *mail.Client) (mail.Auth, error) {
 		{"LOGIN", mail.LoginAuth(s.username, s.password, s.host, false), true},
 		{"CRAM-MD5", mail.CRAMMD5Auth(s.username, s.password), false},
 	} {
-		for _, name := range offered {
-			if name == m.name && (!m.open || s.security != plain || isLocal(s.host)) {
-				return m.auth, nil
-			}
+		switch {
+		case !slices.Contains(offered, m.name):
+		case m.open && s.security == plain && !isLocal(s.host):
+			revealing = true
+		default:
+			return m.auth, nil
 		}
 	}
-	if s.security == plain {
-		return nil, errors.New("the server offers no login that keeps the password secret without TLS")
+	switch {
+	case revealing:
+		return nil, remark("the server offers no login that keeps the password secret without TLS")
+	case len(offered) > 0:
+		return nil, remark("the server offers no login that is known here")
 	}
-	return nil, errors.New("the server offers no login that is known here")
+	return nil, remark("the server offers no login")
 }
 
 // send hands a message over. Its MAIL FROM is also how a connection that waited shows whether it still lives.
@@ -187,7 +180,7 @@ func (c *conn) introduce(l letter) error {
 func (c *conn) ask(commands []command) (failed error) {
 	for _, said := range commands {
 		if strings.ContainsAny(said.text, "\r\n") {
-			return &stepError{said.step, errors.New("a line break in a command")}
+			return &stepError{said.step, remark("a line break in a command")}
 		}
 		if _, err := c.client.Text.W.WriteString(said.text + "\r\n"); err != nil {
 			return &stepError{said.step, err}
@@ -266,5 +259,5 @@ func (c *conn) abandon() {
 	_ = c.raw.Close() // Whoever still talks over it is told.
 }
 
-// isLocal tells whether a host is this machine; the library that logs in draws the same line.
+// isLocal reports whether a host is this machine; the library that logs in draws the same line.
 func isLocal(host string) bool { return host == "localhost" || host == "127.0.0.1" || host == "::1" }

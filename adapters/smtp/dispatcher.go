@@ -3,16 +3,21 @@ package smtp
 import (
 	"context"
 	"errors"
+	"net"
 	"net/textproto"
+	"time"
 
+	"github.com/tocsin/tocsin/adapters/outbound"
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
 // dispatcher sends the messages of one channel. It has no more connections than messages are under way at once.
 type dispatcher struct {
 	settings settings
+	dial     func(context.Context) (net.Conn, error)
 	timeouts Timeouts
 	pool     *pool
+	relay    *relay
 }
 
 // Dispatch sends one message. When it returns nil, the mail server has taken responsibility for it.
@@ -27,11 +32,12 @@ func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 		c, kept := d.pool.take()
 		if !kept {
 			var err error
-			if c, err = d.settings.connect(ctx, d.timeouts.Connect); err != nil {
-				return d.settings.failureOf(ctx, err)
+			if c, err = d.connect(ctx); err != nil {
+				return d.settings.failureOf(ctx, err, c.peer)
 			}
 		}
 		err := c.send(ctx, letter)
+		d.relay.passed(err)
 		switch {
 		case err == nil:
 			d.pool.put(c)
@@ -46,8 +52,28 @@ func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 		default:
 			c.abandon()
 		}
-		return d.settings.failureOf(ctx, err)
+		failed := d.settings.failureOf(ctx, err, c.peer)
+		if isPolicy(err) && d.relay.everybody(letter.to) {
+			failed.Temporary, failed.Channel = true, true
+		}
+		return failed
 	}
+}
+
+// connect makes a new connection. With an error it is closed, and only its peer is of use.
+func (d *dispatcher) connect(ctx context.Context) (*conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.timeouts.Connect)
+	defer cancel()
+	raw, err := d.dial(ctx)
+	if err != nil {
+		return &conn{peer: &outbound.Peer{}}, errors.Join(ctx.Err(), &stepError{dialing, err})
+	}
+	c := &conn{raw: &wire{Conn: raw, left: longestAnswer}, peer: outbound.PeerOf(raw), born: time.Now()}
+	if err := c.watched(ctx, func() error { return d.settings.open(ctx, c) }); err != nil {
+		c.abandon()
+		return c, err
+	}
+	return c, nil
 }
 
 // Close says goodbye on every connection.
@@ -56,13 +82,13 @@ func (d *dispatcher) Close() error {
 	return nil
 }
 
-// wasClosed tells whether a connection was gone, or going, before the message began.
+// wasClosed reports whether a connection was gone, or going, before the message began.
 func wasClosed(err error) bool {
 	failed, found := errors.AsType[*stepError](err)
 	return found && failed.step == sender && (failed.code() == 0 || failed.code() == serviceClosing)
 }
 
-// answered tells whether the server said no and will listen on: a connection that broke is of no use any more, and one that the
+// answered reports whether the server said no and will listen on: a connection that broke is of no use any more, and one that the
 // server wants to close neither.
 func answered(err error) bool {
 	answer, found := errors.AsType[*textproto.Error](err)

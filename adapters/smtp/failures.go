@@ -2,14 +2,16 @@ package smtp
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/textproto"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
+	"github.com/tocsin/tocsin/adapters/outbound"
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
@@ -47,44 +49,58 @@ func (e *stepError) code() int {
 	return 0
 }
 
-// failureOf says what an error means (decisions 6): an answer about a recipient or a message is about nothing else; what goes wrong before,
-// and a connection that breaks, is about the channel and passes.
-func (s *settings) failureOf(ctx context.Context, err error) *deliveries.Failure {
-	what := s.address + ": " + s.hide(line(err))
+// remark is an error of our own words, which everybody may read.
+type remark string
+
+func (r remark) Error() string { return string(r) }
+
+// failureOf says what an error means (decisions 6): an answer about a recipient or a message is about
+// nothing else; what goes wrong before, and a connection that breaks, is about the channel and passes.
+func (s *settings) failureOf(ctx context.Context, err error, peer *outbound.Peer) *deliveries.Failure {
 	failed, found := errors.AsType[*stepError](err)
 	if !found {
 		failed = &stepError{step: dialing, err: err}
 	}
+	said, words := s.address+": "+s.mask().Hide(line(err)), s.address+": "+failed.words(peer)
 	code := failed.code()
 	about := failed.step == recipient || failed.step == begin || failed.step == content
 	switch {
 	case errors.Is(err, errNotASCII):
-		return deliveries.Refused("%s", what)
+		return deliveries.Refused("%s: %w", s.address, errNotASCII)
 	case errors.Is(err, context.Canceled):
-		return deliveries.Postponed("%s: given up: %w", what, context.Cause(ctx))
+		return peer.Tell(deliveries.Postponed("%s: given up: %w", said, context.Cause(ctx)), words+": given up: "+context.Cause(ctx).Error())
 	case errors.Is(err, context.DeadlineExceeded):
-		return deliveries.Unreachable("%s: %s: no answer in time", s.address, failed.step)
+		return deliveries.Unreachable("%s: %s: %s", s.address, failed.step, outbound.TimedOut)
 	case about && code/100 == 4 && !slices.Contains(ofChannel, code):
-		return deliveries.Postponed("%s", what)
+		return peer.Tell(deliveries.Postponed("%s", said), words)
 	case about && code/100 == 5 && !slices.Contains(ofChannel, code):
-		return deliveries.Refused("%s", what)
+		return peer.Tell(deliveries.Refused("%s", said), words)
 	}
-	return deliveries.Unreachable("%s", what)
+	return peer.Tell(deliveries.Unreachable("%s", said), words)
 }
 
-// shortestSecret is how long a password is at least to be looked for in an answer: shorter ones are found in every other word.
-const shortestSecret = 4
+// words says in which step what kind of thing went wrong, and repeats of the server numbers alone.
+func (e *stepError) words(peer *outbound.Peer) string {
+	said := string(e.step) + ": "
+	if own, found := errors.AsType[remark](e.err); found {
+		return said + own.Error()
+	}
+	if answer, found := errors.AsType[*textproto.Error](e.err); found {
+		if e.step == login {
+			said += "the login was refused: "
+		}
+		return said + "answered " + strings.TrimSpace(strconv.Itoa(answer.Code)+" "+enhanced.FindString(answer.Msg))
+	}
+	return said + outbound.Words(e.err, peer.Reached())
+}
 
-// hide takes the login out of what a server said: some repeat the command that they did not like.
-func (s *settings) hide(said string) string {
-	if len(s.password) < shortestSecret {
-		return said
-	}
-	said = strings.ReplaceAll(said, s.password, "***")
-	for _, secret := range []string{"\x00" + s.username + "\x00" + s.password, s.password} { // as PLAIN and LOGIN say it
-		said = strings.ReplaceAll(said, base64.StdEncoding.EncodeToString([]byte(secret)), "***")
-	}
-	return said
+// enhanced is the status code of RFC 3463 that an answer may begin with.
+var enhanced = regexp.MustCompile(`^[245]\.\d{1,3}\.\d{1,3}\b`)
+
+// mask hides the login in what a server said: some repeat the command that they did not like. PLAIN
+// says username and password in one.
+func (s *settings) mask() deliveries.Mask {
+	return deliveries.NewMask("***", s.password, "\x00"+s.username+"\x00"+s.password)
 }
 
 // line makes one line of an error: servers answer in several.

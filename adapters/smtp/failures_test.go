@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/adapters/outbound"
 	"github.com/tocsin/tocsin/adapters/smtp"
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
@@ -121,7 +122,7 @@ func TestAnswers(t *testing.T) {
 		failure := dispatch(t, d, message())
 		assert.Equal(t, unreachable, kindOf(failure))
 		assert.ErrorContains(t, failure, "connecting: ")
-		assert.ErrorContains(t, failure, "connection refused")
+		assert.ErrorContains(t, failure, outbound.Refused)
 	})
 	t.Run("AServerThatTalksWithoutEndIsCutOff", func(t *testing.T) {
 		t.Parallel()

@@ -40,7 +40,10 @@ func (s *settings) compose(m deliveries.Message) (letter, *deliveries.Failure) {
 	if s.replyTo != nil {
 		msg.ReplyToMailAddress(s.replyTo)
 	}
-	msg.Subject(m.Subject)
+	msg.SetGenHeaderPreformatted(gomail.HeaderSubject, subject(m.Subject))
+	if id := listID(m.Facts, from.Address); id != "" {
+		msg.SetGenHeaderPreformatted("List-Id", id)
+	}
 	msg.SetDateWithValue(time.Now())
 	msg.SetMessageIDWithValue(messageID(m.ID, from.Address))
 	// Automatic answers such as "I am on holiday" stay away from automatic messages (RFC 3834).

@@ -15,6 +15,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/smtp"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/test/fakenet"
 )
 
 // Answers of a scripted server that are none.
@@ -229,7 +230,7 @@ func (s *server) open(changes channels.Settings, timeouts smtp.Timeouts) deliver
 
 func open(t testing.TB, c channels.Channel, timeouts smtp.Timeouts) deliveries.Dispatcher {
 	t.Helper()
-	driver := smtp.New(timeouts)
+	driver := smtp.New(fakenet.Faraway(), timeouts)
 	require.NoError(t, driver.Check(c))
 	d, err := driver.Open(c)
 	require.NoError(t, err)

@@ -39,8 +39,8 @@ type settings struct {
 // described is what the settings are.
 func described() []channels.Setting {
 	return []channels.Setting{
-		{Name: "host", Kind: channels.Line, Required: true, Leads: true, Help: "Name or IP address of the mail server."},
-		{Name: "port", Kind: channels.Integer, Required: true, Leads: true, Help: "587 for submission, 465 for submission with TLS, 25 for a relay."},
+		{Name: "host", Kind: channels.Line, Required: true, Leads: true, Target: true, Help: "Name or IP address of the mail server."},
+		{Name: "port", Kind: channels.Integer, Required: true, Leads: true, Target: true, Help: "587 for submission, 465 for submission with TLS, 25 for a relay."},
 		{Name: "username", Kind: channels.Line, Help: "The login; with a password or not at all."},
 		{Name: "password", Kind: channels.Line, Secret: true, Help: "Of the login."},
 		{Name: "from", Kind: channels.Line, Required: true, Help: "The sender: notify@example.org or Acme <notify@example.org>. Bounces go there too."},

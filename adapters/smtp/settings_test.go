@@ -11,12 +11,13 @@ import (
 	"github.com/tocsin/tocsin/adapters/smtp"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/test/fakenet"
 )
 
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	_, authority := certificate(t)
-	driver := smtp.New(smtp.Timeouts{})
+	driver := smtp.New(fakenet.Faraway(), smtp.Timeouts{})
 	for name, changes := range map[string]channels.Settings{
 		"TheLeast":        {},
 		"Everything":      {"username": "u", "password": "p", "from_name": "Acme", "reply_to": "Help <help@example.org>", "tls": "tls", "tls_ca": authority, "helo": "a.example.org", "concurrency": 8, "rate_per_second": 2.5},

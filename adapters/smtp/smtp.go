@@ -4,8 +4,11 @@ package smtp
 
 import (
 	"cmp"
+	"context"
+	"net"
 	"time"
 
+	"github.com/tocsin/tocsin/adapters/outbound"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
@@ -28,16 +31,19 @@ type Timeouts struct {
 }
 
 // Driver makes dispatchers that send through mail servers.
-type Driver struct{ timeouts Timeouts }
+type Driver struct {
+	guard    *outbound.Guard
+	timeouts Timeouts
+}
 
 var (
 	_ deliveries.Driver     = (*Driver)(nil)
 	_ deliveries.Dispatcher = (*dispatcher)(nil)
 )
 
-// New returns the driver.
-func New(t Timeouts) *Driver {
-	return &Driver{timeouts: Timeouts{
+// New returns the driver, which connects through the guard.
+func New(guard *outbound.Guard, t Timeouts) *Driver {
+	return &Driver{guard: guard, timeouts: Timeouts{
 		Connect: cmp.Or(t.Connect, 30*time.Second),
 		Send:    cmp.Or(t.Send, 5*time.Minute),
 		Idle:    cmp.Or(t.Idle, 30*time.Second),
@@ -66,5 +72,8 @@ func (d *Driver) Open(c channels.Channel) (deliveries.Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &dispatcher{settings: s, timeouts: d.timeouts, pool: newPool(d.timeouts)}, nil
+	dial := func(ctx context.Context) (net.Conn, error) {
+		return d.guard.Dial(ctx, outbound.Reach(c.Unrestricted), "tcp", s.address)
+	}
+	return &dispatcher{settings: s, dial: dial, timeouts: d.timeouts, pool: newPool(d.timeouts), relay: newRelay()}, nil
 }

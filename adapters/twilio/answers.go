@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/tocsin/tocsin/adapters/outbound"
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
@@ -54,21 +55,21 @@ type answer struct {
 }
 
 // broken says what it means that there was no answer: the API is away for every message.
-func broken(ctx context.Context, err error) *deliveries.Failure {
+func broken(ctx context.Context, err error, peer *outbound.Peer) *deliveries.Failure {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return deliveries.Postponed("given up: %w", context.Cause(ctx))
 	}
+	words := outbound.Words(err, peer.Reached())
 	if outer, found := errors.AsType[*url.Error](err); found { // It repeats the URL, which is the same for every message.
-		if outer.Timeout() {
-			return deliveries.Unreachable("no answer in time")
-		}
 		err = outer.Err
 	}
-	return deliveries.Unreachable("%w", err)
+	failed := deliveries.Unreachable("%s", words)
+	failed.Detail = err
+	return failed
 }
 
 // judge says what an answer means (decisions 6); nil: the message was taken.
-func judge(response *http.Response, now time.Time) *deliveries.Failure {
+func judge(response *http.Response, peer *outbound.Peer, now time.Time) *deliveries.Failure {
 	text, _ := io.ReadAll(io.LimitReader(response.Body, longestAnswer)) // What cannot be read says nothing.
 	status := response.StatusCode
 	if status >= 200 && status < 300 {
@@ -78,16 +79,18 @@ func judge(response *http.Response, now time.Time) *deliveries.Failure {
 	if json.Unmarshal(text, &a) != nil {
 		a = answer{} // Not Twilio: a proxy, or a wrong base_url.
 	}
-	said := "answered " + strconv.Itoa(status)
+	words := "answered " + strconv.Itoa(status)
+	said := words
 	if a.Code != 0 {
-		said += fmt.Sprintf(", error %d: %s", a.Code, quote(a.Message))
+		words += fmt.Sprintf(", error %d", a.Code)
+		said = words + ": " + quote(a.Message)
 	}
 	if !isOfChannel(status, a.Code) {
-		return deliveries.Refused("%s", said)
+		return peer.Tell(deliveries.Refused("%s", said), words)
 	}
 	failed := deliveries.Unreachable("%s", said)
 	failed.RetryAfter = retryAfter(response.Header.Get("Retry-After"), now)
-	return failed
+	return peer.Tell(failed, words)
 }
 
 // isOfChannel tells whether an answer is about the account or the API and not about a recipient.

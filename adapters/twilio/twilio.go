@@ -4,13 +4,13 @@ package twilio
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/tocsin/tocsin/adapters/outbound"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
@@ -25,30 +25,24 @@ const LongestText = 1600
 // timeout is how long the API may take.
 const timeout = 30 * time.Second
 
-// Driver makes dispatchers that send through Twilio. Its channels share their connections.
-type Driver struct{ client *http.Client }
+// Driver makes dispatchers that send through Twilio. Channels of one reach share their connections.
+type Driver struct {
+	clients map[outbound.Reach]*http.Client
+}
 
 var (
 	_ deliveries.Driver     = (*Driver)(nil)
 	_ deliveries.Dispatcher = (*dispatcher)(nil)
 )
 
-// New returns the driver.
-func New() *Driver {
-	dialer := net.Dialer{Timeout: 10 * time.Second}
-	return &Driver{client: &http.Client{
-		Timeout:       timeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // The password goes where it was meant to go.
-		Transport: &http.Transport{
-			Proxy:                  http.ProxyFromEnvironment,
-			DialContext:            dialer.DialContext,
-			TLSHandshakeTimeout:    10 * time.Second,
-			MaxIdleConnsPerHost:    channels.MaxConcurrency,
-			IdleConnTimeout:        90 * time.Second,
-			MaxResponseHeaderBytes: 64 << 10,
-			ForceAttemptHTTP2:      true,
-		},
-	}}
+// New returns the driver, which connects through the guard.
+func New(guard *outbound.Guard) *Driver {
+	d := &Driver{clients: map[outbound.Reach]*http.Client{}}
+	for _, reach := range []outbound.Reach{outbound.Public, outbound.Everywhere} {
+		d.clients[reach] = &http.Client{Timeout: timeout, CheckRedirect: outbound.NoRedirects, Transport: guard.Transport(reach,
+			outbound.Options{Proxies: true, IdlePerHost: channels.MaxConcurrency, Idle: 90 * time.Second})}
+	}
+	return d
 }
 
 // Name is what channels call the driver.
@@ -72,7 +66,7 @@ func (d *Driver) Open(c channels.Channel) (deliveries.Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &dispatcher{settings: s, client: d.client}, nil
+	return &dispatcher{settings: s, client: d.clients[outbound.Reach(c.Unrestricted)]}, nil
 }
 
 // dispatcher sends the messages of one channel.
@@ -100,7 +94,8 @@ func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 	} else {
 		form.Set("From", d.settings.from)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.settings.messages, strings.NewReader(form.Encode()))
+	watched, peer := outbound.Watch(ctx)
+	request, err := http.NewRequestWithContext(watched, http.MethodPost, d.settings.messages, strings.NewReader(form.Encode()))
 	if err != nil {
 		return deliveries.Unreachable("%w", err)
 	}
@@ -110,10 +105,10 @@ func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 	request.Header.Set("User-Agent", "Tocsin")
 	response, err := d.client.Do(request)
 	if err != nil {
-		return broken(ctx, err)
+		return broken(ctx, err, peer)
 	}
 	defer response.Body.Close()
-	if failed := judge(response, time.Now()); failed != nil {
+	if failed := judge(response, peer, time.Now()); failed != nil {
 		return failed
 	}
 	return nil

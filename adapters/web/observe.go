@@ -36,13 +36,14 @@ var ErrUndelivered = errors.New("the client did not take the answer")
 
 // Observer watches over requests: it names them, catches what goes wrong, and keeps the log.
 type Observer struct {
-	clock ports.Clock
-	log   *slog.Logger
+	clock   ports.Clock
+	log     *slog.Logger
+	outside Outside
 }
 
 // NewObserver returns an observer that writes to a log.
-func NewObserver(clock ports.Clock, log *slog.Logger) Observer {
-	return Observer{clock: clock, log: log}
+func NewObserver(clock ports.Clock, log *slog.Logger, outside Outside) Observer {
+	return Observer{clock: clock, log: log, outside: outside}
 }
 
 // Around surrounds everything else: it names the request, sets the headers that every answer has, catches panics, has errors
@@ -57,6 +58,9 @@ func (o Observer) Around(fail func(echo.Context, error)) echo.MiddlewareFunc {
 			header.Set(echo.HeaderReferrerPolicy, "no-referrer")
 			header.Set(echo.HeaderContentSecurityPolicy, "default-src 'none'; frame-ancestors 'none'")
 			header.Set(echo.HeaderCacheControl, "no-store")
+			if o.outside.Secure(c.Request()) {
+				header.Set(echo.HeaderStrictTransportSecurity, transportSecurity)
+			}
 
 			err := attempt(c, next)
 			cut := err != nil && c.Response().Committed
@@ -82,6 +86,13 @@ func (o Observer) LogFailure(c echo.Context, level slog.Level, err error) {
 		level = slog.LevelDebug
 	}
 	o.log.LogAttrs(c.Request().Context(), level, "request failed", slog.String("id", RequestID(c)), slog.String("error", err.Error()))
+}
+
+// LogRefusal notes that somebody was not let in, with the address that they came from: what fail2ban and its like go by
+// (deploy/fail2ban). What they typed stays out of the log.
+func (o Observer) LogRefusal(c echo.Context, client, reason string) {
+	o.log.LogAttrs(c.Request().Context(), slog.LevelWarn, "sign-in refused", slog.String("client", client), slog.String("reason", reason),
+		slog.String("id", RequestID(c)))
 }
 
 // LogUndelivered notes that the answer to an error could not be written.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/quotas"
 )
 
 // statuses maps kinds of failure to statuses. It is the only place that does.
@@ -24,6 +25,7 @@ var statuses = map[fault.Kind]int{
 	fault.Mismatch:        http.StatusUnprocessableEntity,
 	fault.Limited:         http.StatusTooManyRequests,
 	fault.Unavailable:     http.StatusServiceUnavailable,
+	fault.Conflict:        http.StatusConflict,
 }
 
 // Status is the status of a kind of fault.
@@ -51,6 +53,9 @@ func RetryAfter(err error) string {
 	wait := retryUnavailable
 	if l, ok := errors.AsType[*limited](err); ok {
 		wait = l.wait
+	}
+	if e, ok := errors.AsType[*quotas.Exceeded](err); ok {
+		wait = e.Wait
 	}
 	return strconv.Itoa(max(1, int(math.Ceil(wait.Seconds()))))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -12,7 +11,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/tocsin/tocsin/adapters/webhook/guard"
+	"github.com/tocsin/tocsin/adapters/outbound"
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
@@ -23,35 +22,33 @@ const (
 	longestPause  = 24 * time.Hour
 )
 
-// broken says what it means that there was no answer. It is always about this target and never about the channel: another recipient's
-// target is another host.
-func broken(ctx context.Context, err error) *deliveries.Failure {
-	if forbidden, found := errors.AsType[*guard.ForbiddenError](err); found {
-		return deliveries.Refused("%w", forbidden)
-	}
+// broken says what it means that there was no answer. It is always about this target and never about
+// the channel: another recipient's target is another host.
+func broken(ctx context.Context, err error, peer *outbound.Peer) *deliveries.Failure {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return deliveries.Postponed("given up: %w", context.Cause(ctx))
 	}
+	words := outbound.Words(err, peer.Reached())
+	failed := deliveries.Unanswered("%s", words)
+	if _, forbidden := errors.AsType[*outbound.ForbiddenError](err); forbidden {
+		failed = deliveries.Refused("%s", words)
+	}
 	// The outer error repeats the address, which the delivery names already and which may hold a password.
 	if outer, found := errors.AsType[*url.Error](err); found {
-		if outer.Timeout() {
-			return deliveries.Postponed("no answer in time")
-		}
 		err = outer.Err
 	}
-	if unknown, found := errors.AsType[*net.DNSError](err); found {
-		return deliveries.Postponed("the host %q is not known: %s", unknown.Name, unknown.Err) // and not which server said so
-	}
-	return deliveries.Postponed("%w", err)
+	failed.Detail = err
+	return failed
 }
 
 // judge says what an answer means (decisions 6); nil: the message was taken.
-func judge(response *http.Response, now time.Time) *deliveries.Failure {
+func judge(response *http.Response, peer *outbound.Peer, now time.Time) *deliveries.Failure {
 	text, _ := io.ReadAll(io.LimitReader(response.Body, longestAnswer)) // What cannot be read is not quoted.
 	status := response.StatusCode
-	said := "answered " + strconv.Itoa(status)
-	if words := quote(text); words != "" {
-		said += ": " + words
+	words := "answered " + strconv.Itoa(status)
+	said := words
+	if quoted := quote(text); quoted != "" {
+		said += ": " + quoted
 	}
 	switch {
 	case status >= 200 && status < 300:
@@ -61,9 +58,9 @@ func judge(response *http.Response, now time.Time) *deliveries.Failure {
 	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status == http.StatusTooManyRequests, status >= 500:
 		failed := deliveries.Postponed("%s", said)
 		failed.RetryAfter = retryAfter(response.Header.Get("Retry-After"), now)
-		return failed
+		return peer.Tell(failed, words)
 	}
-	return deliveries.Refused("%s", said)
+	return peer.Tell(deliveries.Refused("%s", said), words)
 }
 
 // retryAfter reads how long a target wants to be left alone: seconds or a date. 0 when it does not say.

@@ -7,9 +7,12 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -33,7 +36,14 @@ func (s *settings) request(ctx context.Context, m deliveries.Message, now time.T
 	if err != nil || (target.Scheme != "http" && target.Scheme != "https") || target.Hostname() == "" {
 		return nil, deliveries.Refused("the address is not an http or https URL")
 	}
-	target.Fragment = ""
+	host, known := hostName(target.Hostname())
+	if !known {
+		return nil, deliveries.Refused("the address is not an http or https URL")
+	}
+	if !s.allows(host) {
+		return nil, deliveries.Refused("the channel sends to other hosts only")
+	}
+	target.Host, target.RawQuery, target.Fragment = joined(host, target.Port()), inASCII(target.RawQuery), ""
 	facts := m.Facts
 	if facts == nil {
 		facts = map[string]string{}
@@ -64,4 +74,28 @@ func (s *settings) request(ctx context.Context, m deliveries.Message, now time.T
 		request.Header.Set("Webhook-Signature", "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
 	}
 	return request, nil
+}
+
+// joined is host and port as they stand in a URL.
+func joined(host, port string) string {
+	switch {
+	case port != "":
+		return net.JoinHostPort(host, port)
+	case strings.Contains(host, ":"):
+		return "[" + host + "]"
+	}
+	return host
+}
+
+// inASCII encodes what cannot stand in a query as it is.
+func inASCII(query string) string {
+	var encoded strings.Builder
+	for _, b := range []byte(query) {
+		if b <= ' ' || b > '~' {
+			fmt.Fprintf(&encoded, "%%%02X", b)
+		} else {
+			encoded.WriteByte(b)
+		}
+	}
+	return encoded.String()
 }

@@ -2,11 +2,14 @@ package webhook
 
 import (
 	"encoding/base64"
+	"net/netip"
 	"net/textproto"
 	"slices"
 	"strings"
+	"unicode"
 
 	"golang.org/x/net/http/httpguts"
+	"golang.org/x/net/idna"
 
 	"github.com/tocsin/tocsin/domain/channels"
 )
@@ -15,6 +18,7 @@ import (
 type settings struct {
 	secret  []byte // empty: messages are not signed
 	headers map[string]string
+	hosts   []string // in lower case and ASCII; `*.` stands for the names below. Empty: every host
 }
 
 // What a secret looks like, by Standard Webhooks.
@@ -33,7 +37,9 @@ var ours = []string{"Host", "Content-Type", "Content-Length", "Content-Encoding"
 func described() []channels.Setting {
 	return []channels.Setting{
 		{Name: "secret", Kind: channels.Line, Secret: true, Help: "Signs every message: whsec_ and 24 to 64 bytes in base64."},
-		{Name: "headers", Kind: channels.Lines, Secret: true, Help: "Further headers. They are secret because a token may be among them."},
+		{Name: "headers", Kind: channels.Lines, Secret: true, Help: "Further headers, which need hosts. They are secret because a token may be among them."},
+		{Name: "hosts", Kind: channels.List, Leads: true, Target: true,
+			Help: "The hosts that messages may go to, one a line: hooks.example.org, *.example.org for the names below, or an address. Required with headers."},
 	}
 }
 
@@ -51,6 +57,10 @@ func read(c channels.Channel) (settings, error) {
 			r.Wrong("headers."+name, "cannot be the value of a header")
 		}
 	}
+	s.hosts = readHosts(r)
+	if len(s.headers) > 0 && len(s.hosts) == 0 && !r.IsWrong("hosts") {
+		r.Wrong("hosts", "is required with headers: they are secret, and addresses are chosen by recipients")
+	}
 	if text := r.Line("secret"); text != "" {
 		encoded, prefixed := strings.CutPrefix(text, secretPrefix)
 		secret, err := base64.StdEncoding.DecodeString(encoded)
@@ -60,4 +70,47 @@ func read(c channels.Channel) (settings, error) {
 		s.secret = secret
 	}
 	return s, r.Err()
+}
+
+// readHosts reads the hosts that messages may go to.
+func readHosts(r *channels.SettingsReader) []string {
+	var hosts []string
+	for _, host := range r.List("hosts") {
+		name, below := strings.CutPrefix(host, "*.")
+		name, known := hostName(name)
+		switch {
+		case !known || below && isAddress(name):
+			r.Wrong("hosts", "must be host names or addresses, without scheme, port and path")
+			return nil
+		case below:
+			name = "*." + name
+		}
+		hosts = append(hosts, name)
+	}
+	return hosts
+}
+
+// allows reports whether a message may go to a host, written as hostName does.
+func (s *settings) allows(host string) bool {
+	return len(s.hosts) == 0 || slices.ContainsFunc(s.hosts, func(allowed string) bool {
+		below, is := strings.CutPrefix(allowed, "*")
+		return allowed == host || is && strings.HasSuffix(host, below)
+	})
+}
+
+// hostName writes a host in lower case and ASCII, as it stands in a request; false when it is none.
+func hostName(s string) (string, bool) {
+	if addr, err := netip.ParseAddr(strings.Trim(s, "[]")); err == nil {
+		return addr.String(), true
+	}
+	name, err := strings.ToLower(strings.TrimSuffix(s, ".")), error(nil)
+	if strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) {
+		name, err = idna.Lookup.ToASCII(name)
+	}
+	return name, err == nil && name != "" && !strings.ContainsAny(name, ":/@?#*[]\\ ")
+}
+
+func isAddress(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err == nil
 }

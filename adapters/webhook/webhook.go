@@ -1,17 +1,16 @@
-// Package webhook delivers messages as JSON to the addresses of recipients, by POST, signed as Standard Webhooks wants it
-// (https://www.standardwebhooks.com). The addresses are chosen by people who are not trusted: it connects to no private network unless it
-// was allowed to, follows no redirects and reads little of an answer. It does not know why a message is sent, nor decide when a failed
-// one is tried again.
+// Package webhook delivers messages as JSON to the addresses of recipients, by POST, signed as Standard
+// Webhooks wants it (https://www.standardwebhooks.com). The addresses are chosen by people who are not
+// trusted: it connects to no private network unless it was allowed to, follows no redirects and reads
+// little of an answer. It does not know why a message is sent, nor decide when a failed one is tried
+// again.
 package webhook
 
 import (
 	"context"
-	"net"
 	"net/http"
-	"net/netip"
 	"time"
 
-	"github.com/tocsin/tocsin/adapters/webhook/guard"
+	"github.com/tocsin/tocsin/adapters/outbound"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
@@ -22,32 +21,25 @@ const Name = "webhook"
 // timeout is how long a target may take altogether; Standard Webhooks gives it 15 to 30 seconds.
 const timeout = 30 * time.Second
 
-// Driver makes dispatchers that post messages. Its channels share their connections.
-type Driver struct{ client *http.Client }
+// Driver makes dispatchers that post messages. Channels of one reach share their connections.
+type Driver struct {
+	clients map[outbound.Reach]*http.Client
+}
 
 var (
 	_ deliveries.Driver     = (*Driver)(nil)
 	_ deliveries.Dispatcher = (*dispatcher)(nil)
 )
 
-// New returns the driver. It connects to public addresses, and to those of the allowed networks.
-func New(allowed []netip.Prefix) *Driver {
-	dialer := net.Dialer{Timeout: 10 * time.Second, ControlContext: guard.New(allowed).Control}
-	return &Driver{client: &http.Client{
-		Timeout:       timeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport: &http.Transport{
-			// No proxy: the guard must see the address of the target, and a proxy would stand inside of what it guards.
-			DialContext:            dialer.DialContext,
-			TLSHandshakeTimeout:    10 * time.Second,
-			MaxIdleConns:           256,
-			MaxIdleConnsPerHost:    16,
-			IdleConnTimeout:        30 * time.Second,
-			MaxResponseHeaderBytes: 64 << 10,
-			DisableCompression:     true,
-			ForceAttemptHTTP2:      true,
-		},
-	}}
+// New returns the driver, which connects through the guard. It uses no proxy, whatever the reach: a
+// target that a recipient has chosen is not reached by way of machines that may reach more than we do.
+func New(guard *outbound.Guard) *Driver {
+	d := &Driver{clients: map[outbound.Reach]*http.Client{}}
+	for _, reach := range []outbound.Reach{outbound.Public, outbound.Everywhere} {
+		d.clients[reach] = &http.Client{Timeout: timeout, CheckRedirect: outbound.NoRedirects,
+			Transport: guard.Transport(reach, outbound.Options{IdlePerHost: 16, Idle: 30 * time.Second})}
+	}
+	return d
 }
 
 // Name is what channels call the driver.
@@ -65,13 +57,14 @@ func (*Driver) Check(c channels.Channel) error {
 	return err
 }
 
-// Open returns a dispatcher for a channel.
+// Open returns a dispatcher for a channel. Its targets are chosen by recipients, whom nobody trusts: it
+// reaches everything only where its settings name the hosts, and who named them may reach everything.
 func (d *Driver) Open(c channels.Channel) (deliveries.Dispatcher, error) {
 	s, err := read(c)
 	if err != nil {
 		return nil, err
 	}
-	return &dispatcher{settings: s, client: d.client}, nil
+	return &dispatcher{settings: s, client: d.clients[outbound.Reach(c.Unrestricted && len(s.hosts) > 0)]}, nil
 }
 
 // dispatcher posts the messages of one channel.
@@ -82,16 +75,17 @@ type dispatcher struct {
 
 // Dispatch posts one message. It returns nil when the target answered that it has taken it.
 func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
-	request, failed := d.settings.request(ctx, m, time.Now())
+	watched, peer := outbound.Watch(ctx)
+	request, failed := d.settings.request(watched, m, time.Now())
 	if failed != nil {
 		return failed
 	}
 	response, err := d.client.Do(request)
 	if err != nil {
-		return broken(ctx, err)
+		return broken(ctx, err, peer)
 	}
 	defer response.Body.Close()
-	if failed := judge(response, time.Now()); failed != nil {
+	if failed := judge(response, peer, time.Now()); failed != nil {
 		return failed
 	}
 	return nil

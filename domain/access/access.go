@@ -14,6 +14,7 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/names"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/quotas"
 )
 
 // The faults of this package.
@@ -23,6 +24,7 @@ var (
 	ErrNotGranted      = fault.New(fault.Forbidden, "the API key lacks the permission")
 	ErrKeyNotFound     = fault.New(fault.NotFound, "there is no such key")
 	ErrNameTaken       = fault.New(fault.Invalid, "a key with this name exists already")
+	ErrAmbiguous       = fault.New(fault.Invalid, "several keys have this name")
 	ErrEnded           = fault.New(fault.Invalid, "the key is revoked or has expired")
 	ErrReplaced        = fault.New(fault.Invalid, "another key has taken the place of this one already")
 )
@@ -89,6 +91,18 @@ func (s Scope) Covers(target Scope) bool {
 		(s.Application == "" || s.Application == target.Application)
 }
 
+// Check reports the levels that are named without the level above them.
+func (s Scope) Check() error {
+	var faults fault.Fields
+	if s.Project != "" && s.Organization == "" {
+		faults.Addf("project", "needs an organization")
+	}
+	if s.Application != "" && s.Project == "" {
+		faults.Addf("application", "needs a project")
+	}
+	return faults.Err()
+}
+
 // String is the scope as a path: `acme/shop/web`, `installation` when nothing is named.
 func (s Scope) String() string {
 	switch {
@@ -131,7 +145,7 @@ func ParseToken(text string) (Digest, error) {
 	return sha256.Sum256([]byte(text)), nil
 }
 
-// Key is an API key without its secret. Its name is unique among keys that are not revoked and not replaced.
+// Key is an API key without its secret. Its name is unique among the keys of its scope that are neither revoked nor replaced.
 type Key struct {
 	ID       ID
 	Name     string
@@ -143,6 +157,8 @@ type Key struct {
 	Revoked  time.Time // zero: not
 	Replaced time.Time // when another key took its place; zero: none has
 	LastUsed time.Time // to the minute; zero: never
+
+	Quotas quotas.Limits // of its scope's organization, where they differ from the installation's; as ByDigest returns it
 }
 
 // NewKey checks what an operator says of a key. lifetime 0 means that it never expires.
@@ -154,12 +170,7 @@ func NewKey(name string, s Scope, grants []string, now time.Time, lifetime time.
 	faults.Add("name", err)
 	k.Grants, err = ParseGrants("grant", grants)
 	faults.Add("grant", err)
-	if s.Project != "" && s.Organization == "" {
-		faults.Addf("project", "needs an organization")
-	}
-	if s.Application != "" && s.Project == "" {
-		faults.Addf("application", "needs a project")
-	}
+	faults.Add("", s.Check())
 	if lifetime < 0 {
 		faults.Addf("expires", "must lie in the future")
 	}
@@ -225,10 +236,34 @@ func (k Key) Authorize(target Scope, g Grant) error {
 	if !k.Scope.Covers(target) {
 		return ErrOutOfScope
 	}
-	if !slices.Contains(k.Grants, g) && !slices.Contains(k.Grants, FullAccess) {
+	if !k.Granted(g) {
 		return ErrNotGranted.With("the API key lacks the permission %s", g)
 	}
 	return nil
+}
+
+// Only returns the newest of keys of one name, which come newest first, if all have one scope; ErrKeyNotFound, and ErrAmbiguous
+// naming the scopes.
+func Only(namesakes []Key) (Key, error) {
+	if len(namesakes) == 0 {
+		return Key{}, ErrKeyNotFound
+	}
+	var scopes []string
+	for _, k := range namesakes {
+		if s := k.Scope.String(); !slices.Contains(scopes, s) {
+			scopes = append(scopes, s)
+		}
+	}
+	if len(scopes) > 1 {
+		slices.Sort(scopes)
+		return Key{}, ErrAmbiguous.With("several keys have this name: of %s; say of which", strings.Join(scopes, ", "))
+	}
+	return namesakes[0], nil
+}
+
+// Granted reports whether the key has a grant, by itself or by full_access.
+func (k Key) Granted(g Grant) bool {
+	return slices.Contains(k.Grants, g) || slices.Contains(k.Grants, FullAccess)
 }
 
 // Authenticator tells whose key a text is; ErrUnauthenticated for every text that is not a valid key now.
@@ -238,10 +273,13 @@ type Authenticator interface {
 
 // Repository keeps keys.
 type Repository interface {
-	// ByDigest finds a key; ErrKeyNotFound. Revoked and expired keys are found too.
+	// ByDigest finds a key with its quotas; ErrKeyNotFound. Revoked and expired keys are found too.
 	ByDigest(ctx context.Context, d Digest) (Key, error)
-	// ByName finds the key of this name that is neither revoked nor replaced; ErrKeyNotFound.
-	ByName(ctx context.Context, name string) (Key, error)
+	// ByName finds the newest key of this name and exactly this scope that is not revoked; ErrKeyNotFound, or the not-found fault of
+	// the scope.
+	ByName(ctx context.Context, s Scope, name string) (Key, error)
+	// Named returns the keys of this name in all scopes that are not revoked, the newest first, at most limit.
+	Named(ctx context.Context, name string, limit int) ([]Key, error)
 	// ByID finds a key whose scope lies in the organization, or with 0 any; ErrKeyNotFound.
 	ByID(ctx context.Context, org orgs.ID, id ID) (Key, error)
 	// List returns keys by id, at most limit after the given one.
@@ -253,8 +291,8 @@ type Repository interface {
 	Create(ctx context.Context, k Key) (Key, error)
 	// Save stores when the key expires, was replaced, and was revoked; ErrKeyNotFound.
 	Save(ctx context.Context, k Key) error
-	// Revoke marks the key of this name that is not revoked, and those whose place it took, and returns it; ErrKeyNotFound.
-	Revoke(ctx context.Context, name string, now time.Time) (Key, error)
+	// Revoke marks the keys of k's name and scope that are not revoked: k and those whose place it took; ErrKeyNotFound.
+	Revoke(ctx context.Context, k Key, now time.Time) error
 	// Used notes when keys were last used; an earlier moment never replaces a later one.
 	Used(ctx context.Context, moments map[ID]time.Time) error
 }

@@ -77,6 +77,9 @@ type Channel struct {
 	Settings     Settings
 	Preferred    bool
 	Active       bool
+	// Unrestricted channels may connect to every address that their settings name. Others reach public
+	// addresses, and what the installation allows.
+	Unrestricted bool
 }
 
 // MaxDriver is the longest name of a driver, in characters.
@@ -179,16 +182,16 @@ type Repository interface {
 	// Save stores everything of c but its organization, project and name; ErrPreferredTaken naming the other, ErrSealed when there is
 	// no key.
 	Save(ctx context.Context, c Channel) error
-	// Delete removes a channel with its troubles; ErrInUse, naming what uses it: assignments, events, templates.
+	// Delete removes a channel with its outages; ErrInUse, naming what uses it: assignments, events, templates.
 	Delete(ctx context.Context, c Channel) error
-	// Troubles returns the troubles of the organization's channels that are not forgotten, those of its projects included, by channel and
-	// instance; at most limit.
-	Troubles(ctx context.Context, org orgs.ID, limit int) ([]Trouble, error)
-	// Failing returns the channels of each of these organizations that do not work, those of its projects included, by id, each once and with
-	// its longest trouble that is not forgotten; at most limit of each organization.
+	// Outages returns the outages of the organization's channels that have not expired, those of its projects included, by channel
+	// and instance; at most limit.
+	Outages(ctx context.Context, org orgs.ID, limit int) ([]Outage, error)
+	// Failing returns the channels of each of these organizations that do not work, those of its projects included, by id. Each comes
+	// once, with its longest outage that has not expired; at most limit of each organization.
 	Failing(ctx context.Context, in []orgs.ID, limit int) ([]Failing, error)
-	// ClearTroubles withdraws what every instance has said of a channel, because it is another one now.
-	ClearTroubles(ctx context.Context, org orgs.ID, id ID) error
+	// ClearOutages removes the outages of a channel on every instance, because its settings have changed.
+	ClearOutages(ctx context.Context, org orgs.ID, id ID) error
 	// Stale returns the channels of every organization whose settings are not sealed under the current key, by id, at most limit after
 	// the given one; ErrSealed when there is no key.
 	Stale(ctx context.Context, after ID, limit int) ([]Stale, error)

@@ -1,5 +1,7 @@
 package channels
 
+import "slices"
+
 // Kind is what the value of a setting is.
 type Kind string
 
@@ -11,6 +13,7 @@ const (
 	Number  Kind = "number"
 	Choice  Kind = "choice" // one of several words
 	Lines   Kind = "lines"  // an object of lines of text
+	List    Kind = "list"   // an array of lines of text
 )
 
 // Setting describes one of a driver's settings, for those who make forms and documents. What is wrong with a value the driver alone says.
@@ -25,6 +28,8 @@ type Setting struct {
 	// Leads is set where the setting says whom the secrets are told: whoever changes it has to know them, or a secret that was written
 	// once could be sent to somebody else by everybody who may change a setting.
 	Leads bool
+	// Target is set where the setting decides what is connected to.
+	Target bool
 }
 
 // CommonSettings describes the settings that every driver accepts.
@@ -44,4 +49,11 @@ func Secrets(described []Setting) []string {
 		}
 	}
 	return names
+}
+
+// Retargeted reports whether settings that decide what is connected to differ.
+func Retargeted(described []Setting, was, is Settings) bool {
+	return slices.ContainsFunc(described, func(s Setting) bool {
+		return s.Target && !(Settings{s.Name: was[s.Name]}).Equal(Settings{s.Name: is[s.Name]})
+	})
 }

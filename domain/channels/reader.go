@@ -46,7 +46,7 @@ func (c Channel) ReadSettings(described []Setting, protocols ...Protocol) *Setti
 // Required reads a line of text that has to be there.
 func (r *SettingsReader) Required(name string) string {
 	line := r.Line(name)
-	if line == "" && !r.wrong(name) {
+	if line == "" && !r.IsWrong(name) {
 		r.Wrong(name, "is required")
 	}
 	return line
@@ -125,6 +125,34 @@ func (r *SettingsReader) Lines(name string) map[string]string {
 	return lines
 }
 
+// List reads an array of texts without control characters and without space around them; nil when it
+// is absent. A text counts as well, with commas or white space between its parts: that is how a list
+// arrives from a variable of the environment.
+func (r *SettingsReader) List(name string) []string {
+	v, given := r.value(name)
+	if !given {
+		return nil
+	}
+	if text, isText := v.(string); isText && utf8.ValidString(text) {
+		return strings.FieldsFunc(text, func(c rune) bool { return c == ',' || unicode.IsSpace(c) || unicode.IsControl(c) })
+	}
+	array, isArray := v.([]any)
+	if !isArray {
+		r.Wrong(name, "must be a list of strings")
+		return nil
+	}
+	var list []string
+	for _, v := range array {
+		line, isText := v.(string)
+		if !isText || !utf8.ValidString(line) || strings.ContainsFunc(line, unicode.IsControl) {
+			r.Wrong(name, "must be a list of strings without control characters")
+			return nil
+		}
+		list = append(list, strings.TrimSpace(line))
+	}
+	return list
+}
+
 // Wrong records a mistake in a setting.
 func (r *SettingsReader) Wrong(name, format string, args ...any) {
 	r.faults.Addf("settings."+name, format, args...)
@@ -149,6 +177,7 @@ func (r *SettingsReader) value(name string) (v any, given bool) {
 	return v, v != nil
 }
 
-func (r *SettingsReader) wrong(name string) bool {
+// IsWrong reports whether a mistake in a setting was recorded.
+func (r *SettingsReader) IsWrong(name string) bool {
 	return slices.ContainsFunc(r.faults, func(f fault.FieldErrors) bool { return f.Name == "settings."+name })
 }

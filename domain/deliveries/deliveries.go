@@ -39,7 +39,7 @@ const (
 // States returns every state, in the order in which a delivery may reach them.
 func States() []State { return []State{Pending, Sending, Retrying, Sent, Failed, Skipped} }
 
-// Open tells whether something is still to be done.
+// Open reports whether something is still to be done.
 func (s State) Open() bool { return s == Pending || s == Sending || s == Retrying }
 
 // Delivery is one message to one address, because of one notification of one occurrence.

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 	"github.com/tocsin/tocsin/domain/users"
@@ -112,6 +113,20 @@ func TestFailureOf(t *testing.T) {
 	require.True(t, deliveries.Postponed("greylisted").Temporary)
 	require.False(t, deliveries.Postponed("greylisted").Channel)
 	require.True(t, deliveries.Unreachable("refused").Channel)
+}
+
+func TestTarget(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"https://Hooks.example.org/a?b=c": "hooks.example.org", "https://user:secret@hooks.example.org:8443/": "hooks.example.org:8443",
+		"http://[::1]:80/": "[::1]:80", "not a URL\x7f": "", "": "",
+	} {
+		require.Equal(t, want, deliveries.Target(channels.WEBHOOK, address), address)
+	}
+	require.Empty(t, deliveries.Target(channels.EMAIL, "https://example.org/"), "all messages go to the channel's provider")
+	require.True(t, deliveries.Unanswered("no").Temporary)
+	require.True(t, deliveries.Unanswered("no").Target)
+	require.False(t, deliveries.Unanswered("no").Channel)
 }
 
 func TestLinks(t *testing.T) {

@@ -2,6 +2,8 @@ package deliveries
 
 import (
 	"context"
+	"net/url"
+	"strings"
 
 	"github.com/tocsin/tocsin/domain/channels"
 )
@@ -18,6 +20,19 @@ type Message struct {
 	Unsubscribe string
 	// Facts are what a machine wants to know beside the text: organization, project, application, event, notification, occurrence.
 	Facts map[string]string
+}
+
+// Target returns the host to which a message to an address goes; empty when all messages of a protocol go to the channel's own
+// provider.
+func Target(p channels.Protocol, address string) string {
+	if p != channels.WEBHOOK {
+		return ""
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(u.Host)
 }
 
 // Dispatcher hands messages to the provider behind one channel. It is safe for concurrent use.

@@ -36,7 +36,7 @@ func (c Candidate) Verdict() (words string, delivered bool) {
 // one that came furthest; else what stands in the way as things are now.
 func Summary(o events.Occurrence, candidates []Candidate, made []Delivery) string {
 	if len(made) > 0 {
-		return slices.MaxFunc(made, func(a, b Delivery) int { return cmp.Compare(a.State.telling(), b.State.telling()) }).told()
+		return slices.MaxFunc(made, func(a, b Delivery) int { return cmp.Compare(a.State.rank(), b.State.rank()) }).sentence()
 	}
 	if len(candidates) == 0 {
 		return "No address of this user is on a distribution list of the event's notifications or subscribed to one of them."
@@ -54,13 +54,13 @@ func Summary(o events.Occurrence, candidates []Candidate, made []Delivery) strin
 	return fmt.Sprintf("No delivery was made: %s.", reason)
 }
 
-// telling is how much a state tells somebody who asks whether a message came.
-func (s State) telling() int {
+// rank orders states by how much they say to somebody who asks whether a message came.
+func (s State) rank() int {
 	return slices.Index([]State{Skipped, Failed, Pending, Sending, Retrying, Sent}, s)
 }
 
-// told says in one sentence what became of a delivery.
-func (d Delivery) told() string {
+// sentence says what became of a delivery.
+func (d Delivery) sentence() string {
 	switch d.State {
 	case Sent:
 		return fmt.Sprintf("The message was sent to %s by %s.", d.Address, d.Channel)

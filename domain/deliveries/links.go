@@ -21,6 +21,9 @@ var (
 	ErrLinkOutdated = fault.New(fault.NotFound, "what this link is about does not exist any more") // the member or the notification
 )
 
+// UnsubscribePath is where unsubscribe links lead, before the token.
+const UnsubscribePath = "/unsubscribe/"
+
 // Links signs and reads the tokens of unsubscribe links. A token says whom and what it is about and needs no row in any table, so it
 // works for as long as the installation keeps its secret key, as the current one or a previous one. Nobody else can read it: links end up in the logs of proxies and in the
 // archives of link scanners, where an address does not belong.

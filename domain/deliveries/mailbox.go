@@ -9,26 +9,26 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// ErrNotKept answers for a message that is not, or no more, in the mailbox.
-var ErrNotKept = fault.New(fault.NotFound, "the message is not in the mailbox")
+// ErrMessageNotFound answers for a message that is not, or no more, in the mailbox.
+var ErrMessageNotFound = fault.New(fault.NotFound, "the message is not in the mailbox")
 
-// KeptID identifies a message in the mailbox. It is positive, and a later message has a greater one.
-type KeptID int64
+// MailboxID identifies a message in the mailbox. It is positive, and a later message has a greater one.
+type MailboxID int64
 
-// Kept is a message that a channel kept for looking at instead of sending it on.
-type Kept struct {
-	ID       KeptID
+// MailboxMessage is a message that a channel kept for looking at instead of sending it on.
+type MailboxMessage struct {
+	ID       MailboxID
 	Channel  string // its name
 	Protocol channels.Protocol
 	Message  Message
 	Created  time.Time
 }
 
-// KeptFilter narrows a listing of the mailbox.
-type KeptFilter struct {
+// MailboxFilter narrows a listing of the mailbox.
+type MailboxFilter struct {
 	Channel    channels.ID // 0: every channel
 	AddressKey string      // users.Address.Key of the recipient; empty: everybody
-	Before     KeptID      // only what was kept before this one; 0: from the newest
+	Before     MailboxID   // only what was kept before this one; 0: from the newest
 	Limit      int
 }
 
@@ -41,9 +41,9 @@ type MailboxRepository interface {
 	// that were.
 	Trim(ctx context.Context, org orgs.ID, channel channels.ID, newest, limit int) (int, error)
 	// List returns messages, the newest first, without their Text and HTML.
-	List(ctx context.Context, org orgs.ID, f KeptFilter) ([]Kept, error)
-	// Find returns a message with all that belongs to it; ErrNotKept.
-	Find(ctx context.Context, org orgs.ID, id KeptID) (Kept, error)
+	List(ctx context.Context, org orgs.ID, f MailboxFilter) ([]MailboxMessage, error)
+	// Find returns a message with all that belongs to it; ErrMessageNotFound.
+	Find(ctx context.Context, org orgs.ID, id MailboxID) (MailboxMessage, error)
 	// Channels returns the channels that have messages by id, at most limit, without settings.
 	Channels(ctx context.Context, org orgs.ID, limit int) ([]channels.Channel, error)
 	// Clear deletes messages of a channel, or with channel 0 of all, at most limit, and returns how many that were.

@@ -7,45 +7,48 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
-// Queue is the work that is still to be done. The rows of occurrences and deliveries are the truth; every method is a unit of work of its
-// own, works on sets, and may be called by any number of workers on any number of machines at once.
+// Queue is the work of the background. The rows of occurrences and deliveries are the truth. Every method is a unit of work of
+// its own, works on sets, and may be called by any number of workers on any number of machines at once.
 type Queue interface {
-	// Expand writes the deliveries of at most limit further recipients of the occurrence that has waited longest for its turn,
-	// and remembers how far it came in the same unit of work. ErrNothingToDo when no occurrence has any left.
+	// Expand writes the deliveries of at most limit further recipients of an occurrence and stores how far it came, in one unit of
+	// work. Organizations take turns, and within an organization it is the turn of the occurrence that has waited longest.
+	// ErrNothingToDo when no occurrence has any left.
 	Expand(ctx context.Context, limit int) (Expansion, error)
-	// Due returns the channels with open deliveries and when the first of each is due. Deliveries of an inactive channel are due, too:
-	// they will be skipped.
+	// Due returns the channels with open deliveries and when the first of each is due, by the clock of this machine. Deliveries of an
+	// inactive channel are due, too: they will be skipped.
 	Due(ctx context.Context) ([]Due, error)
-	// Claim takes at most limit deliveries of a channel that are due, the longest waiting first, and holds them for owner until the
-	// lease ends. What an expired lease left behind is due again.
+	// Claim takes at most limit deliveries of a channel that are due, the longest waiting first, and leases them to owner. A
+	// delivery whose lease has ended is due again. Leases are set and compared by one clock for all instances.
 	Claim(ctx context.Context, channel channels.ID, owner string, limit int, lease time.Duration) ([]Job, error)
 	// Renew extends the lease of those deliveries that owner still holds, and returns them.
 	Renew(ctx context.Context, owner string, ids []ID, lease time.Duration) (held []ID, err error)
-	// Record notes what became of deliveries that owner holds; those which another owner has taken over are left as they are and
+	// Record stores the outcomes of deliveries that owner holds. Those which another owner has taken over stay as they are, and
 	// their number is returned.
 	Record(ctx context.Context, owner string, outcomes []Outcome) (lost int, err error)
 	// Channel returns a channel with its settings; channels.ErrNotFound.
 	Channel(ctx context.Context, id channels.ID) (channels.Channel, error)
-	// Troubled notes that a channel does not work on an instance, in place of what that instance noted before. A channel that is gone is
-	// nobody's trouble. Trouble.Project and Name are not looked at.
-	Troubled(ctx context.Context, t channels.Trouble) error
-	// Untroubled withdraws what an instance noted, and what others noted of the channel that is channels.TroubleOverdue.
-	Untroubled(ctx context.Context, channel channels.ID, instance string) error
-	// Letter returns what a job's message is made of beside the recipient; ErrNotFound when a part of it is gone.
-	Letter(ctx context.Context, o events.OccurrenceID, n subscriptions.NotificationID, t events.TemplateID) (Letter, error)
-	// Purge deletes some of what is old and returns how many rows that were, about limit at most; hourly numbers are when they are older than
-	// statistics.Retention. 0 means that nothing is left.
+	// ReportOutage records that a channel does not work on an instance, in place of what that instance recorded before. The outage
+	// of a channel that is gone is ignored, and so are Outage.Project and Name.
+	ReportOutage(ctx context.Context, o channels.Outage) error
+	// ClearOutage removes the outage of a channel on an instance, and those on other instances that are channels.OutageOverdue.
+	ClearOutage(ctx context.Context, channel channels.ID, instance string) error
+	// RenderInput returns what a job's message is rendered from, beside the recipient; ErrNotFound when a part of it is gone.
+	RenderInput(ctx context.Context, o events.OccurrenceID, n subscriptions.NotificationID, t events.TemplateID) (RenderInput, error)
+	// Purge deletes some of what is old and returns how many rows that were, about limit at most. Hourly numbers are old when they
+	// are older than statistics.Retention. 0 means that nothing is left.
 	Purge(ctx context.Context, old Expiry, limit int) (int, error)
-	// Beat notes that a worker is there, now, and forgets those that were not heard of for PresenceForgotten.
-	Beat(ctx context.Context, p Presence) error
-	// Leave notes that a worker is gone.
+	// Heartbeat records that a worker runs, now, and removes those that were not seen for PresenceForgotten. It returns how far the
+	// clock of this machine is ahead of the one that decides about leases, and records that, too.
+	Heartbeat(ctx context.Context, p Presence) (skew time.Duration, err error)
+	// Leave removes a worker.
 	Leave(ctx context.Context, owner string) error
-	// Woken returns a channel that receives when there may be new work, left behind on this instance or on another. It is always the
-	// same: of several who wait, one receives.
-	Woken() <-chan struct{}
+	// NewWork returns a channel that receives when there may be new work, added on this instance or on another one. It is always
+	// the same: of several receivers one gets each notification.
+	NewWork() <-chan struct{}
 }
 
 // ErrNothingToDo says that no occurrence waits to be expanded.
@@ -60,18 +63,20 @@ type Expiry struct {
 
 // Expansion is one step of an expansion.
 type Expansion struct {
-	Occurrence events.OccurrenceID
-	Deliveries int // written, skipped ones included
-	Done       bool
+	Organization orgs.ID
+	Occurrence   events.OccurrenceID
+	Deliveries   int // written, skipped ones included
+	Done         bool
 }
 
 // Due is a channel with work.
 type Due struct {
-	Channel channels.ID
-	At      time.Time
+	Organization orgs.ID // of the channel; 0 when the channel is gone
+	Channel      channels.ID
+	At           time.Time
 }
 
-// Job is a claimed delivery with all that is needed to send it: the gates as they are now, and what its template may speak of.
+// Job is a claimed delivery with all that is needed to send it: the gates as they are now, and what its template may use.
 type Job struct {
 	ID           ID
 	Occurrence   events.OccurrenceID
@@ -85,7 +90,7 @@ type Job struct {
 	Recipient    Recipient
 }
 
-// Recipient is what a template may know of the person.
+// Recipient is what a template may use of the person.
 type Recipient struct {
 	Member    int64
 	Username  string

@@ -15,16 +15,17 @@ import (
 
 // Request makes a trigger repeatable: the Idempotency-Key with whose key it was sent and what it asked for.
 type Request struct {
-	Key    access.ID // 0: a form of the console, whose Word nobody else could know
-	Word   string    // the Idempotency-Key
-	Digest [32]byte  // of path and body
+	Key            access.ID // the API key; 0: a form of the console, whose idempotency key nobody else could know
+	IdempotencyKey string
+	Digest         [32]byte // of path and body
 }
 
 // RequestLifetime is how long an Idempotency-Key is remembered (decisions 6).
 const RequestLifetime = 24 * time.Hour
 
-// Letter is what all deliveries of one notification of one occurrence through one template share.
-type Letter struct {
+// RenderInput is what a message is rendered from beside its recipient. All deliveries of one notification of one occurrence
+// through one template share it.
+type RenderInput struct {
 	Occurrence   events.Occurrence
 	Organization orgs.Organization
 	Project      orgs.Project
@@ -56,12 +57,12 @@ type Candidate struct {
 	SubscriptionActive bool
 	ChosenByOptions    bool   // the occurrence's options do not exclude it
 	Covered            bool   // the notification reaches this address through another assignment already
-	CoveredBut         Reason // why it did not after all: the other one was skipped when it was to be sent
+	CoveredBut         Reason // the other one was skipped when it was to be sent: why
 	Gates              Gates
 }
 
-// OptOut is a recipient's word not to hear of a notification at an address any more. It survives subscribing, registering and being
-// added to a list again.
+// OptOut says that a recipient does not want a notification at an address any more. It survives subscribing, registering and
+// being added to a list again.
 type OptOut struct {
 	Member       users.MemberID
 	AddressKey   string // users.Address.Key
@@ -115,6 +116,9 @@ type Repository interface {
 	// Trigger stores an occurrence and returns it with its id. With a request that was seen within RequestLifetime it stores
 	// nothing and returns the occurrence of then, repeated true; events.ErrKeyReused when the digests differ.
 	Trigger(ctx context.Context, o events.Occurrence, r *Request) (stored events.Occurrence, repeated bool, err error)
+	// Unknown returns the people and channels that the occurrence's options name in vain: people who are neither members of its
+	// organization nor hold an address recorded there, and channels that its event cannot use.
+	Unknown(ctx context.Context, o events.Occurrence) (events.Unknown, error)
 	// Occurrence finds an occurrence of the application; events.ErrOccurrenceNotFound.
 	Occurrence(ctx context.Context, a applications.Application, id events.OccurrenceID) (events.Occurrence, error)
 	// Occurrences returns the occurrences of the application, the newest first: at most limit, older than the one with the id before
@@ -138,13 +142,14 @@ type Repository interface {
 	Job(ctx context.Context, o events.Occurrence, id ID) (Job, error)
 	// Requeue makes failed deliveries of the occurrence due again, as if they had never been tried, and returns how many.
 	Requeue(ctx context.Context, o events.Occurrence) (int, error)
-	// RequeueOne is Requeue for one delivery, and tells whether it had failed.
+	// RequeueOne is Requeue for one delivery. It reports whether the delivery had failed.
 	RequeueOne(ctx context.Context, o events.Occurrence, id ID) (bool, error)
 
-	// Letter is Queue.Letter for an occurrence that need not be stored.
-	Letter(ctx context.Context, o events.Occurrence, n subscriptions.NotificationID, t events.TemplateID) (Letter, error)
-	// Forecast tells what would become of an occurrence that is not stored, per notification, channel and reason, with the first of those whom
-	// each reason leaves out, and returns the first jobs that would be sent; at most samples of each. It counts in the database and writes nothing.
+	// RenderInput is Queue.RenderInput for an occurrence that need not be stored.
+	RenderInput(ctx context.Context, o events.Occurrence, n subscriptions.NotificationID, t events.TemplateID) (RenderInput, error)
+	// Forecast returns what would become of an occurrence that is not stored, per notification, channel and reason, with the first of
+	// those whom each reason leaves out, and the first jobs that would be sent; at most samples of each, which may be 0. It
+	// counts in the database and writes nothing.
 	Forecast(ctx context.Context, o events.Occurrence, samples int) ([]Group, []Job, error)
 	// Candidates returns every way in which the notifications of the occurrence's event could reach the member: each of
 	// the member's assignments that is on a notification's list or subscribed to it, in the order in which they are preferred.
@@ -159,7 +164,7 @@ type Repository interface {
 
 	// Unsubscription describes what an unsubscribe link is about; ErrLinkOutdated when the notification or the member is gone.
 	Unsubscription(ctx context.Context, o OptOut) (Unsubscription, error)
-	// SetOptOut records or withdraws an opt-out and tells whether that changed anything.
+	// SetOptOut records or removes an opt-out and reports whether that changed anything.
 	SetOptOut(ctx context.Context, o OptOut, out bool) (changed bool, err error)
 	// Unsubscribers returns who has opted out of a notification by member and address, at most limit after the given one (zero: from the
 	// beginning).

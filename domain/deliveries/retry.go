@@ -9,18 +9,38 @@ import (
 
 // Failure is what a dispatcher says when a message did not get through.
 type Failure struct {
-	Err       error
+	// Err is what everybody may see who may see the delivery: nothing that a service at a private
+	// address said is in it.
+	Err error
+	// Detail is what only those see who look after the installation: the words of such a service, and
+	// addresses. nil: Err says everything.
+	Detail    error
 	Temporary bool // another attempt may succeed
-	// Channel tells that the way itself failed (connection, time-out, login, throttling), not this recipient: such failures open
-	// the channel's breaker.
-	Channel    bool
+	// Channel says that the channel itself failed (connection, time-out, login, throttling), not this recipient. Such failures open
+	// its breaker.
+	Channel bool
+	// Target says that the host of this recipient did not answer. Such failures open the breaker of that host.
+	Target     bool
 	RetryAfter time.Duration // what the provider asked for; 0: nothing
 }
 
 func (f *Failure) Error() string { return f.Err.Error() }
 
+// Detailed returns all that is known, for those who look after the installation.
+func (f *Failure) Detailed() string {
+	if f.Detail == nil {
+		return f.Error()
+	}
+	return f.Error() + " (" + f.Detail.Error() + ")"
+}
+
 // Unwrap returns what went wrong.
-func (f *Failure) Unwrap() error { return f.Err }
+func (f *Failure) Unwrap() []error {
+	if f.Detail == nil {
+		return []error{f.Err}
+	}
+	return []error{f.Err, f.Detail}
+}
 
 // Refused is a failure that will stay: this recipient or this message is not accepted.
 func Refused(format string, args ...any) *Failure { return &Failure{Err: fmt.Errorf(format, args...)} }
@@ -28,6 +48,11 @@ func Refused(format string, args ...any) *Failure { return &Failure{Err: fmt.Err
 // Postponed is a failure of this recipient that may pass.
 func Postponed(format string, args ...any) *Failure {
 	return &Failure{Err: fmt.Errorf(format, args...), Temporary: true}
+}
+
+// Unanswered is a failure of the recipient's own host that may pass: there was no connection, or no answer in time.
+func Unanswered(format string, args ...any) *Failure {
+	return &Failure{Err: fmt.Errorf(format, args...), Temporary: true, Target: true}
 }
 
 // Unreachable is a failure of the channel as a whole that may pass.

@@ -76,6 +76,24 @@ func (o Options) Recipients() (usernames, addresses []string) {
 	return usernames, addresses
 }
 
+// Unknown is what the options of an occurrence name and nobody knows, in the order in which it was sent.
+type Unknown struct {
+	People   []string // neither usernames of members nor recorded addresses
+	Channels []string // that the event cannot use
+}
+
+// Fault refuses what is unknown, naming all of it; nil when nothing is.
+func (u Unknown) Fault() error {
+	var faults fault.Fields
+	for _, p := range u.People {
+		faults.Addf("options.limit_to", "%q is neither a member's username nor an address in this organization", p)
+	}
+	for _, c := range u.Channels {
+		faults.Addf("options.channels", "the event has no channel %q", c)
+	}
+	return faults.Err()
+}
+
 // Occurrence is one time that an event was triggered.
 type Occurrence struct {
 	ID            OccurrenceID

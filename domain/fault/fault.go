@@ -26,10 +26,11 @@ const (
 	Mismatch                    // an idempotency key came back with another body
 	Limited                     // too many requests, later they would be welcome
 	Unavailable                 // a thing we depend on is away, a retry may help
+	Conflict                    // several things fit the input, which must name one of them
 )
 
 var kindNames = [...]string{"internal", "invalid", "unauthenticated", "forbidden", "not found", "too large",
-	"unsupported", "mismatch", "limited", "unavailable"}
+	"unsupported", "mismatch", "limited", "unavailable", "conflict"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {

@@ -42,7 +42,7 @@ func TestKind(t *testing.T) {
 	t.Run("EveryKindHasAName", func(t *testing.T) {
 		t.Parallel()
 		seen := map[string]bool{}
-		for k := fault.Internal; k <= fault.Unavailable; k++ {
+		for k := fault.Internal; k <= fault.Conflict; k++ {
 			assert.NotContains(t, k.String(), "kind(")
 			assert.False(t, seen[k.String()], "%s is used twice", k)
 			seen[k.String()] = true

@@ -13,7 +13,7 @@ const (
 )
 
 // alive are the beginnings by which programs for tables take a cell for a formula.
-const alive = "=+-@\t\r"
+const alive = "=+-@\t\r\n"
 
 // IsFormula tells whether programs for tables take a cell for a formula, and run it.
 func IsFormula(cell string) bool { return cell != "" && strings.IndexByte(alive, cell[0]) >= 0 }

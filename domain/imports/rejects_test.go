@@ -44,7 +44,7 @@ func TestRejectsAreTextAndComeBackAsTheyWere(t *testing.T) {
 			require.Len(t, cells[0], 5)
 			require.Len(t, cells[1], 5)
 			for _, c := range cells[1][2:] {
-				require.NotContains(t, "=+-@\t\r", (c + "x")[:1])
+				require.NotContains(t, "=+-@\t\r\n", (c + "x")[:1])
 			}
 			r, err = imports.NewReader(strings.NewReader(list))
 			require.NoError(t, err)

@@ -1,7 +1,9 @@
 package operators
 
 import (
+	"context"
 	"crypto/sha256"
+	"slices"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/fault"
@@ -12,61 +14,84 @@ import (
 // InvitationLife is how long an invitation may be used.
 const InvitationLife = 24 * time.Hour
 
-// The faults of invitations and of what administrators of an organization may not do with accounts.
+// The faults of invitations.
 var (
 	ErrInvitation = fault.New(fault.NotFound, "this link is not valid, or not any more; ask for another one")
 	ErrNoRole     = fault.New(fault.Invalid, "the user has no role in this organization: there would be nothing to sign in for")
-	ErrShared     = fault.New(fault.Forbidden,
-		"the account is more than this organization's: only an administrator of the installation may have a password set for it")
-	ErrForeign = fault.New(fault.Forbidden,
-		"the account was made by another organization: only an administrator of the installation may give it a role here")
+	ErrAccepted   = fault.New(fault.Invalid, "your account opens this organization already")
+	ErrOwed       = fault.New(fault.Invalid, "your password was set through another organization: choose another one")
 )
 
-// Invitation lets whoever has its token set somebody's password, once.
+// Invitation lets whoever has its token accept, once, what an organization gives one of its members.
 type Invitation struct {
 	Digest       Digest
-	User         users.ID
-	Organization orgs.ID // whose member is invited
-	Installation bool    // an administrator of the installation invites
+	Member       users.MemberID
+	Installation bool // an administrator of the installation invites
+	Resets       bool // whoever accepts with a password has lost the second factor, and starts without one
 	Expires      time.Time
+}
+
+// Invited is an invitation with the one whom it is for, and the place that it opens.
+type Invited struct {
+	Invitation
+
+	User  users.User // only the identity
+	Place Place
 }
 
 // NewInvitation makes an invitation and returns its token, which is shown once and kept nowhere.
 func NewInvitation(m users.Member, byInstallation bool, now time.Time) (i Invitation, token string) {
 	token = NewToken()
-	return Invitation{Digest: sha256.Sum256([]byte(token)), User: m.User.ID, Organization: m.Organization, Installation: byInstallation,
-		Expires: now.Add(InvitationLife)}, token
+	return Invitation{Digest: sha256.Sum256([]byte(token)), Member: m.ID, Installation: byInstallation, Expires: now.Add(InvitationLife)}, token
 }
 
-// Valid tells whether the invitation still holds, as far as its age is concerned.
-func (i Invitation) Valid(now time.Time) bool { return now.Before(i.Expires) }
-
-// MayInvite answers whether the officer of an organization may have a password set for an account, zero where there is none yet, whose holder
-// belongs to these places. A password opens everything that the account may do anywhere; so where that is more than what is the officer's to give,
-// it is refused: to an account of the installation's administrator, and to one with a role in another organization too. A role counts even while
-// its holder is locked there: the lock may be lifted. ErrNoRole, ErrShared.
-func (o Officer) MayInvite(a Account, places []Place, org orgs.ID) error {
-	var here, elsewhere bool
-	for _, p := range places {
-		if rights[p.Role] >= Viewer {
-			here, elsewhere = here || p.Organization.ID == org, elsewhere || p.Organization.ID != org
-		}
-	}
-	switch {
-	case !here:
-		return ErrNoRole
-	case o.Right < Installation && (a.Administrator || elsewhere):
-		return ErrShared
-	}
-	return nil
+// Valid reports whether the invitation still holds: it is not too old, and there is still a role to accept. A role counts even while its holder is
+// locked: the lock may be lifted.
+func (i Invited) Valid(now time.Time) bool {
+	return now.Before(i.Expires) && i.Place.HasRole()
 }
 
-// MayGrant answers whether the officer may give the holder of an account, zero where there is none yet, a role in an organization. Whoever made
-// an account may know its password. So one that another organization made is given nothing here: else that one could make accounts for people
-// whom it expects to get a role elsewhere. ErrForeign.
-func (o Officer) MayGrant(a Account, org orgs.ID) error {
-	if o.Right < Installation && a.Organization != 0 && a.Organization != org {
-		return ErrForeign
+// Account is the account whose password somebody sets who has the invitation and nothing else, of those that the user has. Whoever hands out an
+// invitation may use it themselves, so it must not open more than the organization has to give: this is the account that opens the organization and
+// nothing else, else one that the organization made and that opens nothing, else a new one. An administrator of the installation, who could do
+// everything anyway, sets the password of whichever account opens the organization, so that people with several organizations can be helped.
+func (i Invited) Account(of []Holding) Account {
+	org := i.Place.Organization.ID
+	best := slices.IndexFunc(of, func(h Holding) bool {
+		this, other := h.opens(org)
+		return this && (i.Installation || !other && !h.Administrator)
+	})
+	if best < 0 {
+		best = slices.IndexFunc(of, func(h Holding) bool {
+			return i.Installation && h.Organization == 0 || !h.Administrator && h.Organization == org && len(h.Places) == 0
+		})
 	}
-	return nil
+	if best < 0 {
+		return Account{User: i.User}
+	}
+	return of[best].Account
+}
+
+// Origin is the organization that whoever accepts owes the password to; 0: to none.
+func (i Invited) Origin() orgs.ID {
+	if i.Installation {
+		return 0
+	}
+	return i.Place.Organization.ID
+}
+
+// AsksFor reports whether somebody who is signed in must choose another password before their account opens the place: its password was set
+// through another organization, whose people may know it.
+func (i Invited) AsksFor(a Account) bool {
+	return a.Hash != "" && a.Organization != 0 && a.Organization != i.Place.Organization.ID
+}
+
+// InvitationRepository keeps invitations.
+type InvitationRepository interface {
+	// Invite stores an invitation in the place of the one that the member had.
+	Invite(ctx context.Context, i Invitation) error
+	// Invitation finds an invitation, over or not; ErrInvitation.
+	Invitation(ctx context.Context, d Digest) (Invited, error)
+	// EndInvitations deletes the invitations of a user to these organizations.
+	EndInvitations(ctx context.Context, u users.ID, to []orgs.ID) error
 }

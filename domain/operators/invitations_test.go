@@ -4,38 +4,114 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-func TestWhoMayHaveAPasswordSet(t *testing.T) {
-	t.Parallel()
-	const acme, globex = orgs.ID(1), orgs.ID(2)
-	place := func(org orgs.ID, role users.Role) operators.Place {
-		return operators.Place{Organization: orgs.Organization{ID: org}, Role: role}
+const acme, globex = orgs.ID(1), orgs.ID(2)
+
+func holding(id operators.AccountID, of orgs.ID, opens ...orgs.ID) operators.Holding {
+	h := operators.Holding{Account: operators.Account{ID: id, User: users.User{ID: 7}, Hash: "h", Organization: of}}
+	for _, o := range opens {
+		h.Places = append(h.Places, operators.Place{Organization: orgs.Organization{ID: o}, Role: users.RoleViewer})
 	}
-	locked := place(globex, users.RoleViewer)
-	locked.Locked = true
+	return h
+}
+
+func administrator(h operators.Holding) operators.Holding {
+	h.Administrator = true
+	return h
+}
+
+// TestWhosePasswordALinkSets is about a link of acme: which account its password is for, 0 for a new one.
+func TestWhosePasswordALinkSets(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
-		account            operators.Account
-		places             []operators.Place
-		acme, installation error
+		of                 []operators.Holding
+		acme, installation operators.AccountID // by who made the link
 	}{
-		"WithoutAPlace":       {places: nil, acme: operators.ErrNoRole, installation: operators.ErrNoRole},
-		"AMember":             {places: []operators.Place{place(acme, users.RoleMember)}, acme: operators.ErrNoRole, installation: operators.ErrNoRole},
-		"ARoleElsewhereAlone": {places: []operators.Place{place(acme, users.RoleMember), place(globex, users.RoleViewer)}, acme: operators.ErrNoRole, installation: operators.ErrNoRole},
-		"AViewer":             {places: []operators.Place{place(acme, users.RoleViewer)}},
-		"AMemberElsewhere":    {places: []operators.Place{place(acme, users.RoleViewer), place(globex, users.RoleMember)}},
-		"AViewerElsewhere":    {places: []operators.Place{place(acme, users.RoleViewer), place(globex, users.RoleViewer)}, acme: operators.ErrShared},
-		"LockedElsewhere":     {places: []operators.Place{place(acme, users.RoleViewer), locked}, acme: operators.ErrShared},
-		"OfTheInstallation":   {account: operators.Account{Administrator: true}, places: []operators.Place{place(acme, users.RoleViewer)}, acme: operators.ErrShared},
+		"NoAccount":                      {},
+		"TheOneThatOpensAcmeAlone":       {of: []operators.Holding{holding(1, acme, acme)}, acme: 1, installation: 1},
+		"OneOfTheInstallationForAcme":    {of: []operators.Holding{holding(1, 0, acme)}, acme: 1, installation: 1},
+		"OneThatOpensAnotherOneToo":      {of: []operators.Holding{holding(1, acme, acme, globex)}, installation: 1},
+		"OneThatOpensAnotherOne":         {of: []operators.Holding{holding(1, globex, globex)}},
+		"OneThatAcmeMadeAndOpensNothing": {of: []operators.Holding{holding(1, acme)}, acme: 1, installation: 1},
+		"OneOfAnotherThatOpensNothing":   {of: []operators.Holding{holding(1, globex)}},
+		"OneOfTheInstallation":           {of: []operators.Holding{holding(1, 0)}, installation: 1},
+		"AnAdministrator":                {of: []operators.Holding{administrator(holding(1, 0))}, installation: 1},
+		"AnAdministratorWithAcme":        {of: []operators.Holding{administrator(holding(1, 0, acme))}, installation: 1},
+		"AnAdministratorByAcmesLink":     {of: []operators.Holding{administrator(holding(1, acme, acme))}, installation: 1},
+		"TheRightOneOfSeveral": {of: []operators.Holding{holding(1, acme), holding(2, globex, globex), holding(3, 0, acme), administrator(holding(4, 0))},
+			acme: 3, installation: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			assert.Equal(t, c.acme, operators.Officer{Right: operators.Administrator}.MayInvite(c.account, c.places, acme))
-			assert.Equal(t, c.installation, operators.Officer{Right: operators.Installation}.MayInvite(c.account, c.places, acme))
+			i := operators.Invited{User: users.User{ID: 7}, Place: operators.Place{Organization: orgs.Organization{ID: acme}, Role: users.RoleViewer}}
+			assert.Equal(t, c.acme, i.Account(c.of).ID)
+			assert.Equal(t, users.ID(7), i.Account(c.of).User.ID)
+			assert.Equal(t, acme, i.Origin())
+			i.Installation = true
+			assert.Equal(t, c.installation, i.Account(c.of).ID)
+			assert.Zero(t, i.Origin())
 		})
+	}
+}
+
+func TestWhoMustChooseAnotherPassword(t *testing.T) {
+	t.Parallel()
+	i := operators.Invited{Place: operators.Place{Organization: orgs.Organization{ID: acme}}}
+	for name, c := range map[string]struct {
+		account operators.Account
+		asks    bool
+	}{
+		"NobodysPassword": {operators.Account{Hash: "h"}, false},
+		"AcmesOwn":        {operators.Account{Hash: "h", Organization: acme}, false},
+		"AnotherOnes":     {operators.Account{Hash: "h", Organization: globex}, true},
+		"NoPassword":      {operators.Account{Organization: globex}, false},
+	} {
+		for _, installation := range []bool{true, false} {
+			i.Installation = installation
+			assert.Equal(t, c.asks, i.AsksFor(c.account), name)
+		}
+	}
+}
+
+func TestAnInvitationHoldsForADayAndForARole(t *testing.T) {
+	t.Parallel()
+	i, token := operators.NewInvitation(users.Member{ID: 3}, true, noon)
+	d, err := operators.ParseToken(token)
+	require.NoError(t, err)
+	assert.Equal(t, operators.Invitation{Digest: d, Member: 3, Installation: true, Expires: noon.Add(operators.InvitationLife)}, i)
+	for role, valid := range map[users.Role]bool{users.RoleMember: false, users.RoleViewer: true, users.RoleOperator: true, users.RoleAdministrator: true} {
+		for _, locked := range []bool{false, true} {
+			invited := operators.Invited{Invitation: i, Place: operators.Place{Role: role, Locked: locked}}
+			assert.Equal(t, valid, invited.Valid(i.Expires.Add(-1)), role)
+			assert.False(t, invited.Valid(i.Expires))
+		}
+	}
+}
+
+func TestWhichAccountIsMeant(t *testing.T) {
+	t.Parallel()
+	one, two, root := holding(1, acme, acme), holding(2, globex, globex), administrator(holding(3, 0))
+	for name, c := range map[string]struct {
+		of   []operators.Holding
+		main operators.AccountID
+		err  error
+		acme operators.AccountID
+	}{
+		"None":             {err: operators.ErrNotFound},
+		"TheOnlyOne":       {of: []operators.Holding{two}, main: 2},
+		"OfSeveral":        {of: []operators.Holding{one, two}, err: operators.ErrSeveral, acme: 1},
+		"TheAdministrator": {of: []operators.Holding{root, one}, main: 3, acme: 1},
+		"WithoutAcme":      {of: []operators.Holding{two, root}, main: 3, acme: 3},
+	} {
+		a, err := operators.Main(c.of)
+		require.ErrorIs(t, err, c.err, name)
+		assert.Equal(t, c.main, a.ID, name)
+		assert.Equal(t, c.acme, operators.For(c.of, acme).ID, name)
 	}
 }

@@ -1,5 +1,5 @@
-// Package operators is about the people who work with the console: their passwords, how often those may be guessed wrong, their sessions,
-// and what they may do where. It knows no cookie and no page; what the pages show is other packages' business.
+// Package operators is about the people who work with the console: their accounts and passwords, how often those may be guessed wrong, their
+// sessions, and what they may do where. It knows no cookie and no page; what the pages show is other packages' business.
 package operators
 
 import (
@@ -15,91 +15,122 @@ import (
 var (
 	ErrNotFound    = fault.New(fault.NotFound, "this user cannot sign in")
 	ErrExists      = fault.New(fault.Invalid, "this user can sign in already")
-	ErrCredentials = fault.New(fault.Unauthenticated, "the username and the password do not belong together, or the account is locked")
+	ErrSeveral     = fault.New(fault.Invalid, "this user has several passwords, each for other organizations: name the organization")
+	ErrCredentials = fault.New(fault.Unauthenticated, "wrong username or password")
 	ErrNoSession   = fault.New(fault.Unauthenticated, "nobody is signed in")
 	ErrForbidden   = fault.New(fault.Forbidden, "your role does not allow this")
-	ErrPassword    = fault.New(fault.Invalid, "is not your password, or the account is locked")
+	ErrPassword    = fault.New(fault.Invalid, "is not your password")
 )
 
-// After MaxFailures wrong passwords in a row an account is locked for LockOut, whatever password comes.
-const (
-	MaxFailures = 10
-	LockOut     = 15 * time.Minute
-)
+// AccountID identifies an account. It is positive; 0 means "not stored yet".
+type AccountID int64
 
-// Account is an identity that can sign in.
+// Account is one way for a user to sign in, with the roles that were accepted with it. A user may have several accounts, which know nothing of
+// each other: an organization that hands out a link to set a password decides about an account that opens that organization alone. So what one
+// organization does about a username never opens, hinders or shows what another one has given to the same username.
 type Account struct {
-	User          users.User
-	Hash          Hash
-	Administrator bool // of the installation: may do everything everywhere
-	// Organization is the one by whose invitation the password was last set; 0: by none, or by the installation's. Another password that the
-	// holder chooses changes nothing about it.
+	ID            AccountID
+	User          users.User // only the identity: id and username
+	Hash          Hash       // zero: no password
+	Administrator bool       // of the installation: may do everything everywhere
+	// Organization is the one through whose link the password was last set, so that its people may know it; 0: none's. A password that the
+	// holder changes to another one leaves it as it is.
 	Organization orgs.ID
-	Failures     int // wrong passwords since the last right one or the last lock-out
-	LockedUntil  time.Time
 	Changed      time.Time // when the password was set
 }
 
-// Locked tells whether the account takes no password at this moment.
-func (a Account) Locked(now time.Time) bool { return now.Before(a.LockedUntil) }
-
-// Attempt returns the account after somebody tried a password for it, and whether that lets them in. While the account is locked nothing
-// does, and nothing is counted.
-func (a Account) Attempt(right bool, now time.Time) (after Account, in bool) {
-	switch {
-	case a.Locked(now):
-		return a, false
-	case right:
-		a.Failures, a.LockedUntil = 0, time.Time{}
-		return a, true
-	}
-	a.Failures++
-	if a.Failures >= MaxFailures {
-		a.Failures, a.LockedUntil = 0, now.Add(LockOut)
-	}
-	return a, false
-}
-
-// Renewed is the account with another password: what was guessed wrong before does not count against it.
+// Renewed is the account with another password.
 func (a Account) Renewed(h Hash, now time.Time) Account {
-	a.Hash, a.Failures, a.LockedUntil, a.Changed = h, 0, time.Time{}, now
+	a.Hash, a.Changed = h, now
 	return a
 }
 
-// Repository keeps who can sign in, and their sessions.
+// Holding is an account with the places that it opens.
+type Holding struct {
+	Account
+
+	Places []Place
+}
+
+// opens reports whether the account opens the organization, and whether it opens any other.
+func (h Holding) opens(org orgs.ID) (this, other bool) {
+	for _, p := range h.Places {
+		this, other = this || p.Organization.ID == org, other || p.Organization.ID != org
+	}
+	return this, other
+}
+
+// Main is the account that is meant when nobody names an organization: the one that makes its holder administrator of the installation, else the
+// only one. ErrNotFound, ErrSeveral.
+func Main(of []Holding) (Account, error) {
+	for _, h := range of {
+		if h.Administrator {
+			return h.Account, nil
+		}
+	}
+	switch len(of) {
+	case 0:
+		return Account{}, ErrNotFound
+	case 1:
+		return of[0].Account, nil
+	}
+	return Account{}, ErrSeveral
+}
+
+// For is the account by which a user does things in an organization: the one that opens it, else the one that makes them administrator of the
+// installation; the zero Holding when there is neither.
+func For(of []Holding, org orgs.ID) (found Holding) {
+	for _, h := range of {
+		if this, _ := h.opens(org); this {
+			return h
+		}
+		if h.Administrator {
+			found = h
+		}
+	}
+	return found
+}
+
+// Hashes are the passwords of accounts.
+func Hashes(hs []Holding) []Hash {
+	all := make([]Hash, len(hs))
+	for i, h := range hs {
+		all[i] = h.Hash
+	}
+	return all
+}
+
+// Repository keeps who can sign in, and everything about it.
 type Repository interface {
-	// Account finds an account by its username, without regard to case; ErrNotFound for users who cannot sign in, too.
-	Account(ctx context.Context, username string) (Account, error)
-	// Save stores everything of an account but its identity, which must exist; it makes the account when there is none.
-	Save(ctx context.Context, a Account) error
-	// Places returns the organizations that a user belongs to, by id.
-	Places(ctx context.Context, u users.ID) ([]Place, error)
+	AccountRepository
+	SessionRepository
+	DeviceRepository
+	GuessRepository
+	InvitationRepository
+}
 
-	// Begin stores a new session of somebody who can sign in.
-	Begin(ctx context.Context, s Session) error
-	// Session finds a session with its account, whether it is over or not; ErrNoSession.
-	Session(ctx context.Context, d Digest) (Session, Account, error)
-	// Saw notes when a session was last used; an earlier moment never replaces a later one.
-	Saw(ctx context.Context, d Digest, at time.Time) error
-	// End deletes a session, if it exists.
-	End(ctx context.Context, d Digest) error
-	// EndAll deletes every session of a user and returns how many those were.
-	EndAll(ctx context.Context, u users.ID) (int, error)
-	// EndOthers deletes every session of a user but one and returns how many those were.
-	EndOthers(ctx context.Context, u users.ID, keep Digest) (int, error)
-	// Sessions returns the sessions of a user, over or not, the one that was used last first, at most limit.
-	Sessions(ctx context.Context, u users.ID, limit int) ([]Session, error)
-	// Sweep deletes the sessions and the invitations that have expired.
-	Sweep(ctx context.Context, now time.Time) error
-
-	// Invite stores an invitation in the place of those that the user had.
-	Invite(ctx context.Context, i Invitation) error
-	// Invitation finds an invitation with the account that it is for, over or not; of an account that does not exist yet only the identity
-	// is set. ErrInvitation.
-	Invitation(ctx context.Context, d Digest) (Invitation, Account, error)
-	// EndInvitations deletes every invitation of a user.
-	EndInvitations(ctx context.Context, u users.ID) error
+// AccountRepository keeps accounts and which organizations they open.
+type AccountRepository interface {
+	// Account finds an account with its places; ErrNotFound.
+	Account(ctx context.Context, id AccountID) (Holding, error)
+	// Accounts returns the accounts of the user with this username, without regard to case, with their places, by id. Who is unknown has none.
+	Accounts(ctx context.Context, username string) ([]Holding, error)
+	// Save stores everything of an account but its identity, which must exist, and returns its id; an account without an id is made.
+	// users.ErrNotFound, ErrNotFound.
+	Save(ctx context.Context, a Account) (AccountID, error)
+	// Drop deletes an account with its sessions and devices, if it exists.
+	Drop(ctx context.Context, id AccountID) error
+	// Accept makes an account the one that opens a member's organization, in the place of whichever did before.
+	Accept(ctx context.Context, m users.MemberID, a AccountID, at time.Time) error
+	// Acceptance returns by which account a member has accepted, and when; the zero Acceptance when by none.
+	Acceptance(ctx context.Context, m users.MemberID) (Acceptance, error)
 	// Decide announces a decision about who can sign in as a user, or what for, in whichever organization: of two units of work that decide about one
 	// user at the same time, the later sees what the earlier wrote. users.ErrNotFound.
 	Decide(ctx context.Context, u users.ID) error
+}
+
+// Acceptance is that a member has accepted what an organization gives them.
+type Acceptance struct {
+	Account AccountID
+	At      time.Time
 }

@@ -72,53 +72,10 @@ func TestNobodysHashTakesTheSameWork(t *testing.T) { //nolint:paralleltest // Fo
 	assert.Greater(t, after.TotalAlloc-before.TotalAlloc, uint64(19<<20), "the same work is done where there is nothing to match")
 }
 
-func TestAttempt(t *testing.T) {
-	t.Parallel()
-	fresh := operators.Account{User: users.User{ID: 1}, Hash: "h"}
-	fail := func(a operators.Account, times int, at time.Time) operators.Account {
-		for range times {
-			var in bool
-			a, in = a.Attempt(false, at)
-			assert.False(t, in)
-		}
-		return a
-	}
-	t.Run("NineWrongOnesAreForgottenByARightOne", func(t *testing.T) {
-		t.Parallel()
-		a, in := fail(fresh, 9, noon).Attempt(true, noon)
-		assert.True(t, in)
-		assert.Equal(t, fresh, a)
-	})
-	t.Run("TenLockItForEverybody", func(t *testing.T) {
-		t.Parallel()
-		locked := fail(fresh, 10, noon)
-		assert.True(t, locked.Locked(noon))
-		for _, at := range []time.Time{noon, noon.Add(operators.LockOut - 1)} {
-			a, in := locked.Attempt(true, at)
-			assert.False(t, in)
-			assert.Equal(t, locked, a, "and nothing is counted, so that nobody can lock it for ever")
-		}
-		a, in := locked.Attempt(true, noon.Add(operators.LockOut))
-		assert.True(t, in)
-		assert.Equal(t, fresh, a)
-	})
-	t.Run("AfterwardsThereAreTenAgain", func(t *testing.T) {
-		t.Parallel()
-		a := fail(fail(fresh, 10, noon), 9, noon.Add(operators.LockOut))
-		assert.False(t, a.Locked(noon.Add(operators.LockOut)))
-		assert.True(t, fail(a, 1, noon.Add(operators.LockOut)).Locked(noon.Add(operators.LockOut)))
-	})
-	t.Run("AnotherPasswordLiftsTheLock", func(t *testing.T) {
-		t.Parallel()
-		a := fail(fresh, 10, noon).Renewed("h2", noon)
-		assert.Equal(t, operators.Account{User: users.User{ID: 1}, Hash: "h2", Changed: noon}, a)
-	})
-}
-
 func TestSession(t *testing.T) {
 	t.Parallel()
-	s, token := operators.NewSession(7, "192.0.2.1", noon)
-	_, other := operators.NewSession(7, "192.0.2.1", noon)
+	s, token := operators.NewSession(7, operators.ByPassword, operators.Digest{9}, "192.0.2.1", noon)
+	_, other := operators.NewSession(7, operators.ByPassword, operators.Digest{9}, "192.0.2.1", noon)
 	assert.NotEqual(t, token, other)
 	d, err := operators.ParseToken(token)
 	require.NoError(t, err)
@@ -127,6 +84,8 @@ func TestSession(t *testing.T) {
 		_, err := operators.ParseToken(bad)
 		require.ErrorIs(t, err, operators.ErrNoSession, bad)
 	}
+	assert.Equal(t, noon, s.Authenticated)
+	assert.Equal(t, operators.Digest{9}, s.Device)
 	assert.True(t, s.Valid(noon.Add(operators.SessionIdle-1)))
 	assert.False(t, s.Valid(noon.Add(operators.SessionIdle)))
 	s.Seen = noon.Add(operators.SessionLife - 1)
@@ -172,4 +131,31 @@ func TestAuthorize(t *testing.T) {
 	assert.Len(t, acme(users.RoleViewer, false).Visible(), 1)
 	assert.Empty(t, acme(users.RoleMember, false).Visible())
 	assert.Empty(t, acme(users.RoleViewer, true).Visible())
+}
+
+// TestMatchOfSeveral is about the passwords of one user, which share cost and salt.
+func TestMatchOfSeveral(t *testing.T) {
+	t.Parallel()
+	password := func(s string) operators.Password {
+		p, err := operators.NewPassword("password", s)
+		require.NoError(t, err)
+		return p
+	}
+	first := password("the first password").Hash()
+	second := password("the second password").Hash("", "broken", first)
+	assert.Equal(t, strings.Split(string(first), "$")[4], strings.Split(string(second), "$")[4], "the salt")
+	apart := password("a password of old").Hash()
+	all := []operators.Hash{first, "", second, apart, second}
+	for text, want := range map[string]int{"the first password": 0, "the second password": 2, "a password of old": 3, "": -1, "no such password": -1} {
+		assert.Equal(t, want, operators.Match(text, all...), text)
+	}
+	assert.Equal(t, -1, operators.Match("the first password"))
+}
+
+func TestRecent(t *testing.T) {
+	t.Parallel()
+	v := operators.Visitor{User: users.User{ID: 1}, Authenticated: noon}
+	assert.True(t, v.Recent(noon.Add(operators.Recent-1)))
+	assert.False(t, v.Recent(noon.Add(operators.Recent)))
+	assert.False(t, operators.Visitor{Authenticated: noon}.Recent(noon))
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// How long a password must and may be, in characters. Nothing else is asked of it: length is what makes it strong.
+// How long a password must and may be, in characters. Apart from that it must not be a common one.
 const (
 	MinPassword = 12
 	MaxPassword = 200
@@ -46,6 +46,8 @@ func NewPassword(field, s string) (Password, error) {
 		return Password{}, fault.Field(field, "is shorter than %d characters", MinPassword)
 	case n > MaxPassword:
 		return Password{}, fault.Field(field, "is longer than %d characters", MaxPassword)
+	case isCommon(text):
+		return Password{}, fault.Field(field, "is too common: many people use it, or one that differs by some digits, and it is guessed first")
 	}
 	return Password{text}, nil
 }
@@ -56,8 +58,14 @@ func (Password) String() string { return "***" }
 // GoString hides it from %#v, too.
 func (Password) GoString() string { return "***" }
 
-// Hash hashes the password under a salt of its own.
-func (p Password) Hash() Hash {
+// Hash hashes the password under the salt of the hashes that its user has already, so that one derivation compares a text with all of them;
+// without any, under a salt of its own.
+func (p Password) Hash(others ...Hash) Hash {
+	for _, h := range others {
+		if c, salt, known := h.parse(); known {
+			return derive(p.text, c, salt)
+		}
+	}
 	var salt [saltLen]byte
 	_, _ = rand.Read(salt[:]) // Documented never to fail: it ends the program instead.
 	return derive(p.text, cost{memory: memory, passes: passes, lanes: lanes}, salt[:])
@@ -66,19 +74,35 @@ func (p Password) Hash() Hash {
 // Hash is what is kept of a password: argon2id with its cost and its salt, in the PHC string format.
 type Hash string
 
-// Matches tells whether a text is the password. It takes as long for the zero Hash, which nothing matches, as for any other, so that
-// time does not tell who can sign in.
-func (h Hash) Matches(text string) bool {
+// Matches reports whether a text is the password.
+func (h Hash) Matches(text string) bool { return Match(text, h) == 0 }
+
+// Match returns which of a user's hashes is that of a text, the first of several, -1 for none. It takes as long for no hash and for the zero one,
+// which nothing matches, as for any other and for several, so that time does not tell who can sign in, nor how.
+func Match(text string, hashes ...Hash) int {
 	if utf8.RuneCountInString(text) > MaxPassword {
 		text = "" // It cannot be right; hashing it would cost what its length says.
 	}
-	c, salt, known := h.parse()
-	if !known {
-		c, salt = cost{memory: memory, passes: passes, lanes: lanes}, make([]byte, saltLen)
+	text = norm.NFKC.String(text)
+	derived := map[string]Hash{} // by cost and salt, which the hashes of one user share
+	found := -1
+	for i, h := range hashes {
+		c, salt, known := h.parse()
+		if !known {
+			continue
+		}
+		under := fmt.Sprintf("%+v %x", c, salt)
+		if derived[under] == "" {
+			derived[under] = derive(text, c, salt)
+		}
+		if subtle.ConstantTimeCompare([]byte(derived[under]), []byte(h)) == 1 && found < 0 {
+			found = i
+		}
 	}
-	again := derive(norm.NFKC.String(text), c, salt)
-	same := subtle.ConstantTimeCompare([]byte(again), []byte(h)) == 1
-	return known && same
+	if len(derived) == 0 {
+		derive(text, cost{memory: memory, passes: passes, lanes: lanes}, make([]byte, saltLen))
+	}
+	return found
 }
 
 // cost is what one hash costs.

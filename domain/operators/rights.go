@@ -2,6 +2,7 @@ package operators
 
 import (
 	"slices"
+	"time"
 
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
@@ -23,12 +24,15 @@ const (
 // rights is what each role may do in its organization. A member may do nothing.
 var rights = map[users.Role]Need{users.RoleViewer: Viewer, users.RoleOperator: Operator, users.RoleAdministrator: Administrator}
 
-// Place is an organization that somebody belongs to.
+// Place is an organization that an account opens, because its holder has accepted what the organization gives them.
 type Place struct {
 	Organization orgs.Organization
 	Role         users.Role
 	Locked       bool // as a member of it
 }
+
+// HasRole reports whether the holder has a role there, locked or not.
+func (p Place) HasRole() bool { return rights[p.Role] >= Viewer }
 
 // right is what the place lets its holder do.
 func (p Place) right() Need {
@@ -41,8 +45,15 @@ func (p Place) right() Need {
 // Visitor is whoever asks for a page. The zero Visitor is nobody.
 type Visitor struct {
 	User          users.User
-	Administrator bool    // of the installation
-	Places        []Place // of the user; an administrator of the installation has every place
+	Account       AccountID
+	Administrator bool      // of the installation
+	Places        []Place   // that the account opens; an administrator of the installation has every place
+	Authenticated time.Time // when they last showed who they are
+}
+
+// Recent reports whether the visitor has shown who they are so recently that they may change what opens doors.
+func (v Visitor) Recent(now time.Time) bool {
+	return v.User.ID != 0 && now.Before(v.Authenticated.Add(Recent))
 }
 
 // May tells whether the visitor fulfils a need, in the organization with this slug where the need is about one.

@@ -1,13 +1,12 @@
 package operators
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
 	"time"
-
-	"github.com/tocsin/tocsin/domain/users"
 )
 
 // A session ends when it was not used for SessionIdle, and after SessionLife in any case.
@@ -19,20 +18,32 @@ const (
 // SessionGrain is how exactly it is known when a session was last used, so that not every page costs a write.
 const SessionGrain = time.Minute
 
-// tokenLength is the length of a session's token: 256 bits in hex.
+// Recent is how long after signing in one may change what opens doors: keys, secrets, roles, passwords.
+const Recent = 10 * time.Minute
+
+// tokenLength is the length of a token: 256 bits in hex.
 const tokenLength = 64
 
-// Digest is the SHA-256 of a session's token, the only form in which it is stored.
+// Digest is the SHA-256 of a token, the only form in which it is stored.
 type Digest [sha256.Size]byte
+
+// Method is how somebody showed who they are when they signed in.
+type Method string
+
+// ByPassword is the method of those who typed their password.
+const ByPassword Method = "password"
 
 // Session is somebody's being signed in, in one browser.
 type Session struct {
-	Digest  Digest
-	User    users.ID
-	Created time.Time
-	Seen    time.Time // to SessionGrain
-	Expires time.Time
-	Address string // where it began
+	Digest        Digest
+	Account       AccountID
+	Created       time.Time
+	Authenticated time.Time // when whoever has it last showed who they are
+	Method        Method    // how
+	Seen          time.Time // when it was last used, to SessionGrain
+	Expires       time.Time
+	Address       string // where it began
+	Device        Digest // in which it began
 }
 
 // NewToken returns a text that nobody can guess.
@@ -42,13 +53,14 @@ func NewToken() string {
 	return hex.EncodeToString(secret[:])
 }
 
-// NewSession begins a session and returns its token, which only the browser keeps.
-func NewSession(u users.ID, address string, now time.Time) (s Session, token string) {
+// NewSession begins a session of somebody who has just shown who they are, and returns its token, which only the browser keeps.
+func NewSession(a AccountID, m Method, d Digest, address string, now time.Time) (s Session, token string) {
 	token = NewToken()
-	return Session{Digest: sha256.Sum256([]byte(token)), User: u, Created: now, Seen: now, Expires: now.Add(SessionLife), Address: address}, token
+	return Session{Digest: sha256.Sum256([]byte(token)), Account: a, Created: now, Authenticated: now, Method: m, Seen: now, Expires: now.Add(SessionLife),
+		Address: address, Device: d}, token
 }
 
-// ParseToken returns the digest of a session's token; ErrNoSession when no token can look like this.
+// ParseToken returns the digest of a token; ErrNoSession when no token can look like this.
 func ParseToken(token string) (Digest, error) {
 	if len(token) != tokenLength || strings.Trim(token, "0123456789abcdef") != "" {
 		return Digest{}, ErrNoSession
@@ -56,10 +68,32 @@ func ParseToken(token string) (Digest, error) {
 	return sha256.Sum256([]byte(token)), nil
 }
 
-// Valid tells whether the session still holds.
+// Valid reports whether the session still holds.
 func (s Session) Valid(now time.Time) bool {
 	return now.Before(s.Expires) && now.Before(s.Seen.Add(SessionIdle))
 }
 
-// Stale tells whether it is time to note again that the session is used.
+// Stale reports whether it is time to note again that the session is used.
 func (s Session) Stale(now time.Time) bool { return !now.Before(s.Seen.Add(SessionGrain)) }
+
+// SessionRepository keeps sessions.
+type SessionRepository interface {
+	// Begin stores a new session of an account.
+	Begin(ctx context.Context, s Session) error
+	// Session finds a session with its account, whether it is over or not; ErrNoSession.
+	Session(ctx context.Context, d Digest) (Session, Holding, error)
+	// Saw notes when a session was last used; an earlier moment never replaces a later one.
+	Saw(ctx context.Context, d Digest, at time.Time) error
+	// Authenticated notes when, and how, whoever has a session showed again who they are.
+	Authenticated(ctx context.Context, d Digest, m Method, at time.Time) error
+	// End deletes a session, if it exists.
+	End(ctx context.Context, d Digest) error
+	// EndAll deletes every session of an account and returns how many those were.
+	EndAll(ctx context.Context, a AccountID) (int, error)
+	// EndOthers deletes every session of an account but one and returns how many those were.
+	EndOthers(ctx context.Context, a AccountID, keep Digest) (int, error)
+	// Sessions returns the sessions of an account, over or not, the one that was used last first, at most limit.
+	Sessions(ctx context.Context, a AccountID, limit int) ([]Session, error)
+	// Sweep deletes the sessions, the invitations and the devices that have expired.
+	Sweep(ctx context.Context, now time.Time) error
+}

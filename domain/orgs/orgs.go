@@ -7,6 +7,7 @@ import (
 
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/names"
+	"github.com/tocsin/tocsin/domain/quotas"
 )
 
 // Reserved names (decisions 3 and 4).
@@ -109,6 +110,10 @@ type Repository interface {
 	Create(ctx context.Context, o Organization) (Organization, error)
 	// Rename stores the name of the organization with o.ID.
 	Rename(ctx context.Context, o Organization) error
+	// Quotas returns the limits of the organization that differ from the installation's; ErrNotFound.
+	Quotas(ctx context.Context, id ID) (quotas.Limits, error)
+	// SetQuotas stores the limits of the organization that differ from the installation's; ErrNotFound.
+	SetQuotas(ctx context.Context, id ID, own quotas.Limits) error
 	// Revise announces a change to what the organization is made of (projects, channels, lists, applications,
 	// events): of two units of work that revise one organization at the same time, the later sees what the earlier wrote.
 	Revise(ctx context.Context, id ID) error

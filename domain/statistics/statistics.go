@@ -71,6 +71,9 @@ type Repository interface {
 	// Hours returns what happened in the organization in the hours from the one that a moment is in to the one before which another one
 	// is, by time. Hours in which nothing happened are left out.
 	Hours(ctx context.Context, org orgs.ID, from, until time.Time) ([]Hour, error)
+	// Contexts returns how many bytes the contexts of the organization's occurrences have that were triggered on the day of a moment or
+	// later; of the zero moment all, as far as numbers are kept. An occurrence counts once its recipients are being found.
+	Contexts(ctx context.Context, org orgs.ID, since time.Time) (int64, error)
 	// Backlogs returns the channels of these organizations with deliveries that were due before a moment, and how many are, counted up
 	// to most for each. It looks at the first of each channel and then at no more than it counts.
 	Backlogs(ctx context.Context, in []orgs.ID, before time.Time, most int) ([]Backlog, error)

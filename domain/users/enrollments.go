@@ -1,6 +1,8 @@
 package users
 
 import (
+	"strings"
+
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/metadata"
 	"github.com/tocsin/tocsin/domain/names"
@@ -19,14 +21,13 @@ type Enrollment struct {
 // NewEnrollment checks the fields of an enrollment.
 func NewEnrollment(email, first, last string, fields metadata.Map) (Enrollment, error) {
 	var faults fault.Fields
-	var e Enrollment
-	var err error
-	e.Email, err = ParseEmail("email", email)
-	faults.Add("email", err)
-	e.FirstName, err = names.OptionalLabel("first_name", first)
-	faults.Add("first_name", err)
-	e.LastName, err = names.OptionalLabel("last_name", last)
-	faults.Add("last_name", err)
+	d, err := NewDetails(email, first, last)
+	if strings.TrimSpace(email) == "" {
+		_, missing := ParseEmail("email", email)
+		faults.Add("", missing)
+	}
+	faults.Add("", err)
+	e := Enrollment{Email: d.Email, FirstName: d.FirstName, LastName: d.LastName}
 	e.CustomFields = fields
 	faults.Add("custom_fields", fields.Check())
 	return e, faults.Err()
@@ -34,6 +35,11 @@ func NewEnrollment(email, first, last string, fields metadata.Map) (Enrollment, 
 
 // Key is the form under which two enrollments mean the same person.
 func (e Enrollment) Key() string { return names.Fold(e.Email) }
+
+// Details are what the organization records when the enrollment makes somebody a member.
+func (e Enrollment) Details() Details {
+	return Details{Email: e.Email, FirstName: e.FirstName, LastName: e.LastName}
+}
 
 // Batch is a set of enrollments into one organization, treated alike.
 type Batch struct {

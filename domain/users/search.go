@@ -1,7 +1,6 @@
 package users
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/tocsin/tocsin/domain/metadata"
@@ -47,37 +46,15 @@ const (
 	ByEntry Order = "entry" // of the list
 )
 
-// Cursor is a place in what a query finds.
+// Cursor is a place in what a query finds. It may be that of a member who is not found, so it is not for others to see.
 type Cursor struct {
 	Order Order
 	ID    int64
 	Key   string // of ByName
 }
 
-// IsZero tells whether the cursor stands at the beginning.
+// IsZero reports whether the cursor stands at the beginning.
 func (c Cursor) IsZero() bool { return c == Cursor{} }
-
-// String is the cursor as a text, empty at the beginning.
-func (c Cursor) String() string {
-	if c.IsZero() {
-		return ""
-	}
-	return string(c.Order) + ":" + strconv.FormatInt(c.ID, 10) + ":" + c.Key
-}
-
-// ParseCursor reads what String wrote. Whatever it did not write stands at the beginning.
-func ParseCursor(s string) Cursor {
-	order, rest, _ := strings.Cut(s, ":")
-	number, key, _ := strings.Cut(rest, ":")
-	id, err := strconv.ParseInt(number, 10, 64)
-	if c := (Cursor{Order: Order(order), ID: id, Key: key}); err == nil && id >= 0 && !strings.Contains(key, "\x00") && c.String() == s {
-		switch c.Order {
-		case ByID, ByName, ByEntry:
-			return c
-		}
-	}
-	return Cursor{}
-}
 
 // Found is a stretch of what a query finds. It may hold fewer members than the limit, or none, although there are more: looking for few among
 // very many ends, for a while, before it has found them.

@@ -1,8 +1,9 @@
-// Package users is about people: the identity that the whole installation shares, the membership that one
-// organization has of it, and the addresses that reach the member there. It knows no channel, list or application.
+// Package users is about people: the identity that the whole installation shares, what one organization
+// records about its member, and the addresses that reach the member there. It knows no channel, list or application.
 package users
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -17,8 +18,7 @@ var (
 	ErrNotFound        = fault.New(fault.NotFound, "the user is not a member of this organization")
 	ErrAddressNotFound = fault.New(fault.NotFound, "the address does not exist")
 	ErrChanged         = fault.New(fault.Invalid, "it was changed meanwhile: nothing was saved")
-	ErrSharedIdentity  = fault.New(fault.Forbidden,
-		"the user belongs to another organization too, so first_name and last_name cannot be changed from here")
+	ErrAmbiguous       = fault.New(fault.Conflict, "several members have this e-mail")
 )
 
 // Identifiers. They are positive; 0 means "not stored yet".
@@ -28,44 +28,46 @@ type (
 	AddressID int64
 )
 
-// User is an identity, global to the installation. Username and email never change. Usernames are unique
-// without regard to case, e-mails are not unique.
+// User is an identity, global to the installation. A username never changes and is unique without
+// regard to case. A member's username is spelled as its organization spelled it: how another one
+// did shows nowhere.
 type User struct {
-	ID        ID
-	Username  string
+	ID       ID
+	Username string
+}
+
+// NewUser checks the username of a new identity.
+func NewUser(username string) (User, error) {
+	username, err := names.Identifier("username", username)
+	return User{Username: username}, err
+}
+
+// Details are what one organization records about who a member is. E-mails are not unique.
+type Details struct {
 	Email     string
 	FirstName string
 	LastName  string
 }
 
-// NewUser checks the fields of a new identity. The e-mail may be missing (register does not require it).
-func NewUser(username, email, first, last string) (User, error) {
+// NewDetails checks details. All of them may be missing: register requires none.
+func NewDetails(email, first, last string) (Details, error) {
 	var faults fault.Fields
-	u := User{}
+	var d Details
 	var err error
-	u.Username, err = names.Identifier("username", username)
-	faults.Add("username", err)
 	if strings.TrimSpace(email) != "" {
-		u.Email, err = ParseEmail("email", email)
+		d.Email, err = ParseEmail("email", email)
 		faults.Add("email", err)
 	}
-	u.FirstName, err = names.OptionalLabel("first_name", first)
+	d.FirstName, err = names.OptionalLabel("first_name", first)
 	faults.Add("first_name", err)
-	u.LastName, err = names.OptionalLabel("last_name", last)
+	d.LastName, err = names.OptionalLabel("last_name", last)
 	faults.Add("last_name", err)
-	return u, faults.Err()
+	return d, faults.Err()
 }
 
-// Renamed returns u with the names that are not blank, and whether that changes anything.
-func (u User) Renamed(first, last string) (User, bool) {
-	r := u
-	if first != "" {
-		r.FirstName = first
-	}
-	if last != "" {
-		r.LastName = last
-	}
-	return r, r != u
+// With returns d with those of the given details that are not blank.
+func (d Details) With(given Details) Details {
+	return Details{Email: cmp.Or(given.Email, d.Email), FirstName: cmp.Or(given.FirstName, d.FirstName), LastName: cmp.Or(given.LastName, d.LastName)}
 }
 
 // Role is what a member may do in the console.
@@ -88,39 +90,54 @@ func ParseRole(field, s string) (Role, error) {
 	return "", fault.Field(field, "must be one of member, viewer, operator, administrator")
 }
 
-// Member is a user in one organization, with everything that organization recorded about the person.
+// Member is a user in one organization, with everything that organization recorded about the user.
 type Member struct {
 	ID           MemberID
 	Organization orgs.ID
 	User         User
+	Details
+
 	Role         Role
 	CustomFields metadata.Map
 	Groups       []string // by name
 	Locked       bool
 }
 
+// Ambiguous is ErrAmbiguous about members with the same e-mail. It names up to limit of them.
+func Ambiguous(ms []Member, limit int) error {
+	named := make([]string, 0, len(ms))
+	for _, m := range ms[:min(len(ms), limit)] {
+		named = append(named, m.User.Username)
+	}
+	more := ""
+	if len(ms) > limit {
+		more = " and others"
+	}
+	return ErrAmbiguous.With("%s: give one of their usernames: %s%s", ErrAmbiguous.Error(), strings.Join(named, ", "), more)
+}
+
 // Repository keeps identities and members.
 type Repository interface {
-	// Ensure returns the identities with these usernames, in the order given; those that are missing it creates from what
-	// is given. The usernames are distinct without regard to case.
+	// Ensure returns the identities with these usernames, in the order given, and creates those that are missing. The usernames are
+	// distinct without regard to case.
 	Ensure(ctx context.Context, us []User) (found []User, created []bool, err error)
-	// EnsureMembers makes the users members of the organization unless they are, and returns them in the order given. Groups are
-	// not linked. The users are distinct.
-	EnsureMembers(ctx context.Context, org orgs.ID, us []User) (ms []Member, created []bool, err error)
-	// Find returns the member with this username, else the one with this e-mail (of several the lowest id); ErrNotFound.
-	Find(ctx context.Context, org orgs.ID, usernameOrEmail string) (Member, error)
+	// EnsureMembers makes the users of ms members of the organization, with the username as spelled there, the details and the custom
+	// fields, unless they are members, and returns all as stored, in the order given. Groups are not linked. The users are distinct.
+	EnsureMembers(ctx context.Context, org orgs.ID, ms []Member) (stored []Member, created []bool, err error)
+	// ByUsername finds a member by the username alone; ErrNotFound.
+	ByUsername(ctx context.Context, org orgs.ID, username string) (Member, error)
+	// ByEmail returns the members whose recorded e-mail this is, by id, at most limit. Whoever has it as the username is not among them.
+	ByEmail(ctx context.Context, org orgs.ID, email string, limit int) ([]Member, error)
 	// ByID finds a member of the organization; ErrNotFound.
 	ByID(ctx context.Context, org orgs.ID, id MemberID) (Member, error)
 	// Those returns the members of the organization among these, by id.
 	Those(ctx context.Context, org orgs.ID, ids []MemberID) ([]Member, error)
-	// Search returns a stretch of the members that a query asks for. How much it reads does not depend on how many members there are.
+	// Search returns a page of the members that a query asks for. How much it reads does not depend on how many members there are.
 	Search(ctx context.Context, org orgs.ID, q Query) (Found, error)
 	// List returns members with their groups by id, at most limit after the given one.
 	List(ctx context.Context, org orgs.ID, after MemberID, limit int) ([]Member, error)
-	// BelongsElsewhere tells whether the member's identity is a member of another organization too.
-	BelongsElsewhere(ctx context.Context, m Member) (bool, error)
-	// Rename stores the first and last name of an identity.
-	Rename(ctx context.Context, u User) error
+	// SaveDetails stores the member's details.
+	SaveDetails(ctx context.Context, m Member) error
 	// SaveFields stores the member's custom fields.
 	SaveFields(ctx context.Context, m Member) error
 	// SetLocked stores the locks of members of one organization; ErrNotFound when one of them is none.

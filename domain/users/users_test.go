@@ -28,59 +28,73 @@ func TestNewUser(t *testing.T) {
 	t.Parallel()
 	t.Run("TrimsAndKeepsTheSpelling", func(t *testing.T) {
 		t.Parallel()
-		u, err := users.NewUser(" Ada/Lovelace ", "\tAda@Example.ORG\n", " Ada ", " Lovelace ")
+		u, err := users.NewUser(" Ada/Lovelace ")
 		require.NoError(t, err)
-		assert.Equal(t, users.User{Username: "Ada/Lovelace", Email: "Ada@Example.ORG", FirstName: "Ada", LastName: "Lovelace"}, u)
+		assert.Equal(t, users.User{Username: "Ada/Lovelace"}, u)
 	})
 	for name, blank := range map[string]string{"Empty": "", "Blank": " \t\n"} {
-		t.Run("OnlyTheUsernameIsRequired/"+name, func(t *testing.T) {
+		t.Run("IsRequired/"+name, func(t *testing.T) {
 			t.Parallel()
-			u, err := users.NewUser("ada", blank, blank, blank)
-			require.NoError(t, err)
-			assert.Equal(t, users.User{Username: "ada"}, u)
-
-			_, err = users.NewUser(blank, "ada@example.org", "Ada", "Lovelace")
+			_, err := users.NewUser(blank)
 			require.EqualError(t, err, "username: is required")
 		})
 	}
-	t.Run("NamesEveryMistakeAtOnce", func(t *testing.T) {
-		t.Parallel()
-		_, err := users.NewUser("", "ada", strings.Repeat("é", 201), "a\x00b")
-		assert.Equal(t, []string{"username", "email", "first_name", "last_name"}, complaints(t, err))
-	})
 	t.Run("TheUsernameHas254CharactersAtMost", func(t *testing.T) {
 		t.Parallel()
 		longest := strings.Repeat("𝔸", 254)
-		u, err := users.NewUser(longest, "", "", "")
+		u, err := users.NewUser(longest)
 		require.NoError(t, err)
 		assert.Equal(t, longest, u.Username)
-		_, err = users.NewUser(longest+"𝔸", "", "", "")
+		_, err = users.NewUser(longest + "𝔸")
 		assert.Equal(t, []string{"username"}, complaints(t, err))
 	})
 }
 
-func TestRenamed(t *testing.T) {
+func TestNewDetails(t *testing.T) {
 	t.Parallel()
-	ada := users.User{ID: 7, Username: "ada", Email: "ada@example.org", FirstName: "Ada", LastName: "Lovelace"}
-	for name, c := range map[string]struct {
-		first, last, wantFirst, wantLast string
-		changed                          bool
-	}{
-		"Both":                {"Augusta", "King", "Augusta", "King", true},
-		"OnlyTheFirst":        {"Augusta", "", "Augusta", "Lovelace", true},
-		"OnlyTheLast":         {"", "King", "Ada", "King", true},
-		"BlankIsNoChange":     {"", "", "Ada", "Lovelace", false},
-		"EqualIsNoChange":     {"Ada", "Lovelace", "Ada", "Lovelace", false},
-		"AnotherCaseIsChange": {"ADA", "", "ADA", "Lovelace", true},
+	t.Run("TrimsAndKeepsTheSpelling", func(t *testing.T) {
+		t.Parallel()
+		d, err := users.NewDetails("\tAda@Example.ORG\n", " Ada ", " Lovelace ")
+		require.NoError(t, err)
+		assert.Equal(t, users.Details{Email: "Ada@Example.ORG", FirstName: "Ada", LastName: "Lovelace"}, d)
+	})
+	for name, blank := range map[string]string{"Empty": "", "Blank": " \t\n"} {
+		t.Run("NothingIsRequired/"+name, func(t *testing.T) {
+			t.Parallel()
+			d, err := users.NewDetails(blank, blank, blank)
+			require.NoError(t, err)
+			assert.Zero(t, d)
+		})
+	}
+	t.Run("NamesEveryMistakeAtOnce", func(t *testing.T) {
+		t.Parallel()
+		_, err := users.NewDetails("ada", strings.Repeat("é", 201), "a\x00b")
+		assert.Equal(t, []string{"email", "first_name", "last_name"}, complaints(t, err))
+	})
+}
+
+func TestDetailsWith(t *testing.T) {
+	t.Parallel()
+	ada := users.Details{Email: "ada@example.org", FirstName: "Ada", LastName: "Lovelace"}
+	for name, c := range map[string]struct{ given, want users.Details }{
+		"All":            {users.Details{Email: "a@example.org", FirstName: "Augusta", LastName: "King"}, users.Details{Email: "a@example.org", FirstName: "Augusta", LastName: "King"}},
+		"OnlyTheFirst":   {users.Details{FirstName: "Augusta"}, users.Details{Email: "ada@example.org", FirstName: "Augusta", LastName: "Lovelace"}},
+		"OnlyTheLast":    {users.Details{LastName: "King"}, users.Details{Email: "ada@example.org", FirstName: "Ada", LastName: "King"}},
+		"OnlyTheEmail":   {users.Details{Email: "ADA@example.org"}, users.Details{Email: "ADA@example.org", FirstName: "Ada", LastName: "Lovelace"}},
+		"BlankIsNothing": {users.Details{}, ada},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			want := ada
-			want.FirstName, want.LastName = c.wantFirst, c.wantLast
-			got, changed := ada.Renamed(c.first, c.last)
-			assert.Equal(t, want, got)
-			assert.Equal(t, c.changed, changed)
-			assert.Equal(t, "Ada", ada.FirstName, "the receiver was changed")
+			assert.Equal(t, c.want, ada.With(c.given))
 		})
 	}
+}
+
+func TestAmbiguousNamesUsernames(t *testing.T) {
+	t.Parallel()
+	ms := []users.Member{{User: users.User{Username: "ada"}}, {User: users.User{Username: "bob"}}, {User: users.User{Username: "eve"}}}
+	err := users.Ambiguous(ms, 3)
+	require.ErrorIs(t, err, users.ErrAmbiguous)
+	require.EqualError(t, err, "several members have this e-mail: give one of their usernames: ada, bob, eve")
+	require.EqualError(t, users.Ambiguous(ms, 2), "several members have this e-mail: give one of their usernames: ada, bob and others")
 }

@@ -44,6 +44,7 @@ func Check(tree fs.FS) ([]string, error) {
 	}
 	for _, s := range sources {
 		problems = append(problems, checkImports(s)...)
+		problems = append(problems, checkDialing(s)...)
 		if s.written && !s.isTest && s.lines > longestFile {
 			problems = append(problems, fmt.Sprintf("%s: %d lines, at most %d are allowed", s.path, s.lines, longestFile))
 		}
@@ -70,7 +71,7 @@ func read(tree fs.FS) ([]source, error) {
 		if err != nil {
 			return err
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ImportsOnly|parser.ParseComments)
+		file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution|parser.ParseComments)
 		if err != nil {
 			return err
 		}
@@ -114,6 +115,52 @@ func checkImports(s source) []string {
 		}
 	}
 	return problems
+}
+
+// checkDialing wants drivers to connect through their guard: it names what connects by itself.
+func checkDialing(s source) []string {
+	if s.isTest || !slices.ContainsFunc(drivers, func(folder string) bool { return covers(folder, path.Dir(s.path)) }) {
+		return nil
+	}
+	var problems []string
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		var used string
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			used = selected(n)
+		case *ast.CompositeLit:
+			if selected(n.Type) == "http.Client" && !slices.ContainsFunc(n.Elts, sets("Transport")) {
+				used = "http.DefaultTransport"
+			}
+		}
+		if slices.Contains(dialing, used) {
+			problems = append(problems, fmt.Sprintf("%s: %s does not ask the guard of adapters/outbound", s.path, used))
+		}
+		return true
+	})
+	return problems
+}
+
+// selected is an expression of the form package.Name; empty when it is none.
+func selected(e ast.Expr) string {
+	if selector, is := e.(*ast.SelectorExpr); is {
+		if pkg, named := selector.X.(*ast.Ident); named {
+			return pkg.Name + "." + selector.Sel.Name
+		}
+	}
+	return ""
+}
+
+// sets reports of an element of a composite literal whether it sets a field.
+func sets(field string) func(ast.Expr) bool {
+	return func(e ast.Expr) bool {
+		pair, is := e.(*ast.KeyValueExpr)
+		if !is {
+			return false
+		}
+		name, named := pair.Key.(*ast.Ident)
+		return named && name.Name == field
+	}
 }
 
 func layerOf(folder string) (layer, bool) {

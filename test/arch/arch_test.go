@@ -54,12 +54,18 @@ func TestCheck(t *testing.T) {
 		{"UseCasesKnowNoFramework", "app/users.go", "github.com/labstack/echo/v4", "app depends on no such module"},
 		{"UseCasesKnowNoHTTP", "app/users.go", "net/http", "app does no I/O"},
 		{"UseCasesMayReportToALogger", "app/users.go", "log/slog", ""},
+		{"UseCasesKnowTheDelivery", "app/channels.go", ours + "app/delivery", ""},
+		{"TheDeliveryKnowsPorts", "app/delivery/worker.go", ours + "ports", ""},
+		{"TheDeliveryKnowsNoUseCase", "app/delivery/worker.go", ours + "app", "app/delivery must not know it"},
 		{"UseCasesTestsMayUseAStore", "app/users_test.go", ours + "adapters/gormstore", ""},
 
 		{"AdaptersKnowUseCases", "adapters/httpapi/users.go", ours + "app", ""},
 		{"AdaptersKnowTheirOwnParts", "adapters/httpapi/users.go", ours + "adapters/httpapi/openapi", ""},
 		{"AdaptersOfHTTPShareTheirHabits", "adapters/httpapi/users.go", "github.com/tocsin/tocsin/adapters/web", ""},
-		{"OtherAdaptersDoNotShareThem", "adapters/smtp/smtp.go", "github.com/tocsin/tocsin/adapters/web", "adapters/* must not know it"},
+		{"OtherAdaptersDoNotShareThem", "adapters/smtp/smtp.go", "github.com/tocsin/tocsin/adapters/web", "adapters/smtp must not know it"},
+		{"DriversConnectByTheGuard", "adapters/webhook/webhook.go", ours + "adapters/outbound", ""},
+		{"NobodyElseDoes", "adapters/httpapi/users.go", ours + "adapters/outbound", "adapters/httpapi must not know it"},
+		{"TheGuardKnowsNoDriver", "adapters/outbound/guard.go", ours + "adapters/smtp", "adapters/outbound must not know it"},
 		{"SharedHabitsKnowNoUseCase", "adapters/web/web.go", "github.com/tocsin/tocsin/app", "adapters/web must not know it"},
 		{"AdaptersDoNotKnowEachOther", "adapters/httpapi/users.go", ours + "adapters/gormstore", "adapters/httpapi must not know it"},
 		{"AdaptersDoNotKnowANeighbourByPrefix", "adapters/http/users.go", ours + "adapters/httpapi", "adapters/* must not know it"},
@@ -90,6 +96,28 @@ func TestCheck(t *testing.T) {
 			}
 			assert.Contains(t, strings.Join(problems, "\n"), c.problem)
 		})
+	}
+}
+
+func TestDriversConnectByTheGuard(t *testing.T) {
+	t.Parallel()
+	for text, wrong := range map[string]bool{
+		"import \"net\"\n\nvar d net.Dialer\n":                                     true,
+		"import \"net/http\"\n\nvar c = http.DefaultClient\n":                      true,
+		"import \"net/http\"\n\nfunc f() { _, _ = http.Get(\"x\") }\n":             true,
+		"import \"net/http\"\n\nvar c = http.Client{}\n":                           true,
+		"import \"net/http\"\n\nvar c = &http.Client{Transport: t}\n":              false,
+		"import \"crypto/tls\"\n\nfunc f() { _, _ = tls.Dial(\"\", \"\", nil) }\n": true,
+	} {
+		for path, judged := range map[string]bool{"adapters/webhook/p/p.go": true, "adapters/smtp/p.go": true, "adapters/outbound/p.go": false, "adapters/smtp/p_test.go": false} {
+			problems := check(t, map[string]string{path: "// Package p is described.\npackage p\n\n" + text})
+			if wrong && judged {
+				require.Len(t, problems, 1, text)
+				assert.Contains(t, problems[0], "does not ask the guard")
+				continue
+			}
+			assert.Empty(t, problems, path)
+		}
 	}
 }
 

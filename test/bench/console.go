@@ -39,7 +39,7 @@ func (b *bench) console(ctx context.Context, d database) error {
 	if err != nil {
 		return err
 	}
-	if _, _, err := i.tocsin(ctx, "admin", "create", "--username", operator, "--email", "bench@example.org", "--password-stdin").
+	if _, _, err := i.tocsin(ctx, "admin", "create", "--username", operator, "--password-stdin").
 		output(strings.NewReader(password)); err != nil {
 		return err
 	}

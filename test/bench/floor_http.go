@@ -11,6 +11,7 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/httpapi"
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/health"
 	"github.com/tocsin/tocsin/configs"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/applications"
@@ -21,6 +22,8 @@ import (
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/metadata"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/quotas"
+	"github.com/tocsin/tocsin/domain/statistics"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -44,7 +47,7 @@ func startFloor(ctx context.Context, list int) (*server, error) {
 
 // settings are those of every server that is measured: nothing holds a caller up, and only trouble is logged.
 func settings(address string) []string {
-	return []string{"TOCSIN_LISTEN=" + address, "TOCSIN_RATE_LIMIT=0", "TOCSIN_LOG_LEVEL=warn", "TOCSIN_LOG_FORMAT=json"}
+	return []string{"TOCSIN_LISTEN=" + address, "TOCSIN_RATE_LIMIT=0", "TOCSIN_ORGANIZATION_RATE_LIMIT=0", "TOCSIN_LOG_LEVEL=warn", "TOCSIN_LOG_FORMAT=json"}
 }
 
 // serveFloor serves the real API and the real use cases over a store that answers at once and always the same.
@@ -61,10 +64,10 @@ func serveFloor(address string) error {
 	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: c.LogLevel}))
 	use := httpapi.UseCases{
 		Users: app.NewUsers(store), Lists: app.NewLists(store), Applications: app.NewApplications(store),
-		Subscriptions: app.NewSubscriptions(store), Orgs: app.NewOrgs(store), Triggers: app.NewTriggers(store, nil, wall{}),
+		Subscriptions: app.NewSubscriptions(store), Orgs: app.NewOrgs(store), Triggers: app.NewTriggers(store, nil, wall{}, app.NewQuotas(wall{}, nil, 0)),
 	}
-	api, err := httpapi.New(use, app.NewAuthentication(store, wall{}), store.Ready, wall{}, log, httpapi.Options{
-		BodyLimit: c.BodyLimit, RateLimit: c.RateLimit, AuthFailureLimit: c.AuthFailureLimit,
+	api, err := httpapi.New(use, app.NewAuthentication(store, wall{}), health.New(wall{}, health.Lifetime, health.Probe{}, health.Probe{Ask: store.Ready}), wall{}, log, httpapi.Options{
+		BodyLimit: c.BodyLimit, AuthFailureLimit: c.AuthFailureLimit,
 		CallTimeout: c.RequestTimeout, WriteTimeout: c.WriteTimeout,
 	})
 	if err != nil {
@@ -100,7 +103,7 @@ func (canned) Ready(context.Context) error { return nil }
 
 func (canned) Enroll(_ context.Context, _ string, b users.Batch, _ ...func(ports.Tx, []users.Enrolled) error) ([]users.Enrolled, error) {
 	e := b.Enrollments[0]
-	m := member(users.User{ID: 1, Username: e.Email, Email: e.Email, FirstName: e.FirstName, LastName: e.LastName})
+	m := member(users.User{ID: 1, Username: e.Email}, e.Details())
 	m.CustomFields = e.CustomFields
 	isNew := isNew(e.Email)
 	return []users.Enrolled{{Member: m, Created: isNew, Enrolled: isNew}}, nil
@@ -108,8 +111,8 @@ func (canned) Enroll(_ context.Context, _ string, b users.Batch, _ ...func(ports
 
 func isNew(name string) bool { return !strings.HasPrefix(name, "old") }
 
-func member(u users.User) users.Member {
-	return users.Member{ID: 1, Organization: 1, User: u, Role: users.RoleMember, CustomFields: metadata.Map{}, Groups: []string{orgs.DefaultGroup}}
+func member(u users.User, d users.Details) users.Member {
+	return users.Member{ID: 1, Organization: 1, User: u, Details: d, Role: users.RoleMember, CustomFields: metadata.Map{}, Groups: []string{orgs.DefaultGroup}}
 }
 
 type cannedTx struct {
@@ -126,6 +129,7 @@ func (t cannedTx) Lists() lists.Repository                  { return cannedLists
 func (cannedTx) Keys() access.Repository                    { return cannedKeys{} }
 func (cannedTx) Audit() audit.Repository                    { return cannedAudit{} }
 func (cannedTx) Orgs() orgs.Repository                      { return cannedOrgs{} }
+func (cannedTx) Statistics() statistics.Repository          { return cannedStatistics{} }
 
 func (cannedTx) Events() events.Repository         { return cannedEvents{} }
 func (cannedTx) Deliveries() deliveries.Repository { return cannedDeliveries{} }
@@ -143,6 +147,14 @@ func (cannedDeliveries) Trigger(_ context.Context, o events.Occurrence, _ *deliv
 	return o, false, nil
 }
 
+func (cannedDeliveries) Unknown(context.Context, events.Occurrence) (events.Unknown, error) {
+	return events.Unknown{}, nil
+}
+
+type cannedStatistics struct{ statistics.Repository }
+
+func (cannedStatistics) Contexts(context.Context, orgs.ID, time.Time) (int64, error) { return 0, nil }
+
 type cannedKeys struct{ access.Repository }
 
 func (cannedKeys) ByDigest(_ context.Context, d access.Digest) (access.Key, error) {
@@ -153,6 +165,10 @@ type cannedOrgs struct{ orgs.Repository }
 
 func (cannedOrgs) BySlug(_ context.Context, slug string) (orgs.Organization, error) {
 	return orgs.Organization{ID: 1, Slug: slug}, nil
+}
+
+func (cannedOrgs) Quotas(context.Context, orgs.ID) (quotas.Limits, error) {
+	return quotas.Limits{}, nil
 }
 
 func (cannedOrgs) Project(_ context.Context, _, project string) (orgs.Project, error) {
@@ -170,12 +186,12 @@ func (cannedUsers) Ensure(_ context.Context, us []users.User) ([]users.User, []b
 	return found, created, nil
 }
 
-func (cannedUsers) EnsureMembers(_ context.Context, _ orgs.ID, us []users.User) ([]users.Member, []bool, error) {
-	ms := make([]users.Member, len(us))
-	for i, u := range us {
-		ms[i] = member(u)
+func (cannedUsers) EnsureMembers(_ context.Context, _ orgs.ID, wanted []users.Member) ([]users.Member, []bool, error) {
+	ms := make([]users.Member, len(wanted))
+	for i, m := range wanted {
+		ms[i] = member(m.User, m.Details)
 	}
-	return ms, make([]bool, len(us)), nil
+	return ms, make([]bool, len(wanted)), nil
 }
 
 type cannedApplications struct{ applications.Repository }

@@ -49,10 +49,10 @@ func rawFill(ctx context.Context, d database, rows int) (fill, find sample, err 
 // rawSQLite hands over sets of rows as JSON.
 func rawSQLite(ctx context.Context, _ database, pool *sql.DB, org int64, rows int) (fill, find sample, err error) {
 	inserts := []string{
-		`INSERT INTO users (id, username, username_fold, email, email_fold, first_name, last_name, created_at)
-			SELECT value->>0, value->>1, value->>1, value->>1, value->>1, value->>2, value->>3, ?2 FROM jsonb_each(?1)`,
-		`INSERT INTO members (id, organization_id, user_id, role, custom_fields, locked, created_at)
-			SELECT value->>0, ?3, value->>0, 'member', value->>4, FALSE, ?2 FROM jsonb_each(?1)`,
+		`INSERT INTO users (id, username, username_fold, created_at)
+			SELECT value->>0, value->>1, value->>1, ?2 FROM jsonb_each(?1)`,
+		`INSERT INTO members (id, organization_id, user_id, username, username_fold, email, email_fold, first_name, last_name, role, custom_fields, locked, created_at)
+			SELECT value->>0, ?3, value->>0, value->>1, value->>1, value->>1, value->>1, value->>2, value->>3, 'member', value->>4, FALSE, ?2 FROM jsonb_each(?1)`,
 		`INSERT INTO addresses (id, organization_id, member_id, value, value_key, name, type)
 			SELECT value->>0, ?3, value->>0, value->>1, value->>1, 'email', 'email' FROM jsonb_each(?1) WHERE ?2 IS NOT NULL`,
 	}
@@ -129,10 +129,9 @@ func rawPostgres(ctx context.Context, d database, _ *sql.DB, org int64, rows int
 	}
 	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		for _, insert := range []string{
-			`INSERT INTO users (id, username, username_fold, email, email_fold, first_name, last_name, created_at)
-				SELECT id, email, email, email, email, first, last, now() FROM person`,
-			`INSERT INTO members (id, organization_id, user_id, role, custom_fields, locked, created_at)
-				SELECT id, ` + strconv.FormatInt(org, 10) + `, id, 'member', fields, FALSE, now() FROM person`,
+			`INSERT INTO users (id, username, username_fold, created_at) SELECT id, email, email, now() FROM person`,
+			`INSERT INTO members (id, organization_id, user_id, username, username_fold, email, email_fold, first_name, last_name, role, custom_fields, locked, created_at)
+				SELECT id, ` + strconv.FormatInt(org, 10) + `, id, email, email, email, email, first, last, 'member', fields, FALSE, now() FROM person`,
 			`INSERT INTO addresses (id, organization_id, member_id, value, value_key, name, type)
 				SELECT id, ` + strconv.FormatInt(org, 10) + `, id, email, email, 'email', 'email' FROM person`,
 		} {

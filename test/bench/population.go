@@ -48,8 +48,9 @@ func population(kind string, crowd, people int, name string) []string {
 	const org = "(SELECT id FROM organizations WHERE slug = '" + organization + "')"
 	statements := []string{
 		"CREATE TABLE seed AS SELECT i, 'person' || i || '@example.org' AS e FROM " + numbers,
-		"INSERT INTO users SELECT i, e, e, e, e, 'First', 'Last', CURRENT_TIMESTAMP FROM seed",
-		"INSERT INTO members SELECT i, " + org + ", i, 'member', '{}', FALSE, CURRENT_TIMESTAMP FROM seed",
+		"INSERT INTO users (id, username, username_fold, created_at) SELECT i, e, e, CURRENT_TIMESTAMP FROM seed",
+		"INSERT INTO members (id, organization_id, user_id, username, username_fold, email, email_fold, first_name, last_name, role, custom_fields, locked, created_at)" +
+			" SELECT i, " + org + ", i, e, e, e, e, 'First', 'Last', 'member', '{}', FALSE, CURRENT_TIMESTAMP FROM seed",
 		"INSERT INTO addresses SELECT i, " + org + ", i, e, e, 'email', 'email' FROM seed",
 		"INSERT INTO assignments SELECT i, " + org + ", i, (SELECT id FROM channels WHERE name = '" + name + "'), TRUE, TRUE FROM seed",
 		"INSERT INTO list_entries SELECT (SELECT id FROM distribution_lists WHERE name = '" + name + "'), i FROM seed",

@@ -34,22 +34,22 @@ func TestOnesOwnPasswordAndSessions(t *testing.T) {
 	change := func(current string) {
 		p.fill("Current password", current)
 		p.fill("New password", another)
-		p.fill("New password once more", another)
-		p.goBy(button, "Change the password")
+		p.fill("Repeat the new password", another)
+		p.goBy(button, "Change password")
 	}
 	p.forgive("400")
 	change("not the password")
-	p.sees("is not your password, or the account is locked")
+	p.sees("is not your password")
 	p.seesNot("not the password")
 	assert.True(p, elsewhere.isIn())
 	change(password)
-	p.sees("The change is saved.")
+	p.sees("Password changed. Your other sessions have ended.")
 	assert.False(p, elsewhere.isIn(), "sessions elsewhere end with another password")
 
 	elsewhere.from("127.0.0.2").signIn(root, another)
 	p.reload()
 	p.goBy(button, p.called(button, "End the session from 127.0.0.2"))
-	p.sees("The session has ended.")
+	p.sees("Session ended.")
 	assert.False(p, elsewhere.isIn())
 
 	elsewhere.signIn(root, another)

@@ -36,7 +36,7 @@ func TestAMixedFileIsImportedMendedAndImportedAgain(t *testing.T) {
 		p.goBy(button, "Upload and check")
 
 		p.awaits("What would become of the rows")
-		p.sees("Created 2 new users", "Duplicates 1", "Rejected 2", "shoe size", "katherine.johnson@example.com", "team: Orbits", "=1+2")
+		p.sees("Added 2 users who are new in this organization", "Duplicates 1", "Rejected 2", "shoe size", "katherine.johnson@example.com", "team: Orbits", "=1+2")
 		p.open("/console/o/acme/u/?q=katherine")
 		p.sees("Nobody is found.") // It was a try.
 
@@ -44,7 +44,7 @@ func TestAMixedFileIsImportedMendedAndImportedAgain(t *testing.T) {
 		p.goBy(link, "mixed.csv")
 		p.goBy(button, "Start the import")
 		p.awaits("What became of the rows")
-		p.sees("Created 2 new users", "Rejected 2", "not an address", "mary.jackson.example.com")
+		p.sees("Added 2 users who are new in this organization", "Rejected 2", "not an address", "mary.jackson.example.com")
 
 		rejected := p.download(link, "Download 2 rejected rows as CSV")
 		text, err := os.ReadFile(rejected)
@@ -59,7 +59,7 @@ func TestAMixedFileIsImportedMendedAndImportedAgain(t *testing.T) {
 		p.awaits("What would become of the rows")
 		p.goBy(button, "Start the import")
 		p.awaits("What became of the rows")
-		p.sees("Created 1 new users", "Rejected 1")
+		p.sees("Added 1 users who are new in this organization", "Rejected 1")
 		p.in(list, "acme").goBy(link, "Users")
 		p.fill("Username or e-mail begins with", "mary")
 		p.goBy(button, "Search")

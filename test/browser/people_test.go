@@ -134,7 +134,11 @@ func (w *world) register(usernames []string) {
 			if known, _, err = tx.Users().Ensure(w.Context(), known); err != nil {
 				return err
 			}
-			members, _, err := tx.Users().EnsureMembers(w.Context(), a.Organization, known)
+			wanted := make([]users.Member, len(known))
+			for i, u := range known {
+				wanted[i].User = u
+			}
+			members, _, err := tx.Users().EnsureMembers(w.Context(), a.Organization, wanted)
 			if err != nil {
 				return err
 			}

@@ -18,7 +18,7 @@ func TestSigningIn(t *testing.T) {
 	p.forgive("401") // The browser notes it, and rightly.
 	p.signIn(root, "a wrong password")
 	assert.Equal(t, "Sign in", p.title())
-	p.sees("This username and this password do not belong together.")
+	p.sees("Wrong username or password.")
 	p.seesNot("a wrong password")
 
 	p.fill("Password", password) // The username is still there.
@@ -39,22 +39,22 @@ func TestAnInvitedOperatorSignsIn(t *testing.T) {
 		p.open("/console/o/acme/u/?q=grace")
 		p.goBy(link, "grace.hopper@example.com")
 		p.goBy(link, "Role and signing in")
-		p.choose("Role", "operator")
+		p.choose("Role", "Operator")
 		p.goBy(button, "Save")
-		p.goBy(button, "Make a link")
+		p.goBy(button, "Create link")
 		invitation := ask[string](p, "document.querySelector('pre').innerText")
 		p.goBy(button, "Sign out")
 
 		p.open(strings.TrimPrefix(invitation, public))
-		p.sees("This link is for grace.hopper@example.com")
+		p.sees("Acme Inc. invites grace.hopper@example.com.")
 		p.fill("New password", "short")
-		p.fill("New password once more", "short")
+		p.fill("Repeat the new password", "short")
 		p.forgive("400")
-		p.goBy(button, "Set the password")
+		p.goBy(button, "Set password")
 		p.sees("Some of it cannot be taken as it is.")
 		p.fill("New password", "nanoseconds of wire")
-		p.fill("New password once more", "nanoseconds of wire")
-		p.goBy(button, "Set the password")
+		p.fill("Repeat the new password", "nanoseconds of wire")
+		p.goBy(button, "Set password")
 		p.signIn("grace.hopper@example.com", "nanoseconds of wire")
 		p.goBy(link, "Acme Inc.")
 		p.sees("Users", "Imports")
@@ -65,6 +65,6 @@ func TestAnInvitedOperatorSignsIn(t *testing.T) {
 
 		p.forgive("404")
 		p.open(strings.TrimPrefix(invitation, public)) // It worked once.
-		p.seesNot("Set the password")
+		p.seesNot("Set password")
 	})
 }

@@ -59,7 +59,7 @@ func TestAFileIsDroppedOnTheField(t *testing.T) {
 	p.drop(w.file("dropped.csv", mixed))
 	p.goBy(button, "Upload and check")
 	p.awaits("What would become of the rows")
-	p.sees("dropped.csv", "Created 3 new users", "Rejected 2")
+	p.sees("dropped.csv", "Added 3 users who are new in this organization", "Rejected 2")
 }
 
 // elsewhere is an import that another instance of the service works at, and as far as it is.
@@ -119,11 +119,11 @@ func TestAnImportIsCancelledWhileItRuns(t *testing.T) {
 
 		p.in(list, "acme").goBy(link, "Imports")
 		p.goBy(link, "everybody.csv")
-		p.sees("40,000 of 100,000 rows", "So far 40,000 created", "Started by grace", "rows a second")
+		p.sees("40,000 of 100,000 rows", "So far 40,000 added", "Started by grace", "rows a second")
 		require.NoError(p, far.goesOn(30_000))
 		p.awaits("70,000 of 100,000 rows")
 		p.goBy(button, "Cancel: what is written stays")
-		p.sees("The import was cancelled.", "What became of the rows", "Created 70,000")
+		p.sees("The import was cancelled.", "What became of the rows", "Added 70,000")
 		p.seesNot("Cancel:", "Remaining")
 		require.ErrorIs(p, far.goesOn(1), imports.ErrTaken, "nothing is written once it is cancelled")
 

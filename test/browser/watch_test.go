@@ -39,7 +39,8 @@ func (w *watch) see(event any) {
 		}
 		w.complain("exception: %s", words)
 	case *log.EventEntryAdded: // What the browser says by itself: failed requests, violations of the Content-Security-Policy, …
-		if e.Entry.Level != log.EntryLevelVerbose {
+		signedOut := e.Entry.Level == log.EntryLevelInfo && strings.HasPrefix(e.Entry.Text, "Clear-Site-Data header on") // It has done what it was asked for.
+		if e.Entry.Level != log.EntryLevelVerbose && !signedOut {
 			w.complain("%s %s: %s %s", e.Entry.Source, e.Entry.Level, e.Entry.Text, e.Entry.URL)
 		}
 	case *network.EventRequestWillBeSent:

@@ -160,14 +160,20 @@ func (w *world) signedIn() *tab {
 // session begins a session of the administrator and returns its cookie. To show how one signs in is not every journey's business.
 func (w *world) session() *http.Cookie {
 	w.Helper()
+	return w.sessionSince(time.Now())
+}
+
+// sessionSince is session for an administrator who signed in at this moment.
+func (w *world) sessionSince(at time.Time) *http.Cookie {
+	w.Helper()
 	var token string
 	require.NoError(w, w.update(func(tx ports.Tx) error {
-		account, err := tx.Operators().Account(w.Context(), root)
+		accounts, err := tx.Operators().Accounts(w.Context(), root)
 		if err != nil {
 			return err
 		}
 		var s operators.Session
-		s, token = operators.NewSession(account.User.ID, "127.0.0.1", time.Now())
+		s, token = operators.NewSession(accounts[0].ID, operators.ByPassword, operators.Digest{}, "127.0.0.1", at)
 		return tx.Operators().Begin(w.Context(), s)
 	}))
 	c, err := http.ParseSetCookie("tocsin_session=" + token + "; Path=" + console.Prefix)

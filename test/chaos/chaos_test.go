@@ -60,15 +60,16 @@ type size struct {
 	crowd  int           // recipients of each channel whose mail server fails
 	rows   int           // of the import that is killed
 	outage time.Duration // of what is down
+	lease  time.Duration // of what an instance has claimed
 }
 
 // chosen is the size that the environment asks for.
 func chosen() size {
 	if os.Getenv(sizeVariable) == "full" {
 		// The outage is longer than a lease, so that what is held meanwhile becomes anybody's.
-		return size{people: 20_000, kills: 3, crowd: 1_000, rows: 50_000, outage: 70 * time.Second}
+		return size{people: 20_000, kills: 3, crowd: 1_000, rows: 50_000, outage: 70 * time.Second, lease: time.Minute}
 	}
-	return size{people: 1_500, kills: 1, crowd: 60, rows: 16_000, outage: 3 * time.Second}
+	return size{people: 1_500, kills: 1, crowd: 60, rows: 16_000, outage: 3 * time.Second, lease: 5 * time.Second}
 }
 
 // The databases. They name the sub tests.

@@ -20,7 +20,7 @@ type failing struct {
 }
 
 var failings = []failing{
-	{"down", (*sink).down, "sent", "connecting|EOF|reset"},
+	{"down", (*sink).down, "sent", "connecting|EOF|reset|broke"},
 	{"drops", func(s *sink) { s.suffer(dropping) }, "sent", "end of DATA"},
 	{"hangs", func(s *sink) { s.suffer(hanging) }, "sent", "no answer in time"},
 	{"closes-421", func(s *sink) { s.suffer(answering(421)) }, "sent", "421"},

@@ -54,8 +54,8 @@ type world struct {
 // newWorld fills an empty database through the program.
 func newWorld(t *testing.T, url string, settings []string, shops ...shop) *world {
 	t.Helper()
-	w := &world{t: t, settings: append([]string{"TOCSIN_DATABASE_URL=" + url, "TOCSIN_LISTEN=127.0.0.1:0", "TOCSIN_LOG_FORMAT=json",
-		"TOCSIN_SECRET_KEY=" + strings.Repeat("42", 32), "TOCSIN_RETRY_BASE=1s", "TOCSIN_RETRY_MAX=4s"}, settings...)}
+	w := &world{t: t, settings: append([]string{"TOCSIN_DATABASE_URL=" + url, "TOCSIN_LISTEN=127.0.0.1:0", "TOCSIN_LOG_FORMAT=json", "TOCSIN_RATE_LIMIT=0", "TOCSIN_ORGANIZATION_RATE_LIMIT=0",
+		"TOCSIN_SECRET_KEY=" + strings.Repeat("42", 32), "TOCSIN_RETRY_BASE=1s", "TOCSIN_RETRY_MAX=4s", "TOCSIN_LEASE=" + chosen().lease.String()}, settings...)}
 	lists := w.apply(shops)
 	w.key = w.run("", "key", "create", "--name", "test", "--grant", "full_access")
 	members := w.members(shops)

@@ -161,8 +161,8 @@ func applicationCases() cases {
 			assert.ErrorContains(t, err, "robot")
 
 			act(t, w, func(tx ports.Tx) error {
-				_, err := tx.Keys().Revoke(t.Context(), "robot", noon.Add(time.Hour))
-				return err
+				return tx.Keys().Revoke(t.Context(), access.Key{Name: "robot", Scope: access.Scope{Organization: "acme", Project: "shop", Application: "keyed"}},
+					noon.Add(time.Hour))
 			})
 			if err := w.Update(t.Context(), func(tx ports.Tx) error { return tx.Applications().Delete(t.Context(), a) }); err != nil {
 				assert.ErrorIs(t, err, applications.ErrInUse, "whether a revoked key still counts or not, this is no fault of ours")

@@ -162,7 +162,7 @@ func channelCases() cases {
 			c := w.mine.mail
 			for _, flags := range [][2]bool{{false, false}, {true, true}, {false, true}, {true, false}} {
 				c.Protocol, c.Driver, c.Settings = channels.WEBHOOK, "webhook", channels.Settings{"url": "https://example.org"}
-				c.Preferred, c.Active = flags[0], flags[1]
+				c.Preferred, c.Active, c.Unrestricted = flags[0], flags[1], flags[0] != flags[1]
 				act(t, w, func(tx ports.Tx) error { return tx.Channels().Save(t.Context(), c) })
 				sameChannel(t, c, w.channel(t, 0, "Mail"))
 			}

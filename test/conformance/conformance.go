@@ -2,7 +2,7 @@
 // domain's repositories that a backend could break. It knows the port alone and nothing of any backend; a third
 // backend is finished when it passes.
 //
-// Every case gets a world of its own: a fresh store with two organizations that are alike to the last name. When a case
+// Every case gets a world of its own: a store with two organizations that are alike to the last name. When a case
 // ends, the organization that it did not speak of must look as it did before, so that all cases watch over
 // tenancy, whatever else they are about.
 package conformance
@@ -39,7 +39,7 @@ func nouns() map[string]cases {
 		"Recipients":    recipientCases(),
 		"Events":        eventCases(),
 		"Templates":     templateCases(),
-		"Troubles":      troubleCases(),
+		"Outages":       outageCases(),
 		"Notifications": notificationCases(),
 		"Subscriptions": subscriptionCases(),
 		"Triggers":      triggerCases(),
@@ -57,6 +57,7 @@ func nouns() map[string]cases {
 		"Upkeep":        upkeepCases(),
 		"Keys":          keyCases(),
 		"Operators":     operatorCases(),
+		"Factors":       factorCases(),
 		"Audit":         auditCases(),
 		"Imports":       importCases(),
 		"ImportFiles":   importFileCases(),
@@ -75,25 +76,61 @@ func nouns() map[string]cases {
 	}
 }
 
-// Run runs the suite on the stores that open makes. Each must be empty, with its schema in place; open registers whatever
-// closes it.
-func Run(t *testing.T, open func(t *testing.T) ports.Store) {
+// Backend opens the stores that the suite runs on. They register whatever closes them.
+type Backend struct {
+	// Empty opens a store that has its schema and nothing else.
+	Empty func(t *testing.T) ports.Store
+	// Furnish makes an empty store, lets fill write to it, and returns a function that opens copies of
+	// it. The suite then builds the world of its cases once. Without Furnish each case builds its own.
+	Furnish func(t *testing.T, fill func(s ports.Store)) (open func(t *testing.T) ports.Store)
+	// Only names the nouns whose cases run. Empty means all.
+	Only []string
+}
+
+// Run runs the suite on a backend.
+func Run(t *testing.T, b Backend) {
 	t.Run("Empty", func(t *testing.T) {
 		t.Parallel()
-		emptyStore(t, open(t))
+		emptyStore(t, b.Empty(t))
 	})
-	for noun, promises := range nouns() {
+	enter := b.furnished(t)
+	all := nouns()
+	for _, noun := range b.Only {
+		require.Contains(t, all, noun)
+	}
+	for noun, promises := range all {
+		if len(b.Only) > 0 && !slices.Contains(b.Only, noun) {
+			continue
+		}
 		t.Run(noun, func(t *testing.T) {
 			t.Parallel()
 			for _, promise := range slices.Sorted(maps.Keys(promises)) {
 				t.Run(promise, func(t *testing.T) {
 					t.Parallel()
-					w := newWorld(t, open(t))
+					w := enter(t)
 					promises[promise](t, w)
 					w.unchanged(t, w.theirs, w.before, "a bystander was touched")
 				})
 			}
 		})
+	}
+}
+
+// furnished returns a function that opens a world of its own for a case.
+func (b Backend) furnished(t *testing.T) func(t *testing.T) *world {
+	t.Helper()
+	if b.Furnish == nil {
+		return func(t *testing.T) *world {
+			t.Helper()
+			return newWorld(t, b.Empty(t))
+		}
+	}
+	var first *world
+	open := b.Furnish(t, func(s ports.Store) { first = newWorld(t, s) })
+	require.NotNil(t, first, "Furnish did not call fill")
+	return func(t *testing.T) *world {
+		t.Helper()
+		return first.in(open(t)).apart()
 	}
 }
 

@@ -2,13 +2,12 @@ package conformance_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -19,33 +18,52 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// TestConformance runs the suite on both databases: SQLite on disk and in memory, and Postgres.
+// TestConformance runs the suite on SQLite and on Postgres. A SQLite store in memory runs the same
+// statements as one on disk, but has one connection for reading and writing: it runs the cases in which
+// units of work meet.
 func TestConformance(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		template := filepath.Join(t.TempDir(), "template.db")
-		require.NoError(t, migrate(t.Context(), "sqlite:"+template))
-		schema, err := os.ReadFile(template)
-		require.NoError(t, err)
-		fresh := func(t *testing.T) string {
-			path := filepath.Join(t.TempDir(), "store.db")
-			require.NoError(t, os.WriteFile(path, schema, 0o600))
-			return "sqlite:" + path
-		}
-		conformance.Run(t, func(t *testing.T) ports.Store { return open(t, gormstore.Config{URL: fresh(t), Keys: keys}) })
-		conformance.RunSealing(t, func(t *testing.T) conformance.Vault { return vault(t, fresh(t)) })
+		schema := file(t, func(url string) { require.NoError(t, migrate(t.Context(), url)) })
+		conformance.Run(t, conformance.Backend{
+			Empty: func(t *testing.T) ports.Store { return open(t, gormstore.Config{URL: schema(t), Keys: keys}) },
+			Furnish: func(t *testing.T, fill func(s ports.Store)) func(t *testing.T) ports.Store {
+				furnished := file(t, func(url string) { furnish(t, url, fill) })
+				return func(t *testing.T) ports.Store { return open(t, gormstore.Config{URL: furnished(t), Keys: keys}) }
+			},
+		})
+		conformance.RunSealing(t, func(t *testing.T) conformance.Vault { return vault(t, schema(t)) })
 	})
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
-		conformance.Run(t, func(t *testing.T) ports.Store {
-			return open(t, gormstore.Config{URL: "sqlite::memory:", AutoMigrate: true, Keys: keys})
+		conformance.Run(t, conformance.Backend{
+			Empty: func(t *testing.T) ports.Store {
+				return open(t, gormstore.Config{URL: "sqlite::memory:", AutoMigrate: true, Keys: keys})
+			},
+			Only: []string{"Store", "Concurrency", "Races", "Claims", "Upkeep"},
 		})
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		l := newLender(t)
-		conformance.Run(t, func(t *testing.T) ports.Store { return open(t, gormstore.Config{URL: l.lend(t), Keys: keys}) })
-		conformance.RunSealing(t, func(t *testing.T) conformance.Vault { return vault(t, l.lend(t)) })
+		empty := func(t *testing.T) string {
+			return pgtest.Lend(t, "conformance", func(url string) error { return migrate(context.WithoutCancel(t.Context()), url) })
+		}
+		conformance.Run(t, conformance.Backend{
+			Empty: func(t *testing.T) ports.Store { return open(t, gormstore.Config{URL: empty(t), Keys: keys}) },
+			Furnish: func(t *testing.T, fill func(s ports.Store)) func(t *testing.T) ports.Store {
+				// The name holds for this process alone, because no other one knows what fill wrote.
+				template := fmt.Sprintf("conformance_%d", os.Getpid())
+				furnished := func(t *testing.T) string {
+					return pgtest.Lend(t, template, func(url string) error {
+						furnish(t, url, fill)
+						return nil
+					})
+				}
+				furnished(t)
+				return func(t *testing.T) ports.Store { return open(t, gormstore.Config{URL: furnished(t), Keys: keys}) }
+			},
+		})
+		conformance.RunSealing(t, func(t *testing.T) conformance.Vault { return vault(t, empty(t)) })
 	})
 }
 
@@ -77,64 +95,37 @@ func migrate(ctx context.Context, url string) error {
 	return s.Close()
 }
 
+// furnish puts the schema in place and lets fill write.
+func furnish(t *testing.T, url string, fill func(s ports.Store)) {
+	t.Helper()
+	s, err := gormstore.Open(t.Context(), gormstore.Config{URL: url, AutoMigrate: true, Clock: wall{}, Keys: keys})
+	require.NoError(t, err)
+	fill(s)
+	require.NoError(t, s.Close())
+}
+
+// file makes a SQLite database, which fill fills and closes, and returns a function that copies it and
+// returns the copy's URL.
+func file(t *testing.T, fill func(url string)) (copied func(t *testing.T) string) {
+	t.Helper()
+	template := filepath.Join(t.TempDir(), "template.db")
+	fill("sqlite:" + template)
+	content, err := os.ReadFile(template)
+	require.NoError(t, err)
+	return func(t *testing.T) string {
+		t.Helper()
+		path := filepath.Join(t.TempDir(), "store.db")
+		require.NoError(t, os.WriteFile(path, content, 0o600))
+		return "sqlite:" + path
+	}
+}
+
 // open opens a store and closes it when the test ends.
 func open(t *testing.T, c gormstore.Config) ports.Store {
 	t.Helper()
-	c.Clock = wall{}
+	c.Clock, c.ServerClock = wall{}, true // as a program opens it
 	s, err := gormstore.Open(t.Context(), c)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, s.Close()) })
 	return s
-}
-
-// lender lends empty Postgres databases, as many at once as cases run at once. Emptying one takes a tenth of the time that it takes
-// to make one.
-type lender struct{ free chan string }
-
-func newLender(t *testing.T) lender {
-	t.Helper()
-	l := lender{free: make(chan string, runtime.GOMAXPROCS(0))}
-	for range cap(l.free) {
-		l.free <- pgtest.Clone(t, "conformance", func(url string) error { return migrate(t.Context(), url) })
-	}
-	return l
-}
-
-// lend returns the URL of a database that is the test's until it ends.
-func (l lender) lend(t *testing.T) string {
-	t.Helper()
-	url := <-l.free
-	t.Cleanup(func() {
-		assert.NoError(t, empty(context.WithoutCancel(t.Context()), url))
-		l.free <- url
-	})
-	return url
-}
-
-// empty deletes what the cases have written: everything but the system organization and what goose remembers. A table that others
-// refer to has its turn again when they are empty.
-func empty(ctx context.Context, url string) error {
-	conn, err := pgx.Connect(ctx, url)
-	if err != nil {
-		return err
-	}
-	defer conn.Close(ctx)
-	_, err = conn.Exec(ctx, `DO $$
-		DECLARE
-			name text;
-			refused bool := true;
-		BEGIN
-			WHILE refused LOOP
-				refused := false;
-				FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename NOT IN ('organizations', 'goose_db_version') LOOP
-					BEGIN
-						EXECUTE format('DELETE FROM %I', name);
-					EXCEPTION WHEN foreign_key_violation THEN
-						refused := true;
-					END;
-				END LOOP;
-			END LOOP;
-			DELETE FROM organizations WHERE slug <> 'system';
-		END $$`)
-	return err
 }

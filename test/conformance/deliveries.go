@@ -28,7 +28,7 @@ func (w *world) counts(t *testing.T, o events.Occurrence) map[deliveries.State]i
 
 // request is a repeatable trigger of a key.
 func request(k access.Key, word, body string) *deliveries.Request {
-	return &deliveries.Request{Key: k.ID, Word: word, Digest: sha256.Sum256([]byte(body))}
+	return &deliveries.Request{Key: k.ID, IdempotencyKey: word, Digest: sha256.Sum256([]byte(body))}
 }
 
 // asked is what Trigger answers.
@@ -135,6 +135,28 @@ func triggerCases() cases {
 				}
 				assert.Equal(t, 1, fresh)
 			}
+		},
+		"UnknownNamesWhomAndWhatNobodyKnows": func(t *testing.T, w *world) {
+			ask := func(o events.Occurrence) events.Unknown {
+				return look(t, w, func(tx ports.Tx) (events.Unknown, error) { return tx.Deliveries().Unknown(t.Context(), o) })
+			}
+			assert.Zero(t, ask(w.mine.occurrence(nil, nil)))
+			act(t, w, func(tx ports.Tx) error {
+				f := &furnisher{t: t, tx: tx}
+				f.address(f.member(w.theirs.org, "zoe@example.org"), users.NewEmailAddress("zoe@example.net"))
+				return f.err
+			})
+			w.settle(t)
+			found := ask(w.mine.occurrence([]string{"zoe@example.org", "ADA@example.org", "zoe@example.net", "+1 415 555 2671", "nobody", "Bob@Example.org"},
+				[]string{"mail", "nothing", "shop mail", "text"}))
+			assert.Equal(t, events.Unknown{People: []string{"zoe@example.org", "zoe@example.net", "nobody"}, Channels: []string{"nothing"}}, found)
+			o := w.mine.occurrence(nil, []string{"shop mail", "mail", "text"})
+			o.Project, o.Application, o.Event = w.mine.annex.ID, w.mine.annexWeb.ID, 0
+			assert.Zero(t, ask(o), "each project has its own of this name")
+			limited := w.mine.order
+			limited.Channels = []events.Channel{{ID: w.mine.mail.ID}}
+			act(t, w, func(tx ports.Tx) error { return tx.Events().Save(t.Context(), limited) })
+			assert.Equal(t, []string{"text", "shop mail"}, ask(w.mine.occurrence(nil, []string{"text", "mail", "shop mail"})).Channels)
 		},
 		"AFailedUnitTriggersNothing": func(t *testing.T, w *world) {
 			w.ready(t)
@@ -264,18 +286,20 @@ func deliveryCases() cases {
 			w.ready(t)
 			o := w.mine.occurrence(nil, nil) // it need not be stored
 			text := w.templates(t, w.mine.order)[0]
-			letter := func(o events.Occurrence, n subscriptions.NotificationID, text events.TemplateID) func(ports.Tx) (deliveries.Letter, error) {
-				return func(tx ports.Tx) (deliveries.Letter, error) { return tx.Deliveries().Letter(t.Context(), o, n, text) }
+			letter := func(o events.Occurrence, n subscriptions.NotificationID, text events.TemplateID) func(ports.Tx) (deliveries.RenderInput, error) {
+				return func(tx ports.Tx) (deliveries.RenderInput, error) {
+					return tx.Deliveries().RenderInput(t.Context(), o, n, text)
+				}
 			}
 			l := look(t, w, letter(o, w.mine.shipped.ID, text.ID))
 			mail := w.mine.mail
 			mail.Settings = nil
-			assert.Equal(t, deliveries.Letter{Occurrence: o, Organization: w.mine.org, Project: w.mine.shop, Application: w.mine.web, Event: w.mine.order,
+			assert.Equal(t, deliveries.RenderInput{Occurrence: o, Organization: w.mine.org, Project: w.mine.shop, Application: w.mine.web, Event: w.mine.order,
 				Notification: w.notification(t, w.mine.shipped.ID), Channel: mail, Template: text}, l)
 			missing(t, w, deliveries.ErrNotFound, letter(o, w.mine.shipped.ID, 1<<40))
 			missing(t, w, deliveries.ErrNotFound, letter(o, 1<<40, text.ID))
 			missing(t, w, deliveries.ErrNotFound, letter(w.theirs.occurrence(nil, nil), w.mine.shipped.ID, text.ID))
-			_, err := w.Queue().Letter(t.Context(), 1<<40, w.mine.shipped.ID, text.ID)
+			_, err := w.Queue().RenderInput(t.Context(), 1<<40, w.mine.shipped.ID, text.ID)
 			assert.ErrorIs(t, err, deliveries.ErrNotFound)
 		},
 		"WaitingOnesEndWithTheirAddress": func(t *testing.T, w *world) {

@@ -37,7 +37,7 @@ func (w *world) enrollAt(t *testing.T, o tenant, b users.Batch) []users.Enrolled
 		require.NoError(t, a.Err)
 		if i < 10 { // The rest of a long batch is no different.
 			found := look(t, w, func(tx ports.Tx) (users.Member, error) {
-				return tx.Users().Find(t.Context(), o.org.ID, a.Member.User.Username)
+				return tx.Users().ByUsername(t.Context(), o.org.ID, a.Member.User.Username)
 			})
 			assert.Equal(t, found, a.Member, "what is answered is what is stored")
 		}
@@ -112,11 +112,12 @@ func enrollCases() cases {
 			assert.Positive(t, a.Member.ID)
 			assert.Positive(t, a.Member.User.ID)
 			assert.Equal(t, users.Member{ID: a.Member.ID, Organization: w.mine.org.ID, Role: users.RoleMember, CustomFields: fields, Groups: []string{orgs.DefaultGroup},
-				User: users.User{ID: a.Member.User.ID, Username: "Eve.Ñ@Example.org", Email: "Eve.Ñ@Example.org", FirstName: "Eve", LastName: "Doe"}}, a.Member)
+				User:    users.User{ID: a.Member.User.ID, Username: "Eve.Ñ@Example.org"},
+				Details: users.Details{Email: "Eve.Ñ@Example.org", FirstName: "Eve", LastName: "Doe"}}, a.Member)
 			address := only(w.addresses(t, a.Member))
 			assert.Equal(t, users.Address{ID: address.ID, Member: a.Member.ID, Value: "Eve.Ñ@Example.org", Name: users.EmailName, Type: users.Email}, address)
 			missing(t, w, users.ErrNotFound, func(tx ports.Tx) (users.Member, error) {
-				return tx.Users().Find(t.Context(), w.theirs.org.ID, "Eve.Ñ@Example.org")
+				return tx.Users().ByUsername(t.Context(), w.theirs.org.ID, "Eve.Ñ@Example.org")
 			})
 		},
 		"ARepetitionChangesNothing": func(t *testing.T, w *world) {
@@ -133,13 +134,17 @@ func enrollCases() cases {
 			w.settle(t)
 			a := w.one(t, users.Enrollment{Email: "eve@EXAMPLE.org", FirstName: "Other", LastName: "Other", CustomFields: metadata.Map{"here": true}})
 			assert.Equal(t, "E", flags(a))
-			assert.Equal(t, there.Member.User, a.Member.User, "the identity is not updated")
+			assert.Equal(t, users.User{ID: there.Member.User.ID, Username: "eve@EXAMPLE.org"}, a.Member.User, "the username is spelled as it was sent here")
+			assert.Equal(t, users.Details{Email: "eve@EXAMPLE.org", FirstName: "Other", LastName: "Other"}, a.Member.Details, "nothing of what the other recorded")
+			assert.Equal(t, there.Member, look(t, w, func(tx ports.Tx) (users.Member, error) {
+				return tx.Users().ByUsername(t.Context(), w.theirs.org.ID, "eve@example.org")
+			}), "and nothing changed there")
 			assert.NotEqual(t, there.Member.ID, a.Member.ID)
 			assert.Equal(t, metadata.Map{"here": true}, a.Member.CustomFields, "fields are stored with the new membership")
 			assert.Equal(t, []string{"eve@EXAMPLE.org"}, values(w.addresses(t, a.Member)))
 		},
 		"AMemberIsFoundByEmailWhoseUsernameDiffers": func(t *testing.T, w *world) {
-			eve := w.ensure(t, w.mine, users.User{Username: "eve", Email: "É.ve@example.org"})
+			eve := w.ensure(t, w.mine, person{Username: "eve", Email: "É.ve@example.org"})
 			a := w.one(t, users.Enrollment{Email: "e\u0301.ve@example.org", FirstName: "Other", CustomFields: metadata.Map{"a": "b"}})
 			assert.Equal(t, "+", flags(a), "it gains the group and the address")
 			assert.Equal(t, eve.ID, a.Member.ID)
@@ -149,20 +154,20 @@ func enrollCases() cases {
 			assert.Equal(t, "-", flags(w.one(t, users.Enrollment{Email: "É.ve@example.org"})))
 		},
 		"OfSeveralMembersWithOneEmailTheLowestID": func(t *testing.T, w *world) {
-			first := w.ensure(t, w.mine, users.User{Username: "zz", Email: "shared@example.org"})
-			w.ensure(t, w.mine, users.User{Username: "aa", Email: "shared@example.org"})
+			first := w.ensure(t, w.mine, person{Username: "zz", Email: "shared@example.org"})
+			w.ensure(t, w.mine, person{Username: "aa", Email: "shared@example.org"})
 			assert.Equal(t, first.ID, w.one(t, users.Enrollment{Email: "Shared@example.org"}).Member.ID)
 		},
 		"AUsernameGoesBeforeAnEmail": func(t *testing.T, w *world) {
-			w.ensure(t, w.mine, users.User{Username: "first", Email: "eve@example.org"})
-			eve := w.ensure(t, w.theirs, users.User{Username: "eve@example.org", Email: "eve@example.org"})
+			w.ensure(t, w.mine, person{Username: "first", Email: "eve@example.org"})
+			eve := w.ensure(t, w.theirs, person{Username: "eve@example.org", Email: "eve@example.org"})
 			w.settle(t)
 			a := w.one(t, users.Enrollment{Email: "eve@example.org"})
 			assert.Equal(t, "E", flags(a), "the identity of this username is enrolled, wherever it is a member")
 			assert.Equal(t, eve.User, a.Member.User)
 		},
 		"AnEmailOfAnotherOrganizationsMemberIsNotHis": func(t *testing.T, w *world) {
-			eve := w.ensure(t, w.theirs, users.User{Username: "eve", Email: "eve@example.org"})
+			eve := w.ensure(t, w.theirs, person{Username: "eve", Email: "eve@example.org"})
 			w.settle(t)
 			a := w.one(t, users.Enrollment{Email: "eve@example.org"})
 			assert.Equal(t, "C", flags(a))
@@ -181,7 +186,7 @@ func enrollCases() cases {
 			assert.Equal(t, "-", flags(w.one(t, users.Enrollment{Email: "ada@example.org"})))
 		},
 		"AnAddressThatIsThereIsLeftAsItIs": func(t *testing.T, w *world) {
-			eve := w.ensure(t, w.mine, users.User{Username: "eve", Email: "eve@example.org"})
+			eve := w.ensure(t, w.mine, person{Username: "eve", Email: "eve@example.org"})
 			held, _ := w.hold(t, eve, users.Address{Value: "EVE@example.org", Name: "Work", Type: users.Email})
 			w.one(t, users.Enrollment{Email: "eve@example.org"})
 			assert.Equal(t, held, w.addresses(t, eve))
@@ -204,7 +209,7 @@ func enrollCases() cases {
 			_, err := w.Enroll(t.Context(), "acme", users.Batch{Enrollments: []users.Enrollment{{Email: "eve@example.org"}}, Group: w.theirs.staff.ID})
 			require.Error(t, err)
 			missing(t, w, users.ErrNotFound, func(tx ports.Tx) (users.Member, error) {
-				return tx.Users().Find(t.Context(), w.mine.org.ID, "eve@example.org")
+				return tx.Users().ByUsername(t.Context(), w.mine.org.ID, "eve@example.org")
 			})
 		},
 		"NamingTheDefaultGroupIsNoDifference": func(t *testing.T, w *world) {
@@ -238,11 +243,11 @@ func enrollCases() cases {
 		},
 		"AnImportLeavesTheNamesOfWhoWasThere": func(t *testing.T, w *world) {
 			a := w.imported(t, users.Enrollment{Email: "bob@example.org", FirstName: "Other", LastName: "Other", CustomFields: metadata.Map{"a": "b"}})
-			assert.Equal(t, w.mine.bob.User, a.Member.User)
+			assert.Equal(t, w.mine.bob.Details, a.Member.Details)
 		},
 		"FieldsThatGrowTooLargeRefuseTheirEnrollmentAlone": func(t *testing.T, w *world) {
 			half := strings.Repeat("x", metadata.MaxBytes/2)
-			full := w.ensure(t, w.mine, users.User{Username: "full@example.org", Email: "full@example.org"})
+			full := w.ensure(t, w.mine, person{Username: "full@example.org", Email: "full@example.org"})
 			full.CustomFields = metadata.Map{"a": half}
 			act(t, w, func(tx ports.Tx) error { return tx.Users().SaveFields(t.Context(), full) })
 
@@ -290,7 +295,7 @@ func enrollCases() cases {
 				CustomFields: metadata.Map{"k": strings.Repeat("x", metadata.MaxBytes-8)}}
 			a := w.one(t, e)
 			assert.Equal(t, e.CustomFields, a.Member.CustomFields)
-			assert.Equal(t, e.FirstName+e.LastName, a.Member.User.FirstName+a.Member.User.LastName)
+			assert.Equal(t, e.FirstName+e.LastName, a.Member.FirstName+a.Member.LastName)
 			assert.Equal(t, "-", flags(w.one(t, e)))
 			assert.Equal(t, []string{e.Email}, values(w.addresses(t, a.Member)))
 		},

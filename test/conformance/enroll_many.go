@@ -51,7 +51,7 @@ func enrollManyCases() cases {
 	return cases{
 		"TheAnswersAreInTheOrderOfTheBatch": func(t *testing.T, w *world) {
 			w.one(t, users.Enrollment{Email: "person-3@example.org"})
-			eve := w.ensure(t, w.mine, users.User{Username: "eve", Email: "person-5@example.org"})
+			eve := w.ensure(t, w.mine, person{Username: "eve", Email: "person-5@example.org"})
 			w.enrollAt(t, w.theirs, users.Batch{Enrollments: people(2)[1:]})
 			w.settle(t)
 			es := people(8)
@@ -59,7 +59,7 @@ func enrollManyCases() cases {
 			answers := w.enroll(t, users.Batch{Enrollments: es})
 			assert.Equal(t, "CC+C-CEC", flags(answers...))
 			for i, a := range answers {
-				assert.Equal(t, users.Enrollment{Email: a.Member.User.Email}.Key(), es[i].Key())
+				assert.Equal(t, users.Enrollment{Email: a.Member.Email}.Key(), es[i].Key())
 			}
 			assert.Equal(t, eve.ID, answers[2].Member.ID)
 		},
@@ -72,20 +72,20 @@ func enrollManyCases() cases {
 			for _, i := range []int{2, 4} {
 				assert.Equal(t, answers[0].Member, answers[i].Member, "the same person")
 			}
-			assert.Equal(t, "First", answers[0].Member.User.FirstName)
+			assert.Equal(t, "First", answers[0].Member.FirstName)
 			assert.Equal(t, metadata.Map{"a": "first"}, answers[0].Member.CustomFields)
 			assert.Len(t, w.addresses(t, answers[0].Member), 1)
 		},
 		"TwoKeysMayMeanOneMember": func(t *testing.T, w *world) {
 			// The username of one person is the e-mail of none, and the other way round.
-			w.ensure(t, w.mine, users.User{Username: "eve@example.org", Email: "other@example.org"})
+			w.ensure(t, w.mine, person{Username: "eve@example.org", Email: "other@example.org"})
 			answers := w.enroll(t, users.Batch{Enrollments: []users.Enrollment{{Email: "eve@example.org"}, {Email: "other@example.org"}}})
 			assert.Equal(t, answers[0].Member.ID, answers[1].Member.ID)
 			assert.False(t, answers[0].Created || answers[1].Created || answers[0].Enrolled || answers[1].Enrolled)
 			assert.ElementsMatch(t, []string{"eve@example.org", "other@example.org"}, values(w.addresses(t, answers[0].Member)))
 		},
 		"TwoKeysOfOneMemberMergeBoth": func(t *testing.T, w *world) {
-			w.ensure(t, w.mine, users.User{Username: "eve@example.org", Email: "other@example.org"})
+			w.ensure(t, w.mine, person{Username: "eve@example.org", Email: "other@example.org"})
 			w.enroll(t, users.Batch{MergeFields: true, Enrollments: []users.Enrollment{
 				{Email: "eve@example.org", CustomFields: metadata.Map{"a": "1", "both": "first"}}, {Email: "other@example.org", CustomFields: metadata.Map{"b": "2", "both": "second"}}}})
 			assert.Equal(t, metadata.Map{"a": "1", "b": "2", "both": "second"}, w.member(t, "eve@example.org").CustomFields)
@@ -185,7 +185,7 @@ func enrollManyCases() cases {
 				require.NoError(t, r.err)
 				assert.Equal(t, "C", flags(r.answers...))
 				kept := w.finds(t, users.ErrNotFound, func(tx ports.Tx) error {
-					_, err := tx.Users().Find(t.Context(), w.mine.org.ID, es[i].Email)
+					_, err := tx.Users().ByUsername(t.Context(), w.mine.org.ID, es[i].Email)
 					return err
 				})
 				assert.Equal(t, i%4 != 2, kept)
@@ -219,7 +219,7 @@ func enrollManyCases() cases {
 					return err
 				}
 				return w.Update(t.Context(), func(tx ports.Tx) error {
-					m, err := tx.Users().Find(t.Context(), w.mine.org.ID, "bob@example.org")
+					m, err := tx.Users().ByUsername(t.Context(), w.mine.org.ID, "bob@example.org")
 					if err != nil {
 						return err
 					}

@@ -48,11 +48,9 @@ func (w *world) gather(t *testing.T, o tenant, n int) []face {
 func newFace(t *testing.T, tx ports.Tx, o tenant, number int) (face, error) {
 	ctx := t.Context()
 	p := face{number: number}
-	u, _, err := ensureUser(ctx, tx, users.User{Username: fmt.Sprintf("p%02d", number), Email: fmt.Sprintf("mail%02d@example.org", number)})
+	var err error
+	p.Member, err = ensurePerson(ctx, tx, o.org.ID, person{Username: fmt.Sprintf("p%02d", number), Email: fmt.Sprintf("mail%02d@example.org", number)})
 	if err != nil {
-		return p, err
-	}
-	if p.Member, _, err = ensureMember(ctx, tx, o.org.ID, u); err != nil {
 		return p, err
 	}
 	steps := []func() error{}
@@ -81,7 +79,7 @@ func newFace(t *testing.T, tx ports.Tx, o tenant, number int) (face, error) {
 		return saveMembership(ctx, tx, o.web, applications.NewMembership(o.web.ID, p.ID, false))
 	})
 	when(!p.unreached(), func() error {
-		as, _, err := ensureAddresses(ctx, tx, o.org.ID, p.ID, []users.Address{users.NewEmailAddress(u.Email), {Value: "+1415555" + fmt.Sprintf("%04d", number), Name: "phone", Type: users.Phone}})
+		as, _, err := ensureAddresses(ctx, tx, o.org.ID, p.ID, []users.Address{users.NewEmailAddress(p.Email), {Value: "+1415555" + fmt.Sprintf("%04d", number), Name: "phone", Type: users.Phone}})
 		if err != nil || !p.listed() {
 			return err
 		}
@@ -179,7 +177,7 @@ func filterCases() cases {
 		"MetadataIsAskedForAnyValueAndForElements": func(t *testing.T, w *world) {
 			fields := map[string]metadata.Map{"a": {"k": "v"}, "b": {"k": "V"}, "c": {"k": []any{"u", "v"}}, "d": {"K": "v"}, "e": {"l": "k\":\"v"}, "f": {"k": ""}}
 			for name, m := range fields {
-				p := w.ensure(t, w.mine, users.User{Username: name})
+				p := w.ensure(t, w.mine, person{Username: name})
 				p.CustomFields = m
 				act(t, w, func(tx ports.Tx) error { return tx.Users().SaveFields(t.Context(), p) })
 			}

@@ -224,7 +224,7 @@ func importCases() cases {
 			is := func(known bool) {
 				t.Helper()
 				err := w.View(t.Context(), func(tx ports.Tx) error {
-					_, err := tx.Users().Find(t.Context(), w.mine.org.ID, "eve@example.org")
+					_, err := tx.Users().ByUsername(t.Context(), w.mine.org.ID, "eve@example.org")
 					return err
 				})
 				if known {
@@ -251,7 +251,7 @@ func importCases() cases {
 			})
 			require.ErrorIs(t, err, imports.ErrTaken, "it has moved on")
 			missing(t, w, users.ErrNotFound, func(tx ports.Tx) (users.Member, error) {
-				return tx.Users().Find(t.Context(), w.mine.org.ID, "late@example.org")
+				return tx.Users().ByUsername(t.Context(), w.mine.org.ID, "late@example.org")
 			})
 		},
 	}

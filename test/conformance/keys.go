@@ -51,10 +51,20 @@ func sameKey(t *testing.T, want, got access.Key) {
 	assert.Equal(t, want, got)
 }
 
-// revoke revokes a key.
-func (w *world) revoke(t *testing.T, name string, at time.Time) access.Key {
+// revoke revokes the keys of a name and a scope.
+func (w *world) revoke(t *testing.T, k access.Key, at time.Time) {
 	t.Helper()
-	return do(t, w, func(tx ports.Tx) (access.Key, error) { return tx.Keys().Revoke(t.Context(), name, at) })
+	act(t, w, func(tx ports.Tx) error { return tx.Keys().Revoke(t.Context(), k, at) })
+}
+
+// namesakes are the ids of all keys of a name that are not revoked.
+func (w *world) namesakes(t *testing.T, name string, limit int) []access.ID {
+	t.Helper()
+	ids := []access.ID{}
+	for _, k := range look(t, w, func(tx ports.Tx) ([]access.Key, error) { return tx.Keys().Named(t.Context(), name, limit) }) {
+		ids = append(ids, k.ID)
+	}
+	return ids
 }
 
 func keyCases() cases {
@@ -83,51 +93,71 @@ func keyCases() cases {
 				})
 			}
 		},
-		"ANameIsTakenOnce": func(t *testing.T, w *world) {
-			w.issue(t, access.Key{Name: "robot"})
-			refused(t, w, access.ErrNameTaken, func(tx ports.Tx) error {
-				_, err := tx.Keys().Create(t.Context(), access.Key{Name: "robot", Digest: access.Digest{1}, Created: noon, Scope: access.Scope{Organization: "acme"}, Grants: []access.Grant{access.UserRead}})
-				return err
-			})
+		"ANameIsTakenOnceInItsScope": func(t *testing.T, w *world) {
+			var ids []access.ID
+			for _, scope := range []access.Scope{{}, {Organization: "acme"}, {Organization: "zeta"}, {Organization: "acme", Project: "shop"},
+				{Organization: "acme", Project: "annex"}, {Organization: "acme", Project: "shop", Application: "web"}, {Organization: "acme", Project: "annex", Application: "web"}} {
+				k := w.issue(t, access.Key{Name: "robot", Scope: scope})
+				ids = append([]access.ID{k.ID}, ids...)
+				refused(t, w, access.ErrNameTaken, func(tx ports.Tx) error {
+					_, err := tx.Keys().Create(t.Context(), access.Key{Name: "Robot", Digest: access.Digest{1}, Created: noon, Scope: scope, Grants: []access.Grant{access.UserRead}})
+					return err
+				})
+				sameKey(t, k, look(t, w, func(tx ports.Tx) (access.Key, error) { return tx.Keys().ByName(t.Context(), scope, "ROBOT") }))
+			}
 			w.issue(t, access.Key{Name: "robot 2"})
+			assert.Equal(t, ids, w.namesakes(t, "ROBOT", 10))
+			assert.Equal(t, ids[:2], w.namesakes(t, "robot", 2))
+			for _, scope := range []access.Scope{{Organization: "zeta", Project: "shop"}, {Organization: "acme", Project: "shop", Application: "desk"}} {
+				missing(t, w, access.ErrKeyNotFound, func(tx ports.Tx) (access.Key, error) { return tx.Keys().ByName(t.Context(), scope, "robot") })
+			}
+			missing(t, w, orgs.ErrNotFound, func(tx ports.Tx) (access.Key, error) {
+				return tx.Keys().ByName(t.Context(), access.Scope{Organization: "other"}, "robot")
+			})
 		},
 		"ARevokedNameMayBeUsedAgain": func(t *testing.T, w *world) {
 			for i := range 3 {
 				k := w.issue(t, access.Key{Name: "robot"})
 				k.Revoked = noon.Add(time.Duration(i) * time.Hour)
-				sameKey(t, k, w.revoke(t, "robot", k.Revoked))
+				w.revoke(t, k, k.Revoked)
 				sameKey(t, k, w.key(t, k.Digest))
 			}
+			assert.Empty(t, w.namesakes(t, "robot", 10))
 		},
-		"RevokingMarksTheOneThatIsNotRevoked": func(t *testing.T, w *world) {
-			w.issue(t, access.Key{Name: "robot"})
-			old := w.revoke(t, "robot", noon)
-			current := w.issue(t, access.Key{Name: "robot"})
-			bystander := w.issue(t, access.Key{Name: "bystander"})
+		"RevokingMarksTheOneOfItsScopeThatIsNotRevoked": func(t *testing.T, w *world) {
+			acme := access.Scope{Organization: "acme"}
+			old := w.issue(t, access.Key{Name: "robot", Scope: acme})
+			old.Revoked = noon
+			w.revoke(t, old, noon)
+			current := w.issue(t, access.Key{Name: "robot", Scope: acme})
+			bystander := w.issue(t, access.Key{Name: "bystander", Scope: acme})
+			wide, narrow, theirs := w.issue(t, access.Key{Name: "robot"}), w.issue(t, access.Key{Name: "robot", Scope: access.Scope{Organization: "acme", Project: "shop"}}),
+				w.issue(t, access.Key{Name: "robot", Scope: access.Scope{Organization: "zeta"}})
 			current.Revoked = noon.Add(time.Hour)
-			sameKey(t, current, w.revoke(t, "robot", current.Revoked))
-			for _, k := range []access.Key{old, current, bystander} {
+			w.revoke(t, current, current.Revoked)
+			for _, k := range []access.Key{old, current, bystander, wide, narrow, theirs} {
 				sameKey(t, k, w.key(t, k.Digest))
 			}
 		},
 		"WhatIsNotThereOrRevokedIsNotFound": func(t *testing.T, w *world) {
-			w.issue(t, access.Key{Name: "robot"})
-			w.revoke(t, "robot", noon)
+			w.revoke(t, w.issue(t, access.Key{Name: "robot"}), noon)
 			for _, name := range []string{"robot", "other", ""} {
 				refused(t, w, access.ErrKeyNotFound, func(tx ports.Tx) error {
-					_, err := tx.Keys().Revoke(t.Context(), name, noon)
-					return err
+					return tx.Keys().Revoke(t.Context(), access.Key{Name: name}, noon)
+				})
+				missing(t, w, access.ErrKeyNotFound, func(tx ports.Tx) (access.Key, error) {
+					return tx.Keys().ByName(t.Context(), access.Scope{}, name)
 				})
 			}
 		},
 		"AnExpiredKeyIsRevokedLikeAnyOther": func(t *testing.T, w *world) {
 			k := w.issue(t, access.Key{Name: "robot", Expires: noon.Add(-time.Hour)})
 			k.Revoked = noon
-			sameKey(t, k, w.revoke(t, "robot", noon))
+			w.revoke(t, k, noon)
+			sameKey(t, k, w.key(t, k.Digest))
 		},
 		"AreListedByIDRevokedOnesToo": func(t *testing.T, w *world) {
-			w.issue(t, access.Key{Name: "z"})
-			w.revoke(t, "z", noon)
+			w.revoke(t, w.issue(t, access.Key{Name: "z"}), noon)
 			w.issue(t, access.Key{Name: "a", Expires: noon.Add(-time.Hour)})
 			w.issue(t, access.Key{Name: "z", Scope: access.Scope{Organization: "acme"}})
 			list := func(tx ports.Tx, after access.ID, limit int) ([]access.Key, error) {
@@ -154,7 +184,7 @@ func keyCases() cases {
 			for _, k := range []access.Key{a, b, c} {
 				sameKey(t, k, w.key(t, k.Digest))
 			}
-			w.revoke(t, "a", noon)
+			w.revoke(t, a, noon)
 			used(map[access.ID]time.Time{a.ID: noon.Add(time.Hour)})
 			a.LastUsed, a.Revoked = noon.Add(time.Hour), noon
 			sameKey(t, a, w.key(t, a.Digest))

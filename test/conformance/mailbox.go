@@ -28,16 +28,16 @@ func (w *world) keep(t *testing.T, c channels.Channel, m deliveries.Message) boo
 }
 
 // mailbox lists what an organization keeps.
-func (w *world) mailbox(t *testing.T, org orgs.ID, f deliveries.KeptFilter) []deliveries.Kept {
+func (w *world) mailbox(t *testing.T, org orgs.ID, f deliveries.MailboxFilter) []deliveries.MailboxMessage {
 	t.Helper()
 	if f.Limit == 0 {
 		f.Limit = 1_000
 	}
-	return look(t, w, func(tx ports.Tx) ([]deliveries.Kept, error) { return tx.Mailbox().List(t.Context(), org, f) })
+	return look(t, w, func(tx ports.Tx) ([]deliveries.MailboxMessage, error) { return tx.Mailbox().List(t.Context(), org, f) })
 }
 
 // messageIDs are the ids of the messages in a listing.
-func messageIDs(kept []deliveries.Kept) []string {
+func messageIDs(kept []deliveries.MailboxMessage) []string {
 	ids := make([]string, len(kept))
 	for i, k := range kept {
 		ids[i] = k.Message.ID
@@ -76,11 +76,13 @@ func mailboxCases() cases {
 			b.Facts = nil
 			assert.True(t, w.keep(t, w.mine.mail, a))
 			assert.True(t, w.keep(t, w.mine.text, b))
-			listed := w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{})
+			listed := w.mailbox(t, w.mine.org.ID, deliveries.MailboxFilter{})
 			require.Equal(t, []string{"b", "a"}, messageIDs(listed))
 			for i, want := range []deliveries.Message{b, a} {
 				k := listed[i]
-				found := look(t, w, func(tx ports.Tx) (deliveries.Kept, error) { return tx.Mailbox().Find(t.Context(), w.mine.org.ID, k.ID) })
+				found := look(t, w, func(tx ports.Tx) (deliveries.MailboxMessage, error) {
+					return tx.Mailbox().Find(t.Context(), w.mine.org.ID, k.ID)
+				})
 				assert.Equal(t, want, found.Message)
 				assert.False(t, found.Created.IsZero())
 				found.Message.Text, found.Message.HTML = "", ""
@@ -95,7 +97,7 @@ func mailboxCases() cases {
 			again.Subject = "changed"
 			assert.False(t, w.keep(t, w.mine.mail, again))
 			assert.True(t, w.keep(t, w.mine.shopMail, again), "another channel has a mailbox of its own")
-			listed := w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{Channel: w.mine.mail.ID})
+			listed := w.mailbox(t, w.mine.org.ID, deliveries.MailboxFilter{Channel: w.mine.mail.ID})
 			require.Len(t, listed, 1)
 			assert.Equal(t, "Subject of a", listed[0].Message.Subject)
 		},
@@ -118,37 +120,37 @@ func mailboxCases() cases {
 				}
 			}
 			assert.Equal(t, 2, n)
-			assert.Len(t, w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{}), 2)
+			assert.Len(t, w.mailbox(t, w.mine.org.ID, deliveries.MailboxFilter{}), 2)
 		},
 		"KeepsEveryText": func(t *testing.T, w *world) {
 			for i, s := range append(hostile(), "a\x00b", "\x1b[2J\a\r\n\t", strings.Repeat("ö", 1<<17)) {
 				m := deliveries.Message{ID: fmt.Sprint(i), To: "ada@example.org", Subject: s, Text: s, HTML: s, Unsubscribe: s, Facts: map[string]string{s: s}}
 				require.True(t, w.keep(t, w.mine.mail, m))
-				newest := w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{Limit: 1})[0]
-				found := look(t, w, func(tx ports.Tx) (deliveries.Kept, error) {
+				newest := w.mailbox(t, w.mine.org.ID, deliveries.MailboxFilter{Limit: 1})[0]
+				found := look(t, w, func(tx ports.Tx) (deliveries.MailboxMessage, error) {
 					return tx.Mailbox().Find(t.Context(), w.mine.org.ID, newest.ID)
 				})
 				require.Equal(t, m, found.Message)
 			}
 			w.keep(t, w.mine.mail, deliveries.Message{ID: "x", To: "ada@example.org", Subject: "a\xffb"})
-			assert.Equal(t, "a\ufffdb", w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{Limit: 1})[0].Message.Subject)
+			assert.Equal(t, "a\ufffdb", w.mailbox(t, w.mine.org.ID, deliveries.MailboxFilter{Limit: 1})[0].Message.Subject)
 		},
 		"IsNarrowedByChannelAddressAndPlace": func(t *testing.T, w *world) {
 			w.keep(t, w.mine.mail, letter("1", "ada@example.org"))
 			w.keep(t, w.mine.mail, letter("2", "Ada@Example.ORG"))
 			w.keep(t, w.mine.shopMail, letter("3", "ada@example.org"))
 			w.keep(t, w.mine.mail, letter("4", "bob@example.org"))
-			list := func(f deliveries.KeptFilter) []string { return messageIDs(w.mailbox(t, w.mine.org.ID, f)) }
+			list := func(f deliveries.MailboxFilter) []string { return messageIDs(w.mailbox(t, w.mine.org.ID, f)) }
 			ada := users.NewEmailAddress("ADA@example.org").Key()
-			assert.Equal(t, []string{"4", "3", "2", "1"}, list(deliveries.KeptFilter{}))
-			assert.Equal(t, []string{"3", "2", "1"}, list(deliveries.KeptFilter{AddressKey: ada}))
-			assert.Equal(t, []string{"4", "2", "1"}, list(deliveries.KeptFilter{Channel: w.mine.mail.ID}))
-			assert.Equal(t, []string{"2", "1"}, list(deliveries.KeptFilter{Channel: w.mine.mail.ID, AddressKey: ada}))
-			assert.Equal(t, []string{"4", "3"}, list(deliveries.KeptFilter{Limit: 2}))
-			third := w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{Limit: 2})[1].ID
-			assert.Equal(t, []string{"2", "1"}, list(deliveries.KeptFilter{Before: third}))
-			assert.Equal(t, []string{"2"}, list(deliveries.KeptFilter{Before: third, Limit: 1}))
-			assert.Empty(t, list(deliveries.KeptFilter{AddressKey: "carl@example.org"}))
+			assert.Equal(t, []string{"4", "3", "2", "1"}, list(deliveries.MailboxFilter{}))
+			assert.Equal(t, []string{"3", "2", "1"}, list(deliveries.MailboxFilter{AddressKey: ada}))
+			assert.Equal(t, []string{"4", "2", "1"}, list(deliveries.MailboxFilter{Channel: w.mine.mail.ID}))
+			assert.Equal(t, []string{"2", "1"}, list(deliveries.MailboxFilter{Channel: w.mine.mail.ID, AddressKey: ada}))
+			assert.Equal(t, []string{"4", "3"}, list(deliveries.MailboxFilter{Limit: 2}))
+			third := w.mailbox(t, w.mine.org.ID, deliveries.MailboxFilter{Limit: 2})[1].ID
+			assert.Equal(t, []string{"2", "1"}, list(deliveries.MailboxFilter{Before: third}))
+			assert.Equal(t, []string{"2"}, list(deliveries.MailboxFilter{Before: third, Limit: 1}))
+			assert.Empty(t, list(deliveries.MailboxFilter{AddressKey: "carl@example.org"}))
 		},
 		"IsTrimmedToTheNewestOfAChannelInSteps": func(t *testing.T, w *world) {
 			w.fill(t, w.mine.mail, 7)
@@ -159,7 +161,7 @@ func mailboxCases() cases {
 				})
 			}
 			list := func() []string {
-				return messageIDs(w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{Channel: w.mine.mail.ID}))
+				return messageIDs(w.mailbox(t, w.mine.org.ID, deliveries.MailboxFilter{Channel: w.mine.mail.ID}))
 			}
 			assert.Zero(t, trim(7, 100))
 			assert.Equal(t, 3, trim(2, 3))
@@ -167,7 +169,7 @@ func mailboxCases() cases {
 			assert.Equal(t, 2, trim(2, 3))
 			assert.Equal(t, []string{"7", "6"}, list())
 			assert.Zero(t, trim(2, 3))
-			assert.Len(t, w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{}), 5)
+			assert.Len(t, w.mailbox(t, w.mine.org.ID, deliveries.MailboxFilter{}), 5)
 		},
 		"IsClearedInSteps": func(t *testing.T, w *world) {
 			w.fill(t, w.mine.mail, 3)
@@ -179,14 +181,14 @@ func mailboxCases() cases {
 			assert.Equal(t, 1, wipe(w.mine.mail.ID, 2))
 			assert.Zero(t, wipe(w.mine.mail.ID, 2))
 			assert.Equal(t, 2, wipe(0, 10))
-			assert.Empty(t, w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{}))
+			assert.Empty(t, w.mailbox(t, w.mine.org.ID, deliveries.MailboxFilter{}))
 		},
 		"GoesWithItsChannel": func(t *testing.T, w *world) {
 			c := w.open(t, channels.Channel{Name: "Box", Protocol: channels.EMAIL})
 			w.fill(t, c, 2)
 			w.fill(t, w.mine.mail, 1)
 			act(t, w, func(tx ports.Tx) error { return tx.Channels().Delete(t.Context(), c) })
-			assert.Len(t, w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{}), 1)
+			assert.Len(t, w.mailbox(t, w.mine.org.ID, deliveries.MailboxFilter{}), 1)
 			refused(t, w, channels.ErrNotFound, func(tx ports.Tx) error {
 				_, err := tx.Mailbox().Keep(t.Context(), w.mine.org.ID, c.ID, letter("3", "ada@example.org"))
 				return err
@@ -194,11 +196,11 @@ func mailboxCases() cases {
 		},
 		"OfAnotherOrganizationIsOutOfReach": func(t *testing.T, w *world) {
 			w.fill(t, w.theirs.mail, 3)
-			theirs := w.mailbox(t, w.theirs.org.ID, deliveries.KeptFilter{})
+			theirs := w.mailbox(t, w.theirs.org.ID, deliveries.MailboxFilter{})
 			w.settle(t)
-			assert.Empty(t, w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{}))
-			assert.Empty(t, w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{Channel: w.theirs.mail.ID}))
-			missing(t, w, deliveries.ErrNotKept, func(tx ports.Tx) (deliveries.Kept, error) {
+			assert.Empty(t, w.mailbox(t, w.mine.org.ID, deliveries.MailboxFilter{}))
+			assert.Empty(t, w.mailbox(t, w.mine.org.ID, deliveries.MailboxFilter{Channel: w.theirs.mail.ID}))
+			missing(t, w, deliveries.ErrMessageNotFound, func(tx ports.Tx) (deliveries.MailboxMessage, error) {
 				return tx.Mailbox().Find(t.Context(), w.mine.org.ID, theirs[0].ID)
 			})
 			refused(t, w, channels.ErrNotFound, func(tx ports.Tx) error {

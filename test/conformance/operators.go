@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -15,25 +16,44 @@ import (
 // account lets an identity sign in.
 func (w *world) account(t *testing.T, a operators.Account) operators.Account {
 	t.Helper()
-	act(t, w, func(tx ports.Tx) error { return tx.Operators().Save(t.Context(), a) })
-	return w.accountOf(t, a.User.Username)
+	a.ID = do(t, w, func(tx ports.Tx) (operators.AccountID, error) { return tx.Operators().Save(t.Context(), a) })
+	return w.held(t, a.ID).Account
 }
 
-func (w *world) accountOf(t *testing.T, username string) operators.Account {
+// held is an account with its places.
+func (w *world) held(t *testing.T, id operators.AccountID) operators.Holding {
 	t.Helper()
-	return look(t, w, func(tx ports.Tx) (operators.Account, error) { return tx.Operators().Account(t.Context(), username) })
+	return look(t, w, func(tx ports.Tx) (operators.Holding, error) { return tx.Operators().Account(t.Context(), id) })
+}
+
+// accountsOf are the accounts of a user.
+func (w *world) accountsOf(t *testing.T, username string) []operators.Holding {
+	t.Helper()
+	return look(t, w, func(tx ports.Tx) ([]operators.Holding, error) { return tx.Operators().Accounts(t.Context(), username) })
+}
+
+// accepts has a member accept with an account.
+func (w *world) accepts(t *testing.T, m users.Member, a operators.Account, at time.Time) {
+	t.Helper()
+	act(t, w, func(tx ports.Tx) error { return tx.Operators().Accept(t.Context(), m.ID, a.ID, at) })
+}
+
+// acceptance is by which account a member has accepted.
+func (w *world) acceptance(t *testing.T, m users.Member) operators.Acceptance {
+	t.Helper()
+	return look(t, w, func(tx ports.Tx) (operators.Acceptance, error) { return tx.Operators().Acceptance(t.Context(), m.ID) })
 }
 
 // begin begins a session of an account.
 func (w *world) begin(t *testing.T, a operators.Account, at time.Time) operators.Session {
 	t.Helper()
-	s, _ := operators.NewSession(a.User.ID, "192.0.2.1", at)
+	s, _ := operators.NewSession(a.ID, operators.ByPassword, operators.Digest{7}, "192.0.2.1", at)
 	act(t, w, func(tx ports.Tx) error { return tx.Operators().Begin(t.Context(), s) })
 	return s
 }
 
 // session is a session as it is stored, and whether it is.
-func (w *world) session(t *testing.T, d operators.Digest) (found operators.Session, a operators.Account, there bool) {
+func (w *world) session(t *testing.T, d operators.Digest) (found operators.Session, a operators.Holding, there bool) {
 	t.Helper()
 	there = w.finds(t, operators.ErrNoSession, func(tx ports.Tx) (err error) {
 		found, a, err = tx.Operators().Session(t.Context(), d)
@@ -45,92 +65,121 @@ func (w *world) session(t *testing.T, d operators.Digest) (found operators.Sessi
 func operatorCases() cases {
 	return cases{
 		"AnAccountIsKeptAsGivenAndChanged": func(t *testing.T, w *world) {
-			a := operators.Account{User: w.mine.ada.User, Hash: "h1", Administrator: true, Failures: 3, LockedUntil: noon.Add(1_234_567 * time.Microsecond), Changed: noon}
-			assert.Equal(t, a, w.account(t, a))
-			assert.Equal(t, a, w.accountOf(t, "ADA@Example.org"), "without regard to case")
-			a = operators.Account{User: w.mine.ada.User, Hash: "h2", Changed: noon.Add(time.Hour)}
+			ada := w.mine.ada.User
+			a := operators.Account{User: ada, Hash: "h1", Administrator: true, Organization: w.mine.org.ID, Changed: noon}
+			kept := w.account(t, a)
+			a.ID = kept.ID
+			assert.Equal(t, a, kept)
+			assert.Equal(t, []operators.Holding{{Account: a}}, w.accountsOf(t, "ADA@Example.org"), "without regard to case")
+			a = operators.Account{ID: a.ID, User: ada, Changed: noon.Add(time.Hour)}
 			assert.Equal(t, a, w.account(t, a), "every part of it, zero values too")
+			refused(t, w, operators.ErrNotFound, func(tx ports.Tx) error {
+				_, err := tx.Operators().Save(t.Context(), operators.Account{ID: 1 << 40, User: ada, Changed: noon})
+				return err
+			})
 		},
-		"AnAccountKnowsWhoMadeIt": func(t *testing.T, w *world) {
-			a := operators.Account{User: w.mine.ada.User, Hash: "h", Organization: w.mine.org.ID, Changed: noon}
-			assert.Equal(t, a, w.account(t, a))
-			a.Organization = 0
-			assert.Equal(t, a, w.account(t, a))
+		"AUserMayHaveSeveralAccountsEachWithItsPlaces": func(t *testing.T, w *world) {
+			first := w.account(t, operators.Account{User: w.mine.ada.User, Hash: "h1", Changed: noon})
+			second := w.account(t, operators.Account{User: w.mine.ada.User, Hash: "h2", Changed: noon})
+			assert.Empty(t, w.acceptance(t, w.mine.ada))
+			w.accepts(t, w.mine.ada, first, noon)
+			w.accepts(t, w.theirs.ada, second, noon.Add(time.Minute))
+			mine, theirs := operators.Place{Organization: w.mine.org, Role: users.RoleMember}, operators.Place{Organization: w.theirs.org, Role: users.RoleMember}
+			assert.Equal(t, []operators.Holding{{Account: first, Places: []operators.Place{mine}}, {Account: second, Places: []operators.Place{theirs}}},
+				w.accountsOf(t, "ada@example.org"))
+			assert.Equal(t, operators.Acceptance{Account: second.ID, At: noon.Add(time.Minute)}, w.acceptance(t, w.theirs.ada))
+
+			w.accepts(t, w.mine.ada, second, noon.Add(time.Hour))
+			assert.Empty(t, w.held(t, first.ID).Places, "one account opens an organization, the last")
+			assert.Equal(t, []operators.Place{mine, theirs}, w.held(t, second.ID).Places, "by the organizations' ids")
+			act(t, w, func(tx ports.Tx) error { return tx.Operators().Drop(t.Context(), second.ID) })
+			assert.Empty(t, w.acceptance(t, w.mine.ada))
+			assert.Equal(t, []operators.Holding{{Account: first}}, w.accountsOf(t, "ada@example.org"))
+			w.accepts(t, w.mine.ada, first, noon)
+			w.remove(t, w.mine.ada)
+			assert.Empty(t, w.held(t, first.ID).Places, "it ends with the membership")
 		},
 		"SessionsAreListedAndEndedButOne": func(t *testing.T, w *world) {
 			ada := w.account(t, operators.Account{User: w.mine.ada.User, Hash: "h", Changed: noon})
 			bob := w.account(t, operators.Account{User: w.mine.bob.User, Hash: "h", Changed: noon})
 			first, second, theirs := w.begin(t, ada, noon), w.begin(t, ada, noon.Add(time.Minute)), w.begin(t, bob, noon)
-			of := func(u users.ID, limit int) []operators.Session {
-				return look(t, w, func(tx ports.Tx) ([]operators.Session, error) { return tx.Operators().Sessions(t.Context(), u, limit) })
+			of := func(a operators.AccountID, limit int) []operators.Session {
+				return look(t, w, func(tx ports.Tx) ([]operators.Session, error) { return tx.Operators().Sessions(t.Context(), a, limit) })
 			}
-			assert.Equal(t, []operators.Session{second, first}, of(ada.User.ID, 10))
-			assert.Equal(t, []operators.Session{second}, of(ada.User.ID, 1))
+			assert.Equal(t, []operators.Session{second, first}, of(ada.ID, 10))
+			assert.Equal(t, []operators.Session{second}, of(ada.ID, 1))
 			assert.Equal(t, 1, do(t, w, func(tx ports.Tx) (int, error) {
-				return tx.Operators().EndOthers(t.Context(), ada.User.ID, first.Digest)
+				return tx.Operators().EndOthers(t.Context(), ada.ID, first.Digest)
 			}))
-			assert.Equal(t, []operators.Session{first}, of(ada.User.ID, 10))
-			assert.Equal(t, []operators.Session{theirs}, of(bob.User.ID, 10))
+			assert.Equal(t, []operators.Session{first}, of(ada.ID, 10))
+			assert.Equal(t, []operators.Session{theirs}, of(bob.ID, 10))
 		},
-		"InvitationsAreKeptOneForEachUser": func(t *testing.T, w *world) {
+		"InvitationsAreKeptOneForEachMember": func(t *testing.T, w *world) {
 			invite := func(m users.Member, installation bool, at time.Time) operators.Invitation {
 				i, _ := operators.NewInvitation(m, installation, at)
+				i.Resets = installation
 				act(t, w, func(tx ports.Tx) error { return tx.Operators().Invite(t.Context(), i) })
 				return i
 			}
-			find := func(d operators.Digest) (found operators.Invitation, a operators.Account, there bool) {
+			find := func(i operators.Invitation) (found operators.Invited, there bool) {
 				there = w.finds(t, operators.ErrInvitation, func(tx ports.Tx) (err error) {
-					found, a, err = tx.Operators().Invitation(t.Context(), d)
+					found, err = tx.Operators().Invitation(t.Context(), i.Digest)
 					return err
 				})
-				return found, a, there
+				return found, there
 			}
-			first, theirs := invite(w.mine.ada, true, noon), invite(w.mine.bob, false, noon.Add(time.Hour))
-			found, account, there := find(first.Digest)
+			first, theirs, bob := invite(w.mine.ada, true, noon), invite(w.theirs.ada, false, noon.Add(time.Hour)), invite(w.mine.bob, false, noon.Add(time.Hour))
+			found, there := find(first)
 			assert.True(t, there)
-			assert.Equal(t, first, found)
-			assert.Equal(t, operators.Account{User: w.mine.ada.User}, account, "the identity of whom there is no account for yet")
+			assert.Equal(t, operators.Invited{Invitation: first, User: w.mine.ada.User, Place: operators.Place{Organization: w.mine.org, Role: users.RoleMember}}, found)
 			second := invite(w.mine.ada, false, noon)
-			_, _, there = find(first.Digest)
+			_, there = find(first)
 			assert.False(t, there, "a later one takes the place of an earlier one")
-			ada := w.account(t, operators.Account{User: w.mine.ada.User, Hash: "h", Organization: w.mine.org.ID, Changed: noon})
-			_, account, _ = find(second.Digest)
-			assert.Equal(t, ada, account)
+			_, there = find(theirs)
+			assert.True(t, there, "but not of another organization's")
 
 			act(t, w, func(tx ports.Tx) error { return tx.Operators().Sweep(t.Context(), second.Expires) })
-			_, _, there = find(second.Digest)
+			_, there = find(second)
 			assert.False(t, there)
-			_, _, there = find(theirs.Digest)
+			_, there = find(theirs)
 			assert.True(t, there)
-			act(t, w, func(tx ports.Tx) error { return tx.Operators().EndInvitations(t.Context(), w.mine.bob.User.ID) })
-			_, _, there = find(theirs.Digest)
+			third := invite(w.mine.ada, false, noon.Add(time.Hour))
+			act(t, w, func(tx ports.Tx) error { return tx.Operators().EndInvitations(t.Context(), w.mine.ada.User.ID, nil) })
+			act(t, w, func(tx ports.Tx) error {
+				return tx.Operators().EndInvitations(t.Context(), w.mine.ada.User.ID, []orgs.ID{w.mine.org.ID})
+			})
+			_, there = find(third)
 			assert.False(t, there)
-			solo := w.ensure(t, w.mine, users.User{Username: "solo"})
+			for _, i := range []operators.Invitation{theirs, bob} {
+				_, there = find(i)
+				assert.True(t, there, "nobody else's, and to nowhere else")
+			}
+			solo := w.ensure(t, w.mine, person{Username: "solo"})
 			gone := invite(solo, false, noon)
 			act(t, w, func(tx ports.Tx) error { return tx.Users().Remove(t.Context(), solo) })
-			_, _, there = find(gone.Digest)
-			assert.False(t, there, "it goes with the identity")
+			_, there = find(gone)
+			assert.False(t, there, "it goes with the membership")
 		},
 		"WhoCannotSignInHasNoAccount": func(t *testing.T, w *world) {
 			w.account(t, operators.Account{User: w.mine.ada.User, Hash: "h", Changed: noon})
 			for _, name := range []string{"bob@example.org", "nobody", ""} {
-				missing(t, w, operators.ErrNotFound, func(tx ports.Tx) (operators.Account, error) { return tx.Operators().Account(t.Context(), name) })
+				assert.Empty(t, w.accountsOf(t, name))
 			}
+			missing(t, w, operators.ErrNotFound, func(tx ports.Tx) (operators.Holding, error) { return tx.Operators().Account(t.Context(), 1<<40) })
 			refused(t, w, users.ErrNotFound, func(tx ports.Tx) error {
-				return tx.Operators().Save(t.Context(), operators.Account{User: users.User{ID: 1 << 40}, Hash: "h", Changed: noon})
+				_, err := tx.Operators().Save(t.Context(), operators.Account{User: users.User{ID: 1 << 40}, Hash: "h", Changed: noon})
+				return err
 			})
 		},
 		"AnIdentityThatCanSignInOutlivesItsLastMembership": func(t *testing.T, w *world) {
-			eve := w.ensure(t, w.mine, users.User{Username: "eve"})
+			eve := w.ensure(t, w.mine, person{Username: "eve"})
 			a := w.account(t, operators.Account{User: eve.User, Hash: "h", Changed: noon})
 			w.remove(t, eve)
-			assert.Equal(t, a, w.accountOf(t, "eve"))
+			assert.Equal(t, a, w.held(t, a.ID).Account)
 		},
-		"PlacesAreTheMembershipsWithTheirRoles": func(t *testing.T, w *world) {
-			places := func(u users.User) []operators.Place {
-				return look(t, w, func(tx ports.Tx) ([]operators.Place, error) { return tx.Operators().Places(t.Context(), u.ID) })
-			}
-			eve := w.ensure(t, w.mine, users.User{Username: "eve"})
+		"PlacesAreWhatWasAcceptedWithTheRolesOfNow": func(t *testing.T, w *world) {
+			a := w.account(t, operators.Account{User: w.mine.ada.User, Hash: "h", Changed: noon})
+			w.accepts(t, w.mine.ada, a, noon)
 			act(t, w, func(tx ports.Tx) error {
 				promoted := w.mine.ada
 				promoted.Role, promoted.Locked = users.RoleOperator, true
@@ -139,10 +188,93 @@ func operatorCases() cases {
 				}
 				return tx.Users().SetLocked(t.Context(), promoted)
 			})
-			assert.Equal(t, []operators.Place{{Organization: w.mine.org, Role: users.RoleOperator, Locked: true},
-				{Organization: w.theirs.org, Role: users.RoleMember}}, places(w.mine.ada.User))
-			assert.Equal(t, []operators.Place{{Organization: w.mine.org, Role: users.RoleMember}}, places(eve.User))
-			assert.Empty(t, places(users.User{ID: 1 << 40}))
+			assert.Equal(t, []operators.Place{{Organization: w.mine.org, Role: users.RoleOperator, Locked: true}}, w.held(t, a.ID).Places)
+		},
+		"DevicesAreKnownOfTheAccountsThatWereSignedInTo": func(t *testing.T, w *world) {
+			ada := w.account(t, operators.Account{User: w.mine.ada.User, Hash: "h", Changed: noon})
+			bob := w.account(t, operators.Account{User: w.mine.bob.User, Hash: "h", Changed: noon})
+			remember := func(d byte, a operators.Account, at time.Time) {
+				act(t, w, func(tx ports.Tx) error {
+					return tx.Operators().Remember(t.Context(), operators.Device{Digest: operators.Digest{d}, Account: a.ID, Seen: at})
+				})
+			}
+			known := func(d byte, at time.Time) []operators.AccountID {
+				return look(t, w, func(tx ports.Tx) ([]operators.AccountID, error) {
+					return tx.Operators().Device(t.Context(), operators.Digest{d}, at)
+				})
+			}
+			remember(1, ada, noon)
+			remember(1, bob, noon.Add(time.Hour))
+			assert.Equal(t, []operators.AccountID{ada.ID, bob.ID}, known(1, noon))
+			assert.Empty(t, known(2, noon))
+			assert.Equal(t, []operators.AccountID{bob.ID}, known(1, noon.Add(operators.DeviceLife)), "for so long")
+			act(t, w, func(tx ports.Tx) error { return tx.Operators().Sweep(t.Context(), noon.Add(operators.DeviceLife)) })
+			assert.Equal(t, []operators.AccountID{bob.ID}, known(1, noon))
+			remember(1, ada, noon.Add(time.Minute))
+			for i := range operators.MaxDevices {
+				remember(byte(i+2), ada, noon.Add(time.Duration(i+2)*time.Minute))
+			}
+			assert.Equal(t, []operators.AccountID{bob.ID}, known(1, noon), "so many, the last")
+			assert.Equal(t, []operators.AccountID{ada.ID}, known(2, noon))
+			act(t, w, func(tx ports.Tx) error { return tx.Operators().ForgetDevices(t.Context(), ada.ID, operators.Digest{3}) })
+			assert.Empty(t, known(2, noon))
+			assert.Equal(t, []operators.AccountID{ada.ID}, known(3, noon))
+			assert.Equal(t, []operators.AccountID{bob.ID}, known(1, noon))
+		},
+		"GuessesAreCountedAndForgotten": func(t *testing.T, w *world) {
+			count := func(d byte, g operators.Guesses, now time.Time) {
+				act(t, w, func(tx ports.Tx) error { return tx.Operators().SaveGuesses(t.Context(), operators.Digest{d}, g, now) })
+			}
+			counted := func(d byte) operators.Guesses {
+				return look(t, w, func(tx ports.Tx) (operators.Guesses, error) {
+					return tx.Operators().Guesses(t.Context(), operators.Digest{d})
+				})
+			}
+			assert.Zero(t, counted(1))
+			g := operators.Guesses{Failures: 7, Until: noon.Add(1_234_567 * time.Microsecond), Refused: true}
+			count(1, g, noon)
+			assert.Equal(t, g, counted(1))
+			g = operators.Guesses{Failures: 8, Until: noon}
+			count(1, g, noon)
+			assert.Equal(t, g, counted(1), "every part of it")
+			count(2, operators.Guesses{Failures: 1, Until: noon}, noon)
+			act(t, w, func(tx ports.Tx) error { return tx.Operators().ForgetGuesses(t.Context(), operators.Digest{2}) })
+			assert.Zero(t, counted(2))
+			count(3, operators.Guesses{Failures: 1, Until: noon.Add(time.Minute)}, g.Forget().Add(-1*time.Microsecond))
+			assert.Equal(t, g, counted(1))
+			count(3, operators.Guesses{Failures: 1, Until: noon.Add(time.Minute)}, g.Forget())
+			assert.Zero(t, counted(1), "what counts no more is deleted by and by")
+			assert.NotZero(t, counted(3))
+		},
+		"OfManyGuessesAtOnceEachIsCounted": func(t *testing.T, w *world) {
+			const many = 20
+			for _, err := range together(many, func(int) error {
+				return w.Update(t.Context(), func(tx ports.Tx) error {
+					g, err := tx.Operators().Guesses(t.Context(), operators.Digest{1})
+					if err != nil {
+						return err
+					}
+					return tx.Operators().SaveGuesses(t.Context(), operators.Digest{1}, operators.Guesses{Failures: g.Failures + 1, Until: noon}, noon)
+				})
+			}) {
+				require.NoError(t, err)
+			}
+			found := look(t, w, func(tx ports.Tx) (operators.Guesses, error) {
+				return tx.Operators().Guesses(t.Context(), operators.Digest{1})
+			})
+			assert.Equal(t, many, found.Failures)
+		},
+		"ASessionKnowsWhenSomebodyShowedAgainWhoTheyAre": func(t *testing.T, w *world) {
+			a := w.account(t, operators.Account{User: w.mine.ada.User, Hash: "h", Changed: noon})
+			s, other := w.begin(t, a, noon), w.begin(t, a, noon)
+			act(t, w, func(tx ports.Tx) error {
+				return tx.Operators().Authenticated(t.Context(), s.Digest, "key", noon.Add(time.Hour))
+			})
+			s.Authenticated, s.Method = noon.Add(time.Hour), "key"
+			for _, want := range []operators.Session{s, other} {
+				found, _, _ := w.session(t, want.Digest)
+				assert.Equal(t, want, found)
+			}
 		},
 		"ARoleInAnotherOrganizationStays": func(t *testing.T, w *world) {
 			attempt(t, w, func(tx ports.Tx) error {
@@ -155,7 +287,7 @@ func operatorCases() cases {
 			found, of, there := w.session(t, s.Digest)
 			require.True(t, there)
 			assert.Equal(t, s, found)
-			assert.Equal(t, a, of)
+			assert.Equal(t, operators.Holding{Account: a}, of)
 			_, _, there = w.session(t, operators.Digest{1})
 			assert.False(t, there)
 		},
@@ -184,7 +316,7 @@ func operatorCases() cases {
 			there(false, first)
 			there(true, second, third, other)
 			for _, want := range []int{2, 0} {
-				assert.Equal(t, want, do(t, w, func(tx ports.Tx) (int, error) { return tx.Operators().EndAll(t.Context(), ada.User.ID) }))
+				assert.Equal(t, want, do(t, w, func(tx ports.Tx) (int, error) { return tx.Operators().EndAll(t.Context(), ada.ID) }))
 			}
 			there(false, second, third)
 			there(true, other)

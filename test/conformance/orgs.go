@@ -6,8 +6,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -33,6 +35,25 @@ func orgCases() cases {
 			for _, id := range []orgs.ProjectID{0, 1 << 40, w.theirs.shop.ID} {
 				missing(t, w, orgs.ErrProjectNotFound, func(tx ports.Tx) (orgs.Project, error) { return tx.Orgs().ProjectByID(t.Context(), w.mine.org.ID, id) })
 			}
+		},
+		"HaveQuotasOfTheirOwn": func(t *testing.T, w *world) {
+			ask := func(id orgs.ID) quotas.Limits {
+				return look(t, w, func(tx ports.Tx) (quotas.Limits, error) { return tx.Orgs().Quotas(t.Context(), id) })
+			}
+			k, other := w.issue(t, access.Key{Name: "k", Scope: access.Scope{Organization: "acme", Project: "shop"}}), w.issue(t, access.Key{Name: "k", Scope: access.Scope{Organization: "zeta"}})
+			assert.Empty(t, ask(w.mine.org.ID))
+			for _, own := range []quotas.Limits{{quotas.Requests: 0.5, quotas.OrganizationRequests: 0}, {quotas.Requests: 1 << 50}, {}} {
+				act(t, w, func(tx ports.Tx) error { return tx.Orgs().SetQuotas(t.Context(), w.mine.org.ID, own) })
+				assert.Len(t, ask(w.mine.org.ID), len(own))
+				for n, limit := range own {
+					assert.InDelta(t, limit, ask(w.mine.org.ID)[n], 0)
+				}
+				assert.Equal(t, ask(w.mine.org.ID), w.key(t, k.Digest).Quotas)
+				assert.Empty(t, ask(w.theirs.org.ID))
+				assert.Empty(t, w.key(t, other.Digest).Quotas)
+			}
+			missing(t, w, orgs.ErrNotFound, func(tx ports.Tx) (quotas.Limits, error) { return tx.Orgs().Quotas(t.Context(), 1<<40) })
+			refused(t, w, orgs.ErrNotFound, func(tx ports.Tx) error { return tx.Orgs().SetQuotas(t.Context(), 1<<40, nil) })
 		},
 		"TheSystemOrganizationDoesNotExist": func(t *testing.T, w *world) {
 			for id := range w.theirs.org.ID + 10 { // Wherever it is.

@@ -94,8 +94,8 @@ func (v *viewer) organization(o tenant) {
 			held = append(held, a.ID)
 		}
 	}
-	note(v, "mailbox", func() ([]deliveries.Kept, error) {
-		return v.tx.Mailbox().List(ctx, org, deliveries.KeptFilter{Limit: 1_000})
+	note(v, "mailbox", func() ([]deliveries.MailboxMessage, error) {
+		return v.tx.Mailbox().List(ctx, org, deliveries.MailboxFilter{Limit: 1_000})
 	})
 	v.channels("the organization", org, 0, held)
 	for _, p := range all(v, "projects", func(tx ports.Tx, after orgs.ProjectID, limit int) ([]orgs.Project, error) {

@@ -46,7 +46,7 @@ func (w *world) listedPeople(t *testing.T) {
 	for username, values := range map[string][]string{
 		"annika": {"Ann@example.org", "zed@example.org"}, "Bertha": {"annex@example.org", "+14155552672"}, "anton": {"Anvil", "anvil"},
 	} {
-		m := w.ensure(t, w.mine, users.User{Username: username})
+		m := w.ensure(t, w.mine, person{Username: username})
 		for _, value := range values {
 			a, err := users.NewAddress(value, "")
 			require.NoError(t, err)
@@ -104,6 +104,18 @@ func recipientSearchCases() cases {
 			})
 			assert.Empty(t, first.Recipients)
 			assert.True(t, first.More, "it stops before it has read everybody, and says so")
+		},
+		"NeverReadsWhoIsAnotherOrganizations": func(t *testing.T, w *world) {
+			var crowd []users.Enrollment
+			for i := range 300 {
+				crowd = append(crowd, users.Enrollment{Email: fmt.Sprintf("crowd%05d@example.org", i)})
+			}
+			_, err := w.Enroll(t.Context(), w.theirs.org.Slug, users.Batch{Enrollments: crowd})
+			require.NoError(t, err)
+			w.settle(t)
+			assert.Equal(t, lists.Found{Next: lists.Cursor{Way: 2}}, look(t, w, func(tx ports.Tx) (lists.Found, error) {
+				return tx.Lists().Search(t.Context(), w.mine.news, lists.Query{Prefix: "crowd", Limit: 50})
+			}))
 		},
 		"AreRemoved": func(t *testing.T, w *world) {
 			o := w.mine
@@ -213,7 +225,7 @@ func rotationCases() cases {
 			theirs := w.issue(t, access.Key{Name: "theirs", Scope: access.Scope{Organization: "zeta"}})
 			for _, k := range []access.Key{wide, mine, below, theirs} {
 				sameKey(t, k, look(t, w, func(tx ports.Tx) (access.Key, error) { return tx.Keys().ByID(t.Context(), 0, k.ID) }))
-				sameKey(t, k, look(t, w, func(tx ports.Tx) (access.Key, error) { return tx.Keys().ByName(t.Context(), k.Name) }))
+				sameKey(t, k, look(t, w, func(tx ports.Tx) (access.Key, error) { return tx.Keys().ByName(t.Context(), k.Scope, k.Name) }))
 			}
 			sameKey(t, below, look(t, w, func(tx ports.Tx) (access.Key, error) { return tx.Keys().ByID(t.Context(), w.mine.org.ID, below.ID) }))
 			for _, id := range []access.ID{wide.ID, theirs.ID, 0, 1 << 40} {
@@ -241,16 +253,18 @@ func rotationCases() cases {
 			old.Replaced, old.Expires = noon, noon.Add(time.Hour)
 			act(t, w, func(tx ports.Tx) error { return tx.Keys().Save(t.Context(), old) })
 			sameKey(t, old, w.key(t, old.Digest))
-			missing(t, w, access.ErrKeyNotFound, func(tx ports.Tx) (access.Key, error) { return tx.Keys().ByName(t.Context(), "robot") })
+			sameKey(t, old, look(t, w, func(tx ports.Tx) (access.Key, error) { return tx.Keys().ByName(t.Context(), access.Scope{}, "robot") }))
 			current := w.issue(t, access.Key{Name: "ROBOT"})
-			sameKey(t, current, look(t, w, func(tx ports.Tx) (access.Key, error) { return tx.Keys().ByName(t.Context(), "Robot") }))
+			sameKey(t, current, look(t, w, func(tx ports.Tx) (access.Key, error) { return tx.Keys().ByName(t.Context(), access.Scope{}, "Robot") }))
 			refused(t, w, access.ErrNameTaken, func(tx ports.Tx) error {
 				_, err := tx.Keys().Create(t.Context(), access.Key{Name: "robot", Digest: access.Digest{1}, Created: noon, Grants: []access.Grant{access.UserRead}})
 				return err
 			})
 			at := noon.Add(time.Minute)
 			old.Revoked, current.Revoked = at, at
-			sameKey(t, current, w.revoke(t, "robot", at))
+			assert.Equal(t, []access.ID{current.ID, old.ID}, w.namesakes(t, "robot", 10))
+			w.revoke(t, current, at)
+			sameKey(t, current, w.key(t, current.Digest))
 			sameKey(t, old, w.key(t, old.Digest))
 		},
 		"OneIsRevokedAlone": func(t *testing.T, w *world) {
@@ -262,10 +276,10 @@ func rotationCases() cases {
 			refused(t, w, access.ErrKeyNotFound, func(tx ports.Tx) error { return tx.Keys().Save(t.Context(), access.Key{ID: 1 << 40}) })
 		},
 		"AFormOfTheConsoleTriggersOnce": func(t *testing.T, w *world) {
-			first := w.ask(t, w.mine.occurrence(nil, nil), &deliveries.Request{Word: "a form"})
+			first := w.ask(t, w.mine.occurrence(nil, nil), &deliveries.Request{IdempotencyKey: "a form"})
 			require.NoError(t, first.err)
 			assert.False(t, first.repeated)
-			again := w.ask(t, w.mine.occurrence(nil, nil), &deliveries.Request{Word: "a form"})
+			again := w.ask(t, w.mine.occurrence(nil, nil), &deliveries.Request{IdempotencyKey: "a form"})
 			require.NoError(t, again.err)
 			assert.True(t, again.repeated)
 			assert.Equal(t, first.id, again.id)

@@ -279,6 +279,24 @@ func expansionCases() cases {
 			at := slices.IndexFunc(steps, func(s deliveries.Expansion) bool { return s.Occurrence == small.ID })
 			assert.LessOrEqual(t, at, 1)
 		},
+		"OrganizationsTakeTurns": func(t *testing.T, w *world) {
+			for range 30 {
+				w.trigger(t, w.mine.occurrence([]string{"nobody"}, nil))
+			}
+			_, err := w.Queue().Expand(t.Context(), 10)
+			require.NoError(t, err)
+			var theirs []events.OccurrenceID
+			for range 3 {
+				theirs = append(theirs, w.trigger(t, w.theirs.occurrence([]string{"nobody"}, nil)).ID)
+			}
+			var turns []events.OccurrenceID
+			for i, s := range w.expand(t, 10)[:2*len(theirs)] {
+				if i%2 == 0 {
+					turns = append(turns, s.Occurrence)
+				}
+			}
+			assert.Equal(t, theirs, turns, "theirs come in turn with the many of mine, and in their order")
+		},
 		"ManyExpandWithoutDoubles": func(t *testing.T, w *world) {
 			w.crowded(t, 40)
 			var os []events.Occurrence

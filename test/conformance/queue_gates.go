@@ -66,7 +66,7 @@ func newMaze(t *testing.T, w *world) *maze {
 		m.channels = append(m.channels, opened)
 	}
 	for member := range mazeMembers {
-		u := w.ensure(t, w.mine, users.User{Username: fmt.Sprintf("member %d", member)})
+		u := w.ensure(t, w.mine, person{Username: fmt.Sprintf("member %d", member)})
 		m.members = append(m.members, u)
 		var as []users.Address
 		for path := range mazeLinks * mazeChannels {

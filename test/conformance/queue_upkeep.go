@@ -52,7 +52,7 @@ func (w *world) finish(t *testing.T, c channels.Channel) {
 func (w *world) rung(t *testing.T) bool {
 	t.Helper()
 	select {
-	case <-w.Queue().Woken():
+	case <-w.Queue().NewWork():
 		return true
 	case <-time.After(5 * time.Second):
 		return false
@@ -65,7 +65,7 @@ func (w *world) quiet(t *testing.T) {
 	t.Helper()
 	for {
 		select {
-		case <-w.Queue().Woken():
+		case <-w.Queue().NewWork():
 		case <-time.After(time.Second):
 			return
 		}
@@ -113,7 +113,7 @@ func upkeepCases() cases {
 		"KeptMessagesGoWhenTheyAreOld": func(t *testing.T, w *world) {
 			w.fill(t, w.mine.mail, 4)
 			w.fill(t, w.mine.shopMail, 3)
-			all := w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{})
+			all := w.mailbox(t, w.mine.org.ID, deliveries.MailboxFilter{})
 			moment := all[2].Created
 			var young []string
 			for _, k := range all {
@@ -122,7 +122,7 @@ func upkeepCases() cases {
 				}
 			}
 			require.Less(t, len(young), len(all))
-			left := func() []string { return messageIDs(w.mailbox(t, w.mine.org.ID, deliveries.KeptFilter{})) }
+			left := func() []string { return messageIDs(w.mailbox(t, w.mine.org.ID, deliveries.MailboxFilter{})) }
 			assert.Zero(t, w.purge(t, deliveries.Expiry{Requests: time.Now().Add(time.Hour)}, 2), "without a moment nothing is old")
 			assert.Zero(t, w.purge(t, deliveries.Expiry{Occurrences: all[len(all)-1].Created}, 2))
 			assert.Equal(t, len(all)-len(young), w.purge(t, deliveries.Expiry{Occurrences: moment}, 2))
@@ -184,7 +184,7 @@ func upkeepCases() cases {
 			assert.Equal(t, 4*(31+1), gone)
 		},
 		"WorkersHearOfATrigger": func(t *testing.T, w *world) {
-			w.Queue().Woken()
+			w.Queue().NewWork()
 			w.quiet(t)
 			w.trigger(t, w.mine.occurrence(nil, nil))
 			assert.True(t, w.rung(t))
@@ -209,7 +209,7 @@ func upkeepCases() cases {
 				return errStop
 			})
 			select {
-			case <-w.Queue().Woken():
+			case <-w.Queue().NewWork():
 				t.Error("there is no news")
 			case <-time.After(200 * time.Millisecond):
 			}

@@ -31,7 +31,7 @@ func raceCases() cases {
 					return err
 				}
 				return w.Update(t.Context(), func(tx ports.Tx) error {
-					m, err := tx.Users().Find(t.Context(), w.mine.org.ID, people(3)[i%3].Email)
+					m, err := tx.Users().ByUsername(t.Context(), w.mine.org.ID, people(3)[i%3].Email)
 					if errors.Is(err, users.ErrNotFound) {
 						return nil
 					}
@@ -50,11 +50,7 @@ func raceCases() cases {
 		"RegisteringAndRemovingDoNotTripOverEachOther": func(t *testing.T, w *world) {
 			o := w.mine
 			register := func(tx ports.Tx) error {
-				u, _, err := ensureUser(t.Context(), tx, users.User{Username: "eve", Email: "eve@example.org"})
-				if err != nil {
-					return err
-				}
-				m, _, err := ensureMember(t.Context(), tx, o.org.ID, u)
+				m, err := ensurePerson(t.Context(), tx, o.org.ID, person{Username: "eve", Email: "eve@example.org"})
 				if err != nil {
 					return err
 				}
@@ -80,7 +76,7 @@ func raceCases() cases {
 					if i%2 == 0 {
 						return register(tx)
 					}
-					m, err := tx.Users().Find(t.Context(), o.org.ID, "eve")
+					m, err := tx.Users().ByUsername(t.Context(), o.org.ID, "eve")
 					if err == nil {
 						err = tx.Users().Remove(t.Context(), m)
 					}

@@ -36,7 +36,7 @@ func removalCases() cases {
 		"EndsTheMembershipHere": func(t *testing.T, w *world) {
 			w.remove(t, w.mine.ada)
 			missing(t, w, users.ErrNotFound, func(tx ports.Tx) (users.Member, error) {
-				return tx.Users().Find(t.Context(), w.mine.org.ID, "ada@example.org")
+				return tx.Users().ByUsername(t.Context(), w.mine.org.ID, "ada@example.org")
 			})
 			assert.Equal(t, w.mine.bob, w.member(t, "bob@example.org"))
 		},
@@ -74,7 +74,7 @@ func removalCases() cases {
 			assert.False(t, e.Created, "the other organization still has the identity")
 			assert.True(t, e.Enrolled)
 			assert.NotEqual(t, o.ada.ID, e.Member.ID, "an id is not used again")
-			assert.Equal(t, users.Member{ID: e.Member.ID, Organization: o.org.ID, User: o.ada.User, Role: users.RoleMember, CustomFields: metadata.Map{},
+			assert.Equal(t, users.Member{ID: e.Member.ID, Organization: o.org.ID, User: o.ada.User, Details: o.ada.Details, Role: users.RoleMember, CustomFields: metadata.Map{},
 				Groups: []string{orgs.DefaultGroup}}, e.Member)
 			again := look(t, w, func(tx ports.Tx) (registration, error) { return registrationOf(t.Context(), tx, o.web, e.Member.ID) })
 			assert.False(t, again.Exists)
@@ -83,14 +83,14 @@ func removalCases() cases {
 		"LeavesTheIdentityWhileItBelongsElsewhere": func(t *testing.T, w *world) {
 			w.remove(t, w.mine.ada)
 			act(t, w, func(tx ports.Tx) error {
-				u, created, err := ensureUser(t.Context(), tx, users.User{Username: "ada@example.org", Email: "ada@example.org"})
+				u, created, err := ensureUser(t.Context(), tx, users.User{Username: "ada@example.org"})
 				assert.False(t, created)
 				assert.Equal(t, w.mine.ada.User, u)
 				return err
 			})
 		},
 		"TheLastMembershipTakesTheIdentity": func(t *testing.T, w *world) {
-			eve := w.ensure(t, w.mine, users.User{Username: "eve", Email: "eve@example.org", FirstName: "Eve"})
+			eve := w.ensure(t, w.mine, person{Username: "eve", Email: "eve@example.org", FirstName: "Eve"})
 			w.remove(t, eve)
 			act(t, w, func(tx ports.Tx) error {
 				u, created, err := ensureUser(t.Context(), tx, users.User{Username: "EVE"})
@@ -101,9 +101,11 @@ func removalCases() cases {
 			})
 		},
 		"BothOrganizationsMayEndItOneAfterTheOther": func(t *testing.T, w *world) {
-			mine, theirs := w.ensure(t, w.mine, users.User{Username: "eve"}), w.ensure(t, w.theirs, users.User{Username: "eve"})
+			mine, theirs := w.ensure(t, w.mine, person{Username: "eve"}), w.ensure(t, w.theirs, person{Username: "eve"})
 			w.remove(t, mine)
-			assert.Equal(t, mine.User, look(t, w, func(tx ports.Tx) (users.Member, error) { return tx.Users().Find(t.Context(), w.theirs.org.ID, "eve") }).User)
+			assert.Equal(t, mine.User, look(t, w, func(tx ports.Tx) (users.Member, error) {
+				return tx.Users().ByUsername(t.Context(), w.theirs.org.ID, "eve")
+			}).User)
 			w.remove(t, theirs)
 			act(t, w, func(tx ports.Tx) error {
 				_, created, err := ensureUser(t.Context(), tx, users.User{Username: "eve"})
@@ -113,7 +115,7 @@ func removalCases() cases {
 		},
 		"BothOrganizationsMayEndItAtOnce": func(t *testing.T, w *world) {
 			for range 5 {
-				eves := []users.Member{w.ensure(t, w.mine, users.User{Username: "eve"}), w.ensure(t, w.theirs, users.User{Username: "eve"})}
+				eves := []users.Member{w.ensure(t, w.mine, person{Username: "eve"}), w.ensure(t, w.theirs, person{Username: "eve"})}
 				for _, err := range together(2, func(i int) error {
 					return w.Update(t.Context(), func(tx ports.Tx) error { return tx.Users().Remove(t.Context(), eves[i]) })
 				}) {

@@ -26,6 +26,7 @@ type Vault struct {
 // registers whatever closes it. A backend that ends with its store has none.
 func RunSealing(t *testing.T, open func(t *testing.T) Vault) {
 	promises := sealingCases()
+	maps.Copy(promises, factorSealingCases())
 	t.Run("Sealing", func(t *testing.T) {
 		t.Parallel()
 		for _, promise := range slices.Sorted(maps.Keys(promises)) {

@@ -44,9 +44,9 @@ func searchCases() cases {
 				"zoe": "ann@example.org", "annika": "annika@example.org", "ANNA": "Beth@example.org", "an": "", "b_1": "x@y.org", "b%2": "ann@example.org", "Ñandú": "",
 				"ann@example.org": "ann@example.org",
 			} {
-				w.ensure(t, w.mine, users.User{Username: username, Email: email})
+				w.ensure(t, w.mine, person{Username: username, Email: email})
 			}
-			w.ensure(t, w.theirs, users.User{Username: "annette", Email: "annette@example.org"})
+			w.ensure(t, w.theirs, person{Username: "annette", Email: "annette@example.org"})
 			w.settle(t)
 			for prefix, want := range map[string][]string{
 				"ann": {"ann@example.org", "zoe", "b%2", "ANNA", "annika"}, "ANNA": {"ANNA"}, "an": {"an", "ann@example.org", "zoe", "b%2", "ANNA", "annika"},
@@ -65,7 +65,7 @@ func searchCases() cases {
 		},
 		"FindsTheLockedOnly": func(t *testing.T, w *world) {
 			for i := range 9 {
-				m := w.ensure(t, w.mine, users.User{Username: fmt.Sprintf("u%d", i)})
+				m := w.ensure(t, w.mine, person{Username: fmt.Sprintf("u%d", i)})
 				m.Locked = i%3 == 1
 				act(t, w, func(tx ports.Tx) error { return tx.Users().SetLocked(t.Context(), m) })
 			}
@@ -76,22 +76,32 @@ func searchCases() cases {
 			assert.Equal(t, []string{"u4"}, w.hits(t, users.Query{Prefix: "u4", Locked: true, Limit: 4}))
 			assert.Empty(t, w.hits(t, users.Query{Prefix: "u3", Locked: true, Limit: 4}))
 		},
-		"FindsFewAmongManyOfOthers": func(t *testing.T, w *world) {
+		"NeitherReadsNorHandsOutWhatIsAnothersOrganizations": func(t *testing.T, w *world) {
 			var crowd []users.Enrollment
-			for i := range 12_000 {
+			for i := range 300 {
 				crowd = append(crowd, users.Enrollment{Email: fmt.Sprintf("crowd%05d@example.org", i)})
 			}
-			_, err := w.Enroll(t.Context(), w.theirs.org.Slug, users.Batch{Enrollments: crowd})
+			_, err := w.Enroll(t.Context(), w.theirs.org.Slug, users.Batch{Enrollments: crowd, Group: w.theirs.staff.ID})
 			require.NoError(t, err)
-			w.ensure(t, w.mine, users.User{Username: "crowd11500@example.org"})
-			w.ensure(t, w.mine, users.User{Username: "crowd3"})
-			w.settle(t)
-			assert.Equal(t, []string{"crowd11500@example.org", "crowd3"}, w.hits(t, users.Query{Prefix: "crowd", Limit: 50}))
-			first := look(t, w, func(tx ports.Tx) (users.Found, error) {
-				return tx.Users().Search(t.Context(), w.mine.org.ID, users.Query{Prefix: "crowd", Limit: 50})
+			act(t, w, func(tx ports.Tx) error {
+				m, err := tx.Users().ByUsername(t.Context(), w.theirs.org.ID, "crowd00000@example.org")
+				if err != nil {
+					return err
+				}
+				_, err = registrationOf(t.Context(), tx, w.theirs.web, m.ID)
+				return err
 			})
-			assert.Empty(t, first.Members)
-			assert.True(t, first.More, "it stops before it has read everybody, and says so")
+			mine := []users.Member{w.ensure(t, w.mine, person{Username: "crowd00250@example.org"}), w.ensure(t, w.mine, person{Username: "crowd3"})}
+			w.settle(t)
+			find := func(q users.Query) users.Found {
+				return look(t, w, func(tx ports.Tx) (users.Found, error) { return tx.Users().Search(t.Context(), w.mine.org.ID, q) })
+			}
+			assert.Equal(t, users.Found{Members: mine, Next: users.Cursor{Order: users.ByName, ID: int64(mine[1].ID), Key: "crowd3"}}, find(users.Query{Prefix: "crowd", Limit: 50}))
+			for name, q := range map[string]users.Query{"Group": {Group: w.theirs.staff.ID}, "List": {List: int64(w.theirs.news.ID)}, "Application": {Application: int64(w.theirs.web.ID)}} {
+				q.Limit = 50
+				assert.Equal(t, int64(0), find(q).Next.ID, name)
+				assert.False(t, find(q).More, name)
+			}
 		},
 	}
 }

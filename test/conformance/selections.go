@@ -28,7 +28,7 @@ func selectionCases() cases {
 			assert.Empty(t, those())
 		},
 		"AreLockedTogetherOrNotAtAll": func(t *testing.T, w *world) {
-			eve := w.ensure(t, w.mine, users.User{Username: "eve"})
+			eve := w.ensure(t, w.mine, person{Username: "eve"})
 			w.lockMember(t, eve, true)
 			ada, bob := w.mine.ada, w.mine.bob
 			ada.Locked, bob.Locked, eve.Locked = true, true, false
@@ -43,7 +43,7 @@ func selectionCases() cases {
 			act(t, w, func(tx ports.Tx) error { return tx.Users().SetLocked(t.Context()) })
 		},
 		"AreRemovedTogetherOrNotAtAll": func(t *testing.T, w *world) {
-			eve := w.ensure(t, w.mine, users.User{Username: "eve"})
+			eve := w.ensure(t, w.mine, person{Username: "eve"})
 			before := w.picture(t, w.mine)
 			stranger := w.theirs.ada
 			stranger.Organization = w.mine.org.ID

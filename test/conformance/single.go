@@ -15,8 +15,25 @@ func ensureUser(ctx context.Context, tx ports.Tx, u users.User) (users.User, boo
 	return first(tx.Users().Ensure(ctx, []users.User{u}))
 }
 
-func ensureMember(ctx context.Context, tx ports.Tx, org orgs.ID, u users.User) (users.Member, bool, error) {
-	return first(tx.Users().EnsureMembers(ctx, org, []users.User{u}))
+func ensureMember(ctx context.Context, tx ports.Tx, org orgs.ID, m users.Member) (users.Member, bool, error) {
+	return first(tx.Users().EnsureMembers(ctx, org, []users.Member{m}))
+}
+
+// person is somebody to be made a member.
+type person struct{ Username, Email, FirstName, LastName string }
+
+func (p person) details() users.Details {
+	return users.Details{Email: p.Email, FirstName: p.FirstName, LastName: p.LastName}
+}
+
+// ensurePerson makes somebody a member of an organization, as a new identity when there is none.
+func ensurePerson(ctx context.Context, tx ports.Tx, org orgs.ID, p person) (users.Member, error) {
+	u, _, err := ensureUser(ctx, tx, users.User{Username: p.Username})
+	if err != nil {
+		return users.Member{}, err
+	}
+	m, _, err := ensureMember(ctx, tx, org, users.Member{User: users.User{ID: u.ID, Username: p.Username}, Details: p.details()})
+	return m, err
 }
 
 func ensureAddresses(ctx context.Context, tx ports.Tx, org orgs.ID, m users.MemberID, as []users.Address) ([]users.Address, []bool, error) {

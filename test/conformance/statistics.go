@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -173,6 +174,13 @@ func tallyCases() cases {
 	}
 }
 
+// heartbeat records that a worker runs.
+func (w *world) heartbeat(t *testing.T, p deliveries.Presence) {
+	t.Helper()
+	_, err := w.Queue().Heartbeat(t.Context(), p)
+	require.NoError(t, err)
+}
+
 func statisticsCases() cases {
 	return cases{
 		"TellWhatHappenedInAnHour": func(t *testing.T, w *world) {
@@ -196,6 +204,27 @@ func statisticsCases() cases {
 				}))
 			}
 			assert.Empty(t, w.hours(t, w.theirs))
+		},
+		"TellHowLargeTheContextsAre": func(t *testing.T, w *world) {
+			w.ready(t)
+			now := time.Now()
+			ask := func(o tenant, since time.Time) int64 {
+				return look(t, w, func(tx ports.Tx) (int64, error) { return tx.Statistics().Contexts(t.Context(), o.org.ID, since) })
+			}
+			assert.Zero(t, ask(w.mine, time.Time{}))
+			var wrote []int64
+			for i, age := range []time.Duration{0, time.Minute, 30 * time.Hour, 100 * 24 * time.Hour} {
+				o := w.mine.occurrence(nil, nil)
+				o.Context, o.Created = events.Context(`{"é": "`+strings.Repeat("x", 1000*(i+1))+`"}`), now.Add(-age)
+				w.trigger(t, o)
+				wrote = append(wrote, int64(len(o.Context)))
+			}
+			w.expand(t, 1) // Several pages of each.
+			assert.Equal(t, wrote[0]+wrote[1]+wrote[2]+wrote[3], ask(w.mine, time.Time{}))
+			assert.Equal(t, wrote[0]+wrote[1]+wrote[2], ask(w.mine, now.Add(-90*24*time.Hour)))
+			assert.Equal(t, wrote[2], ask(w.mine, now.Add(-30*time.Hour))-ask(w.mine, now.Add(-2*time.Minute)), "counted by the day")
+			assert.Zero(t, ask(w.theirs, time.Time{}))
+			assert.Equal(t, 4, w.total(t).Occurrences, "it is no hour's number")
 		},
 		"TellHowLongTheHandOffTook": func(t *testing.T, w *world) {
 			w.crowded(t, 1) // and Ada
@@ -243,7 +272,7 @@ func statisticsCases() cases {
 			}
 			w.expand(t, 100)
 			require.Equal(t, 3, w.total(t).Occurrences)
-			assert.Equal(t, 1, w.purge(t, deliveries.Expiry{}, 100))
+			assert.Positive(t, w.purge(t, deliveries.Expiry{}, 100))
 			assert.Equal(t, 2, w.total(t).Occurrences)
 		},
 		"BacklogsAreWhatIsDueForLong": func(t *testing.T, w *world) {
@@ -276,21 +305,22 @@ func statisticsCases() cases {
 			assert.Equal(t, 2, q.Backlogs[0].Waiting)
 			assert.Empty(t, queue(time.Now().Add(-time.Hour), 2).Backlogs)
 		},
-		"WorkersAreHeardOfUntilTheyLeave": func(t *testing.T, w *world) {
+		"WorkersAreSeenUntilTheyLeave": func(t *testing.T, w *world) {
 			workers := func() []deliveries.Presence {
 				return look(t, w, func(tx ports.Tx) ([]deliveries.Presence, error) { return tx.Statistics().Workers(t.Context()) })
 			}
 			assert.Empty(t, workers())
 			one := deliveries.Presence{Owner: "one", Instance: "host:1", Version: "1.2.3", Started: noon}
-			require.NoError(t, w.Queue().Beat(t.Context(), one))
+			w.heartbeat(t, one)
 			first := only(workers())
 			assert.WithinDuration(t, time.Now(), first.Seen, time.Minute)
-			require.NoError(t, w.Queue().Beat(t.Context(), one))
+			w.heartbeat(t, one)
 			again := only(workers())
 			assert.False(t, again.Seen.Before(first.Seen))
-			one.Seen = again.Seen
+			one.Seen, one.Skew = again.Seen, again.Skew
 			assert.Equal(t, one, again)
-			require.NoError(t, w.Queue().Beat(t.Context(), deliveries.Presence{Owner: "two", Started: noon}))
+			assert.False(t, again.Skewed(), "one machine, one clock")
+			w.heartbeat(t, deliveries.Presence{Owner: "two", Started: noon})
 			assert.Len(t, workers(), 2)
 			require.NoError(t, w.Queue().Leave(t.Context(), "one"))
 			assert.Equal(t, "two", only(workers()).Owner)

@@ -215,7 +215,7 @@ func storeCases() cases {
 			w.survive(t)
 			assert.Equal(t, "Company", w.nameNow(t))
 			missing(t, w, users.ErrNotFound, func(tx ports.Tx) (users.Member, error) {
-				return tx.Users().Find(t.Context(), w.mine.org.ID, "late@example.org")
+				return tx.Users().ByUsername(t.Context(), w.mine.org.ID, "late@example.org")
 			})
 		},
 		"AContextThatEndsMeanwhileKeepsAllOrNothing": func(t *testing.T, w *world) {

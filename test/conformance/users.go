@@ -17,42 +17,46 @@ import (
 // member finds a member of the case's organization.
 func (w *world) member(t *testing.T, username string) users.Member {
 	t.Helper()
-	return look(t, w, func(tx ports.Tx) (users.Member, error) { return tx.Users().Find(t.Context(), w.mine.org.ID, username) })
+	return look(t, w, func(tx ports.Tx) (users.Member, error) {
+		return tx.Users().ByUsername(t.Context(), w.mine.org.ID, username)
+	})
 }
 
-// ensure makes a user a member of an organization.
-func (w *world) ensure(t *testing.T, o tenant, u users.User) users.Member {
+// byEmail finds members of an organization by their e-mail.
+func (w *world) byEmail(t *testing.T, o tenant, email string) []users.Member {
+	t.Helper()
+	return look(t, w, func(tx ports.Tx) ([]users.Member, error) {
+		return tx.Users().ByEmail(t.Context(), o.org.ID, email, 100)
+	})
+}
+
+// ensure makes somebody a member of an organization.
+func (w *world) ensure(t *testing.T, o tenant, p person) users.Member {
 	t.Helper()
 	return do(t, w, func(tx ports.Tx) (users.Member, error) {
-		stored, _, err := ensureUser(t.Context(), tx, u)
-		if err != nil {
-			return users.Member{}, err
-		}
-		m, _, err := ensureMember(t.Context(), tx, o.org.ID, stored)
+		m, err := ensurePerson(t.Context(), tx, o.org.ID, p)
 		return m, err
 	})
 }
 
 func userCases() cases {
 	return cases{
-		"AnIdentityIsCreatedFromWhatIsGiven": func(t *testing.T, w *world) {
-			sent := users.User{Username: "Ñandú/1", Email: "Nandu@Example.org", FirstName: "Ñ", LastName: "A"}
+		"AnIdentityIsAUsername": func(t *testing.T, w *world) {
 			act(t, w, func(tx ports.Tx) error {
-				u, created, err := ensureUser(t.Context(), tx, sent)
+				u, created, err := ensureUser(t.Context(), tx, users.User{Username: "Ñandú/1"})
 				assert.True(t, created)
 				assert.Positive(t, u.ID)
-				sent.ID = u.ID
-				assert.Equal(t, sent, u)
+				assert.Equal(t, users.User{ID: u.ID, Username: "Ñandú/1"}, u)
 				return err
 			})
 		},
 		"AnExistingIdentityIsNeverUpdated": func(t *testing.T, w *world) {
 			first := do(t, w, func(tx ports.Tx) (users.User, error) {
-				u, _, err := ensureUser(t.Context(), tx, users.User{Username: "Eve", Email: "eve@example.org", FirstName: "Eve"})
+				u, _, err := ensureUser(t.Context(), tx, users.User{Username: "Eve"})
 				return u, err
 			})
 			act(t, w, func(tx ports.Tx) error {
-				u, created, err := ensureUser(t.Context(), tx, users.User{Username: "EVE", Email: "other@example.org", FirstName: "Other", LastName: "Other"})
+				u, created, err := ensureUser(t.Context(), tx, users.User{Username: "EVE"})
 				assert.False(t, created)
 				assert.Equal(t, first, u)
 				return err
@@ -63,42 +67,46 @@ func userCases() cases {
 				return do(t, w, func(tx ports.Tx) (bool, error) {
 					u, created, err := ensureUser(t.Context(), tx, users.User{Username: name})
 					if err == nil {
-						_, _, err = ensureMember(t.Context(), tx, w.mine.org.ID, u)
+						_, _, err = ensureMember(t.Context(), tx, w.mine.org.ID, users.Member{User: u})
 					}
 					return created, err
 				})
 			}, func(name string) bool {
 				return w.finds(t, users.ErrNotFound, func(tx ports.Tx) error {
-					_, err := tx.Users().Find(t.Context(), w.mine.org.ID, name)
+					_, err := tx.Users().ByUsername(t.Context(), w.mine.org.ID, name)
 					return err
 				})
 			})
 		},
 		"EmailsAreNotUnique": func(t *testing.T, w *world) {
-			first := w.ensure(t, w.mine, users.User{Username: "one", Email: "shared@example.org"})
-			second := w.ensure(t, w.mine, users.User{Username: "two", Email: "shared@example.org"})
+			first := w.ensure(t, w.mine, person{Username: "one", Email: "shared@example.org"})
+			second := w.ensure(t, w.mine, person{Username: "two", Email: "shared@example.org"})
 			assert.NotEqual(t, first.User.ID, second.User.ID)
 		},
 		"LongNamesAreKept": func(t *testing.T, w *world) {
-			long := users.User{Username: distinctRunes(254), Email: distinctRunes(242) + "@example.org", FirstName: strings.Repeat("𝔸", 200), LastName: strings.Repeat("𝔹", 200)}
+			long := person{Username: distinctRunes(254), Email: distinctRunes(242) + "@example.org", FirstName: strings.Repeat("𝔸", 200), LastName: strings.Repeat("𝔹", 200)}
 			m := w.ensure(t, w.mine, long)
-			long.ID = m.User.ID
-			assert.Equal(t, long, m.User)
+			assert.Equal(t, long.Username, m.User.Username)
+			assert.Equal(t, long.details(), m.Details)
 			assert.Equal(t, m, w.member(t, long.Username))
-			assert.Equal(t, m, w.member(t, long.Email))
+			assert.Equal(t, []users.Member{m}, w.byEmail(t, w.mine, long.Email))
 		},
 
 		"SetsAreAnsweredInTheirOrder": func(t *testing.T, w *world) {
-			zoe := w.ensure(t, w.mine, users.User{Username: "Zoe"})
+			zoe := w.ensure(t, w.mine, person{Username: "Zoe"})
 			act(t, w, func(tx ports.Tx) error {
-				found, created, err := tx.Users().Ensure(t.Context(), []users.User{{Username: "max", Email: "max@example.org"}, {Username: "ZOE"}, {Username: "eve"}, w.mine.ada.User})
+				found, created, err := tx.Users().Ensure(t.Context(), []users.User{{Username: "max"}, {Username: "ZOE"}, {Username: "eve"}, w.mine.ada.User})
 				if !assert.NoError(t, err) {
 					return err
 				}
 				assert.Equal(t, []bool{true, false, true, false}, created)
-				assert.Equal(t, []users.User{{ID: found[0].ID, Username: "max", Email: "max@example.org"}, zoe.User, {ID: found[2].ID, Username: "eve"}, w.mine.ada.User}, found)
+				assert.Equal(t, []users.User{{ID: found[0].ID, Username: "max"}, zoe.User, {ID: found[2].ID, Username: "eve"}, w.mine.ada.User}, found)
 				slices.Reverse(found)
-				ms, created, err := tx.Users().EnsureMembers(t.Context(), w.mine.org.ID, found)
+				var wanted []users.Member
+				for _, u := range found {
+					wanted = append(wanted, users.Member{User: u, Details: users.Details{Email: u.Username + "@example.org"}})
+				}
+				ms, created, err := tx.Users().EnsureMembers(t.Context(), w.mine.org.ID, wanted)
 				if !assert.NoError(t, err) {
 					return err
 				}
@@ -108,7 +116,7 @@ func userCases() cases {
 				assert.Equal(t, []users.User{found[1], found[3]}, []users.User{ms[1].User, ms[3].User})
 				return nil
 			})
-			assert.Equal(t, "max@example.org", w.member(t, "MAX").User.Email)
+			assert.Equal(t, "max@example.org", w.member(t, "MAX").Email)
 			act(t, w, func(tx ports.Tx) error { // Nothing is a set, too.
 				found, _, err := tx.Users().Ensure(t.Context(), nil)
 				assert.NoError(t, err)
@@ -119,64 +127,82 @@ func userCases() cases {
 			})
 		},
 
-		"AMembershipIsCreatedOnceAndBlank": func(t *testing.T, w *world) {
+		"AMembershipIsCreatedOnceFromWhatIsGiven": func(t *testing.T, w *world) {
 			u := do(t, w, func(tx ports.Tx) (users.User, error) {
 				u, _, err := ensureUser(t.Context(), tx, users.User{Username: "eve"})
 				return u, err
 			})
-			missing(t, w, users.ErrNotFound, func(tx ports.Tx) (users.Member, error) { return tx.Users().Find(t.Context(), w.mine.org.ID, "eve") })
+			missing(t, w, users.ErrNotFound, func(tx ports.Tx) (users.Member, error) {
+				return tx.Users().ByUsername(t.Context(), w.mine.org.ID, "eve")
+			})
 			act(t, w, func(tx ports.Tx) error {
-				m, created, err := ensureMember(t.Context(), tx, w.mine.org.ID, u)
+				eve := users.Member{User: users.User{ID: u.ID, Username: "Eve"}, Details: users.Details{Email: "Eve@example.org", FirstName: "Eve", LastName: "Doe"},
+					CustomFields: metadata.Map{"a": "b"}}
+				m, created, err := ensureMember(t.Context(), tx, w.mine.org.ID, eve)
 				assert.True(t, created)
 				assert.Positive(t, m.ID)
-				assert.Equal(t, users.Member{ID: m.ID, Organization: w.mine.org.ID, User: u, Role: users.RoleMember, CustomFields: metadata.Map{}, Groups: m.Groups}, m)
+				eve.ID, eve.Organization, eve.Role, eve.Groups = m.ID, w.mine.org.ID, users.RoleMember, m.Groups
+				assert.Equal(t, eve, m)
 				assert.Empty(t, m.Groups, "groups are not linked")
 				return err
 			})
-			missing(t, w, users.ErrNotFound, func(tx ports.Tx) (users.Member, error) { return tx.Users().Find(t.Context(), w.theirs.org.ID, "eve") })
+			missing(t, w, users.ErrNotFound, func(tx ports.Tx) (users.Member, error) {
+				return tx.Users().ByUsername(t.Context(), w.theirs.org.ID, "eve")
+			})
 		},
 		"AnExistingMembershipIsReturnedAsItIs": func(t *testing.T, w *world) {
 			m := only(w.enroll(t, users.Batch{Enrollments: []users.Enrollment{{Email: "eve@example.org", CustomFields: metadata.Map{"a": "b"}}}})).Member
 			act(t, w, func(tx ports.Tx) error {
-				found, created, err := ensureMember(t.Context(), tx, w.mine.org.ID, m.User)
+				other := users.Member{User: users.User{ID: m.User.ID, Username: "EVE@example.org"}, Details: users.Details{Email: "other@example.org", FirstName: "Other"}}
+				found, created, err := ensureMember(t.Context(), tx, w.mine.org.ID, other)
 				assert.False(t, created)
 				assert.Equal(t, m, found)
 				return err
 			})
 		},
 
-		"AreFoundByUsernameElseByEmail": func(t *testing.T, w *world) {
-			m := w.ensure(t, w.mine, users.User{Username: "eve", Email: "É.ve@example.org"})
-			for _, asked := range []string{"eve", "EVE", "É.ve@example.org", "e\u0301.VE@Example.ORG"} {
+		"AreFoundByUsername": func(t *testing.T, w *world) {
+			m := w.ensure(t, w.mine, person{Username: "É.ve", Email: "eve@example.org"})
+			for _, asked := range []string{"É.ve", "e\u0301.VE"} {
 				assert.Equal(t, m, w.member(t, asked), asked)
 			}
-			for _, asked := range []string{"", "ev", "eve ", "%", "_ve", "e.ve@example.org"} {
-				missing(t, w, users.ErrNotFound, func(tx ports.Tx) (users.Member, error) { return tx.Users().Find(t.Context(), w.mine.org.ID, asked) })
+			for _, asked := range []string{"", "é.v", "é.ve ", "%", "_.ve", "e.ve", "eve@example.org"} {
+				missing(t, w, users.ErrNotFound, func(tx ports.Tx) (users.Member, error) {
+					return tx.Users().ByUsername(t.Context(), w.mine.org.ID, asked)
+				})
 			}
 		},
-		"TheUsernameGoesBeforeTheEmail": func(t *testing.T, w *world) {
-			w.ensure(t, w.mine, users.User{Username: "first", Email: "eve@example.org"})
-			eve := w.ensure(t, w.mine, users.User{Username: "Eve@example.org", Email: "other@example.org"})
-			assert.Equal(t, eve, w.member(t, "eve@EXAMPLE.org"))
+		"AreFoundByEmailUnlessItIsTheUsername": func(t *testing.T, w *world) {
+			var want []users.Member
+			for _, username := range []string{"zz", "aa", "mm"} {
+				want = append(want, w.ensure(t, w.mine, person{Username: username, Email: "É.ve@example.org"}))
+			}
+			w.ensure(t, w.mine, person{Username: "é.ve@example.org", Email: "É.ve@example.org"})
+			w.ensure(t, w.mine, person{Username: "nobody"})
+			w.ensure(t, w.theirs, person{Username: "there", Email: "É.ve@example.org"})
+			w.settle(t)
+			for _, asked := range []string{"É.ve@example.org", "e\u0301.VE@Example.ORG"} {
+				assert.Equal(t, want, w.byEmail(t, w.mine, asked), "by id")
+			}
+			assert.Equal(t, want[:2], look(t, w, func(tx ports.Tx) ([]users.Member, error) {
+				return tx.Users().ByEmail(t.Context(), w.mine.org.ID, "é.ve@example.org", 2)
+			}))
+			for _, asked := range []string{"", "zz", "ada@example.org", "e.ve@example.org"} {
+				assert.Empty(t, w.byEmail(t, w.mine, asked), asked)
+			}
 		},
 		"AUsernameOfAnotherOrganizationDoesNotHideAnEmail": func(t *testing.T, w *world) {
-			w.ensure(t, w.theirs, users.User{Username: "eve@example.org"})
+			w.ensure(t, w.theirs, person{Username: "eve@example.org"})
 			w.settle(t)
-			mine := w.ensure(t, w.mine, users.User{Username: "first", Email: "eve@example.org"})
-			assert.Equal(t, mine, w.member(t, "eve@example.org"))
-		},
-		"OfSeveralWithOneEmailTheLowestID": func(t *testing.T, w *world) {
-			first := w.ensure(t, w.mine, users.User{Username: "zz", Email: "Shared@example.org"})
-			for _, username := range []string{"aa", "mm"} {
-				w.ensure(t, w.mine, users.User{Username: username, Email: "shared@EXAMPLE.org"})
-			}
-			assert.Equal(t, first, w.member(t, "shared@example.org"))
+			mine := w.ensure(t, w.mine, person{Username: "first", Email: "eve@example.org"})
+			assert.Equal(t, []users.Member{mine}, w.byEmail(t, w.mine, "eve@example.org"))
 		},
 		"MembersOfOneOrganizationDoNotExistInAnother": func(t *testing.T, w *world) {
-			w.ensure(t, w.mine, users.User{Username: "eve", Email: "eve@example.org"})
-			for _, asked := range []string{"eve", "eve@example.org"} {
-				missing(t, w, users.ErrNotFound, func(tx ports.Tx) (users.Member, error) { return tx.Users().Find(t.Context(), w.theirs.org.ID, asked) })
-			}
+			w.ensure(t, w.mine, person{Username: "eve", Email: "eve@example.org"})
+			missing(t, w, users.ErrNotFound, func(tx ports.Tx) (users.Member, error) {
+				return tx.Users().ByUsername(t.Context(), w.theirs.org.ID, "eve")
+			})
+			assert.Empty(t, w.byEmail(t, w.theirs, "eve@example.org"))
 			assert.NotEqual(t, w.mine.ada.ID, w.theirs.ada.ID)
 			assert.Equal(t, w.mine.ada.User, w.theirs.ada.User, "the identity is shared")
 		},
@@ -203,40 +229,32 @@ func userCases() cases {
 			}
 			assert.Equal(t, []string{"Alpha", "Default", "zoo", "émigrés"}, w.member(t, "eve@example.org").Groups)
 		},
-		"KnowWhetherTheirIdentityBelongsElsewhere": func(t *testing.T, w *world) {
-			belongs := func(m users.Member) bool {
-				return look(t, w, func(tx ports.Tx) (bool, error) { return tx.Users().BelongsElsewhere(t.Context(), m) })
-			}
-			assert.True(t, belongs(w.mine.ada))
-			eve := w.ensure(t, w.mine, users.User{Username: "eve"})
-			assert.False(t, belongs(eve))
-			w.ensure(t, w.theirs, users.User{Username: "eve"})
+		"WhatOneOrganizationRecordsIsNotInAnother": func(t *testing.T, w *world) {
+			mine := w.ensure(t, w.mine, person{Username: "Eve", Email: "eve@example.org", FirstName: "Eve", LastName: "Doe"})
+			theirs := w.ensure(t, w.theirs, person{Username: "EVE", Email: "other@example.org", FirstName: "Other"})
 			w.settle(t)
-			assert.True(t, belongs(eve))
-		},
-		"ARenamedIdentityShowsEverywhere": func(t *testing.T, w *world) {
-			renamed := w.mine.ada.User
-			renamed.FirstName, renamed.LastName = "Augusta", "King"
-			act(t, w, func(tx ports.Tx) error { return tx.Users().Rename(t.Context(), renamed) })
+			assert.Equal(t, mine.User.ID, theirs.User.ID, "it is one identity")
+			assert.Equal(t, "EVE", theirs.User.Username, "spelled as each of them sent it")
+			assert.Equal(t, users.Details{Email: "other@example.org", FirstName: "Other"}, theirs.Details)
+			mine.Details = users.Details{Email: "Eva@example.org", FirstName: "Eva"}
+			act(t, w, func(tx ports.Tx) error { return tx.Users().SaveDetails(t.Context(), mine) })
 			w.settle(t)
-			assert.Equal(t, renamed, w.member(t, "ada@example.org").User)
-			there := look(t, w, func(tx ports.Tx) (users.Member, error) {
-				return tx.Users().Find(t.Context(), w.theirs.org.ID, "ada@example.org")
-			})
-			assert.Equal(t, renamed, there.User)
+			assert.Equal(t, mine, w.member(t, "eve"), "what is blank is taken back")
+			assert.Equal(t, theirs, look(t, w, func(tx ports.Tx) (users.Member, error) {
+				return tx.Users().ByUsername(t.Context(), w.theirs.org.ID, "eve")
+			}))
+			assert.Empty(t, w.byEmail(t, w.mine, "eve@example.org"))
+			assert.Equal(t, []users.Member{mine}, w.byEmail(t, w.mine, "EVA@example.org"))
 			assert.Equal(t, w.mine.bob, w.member(t, "bob@example.org"))
 		},
-		"ANameCanBeTakenBack": func(t *testing.T, w *world) {
-			eve := w.ensure(t, w.mine, users.User{Username: "eve", FirstName: "Eve", LastName: "Doe"})
-			eve.User.LastName = ""
-			act(t, w, func(tx ports.Tx) error { return tx.Users().Rename(t.Context(), eve.User) })
-			assert.Equal(t, eve, w.member(t, "eve"))
-		},
-		"UsernameAndEmailNeverChange": func(t *testing.T, w *world) {
-			changed := w.mine.ada.User
-			changed.Username, changed.Email = "changed", "changed@example.org"
-			act(t, w, func(tx ports.Tx) error { return tx.Users().Rename(t.Context(), changed) })
+		"SavingDetailsTouchesNothingElse": func(t *testing.T, w *world) {
+			changed := w.mine.ada
+			changed.User.Username, changed.Role, changed.Locked, changed.CustomFields = "changed", users.RoleAdministrator, true, metadata.Map{"a": "b"}
+			act(t, w, func(tx ports.Tx) error { return tx.Users().SaveDetails(t.Context(), changed) })
 			assert.Equal(t, w.mine.ada, w.member(t, "ada@example.org"))
+			stranger := w.theirs.ada
+			stranger.Organization = w.mine.org.ID
+			refused(t, w, users.ErrNotFound, func(tx ports.Tx) error { return tx.Users().SaveDetails(t.Context(), stranger) })
 		},
 		"FieldsComeBackAsTheyWereSaved": func(t *testing.T, w *world) {
 			m := w.mine.ada
@@ -254,7 +272,7 @@ func userCases() cases {
 		},
 		"SavingFieldsTouchesNothingElse": func(t *testing.T, w *world) {
 			changed := w.mine.ada
-			changed.Role, changed.Locked, changed.User.FirstName = users.RoleAdministrator, true, "Changed"
+			changed.Role, changed.Locked, changed.FirstName = users.RoleAdministrator, true, "Changed"
 			changed.CustomFields = metadata.Map{"n": json.Number("1")}
 			act(t, w, func(tx ports.Tx) error { return tx.Users().SaveFields(t.Context(), changed) })
 			want := w.mine.ada

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -69,6 +70,17 @@ func newWorld(t *testing.T, s ports.Store) *world {
 func (w *world) settle(t *testing.T) {
 	t.Helper()
 	w.before = w.picture(t, w.theirs)
+}
+
+// apart returns a copy that shares no map with w, so that cases can run side by side.
+func (w *world) apart() *world {
+	other := *w
+	for _, o := range []*tenant{&other.mine, &other.theirs} {
+		for _, c := range []*channels.Channel{&o.mail, &o.text, &o.shopMail, &o.annexMail} {
+			c.Settings = maps.Clone(c.Settings)
+		}
+	}
+	return &other
 }
 
 // furnisher collects the first fault of a long row of writes.
@@ -168,12 +180,8 @@ func (f *furnisher) list(p orgs.Project, name string, pin applications.ID) lists
 }
 
 func (f *furnisher) member(o orgs.Organization, email string) users.Member {
-	u := kept(f, func() (users.User, error) {
-		u, _, err := ensureUser(f.t.Context(), f.tx, users.User{Username: email, Email: email})
-		return u, err
-	})
 	return kept(f, func() (users.Member, error) {
-		m, _, err := ensureMember(f.t.Context(), f.tx, o.ID, u)
+		m, err := ensurePerson(f.t.Context(), f.tx, o.ID, person{Username: email, Email: email})
 		return m, err
 	})
 }

@@ -129,43 +129,6 @@ func TestGrant(t *testing.T) {
 		}
 	}))
 
-	t.Run("IsTheOneOfTheContract", both(func(w *world) {
-		granted := map[string]string{}
-		w.doc.operations(func(method, path string, o *openapi3.Operation) { granted[method+" "+path] = grantOf(o) })
-		for route, grant := range map[string]string{
-			"GET /api/o/{org}/p/{prj}/d/":                                        "distributionlist:read",
-			"GET /api/o/{org}/p/{prj}/d/{pk}/":                                   "distributionlist:read",
-			"GET /api/o/{org}/p/{prj}/d/{pk}/m/":                                 "distributionlist:read",
-			"POST /api/o/{org}/p/{prj}/d/":                                       "distributionlist:write",
-			"POST /api/o/{org}/p/{prj}/d/{pk}/add/":                              "distributionlist:write",
-			"GET /api/o/{org}/p/{prj}/a/":                                        "organization:read",
-			"POST /api/o/{org}/p/{prj}/a/{app}/unsubscribe/{username}/":          "manage_application_users",
-			"POST /api/o/{org}/p/{prj}/a/{app}/register/":                        "manage_application_users",
-			"POST /api/o/{org}/p/{prj}/a/{app}/unregister/{username}/":           "manage_application_users",
-			"POST /api/o/{org}/p/{prj}/a/{app}/n/{notification_pk}/subscribe/":   "manage_application_users",
-			"DELETE /api/o/{org}/p/{prj}/a/{app}/n/{notification_pk}/subscribe/": "manage_application_users",
-			"POST /api/v1/user/{org}/":                                           "user:write",
-			"PATCH /api/v1/user/{org}/{username}/":                               "user:write",
-			"DELETE /api/v1/user/{org}/{username}/":                              "user:write",
-			"GET /api/v1/user/{org}/":                                            "user:read",
-			"GET /api/v1/user/{org}/{username}/":                                 "user:read",
-			"GET /api/v1/user/{org}/{username}/address/":                         "user:read",
-			"POST /api/v1/user/{org}/{username}/address/":                        "user:write",
-			"DELETE /api/v1/user/{org}/{username}/address/{id}/":                 "user:write",
-			"GET /api/o/{org}/":                                                  "organization:read",
-			"GET /api/o/{org}/c/":                                                "organization:read",
-			"GET /api/o/{org}/p/":                                                "organization:read",
-			"GET /api/o/{org}/p/{prj}/":                                          "organization:read",
-			"GET /api/o/{org}/p/{prj}/c/":                                        "organization:read",
-			"GET /api/o/{org}/p/{prj}/a/{app}/":                                  "organization:read",
-			"GET /api/o/{org}/p/{prj}/a/{app}/n/":                                "organization:read",
-			"GET /api/o/{org}/p/{prj}/a/{app}/e/":                                "event:list",
-			"GET /api/system/ping/":                                              "system:ping",
-		} {
-			assert.Equal(w, grant, granted[route], route)
-		}
-	}))
-
 	t.Run("FullAccessIsNeverMoreThanTheScope", both(func(w *world) {
 		c := w.as(w.issue(scope("acme"), access.FullAccess))
 		c.get("/api/o/acme/").is(http.StatusOK)

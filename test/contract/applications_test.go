@@ -54,9 +54,10 @@ func TestUnregister(t *testing.T) {
 		w.post(webPath+"unregister/nobody/", nil).is(http.StatusNotFound)
 	}))
 
-	t.Run("FindsTheUserByEmailToo", both(func(w *world) {
+	t.Run("MeansTheUsernameAlone", both(func(w *world) {
 		w.register("anna", object{"email": "anna@example.org"})
-		w.post(webPath+"unregister/Anna@example.org/", nil).is(http.StatusOK).json(`{"deleted": 1}`)
+		w.unchanged(func() { w.post(webPath+"unregister/anna@example.org/", nil).is(http.StatusNotFound) })
+		w.post(webPath+"unregister/Anna/", nil).is(http.StatusOK).json(`{"deleted": 1}`)
 	}))
 
 	t.Run("HasNoBodyAndIgnoresOne", both(func(w *world) {
@@ -122,7 +123,7 @@ func (w *world) setLocked(username string, locked bool) {
 		var m users.Member
 		a, err := tx.Applications().BySlug(ctx, "acme", "shop", "web")
 		if err == nil {
-			m, err = tx.Users().Find(ctx, a.Organization, username)
+			m, err = tx.Users().ByUsername(ctx, a.Organization, username)
 		}
 		if err != nil {
 			return err
@@ -139,7 +140,7 @@ func (w *world) disable(username string) {
 		var m users.Member
 		a, err := tx.Applications().BySlug(ctx, "acme", "shop", "web")
 		if err == nil {
-			m, err = tx.Users().Find(ctx, a.Organization, username)
+			m, err = tx.Users().ByUsername(ctx, a.Organization, username)
 		}
 		if err != nil {
 			return err

@@ -32,7 +32,7 @@ func (w *world) operator() browser {
 	const username, word = "root", "a password for tests"
 	p, err := operators.NewPassword("password", word)
 	require.NoError(w, err)
-	require.NoError(w, app.NewAdministration(w.store, w.clock).Create(w.Context(), audit.Actor{Via: audit.CommandLine}, username, "", p))
+	require.NoError(w, app.NewAdministration(w.store, w.clock).Create(w.Context(), audit.Actor{Via: audit.CommandLine}, username, p))
 	pages, err := console.New(console.UseCases{
 		Operators: app.NewOperators(w.store, w.clock), Profiles: app.NewProfiles(w.store, w.clock), Orgs: app.NewOrgs(w.store), Applications: app.NewApplications(w.store),
 		Occurrences: app.NewOccurrences(w.store), Retries: app.NewRetries(w.store, w.clock), Audit: app.NewAudit(w.store),

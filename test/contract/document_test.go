@@ -74,6 +74,8 @@ type problem struct {
 	Detail    string              `json:"detail"`
 	RequestID string              `json:"request_id"`
 	Errors    map[string][]string `json:"errors"`
+	Quota     string              `json:"quota"`
+	Checks    []map[string]string `json:"checks"`
 }
 
 // check holds an exchange against the rules that are the same for all of them, and against the document.
@@ -114,6 +116,8 @@ func (a answer) checkProblem() error {
 		return errors.New("a problem has a detail and the request's id")
 	case (a.status == http.StatusBadRequest) != (len(p.Errors) > 0):
 		return errors.New("a 400, and nothing else, says what is wrong with each field")
+	case (a.status == http.StatusTooManyRequests || a.status == http.StatusRequestEntityTooLarge) != (p.Quota != ""):
+		return errors.New("a 413 or 429, and nothing else, names a quota")
 	case (a.status == http.StatusUnauthorized) != (a.header.Get("WWW-Authenticate") == "Key"):
 		return errors.New("a 401, and nothing else, carries WWW-Authenticate: Key")
 	}
@@ -199,7 +203,7 @@ func TestDocument(t *testing.T) {
 	}))
 
 	t.Run("KnowsNoStatusBeyondTheContractAndTheDecisions", both(func(w *world) {
-		known := []string{"200", "201", "400", "401", "403", "404", "413", "415", "422", "429", "500", "503"} // 405 is of paths, not of operations.
+		known := []string{"200", "201", "400", "401", "403", "404", "409", "413", "415", "422", "429", "500", "503"} // 405 is of paths, not of operations.
 		w.doc.operations(func(method, path string, o *openapi3.Operation) {
 			for status := range o.Responses.Map() {
 				require.Contains(w, known, status, "%s %s", method, path)

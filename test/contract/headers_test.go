@@ -1,6 +1,7 @@
 package contract_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -11,7 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/adapters/httpapi"
+	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/quotas"
 )
 
 func TestRequestID(t *testing.T) {
@@ -64,7 +67,7 @@ func TestProblems(t *testing.T) {
 
 func TestRateLimit(t *testing.T) {
 	t.Parallel()
-	limited := func(o *httpapi.Options) { o.RateLimit, o.AuthFailureLimit = 2, 2 }
+	limited := func(o *httpapi.Options) { o.Quotas, o.AuthFailureLimit = quotas.Limits{quotas.Requests: 2}, 2 }
 
 	t.Run("OfAKeyIs429WithRetryAfter", both(func(w *world) {
 		hasty, other := w.as(w.issue(access.Scope{}, access.SystemPing)), w.as(w.issue(access.Scope{}, access.SystemPing))
@@ -72,9 +75,53 @@ func TestRateLimit(t *testing.T) {
 		hasty.get("/api/system/ping/").is(http.StatusOK)
 		a := hasty.get("/api/system/ping/").is(http.StatusTooManyRequests)
 		require.Equal(w, "1", a.header.Get("Retry-After"))
+		require.Equal(w, "rate_limit", read[problem](a).Quota)
 		other.get("/api/system/ping/").is(http.StatusOK)
 		w.clock.Advance(time.Second)
 		hasty.get("/api/system/ping/").is(http.StatusOK)
+	}, limited))
+
+	t.Run("OfAnOrganizationIsOfAllItsKeysTogether", both(func(w *world) {
+		first, second := w.as(w.issue(scope("acme"), access.FullAccess)), w.as(w.issue(scope("acme/shop/web"), access.FullAccess))
+		first.get("/api/system/ping/").is(http.StatusOK)
+		second.get("/api/system/ping/").is(http.StatusOK)
+		first.get("/api/o/globex/").is(http.StatusForbidden)
+		a := second.get(webPath).is(http.StatusTooManyRequests)
+		require.Equal(w, "1", a.header.Get("Retry-After"))
+		require.Equal(w, "organization_rate_limit", read[problem](a).Quota)
+		w.as(w.issue(scope("globex"), access.SystemPing)).get("/api/system/ping/").is(http.StatusOK)
+		w.get("/api/o/acme/").is(http.StatusOK)
+	}, func(o *httpapi.Options) { o.Quotas = quotas.Limits{quotas.OrganizationRequests: 3} }))
+
+	t.Run("IsToldByEveryAnswerToAKey", both(func(w *world) {
+		c := w.as(w.issue(scope("acme"), access.OrganizationRead))
+		for i, path := range []string{"/api/o/acme/", "/api/o/globex/", "/api/o/acme/p/none/"} {
+			a := c.get(path)
+			require.Equal(w, `"rate_limit";q=3;w=1, "organization_rate_limit";q=5;w=1`, a.header.Get("RateLimit-Policy"))
+			require.Equal(w, fmt.Sprintf(`"rate_limit";r=%d;t=1, "organization_rate_limit";r=%d;t=1`, 2-i, 4-i), a.header.Get("RateLimit"))
+		}
+		require.Equal(w, `"rate_limit";r=0;t=1`, c.get("/api/o/acme/").is(http.StatusTooManyRequests).header.Get("RateLimit"))
+		require.Equal(w, `"rate_limit";q=3;w=1`, w.get("/api/o/acme/").header.Get("RateLimit-Policy"), "a key of the installation is of no organization")
+		require.Empty(w, w.nobody().get("/api/o/acme/").header.Get("RateLimit"))
+	}, func(o *httpapi.Options) {
+		o.Quotas = quotas.Limits{quotas.Requests: 3, quotas.OrganizationRequests: 5}
+	}))
+
+	t.Run("OfAnOrganizationMayBeItsOwn", both(func(w *world) {
+		w.apply(app.Blueprint{Organizations: []app.BlueprintOrganization{{Slug: "acme", Name: "ACME", Quotas: quotas.Limits{quotas.Requests: 0.5, quotas.OrganizationRequests: 0}}}})
+		ours, theirs := w.as(w.issue(scope("acme"), access.SystemPing)), w.as(w.issue(scope("globex"), access.SystemPing))
+		require.Equal(w, `"rate_limit";q=1;w=2`, ours.get("/api/system/ping/").is(http.StatusOK).header.Get("RateLimit-Policy"))
+		require.Equal(w, "2", ours.get("/api/system/ping/").is(http.StatusTooManyRequests).header.Get("Retry-After"))
+		for range 2 {
+			theirs.get("/api/system/ping/").is(http.StatusOK)
+		}
+		theirs.get("/api/system/ping/").is(http.StatusTooManyRequests)
+		w.apply(app.Blueprint{Organizations: []app.BlueprintOrganization{{Slug: "acme", Name: "ACME", Quotas: quotas.Limits{}}}})
+		w.clock.Advance(5 * time.Second) // So long an instance trusts what it knows of a key.
+		for range 2 {
+			ours.get("/api/system/ping/").is(http.StatusOK)
+		}
+		ours.get("/api/system/ping/").is(http.StatusTooManyRequests)
 	}, limited))
 
 	t.Run("OfFailedAuthenticationsIsPerAddress", both(func(w *world) {

@@ -22,7 +22,7 @@ func TestKey(t *testing.T) {
 	t.Run("MissingMalformedUnknownExpiredAndRevokedAre401WithOneAnswer", both(func(w *world) {
 		_, expired := w.issueNamed("expired", access.Scope{}, time.Minute, access.FullAccess)
 		_, revoked := w.issueNamed("revoked", access.Scope{}, 0, access.FullAccess)
-		_, err := w.issued.Revoke(w.Context(), audit.Actor{}, "revoked")
+		_, err := w.issued.Revoke(w.Context(), audit.Actor{}, "revoked", nil)
 		require.NoError(w, err)
 		w.clock.Advance(time.Minute)
 		headers := map[string][]string{
@@ -91,12 +91,34 @@ func TestKey(t *testing.T) {
 		here.get("/api/system/ping/").is(http.StatusOK)
 		elsewhere.get("/api/system/ping/").is(http.StatusOK)
 
-		_, err := w.issued.Revoke(w.Context(), audit.Actor{}, "leaked")
+		_, err := w.issued.Revoke(w.Context(), audit.Actor{}, "leaked", nil)
 		require.NoError(w, err)
 		w.auth.Forget()
 		here.get("/api/system/ping/").is(http.StatusUnauthorized)
 		w.clock.Advance(5 * time.Second)
 		elsewhere.get("/api/system/ping/").is(http.StatusUnauthorized)
+	}))
+
+	t.Run("NamesAreUniqueInTheirScopeAndSayNothingOfOthers", both(func(w *world) {
+		all := map[string]string{}
+		for _, s := range scopes {
+			_, all[s] = w.issueNamed("sync", scope(s), 0, access.SystemPing)
+			_, _, err := w.issued.Create(w.Context(), audit.Actor{}, "SYNC", scope(s), []string{"system:ping"}, 0)
+			require.ErrorIs(w, err, access.ErrNameTaken)
+		}
+		_, err := w.issued.Revoke(w.Context(), audit.Actor{}, "sync", nil)
+		require.ErrorIs(w, err, access.ErrAmbiguous)
+		acme := scope("acme")
+		_, err = w.issued.Revoke(w.Context(), audit.Actor{}, "sync", &acme)
+		require.NoError(w, err)
+		w.auth.Forget()
+		for s, text := range all {
+			want := http.StatusOK
+			if s == "acme" {
+				want = http.StatusUnauthorized
+			}
+			require.Equal(w, want, w.as(text).get("/api/system/ping/").status, s)
+		}
 	}))
 
 	t.Run("ExpiresToTheMoment", both(func(w *world) {

@@ -38,6 +38,8 @@ func bodyFor(method, path string) any {
 		return object{}
 	case path == "/api/o/{org}/p/{prj}/d/{pk}/add/":
 		return list{"anna@example.org"}
+	case strings.HasSuffix(path, "/trigger/"):
+		return object{}
 	}
 	return object{"email": "anna@example.org", "name": "new", "value": "x", "username": "anna", "assignment": 1}
 }
@@ -151,8 +153,11 @@ func TestProbes(t *testing.T) {
 
 	t.Run("ReadinessIsTheDatabase", both(func(w *world) {
 		w.nobody().get("/readyz").is(http.StatusOK).json(`{"status": "ok"}`)
+		w.nobody().get("/readyz?verbose").is(http.StatusOK).json(`{"status": "ok", "checks": [{"name": "takes requests", "status": "ok"},
+			{"name": "the database answers", "status": "ok"}, {"name": "the database takes writes", "status": "ok"}]}`)
 		require.NoError(w, w.store.Close())
 		w.nobody().get("/readyz").is(http.StatusServiceUnavailable)
+		w.nobody().get("/readyz?verbose").is(http.StatusServiceUnavailable)
 	}))
 
 	t.Run("AStoreThatIsAwayIs503WithRetryAfter", both(func(w *world) {

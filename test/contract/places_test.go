@@ -15,8 +15,8 @@ import (
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/access"
-	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/pgtest"
 )
@@ -79,7 +79,7 @@ func fill(url string) error {
 }
 
 func furnish(ctx context.Context, store ports.Store) error {
-	if _, err := app.NewProvisioning(store, channels.Channel.CheckSettings).Apply(ctx, audit.Actor{}, blueprint(), false); err != nil {
+	if _, err := app.NewProvisioning(store, channels.Channel.CheckSettings).Apply(ctx, operators.Officer{}, blueprint(), false); err != nil {
 		return err
 	}
 	root, err := access.NewKey("root", access.Scope{}, []string{string(access.FullAccess)}, newClock().Now(), 0)

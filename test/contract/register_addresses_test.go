@@ -253,7 +253,7 @@ func (w *world) assignUnvalidated(username, channel string) (id int64) {
 		if err != nil {
 			return err
 		}
-		m, err := tx.Users().Find(ctx, project.Organization, username)
+		m, err := tx.Users().ByUsername(ctx, project.Organization, username)
 		if err != nil {
 			return err
 		}

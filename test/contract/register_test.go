@@ -74,7 +74,7 @@ func TestRegister(t *testing.T) {
 		w.get(userPath("anna@example.org")).is(http.StatusNotFound)
 		done := read[registered](w.post(registerPath, object{"username": "anna@example.org", "first_name": "Bettina"}).is(http.StatusOK))
 		require.False(w, done.Created)
-		require.Equal(w, "Anna", done.User.FirstName)
+		require.Equal(w, "Bettina", done.User.FirstName)
 		u := read[user](w.get(userPath("anna@example.org")).is(http.StatusOK))
 		require.JSONEq(w, `{}`, string(u.CustomFields))
 	}))

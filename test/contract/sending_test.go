@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/app"
+	background "github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
@@ -73,7 +74,7 @@ const publicURL = "https://notify.example.org/tocsin"
 func links() deliveries.Links { return deliveries.NewLinks([]byte("a secret of this installation")) }
 
 // composer makes messages as an installation does.
-func composer() app.Composer { return app.NewTemplateComposer(publicURL, links()) }
+func composer() background.Composer { return background.NewTemplateComposer(publicURL, links()) }
 
 // work starts a worker on the world's store, as `serve` does; it ends with the test.
 func (w *world) work() *outbox {
@@ -86,9 +87,9 @@ func (w *world) work() *outbox {
 func (w *world) workInto(box *outbox) {
 	w.Helper()
 	log := slog.New(slog.NewTextHandler(w.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
-	worker := app.NewWorker(w.store.Queue(), app.Drivers{provider{"smtp", box}, provider{"gateway", box}}, composer(), w.clock, log, app.WorkerSettings{
+	worker := background.NewWorker(w.store.Queue(), background.Drivers{provider{"smtp", box}, provider{"gateway", box}}, composer(), w.clock, log, background.Settings{
 		Owner: w.Name(), Retry: deliveries.Retry{Base: 10 * time.Second, Max: time.Hour, For: 24 * time.Hour},
-		Lease: time.Minute, SendTimeout: time.Minute, Unrecorded: 200, Poll: 20 * time.Millisecond,
+		Lease: time.Minute, SendTimeout: time.Minute, Unrecorded: 500, Poll: 20 * time.Millisecond,
 	})
 	ctx, stop := context.WithCancel(context.WithoutCancel(w.Context()))
 	var running sync.WaitGroup
@@ -180,7 +181,7 @@ type explanation struct {
 }
 
 // orders gives acme/shop/web and globex/shop/web, alike to the letter, an event `order` which tells those on web-users and the subscribers,
-// and an event `quiet` which is inactive. There are templates for shop-mail, mail, text and log, not for post.
+// an event `quiet` which is inactive and an event `free` which may use every channel. There are templates for shop-mail, mail, text and log, not for post.
 func orders() app.Blueprint {
 	one := func(slug string) app.BlueprintOrganization {
 		o := organization(slug)
@@ -199,7 +200,7 @@ func orders() app.Blueprint {
 		for _, name := range []string{"text", "log"} { // The event may not use the latter.
 			order.Templates = append(order.Templates, app.BlueprintTemplate{Channel: name, Text: "Order {{ context.number }}"})
 		}
-		web.Events = append(web.Events, order, app.BlueprintEvent{Slug: "quiet", Name: "Quiet"})
+		web.Events = append(web.Events, order, app.BlueprintEvent{Slug: "quiet", Name: "Quiet"}, app.BlueprintEvent{Slug: "free", Name: "Free", Active: true})
 		return o
 	}
 	return app.Blueprint{Organizations: []app.BlueprintOrganization{one("acme"), one("globex")}}

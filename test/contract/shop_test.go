@@ -21,7 +21,7 @@ func (w *world) inShop(username string, change func(tx ports.Tx, shop orgs.Proje
 		}
 		var m users.Member // Of nobody, where nobody is named.
 		if username != "" {
-			if m, err = tx.Users().Find(w.Context(), shop.Organization, username); err != nil {
+			if m, err = tx.Users().ByUsername(w.Context(), shop.Organization, username); err != nil {
 				return err
 			}
 		}

@@ -79,10 +79,13 @@ func TestTrigger(t *testing.T) {
 			{object{"limit_to": list{"ANNA"}}, []string{annaText, annaMail}},
 			{object{"limit_to": list{"Anna@Example.org"}}, []string{annaMail}},
 			{object{"limit_to": list{"+49 1511 2345678", "ben"}}, []string{annaText, benText, benMail}},
-			{object{"limit_to": list{"nobody", "nobody@example.org"}}, []string{}},
+			{object{"limit_to": list{"nobody", "ben"}, "ignore_unknown": true}, []string{benText, benMail}},
+			{object{"limit_to": list{"nobody", "nobody@example.org"}, "ignore_unknown": true}, []string{}},
+			{object{"limit_to": list{"ben"}, "ignore_unknown": nil}, []string{benText, benMail}},
+			{object{"recipient_filter": object{"usernames": list{"ANNA"}}}, []string{annaText, annaMail}},
+			{object{"recipient_filter": nil}, []string{annaText, benText, annaMail, benMail}},
 			{object{"channels": list{"Text"}}, []string{annaText, benText}},
 			{object{"channels": list{"mail"}}, []string{}},
-			{object{"channels": list{"nothing"}}, []string{}},
 			{object{"channels": list{"shop-mail"}, "limit_to": list{"ben", "ben"}}, []string{benMail}},
 		} {
 			asked := object{"dry_run": true}
@@ -152,6 +155,14 @@ func TestTrigger(t *testing.T) {
 				"AChannelThatIsNoText":      {object{"options": object{"channels": list{nil}}}, "options.channels"},
 				"AChannelWithoutAName":      {object{"options": object{"channels": list{""}}}, "options.channels"},
 				"ADryRunThatIsNeitherNor":   {object{"options": object{"dry_run": "true"}}, "options.dry_run"},
+				"ToIgnoreNeitherNor":        {object{"options": object{"ignore_unknown": 1}}, "options.ignore_unknown"},
+				"AFilterThatIsNoObject":     {object{"options": object{"recipient_filter": list{"anna"}}}, "options.recipient_filter"},
+				"AFilterByNothing":          {object{"options": object{"recipient_filter": object{}}}, "options.recipient_filter.usernames"},
+				"AFilterByNobody":           {object{"options": object{"recipient_filter": object{"usernames": list{}}}}, "options.recipient_filter.usernames"},
+				"AFilterBySomethingElse":    {object{"options": object{"recipient_filter": object{"usernames": list{"anna"}, "groups": list{}}}}, "options.recipient_filter.groups"},
+				"AFilterBesideLimitTo":      {object{"options": object{"recipient_filter": object{"usernames": list{"anna"}}, "limit_to": list{"anna"}}}, "options.recipient_filter"},
+				"AMemberThatDoesNotExist":   {object{"order": 17}, "order"},
+				"AMemberInAnotherSpelling":  {object{"Context": object{"number": 1}}, "Context"},
 				"ABodyThatIsNoObject":       {list{}, "body"},
 				"ABodyThatIsNoJSON":         {raw("{"), "body"},
 				"NoBody":                    {nil, "body"},
@@ -164,9 +175,66 @@ func TestTrigger(t *testing.T) {
 				w.post(orderPath, c.body).blames(c.field)
 			})(w)
 			w.post(orderPath, object{"options": object{"limit": 1, "dry_run": 1}}).blames("options.limit", "options.dry_run")
+			w.post(orderPath, object{"number": 1, "note": "x", "options": object{"limit": 1}}).blames("number", "note", "options.limit")
 			w.post(orderPath+"?cid="+strings.Repeat("x", 201), object{}).blames("cid")
 			w.with("Idempotency-Key", strings.Repeat("x", 201)).post(orderPath, object{}).blames("Idempotency-Key")
 		})
+	}))
+
+	t.Run("UnknownPeopleAndChannelsAre400NamingAll", both(func(w *world) {
+		w.apply(orders())
+		w.buyer("anna", "anna@example.org", "+4915112345678")
+		w.post("/api/v1/user/globex/", object{"email": "zoe@globex.example"}).is(http.StatusCreated) // known elsewhere only
+		w.unchanged(func() {
+			for _, dryRun := range []bool{false, true} {
+				w.post(orderPath, object{"options": object{"dry_run": dryRun, "channels": list{"Mail", "nothing", "log", "toString"},
+					"limit_to": list{"Anna", "nobody", "ANNA@example.org", "+49 1511 2345678", "zoe@globex.example", " "}}}).blames("options.limit_to")
+				found := w.post(orderPath, object{"options": object{"dry_run": dryRun, "channels": list{"Mail", "Nothing", "log", "toString"},
+					"limit_to": list{"Anna", "nobody", "ANNA@example.org", "+49 1511 2345678", "zoe@globex.example"}}}).errors()
+				require.Equal(w, map[string][]string{
+					"options.limit_to": {`"nobody" is neither a member's username nor an address in this organization`,
+						`"zoe@globex.example" is neither a member's username nor an address in this organization`},
+					"options.channels": {`the event has no channel "nothing"`, `the event has no channel "log"`, `the event has no channel "tostring"`},
+				}, found)
+				w.post(orderPath, object{"options": object{"dry_run": dryRun, "ignore_unknown": true, "channels": list{"nothing"}, "limit_to": list{"nobody"}}}).
+					blames("options.channels")
+				w.post(orderPath, object{"options": object{"dry_run": dryRun, "recipient_filter": object{"usernames": list{"anna", "nobody"}}}}).
+					blames("options.recipient_filter.usernames")
+				w.post(webPath+"e/free/trigger/", object{"options": object{"dry_run": dryRun, "channels": list{"log", "nothing", "post"}}}).blames("options.channels")
+			}
+		})
+		w.post(webPath+"e/free/trigger/", object{"options": object{"channels": list{"LOG", "shop-mail", "mail"}}}).is(http.StatusCreated)
+	}))
+
+	t.Run("ARepetitionIsAnsweredAfterThePeopleHaveGone", both(func(w *world) {
+		w.apply(orders())
+		w.buyer("anna", "anna@example.org")
+		again := w.with("Idempotency-Key", "a")
+		body := object{"options": object{"limit_to": list{"anna"}}}
+		first := again.trigger(body)
+		w.delete(userPath("anna"), nil).is(http.StatusOK)
+		w.unchanged(func() {
+			require.Equal(w, first, again.trigger(body))
+			w.post(orderPath, body).blames("options.limit_to")
+		})
+	}))
+
+	t.Run("ADryRunShowsMessagesAndNamesOnlyToKeysThatMayReadDeliveries", both(func(w *world) {
+		w.apply(orders())
+		w.buyer("anna", "anna@example.org")
+		w.buyer("ben", "ben@example.org")
+		w.lockMembership("ben")
+		body := object{"options": object{"dry_run": true}}
+		counts := `"recipients": [{"notification": "Buyer", "channel": "shop-mail", "recipients": 1}],
+			"left_out": [{"notification": "Buyer", "channel": "shop-mail", "reason": "the application membership is locked", "recipients": 1, "users": %s}]`
+		blind := w.as(w.issue(scope("acme/shop/web"), access.EventTrigger)).post(orderPath, body).is(http.StatusOK)
+		blind.json(`{` + fmt.Sprintf(counts, "[]") + `, "messages": []}`)
+		require.NotContains(w, string(blind.body), "anna")
+		for _, grants := range [][]access.Grant{{access.EventTrigger, access.DeliveryRead}, {access.FullAccess}} {
+			seen := w.as(w.issue(scope("acme/shop/web"), grants...)).post(orderPath, body).is(http.StatusOK)
+			require.Len(w, read[forecast](seen).Messages, 1)
+			require.Equal(w, []string{"ben"}, read[forecast](seen).LeftOut[0].Users)
+		}
 	}))
 
 	t.Run("AnInactiveEventOrApplicationIs400", both(func(w *world) {
@@ -200,6 +268,9 @@ func TestTrigger(t *testing.T) {
 		box := w.work()
 		w.happens(object{"context": object{"number": 1}})
 		require.Equal(w, []string{"+4915112345678 by text", "anna@example.org by shop-mail"}, box.letters())
+		for _, l := range box.all() {
+			require.True(w, l.channel == "text" || strings.HasPrefix(l.Text, "anna: "), "the name that acme recorded: %s", l.Text)
+		}
 		box.empty()
 
 		globex := strings.ReplaceAll(orderPath, "acme", "globex")
@@ -208,6 +279,7 @@ func TestTrigger(t *testing.T) {
 		require.Equal(w, []string{"anna@example.org by shop-mail", "boss@globex.example by shop-mail"}, box.letters())
 		for _, l := range box.all() {
 			require.Equal(w, "Order of globex", l.Subject)
+			require.True(w, strings.HasPrefix(l.Text, "Other: "), "the name that globex recorded: %s", l.Text)
 		}
 		for _, path := range []string{"", "deliveries/", "explain/?user=anna"} {
 			w.get(occurrencePath(id) + path).is(http.StatusNotFound)

@@ -1,6 +1,7 @@
 package contract_test
 
 import (
+	"context"
 	"crypto/rand"
 	"log/slog"
 	"net/http"
@@ -15,9 +16,11 @@ import (
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/adapters/httpapi"
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/health"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/clocks"
 )
@@ -62,13 +65,19 @@ func (w *world) instance(t *testing.T, auth access.Authenticator, options httpap
 	use := httpapi.UseCases{
 		Users: app.NewUsers(w.store), Lists: app.NewLists(w.store), Applications: app.NewApplications(w.store),
 		Subscriptions: app.NewSubscriptions(w.store), Orgs: app.NewOrgs(w.store),
-		Triggers: app.NewTriggers(w.store, composer(), w.clock), Occurrences: app.NewOccurrences(w.store),
+		Triggers: app.NewTriggers(w.store, composer(), w.clock, app.NewQuotas(w.clock, options.Quotas, 0)), Occurrences: app.NewOccurrences(w.store),
 		Unsubscriptions: app.NewUnsubscriptions(w.store, links()),
 	}
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
-	api, err := httpapi.New(use, auth, w.store.Ready, w.clock, log, options)
+	api, err := httpapi.New(use, auth, w.health(), w.clock, log, options)
 	require.NoError(t, err)
 	return api
+}
+
+// health is the health of an instance without a life of its own.
+func (w *world) health() *health.Health {
+	return health.New(w.clock, 0, health.Probe{Ask: func(context.Context) error { return nil }}, health.Probe{Name: "the database answers", Ask: w.store.Ready},
+		health.Probe{Name: "the database takes writes", Ask: w.store.Writable})
 }
 
 // serve starts a server whose clients keep as many connections as a test has requests under way.
@@ -88,7 +97,7 @@ func serve(t *testing.T, handler http.Handler) *httptest.Server {
 // apply provisions more than the blueprint.
 func (w *world) apply(b app.Blueprint) {
 	w.Helper()
-	_, err := app.NewProvisioning(w.store, channels.Channel.CheckSettings).Apply(w.Context(), audit.Actor{}, b, false)
+	_, err := app.NewProvisioning(w.store, channels.Channel.CheckSettings).Apply(w.Context(), operators.Officer{}, b, false)
 	require.NoError(w, err)
 }
 

@@ -111,3 +111,17 @@ func (mr *StoreMockRecorder) View(arg0, arg1 interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "View", reflect.TypeOf((*Store)(nil).View), arg0, arg1)
 }
+
+// Writable mocks base method.
+func (m *Store) Writable(arg0 context.Context) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Writable", arg0)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Writable indicates an expected call of Writable.
+func (mr *StoreMockRecorder) Writable(arg0 interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Writable", reflect.TypeOf((*Store)(nil).Writable), arg0)
+}

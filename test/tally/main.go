@@ -1,11 +1,12 @@
 // Tally reads the output of `go test -json` on standard input, prints what `go test` without -json
-// prints, and adds a summary: how many tests ran, and how many of them on each database.
+// prints, and adds a summary: which packages and tests were the slowest, how many tests ran, and how
+// many of them on each database.
 //
-//	go test -json ./... | tally [-want sqlite,postgres] [-skips]
+//	go test -json ./... | tally [-want sqlite,postgres]
 //
 // It fails, whatever became of the command before it in the pipe, when a package failed or did not
-// finish, when nothing was tested at all, when no test ran on a database that is wanted, and, unless
-// -skips allows them, when a test was skipped. A test ran on a database when a part of its name
+// finish, when nothing was tested at all, when no test ran on a database that is wanted, and when a test
+// was skipped. A test ran on a database when a part of its name
 // begins with the database's: TestStore/sqlite/users, TestStore/PostgreSQL/users.
 //
 // It knows Go's test events; of databases it knows their names only.
@@ -18,9 +19,11 @@ import (
 	"strings"
 )
 
+// slowest is how many of the slowest packages and tests are named.
+const slowest = 20
+
 func main() {
 	want := flag.String("want", "", "databases, separated by commas, each of which must have been tested on")
-	skips := flag.Bool("skips", false, "let tests be skipped")
 	flag.Parse()
 	var databases []string
 	if *want != "" {
@@ -31,7 +34,8 @@ func main() {
 		fmt.Fprintln(os.Stderr, "tally:", err)
 		os.Exit(1)
 	}
-	if !t.summarise(*skips) {
+	t.rank(slowest)
+	if !t.summarise() {
 		os.Exit(1)
 	}
 }

@@ -17,6 +17,7 @@ type event struct {
 	Package string
 	Test    string
 	Output  string
+	Elapsed float64 // in seconds, when something ends
 }
 
 // result is what became of a test or a package.
@@ -33,6 +34,7 @@ const (
 // them only when the package fails.
 type suite struct {
 	result result
+	took   float64 // in seconds
 	tests  map[string]*test
 	output []string // the package's own
 	order  []*test
@@ -41,7 +43,8 @@ type suite struct {
 type test struct {
 	name   string
 	result result
-	parent bool // has subtests, which are counted in its place
+	took   float64 // in seconds
+	parent bool    // has subtests, which are counted in its place
 	output []string
 }
 
@@ -96,7 +99,7 @@ func (t *tally) take(e event) {
 	case "output":
 		s.output = append(s.output, e.Output)
 	case "pass", "fail", "skip":
-		s.result = result(e.Action)
+		s.result, s.took = result(e.Action), e.Elapsed
 		t.show(s)
 	}
 }
@@ -115,7 +118,7 @@ func (s *suite) take(e event) {
 	case "output":
 		c.output = append(c.output, e.Output)
 	case "pass", "fail", "skip":
-		c.result = result(e.Action)
+		c.result, c.took = result(e.Action), e.Elapsed
 	}
 }
 
@@ -148,7 +151,7 @@ func (t *tally) show(s *suite) {
 }
 
 // summarise prints the counts and reports whether the run is a success.
-func (t *tally) summarise(skipsAllowed bool) bool {
+func (t *tally) summarise() bool {
 	counts := map[result]int{}
 	on := map[string]int{}
 	var complaints []string
@@ -167,7 +170,7 @@ func (t *tally) summarise(skipsAllowed bool) bool {
 				continue
 			}
 			counts[c.result]++
-			if c.result == skipped && !skipsAllowed {
+			if c.result == skipped {
 				complaints = append(complaints, name+": "+c.name+" was skipped")
 			}
 			for _, database := range t.databases {

@@ -30,10 +30,10 @@ const passing = `{"Action":"start","Package":"x/store"}
 func TestTally(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name, events   string
-		databases      []string
-		skips, success bool
-		shown, hidden  []string
+		name, events  string
+		databases     []string
+		success       bool
+		shown, hidden []string
 	}{
 		{
 			name: "APassingPackageIsOneLineAndItsTestsAreCountedByDatabase", events: passing,
@@ -82,14 +82,6 @@ func TestTally(t *testing.T) {
 			shown: []string{"1 tests in 1 packages: 1 passed, 0 failed, 1 skipped", "FAIL: x: TestLazy was skipped"},
 		},
 		{
-			name: "ASkippedTestMayBeAllowed", skips: true, success: true,
-			events: `{"Action":"skip","Package":"x","Test":"TestLazy"}
-{"Action":"pass","Package":"x","Test":"TestBusy"}
-{"Action":"pass","Package":"x"}
-`,
-			hidden: []string{"FAIL"},
-		},
-		{
 			name:   "ACompilerErrorIsShown",
 			events: `{"ImportPath":"x","Action":"build-output","Output":"x.go:1: syntax error\n"}` + "\n" + `{"Action":"fail","Package":"x","FailedBuild":"x"}` + "\n",
 			shown:  []string{"x.go:1: syntax error\n", "FAIL: x failed"},
@@ -104,7 +96,7 @@ func TestTally(t *testing.T) {
 			var out strings.Builder
 			counted := newTally(&out, c.databases)
 			require.NoError(t, counted.read(strings.NewReader(c.events)))
-			assert.Equal(t, c.success, counted.summarise(c.skips))
+			assert.Equal(t, c.success, counted.summarise())
 			for _, text := range c.shown {
 				assert.Contains(t, out.String(), text)
 			}
@@ -133,8 +125,35 @@ func TestTally_UnderstandsGoTest(t *testing.T) {
 	var out strings.Builder
 	counted := newTally(&out, []string{"sqlite"})
 	require.NoError(t, counted.read(strings.NewReader(string(events))))
-	assert.False(t, counted.summarise(false))
+	assert.False(t, counted.summarise())
 	assert.Contains(t, out.String(), "x_test.go:3: one is not two")
 	assert.Contains(t, out.String(), "FAIL\tx\t")
 	assert.Contains(t, out.String(), "1 tests in 1 packages: 0 passed, 1 failed, 0 skipped; 1 on sqlite\nFAIL: x failed\n")
+}
+
+func TestTally_RanksTheSlowest(t *testing.T) {
+	t.Parallel()
+	const events = `{"Action":"run","Package":"x/store","Test":"TestA"}
+{"Action":"run","Package":"x/store","Test":"TestA/long"}
+{"Action":"pass","Package":"x/store","Test":"TestA/long","Elapsed":2.5}
+{"Action":"pass","Package":"x/store","Test":"TestA","Elapsed":2.6}
+{"Action":"pass","Package":"x/store","Test":"TestB","Elapsed":0.5}
+{"Action":"pass","Package":"x/store","Test":"TestC","Elapsed":1}
+{"Action":"pass","Package":"x/store","Elapsed":3}
+{"Action":"pass","Package":"x/web","Test":"TestD","Elapsed":0}
+{"Action":"pass","Package":"x/web","Elapsed":0.1}
+`
+	var out strings.Builder
+	counted := newTally(&out, nil)
+	require.NoError(t, counted.read(strings.NewReader(events)))
+	counted.rank(2)
+	assert.Equal(t, `
+The slowest packages, in seconds:
+     3.0  x/store
+     0.1  x/web
+
+The slowest tests, in seconds:
+     2.5  store TestA/long
+     1.0  store TestC
+`, out.String())
 }

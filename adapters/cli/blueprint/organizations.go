@@ -24,6 +24,7 @@ func (d *decoding) organization(place string, n *yaml.Node) (o app.BlueprintOrga
 		"groups":   sequence(d, &o.Groups, d.word),
 		"channels": sequence(d, &o.Channels, d.channel),
 		"projects": sequence(d, &o.Projects, d.project),
+		"quotas":   d.quotas(&o.Quotas),
 	})
 	return o
 }

@@ -192,6 +192,17 @@ func TestObjectTellsEveryMistakeAtOnce(t *testing.T) {
 	}, complaints(t, o.Err()))
 }
 
+func TestOnlyRefusesOtherMembers(t *testing.T) {
+	t.Parallel()
+	o, err := jsonbody.ParseObject([]byte(`{"context":{},"order":17,"Context":null}`))
+	require.NoError(t, err)
+	o.Only("context", "options")
+	assert.Equal(t, []string{
+		"Context: is not a member of this object, which may have context, options",
+		"order: is not a member of this object, which may have context, options",
+	}, complaints(t, o.Err()))
+}
+
 func TestObjectMustBeAnObject(t *testing.T) {
 	t.Parallel()
 	for text, kind := range map[string]string{`[]`: "an array", `"a"`: "a string", `1`: "a number", `true`: "a boolean", `null`: "null"} {

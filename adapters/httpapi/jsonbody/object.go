@@ -3,6 +3,7 @@ package jsonbody
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,6 +107,15 @@ func (o *Object) Objects(name string) []*Object {
 		}
 	}
 	return result
+}
+
+// Only records a mistake for every member that is not among names, which are in the order in which they are documented.
+func (o *Object) Only(names ...string) {
+	for _, name := range slices.Sorted(maps.Keys(o.members)) {
+		if !slices.Contains(names, name) {
+			o.complain(shown(name), "is not a member of this object, which may have %s", strings.Join(names, ", "))
+		}
+	}
 }
 
 // Check records what the domain found wrong with what was read. A field that was refused here already is not

@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func (p Program) adminResetFactors() *cobra.Command {
+	var username string
+	c := &cobra.Command{
+		Use:   "reset-factors --username NAME",
+		Short: "Remove somebody's second factors",
+		Long: "Remove the authenticator app, the passkeys and the recovery codes of somebody who has lost them, and end their sessions. They\n" +
+			"sign in with their password alone and can set up new ones. Make sure that it is really they who ask.",
+		Example: "  tocsin admin reset-factors --username ada",
+		Args:    noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			username = strings.TrimSpace(username)
+			if username == "" {
+				return usagef("--username is missing, see %s --help", c.CommandPath())
+			}
+			return p.with(c, func(s Services) error {
+				reset, err := s.Factors.Reset(c.Context(), caller(), username)
+				if err != nil {
+					return err
+				}
+				if reset == 0 {
+					_, err = fmt.Fprintf(p.Out, "%s has no second factor\n", username)
+					return err
+				}
+				_, err = fmt.Fprintf(p.Out, "%s has no second factor any more and is signed in nowhere\n", username)
+				return err
+			})
+		},
+	}
+	c.Flags().StringVar(&username, "username", "", "Whose second factors (required)")
+	return c
+}

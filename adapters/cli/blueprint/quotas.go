@@ -1,0 +1,46 @@
+package blueprint
+
+import (
+	"go.yaml.in/yaml/v3"
+
+	"github.com/tocsin/tocsin/domain/quotas"
+)
+
+// quotas reads the quotas of an organization: a mapping of names to numbers.
+func (d *decoding) quotas(to *quotas.Limits) field {
+	return func(place string, n *yaml.Node) {
+		n, given := d.enter(place, n)
+		if !given {
+			return
+		}
+		if n.Kind != yaml.MappingNode {
+			d.blame(n, place, "must be a mapping")
+			return
+		}
+		*to = quotas.Limits{}
+		for _, p := range d.members(place, n) {
+			(*to)[quotas.Name(p.key.Value)] = d.number(below(place, p.key.Value), p.value)
+		}
+	}
+}
+
+// number reads a finite number.
+func (d *decoding) number(place string, n *yaml.Node) float64 {
+	n, _ = d.enter(place, n)
+	if tag := n.ShortTag(); n.Kind == yaml.ScalarNode && (tag == "!!int" || tag == "!!float") {
+		switch v := d.scalar(place, n).(type) {
+		case int:
+			return float64(v)
+		case int64:
+			return float64(v)
+		case uint64:
+			return float64(v)
+		case float64:
+			return v
+		default: // What scalar has complained about.
+			return 0
+		}
+	}
+	d.blame(n, place, "must be a number")
+	return 0
+}

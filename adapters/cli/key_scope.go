@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/tocsin/tocsin/domain/access"
+)
+
+// keyScope is how a command says which of several keys of one name it means.
+type keyScope struct {
+	access.Scope
+	installation bool
+}
+
+// scopeFlags adds the flags that say of which scope a key is.
+func scopeFlags(c *cobra.Command) *keyScope {
+	var s keyScope
+	f := c.Flags()
+	f.StringVar(&s.Organization, "org", "", "Organization that the key is limited to (slug)")
+	f.StringVar(&s.Project, "project", "", "Project that the key is limited to (slug, needs --org)")
+	f.StringVar(&s.Application, "app", "", "Application that the key is limited to (slug, needs --project)")
+	f.BoolVar(&s.installation, "installation", false, "The key is limited to nothing")
+	c.MarkFlagsMutuallyExclusive("installation", "org")
+	return &s
+}
+
+// chosen is the scope that the flags name; nil when they name none.
+func (s *keyScope) chosen() (*access.Scope, error) {
+	if err := s.Check(); err != nil {
+		return nil, usagef("%s", err.Error())
+	}
+	if s.Scope == (access.Scope{}) && !s.installation {
+		return nil, nil //nolint:nilnil // No scope is named.
+	}
+	return &s.Scope, nil
+}

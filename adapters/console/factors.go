@@ -1,0 +1,175 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/factors"
+	"github.com/tocsin/tocsin/domain/operators"
+)
+
+const (
+	factorsPath = accountPath + "second-factor/"
+	stepPath    = signInPath + "second-factor/"
+)
+
+// stepCookie holds the token of a step: of signing in, between the password and the second factor.
+const stepCookie = "tocsin_step"
+
+// stepView is the page that asks for a second factor after the password.
+type stepView struct {
+	app.Asked
+	Next string
+	Form form
+	Wait string // how long to wait after too many wrong codes; empty: not at all
+}
+
+// toStep goes on to the second factor, and from there to a page.
+func (c call) toStep(step, next string) error {
+	k := c.cookie(stepCookie, step) //nolint:gosec // Secure is set wherever the browser reaches us by https.
+	k.MaxAge = int(factors.StepLife.Seconds())
+	c.SetCookie(k)
+	return c.to(c.path(stepPath) + "?" + pairs([]string{"next", next}).Encode())
+}
+
+func (c call) showStep() error {
+	return c.stepPage(http.StatusOK, stepView{Next: c.next(c.QueryParam("next"))})
+}
+
+// stepPage asks for the second factor. Whoever has shown no password, or too long ago, begins again.
+func (c call) stepPage(status int, v stepView) (err error) {
+	v.Asked, err = c.console.use.Factors.Asked(c.ctx, c.sent(stepCookie))
+	if errors.Is(err, factors.ErrStep) {
+		return c.to(c.toSignInFor(v.Next))
+	}
+	if err != nil {
+		return err
+	}
+	c.visit()
+	return c.render(status, "second-factor", "Second factor", v)
+}
+
+// answerStep begins the session of whoever shows the second factor.
+func (c call) answerStep() error {
+	v := stepView{Next: c.next(c.FormValue("next"))}
+	by := audit.Actor{Address: c.address(), Via: audit.Console}
+	admitted, err := c.console.use.Factors.ShowCode(c.ctx, by, c.origin(), c.sent(stepCookie), c.FormValue("code"))
+	if early, is := errors.AsType[operators.TooMany](err); is {
+		v.Wait = c.refuse(early)
+		return c.stepPage(http.StatusTooManyRequests, v)
+	}
+	if errors.Is(err, factors.ErrStep) {
+		return c.to(c.toSignInFor(v.Next))
+	}
+	if f, mendable := c.refused(err); mendable {
+		c.console.observer.LogRefusal(c, c.address(), "wrong second factor")
+		f.values = nil // Codes are not shown again.
+		v.Form = f
+		return c.stepPage(statusOf(f), v)
+	}
+	if err != nil {
+		return err
+	}
+	c.SetCookie(c.cookie(stepCookie, ""))
+	return c.admitted(admitted, v.Next)
+}
+
+// factorsView is the second factors of whoever is signed in.
+type factorsView struct {
+	app.HeldFactors
+	Form form // what became of the last attempt
+}
+
+func (c call) showFactors() error { return c.factorsPage(http.StatusOK, form{}) }
+
+func (c call) factorsPage(status int, f form) error {
+	held, err := c.console.use.Factors.Held(c.ctx, c.visitor)
+	if err != nil {
+		return err
+	}
+	return c.render(status, "factors", "Second factor", factorsView{HeldFactors: held, Form: f})
+}
+
+// appView is a new authenticator app, with the secret that it must learn.
+type appView struct {
+	Secret factors.Secret
+	Step   string
+	Code   qrCode
+	Form   form
+}
+
+// beginApp shows a new secret. It is in no address and no cookie.
+func (c call) beginApp() error {
+	secret, step, err := c.console.use.Factors.BeginApp(c.ctx, c.visitor)
+	if f, mendable := c.refused(err); mendable {
+		return c.factorsPage(statusOf(f), f)
+	}
+	if err != nil {
+		return err
+	}
+	return c.appPage(http.StatusOK, appView{Secret: secret, Step: step})
+}
+
+func (c call) appPage(status int, v appView) (err error) {
+	installation := "Tocsin"
+	if _, host, found := strings.Cut(c.publicURL(), "://"); found {
+		installation += " " + host
+	}
+	if v.Code, err = newQRCode(v.Secret.URL(installation, c.visitor.User.Username)); err != nil {
+		return err
+	}
+	return c.render(status, "factor-app", "Set up an authenticator app", v)
+}
+
+// confirmApp shows the recovery codes of whoever sets up the first factor, this once.
+func (c call) confirmApp() error {
+	step := c.FormValue("step")
+	codes, err := c.console.use.Factors.ConfirmApp(c.ctx, c.actor(), c.visitor, c.token, step, c.FormValue("code"))
+	if errors.Is(err, factors.ErrCode) {
+		f, _ := c.refused(err)
+		f.values = nil
+		secret, err := c.console.use.Factors.BegunApp(c.ctx, c.visitor, step)
+		if err != nil {
+			return err
+		}
+		return c.appPage(statusOf(f), appView{Secret: secret, Step: step, Form: f})
+	}
+	return c.factorAdded(codes, err)
+}
+
+// factorAdded answers where a factor was set up: with the recovery codes, if there are new ones.
+func (c call) factorAdded(codes []string, err error) error {
+	if errors.Is(err, factors.ErrStep) {
+		return c.factorsPage(http.StatusBadRequest, form{Failed: sentence(factors.ErrStep.Error())})
+	}
+	if f, mendable := c.refused(err); mendable {
+		return c.factorsPage(statusOf(f), f)
+	}
+	if err != nil {
+		return err
+	}
+	if codes == nil {
+		return c.done(c.path(factorsPath), "factor")
+	}
+	return c.render(http.StatusOK, "recovery-codes", "Recovery codes", codes)
+}
+
+func (c call) removeApp() error {
+	err := c.console.use.Factors.RemoveApp(c.ctx, c.actor(), c.visitor)
+	if errors.Is(err, factors.ErrNotFound) { // It is gone already, which is what was wanted.
+		err = nil
+	}
+	return c.settle(err, func(f form) error { return c.factorsPage(statusOf(f), f) }, c.path(factorsPath), "factor-removed")
+}
+
+// renewCodes shows the new recovery codes, this once.
+func (c call) renewCodes() error {
+	codes, err := c.console.use.Factors.RenewRecoveryCodes(c.ctx, c.actor(), c.visitor)
+	if err != nil {
+		return err
+	}
+	return c.render(http.StatusOK, "recovery-codes", "Recovery codes", codes)
+}

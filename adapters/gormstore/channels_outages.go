@@ -1,0 +1,77 @@
+package gormstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/orgs"
+)
+
+type outageRow struct {
+	ChannelID channels.ID
+	ProjectID *orgs.ProjectID
+	Name      string
+	Instance  string
+	Since     time.Time
+	LastAt    time.Time
+	UntilAt   time.Time
+	LastError string
+}
+
+func (r outageRow) outage() channels.Outage {
+	return channels.Outage{Channel: r.ChannelID, Project: orZero(r.ProjectID), Name: r.Name, Instance: r.Instance, Since: r.Since.UTC(), Last: r.LastAt.UTC(),
+		Until: r.UntilAt.UTC(), Error: r.LastError}
+}
+
+// Outages begins with the channels of the organization, because other organizations may have more outages.
+func (r channelRepo) Outages(ctx context.Context, org orgs.ID, limit int) ([]channels.Outage, error) {
+	return all(r.db(ctx).Raw(`SELECT t.channel_id, c.project_id, c.name, t.instance, t.since, t.last_at, t.until_at, t.last_error
+		FROM channels c CROSS JOIN channel_troubles t
+		WHERE c.organization_id = ? AND t.channel_id = c.id AND t.until_at >= ? ORDER BY c.id, t.instance LIMIT ?`,
+		org, r.now().Add(-channels.OutageExpiry), limit), outageRow.outage)
+}
+
+// Failing takes the outage of each channel that has lasted longest.
+func (r channelRepo) Failing(ctx context.Context, in []orgs.ID, limit int) ([]channels.Failing, error) {
+	type failingRow struct {
+		Outage         outageRow `gorm:"embedded"`
+		OrganizationID orgs.ID
+		Project        string
+	}
+	return all(r.db(ctx).Raw(`SELECT * FROM (SELECT t.channel_id, c.project_id, c.name, t.instance, t.since, t.last_at, t.until_at, t.last_error,
+			c.organization_id, COALESCE(p.slug, '') AS project, ROW_NUMBER() OVER (PARTITION BY c.organization_id ORDER BY c.id) AS nth
+		FROM channels c CROSS JOIN channel_troubles t LEFT JOIN projects p ON p.id = c.project_id
+		WHERE c.organization_id @in AND t.channel_id = c.id AND t.instance = (SELECT f.instance FROM channel_troubles f
+			WHERE f.channel_id = c.id AND f.until_at >= @since ORDER BY f.since, f.instance LIMIT 1)) AS ranked
+		WHERE nth <= @limit ORDER BY channel_id`,
+		map[string]any{"in": among(r.dialect, in), "since": r.now().Add(-channels.OutageExpiry), "limit": limit}), func(row failingRow) channels.Failing {
+		return channels.Failing{Outage: row.Outage.outage(), Organization: row.OrganizationID, ProjectSlug: row.Project}
+	})
+}
+
+func (r channelRepo) ClearOutages(ctx context.Context, org orgs.ID, id channels.ID) error {
+	return r.db(ctx).Exec("DELETE FROM channel_troubles WHERE channel_id IN (SELECT id FROM channels WHERE id = ? AND organization_id = ?)", id, org).Error
+}
+
+// ReportOutage also removes expired outages of every instance.
+func (q queue) ReportOutage(ctx context.Context, c channels.Outage) error {
+	return q.work(ctx, func(t tx) error {
+		if err := t.db(ctx).Exec("DELETE FROM channel_troubles WHERE until_at < ?", t.now().Add(-channels.OutageExpiry)).Error; err != nil {
+			return err
+		}
+		return t.db(ctx).Exec(`INSERT INTO channel_troubles (channel_id, instance, since, last_at, until_at, last_error)
+			SELECT c.id, CAST(? AS TEXT), `+t.dialect.moment("? ")+`, `+t.dialect.moment("? ")+`, `+t.dialect.moment("? ")+`, CAST(? AS TEXT)
+			FROM channels c WHERE c.id = ?
+			ON CONFLICT (channel_id, instance) DO UPDATE SET
+				since = excluded.since, last_at = excluded.last_at, until_at = excluded.until_at, last_error = excluded.last_error`,
+			storable(c.Instance), stamp(c.Since), stamp(c.Last), stamp(c.Until), storable(c.Error), c.Channel).Error
+	})
+}
+
+func (q queue) ClearOutage(ctx context.Context, channel channels.ID, instance string) error {
+	return q.work(ctx, func(t tx) error {
+		return t.db(ctx).Exec("DELETE FROM channel_troubles WHERE channel_id = ? AND (instance = ? OR until_at < ?)",
+			channel, storable(instance), t.now().Add(-channels.OutageOverdue)).Error
+	})
+}

@@ -1,0 +1,103 @@
+package gormstore_test
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/adapters/gormstore/seal"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/pgtest"
+)
+
+// wrong is the clock of a machine that is so far ahead of the others.
+type wrong time.Duration
+
+func (w wrong) Now() time.Time { return time.Now().Add(time.Duration(w)) }
+
+// TestNobodysClockDecidesAboutAnothersLease is about instances that share a Postgres database and whose clocks are 90 s apart.
+func TestNobodysClockDecidesAboutAnothersLease(t *testing.T) {
+	t.Parallel()
+	const apart = 90 * time.Second
+	url := pgtest.New(t)
+	instance := func(c ports.Clock) *gormstore.Store {
+		s, err := gormstore.Open(t.Context(), gormstore.Config{URL: url, AutoMigrate: true, Clock: c, ServerClock: true,
+			Keys: seal.NewRing([seal.KeySize]byte{1}), Logger: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		t.Cleanup(func() { assert.NoError(t, s.Close()) })
+		return s
+	}
+	right := instance(wall{})
+	ahead, behind := instance(wrong(apart)), instance(wrong(-apart))
+	p := newPost(t, right)
+	next := func() deliveries.ID {
+		t.Helper()
+		p.trigger(t, nil, nil)
+		_, err := ahead.Queue().Expand(t.Context(), 10)
+		require.NoError(t, err)
+		jobs, err := behind.Queue().Claim(t.Context(), p.channel.ID, "behind", 10, time.Minute)
+		require.NoError(t, err)
+		require.Len(t, jobs, 1, "what one that is ahead has written is due for one that is behind")
+		return jobs[0].ID
+	}
+	claims := func(s *gormstore.Store) int {
+		t.Helper()
+		jobs, err := s.Queue().Claim(t.Context(), p.channel.ID, "another", 10, time.Minute)
+		require.NoError(t, err)
+		return len(jobs)
+	}
+	due := func(s *gormstore.Store, c ports.Clock) time.Duration {
+		t.Helper()
+		all, err := s.Queue().Due(t.Context())
+		require.NoError(t, err)
+		require.Len(t, all, 1)
+		assert.Equal(t, p.channel.Organization, all[0].Organization)
+		return all[0].At.Sub(c.Now())
+	}
+
+	id := next()
+	for _, s := range []*gormstore.Store{right, ahead} {
+		assert.Zero(t, claims(s), "its lease has not ended")
+	}
+	held, err := ahead.Queue().Renew(t.Context(), "behind", []deliveries.ID{id}, time.Minute)
+	require.NoError(t, err)
+	assert.Equal(t, []deliveries.ID{id}, held)
+	assert.InDelta(t, time.Minute.Seconds(), due(right, wall{}).Seconds(), 10)
+	assert.InDelta(t, time.Minute.Seconds(), due(ahead, wrong(apart)).Seconds(), 10)
+	assert.InDelta(t, time.Minute.Seconds(), due(behind, wrong(-apart)).Seconds(), 10)
+
+	lost, err := behind.Queue().Record(t.Context(), "behind", []deliveries.Outcome{
+		{ID: id, State: deliveries.Retrying, Attempts: 1, Next: wrong(-apart).Now().Add(time.Minute)}})
+	require.NoError(t, err)
+	assert.Zero(t, lost)
+	assert.Zero(t, claims(ahead), "it is due in a minute, for everybody")
+	assert.InDelta(t, time.Minute.Seconds(), due(right, wall{}).Seconds(), 10)
+	_, err = behind.Queue().Renew(t.Context(), "behind", []deliveries.ID{id}, time.Minute)
+	require.NoError(t, err)
+
+	skew := func(s *gormstore.Store, owner string) time.Duration {
+		t.Helper()
+		skew, err := s.Queue().Heartbeat(t.Context(), deliveries.Presence{Owner: owner, Started: time.Now()})
+		require.NoError(t, err)
+		return skew
+	}
+	assert.InDelta(t, apart.Seconds(), skew(ahead, "ahead").Seconds(), 1)
+	assert.InDelta(t, -apart.Seconds(), skew(behind, "behind").Seconds(), 1)
+	for s, c := range map[*gormstore.Store]ports.Clock{right: wall{}, ahead: wrong(apart), behind: wrong(-apart)} {
+		var seen []deliveries.Presence
+		require.NoError(t, s.View(t.Context(), func(tx ports.Tx) (err error) {
+			seen, err = tx.Statistics().Workers(t.Context())
+			return err
+		}))
+		require.Len(t, seen, 2)
+		for _, w := range seen {
+			assert.False(t, w.Lost(c.Now()), "whoever asks")
+			assert.True(t, w.Skewed())
+		}
+	}
+}

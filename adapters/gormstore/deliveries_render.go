@@ -1,0 +1,43 @@
+package gormstore
+
+import (
+	"context"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+)
+
+// renderInputRow is everything of a deliveries.RenderInput but its occurrence, by the tables that it comes from.
+type renderInputRow struct {
+	Organization organizationRow `gorm:"embedded;embeddedPrefix:organization_"`
+	Project      projectRow      `gorm:"embedded;embeddedPrefix:project_"`
+	Application  applicationRow  `gorm:"embedded;embeddedPrefix:application_"`
+	Event        eventRow        `gorm:"embedded;embeddedPrefix:event_"`
+	Notification notificationRow `gorm:"embedded;embeddedPrefix:notification_"`
+	Channel      channelRow      `gorm:"embedded;embeddedPrefix:channel_"`
+	Template     templateRow     `gorm:"embedded;embeddedPrefix:template_"`
+}
+
+func (r renderInputRow) input(o events.Occurrence) deliveries.RenderInput {
+	return deliveries.RenderInput{Occurrence: o, Organization: r.Organization.organization(), Project: r.Project.project(), Application: r.Application.application(),
+		Event: r.Event.event(r.Organization.ID), Notification: r.Notification.notification(), Channel: r.Channel.channel(), Template: r.Template.template()}
+}
+
+func (r deliveryRepo) RenderInput(
+	ctx context.Context, o events.Occurrence, n subscriptions.NotificationID, t events.TemplateID,
+) (deliveries.RenderInput, error) {
+	row, err := one[renderInputRow](r.db(ctx).Raw(`
+		SELECT `+beside("organization_", "org", "id", "slug", "name")+", "+beside("project_", "p", "id", "organization_id", "slug", "name")+`,
+			`+applicationBeside("a")+", "+beside("event_", "e", "id", "application_id", "slug", "name", "description", "active")+`,
+			`+notificationBeside()+", "+
+		beside("channel_", "c", "id", "organization_id", "project_id", "name", "protocol", "driver", "preferred", "active")+`,
+			`+beside("template_", "t", "id", "version", "channel_id", "subject", "text_body", "html_body")+`
+		FROM notifications n JOIN events e ON e.id = n.event_id JOIN applications a ON a.id = e.application_id
+		JOIN projects p ON p.id = a.project_id JOIN organizations org ON org.id = p.organization_id
+		JOIN templates t ON t.notification_id = n.id OR t.event_id = e.id
+		JOIN channels c ON c.id = t.channel_id
+		WHERE n.id = ? AND e.id = ? AND a.id = ? AND org.id = ? AND t.id = ?`,
+		n, o.Event, o.Application, o.Organization, t), deliveries.ErrNotFound)
+	return row.input(o), err
+}

@@ -1,0 +1,251 @@
+package gormstore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tocsin/tocsin/adapters/gormstore/seal"
+	"github.com/tocsin/tocsin/domain/factors"
+	"github.com/tocsin/tocsin/domain/operators"
+)
+
+// totpRow is an authenticator app. Its secret is sealed for this account.
+type totpRow struct {
+	AccountID  operators.AccountID
+	Secret     string
+	LastPeriod int64
+	CreatedAt  time.Time
+	LastUsedAt *time.Time
+}
+
+func (totpRow) TableName() string { return "totp_factors" }
+
+// place is what a secret is bound to: moved to another account's row it does not open.
+func (r totpRow) place() string { return fmt.Sprintf("authenticator app of account %d", r.AccountID) }
+
+type recoveryRow struct {
+	AccountID operators.AccountID
+	Digest    []byte
+}
+
+func (recoveryRow) TableName() string { return "recovery_codes" }
+
+type passkeyRow struct {
+	ID           factors.PasskeyID
+	AccountID    operators.AccountID
+	Handle       []byte
+	CredentialID []byte
+	Name         string
+	Record       string
+	CreatedAt    time.Time
+	LastUsedAt   *time.Time
+}
+
+func (passkeyRow) TableName() string { return "passkeys" }
+
+func (r passkeyRow) passkey() factors.Passkey {
+	return factors.Passkey{ID: r.ID, Account: r.AccountID, Handle: r.Handle, Credential: r.CredentialID, Name: r.Name, Record: []byte(r.Record),
+		Created: r.CreatedAt.UTC(), Used: momentOf(r.LastUsedAt)}
+}
+
+// stepRow is a step. What it holds is sealed for this token.
+type stepRow struct {
+	Digest    []byte
+	Purpose   factors.Purpose
+	AccountID *operators.AccountID
+	Held      string
+	ExpiresAt time.Time
+}
+
+func (stepRow) TableName() string { return "sign_in_steps" }
+
+func (r stepRow) place() string { return fmt.Sprintf("sign-in step %x", r.Digest) }
+
+type factorRepo struct{ tx }
+
+func (r factorRepo) Held(ctx context.Context, a operators.AccountID) (factors.Held, error) {
+	type heldRow struct {
+		TOTP     bool
+		Passkeys int
+		Recovery int
+	}
+	row, err := one[heldRow](r.db(ctx).Raw(`
+		SELECT EXISTS (SELECT 1 FROM totp_factors WHERE account_id = @account) AS totp,
+			(SELECT COUNT(*) FROM passkeys WHERE account_id = @account) AS passkeys,
+			(SELECT COUNT(*) FROM recovery_codes WHERE account_id = @account) AS recovery`, map[string]any{"account": a}), factors.ErrNotFound)
+	return factors.Held(row), err
+}
+
+func (r factorRepo) TOTP(ctx context.Context, a operators.AccountID) (factors.TOTP, error) {
+	row, err := one[totpRow](r.db(ctx).Where("account_id = ?", a), factors.ErrNotFound)
+	if err != nil {
+		return factors.TOTP{}, err
+	}
+	secret, err := r.secret(row)
+	return factors.TOTP{Account: row.AccountID, Secret: secret, Last: row.LastPeriod, Created: row.CreatedAt.UTC(), Used: momentOf(row.LastUsedAt)}, err
+}
+
+func (r factorRepo) SaveTOTP(ctx context.Context, t factors.TOTP) error {
+	row := totpRow{AccountID: t.Account, LastPeriod: t.Last, CreatedAt: stamp(t.Created), LastUsedAt: moment(t.Used)}
+	if err := r.sealSecret(&row, t.Secret); err != nil {
+		return err
+	}
+	if err := r.db(ctx).Exec("DELETE FROM totp_factors WHERE account_id = ?", t.Account).Error; err != nil {
+		return err
+	}
+	return r.db(ctx).Create(&row).Error
+}
+
+func (r factorRepo) UseTOTP(ctx context.Context, t factors.TOTP) error {
+	return change(r.db(ctx), factors.ErrNotFound, "UPDATE totp_factors SET last_period = ?, last_used_at = ? WHERE account_id = ?", t.Last, moment(t.Used), t.Account)
+}
+
+func (r factorRepo) RemoveTOTP(ctx context.Context, a operators.AccountID) error {
+	return change(r.db(ctx), factors.ErrNotFound, "DELETE FROM totp_factors WHERE account_id = ?", a)
+}
+
+func (r factorRepo) StaleTOTP(ctx context.Context, after operators.AccountID, limit int) ([]factors.Stale, error) {
+	current, err := r.keys.Prefix()
+	if err != nil {
+		return nil, errNoFactorKey
+	}
+	type staleTOTPRow struct {
+		AccountID operators.AccountID
+		Username  string
+		Secret    string // the beginning
+	}
+	return all(r.db(ctx).Raw(`
+		SELECT f.account_id, u.username, substr(f.secret, 1, 64) AS secret
+		FROM totp_factors f JOIN accounts a ON a.id = f.account_id JOIN users u ON u.id = a.user_id
+		WHERE f.account_id > ? AND substr(f.secret, 1, ?) <> ? ORDER BY f.account_id LIMIT ?`, after, len(current), current, limit),
+		func(row staleTOTPRow) factors.Stale {
+			return factors.Stale{Account: row.AccountID, Username: row.Username, Key: seal.KeyID(row.Secret)}
+		})
+}
+
+func (r factorRepo) ResealTOTP(ctx context.Context, a operators.AccountID) (bool, error) {
+	current, err := r.keys.Prefix()
+	if err != nil {
+		return false, errNoFactorKey
+	}
+	row, err := one[totpRow](r.db(ctx).Where("account_id = ?", a), factors.ErrNotFound)
+	if err != nil || strings.HasPrefix(row.Secret, current) {
+		return false, err
+	}
+	secret, err := r.secret(row)
+	if err != nil {
+		return false, err
+	}
+	if err := r.sealSecret(&row, secret); err != nil {
+		return false, err
+	}
+	return true, change(r.db(ctx), factors.ErrNotFound, "UPDATE totp_factors SET secret = ? WHERE account_id = ?", row.Secret, a)
+}
+
+func (r factorRepo) SetRecoveryCodes(ctx context.Context, a operators.AccountID, ds []operators.Digest) error {
+	if err := r.db(ctx).Exec("DELETE FROM recovery_codes WHERE account_id = ?", a).Error; err != nil || len(ds) == 0 {
+		return err
+	}
+	return r.db(ctx).Create(mapped(ds, func(d operators.Digest) recoveryRow { return recoveryRow{AccountID: a, Digest: d[:]} })).Error
+}
+
+func (r factorRepo) UseRecoveryCode(ctx context.Context, a operators.AccountID, d operators.Digest) error {
+	return change(r.db(ctx), factors.ErrNotFound, "DELETE FROM recovery_codes WHERE account_id = ? AND digest = ?", a, d[:])
+}
+
+func (r factorRepo) Passkeys(ctx context.Context, a operators.AccountID) ([]factors.Passkey, error) {
+	return all(r.db(ctx).Where("account_id = ?", a).Order("id").Limit(factors.MaxPasskeys), passkeyRow.passkey)
+}
+
+func (r factorRepo) Passkey(ctx context.Context, credential []byte) (factors.Passkey, error) {
+	row, err := one[passkeyRow](r.db(ctx).Where("credential_id = ?", credential), factors.ErrNotFound)
+	return row.passkey(), err
+}
+
+func (r factorRepo) AddPasskey(ctx context.Context, p factors.Passkey) (factors.Passkey, error) {
+	row := passkeyRow{AccountID: p.Account, Handle: p.Handle, CredentialID: p.Credential, Name: p.Name, Record: string(p.Record), CreatedAt: stamp(p.Created), LastUsedAt: moment(p.Used)}
+	created, err := insert(r.db(ctx), &row)
+	if err == nil && !created {
+		err = factors.ErrExists
+	}
+	p.ID = row.ID
+	return p, err
+}
+
+func (r factorRepo) UsePasskey(ctx context.Context, p factors.Passkey) error {
+	return change(r.db(ctx), factors.ErrNotFound, "UPDATE passkeys SET record = ?, last_used_at = ? WHERE id = ? AND account_id = ?", string(p.Record), moment(p.Used), p.ID, p.Account)
+}
+
+func (r factorRepo) RemovePasskey(ctx context.Context, a operators.AccountID, id factors.PasskeyID) error {
+	return change(r.db(ctx), factors.ErrNotFound, "DELETE FROM passkeys WHERE id = ? AND account_id = ?", id, a)
+}
+
+func (r factorRepo) RemoveAll(ctx context.Context, a operators.AccountID) error {
+	for _, table := range []string{"totp_factors", "passkeys", "recovery_codes"} {
+		if err := r.db(ctx).Exec("DELETE FROM "+table+" WHERE account_id = ?", a).Error; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r factorRepo) Begin(ctx context.Context, s factors.Step) error {
+	row := stepRow{Digest: s.Digest[:], Purpose: s.Purpose, AccountID: orNull(s.Account), ExpiresAt: stamp(s.Expires)}
+	if len(s.Held) > 0 {
+		held, err := r.keys.Seal(s.Held, row.place())
+		if err != nil {
+			return errNoFactorKey
+		}
+		row.Held = held
+	}
+	return r.db(ctx).Create(&row).Error
+}
+
+func (r factorRepo) Step(ctx context.Context, d operators.Digest) (factors.Step, error) {
+	row, err := one[stepRow](r.db(ctx).Where("digest = ?", d[:]), factors.ErrStep)
+	if err != nil {
+		return factors.Step{}, err
+	}
+	s := factors.Step{Digest: d, Purpose: row.Purpose, Account: orZero(row.AccountID), Expires: row.ExpiresAt.UTC()}
+	if row.Held != "" {
+		if s.Held, err = r.keys.Open(row.Held, row.place()); err != nil { // The key is another one since.
+			return factors.Step{}, factors.ErrStep
+		}
+	}
+	return s, nil
+}
+
+func (r factorRepo) End(ctx context.Context, d operators.Digest) (bool, error) {
+	n, err := affected(r.db(ctx).Exec("DELETE FROM sign_in_steps WHERE digest = ?", d[:]))
+	return n > 0, err
+}
+
+func (r factorRepo) EndSteps(ctx context.Context, a operators.AccountID) error {
+	return r.db(ctx).Exec("DELETE FROM sign_in_steps WHERE account_id = ?", a).Error
+}
+
+func (r factorRepo) Sweep(ctx context.Context, now time.Time) error {
+	return r.db(ctx).Exec("DELETE FROM sign_in_steps WHERE expires_at <= ?", moment(now)).Error
+}
+
+// errNoFactorKey answers for what needs the current key, whosever factor it is about.
+var errNoFactorKey = factors.ErrSealed.With("secret_key is not configured")
+
+// sealSecret makes the secret of a row from its text.
+func (r factorRepo) sealSecret(row *totpRow, s factors.Secret) (err error) {
+	if row.Secret, err = r.keys.Seal([]byte(string(s)), row.place()); err != nil {
+		return errNoFactorKey
+	}
+	return nil
+}
+
+// secret returns the text of a row's secret.
+func (r factorRepo) secret(row totpRow) (factors.Secret, error) {
+	text, err := r.keys.Open(row.Secret, row.place())
+	if err != nil {
+		return "", factors.ErrSealed.With("the authenticator app of account %d cannot be used: its secret is encrypted under the key %q (%s)", row.AccountID, seal.KeyID(row.Secret), err.Error())
+	}
+	return factors.Secret(text), nil
+}

@@ -1,0 +1,45 @@
+package gormstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/operators"
+)
+
+type guessRow struct {
+	Digest       []byte
+	Failures     int
+	BlockedUntil time.Time
+	Refused      bool
+	ForgetAt     time.Time
+}
+
+func (guessRow) TableName() string { return "guesses" }
+
+// forgetAtOnce is how many guesses that do not count any more are deleted with each that is stored.
+const forgetAtOnce = 10
+
+func (r operatorRepo) Guesses(ctx context.Context, key operators.Digest) (operators.Guesses, error) {
+	rows, err := rowsOf[guessRow](r.db(ctx).Where("digest = ?", key[:]))
+	if err != nil || len(rows) == 0 {
+		return operators.Guesses{}, err
+	}
+	return operators.Guesses{Failures: rows[0].Failures, Until: rows[0].BlockedUntil.UTC(), Refused: rows[0].Refused}, nil
+}
+
+func (r operatorRepo) SaveGuesses(ctx context.Context, key operators.Digest, g operators.Guesses, now time.Time) error {
+	err := r.db(ctx).Exec(`INSERT INTO guesses (failures, digest, blocked_until, refused, forget_at) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (digest) DO UPDATE SET failures = excluded.failures, blocked_until = excluded.blocked_until, refused = excluded.refused,
+			forget_at = excluded.forget_at`, g.Failures, key[:], stamp(g.Until), g.Refused, stamp(g.Forget())).Error
+	if err != nil {
+		return err
+	}
+	// Others that store guesses at the same time delete others of the old ones.
+	return r.db(ctx).Exec(`DELETE FROM guesses WHERE digest IN
+		(SELECT digest FROM guesses WHERE forget_at <= ? ORDER BY forget_at LIMIT ?`+r.dialect.skipLocked()+`)`, moment(now), forgetAtOnce).Error
+}
+
+func (r operatorRepo) ForgetGuesses(ctx context.Context, key operators.Digest) error {
+	return r.db(ctx).Exec("DELETE FROM guesses WHERE digest = ?", key[:]).Error
+}

@@ -1,0 +1,228 @@
+package gormstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+const (
+	// connectTimeout bounds how long a connection may take to be made, for each host of the URL.
+	connectTimeout = 5 * time.Second
+	// pingLimit bounds the proof that a connection which has been idle still leads to a server.
+	pingLimit = 2 * time.Second
+	// cleanUpLimit bounds each of the steps in which pgx takes leave of a connection that gave no answer.
+	cleanUpLimit = time.Second
+	// How soon the kernel gives up a connection whose other side is gone: keepAlive when we wait for
+	// an answer, and unacknowledged when what we sent was not received.
+	keepAliveIdle     = 5 * time.Second
+	keepAliveInterval = 2 * time.Second
+	keepAliveCount    = 3
+	unacknowledged    = 10 * time.Second
+	// setFactor is how much longer a statement about a large set of rows may take than one about a few.
+	setFactor = 3
+	// DefaultStatementTimeout is how long a statement about a few rows may take unless Config says otherwise.
+	DefaultStatementTimeout = 10 * time.Second
+)
+
+// errNoAnswer is why a statement was given up by us, and not by its caller.
+var errNoAnswer = errors.New("the database did not answer in time")
+
+// pace says how long a statement may take. It travels in the context, beside the caller's deadline.
+type pace int
+
+// The paces. Without one a statement may concern a large set of rows.
+const (
+	paceSet       pace = iota
+	paceBrief          // a few rows by their keys, the begin and the end of a transaction
+	paceUnlimited      // migrations
+)
+
+type paceKey struct{}
+
+// paced returns a context whose statements may take so long.
+func paced(ctx context.Context, p pace) context.Context { return context.WithValue(ctx, paceKey{}, p) }
+
+func paceOf(ctx context.Context) pace {
+	p, _ := ctx.Value(paceKey{}).(pace)
+	return p
+}
+
+// limits bounds what a pool of connections is asked to do: every statement, every wait for a connection.
+// The limit is applied by the driver's tracing hooks, whose context the driver goes on with. No caller
+// can leave it out.
+type limits struct {
+	brief time.Duration
+	// reset makes the pool give up the connections that it has. It is called when one of them gave no
+	// answer in time, because then the others probably lead nowhere either, and when one leads to a
+	// server that takes no writes any more.
+	reset func()
+}
+
+var (
+	_ pgx.QueryTracer       = (*limits)(nil)
+	_ pgx.ConnectTracer     = (*limits)(nil)
+	_ pgxpool.AcquireTracer = (*limits)(nil)
+)
+
+// of returns how long a statement of this pace may take; 0 is for ever.
+func (l *limits) of(p pace) time.Duration {
+	switch p {
+	case paceBrief:
+		return l.brief
+	case paceUnlimited:
+		return 0
+	case paceSet:
+	}
+	return setFactor * l.brief
+}
+
+type cancelKey struct{}
+
+func (l *limits) begin(ctx context.Context, limit time.Duration) context.Context {
+	if limit == 0 {
+		return ctx
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errNoAnswer)
+	return context.WithValue(ctx, cancelKey{}, cancel)
+}
+
+func (l *limits) end(ctx context.Context, err error) {
+	cancel, limited := ctx.Value(cancelKey{}).(context.CancelFunc)
+	if err != nil && (limited && errors.Is(context.Cause(ctx), errNoAnswer) || sqlState(err) == readOnlyTransaction) {
+		l.reset()
+	}
+	if limited {
+		cancel()
+	}
+}
+
+// TraceQueryStart gives a statement its deadline.
+func (l *limits) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	return l.begin(ctx, l.of(paceOf(ctx)))
+}
+
+// TraceQueryEnd is called when the last row of a statement has been read.
+func (l *limits) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
+	l.end(ctx, data.Err)
+}
+
+// TraceAcquireStart bounds the wait for a connection, which includes making one.
+func (l *limits) TraceAcquireStart(ctx context.Context, _ *pgxpool.Pool, _ pgxpool.TraceAcquireStartData) context.Context {
+	return l.begin(ctx, max(l.brief, 2*connectTimeout))
+}
+
+// TraceAcquireEnd ends that wait. Connections that are all in use say nothing of the server.
+func (l *limits) TraceAcquireEnd(ctx context.Context, _ *pgxpool.Pool, _ pgxpool.TraceAcquireEndData) {
+	l.end(ctx, nil)
+}
+
+type connectKey struct{}
+
+// TraceConnectStart marks the context with which a connection is dialed, see dial.
+func (l *limits) TraceConnectStart(ctx context.Context, _ pgx.TraceConnectStartData) context.Context {
+	return context.WithValue(ctx, connectKey{}, true)
+}
+
+// TraceConnectEnd does nothing.
+func (l *limits) TraceConnectEnd(context.Context, pgx.TraceConnectEndData) {}
+
+// applyTo sets the limits up in the configuration of a connection.
+func (l *limits) applyTo(config *pgx.ConnConfig) {
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = connectTimeout
+	}
+	config.DialFunc = dial
+	config.Tracer = l
+}
+
+// apply sets the limits up in the configuration of a pool.
+func (l *limits) apply(config *pgxpool.Config) {
+	l.applyTo(config.ConnConfig)
+	// The pool's own check would go on with one dead connection after the other, each for its full time.
+	config.ShouldPing = func(ctx context.Context, p pgxpool.ShouldPingParams) bool {
+		if p.IdleDuration > time.Second {
+			l.prove(ctx, p.Conn)
+		}
+		return p.Conn.IsClosed() // Then the pool's ping fails at once, and it takes another connection.
+	}
+}
+
+// prove closes a connection that leads nowhere, and has the pool give up the others.
+func (l *limits) prove(ctx context.Context, conn *pgx.Conn) {
+	limited, cancel := context.WithTimeoutCause(ctx, pingLimit, errNoAnswer)
+	defer cancel()
+	if err := conn.Ping(limited); err != nil && ctx.Err() == nil {
+		l.reset()
+	}
+}
+
+// dial connects to a server. A connection dialed outside of TraceConnectStart is the one by which pgx
+// cancels a statement that took too long. It must not keep the place in the pool of the connection that
+// it is about for long.
+func dial(ctx context.Context, network, address string) (net.Conn, error) {
+	cancels := ctx.Value(connectKey{}) == nil
+	dialer := net.Dialer{Control: controlSocket, KeepAliveConfig: net.KeepAliveConfig{
+		Enable: true, Idle: keepAliveIdle, Interval: keepAliveInterval, Count: keepAliveCount}}
+	if cancels {
+		dialer.Timeout = cleanUpLimit
+	}
+	conn, err := dialer.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	if cancels {
+		if err := conn.SetDeadline(time.Now().Add(cleanUpLimit)); err != nil {
+			return nil, errors.Join(err, conn.Close())
+		}
+	}
+	return connection{conn}, nil
+}
+
+// connection is a connection that is given up soon. pgx sets a deadline in the future only when it takes
+// leave of a connection, and then allows 15 seconds.
+type connection struct{ net.Conn }
+
+// SetDeadline sets the deadline, which is near.
+func (c connection) SetDeadline(t time.Time) error {
+	if latest := time.Now().Add(cleanUpLimit); t.After(latest) {
+		t = latest
+	}
+	return c.Conn.SetDeadline(t)
+}
+
+// beginnings are the statements that transactions begin with: BEGIN, and what holds for the transaction alone. Nothing is set for
+// the connection: behind a pooler it is another client's afterwards.
+func (l *limits) beginnings() map[beginning]string {
+	all := map[beginning]string{}
+	for _, p := range []pace{paceSet, paceBrief, paceUnlimited} {
+		for _, i := range []isolation{snapshot, snapshotReadOnly, readCommitted, freshPlans} {
+			all[beginning{i, p}] = string(i) + plannerSettings + l.serverSettings(p)
+		}
+	}
+	return all
+}
+
+// serverSettings are the server's own limits. They are for the case that we are gone, or cannot reach it to cancel a statement: it must
+// not keep the locks of a client that nobody hears of.
+func (l *limits) serverSettings(p pace) string {
+	statement := l.of(p)
+	if statement > 0 {
+		statement += l.brief
+	}
+	return fmt.Sprintf("; SET LOCAL statement_timeout = %d; SET LOCAL idle_in_transaction_session_timeout = %d",
+		statement.Milliseconds(), (setFactor * l.brief).Milliseconds())
+}
+
+// plannerSettings have Postgres plan as if every table were large. Every statement of ours has an index to go by. Left to itself Postgres
+// reads a nearly empty table from end to end instead, and keeps that plan (for the checks of foreign keys, too) while the table grows to
+// millions. A bitmap scan is such a plan as well: it has no order, so for each page of a list all the rest of the list would be read and
+// sorted. So are hash and merge joins: one of the two sides is read whole, where a few look-ups would do. The price that Postgres puts
+// on the plans it is to avoid would have it compile the statements that have no other; here that never pays.
+const plannerSettings = "; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off" +
+	"; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL jit = off"

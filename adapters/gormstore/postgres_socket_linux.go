@@ -1,0 +1,23 @@
+package gormstore
+
+import (
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// controlSocket has the kernel give up a TCP connection when what was sent on it is not received: without that it
+// would go on trying for a quarter of an hour.
+func controlSocket(network, _ string, raw syscall.RawConn) (err error) {
+	if !strings.HasPrefix(network, "tcp") {
+		return nil
+	}
+	controlled := raw.Control(func(fd uintptr) {
+		err = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(unacknowledged.Milliseconds()))
+	})
+	if controlled != nil {
+		return controlled
+	}
+	return err
+}

@@ -1,0 +1,43 @@
+package gormstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tocsin/tocsin/ports"
+)
+
+// fullFor is how long a disk counts as full after a write found it so. A write as small as tryWrite may still find room where the next
+// message does not.
+const fullFor = 10 * time.Second
+
+// Writable returns nil when the database takes writes; ports.ErrReadOnly, ports.ErrFull, ports.ErrUnavailable.
+func (s *Store) Writable(ctx context.Context) error {
+	err := s.call(func() error { return s.engine.tryWrite(paced(ctx, paceBrief)) })
+	if found := s.full.Load(); err == nil && found > 0 && time.Since(time.Unix(0, found)) < fullFor {
+		return ports.ErrFull
+	}
+	return err
+}
+
+// tryWrite sets a number in the header of the file that nobody reads to what it is. That writes a page, as every change does.
+func (e *sqliteEngine) tryWrite(ctx context.Context) error {
+	return e.update(ctx, func(t tx) error { return t.db(ctx).Exec("PRAGMA user_version = 0").Error })
+}
+
+// tryWrite commits a message to readers of the log, of whom there are none. It takes no lock and needs no table, and its commit waits for the
+// disk, and for a synchronous standby, as that of any other change.
+func (e *postgresEngine) tryWrite(ctx context.Context) error {
+	for range 2 {
+		var written bool
+		err := e.pool.QueryRow(ctx, `SELECT CASE WHEN pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on' THEN FALSE
+			ELSE pg_logical_emit_message(TRUE, 'tocsin', '') IS NOT NULL END`, pgx.QueryExecModeSimpleProtocol).Scan(&written)
+		if err != nil || written {
+			return err
+		}
+		e.pool.Reset() // A new connection may lead elsewhere.
+	}
+	return ports.ErrReadOnly
+}

@@ -1,0 +1,61 @@
+package outbound
+
+import (
+	"net/netip"
+	"slices"
+)
+
+// IsPublic reports whether an address can belong to anybody: it is none of those that the registries
+// of RFC 6890 set apart, none behind which clouds keep their metadata, and no IPv6 address that takes
+// a gateway to such an IPv4 address.
+func IsPublic(addr netip.Addr) bool {
+	addr = addr.WithZone("").Unmap()
+	for _, t := range tunnels {
+		if t.prefix.Contains(addr) {
+			bytes := addr.As16()
+			return IsPublic(netip.AddrFrom4([4]byte(bytes[t.at : t.at+4])))
+		}
+	}
+	if !addr.Is4() && !globalUnicast.Contains(addr) {
+		return false
+	}
+	return !slices.ContainsFunc(reserved, func(p netip.Prefix) bool { return p.Contains(addr) })
+}
+
+// globalUnicast is the IPv6 space that is handed out. What lies outside is loopback, private,
+// link-local, multicast or not in use.
+var globalUnicast = netip.MustParsePrefix("2000::/3")
+
+// tunnel is an IPv6 network whose addresses carry an IPv4 address, and the byte where it begins.
+type tunnel struct {
+	prefix netip.Prefix
+	at     int
+}
+
+var tunnels = []tunnel{
+	{netip.MustParsePrefix("64:ff9b::/96"), 12}, // NAT64
+	{netip.MustParsePrefix("2002::/16"), 2},     // 6to4
+}
+
+// reserved are the networks that belong to nobody, or to the network that we are in.
+var reserved = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"),        // this network; most systems take 0.0.0.0 for themselves
+	netip.MustParsePrefix("10.0.0.0/8"),       // private
+	netip.MustParsePrefix("100.64.0.0/10"),    // carrier-grade NAT, and the metadata of Alibaba Cloud
+	netip.MustParsePrefix("127.0.0.0/8"),      // loopback
+	netip.MustParsePrefix("168.63.129.16/32"), // the metadata of Azure, which has a public address
+	netip.MustParsePrefix("169.254.0.0/16"),   // link-local, where most clouds keep their metadata
+	netip.MustParsePrefix("172.16.0.0/12"),    // private
+	netip.MustParsePrefix("192.0.0.0/24"),     // protocol assignments
+	netip.MustParsePrefix("192.0.2.0/24"),     // documentation
+	netip.MustParsePrefix("192.88.99.0/24"),   // 6to4 relays
+	netip.MustParsePrefix("192.168.0.0/16"),   // private
+	netip.MustParsePrefix("198.18.0.0/15"),    // benchmarks
+	netip.MustParsePrefix("198.51.100.0/24"),  // documentation
+	netip.MustParsePrefix("203.0.113.0/24"),   // documentation
+	netip.MustParsePrefix("224.0.0.0/4"),      // multicast
+	netip.MustParsePrefix("240.0.0.0/4"),      // for the future, and broadcast
+	netip.MustParsePrefix("2001::/23"),        // protocol assignments, Teredo among them
+	netip.MustParsePrefix("2001:db8::/32"),    // documentation
+	netip.MustParsePrefix("3fff::/20"),        // documentation
+}

@@ -1,0 +1,110 @@
+package outbound
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/netip"
+	"net/url"
+	"sync"
+	"time"
+)
+
+// Options are what HTTP transports of drivers differ in.
+type Options struct {
+	Proxies     bool // of the environment are used where the reach is Everywhere
+	IdlePerHost int  // connections
+	Idle        time.Duration
+}
+
+// Transport returns a transport whose connections have one reach. Connections of different reach
+// never share a transport: a request would be handed one that it could not have made itself. A
+// transport of reach Public uses no proxy, because the guard would see the proxy's address instead
+// of the target's.
+func (g *Guard) Transport(reach Reach, o Options) *http.Transport {
+	t := &http.Transport{
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			return g.Dial(ctx, reach, network, address)
+		},
+		TLSHandshakeTimeout:    10 * time.Second,
+		MaxIdleConns:           256,
+		MaxIdleConnsPerHost:    o.IdlePerHost,
+		IdleConnTimeout:        o.Idle,
+		MaxResponseHeaderBytes: 64 << 10,
+		DisableCompression:     true,
+		ForceAttemptHTTP2:      true,
+	}
+	if o.Proxies && reach == Everywhere {
+		t.Proxy = proxy
+	}
+	return t
+}
+
+// proxy is the proxy of the environment. What answers through one may be anywhere.
+func proxy(r *http.Request) (*url.URL, error) {
+	u, err := http.ProxyFromEnvironment(r)
+	if p, watched := r.Context().Value(peerKey{}).(*Peer); watched && u != nil {
+		p.saw(netip.Addr{})
+	}
+	return u, err
+}
+
+// NoRedirects is for [http.Client.CheckRedirect]. A redirect is an answer: what was sent, with its
+// secrets, goes where it was meant to go and nowhere else.
+func NoRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// Peer is who answered a request: it knows whether all connections that were used went to public
+// addresses. It is safe for concurrent use.
+type Peer struct {
+	mu      sync.Mutex
+	reached bool
+	private bool
+}
+
+type peerKey struct{}
+
+// Public reports whether a connection was made, and none to an address that is not public.
+func (p *Peer) Public() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.reached && !p.private
+}
+
+// Reached reports whether a connection was made.
+func (p *Peer) Reached() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.reached
+}
+
+func (p *Peer) saw(addr netip.Addr) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reached = p.reached || addr.IsValid()
+	p.private = p.private || !IsPublic(addr)
+}
+
+// PeerOf returns the peer of a connection.
+func PeerOf(c net.Conn) *Peer {
+	p := &Peer{}
+	p.saw(addrOf(c))
+	return p
+}
+
+// addrOf is the address that a connection leads to; the zero value where that is no IP address.
+func addrOf(c net.Conn) netip.Addr {
+	if a, isTCP := c.RemoteAddr().(*net.TCPAddr); isTCP {
+		return a.AddrPort().Addr()
+	}
+	return netip.Addr{}
+}
+
+// Watch returns a context whose requests tell the peer who answers them.
+func Watch(ctx context.Context) (context.Context, *Peer) {
+	p := &Peer{}
+	ctx = context.WithValue(ctx, peerKey{}, p)
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) { p.saw(addrOf(info.Conn)) },
+	}), p
+}

@@ -1,0 +1,101 @@
+package outbound
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"syscall"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+// The words for what goes wrong with a connection. They are fixed: nothing that a service said, no
+// address that a name resolved to and no name in a certificate is among them.
+const (
+	Unresolved   = "the host name cannot be resolved"
+	NotAllowed   = "connecting is not allowed: the address is not public, and outbound_allow does not name it"
+	Refused      = "the connection was refused"
+	NoRoute      = "the host cannot be reached"
+	TimedOut     = "no answer in time"
+	Broken       = "the connection broke"
+	TLSFailed    = "TLS failed"
+	Distrusted   = "TLS failed: the certificate is not trusted"
+	WrongHost    = "TLS failed: the certificate is for another host"
+	Expired      = "TLS failed: the certificate is not valid at this time"
+	Unintended   = "the answer was not understood"
+	NoConnection = "no connection could be made"
+)
+
+// Words says in fixed words what an error of a connection is about. reached says whether the
+// connection was made.
+func Words(err error, reached bool) string {
+	if _, found := errors.AsType[*ForbiddenError](err); found {
+		return NotAllowed
+	}
+	if unknown, found := errors.AsType[*net.DNSError](err); found {
+		if unknown.IsTimeout {
+			return TimedOut
+		}
+		return Unresolved
+	}
+	if words := aboutTLS(err); words != "" {
+		return words
+	}
+	if timeout, found := errors.AsType[net.Error](err); found && timeout.Timeout() {
+		return TimedOut
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return TimedOut
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return Refused
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return NoRoute
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return Broken
+	case reached:
+		return Unintended
+	}
+	return NoConnection
+}
+
+// aboutTLS says what went wrong with the encryption; empty: nothing.
+func aboutTLS(err error) string {
+	if _, found := errors.AsType[x509.UnknownAuthorityError](err); found {
+		return Distrusted
+	}
+	if _, found := errors.AsType[x509.HostnameError](err); found {
+		return WrongHost
+	}
+	if invalid, found := errors.AsType[x509.CertificateInvalidError](err); found {
+		if invalid.Reason == x509.Expired {
+			return Expired
+		}
+		return Distrusted
+	}
+	if _, found := errors.AsType[*tls.CertificateVerificationError](err); found {
+		return Distrusted
+	}
+	if _, found := errors.AsType[tls.RecordHeaderError](err); found {
+		return TLSFailed
+	}
+	if _, found := errors.AsType[tls.AlertError](err); found {
+		return TLSFailed
+	}
+	return ""
+}
+
+// Tell returns the failure as everybody may see it: unchanged where the service has a public
+// address, which says to everybody what it said to us, else in fixed words, with what there is
+// besides as its detail.
+func (p *Peer) Tell(f *deliveries.Failure, words string) *deliveries.Failure {
+	if p.Public() {
+		return f
+	}
+	told := *f
+	told.Err, told.Detail = errors.New(words), f.Err
+	return &told
+}

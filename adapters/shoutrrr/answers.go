@@ -1,0 +1,254 @@
+package shoutrrr
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+// longestPause is how long a service may want to be left alone.
+const longestPause = 24 * time.Hour
+
+// longestQuote is how many characters of what a service says a failure repeats.
+const longestQuote = 200
+
+// answer is what a service said.
+type answer struct {
+	status   int
+	body     []byte
+	personal bool // the address takes part in the login
+}
+
+// words are the answer in fixed words.
+func (a answer) words() string {
+	if a.status < 300 {
+		return "answered with an error"
+	}
+	said := "answered " + strconv.Itoa(a.status)
+	if text := http.StatusText(a.status); text != "" {
+		said += " " + text
+	}
+	return said
+}
+
+// read takes the body apart as JSON; what is none leaves v as it is.
+func (a answer) read(v any) { _ = json.Unmarshal(a.body, v) }
+
+// refused is a failure for good of this recipient, in the words of the service.
+func (a answer) refused(said string) *deliveries.Failure {
+	return deliveries.Refused("%s", a.quote(said))
+}
+
+// unreachable is a failure of the channel.
+func (a answer) unreachable(said string) *deliveries.Failure {
+	return deliveries.Unreachable("%s", a.quote(said))
+}
+
+// postponed is a failure of this recipient, or of nobody knows what, that may pass.
+func (a answer) postponed(said string) *deliveries.Failure {
+	return deliveries.Postponed("%s", a.quote(said))
+}
+
+// quote is status and words of the service, in a line.
+func (a answer) quote(said string) string {
+	said = line(said)
+	if runes := []rune(said); len(runes) > longestQuote {
+		said = string(runes[:longestQuote]) + "…"
+	}
+	if said == "" {
+		return a.words()
+	}
+	return strings.TrimSuffix(a.words(), " with an error") + " " + said
+}
+
+// byStatus says what a status means (decisions 6); nil: the message was taken. What goes wrong with the
+// service itself is about the channel; so is a login, unless the address takes part in it.
+func byStatus(a answer) *deliveries.Failure {
+	switch status := a.status; {
+	case status >= 200 && status < 300:
+		return nil
+	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status == http.StatusTooManyRequests, status >= 500,
+		status == http.StatusUnauthorized && !a.personal:
+		return deliveries.Unreachable("%s", a.words())
+	}
+	return deliveries.Refused("%s", a.words())
+}
+
+// What Slack says, see https://docs.slack.dev/reference/methods/chat.postMessage: the words of slackNever
+// are about a recipient or a message, those of slackLater about the login or the service. Words that are
+// in neither list are about nobody knows what, and pass.
+var (
+	slackNever = []string{"channel_not_found", "is_archived", "channel_is_archived", "not_in_channel", "user_not_found", "no_text", "msg_too_long",
+		"invalid_payload", "action_prohibited", "posting_to_general_channel_denied", "restricted_action", "cannot_dm_bot", "messages_tab_disabled", "user_not_visible"}
+	slackLater = []string{"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "missing_scope", "no_permission", "access_denied",
+		"ratelimited", "rate_limited", "fatal_error", "internal_error", "service_unavailable", "request_timeout", "team_access_not_granted", "org_login_required",
+		"invalid_token", "no_service", "no_active_hooks", "no_team", "team_disabled"}
+)
+
+// slackWord is what Slack's answers are when they are a word alone, as those of its webhooks are.
+var slackWord = regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
+
+func judgeSlack(a answer) *deliveries.Failure {
+	var said struct {
+		OK    *bool  `json:"ok"`
+		Error string `json:"error"`
+	}
+	a.read(&said)
+	text := strings.TrimSpace(string(a.body))
+	word := said.Error
+	if word == "" && slackWord.MatchString(text) {
+		word = text
+	}
+	switch {
+	case a.status < 300 && (text == "ok" || text == "" || said.OK != nil && *said.OK):
+		return nil
+	case slices.Contains(slackNever, word):
+		return deliveries.Refused("answered %s", word)
+	case slices.Contains(slackLater, word):
+		return deliveries.Unreachable("answered %s", word)
+	case a.status >= 300 && a.status != http.StatusBadRequest:
+		return byStatus(a)
+	}
+	return a.postponed(word)
+}
+
+// teamsError is how Teams reports, with status 200, that the message went no further.
+var teamsError = regexp.MustCompile(`(?i)HTTP error (\d{3})`)
+
+func judgeTeams(a answer) *deliveries.Failure {
+	if failed := byStatus(a); failed != nil {
+		return failed
+	}
+	inner := teamsError.FindSubmatch(a.body)
+	if inner == nil {
+		if text := strings.TrimSpace(string(a.body)); strings.Contains(strings.ToLower(text), "failed") {
+			return a.unreachable(text)
+		}
+		return nil
+	}
+	a.status, _ = strconv.Atoi(string(inner[1])) // Three digits are a number.
+	return byStatus(a)
+}
+
+// judgeLark knows the codes of https://open.larksuite.com/document/client-docs/bot-v3/add-custom-bot.
+func judgeLark(a answer) *deliveries.Failure {
+	var said struct {
+		Code int    `json:"code"`
+		Msg  string `json:"msg"`
+	}
+	a.read(&said)
+	text := strings.TrimSpace("error " + strconv.Itoa(said.Code) + " " + said.Msg)
+	switch said.Code {
+	case 0:
+		return byStatus(a)
+	case 19001: // no such webhook: its token is in the path
+		if a.personal {
+			return a.refused(text)
+		}
+		return a.unreachable(text)
+	case 19021, 19022, 11232, 11233, 99991400: // signature, our address, too fast
+		return a.unreachable(text)
+	case 9499, 19002, 19024: // a bad message, none of its keywords
+		return a.refused(text)
+	}
+	return a.postponed(text)
+}
+
+// judgeWecom knows the codes of https://developer.work.weixin.qq.com/document/path/90313.
+func judgeWecom(a answer) *deliveries.Failure {
+	var said struct {
+		Code int    `json:"errcode"`
+		Msg  string `json:"errmsg"`
+	}
+	a.read(&said)
+	text := strings.TrimSpace("error " + strconv.Itoa(said.Code) + " " + said.Msg)
+	switch said.Code {
+	case 0:
+		return byStatus(a)
+	case -1, 45009, 93000, 93004, 93008: // busy, too fast, no such robot, stopped, not in the group
+		return a.unreachable(text)
+	case 40008, 40058, 44004, 45002: // a bad message, an empty one, one that is too long
+		return a.refused(text)
+	}
+	return a.postponed(text)
+}
+
+// judgeDiscord knows the codes of https://discord.com/developers/docs/topics/opcodes-and-status-codes:
+// a webhook that is gone answers 404 like a thread that is.
+func judgeDiscord(a answer) *deliveries.Failure {
+	var said struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	}
+	a.read(&said)
+	if a.status >= 400 && (said.Code == 10015 || said.Code == 50027) {
+		return a.unreachable("error " + strconv.Itoa(said.Code) + " " + said.Message)
+	}
+	return byStatus(a)
+}
+
+// judgeMattermost tells a webhook that does not exist, or is switched off, from a channel that does not.
+func judgeMattermost(a answer) *deliveries.Failure {
+	var said struct {
+		ID string `json:"id"`
+	}
+	a.read(&said)
+	if a.status >= 400 && (said.ID == "web.incoming_webhook.invalid.app_error" || said.ID == "web.incoming_webhook.disabled.app_error") {
+		return a.unreachable(said.ID)
+	}
+	return byStatus(a)
+}
+
+// judgeRocketchat tells a webhook that does not exist from a room that does not.
+func judgeRocketchat(a answer) *deliveries.Failure {
+	var said struct {
+		Success *bool  `json:"success"`
+		Error   string `json:"error"`
+	}
+	a.read(&said)
+	switch {
+	case a.status >= 400 && strings.HasPrefix(said.Error, "Invalid integration id or token"):
+		return a.unreachable(said.Error)
+	case a.status < 300 && said.Success != nil && !*said.Success:
+		return a.refused(said.Error)
+	}
+	return byStatus(a)
+}
+
+// judgeSignal tells a sender that is not registered from a recipient who is not.
+func judgeSignal(a answer) *deliveries.Failure {
+	var said struct {
+		Error string `json:"error"`
+	}
+	a.read(&said)
+	if a.status >= 400 && strings.Contains(said.Error, "Specified account does not exist") {
+		return a.unreachable(said.Error)
+	}
+	return byStatus(a)
+}
+
+// retryAfter reads how long a service wants to be left alone: seconds, in whole or with a fraction, or a
+// date. 0 when it does not say.
+func retryAfter(header string, now time.Time) time.Duration {
+	if seconds, err := strconv.ParseFloat(strings.TrimSpace(header), 64); err == nil {
+		return pauseOf(seconds)
+	}
+	if date, err := http.ParseTime(header); err == nil {
+		return pauseOf(date.Sub(now).Seconds())
+	}
+	return 0
+}
+
+// pauseOf is a pause of so many seconds, within its bounds.
+func pauseOf(seconds float64) time.Duration {
+	if !(seconds > 0) { // NaN is no pause, either.
+		return 0
+	}
+	return time.Duration(min(seconds, longestPause.Seconds()) * float64(time.Second))
+}

@@ -1,0 +1,102 @@
+package shoutrrr
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+// judgeBark reads the code that Bark repeats in its answer.
+func judgeBark(a answer) *deliveries.Failure {
+	var said struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	}
+	a.read(&said)
+	if failed := byStatus(a); failed != nil {
+		return failed
+	}
+	switch said.Code {
+	case http.StatusOK:
+		return nil
+	case 0:
+		return deliveries.Postponed("answered something that is not Bark's")
+	}
+	a.status = said.Code
+	return byStatus(a)
+}
+
+// judgeJoin reads what Join says with status 200 whatever has happened.
+func judgeJoin(a answer) *deliveries.Failure {
+	var said struct {
+		Success *bool  `json:"success"`
+		Login   bool   `json:"userAuthError"`
+		Error   string `json:"errorMessage"`
+	}
+	a.read(&said)
+	switch {
+	case said.Login:
+		return a.unreachable(said.Error)
+	case a.status < 300 && said.Success != nil && !*said.Success:
+		return a.refused(said.Error)
+	}
+	return byStatus(a)
+}
+
+// judgePushbullet wants the push that was made; anything else did not make one.
+func judgePushbullet(a answer) *deliveries.Failure {
+	if failed := byStatus(a); failed != nil {
+		return failed
+	}
+	var said struct {
+		Type   string `json:"type"`
+		Active bool   `json:"active"`
+	}
+	a.read(&said)
+	if said.Type != "note" || !said.Active {
+		return deliveries.Postponed("answered something that is no push")
+	}
+	return nil
+}
+
+// judgePushover tells an application's token from a recipient's key: both are 400. See
+// https://pushover.net/api#response.
+func judgePushover(a answer) *deliveries.Failure {
+	var said struct {
+		Token string `json:"token"`
+	}
+	a.read(&said)
+	if a.status == http.StatusBadRequest && said.Token == "invalid" {
+		return a.unreachable("application token is invalid")
+	}
+	return byStatus(a)
+}
+
+// longestTelegram is how many characters a message to Telegram may have.
+const longestTelegram = 4096
+
+// judgeTelegram believes nothing but the API's own yes.
+func judgeTelegram(a answer) *deliveries.Failure {
+	var said struct {
+		OK          bool   `json:"ok"`
+		Description string `json:"description"`
+		Parameters  struct {
+			RetryAfter int `json:"retry_after"`
+		} `json:"parameters"`
+	}
+	a.read(&said)
+	text := strconv.Itoa(a.status)
+	if said.Description != "" {
+		text += " " + said.Description
+	}
+	switch {
+	case a.status == http.StatusOK && said.OK:
+		return nil
+	case a.status == http.StatusBadRequest, a.status == http.StatusForbidden: // No such chat, or the recipient has blocked the bot.
+		return deliveries.Refused("answered %s", text)
+	}
+	failed := deliveries.Unreachable("answered %s", text) // A wrong token is 401 or 404, and too many messages 429.
+	failed.RetryAfter = pauseOf(float64(said.Parameters.RetryAfter))
+	return failed
+}

@@ -1,0 +1,70 @@
+package shoutrrr
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// post is a request that hands a message to a service.
+type post struct {
+	method string // empty: POST
+	url    string
+	header map[string]string
+	body   []byte
+}
+
+// asJSON is a post with a body in JSON; headers are names and values.
+func asJSON(target string, body any, headers ...string) (post, error) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return post{}, err
+	}
+	p := post{url: target, header: map[string]string{"Content-Type": "application/json"}, body: text}
+	for i := 0; i+1 < len(headers); i += 2 {
+		p.header[headers[i]] = headers[i+1]
+	}
+	return p, nil
+}
+
+// one makes a list of the only post.
+func one(p post, err error) ([]post, error) {
+	if err != nil {
+		return nil, err
+	}
+	return []post{p}, nil
+}
+
+// asForm is a post with a body as forms of web pages have it.
+func asForm(target string, form url.Values) post {
+	return post{url: target, header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, body: []byte(form.Encode())}
+}
+
+// send posts it and returns the answer's body. What the answer means the witness knows.
+func (p post) send(ctx context.Context, client *http.Client) ([]byte, error) {
+	method := p.method
+	if method == "" {
+		method = http.MethodPost
+	}
+	request, err := http.NewRequestWithContext(ctx, method, p.url, bytes.NewReader(p.body))
+	if err != nil {
+		return nil, errors.New("the URL of the service cannot be made of it") // The parser's words repeat it.
+	}
+	for name, value := range p.header {
+		if strings.ContainsAny(value, "\r\n") {
+			return nil, errors.New("a line break in a header")
+		}
+		request.Header.Set(name, value)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	return io.ReadAll(response.Body)
+}

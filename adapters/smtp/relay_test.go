@@ -1,0 +1,88 @@
+package smtp_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/outbound"
+	"github.com/tocsin/tocsin/adapters/smtp"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/test/fakenet"
+)
+
+// TestRelayingDenied: a server that denies everybody has nothing against the recipients.
+func TestRelayingDenied(t *testing.T) {
+	t.Parallel()
+	for _, answer := range []string{"554 5.7.1 <ada@example.org>: Relay access denied", "550 relay not permitted", "550 5.7.1 Unable to relay", "554 5.7.1 Access denied, please log in first",
+		"554 5.7.1 <x[192.0.2.1]>: Client host rejected: Access denied", "550 5.7.54 SMTP; Unable to relay recipient in non-accepted domain"} {
+		t.Run(answer, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t)
+			s.answer("RCPT", answer)
+			d := s.open(nil, smtp.Timeouts{})
+			m := message()
+			for n := range 20 {
+				m.To = fmt.Sprintf("p%d@example.org", n%4)
+				failure := dispatch(t, d, m)
+				assert.Equal(t, unreachable, kindOf(failure), failure)
+				assert.ErrorContains(t, failure, answer)
+			}
+			opened, _ := s.connections()
+			assert.Equal(t, 1, opened)
+		})
+	}
+	t.Run("OneRecipientWhileOthersAreTaken", func(t *testing.T) {
+		t.Parallel()
+		s := serve(t)
+		s.answer("RCPT", "550 5.7.1 recipient takes no mail from outside", "", "550 5.7.1 recipient takes no mail from outside", "")
+		d := s.open(nil, smtp.Timeouts{})
+		assert.Equal(t, unreachable, kindOf(dispatch(t, d, message())), "nobody knows yet")
+		other := message()
+		other.To = "bob@example.org"
+		require.NoError(t, d.Dispatch(t.Context(), other))
+		assert.Equal(t, refused, kindOf(dispatch(t, d, message())), "others are taken, so it is about this one")
+	})
+	t.Run("AMessageThatIsRefusedHasARecipientWhoWasTaken", func(t *testing.T) {
+		t.Parallel()
+		s := serve(t)
+		s.answer("RCPT", "554 5.7.1 denied", "", "554 5.7.1 denied")
+		s.answer(".", "554 5.7.1 spam")
+		d := s.open(nil, smtp.Timeouts{})
+		require.Error(t, dispatch(t, d, message()), "the first recipient is denied")
+		other := message()
+		other.To = "bob@example.org"
+		assert.Equal(t, refused, kindOf(dispatch(t, d, other)), "spam is about the message")
+		assert.Equal(t, refused, kindOf(dispatch(t, d, message())))
+	})
+	t.Run("AnUnknownMailboxIsAboutTheRecipient", func(t *testing.T) {
+		t.Parallel()
+		s := serve(t)
+		s.answer("RCPT", "550 5.1.1 no such user")
+		assert.Equal(t, refused, kindOf(dispatch(t, s.open(nil, smtp.Timeouts{}), message())))
+	})
+}
+
+// TestLoginsThatAreNotKnown: why there is no login is told as it is.
+func TestLoginsThatAreNotKnown(t *testing.T) {
+	t.Parallel()
+	for offered, want := range map[string]string{
+		"250-ready\r\n250 AUTH DIGEST-MD5":       "login: the server offers no login that is known here",
+		"250-ready\r\n250 AUTH DIGEST-MD5 NTLM":  "login: the server offers no login that is known here",
+		"250-ready\r\n250 AUTH PLAIN DIGEST-MD5": "login: the server offers no login that keeps the password secret without TLS",
+		"250-ready\r\n250 8BITMIME":              "login: the server offers no login",
+	} {
+		t.Run(offered, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t)
+			s.answer("EHLO", offered)
+			far := fakenet.New(map[string]fakenet.Host{"mail.example.org": fakenet.At(s.listener.Addr().String())})
+			ch := channelTo("mail.example.org", "25", channels.Settings{"username": "ada", "password": "0penSesame"})
+			failure := dispatch(t, dispatcher(t, far.Guard(outbound.Allowed{}), ch), message())
+			assert.Equal(t, unreachable, kindOf(failure))
+			require.EqualError(t, failure, "mail.example.org:25: "+want)
+		})
+	}
+}

@@ -1,0 +1,209 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+// start begins an attempt at a delivery. It waits until the channel's limits and the organization's share of places allow one.
+// What needs no attempt, or may have none now, is finished or parked instead.
+func (s *sender) start(ctx context.Context, held *claims, j deliveries.Job, attempts *sync.WaitGroup) {
+	if reason := j.Gates.Closed(); reason != "" {
+		held.finish(deliveries.Outcome{ID: j.ID, State: deliveries.Skipped, Reason: reason, Attempts: j.Attempts}, nil)
+		return
+	}
+	for ctx.Err() == nil { // What is not begun when the worker stops stays held and is given back at the end.
+		now := s.worker.clock.Now()
+		if rest := s.resting(); rest > 0 {
+			held.finish(untried(j, now.Add(rest)), nil)
+			return
+		}
+		switch verdict, until := s.targets.offer(s.target(j), j, now); verdict {
+		case isParked:
+			return
+		case isPutOff:
+			held.finish(untried(j, until), nil)
+			return
+		case mustWait:
+			pause(ctx, targetStalled/4, s.targets.changed)
+			continue
+		case mayStart:
+		}
+		if s.takePlace(ctx) {
+			attempts.Go(func() { s.attempt(ctx, held, j) })
+		}
+		return
+	}
+}
+
+// takePlace waits until the rate limit and the organization's share allow an attempt. It reports false when ctx ends first.
+func (s *sender) takePlace(ctx context.Context) bool {
+	return s.takeSlot(ctx) && s.worker.attempts.acquire(ctx, s.at)
+}
+
+// attempt tries to send a delivery, and then what was parked meanwhile.
+func (s *sender) attempt(ctx context.Context, held *claims, j deliveries.Job) {
+	for {
+		answer := s.send(ctx, held, j)
+		next, more, off, until := s.targets.end(s.target(j), answer, s.worker.clock.Now())
+		for _, o := range off {
+			held.finish(untried(o, until), nil)
+		}
+		if !more || !s.takePlace(ctx) {
+			return
+		}
+		j = next
+	}
+}
+
+// send makes one attempt at a delivery and records its outcome. The caller holds a place, which goes to the recorder.
+func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) answer {
+	in, err := s.cache.get(ctx, j)
+	switch {
+	case errors.Is(err, deliveries.ErrNotFound):
+		held.finish(deliveries.Outcome{ID: j.ID, State: deliveries.Skipped, Reason: deliveries.NoTemplate, Attempts: j.Attempts}, &s.at)
+		return notAsked
+	case err != nil && ctx.Err() != nil:
+		s.worker.attempts.release(s.at)
+		return notAsked
+	case err != nil:
+		s.worker.log.Error("a message could not be put together", "delivery", int64(j.ID), "error", err)
+		held.finish(untried(j, s.worker.clock.Now().Add(s.worker.set.Poll)), &s.at)
+		return notAsked
+	}
+	message, err := s.compose(in, j)
+	if err != nil {
+		held.finish(deliveries.Outcome{ID: j.ID, State: deliveries.Failed, Attempts: j.Attempts,
+			Error: shortened("the template cannot be rendered: " + err.Error())}, &s.at)
+		return notAsked
+	}
+	if ctx.Err() != nil || !held.holds(j.ID) {
+		s.worker.attempts.release(s.at) // The store was away for so long that another worker may hold the delivery by now.
+		return notAsked
+	}
+	err = s.dispatch(ctx, message)
+	held.finish(s.outcome(j, err), &s.at)
+	s.reportHealth(ctx)
+	if err != nil && deliveries.FailureOf(err).Target {
+		return unanswered
+	}
+	return answered
+}
+
+// target is the host that a delivery goes to; empty when all go to the channel's provider.
+func (s *sender) target(j deliveries.Job) string { return deliveries.Target(s.protocol, j.Address) }
+
+// compose makes the message. Whatever goes wrong with it concerns this delivery alone.
+func (s *sender) compose(in deliveries.RenderInput, j deliveries.Job) (m deliveries.Message, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("%v", fault)
+		}
+	}()
+	return s.worker.composer.Compose(in, j)
+}
+
+// abandonAfter is how long after its deadline a driver is waited for.
+const abandonAfter = time.Second
+
+// errAbandoned is the failure of an attempt whose driver does not heed its deadline.
+var errAbandoned = deliveries.Unreachable("the attempt did not end in time")
+
+// dispatch hands a message to the provider. An attempt that has begun is not cut short when the worker stops. One whose driver does not heed
+// its deadline is left behind: it must not keep the place of others for ever.
+func (s *sender) dispatch(ctx context.Context, m deliveries.Message) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.worker.set.SendTimeout)
+	answer := make(chan error, 1)
+	dispatcher := s.dispatcher
+	go func() {
+		defer cancel()
+		answer <- dispatcher.Dispatch(ctx, m)
+	}()
+	abandon := time.NewTimer(s.worker.set.SendTimeout + abandonAfter)
+	defer abandon.Stop()
+	select {
+	case err := <-answer:
+		return err
+	case <-abandon.C:
+		return errAbandoned
+	}
+}
+
+// outcome reads the provider's answer: it moves the breaker and decides what becomes of the delivery.
+func (s *sender) outcome(j deliveries.Job, err error) deliveries.Outcome {
+	now := s.worker.clock.Now()
+	out := deliveries.Outcome{ID: j.ID, Attempts: j.Attempts + 1}
+	if err == nil {
+		s.judge(nil, now)
+		out.State = deliveries.Sent
+		return out
+	}
+	failure := deliveries.FailureOf(err)
+	s.judge(failure, now)
+	out.State, out.Error = deliveries.Failed, shortened(failure.Error())
+	if !failure.Temporary {
+		return out
+	}
+	next, more := s.worker.set.Retry.Next(out.Attempts, j.Created, now, failure.RetryAfter, rand.Float64()) //nolint:gosec // Jitter is no secret.
+	if more {
+		out.State, out.Next = deliveries.Retrying, next
+	}
+	return out
+}
+
+// judge moves the breaker. A failure that is not the channel's shows that the channel works.
+func (s *sender) judge(f *deliveries.Failure, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f != nil && f.Channel {
+		s.breaker.failed(now)
+		s.failure = shortened(f.Error())
+		return
+	}
+	s.breaker.passed()
+}
+
+// takeSlot waits until the channel's rate limit lets a message go. It reports false when ctx ends first.
+func (s *sender) takeSlot(ctx context.Context) bool {
+	if s.limits.PerSecond <= 0 {
+		return true
+	}
+	s.mu.Lock()
+	now := s.worker.clock.Now()
+	if s.slot.Before(now) {
+		s.slot = now
+	}
+	wait := s.slot.Sub(now)
+	s.slot = s.slot.Add(time.Duration(float64(time.Second) / s.limits.PerSecond))
+	s.mu.Unlock()
+	if wait > 0 {
+		pause(ctx, wait, nil)
+	}
+	return ctx.Err() == nil
+}
+
+// untried gives a delivery back as it was, due at a moment.
+func untried(j deliveries.Job, next time.Time) deliveries.Outcome {
+	out := deliveries.Outcome{ID: j.ID, State: deliveries.Pending, Attempts: j.Attempts, Next: next}
+	if j.Attempts > 0 {
+		out.State = deliveries.Retrying
+	}
+	return out
+}
+
+// shortened keeps the beginning of a provider's answer.
+func shortened(s string) string {
+	s = strings.ToValidUTF8(s, "\ufffd")
+	if utf8.RuneCountInString(s) <= deliveries.MaxError {
+		return s
+	}
+	return string([]rune(s)[:deliveries.MaxError-1]) + "…"
+}

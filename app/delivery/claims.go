@@ -1,0 +1,192 @@
+package delivery
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+// claims are the deliveries that a sender has claimed and not finished. Their leases are renewed as long as they are held.
+type claims struct {
+	worker   *Worker
+	empty    chan struct{} // receives when the last one is finished
+	finished chan struct{} // receives when one is
+	mu       sync.Mutex
+	jobs     map[deliveries.ID]claimedJob
+}
+
+type claimedJob struct {
+	deliveries.Job
+	until time.Time // the end of the lease
+}
+
+func newClaims(w *Worker) *claims {
+	return &claims{worker: w, empty: make(chan struct{}, 1), finished: make(chan struct{}, 1), jobs: map[deliveries.ID]claimedJob{}}
+}
+
+// claim claims deliveries and returns those that are to be sent.
+//
+// While the store is away leases end. So a claim may return what is held already, whose lease then begins anew, and what was
+// sent and is yet to be recorded, which must not be sent again.
+//
+// A claim that has begun is not cut short when the worker stops: what it took would be held by nobody until the lease ends,
+// instead of being given back.
+func (c *claims) claim(ctx context.Context, channel channels.ID, limit int) ([]deliveries.Job, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
+	defer cancel()
+	// What is known is taken before the claim, because all of it may be recorded meanwhile. What is held comes first, because
+	// it becomes what is unrecorded.
+	held := c.ids()
+	known := c.worker.records.unrecorded()
+	for _, id := range held {
+		known[id] = true
+	}
+	until := c.worker.clock.Now().Add(c.worker.set.Lease) // Counted from before the claim: the store's lease ends no earlier.
+	claimed, err := c.worker.queue.Claim(ctx, channel, c.worker.set.Owner, limit, c.worker.set.Lease)
+	fresh, done := c.sort(claimed, known, until)
+	unrecorded := c.worker.records.unrecorded()
+	for _, j := range done {
+		if !unrecorded[j.ID] {
+			c.worker.records.record(untried(j, c.worker.clock.Now()), nil)
+		}
+	}
+	return fresh, err
+}
+
+// sort adds what was not known before the claim to the claims, and returns it as fresh. Done is what was known before and is
+// not held any more.
+func (c *claims) sort(claimed []deliveries.Job, known map[deliveries.ID]bool, until time.Time) (fresh, done []deliveries.Job) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	fresh = make([]deliveries.Job, 0, len(claimed))
+	for _, j := range claimed {
+		_, held := c.jobs[j.ID]
+		switch {
+		case !held && known[j.ID]:
+			done = append(done, j)
+			continue
+		case !held:
+			fresh = append(fresh, j)
+		}
+		c.jobs[j.ID] = claimedJob{j, until}
+	}
+	return fresh, done
+}
+
+// wait waits until there may be something to claim. It reports false when nothing is held any more, or when ctx ends.
+func (c *claims) wait(ctx context.Context, notified <-chan struct{}) bool {
+	for len(c.ids()) > 0 {
+		timer := time.NewTimer(refreshInterval)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return false
+		case <-notified:
+			timer.Stop()
+			return true
+		case <-timer.C:
+			return true
+		case <-c.empty: // Or it was empty before the last claim.
+			timer.Stop()
+		}
+	}
+	return false
+}
+
+// waitFinished waits until a delivery is finished, a moment at most, or until ctx ends.
+func (c *claims) waitFinished(ctx context.Context) { pause(ctx, refreshInterval, c.finished) }
+
+// holds reports whether a delivery is still ours for as long as an attempt may take. If it is not, it is dropped.
+func (c *claims) holds(id deliveries.ID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	spare := min(c.worker.set.SendTimeout, c.worker.set.Lease/2)
+	if c.worker.clock.Now().Add(spare).Before(c.jobs[id].until) {
+		return true
+	}
+	c.drop(id)
+	return false
+}
+
+// finish records the outcome of a delivery, with the place of its attempt if there was one, and drops it.
+func (c *claims) finish(o deliveries.Outcome, at *place) {
+	c.mu.Lock()
+	c.worker.records.expect(o.ID) // It is known at every moment.
+	c.drop(o.ID)
+	c.mu.Unlock()
+	c.worker.records.record(o, at)
+}
+
+func (c *claims) drop(id deliveries.ID) {
+	delete(c.jobs, id)
+	notify(c.finished)
+	if len(c.jobs) == 0 {
+		notify(c.empty)
+	}
+}
+
+// release gives back what was not begun.
+func (c *claims) release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.worker.clock.Now()
+	for _, j := range c.jobs {
+		c.worker.records.record(untried(j.Job, now), nil)
+	}
+	clear(c.jobs)
+}
+
+// keep renews the leases until the returned function is called.
+func (c *claims) keep(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // What is held when the worker stops is still held.
+	var renewing sync.WaitGroup
+	renewing.Go(func() {
+		tick := time.NewTicker(c.worker.set.Lease / 3)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				if err := c.renew(ctx); err != nil && ctx.Err() == nil {
+					c.worker.log.Warn("leases could not be renewed", "error", err)
+				}
+			}
+		}
+	})
+	return func() {
+		cancel()
+		renewing.Wait()
+	}
+}
+
+// renew renews the leases of what the store still says is ours.
+func (c *claims) renew(ctx context.Context) error {
+	until := c.worker.clock.Now().Add(c.worker.set.Lease)
+	renewed, err := c.worker.queue.Renew(ctx, c.worker.set.Owner, c.ids(), c.worker.set.Lease)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, id := range renewed {
+		if j, held := c.jobs[id]; held {
+			j.until = until
+			c.jobs[id] = j
+		}
+	}
+	return nil
+}
+
+func (c *claims) ids() []deliveries.ID {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ids := make([]deliveries.ID, 0, len(c.jobs))
+	for id := range c.jobs {
+		ids = append(ids, id)
+	}
+	return ids
+}

@@ -1,0 +1,153 @@
+package delivery
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/templates"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// How much a composer remembers. Decoded, a context takes up to thirty times the memory of its text.
+const (
+	keptTemplates = 1_000
+	keptContexts  = 2 << 20 // bytes of text
+)
+
+// TemplateComposer makes messages from templates (decisions 6). It remembers parsed templates and decoded contexts, because
+// thousands of messages share them.
+type TemplateComposer struct {
+	baseURL string
+	links   deliveries.Links
+
+	mu       sync.Mutex
+	parsed   map[events.Template]*templates.Template
+	contexts map[events.OccurrenceID]map[string]any
+	text     int // bytes that the contexts were decoded from
+}
+
+var _ Composer = (*TemplateComposer)(nil)
+
+// NewTemplateComposer returns a composer whose unsubscribe links begin with baseURL; without one messages carry no link.
+func NewTemplateComposer(baseURL string, links deliveries.Links) *TemplateComposer {
+	return &TemplateComposer{baseURL: baseURL, links: links,
+		parsed: map[events.Template]*templates.Template{}, contexts: map[events.OccurrenceID]map[string]any{}}
+}
+
+// Compose renders the message of a job.
+func (c *TemplateComposer) Compose(in deliveries.RenderInput, j deliveries.Job) (deliveries.Message, error) {
+	parsed, err := c.template(in.Template)
+	if err != nil {
+		return deliveries.Message{}, err
+	}
+	data, err := c.data(in, j)
+	if err != nil {
+		return deliveries.Message{}, err
+	}
+	rendered, err := parsed.Render(data)
+	if err != nil {
+		return deliveries.Message{}, err
+	}
+	m := deliveries.Message{ID: c.links.MessageID(j.ID), To: j.Address, Subject: rendered.Subject, Text: rendered.Text, HTML: rendered.HTML,
+		Facts: map[string]string{
+			"organization": in.Organization.Slug, "project": in.Project.Slug, "application": in.Application.Slug,
+			"event": in.Event.Slug, "notification": in.Notification.Name,
+			"occurrence": strconv.FormatInt(int64(in.Occurrence.ID), 10), "correlation_id": in.Occurrence.CorrelationID,
+		}}
+	if c.baseURL != "" && in.Channel.Protocol == channels.EMAIL {
+		m.Unsubscribe = c.baseURL + deliveries.UnsubscribePath + c.links.Token(deliveries.OptOut{
+			Member: users.MemberID(j.Recipient.Member), Notification: j.Notification, AddressKey: users.NewEmailAddress(j.Address).Key()}) + "/"
+	}
+	return m, nil
+}
+
+func (c *TemplateComposer) template(t events.Template) (*templates.Template, error) {
+	if t.ID == 0 { // A draft: it comes once, with every key that is typed.
+		return templates.Parse(t.Subject, t.Text, t.HTML)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known, ok := c.parsed[t]; ok {
+		return known, nil
+	}
+	parsed, err := templates.Parse(t.Subject, t.Text, t.HTML)
+	if err != nil {
+		return nil, err
+	}
+	if len(c.parsed) >= keptTemplates {
+		clear(c.parsed)
+	}
+	c.parsed[t] = parsed
+	return parsed, nil
+}
+
+// data is what a template may speak of: plain values only.
+func (c *TemplateComposer) data(in deliveries.RenderInput, j deliveries.Job) (map[string]any, error) {
+	context, err := c.context(in.Occurrence)
+	if err != nil {
+		return nil, err
+	}
+	fields, err := decodeObject(j.Recipient.Fields)
+	if err != nil {
+		return nil, err
+	}
+	named := func(name, slug string) map[string]any { return map[string]any{"name": name, "slug": slug} }
+	event := named(in.Event.Name, in.Event.Slug)
+	event["description"] = in.Event.Description
+	return map[string]any{
+		"context": context,
+		"user": map[string]any{"username": j.Recipient.Username, "email": j.Recipient.Email, "first_name": j.Recipient.FirstName,
+			"last_name": j.Recipient.LastName, "custom_fields": fields},
+		"event":        event,
+		"application":  named(in.Application.Name, in.Application.Slug),
+		"project":      named(in.Project.Name, in.Project.Slug),
+		"organization": named(in.Organization.Name, in.Organization.Slug),
+		"occurrence": map[string]any{"id": json.Number(strconv.FormatInt(int64(in.Occurrence.ID), 10)),
+			"created": in.Occurrence.Created.UTC().Format(time.RFC3339), "correlation_id": in.Occurrence.CorrelationID},
+		"address": j.Address,
+		"channel": map[string]any{"name": in.Channel.Name, "protocol": string(in.Channel.Protocol)},
+	}, nil
+}
+
+func (c *TemplateComposer) context(o events.Occurrence) (map[string]any, error) {
+	if o.ID == 0 { // A dry run: there is nothing to share it with.
+		return decodeObject(o.Context)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known, ok := c.contexts[o.ID]; ok {
+		return known, nil
+	}
+	decoded, err := decodeObject(o.Context)
+	if err != nil {
+		return nil, err
+	}
+	if c.text+len(o.Context) > keptContexts {
+		clear(c.contexts)
+		c.text = 0
+	}
+	c.contexts[o.ID] = decoded
+	c.text += len(o.Context)
+	return decoded, nil
+}
+
+// decodeObject reads a stored JSON object with its numbers as they were sent; nothing is an empty object.
+func decodeObject(text []byte) (map[string]any, error) {
+	decoded := map[string]any{}
+	if len(text) == 0 {
+		return decoded, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&decoded); err != nil {
+		return nil, fmt.Errorf("stored data cannot be read: %w", err)
+	}
+	return decoded, nil
+}

@@ -1,0 +1,19 @@
+package delivery
+
+import (
+	"context"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/orgs"
+)
+
+// Places are the places of a worker.
+type Places struct{ p *places }
+
+func NewPlaces(total int) Places { return Places{newPlaces(total)} }
+
+func (p Places) Acquire(ctx context.Context, org orgs.ID, c channels.ID) bool {
+	return p.p.acquire(ctx, place{org, c})
+}
+
+func (p Places) Release(org orgs.ID, c channels.ID) { p.p.release(place{org, c}) }

@@ -1,0 +1,300 @@
+package delivery_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+)
+
+// machineClock is the clock of the bubble in which a test with synctest runs.
+type machineClock struct{}
+
+func (machineClock) Now() time.Time { return time.Now() }
+
+// fakeQueue keeps deliveries in memory, with leases as the real one has them. Most tests need one channel only.
+type fakeQueue struct {
+	mu        sync.Mutex
+	rows      map[deliveries.ID]*queued
+	byChannel map[channels.ID][]*queued
+	channel   channels.Channel // with the id 1
+	others    map[channels.ID]channels.Channel
+	renewed   int
+	givenBack int
+	broken    error         // of Record
+	away      error         // of every method that works on deliveries
+	noChannel error         // of Channel
+	inputs    int           // calls of RenderInput
+	reloads   int           // calls of Channel
+	reading   time.Duration // what Claim takes to read what it has claimed
+	added     chan struct{}
+	purged    []deliveries.Expiry // what was to go
+
+	present map[string]deliveries.Presence
+	skew    time.Duration
+
+	noReports error             // of ReportOutage and ClearOutage
+	outages   []channels.Outage // as they were reported; without an error: cleared
+}
+
+type queued struct {
+	job     deliveries.Job
+	channel channels.ID
+	state   deliveries.State
+	owner   string
+	next    time.Time
+	outcome deliveries.Outcome
+}
+
+var _ deliveries.Queue = (*fakeQueue)(nil)
+
+// newFakeQueue returns a queue with n deliveries that are due and pass every gate.
+func newFakeQueue(n int, settings channels.Settings) *fakeQueue {
+	q := &fakeQueue{rows: map[deliveries.ID]*queued{}, byChannel: map[channels.ID][]*queued{}, others: map[channels.ID]channels.Channel{}, added: make(chan struct{}, 1),
+		channel: channels.Channel{ID: 1, Driver: "fake", Protocol: channels.EMAIL, Active: true, Settings: settings}}
+	for range n {
+		q.add()
+	}
+	return q
+}
+
+// open adds a channel of an organization and returns its id.
+func (q *fakeQueue) open(org orgs.ID, p channels.Protocol, settings channels.Settings) channels.ID {
+	id := channels.ID(len(q.others) + 2)
+	q.others[id] = channels.Channel{ID: id, Organization: org, Driver: "fake", Protocol: p, Active: true, Settings: settings}
+	return id
+}
+
+// add adds a delivery that is due and passes every gate.
+func (q *fakeQueue) add() { q.addTo(1, "a@b.example") }
+
+// addTo is add for a channel and an address. It returns the id of the message.
+func (q *fakeQueue) addTo(c channels.ID, address string) string {
+	id := deliveries.ID(len(q.rows) + 1)
+	r := &queued{state: deliveries.Pending, next: time.Now(), channel: c, job: deliveries.Job{ID: id, Address: address, Created: time.Now(),
+		Gates: deliveries.Gates{AssignmentActive: true, AssignmentValidated: true, ChannelActive: true, ChannelAllowed: true, HasTemplate: true}}}
+	q.rows[id], q.byChannel[c] = r, append(q.byChannel[c], r)
+	return string(rune(id))
+}
+
+func (q *fakeQueue) Expand(context.Context, int) (deliveries.Expansion, error) {
+	return deliveries.Expansion{}, deliveries.ErrNothingToDo
+}
+
+func (q *fakeQueue) Due(context.Context) ([]deliveries.Due, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.away != nil {
+		return nil, q.away
+	}
+	due := map[channels.ID]deliveries.Due{}
+	for _, r := range q.rows {
+		if d, known := due[r.channel]; r.state.Open() && (!known || r.next.Before(d.At)) {
+			due[r.channel] = deliveries.Due{Organization: q.others[r.channel].Organization, Channel: r.channel, At: r.next}
+		}
+	}
+	return slices.Collect(maps.Values(due)), nil
+}
+
+// Claim claims first and then reads what that is, as the real one does: when ctx ends in between, it is claimed and nobody knows.
+func (q *fakeQueue) Claim(ctx context.Context, c channels.ID, owner string, limit int, lease time.Duration) ([]deliveries.Job, error) {
+	claimed, err := q.claim(c, owner, limit, lease)
+	if err == nil && q.reading > 0 {
+		let(q.reading)
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return claimed, nil
+}
+
+func (q *fakeQueue) claim(c channels.ID, owner string, limit int, lease time.Duration) ([]deliveries.Job, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.away != nil {
+		return nil, q.away
+	}
+	var due []*queued
+	for _, r := range q.byChannel[c] {
+		if r.state.Open() && !r.next.After(time.Now()) {
+			due = append(due, r)
+		}
+	}
+	slices.SortFunc(due, func(a, b *queued) int { return cmp.Or(a.next.Compare(b.next), cmp.Compare(a.job.ID, b.job.ID)) })
+	var claimed []deliveries.Job
+	for _, r := range due[:min(limit, len(due))] {
+		r.state, r.owner, r.next = deliveries.Sending, owner, time.Now().Add(lease)
+		claimed = append(claimed, r.job)
+	}
+	slices.SortFunc(claimed, func(a, b deliveries.Job) int { return cmp.Compare(a.ID, b.ID) })
+	return claimed, nil
+}
+
+func (q *fakeQueue) Renew(_ context.Context, owner string, ids []deliveries.ID, lease time.Duration) (held []deliveries.ID, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.away != nil {
+		return nil, q.away
+	}
+	for _, id := range ids {
+		if r := q.rows[id]; r.state == deliveries.Sending && r.owner == owner {
+			r.next = time.Now().Add(lease)
+			q.renewed++
+			held = append(held, id)
+		}
+	}
+	return held, nil
+}
+
+func (q *fakeQueue) Record(_ context.Context, owner string, outcomes []deliveries.Outcome) (lost int, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if err := cmp.Or(q.broken, q.away); err != nil {
+		return 0, err
+	}
+	for _, o := range outcomes {
+		r := q.rows[o.ID]
+		if o.State == deliveries.Pending {
+			q.givenBack++
+		}
+		if r.state != deliveries.Sending || r.owner != owner {
+			lost++
+			continue
+		}
+		r.state, r.owner, r.next, r.outcome, r.job.Attempts = o.State, "", o.Next, o, o.Attempts
+	}
+	return lost, nil
+}
+
+func (q *fakeQueue) Channel(_ context.Context, id channels.ID) (channels.Channel, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.reloads++
+	if c, other := q.others[id]; other {
+		return c, nil
+	}
+	return q.channel, q.noChannel
+}
+
+func (q *fakeQueue) RenderInput(context.Context, events.OccurrenceID, subscriptions.NotificationID, events.TemplateID) (deliveries.RenderInput, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.inputs++
+	return deliveries.RenderInput{}, nil
+}
+
+func (q *fakeQueue) ReportOutage(_ context.Context, t channels.Outage) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.outages = append(q.outages, t)
+	return q.noReports
+}
+
+func (q *fakeQueue) ClearOutage(_ context.Context, c channels.ID, instance string) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.outages = append(q.outages, channels.Outage{Channel: c, Instance: instance})
+	return q.noReports
+}
+
+func (q *fakeQueue) Purge(_ context.Context, old deliveries.Expiry, _ int) (int, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.purged = append(q.purged, old)
+	return 0, nil
+}
+
+func (q *fakeQueue) NewWork() <-chan struct{} { return q.added }
+
+// count returns how many deliveries are in a state.
+func (q *fakeQueue) count(s deliveries.State) (n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, r := range q.rows {
+		if r.state == s {
+			n++
+		}
+	}
+	return n
+}
+
+func (q *fakeQueue) row(id deliveries.ID) queued {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return *q.rows[id]
+}
+
+func (q *fakeQueue) set(change func(*fakeQueue)) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	change(q)
+}
+
+// fakeDriver hands messages to a function.
+type fakeDriver struct {
+	dispatch func(ctx context.Context, m deliveries.Message) error
+	opened   func(channels.Channel)
+	refuse   error // of Open
+}
+
+func (d fakeDriver) Name() string                   { return "fake" }
+func (d fakeDriver) Check(channels.Channel) error   { return nil }
+func (d fakeDriver) Protocols() []channels.Protocol { return channels.Protocols() }
+func (d fakeDriver) Settings() []channels.Setting   { return nil }
+
+func (d fakeDriver) Open(c channels.Channel) (deliveries.Dispatcher, error) {
+	if d.opened != nil {
+		d.opened(c)
+	}
+	return fakeDispatcher(d.dispatch), d.refuse
+}
+
+type fakeDispatcher func(ctx context.Context, m deliveries.Message) error
+
+func (d fakeDispatcher) Dispatch(ctx context.Context, m deliveries.Message) error { return d(ctx, m) }
+func (d fakeDispatcher) Close() error                                             { return nil }
+
+// plainComposer writes the id of the delivery into the message.
+type plainComposer struct{ fail bool }
+
+func (c plainComposer) Compose(_ deliveries.RenderInput, j deliveries.Job) (deliveries.Message, error) {
+	if c.fail {
+		return deliveries.Message{}, errors.New("line 3: the section is not closed")
+	}
+	return deliveries.Message{ID: string(rune(j.ID)), To: j.Address}, nil
+}
+
+func (q *fakeQueue) Heartbeat(_ context.Context, p deliveries.Presence) (time.Duration, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.present == nil {
+		q.present = map[string]deliveries.Presence{}
+	}
+	p.Seen = time.Now()
+	q.present[p.Owner] = p
+	return q.skew, nil
+}
+
+func (q *fakeQueue) Leave(_ context.Context, owner string) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.present, owner)
+	return nil
+}
+
+// presence is the workers that were seen and have not left.
+func (q *fakeQueue) presence() []deliveries.Presence {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.Collect(maps.Values(q.present))
+}

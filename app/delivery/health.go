@@ -1,0 +1,67 @@
+package delivery
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/channels"
+)
+
+// Limits of reporting a channel's health. A report is no message: one that the store does not take is dropped, and the next
+// change is reported again.
+const (
+	reportTimeout = 5 * time.Second
+	reportPause   = 30 * time.Second // after a report that the store did not take
+)
+
+// health is what a sender has last reported of its channel.
+type health struct {
+	mu       sync.Mutex // lets one report after the other into the store
+	reported report
+	silent   time.Time // nothing is reported before
+}
+
+// report is one statement about a channel.
+type report struct {
+	works bool
+	until time.Time // of the rest; zero: none
+}
+
+// reset forgets what was reported, because the channel is another one now.
+func (h *health) reset() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.reported = report{}
+}
+
+// reportHealth records an outage in the store when the channel begins to rest or rests anew, and clears it when the channel
+// works: after a rest, and with the first message of a dispatcher, because an earlier process may have left a record behind.
+func (s *sender) reportHealth(ctx context.Context) {
+	h := &s.health
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s.mu.Lock()
+	b, failure := s.breaker, s.failure
+	s.mu.Unlock()
+	current := report{works: b.failures == 0, until: b.until}
+	now := s.worker.clock.Now()
+	if current == h.reported || now.Before(h.silent) || b.failures > 0 && b.until.IsZero() { // A few failures are no outage yet.
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
+	defer cancel()
+	var err error
+	if current.works {
+		err = s.worker.queue.ClearOutage(ctx, s.at.channel, s.worker.set.Instance)
+	} else {
+		err = s.worker.queue.ReportOutage(ctx, channels.Outage{Channel: s.at.channel, Instance: s.worker.set.Instance,
+			Since: b.since, Last: b.last, Until: b.until, Error: failure})
+	}
+	if err != nil {
+		h.silent = now.Add(reportPause)
+		s.worker.log.Warn("the health of a channel could not be recorded", "channel", int64(s.at.channel), "error", err)
+		return
+	}
+	h.reported = current
+}

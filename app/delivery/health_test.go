@@ -1,0 +1,139 @@
+package delivery_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+// reportedOutages are the reports about the channel so far.
+func (q *fakeQueue) reportedOutages() []channels.Outage {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return append([]channels.Outage(nil), q.outages...)
+}
+
+func TestWorkerReportsWhichChannelsDoNotWork(t *testing.T) {
+	t.Parallel()
+	well := channels.Outage{Channel: 1, Instance: "host:1"}
+
+	t.Run("OneThatWorksIsReportedOnce", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			q := newFakeQueue(1_000, nil)
+			d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return nil }}
+			work(t, q, d, plainComposer{}, settings(), func() { let(time.Minute) })
+			assert.Equal(t, []channels.Outage{well}, q.reportedOutages())
+		})
+	})
+
+	t.Run("RefusedRecipientsAreNoOutage", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			q := newFakeQueue(100, nil)
+			d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return deliveries.Refused("no such mailbox") }}
+			work(t, q, d, plainComposer{}, settings(), func() { let(time.Minute) })
+			assert.Equal(t, []channels.Outage{well}, q.reportedOutages())
+		})
+	})
+
+	t.Run("OneThatRestsIsReportedWithEveryRestAndClearedWhenItWorks", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			begun := time.Now()
+			q := newFakeQueue(100, channels.Settings{channels.SettingConcurrency: 1})
+			var mended atomic.Bool
+			d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+				if mended.Load() {
+					return nil
+				}
+				return deliveries.Unreachable("connection refused")
+			}}
+			work(t, q, d, plainComposer{}, settings(), func() {
+				let(17 * time.Second) // rests of 5 and 10 seconds, and a third has begun
+				mended.Store(true)
+				let(5 * time.Minute)
+			})
+			reported := q.reportedOutages()
+			require.Len(t, reported, 4)
+			for i, rest := range []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second} {
+				assert.Equal(t, "connection refused", reported[i].Error)
+				assert.Equal(t, "host:1", reported[i].Instance)
+				assert.Equal(t, begun, reported[i].Since)
+				assert.Equal(t, rest, reported[i].Until.Sub(reported[i].Last))
+			}
+			assert.Equal(t, well, reported[3])
+		})
+	})
+
+	t.Run("AStoreThatTakesNoReportHoldsUpNoMessage", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			q := newFakeQueue(100, channels.Settings{channels.SettingConcurrency: 1})
+			q.noReports = errors.New("no")
+			d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return nil }}
+			work(t, q, d, plainComposer{}, settings(), func() { let(time.Second) })
+			assert.Equal(t, 100, q.count(deliveries.Sent))
+			assert.Len(t, q.reportedOutages(), 1)
+		})
+	})
+}
+
+// TestWhatIsStoredIsForEverybody: what only those may see who look after the installation is neither kept
+// with a delivery nor reported of the channel.
+func TestWhatIsStoredIsForEverybody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(20, channels.Settings{channels.SettingConcurrency: 1})
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			failed := deliveries.Unreachable("the connection was refused")
+			failed.Detail = errors.New("dial tcp 10.0.0.7:25: connection refused")
+			return failed
+		}}
+		work(t, q, d, plainComposer{}, settings(), func() { let(time.Minute) })
+		require.NotEmpty(t, q.reportedOutages())
+		for _, o := range q.reportedOutages() {
+			assert.Equal(t, "the connection was refused", o.Error)
+		}
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		var failed int
+		for _, row := range q.rows {
+			if row.outcome.Error != "" {
+				failed++
+				assert.Equal(t, "the connection was refused", row.outcome.Error)
+			}
+		}
+		assert.Positive(t, failed)
+	})
+}
+
+// TestAChangeOfReachTakesEffect: the dispatcher that was opened for a channel that may reach everything
+// is not used any more when it may not.
+func TestAChangeOfReachTakesEffect(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(1, nil)
+		q.channel.Unrestricted = true
+		var opened []bool
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return deliveries.Unreachable("no") },
+			opened: func(c channels.Channel) { opened = append(opened, c.Unrestricted) }}
+		work(t, q, d, plainComposer{}, settings(), func() {
+			let(time.Second)
+			q.mu.Lock()
+			q.channel.Unrestricted = false
+			q.mu.Unlock()
+			let(time.Minute)
+		})
+		assert.Equal(t, []bool{true, false}, opened)
+	})
+}

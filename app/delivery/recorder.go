@@ -1,0 +1,166 @@
+package delivery
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Limits of recording.
+const (
+	recordPage    = 500                    // outcomes in one unit of work
+	recordPause   = 250 * time.Millisecond // after a failure of the store
+	recordReport  = 10 * time.Second       // between two lines about a store that stays away
+	storePatience = 30 * time.Second       // with one call of the store
+)
+
+// recorder records outcomes in sets: while one set is being written, the next one gathers. A message may only be handed to a
+// provider with a place, which the recorder frees once the outcome is stored. So the places bound what a crash can repeat.
+type recorder struct {
+	queue    deliveries.Queue
+	owner    string
+	clock    ports.Clock
+	log      *slog.Logger
+	reopened func() // called when a delivery is open again, due now or later
+	attempts *places
+	outcomes chan pendingOutcome
+	grace    time.Duration // after the worker stopped
+	giveUp   atomic.Pointer[time.Time]
+	reported time.Time // the last line about a store that is away
+	lost     int       // outcomes of messages that were handed over and could not be recorded
+
+	mu       sync.Mutex
+	expected map[deliveries.ID]bool // those whose outcome is not stored yet
+}
+
+// pendingOutcome is an outcome on its way into the store.
+type pendingOutcome struct {
+	deliveries.Outcome
+	place *place // held until it is stored; nil: none
+}
+
+func newRecorder(q deliveries.Queue, set Settings, attempts *places, clock ports.Clock, log *slog.Logger, reopened func()) *recorder {
+	return &recorder{queue: q, owner: set.Owner, grace: set.SendTimeout + set.Grace, clock: clock, log: log, reopened: reopened, attempts: attempts,
+		outcomes: make(chan pendingOutcome, recordPage), expected: map[deliveries.ID]bool{}}
+}
+
+// record takes an outcome over, and the place of its attempt if there was one.
+func (r *recorder) record(o deliveries.Outcome, at *place) {
+	r.expect(o.ID)
+	r.outcomes <- pendingOutcome{Outcome: o, place: at}
+}
+
+// expect announces that an outcome will be recorded.
+func (r *recorder) expect(id deliveries.ID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.expected[id] = true
+}
+
+// unrecorded are the deliveries whose outcome is not stored yet.
+func (r *recorder) unrecorded() map[deliveries.ID]bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.expected)
+}
+
+// settled notes that outcomes are stored, or lost.
+func (r *recorder) settled(page []deliveries.Outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, o := range page {
+		delete(r.expected, o.ID)
+	}
+}
+
+// close says that no outcome follows.
+func (r *recorder) close() { close(r.outcomes) }
+
+// run records outcomes until close. When ctx has ended, it waits for a store that is away as long as attempts may take and for Settings.Grace,
+// and no longer.
+func (r *recorder) run(ctx context.Context) {
+	stop := context.AfterFunc(ctx, func() {
+		giveUp := r.clock.Now().Add(r.grace)
+		r.giveUp.Store(&giveUp)
+	})
+	defer stop()
+	page, held := make([]deliveries.Outcome, 0, recordPage), make([]place, 0, recordPage)
+	add := func(o pendingOutcome) {
+		page = append(page, o.Outcome)
+		if o.place != nil {
+			held = append(held, *o.place)
+		}
+	}
+	for first := range r.outcomes {
+		page, held = page[:0], held[:0]
+		add(first)
+	gather:
+		for len(page) < recordPage {
+			select {
+			case next, open := <-r.outcomes:
+				if !open {
+					break gather
+				}
+				add(next)
+			default:
+				break gather
+			}
+		}
+		if !r.store(ctx, page) {
+			r.lost += len(held)
+		}
+		r.settled(page)
+		for _, at := range held {
+			r.attempts.release(at)
+		}
+		if slices.ContainsFunc(page, func(o deliveries.Outcome) bool { return o.State.Open() }) {
+			r.reopened()
+		}
+	}
+	if r.lost > 0 {
+		r.log.Error("outcomes could not be recorded, their messages will be sent again", "count", r.lost)
+	}
+}
+
+// store records a set and does not give up while the worker runs: to forget that a message was sent is to send it twice. It reports
+// whether the set is recorded.
+func (r *recorder) store(ctx context.Context, page []deliveries.Outcome) bool {
+	for !r.over() {
+		lost, err := r.attempt(ctx, page)
+		if err == nil {
+			if lost > 0 {
+				r.log.Warn("deliveries were taken over by another worker before their outcome was recorded", "count", lost)
+			}
+			return true
+		}
+		if now := r.clock.Now(); now.Sub(r.reported) >= recordReport {
+			r.reported = now
+			r.log.Error("outcomes cannot be recorded at the moment", "count", len(page), "error", err)
+		}
+		pause(context.WithoutCancel(ctx), recordPause, nil)
+	}
+	return false
+}
+
+// over reports whether the worker has stopped and waited for the store long enough.
+func (r *recorder) over() bool {
+	giveUp := r.giveUp.Load()
+	return giveUp != nil && !r.clock.Now().Before(*giveUp)
+}
+
+func (r *recorder) attempt(ctx context.Context, page []deliveries.Outcome) (lost int, err error) {
+	patience := storePatience
+	if giveUp := r.giveUp.Load(); giveUp != nil {
+		patience = min(patience, giveUp.Sub(r.clock.Now()))
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	return r.queue.Record(ctx, r.owner, page)
+}

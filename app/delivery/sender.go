@@ -1,0 +1,279 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+// Limits of a sender.
+const (
+	senderIdle      = time.Minute     // a sender without work ends, and closes its connections
+	refreshInterval = 2 * time.Second // how long a channel's settings and the render cache are trusted
+	claimFactor     = 8               // deliveries claimed at once, per concurrent attempt
+	claimLeast      = 64
+	claimMost       = 512
+)
+
+// sender sends the deliveries of one channel: it claims what is due, keeps the channel's limits and rests while its provider
+// is away. Each channel has its own, so that a slow channel does not hold up another one.
+type sender struct {
+	worker   *Worker
+	at       place // the channel, and its organization
+	notified chan struct{}
+	cache    *renderCache
+
+	// Only the goroutine of run touches these.
+	checked    time.Time // when config was read
+	config     channels.Channel
+	sealed     string // why config has no settings: they cannot be decrypted
+	stale      bool   // config is newer than the dispatcher
+	limits     channels.Limits
+	dispatcher deliveries.Dispatcher
+	protocol   channels.Protocol
+	targets    *targets
+
+	mu      sync.Mutex // guards breaker, failure and slot
+	breaker breaker
+	failure string    // the latest failure of the channel
+	slot    time.Time // when the rate limit lets the next message go
+
+	health health
+}
+
+func newSender(w *Worker, at place) *sender {
+	return &sender{worker: w, at: at, notified: make(chan struct{}, 1), cache: newRenderCache(w.queue)}
+}
+
+func (s *sender) run(ctx context.Context) {
+	defer s.closeDispatcher()
+	for {
+		idle := time.NewTimer(senderIdle)
+		select {
+		case <-ctx.Done():
+			idle.Stop()
+			return
+		case <-s.notified:
+			idle.Stop()
+			claimed, err := s.work(ctx)
+			switch {
+			case err != nil && ctx.Err() == nil:
+				s.worker.log.Error("a channel could not be worked on", "channel", int64(s.at.channel), "error", err)
+				pause(ctx, s.worker.set.Poll, nil)
+			case claimed:
+				// There may be more: the claim passes over rows that another worker has locked.
+				notify(s.worker.claim)
+			}
+		case <-idle.C:
+			if s.worker.retire(s) {
+				return
+			}
+		}
+	}
+}
+
+// work sends until nothing is due and every attempt has ended. It reports whether anything was claimed. Attempts run while
+// the next deliveries are being claimed.
+func (s *sender) work(ctx context.Context) (claimed bool, err error) {
+	changed, err := s.reload(ctx)
+	if err != nil {
+		return false, err
+	}
+	if changed {
+		s.reopen()
+	}
+	held := newClaims(s.worker)
+	stopRenewing := held.keep(ctx)
+	defer held.release()
+	defer stopRenewing()
+	jobs := make(chan deliveries.Job, s.claimSize())
+	var starting, attempts sync.WaitGroup
+	starting.Go(func() {
+		for j := range jobs {
+			s.start(ctx, held, j, &attempts)
+		}
+	})
+	claimed, err = s.feed(ctx, held, jobs)
+	close(jobs)
+	starting.Wait()
+	for _, j := range s.targets.drop() {
+		held.finish(untried(j, s.worker.clock.Now()), nil)
+	}
+	attempts.Wait()
+	return claimed, err
+}
+
+// feed claims deliveries and hands them out until nothing is left, or until the channel's settings have changed.
+func (s *sender) feed(ctx context.Context, held *claims, jobs chan<- deliveries.Job) (claimed bool, err error) {
+	for ctx.Err() == nil {
+		if s.worker.clock.Now().Sub(s.checked) > refreshInterval {
+			changed, err := s.reload(ctx)
+			if err != nil {
+				return claimed, err
+			}
+			if changed {
+				notify(s.notified) // Running attempts end with the old dispatcher, then work begins again.
+				return claimed, nil
+			}
+		}
+		if rest := s.resting(); rest > 0 {
+			// The sender stays while the channel rests, and keeps what it knows of it. It still checks whether an operator
+			// has changed the settings.
+			pause(ctx, min(rest, refreshInterval), nil)
+			continue
+		}
+		size, trial := s.room(held), s.onTrial()
+		if size == 0 {
+			held.waitFinished(ctx)
+			continue
+		}
+		if trial {
+			size = 1
+		}
+		found, err := s.claim(ctx, held, size)
+		if err != nil {
+			return claimed, err
+		}
+		if len(found) == 0 && !held.wait(ctx, s.notified) {
+			return claimed, nil
+		}
+		claimed = claimed || len(found) > 0
+		for _, j := range found {
+			if trial {
+				// Nothing else is claimed before this attempt has shown whether the channel works.
+				var attempt sync.WaitGroup
+				s.start(ctx, held, j, &attempt)
+				attempt.Wait()
+			} else {
+				jobs <- j
+			}
+		}
+	}
+	return claimed, nil
+}
+
+// claim claims deliveries when it is the organization's turn.
+func (s *sender) claim(ctx context.Context, held *claims, size int) ([]deliveries.Job, error) {
+	if !s.worker.claiming.acquire(ctx, s.at) {
+		return nil, nil
+	}
+	defer s.worker.claiming.release(s.at)
+	return held.claim(ctx, s.at.channel, size)
+}
+
+// claimSize is how many deliveries are claimed at once: enough to keep the attempts busy, and no more than leave within a
+// small part of the lease.
+func (s *sender) claimSize() int {
+	size := min(max(claimFactor*s.limits.Concurrency, claimLeast), claimMost)
+	if s.limits.PerSecond > 0 {
+		size = min(size, max(1, int(s.limits.PerSecond*s.worker.set.Lease.Seconds()/4)))
+	}
+	return size
+}
+
+// room is how many deliveries may be claimed now. A rate limit bounds what is held, not only what is claimed at once: the
+// gates are checked at the claim, and a message that then waits long for its turn would leave although a gate has closed
+// meanwhile. Room is refilled by halves.
+func (s *sender) room(held *claims) int {
+	size := s.claimSize()
+	if s.limits.PerSecond <= 0 {
+		return size
+	}
+	n := len(held.ids())
+	if n > size/2 {
+		return 0
+	}
+	return size - n
+}
+
+// resting is how long the breaker still keeps the channel quiet; 0 when it does not.
+func (s *sender) resting() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.worker.clock.Now()
+	if until := s.breaker.open(now); !until.IsZero() {
+		return until.Sub(now)
+	}
+	return 0
+}
+
+// onTrial reports whether the next attempt shows if the channel works again.
+func (s *sender) onTrial() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.breaker.onTrial()
+}
+
+// reload reads the channel and clears the render cache. It reports whether the dispatcher has to be opened anew.
+func (s *sender) reload(ctx context.Context) (changed bool, err error) {
+	now := s.worker.clock.Now()
+	if s.dispatcher != nil && now.Sub(s.checked) < refreshInterval {
+		return s.stale, nil
+	}
+	if !s.worker.claiming.acquire(ctx, s.at) {
+		return false, ctx.Err()
+	}
+	c, err := s.worker.queue.Channel(ctx, s.at.channel)
+	s.worker.claiming.release(s.at)
+	var sealed string
+	switch {
+	case errors.Is(err, channels.ErrNotFound):
+		// Its last assignment is gone, so the gates will be closed for what is left.
+		c = channels.Channel{ID: s.at.channel}
+	case errors.Is(err, channels.ErrSealed):
+		c, sealed = channels.Channel{ID: s.at.channel}, err.Error()
+	case err != nil:
+		return false, err
+	}
+	changed = s.dispatcher == nil || sealed != s.sealed || c.Driver != s.config.Driver || c.Unrestricted != s.config.Unrestricted || !c.Settings.Equal(s.config.Settings)
+	s.config, s.sealed, s.checked = c, sealed, now
+	s.stale = s.stale || changed
+	s.cache.clear()
+	return s.stale, nil
+}
+
+func (s *sender) reopen() {
+	s.closeDispatcher()
+	dispatcher, err := s.open()
+	if err != nil {
+		// An operator has to correct the channel; until then each attempt fails with what is wrong.
+		dispatcher = brokenChannel{err}
+	}
+	s.dispatcher, s.limits, s.stale = dispatcher, s.config.Settings.Limits(), false
+	s.protocol, s.targets = s.config.Protocol, newTargets(s.limits.Concurrency)
+	s.mu.Lock()
+	s.breaker = breaker{} // What failed was another configuration.
+	s.mu.Unlock()
+	s.health.reset()
+}
+
+func (s *sender) open() (deliveries.Dispatcher, error) {
+	if s.sealed != "" {
+		s.worker.log.Error("a channel cannot be used", "channel", int64(s.at.channel), "error", s.sealed)
+		return nil, errors.New(s.sealed)
+	}
+	return s.worker.drivers.Open(s.config)
+}
+
+func (s *sender) closeDispatcher() {
+	if s.dispatcher == nil {
+		return
+	}
+	if err := s.dispatcher.Close(); err != nil {
+		s.worker.log.Warn("connections were not closed", "channel", int64(s.at.channel), "error", err)
+	}
+	s.dispatcher = nil
+}
+
+// brokenChannel is the dispatcher of a channel that cannot be opened.
+type brokenChannel struct{ err error }
+
+func (b brokenChannel) Dispatch(context.Context, deliveries.Message) error {
+	return deliveries.Unreachable("the channel cannot be used: %w", b.err)
+}
+
+func (b brokenChannel) Close() error { return nil }

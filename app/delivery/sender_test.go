@@ -1,0 +1,320 @@
+package delivery_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+func TestWorkerTriesADeadChannelWithOneMessageAtATime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(1_000, nil)
+		var opened atomic.Bool
+		var now, most atomic.Int32
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			if opened.Load() {
+				most.Store(max(most.Load(), now.Add(1)))
+				defer now.Add(-1)
+				let(20 * time.Second) // a provider that hangs
+			}
+			return deliveries.Unreachable("time-out")
+		}}
+		work(t, q, d, plainComposer{}, settings(), func() {
+			let(time.Second)
+			opened.Store(true) // five failures have opened the breaker by now
+			let(10 * time.Minute)
+		})
+		require.EqualValues(t, 1, most.Load())
+	})
+}
+
+func TestWorkerASlowMessageHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(1, nil)
+		d := fakeDriver{dispatch: func(_ context.Context, m deliveries.Message) error {
+			if m.ID == string(rune(1)) {
+				let(25 * time.Second)
+			}
+			return nil
+		}}
+		work(t, q, d, plainComposer{}, settings(), func() {
+			let(5 * time.Second)
+			q.set((*fakeQueue).add)
+			q.added <- struct{}{}
+			let(100 * time.Millisecond)
+			require.Equal(t, deliveries.Sent, q.row(2).state)
+			require.Equal(t, deliveries.Sending, q.row(1).state)
+		})
+	})
+}
+
+// TestWorkerDropsWhatOthersMayHaveTaken is about a store that is away for longer than a lease: of what was claimed before, nothing more
+// is sent.
+func TestWorkerDropsWhatOthersMayHaveTaken(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(100, channels.Settings{channels.SettingConcurrency: 1})
+		var sent atomic.Int32
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			sent.Add(1)
+			let(time.Second)
+			return nil
+		}}
+		set := settings()
+		set.Unrecorded = 14 // One channel gets five of them.
+		work(t, q, d, plainComposer{}, set, func() {
+			let(3500 * time.Millisecond)
+			q.set(func(q *fakeQueue) { q.away = errors.New("the database is away") })
+			let(2 * set.Lease)
+			require.EqualValues(t, 3+5, sent.Load(), "more must not be forgotten")
+			q.set(func(q *fakeQueue) {
+				q.away = nil
+				for _, r := range q.rows {
+					if r.state.Open() {
+						r.state, r.owner, r.next = deliveries.Sending, "w2", time.Now().Add(time.Hour)
+					}
+				}
+			})
+			let(time.Minute)
+			require.EqualValues(t, 3+5, sent.Load())
+		})
+	})
+}
+
+func TestWorkerResumesWhatNobodyElseTook(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(100, channels.Settings{channels.SettingConcurrency: 1})
+		var sent atomic.Int32
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			sent.Add(1)
+			let(time.Second)
+			return nil
+		}}
+		work(t, q, d, plainComposer{}, settings(), func() {
+			let(3500 * time.Millisecond)
+			q.set(func(q *fakeQueue) { q.away = errors.New("the database is away") })
+			let(3 * time.Minute)
+			q.set(func(q *fakeQueue) { q.away = nil })
+			let(5 * time.Minute)
+			require.Equal(t, 100, q.count(deliveries.Sent))
+			require.EqualValues(t, 100, sent.Load(), "each went out once")
+		})
+	})
+}
+
+// TestWorkerDoesNotSendAgainWhatIsNotRecordedYet is about a store that takes claims and no outcomes for longer than a lease.
+func TestWorkerDoesNotSendAgainWhatIsNotRecordedYet(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(20, nil)
+		q.broken = errors.New("the disk is full")
+		var sent atomic.Int32
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			sent.Add(1)
+			return nil
+		}}
+		set := settings()
+		work(t, q, d, plainComposer{}, set, func() {
+			let(3 * set.Lease)
+			q.set(func(q *fakeQueue) { q.broken = nil })
+			let(3 * set.Lease)
+		})
+		require.Equal(t, 20, q.count(deliveries.Sent))
+		require.EqualValues(t, 20, sent.Load(), "each went out once")
+	})
+}
+
+// TestWorkerChecksTheGatesOfARateLimitedChannelLate is about a backlog of minutes: a gate that is shut meanwhile keeps back all but what
+// leaves within a quarter of the lease.
+func TestWorkerChecksTheGatesOfARateLimitedChannelLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(300, channels.Settings{"rate_per_second": 0.25})
+		set := settings()
+		work(t, q, fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return nil }}, plainComposer{}, set, func() {
+			let(10 * time.Second)
+			q.set(func(q *fakeQueue) {
+				for _, row := range q.rows {
+					row.job.Gates.MemberLocked = true
+				}
+			})
+			let(10 * set.Lease)
+		})
+		within := int(0.25 * set.Lease.Seconds() / 4)
+		require.LessOrEqual(t, q.count(deliveries.Sent), 3+within, "three had left before, and these were claimed")
+		require.GreaterOrEqual(t, q.count(deliveries.Sent), 3)
+		require.Equal(t, 300, q.count(deliveries.Sent)+q.count(deliveries.Skipped))
+	})
+}
+
+func TestWorkerStopsInTimeWhileTheStoreIsAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(5_000, channels.Settings{channels.SettingConcurrency: 256})
+		q.broken = errors.New("the database is away")
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return nil }}
+		var stopped time.Time
+		work(t, q, d, plainComposer{}, settings(), func() {
+			let(10 * time.Second)
+			stopped = time.Now()
+		})
+		require.LessOrEqual(t, time.Since(stopped), 40*time.Second)
+	})
+}
+
+func TestWorkerGivesBackWhatItIsClaimingWhenItIsStopped(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(100, nil)
+		q.reading = time.Second
+		work(t, q, fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return nil }}, plainComposer{}, settings(),
+			func() { let(time.Second / 2) })
+		require.Equal(t, 100, q.count(deliveries.Pending), "nobody must wait until a lease ends that nobody holds")
+	})
+}
+
+func TestWorkerSkipsWhatAChannelThatIsGoneLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(3, nil)
+		q.noChannel = channels.ErrNotFound
+		for _, r := range q.rows {
+			r.job.Gates.AddressGone = true
+		}
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { panic("must not be sent") }}
+		work(t, q, d, plainComposer{}, settings(), func() { let(time.Second) })
+		require.Equal(t, 3, q.count(deliveries.Skipped))
+		require.Equal(t, deliveries.AddressRemoved, q.row(1).outcome.Reason)
+	})
+}
+
+func TestWorkerARetryIsNotLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(1, nil)
+		var attempts atomic.Int32
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			if attempts.Add(1) == 1 {
+				return deliveries.Postponed("451 later")
+			}
+			return nil
+		}}
+		set := settings()
+		set.Poll, set.Retry.Base = time.Hour, time.Second
+		work(t, q, d, plainComposer{}, set, func() {
+			let(1100 * time.Millisecond)
+			require.Equal(t, deliveries.Sent, q.row(1).state)
+		})
+	})
+}
+
+func TestWorkerAMendedChannelIsTriedAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(100, channels.Settings{"host": "wrong"})
+		var right atomic.Bool
+		d := fakeDriver{opened: func(c channels.Channel) { right.Store(c.Settings["host"] == "right") },
+			dispatch: func(context.Context, deliveries.Message) error {
+				if right.Load() {
+					return nil
+				}
+				return deliveries.Unreachable("no such host")
+			}}
+		set := settings()
+		set.Retry.Base = time.Second
+		work(t, q, d, plainComposer{}, set, func() {
+			let(560 * time.Second) // The breaker rests for a minute at a time by now, the next time until 615.
+			q.set(func(q *fakeQueue) { q.channel.Settings = channels.Settings{"host": "right"} })
+			let(10 * time.Second)
+			require.Greater(t, q.count(deliveries.Sent), 50, "all but those which have a pause of their own")
+			let(time.Hour)
+			require.Equal(t, 100, q.count(deliveries.Sent))
+		})
+	})
+}
+
+// TestWorkerAChannelWhoseSettingsCannotBeOpenedWaits is about a wrong secret_key: deliveries wait for the right one.
+func TestWorkerAChannelWhoseSettingsCannotBeOpenedWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(100, channels.Settings{"host": "localhost"})
+		q.noChannel = channels.ErrSealed.With("they are encrypted under the key 0123")
+		var sent atomic.Int32
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			sent.Add(1)
+			return nil
+		}}
+		set := settings()
+		set.Retry.Base = time.Second
+		work(t, q, d, plainComposer{}, set, func() {
+			let(12 * time.Hour)
+			require.Zero(t, sent.Load())
+			require.Zero(t, q.count(deliveries.Failed))
+			require.Less(t, q.reloads, 12*3600, "the channel is read every second or two, no more often")
+			attempts, said := 0, ""
+			for id := range deliveries.ID(100) {
+				if r := q.row(id + 1); r.job.Attempts > 0 {
+					attempts += r.job.Attempts
+					said = r.outcome.Error
+				}
+			}
+			require.Less(t, attempts, 12*60+50, "one a minute shows whether the channel is back")
+			require.Contains(t, said, "they are encrypted under the key 0123", "who looks at the deliveries sees why")
+
+			q.set(func(q *fakeQueue) { q.noChannel = nil })
+			let(2 * time.Hour)
+			require.Equal(t, 100, q.count(deliveries.Sent))
+			require.EqualValues(t, 100, sent.Load())
+		})
+	})
+}
+
+// panickyComposer stands for a fault in a template engine.
+type panickyComposer struct{}
+
+func (panickyComposer) Compose(deliveries.RenderInput, deliveries.Job) (deliveries.Message, error) {
+	panic("index out of range")
+}
+
+func TestWorkerAComposerThatPanicsFailsTheDelivery(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(2, nil)
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { panic("must not be sent") }}
+		work(t, q, d, panickyComposer{}, settings(), func() { let(time.Second) })
+		require.Equal(t, 2, q.count(deliveries.Failed))
+		require.Contains(t, q.row(1).outcome.Error, "index out of range")
+	})
+}
+
+func TestWorkerHeedsTemplatesThatChangeWhileItRuns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(1_000, channels.Settings{channels.SettingRatePerSecond: 10})
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return nil }}
+		work(t, q, d, plainComposer{}, settings(), func() { let(time.Minute) })
+		require.Greater(t, q.inputs, 2, "what all messages share is read anew now and then")
+		require.Less(t, q.inputs, 60)
+	})
+}
+
+func TestWorkerKeepsNoBytesThatAreNoText(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(1, nil)
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return deliveries.Refused("550 \xff no") }}
+		work(t, q, d, plainComposer{}, settings(), func() { let(time.Second) })
+		require.Equal(t, "550 \ufffd no", q.row(1).outcome.Error)
+	})
+}

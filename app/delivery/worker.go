@@ -1,0 +1,254 @@
+// Package delivery is what works by itself: it expands occurrences into deliveries, sends them, records their outcomes and
+// removes what is old. It speaks to the queue and the drivers through the ports of the domain and knows no provider, no SQL
+// and no caller.
+package delivery
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Settings say how a worker works.
+type Settings struct {
+	Owner       string           // names this worker among all that share the store; never used twice
+	Instance    string           // names it to operators
+	Version     string           // of the program
+	Retry       deliveries.Retry // of failed attempts
+	Retention   time.Duration    // how long occurrences, deliveries and messages in the mailbox are kept; 0: for ever
+	Lease       time.Duration    // how long a claimed delivery belongs to a worker that does not renew it
+	SendTimeout time.Duration    // of one attempt
+	// Grace is how long after the last attempts a worker that stops tries to record their outcomes, while the store is away.
+	Grace time.Duration
+	// AuditRetention is how long entries of the audit log are kept; 0: for ever.
+	AuditRetention time.Duration
+	// Unrecorded bounds how many messages may have been handed to providers without a recorded outcome: so many may be sent
+	// twice when the process dies, two fifths of them of one organization.
+	Unrecorded int
+	// Poll is how often the store is asked for work when no notification arrives.
+	Poll time.Duration
+}
+
+// expansionPage is how many recipients one step of an expansion takes.
+const expansionPage = 10_000
+
+// claimsAtOnce is how many senders may read from the queue at once.
+const claimsAtOnce = 5
+
+// Retention removes a little at a time.
+const (
+	purgeInterval = 10 * time.Minute
+	purgePage     = 5_000
+)
+
+// Composer makes the message of a job.
+type Composer interface {
+	// Compose renders a message. An error fails this delivery and no other.
+	Compose(in deliveries.RenderInput, j deliveries.Job) (deliveries.Message, error)
+}
+
+// Worker does the work of the background. Any number of workers may share a store.
+type Worker struct {
+	queue    deliveries.Queue
+	drivers  Drivers
+	composer Composer
+	clock    ports.Clock
+	log      *slog.Logger
+	set      Settings
+
+	records  *recorder
+	attempts *places // for attempts, until their outcomes are recorded
+	claiming *places // for reading and claiming from the queue
+
+	expand chan struct{} // notifies expandLoop
+	claim  chan struct{} // notifies sendLoop
+
+	mu      sync.Mutex
+	senders map[channels.ID]*sender
+	running sync.WaitGroup // the senders
+}
+
+// NewWorker returns a worker on a queue.
+func NewWorker(queue deliveries.Queue, drivers Drivers, composer Composer, clock ports.Clock, log *slog.Logger, set Settings) *Worker {
+	w := &Worker{queue: queue, drivers: drivers, composer: composer, clock: clock, log: log, set: set,
+		attempts: newPlaces(set.Unrecorded), claiming: newPlaces(claimsAtOnce),
+		expand: make(chan struct{}, 1), claim: make(chan struct{}, 1), senders: map[channels.ID]*sender{}}
+	w.records = newRecorder(queue, set, w.attempts, clock, log, func() { notify(w.claim) })
+	return w
+}
+
+// Run works until ctx ends. Then it claims nothing more, lets the attempts that have begun finish (at most SendTimeout),
+// records their outcomes, gives back what it had claimed and not begun, and returns.
+func (w *Worker) Run(ctx context.Context) {
+	var recording, loops sync.WaitGroup
+	recording.Go(func() { w.records.run(ctx) })
+	loops.Go(func() { w.expandLoop(ctx) })
+	loops.Go(func() { w.purgeLoop(ctx) })
+	loops.Go(func() { w.notifyLoop(ctx) })
+	loops.Go(func() { w.heartbeatLoop(ctx) })
+	w.sendLoop(ctx)
+	loops.Wait()
+	w.running.Wait()
+	w.records.close()
+	recording.Wait()
+}
+
+// Unrecorded is how many messages have been handed to providers without a recorded outcome.
+func (w *Worker) Unrecorded() int { return w.attempts.taken() }
+
+// heartbeatLoop records that the worker runs until ctx ends, and then that it has left.
+func (w *Worker) heartbeatLoop(ctx context.Context) {
+	p := deliveries.Presence{Owner: w.set.Owner, Instance: w.set.Instance, Version: w.set.Version, Started: w.clock.Now()}
+	for ctx.Err() == nil {
+		skew, err := w.queue.Heartbeat(ctx, p)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			w.log.Warn("the worker's heartbeat could not be recorded", "error", err)
+		case err == nil:
+			p.Skew = w.reportSkew(p.Skew, skew)
+		}
+		pause(ctx, deliveries.PresenceInterval, nil)
+	}
+	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
+	defer cancel()
+	if err := w.queue.Leave(leaving, p.Owner); err != nil {
+		w.log.Warn("the end of the worker could not be recorded", "error", err)
+	}
+}
+
+// reportSkew logs when the clock of this machine becomes wrong, or right again, and returns how wrong it is.
+func (w *Worker) reportSkew(was, is time.Duration) time.Duration {
+	before, now := deliveries.Presence{Skew: was}, deliveries.Presence{Skew: is}
+	switch {
+	case now.Skewed() && !before.Skewed():
+		w.log.Warn("the clock of this machine differs from the database's; leases and due times go by the database's", "ahead", is)
+	case before.Skewed() && !now.Skewed():
+		w.log.Info("the clock of this machine agrees with the database's again", "ahead", is)
+	}
+	return is
+}
+
+// notifyLoop passes notifications of new work on to the other loops.
+func (w *Worker) notifyLoop(ctx context.Context) {
+	added := w.queue.NewWork()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-added:
+			notify(w.expand)
+			notify(w.claim)
+		}
+	}
+}
+
+func (w *Worker) expandLoop(ctx context.Context) {
+	for ctx.Err() == nil {
+		done, err := w.queue.Expand(ctx, expansionPage)
+		switch {
+		case err == nil:
+			if done.Deliveries > 0 {
+				notify(w.claim)
+			}
+			continue
+		case !errors.Is(err, deliveries.ErrNothingToDo) && ctx.Err() == nil:
+			w.log.Error("an occurrence could not be expanded", "error", err)
+		}
+		pause(ctx, w.set.Poll, w.expand)
+	}
+}
+
+func (w *Worker) purgeLoop(ctx context.Context) {
+	for ctx.Err() == nil {
+		if err := w.purge(ctx); err != nil && ctx.Err() == nil {
+			w.log.Error("what is old could not be removed", "error", err)
+		}
+		pause(ctx, purgeInterval, nil)
+	}
+}
+
+func (w *Worker) purge(ctx context.Context) error {
+	now := w.clock.Now()
+	before := func(retention time.Duration) time.Time {
+		if retention == 0 {
+			return time.Time{}
+		}
+		return now.Add(-retention)
+	}
+	old := deliveries.Expiry{Requests: before(deliveries.RequestLifetime), Entries: before(w.set.AuditRetention), Occurrences: before(w.set.Retention)}
+	for {
+		gone, err := w.queue.Purge(ctx, old, purgePage)
+		if err != nil || gone == 0 {
+			return err
+		}
+	}
+}
+
+// sendLoop keeps a sender running for every channel that has something due.
+func (w *Worker) sendLoop(ctx context.Context) {
+	for ctx.Err() == nil {
+		wait := w.set.Poll
+		due, err := w.queue.Due(ctx)
+		if err != nil && ctx.Err() == nil {
+			w.log.Error("the queue could not be read", "error", err)
+		}
+		now := w.clock.Now()
+		for _, d := range due {
+			if in := d.At.Sub(now); in > 0 {
+				wait = min(wait, in)
+				continue
+			}
+			w.notifySender(ctx, d)
+		}
+		pause(ctx, wait, w.claim)
+	}
+}
+
+// notifySender tells the sender of a channel that something is due. A channel without a sender gets one.
+func (w *Worker) notifySender(ctx context.Context, d deliveries.Due) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s, running := w.senders[d.Channel]
+	if !running {
+		s = newSender(w, place{d.Organization, d.Channel})
+		w.senders[d.Channel] = s
+		w.running.Go(func() { s.run(ctx) })
+	}
+	notify(s.notified)
+}
+
+// retire removes a sender. It reports false, and does nothing, when the sender was notified in the meantime.
+func (w *Worker) retire(s *sender) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(s.notified) > 0 {
+		return false
+	}
+	delete(w.senders, s.at.channel)
+	return true
+}
+
+// notify wakes whoever waits on c, now or next.
+func notify(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default: // A notification is pending already.
+	}
+}
+
+// pause waits until a notification arrives, the time is over or ctx ends.
+func pause(ctx context.Context, d time.Duration, notified <-chan struct{}) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	case <-notified:
+	}
+}

@@ -1,0 +1,286 @@
+package delivery_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/app/delivery"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+func settings() delivery.Settings {
+	return delivery.Settings{Owner: "w1", Instance: "host:1", Retry: deliveries.Retry{Base: 10 * time.Second, Max: time.Hour, For: 24 * time.Hour},
+		Lease: time.Minute, SendTimeout: 30 * time.Second, Unrecorded: 500, Poll: time.Second}
+}
+
+// let lets time pass in the bubble of a test.
+func let(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // Time is synctest's: nobody waits.
+
+// work runs a worker in a bubble until the test's function returns, then lets it stop.
+func work(t *testing.T, q *fakeQueue, d fakeDriver, c delivery.Composer, set delivery.Settings, then func()) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	w := delivery.NewWorker(q, delivery.Drivers{d}, c, machineClock{}, slog.New(slog.DiscardHandler), set)
+	var running sync.WaitGroup
+	running.Go(func() { w.Run(ctx) })
+	then()
+	stop()
+	running.Wait()
+}
+
+func TestWorkerSendsEveryDeliveryOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(5_000, nil)
+		var mu sync.Mutex
+		seen := map[string]int{}
+		d := fakeDriver{dispatch: func(_ context.Context, m deliveries.Message) error {
+			mu.Lock()
+			defer mu.Unlock()
+			seen[m.ID]++
+			return nil
+		}}
+		work(t, q, d, plainComposer{}, settings(), func() { let(time.Minute) })
+		require.Equal(t, 5_000, q.count(deliveries.Sent))
+		require.Len(t, seen, 5_000)
+	})
+}
+
+func TestWorkerOutcomes(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answer   error
+		state    deliveries.State
+		attempts int
+	}{
+		"Sent":                        {nil, deliveries.Sent, 1},
+		"RefusedIsFailed":             {deliveries.Refused("550 no such mailbox"), deliveries.Failed, 1},
+		"PostponedRetries":            {deliveries.Postponed("451 greylisted"), deliveries.Retrying, 1},
+		"AnUnknownFaultOfOursRetries": {errors.New("boom"), deliveries.Retrying, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				q := newFakeQueue(1, nil)
+				d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return c.answer }}
+				work(t, q, d, plainComposer{}, settings(), func() { let(time.Second) })
+				row := q.row(1)
+				require.Equal(t, c.state, row.state)
+				require.Equal(t, c.attempts, row.outcome.Attempts)
+				if c.answer != nil {
+					require.Equal(t, c.answer.Error(), row.outcome.Error)
+				}
+			})
+		})
+	}
+}
+
+func TestWorkerTriesAgainUntilItSucceeds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(1, nil)
+		var attempts atomic.Int32
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			if attempts.Add(1) < 4 {
+				return deliveries.Postponed("later")
+			}
+			return nil
+		}}
+		work(t, q, d, plainComposer{}, settings(), func() { let(5 * time.Minute) })
+		require.Equal(t, deliveries.Sent, q.row(1).state)
+		require.Equal(t, 4, q.row(1).outcome.Attempts)
+	})
+}
+
+func TestWorkerSkipsWhatAGateClosed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(2, nil)
+		q.rows[1].job.Gates.MemberLocked = true
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return nil }}
+		work(t, q, d, plainComposer{}, settings(), func() { let(time.Second) })
+		require.Equal(t, deliveries.Skipped, q.row(1).state)
+		require.Equal(t, deliveries.MemberLocked, q.row(1).outcome.Reason)
+		require.Equal(t, deliveries.Sent, q.row(2).state)
+	})
+}
+
+func TestWorkerARenderErrorFailsTheDeliveryWithoutAnAttempt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(1, nil)
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { panic("must not be sent") }}
+		work(t, q, d, plainComposer{fail: true}, settings(), func() { let(time.Second) })
+		require.Equal(t, deliveries.Failed, q.row(1).state)
+		require.Contains(t, q.row(1).outcome.Error, "line 3")
+		require.Zero(t, q.row(1).outcome.Attempts)
+	})
+}
+
+func TestWorkerSurvivesADriverThatPanics(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(1, nil)
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { panic("nil map") }}
+		work(t, q, d, plainComposer{}, settings(), func() { let(time.Second) })
+		require.Equal(t, deliveries.Retrying, q.row(1).state)
+		require.Contains(t, q.row(1).outcome.Error, "the driver panicked")
+	})
+}
+
+func TestWorkerKeepsToTheRateOfAChannel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(100, channels.Settings{channels.SettingRatePerSecond: 2})
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return nil }}
+		work(t, q, d, plainComposer{}, settings(), func() { let(20 * time.Second) })
+		require.InDelta(t, 40, q.count(deliveries.Sent), 3)
+		require.Zero(t, q.count(deliveries.Sending), "what was claimed and not begun is given back")
+	})
+}
+
+func TestWorkerKeepsToTheConcurrencyOfAChannel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(100, channels.Settings{channels.SettingConcurrency: 3})
+		var now, most atomic.Int32
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			most.Store(max(most.Load(), now.Add(1)))
+			let(time.Second)
+			now.Add(-1)
+			return nil
+		}}
+		work(t, q, d, plainComposer{}, settings(), func() { let(2 * time.Minute) })
+		require.Equal(t, 100, q.count(deliveries.Sent))
+		require.EqualValues(t, 3, most.Load())
+	})
+}
+
+func TestWorkerABreakerKeepsADeadChannelQuiet(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(1_000, nil)
+		var attempts atomic.Int32
+		var back atomic.Bool
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			attempts.Add(1)
+			if back.Load() {
+				return nil
+			}
+			return deliveries.Unreachable("connection refused")
+		}}
+		work(t, q, d, plainComposer{}, settings(), func() {
+			let(10 * time.Minute)
+			require.Less(t, attempts.Load(), int32(60), "a dead channel is tried now and then, not a thousand times")
+			require.Zero(t, q.count(deliveries.Failed), "its deliveries wait")
+			back.Store(true)
+			let(2 * time.Hour)
+		})
+		require.Equal(t, 1_000, q.count(deliveries.Sent))
+	})
+}
+
+func TestWorkerAnswersAboutOneRecipientDoNotOpenTheBreaker(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(1_000, nil)
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return deliveries.Refused("550 no such mailbox") }}
+		work(t, q, d, plainComposer{}, settings(), func() { let(5 * time.Second) })
+		require.Equal(t, 1_000, q.count(deliveries.Failed))
+	})
+}
+
+func TestWorkerStopsGracefully(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(100, channels.Settings{channels.SettingConcurrency: 4})
+		d := fakeDriver{dispatch: func(ctx context.Context, _ deliveries.Message) error {
+			let(5 * time.Second)
+			return ctx.Err() // An attempt that has begun is not cut short.
+		}}
+		work(t, q, d, plainComposer{}, settings(), func() { let(time.Second) })
+		require.Equal(t, 4, q.count(deliveries.Sent))
+		require.Equal(t, 96, q.count(deliveries.Pending), "the others are given back untried")
+	})
+}
+
+func TestWorkerRenewsTheLeaseOfWhatItHolds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(64, channels.Settings{channels.SettingConcurrency: 1})
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			let(10 * time.Second)
+			return nil
+		}}
+		work(t, q, d, plainComposer{}, settings(), func() {
+			let(64*10*time.Second + time.Second)
+		})
+		require.Equal(t, 64, q.count(deliveries.Sent))
+		require.Positive(t, q.renewed)
+	})
+}
+
+func TestWorkerHandsOutNoMoreThanMayBeUnrecorded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(1_000, channels.Settings{channels.SettingConcurrency: 64})
+		q.broken = errors.New("the database is away")
+		var sent atomic.Int32
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			sent.Add(1)
+			return nil
+		}}
+		set := settings()
+		set.Unrecorded = 164 // One channel gets 50 of them.
+		work(t, q, d, plainComposer{}, set, func() {
+			let(10 * time.Second)
+			require.EqualValues(t, 50, sent.Load())
+			q.set(func(q *fakeQueue) { q.broken = nil })
+			let(10 * time.Second)
+		})
+		require.EqualValues(t, 1_000, sent.Load(), "each went out once, although the store was away")
+		require.Equal(t, 1_000, q.count(deliveries.Sent))
+	})
+}
+
+func TestWorkerHeedsSettingsThatChangeWhileItRuns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(600, channels.Settings{channels.SettingConcurrency: 1, "host": "old"})
+		var opened []any
+		d := fakeDriver{opened: func(c channels.Channel) { opened = append(opened, c.Settings["host"]) },
+			dispatch: func(context.Context, deliveries.Message) error {
+				let(100 * time.Millisecond)
+				return nil
+			}}
+		work(t, q, d, plainComposer{}, settings(), func() {
+			let(time.Second)
+			q.set(func(q *fakeQueue) {
+				q.channel.Settings = channels.Settings{channels.SettingConcurrency: 1, "host": "new"}
+			})
+			let(2 * time.Minute)
+		})
+		require.Equal(t, []any{"old", "new"}, opened)
+		require.Equal(t, 600, q.count(deliveries.Sent))
+	})
+}
+
+func TestWorkerAChannelThatCannotBeUsedWaitsForItsOperator(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(1, nil)
+		d := fakeDriver{refuse: errors.New("the host is missing")}
+		work(t, q, d, plainComposer{}, settings(), func() { let(time.Second) })
+		require.Equal(t, deliveries.Retrying, q.row(1).state)
+		require.Contains(t, q.row(1).outcome.Error, "the host is missing")
+	})
+}

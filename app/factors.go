@@ -1,0 +1,284 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/factors"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Factors is what people show besides a password: setting it up, showing it, and removing it.
+type Factors struct {
+	operators *Operators
+	store     ports.Store
+	clock     ports.Clock
+}
+
+// NewFactors returns the use cases on second factors.
+func NewFactors(o *Operators) *Factors { return &Factors{operators: o, store: o.store, clock: o.clock} }
+
+// HeldFactors are the second factors of an account.
+type HeldFactors struct {
+	factors.Held
+	AppSince time.Time // when the authenticator app was set up
+	AppUsed  time.Time
+}
+
+// Held returns the second factors of the visitor's account.
+func (f *Factors) Held(ctx context.Context, v operators.Visitor) (h HeldFactors, err error) {
+	err = f.store.View(ctx, func(tx ports.Tx) error {
+		if h.Held, err = tx.Factors().Held(ctx, v.Account); err != nil || !h.TOTP {
+			return err
+		}
+		app, err := tx.Factors().TOTP(ctx, v.Account)
+		if errors.Is(err, factors.ErrSealed) { // It can be removed all the same.
+			return nil
+		}
+		h.AppSince, h.AppUsed = app.Created, app.Used
+		return err
+	})
+	return h, err
+}
+
+// BeginApp makes the secret of a new authenticator app, and the token by which ConfirmApp finds it; factors.ErrExists.
+func (f *Factors) BeginApp(ctx context.Context, v operators.Visitor) (secret factors.Secret, token string, err error) {
+	secret = factors.NewSecret()
+	err = f.store.Update(ctx, func(tx ports.Tx) error {
+		held, err := tx.Factors().Held(ctx, v.Account)
+		if err != nil {
+			return err
+		}
+		if held.TOTP {
+			return factors.ErrExists
+		}
+		var s factors.Step
+		s, token = factors.NewStep(factors.SetUpTOTP, v.Account, []byte(string(secret)), f.clock.Now())
+		return errors.Join(tx.Factors().Sweep(ctx, f.clock.Now()), tx.Factors().Begin(ctx, s))
+	})
+	return secret, token, err
+}
+
+// BegunApp returns the secret that BeginApp made; factors.ErrStep.
+func (f *Factors) BegunApp(ctx context.Context, v operators.Visitor, token string) (secret factors.Secret, err error) {
+	err = f.store.View(ctx, func(tx ports.Tx) error {
+		s, err := f.step(ctx, tx, factors.SetUpTOTP, token)
+		if err == nil && s.Account != v.Account {
+			err = factors.ErrStep
+		}
+		secret = factors.Secret(s.Held)
+		return err
+	})
+	return secret, err
+}
+
+// ConfirmApp sets up the authenticator app that BeginApp made a secret for, when somebody shows a code of it. The codes that are
+// returned are the recovery codes of the account, if it had none; they are shown this once. The account's other sessions end, and this
+// one counts as begun with a second factor. factors.ErrStep, factors.ErrExists, factors.ErrCode about `code`.
+func (f *Factors) ConfirmApp(ctx context.Context, by audit.Actor, v operators.Visitor, session, token, code string) (codes []string, err error) {
+	err = f.store.Update(ctx, func(tx ports.Tx) error {
+		s, err := f.step(ctx, tx, factors.SetUpTOTP, token)
+		if err != nil {
+			return err
+		}
+		if s.Account != v.Account {
+			return factors.ErrStep
+		}
+		if err := tx.Operators().Decide(ctx, v.User.ID); err != nil {
+			return err
+		}
+		held, err := tx.Factors().Held(ctx, v.Account)
+		if err != nil {
+			return err
+		}
+		if held.TOTP {
+			return factors.ErrExists
+		}
+		app, err := factors.Confirm(v.Account, factors.Secret(s.Held), code, f.clock.Now())
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Factors().End(ctx, s.Digest); err != nil {
+			return err
+		}
+		if err := tx.Factors().SaveTOTP(ctx, app); err != nil {
+			return err
+		}
+		codes, err = f.added(ctx, tx, by, v, session, "authenticator app", operators.ByPasswordAndCode)
+		return err
+	})
+	return codes, err
+}
+
+// added is what every new factor brings about. It returns recovery codes for an account that has none.
+func (f *Factors) added(
+	ctx context.Context, tx ports.Tx, by audit.Actor, v operators.Visitor, session, kind string, m operators.Method,
+) (codes []string, err error) {
+	digest, err := operators.ParseToken(session)
+	if err != nil {
+		return nil, err
+	}
+	now := f.clock.Now()
+	s, account, err := valid(ctx, tx, digest, now)
+	if err != nil {
+		return nil, err
+	}
+	if s.Account != v.Account {
+		return nil, operators.ErrNoSession
+	}
+	if s.Method == operators.ByPassword {
+		if err := tx.Operators().Authenticated(ctx, digest, m, now); err != nil {
+			return nil, err
+		}
+	}
+	ended, err := tx.Operators().EndOthers(ctx, v.Account, digest)
+	if err != nil {
+		return nil, err
+	}
+	held, err := tx.Factors().Held(ctx, v.Account)
+	if err != nil {
+		return nil, err
+	}
+	if held.Recovery == 0 {
+		if codes, err = f.recovery(ctx, tx, v.Account); err != nil {
+			return nil, err
+		}
+	}
+	return codes, recordHolder(ctx, tx, by, now, audit.FactorAdded, []operators.Holding{account}, audit.State{"factor": kind, "sessions_ended": ended})
+}
+
+// recovery gives an account new recovery codes in the place of those that it had.
+func (f *Factors) recovery(ctx context.Context, tx ports.Tx, a operators.AccountID) ([]string, error) {
+	codes, digests := factors.NewRecoveryCodes()
+	return codes, tx.Factors().SetRecoveryCodes(ctx, a, digests)
+}
+
+// RenewRecoveryCodes gives the visitor's account new recovery codes, which are shown this once; the earlier ones work no more.
+// factors.ErrNotFound for an account without a second factor.
+func (f *Factors) RenewRecoveryCodes(ctx context.Context, by audit.Actor, v operators.Visitor) (codes []string, err error) {
+	err = f.change(ctx, v, func(tx ports.Tx, account operators.Holding) error {
+		held, err := tx.Factors().Held(ctx, v.Account)
+		if err != nil {
+			return err
+		}
+		if !held.Any() {
+			return factors.ErrNotFound
+		}
+		if codes, err = f.recovery(ctx, tx, v.Account); err != nil {
+			return err
+		}
+		return recordHolder(ctx, tx, by, f.clock.Now(), audit.RecoveryCodesRenewed, []operators.Holding{account}, nil)
+	})
+	return codes, err
+}
+
+// RemoveApp removes the authenticator app of the visitor's account; factors.ErrNotFound.
+func (f *Factors) RemoveApp(ctx context.Context, by audit.Actor, v operators.Visitor) error {
+	return f.change(ctx, v, func(tx ports.Tx, account operators.Holding) error {
+		if err := tx.Factors().RemoveTOTP(ctx, v.Account); err != nil {
+			return err
+		}
+		return f.removed(ctx, tx, by, account, "authenticator app")
+	})
+}
+
+// removed is what the end of a factor brings about: recovery codes do not outlive the last one.
+func (f *Factors) removed(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.Holding, kind string) error {
+	held, err := tx.Factors().Held(ctx, account.ID)
+	if err != nil {
+		return err
+	}
+	if !held.Any() {
+		if err := tx.Factors().SetRecoveryCodes(ctx, account.ID, nil); err != nil {
+			return err
+		}
+	}
+	return recordHolder(ctx, tx, by, f.clock.Now(), audit.FactorRemoved, []operators.Holding{account}, audit.State{"factor": kind})
+}
+
+// change decides about the visitor's account.
+func (f *Factors) change(ctx context.Context, v operators.Visitor, do func(tx ports.Tx, account operators.Holding) error) error {
+	return f.store.Update(ctx, func(tx ports.Tx) error {
+		if err := tx.Operators().Decide(ctx, v.User.ID); err != nil {
+			return err
+		}
+		account, err := tx.Operators().Account(ctx, v.Account)
+		if err != nil {
+			return err
+		}
+		return do(tx, account)
+	})
+}
+
+// step finds a step that waits for an answer of this purpose; factors.ErrStep.
+func (f *Factors) step(ctx context.Context, tx ports.Tx, p factors.Purpose, token string) (factors.Step, error) {
+	digest, err := operators.ParseToken(token)
+	if err != nil {
+		return factors.Step{}, factors.ErrStep
+	}
+	s, err := tx.Factors().Step(ctx, digest)
+	if err == nil && !s.For(p, f.clock.Now()) {
+		err = factors.ErrStep
+	}
+	return s, err
+}
+
+// Reset removes all second factors of every account of a user, and ends their sessions; operators.ErrNotFound for a user who cannot
+// sign in. It returns how many accounts had any.
+func (f *Factors) Reset(ctx context.Context, by audit.Actor, username string) (reset int, err error) {
+	err = f.store.Update(ctx, func(tx ports.Tx) error {
+		reset = 0
+		of, err := tx.Operators().Accounts(ctx, username)
+		if err != nil {
+			return err
+		}
+		if len(of) == 0 {
+			return operators.ErrNotFound
+		}
+		if err := tx.Operators().Decide(ctx, of[0].User.ID); err != nil {
+			return err
+		}
+		for _, account := range of {
+			had, err := resetFactors(ctx, tx, by, account, f.clock.Now())
+			if err != nil {
+				return err
+			}
+			if had {
+				reset++
+			}
+		}
+		return nil
+	})
+	return reset, err
+}
+
+// resetFactors removes all second factors of an account, ends its sessions and what it has begun, and reports whether there were any.
+func resetFactors(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.Holding, now time.Time) (bool, error) {
+	held, err := tx.Factors().Held(ctx, account.ID)
+	if err != nil || held == (factors.Held{}) {
+		return false, err
+	}
+	if err := errors.Join(tx.Factors().RemoveAll(ctx, account.ID), tx.Factors().EndSteps(ctx, account.ID)); err != nil {
+		return false, err
+	}
+	ended, err := tx.Operators().EndAll(ctx, account.ID)
+	if err != nil {
+		return false, err
+	}
+	return true, recordHolder(ctx, tx, by, now, audit.FactorsReset, []operators.Holding{account}, audit.State{"sessions_ended": ended})
+}
+
+// everywhere stands where the network of an attempt would: whoever guesses codes knows the password, so their networks do not count
+// separately.
+const everywhere = "everywhere"
+
+// codeGuess is an attempt at the second factor of an account.
+func codeGuess(by audit.Actor, from operators.Origin, account operators.Holding) guess {
+	by.Name = account.User.Username
+	return guess{by: by, username: fmt.Sprintf("second factor of account %d", account.ID), of: []operators.Holding{account},
+		from: operators.Origin{Network: everywhere, Device: from.Device}}
+}

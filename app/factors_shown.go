@@ -1,0 +1,143 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/factors"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Asked is what somebody is asked for who has shown the right password.
+type Asked struct {
+	Username string
+	factors.Held
+}
+
+// Asked returns what a step that SignIn began asks for; factors.ErrStep.
+func (f *Factors) Asked(ctx context.Context, step string) (a Asked, err error) {
+	err = f.store.View(ctx, func(tx ports.Tx) error {
+		s, err := f.step(ctx, tx, factors.SecondFactor, step)
+		if err != nil {
+			return err
+		}
+		account, err := tx.Operators().Account(ctx, s.Account)
+		if err != nil {
+			return orStep(err)
+		}
+		a.Username = account.User.Username
+		a.Held, err = tx.Factors().Held(ctx, s.Account)
+		return err
+	})
+	return a, err
+}
+
+// ShowCode begins the session of somebody who has shown the right password and now shows a code of their authenticator app or a
+// recovery code. Wrong codes count like wrong passwords, wherever they come from. factors.ErrStep, factors.ErrCode about `code`,
+// operators.TooMany.
+func (f *Factors) ShowCode(ctx context.Context, by audit.Actor, from operators.Origin, step, code string) (a Admission, err error) {
+	var account operators.Holding
+	err = f.store.View(ctx, func(tx ports.Tx) error {
+		s, err := f.step(ctx, tx, factors.SecondFactor, step)
+		if err != nil {
+			return err
+		}
+		account, err = tx.Operators().Account(ctx, s.Account)
+		return orStep(err)
+	})
+	if err != nil {
+		return Admission{}, err
+	}
+	by.Name = account.User.Username
+	err = f.operators.tryCode(ctx, by, from, account, code, func(tx ports.Tx, account operators.Holding) error {
+		s, err := f.step(ctx, tx, factors.SecondFactor, step)
+		if err != nil {
+			return err
+		}
+		if first, err := tx.Factors().End(ctx, s.Digest); err != nil || !first {
+			return errors.Join(err, factors.ErrStep)
+		}
+		a, err = f.operators.admit(ctx, tx, by, account, from, operators.ByPasswordAndCode)
+		return err
+	})
+	return a, err
+}
+
+// tryCode does something for whoever shows a code of an account. factors.ErrCode about `code`, operators.TooMany.
+func (o *Operators) tryCode(
+	ctx context.Context, by audit.Actor, from operators.Origin, of operators.Holding, code string, do func(tx ports.Tx, account operators.Holding) error,
+) error {
+	g := codeGuess(by, from, of)
+	if err := o.store.View(ctx, func(tx ports.Tx) error { return g.look(ctx, tx, o.clock.Now()) }); err != nil {
+		return err
+	}
+	if err := o.count(ctx, g); err != nil {
+		return err
+	}
+	right := false
+	err := o.store.Update(ctx, func(tx ports.Tx) error {
+		// Of two who show one code at the same time, one alone comes in.
+		if err := tx.Operators().Decide(ctx, of.User.ID); err != nil {
+			return err
+		}
+		account, err := tx.Operators().Account(ctx, of.ID)
+		if err != nil {
+			return orStep(err)
+		}
+		if right, err = o.takeCode(ctx, tx, g.by, account, code); err != nil {
+			return err
+		}
+		if !right {
+			return o.wrong(ctx, tx, g, audit.FactorFailed)
+		}
+		if err := tx.Operators().ForgetGuesses(ctx, g.key); err != nil {
+			return err
+		}
+		return do(tx, account)
+	})
+	if err == nil && !right {
+		err = factors.ErrCode.On("code")
+	}
+	return err
+}
+
+// takeCode reports whether a code is right, which it is this once.
+func (o *Operators) takeCode(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.Holding, code string) (bool, error) {
+	now := o.clock.Now()
+	if digest, is := factors.ParseRecoveryCode(code); is {
+		err := tx.Factors().UseRecoveryCode(ctx, account.ID, digest)
+		if errors.Is(err, factors.ErrNotFound) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		held, err := tx.Factors().Held(ctx, account.ID)
+		if err != nil {
+			return false, err
+		}
+		return true, recordHolder(ctx, tx, by, now, audit.RecoveryCodeUsed, []operators.Holding{account}, audit.State{"left": held.Recovery})
+	}
+	app, err := tx.Factors().TOTP(ctx, account.ID)
+	if errors.Is(err, factors.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	app, right := app.Take(code, now)
+	if !right {
+		return false, nil
+	}
+	return true, tx.Factors().UseTOTP(ctx, app)
+}
+
+// orStep makes an account that is not there any more a step that is over.
+func orStep(err error) error {
+	if errors.Is(err, operators.ErrNotFound) {
+		return factors.ErrStep
+	}
+	return err
+}

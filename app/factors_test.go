@@ -1,0 +1,307 @@
+package app_test
+
+import (
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pquerna/otp/totp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/adapters/gormstore/seal"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/factors"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/clocks"
+)
+
+const doorPassword = "correct horse battery"
+
+// door is an installation that ada can sign in to.
+type door struct {
+	*testing.T
+	store     ports.Store
+	clock     *clocks.Moving
+	operators *app.Operators
+	factors   *app.Factors
+	from      operators.Origin
+	by        audit.Actor
+}
+
+func newDoor(t *testing.T) *door {
+	t.Helper()
+	t.Parallel()
+	d := &door{T: t, clock: clocks.At(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)), from: operators.Origin{Network: "192.0.2.1/32"}, by: audit.Actor{Address: "192.0.2.1", Via: audit.Console}}
+	store, err := gormstore.Open(t.Context(), gormstore.Config{
+		URL: "sqlite:" + filepath.Join(t.TempDir(), "tocsin.db"), AutoMigrate: true, Clock: d.clock, Keys: seal.NewRing([seal.KeySize]byte{1})})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, store.Close()) })
+	p, err := operators.NewPassword("password", doorPassword)
+	require.NoError(t, err)
+	require.NoError(t, store.Update(t.Context(), func(tx ports.Tx) error {
+		found, _, err := tx.Users().Ensure(t.Context(), []users.User{{Username: "ada"}})
+		require.NoError(t, err)
+		_, err = tx.Operators().Save(t.Context(), operators.Account{User: found[0], Hash: p.Hash(), Administrator: true, Changed: d.clock.Now()})
+		return err
+	}))
+	d.store, d.operators = store, app.NewOperators(store, d.clock)
+	d.factors = app.NewFactors(d.operators)
+	return d
+}
+
+// signIn shows the password.
+func (d *door) signIn() app.Admission {
+	d.Helper()
+	a, err := d.operators.SignIn(d.Context(), d.by, d.from, "ada", doorPassword)
+	require.NoError(d, err)
+	return a
+}
+
+// visitor is whoever has a session.
+func (d *door) visitor(session string) operators.Visitor {
+	d.Helper()
+	v, err := d.operators.Resume(d.Context(), session)
+	require.NoError(d, err)
+	return v
+}
+
+// isIn reports whether a session holds.
+func (d *door) isIn(session string) bool {
+	_, err := d.operators.Resume(d.Context(), session)
+	return err == nil
+}
+
+// code is what the authenticator app shows.
+func (d *door) code(s factors.Secret) string {
+	d.Helper()
+	code, err := totp.GenerateCode(string(s), d.clock.Now())
+	require.NoError(d, err)
+	return code
+}
+
+// app sets up an authenticator app, and moves the clock to its next code.
+func (d *door) app(session string) (factors.Secret, []string) {
+	d.Helper()
+	v := d.visitor(session)
+	secret, step, err := d.factors.BeginApp(d.Context(), v)
+	require.NoError(d, err)
+	codes, err := d.factors.ConfirmApp(d.Context(), d.by, v, session, step, d.code(secret))
+	require.NoError(d, err)
+	d.clock.Advance(time.Minute)
+	return secret, codes
+}
+
+func (d *door) show(step, code string) (app.Admission, error) {
+	return d.factors.ShowCode(d.Context(), d.by, d.from, step, code)
+}
+
+// actions are those of the audit log of the installation, the newest first.
+func (d *door) actions() (all []audit.Action) {
+	d.Helper()
+	found, err := app.NewAudit(d.store).Search(d.Context(), app.Path{}, audit.Query{Limit: 100})
+	require.NoError(d, err)
+	for _, e := range found.Entries {
+		all = append(all, e.Action)
+	}
+	return all
+}
+
+func TestASecondFactorIsAskedForAfterThePassword(t *testing.T) {
+	d := newDoor(t)
+	first := d.signIn()
+	elsewhere := d.signIn()
+	secret, codes := d.app(first.Session)
+	require.Len(t, codes, factors.RecoveryCodes)
+	assert.True(t, d.isIn(first.Session))
+	assert.False(t, d.isIn(elsewhere.Session), "a session that needed no second factor ends")
+
+	a := d.signIn()
+	assert.Empty(t, a.Session)
+	require.NotEmpty(t, a.Step)
+	assert.False(t, d.isIn(a.Step), "a step is no session")
+	asked, err := d.factors.Asked(t.Context(), a.Step)
+	require.NoError(t, err)
+	assert.Equal(t, app.Asked{Username: "ada", Held: factors.Held{TOTP: true, Recovery: factors.RecoveryCodes}}, asked)
+	_, err = d.show(a.Step, "000000")
+	require.ErrorIs(t, err, factors.ErrCode)
+	in, err := d.show(a.Step, d.code(secret))
+	require.NoError(t, err)
+	assert.True(t, d.isIn(in.Session))
+	assert.NotEmpty(t, in.Device)
+	assert.Equal(t, []audit.Action{audit.SignedIn, audit.DeviceAdded, audit.FactorFailed, audit.FactorAdded}, d.actions()[:4])
+	_, err = d.show(a.Step, d.code(secret))
+	require.ErrorIs(t, err, factors.ErrStep, "a step takes place once")
+}
+
+func TestACodeWorksOnce(t *testing.T) {
+	d := newDoor(t)
+	secret, codes := d.app(d.signIn().Session)
+	code := d.code(secret)
+	_, err := d.show(d.signIn().Step, code)
+	require.NoError(t, err)
+	_, err = d.show(d.signIn().Step, code)
+	require.ErrorIs(t, err, factors.ErrCode)
+	_, err = d.show(d.signIn().Step, codes[0])
+	require.NoError(t, err)
+	_, err = d.show(d.signIn().Step, codes[0])
+	require.ErrorIs(t, err, factors.ErrCode)
+	h, err := d.factors.Held(t.Context(), d.visitor(must(d.show(d.signIn().Step, codes[1])).Session))
+	require.NoError(t, err)
+	assert.Equal(t, factors.RecoveryCodes-2, h.Recovery)
+	assert.Contains(t, d.actions(), audit.RecoveryCodeUsed)
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func TestOfManyWhoShowOneCodeOneComesIn(t *testing.T) {
+	d := newDoor(t)
+	secret, _ := d.app(d.signIn().Session)
+	code := d.code(secret)
+	steps := []string{d.signIn().Step, d.signIn().Step} // More would be put off as guesses.
+	var all sync.WaitGroup
+	in := make([]bool, len(steps))
+	for i := range steps {
+		all.Go(func() {
+			_, err := d.show(steps[i], code)
+			in[i] = err == nil
+		})
+	}
+	all.Wait()
+	assert.NotEqual(t, in[0], in[1])
+}
+
+func TestWrongCodesAreSlowedDownWhereverTheyComeFrom(t *testing.T) {
+	d := newDoor(t)
+	secret, _ := d.app(d.signIn().Session)
+	for i := range operators.FreeGuesses {
+		d.from.Network = []string{"192.0.2.1/32", "192.0.2.2/32", "198.51.100.7/32"}[i%3]
+		_, err := d.show(d.signIn().Step, "000000")
+		require.ErrorIs(t, err, factors.ErrCode)
+	}
+	d.from.Network = "203.0.113.9/32"
+	_, err := d.show(d.signIn().Step, d.code(secret)) // The password that is right does not clear what was guessed.
+	require.ErrorIs(t, err, operators.ErrTooMany)
+	d.clock.Advance(operators.FirstDelay)
+	_, err = d.show(d.signIn().Step, d.code(secret))
+	require.NoError(t, err)
+}
+
+func TestAStepTakesTenMinutes(t *testing.T) {
+	d := newDoor(t)
+	secret, _ := d.app(d.signIn().Session)
+	step := d.signIn().Step
+	d.clock.Advance(factors.StepLife)
+	_, err := d.show(step, d.code(secret))
+	require.ErrorIs(t, err, factors.ErrStep)
+	for _, token := range []string{"", "x", operators.NewToken()} {
+		_, err := d.show(token, d.code(secret))
+		require.ErrorIs(t, err, factors.ErrStep)
+	}
+}
+
+func TestSettingUpAnAppTakesACodeOfIt(t *testing.T) {
+	d := newDoor(t)
+	session := d.signIn().Session
+	v := d.visitor(session)
+	secret, step, err := d.factors.BeginApp(t.Context(), v)
+	require.NoError(t, err)
+	_, err = d.factors.ConfirmApp(t.Context(), d.by, v, session, step, "000000")
+	require.ErrorIs(t, err, factors.ErrCode)
+	again, err := d.factors.BegunApp(t.Context(), v, step)
+	require.NoError(t, err)
+	assert.Equal(t, secret, again, "whoever mistypes keeps the secret")
+	other := v
+	other.Account++
+	_, err = d.factors.ConfirmApp(t.Context(), d.by, other, session, step, d.code(secret))
+	require.ErrorIs(t, err, factors.ErrStep, "of somebody else")
+	assert.Empty(t, d.signIn().Step, "before it is confirmed it is not asked for")
+	_, err = d.factors.ConfirmApp(t.Context(), d.by, v, session, step, d.code(secret))
+	require.NoError(t, err)
+	_, err = d.factors.ConfirmApp(t.Context(), d.by, v, session, step, d.code(secret))
+	require.ErrorIs(t, err, factors.ErrStep)
+	_, _, err = d.factors.BeginApp(t.Context(), v)
+	require.ErrorIs(t, err, factors.ErrExists)
+}
+
+func TestRemovingTheLastFactorRemovesTheRecoveryCodes(t *testing.T) {
+	d := newDoor(t)
+	session := d.signIn().Session
+	_, codes := d.app(session)
+	v := d.visitor(session)
+	renewed, err := d.factors.RenewRecoveryCodes(t.Context(), d.by, v)
+	require.NoError(t, err)
+	_, err = d.show(d.signIn().Step, codes[0])
+	require.ErrorIs(t, err, factors.ErrCode, "new codes replace the earlier ones")
+	step := d.signIn().Step
+	require.NoError(t, d.factors.RemoveApp(t.Context(), d.by, v))
+	_, err = d.show(step, renewed[0])
+	require.ErrorIs(t, err, factors.ErrCode)
+	assert.Empty(t, d.signIn().Step)
+	require.ErrorIs(t, d.factors.RemoveApp(t.Context(), d.by, v), factors.ErrNotFound)
+	_, err = d.factors.RenewRecoveryCodes(t.Context(), d.by, v)
+	require.ErrorIs(t, err, factors.ErrNotFound)
+}
+
+func TestTheCommandLineResetsFactors(t *testing.T) {
+	d := newDoor(t)
+	session := d.signIn().Session
+	d.app(session)
+	step := d.signIn().Step
+	n, err := d.factors.Reset(t.Context(), d.by, "ADA")
+	require.NoError(t, err)
+	assert.Equal(t, 1, n)
+	assert.False(t, d.isIn(session))
+	_, err = d.factors.Asked(t.Context(), step)
+	require.ErrorIs(t, err, factors.ErrStep)
+	assert.NotEmpty(t, d.signIn().Session)
+	n, err = d.factors.Reset(t.Context(), d.by, "ada")
+	require.NoError(t, err)
+	assert.Zero(t, n)
+	_, err = d.factors.Reset(t.Context(), d.by, "nobody")
+	require.ErrorIs(t, err, operators.ErrNotFound)
+	assert.Contains(t, d.actions(), audit.FactorsReset)
+}
+
+func TestAuthenticatorAppsAreEncryptedAnew(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "tocsin.db")
+	before, both, after := opened(t, path, seal.NewRing(keyA)), opened(t, path, seal.NewRing(keyB, keyA)), opened(t, path, seal.NewRing(keyB))
+	f := factors.TOTP{Secret: factors.NewSecret(), Created: frozen{}.Now()}
+	require.NoError(t, before.Update(t.Context(), func(tx ports.Tx) error {
+		found, _, err := tx.Users().Ensure(t.Context(), []users.User{{Username: "ada"}})
+		require.NoError(t, err)
+		f.Account, err = tx.Operators().Save(t.Context(), operators.Account{User: found[0], Hash: "h", Changed: frozen{}.Now()})
+		require.NoError(t, err)
+		return tx.Factors().SaveTOTP(t.Context(), f)
+	}))
+	read := func(s ports.Store) (got factors.TOTP, err error) {
+		err = s.View(t.Context(), func(tx ports.Tx) (err error) {
+			got, err = tx.Factors().TOTP(t.Context(), f.Account)
+			return err
+		})
+		return got, err
+	}
+	lost := reencrypt(t, after, false)
+	require.Len(t, lost.Unreadable, 1)
+	assert.Equal(t, "accounts/ada (authenticator app)", lost.Unreadable[0].Path)
+	assert.Equal(t, app.Reencrypted{Encrypted: 1}, reencrypt(t, both, false))
+	assert.Equal(t, app.Reencrypted{}, reencrypt(t, both, false))
+	got, err := read(after)
+	require.NoError(t, err)
+	assert.Equal(t, f, got)
+	gone := reencrypt(t, before, true)
+	require.Len(t, gone.Discarded, 1)
+	_, err = read(after)
+	require.ErrorIs(t, err, factors.ErrNotFound)
+}

@@ -1,0 +1,140 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// guess is an attempt at the password of somebody.
+type guess struct {
+	by       audit.Actor
+	username string // as it was typed
+	from     operators.Origin
+	of       []operators.Holding // whose password it may be; none for a username that nobody signs in with
+
+	key   operators.Digest    // under which it is counted
+	known []operators.Holding // those of the accounts that somebody signed in to from the same device before
+}
+
+// device returns the digest of the device that somebody comes from, and the accounts that it is known of. A device that is none is known of none.
+func device(ctx context.Context, tx ports.Tx, from operators.Origin, now time.Time) (operators.Digest, []operators.AccountID, error) {
+	digest, err := operators.ParseToken(from.Device)
+	if err != nil {
+		return operators.Digest{}, nil, nil //nolint:nilerr // Whoever has no token, or a broken one, comes from no device that we know.
+	}
+	of, err := tx.Operators().Device(ctx, digest, now)
+	return digest, of, err
+}
+
+// look finds out by what the guess is counted.
+func (g *guess) look(ctx context.Context, tx ports.Tx, now time.Time) error {
+	digest, of, err := device(ctx, tx, g.from, now)
+	g.known = slices.DeleteFunc(slices.Clone(g.of), func(h operators.Holding) bool { return !slices.Contains(of, h.ID) })
+	g.key = g.from.GuessKey(g.username, digest, len(g.known) > 0)
+	return err
+}
+
+// try returns the account whose password the guess is. It is counted before it is looked at, and stays counted until proved has taken it
+// back. operators.ErrCredentials, operators.TooMany.
+func (o *Operators) try(ctx context.Context, g guess, password string) (matched operators.Holding, err error) {
+	// What comes in faster than it can be hashed waits here, and so does not fill the table of guesses either.
+	select {
+	case o.hashing <- struct{}{}:
+		defer func() { <-o.hashing }()
+	case <-ctx.Done():
+		return operators.Holding{}, ctx.Err()
+	}
+	if err := o.count(ctx, g); err != nil {
+		return operators.Holding{}, err
+	}
+	i := operators.Match(password, operators.Hashes(g.of)...)
+	if i >= 0 {
+		return g.of[i], nil
+	}
+	err = o.store.Update(ctx, func(tx ports.Tx) error { return o.wrong(ctx, tx, g, audit.SignInFailed) })
+	if err == nil {
+		err = operators.ErrCredentials
+	}
+	return operators.Holding{}, err
+}
+
+// wrong notes that a guess was wrong.
+func (o *Operators) wrong(ctx context.Context, tx ports.Tx, g guess, a audit.Action) error {
+	now := o.clock.Now()
+	guesses, err := tx.Operators().Guesses(ctx, g.key)
+	if err != nil {
+		return err
+	}
+	if err := tx.Operators().SaveGuesses(ctx, g.key, guesses.Failed(now), now); err != nil {
+		return err
+	}
+	return g.record(ctx, tx, now, a)
+}
+
+// count counts the guess, unless it comes too early: operators.TooMany. Of several that come too early in a row the first is recorded.
+func (o *Operators) count(ctx context.Context, g guess) error {
+	var wait time.Duration
+	err := o.store.Update(ctx, func(tx ports.Tx) error {
+		now := o.clock.Now()
+		before, err := tx.Operators().Guesses(ctx, g.key)
+		if err != nil {
+			return err
+		}
+		var after operators.Guesses
+		after, wait = before.Try(now)
+		if after == before {
+			return nil
+		}
+		if err := tx.Operators().SaveGuesses(ctx, g.key, after, now); err != nil || wait == 0 {
+			return err
+		}
+		return g.record(ctx, tx, now, audit.SignInRefused)
+	})
+	if err == nil && wait > 0 {
+		err = operators.TooMany{Wait: wait}
+	}
+	return err
+}
+
+// proved returns the account whose password the guess was, as it is now, and forgets the wrong ones before it; operators.ErrCredentials when the
+// password was changed meanwhile.
+func (g guess) proved(ctx context.Context, tx ports.Tx, matched operators.Holding) (operators.Holding, error) {
+	account, err := tx.Operators().Account(ctx, matched.ID)
+	if errors.Is(err, operators.ErrNotFound) || (err == nil && account.Hash != matched.Hash) {
+		return operators.Holding{}, operators.ErrCredentials
+	}
+	if err != nil {
+		return operators.Holding{}, err
+	}
+	return account, tx.Operators().ForgetGuesses(ctx, g.key)
+}
+
+// record notes what became of a guess. From a device that is known of some of the user's accounts it concerns those, from elsewhere all: nobody
+// can tell which it was meant for.
+func (g guess) record(ctx context.Context, tx ports.Tx, now time.Time, a audit.Action) error {
+	concerned := g.known
+	if len(concerned) == 0 {
+		concerned = g.of
+	}
+	return recordHolder(ctx, tx, g.by, now, a, concerned, nil)
+}
+
+// KnowsDevice reports whether somebody has signed in as this user from a device before.
+func (o *Operators) KnowsDevice(ctx context.Context, from operators.Origin, username string) (known bool, err error) {
+	err = o.store.View(ctx, func(tx ports.Tx) error {
+		g := guess{username: username, from: from}
+		if g.of, err = tx.Operators().Accounts(ctx, username); err != nil {
+			return err
+		}
+		err := g.look(ctx, tx, o.clock.Now())
+		known = len(g.known) > 0
+		return err
+	})
+	return known, err
+}

@@ -1,0 +1,22 @@
+package app
+
+import (
+	"maps"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/quotas"
+)
+
+// quotas gives an organization exactly these quotas of its own and reports whether they were others before. nil leaves them as they are.
+func (a *applying) quotas(org orgs.Organization, want quotas.Limits) (changed bool, err error) {
+	if want == nil {
+		return false, nil
+	}
+	was, err := a.tx.Orgs().Quotas(a.ctx, org.ID)
+	if err != nil || maps.Equal(was, want) {
+		return false, err
+	}
+	a.updated(audit.OrganizationUpdated, org.Slug, audit.State{"quotas": was}, audit.State{"quotas": want})
+	return true, a.tx.Orgs().SetQuotas(a.ctx, org.ID, want)
+}

@@ -1,0 +1,134 @@
+package app
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/quotas"
+	"github.com/tocsin/tocsin/ports"
+)
+
+const (
+	// quotaPeriod is how long an instance trusts what it has read of an organization's limits and of what it uses.
+	quotaPeriod = 10 * time.Second
+	// roomForAllowances is of how many organizations that is remembered.
+	roomForAllowances = 10_000
+	// retrySoon and retryLater are when another attempt makes sense: when a call ends, and when somebody has made room.
+	retrySoon  = time.Second
+	retryLater = time.Hour
+)
+
+// Quotas holds organizations to their limits. What is under way it counts for this instance alone. It may be used concurrently.
+type Quotas struct {
+	clock     ports.Clock
+	limits    quotas.Limits
+	retention time.Duration
+
+	mu            sync.Mutex
+	organizations map[orgs.ID]*allowance
+}
+
+// allowance is what an instance knows of an organization.
+type allowance struct {
+	limits   quotas.Limits
+	read     time.Time // when limits and contexts were
+	contexts int64     // bytes that are kept
+	added    int64     // bytes that this instance has accepted since
+	before   int64     // bytes that it had accepted in the period before, which may not be among contexts yet
+	dryRuns  int       // under way
+}
+
+// NewQuotas returns the quotas of organizations that have none of their own. retention is how long occurrences are kept; 0: for ever.
+func NewQuotas(clock ports.Clock, limits quotas.Limits, retention time.Duration) *Quotas {
+	return &Quotas{clock: clock, limits: limits, retention: retention, organizations: map[orgs.ID]*allowance{}}
+}
+
+// Context returns the refusal of a context of so many bytes, nil when there is none.
+func (q *Quotas) Context(ctx context.Context, tx ports.Tx, org orgs.ID, size int) (refusal, err error) {
+	a, err := q.allowance(ctx, tx, org)
+	if err != nil {
+		return nil, err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if err := a.limits.Allows(quotas.ContextSize, int64(size), 0); err != nil {
+		return err, nil
+	}
+	return a.limits.Allows(quotas.Contexts, a.contexts+a.before+a.added+int64(size), retryLater), nil
+}
+
+// Kept notes that a context of so many bytes was stored.
+func (q *Quotas) Kept(org orgs.ID, size int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if a := q.organizations[org]; a != nil {
+		a.added += int64(size)
+	}
+}
+
+// DryRun begins a dry run, which done ends, or refuses it.
+func (q *Quotas) DryRun(ctx context.Context, tx ports.Tx, org orgs.ID) (done func(), err error) {
+	a, err := q.allowance(ctx, tx, org)
+	if err != nil {
+		return nil, err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if err := a.limits.Allows(quotas.DryRuns, int64(a.dryRuns)+1, retrySoon); err != nil {
+		return nil, err
+	}
+	a.dryRuns++
+	return func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		a.dryRuns--
+	}, nil
+}
+
+// allowance returns what is known of an organization, read again when that was too long ago.
+func (q *Quotas) allowance(ctx context.Context, tx ports.Tx, org orgs.ID) (*allowance, error) {
+	now := q.clock.Now()
+	q.mu.Lock()
+	a := q.organizations[org]
+	if a != nil && now.Sub(a.read) < quotaPeriod {
+		q.mu.Unlock()
+		return a, nil
+	}
+	q.mu.Unlock()
+	own, err := tx.Orgs().Quotas(ctx, org)
+	if err != nil {
+		return nil, err
+	}
+	var since time.Time
+	if q.retention > 0 {
+		since = now.Add(-q.retention)
+	}
+	contexts, err := tx.Statistics().Contexts(ctx, org, since)
+	if err != nil {
+		return nil, err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if a = q.organizations[org]; a == nil {
+		q.forgetIdle()
+		a = &allowance{}
+		q.organizations[org] = a
+	}
+	a.limits, a.read, a.contexts = q.limits.With(own), now, contexts
+	a.before, a.added = a.added, 0
+	return a, nil
+}
+
+// forgetIdle makes room for another organization. Of those who have no dry run under way it forgets all: they are read again.
+func (q *Quotas) forgetIdle() {
+	if len(q.organizations) < roomForAllowances {
+		return
+	}
+	for org, a := range q.organizations {
+		if a.dryRuns == 0 {
+			delete(q.organizations, org)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package deliveries
+
+import (
+	"encoding/base64"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Mask hides secrets in what providers say: some repeat the request that they refuse. It never hides
+// ordinary words: a password that is one is not given away by a sentence that it is part of.
+type Mask struct {
+	anywhere *strings.Replacer
+	words    []string // hidden where they stand alone
+	sign     string
+}
+
+// Lengths, in characters, that decide how a secret is looked for.
+const (
+	shortestSecret = 4 // shorter ones occur in every other word
+	longerThanWord = 8 // a secret of letters or digits alone may be a part of a word unless it is that long
+)
+
+// simple is what may be a word or a number.
+var simple = regexp.MustCompile(`^(\p{L}+|\p{N}+)$`)
+
+// NewMask returns a mask that puts a sign in the place of secrets and of the encodings in which they
+// travel.
+func NewMask(sign string, secrets ...string) Mask {
+	m := Mask{sign: sign}
+	var anywhere []string
+	for _, s := range secrets {
+		length := utf8.RuneCountInString(s)
+		if length < shortestSecret {
+			continue
+		}
+		switch {
+		case ordinary[strings.ToLower(s)]:
+		case length < longerThanWord && simple.MatchString(s):
+			m.words = append(m.words, s)
+		default:
+			anywhere = append(anywhere, s)
+		}
+		for _, encoded := range []string{url.QueryEscape(s), url.PathEscape(s), base64.StdEncoding.EncodeToString([]byte(s))} {
+			if encoded != s {
+				anywhere = append(anywhere, encoded)
+			}
+		}
+	}
+	slices.SortFunc(anywhere, func(a, b string) int { return len(b) - len(a) }) // One may begin with another.
+	pairs := make([]string, 0, 2*len(anywhere))
+	for _, s := range anywhere {
+		pairs = append(pairs, s, sign)
+	}
+	m.anywhere = strings.NewReplacer(pairs...)
+	return m
+}
+
+// token is a run of letters and digits.
+var token = regexp.MustCompile(`[\p{L}\p{N}]+`)
+
+// Hide returns the text without the secrets.
+func (m Mask) Hide(text string) string {
+	if m.anywhere == nil {
+		return text
+	}
+	text = m.anywhere.Replace(text)
+	if len(m.words) == 0 {
+		return text
+	}
+	return token.ReplaceAllStringFunc(text, func(word string) string {
+		if slices.Contains(m.words, word) {
+			return m.sign
+		}
+		return word
+	})
+}
+
+// ordinary are the words that answers of providers are made of.
+var ordinary = func() map[string]bool {
+	words := map[string]bool{}
+	for w := range strings.FieldsSeq(`
+		about above accept accepted access account action active address again alert alerts alias allowed already another answer anonymous api
+		application array auth authentication authenticate authorization authorized available bad basic bearer because been before begin
+		being blocked body bounce busy cannot channel character check class client close closed code command config configured connection
+		contact content could credential credentials current data database default delay delivered delivery denied destination device disabled
+		does domain done down email empty enabled error every exceeded exist exists expected expired failed failure false field file first
+		followed forbidden format found from full gateway general give given goes good group have header hello help here high hook hooks host hour
+		html http https image immediately inactive incoming incorrect internal invalid into join json just key keys know known last
+		later length less limit list line local locked login long mail mailbox maximum member message messages method minutes missing more
+		most must name need network never news next nobody none normal notification notify null number only open operation order other
+		over page part party password path payload permanent permission permitted phone place plain please policy port post problem project
+		protocol provided public push query queue quota rate read ready reason receive recipient redirect refused reject rejected
+		relay relaying remote removed reply request required reset response retry room root route rule said same scope seconds secure
+		send sender sending sent server service session shoutrrr show shut since size some soon space spaces spam start state status still stop
+		stream string such suspended system target team temporarily temporary test text than that their them then there they this
+		thread time timeout title token topic transaction true type unable unauthorized unavailable under unexpected unknown until update user
+		username users valid value version wait want warning webhook webhooks well were what when where which while will with without word
+		would write wrong your`) {
+		words[w] = true
+	}
+	return words
+}()

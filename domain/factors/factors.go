@@ -1,0 +1,92 @@
+// Package factors is about what people show besides a password when they sign in to the console: one-time codes of an authenticator
+// app, recovery codes, and passkeys. It knows the rules of each. It knows no page, no cookie, and no database; how the signature of
+// a passkey is checked is the business of the Authenticators port.
+package factors
+
+import (
+	"context"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/operators"
+)
+
+// The faults of this package.
+var (
+	ErrNotFound = fault.New(fault.NotFound, "there is no such second factor")
+	ErrExists   = fault.New(fault.Invalid, "this is set up already")
+	ErrTooMany  = fault.New(fault.Invalid, "there are too many passkeys; remove one first")
+	ErrCode     = fault.New(fault.Invalid, "is not valid, or was used before")
+	ErrPasskey  = fault.New(fault.Invalid, "the passkey was not accepted")
+	ErrStep     = fault.New(fault.Unauthenticated, "this took too long, or was done already; please begin again")
+	ErrSealed   = fault.New(fault.Unavailable, "the second factor cannot be opened")
+)
+
+// MaxPasskeys is how many passkeys an account may have.
+const MaxPasskeys = 20
+
+// Held is which factors an account has.
+type Held struct {
+	TOTP     bool
+	Passkeys int
+	Recovery int // codes that are left
+}
+
+// Any reports whether there is a second factor. Recovery codes alone are none.
+func (h Held) Any() bool { return h.TOTP || h.Passkeys > 0 }
+
+// Repository keeps the factors of accounts, and what was begun and waits for an answer.
+type Repository interface {
+	// Held returns which factors an account has.
+	Held(ctx context.Context, a operators.AccountID) (Held, error)
+
+	// TOTP returns an account's authenticator app; ErrNotFound, ErrSealed.
+	TOTP(ctx context.Context, a operators.AccountID) (TOTP, error)
+	// SaveTOTP stores an account's authenticator app in the place of the one that there was. The secret is stored encrypted.
+	SaveTOTP(ctx context.Context, t TOTP) error
+	// UseTOTP notes that a code was taken; ErrNotFound.
+	UseTOTP(ctx context.Context, t TOTP) error
+	// RemoveTOTP deletes an account's authenticator app; ErrNotFound.
+	RemoveTOTP(ctx context.Context, a operators.AccountID) error
+	// StaleTOTP returns the accounts after one, by id, whose secret is not encrypted under the current key, at most limit.
+	StaleTOTP(ctx context.Context, after operators.AccountID, limit int) ([]Stale, error)
+	// ResealTOTP encrypts the secret of an account under the current key, and reports whether that was needed; ErrNotFound, ErrSealed.
+	ResealTOTP(ctx context.Context, a operators.AccountID) (bool, error)
+
+	// SetRecoveryCodes stores the digests of an account's recovery codes in the place of those that there were.
+	SetRecoveryCodes(ctx context.Context, a operators.AccountID, ds []operators.Digest) error
+	// UseRecoveryCode deletes a recovery code; ErrNotFound when the account has no such code.
+	UseRecoveryCode(ctx context.Context, a operators.AccountID, d operators.Digest) error
+
+	// Passkeys returns the passkeys of an account, by id.
+	Passkeys(ctx context.Context, a operators.AccountID) ([]Passkey, error)
+	// Passkey finds a passkey by the id that its authenticator gave it; ErrNotFound.
+	Passkey(ctx context.Context, credential []byte) (Passkey, error)
+	// AddPasskey stores a new passkey and returns it with its id; ErrExists when one with this credential is known.
+	AddPasskey(ctx context.Context, p Passkey) (Passkey, error)
+	// UsePasskey stores the record and the last use of a passkey; ErrNotFound.
+	UsePasskey(ctx context.Context, p Passkey) error
+	// RemovePasskey deletes a passkey of an account; ErrNotFound.
+	RemovePasskey(ctx context.Context, a operators.AccountID, id PasskeyID) error
+
+	// RemoveAll deletes every factor and every recovery code of an account.
+	RemoveAll(ctx context.Context, a operators.AccountID) error
+
+	// Begin stores a step. What it holds is stored encrypted.
+	Begin(ctx context.Context, s Step) error
+	// Step finds a step, over or not; ErrStep.
+	Step(ctx context.Context, d operators.Digest) (Step, error)
+	// End deletes a step and reports whether it was there: of several who end one step, one alone has it.
+	End(ctx context.Context, d operators.Digest) (bool, error)
+	// EndSteps deletes every step of an account.
+	EndSteps(ctx context.Context, a operators.AccountID) error
+	// Sweep deletes the steps that are over.
+	Sweep(ctx context.Context, now time.Time) error
+}
+
+// Stale is an account whose secret is not encrypted under the current key.
+type Stale struct {
+	Account  operators.AccountID
+	Username string
+	Key      string // the id of the key that it is encrypted under
+}

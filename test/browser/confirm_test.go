@@ -1,0 +1,35 @@
+package browser_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestWhoSignedInLongAgoSignsInAgainOnTheWay(t *testing.T) {
+	t.Parallel()
+	each(t, func(w *world, p *tab) {
+		p.remember(w.sessionSince(time.Now().Add(-time.Hour)))
+		p.open("/console/o/acme/keys/")
+		p.fill("Name", "shop front")
+		p.tick("distributionlist:read")
+		p.forgive("401")
+		p.goBy(button, "Create the key")
+		assert.Equal(p, "Sign in again", p.title())
+		p.sees("You signed in more than 10 minutes ago.")
+		p.forgive("401")
+		p.fill("Password", "a wrong password")
+		p.goBy(button, "Continue")
+		p.sees("is not your password")
+		p.seesNot("a wrong password")
+		p.fill("Password", password)
+		p.goBy(button, "Continue")
+		p.sees("This is the only time that the key is shown.", "shop front")
+		p.open("/console/o/acme/keys/")
+		p.fill("Name", "another one")
+		p.tick("distributionlist:read")
+		p.goBy(button, "Create the key")
+		p.sees("This is the only time that the key is shown.")
+	})
+}

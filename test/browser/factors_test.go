@@ -1,0 +1,67 @@
+package browser_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pquerna/otp/totp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// coming is the code that an authenticator app shows so many codes from now: one code works once, and the next one works already.
+func coming(t testing.TB, secret string, ahead int) string {
+	t.Helper()
+	code, err := totp.GenerateCode(strings.ReplaceAll(secret, " ", ""), time.Now().Add(time.Duration(ahead)*30*time.Second))
+	require.NoError(t, err)
+	return code
+}
+
+func TestSigningInWithAnAuthenticatorApp(t *testing.T) {
+	t.Parallel()
+	each(t, func(_ *world, p *tab) {
+		p.open("/console/account/")
+		p.goBy(link, "Second factor")
+		p.sees("So far your password alone is enough to sign in.")
+		p.goBy(button, "Set up an authenticator app")
+		p.find("QR code with the setup key", "image", "img")
+		secret := ask[string](p, "document.querySelector('#secret').innerText")
+		p.fill("Code", "000000")
+		p.forgive("400")
+		p.goBy(button, "Confirm")
+		p.sees("is not valid, or was used before")
+		assert.Equal(p, secret, ask[string](p, "document.querySelector('#secret').innerText"), "whoever mistypes keeps the secret")
+		p.fill("Code", coming(p, secret, 0))
+		p.goBy(button, "Confirm")
+		p.sees("These codes are shown only now.")
+		codes := strings.Fields(ask[string](p, "document.querySelector('#codes').innerText"))
+		require.Len(p, codes, 10)
+		p.goBy(link, "Done")
+		p.sees("Recovery codes left: 10.")
+
+		for _, code := range []string{coming(p, secret, 1), codes[0]} {
+			p.goBy(button, "Sign out")
+			p.signIn(root, password)
+			p.sees("The password for " + root + " is correct.")
+			p.open("/console/")
+			assert.Equal(p, "Sign in", p.title(), "the password alone opens nothing")
+			p.signIn(root, password)
+			p.forgive("400")
+			p.fill("Code", "000000")
+			p.goBy(button, "Continue")
+			p.sees("is not valid, or was used before")
+			p.fill("Code", code)
+			p.goBy(button, "Continue")
+			p.sees("Your account: " + root)
+		}
+		p.open("/console/account/second-factor/")
+		p.sees("Recovery codes left: 9.")
+		p.unfold("Remove the authenticator app")
+		p.goBy(button, "Remove the app")
+		p.sees("Second factor removed.")
+		p.goBy(button, "Sign out")
+		p.signIn(root, password)
+		p.sees("Your account: " + root)
+	})
+}

@@ -1,0 +1,112 @@
+package conformance
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/ports"
+)
+
+func (w *world) outages(t *testing.T, org orgs.ID, limit int) []channels.Outage {
+	t.Helper()
+	return look(t, w, func(tx ports.Tx) ([]channels.Outage, error) { return tx.Channels().Outages(t.Context(), org, limit) })
+}
+
+func outageCases() cases {
+	// Asked for by each case: the suite as a whole takes longer than the minutes that count here.
+	asked := func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+	outage := func(c channels.Channel, instance string, until time.Time) channels.Outage {
+		return channels.Outage{Channel: c.ID, Project: c.Project, Name: c.Name, Instance: instance, Since: until.Add(-time.Hour), Last: until.Add(-time.Minute),
+			Until: until, Error: "connection <refused>\nñ"}
+	}
+	report := func(t *testing.T, w *world, all ...channels.Outage) {
+		t.Helper()
+		for _, one := range all {
+			require.NoError(t, w.Queue().ReportOutage(t.Context(), one))
+		}
+	}
+	return cases{
+		"AreToldByChannelAndInstance": func(t *testing.T, w *world) {
+			now := asked()
+			later := now.Add(time.Minute)
+			a, b, c := outage(w.mine.mail, "a", later), outage(w.mine.mail, "b", later), outage(w.mine.shopMail, "a", later)
+			theirs := outage(w.theirs.mail, "a", later)
+			report(t, w, c, b, a, theirs)
+			assert.Equal(t, []channels.Outage{a, b, c}, w.outages(t, w.mine.org.ID, 10))
+			assert.Equal(t, []channels.Outage{a, b}, w.outages(t, w.mine.org.ID, 2))
+			assert.Equal(t, []channels.Outage{theirs}, w.outages(t, w.theirs.org.ID, 10))
+		},
+		"TheLatestWordOfAnInstanceCounts": func(t *testing.T, w *world) {
+			now := asked()
+			first, second := outage(w.mine.mail, "a", now), outage(w.mine.mail, "a", now.Add(time.Minute))
+			second.Error = "x\x00\xff"
+			report(t, w, first, second)
+			found := w.outages(t, w.mine.org.ID, 10)
+			require.Len(t, found, 1)
+			assert.Equal(t, "x\ufffd\ufffd", found[0].Error, "whatever a provider says is kept")
+			second.Error = found[0].Error
+			assert.Equal(t, second, found[0])
+		},
+		"AnInstanceWithdrawsItsOwnAndWhatIsOverdue": func(t *testing.T, w *world) {
+			now := asked()
+			mine, fresh := outage(w.mine.mail, "a", now.Add(time.Minute)), outage(w.mine.mail, "b", now.Add(time.Minute-channels.OutageOverdue))
+			old, other := outage(w.mine.mail, "c", now.Add(-time.Minute-channels.OutageOverdue)), outage(w.mine.text, "c", now.Add(-time.Minute-channels.OutageOverdue))
+			report(t, w, mine, fresh, old, other)
+			require.NoError(t, w.Queue().ClearOutage(t.Context(), w.mine.mail.ID, "a"))
+			assert.Equal(t, []channels.Outage{fresh, other}, w.outages(t, w.mine.org.ID, 10))
+			require.NoError(t, w.Queue().ClearOutage(t.Context(), w.mine.mail.ID, "a"))
+			require.NoError(t, w.Queue().ClearOutage(t.Context(), 1<<40, "a"))
+		},
+		"AreForgotten": func(t *testing.T, w *world) {
+			now := asked()
+			report(t, w, outage(w.mine.mail, "a", now.Add(-time.Minute-channels.OutageExpiry)))
+			assert.Empty(t, w.outages(t, w.mine.org.ID, 10))
+			recent := outage(w.mine.mail, "b", now.Add(time.Minute-channels.OutageExpiry))
+			report(t, w, recent)
+			assert.Equal(t, []channels.Outage{recent}, w.outages(t, w.mine.org.ID, 10))
+		},
+		"AreClearedInTheirOrganization": func(t *testing.T, w *world) {
+			now := asked()
+			report(t, w, outage(w.mine.mail, "a", now), outage(w.mine.mail, "b", now), outage(w.mine.text, "a", now), outage(w.theirs.mail, "a", now))
+			act(t, w, func(tx ports.Tx) error {
+				return tx.Channels().ClearOutages(t.Context(), w.mine.org.ID, w.mine.mail.ID)
+			})
+			act(t, w, func(tx ports.Tx) error {
+				return tx.Channels().ClearOutages(t.Context(), w.mine.org.ID, w.theirs.mail.ID)
+			})
+			assert.Equal(t, []channels.Outage{outage(w.mine.text, "a", now)}, w.outages(t, w.mine.org.ID, 10))
+			assert.Len(t, w.outages(t, w.theirs.org.ID, 10), 1)
+		},
+		"FailingIsEachChannelOnceAndByItsLongestOutage": func(t *testing.T, w *world) {
+			now := asked()
+			gone := outage(w.mine.mail, "0", now.Add(-time.Minute-channels.OutageExpiry))
+			late, long := outage(w.mine.mail, "a", now), outage(w.mine.mail, "b", now)
+			long.Since = late.Since.Add(-time.Second)
+			ofShop, theirs := outage(w.mine.shopMail, "a", now), outage(w.theirs.mail, "a", now)
+			report(t, w, theirs, ofShop, long, late, gone)
+			failing := func(limit int, in ...orgs.ID) []channels.Failing {
+				return look(t, w, func(tx ports.Tx) ([]channels.Failing, error) { return tx.Channels().Failing(t.Context(), in, limit) })
+			}
+			mine, others := w.mine.org.ID, w.theirs.org.ID
+			first, second := channels.Failing{Outage: long, Organization: mine}, channels.Failing{Outage: ofShop, Organization: mine, ProjectSlug: "shop"}
+			another := channels.Failing{Outage: theirs, Organization: others}
+			assert.ElementsMatch(t, []channels.Failing{first, second, another}, failing(10, mine, others))
+			assert.Equal(t, []channels.Failing{first, second}, failing(10, mine))
+			assert.ElementsMatch(t, []channels.Failing{first, another}, failing(1, mine, others), "so many of each")
+			assert.Empty(t, failing(10))
+		},
+		"GoWithTheirChannel": func(t *testing.T, w *world) {
+			now := asked()
+			c := w.open(t, channels.Channel{Name: "Gone", Protocol: channels.EMAIL})
+			report(t, w, outage(c, "a", now))
+			act(t, w, func(tx ports.Tx) error { return tx.Channels().Delete(t.Context(), c) })
+			report(t, w, outage(c, "a", now))
+			assert.Empty(t, w.outages(t, w.mine.org.ID, 10))
+		},
+	}
+}

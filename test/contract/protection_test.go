@@ -1,0 +1,69 @@
+package contract_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// appoint gives boss@example.org a role in acme's console.
+func (w *world) appoint(role users.Role) {
+	w.Helper()
+	w.inShop("boss@example.org", func(tx ports.Tx, _ orgs.Project, m users.Member) error {
+		m.Role = role
+		return tx.Users().SetRole(w.Context(), m)
+	})
+}
+
+func TestKeysAndWhoHasAConsoleRole(t *testing.T) {
+	t.Parallel()
+
+	t.Run("NoKeyChangesOrRemovesThem", both(func(w *world) {
+		w.post(usersPath, object{"email": "boss@example.org", "first_name": "Bo"}).is(http.StatusCreated)
+		phone := read[address](w.post(addressesPath("boss@example.org"), object{"value": "+4915112345678"}).is(http.StatusCreated))
+		for _, role := range []users.Role{users.RoleViewer, users.RoleOperator, users.RoleAdministrator} {
+			w.appoint(role)
+			for name, c := range map[string]client{
+				"root": w.client, "organization": w.as(w.issue(scope("acme"), access.UserWrite)), "full": w.as(w.issue(scope("acme"), access.FullAccess)),
+			} {
+				w.unchanged(func() {
+					for _, a := range []answer{
+						c.delete(userPath("boss@example.org"), nil),
+						c.patch(userPath("boss@example.org"), object{"first_name": "Eve"}),
+						c.patch(userPath("boss@example.org"), object{"custom_fields": object{"a": 1}}),
+						c.post(addressesPath("boss@example.org"), object{"value": "eve@example.net", "assign_to_preferred_channel": true}),
+						c.delete(idPath(addressesPath("boss@example.org"), phone.ID), nil),
+					} {
+						require.Contains(w, read[problem](a.is(http.StatusForbidden)).Detail, "console role", name)
+					}
+				})
+			}
+		}
+		w.appoint(users.RoleMember)
+		w.delete(userPath("boss@example.org"), nil).is(http.StatusOK)
+	}))
+
+	t.Run("TheyAreReadAndASyncThatPostsThemAgainGoesOn", both(func(w *world) {
+		w.post(usersPath, object{"email": "boss@example.org", "first_name": "Bo"}).is(http.StatusCreated)
+		w.appoint(users.RoleAdministrator)
+		w.unchanged(func() {
+			w.post(usersPath, object{"email": "boss@example.org", "first_name": "Eve", "custom_fields": object{"a": 1}}).is(http.StatusOK)
+			w.get(userPath("boss@example.org")).is(http.StatusOK)
+			w.get(addressesPath("boss@example.org")).is(http.StatusOK)
+		})
+	}))
+
+	t.Run("ARoleElsewhereProtectsNobody", both(func(w *world) {
+		w.post(usersPath, object{"email": "boss@example.org"}).is(http.StatusCreated)
+		w.post("/api/v1/user/globex/", object{"email": "boss@example.org"}).is(http.StatusOK)
+		w.appoint(users.RoleAdministrator)
+		w.patch("/api/v1/user/globex/boss@example.org/", object{"custom_fields": object{"a": 1}}).is(http.StatusOK)
+		w.delete("/api/v1/user/globex/boss@example.org/", nil).is(http.StatusOK)
+	}))
+}

@@ -1,0 +1,167 @@
+// Package pgproxy stands between a client and a PostgreSQL server and can cut the path between them
+// without a word, as a firewall that drops packets does: connections stay open and nothing passes.
+// It knows TCP and URLs and nothing of PostgreSQL's protocol.
+package pgproxy
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"sync"
+)
+
+// Proxy is a path to a server.
+type Proxy struct {
+	url      string
+	server   string
+	listener net.Listener
+	running  sync.WaitGroup
+
+	mu     sync.Mutex
+	silent chan struct{} // closed when the path that connections take now is cut
+	cut    bool
+	conns  map[net.Conn]bool
+	closed bool
+	opened int
+}
+
+// Start listens on a free port of the loopback address and leads to the server that a URL names.
+func Start(ctx context.Context, server string) (*Proxy, error) {
+	u, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{server: u.Host, listener: l, silent: make(chan struct{}), conns: map[net.Conn]bool{}}
+	u.Host = l.Addr().String()
+	p.url = u.String()
+	p.running.Go(p.accept)
+	return p, nil
+}
+
+// URL is the server's URL by way of the proxy.
+func (p *Proxy) URL() string { return p.url }
+
+// Cut lets nothing pass any more, in either direction. Connections stay open, and new ones are
+// accepted, and nobody on either side is told.
+func (p *Proxy) Cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.cut {
+		p.cut = true
+		close(p.silent)
+	}
+}
+
+// Heal lets new connections pass. Those that were open when the path was cut stay silent for ever:
+// whoever kept their state has lost it.
+func (p *Proxy) Heal() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cut {
+		p.cut = false
+		p.silent = make(chan struct{})
+	}
+}
+
+// Opened is how many connections have passed so far.
+func (p *Proxy) Opened() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.opened
+}
+
+// Close ends all connections.
+func (p *Proxy) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	err := p.listener.Close()
+	for conn := range p.conns {
+		_ = conn.Close() // Its other side may have closed it already.
+	}
+	p.mu.Unlock()
+	p.running.Wait()
+	return err
+}
+
+func (p *Proxy) accept() {
+	for {
+		conn, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		if silent, passes := p.keep(conn); passes {
+			p.running.Go(func() { p.pass(conn, silent) })
+		}
+	}
+}
+
+// keep takes note of a connection and reports whether it may pass, and until when. One that may not
+// stays open and unanswered.
+func (p *Proxy) keep(conn net.Conn) (silent <-chan struct{}, passes bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		_ = conn.Close()
+		return nil, false
+	}
+	p.conns[conn] = true
+	return p.silent, !p.cut
+}
+
+// pass forwards both directions until one side closes or the path is cut.
+func (p *Proxy) pass(client net.Conn, silent <-chan struct{}) {
+	server, err := new(net.Dialer).DialContext(context.Background(), "tcp4", p.server)
+	if err != nil {
+		p.drop(client)
+		return
+	}
+	p.mu.Lock()
+	p.conns[server] = true
+	p.opened++
+	p.mu.Unlock()
+	var both sync.WaitGroup
+	both.Go(func() { forward(server, client, silent) })
+	both.Go(func() { forward(client, server, silent) })
+	both.Wait()
+	select {
+	case <-silent: // Both ends stay open: neither learns that the other is gone.
+	default:
+		p.drop(client)
+		p.drop(server)
+	}
+}
+
+// forward copies until the source ends, which it passes on, or the path is cut.
+func forward(to, from net.Conn, silent <-chan struct{}) {
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buffer)
+		select {
+		case <-silent:
+			return
+		default:
+		}
+		if n > 0 {
+			if _, err := to.Write(buffer[:n]); err != nil {
+				_ = from.Close()
+				return
+			}
+		}
+		if err != nil {
+			_ = to.Close()
+			_ = from.Close()
+			return
+		}
+	}
+}
+
+func (p *Proxy) drop(conn net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.conns, conn)
+	_ = conn.Close() // The other side may have closed it already.
+}

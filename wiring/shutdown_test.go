@@ -1,0 +1,151 @@
+package wiring_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/test/pgtest"
+	"github.com/tocsin/tocsin/test/pgtest/pgproxy"
+	"github.com/tocsin/tocsin/wiring"
+)
+
+func TestTheEndIsCutOffWhenSomethingHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		ctx, stop := context.WithCancel(t.Context())
+		hangs := make(chan struct{})
+		start := time.Now()
+		time.AfterFunc(time.Minute, stop)
+		err := wiring.Within(ctx, 55*time.Second, slog.New(slog.NewTextHandler(&log, nil)), 17, func() error {
+			<-hangs
+			return nil
+		})
+		require.ErrorIs(t, err, wiring.ErrCutOff)
+		assert.Equal(t, time.Minute+55*time.Second, time.Since(start))
+		assert.Equal(t, 1, strings.Count(log.String(), "\n"))
+		assert.Contains(t, log.String(), "unrecorded=17")
+		close(hangs)
+	})
+}
+
+// started runs the program until stop, which returns its exit status and how long it took to end, and calls heard for every line of its log.
+func (i *installation) started(t *testing.T, heard func(line map[string]any), args ...string) (stop func() (status int, took time.Duration)) {
+	t.Helper()
+	reader, writer := io.Pipe()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan int, 1)
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		for decoder := json.NewDecoder(reader); ; {
+			var l map[string]any
+			if decoder.Decode(&l) != nil {
+				_, _ = io.Copy(io.Discard, reader) // What a program says at its end is no JSON.
+				return
+			}
+			heard(l)
+		}
+	})
+	go func() {
+		defer func() { _ = writer.Close() }() // The pipe's end cannot fail.
+		ended <- wiring.NewProgram("test", wiring.Streams{In: strings.NewReader(""), Out: io.Discard, Err: writer}, i.environ).Run(ctx, args)
+	}()
+	return func() (int, time.Duration) {
+		start := time.Now()
+		cancel()
+		select {
+		case status := <-ended:
+			took := time.Since(start)
+			reading.Wait()
+			return status, took
+		case <-time.After(patience):
+			require.FailNow(t, "it does not end")
+			return 0, 0
+		}
+	}
+}
+
+// listening returns what to give started, and where it then listens.
+func listening() (heard func(map[string]any), address <-chan string) {
+	found := make(chan string, 1)
+	return func(l map[string]any) {
+		if l["msg"] == "listening" {
+			found <- fmt.Sprint(l["address"])
+		}
+	}, found
+}
+
+func TestSIGTERMEndsAProcessWhoseDatabaseFellSilent(t *testing.T) {
+	t.Parallel()
+	for name, command := range map[string]string{"postgres serve": "serve", "postgres worker": "worker"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, err := pgproxy.Start(t.Context(), pgtest.New(t))
+			require.NoError(t, err)
+			t.Cleanup(func() { assert.NoError(t, p.Close()) })
+			i := &installation{environ: []string{"TOCSIN_DATABASE_URL=" + p.URL(), "TOCSIN_LISTEN=127.0.0.1:0", "TOCSIN_LOG_FORMAT=json",
+				"TOCSIN_SECRET_KEY=" + strings.Repeat("42", 32), "TOCSIN_SHUTDOWN_TIMEOUT=2s", "TOCSIN_SEND_TIMEOUT=1s"}}
+			up := make(chan struct{}, 1)
+			stop := i.started(t, func(l map[string]any) {
+				if l["msg"] == "listening" || l["msg"] == "working" {
+					up <- struct{}{}
+				}
+			}, command)
+			<-up
+			p.Cut()
+			_, took := stop()
+			assert.Less(t, took, 5*time.Second, "3 s, and some for a busy machine")
+		})
+	}
+}
+
+// TestLameDuck holds that after SIGTERM nothing is refused until shutdown_delay is over, though the instance says that it is not ready.
+func TestLameDuck(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t)
+	i.environ = append(i.environ, "TOCSIN_SHUTDOWN_DELAY=2s")
+	heard, found := listening()
+	stop := i.started(t, heard, "serve")
+	address := <-found
+	client := &http.Client{Transport: &http.Transport{}, Timeout: patience}
+	defer client.CloseIdleConnections()
+	get := func(path string) (status int, closes bool) {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+path, http.NoBody)
+		require.NoError(t, err)
+		answer, err := client.Do(request)
+		require.NoError(t, err)
+		defer func() { _ = answer.Body.Close() }() // It is not read.
+		return answer.StatusCode, answer.Close
+	}
+	ready, _ := get("/readyz")
+	require.Equal(t, http.StatusOK, ready)
+	var status int
+	var took time.Duration
+	var stopping sync.WaitGroup
+	stopping.Go(func() { status, took = stop() })
+	require.Eventually(t, func() bool {
+		ready, _ := get("/readyz")
+		return ready == http.StatusServiceUnavailable
+	}, patience, 10*time.Millisecond)
+	for range 50 {
+		health, closes := get("/healthz")
+		assert.Equal(t, http.StatusOK, health)
+		assert.True(t, closes, "the next request goes elsewhere")
+	}
+	stopping.Wait()
+	assert.Zero(t, status)
+	assert.GreaterOrEqual(t, took, 2*time.Second)
+}
