@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 
+	"github.com/tocsin/tocsin/app/batch"
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/events"
@@ -14,13 +15,13 @@ import (
 // Applications shows applications and manages who is registered with them (contract 4.3 and 4.4).
 type Applications struct {
 	store       ports.Store
-	registering *joiner[Path, registering]
+	registering *batch.Batcher[Path, registering]
 }
 
 // NewApplications returns the use cases on applications.
 func NewApplications(store ports.Store) *Applications {
 	a := &Applications{store: store}
-	a.registering = newJoiner(a.register, (*registering).username)
+	a.registering = batch.New(a.register, (*registering).username)
 	return a
 }
 

@@ -65,7 +65,7 @@ func (a *Applications) RegisterByHand(ctx context.Context, by operators.Officer,
 
 func (a *Applications) registerAs(ctx context.Context, by operators.Officer, at Path, r Registration) (Registered, error) {
 	c := &registering{Registration: r, by: by, wanted: distinct(r.Addresses)}
-	if err := a.registering.do(ctx, at, c); err != nil {
+	if err := a.registering.Do(ctx, at, c); err != nil {
 		return Registered{}, err
 	}
 	return c.done, c.refused

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/tocsin/tocsin/app/batch"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/metadata"
@@ -15,13 +16,13 @@ import (
 // Users is the user API (contract 4.1, decisions 4).
 type Users struct {
 	store    ports.Store
-	creating *joiner[string, creating]
+	creating *batch.Batcher[string, creating]
 }
 
 // NewUsers returns the use cases on the members of an organization.
 func NewUsers(store ports.Store) *Users {
 	u := &Users{store: store}
-	u.creating = newJoiner(u.create, (*creating).Key)
+	u.creating = batch.New(u.create, (*creating).Key)
 	return u
 }
 
@@ -29,7 +30,7 @@ func NewUsers(store ports.Store) *Users {
 // nothing. Concurrent calls are kept together. orgs.ErrNotFound.
 func (u *Users) Create(ctx context.Context, by audit.Actor, at Path, e users.Enrollment) (users.Enrolled, error) {
 	c := &creating{Enrollment: e, by: by}
-	if err := u.creating.do(ctx, at.Organization, c); err != nil {
+	if err := u.creating.Do(ctx, at.Organization, c); err != nil {
 		return users.Enrolled{}, err
 	}
 	return c.done, c.done.Err

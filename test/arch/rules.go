@@ -22,6 +22,7 @@ var layers = []layer{
 	{folder: "ports", ours: []string{"ports", "domain"}, pure: true, modules: []string{}},
 	// What works without a caller has nobody to return its errors to: it is given a logger.
 	{folder: "app/delivery", ours: []string{"app/delivery", "ports", "domain"}, pure: true, spared: []string{"log/slog"}, modules: []string{"golang.org/x/text", "golang.org/x/sync"}},
+	{folder: "app/batch", ours: []string{"app/batch", "ports"}, pure: true, modules: []string{}},
 	{folder: "app", ours: []string{"app", "ports", "domain"}, pure: true, spared: []string{"log/slog"}, modules: []string{"golang.org/x/text", "golang.org/x/sync"}},
 	{folder: "adapters/*", ours: []string{"adapters/*", "app", "ports", "domain"}},
 	// Drivers connect to the world by adapters/outbound, which knows no driver.

@@ -1,0 +1,165 @@
+// Package batch turns concurrent calls into batches, because a unit of work costs nearly the same
+// for a batch as for one call. It knows nothing of what the calls do.
+package batch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/tocsin/tocsin/ports"
+)
+
+const (
+	// MaxSize is how many calls a batch has at most.
+	MaxSize = 64
+	// Workers is how many batches of one key are served at the same time: one waits for the store
+	// while the next one is prepared.
+	Workers = 2
+)
+
+// Batcher collects calls of the same key into batches. A call never waits for others to come: it
+// is served at once while a worker is free. Calls that come while all workers are busy form the
+// next batch. It is safe for concurrent use.
+type Batcher[K comparable, C any] struct {
+	serve   func(ctx context.Context, key K, calls []*C) error
+	subject func(*C) string
+
+	mu     sync.Mutex
+	queues map[K]*queue[C]
+}
+
+// queue holds the calls of one key that wait.
+type queue[C any] struct {
+	waiting []*entry[C]
+	workers int
+}
+
+// entry is a call that waits, with its caller.
+type entry[C any] struct {
+	ctx  context.Context //nolint:containedctx // It is the caller's, and travels with the call.
+	call *C
+	done chan error
+}
+
+// New returns a batcher. serve does the work of a whole batch, all or nothing, and writes each
+// result into its call. Two calls of the same subject are never in one batch; an empty subject
+// equals no other.
+func New[K comparable, C any](serve func(context.Context, K, []*C) error, subject func(*C) string) *Batcher[K, C] {
+	return &Batcher[K, C]{serve: serve, subject: subject, queues: map[K]*queue[C]{}}
+}
+
+// Do serves a call in a batch and returns its error. When ctx ends first, the call may still be
+// committed, and its result must not be read.
+func (b *Batcher[K, C]) Do(ctx context.Context, key K, call *C) error {
+	e := &entry[C]{ctx: ctx, call: call, done: make(chan error, 1)}
+	b.mu.Lock()
+	q := b.queues[key]
+	if q == nil {
+		q = &queue[C]{}
+		b.queues[key] = q
+	}
+	q.waiting = append(q.waiting, e)
+	if q.workers < Workers {
+		q.workers++
+		go b.work(key, q)
+	}
+	b.mu.Unlock()
+	select {
+	case err := <-e.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// work serves batches until no call waits.
+func (b *Batcher[K, C]) work(key K, q *queue[C]) {
+	for batch := b.next(key, q); len(batch) > 0; batch = b.next(key, q) {
+		b.finish(key, batch)
+	}
+}
+
+// next removes a batch from the queue, in the order of arrival. A call whose subject is in the
+// batch already stays for the next one.
+func (b *Batcher[K, C]) next(key K, q *queue[C]) []*entry[C] {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var batch, rest []*entry[C]
+	subjects := map[string]bool{}
+	for _, e := range q.waiting {
+		subject := b.subject(e.call)
+		switch {
+		case e.ctx.Err() != nil: // The caller has gone.
+		case len(batch) == MaxSize || subject != "" && subjects[subject]:
+			rest = append(rest, e)
+		default:
+			batch = append(batch, e)
+			subjects[subject] = true
+		}
+	}
+	q.waiting = rest
+	if len(batch) == 0 {
+		if q.workers--; q.workers == 0 {
+			delete(b.queues, key)
+		}
+	}
+	return batch
+}
+
+// finish serves a batch and answers its callers. When the batch fails, its calls are served one by
+// one, so that no call fails because of another one; unless the store is not available at all.
+func (b *Batcher[K, C]) finish(key K, batch []*entry[C]) {
+	err := b.attempt(key, batch)
+	if err != nil && !errors.Is(err, ports.ErrUnavailable) && len(batch) > 1 {
+		for _, e := range batch {
+			e.done <- b.attempt(key, []*entry[C]{e})
+		}
+		return
+	}
+	for _, e := range batch {
+		e.done <- err
+	}
+}
+
+// attempt serves a batch once. It turns a panic into an error, which reaches the callers.
+func (b *Batcher[K, C]) attempt(key K, batch []*entry[C]) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	ctx, release := joint(batch)
+	defer release()
+	calls := make([]*C, len(batch))
+	for i, e := range batch {
+		calls[i] = e.call
+	}
+	return b.serve(ctx, key, calls)
+}
+
+// joint returns a context that ends when the contexts of all callers have ended.
+func joint[C any](batch []*entry[C]) (context.Context, context.CancelFunc) {
+	if len(batch) == 1 {
+		return batch[0].ctx, func() {}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var left atomic.Int64
+	left.Store(int64(len(batch)))
+	stops := make([]func() bool, len(batch))
+	for i, e := range batch {
+		stops[i] = context.AfterFunc(e.ctx, func() {
+			if left.Add(-1) == 0 {
+				cancel()
+			}
+		})
+	}
+	return ctx, func() {
+		for _, stop := range stops {
+			stop()
+		}
+		cancel()
+	}
+}
