@@ -43,6 +43,9 @@ func expandNext(ctx context.Context, t tx, after orgs.ID, limit int) (deliveries
 	if err != nil {
 		return deliveries.Expansion{}, err
 	}
+	if isSmall(row, o, limit) {
+		return t.expandSet(ctx, row, o, limit)
+	}
 	e := &expansion{tx: t, occurrence: row, candidates: candidatesOf(t.dialect, o)}
 	first := row.CursorNotification == 0
 	if err := t.db(ctx).Raw("SELECT COALESCE(MAX(id), 0) FROM deliveries").Scan(&e.newest).Error; err != nil {
@@ -71,7 +74,7 @@ func (t tx) nextUnexpanded(ctx context.Context, after orgs.ID) (occurrenceRow, e
 func (e *expansion) count(ctx context.Context, first bool) error {
 	done := newChanges()
 	if first {
-		done.begin(e.occurrence)
+		done.begin(e.occurrence.ID, e.occurrence.CreatedAt, len(e.occurrence.Context))
 	}
 	if e.written > 0 {
 		var skipped int
@@ -141,17 +144,26 @@ func (e *expansion) bounds(ctx context.Context, s step, limit int) (last channel
 	return found.Last, found.Recipients, err
 }
 
+// The columns of new deliveries behind their occurrence, and their values as they are selected.
+const (
+	deliveryColumns = `notification_id, member_id, assignment_id, channel_id, protocol, address, address_key,
+			chosen, state, reason, attempts, owner, next_at, last_error, created_at, finished_at`
+	deliveryValues = `notification_id, member_id, assignment_id, channel_id, protocol, address, address_key,
+			reason = '', CASE WHEN reason = '' THEN CAST(@pending AS SMALLINT) ELSE CAST(@skipped AS SMALLINT) END, reason, 0, '', @now , '', @now ,
+			CASE WHEN reason <> '' THEN @now END`
+)
+
+// onceEach leaves out what was chosen for an address before.
+const onceEach = "ON CONFLICT (occurrence_id, notification_id, protocol, address_key) WHERE chosen DO NOTHING"
+
 // write writes the deliveries of a step up to an assignment. An address that has one already gets no second.
 func (e *expansion) write(ctx context.Context, s step, last channels.AssignmentID) error {
 	p := e.step(s)
 	p["last"], p["now"], p["occurrence"] = last, e.clock(), e.occurrence.ID
 	p["pending"], p["skipped"] = number(deliveries.Pending), number(deliveries.Skipped)
 	res := e.db(ctx).Exec(`WITH `+e.candidates.ways(s.channels(), "n.id = @notification AND n.active")+`
-		INSERT INTO deliveries (occurrence_id, notification_id, member_id, assignment_id, channel_id, protocol, address, address_key,
-			chosen, state, reason, attempts, owner, next_at, last_error, created_at, finished_at)
-		SELECT @occurrence , notification_id, member_id, assignment_id, channel_id, protocol, address, address_key,
-			reason = '', CASE WHEN reason = '' THEN CAST(@pending AS SMALLINT) ELSE CAST(@skipped AS SMALLINT) END, reason, 0, '', @now , '', @now ,
-			CASE WHEN reason <> '' THEN @now END
+		INSERT INTO deliveries (occurrence_id, `+deliveryColumns+`)
+		SELECT @occurrence , `+deliveryValues+`
 		FROM (SELECT gated.*, `+reasonColumn()+` FROM (
 			SELECT w.notification_id, m.id AS member_id, s.id AS assignment_id, w.channel_id, w.protocol, a.value AS address,
 				a.value_key AS address_key, `+gateColumns+
@@ -159,7 +171,7 @@ func (e *expansion) write(ctx context.Context, s step, last channels.AssignmentI
 				FROM (`+e.candidates.source("assignment_id > @after AND assignment_id <= @last ", "")+`) AS page`)+`
 		) AS gated) AS judged
 		ORDER BY assignment_id
-		ON CONFLICT (occurrence_id, notification_id, protocol, address_key) WHERE chosen DO NOTHING`, p)
+		`+onceEach, p)
 	e.written += int(res.RowsAffected)
 	return res.Error
 }

@@ -68,9 +68,9 @@ func (c changes) count(o events.OccurrenceID, at time.Time, m measure, n int) {
 }
 
 // begin notes that the recipients of an occurrence are being found.
-func (c changes) begin(o occurrenceRow) {
-	c.count(o.ID, o.CreatedAt, occurrencesMeasure, 1)
-	c.count(o.ID, dayOf(o.CreatedAt), contextsMeasure, len(o.Context))
+func (c changes) begin(o events.OccurrenceID, created time.Time, contextBytes int) {
+	c.count(o, created, occurrencesMeasure, 1)
+	c.count(o, dayOf(created), contextsMeasure, contextBytes)
 }
 
 // end notes that a delivery that was being sent came to an outcome, and how long after its occurrence.

@@ -1,0 +1,156 @@
+package gormstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+)
+
+const (
+	// setSize is how many occurrences are expanded in one set at most.
+	setSize = 256
+	// lookAhead is among how many occurrences of an organization those of a set are found.
+	lookAhead = 4 * setSize
+	// setNames is how many recipients the occurrences of a set name at most.
+	setNames = 1_000
+)
+
+// smallRow is an unexpanded occurrence without its context, of which only the size is counted.
+type smallRow struct {
+	ID           events.OccurrenceID
+	LimitTo      string
+	Channels     string
+	CreatedAt    time.Time
+	ContextBytes int
+}
+
+func (r smallRow) occurrence() (events.Occurrence, error) {
+	return occurrenceRow{ID: r.ID, LimitTo: r.LimitTo, Channels: r.Channels, CreatedAt: r.CreatedAt}.occurrence()
+}
+
+// wantedRow is a recipient whom an occurrence names, as one row of a rowSet. Username and Address
+// are two readings of the same word; Address is empty when it cannot be one.
+type wantedRow struct {
+	Occurrence events.OccurrenceID `json:"occurrence"`
+	Username   string              `json:"username"` // folded
+	Address    string              `json:"address"`  // the key
+}
+
+// isSmall reports whether an occurrence that nobody has begun to expand names few recipients.
+func isSmall(row occurrenceRow, o events.Occurrence, limit int) bool {
+	n := len(o.Options.LimitTo)
+	return row.CursorNotification == 0 && n > 0 && n <= min(limit, setNames)
+}
+
+// expandSet expands an occurrence that names few recipients together with others of the same event
+// and channels, because the statement costs nearly the same for many as for one. The deliveries
+// are those that expanding one occurrence after the other would write.
+func (t tx) expandSet(ctx context.Context, first occurrenceRow, o events.Occurrence, limit int) (deliveries.Expansion, error) {
+	c := candidatesOf(t.dialect, o)
+	rows, wanted, err := t.smallOnes(ctx, first, min(limit, setNames))
+	if err != nil {
+		return deliveries.Expansion{}, err
+	}
+	ids := mapped(rows, func(r smallRow) events.OccurrenceID { return r.ID })
+	done := newChanges()
+	for _, r := range rows {
+		done.begin(r.ID, r.CreatedAt, r.ContextBytes)
+	}
+	written, err := t.writeSet(ctx, c, wanted, done)
+	if err != nil {
+		return deliveries.Expansion{}, err
+	}
+	now := t.clock()
+	err = t.db(ctx).Exec("UPDATE occurrences SET turn_at = ?, expanded_at = ? WHERE id ?", now, now, among(t.dialect, ids)).Error
+	if err != nil {
+		return deliveries.Expansion{}, err
+	}
+	if err := t.keep(ctx, done); err != nil {
+		return deliveries.Expansion{}, err
+	}
+	if written > 0 {
+		t.announce()
+	}
+	return deliveries.Expansion{Organization: first.OrganizationID, Occurrence: first.ID, Deliveries: written, Done: true}, nil
+}
+
+// smallOnes locks the small occurrences of a set, those that have waited longest, and returns them
+// with the recipients whom they name.
+func (t tx) smallOnes(ctx context.Context, first occurrenceRow, limit int) (set []smallRow, wanted []wantedRow, err error) {
+	rows, err := rowsOf[smallRow](t.db(ctx).Raw(`SELECT id, limit_to, channels, created_at, octet_length(context) AS context_bytes
+		FROM occurrences WHERE id IN (SELECT id FROM occurrences WHERE expanded_at IS NULL AND organization_id = ? ORDER BY turn_at, id LIMIT ?)
+			AND expanded_at IS NULL AND event_id = ? AND channels = ? AND cursor_notification = 0 AND limit_to <> ?
+		ORDER BY turn_at, id LIMIT ?`+t.dialect.skipLocked(),
+		first.OrganizationID, lookAhead, first.EventID, first.Channels, noNames, setSize))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, r := range rows {
+		o, err := r.occurrence()
+		if err != nil {
+			return nil, nil, err
+		}
+		if limit -= len(o.Options.LimitTo); limit < 0 {
+			break
+		}
+		set = append(set, r)
+		wanted = append(wanted, wantedOf(o)...)
+	}
+	return set, wanted, nil
+}
+
+// noNames is how occurrences are stored that name no recipients.
+const noNames = "[]"
+
+func wantedOf(o events.Occurrence) []wantedRow {
+	usernames, addresses := o.Options.Recipients()
+	rows := make([]wantedRow, 0, len(usernames)+len(addresses))
+	for _, u := range usernames {
+		rows = append(rows, wantedRow{Occurrence: o.ID, Username: u})
+	}
+	for _, a := range addresses {
+		rows = append(rows, wantedRow{Occurrence: o.ID, Address: a})
+	}
+	return rows
+}
+
+// writeSet writes the deliveries of a set in the order in which expansions of one occurrence write
+// them: by notification, the project's channels before the organization's, by assignment.
+func (t tx) writeSet(ctx context.Context, c candidates, wanted []wantedRow, done changes) (written int, err error) {
+	type writtenRow struct {
+		OccurrenceID events.OccurrenceID
+		State        int
+	}
+	p := c.parameters()
+	p["set"] = rowSet(t.dialect, wanted, "occurrence bigint", "username text", "address text")
+	p["now"], p["pending"], p["skipped"] = t.clock(), number(deliveries.Pending), number(deliveries.Skipped)
+	reached := t.dialect.alongAs("wanted", []string{"wanted.occurrence", "a.id"},
+		hop{"addresses a", "a.organization_id = @organization AND a.value_key = wanted.address"}) + `
+		UNION ` + t.dialect.alongAs("wanted", []string{"wanted.occurrence", "a.id"},
+		hop{"members m", "m.organization_id = @organization AND m.username_fold = wanted.username"},
+		hop{"addresses a", "a.organization_id = m.organization_id AND a.member_id = m.id"})
+	rows, err := rowsOf[writtenRow](t.db(ctx).Raw(`WITH `+c.ways(bothChannels, "n.active")+`
+		INSERT INTO deliveries (occurrence_id, `+deliveryColumns+`)
+		SELECT occurrence_id, `+deliveryValues+`
+		FROM (SELECT gated.*, `+reasonColumn()+` FROM (
+			SELECT r.occurrence AS occurrence_id, w.phase, w.notification_id, m.id AS member_id, s.id AS assignment_id, w.channel_id, w.protocol,
+				a.value AS address, a.value_key AS address_key, `+gateColumns+`
+			FROM (`+reached+`) AS r CROSS JOIN assignments s CROSS JOIN ways w CROSS JOIN addresses a CROSS JOIN members m`+
+		joinsAt("a.value_key")+`
+			WHERE s.address_id = r.id AND w.channel_id = s.channel_id AND a.id = s.address_id AND m.id = a.member_id
+				AND (EXISTS (SELECT 1 FROM list_entries le WHERE le.list_id = w.list_id AND le.assignment_id = s.id)
+					OR EXISTS (SELECT 1 FROM subscriptions sb WHERE sb.notification_id = w.notification_id AND sb.active AND sb.assignment_id = s.id))
+		) AS gated) AS judged
+		ORDER BY occurrence_id, notification_id, phase, assignment_id
+		`+onceEach+` RETURNING occurrence_id, state`, p))
+	for _, r := range rows {
+		state := deliveries.States()[r.State]
+		done.move(r.OccurrenceID, "", state, 1)
+		if state == deliveries.Skipped {
+			done.count(r.OccurrenceID, t.now(), skippedMeasure, 1)
+		}
+	}
+	return len(rows), err
+}
