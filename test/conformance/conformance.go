@@ -45,6 +45,7 @@ func nouns() map[string]cases {
 		"Triggers":      triggerCases(),
 		"Expansion":     expansionCases(),
 		"Gates":         gateCases(),
+		"Sets":          setCases(),
 		"Forecasts":     forecastCases(),
 		"Claims":        claimCases(),
 		"Outcomes":      recordCases(),

@@ -182,25 +182,6 @@ func gateCases() cases {
 				}
 			}
 		},
-		"TheyAreAskedForASetOfSmallOccurrences": func(t *testing.T, w *world) {
-			m := newMaze(t, w)
-			m.shut(t, w)
-			var set []events.Occurrence
-			for path := range m.members {
-				set = append(set, w.trigger(t, w.mine.occurrence([]string{fmt.Sprintf("member %d", path)}, nil)))
-			}
-			require.Len(t, w.expand(t, 1_000), 1)
-			for _, o := range set {
-				made := w.made(t, o)
-				assert.Len(t, made, mazeLinks*mazeChannels)
-				for _, d := range made {
-					reason := m.gates[d.Assignment].Closed()
-					assert.Equal(t, reason, d.Reason)
-					assert.Equal(t, reason != "", d.State == deliveries.Skipped)
-					assert.Equal(t, reason == "", d.Finished.IsZero())
-				}
-			}
-		},
 		"TheyAreAskedAgainWhenADeliveryIsClaimed": func(t *testing.T, w *world) {
 			m := newMaze(t, w)
 			o := w.trigger(t, w.mine.occurrence(nil, nil))

@@ -1,0 +1,73 @@
+package conformance
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// setCases are about small occurrences, which are expanded in sets.
+func setCases() cases {
+	return cases{
+		"SmallOccurrencesAreExpandedTogetherAsOneAfterTheOther": func(t *testing.T, w *world) {
+			w.ready(t)
+			byShop := w.assign(t, channels.Assign(w.mine.bobMail, w.mine.shopMail))[0]
+			w.add(t, w.mine.news, w.mine.adaByText.ID, byShop.ID)
+			w.subscribe(t, w.notify(t, w.mine.order, "Other"), w.mine.bobByMail, true)
+			held, _ := w.hold(t, w.mine.bob, users.NewEmailAddress("ADA@example.org"))
+			w.add(t, w.mine.news, w.assign(t, channels.Assign(held[0], w.mine.mail))[0].ID)
+			w.optOut(t, deliveries.OptOut{Member: w.mine.ada.ID, AddressKey: "ada@example.org", Notification: w.mine.shipped.ID}, true)
+			names := [][]string{{"ada@example.org", "nobody"}, {"BOB@example.org", "+14155552671"}, {"nobody", "no one"}, {"bob@example.org", "ada@example.org"}}
+			var alone, together []events.Occurrence
+			var want [][]string
+			for range 3 {
+				for _, limitTo := range names {
+					alone = append(alone, w.trigger(t, w.mine.occurrence(limitTo, nil)))
+				}
+			}
+			w.expand(t, 1) // A page that has room for fewer than an occurrence names makes no set.
+			for _, o := range alone {
+				want = append(want, w.told(t, o))
+				together = append(together, w.trigger(t, w.mine.occurrence(o.Options.LimitTo, nil)))
+			}
+			other := w.trigger(t, w.mine.occurrence([]string{"ada@example.org"}, []string{"text"}))
+			steps := w.expand(t, 1_000)
+			require.Len(t, steps, 2, "other options are another set")
+			assert.Greater(t, len(slices.Concat(want...)), 3*5)
+			assert.Len(t, slices.Concat(want...), steps[0].Deliveries)
+			for i, o := range together {
+				assert.Equal(t, want[i], w.told(t, o), "%q", o.Options.LimitTo)
+				assert.Equal(t, w.counts(t, alone[i]), w.counts(t, o))
+				assert.False(t, w.occurred(t, o).Expanded.IsZero())
+			}
+			assert.Equal(t, []string{"Shipped: +14155552671 by Text, pending"}, w.told(t, other))
+		},
+		"EachGateIsAskedAsTheRuleAsks": func(t *testing.T, w *world) {
+			m := newMaze(t, w)
+			m.shut(t, w)
+			var set []events.Occurrence
+			for path := range m.members {
+				set = append(set, w.trigger(t, w.mine.occurrence([]string{fmt.Sprintf("member %d", path)}, nil)))
+			}
+			require.Len(t, w.expand(t, 1_000), 1)
+			for _, o := range set {
+				made := w.made(t, o)
+				assert.Len(t, made, mazeLinks*mazeChannels)
+				for _, d := range made {
+					reason := m.gates[d.Assignment].Closed()
+					assert.Equal(t, reason, d.Reason)
+					assert.Equal(t, reason != "", d.State == deliveries.Skipped)
+					assert.Equal(t, reason == "", d.Finished.IsZero())
+				}
+			}
+		},
+	}
+}
