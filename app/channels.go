@@ -12,6 +12,7 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -19,11 +20,12 @@ import (
 type Channels struct {
 	store   ports.Store
 	drivers delivery.Drivers
+	limits  quotas.Limits
 }
 
-// NewChannels returns the use cases on channels, which these drivers work for.
-func NewChannels(store ports.Store, drivers delivery.Drivers) *Channels {
-	return &Channels{store: store, drivers: drivers}
+// NewChannels returns the use cases on channels, which these drivers work for. Organizations without limits of their own may have so many.
+func NewChannels(store ports.Store, drivers delivery.Drivers, limits quotas.Limits) *Channels {
+	return &Channels{store: store, drivers: drivers, limits: limits}
 }
 
 // maxOutages is how many outages of an organization are read at once.
@@ -95,7 +97,8 @@ func (s *Channels) Show(ctx context.Context, at Path, id channels.ID) (report Ch
 	return report, err
 }
 
-// Create makes a channel; faults about the form, channels.ErrNameTaken, channels.ErrPreferredTaken, channels.ErrSealed.
+// Create makes a channel; faults about the form, channels.ErrNameTaken, channels.ErrPreferredTaken, channels.ErrSealed,
+// *quotas.Exceeded.
 func (s *Channels) Create(ctx context.Context, by operators.Officer, at Path, f ChannelForm) (made channels.Channel, err error) {
 	c, err := channels.New(f.Name, f.Protocol, f.Driver)
 	if err != nil {
@@ -114,6 +117,9 @@ func (s *Channels) Create(ctx context.Context, by operators.Officer, at Path, f 
 		}
 		if made, err = tx.Channels().Create(ctx, c); err != nil {
 			return onField(err)
+		}
+		if err := oneMore(ctx, tx, s.limits, made.Organization, quotas.Channels); err != nil {
+			return err
 		}
 		return tx.Audit().Record(ctx, audit.Entry{Organization: made.Organization, Actor: by.Actor, Action: audit.ChannelCreated,
 			Object: at.object("c", made.Name), After: channelState(made)})

@@ -59,7 +59,7 @@ func TestWhoseChannelsAreUnrestricted(t *testing.T) {
 				_, err := tx.Orgs().Create(t.Context(), orgs.Organization{Slug: "acme", Name: "Acme"})
 				return err
 			}))
-			use := app.NewChannels(store, realDrivers())
+			use := app.NewChannels(store, realDrivers(), nil)
 			form := func(changes map[string]string) app.ChannelForm {
 				f := app.ChannelForm{Name: "c", Protocol: c.protocol, Driver: name, Active: true, Unrestricted: true, Settings: map[string]string{}}
 				maps.Copy(f.Settings, c.settings)
@@ -105,8 +105,8 @@ func TestWhoseChannelsAreUnrestricted(t *testing.T) {
 	t.Run("Applied", func(t *testing.T) {
 		t.Parallel()
 		store := emptyInstallation(t)
-		provisioning := app.NewProvisioning(store, realDrivers().Check)
-		use := app.NewChannels(store, realDrivers())
+		provisioning := app.NewProvisioning(store, realDrivers().Check, nil)
+		use := app.NewChannels(store, realDrivers(), nil)
 		blueprint := func(host string) app.Blueprint {
 			return app.Blueprint{Organizations: []app.BlueprintOrganization{{Slug: "acme", Name: "Acme", Channels: []app.BlueprintChannel{
 				{Name: "mail", Protocol: "EMAIL", Driver: "smtp", Active: true, Settings: channels.Settings{"host": host, "port": 25, "from": "a@example.org"}}}}}}

@@ -8,15 +8,21 @@ import (
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
 
 // Groups is the use cases on the groups of an organization and on who is in them.
-type Groups struct{ store ports.Store }
+type Groups struct {
+	store  ports.Store
+	limits quotas.Limits
+}
 
-// NewGroups returns the use cases on groups.
-func NewGroups(store ports.Store) *Groups { return &Groups{store: store} }
+// NewGroups returns the use cases on groups, of which organizations without limits of their own may have so many.
+func NewGroups(store ports.Store, limits quotas.Limits) *Groups {
+	return &Groups{store: store, limits: limits}
+}
 
 // List returns the groups of an organization; orgs.ErrNotFound.
 func (g *Groups) List(ctx context.Context, at Path, p Page) (found []orgs.Group, err error) {
@@ -48,7 +54,7 @@ func group(ctx context.Context, tx ports.Tx, at Path, id orgs.GroupID) (orgs.Gro
 	return tx.Orgs().GroupByID(ctx, org.ID, id)
 }
 
-// Create makes a group; orgs.ErrNotFound, orgs.ErrGroupTaken.
+// Create makes a group; orgs.ErrNotFound, orgs.ErrGroupTaken, *quotas.Exceeded.
 func (g *Groups) Create(ctx context.Context, by audit.Actor, at Path, name string) (made orgs.Group, err error) {
 	wanted, err := orgs.NewGroup(0, name)
 	if err != nil {
@@ -65,6 +71,9 @@ func (g *Groups) Create(ctx context.Context, by audit.Actor, at Path, name strin
 		}
 		if !created {
 			return orgs.ErrGroupTaken.On("name")
+		}
+		if err := oneMore(ctx, tx, g.limits, org.ID, quotas.Groups); err != nil {
+			return err
 		}
 		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.GroupCreated, Object: groupPath(at, made), After: nameState(made.Name)})
 	})

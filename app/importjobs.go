@@ -9,6 +9,7 @@ import (
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -18,11 +19,13 @@ type ImportJobs struct {
 	clock    ports.Clock
 	files    importFiles
 	maxBytes int64
+	limits   quotas.Limits
 }
 
-// NewImportJobs returns the use cases on imports that run in the background, of files up to so many bytes.
-func NewImportJobs(store ports.Store, clock ports.Clock, maxBytes int64) *ImportJobs {
-	return &ImportJobs{store: store, clock: clock, files: importFiles{store}, maxBytes: maxBytes}
+// NewImportJobs returns the use cases on imports that run in the background, of files up to so many bytes. Organizations without limits of
+// their own may have so many under way, files that wait to be started included.
+func NewImportJobs(store ports.Store, clock ports.Clock, maxBytes int64, limits quotas.Limits) *ImportJobs {
+	return &ImportJobs{store: store, clock: clock, files: importFiles{store}, maxBytes: maxBytes, limits: limits}
 }
 
 // MaxBytes is the size of the largest file.
@@ -32,7 +35,7 @@ func (i *ImportJobs) MaxBytes() int64 { return i.maxBytes }
 const previewRows = 20
 
 // Upload stores a file that is to be imported, as it comes, and has it checked; group may be empty. Nothing is left of a file that breaks off
-// or is refused: imports.ErrTooLarge, imports.ErrEmpty, imports.ErrNotText, imports.ErrNoEmail, orgs.ErrGroupNotFound, imports.ErrTooMany. The
+// or is refused: imports.ErrTooLarge, imports.ErrEmpty, imports.ErrNotText, imports.ErrNoEmail, orgs.ErrGroupNotFound, *quotas.Exceeded. The
 // file is no unit of work: only with its last byte does the import appear.
 func (i *ImportJobs) Upload(ctx context.Context, by audit.Actor, at Path, name, group string, file io.Reader) (imports.Job, error) {
 	job, err := i.begin(ctx, by, at, name, group)
@@ -61,15 +64,10 @@ func (i *ImportJobs) begin(ctx context.Context, by audit.Actor, at Path, name, g
 				return err
 			}
 		}
-		open, err := tx.Imports().Open(ctx, org.ID)
-		if err != nil {
+		if job, err = tx.Imports().Create(ctx, imports.NewJob(org.ID, name, g, by, i.clock.Now())); err != nil {
 			return err
 		}
-		if open >= imports.MaxOpen {
-			return imports.ErrTooMany
-		}
-		job, err = tx.Imports().Create(ctx, imports.NewJob(org.ID, name, g, by, i.clock.Now()))
-		return err
+		return oneMore(ctx, tx, i.limits, org.ID, quotas.Imports)
 	})
 	return job, err
 }

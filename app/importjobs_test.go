@@ -3,6 +3,7 @@ package app_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -23,6 +24,7 @@ import (
 	"github.com/tocsin/tocsin/domain/metadata"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/clocks"
@@ -69,7 +71,7 @@ func newBureau(t *testing.T, maxBytes int64) *bureau {
 		}
 		return nil
 	}))
-	b.store, b.jobs = store, app.NewImportJobs(store, b.clock, maxBytes)
+	b.store, b.jobs = store, app.NewImportJobs(store, b.clock, maxBytes, nil)
 	return b
 }
 
@@ -372,12 +374,15 @@ func TestImportUpload(t *testing.T) {
 	t.Run("ThereAreNotTooManyAtATime", func(t *testing.T) {
 		t.Parallel()
 		b := newBureau(t, 1<<20)
+		b.jobs = app.NewImportJobs(b.store, b.clock, 1<<20, quotas.Limits{quotas.Imports: 3})
 		var last imports.Job
-		for range imports.MaxOpen {
+		for range 3 {
 			last = b.uploaded(acme, "email\n")
 		}
 		_, err := b.jobs.Upload(t.Context(), clerk, acme, "x", "", strings.NewReader("email\n"))
-		require.ErrorIs(t, err, imports.ErrTooMany)
+		exceeded, is := errors.AsType[*quotas.Exceeded](err)
+		require.True(t, is, err)
+		require.Equal(t, quotas.Imports, exceeded.Quota)
 		b.uploaded(beta, "email\n")
 		require.NoError(t, b.jobs.Cancel(t.Context(), clerk, acme, last.ID))
 		b.uploaded(acme, "email\n")

@@ -9,6 +9,7 @@ import (
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/names"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -24,11 +25,14 @@ const (
 // Imports is the bulk import of users from a file (contract 1.1 and 1.2, decisions 7): one engine for every way to start it.
 type Imports struct {
 	store       ports.Store
+	limits      quotas.Limits
 	keysPerPass int
 }
 
-// NewImports returns the use case of bulk imports.
-func NewImports(store ports.Store) *Imports { return &Imports{store: store, keysPerPass: keysPerPass} }
+// NewImports returns the use case of bulk imports. Organizations without limits of their own may have so many groups.
+func NewImports(store ports.Store, limits quotas.Limits) *Imports {
+	return &Imports{store: store, limits: limits, keysPerPass: keysPerPass}
+}
 
 // Import says what to import and how.
 type Import struct {
@@ -135,7 +139,10 @@ func (i *Imports) target(ctx context.Context, what Import, write bool) (org orgs
 		}
 		var g orgs.Group
 		if write {
-			g, _, err = tx.Orgs().EnsureGroup(ctx, org.ID, what.Group)
+			var created bool
+			if g, created, err = tx.Orgs().EnsureGroup(ctx, org.ID, what.Group); err == nil && created {
+				err = oneMore(ctx, tx, i.limits, org.ID, quotas.Groups)
+			}
 		} else if g, err = tx.Orgs().Group(ctx, org.ID, what.Group); errors.Is(err, orgs.ErrGroupNotFound) && what.CreateGroup {
 			err = nil
 		}

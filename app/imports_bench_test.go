@@ -60,7 +60,7 @@ func BenchmarkImportReading(b *testing.B) {
 				n := strconv.Itoa(i)
 				fmt.Fprintf(&file, format, "user"+n+"@example.com", "First"+n, "Last"+n, "ext-"+n)
 			}
-			engine := app.NewImports(sink{})
+			engine := app.NewImports(sink{}, nil)
 			open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(file.Bytes())), nil }
 			b.ReportAllocs()
 			for b.Loop() {

@@ -119,7 +119,7 @@ func runImport(t *testing.T, store ports.Store, what app.Import, file string) (i
 	t.Helper()
 	what.Open = inMemory(file)
 	var d diary
-	report, err := app.NewImports(store).Run(t.Context(), audit.Actor{}, what, &d)
+	report, err := app.NewImports(store, nil).Run(t.Context(), audit.Actor{}, what, &d)
 	require.NoError(t, err)
 	return report, &d
 }
@@ -233,7 +233,7 @@ func TestImportRefuses(t *testing.T) {
 			store := installation(t)
 			c.what.Open = inMemory(c.file)
 			var d diary
-			report, err := app.NewImports(store).Run(t.Context(), audit.Actor{}, c.what, &d)
+			report, err := app.NewImports(store, nil).Run(t.Context(), audit.Actor{}, c.what, &d)
 			require.Error(t, err)
 			if c.want != nil {
 				require.ErrorIs(t, err, c.want)
@@ -247,13 +247,13 @@ func TestImportRefuses(t *testing.T) {
 	}
 	t.Run("WithoutAnyOrganization", func(t *testing.T) {
 		t.Parallel()
-		_, err := app.NewImports(emptyInstallation(t)).Run(t.Context(), audit.Actor{}, app.Import{Open: inMemory("email\n")}, &diary{})
+		_, err := app.NewImports(emptyInstallation(t), nil).Run(t.Context(), audit.Actor{}, app.Import{Open: inMemory("email\n")}, &diary{})
 		require.ErrorIs(t, err, orgs.ErrNotFound)
 	})
 	t.Run("AFileThatCannotBeOpened", func(t *testing.T) {
 		t.Parallel()
 		gone := errors.New("gone")
-		_, err := app.NewImports(installation(t)).Run(t.Context(), audit.Actor{}, app.Import{Open: func() (io.ReadCloser, error) { return nil, gone }}, &diary{})
+		_, err := app.NewImports(installation(t), nil).Run(t.Context(), audit.Actor{}, app.Import{Open: func() (io.ReadCloser, error) { return nil, gone }}, &diary{})
 		require.ErrorIs(t, err, gone)
 	})
 }
@@ -383,7 +383,7 @@ func TestImportThatIsInterruptedMayBeRepeated(t *testing.T) {
 				return &counted{Reader: strings.NewReader(file), closed: &closed}, nil
 			}
 			var d diary
-			first, err := app.NewImports(h).Run(ctx, audit.Actor{}, app.Import{Open: open}, &d)
+			first, err := app.NewImports(h, nil).Run(ctx, audit.Actor{}, app.Import{Open: open}, &d)
 			require.Error(t, err)
 			assert.True(t, errors.Is(err, context.Canceled) || errors.Is(err, away))
 			assert.Equal(t, opened.Load(), closed.Load(), "the file is the caller's again")
@@ -409,7 +409,7 @@ func TestImportThatIsInterruptedMayBeRepeated(t *testing.T) {
 			}
 			return inMemory(file)()
 		}
-		_, err := app.NewImports(store).Run(ctx, audit.Actor{}, app.Import{Open: open}, &diary{})
+		_, err := app.NewImports(store, nil).Run(ctx, audit.Actor{}, app.Import{Open: open}, &diary{})
 		require.ErrorIs(t, err, context.Canceled)
 		assert.Equal(t, 1, opened)
 		assert.Empty(t, people(t, store, "acme"))

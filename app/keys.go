@@ -7,6 +7,7 @@ import (
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -15,15 +16,18 @@ type Keys struct {
 	store ports.Store
 	clock ports.Clock
 	known *Authentication // what this instance remembers of keys
+
+	limits quotas.Limits
 }
 
-// NewKeys returns the use cases on API keys. What is revoked or rotated is forgotten in known at once.
-func NewKeys(store ports.Store, clock ports.Clock, known *Authentication) *Keys {
-	return &Keys{store: store, clock: clock, known: known}
+// NewKeys returns the use cases on API keys, of which organizations without limits of their own may have so many. What is revoked or
+// rotated is forgotten in known at once.
+func NewKeys(store ports.Store, clock ports.Clock, known *Authentication, limits quotas.Limits) *Keys {
+	return &Keys{store: store, clock: clock, known: known, limits: limits}
 }
 
 // Create issues a key and returns it with its text, which is shown this once and kept nowhere. lifetime 0 means that it never
-// expires. access.ErrNameTaken, or the not-found fault of the scope.
+// expires. access.ErrNameTaken, *quotas.Exceeded, or the not-found fault of the scope.
 func (k *Keys) Create(
 	ctx context.Context, by audit.Actor, name string, scope access.Scope, grants []string, lifetime time.Duration,
 ) (key access.Key, text string, err error) {
@@ -38,6 +42,15 @@ func (k *Keys) Create(
 			return err
 		}
 		key = stored
+		org, err := within(ctx, tx, Path(key.Scope))
+		if err != nil {
+			return err
+		}
+		if org != 0 {
+			if err := oneMore(ctx, tx, k.limits, org, quotas.Keys); err != nil {
+				return err
+			}
+		}
 		return recordKey(ctx, tx, by, audit.KeyCreated, key, nil, keyState(key))
 	})
 	if err != nil {

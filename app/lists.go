@@ -11,15 +11,21 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
 
 // Lists is the use cases on distribution lists (contract 4.2).
-type Lists struct{ store ports.Store }
+type Lists struct {
+	store  ports.Store
+	limits quotas.Limits
+}
 
-// NewLists returns the use cases on distribution lists.
-func NewLists(store ports.Store) *Lists { return &Lists{store: store} }
+// NewLists returns the use cases on distribution lists, of which organizations without limits of their own may have so many.
+func NewLists(store ports.Store, limits quotas.Limits) *Lists {
+	return &Lists{store: store, limits: limits}
+}
 
 // List returns the project's lists; orgs.ErrNotFound, orgs.ErrProjectNotFound.
 func (l *Lists) List(ctx context.Context, at Path, p Page) (found []lists.List, err error) {
@@ -34,7 +40,8 @@ func (l *Lists) List(ctx context.Context, at Path, p Page) (found []lists.List, 
 	return found, err
 }
 
-// Create stores a new list, pinned to an application of the project or (0) to none; lists.ErrNameTaken, lists.ErrApplication.
+// Create stores a new list, pinned to an application of the project or (0) to none; lists.ErrNameTaken, lists.ErrApplication,
+// *quotas.Exceeded.
 func (l *Lists) Create(
 	ctx context.Context, by audit.Actor, at Path, list lists.List, pinned applications.ID,
 ) (created lists.List, err error) {
@@ -60,6 +67,9 @@ func (l *Lists) Create(
 			return lists.ErrNameTaken.On("name")
 		}
 		if err != nil {
+			return err
+		}
+		if err := oneMore(ctx, tx, l.limits, created.Organization, quotas.Lists); err != nil {
 			return err
 		}
 		return tx.Audit().Record(ctx, audit.Entry{Organization: created.Organization, Actor: by, Action: audit.ListCreated,

@@ -12,21 +12,23 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/ports"
 )
 
 // Provisioning brings the store to what a blueprint describes: it creates what is missing, updates what differs and never deletes.
 type Provisioning struct {
-	store ports.Store
-	check ChannelCheck
+	store  ports.Store
+	check  ChannelCheck
+	limits quotas.Limits
 }
 
 // ChannelCheck tells what is wrong with a channel's driver and settings.
 type ChannelCheck func(channels.Channel) error
 
-// NewProvisioning returns the use case of declarative provisioning.
-func NewProvisioning(store ports.Store, check ChannelCheck) *Provisioning {
-	return &Provisioning{store: store, check: check}
+// NewProvisioning returns the use case of declarative provisioning. Organizations without limits of their own may have so much.
+func NewProvisioning(store ports.Store, check ChannelCheck, limits quotas.Limits) *Provisioning {
+	return &Provisioning{store: store, check: check, limits: limits}
 }
 
 // Action is what became of an object.
@@ -59,7 +61,7 @@ func (p *Provisioning) Apply(ctx context.Context, by operators.Officer, b Bluepr
 	}
 	var done []Applied
 	err := p.store.Update(ctx, func(tx ports.Tx) error {
-		a := applying{ctx: ctx, tx: tx, by: by.Actor, trusted: by.OfInstallation()}
+		a := applying{ctx: ctx, tx: tx, by: by.Actor, trusted: by.OfInstallation(), limits: p.limits}
 		if err := a.organizations(b); err != nil {
 			return err
 		}
@@ -90,6 +92,8 @@ type applying struct {
 	by   audit.Actor
 	org  orgs.ID // at work
 	done []Applied
+	// limits are those of organizations that have none of their own.
+	limits quotas.Limits
 	// trusted is set for those who look after the installation.
 	trusted bool
 
@@ -148,6 +152,9 @@ func (a *applying) organizations(b Blueprint) error {
 		}
 		for n, name := range want.Groups {
 			g, created, err := a.tx.Orgs().EnsureGroup(a.ctx, org.ID, name)
+			if err == nil && created {
+				err = a.oneMore(quotas.Groups)
+			}
 			if err != nil {
 				return at(index(place, "groups", n), err)
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -65,7 +66,9 @@ func (a *applying) channel(org orgs.ID, project orgs.ProjectID, want BlueprintCh
 	is.Unrestricted = a.trusted || was.Unrestricted && is.Driver == was.Driver && is.Settings.Equal(was.Settings)
 	if !exists {
 		is.Name = strings.TrimSpace(want.Name)
-		is, err = a.tx.Channels().Create(a.ctx, is)
+		if is, err = a.tx.Channels().Create(a.ctx, is); err == nil {
+			err = a.oneMore(quotas.Channels)
+		}
 		return is, was, Created, err
 	}
 	if is.Protocol == was.Protocol && is.Driver == was.Driver && is.Preferred == was.Preferred && is.Active == was.Active && is.Unrestricted == was.Unrestricted &&
@@ -103,6 +106,9 @@ func (a *applying) list(place string, org orgs.Organization, project orgs.Projec
 	case errors.Is(err, lists.ErrNotFound):
 		action = Created
 		l, err = a.tx.Lists().Create(a.ctx, lists.List{Organization: org.ID, Project: project.ID, Name: strings.TrimSpace(want.Name), Application: pinned})
+		if err == nil {
+			err = a.oneMore(quotas.Lists)
+		}
 	case err == nil && l.Application != pinned:
 		action = Updated
 		if was, err = pinnedTo(a.ctx, a.tx, l); err == nil {

@@ -87,6 +87,27 @@ func (q *Quotas) DryRun(ctx context.Context, tx ports.Tx, org orgs.ID) (done fun
 	}, nil
 }
 
+// oneMore refuses what a unit of work has just made when its organization now has more of that than a quota allows. Of two units that make
+// something at the same moment the later one counts what the earlier one made.
+func oneMore(ctx context.Context, tx ports.Tx, all quotas.Limits, org orgs.ID, n quotas.Name) error {
+	own, err := tx.Orgs().Quotas(ctx, org)
+	if err != nil {
+		return err
+	}
+	limits := all.With(own)
+	if limits[n] == 0 {
+		return nil
+	}
+	if err := tx.Orgs().Revise(ctx, org); err != nil {
+		return err
+	}
+	have, err := tx.Orgs().Count(ctx, org, n)
+	if err != nil {
+		return err
+	}
+	return limits.Allows(n, have, retryLater)
+}
+
 // allowance returns what is known of an organization, read again when that was too long ago.
 func (q *Quotas) allowance(ctx context.Context, tx ports.Tx, org orgs.ID) (*allowance, error) {
 	now := q.clock.Now()

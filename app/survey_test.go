@@ -62,7 +62,7 @@ func TestSurveyFindsTheFirstOfEachEmail(t *testing.T) {
 			}
 		}
 		var got collector
-		report, err := app.NewImports(&got).WithKeysPerPass(perPass).Run(context.Background(), audit.Actor{},
+		report, err := app.NewImports(&got, nil).WithKeysPerPass(perPass).Run(context.Background(), audit.Actor{},
 			app.Import{Open: inMemory("email\n" + strings.Join(rows, "\n"))}, deaf{})
 		require.NoError(t, err)
 		require.Equal(t, want, got.emails)
@@ -88,7 +88,7 @@ func TestSurveyAtTheBorderOfAPass(t *testing.T) {
 				return inMemory(b.String())()
 			}
 			var got collector
-			report, err := app.NewImports(&got).WithKeysPerPass(perPass).Run(t.Context(), audit.Actor{}, app.Import{Open: open}, deaf{})
+			report, err := app.NewImports(&got, nil).WithKeysPerPass(perPass).Run(t.Context(), audit.Actor{}, app.Import{Open: open}, deaf{})
 			require.NoError(t, err)
 			assert.Equal(t, imports.Report{Unchanged: rows - 1, Duplicates: 1}, report)
 			assert.Len(t, got.emails, rows-1)
@@ -145,7 +145,7 @@ func TestImportMemoryDoesNotGrowWithTheFile(t *testing.T) { //nolint:paralleltes
 	weigh := func(rows int) uint64 {
 		var s scale
 		open := func() (io.ReadCloser, error) { return io.NopCloser(&flood{rows: rows}), nil }
-		report, err := app.NewImports(sink{}).WithKeysPerPass(20_000).Run(t.Context(), audit.Actor{}, app.Import{Open: open}, &s)
+		report, err := app.NewImports(sink{}, nil).WithKeysPerPass(20_000).Run(t.Context(), audit.Actor{}, app.Import{Open: open}, &s)
 		require.NoError(t, err)
 		require.Equal(t, rows, report.Unchanged)
 		return s.most

@@ -38,6 +38,11 @@ type Config struct {
 	DryRunLimit           int64   // at once
 	ContextLimit          int64   // bytes of one
 	ContextStorageLimit   int64   // bytes of all that are kept
+	ChannelLimit          int64
+	KeyLimit              int64
+	ListLimit             int64
+	GroupLimit            int64
+	ImportLimit           int64 // under way
 
 	ReadHeaderTimeout time.Duration
 	ReadTimeout       time.Duration

@@ -63,6 +63,7 @@ var useCases = wire.NewSet(
 	app.NewSealing,
 	app.NewAuthentication,
 	newQuotas,
+	newLimits,
 	app.NewTriggers,
 	app.NewOccurrences,
 	app.NewUnsubscriptions,
@@ -152,6 +153,11 @@ func newLimits(c configs.Config) quotas.Limits {
 		quotas.DryRuns:              float64(c.DryRunLimit),
 		quotas.ContextSize:          float64(c.ContextLimit),
 		quotas.Contexts:             float64(c.ContextStorageLimit),
+		quotas.Channels:             float64(c.ChannelLimit),
+		quotas.Keys:                 float64(c.KeyLimit),
+		quotas.Lists:                float64(c.ListLimit),
+		quotas.Groups:               float64(c.GroupLimit),
+		quotas.Imports:              float64(c.ImportLimit),
 	}
 }
 
@@ -232,8 +238,8 @@ func newWorker(c configs.Config, self instance, store ports.Store, drivers deliv
 	return worker
 }
 
-func newImportJobs(c configs.Config, store ports.Store, clock ports.Clock) *app.ImportJobs {
-	return app.NewImportJobs(store, clock, c.ImportMaxBytes)
+func newImportJobs(c configs.Config, store ports.Store, clock ports.Clock, limits quotas.Limits) *app.ImportJobs {
+	return app.NewImportJobs(store, clock, c.ImportMaxBytes, limits)
 }
 
 // How an importer works where there is nothing to choose. Its lease is at most importerLease: after a crash nobody should wait long

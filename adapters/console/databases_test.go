@@ -88,6 +88,6 @@ func found(ctx context.Context, url string) error {
 					Templates:     []app.BlueprintTemplate{{Channel: "mail", Subject: "s", Text: "t", HTML: "<b>t</b>"}},
 					Notifications: []app.BlueprintNotification{{Name: "Ticks", List: "all", Active: true}}}}}}}}})
 	}
-	_, err = app.NewProvisioning(store, channels.Channel.CheckSettings).Apply(ctx, operators.Officer{}, blueprint, false)
+	_, err = app.NewProvisioning(store, channels.Channel.CheckSettings, nil).Apply(ctx, operators.Officer{}, blueprint, false)
 	return errors.Join(err, store.Close())
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/quotas"
 )
 
 // form is a form as a page shows it: what stands in the fields, and what is wrong with each. The zero value is an empty one.
@@ -17,6 +18,8 @@ type form struct {
 	faults fault.Fields
 	// Failed says what is wrong with no field in particular.
 	Failed string
+	// limited is set when nothing is wrong but that there would be too much.
+	limited bool
 }
 
 // filled is a form with these values, in pairs of name and value.
@@ -29,10 +32,13 @@ func (c call) asSent() form { return form{values: c.fields()} }
 // that the sender could mend.
 func (c call) refused(err error) (f form, ok bool) {
 	known, isFault := errors.AsType[*fault.Error](err)
-	if !isFault || known.Kind() != fault.Invalid {
+	_, exceeded := errors.AsType[*quotas.Exceeded](err)
+	limited := exceeded && known.Kind() == fault.Limited
+	if !isFault || known.Kind() != fault.Invalid && !limited {
 		return form{}, false
 	}
 	f = c.asSent()
+	f.limited = limited
 	if f.faults = known.Fields(); len(f.faults) == 0 {
 		f.Failed = sentence(known.Error())
 	}
@@ -53,6 +59,9 @@ func (c call) settle(err error, again func(form) error, path, done string, query
 
 // statusOf is the status of a page that shows these forms: whether something is wrong with one of them.
 func statusOf(forms ...form) int {
+	if slices.ContainsFunc(forms, func(f form) bool { return f.limited }) {
+		return web.Status(fault.Limited)
+	}
 	if slices.ContainsFunc(forms, form.Wrong) {
 		return web.Status(fault.Invalid)
 	}

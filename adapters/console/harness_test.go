@@ -83,13 +83,13 @@ func openFixture(t *testing.T, database string, adjust ...func(*console.Options)
 	f.post = &post{}
 	drivers, composer := delivery.Drivers{f.post, mailbox.New(store)}, delivery.NewTemplateComposer("https://tocsin.example", deliveries.NewLinks([]byte("key")))
 	f.use = console.UseCases{Operators: app.NewOperators(store, f.clock), Administration: app.NewAdministration(store, f.clock),
-		Profiles: app.NewProfiles(store, f.clock), Groups: app.NewGroups(store),
-		Lists: app.NewLists(store), Orgs: app.NewOrgs(store), Applications: app.NewApplications(store), Occurrences: app.NewOccurrences(store),
+		Profiles: app.NewProfiles(store, f.clock), Groups: app.NewGroups(store, nil),
+		Lists: app.NewLists(store, nil), Orgs: app.NewOrgs(store), Applications: app.NewApplications(store), Occurrences: app.NewOccurrences(store),
 		Retries: app.NewRetries(store, f.clock), Insight: app.NewInsight(store, f.clock), System: app.NewSystem(store, f.clock, facts), Audit: app.NewAudit(store),
-		SentMessages: app.NewSentMessages(store, composer), ImportJobs: app.NewImportJobs(store, f.clock, maxImport),
-		Channels: app.NewChannels(store, drivers), ChannelTests: app.NewChannelTests(store, drivers, time.Minute), Events: app.NewEvents(store),
+		SentMessages: app.NewSentMessages(store, composer), ImportJobs: app.NewImportJobs(store, f.clock, maxImport, nil),
+		Channels: app.NewChannels(store, drivers, nil), ChannelTests: app.NewChannelTests(store, drivers, time.Minute), Events: app.NewEvents(store),
 		Templates: app.NewTemplates(store, drivers, composer, f.clock, time.Minute), Mailbox: app.NewMailbox(store),
-		Keys: app.NewKeys(store, f.clock, app.NewAuthentication(store, f.clock)), Subscriptions: app.NewSubscriptions(store), Triggers: app.NewTriggers(store, composer, f.clock, app.NewQuotas(f.clock, nil, 0))}
+		Keys: app.NewKeys(store, f.clock, app.NewAuthentication(store, f.clock), nil), Subscriptions: app.NewSubscriptions(store), Triggers: app.NewTriggers(store, composer, f.clock, app.NewQuotas(f.clock, nil, 0))}
 	f.use.Factors = app.NewFactors(f.use.Operators)
 	f.Console, err = console.New(f.use, f.clock, slog.New(slog.NewTextHandler(f.log, &slog.HandlerOptions{Level: slog.LevelDebug})), o)
 	require.NoError(t, err)

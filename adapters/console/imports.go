@@ -67,7 +67,7 @@ func (c call) uploadImport() error {
 	case errors.Is(err, orgs.ErrGroupNotFound):
 		drain(file)
 		return c.refuseImport(http.StatusBadRequest, "group", known.Error())
-	case known.Kind() == fault.Invalid, known.Kind() == fault.TooLarge:
+	case known.Kind() == fault.Invalid, known.Kind() == fault.TooLarge, known.Kind() == fault.Limited:
 		drain(file)
 		return c.refuseImport(web.Status(known.Kind()), fileField, known.Error())
 	}

@@ -122,12 +122,6 @@ func (r importRepo) Rejecting(ctx context.Context, in []orgs.ID, since time.Time
 		map[string]any{"in": among(r.dialect, in), "since": moment(since), "limit": limit}), importRow.job)
 }
 
-func (r importRepo) Open(ctx context.Context, org orgs.ID) (n int, err error) {
-	err = r.db(ctx).Raw(`SELECT COUNT(*) FROM (SELECT 1 FROM imports WHERE organization_id = ? AND stored AND state IN ? LIMIT ?) AS open`,
-		org, []imports.State{imports.Uploading, imports.Checking, imports.Checked, imports.Running}, imports.MaxOpen).Scan(&n).Error
-	return n, err
-}
-
 func (r importRepo) Save(ctx context.Context, j imports.Job) (imports.Job, error) {
 	was := j.Version
 	j.Version++

@@ -11,6 +11,7 @@ import (
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -42,9 +43,9 @@ func TestImportsGoThroughAnIndex(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, found, 1)
 		}
-		n, err := r.Open(ctx, org)
+		n, err := tx.Orgs().Count(ctx, org, quotas.Imports)
 		require.NoError(t, err)
-		require.Equal(t, 1, n)
+		require.EqualValues(t, 1, n)
 		_, err = r.Idle(ctx, imports.Checked, now, 10)
 		require.NoError(t, err)
 		_, err = r.Leftover(ctx, 10)

@@ -3,7 +3,9 @@ package gormstore
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
+	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/quotas"
 )
@@ -22,6 +24,25 @@ func (r orgRepo) SetQuotas(ctx context.Context, id orgs.ID, own quotas.Limits) e
 		text = []byte("{}")
 	}
 	return change(r.db(ctx), orgs.ErrNotFound, "UPDATE organizations SET quotas = ? WHERE id = ? AND "+notSystem, string(text), id)
+}
+
+// counted are the rows that quotas are about, of the organization @org.
+var counted = map[quotas.Name]string{
+	quotas.Channels: "channels WHERE organization_id = @org",
+	quotas.Keys:     "api_keys WHERE organization_id = @org AND revoked_at IS NULL AND replaced_at IS NULL",
+	quotas.Lists:    "distribution_lists WHERE organization_id = @org",
+	quotas.Groups:   "member_groups WHERE organization_id = @org",
+	quotas.Imports:  "imports WHERE organization_id = @org AND stored AND state IN @open",
+}
+
+func (r orgRepo) Count(ctx context.Context, id orgs.ID, n quotas.Name) (have int64, err error) {
+	from, known := counted[n]
+	if !known {
+		return 0, fmt.Errorf("nothing is counted for the quota %s", n)
+	}
+	err = r.db(ctx).Raw("SELECT COUNT(*) FROM "+from, map[string]any{"org": id,
+		"open": []imports.State{imports.Uploading, imports.Checking, imports.Checked, imports.Running}}).Scan(&have).Error
+	return have, err
 }
 
 func decodeQuotas(text string) (own quotas.Limits, err error) {

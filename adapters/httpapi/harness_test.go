@@ -44,7 +44,7 @@ func newFixture(t testing.TB, options ...func(*httpapi.Options)) *fixture {
 		set(&o)
 	}
 	api, err := httpapi.New(httpapi.UseCases{
-		Users: app.NewUsers(f.store), Lists: app.NewLists(f.store), Applications: app.NewApplications(f.store),
+		Users: app.NewUsers(f.store), Lists: app.NewLists(f.store, nil), Applications: app.NewApplications(f.store),
 		Subscriptions: app.NewSubscriptions(f.store), Orgs: app.NewOrgs(f.store),
 		Unsubscriptions: app.NewUnsubscriptions(f.store, links),
 	}, f.auth, health.New(f.clock, 0, health.Probe{Ask: func(context.Context) error { return f.alive }},

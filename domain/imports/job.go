@@ -17,7 +17,6 @@ var (
 	ErrNotChecked = fault.New(fault.Invalid, "the import cannot be started: its file is not checked yet, or it was started before")
 	ErrOver       = fault.New(fault.Invalid, "the import is over already")
 	ErrTooLarge   = fault.New(fault.TooLarge, "the file is larger than an import may be")
-	ErrTooMany    = fault.New(fault.Invalid, "there are too many imports under way: wait for one of them to end, or cancel it")
 	ErrIncomplete = fault.New(fault.Invalid, "the upload broke off")
 	ErrNotAllowed = fault.New(fault.Forbidden, "whoever started the import may not import any more")
 	// ErrTaken says that somebody else has changed a job meanwhile: cancelled it, or taken it over.
@@ -27,8 +26,6 @@ var (
 )
 
 const (
-	// MaxOpen is how many imports of one organization may be under way, files that wait to be started included.
-	MaxOpen = 10
 	// MaxKept is how many rejected rows of an import are kept.
 	MaxKept = 100_000
 	// MaxFailures is how often in a row a job may fail, for reasons that are not its own, without getting any further.

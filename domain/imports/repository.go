@@ -25,8 +25,6 @@ type Repository interface {
 	// Rejecting returns such jobs of these organizations that ended at or after a moment and failed, or are done and keep rejected rows: the
 	// newest first, at most limit of each organization.
 	Rejecting(ctx context.Context, in []orgs.ID, since time.Time, limit int) ([]Job, error)
-	// Open counts the organization's jobs that are not over, to MaxOpen at most.
-	Open(ctx context.Context, org orgs.ID) (int, error)
 	// Save stores everything that can change of a job and returns it with its new version. When the job has changed since it was read, nothing
 	// is stored: ErrTaken.
 	Save(ctx context.Context, j Job) (Job, error)

@@ -114,6 +114,8 @@ type Repository interface {
 	Quotas(ctx context.Context, id ID) (quotas.Limits, error)
 	// SetQuotas stores the limits of the organization that differ from the installation's; ErrNotFound.
 	SetQuotas(ctx context.Context, id ID, own quotas.Limits) error
+	// Count counts what the organization has of what a quota is about: quotas.Channels, Keys, Lists, Groups or Imports.
+	Count(ctx context.Context, id ID, n quotas.Name) (int64, error)
 	// Revise announces a change to what the organization is made of (projects, channels, lists, applications,
 	// events): of two units of work that revise one organization at the same time, the later sees what the earlier wrote.
 	Revise(ctx context.Context, id ID) error

@@ -23,6 +23,11 @@ const (
 	DryRuns              Name = "dry_run_limit"           // dry runs of an organization that are under way at once
 	ContextSize          Name = "context_limit"           // bytes of the context of one occurrence
 	Contexts             Name = "context_storage_limit"   // bytes of the contexts of all occurrences of an organization that are kept
+	Channels             Name = "channel_limit"           // channels of an organization and its projects
+	Keys                 Name = "key_limit"               // API keys of an organization that are neither revoked nor replaced
+	Lists                Name = "list_limit"              // distribution lists of an organization's projects
+	Groups               Name = "group_limit"             // groups of an organization
+	Imports              Name = "import_limit"            // imports of an organization that are under way
 )
 
 // Limits of an installation that no organization can have for itself. They are reported as quotas are.
@@ -32,7 +37,9 @@ const (
 )
 
 // Names returns every quota that an organization may have for itself, in the order in which they are documented.
-func Names() []Name { return []Name{Requests, OrganizationRequests, DryRuns, ContextSize, Contexts} }
+func Names() []Name {
+	return []Name{Requests, OrganizationRequests, DryRuns, ContextSize, Contexts, Channels, Keys, Lists, Groups, Imports}
+}
 
 // Limits are the limits of quotas. A quota that is missing, or 0, has no limit.
 type Limits map[Name]float64
@@ -115,6 +122,16 @@ func sentence(n Name) string {
 		return "the context is larger than %s bytes"
 	case Contexts:
 		return "an organization may have %s bytes of contexts kept; they go with their occurrences"
+	case Channels:
+		return "an organization may have %s channels, those of its projects included"
+	case Keys:
+		return "an organization may have %s API keys; revoked ones do not count"
+	case Lists:
+		return "an organization may have %s distribution lists in all of its projects"
+	case Groups:
+		return "an organization may have %s groups"
+	case Imports:
+		return "an organization may have %s imports under way: wait for one of them to end, or cancel it"
 	case AuthFailures:
 		return "a client address may fail to authenticate %s times a second"
 	case Body:

@@ -63,7 +63,7 @@ func serveFloor(address string) error {
 	var store ports.Store = canned{list: length}
 	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: c.LogLevel}))
 	use := httpapi.UseCases{
-		Users: app.NewUsers(store), Lists: app.NewLists(store), Applications: app.NewApplications(store),
+		Users: app.NewUsers(store), Lists: app.NewLists(store, nil), Applications: app.NewApplications(store),
 		Subscriptions: app.NewSubscriptions(store), Orgs: app.NewOrgs(store), Triggers: app.NewTriggers(store, nil, wall{}, app.NewQuotas(wall{}, nil, 0)),
 	}
 	api, err := httpapi.New(use, app.NewAuthentication(store, wall{}), health.New(wall{}, health.Lifetime, health.Probe{}, health.Probe{Ask: store.Ready}), wall{}, log, httpapi.Options{

@@ -10,6 +10,7 @@ import (
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -157,18 +158,16 @@ func importCases() cases {
 			assert.Empty(t, rejecting(noon, 10))
 		},
 		"ThoseThatAreNotOverAreCounted": func(t *testing.T, w *world) {
-			open := func() int {
-				return look(t, w, func(tx ports.Tx) (int, error) { return tx.Imports().Open(t.Context(), w.mine.org.ID) })
+			open := func() int64 {
+				return look(t, w, func(tx ports.Tx) (int64, error) { return tx.Orgs().Count(t.Context(), w.mine.org.ID, quotas.Imports) })
 			}
 			for _, s := range []imports.State{imports.Uploading, imports.Checking, imports.Checked, imports.Running, imports.Done, imports.Cancelled, imports.Failed} {
 				w.job(t, w.mine, s)
 				w.job(t, w.theirs, s)
 			}
-			assert.Equal(t, 4, open())
-			for range imports.MaxOpen {
-				w.job(t, w.mine, imports.Checked)
-			}
-			assert.Equal(t, imports.MaxOpen, open())
+			assert.EqualValues(t, 4, open())
+			w.job(t, w.mine, imports.Checked)
+			assert.EqualValues(t, 5, open())
 		},
 		"TheJobThatHasWaitedLongestIsFound": func(t *testing.T, w *world) {
 			for _, s := range []imports.State{imports.Uploading, imports.Checked, imports.Done, imports.Cancelled, imports.Failed} {

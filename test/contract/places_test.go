@@ -79,7 +79,7 @@ func fill(url string) error {
 }
 
 func furnish(ctx context.Context, store ports.Store) error {
-	if _, err := app.NewProvisioning(store, channels.Channel.CheckSettings).Apply(ctx, operators.Officer{}, blueprint(), false); err != nil {
+	if _, err := app.NewProvisioning(store, channels.Channel.CheckSettings, nil).Apply(ctx, operators.Officer{}, blueprint(), false); err != nil {
 		return err
 	}
 	root, err := access.NewKey("root", access.Scope{}, []string{string(access.FullAccess)}, newClock().Now(), 0)

@@ -1,19 +1,29 @@
 package contract_test
 
 import (
+	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/adapters/httpapi"
+	"github.com/tocsin/tocsin/adapters/mailbox"
 	"github.com/tocsin/tocsin/app"
 	background "github.com/tocsin/tocsin/app/delivery"
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/quotas"
+	"github.com/tocsin/tocsin/ports"
 )
 
 // under are the options of a service with these quotas.
@@ -122,4 +132,116 @@ func TestQuotaOfDryRuns(t *testing.T) {
 		go func() { <-held.entered }()
 		c.post(orderPath, body).is(http.StatusOK)
 	}))
+}
+
+func TestQuotasOfWhatAnOrganizationHas(t *testing.T) {
+	t.Parallel()
+	const room, tries = 3, 12
+	acme, shop := app.Path{Organization: "acme"}, app.Path{Organization: "acme", Project: "shop"}
+	cases := map[string]struct {
+		quota quotas.Name
+		make  func(w *world, limits quotas.Limits, at app.Path, name string) error
+		apply func(o *app.BlueprintOrganization)
+	}{
+		"Channels": {quotas.Channels, func(w *world, limits quotas.Limits, at app.Path, name string) error {
+			form := app.ChannelForm{Name: name, Protocol: "EMAIL", Driver: "mailbox"}
+			_, err := app.NewChannels(w.store, background.Drivers{mailbox.New(w.store)}, limits).Create(w.Context(), operators.Officer{}, at, form)
+			return err
+		}, func(o *app.BlueprintOrganization) {
+			o.Channels = []app.BlueprintChannel{{Name: "one more", Protocol: "EMAIL", Driver: "mailbox"}}
+		}},
+		"Keys": {quotas.Keys, func(w *world, limits quotas.Limits, at app.Path, name string) error {
+			scope := access.Scope{Organization: at.Organization}
+			_, _, err := app.NewKeys(w.store, w.clock, w.auth, limits).Create(w.Context(), audit.Actor{}, name, scope, []string{"system:ping"}, 0)
+			return err
+		}, nil},
+		"Lists": {quotas.Lists, func(w *world, limits quotas.Limits, at app.Path, name string) error {
+			at.Project = "shop"
+			_, err := app.NewLists(w.store, limits).Create(w.Context(), audit.Actor{}, at, lists.List{Name: name}, 0)
+			return err
+		}, func(o *app.BlueprintOrganization) {
+			o.Projects = []app.BlueprintProject{{Slug: "shop", Name: "Shop", Lists: []app.BlueprintList{{Name: "one more"}}}}
+		}},
+		"Groups": {quotas.Groups, func(w *world, limits quotas.Limits, at app.Path, name string) error {
+			_, err := app.NewGroups(w.store, limits).Create(w.Context(), audit.Actor{}, at, name)
+			return err
+		}, func(o *app.BlueprintOrganization) { o.Groups = []string{"one more"} }},
+	}
+	for name, c := range cases {
+		t.Run(name, both(func(w *world) {
+			limits := quotas.Limits{c.quota: float64(w.count(c.quota) + room)}
+			faults := make([]error, tries)
+			var making sync.WaitGroup
+			for i := range tries {
+				making.Go(func() { faults[i] = c.make(w, limits, acme, fmt.Sprintf("new %d", i)) })
+			}
+			making.Wait()
+			made := 0
+			for _, err := range faults {
+				if err == nil {
+					made++
+					continue
+				}
+				exceeded, is := errors.AsType[*quotas.Exceeded](err)
+				require.True(w, is, err)
+				require.Equal(w, c.quota, exceeded.Quota)
+			}
+			require.Equal(w, room, made, "whoever comes at the same moment")
+			require.Equal(w, int64(limits[c.quota]), w.count(c.quota))
+			require.NoError(w, c.make(w, nil, app.Path{Organization: "globex"}, "new"))
+			require.NoError(w, c.make(w, quotas.Limits{c.quota: 100}, app.Path{Organization: "globex"}, "newer"))
+			if c.apply != nil {
+				b := app.BlueprintOrganization{Slug: "acme", Name: "ACME", Quotas: limits}
+				c.apply(&b)
+				full := app.Blueprint{Organizations: []app.BlueprintOrganization{b}}
+				_, err := app.NewProvisioning(w.store, channels.Channel.CheckSettings, nil).Apply(w.Context(), operators.Officer{}, full, false)
+				require.ErrorContains(w, err, quotas.Refuse(c.quota, limits[c.quota], 0).Error())
+				full.Organizations[0].Quotas = quotas.Limits{c.quota: limits[c.quota] + 1}
+				w.apply(full)
+				w.apply(full) // What is there already is no other one.
+				require.Error(w, c.make(w, quotas.Limits{}, acme, "two more"), "an organization's own limit comes first")
+			}
+		}))
+	}
+
+	t.Run("TheAPIAnswers429", both(func(w *world) {
+		limit := quotas.Limits{quotas.Lists: float64(w.count(quotas.Lists) + 1)}
+		w.apply(app.Blueprint{Organizations: []app.BlueprintOrganization{{Slug: "acme", Name: "ACME", Quotas: limit}}})
+		path := "/api/o/" + shop.Organization + "/p/" + shop.Project + "/d/"
+		w.post(path, object{"name": "a"}).is(http.StatusCreated)
+		w.unchanged(func() {
+			a := w.post(path, object{"name": "b"}).exceeds(http.StatusTooManyRequests, quotas.Lists)
+			require.Equal(w, "3600", a.header.Get("Retry-After"))
+		})
+	}))
+
+	t.Run("AKeyThatIsRotatedOrRevokedIsNoOtherOne", both(func(w *world) {
+		limits := quotas.Limits{quotas.Keys: float64(w.count(quotas.Keys) + 1)}
+		keys, scope := app.NewKeys(w.store, w.clock, w.auth, limits), access.Scope{Organization: "acme"}
+		create := func(name string) error {
+			_, _, err := keys.Create(w.Context(), audit.Actor{}, name, scope, []string{"system:ping"}, 0)
+			return err
+		}
+		require.NoError(w, create("a"))
+		_, err := keys.Rotate(w.Context(), audit.Actor{}, "a", &scope, time.Hour)
+		require.NoError(w, err)
+		require.Error(w, create("b"))
+		_, err = keys.Revoke(w.Context(), audit.Actor{}, "a", &scope)
+		require.NoError(w, err)
+		require.NoError(w, create("b"))
+	}))
+}
+
+// count is how much acme has of what a quota is about.
+func (w *world) count(n quotas.Name) (have int64) {
+	w.Helper()
+	require.NoError(w, w.store.View(w.Context(), func(tx ports.Tx) error {
+		o, err := tx.Orgs().BySlug(w.Context(), "acme")
+		if err != nil {
+			return err
+		}
+		have, err = tx.Orgs().Count(w.Context(), o.ID, n)
+		return err
+	}))
+	return have
 }

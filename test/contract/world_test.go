@@ -46,7 +46,7 @@ func newWorld(t *testing.T, at *place, adjust ...func(*httpapi.Options)) *world 
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	w.store = store
 	w.auth = app.NewAuthentication(store, w.clock)
-	w.issued = app.NewKeys(store, w.clock, app.NewAuthentication(store, w.clock)) // another process
+	w.issued = app.NewKeys(store, w.clock, app.NewAuthentication(store, w.clock), nil) // another process
 	options := httpapi.Options{BodyLimit: 1 << 20, CallTimeout: time.Minute}
 	for _, a := range adjust {
 		a(&options)
@@ -63,7 +63,7 @@ func newWorld(t *testing.T, at *place, adjust ...func(*httpapi.Options)) *world 
 func (w *world) instance(t *testing.T, auth access.Authenticator, options httpapi.Options) *httpapi.API {
 	t.Helper()
 	use := httpapi.UseCases{
-		Users: app.NewUsers(w.store), Lists: app.NewLists(w.store), Applications: app.NewApplications(w.store),
+		Users: app.NewUsers(w.store), Lists: app.NewLists(w.store, nil), Applications: app.NewApplications(w.store),
 		Subscriptions: app.NewSubscriptions(w.store), Orgs: app.NewOrgs(w.store),
 		Triggers: app.NewTriggers(w.store, composer(), w.clock, app.NewQuotas(w.clock, options.Quotas, 0)), Occurrences: app.NewOccurrences(w.store),
 		Unsubscriptions: app.NewUnsubscriptions(w.store, links()),
@@ -97,7 +97,7 @@ func serve(t *testing.T, handler http.Handler) *httptest.Server {
 // apply provisions more than the blueprint.
 func (w *world) apply(b app.Blueprint) {
 	w.Helper()
-	_, err := app.NewProvisioning(w.store, channels.Channel.CheckSettings).Apply(w.Context(), operators.Officer{}, b, false)
+	_, err := app.NewProvisioning(w.store, channels.Channel.CheckSettings, nil).Apply(w.Context(), operators.Officer{}, b, false)
 	require.NoError(w, err)
 }
 

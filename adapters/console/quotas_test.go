@@ -1,0 +1,39 @@
+package console_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/quotas"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+func TestWhatAQuotaRefusesIsSaidInASentence(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.operator("ada", users.RoleAdministrator))
+		send := func(name string) map[string]answer {
+			return map[string]answer{
+				"an organization may have 1 channels, those of its projects included": b.post(atAcme+"channels/new/?driver=smtp",
+					"driver", "smtp", "protocol", "EMAIL", "name", name, "settings.host", "h"),
+				"an organization may have 1 API keys; revoked ones do not count":            b.post(atAcme+"keys/", "name", name, "grant", "user:read"),
+				"an organization may have 1 distribution lists in all of its projects":      b.post(atAcme+"p/shop/d/", "name", name),
+				"an organization may have 1 groups":                                         b.post(atAcme+"groups/", "name", name),
+				"an organization may have 1 imports under way: wait for one of them to end": b.upload(atAcme+"imports/", b.token(), name+".csv", "email\n"),
+			}
+		}
+		for said, a := range send("one") { // Now there is at least one of each.
+			assert.Less(f, a.StatusCode, http.StatusBadRequest, said)
+		}
+		own := quotas.Limits{quotas.Channels: 1, quotas.Keys: 1, quotas.Lists: 1, quotas.Groups: 1, quotas.Imports: 1}
+		f.apply(app.BlueprintOrganization{Quotas: own})
+		for said, a := range send("one more") {
+			a.is(f.T, http.StatusTooManyRequests)
+			assert.Contains(f, a.said(), said[1:]) // Some begin with a capital letter.
+			assert.NotContains(f, a.said(), "Please try again in a moment")
+		}
+	})
+}
