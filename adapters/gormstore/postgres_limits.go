@@ -209,14 +209,17 @@ func (l *limits) beginnings() map[beginning]string {
 }
 
 // serverSettings are the server's own limits. They are for the case that we are gone, or cannot reach it to cancel a statement: it must
-// not keep the locks of a client that nobody hears of.
+// not keep the locks of a client that nobody hears of. When a path was cut within a transaction, whoever repeats it waits for its locks: so
+// a transaction may be idle no longer than one statement takes us to give it up.
 func (l *limits) serverSettings(p pace) string {
-	statement := l.of(p)
+	statement, idle := l.of(p), l.brief
 	if statement > 0 {
 		statement += l.brief
+	} else {
+		idle *= setFactor
 	}
 	return fmt.Sprintf("; SET LOCAL statement_timeout = %d; SET LOCAL idle_in_transaction_session_timeout = %d",
-		statement.Milliseconds(), (setFactor * l.brief).Milliseconds())
+		statement.Milliseconds(), idle.Milliseconds())
 }
 
 // plannerSettings have Postgres plan as if every table were large. Every statement of ours has an index to go by. Left to itself Postgres
