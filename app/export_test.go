@@ -1,6 +1,10 @@
 package app
 
-import "context"
+import (
+	"context"
+
+	"github.com/tocsin/tocsin/app/watchdog"
+)
 
 // WithKeysPerPass makes imports survey files in passes of n keys, so that a test needs no file of millions of rows.
 func (i *Imports) WithKeysPerPass(n int) *Imports {
@@ -12,12 +16,21 @@ func (i *Imports) WithKeysPerPass(n int) *Imports {
 func (i *Importer) WorkOnce(ctx context.Context) bool {
 	job, org, err := i.claim(ctx)
 	if err == nil {
-		i.work(ctx, job, org)
+		i.watched(func(turns *watchdog.Loop) { i.work(ctx, job, org, turns) })
 	}
 	return err == nil
 }
 
 // SweepOnce removes what is no longer needed.
-func (i *Importer) SweepOnce(ctx context.Context) error { return i.sweep(ctx) }
+func (i *Importer) SweepOnce(ctx context.Context) (err error) {
+	i.watched(func(turns *watchdog.Loop) { err = i.sweep(ctx, turns) })
+	return err
+}
+
+func (i *Importer) watched(once func(turns *watchdog.Loop)) {
+	turns := i.set.Watchdog.Watch("once")
+	defer turns.End()
+	once(turns)
+}
 
 const PieceSize = pieceSize

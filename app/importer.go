@@ -4,10 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
+	"github.com/tocsin/tocsin/app/watchdog"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/imports"
@@ -21,6 +23,8 @@ type ImporterSettings struct {
 	Poll      time.Duration // how often the store is asked for jobs
 	Sweep     time.Duration // how often what is no longer needed is removed
 	Retention time.Duration // how long imports that are over are kept; 0: for ever
+	// Watchdog watches what the importer does. Nil: one of its own.
+	Watchdog *watchdog.Watchdog
 }
 
 const (
@@ -46,29 +50,34 @@ type Importer struct {
 
 // NewImporter returns an importer on a store.
 func NewImporter(store ports.Store, clock ports.Clock, log *slog.Logger, set ImporterSettings) *Importer {
+	if set.Watchdog == nil {
+		set.Watchdog = watchdog.New(clock, log)
+	}
 	return &Importer{store: store, files: importFiles{store}, clock: clock, log: log, set: set, keysPerPass: keysPerPass}
 }
 
 // Run works until ctx ends. Then it writes the chunks that it has begun, gives its jobs back, and returns.
 func (i *Importer) Run(ctx context.Context) {
 	var busy sync.WaitGroup
-	for range importSlots {
-		busy.Go(func() { i.workLoop(ctx) })
+	for n := range importSlots {
+		busy.Go(func() { i.set.Watchdog.Run(ctx, fmt.Sprintf("import %d", n+1), i.workLoop) })
 	}
-	i.sweepLoop(ctx)
+	i.set.Watchdog.Run(ctx, "sweep", i.sweepLoop)
 	busy.Wait()
 }
 
-func (i *Importer) workLoop(ctx context.Context) {
+func (i *Importer) workLoop(ctx context.Context, turns *watchdog.Loop) {
 	for ctx.Err() == nil {
+		turns.Turn()
 		job, org, err := i.claim(ctx)
 		switch {
 		case err == nil:
-			i.work(ctx, job, org)
+			i.work(ctx, job, org, turns)
 			continue
 		case !errors.Is(err, imports.ErrNothingToDo) && !errors.Is(err, imports.ErrTaken) && ctx.Err() == nil:
 			i.log.Error("no import could be taken on", "error", err)
 		}
+		turns.Rest(i.set.Poll)
 		pause(ctx, i.set.Poll)
 	}
 }
@@ -99,11 +108,11 @@ func (i *Importer) claim(ctx context.Context) (job imports.Job, org orgs.Organiz
 }
 
 // work does what is left of a job, or as much as there is time for.
-func (i *Importer) work(ctx context.Context, job imports.Job, org orgs.Organization) {
+func (i *Importer) work(ctx context.Context, job imports.Job, org orgs.Organization, turns *watchdog.Loop) {
 	working, stop := context.WithCancelCause(ctx)
 	var holding sync.WaitGroup
 	holding.Go(func() { i.hold(working, job, stop) })
-	run := jobRun{Importer: i, job: job, org: org}
+	run := jobRun{Importer: i, job: job, org: org, turns: turns}
 	err := run.do(working)
 	if cause := context.Cause(working); err != nil && errors.Is(cause, imports.ErrTaken) {
 		err = cause

@@ -3,7 +3,9 @@ package app
 import (
 	"context"
 	"errors"
+	"io"
 
+	"github.com/tocsin/tocsin/app/watchdog"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/operators"
@@ -18,11 +20,28 @@ type jobRun struct {
 	job    imports.Job // as it is stored
 	org    orgs.Organization
 	header imports.Header
+	turns  *watchdog.Loop
+}
+
+// turning is a file of which every piece that is read shows that its import goes on.
+type turning struct {
+	io.ReadCloser
+	turns *watchdog.Loop
+}
+
+// Read reads the next piece.
+func (t turning) Read(b []byte) (int, error) {
+	t.turns.Turn()
+	return t.ReadCloser.Read(b)
 }
 
 // do surveys the file, as every import does, writes the rows that are left, and finishes the job.
 func (r *jobRun) do(ctx context.Context) error {
-	open := r.files.open(ctx, r.job.ID)
+	read := r.files.open(ctx, r.job.ID)
+	open := func() (io.ReadCloser, error) {
+		file, err := read()
+		return turning{file, r.turns}, err
+	}
 	seen, err := survey(ctx, open, r.keysPerPass)
 	if err != nil {
 		return err
@@ -68,6 +87,7 @@ func (r *jobRun) write(ctx context.Context, c chunk) (o outcome, err error) {
 	if c.size() == 0 {
 		return outcome{}, nil
 	}
+	r.turns.Turn()
 	batch := users.Batch{Enrollments: c.enrollments, Group: r.job.Group.ID, MergeFields: true, DryRun: r.job.State == imports.Checking}
 	var saved imports.Job
 	var spared chunk

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/tocsin/tocsin/app/watchdog"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -17,18 +18,20 @@ const (
 )
 
 // sweepLoop removes what is no longer needed, until ctx ends.
-func (i *Importer) sweepLoop(ctx context.Context) {
+func (i *Importer) sweepLoop(ctx context.Context, turns *watchdog.Loop) {
 	for ctx.Err() == nil {
-		if err := i.sweep(ctx); err != nil && !errors.Is(err, imports.ErrTaken) && ctx.Err() == nil {
+		turns.Turn()
+		if err := i.sweep(ctx, turns); err != nil && !errors.Is(err, imports.ErrTaken) && ctx.Err() == nil {
 			i.log.Error("the files of old imports could not be removed", "error", err)
 		}
+		turns.Rest(i.set.Sweep)
 		pause(ctx, i.set.Sweep)
 	}
 }
 
 // sweep removes the files of imports that are over, uploads that broke off where nobody could remove them, files that nobody
 // wants to have imported, and imports that are too old.
-func (i *Importer) sweep(ctx context.Context) error {
+func (i *Importer) sweep(ctx context.Context, turns *watchdog.Loop) error {
 	now := i.clock.Now()
 	for _, part := range []struct {
 		find func(tx ports.Tx) ([]imports.Job, error)
@@ -69,6 +72,7 @@ func (i *Importer) sweep(ctx context.Context) error {
 			return err
 		}
 		for _, job := range found {
+			turns.Turn()
 			if err := part.end(job); err != nil {
 				return err
 			}

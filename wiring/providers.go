@@ -25,6 +25,7 @@ import (
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/app/health"
+	"github.com/tocsin/tocsin/app/watchdog"
 	"github.com/tocsin/tocsin/configs"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -86,7 +87,7 @@ var useCases = wire.NewSet(
 )
 
 // sending is what works in the background: it turns occurrences into messages, and files into users.
-var sending = wire.NewSet(newWorker, newImporter, wire.Struct(new(background), "*"))
+var sending = wire.NewSet(watchdog.New, newWorker, newImporter, wire.Struct(new(background), "*"))
 
 // web is the HTTP API, the console, and the server that runs both.
 var web = wire.NewSet(newHealth, newSystem, newAPI, newConsole, newServer)
@@ -218,7 +219,7 @@ func instanceName() string {
 	return fmt.Sprintf("%s:%d", host, os.Getpid())
 }
 
-func newWorker(c configs.Config, self instance, store ports.Store, drivers delivery.Drivers, composer delivery.Composer, clock ports.Clock, log *slog.Logger) *delivery.Worker {
+func newWorker(c configs.Config, self instance, store ports.Store, drivers delivery.Drivers, composer delivery.Composer, clock ports.Clock, log *slog.Logger, dog *watchdog.Watchdog) *delivery.Worker {
 	worker := delivery.NewWorker(store.Queue(), drivers, composer, clock, log, delivery.Settings{
 		Owner:       rand.Text(),
 		Instance:    instanceName(),
@@ -230,6 +231,7 @@ func newWorker(c configs.Config, self instance, store ports.Store, drivers deliv
 		Grace:       c.ShutdownTimeout * 4 / 5, // The rest is for closing the database.
 		Unrecorded:  workerUnrecorded,
 		Poll:        workerPoll,
+		Watchdog:    dog,
 
 		AuditRetention: c.AuditRetention,
 	})
@@ -250,7 +252,7 @@ const (
 	importerSweep = 10 * time.Second
 )
 
-func newImporter(c configs.Config, store ports.Store, clock ports.Clock, log *slog.Logger) *app.Importer {
+func newImporter(c configs.Config, store ports.Store, clock ports.Clock, log *slog.Logger, dog *watchdog.Watchdog) *app.Importer {
 	return app.NewImporter(store, clock, log, app.ImporterSettings{
-		Lease: min(c.Lease, importerLease), Poll: importerPoll, Sweep: importerSweep, Retention: c.Retention})
+		Lease: min(c.Lease, importerLease), Poll: importerPoll, Sweep: importerSweep, Retention: c.Retention, Watchdog: dog})
 }

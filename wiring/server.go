@@ -14,6 +14,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/httpapi"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/app/health"
+	"github.com/tocsin/tocsin/app/watchdog"
 	"github.com/tocsin/tocsin/configs"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -30,17 +31,19 @@ type server struct {
 	work    func(context.Context) // in the background; nil: other processes do that
 	log     *slog.Logger
 	health  *health.Health
+	dog     *watchdog.Watchdog
 }
 
 // newHealth is what is asked of an instance.
-func newHealth(store ports.Store, clock ports.Clock) *health.Health {
-	return health.New(clock, health.Lifetime, health.Probe{Name: "works", Ask: func(context.Context) error { return nil }},
+func newHealth(store ports.Store, clock ports.Clock, dog *watchdog.Watchdog) *health.Health {
+	return health.New(clock, health.Lifetime, health.Probe{Name: "works", Ask: func(context.Context) error { return dog.Alive() }},
 		health.Probe{Name: "the database answers, and its schema is the right one", Ask: store.Ready},
-		health.Probe{Name: "the database takes writes", Ask: store.Writable})
+		health.Probe{Name: "the database takes writes", Ask: store.Writable},
+		health.Probe{Name: "what works in the background turns", Ask: func(context.Context) error { return dog.Turning() }})
 }
 
-func newServer(c configs.Config, api *httpapi.API, pages *console.Console, auth *app.Authentication, work background, state *health.Health, log *slog.Logger) *server {
-	return &server{config: c, api: api, console: pages, auth: auth, work: work.run, health: state, log: log}
+func newServer(c configs.Config, api *httpapi.API, pages *console.Console, auth *app.Authentication, work background, state *health.Health, dog *watchdog.Watchdog, log *slog.Logger) *server {
+	return &server{config: c, api: api, console: pages, auth: auth, work: work.run, health: state, dog: dog, log: log}
 }
 
 // ServeHTTP answers one request: the console's below its prefix, the API's elsewhere.
@@ -70,7 +73,7 @@ func (s *server) serve(ctx context.Context) error {
 	// What works in the background ends with the server, for whatever reason that ends.
 	working, stopWorking := context.WithCancel(context.WithoutCancel(ctx))
 	var beside sync.WaitGroup
-	beside.Go(func() { s.recordUse(working) })
+	beside.Go(func() { s.dog.Run(working, "use of keys", s.recordUse) })
 	if s.work != nil {
 		beside.Go(func() { s.work(working) })
 	}
@@ -103,10 +106,11 @@ func (s *server) serve(ctx context.Context) error {
 }
 
 // recordUse stores now and then when keys were last used, until ctx ends.
-func (s *server) recordUse(ctx context.Context) {
+func (s *server) recordUse(ctx context.Context, turns *watchdog.Loop) {
 	tick := time.NewTicker(useInterval)
 	defer tick.Stop()
 	for {
+		turns.Rest(useInterval)
 		select {
 		case <-ctx.Done():
 			return

@@ -12,6 +12,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/console"
 	"github.com/tocsin/tocsin/adapters/httpapi"
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/watchdog"
 	"github.com/tocsin/tocsin/configs"
 	"log/slog"
 )
@@ -71,8 +72,9 @@ func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	drivers := newDrivers(c, store)
 	links := newLinks(c, key)
 	templateComposer := newComposer(c, links)
-	worker := newWorker(c, self, store, drivers, templateComposer, wiringSystemClock, log)
-	importer := newImporter(c, store, wiringSystemClock, log)
+	watchdogWatchdog := watchdog.New(wiringSystemClock, log)
+	worker := newWorker(c, self, store, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog)
+	importer := newImporter(c, store, wiringSystemClock, log, watchdogWatchdog)
 	wiringBackground := background{
 		Worker:   worker,
 		Importer: importer,
@@ -113,7 +115,8 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Unsubscriptions: unsubscriptions,
 	}
 	authentication := app.NewAuthentication(store, wiringSystemClock)
-	health := newHealth(store, wiringSystemClock)
+	watchdogWatchdog := watchdog.New(wiringSystemClock, log)
+	health := newHealth(store, wiringSystemClock, watchdogWatchdog)
 	api, err := newAPI(c, httpapiUseCases, authentication, health, wiringSystemClock, log)
 	if err != nil {
 		cleanup()
@@ -167,13 +170,13 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		cleanup()
 		return nil, nil, err
 	}
-	worker := newWorker(c, self, store, drivers, templateComposer, wiringSystemClock, log)
-	importer := newImporter(c, store, wiringSystemClock, log)
+	worker := newWorker(c, self, store, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog)
+	importer := newImporter(c, store, wiringSystemClock, log, watchdogWatchdog)
 	wiringBackground := background{
 		Worker:   worker,
 		Importer: importer,
 	}
-	wiringServer := newServer(c, api, consoleConsole, authentication, wiringBackground, health, log)
+	wiringServer := newServer(c, api, consoleConsole, authentication, wiringBackground, health, watchdogWatchdog, log)
 	return wiringServer, func() {
 		cleanup()
 	}, nil

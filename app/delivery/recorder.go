@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tocsin/tocsin/app/watchdog"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -30,6 +31,8 @@ type recorder struct {
 	log      *slog.Logger
 	reopened func() // called when a delivery is open again, due now or later
 	attempts *places
+	watchdog *watchdog.Watchdog
+	turns    *watchdog.Loop // of run
 	outcomes chan pendingOutcome
 	grace    time.Duration // after the worker stopped
 	giveUp   atomic.Pointer[time.Time]
@@ -47,7 +50,7 @@ type pendingOutcome struct {
 }
 
 func newRecorder(q deliveries.Queue, set Settings, attempts *places, clock ports.Clock, log *slog.Logger, reopened func()) *recorder {
-	return &recorder{queue: q, owner: set.Owner, grace: set.SendTimeout + set.Grace, clock: clock, log: log, reopened: reopened, attempts: attempts,
+	return &recorder{queue: q, owner: set.Owner, grace: set.SendTimeout + set.Grace, clock: clock, log: log, reopened: reopened, attempts: attempts, watchdog: set.Watchdog,
 		outcomes: make(chan pendingOutcome, recordPage), expected: map[deliveries.ID]bool{}}
 }
 
@@ -91,6 +94,9 @@ func (r *recorder) run(ctx context.Context) {
 		r.giveUp.Store(&giveUp)
 	})
 	defer stop()
+	r.turns = r.watchdog.Watch("record")
+	defer r.turns.End()
+	r.turns.Idle()
 	page, held := make([]deliveries.Outcome, 0, recordPage), make([]place, 0, recordPage)
 	add := func(o pendingOutcome) {
 		page = append(page, o.Outcome)
@@ -123,6 +129,7 @@ func (r *recorder) run(ctx context.Context) {
 		if slices.ContainsFunc(page, func(o deliveries.Outcome) bool { return o.State.Open() }) {
 			r.reopened()
 		}
+		r.turns.Idle()
 	}
 	if r.lost > 0 {
 		r.log.Error("outcomes could not be recorded, their messages will be sent again", "count", r.lost)
@@ -133,6 +140,7 @@ func (r *recorder) run(ctx context.Context) {
 // whether the set is recorded.
 func (r *recorder) store(ctx context.Context, page []deliveries.Outcome) bool {
 	for !r.over() {
+		r.turns.Turn()
 		lost, err := r.attempt(ctx, page)
 		if err == nil {
 			if lost > 0 {

@@ -3,9 +3,11 @@ package delivery
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
+	"github.com/tocsin/tocsin/app/watchdog"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
@@ -28,6 +30,7 @@ type sender struct {
 	cache    *renderCache
 
 	// Only the goroutine of run touches these.
+	turns      *watchdog.Loop
 	checked    time.Time // when config was read
 	config     channels.Channel
 	sealed     string // why config has no settings: they cannot be decrypted
@@ -51,7 +54,11 @@ func newSender(w *Worker, at place) *sender {
 
 func (s *sender) run(ctx context.Context) {
 	defer s.closeDispatcher()
+	// A sender that stands still holds claims, so no other one may take its place before it has ended.
+	s.turns = s.worker.set.Watchdog.Watch(fmt.Sprintf("sending by channel %d", s.at.channel))
+	defer s.turns.End()
 	for {
+		s.turns.Idle()
 		idle := time.NewTimer(senderIdle)
 		select {
 		case <-ctx.Done():
@@ -60,6 +67,7 @@ func (s *sender) run(ctx context.Context) {
 		case <-s.notified:
 			idle.Stop()
 			claimed, err := s.work(ctx)
+			s.turns.Idle()
 			switch {
 			case err != nil && ctx.Err() == nil:
 				s.worker.log.Error("a channel could not be worked on", "channel", int64(s.at.channel), "error", err)
@@ -99,6 +107,7 @@ func (s *sender) work(ctx context.Context) (claimed bool, err error) {
 	})
 	claimed, err = s.feed(ctx, held, jobs)
 	close(jobs)
+	s.turns.Idle() // Attempts have limits of their own.
 	starting.Wait()
 	for _, j := range s.targets.drop() {
 		held.finish(untried(j, s.worker.clock.Now()), nil)
@@ -110,6 +119,7 @@ func (s *sender) work(ctx context.Context) (claimed bool, err error) {
 // feed claims deliveries and hands them out until nothing is left, or until the channel's settings have changed.
 func (s *sender) feed(ctx context.Context, held *claims, jobs chan<- deliveries.Job) (claimed bool, err error) {
 	for ctx.Err() == nil {
+		s.turns.Turn()
 		if s.worker.clock.Now().Sub(s.checked) > refreshInterval {
 			changed, err := s.reload(ctx)
 			if err != nil {
@@ -142,6 +152,7 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs chan<- deliveries.
 			return claimed, nil
 		}
 		claimed = claimed || len(found) > 0
+		s.turns.Idle() // The channel's limits say how soon these begin.
 		for _, j := range found {
 			if trial {
 				// Nothing else is claimed before this attempt has shown whether the channel works.
@@ -158,11 +169,18 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs chan<- deliveries.
 
 // claim claims deliveries when it is the organization's turn.
 func (s *sender) claim(ctx context.Context, held *claims, size int) ([]deliveries.Job, error) {
-	if !s.worker.claiming.acquire(ctx, s.at) {
+	if !s.takeTurn(ctx) {
 		return nil, nil
 	}
 	defer s.worker.claiming.release(s.at)
 	return held.claim(ctx, s.at.channel, size)
+}
+
+// takeTurn waits until it is the organization's turn to read from the queue. It reports false when ctx ends first.
+func (s *sender) takeTurn(ctx context.Context) bool {
+	s.turns.Idle() // It is the others who take so long.
+	defer s.turns.Turn()
+	return s.worker.claiming.acquire(ctx, s.at)
 }
 
 // claimSize is how many deliveries are claimed at once: enough to keep the attempts busy, and no more than leave within a
@@ -214,7 +232,7 @@ func (s *sender) reload(ctx context.Context) (changed bool, err error) {
 	if s.dispatcher != nil && now.Sub(s.checked) < refreshInterval {
 		return s.stale, nil
 	}
-	if !s.worker.claiming.acquire(ctx, s.at) {
+	if !s.takeTurn(ctx) {
 		return false, ctx.Err()
 	}
 	c, err := s.worker.queue.Channel(ctx, s.at.channel)

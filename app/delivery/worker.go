@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tocsin/tocsin/app/watchdog"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/ports"
@@ -33,6 +34,8 @@ type Settings struct {
 	Unrecorded int
 	// Poll is how often the store is asked for work when no notification arrives.
 	Poll time.Duration
+	// Watchdog watches what the worker does. Nil: one of its own.
+	Watchdog *watchdog.Watchdog
 }
 
 // expansionPage is how many recipients one step of an expansion takes.
@@ -76,6 +79,9 @@ type Worker struct {
 
 // NewWorker returns a worker on a queue.
 func NewWorker(queue deliveries.Queue, drivers Drivers, composer Composer, clock ports.Clock, log *slog.Logger, set Settings) *Worker {
+	if set.Watchdog == nil {
+		set.Watchdog = watchdog.New(clock, log)
+	}
 	w := &Worker{queue: queue, drivers: drivers, composer: composer, clock: clock, log: log, set: set,
 		attempts: newPlaces(set.Unrecorded), claiming: newPlaces(claimsAtOnce),
 		expand: make(chan struct{}, 1), claim: make(chan struct{}, 1), senders: map[channels.ID]*sender{}}
@@ -88,11 +94,13 @@ func NewWorker(queue deliveries.Queue, drivers Drivers, composer Composer, clock
 func (w *Worker) Run(ctx context.Context) {
 	var recording, loops sync.WaitGroup
 	recording.Go(func() { w.records.run(ctx) })
-	loops.Go(func() { w.expandLoop(ctx) })
-	loops.Go(func() { w.purgeLoop(ctx) })
-	loops.Go(func() { w.notifyLoop(ctx) })
-	loops.Go(func() { w.heartbeatLoop(ctx) })
-	w.sendLoop(ctx)
+	for name, loop := range map[string]func(context.Context, *watchdog.Loop){
+		"expand": w.expandLoop, "purge": w.purgeLoop, "notify": w.notifyLoop, "heartbeat": w.heartbeatLoop,
+		// A sender outlives the loop that has started it.
+		"send": func(turning context.Context, turns *watchdog.Loop) { w.sendLoop(turning, ctx, turns) },
+	} {
+		loops.Go(func() { w.set.Watchdog.Run(ctx, name, loop) })
+	}
 	loops.Wait()
 	w.running.Wait()
 	w.records.close()
@@ -103,9 +111,10 @@ func (w *Worker) Run(ctx context.Context) {
 func (w *Worker) Unrecorded() int { return w.attempts.taken() }
 
 // heartbeatLoop records that the worker runs until ctx ends, and then that it has left.
-func (w *Worker) heartbeatLoop(ctx context.Context) {
+func (w *Worker) heartbeatLoop(ctx context.Context, turns *watchdog.Loop) {
 	p := deliveries.Presence{Owner: w.set.Owner, Instance: w.set.Instance, Version: w.set.Version, Started: w.clock.Now()}
 	for ctx.Err() == nil {
+		turns.Turn()
 		skew, err := w.queue.Heartbeat(ctx, p)
 		switch {
 		case err != nil && ctx.Err() == nil:
@@ -113,6 +122,7 @@ func (w *Worker) heartbeatLoop(ctx context.Context) {
 		case err == nil:
 			p.Skew = w.reportSkew(p.Skew, skew)
 		}
+		turns.Rest(deliveries.PresenceInterval)
 		pause(ctx, deliveries.PresenceInterval, nil)
 	}
 	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
@@ -135,9 +145,10 @@ func (w *Worker) reportSkew(was, is time.Duration) time.Duration {
 }
 
 // notifyLoop passes notifications of new work on to the other loops.
-func (w *Worker) notifyLoop(ctx context.Context) {
+func (w *Worker) notifyLoop(ctx context.Context, turns *watchdog.Loop) {
 	added := w.queue.NewWork()
 	for {
+		turns.Idle()
 		select {
 		case <-ctx.Done():
 			return
@@ -148,8 +159,9 @@ func (w *Worker) notifyLoop(ctx context.Context) {
 	}
 }
 
-func (w *Worker) expandLoop(ctx context.Context) {
+func (w *Worker) expandLoop(ctx context.Context, turns *watchdog.Loop) {
 	for ctx.Err() == nil {
+		turns.Turn()
 		done, err := w.queue.Expand(ctx, expansionPage)
 		switch {
 		case err == nil:
@@ -160,20 +172,22 @@ func (w *Worker) expandLoop(ctx context.Context) {
 		case !errors.Is(err, deliveries.ErrNothingToDo) && ctx.Err() == nil:
 			w.log.Error("an occurrence could not be expanded", "error", err)
 		}
+		turns.Rest(w.set.Poll)
 		pause(ctx, w.set.Poll, w.expand)
 	}
 }
 
-func (w *Worker) purgeLoop(ctx context.Context) {
+func (w *Worker) purgeLoop(ctx context.Context, turns *watchdog.Loop) {
 	for ctx.Err() == nil {
-		if err := w.purge(ctx); err != nil && ctx.Err() == nil {
+		if err := w.purge(ctx, turns); err != nil && ctx.Err() == nil {
 			w.log.Error("what is old could not be removed", "error", err)
 		}
+		turns.Rest(purgeInterval)
 		pause(ctx, purgeInterval, nil)
 	}
 }
 
-func (w *Worker) purge(ctx context.Context) error {
+func (w *Worker) purge(ctx context.Context, turns *watchdog.Loop) error {
 	now := w.clock.Now()
 	before := func(retention time.Duration) time.Time {
 		if retention == 0 {
@@ -183,6 +197,7 @@ func (w *Worker) purge(ctx context.Context) error {
 	}
 	old := deliveries.Expiry{Requests: before(deliveries.RequestLifetime), Entries: before(w.set.AuditRetention), Occurrences: before(w.set.Retention)}
 	for {
+		turns.Turn()
 		gone, err := w.queue.Purge(ctx, old, purgePage)
 		if err != nil || gone == 0 {
 			return err
@@ -190,9 +205,10 @@ func (w *Worker) purge(ctx context.Context) error {
 	}
 }
 
-// sendLoop keeps a sender running for every channel that has something due.
-func (w *Worker) sendLoop(ctx context.Context) {
+// sendLoop keeps a sender running for every channel that has something due, until ctx ends. The senders work until working ends.
+func (w *Worker) sendLoop(ctx, working context.Context, turns *watchdog.Loop) {
 	for ctx.Err() == nil {
+		turns.Turn()
 		wait := w.set.Poll
 		due, err := w.queue.Due(ctx)
 		if err != nil && ctx.Err() == nil {
@@ -204,8 +220,9 @@ func (w *Worker) sendLoop(ctx context.Context) {
 				wait = min(wait, in)
 				continue
 			}
-			w.notifySender(ctx, d)
+			w.notifySender(working, d)
 		}
+		turns.Rest(wait)
 		pause(ctx, wait, w.claim)
 	}
 }

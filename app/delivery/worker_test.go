@@ -26,7 +26,7 @@ func settings() delivery.Settings {
 func let(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // Time is synctest's: nobody waits.
 
 // work runs a worker in a bubble until the test's function returns, then lets it stop.
-func work(t *testing.T, q *fakeQueue, d fakeDriver, c delivery.Composer, set delivery.Settings, then func()) {
+func work(t *testing.T, q deliveries.Queue, d fakeDriver, c delivery.Composer, set delivery.Settings, then func()) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	w := delivery.NewWorker(q, delivery.Drivers{d}, c, machineClock{}, slog.New(slog.DiscardHandler), set)

@@ -21,7 +21,8 @@ var layers = []layer{
 	{folder: "domain", ours: []string{"domain"}, pure: true, spared: []string{"embed"}, modules: []string{"golang.org/x/text", "golang.org/x/crypto", "github.com/nyaruka/phonenumbers", "github.com/pquerna/otp"}},
 	{folder: "ports", ours: []string{"ports", "domain"}, pure: true, modules: []string{}},
 	// What works without a caller has nobody to return its errors to: it is given a logger.
-	{folder: "app/delivery", ours: []string{"app/delivery", "ports", "domain"}, pure: true, spared: []string{"log/slog"}, modules: []string{"golang.org/x/text", "golang.org/x/sync"}},
+	{folder: "app/delivery", ours: []string{"app/delivery", "app/watchdog", "ports", "domain"}, pure: true, spared: []string{"log/slog"}, modules: []string{"golang.org/x/text", "golang.org/x/sync"}},
+	{folder: "app/watchdog", ours: []string{"app/watchdog", "ports", "domain"}, pure: true, spared: []string{"log/slog"}, modules: []string{}},
 	{folder: "app/batch", ours: []string{"app/batch", "ports"}, pure: true, modules: []string{}},
 	{folder: "app", ours: []string{"app", "ports", "domain"}, pure: true, spared: []string{"log/slog"}, modules: []string{"golang.org/x/text", "golang.org/x/sync"}},
 	{folder: "adapters/*", ours: []string{"adapters/*", "app", "ports", "domain"}},

@@ -1,0 +1,137 @@
+package delivery_test
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/app/watchdog"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+// hanging is a queue of which one method hangs the first time that it is called, whatever becomes of its context.
+type hanging struct {
+	*fakeQueue
+	method string
+	hung   atomic.Int32
+	never  chan struct{}
+}
+
+func (h *hanging) call(method string) {
+	if method == h.method && h.hung.Add(1) == 1 {
+		<-h.never
+	}
+}
+
+func (h *hanging) Due(ctx context.Context) ([]deliveries.Due, error) {
+	h.call("send")
+	return h.fakeQueue.Due(ctx)
+}
+
+func (h *hanging) Expand(ctx context.Context, limit int) (deliveries.Expansion, error) {
+	h.call("expand")
+	return h.fakeQueue.Expand(ctx, limit)
+}
+
+func (h *hanging) Purge(ctx context.Context, old deliveries.Expiry, limit int) (int, error) {
+	h.call("purge")
+	return h.fakeQueue.Purge(ctx, old, limit)
+}
+
+func (h *hanging) Heartbeat(ctx context.Context, p deliveries.Presence) (time.Duration, error) {
+	h.call("heartbeat")
+	return h.fakeQueue.Heartbeat(ctx, p)
+}
+
+// Those that cannot be started anew hang until the test lets them go on.
+
+func (h *hanging) Channel(ctx context.Context, id channels.ID) (channels.Channel, error) {
+	h.call("sending by channel 1")
+	return h.fakeQueue.Channel(ctx, id)
+}
+
+func (h *hanging) Record(ctx context.Context, owner string, all []deliveries.Outcome) (int, error) {
+	h.call("record")
+	return h.fakeQueue.Record(ctx, owner, all)
+}
+
+// TestAWorkerWhoseLoopHangs holds that each loop is noticed that has not turned for a minute, and started anew where that is safe.
+func TestAWorkerWhoseLoopHangs(t *testing.T) {
+	t.Parallel()
+	for name, anew := range map[string]bool{"send": true, "expand": true, "purge": true, "heartbeat": true, "sending by channel 1": false, "record": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				h := &hanging{fakeQueue: newFakeQueue(3, nil), method: name, never: make(chan struct{})}
+				set := settings()
+				set.Watchdog = watchdog.New(machineClock{}, slog.New(slog.DiscardHandler))
+				d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return nil }}
+				work(t, h, d, plainComposer{}, set, func() {
+					let(watchdog.Patience - time.Second)
+					require.NoError(t, set.Watchdog.Turning())
+					let(15 * time.Second)
+					if anew {
+						let(10 * time.Second)
+						require.NoError(t, set.Watchdog.Turning(), "it was started anew")
+						assert.Greater(t, h.hung.Load(), int32(1))
+					} else {
+						require.ErrorContains(t, set.Watchdog.Turning(), name)
+					}
+					if !anew {
+						close(h.never)
+						let(10 * time.Second)
+						require.NoError(t, set.Watchdog.Turning())
+					}
+					assert.Equal(t, 3, h.count(deliveries.Sent), "everything is sent, whatever hung")
+				})
+				if anew {
+					close(h.never)
+				}
+			})
+		})
+	}
+}
+
+// TestAWorkerThatHasMuchToWaitForStandsNotStill is about waits that are as they should be: for a slow provider, a rate limit, a channel
+// that rests, and a store that is away.
+func TestAWorkerThatHasMuchToWaitForStandsNotStill(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		settings channels.Settings
+		answer   error
+		takes    time.Duration
+		away     error
+	}{
+		"ASlowProvider":          {takes: 25 * time.Second},
+		"ARateLimit":             {settings: channels.Settings{channels.SettingRatePerSecond: 0.005}},
+		"AProviderThatIsAway":    {answer: deliveries.Unreachable("it is away")},
+		"AStoreThatTakesNothing": {away: context.DeadlineExceeded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				q := newFakeQueue(2_000, c.settings)
+				q.broken = c.away
+				set := settings()
+				set.Watchdog = watchdog.New(machineClock{}, slog.New(slog.DiscardHandler))
+				d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+					let(c.takes)
+					return c.answer
+				}}
+				work(t, q, d, plainComposer{}, set, func() {
+					for range 100 {
+						let(10 * time.Second)
+						require.NoError(t, set.Watchdog.Turning())
+					}
+				})
+			})
+		})
+	}
+}

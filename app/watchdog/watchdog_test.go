@@ -1,0 +1,208 @@
+package watchdog_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/app/watchdog"
+)
+
+// wall is the clock of the bubble in which a test runs.
+type wall struct{}
+
+func (wall) Now() time.Time { return time.Now() }
+
+// let lets time pass in the bubble of a test.
+func let(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // Time is synctest's: nobody waits.
+
+// detected is the longest time until a loop that stands still is noticed.
+const detected = watchdog.Patience + 15*time.Second
+
+// scene is a watchdog with a log.
+type scene struct {
+	dog *watchdog.Watchdog
+	log *bytes.Buffer
+
+	running sync.WaitGroup
+	stop    context.CancelFunc
+}
+
+// watched runs a test in a bubble with a watchdog. Loops that the test has begun end after it.
+func watched(t *testing.T, test func(t *testing.T, ctx context.Context, s *scene)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := &scene{log: &bytes.Buffer{}}
+		s.dog = watchdog.New(wall{}, slog.New(slog.NewTextHandler(s.log, nil)))
+		ctx, stop := context.WithCancel(t.Context())
+		s.stop = stop
+		test(t, ctx, s)
+		stop()
+		s.running.Wait()
+		assert.Empty(t, s.dog.Loops(), "what has ended is not watched")
+	})
+}
+
+func (s *scene) run(ctx context.Context, loop func(ctx context.Context, turns *watchdog.Loop)) {
+	s.running.Go(func() { s.dog.Run(ctx, "loop", loop) })
+}
+
+func (s *scene) said(message string) int { return strings.Count(s.log.String(), message) }
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+func TestALoopThatTurnsIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	for name, turn := range map[string]func(ctx context.Context, turns *watchdog.Loop){
+		"Often":    func(ctx context.Context, turns *watchdog.Loop) { turns.Turn(); pause(ctx, time.Second) },
+		"Slowly":   func(ctx context.Context, turns *watchdog.Loop) { turns.Turn(); pause(ctx, 59*time.Second) },
+		"Seldom":   func(ctx context.Context, turns *watchdog.Loop) { turns.Rest(time.Hour); pause(ctx, time.Hour) },
+		"WhenTold": func(ctx context.Context, turns *watchdog.Loop) { turns.Idle(); pause(ctx, 100*time.Hour) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			watched(t, func(t *testing.T, ctx context.Context, s *scene) {
+				var begun atomic.Int32
+				s.run(ctx, func(ctx context.Context, turns *watchdog.Loop) {
+					for begun.Add(1); ctx.Err() == nil; {
+						turn(ctx, turns)
+					}
+				})
+				let(300 * time.Hour)
+				require.NoError(t, s.dog.Turning())
+				require.NoError(t, s.dog.Alive())
+				assert.EqualValues(t, 1, begun.Load())
+				assert.Empty(t, s.log.String())
+				states := s.dog.Loops()
+				require.Len(t, states, 1)
+				assert.Equal(t, "loop", states[0].Name)
+				assert.Zero(t, states[0].Anew)
+			})
+		})
+	}
+}
+
+// TestALoopThatStandsStillIsStartedAnew is about one that waits for something that never comes, whether it heeds that it was given up or not.
+func TestALoopThatStandsStillIsStartedAnew(t *testing.T) {
+	t.Parallel()
+	for name, heeds := range map[string]bool{"HeedsIt": true, "DoesNotHeedIt": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			watched(t, func(t *testing.T, ctx context.Context, s *scene) {
+				var begun, left atomic.Int32
+				never := make(chan struct{})
+				s.run(ctx, func(ctx context.Context, turns *watchdog.Loop) {
+					defer left.Add(1)
+					turns.Turn()
+					if begun.Add(1) == 1 {
+						if heeds {
+							<-ctx.Done()
+						} else {
+							<-never
+							turns.Turn() // It says that it turns, and nobody believes it.
+						}
+						return
+					}
+					for ctx.Err() == nil {
+						turns.Turn()
+						pause(ctx, time.Second)
+					}
+				})
+				let(watchdog.Patience)
+				require.NoError(t, s.dog.Turning(), "it may have been the process that stood still")
+				let(detected - watchdog.Patience)
+				assert.Equal(t, 1, s.said("stands still"))
+				let(10 * time.Second)
+				assert.EqualValues(t, 2, begun.Load())
+				require.NoError(t, s.dog.Turning(), "the new one turns")
+				assert.Equal(t, 1, s.said("turns again"))
+				assert.Equal(t, 1, s.dog.Loops()[0].Anew)
+				let(time.Hour)
+				assert.EqualValues(t, 2, begun.Load())
+				close(never)
+				synctest.Wait()
+				assert.EqualValues(t, 1, left.Load())
+				require.NoError(t, s.dog.Turning())
+			})
+		})
+	}
+}
+
+// TestALoopThatNeverTurnsNeedsARestart is about one that stands still however often it is begun.
+func TestALoopThatNeverTurnsNeedsARestart(t *testing.T) {
+	t.Parallel()
+	watched(t, func(t *testing.T, ctx context.Context, s *scene) {
+		var begun atomic.Int32
+		never := make(chan struct{})
+		s.run(ctx, func(_ context.Context, turns *watchdog.Loop) {
+			begun.Add(1)
+			turns.Turn()
+			<-never
+		})
+		since := time.Now().UTC().Format(time.DateTime)
+		let(detected)
+		require.EqualError(t, s.dog.Turning(), "work stands still: loop (since "+since+")")
+		require.NoError(t, s.dog.Alive(), "the new one may turn")
+		let(watchdog.Hopeless)
+		require.EqualError(t, s.dog.Turning(), "work stands still: loop (since "+since+")", "that it was begun is no turn")
+		require.Error(t, s.dog.Alive())
+		let(24 * time.Hour)
+		assert.Less(t, begun.Load(), int32(100), "few are left behind")
+		s.stop()
+		s.running.Wait() // Nobody waits for those.
+		close(never)
+	})
+}
+
+// TestALoopThatCannotBeStartedAnewIsWatched is about one that only says how it is doing.
+func TestALoopThatCannotBeStartedAnewIsWatched(t *testing.T) {
+	t.Parallel()
+	watched(t, func(t *testing.T, _ context.Context, s *scene) {
+		turns := s.dog.Watch("sender")
+		for range 2 {
+			turns.Turn()
+			let(detected)
+			require.ErrorContains(t, s.dog.Turning(), "sender")
+			require.NoError(t, s.dog.Alive())
+			let(watchdog.Hopeless)
+			require.Error(t, s.dog.Alive())
+			turns.Idle()
+			require.NoError(t, s.dog.Turning())
+			let(time.Hour)
+			require.NoError(t, s.dog.Alive())
+		}
+		assert.Equal(t, 2, s.said("stands still"))
+		assert.Equal(t, 2, s.said("turns again"))
+		turns.End()
+	})
+}
+
+func TestFewLoopsAreNamed(t *testing.T) {
+	t.Parallel()
+	watched(t, func(t *testing.T, _ context.Context, s *scene) {
+		var all []*watchdog.Loop
+		for _, name := range []string{"a", "b", "c", "d", "e"} {
+			all = append(all, s.dog.Watch(name))
+		}
+		let(detected)
+		err := s.dog.Turning()
+		for _, l := range all {
+			l.End()
+		}
+		require.ErrorContains(t, err, "and 2 others")
+	})
+}
