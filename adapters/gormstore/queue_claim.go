@@ -33,36 +33,93 @@ func (q queue) Claim(
 
 // claim marks deliveries that are due and returns their ids.
 func (t tx) claim(ctx context.Context, channel channels.ID, owner string, limit int, lease time.Duration) ([]deliveries.ID, error) {
-	done := newChanges()
-	ids, err := t.due(ctx, channel, limit, done)
-	if err != nil || len(ids) == 0 {
+	found, err := t.due(ctx, channel, limit)
+	if err != nil || len(found) == 0 {
 		return nil, err
+	}
+	if found, err = t.light(ctx, found); err != nil {
+		return nil, err
+	}
+	ids, done := make([]deliveries.ID, len(found)), newChanges()
+	for i, d := range found {
+		ids[i] = d.id
+		done.move(d.occurrence, d.state, deliveries.Sending, 1)
 	}
 	err = t.db(ctx).Exec("UPDATE deliveries SET state = @sending , owner = @owner , next_at = @until WHERE id @ids", map[string]any{
 		"sending": number(deliveries.Sending), "owner": owner, "until": t.after(lease), "ids": among(t.dialect, ids)}).Error
 	return ids, errors.Join(err, t.keep(ctx, done))
 }
 
-// due locks deliveries that are due and notes how the numbers change when they are being sent.
-func (t tx) due(ctx context.Context, channel channels.ID, limit int, done changes) (ids []deliveries.ID, err error) {
+// dueDelivery is a delivery that can be claimed.
+type dueDelivery struct {
+	id         deliveries.ID
+	occurrence events.OccurrenceID
+	state      deliveries.State
+}
+
+// due locks deliveries that are due.
+func (t tx) due(ctx context.Context, channel channels.ID, limit int) (found []dueDelivery, err error) {
 	rows, err := t.db(ctx).Raw(`SELECT id, occurrence_id, state FROM deliveries WHERE channel_id = ? AND state < 3 AND next_at <= ?
 		ORDER BY next_at, id LIMIT ?`+t.dialect.skipLocked(), channel, t.clock(), limit).Rows()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	ids = make([]deliveries.ID, 0, limit)
+	found = make([]dueDelivery, 0, limit)
 	for rows.Next() {
-		var id deliveries.ID
-		var occurrence events.OccurrenceID
+		var d dueDelivery
 		var state int
-		if err := rows.Scan(&id, &occurrence, &state); err != nil {
+		if err := rows.Scan(&d.id, &d.occurrence, &state); err != nil {
 			return nil, err
 		}
-		ids = append(ids, id)
-		done.move(occurrence, deliveries.States()[state], deliveries.Sending, 1)
+		d.state = deliveries.States()[state]
+		found = append(found, d)
 	}
-	return ids, rows.Err()
+	return found, rows.Err()
+}
+
+// light returns the first of the deliveries, at least one and as many as deliveries.ClaimBytes allows. Only sizes are read: neither
+// database looks at the text of a large value for that.
+func (t tx) light(ctx context.Context, found []dueDelivery) (first []dueDelivery, err error) {
+	ids, occurrences := make([]deliveries.ID, len(found)), make([]events.OccurrenceID, 0, 1)
+	contexts := map[events.OccurrenceID]int{}
+	for i, d := range found {
+		ids[i] = d.id
+		if _, known := contexts[d.occurrence]; !known {
+			contexts[d.occurrence] = 0
+			occurrences = append(occurrences, d.occurrence)
+		}
+	}
+	rows, err := t.db(ctx).Raw(`SELECT TRUE, id, octet_length(context) FROM occurrences WHERE id @occurrences
+		UNION ALL SELECT FALSE, d.id, octet_length(m.custom_fields) FROM deliveries d JOIN members m ON m.id = d.member_id WHERE d.id @ids`,
+		map[string]any{"occurrences": among(t.dialect, occurrences), "ids": among(t.dialect, ids)}).Rows()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	fields := make(map[deliveries.ID]int, len(found))
+	for rows.Next() {
+		var isContext bool
+		var id int64
+		var bytes int
+		if err := rows.Scan(&isContext, &id, &bytes); err != nil {
+			return nil, err
+		}
+		if isContext {
+			contexts[events.OccurrenceID(id)] = bytes
+		} else {
+			fields[deliveries.ID(id)] = bytes
+		}
+	}
+	left := deliveries.ClaimBytes
+	for i, d := range found {
+		left -= contexts[d.occurrence] + fields[d.id]
+		contexts[d.occurrence] = 0 // It is counted once.
+		if left < 0 && i > 0 {
+			return found[:i], rows.Err()
+		}
+	}
+	return found, rows.Err()
 }
 
 // jobs returns claimed deliveries by id with everything that is to be known of them, as it is now.

@@ -21,8 +21,9 @@ type Queue interface {
 	// Due returns the channels with open deliveries and when the first of each is due, by the clock of this machine. Deliveries of an
 	// inactive channel are due, too: they will be skipped.
 	Due(ctx context.Context) ([]Due, error)
-	// Claim takes at most limit deliveries of a channel that are due, the longest waiting first, and leases them to owner. A
-	// delivery whose lease has ended is due again. Leases are set and compared by one clock for all instances.
+	// Claim takes at most limit deliveries of a channel that are due, the longest waiting first, and leases them to owner. Of
+	// deliveries that are large it takes fewer, see ClaimBytes. A delivery whose lease has ended is due again. Leases are set and
+	// compared by one clock for all instances.
 	Claim(ctx context.Context, channel channels.ID, owner string, limit int, lease time.Duration) ([]Job, error)
 	// Renew extends the lease of those deliveries that owner still holds, and returns them.
 	Renew(ctx context.Context, owner string, ids []ID, lease time.Duration) (held []ID, err error)
@@ -50,6 +51,10 @@ type Queue interface {
 	// the same: of several receivers one gets each notification.
 	NewWork() <-chan struct{}
 }
+
+// ClaimBytes bounds what is loaded to send the deliveries of one claim: the contexts of their occurrences, each counted once, and
+// the custom fields of their recipients. A claim of one delivery is never too large.
+const ClaimBytes = 8 << 20
 
 // ErrNothingToDo says that no occurrence waits to be expanded.
 var ErrNothingToDo = fault.New(fault.NotFound, "there is nothing to do")

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -155,6 +156,60 @@ func claimCases() cases {
 			w.record(t, "one", deliveries.Outcome{ID: texts[0].ID, State: deliveries.Sent, Attempts: 1})
 			assert.True(t, w.due(t, w.mine.text).IsZero())
 			assert.Len(t, w.claim(t, w.mine.mail, "one", 10, lease), 2)
+		},
+		"OfLargeOnesAFewAreClaimedAtOnce": func(t *testing.T, w *world) {
+			const size, people, occurrences = 256 << 10, 3, 40
+			w.crowded(t, people-1) // and Ada
+			bytes := map[events.OccurrenceID]int{}
+			for range occurrences {
+				o := w.mine.occurrence(nil, nil)
+				o.Context = events.Context(`"` + strings.Repeat("x", size-2) + `"`)
+				bytes[w.trigger(t, o).ID] = size
+			}
+			w.expand(t, 1_000)
+			var claimed []int
+			for left := people * occurrences; left > 0; {
+				jobs := w.claim(t, w.mine.mail, "one", 1_000, lease)
+				loaded, seen := 0, map[events.OccurrenceID]bool{}
+				for _, j := range jobs {
+					if loaded += len(j.Recipient.Fields); !seen[j.Occurrence] {
+						loaded += bytes[j.Occurrence]
+					}
+					seen[j.Occurrence] = true
+				}
+				assert.LessOrEqual(t, loaded, deliveries.ClaimBytes)
+				require.NotEmpty(t, jobs)
+				claimed = append(claimed, len(jobs))
+				left -= len(jobs)
+			}
+			// The recipients of one occurrence share a context. Beside so many there is room for their fields, and for no other one.
+			assert.Equal(t, people*(deliveries.ClaimBytes/size-1), claimed[0]-claimed[0]%people)
+			assert.Len(t, claimed, 2)
+		},
+		"OfLargeRecipientsAFewAreClaimedAtOnce": func(t *testing.T, w *world) {
+			const size, people = 64 << 10, 150
+			w.crowded(t, people-1)
+			act(t, w, func(tx ports.Tx) error {
+				ms, err := tx.Users().List(t.Context(), w.mine.org.ID, 0, 1_000)
+				for _, m := range ms {
+					m.CustomFields = metadata.Map{"a": strings.Repeat("x", size-len(`{"a":""}`))}
+					err = errors.Join(err, tx.Users().SaveFields(t.Context(), m))
+				}
+				return err
+			})
+			w.trigger(t, w.mine.occurrence(nil, nil))
+			w.expand(t, 1_000)
+			assert.Len(t, w.claim(t, w.mine.mail, "one", 1_000, lease), deliveries.ClaimBytes/size-1, "beside the context")
+			assert.Len(t, w.claim(t, w.mine.mail, "two", 1_000, lease), people-deliveries.ClaimBytes/size+1, "what was left out is claimed by others")
+		},
+		"OneThatIsTooLargeIsClaimedAlone": func(t *testing.T, w *world) {
+			w.crowded(t, 1)
+			o := w.mine.occurrence(nil, nil)
+			o.Context = events.Context(`"` + strings.Repeat("x", deliveries.ClaimBytes) + `"`)
+			w.trigger(t, o)
+			w.expand(t, 1_000)
+			assert.Len(t, w.claim(t, w.mine.mail, "one", 1_000, lease), 1)
+			assert.Len(t, w.claim(t, w.mine.mail, "two", 1_000, lease), 1)
 		},
 		"ManyClaimWithoutDoubles": func(t *testing.T, w *world) {
 			o := w.waiting(t, 300)
