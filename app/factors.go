@@ -14,13 +14,16 @@ import (
 
 // Factors is what people show besides a password: setting it up, showing it, and removing it.
 type Factors struct {
-	operators *Operators
-	store     ports.Store
-	clock     ports.Clock
+	operators      *Operators
+	authenticators factors.Authenticators
+	store          ports.Store
+	clock          ports.Clock
 }
 
-// NewFactors returns the use cases on second factors.
-func NewFactors(o *Operators) *Factors { return &Factors{operators: o, store: o.store, clock: o.clock} }
+// NewFactors returns the use cases on second factors. Without authenticators, nil, there are no passkeys.
+func NewFactors(o *Operators, a factors.Authenticators) *Factors {
+	return &Factors{operators: o, authenticators: a, store: o.store, clock: o.clock}
+}
 
 // HeldFactors are the second factors of an account.
 type HeldFactors struct {
@@ -108,7 +111,7 @@ func (f *Factors) ConfirmApp(ctx context.Context, by audit.Actor, v operators.Vi
 		if err := tx.Factors().SaveTOTP(ctx, app); err != nil {
 			return err
 		}
-		codes, err = f.added(ctx, tx, by, v, session, "authenticator app", operators.ByPasswordAndCode)
+		codes, err = f.added(ctx, tx, by, v, session, audit.State{"factor": appWord}, operators.ByPasswordAndCode)
 		return err
 	})
 	return codes, err
@@ -116,7 +119,7 @@ func (f *Factors) ConfirmApp(ctx context.Context, by audit.Actor, v operators.Vi
 
 // added is what every new factor brings about. It returns recovery codes for an account that has none.
 func (f *Factors) added(
-	ctx context.Context, tx ports.Tx, by audit.Actor, v operators.Visitor, session, kind string, m operators.Method,
+	ctx context.Context, tx ports.Tx, by audit.Actor, v operators.Visitor, session string, what audit.State, m operators.Method,
 ) (codes []string, err error) {
 	digest, err := operators.ParseToken(session)
 	if err != nil {
@@ -148,7 +151,8 @@ func (f *Factors) added(
 			return nil, err
 		}
 	}
-	return codes, recordHolder(ctx, tx, by, now, audit.FactorAdded, []operators.Holding{account}, audit.State{"factor": kind, "sessions_ended": ended})
+	what["sessions_ended"] = ended
+	return codes, recordHolder(ctx, tx, by, now, audit.FactorAdded, []operators.Holding{account}, what)
 }
 
 // recovery gives an account new recovery codes in the place of those that it had.
@@ -182,12 +186,12 @@ func (f *Factors) RemoveApp(ctx context.Context, by audit.Actor, v operators.Vis
 		if err := tx.Factors().RemoveTOTP(ctx, v.Account); err != nil {
 			return err
 		}
-		return f.removed(ctx, tx, by, account, "authenticator app")
+		return f.removed(ctx, tx, by, account, audit.State{"factor": appWord})
 	})
 }
 
 // removed is what the end of a factor brings about: recovery codes do not outlive the last one.
-func (f *Factors) removed(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.Holding, kind string) error {
+func (f *Factors) removed(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.Holding, what audit.State) error {
 	held, err := tx.Factors().Held(ctx, account.ID)
 	if err != nil {
 		return err
@@ -197,7 +201,7 @@ func (f *Factors) removed(ctx context.Context, tx ports.Tx, by audit.Actor, acco
 			return err
 		}
 	}
-	return recordHolder(ctx, tx, by, f.clock.Now(), audit.FactorRemoved, []operators.Holding{account}, audit.State{"factor": kind})
+	return recordHolder(ctx, tx, by, f.clock.Now(), audit.FactorRemoved, []operators.Holding{account}, what)
 }
 
 // change decides about the visitor's account.

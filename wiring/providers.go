@@ -3,6 +3,7 @@ package wiring
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -21,6 +22,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/shoutrrr"
 	"github.com/tocsin/tocsin/adapters/smtp"
 	"github.com/tocsin/tocsin/adapters/twilio"
+	"github.com/tocsin/tocsin/adapters/webauthn"
 	"github.com/tocsin/tocsin/adapters/webhook"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/app/delivery"
@@ -29,6 +31,7 @@ import (
 	"github.com/tocsin/tocsin/configs"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/factors"
 	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -69,6 +72,7 @@ var useCases = wire.NewSet(
 	app.NewOccurrences,
 	app.NewUnsubscriptions,
 	app.NewOperators,
+	newAuthenticators,
 	app.NewFactors,
 	app.NewAdministration,
 	app.NewProfiles,
@@ -171,6 +175,15 @@ func newConsole(c configs.Config, key configs.SecretKey, use console.UseCases, c
 		CallTimeout:    c.RequestTimeout,
 		WriteTimeout:   c.WriteTimeout,
 	})
+}
+
+// newAuthenticators returns the authenticators of passkeys, nil where the public address takes none.
+func newAuthenticators(c configs.Config) (factors.Authenticators, error) {
+	a, err := webauthn.New(c.BaseURL)
+	if errors.Is(err, factors.ErrNoSite) {
+		return nil, nil //nolint:nilnil // Without them there are no passkeys.
+	}
+	return a, err
 }
 
 func newLinks(c configs.Config, key configs.SecretKey) deliveries.Links {

@@ -41,7 +41,12 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 	channelTests := newChannelTests(c, store, drivers)
 	administration := app.NewAdministration(store, wiringSystemClock)
 	operators := app.NewOperators(store, wiringSystemClock)
-	factors := app.NewFactors(operators)
+	authenticators, err := newAuthenticators(c)
+	if err != nil {
+		cleanup()
+		return cli.Services{}, nil, err
+	}
+	factors := app.NewFactors(operators, authenticators)
 	audit := app.NewAudit(store)
 	services := cli.Services{
 		Provisioning:   provisioning,
@@ -123,7 +128,12 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		return nil, nil, err
 	}
 	operators := app.NewOperators(store, wiringSystemClock)
-	factors := app.NewFactors(operators)
+	authenticators, err := newAuthenticators(c)
+	if err != nil {
+		cleanup()
+		return nil, nil, err
+	}
+	factors := app.NewFactors(operators, authenticators)
 	administration := app.NewAdministration(store, wiringSystemClock)
 	profiles := app.NewProfiles(store, wiringSystemClock)
 	groups := app.NewGroups(store, limits)

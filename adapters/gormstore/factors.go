@@ -39,6 +39,7 @@ type passkeyRow struct {
 	CredentialID []byte
 	Name         string
 	Record       string
+	Blocked      bool
 	CreatedAt    time.Time
 	LastUsedAt   *time.Time
 }
@@ -47,7 +48,7 @@ func (passkeyRow) TableName() string { return "passkeys" }
 
 func (r passkeyRow) passkey() factors.Passkey {
 	return factors.Passkey{ID: r.ID, Account: r.AccountID, Handle: r.Handle, Credential: r.CredentialID, Name: r.Name, Record: []byte(r.Record),
-		Created: r.CreatedAt.UTC(), Used: momentOf(r.LastUsedAt)}
+		Blocked: r.Blocked, Created: r.CreatedAt.UTC(), Used: momentOf(r.LastUsedAt)}
 }
 
 // stepRow is a step. What it holds is sealed for this token.
@@ -165,7 +166,8 @@ func (r factorRepo) Passkey(ctx context.Context, credential []byte) (factors.Pas
 }
 
 func (r factorRepo) AddPasskey(ctx context.Context, p factors.Passkey) (factors.Passkey, error) {
-	row := passkeyRow{AccountID: p.Account, Handle: p.Handle, CredentialID: p.Credential, Name: p.Name, Record: string(p.Record), CreatedAt: stamp(p.Created), LastUsedAt: moment(p.Used)}
+	row := passkeyRow{AccountID: p.Account, Handle: p.Handle, CredentialID: p.Credential, Name: p.Name, Record: string(p.Record), Blocked: p.Blocked,
+		CreatedAt: stamp(p.Created), LastUsedAt: moment(p.Used)}
 	created, err := insert(r.db(ctx), &row)
 	if err == nil && !created {
 		err = factors.ErrExists
@@ -175,7 +177,12 @@ func (r factorRepo) AddPasskey(ctx context.Context, p factors.Passkey) (factors.
 }
 
 func (r factorRepo) UsePasskey(ctx context.Context, p factors.Passkey) error {
-	return change(r.db(ctx), factors.ErrNotFound, "UPDATE passkeys SET record = ?, last_used_at = ? WHERE id = ? AND account_id = ?", string(p.Record), moment(p.Used), p.ID, p.Account)
+	return change(r.db(ctx), factors.ErrNotFound, "UPDATE passkeys SET record = ?, blocked = ?, last_used_at = ? WHERE id = ? AND account_id = ?",
+		string(p.Record), p.Blocked, moment(p.Used), p.ID, p.Account)
+}
+
+func (r factorRepo) RenamePasskey(ctx context.Context, a operators.AccountID, id factors.PasskeyID, name string) error {
+	return change(r.db(ctx), factors.ErrNotFound, "UPDATE passkeys SET name = ? WHERE id = ? AND account_id = ?", name, id, a)
 }
 
 func (r factorRepo) RemovePasskey(ctx context.Context, a operators.AccountID, id factors.PasskeyID) error {

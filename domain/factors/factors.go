@@ -18,6 +18,7 @@ var (
 	ErrTooMany  = fault.New(fault.Invalid, "there are too many passkeys; remove one first")
 	ErrCode     = fault.New(fault.Invalid, "is not valid, or was used before")
 	ErrPasskey  = fault.New(fault.Invalid, "the passkey was not accepted")
+	ErrNoSite   = fault.New(fault.Invalid, "passkeys need base_url to be set to an https address with a host name")
 	ErrStep     = fault.New(fault.Unauthenticated, "this took too long, or was done already; please begin again")
 	ErrSealed   = fault.New(fault.Unavailable, "the second factor cannot be opened")
 )
@@ -64,8 +65,10 @@ type Repository interface {
 	Passkey(ctx context.Context, credential []byte) (Passkey, error)
 	// AddPasskey stores a new passkey and returns it with its id; ErrExists when one with this credential is known.
 	AddPasskey(ctx context.Context, p Passkey) (Passkey, error)
-	// UsePasskey stores the record and the last use of a passkey; ErrNotFound.
+	// UsePasskey stores the record of a passkey, its last use and whether it is blocked; ErrNotFound.
 	UsePasskey(ctx context.Context, p Passkey) error
+	// RenamePasskey stores the name of a passkey of an account; ErrNotFound.
+	RenamePasskey(ctx context.Context, a operators.AccountID, id PasskeyID, name string) error
 	// RemovePasskey deletes a passkey of an account; ErrNotFound.
 	RemovePasskey(ctx context.Context, a operators.AccountID, id PasskeyID) error
 

@@ -33,9 +33,13 @@ type Passkey struct {
 	Credential []byte // the id that the authenticator gave it
 	Name       string // by which its holder knows it
 	Record     []byte // the public key and what else is needed to check an answer, in the words of the Authenticators port
+	Blocked    bool   // there may be a copy of it: it opens nothing any more
 	Created    time.Time
 	Used       time.Time
 }
+
+// MaxAnswer is the size of the largest answer of an authenticator, in bytes.
+const MaxAnswer = 16 << 10
 
 // Owner is whose passkeys are asked for or made.
 type Owner struct {
@@ -54,17 +58,19 @@ func PasskeyName(s string) (string, error) {
 }
 
 // Authenticators speaks with the authenticators that keep passkeys, through the browser: it makes what the browser is asked, and
-// checks what it answers. Asked is what the browser gets, in JSON; held is what has to be kept until it answers. The site is the
-// origin (https://host) that the browser sees; a passkey of one host is of no use at another.
+// checks what it answers. Asked is what the browser gets, in JSON; held is what has to be kept until it answers. A passkey is of use
+// for one site alone, that of the installation's public address. Each time the authenticator makes sure, by a PIN or a finger, who
+// holds it.
 type Authenticators interface {
+	// Site is the origin for which the passkeys are, such as https://notify.example.
+	Site() string
 	// Register asks for a new passkey of an owner, none of those whom the owner has.
-	Register(site string, o Owner) (asked, held []byte, err error)
-	// Registered checks the answer and returns the credential and the record of a new passkey; ErrPasskey.
-	Registered(site string, o Owner, held, answer []byte) (Passkey, error)
-	// Ask asks for a passkey of the owner. Of nobody in particular, whoever has one for this site may answer; the authenticator
-	// then has to make sure, by a PIN or a finger, who holds it.
-	Ask(site string, o Owner) (asked, held []byte, err error)
-	// Answered checks the answer to Ask and returns the passkey with its record as it is now. For an answer to nobody in particular
-	// find returns whose credential it is. ErrPasskey.
-	Answered(site string, o Owner, held, answer []byte, find func(credential []byte) (Owner, error)) (Passkey, error)
+	Register(o Owner) (asked, held []byte, err error)
+	// Registered checks the answer and returns the handle, the credential and the record of a new passkey; ErrPasskey.
+	Registered(held, answer []byte) (Passkey, error)
+	// Ask asks for a passkey of the owner. Of nobody in particular, the zero Owner, whoever has one for this site may answer.
+	Ask(o Owner) (asked, held []byte, err error)
+	// Answered checks the answer to Ask and returns the passkey with its record as it is now; it is blocked when its signatures were
+	// counted backwards, as happens when somebody has a copy. find returns whose a credential is, or ErrNotFound. ErrPasskey.
+	Answered(held, answer []byte, find func(credential []byte) (Owner, error)) (Passkey, error)
 }

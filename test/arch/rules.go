@@ -31,6 +31,7 @@ var layers = []layer{
 	{folder: "adapters/shoutrrr", ours: []string{"adapters/shoutrrr", "adapters/outbound", "ports", "domain"}},
 	{folder: "adapters/twilio", ours: []string{"adapters/twilio", "adapters/outbound", "ports", "domain"}},
 	{folder: "adapters/webhook", ours: []string{"adapters/webhook", "adapters/outbound", "ports", "domain"}},
+	{folder: "adapters/webauthn", ours: []string{"adapters/webauthn", "domain"}},
 	{folder: "adapters/outbound", ours: []string{"adapters/outbound", "domain"}},
 	// What the adapters that speak HTTP do alike is in adapters/web, which knows no use case.
 	{folder: "adapters/httpapi", ours: []string{"adapters/httpapi", "adapters/web", "app", "ports", "domain"}},
@@ -69,6 +70,7 @@ var technologies = []technology{
 	{"github.com/nicholas-fedor/shoutrrr", []string{"adapters/shoutrrr"}},
 	{"github.com/knadh/koanf", []string{"configs"}},
 	{"github.com/pquerna/otp", []string{"domain/factors"}},
+	{"github.com/go-webauthn/webauthn", []string{"adapters/webauthn"}},
 	{"github.com/boombuler/barcode", []string{"adapters/console"}},
 	{"github.com/google/wire", []string{"wiring"}},
 	{"github.com/golang/mock", []string{}},

@@ -153,11 +153,22 @@ func factorCases() cases {
 		"UseOfAPasskeyIsNoted": func(t *testing.T, w *world) {
 			ada, bob := w.signs(t, w.mine.ada), w.signs(t, w.mine.bob)
 			p, other := w.passkey(t, ada, "a"), w.passkey(t, ada, "b")
-			p.Record, p.Used = []byte(`{"count":1}`), noon.Add(time.Hour)
+			p.Record, p.Used, p.Blocked = []byte(`{"count":1}`), noon.Add(time.Hour), true
 			act(t, w, func(tx ports.Tx) error { return tx.Factors().UsePasskey(t.Context(), p) })
 			assert.Equal(t, []factors.Passkey{p, other}, w.passkeys(t, ada))
 			p.Account = bob.ID
 			refused(t, w, factors.ErrNotFound, func(tx ports.Tx) error { return tx.Factors().UsePasskey(t.Context(), p) })
+		},
+		"APasskeyIsRenamedByItsHolder": func(t *testing.T, w *world) {
+			ada, bob := w.signs(t, w.mine.ada), w.signs(t, w.mine.bob)
+			p, other := w.passkey(t, ada, "a"), w.passkey(t, ada, "b")
+			rename := func(a operators.Account) func(tx ports.Tx) error {
+				return func(tx ports.Tx) error { return tx.Factors().RenamePasskey(t.Context(), a.ID, p.ID, "Laptop") }
+			}
+			refused(t, w, factors.ErrNotFound, rename(bob))
+			act(t, w, rename(ada))
+			p.Name = "Laptop"
+			assert.Equal(t, []factors.Passkey{p, other}, w.passkeys(t, ada))
 		},
 		"APasskeyIsRemovedByItsHolder": func(t *testing.T, w *world) {
 			ada, bob := w.signs(t, w.mine.ada), w.signs(t, w.mine.bob)

@@ -1,0 +1,206 @@
+// Package webauthn speaks with the authenticators that keep passkeys, by the protocol of the same name. It knows what browsers are
+// asked and what they answer. It knows no account, no page, and no database.
+package webauthn
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+
+	"github.com/go-webauthn/webauthn/protocol"
+	fido "github.com/go-webauthn/webauthn/webauthn"
+
+	"github.com/tocsin/tocsin/domain/factors"
+)
+
+// maxCredential is the size of the longest id of a credential in bytes, which the specification says.
+const maxCredential = 1023
+
+// Authenticators are the authenticators of whoever visits one site. It is safe for concurrent use.
+type Authenticators struct {
+	site string
+	rp   *fido.WebAuthn
+}
+
+var _ factors.Authenticators = (*Authenticators)(nil)
+
+// New returns the authenticators for the site with this public address; factors.ErrNoSite where browsers know no passkeys: they do by
+// https and on localhost, and where the host is a name.
+func New(baseURL string) (*Authenticators, error) {
+	u, err := url.Parse(baseURL)
+	if err != nil {
+		return nil, factors.ErrNoSite
+	}
+	host := u.Hostname()
+	if _, err := netip.ParseAddr(host); err == nil || host == "" || (u.Scheme != "https" && host != "localhost") {
+		return nil, factors.ErrNoSite
+	}
+	site := u.Scheme + "://" + u.Host
+	rp, err := fido.New(&fido.Config{RPID: host, RPDisplayName: "Tocsin", RPOrigins: []string{site},
+		AttestationPreference: protocol.PreferNoAttestation,
+		AuthenticatorSelection: protocol.AuthenticatorSelection{
+			RequireResidentKey: protocol.ResidentKeyRequired(),
+			ResidentKey:        protocol.ResidentKeyRequirementRequired,
+			UserVerification:   protocol.VerificationRequired,
+		},
+		// Password managers send extensions that nobody asked for. None of them is read.
+		ExtensionsUnsolicitedOutputPolicy: protocol.UnsolicitedOutputPolicyIgnore,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", factors.ErrNoSite, err)
+	}
+	return &Authenticators{site: site, rp: rp}, nil
+}
+
+// Site is the origin for which the passkeys are.
+func (a *Authenticators) Site() string { return a.site }
+
+// Register asks for a new passkey of an owner.
+func (a *Authenticators) Register(o factors.Owner) (asked, held []byte, err error) {
+	u, err := newUser(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	creation, session, err := a.rp.BeginRegistration(u, fido.WithExclusions(fido.Credentials(u.credentials).CredentialDescriptors()))
+	if err != nil {
+		return nil, nil, err
+	}
+	return both(creation.Response, session)
+}
+
+// Registered checks the answer to Register and returns the new passkey.
+func (a *Authenticators) Registered(held, answer []byte) (factors.Passkey, error) {
+	var session fido.SessionData
+	if err := json.Unmarshal(held, &session); err != nil {
+		return factors.Passkey{}, err
+	}
+	if len(answer) > factors.MaxAnswer {
+		return factors.Passkey{}, factors.ErrPasskey
+	}
+	parsed, err := protocol.ParseCredentialCreationResponseBytes(answer)
+	if err != nil {
+		return factors.Passkey{}, refused(err)
+	}
+	c, err := a.rp.CreateCredential(user{Owner: factors.Owner{Handle: session.UserID}}, session, parsed)
+	if err != nil {
+		return factors.Passkey{}, refused(err)
+	}
+	if len(c.ID) > maxCredential {
+		return factors.Passkey{}, factors.ErrPasskey
+	}
+	c.Attestation = fido.CredentialAttestation{} // Nobody looks at it again.
+	record, err := json.Marshal(c)
+	return factors.Passkey{Handle: session.UserID, Credential: c.ID, Record: record}, err
+}
+
+// Ask asks for a passkey of the owner, or of whoever has one.
+func (a *Authenticators) Ask(o factors.Owner) (asked, held []byte, err error) {
+	verified := fido.WithUserVerification(protocol.VerificationRequired)
+	if len(o.Passkeys) == 0 {
+		request, session, err := a.rp.BeginDiscoverableLogin(verified)
+		if err != nil {
+			return nil, nil, err
+		}
+		return both(request.Response, session)
+	}
+	u, err := newUser(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	request, session, err := a.rp.BeginLogin(u, verified)
+	if err != nil {
+		return nil, nil, err
+	}
+	return both(request.Response, session)
+}
+
+// Answered checks the answer to Ask and returns the passkey as it is now.
+func (a *Authenticators) Answered(held, answer []byte, find func(credential []byte) (factors.Owner, error)) (factors.Passkey, error) {
+	var session fido.SessionData
+	if err := json.Unmarshal(held, &session); err != nil {
+		return factors.Passkey{}, err
+	}
+	if len(answer) > factors.MaxAnswer {
+		return factors.Passkey{}, factors.ErrPasskey
+	}
+	parsed, err := protocol.ParseCredentialRequestResponseBytes(answer)
+	if err != nil {
+		return factors.Passkey{}, refused(err)
+	}
+	o, err := find(parsed.RawID)
+	if errors.Is(err, factors.ErrNotFound) {
+		err = factors.ErrPasskey
+	}
+	if err != nil {
+		return factors.Passkey{}, err
+	}
+	u, err := newUser(o)
+	if err != nil {
+		return factors.Passkey{}, err
+	}
+	c, err := a.check(u, session, parsed)
+	if err != nil {
+		return factors.Passkey{}, refused(err)
+	}
+	for _, p := range o.Passkeys {
+		if string(p.Credential) == string(c.ID) {
+			p.Record, err = json.Marshal(c)
+			p.Blocked = p.Blocked || c.Authenticator.CloneWarning
+			return p, err
+		}
+	}
+	return factors.Passkey{}, factors.ErrPasskey
+}
+
+// check checks an answer of the owner of its credential.
+func (a *Authenticators) check(u user, session fido.SessionData, parsed *protocol.ParsedCredentialAssertionData) (*fido.Credential, error) {
+	if len(session.UserID) == 0 {
+		return a.rp.ValidateDiscoverableLogin(func(_, _ []byte) (fido.User, error) { return u, nil }, session, parsed)
+	}
+	return a.rp.ValidateLogin(u, session, parsed)
+}
+
+// refused is the fault of an answer that is none, with what the library says for the log.
+func refused(err error) error {
+	if p, is := errors.AsType[*protocol.Error](err); is {
+		return fmt.Errorf("%w: %s: %s", factors.ErrPasskey, p.Details, p.DevInfo)
+	}
+	return fmt.Errorf("%w: %w", factors.ErrPasskey, err)
+}
+
+// both are what the browser is asked and what is kept, in JSON.
+func both(request any, session *fido.SessionData) (asked, held []byte, err error) {
+	if asked, err = json.Marshal(request); err != nil {
+		return nil, nil, err
+	}
+	held, err = json.Marshal(session)
+	return asked, held, err
+}
+
+// user is an owner in the words of the library.
+type user struct {
+	factors.Owner
+
+	credentials []fido.Credential
+}
+
+var _ fido.User = user{}
+
+func newUser(o factors.Owner) (user, error) {
+	u := user{Owner: o}
+	for _, p := range o.Passkeys {
+		var c fido.Credential
+		if err := json.Unmarshal(p.Record, &c); err != nil {
+			return user{}, fmt.Errorf("passkey %d: %w", p.ID, err)
+		}
+		u.credentials = append(u.credentials, c)
+	}
+	return u, nil
+}
+
+func (u user) WebAuthnID() []byte                     { return u.Handle }
+func (u user) WebAuthnName() string                   { return u.Username }
+func (u user) WebAuthnDisplayName() string            { return u.Username }
+func (u user) WebAuthnCredentials() []fido.Credential { return u.credentials }

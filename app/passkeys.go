@@ -1,0 +1,176 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/factors"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Asking is what a browser is asked, in JSON, and the token of the step that waits for its answer.
+type Asking struct {
+	Asked []byte
+	Step  string
+}
+
+// Site is the origin for which passkeys are, empty where there are none.
+func (f *Factors) Site() string {
+	if f.authenticators == nil {
+		return ""
+	}
+	return f.authenticators.Site()
+}
+
+// Passkeys returns the passkeys of the visitor's account.
+func (f *Factors) Passkeys(ctx context.Context, v operators.Visitor) (found []factors.Passkey, err error) {
+	err = f.store.View(ctx, func(tx ports.Tx) error {
+		found, err = tx.Factors().Passkeys(ctx, v.Account)
+		return err
+	})
+	return found, err
+}
+
+// BeginPasskey asks for a new passkey of the visitor's account; factors.ErrTooMany, factors.ErrNoSite.
+func (f *Factors) BeginPasskey(ctx context.Context, v operators.Visitor) (Asking, error) {
+	return f.begin(ctx, factors.SetUpPasskey, func(tx ports.Tx) (of operators.AccountID, asked, held []byte, err error) {
+		o, err := ownerOf(ctx, tx, v.Account, v.User.Username)
+		if err != nil {
+			return 0, nil, nil, err
+		}
+		if len(o.Passkeys) >= factors.MaxPasskeys {
+			return 0, nil, nil, factors.ErrTooMany
+		}
+		asked, held, err = f.authenticators.Register(o)
+		return v.Account, asked, held, err
+	})
+}
+
+// begin begins a step that waits for the answer of an authenticator; factors.ErrNoSite.
+func (f *Factors) begin(
+	ctx context.Context, p factors.Purpose, ask func(tx ports.Tx) (of operators.AccountID, asked, held []byte, err error),
+) (a Asking, err error) {
+	if f.authenticators == nil {
+		return Asking{}, factors.ErrNoSite
+	}
+	err = f.store.Update(ctx, func(tx ports.Tx) error {
+		of, asked, held, err := ask(tx)
+		if err != nil {
+			return err
+		}
+		now := f.clock.Now()
+		var s factors.Step
+		s, a.Step = factors.NewStep(p, of, held, now)
+		a.Asked = asked
+		return errors.Join(tx.Factors().Sweep(ctx, now), tx.Factors().Begin(ctx, s))
+	})
+	return a, err
+}
+
+// ownerOf returns an account with its passkeys. Whoever has none yet gets a handle.
+func ownerOf(ctx context.Context, tx ports.Tx, a operators.AccountID, username string) (o factors.Owner, err error) {
+	o = factors.Owner{Username: username}
+	if o.Passkeys, err = tx.Factors().Passkeys(ctx, a); err != nil {
+		return o, err
+	}
+	if o.Handle = factors.NewHandle(); len(o.Passkeys) > 0 {
+		o.Handle = o.Passkeys[0].Handle
+	}
+	return o, nil
+}
+
+// ConfirmPasskey adds the passkey that BeginPasskey asked for to the visitor's account. The codes that are returned are the recovery
+// codes of the account, if it had none; they are shown this once. The account's other sessions end, and this one counts as begun with
+// a second factor. factors.ErrStep, factors.ErrTooMany, factors.ErrExists, factors.ErrPasskey.
+func (f *Factors) ConfirmPasskey(ctx context.Context, by audit.Actor, v operators.Visitor, session, step, name string, answer []byte) (codes []string, err error) {
+	if f.authenticators == nil {
+		return nil, factors.ErrNoSite
+	}
+	if name, err = factors.PasskeyName(name); err != nil {
+		return nil, err
+	}
+	err = f.change(ctx, v, func(tx ports.Tx, _ operators.Holding) error {
+		s, err := f.step(ctx, tx, factors.SetUpPasskey, step)
+		if err != nil {
+			return err
+		}
+		if s.Account != v.Account {
+			return factors.ErrStep
+		}
+		held, err := tx.Factors().Held(ctx, v.Account)
+		if err != nil {
+			return err
+		}
+		if held.Passkeys >= factors.MaxPasskeys {
+			return factors.ErrTooMany
+		}
+		p, err := f.authenticators.Registered(s.Held, answer)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Factors().End(ctx, s.Digest); err != nil {
+			return err
+		}
+		p.Account, p.Name, p.Created = v.Account, name, f.clock.Now()
+		if _, err := tx.Factors().AddPasskey(ctx, p); err != nil {
+			return err
+		}
+		codes, err = f.added(ctx, tx, by, v, session, audit.State{"factor": passkeyWord, "name": name}, operators.ByPasswordAndPasskey)
+		return err
+	})
+	return codes, err
+}
+
+// What the audit log calls factors.
+const (
+	appWord     = "authenticator app"
+	passkeyWord = "passkey"
+)
+
+// RenamePasskey gives a passkey of the visitor's account another name; factors.ErrNotFound.
+func (f *Factors) RenamePasskey(ctx context.Context, by audit.Actor, v operators.Visitor, id factors.PasskeyID, name string) error {
+	name, err := factors.PasskeyName(name)
+	if err != nil {
+		return err
+	}
+	return f.change(ctx, v, func(tx ports.Tx, account operators.Holding) error {
+		p, err := passkey(ctx, tx, v.Account, id)
+		if err != nil || p.Name == name {
+			return err
+		}
+		if err := tx.Factors().RenamePasskey(ctx, v.Account, id, name); err != nil {
+			return err
+		}
+		return recordHolder(ctx, tx, by, f.clock.Now(), audit.FactorRenamed, []operators.Holding{account}, audit.State{"factor": passkeyWord, "was": p.Name, "name": name})
+	})
+}
+
+// RemovePasskey removes a passkey of the visitor's account; factors.ErrNotFound.
+func (f *Factors) RemovePasskey(ctx context.Context, by audit.Actor, v operators.Visitor, id factors.PasskeyID) error {
+	return f.change(ctx, v, func(tx ports.Tx, account operators.Holding) error {
+		p, err := passkey(ctx, tx, v.Account, id)
+		if err != nil {
+			return err
+		}
+		if err := tx.Factors().RemovePasskey(ctx, v.Account, id); err != nil {
+			return err
+		}
+		return f.removed(ctx, tx, by, account, audit.State{"factor": passkeyWord, "name": p.Name})
+	})
+}
+
+// passkey finds a passkey of an account; factors.ErrNotFound.
+func passkey(ctx context.Context, tx ports.Tx, a operators.AccountID, id factors.PasskeyID) (factors.Passkey, error) {
+	found, err := tx.Factors().Passkeys(ctx, a)
+	if err != nil {
+		return factors.Passkey{}, err
+	}
+	for _, p := range found {
+		if p.ID == id {
+			return p, nil
+		}
+	}
+	return factors.Passkey{}, factors.ErrNotFound
+}

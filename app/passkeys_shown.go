@@ -1,0 +1,188 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/factors"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// AskAnybody asks for a passkey of whoever has one, to sign in with nothing else; factors.ErrNoSite.
+func (f *Factors) AskAnybody(ctx context.Context) (Asking, error) {
+	return f.begin(ctx, factors.SignIn, func(ports.Tx) (operators.AccountID, []byte, []byte, error) {
+		asked, held, err := f.authenticators.Ask(factors.Owner{})
+		return 0, asked, held, err
+	})
+}
+
+// AskAfterPassword asks somebody who has shown the right password for one of their passkeys; factors.ErrStep, factors.ErrNotFound,
+// factors.ErrNoSite.
+func (f *Factors) AskAfterPassword(ctx context.Context, step string) (Asking, error) {
+	return f.begin(ctx, factors.Prove, func(tx ports.Tx) (operators.AccountID, []byte, []byte, error) {
+		s, err := f.step(ctx, tx, factors.SecondFactor, step)
+		if err != nil {
+			return 0, nil, nil, err
+		}
+		return f.askHolder(ctx, tx, s.Account)
+	})
+}
+
+// AskAgain asks somebody who is signed in for one of their passkeys; factors.ErrNotFound, factors.ErrNoSite.
+func (f *Factors) AskAgain(ctx context.Context, v operators.Visitor) (Asking, error) {
+	return f.begin(ctx, factors.Prove, func(tx ports.Tx) (operators.AccountID, []byte, []byte, error) {
+		return f.askHolder(ctx, tx, v.Account)
+	})
+}
+
+// askHolder asks for a passkey of an account.
+func (f *Factors) askHolder(ctx context.Context, tx ports.Tx, a operators.AccountID) (of operators.AccountID, asked, held []byte, err error) {
+	o, err := ownerOf(ctx, tx, a, "")
+	if err == nil && len(o.Passkeys) == 0 {
+		err = factors.ErrNotFound
+	}
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	asked, held, err = f.authenticators.Ask(o)
+	return a, asked, held, err
+}
+
+// SignIn begins the session of somebody who shows a passkey and nothing else; factors.ErrStep, factors.ErrPasskey.
+func (f *Factors) SignIn(ctx context.Context, by audit.Actor, from operators.Origin, step string, answer []byte) (a Admission, err error) {
+	err = f.take(ctx, by, factors.SignIn, step, answer, func(tx ports.Tx, by audit.Actor, account operators.Holding) error {
+		a, err = f.operators.admit(ctx, tx, by, account, from, operators.ByPasskey)
+		return err
+	})
+	return a, err
+}
+
+// ShowPasskey begins the session of somebody who has shown the right password, and now shows one of their passkeys. step is that of the
+// password, asked that of AskAfterPassword. factors.ErrStep, factors.ErrPasskey.
+func (f *Factors) ShowPasskey(ctx context.Context, by audit.Actor, from operators.Origin, step, asked string, answer []byte) (a Admission, err error) {
+	err = f.take(ctx, by, factors.Prove, asked, answer, func(tx ports.Tx, by audit.Actor, account operators.Holding) error {
+		s, err := f.step(ctx, tx, factors.SecondFactor, step)
+		if err != nil {
+			return err
+		}
+		if s.Account != account.ID {
+			return factors.ErrStep
+		}
+		if first, err := tx.Factors().End(ctx, s.Digest); err != nil || !first {
+			return errors.Join(err, factors.ErrStep)
+		}
+		a, err = f.operators.admit(ctx, tx, by, account, from, operators.ByPasswordAndPasskey)
+		return err
+	})
+	return a, err
+}
+
+// SignInAgain has somebody who has a session show once more who they are, by one of their passkeys. factors.ErrStep, factors.ErrPasskey,
+// operators.ErrNoSession.
+func (f *Factors) SignInAgain(ctx context.Context, by audit.Actor, session, asked string, answer []byte) error {
+	digest, err := operators.ParseToken(session)
+	if err != nil {
+		return err
+	}
+	return f.take(ctx, by, factors.Prove, asked, answer, func(tx ports.Tx, by audit.Actor, account operators.Holding) error {
+		s, _, err := valid(ctx, tx, digest, f.clock.Now())
+		if err != nil {
+			return err
+		}
+		if s.Account != account.ID {
+			return factors.ErrStep
+		}
+		return f.operators.again(ctx, tx, by, s, account, operators.ByPasskey)
+	})
+}
+
+// take does something for whoever shows a passkey. A step takes one answer, right or wrong. factors.ErrStep, factors.ErrPasskey.
+func (f *Factors) take(
+	ctx context.Context, by audit.Actor, p factors.Purpose, step string, answer []byte, do func(tx ports.Tx, by audit.Actor, account operators.Holding) error,
+) error {
+	if f.authenticators == nil {
+		return factors.ErrNoSite
+	}
+	var refused error
+	err := f.store.Update(ctx, func(tx ports.Tx) error {
+		refused = nil
+		s, err := f.step(ctx, tx, p, step)
+		if err != nil {
+			return err
+		}
+		if first, err := tx.Factors().End(ctx, s.Digest); err != nil || !first {
+			return errors.Join(err, factors.ErrStep)
+		}
+		account, err := f.check(ctx, tx, by, s, answer)
+		if errors.Is(err, factors.ErrPasskey) {
+			refused = err
+			return nil // What was noted stays.
+		}
+		if err != nil {
+			return err
+		}
+		by.Name = account.User.Username
+		return do(tx, by, account)
+	})
+	if err == nil {
+		err = refused
+	}
+	return err
+}
+
+// check returns the account whose passkey the answer to a step shows; factors.ErrPasskey. Of several who show one passkey at the same
+// time each sees what the one before has counted.
+func (f *Factors) check(ctx context.Context, tx ports.Tx, by audit.Actor, s factors.Step, answer []byte) (account operators.Holding, err error) {
+	now := f.clock.Now()
+	shown, err := f.authenticators.Answered(s.Held, answer, func(credential []byte) (o factors.Owner, err error) {
+		p, err := tx.Factors().Passkey(ctx, credential)
+		if err != nil {
+			return factors.Owner{}, err
+		}
+		if s.Account != 0 && p.Account != s.Account {
+			return factors.Owner{}, factors.ErrNotFound
+		}
+		if account, err = tx.Operators().Account(ctx, p.Account); err != nil {
+			return factors.Owner{}, err
+		}
+		if err := tx.Operators().Decide(ctx, account.User.ID); err != nil {
+			return factors.Owner{}, err
+		}
+		o, err = ownerOf(ctx, tx, p.Account, account.User.Username)
+		o.Handle = p.Handle
+		return o, err
+	})
+	by.Name = account.User.Username
+	switch {
+	case errors.Is(err, factors.ErrPasskey) && account.ID == 0: // Nobody's, so nobody hears of it.
+		return operators.Holding{}, err
+	case errors.Is(err, factors.ErrPasskey):
+		if err := recordHolder(ctx, tx, by, now, audit.FactorFailed, []operators.Holding{account}, audit.State{"factor": passkeyWord}); err != nil {
+			return operators.Holding{}, err
+		}
+		return operators.Holding{}, err
+	case err != nil:
+		return operators.Holding{}, err
+	}
+	before, err := passkey(ctx, tx, account.ID, shown.ID)
+	if err != nil {
+		return operators.Holding{}, err
+	}
+	if shown.Blocked {
+		action := audit.FactorFailed
+		if !before.Blocked {
+			action = audit.PasskeyBlocked
+			if err := tx.Factors().UsePasskey(ctx, shown); err != nil {
+				return operators.Holding{}, err
+			}
+		}
+		if err := recordHolder(ctx, tx, by, now, action, []operators.Holding{account}, audit.State{"factor": passkeyWord, "name": shown.Name}); err != nil {
+			return operators.Holding{}, err
+		}
+		return operators.Holding{}, factors.ErrPasskey
+	}
+	shown.Used = now
+	return account, tx.Factors().UsePasskey(ctx, shown)
+}

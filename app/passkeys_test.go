@@ -1,0 +1,292 @@
+package app_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/webauthn"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/factors"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/passkeys"
+)
+
+const doorSite = "https://notify.example"
+
+// authenticators are those of the installation's site.
+func authenticators(t *testing.T) factors.Authenticators {
+	t.Helper()
+	a, err := webauthn.New(doorSite)
+	require.NoError(t, err)
+	return a
+}
+
+// key is an authenticator of somebody.
+func key() *passkeys.Authenticator { return passkeys.New("notify.example", doorSite) }
+
+// passkey adds a passkey to the account of a session.
+func (d *door) passkey(session, name string, k *passkeys.Authenticator) ([]string, error) {
+	d.Helper()
+	v := d.visitor(session)
+	a, err := d.factors.BeginPasskey(d.Context(), v)
+	require.NoError(d, err)
+	return d.factors.ConfirmPasskey(d.Context(), d.by, v, session, a.Step, name, k.Create(d, a.Asked))
+}
+
+// held are the passkeys of the account of a session.
+func (d *door) held(session string) []factors.Passkey {
+	d.Helper()
+	found, err := d.factors.Passkeys(d.Context(), d.visitor(session))
+	require.NoError(d, err)
+	return found
+}
+
+// enter signs in with a passkey and nothing else.
+func (d *door) enter(k *passkeys.Authenticator) (app.Admission, error) {
+	d.Helper()
+	a, err := d.factors.AskAnybody(d.Context())
+	require.NoError(d, err)
+	return d.factors.SignIn(d.Context(), d.by, d.from, a.Step, k.Answer(d, a.Asked))
+}
+
+// account makes somebody who can sign in, too.
+func (d *door) account(username string) {
+	d.Helper()
+	p, err := operators.NewPassword("password", doorPassword)
+	require.NoError(d, err)
+	require.NoError(d, d.store.Update(d.Context(), func(tx ports.Tx) error {
+		found, _, err := tx.Users().Ensure(d.Context(), []users.User{{Username: username}})
+		require.NoError(d, err)
+		_, err = tx.Operators().Save(d.Context(), operators.Account{User: found[0], Hash: p.Hash(), Changed: d.clock.Now()})
+		return err
+	}))
+}
+
+// signInAs shows the password of somebody.
+func (d *door) signInAs(username string) app.Admission {
+	d.Helper()
+	a, err := d.operators.SignIn(d.Context(), d.by, d.from, username, doorPassword)
+	require.NoError(d, err)
+	return a
+}
+
+func TestAPasskeySignsInWithoutAPassword(t *testing.T) {
+	d := newDoor(t)
+	first, elsewhere := d.signIn(), d.signIn()
+	k := key()
+	codes, err := d.passkey(first.Session, " Telephone ", k)
+	require.NoError(t, err)
+	assert.Len(t, codes, factors.RecoveryCodes)
+	assert.True(t, d.isIn(first.Session))
+	assert.False(t, d.isIn(elsewhere.Session), "a session that needed no second factor ends")
+	in, err := d.enter(k)
+	require.NoError(t, err)
+	v := d.visitor(in.Session)
+	assert.Equal(t, "ada", v.User.Username)
+	assert.True(t, v.Recent(d.clock.Now()))
+	assert.NotEmpty(t, in.Device)
+	found := d.held(in.Session)
+	require.Len(t, found, 1)
+	assert.Equal(t, "Telephone", found[0].Name)
+	assert.Equal(t, d.clock.Now(), found[0].Used)
+	assert.Equal(t, []audit.Action{audit.SignedIn, audit.DeviceAdded, audit.FactorAdded}, d.actions()[:3])
+	another, err := d.passkey(in.Session, "", key())
+	require.NoError(t, err)
+	assert.Nil(t, another, "the recovery codes stay")
+	assert.Len(t, d.held(in.Session), 2)
+}
+
+func TestAPasskeyIsASecondFactor(t *testing.T) {
+	d := newDoor(t)
+	k := key()
+	_, err := d.passkey(d.signIn().Session, "", k)
+	require.NoError(t, err)
+	step := d.signIn().Step
+	require.NotEmpty(t, step)
+	a, err := d.factors.AskAfterPassword(t.Context(), step)
+	require.NoError(t, err)
+	answer := k.Answer(t, a.Asked)
+	_, err = d.factors.SignIn(t.Context(), d.by, d.from, a.Step, answer)
+	require.ErrorIs(t, err, factors.ErrStep, "it was asked for something else")
+	_, err = d.factors.ShowPasskey(t.Context(), d.by, d.from, operators.NewToken(), a.Step, answer)
+	require.ErrorIs(t, err, factors.ErrStep, "without the password it is none")
+	a, err = d.factors.AskAfterPassword(t.Context(), step)
+	require.NoError(t, err)
+	in, err := d.factors.ShowPasskey(t.Context(), d.by, d.from, step, a.Step, k.Answer(t, a.Asked))
+	require.NoError(t, err)
+	assert.True(t, d.isIn(in.Session))
+	_, err = d.factors.AskAfterPassword(t.Context(), step)
+	require.ErrorIs(t, err, factors.ErrStep, "a step takes place once")
+}
+
+func TestAnAnswerIsTakenOnce(t *testing.T) {
+	d := newDoor(t)
+	k := key()
+	_, err := d.passkey(d.signIn().Session, "", k)
+	require.NoError(t, err)
+	a, err := d.factors.AskAnybody(t.Context())
+	require.NoError(t, err)
+	answer := k.Answer(t, a.Asked)
+	var all sync.WaitGroup
+	in := make([]bool, 3)
+	for i := range in {
+		all.Go(func() {
+			_, err := d.factors.SignIn(t.Context(), d.by, d.from, a.Step, answer)
+			in[i] = err == nil
+		})
+	}
+	all.Wait()
+	came := 0
+	for _, one := range in {
+		if one {
+			came++
+		}
+	}
+	assert.Equal(t, 1, came)
+
+	a, err = d.factors.AskAnybody(t.Context())
+	require.NoError(t, err)
+	_, err = d.factors.SignIn(t.Context(), d.by, d.from, a.Step, []byte("{}"))
+	require.ErrorIs(t, err, factors.ErrPasskey)
+	_, err = d.factors.SignIn(t.Context(), d.by, d.from, a.Step, k.Answer(t, a.Asked))
+	require.ErrorIs(t, err, factors.ErrStep, "a wrong answer is one, too")
+
+	a, err = d.factors.AskAnybody(t.Context())
+	require.NoError(t, err)
+	d.clock.Advance(factors.StepLife)
+	_, err = d.factors.SignIn(t.Context(), d.by, d.from, a.Step, k.Answer(t, a.Asked))
+	require.ErrorIs(t, err, factors.ErrStep, "it took too long")
+}
+
+func TestThePasskeyOfAnotherAccountIsRefused(t *testing.T) {
+	d := newDoor(t)
+	d.account("eve")
+	ofAda, ofEve := key(), key()
+	ada, eve := d.signIn().Session, d.signInAs("eve").Session
+	_, err := d.passkey(ada, "", ofAda)
+	require.NoError(t, err)
+	_, err = d.passkey(eve, "", ofEve)
+	require.NoError(t, err)
+
+	step := d.signIn().Step
+	a, err := d.factors.AskAfterPassword(t.Context(), step)
+	require.NoError(t, err)
+	_, err = d.factors.ShowPasskey(t.Context(), d.by, d.from, step, a.Step, ofEve.Answer(t, a.Asked))
+	require.ErrorIs(t, err, factors.ErrPasskey)
+
+	again, err := d.factors.AskAgain(t.Context(), d.visitor(eve))
+	require.NoError(t, err)
+	err = d.factors.SignInAgain(t.Context(), d.by, ada, again.Step, ofEve.Answer(t, again.Asked))
+	require.ErrorIs(t, err, factors.ErrStep)
+
+	begun, err := d.factors.BeginPasskey(t.Context(), d.visitor(eve))
+	require.NoError(t, err)
+	_, err = d.factors.ConfirmPasskey(t.Context(), d.by, d.visitor(ada), ada, begun.Step, "", key().Create(t, begun.Asked))
+	require.ErrorIs(t, err, factors.ErrStep)
+	_, err = d.factors.ConfirmPasskey(t.Context(), d.by, d.visitor(eve), eve, begun.Step, "", ofAda.Create(t, begun.Asked))
+	require.ErrorIs(t, err, factors.ErrExists, "a passkey belongs to one account")
+
+	id := d.held(ada)[0].ID
+	require.ErrorIs(t, d.factors.RenamePasskey(t.Context(), d.by, d.visitor(eve), id, "x"), factors.ErrNotFound)
+	require.ErrorIs(t, d.factors.RemovePasskey(t.Context(), d.by, d.visitor(eve), id), factors.ErrNotFound)
+	in, err := d.enter(ofEve)
+	require.NoError(t, err)
+	assert.Equal(t, "eve", d.visitor(in.Session).User.Username)
+}
+
+func TestAPasskeySignsInAgain(t *testing.T) {
+	d := newDoor(t)
+	k := key()
+	session := d.signIn().Session
+	_, err := d.passkey(session, "", k)
+	require.NoError(t, err)
+	d.clock.Advance(operators.Recent)
+	assert.False(t, d.visitor(session).Recent(d.clock.Now()))
+	a, err := d.factors.AskAgain(t.Context(), d.visitor(session))
+	require.NoError(t, err)
+	require.NoError(t, d.factors.SignInAgain(t.Context(), d.by, session, a.Step, k.Answer(t, a.Asked)))
+	assert.True(t, d.visitor(session).Recent(d.clock.Now()))
+	assert.Equal(t, audit.SignedInAgain, d.actions()[0])
+	a, err = d.factors.AskAgain(t.Context(), d.visitor(session))
+	require.NoError(t, err)
+	require.ErrorIs(t, d.factors.SignInAgain(t.Context(), d.by, operators.NewToken(), a.Step, k.Answer(t, a.Asked)), operators.ErrNoSession)
+}
+
+func TestARemovedPasskeyIsRefused(t *testing.T) {
+	d := newDoor(t)
+	k := key()
+	session := d.signIn().Session
+	_, err := d.passkey(session, "Telephone", k)
+	require.NoError(t, err)
+	id, v := d.held(session)[0].ID, d.visitor(session)
+	require.NoError(t, d.factors.RenamePasskey(t.Context(), d.by, v, id, "Laptop"))
+	require.NoError(t, d.factors.RenamePasskey(t.Context(), d.by, v, id, "Laptop"))
+	assert.Equal(t, "Laptop", d.held(session)[0].Name)
+	err = d.factors.RenamePasskey(t.Context(), d.by, v, id, strings.Repeat("x", 201))
+	assert.Equal(t, fault.Invalid, fault.KindOf(err))
+	require.NoError(t, d.factors.RemovePasskey(t.Context(), d.by, v, id))
+	require.ErrorIs(t, d.factors.RemovePasskey(t.Context(), d.by, v, id), factors.ErrNotFound)
+	assert.Equal(t, []audit.Action{audit.FactorRemoved, audit.FactorRenamed, audit.FactorAdded}, d.actions()[:3])
+	before := d.actions()
+	_, err = d.enter(k)
+	require.ErrorIs(t, err, factors.ErrPasskey)
+	assert.Equal(t, before, d.actions(), "it is nobody's")
+	assert.Empty(t, d.signIn().Step, "the password alone is enough again")
+}
+
+func TestAPasskeyThatMayHaveBeenCopiedIsBlocked(t *testing.T) {
+	d := newDoor(t)
+	k := key()
+	session := d.signIn().Session
+	_, err := d.passkey(session, "", k)
+	require.NoError(t, err)
+	copied := *k
+	_, err = d.enter(k)
+	require.NoError(t, err)
+	_, err = d.enter(&copied)
+	require.ErrorIs(t, err, factors.ErrPasskey)
+	assert.Equal(t, audit.PasskeyBlocked, d.actions()[0])
+	assert.True(t, d.held(session)[0].Blocked)
+	_, err = d.enter(k)
+	require.ErrorIs(t, err, factors.ErrPasskey, "nobody knows which is the copy")
+	assert.Equal(t, audit.FactorFailed, d.actions()[0])
+	assert.NotEmpty(t, d.signIn().Step, "a second factor is asked for all the same")
+}
+
+func TestAnAccountHasSoManyPasskeys(t *testing.T) {
+	d := newDoor(t)
+	session := d.signIn().Session
+	v := d.visitor(session)
+	late, err := d.factors.BeginPasskey(t.Context(), v)
+	require.NoError(t, err)
+	for range factors.MaxPasskeys {
+		_, err := d.passkey(session, "", key())
+		require.NoError(t, err)
+	}
+	_, err = d.factors.BeginPasskey(t.Context(), v)
+	require.ErrorIs(t, err, factors.ErrTooMany)
+	_, err = d.factors.ConfirmPasskey(t.Context(), d.by, v, session, late.Step, "", key().Create(t, late.Asked))
+	require.ErrorIs(t, err, factors.ErrTooMany)
+}
+
+func TestWithoutASiteThereAreNoPasskeys(t *testing.T) {
+	d := newDoor(t)
+	v := d.visitor(d.signIn().Session)
+	none := app.NewFactors(d.operators, nil)
+	assert.Empty(t, none.Site())
+	assert.Equal(t, doorSite, d.factors.Site())
+	_, err := none.BeginPasskey(t.Context(), v)
+	require.ErrorIs(t, err, factors.ErrNoSite)
+	_, err = none.AskAnybody(t.Context())
+	require.ErrorIs(t, err, factors.ErrNoSite)
+	_, err = none.SignIn(t.Context(), d.by, d.from, operators.NewToken(), nil)
+	require.ErrorIs(t, err, factors.ErrNoSite)
+}
