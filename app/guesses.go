@@ -125,6 +125,16 @@ func (g guess) record(ctx context.Context, tx ports.Tx, now time.Time, a audit.A
 	return recordHolder(ctx, tx, g.by, now, a, concerned, nil)
 }
 
+// KnowsBrowser reports whether somebody, whoever it is, has signed in from a device before.
+func (o *Operators) KnowsBrowser(ctx context.Context, from operators.Origin) (known bool, err error) {
+	err = o.store.View(ctx, func(tx ports.Tx) error {
+		_, of, err := device(ctx, tx, from, o.clock.Now())
+		known = len(of) > 0
+		return err
+	})
+	return known, err
+}
+
 // KnowsDevice reports whether somebody has signed in as this user from a device before.
 func (o *Operators) KnowsDevice(ctx context.Context, from operators.Origin, username string) (known bool, err error) {
 	err = o.store.View(ctx, func(tx ports.Tx) error {

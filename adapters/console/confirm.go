@@ -33,7 +33,7 @@ type confirmView struct {
 }
 
 // confirm has whoever has not signed in recently do so again, on the way to what they have sent: it answers with a page that asks for the password,
-// and for a second factor where there is one, and carries the form along, and once that is right the form is what it was, at the path where it was sent. answered is whether the request is
+// and for a second factor where there is one, or for a passkey instead of both, and carries the form along, and once that is right the form is what it was, at the path where it was sent. answered is whether the request is
 // answered with that page; otherwise it goes on.
 //
 // A form that already holds the current password, as that of one's own password does, needs no page where there is no second factor.
@@ -53,6 +53,15 @@ func (c *call) confirm() (answered bool, err error) {
 	}
 	if v.Held, err = c.console.use.Factors.Held(c.ctx, c.visitor); err != nil {
 		return false, err
+	}
+	if c.FormValue(draftField) != "" && c.FormValue(passkeyField) != "" {
+		if v.Form, err = c.signInAgainByPasskey(); err != nil {
+			return false, err
+		}
+		if v.Form.Wrong() {
+			return true, c.askAgain(web.Status(fault.Unauthenticated), v)
+		}
+		return c.goOn(draft, current)
 	}
 	code := c.FormValue(factorField)
 	if current == "" || (code == "" && v.Held.Any()) {
@@ -78,6 +87,11 @@ func (c *call) confirm() (answered bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	return c.goOn(draft, current)
+}
+
+// goOn goes on with what somebody had sent who has just signed in again.
+func (c *call) goOn(draft url.Values, current string) (answered bool, err error) {
 	c.visitor.Authenticated = c.console.clock.Now()
 	c.replaceForm(draft, current)
 	return false, nil
@@ -93,7 +107,7 @@ func (c call) entered() (url.Values, error) {
 	if sealed == "" {
 		draft := url.Values{}
 		for name, texts := range c.fields() {
-			if name != currentField && name != factorField && name != tokenField {
+			if name != factorField && name != tokenField {
 				draft[name] = texts
 			}
 		}

@@ -91,6 +91,7 @@ type Console struct {
 	outside  web.Outside
 	origin   *http.CrossOriginProtection
 	attempts *throttle.Throttle[netip.Prefix] // to sign in
+	asks     *throttle.Throttle[netip.Prefix] // for the passkeys of strangers
 	cursors  cursors
 	views    views
 	assets   assets
@@ -123,6 +124,7 @@ func New(use UseCases, clock ports.Clock, log *slog.Logger, o Options) (*Console
 		cursors: sealed, views: v, assets: files, echo: echo.New(),
 		origin:   http.NewCrossOriginProtection(),
 		attempts: throttle.NewBurst[netip.Prefix](1/signInInterval.Seconds(), signInBurst, roomForClients, clock.Now),
+		asks:     throttle.NewBurst[netip.Prefix](1/askInterval.Seconds(), askBurst, roomForClients, clock.Now),
 	}
 	if base.Host != "" { // A proxy may send another Host.
 		if err := c.origin.AddTrustedOrigin(base.Scheme + "://" + base.Host); err != nil {

@@ -32,13 +32,22 @@ var examples = map[string]example{
 		}
 		return b.post(to, "session", found[1])
 	}},
-	"POST /console/sign-in/second-factor/":             {fields: []string{"code", "123456"}},
-	"POST /console/account/second-factor/app/":         {},
-	"POST /console/account/second-factor/app/confirm/": {send: appConfirmed},
-	"POST /console/account/second-factor/app/remove/":  {send: withApp},
-	"POST /console/account/second-factor/codes/":       {send: withApp},
-	"POST /console/welcome/{token}/":                   {fields: []string{"password", newPassword, "again", newPassword}},
-	"POST /console/o/{org}/u/{member}/access/role/":    {fields: []string{"role", "viewer"}},
+	"POST /console/sign-in/second-factor/":                           {fields: []string{"code", "123456"}},
+	"POST /console/account/second-factor/app/":                       {},
+	"POST /console/account/second-factor/app/confirm/":               {send: appConfirmed},
+	"POST /console/account/second-factor/app/remove/":                {send: withApp},
+	"POST /console/account/second-factor/codes/":                     {send: withApp},
+	"POST /console/sign-in/passkey/ask/":                             {},
+	"POST /console/sign-in/passkey/":                                 {},
+	"POST /console/sign-in/second-factor/passkey/ask/":               {},
+	"POST /console/sign-in/second-factor/passkey/":                   {},
+	"POST /console/account/passkey/ask/":                             {send: withPasskey},
+	"POST /console/account/second-factor/passkeys/":                  {},
+	"POST /console/account/second-factor/passkeys/confirm/":          {send: passkeyConfirmed},
+	"POST /console/account/second-factor/passkeys/{passkey}/name/":   {send: withPasskey},
+	"POST /console/account/second-factor/passkeys/{passkey}/remove/": {send: withPasskey},
+	"POST /console/welcome/{token}/":                                 {fields: []string{"password", newPassword, "again", newPassword}},
+	"POST /console/o/{org}/u/{member}/access/role/":                  {fields: []string{"role", "viewer"}},
 	"POST /console/o/{org}/u/{member}/access/invite/": {send: func(b *browser, to string) answer {
 		b.post(strings.Replace(to, "/invite/", "/role/", 1), "role", "viewer")
 		return b.post(to)

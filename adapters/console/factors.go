@@ -80,8 +80,12 @@ func (c call) answerStep() error {
 // factorsView is the second factors of whoever is signed in.
 type factorsView struct {
 	app.HeldFactors
-	Form form // what became of the last attempt
+	Passkeys []factors.Passkey
+	Form     form // what became of the last attempt
 }
+
+// Full reports whether there can be no more passkeys.
+func (v factorsView) Full() bool { return len(v.Passkeys) >= factors.MaxPasskeys }
 
 func (c call) showFactors() error { return c.factorsPage(http.StatusOK, form{}) }
 
@@ -90,7 +94,11 @@ func (c call) factorsPage(status int, f form) error {
 	if err != nil {
 		return err
 	}
-	return c.render(status, "factors", "Second factor", factorsView{HeldFactors: held, Form: f})
+	found, err := c.console.use.Factors.Passkeys(c.ctx, c.visitor)
+	if err != nil {
+		return err
+	}
+	return c.render(status, "factors", "Second factor", factorsView{HeldFactors: held, Passkeys: found, Form: f})
 }
 
 // appView is a new authenticator app, with the secret that it must learn.

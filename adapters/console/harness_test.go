@@ -17,6 +17,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/console"
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/adapters/mailbox"
+	"github.com/tocsin/tocsin/adapters/webauthn"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/audit"
@@ -29,6 +30,9 @@ import (
 
 // maxImport is the size of the largest file, in bytes.
 const maxImport = 1 << 20
+
+// site is where passkeys are used.
+const site = "https://notify.example"
 
 // password is everybody's.
 const password = "correct horse battery"
@@ -90,7 +94,9 @@ func openFixture(t *testing.T, database string, adjust ...func(*console.Options)
 		Channels: app.NewChannels(store, drivers, nil), ChannelTests: app.NewChannelTests(store, drivers, time.Minute), Events: app.NewEvents(store),
 		Templates: app.NewTemplates(store, drivers, composer, f.clock, time.Minute), Mailbox: app.NewMailbox(store),
 		Keys: app.NewKeys(store, f.clock, app.NewAuthentication(store, f.clock), nil), Subscriptions: app.NewSubscriptions(store), Triggers: app.NewTriggers(store, composer, f.clock, app.NewQuotas(f.clock, nil, 0))}
-	f.use.Factors = app.NewFactors(f.use.Operators)
+	authenticators, err := webauthn.New(site)
+	require.NoError(t, err)
+	f.use.Factors = app.NewFactors(f.use.Operators, authenticators)
 	f.Console, err = console.New(f.use, f.clock, slog.New(slog.NewTextHandler(f.log, &slog.HandlerOptions{Level: slog.LevelDebug})), o)
 	require.NoError(t, err)
 	return f

@@ -29,6 +29,8 @@ func (v view) Notice() string {
 		return "Invitation accepted. Sign in again to see the organization."
 	case "new-password":
 		return "Password changed. Your other sessions have ended."
+	case "late":
+		return "This took too long, or was done already. Please begin again."
 	case "factor":
 		return "Second factor set up. Your other sessions have ended."
 	case "factor-removed":

@@ -44,7 +44,7 @@ const (
 // Routes returns the table of all routes of the console.
 func Routes() []Route {
 	return slices.Concat(
-		accountRoutes(), installationRoutes(), auditRoutes(Prefix, operators.Installation), keyRoutes(Prefix, operators.Installation),
+		accountRoutes(), passkeyRoutes(), installationRoutes(), auditRoutes(Prefix, operators.Installation), keyRoutes(Prefix, operators.Installation),
 		organizationRoutes(), auditRoutes(organizationPath, operators.Administrator), keyRoutes(organizationPath, operators.Administrator),
 		memberRoutes(), importRoutes(), channelRoutes(organizationPath, "{channel}"), mailboxRoutes(),
 		projectRoutes(), channelRoutes(projectPath, "{own}"),

@@ -104,6 +104,7 @@ func (c call) next(wanted string) string {
 type signInView struct {
 	Next, Username string
 	Refused        bool
+	Failed         string // what is wrong with the passkey
 	Wait           string // how long to wait; empty: not at all
 }
 

@@ -3,6 +3,7 @@
 package webauthn
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -145,7 +146,7 @@ func (a *Authenticators) Answered(held, answer []byte, find func(credential []by
 		return factors.Passkey{}, refused(err)
 	}
 	for _, p := range o.Passkeys {
-		if string(p.Credential) == string(c.ID) {
+		if bytes.Equal(p.Credential, c.ID) {
 			p.Record, err = json.Marshal(c)
 			p.Blocked = p.Blocked || c.Authenticator.CloneWarning
 			return p, err

@@ -43,6 +43,12 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	return newWorldAt(t, public)
+}
+
+// newWorldAt is a world with this public address.
+func newWorldAt(t *testing.T, public string) *world {
+	t.Helper()
 	w := &world{T: t, database: "sqlite:" + filepath.Join(t.TempDir(), "tocsin.db")}
 	w.environ = []string{"TOCSIN_DATABASE_URL=" + w.database, "TOCSIN_LISTEN=127.0.0.1:0", "TOCSIN_LOG_FORMAT=json", "TOCSIN_WEBHOOK_ALLOW=127.0.0.1",
 		"TOCSIN_BASE_URL=" + public}

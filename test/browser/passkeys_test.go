@@ -1,0 +1,214 @@
+package browser_test
+
+import (
+	"context"
+	"io"
+	"log"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/webauthn"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// newSite is a world that browsers reach by the address that it believes to have, as passkeys need it.
+func newSite(t *testing.T) *world {
+	t.Helper()
+	behind := &url.URL{Scheme: "http"}
+	front := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(behind)
+		r.Out.Host = r.In.Host
+	}, ErrorLog: log.New(io.Discard, "", 0)}) // Browsers cancel what they no longer need.
+	t.Cleanup(front.Close)
+	site := strings.Replace(front.URL, "127.0.0.1", "localhost", 1)
+	w := newWorldAt(t, site)
+	behind.Host = strings.TrimPrefix(w.base, "http://")
+	w.base = site
+	return w
+}
+
+// keeper is an authenticator of a tab: a telephone, or a security key, whose holder says yes to everything.
+type keeper struct {
+	*tab
+	id webauthn.AuthenticatorID
+}
+
+// keeper gives the tab an authenticator, which waits until the page asks it.
+func (t *tab) keeper() keeper {
+	t.Helper()
+	t.steps(chromedp.Func(func(ctx context.Context, to *chromedp.Target) error {
+		_, err := cdp.Call(ctx, to, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
+			Source: "PublicKeyCredential.isConditionalMediationAvailable = async () => false",
+		})
+		return err
+	}))
+	return t.eagerKeeper()
+}
+
+// eagerKeeper gives the tab an authenticator that also answers by itself where a page lets browsers offer passkeys.
+func (t *tab) eagerKeeper() keeper {
+	t.Helper()
+	k := keeper{tab: t}
+	t.steps(do(webauthn.Enable, webauthn.EnableParams{}), chromedp.Func(func(ctx context.Context, to *chromedp.Target) error {
+		added, err := cdp.Call(ctx, to, webauthn.AddVirtualAuthenticator, webauthn.AddVirtualAuthenticatorParams{Options: &webauthn.VirtualAuthenticatorOptions{
+			Protocol: webauthn.AuthenticatorProtocolCtap2, Transport: webauthn.AuthenticatorTransportInternal, HasResidentKey: true,
+			HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true, HasCmtgKey: true, // Else it is given no passkey: cdproto always says something of such keys.
+		}})
+		if err == nil {
+			k.id = added.AuthenticatorID
+		}
+		return err
+	}))
+	return k
+}
+
+// keys are the passkeys that the authenticator keeps.
+func (k keeper) keys() (all []*webauthn.Credential) {
+	k.Helper()
+	k.steps(chromedp.Func(func(ctx context.Context, to *chromedp.Target) error {
+		found, err := cdp.Call(ctx, to, webauthn.GetCredentials, webauthn.GetCredentialsParams{AuthenticatorID: k.id})
+		if err == nil {
+			all = found.Credentials
+		}
+		return err
+	}))
+	return all
+}
+
+// keeps gives the authenticator a passkey.
+func (k keeper) keeps(key *webauthn.Credential) {
+	k.Helper()
+	k.steps(do(webauthn.AddCredential, webauthn.AddCredentialParams{AuthenticatorID: k.id, Credential: key}))
+}
+
+// addPasskey adds a passkey to the account that the tab is signed in to, its first one.
+func (t *tab) addPasskey(name string) {
+	t.Helper()
+	t.open("/console/account/second-factor/")
+	t.goBy(button, "Add a passkey")
+	t.fill("Name", name)
+	t.goBy(button, "Add the passkey")
+	t.sees("These codes are shown only now.")
+	t.goBy(link, "Done")
+	t.sees(name)
+}
+
+func TestSigningInWithAPasskey(t *testing.T) {
+	t.Parallel()
+	w := newSite(t)
+	p := w.signedIn()
+	k := p.keeper()
+	p.addPasskey("Telephone")
+	p.goBy(button, "Sign out")
+	p.goBy(button, "Sign in with a passkey")
+	p.sees("Your account: " + root)
+
+	p.goBy(button, "Sign out")
+	p.signIn(root, password)
+	p.sees("The password for " + root + " is correct.")
+	p.goBy(button, "Use a passkey")
+	p.sees("Your account: " + root)
+
+	p.open("/console/account/second-factor/")
+	p.unfold("Rename or remove Telephone")
+	p.fill("Name", "Laptop")
+	p.goBy(button, "Rename")
+	p.sees("Laptop")
+	p.unfold("Rename or remove Laptop")
+	p.goBy(button, "Remove Laptop")
+	p.sees("Second factor removed.")
+	p.goBy(button, "Sign out")
+	assert.Len(p, k.keys(), 1, "the authenticator still keeps it")
+	p.forgive("401")
+	p.goBy(button, "Sign in with a passkey")
+	p.sees("The passkey was not accepted")
+	p.signIn(root, password)
+	p.sees("Your account: " + root)
+}
+
+func TestSigningInAgainWithAPasskey(t *testing.T) {
+	t.Parallel()
+	w := newSite(t)
+	p := w.signedIn()
+	p.keeper()
+	p.addPasskey("Telephone")
+	p.remember(w.sessionSince(time.Now().Add(-time.Hour)))
+	p.open("/console/o/acme/keys/")
+	p.fill("Name", "shop front")
+	p.tick("distributionlist:read")
+	p.forgive("401")
+	p.goBy(button, "Create the key")
+	assert.Equal(p, "Sign in again", p.title())
+	p.goBy(button, "Use a passkey")
+	p.sees("This is the only time that the key is shown.", "shop front")
+}
+
+func TestThePasskeyOfSomebodyElseOpensTheirAccountAlone(t *testing.T) {
+	t.Parallel()
+	w := newSite(t)
+	w.run(password+"\n", "admin", "create", "--username", "eve", "--password-stdin")
+	p := w.signedIn()
+	ofRoot := p.keeper()
+	p.addPasskey("Telephone")
+
+	q := w.tab()
+	ofEve := q.keeper()
+	q.open("/console/")
+	q.signIn("eve", password)
+	q.addPasskey("Laptop")
+	q.goBy(button, "Sign out")
+	q.goBy(button, "Sign in with a passkey")
+	q.sees("Your account: eve")
+	q.goBy(button, "Sign out")
+
+	theirs := ofRoot.keys()
+	require.Len(t, theirs, 1)
+	forged := *theirs[0]
+	forged.PrivateKey, forged.CmtgKeys, forged.ActiveCmtgKeyIndex = ofEve.keys()[0].PrivateKey, nil, nil
+	ofEve.keeps(&forged)
+	q.signIn(root, password)
+	q.forgive("400")
+	q.goBy(button, "Use a passkey")
+	q.sees("The passkey was not accepted")
+	q.seesNot("Your account")
+}
+
+func TestBrowsersOfferPasskeysWhereAUsernameIsTyped(t *testing.T) {
+	t.Parallel()
+	p := newSite(t).signedIn()
+	p.eagerKeeper()
+	p.addPasskey("Telephone")
+	p.goBy(button, "Sign out")
+	p.awaits("Your account: " + root)
+}
+
+func TestWithoutScriptsThereAreOtherFactors(t *testing.T) {
+	t.Parallel()
+	w := newSite(t)
+	p := w.tab()
+	p.withoutScripts()
+	p.open("/console/")
+	p.sees("Passkeys need JavaScript, which is off in this browser.")
+	p.signIn(root, password)
+	p.open("/console/account/second-factor/")
+	p.sees("Passkeys need JavaScript, which is off in this browser.", "Set up an authenticator app")
+}
+
+func TestPasskeysWorkAtTheirAddressOnly(t *testing.T) {
+	t.Parallel()
+	w := newSite(t)
+	w.base = strings.Replace(w.base, "localhost", "127.0.0.1", 1)
+	p := w.tab()
+	p.open("/console/")
+	p.sees("Passkeys work at http://localhost:")
+	p.signIn(root, password)
+	p.sees("Your account: " + root)
+}
