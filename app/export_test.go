@@ -33,4 +33,7 @@ func (i *Importer) watched(once func(turns *watchdog.Loop)) {
 	once(turns)
 }
 
-const PieceSize = pieceSize
+const (
+	PieceSize  = pieceSize
+	ImportTurn = importTurn
+)

@@ -30,6 +30,9 @@ type ImporterSettings struct {
 const (
 	// importSlots is how many jobs an importer works at, so that a large one does not keep the next organization waiting.
 	importSlots = 2
+	// importTurn is how long a job is worked at while another organization waits. Then it is that one's turn: the job goes on later with the
+	// next row, after its file was surveyed once more.
+	importTurn = 30 * time.Second
 	// stumblePause is how long a job waits after a failure that is not its own.
 	stumblePause = 10 * time.Second
 )
@@ -82,7 +85,7 @@ func (i *Importer) workLoop(ctx context.Context, turns *watchdog.Loop) {
 	}
 }
 
-// claim takes on the job that has waited longest. It looks before it writes, because nearly always nothing waits.
+// claim takes on the job whose turn it is. It looks before it writes, because nearly always nothing waits.
 func (i *Importer) claim(ctx context.Context) (job imports.Job, org orgs.Organization, err error) {
 	err = i.store.View(ctx, func(tx ports.Tx) error {
 		_, err := tx.Imports().Waiting(ctx, i.clock.Now())
@@ -112,7 +115,7 @@ func (i *Importer) work(ctx context.Context, job imports.Job, org orgs.Organizat
 	working, stop := context.WithCancelCause(ctx)
 	var holding sync.WaitGroup
 	holding.Go(func() { i.hold(working, job, stop) })
-	run := jobRun{Importer: i, job: job, org: org, turns: turns}
+	run := jobRun{Importer: i, job: job, org: org, turns: turns, began: i.clock.Now()}
 	err := run.do(working)
 	if cause := context.Cause(working); err != nil && errors.Is(cause, imports.ErrTaken) {
 		err = cause
@@ -151,7 +154,7 @@ func (i *Importer) giveBack(ctx context.Context, run jobRun, err error, stopped 
 	case errors.Is(err, imports.ErrTaken):
 		i.log.Info("an import was cancelled or taken over", "import", job.ID)
 		return
-	case stopped:
+	case stopped, errors.Is(err, errOthersTurn):
 		job = job.Release(now)
 	case kind == fault.Internal || kind == fault.Unavailable:
 		i.log.Error("an import could not go on", "import", job.ID, "error", err)

@@ -260,6 +260,35 @@ func TestImportJob(t *testing.T) {
 		assert.Equal(t, imports.Done, b.show(acme, second.ID).State)
 	})
 
+	t.Run("GivesWayWhenItHasHadItsTurnAndAnotherOrganizationWaits", func(t *testing.T) {
+		t.Parallel()
+		b := newBureau(t, 1<<22)
+		large, chunks := b.started(acme, mixed(9_000)), 0
+		var other imports.Job
+		i := b.importer(func(s ports.Store) ports.Store {
+			return &hurdle{Store: s, before: func(int) error {
+				if chunks++; chunks == 3 {
+					other = b.uploaded(beta, "email\na@example.org\n")
+				}
+				b.clock.Advance(app.ImportTurn)
+				return nil
+			}}
+		})
+		require.True(t, i.WorkOnce(t.Context()))
+		assert.Equal(t, 3, chunks, "as long as nobody waits it goes on")
+		given := b.show(acme, large.ID)
+		assert.Equal(t, imports.Running, given.State)
+		assert.Empty(t, given.Owner)
+		assert.Zero(t, given.Failures)
+		require.True(t, i.WorkOnce(t.Context()))
+		assert.Equal(t, imports.Checked, b.show(beta, other.ID).State)
+		require.True(t, i.WorkOnce(t.Context()))
+		done := b.show(acme, large.ID)
+		assert.Equal(t, imports.Done, done.State)
+		assert.Equal(t, done.Checked.Rows(), done.Counts.Rows(), "every row once")
+		assert.Empty(t, b.log.String())
+	})
+
 	t.Run("RunsUntilItsContextEnds", func(t *testing.T) {
 		t.Parallel()
 		b := newBureau(t, 1<<20)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"github.com/tocsin/tocsin/app/watchdog"
 	"github.com/tocsin/tocsin/domain/audit"
@@ -21,7 +22,11 @@ type jobRun struct {
 	org    orgs.Organization
 	header imports.Header
 	turns  *watchdog.Loop
+	began  time.Time // when it was last this organization's turn
 }
+
+// errOthersTurn ends the work at a job because another organization has waited long enough.
+var errOthersTurn = errors.New("it is another organization's turn")
 
 // turning is a file of which every piece that is read shows that its import goes on.
 type turning struct {
@@ -51,7 +56,7 @@ func (r *jobRun) do(ctx context.Context) error {
 		return err
 	}
 	// One chunk at a time: how far the job is, is one number, and those who wait for the database get their turn.
-	pass := importPass{open: open, duplicate: seen.duplicate, from: r.job.Done, writers: 1, write: r.write, tell: func(outcome) {}}
+	pass := importPass{open: open, duplicate: seen.duplicate, from: r.job.Done, writers: 1, write: r.writeInTurn, tell: func(outcome) {}}
 	if err := pass.do(ctx); err != nil {
 		return err
 	}
@@ -80,6 +85,27 @@ func (r *jobRun) move(ctx context.Context, job imports.Job, also func(tx ports.T
 
 // errSpared undoes a unit that has changed somebody whom it may not change.
 var errSpared = errors.New("some rows of the chunk are to be left out")
+
+// writeInTurn writes a chunk, and then gives way to another organization if one waits and the job has had its turn.
+func (r *jobRun) writeInTurn(ctx context.Context, c chunk) (outcome, error) {
+	o, err := r.write(ctx, c)
+	now := r.clock.Now()
+	if err != nil || r.job.Done == r.job.Rows || now.Sub(r.began) < importTurn {
+		return o, err
+	}
+	err = r.store.View(ctx, func(tx ports.Tx) error {
+		_, err := tx.Imports().Waiting(ctx, now)
+		return err
+	})
+	switch {
+	case err == nil:
+		return o, errOthersTurn
+	case errors.Is(err, imports.ErrNothingToDo):
+		r.began = now
+		return o, nil
+	}
+	return o, err
+}
 
 // write writes a chunk, or tells what would become of it, and counts it. Rows that change somebody who stands above whoever started the import
 // are known only when they are written. There are few if any: then all is undone, and the others are written without them.

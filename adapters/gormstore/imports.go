@@ -143,12 +143,14 @@ func (r importRepo) Hold(ctx context.Context, id imports.ID, owner string, until
 	return change(r.db(ctx), imports.ErrTaken, "UPDATE imports SET lease_until = ? WHERE id = ? AND owner = ?", moment(until), id, owner)
 }
 
+// Waiting knows that somebody worked at a job by its having been surveyed, or being checked or over.
 func (r importRepo) Waiting(ctx context.Context, now time.Time) (imports.Job, error) {
 	return decodeOne(r.db(ctx).Raw(`SELECT i.* FROM imports i
 		WHERE i.state IN @working AND (i.lease_until IS NULL OR i.lease_until <= @now) AND NOT EXISTS (SELECT 1 FROM imports o
 			WHERE o.state IN @working AND o.organization_id = i.organization_id AND o.owner <> '' AND o.lease_until > @now)
-		ORDER BY i.touched_at, i.id LIMIT 1`,
-		map[string]any{"working": []imports.State{imports.Checking, imports.Running}, "now": moment(now)}), imports.ErrNothingToDo, importRow.job)
+		ORDER BY (SELECT MAX(d.touched_at) FROM imports d WHERE d.organization_id = i.organization_id AND d.state <> @uploading
+			AND (d.state NOT IN @working OR d.pace_since IS NOT NULL)) NULLS FIRST, i.touched_at, i.id LIMIT 1`,
+		map[string]any{"uploading": imports.Uploading, "working": []imports.State{imports.Checking, imports.Running}, "now": moment(now)}), imports.ErrNothingToDo, importRow.job)
 }
 
 func (r importRepo) Idle(ctx context.Context, s imports.State, since time.Time, limit int) ([]imports.Job, error) {

@@ -31,8 +31,9 @@ type Repository interface {
 	// Hold prolongs the time that the owner of a job has; ErrTaken when another has it. The version stays.
 	Hold(ctx context.Context, id ID, owner string, until time.Time) error
 
-	// Waiting finds the job that has waited longest for somebody to work at it: nobody owns it any more at this moment, and nobody works for
-	// its organization. ErrNothingToDo.
+	// Waiting finds the next job for somebody to work at: nobody owns it any more at this moment, and nobody works for its organization.
+	// Organizations take turns: the one comes first whose jobs nobody has worked at for longest, and of its jobs the one that has waited
+	// longest. ErrNothingToDo.
 	Waiting(ctx context.Context, now time.Time) (Job, error)
 	// Idle returns jobs in a state that have not changed since a moment, at most limit.
 	Idle(ctx context.Context, s State, since time.Time, limit int) ([]Job, error)

@@ -172,6 +172,7 @@ func importCases() cases {
 		"TheJobThatHasWaitedLongestIsFound": func(t *testing.T, w *world) {
 			for _, s := range []imports.State{imports.Uploading, imports.Checked, imports.Done, imports.Cancelled, imports.Failed} {
 				w.job(t, w.mine, s)
+				w.job(t, w.theirs, s)
 			}
 			assert.Zero(t, w.waitingJob(t, noon))
 			first, second := w.job(t, w.mine, imports.Checking), w.job(t, w.mine, imports.Running)
@@ -189,6 +190,36 @@ func importCases() cases {
 			w.savedJob(t, second)
 			assert.Zero(t, w.waitingJob(t, noon.Add(3*time.Second)))
 			assert.Equal(t, first.ID, w.waitingJob(t, noon.Add(2*time.Second+time.Hour)))
+		},
+		"OrganizationsTakeTurns": func(t *testing.T, w *world) {
+			var mine [3]imports.Job
+			for i := range mine {
+				mine[i] = w.job(t, w.mine, imports.Running)
+			}
+			at := func(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
+			work := func(j imports.Job, seconds int) imports.Job { // and give it back
+				j = w.savedJob(t, j.Claim("me", at(seconds), time.Minute))
+				j = w.savedJob(t, j.Survey(10, at(seconds)))
+				return w.savedJob(t, j.Release(at(seconds+1)))
+			}
+			assert.Equal(t, mine[0].ID, w.waitingJob(t, at(1)))
+			w.savedJob(t, work(mine[0], 1).Finish(at(2)))
+			theirs := w.job(t, w.theirs, imports.Checking)
+			theirs.Touched = at(3)
+			theirs = w.savedJob(t, theirs)
+			assert.Equal(t, theirs.ID, w.waitingJob(t, at(4)), "it came later, but nobody has worked for them")
+			theirs = work(theirs, 5)
+			assert.Equal(t, mine[1].ID, w.waitingJob(t, at(7)))
+			mine[1] = work(mine[1], 8)
+			assert.Equal(t, theirs.ID, w.waitingJob(t, at(10)))
+			theirs = w.savedJob(t, theirs.Finish(at(11)))
+			assert.Equal(t, mine[2].ID, w.waitingJob(t, at(12)))
+			theirs, err := theirs.Start(audit.Actor{}, at(13))
+			require.NoError(t, err)
+			theirs = w.savedJob(t, theirs)
+			assert.Equal(t, theirs.ID, w.waitingJob(t, at(14)), "what was checked is gone; it is for them that nobody has worked")
+			work(theirs, 15)
+			assert.Equal(t, mine[2].ID, w.waitingJob(t, at(17)))
 		},
 		"OnlyTheOwnerHoldsOn": func(t *testing.T, w *world) {
 			j := w.savedJob(t, w.job(t, w.mine, imports.Running).Claim("me", noon, time.Minute))
