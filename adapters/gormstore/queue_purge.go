@@ -2,14 +2,13 @@ package gormstore
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 )
 
-// Purge takes the deliveries of one occurrence at a time, and the occurrence itself with the last of them.
+// Purge takes the deliveries of the oldest occurrences first, and an occurrence itself when none of its deliveries is left.
 func (q queue) Purge(ctx context.Context, old deliveries.Expiry, limit int) (gone int, err error) {
 	err = q.work(ctx, func(t tx) error {
 		gone = 0
@@ -24,13 +23,9 @@ func (q queue) Purge(ctx context.Context, old deliveries.Expiry, limit int) (gon
 				return err
 			}
 		}
-		for gone < limit {
-			some, err := t.purgeOccurrence(ctx, old.Occurrences, limit-gone)
-			if gone += some; err != nil || some == 0 {
-				return err
-			}
-		}
-		return nil
+		some, err := t.purgeOccurrences(ctx, old.Occurrences, limit-gone)
+		gone += some
+		return err
 	})
 	return gone, err
 }
@@ -48,24 +43,25 @@ func (t tx) purgeFirst(ctx context.Context, table string, before time.Time, limi
 		) ORDER BY id`+t.dialect.skipLocked()+")", limit, before.UTC()))
 }
 
-// purgeOccurrence deletes of the oldest occurrence that is over at most limit rows, and returns how many.
-func (t tx) purgeOccurrence(ctx context.Context, before time.Time, limit int) (int, error) {
-	row, err := one[occurrenceRow](t.db(ctx).Raw(`SELECT o.id FROM occurrences o WHERE o.created_at < ? AND o.expanded_at IS NOT NULL
+// purgeOccurrences deletes of the oldest occurrences that are over at most limit rows, and returns how many. They go in sets, each with one
+// statement: whoever asks for one after the other passes over all that the same unit has deleted, each time.
+func (t tx) purgeOccurrences(ctx context.Context, before time.Time, limit int) (int, error) {
+	ids, err := all(t.db(ctx).Raw(`SELECT o.id FROM occurrences o WHERE o.created_at < ? AND o.expanded_at IS NOT NULL
 		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.occurrence_id = o.id AND d.state < ?)
-		ORDER BY o.created_at, o.id LIMIT 1`+t.dialect.skipLocked(), before.UTC(), number(deliveries.Sent)), events.ErrOccurrenceNotFound)
-	if errors.Is(err, events.ErrOccurrenceNotFound) {
-		return 0, nil
-	}
-	if err != nil {
+		ORDER BY o.created_at, o.id LIMIT ?`+t.dialect.skipLocked(), before.UTC(), number(deliveries.Sent), limit),
+		func(row occurrenceRow) events.OccurrenceID { return row.ID })
+	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
-	gone, err := affected(t.db(ctx).Exec(`DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE occurrence_id = ? LIMIT ?)`, row.ID, limit))
+	gone, err := affected(t.db(ctx).Exec(`DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE occurrence_id ? LIMIT ?)`,
+		among(t.dialect, ids), limit))
 	if err != nil || gone == limit {
 		return gone, err
 	}
-	if err := t.db(ctx).Exec("DELETE FROM occurrence_tallies WHERE occurrence_id = ?", row.ID).Error; err != nil {
+	ids = ids[:min(len(ids), limit-gone)] // Nothing else is left of them.
+	if err := t.db(ctx).Exec("DELETE FROM occurrence_tallies WHERE occurrence_id ?", among(t.dialect, ids)).Error; err != nil {
 		return 0, err
 	}
-	last, err := affected(t.db(ctx).Exec("DELETE FROM occurrences WHERE id = ?", row.ID))
+	last, err := affected(t.db(ctx).Exec("DELETE FROM occurrences WHERE id ?", among(t.dialect, ids)))
 	return gone + last, err
 }

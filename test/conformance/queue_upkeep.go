@@ -93,6 +93,31 @@ func upkeepCases() cases {
 			assert.Len(t, w.made(t, young), 10)
 			assert.Empty(t, w.made(t, older))
 		},
+		"ManyOccurrencesGoInSets": func(t *testing.T, w *world) {
+			w.crowded(t, 1) // and Ada
+			var first, last events.Occurrence
+			for i := range 9 {
+				o := w.mine.occurrence(nil, nil)
+				o.Created = noon.Add(time.Duration(i) * time.Second)
+				o = w.trigger(t, o)
+				if i == 0 {
+					first = o
+				}
+				last = o
+			}
+			w.expand(t, 100)
+			w.finish(t, w.mine.mail)
+			old := deliveries.Expiry{Occurrences: noon.Add(time.Hour)}
+			for _, limit := range []int{4, 1, 2} {
+				gone, err := w.Queue().Purge(t.Context(), old, limit)
+				require.NoError(t, err)
+				assert.Equal(t, limit, gone, "as many rows as were asked for, and no more")
+			}
+			assert.False(t, w.exists(t, first), "the oldest go first")
+			assert.Len(t, w.made(t, last), 2)
+			assert.Equal(t, 9*(2+1)-7, w.purge(t, old, 5))
+			assert.False(t, w.exists(t, last))
+		},
 		"NothingGoesWhileSomethingIsOpen": func(t *testing.T, w *world) {
 			o := w.waiting(t, 2)
 			future := time.Now().Add(time.Hour)

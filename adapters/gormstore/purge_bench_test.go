@@ -1,0 +1,88 @@
+package gormstore_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+// BenchmarkPurge removes b.N deliveries that are old: of one occurrence, and of as many occurrences as there are deliveries.
+func BenchmarkPurge(b *testing.B) {
+	for _, database := range []string{"sqlite", "postgres"} {
+		b.Run(database+"/of one", func(b *testing.B) {
+			c := newCrowdOn(b, database, b.N)
+			c.trigger(b)
+			c.expand(b, b.N)
+			c.work(b, 2)
+			c.purge(b, b.N+1)
+		})
+		b.Run(database+"/one of each", func(b *testing.B) {
+			c := newCrowdOn(b, database, 1)
+			c.trigger(b)
+			c.expand(b, 1)
+			job, err := c.Queue().Claim(b.Context(), c.channel.ID, "w", 1, time.Minute)
+			require.NoError(b, err)
+			_, err = c.Queue().Record(b.Context(), "w", []deliveries.Outcome{{ID: job[0].ID, State: deliveries.Sent, Attempts: 1}})
+			require.NoError(b, err)
+			c.multiply(b, "deliveries", b.N-1, "id", "occurrence_id")
+			c.multiply(b, "occurrence_tallies", b.N-1, "occurrence_id")
+			c.multiply(b, "occurrences", b.N-1, "id")
+			moments := "created_at + id * interval '1 millisecond'"
+			if c.sqlite {
+				moments = "printf('%s.%06d+00:00', substr(created_at, 1, 19), id)"
+			}
+			c.exec(b, "UPDATE occurrences SET created_at = "+moments)
+			if !c.sqlite {
+				c.exec(b, "VACUUM ANALYZE")
+			}
+			c.purge(b, 2*b.N)
+		})
+	}
+}
+
+// multiply copies the only row of a table, with other numbers in some columns.
+func (c *crowd) multiply(b *testing.B, table string, n int, numbers ...string) {
+	b.Helper()
+	query, series := "SELECT column_name FROM information_schema.columns WHERE table_name = '"+table+"'", fmt.Sprintf("generate_series(1, %d) AS s (i)", n)
+	if c.sqlite {
+		query, series = "SELECT name FROM pragma_table_info('"+table+"')", fmt.Sprintf("(WITH RECURSIVE g (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM g WHERE i < %d) SELECT i FROM g) AS s", n)
+	}
+	rows, err := c.raw.QueryContext(b.Context(), query)
+	require.NoError(b, err)
+	defer func() { require.NoError(b, rows.Close()) }()
+	var columns []string
+	for rows.Next() {
+		var column string
+		require.NoError(b, rows.Scan(&column))
+		columns = append(columns, column)
+	}
+	require.NoError(b, rows.Err())
+	values := strings.Join(columns, ", ")
+	for _, column := range numbers {
+		values = strings.Replace(", "+values, ", "+column+",", ", "+column+" + i,", 1)[2:]
+	}
+	if n > 0 {
+		c.exec(b, "INSERT INTO "+table+" ("+strings.Join(columns, ", ")+") SELECT "+values+" FROM "+table+" CROSS JOIN "+series)
+	}
+}
+
+func (c *crowd) purge(b *testing.B, want int) {
+	b.Helper()
+	b.ResetTimer()
+	gone := 0
+	for {
+		some, err := c.Queue().Purge(b.Context(), deliveries.Expiry{Occurrences: time.Now().Add(24 * time.Hour)}, 5_000)
+		require.NoError(b, err)
+		if gone += some; some == 0 {
+			break
+		}
+	}
+	b.StopTimer()
+	require.Equal(b, want, gone)
+	b.ReportMetric(float64(gone)/b.Elapsed().Seconds(), "rows/s")
+}
