@@ -7,6 +7,8 @@ FUZZTIME ?= 30s
 BENCH ?=
 # Which tests of test/chaos: a pattern of their names, such as TestKill/sqlite.
 CHAOS ?=
+# How many scripts `make walls` plays on each database.
+SCRIPTS ?= 500
 # What `tocsin version` says. Git refuses a checkout that belongs to somebody else, hence no -buildvcs.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
 
@@ -16,7 +18,7 @@ TOOLS := .bin
 export CGO_ENABLED := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build run lint verify generate test fuzz bench chaos screenshots clean test-tools test-browser
+.PHONY: help build run lint verify generate test fuzz walls bench chaos screenshots clean test-tools test-browser
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +52,9 @@ fuzz: ## fuzz every fuzz target for FUZZTIME each (30s)
 		echo "$$folder $$target"; \
 		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5x "./$$folder" </dev/null || exit 1; \
 	done
+
+walls: test-tools ## play SCRIPTS random scripts (500) to find what one organization sees of another
+	$(TOOLS)/withpostgres $(GO) test -count 1 -timeout 0 -run TestNonInterference ./test/walls -rapid.checks=$(SCRIPTS)
 
 chaos: test-tools ## kill programs, databases and mail servers at full size, and count what arrives (some minutes)
 	TOCSIN_TEST_CHAOS=full $(TOOLS)/withpostgres $(GO) test -count 1 -timeout 30m -v -run "$(CHAOS)" ./test/chaos

@@ -13,18 +13,27 @@ import (
 // rows and leave tables as they are. It stays until the run ends.
 func Lend(tb testing.TB, template string, migrate func(dsn string) error) string {
 	tb.Helper()
-	run, err := current()
-	if err != nil {
-		tb.Fatalf("no PostgreSQL for this test: %v", err)
-	}
 	ctx, cancel := context.WithTimeout(tb.Context(), patience)
 	defer cancel()
-	name, err := run.lend(ctx, template, migrate)
+	dsn, giveBack, err := Borrow(ctx, template, migrate)
 	if err != nil {
 		tb.Fatalf("no database for this test: %v", err)
 	}
-	tb.Cleanup(func() { run.giveBack(template, name) })
-	return run.dsn(name)
+	tb.Cleanup(giveBack)
+	return dsn
+}
+
+// Borrow is Lend for less than a whole test, such as one run of a property.
+func Borrow(ctx context.Context, template string, migrate func(dsn string) error) (dsn string, giveBack func(), err error) {
+	run, err := current()
+	if err != nil {
+		return "", nil, err
+	}
+	name, err := run.lend(ctx, template, migrate)
+	if err != nil {
+		return "", nil, err
+	}
+	return run.dsn(name), func() { run.giveBack(template, name) }, nil
 }
 
 func (r *Run) lend(ctx context.Context, template string, migrate func(dsn string) error) (string, error) {

@@ -1,0 +1,127 @@
+package walls_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/tocsin/tocsin/adapters/console"
+	"github.com/tocsin/tocsin/adapters/httpapi"
+)
+
+// TestForeignIDs asks every route of the API and of the console for what only the other organization has, by its id: the answers are those to
+// an id that nobody has. What is asked for beside that id is the organization's own.
+func TestForeignIDs(t *testing.T) {
+	t.Parallel()
+	for _, database := range []string{sqlite, postgres} {
+		t.Run(database, func(t *testing.T) {
+			t.Parallel()
+			ctx, dir := t.Context(), t.TempDir()
+			quiet, loud := enter(ctx, t, alone, database, dir), enter(ctx, t, crowded, database, dir)
+			us, also := arrive(ctx, t, quiet, ours), arrive(ctx, t, loud, ours)
+			same(t, "at the beginning", us.look(ctx), also.look(ctx))
+			asked := 0
+			for _, route := range tried() {
+				places := parameter.FindAllString(route.path, -1)
+				if route.method != http.MethodGet {
+					places = append(places, slices.Sorted(maps.Keys(fields))...)
+				}
+				for _, p := range places {
+					for k := range 2 {
+						if tableOf(route.path, p) == "" && fields[p] == "" {
+							continue
+						}
+						what := fmt.Sprintf("%s %s with a foreign %s", route.method, route.path, p)
+						same(t, what, us.askFor(ctx, route, p, k), also.askFor(ctx, route, p, k))
+						asked++
+						quiet.clock.Advance(tick)
+						loud.clock.Advance(tick)
+					}
+				}
+			}
+			assert.Greater(t, asked, 100)
+		})
+	}
+}
+
+// asking is a route of the API or of the console.
+type asking struct {
+	method, path string
+	api          bool
+}
+
+func tried() (all []asking) {
+	for _, r := range httpapi.Routes() {
+		all = append(all, asking{r.Method, r.Path, true})
+	}
+	for _, r := range console.Routes() {
+		if !apart.MatchString(r.Path) {
+			all = append(all, asking{r.Method, r.Path, false})
+		}
+	}
+	return all
+}
+
+// fields are members of bodies, and fields of forms, that hold ids, and of which table.
+var fields = map[string]string{"member": "members", "group": "member_groups", "assignment": "assignments", "channel": "channels", "application": "applications"}
+
+// askFor asks for something foreign, in a form or a body that says something for every route.
+func (v *visitor) askFor(ctx context.Context, a asking, foreign string, k int) []string {
+	path := v.expandWith(a.path, func(path, p string) string {
+		if p == foreign {
+			return v.names.id(tableOf(path, p), firstForeign+k)
+		}
+		return v.first(path, p)
+	})
+	if strings.Contains(path, "{") {
+		return nil // Something that is not there at the beginning, and not foreign.
+	}
+	ids := map[string]string{}
+	for field, table := range fields {
+		if field == foreign {
+			ids[field] = v.names.id(table, firstForeign+k)
+		} else if seen := v.names.ids[table]; len(seen) > 0 {
+			ids[field] = seen[0]
+		}
+	}
+	if a.api {
+		body := ""
+		switch {
+		case strings.HasSuffix(a.path, "/add/"):
+			body = `["ada@example.org"]`
+		case a.method != http.MethodGet:
+			body = fmt.Sprintf(`{"name": "new", "value": "room 5", "assignment": %s, "application": %s, "first_name": "New"}`, ids["assignment"], ids["application"])
+		}
+		return []string{v.call(ctx, keyText(v.party, "all"), a.method, path, body).text}
+	}
+	b := v.browsers["eva"]
+	if a.method == http.MethodGet {
+		return b.send(ctx, a.method, path, "", http.NoBody)
+	}
+	form := url.Values{"form_token": {b.token(ctx)}, "on": {"true"}, "active": {"true"}, "validated": {"true"}, "name": {"new"}, "role": {"viewer"}, "overlap": {"1h"},
+		"emails": {"ada@example.org"}, "custom_fields": {"{}"}, "first_name": {"New"}, "value": {"room 5"}, "to": {"ada@example.org"}, "only": {"1"}}
+	for field, id := range ids {
+		form.Set(field, id)
+	}
+	return b.send(ctx, a.method, path, "application/x-www-form-urlencoded", strings.NewReader(form.Encode()))
+}
+
+// token is the token of the forms of a browser.
+func (b *browser) token(ctx context.Context) string {
+	b.send(ctx, http.MethodGet, "/console/", "", http.NoBody)
+	for _, f := range b.forms {
+		for _, c := range f.controls {
+			if c.name == "form_token" {
+				return c.values[0]
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,132 @@
+package walls_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// How ids are told from other numbers: those of the table number k begin at (firstTable+k)*tableStride. Those of the organization that looks begin
+// ownIDs higher, whatever was there before.
+const (
+	firstTable  = 10
+	tableStride = 100_000_000_000
+	ownIDs      = 5_000_000
+	allIDs      = 100_000_000
+)
+
+// random is everything in an answer that may differ from one installation to the next: secrets and what is sealed, and ids.
+var random = regexp.MustCompile(`tcs_[0-9a-f]{64}|[0-9a-f]{64}|[A-Za-z0-9_-]{38,}|%2F[1-9][0-9]{12}|\b[1-9][0-9]{12}\b`)
+
+// names gives what is random in the answers of an installation names, in the order in which it is first seen.
+type names struct {
+	tables []string // sorted
+	known  map[string]string
+	count  map[string]int
+	ids    map[string][]string // those that were seen, by table
+	tokens []string            // those that were seen
+}
+
+func newNames(tables []string) *names {
+	return &names{tables: tables, known: map[string]string{}, count: map[string]int{}, ids: map[string][]string{}}
+}
+
+// table is the table that an id is of; empty when the number is none.
+func (n *names) table(number string) string {
+	id, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || id%tableStride >= allIDs || id/tableStride < firstTable || id/tableStride >= int64(firstTable+len(n.tables)) {
+		return ""
+	}
+	return n.tables[id/tableStride-firstTable]
+}
+
+// replace names everything in a text that is random.
+func (n *names) replace(text string) string {
+	return random.ReplaceAllStringFunc(text, func(found string) string {
+		if id, within := strings.CutPrefix(found, "%2F"); within { // A path in a query.
+			return "%2F" + n.replace(id)
+		}
+		if name, seen := n.known[found]; seen {
+			return name
+		}
+		kind := "secret"
+		if len(found) == 13 {
+			if kind = n.table(found); kind == "" {
+				return found
+			}
+			n.ids[kind] = append(n.ids[kind], found)
+		} else {
+			n.tokens = append(n.tokens, found)
+		}
+		n.count[kind]++
+		n.known[found] = fmt.Sprintf("‹%s %d›", kind, n.count[kind])
+		return n.known[found]
+	})
+}
+
+// pick returns an id of a table that was seen, or now and then one that nobody here has seen: perhaps somebody else's.
+func (n *names) pick(r *rand.Rand, table string) string {
+	seen := n.ids[table]
+	switch chance := r.IntN(20); {
+	case chance == 0:
+		return oneOf(r, "0", "-1", "x", "99999999999999999999")
+	case chance < 5 || len(seen) == 0:
+		return n.foreign(r, table)
+	}
+	return seen[r.IntN(len(seen))]
+}
+
+// firstForeign is the lowest id of a table, from its beginning, that the other organization may have.
+const firstForeign = 2
+
+// foreign is an id of a table that the other organization may have.
+func (n *names) foreign(r *rand.Rand, table string) string {
+	return n.id(table, firstForeign+r.IntN(8))
+}
+
+// id is the id of a table with this number from the table's beginning.
+func (n *names) id(table string, number int) string {
+	return strconv.Itoa((firstTable+slices.Index(n.tables, table))*tableStride + number)
+}
+
+// anyID is an id of any table.
+func (n *names) anyID(r *rand.Rand) string { return n.pick(r, n.tables[r.IntN(len(n.tables))]) }
+
+// token is something secret that was seen, or nothing of the kind.
+func (n *names) token(r *rand.Rand) string {
+	if len(n.tokens) == 0 || r.IntN(4) == 0 {
+		return strings.Repeat("ab", 32)
+	}
+	return n.tokens[r.IntN(len(n.tokens))]
+}
+
+// The people whom both organizations know, and more of them; whom they do not know, they may make.
+var usernames = []string{"ada", "Ben", "bob@globex.example", "carl@example.org", "eva", "oli", "vic", "zoe", "ZOE", "max", "nobody@example.org", "stranger"}
+
+// sentence is what people write where anything goes.
+func sentence(r *rand.Rand) string {
+	return oneOf(r, "spare", "all", "Staff", "mail", "web", "Board", "x", "two words", "<b>")
+}
+
+func oneOf(r *rand.Rand, words ...string) string { return words[r.IntN(len(words))] }
+
+func username(r *rand.Rand) string { return oneOf(r, usernames...) }
+
+func mailOf(name string) string {
+	if strings.Contains(name, "@") {
+		return name
+	}
+	return name + "@example.org"
+}
+
+// address is a value of an address, as both organizations record it.
+func address(r *rand.Rand) string {
+	return oneOf(r, mailOf(username(r)), mailOf(username(r)), "+14155552671", "https://hooks.example/1", "room 5")
+}
+
+// escape is a text as a segment of a path.
+func escape(text string) string { return url.PathEscape(text) }

@@ -1,0 +1,326 @@
+package walls_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/tocsin/tocsin/adapters/console"
+	"github.com/tocsin/tocsin/adapters/httpapi"
+)
+
+// step is one move of a script. What exactly is asked follows from it and from what its party has seen, and so is the same wherever that is.
+type step struct {
+	theirs bool // the move of the other organization, which is made where it exists
+	kind   kind
+	who    string // sits at the browser
+	r      *rand.Rand
+}
+
+type kind string
+
+// What a step is.
+const (
+	callAPI  kind = "call the API"
+	openPage kind = "open a page" // of the table of routes
+	follow   kind = "follow a link"
+	fillIn   kind = "fill in a form"
+	guess    kind = "guess a password"
+	pause    kind = "pause" // time goes by, and the work in the background is done
+)
+
+// often says how often a script has what; hashing takes long.
+var often = []kind{callAPI, callAPI, callAPI, callAPI, callAPI, callAPI, callAPI, callAPI, openPage, openPage, openPage, openPage, follow, follow, follow,
+	fillIn, fillIn, fillIn, fillIn, fillIn, fillIn, fillIn, fillIn, pause, pause, guess}
+
+// draft is what is drawn of a step. Those that a failure does not need become such as do nothing.
+type draft struct {
+	Act  bool
+	Seed uint64
+}
+
+func (d draft) String() string {
+	if d.Act {
+		return fmt.Sprintf("%x", d.Seed)
+	}
+	return "-"
+}
+
+// step is the move at a place in a script.
+func (d draft) step(number int) step {
+	r := rand.New(rand.NewPCG(d.Seed, uint64(number)))
+	return step{theirs: r.IntN(2) == 0, kind: often[r.IntN(len(often))], who: actors[r.IntN(len(actors))], r: r}
+}
+
+// actors are those who sit at browsers.
+var actors = []string{"eva", "eva", "eva", "eva", "eva", "eva", "oli", "oli", "vic", ""}
+
+// scripts draws scripts, of which half of the steps do something.
+func scripts() *rapid.Generator[[]draft] {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) draft {
+		return draft{Act: rapid.Bool().Draw(t, "act"), Seed: rapid.Uint64().Draw(t, "seed")}
+	}), 80, 80)
+}
+
+// play makes a step, and returns what was seen.
+func (v *visitor) play(ctx context.Context, s step) (seen []string) {
+	switch s.kind {
+	case callAPI:
+		return v.playCall(ctx, s.r)
+	case guess:
+		b := v.browsers[""]
+		b.cookies = map[string]string{}
+		seen = b.send(ctx, http.MethodGet, "/console/sign-in/", "", http.NoBody)
+		return append(seen, b.submit(ctx, s.r, b.forms[0])...)
+	case openPage, follow, fillIn:
+		return v.browsers[s.who].play(ctx, s.r, s.kind)
+	case pause:
+	}
+	return nil
+}
+
+// tick is how long a step takes.
+const tick = 20 * time.Millisecond
+
+// passes lets time go by in an installation, and at a pause has the work in the background done.
+func (i *installation) passes(ctx context.Context, s step) error {
+	if s.kind != pause {
+		i.clock.Advance(tick)
+		return nil
+	}
+	i.clock.Advance(time.Duration(1+s.r.IntN(50)) * 15 * time.Second)
+	return i.work(ctx)
+}
+
+// look asks for everything that a party finds on its own, in three rounds: each goes on with the ids that the one before has shown.
+func (v *visitor) look(ctx context.Context) (seen []string) {
+	asked := map[string]bool{}
+	for range 3 {
+		for _, route := range tried() {
+			path := v.expandWith(route.path, v.first)
+			if route.method != http.MethodGet || strings.Contains(path, "{") || asked[route.path] {
+				continue
+			}
+			asked[route.path] = true
+			if route.api {
+				seen = append(seen, v.call(ctx, keyText(v.party, "all"), route.method, path, "").text)
+			} else {
+				seen = append(seen, v.browsers["eva"].send(ctx, route.method, path, "", http.NoBody)...)
+			}
+			v.at.clock.Advance(tick)
+		}
+	}
+	return seen
+}
+
+// expandWith fills in the parameters of a path.
+func (v *visitor) expandWith(path string, value func(path, parameter string) string) string {
+	return parameter.ReplaceAllStringFunc(path, func(p string) string { return value(path, p) })
+}
+
+// first is what a parameter stands for in the simplest case: a place that everybody has, or the first thing of its kind that was seen, if any was.
+func (v *visitor) first(path, parameter string) string {
+	if seen := v.names.ids[tableOf(path, parameter)]; len(seen) > 0 {
+		return seen[0]
+	}
+	if place, known := map[string]string{"{org}": v.slug, "{prj}": "shop", "{app}": "web", "{evt}": "tick", "{username}": "ada", "{version}": "1"}[parameter]; known {
+		return place
+	}
+	return parameter
+}
+
+var parameter = regexp.MustCompile(`\{\w+\}`)
+
+// expand fills in the parameters of a path at random.
+func (v *visitor) expand(r *rand.Rand, path string) string {
+	return v.expandWith(path, func(path, p string) string {
+		switch p {
+		case "{org}":
+			if r.IntN(20) == 0 {
+				return oneOf(r, v.other, "nowhere", "system")
+			}
+			return v.slug
+		case "{prj}":
+			return oneOf(r, "shop", "shop", "shop", "shop", "shop", "shop", "shop", "shop", "more")
+		case "{app}":
+			return oneOf(r, "web", "web", "web", "web", "web", "web", "web", "web", "spare", "other")
+		case "{evt}":
+			return oneOf(r, "tick", "tick", "tick", "tick", "tick", "tick", "more")
+		case "{username}":
+			return escape(oneOf(r, username(r), username(r), mailOf(username(r))))
+		case "{token}":
+			return v.names.token(r)
+		case "{version}":
+			return oneOf(r, "1", "2")
+		case "{asset}":
+			return "console.css"
+		}
+		if table := tableOf(path, p); table != "" {
+			return v.names.pick(r, table)
+		}
+		return v.names.anyID(r)
+	})
+}
+
+// tableOf is the table of the ids that a parameter of a path stands for; empty where it is not known, or where it stands for something else.
+func tableOf(path, parameter string) string {
+	if parameter != "{id}" {
+		return tables[parameter]
+	}
+	if strings.Contains(path, "/occurrences/") {
+		return "occurrences"
+	}
+	return "addresses"
+}
+
+var tables = map[string]string{
+	"{pk}": "distribution_lists", "{list}": "distribution_lists", "{notification_pk}": "notifications", "{notification}": "notifications",
+	"{member}": "members", "{address}": "addresses", "{assignment}": "assignments", "{group}": "member_groups", "{channel}": "channels", "{own}": "channels",
+	"{import}": "imports", "{key}": "api_keys", "{delivery}": "deliveries", "{message}": "mailbox_messages",
+}
+
+// playCall sends a random request to a random route of the API, and asks for all pages of a list.
+func (v *visitor) playCall(ctx context.Context, r *rand.Rand) (seen []string) {
+	routes := httpapi.Routes()
+	route := routes[r.IntN(len(routes))]
+	for route.Method == http.MethodGet && r.IntN(3) == 0 || route.Method == http.MethodDelete && r.IntN(2) == 0 || route.Grant == "" && r.IntN(8) > 0 {
+		route = routes[r.IntN(len(routes))]
+	}
+	key := keyText(v.party, oneOf(r, "all", "all", "all", "all", "all", "all", "all", "all", "all", "shop", "shop", "web", "web", "look", "try", "no such key"))
+	path := v.expand(r, route.Path)
+	query := url.Values{}
+	if route.Method == http.MethodGet || route.Method == http.MethodDelete {
+		v.query(r, query)
+	}
+	body := ""
+	if route.Method != http.MethodGet && r.IntN(30) > 0 {
+		body = v.body(r, route.Path)
+	}
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	for range 12 {
+		got := v.call(ctx, key, route.Method, path, body)
+		seen = append(seen, got.text)
+		link, further := strings.CutSuffix(got.header.Get("Link"), `>; rel="next"`)
+		if !further {
+			break
+		}
+		path = strings.TrimPrefix(link, "<"+publicURL)
+	}
+	return seen
+}
+
+// query draws parameters of a query.
+func (v *visitor) query(r *rand.Rand, q url.Values) {
+	if r.IntN(2) == 0 {
+		q.Set("limit", oneOf(r, "1", "2", "3", "1", "2", "0"))
+	}
+	if r.IntN(5) == 0 {
+		q.Set("after", v.names.anyID(r))
+	}
+	if r.IntN(2) == 0 {
+		q.Set("user", username(r))
+	}
+	if r.IntN(8) == 0 {
+		q.Set("assignment", v.names.pick(r, "assignments"))
+	}
+}
+
+// number is an id as a number of JSON, or a text where it is none.
+func number(text string) any {
+	if json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	return text
+}
+
+// body draws the body of a request: members that some route knows, for a route that ignores the others.
+func (v *visitor) body(r *rand.Rand, path string) string {
+	var body any
+	switch {
+	case strings.HasSuffix(path, "/add/"):
+		all := []string{}
+		for range 1 + r.IntN(3) {
+			all = append(all, mailOf(username(r)))
+		}
+		body = all
+	case strings.HasSuffix(path, "/trigger/"):
+		options := map[string]any{}
+		if r.IntN(2) == 0 {
+			options["dry_run"] = true
+		}
+		if r.IntN(3) == 0 {
+			options["limit_to"] = []string{username(r), address(r)}
+		}
+		if r.IntN(4) == 0 {
+			options["ignore_unknown"] = true
+		}
+		if r.IntN(4) == 0 {
+			options["channels"] = []string{oneOf(r, "mail", "text", "nothing")}
+		}
+		body = map[string]any{"context": map[string]any{"k": strings.Repeat("x", r.IntN(1100))}, "options": options}
+	default:
+		who := username(r)
+		all := map[string]any{"username": who, "email": mailOf(who), "name": sentence(r), "value": address(r), "assignment": number(v.names.pick(r, "assignments"))}
+		for _, more := range []struct {
+			name  string
+			value any
+		}{
+			{"email", mailOf(username(r))}, {"first_name", oneOf(r, "First", "Ann")}, {"last_name", "Of " + v.slug}, {"custom_fields", map[string]any{"k": r.IntN(3)}},
+			{"_mode", oneOf(r, "merge", "override", "rewrite", "remove", "x")}, {"active", r.IntN(2) == 0}, {"assign_to_preferred_channel", true},
+			{"distribution_list", oneOf(r, "all", "pinned", "nothing")}, {"application", number(v.names.pick(r, "applications"))},
+			{"addresses", []any{map[string]any{"value": address(r), "assign_to_preferred_channel": r.IntN(3) > 0}}},
+		} {
+			if r.IntN(3) == 0 {
+				all[more.name] = more.value
+			}
+		}
+		body = all
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Sprint(err)
+	}
+	return string(text)
+}
+
+// apart is what no script asks for: pages about second factors and passkeys are full of fresh randomness, and no organization's.
+var apart = regexp.MustCompile(`second-factor|passkeys|sso`)
+
+// play opens a page, follows a link or sends a form.
+func (b *browser) play(ctx context.Context, r *rand.Rand, k kind) []string {
+	switch {
+	case k == follow && len(b.links) > 0:
+		if to := b.links[r.IntN(len(b.links))]; !apart.MatchString(to) {
+			return b.send(ctx, http.MethodGet, to, "", http.NoBody)
+		}
+	case k == fillIn && len(b.forms) > 0:
+		f := b.forms[r.IntN(len(b.forms))]
+		if leaves := strings.HasSuffix(f.action, "/sign-out/"); !apart.MatchString(f.action) && (!leaves || r.IntN(20) == 0) {
+			return b.submit(ctx, r, f)
+		}
+	}
+	var pages []string
+	for _, route := range console.Routes() {
+		if route.Method == http.MethodGet && !apart.MatchString(route.Path) {
+			pages = append(pages, route.Path)
+		}
+	}
+	path := b.expand(r, pages[r.IntN(len(pages))])
+	if r.IntN(4) == 0 {
+		q := url.Values{}
+		b.query(r, q)
+		q.Set("q", username(r))
+		path += "?" + q.Encode()
+	}
+	return b.send(ctx, http.MethodGet, path, "", http.NoBody)
+}

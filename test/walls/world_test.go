@@ -1,0 +1,253 @@
+package walls_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tocsin/tocsin/adapters/console"
+	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/adapters/gormstore/seal"
+	"github.com/tocsin/tocsin/adapters/httpapi"
+	"github.com/tocsin/tocsin/adapters/mailbox"
+	"github.com/tocsin/tocsin/adapters/webauthn"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/delivery"
+	"github.com/tocsin/tocsin/app/health"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/quotas"
+	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/clocks"
+)
+
+// morning is when every script begins.
+var morning = time.Date(2026, time.March, 4, 5, 6, 7, 0, time.UTC)
+
+func keys() seal.Ring { return seal.NewRing([seal.KeySize]byte{1}) }
+
+// publicURL is where people reach the installation.
+const publicURL = "https://tocsin.example"
+
+// limits are so low that scripts come to them, and that one organization alone is below them and two together are not.
+func limits() quotas.Limits {
+	return quotas.Limits{quotas.Requests: 20, quotas.OrganizationRequests: 30, quotas.DryRuns: 2, quotas.ContextSize: 1000, quotas.Contexts: 3000,
+		quotas.Channels: 7, quotas.Keys: 9, quotas.Lists: 4, quotas.Groups: 4, quotas.Imports: 2}
+}
+
+// installation is a whole service in one process, whose work in the background is done when a script says so.
+type installation struct {
+	store    *gormstore.Store
+	tables   []string // that have ids
+	clock    *clocks.Moving
+	drivers  delivery.Drivers
+	composer delivery.Composer
+	importer *app.Importer
+	jobs     *app.ImportJobs
+	api      http.Handler
+	console  http.Handler
+}
+
+func open(ctx context.Context, at place, now time.Time) (*installation, error) {
+	clock := clocks.At(now)
+	store, err := gormstore.Open(ctx, gormstore.Config{URL: at.url, Clock: clock, Keys: keys()})
+	if err != nil {
+		return nil, err
+	}
+	tables, err := at.tables(ctx)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	secret, log := []byte("a secret of this installation"), slog.New(slog.DiscardHandler)
+	links := deliveries.NewLinks(secret)
+	composer := delivery.NewTemplateComposer(publicURL, links)
+	drivers := delivery.Drivers{mailbox.New(store), broken{}}
+	auth, quota := app.NewAuthentication(store, clock), app.NewQuotas(clock, limits(), 0)
+	triggers := app.NewTriggers(store, composer, clock, quota)
+	people := app.NewOperators(store, clock)
+	authenticators, err := webauthn.New(publicURL)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	i := &installation{store: store, tables: tables, clock: clock, drivers: drivers, composer: composer, jobs: app.NewImportJobs(store, clock, 1<<20, limits()),
+		importer: app.NewImporter(store, clock, log, app.ImporterSettings{Lease: time.Minute, Poll: time.Millisecond, Sweep: time.Minute})}
+	state := health.New(clock, 0, health.Probe{Ask: func(context.Context) error { return nil }})
+	i.api, err = httpapi.New(httpapi.UseCases{
+		Users: app.NewUsers(store), Lists: app.NewLists(store, limits()), Applications: app.NewApplications(store), Subscriptions: app.NewSubscriptions(store),
+		Orgs: app.NewOrgs(store), Triggers: triggers, Occurrences: app.NewOccurrences(store), Unsubscriptions: app.NewUnsubscriptions(store, links),
+	}, auth, state, clock, log, httpapi.Options{BaseURL: publicURL, BodyLimit: 1 << 20, CallTimeout: time.Minute, Quotas: limits(), AuthFailureLimit: 5})
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	i.console, err = console.New(console.UseCases{
+		Operators: people, Factors: app.NewFactors(people, authenticators), Administration: app.NewAdministration(store, clock), Profiles: app.NewProfiles(store, clock),
+		Groups: app.NewGroups(store, limits()), Lists: app.NewLists(store, limits()), Orgs: app.NewOrgs(store), Applications: app.NewApplications(store),
+		Occurrences: app.NewOccurrences(store), Retries: app.NewRetries(store, clock), Insight: app.NewInsight(store, clock), Audit: app.NewAudit(store),
+		System:       app.NewSystem(store, clock, func(context.Context) app.Facts { return app.Facts{} }),
+		SentMessages: app.NewSentMessages(store, composer), ImportJobs: i.jobs, Channels: app.NewChannels(store, drivers, limits()),
+		ChannelTests: app.NewChannelTests(store, drivers, time.Minute), Events: app.NewEvents(store),
+		Templates: app.NewTemplates(store, drivers, composer, clock, time.Minute), Mailbox: app.NewMailbox(store), Keys: app.NewKeys(store, clock, auth, limits()),
+		Subscriptions: app.NewSubscriptions(store), Triggers: triggers,
+	}, clock, log, console.Options{BaseURL: publicURL, BodyLimit: 1 << 20, CallTimeout: time.Minute, Secret: secret})
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return i, nil
+}
+
+// ServeHTTP answers as the server does.
+func (i *installation) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, console.Prefix) {
+		i.console.ServeHTTP(w, r)
+		return
+	}
+	i.api.ServeHTTP(w, r)
+}
+
+// work does everything that waits in the background: imports, then messages.
+func (i *installation) work(ctx context.Context) error {
+	if err := i.runImports(ctx); err != nil {
+		return err
+	}
+	queue := i.store.Queue()
+	for {
+		_, err := queue.Expand(ctx, 1000)
+		if errors.Is(err, deliveries.ErrNothingToDo) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	due, err := queue.Due(ctx)
+	if err != nil {
+		return err
+	}
+	for _, d := range due {
+		if err := i.send(ctx, queue, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send sends what is due of a channel, once.
+func (i *installation) send(ctx context.Context, queue deliveries.Queue, due deliveries.Due) error {
+	const owner = "walls"
+	jobs, err := queue.Claim(ctx, due.Channel, owner, 1000, time.Minute)
+	if err != nil || len(jobs) == 0 {
+		return err
+	}
+	outcomes := make([]deliveries.Outcome, len(jobs))
+	for k, j := range jobs {
+		outcomes[k] = deliveries.Outcome{ID: j.ID, Attempts: j.Attempts}
+		if reason := j.Gates.Closed(); reason != "" {
+			outcomes[k].State, outcomes[k].Reason = deliveries.Skipped, reason
+			continue
+		}
+		outcomes[k].State, outcomes[k].Attempts = deliveries.Sent, j.Attempts+1
+		if err := i.attempt(ctx, queue, due, j); err != nil {
+			outcomes[k].State, outcomes[k].Error = deliveries.Failed, err.Error()
+		}
+	}
+	_, err = queue.Record(ctx, owner, outcomes)
+	return err
+}
+
+func (i *installation) attempt(ctx context.Context, queue deliveries.Queue, due deliveries.Due, j deliveries.Job) error {
+	in, err := queue.RenderInput(ctx, j.Occurrence, j.Notification, j.Template)
+	if err != nil {
+		return err
+	}
+	message, err := i.composer.Compose(in, j)
+	if err != nil {
+		return err
+	}
+	channel, err := queue.Channel(ctx, due.Channel)
+	if err != nil {
+		return err
+	}
+	driver, err := i.drivers.Find(channel.Driver)
+	if err != nil {
+		return err
+	}
+	dispatcher, err := driver.Open(channel)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dispatcher.Dispatch(ctx, message), dispatcher.Close())
+}
+
+// runImports runs an importer until no import is checked or written any more.
+func (i *installation) runImports(ctx context.Context) error {
+	waits := func() (found bool, err error) {
+		for _, p := range []party{ours, theirs} {
+			jobs, err := i.jobs.List(ctx, app.Path{Organization: p.slug}, 0, 1000)
+			if errors.Is(err, orgs.ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return false, err
+			}
+			for _, j := range jobs {
+				found = found || j.State == imports.Checking || j.State == imports.Running
+			}
+		}
+		return found, nil
+	}
+	found, err := waits()
+	if !found || err != nil {
+		return err
+	}
+	working, stop := context.WithTimeout(ctx, time.Minute)
+	var busy sync.WaitGroup
+	busy.Go(func() { i.importer.Run(working) })
+	for found && err == nil && working.Err() == nil {
+		found, err = waits()
+	}
+	if found && err == nil {
+		err = working.Err()
+	}
+	stop()
+	busy.Wait()
+	return err
+}
+
+// keyText is the text of a key of an organization.
+func keyText(p party, name string) string {
+	digest := sha256.Sum256([]byte(p.slug + name))
+	return "tcs_" + hex.EncodeToString(digest[:])
+}
+
+// begin starts a session of an account that opens the organization, and returns its token.
+func (i *installation) begin(ctx context.Context, p party, username string) (token string, err error) {
+	err = i.store.Update(ctx, func(tx ports.Tx) error {
+		o, err := tx.Orgs().BySlug(ctx, p.slug)
+		if err != nil {
+			return err
+		}
+		held, err := tx.Operators().Accounts(ctx, username)
+		if err != nil {
+			return err
+		}
+		for _, h := range held {
+			for _, opened := range h.Places {
+				if opened.Organization.ID == o.ID {
+					s, t := operators.NewSession(h.ID, operators.ByPassword, operators.Digest{}, p.address, i.clock.Now())
+					token = t
+					return tx.Operators().Begin(ctx, s)
+				}
+			}
+		}
+		return operators.ErrNotFound
+	})
+	return token, err
+}
