@@ -230,6 +230,12 @@ func TestNumbersInMetadataComeBackAsTheyWereSent(t *testing.T) {
 	assert.Equal(t, fields, string(answer.CustomFields))
 }
 
+func TestAByteOrderMarkIsPassedOver(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t).do(request{method: http.MethodPost, path: usersPath, body: "\ufeff" + `{"email":"anna@example.org"}`})
+	assert.Equal(t, http.StatusCreated, w.Code)
+}
+
 func TestAnswerOfCreateUser(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t).do(request{method: http.MethodPost, path: usersPath, body: `{"email":"anna@example.org","first_name":"Anna"}`})

@@ -33,8 +33,8 @@ var ErrTooLarge = fault.New(fault.Invalid, "metadata is larger than 64 KiB")
 // stay json.Number, so that they come back as they were sent. A Map is never changed in place.
 type Map map[string]any
 
-// Parse reads one JSON object, and says where a mistake is. It refuses other values, trailing text, invalid UTF-8, NUL characters, nesting deeper than MaxDepth
-// and more than MaxBytes.
+// Parse reads one JSON object, and says where a mistake is. It refuses other values, trailing text, invalid UTF-8, NUL characters, numbers that no double holds,
+// nesting deeper than MaxDepth and more than MaxBytes.
 func Parse(text []byte) (Map, error) {
 	if len(text) > MaxBytes {
 		return nil, ErrTooLarge
@@ -154,8 +154,26 @@ func check(v any, depth int) (path, wrong string) {
 		if hasNUL(v) {
 			return "", "contains a NUL character"
 		}
+	case json.Number:
+		if !Holds(v) {
+			return "", NoDouble
+		}
 	}
 	return "", ""
+}
+
+// NoDouble says what is wrong with a number that Holds refuses.
+const NoDouble = "is a number that is too large for a double"
+
+// Holds reports whether a double holds the number, if not exactly. A larger one comes out of many JSON decoders as infinity or as a fault, and
+// then whoever reads it among others reads none of them.
+func Holds(n json.Number) bool {
+	const safe = 300 // digits
+	if len(n) <= safe && !strings.ContainsAny(string(n), "eE") {
+		return true
+	}
+	_, err := strconv.ParseFloat(string(n), 64)
+	return err == nil
 }
 
 func hasNUL(s string) bool { return strings.IndexByte(s, 0) >= 0 }

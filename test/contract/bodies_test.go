@@ -107,7 +107,6 @@ func TestBody(t *testing.T) {
 		"TrailingComma":    `{"email": "anna@example.org",}`,
 		"Comment":          `{} // nothing`,
 		"SingleQuotes":     `{'email': 'anna@example.org'}`,
-		"ByteOrderMark":    "\ufeff{}",
 		"UTF16":            "\xfe\xff\x00{\x00}",
 		"Null":             `null`,
 		"Number":           `1`,

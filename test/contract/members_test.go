@@ -71,12 +71,24 @@ func TestMember(t *testing.T) {
 	}))
 
 	t.Run("OfMetadataKeepsItsNumbersAsTheyWereSent", both(func(w *world) {
-		fields := `{"a":1.0,"b":1e2,"c":-0,"d":12345678901234567890123,"e":0.10,"f":[1E-7,1.50],"g":9007199254740993,"h":1e400}`
+		fields := `{"a":1.0,"b":1e2,"c":-0,"d":12345678901234567890123,"e":0.10,"f":[1E-7,1.50],"g":9007199254740993,"h":1.7976931348623157e308,"i":1e-400}`
 		a := patched(w, raw(`{"custom_fields": `+fields+`}`)).is(http.StatusOK)
 		require.Equal(w, fields, string(read[user](a).CustomFields))
 		require.Equal(w, fields, string(read[user](w.get(userPath("anna@example.org"))).CustomFields))
 		done := w.post(webPath+"register/", raw(`{"username": "anna@example.org", "custom_fields": `+fields+`}`)).is(http.StatusOK)
 		require.Equal(w, fields, string(read[registered](done).Membership.CustomFields))
+	}))
+
+	t.Run("ThatNoDoubleHoldsIs400", both(func(w *world) {
+		w.enroll("anna@example.org")
+		w.unchanged(func() {
+			for _, number := range []string{"1e400", "-1e309", "1" + strings.Repeat("0", 400)} {
+				fields := `{"a": {"b": [1, ` + number + `]}}`
+				w.patch(userPath("anna@example.org"), raw(`{"custom_fields": `+fields+`}`)).blames("custom_fields.a.b[1]")
+				w.post(usersPath, raw(`{"email": "ben@example.org", "custom_fields": `+fields+`}`)).blames("custom_fields.a.b[1]")
+				w.post(webPath+"register/", raw(`{"username": "ben", "custom_fields": `+fields+`}`)).blames("custom_fields.a.b[1]")
+			}
+		})
 	}))
 
 	t.Run("OfMetadataKeepsAnyText", both(func(w *world) {

@@ -4,6 +4,7 @@
 package jsonbody
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 
@@ -18,9 +19,11 @@ const Body = "body"
 
 // Parse reads one JSON text. Its values are nil, bool, string, json.Number, []any and map[string]any; numbers keep
 // the spelling they were sent in. It refuses, with a [fault.Invalid] that names the field: invalid UTF-8, NUL
-// characters, escaped surrogates without their other half, nesting deeper than MaxDepth, and an object that
-// names a member twice, since readers disagree on which of the two counts.
+// characters, escaped surrogates without their other half, nesting deeper than MaxDepth, a number that no double
+// holds, which many readers cannot decode, and an object that names a member twice, since readers disagree on
+// which of the two counts. A byte order mark before the text is passed over.
 func Parse(text []byte) (any, error) {
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	if !json.Valid(text) {
 		return nil, syntax(text)
 	}

@@ -8,6 +8,8 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/tocsin/tocsin/domain/metadata"
 )
 
 // walker builds the values of a JSON text whose syntax has been checked, and complains about what the
@@ -113,7 +115,11 @@ func (w *walker) number() json.Number {
 	for w.pos < len(w.text) && strings.IndexByte("+-.eE0123456789", w.text[w.pos]) >= 0 {
 		w.pos++
 	}
-	return json.Number(w.text[start:w.pos])
+	n := json.Number(w.text[start:w.pos])
+	if !metadata.Holds(n) {
+		w.complain("%s", metadata.NoDouble)
+	}
+	return n
 }
 
 // string reads a string and says what is wrong with it, if anything.
