@@ -212,7 +212,13 @@ func (f *fixture) boss(org, username string) operators.Account {
 // as is the browser of somebody whose session has begun.
 func (f *fixture) as(a operators.Account) *browser {
 	f.Helper()
-	s, token := operators.NewSession(a.ID, operators.ByPassword, operators.Digest{}, "192.0.2.1", f.clock.Now())
+	return f.signedInAt(a, f.clock.Now())
+}
+
+// signedInAt is the browser of somebody whose session began then.
+func (f *fixture) signedInAt(a operators.Account, at time.Time) *browser {
+	f.Helper()
+	s, token := operators.NewSession(a.ID, operators.ByPassword, operators.Digest{}, "192.0.2.1", at)
 	f.update(func(tx ports.Tx) error { return tx.Operators().Begin(f.Context(), s) })
 	b := f.nobody()
 	b.cookies[sessionCookie] = token

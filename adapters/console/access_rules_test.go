@@ -1,0 +1,317 @@
+package console_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/console"
+	"github.com/tocsin/tocsin/domain/operators"
+)
+
+// rules says of every route whom it is for; whether it takes a recent sign-in says recent. A route without a rule fails the tests.
+var rules = map[operators.Need][]string{
+	operators.Anybody: {
+		"GET /console/assets/{asset}",
+		"GET /console/sign-in/",
+		"POST /console/sign-in/",
+		"GET /console/welcome/{token}/",
+		"POST /console/welcome/{token}/",
+		"GET /console/sign-in/second-factor/",
+		"POST /console/sign-in/second-factor/",
+		"POST /console/sign-in/passkey/ask/",
+		"POST /console/sign-in/passkey/",
+		"POST /console/sign-in/second-factor/passkey/ask/",
+		"POST /console/sign-in/second-factor/passkey/",
+	},
+	operators.SignedIn: {
+		"POST /console/sign-out/",
+		"GET /console/account/",
+		"POST /console/account/password/",
+		"POST /console/account/sessions/end/",
+		"GET /console/account/second-factor/",
+		"POST /console/account/second-factor/app/",
+		"POST /console/account/second-factor/app/confirm/",
+		"POST /console/account/second-factor/app/remove/",
+		"POST /console/account/second-factor/codes/",
+		"POST /console/account/passkey/ask/",
+		"POST /console/account/second-factor/passkeys/",
+		"POST /console/account/second-factor/passkeys/confirm/",
+		"POST /console/account/second-factor/passkeys/{passkey}/name/",
+		"POST /console/account/second-factor/passkeys/{passkey}/remove/",
+		"GET /console/",
+	},
+	operators.Viewer: {
+		"GET /console/o/{org}/",
+		"GET /console/o/{org}/projects/",
+		"GET /console/o/{org}/groups/",
+		"GET /console/o/{org}/groups/{group}/",
+		"GET /console/o/{org}/u/",
+		"GET /console/o/{org}/u/{member}/",
+		"GET /console/o/{org}/u/{member}/addresses/{address}/",
+		"GET /console/o/{org}/channels/",
+		"GET /console/o/{org}/channels/{channel}/",
+		"GET /console/o/{org}/mailbox/",
+		"GET /console/o/{org}/mailbox/{message}/",
+		"GET /console/o/{org}/mailbox/{message}/html/",
+		"GET /console/o/{org}/p/{prj}/",
+		"GET /console/o/{org}/p/{prj}/d/",
+		"GET /console/o/{org}/p/{prj}/d/{list}/",
+		"GET /console/o/{org}/p/{prj}/a/",
+		"GET /console/o/{org}/p/{prj}/channels/",
+		"GET /console/o/{org}/p/{prj}/channels/{own}/",
+		"GET /console/o/{org}/p/{prj}/a/{app}/m/",
+		"GET /console/o/{org}/p/{prj}/a/{app}/n/{notification}/subscriptions/",
+		"GET /console/o/{org}/p/{prj}/a/{app}/",
+		"GET /console/o/{org}/p/{prj}/a/{app}/occurrences/{id}/",
+		"GET /console/o/{org}/p/{prj}/a/{app}/occurrences/{id}/explain/",
+		"GET /console/o/{org}/p/{prj}/a/{app}/occurrences/{id}/progress/",
+		"GET /console/o/{org}/p/{prj}/a/{app}/occurrences/{id}/d/{delivery}/",
+		"GET /console/o/{org}/p/{prj}/a/{app}/occurrences/{id}/d/{delivery}/html/",
+		"GET /console/o/{org}/p/{prj}/a/{app}/e/",
+		"GET /console/o/{org}/p/{prj}/a/{app}/e/{evt}/",
+		"GET /console/o/{org}/p/{prj}/a/{app}/e/{evt}/n/{notification}/",
+		"GET /console/o/{org}/p/{prj}/a/{app}/e/{evt}/t/{channel}/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/t/{channel}/preview/",
+		"GET /console/o/{org}/p/{prj}/a/{app}/e/{evt}/t/{channel}/html/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/t/{channel}/html/",
+		"GET /console/o/{org}/p/{prj}/a/{app}/e/{evt}/t/{channel}/versions/",
+		"GET /console/o/{org}/p/{prj}/a/{app}/e/{evt}/t/{channel}/versions/{version}/",
+		"GET /console/o/{org}/p/{prj}/a/{app}/e/{evt}/n/{notification}/t/{channel}/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/n/{notification}/t/{channel}/preview/",
+		"GET /console/o/{org}/p/{prj}/a/{app}/e/{evt}/n/{notification}/t/{channel}/html/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/n/{notification}/t/{channel}/html/",
+		"GET /console/o/{org}/p/{prj}/a/{app}/e/{evt}/n/{notification}/t/{channel}/versions/",
+		"GET /console/o/{org}/p/{prj}/a/{app}/e/{evt}/n/{notification}/t/{channel}/versions/{version}/",
+	},
+	operators.Operator: {
+		"GET /console/o/{org}/u/new/",
+		"POST /console/o/{org}/u/new/",
+		"POST /console/o/{org}/u/export/",
+		"POST /console/o/{org}/u/selection/",
+		"POST /console/o/{org}/u/selection/remove/",
+		"POST /console/o/{org}/u/{member}/locked/",
+		"GET /console/o/{org}/u/{member}/names/",
+		"POST /console/o/{org}/u/{member}/names/",
+		"GET /console/o/{org}/u/{member}/metadata/",
+		"POST /console/o/{org}/u/{member}/metadata/",
+		"GET /console/o/{org}/u/{member}/remove/",
+		"POST /console/o/{org}/u/{member}/remove/",
+		"POST /console/o/{org}/u/{member}/groups/",
+		"POST /console/o/{org}/u/{member}/groups/remove/",
+		"GET /console/o/{org}/u/{member}/addresses/new/",
+		"POST /console/o/{org}/u/{member}/addresses/new/",
+		"POST /console/o/{org}/u/{member}/addresses/{address}/assign/",
+		"POST /console/o/{org}/u/{member}/addresses/{address}/remove/",
+		"POST /console/o/{org}/u/{member}/assignments/{assignment}/",
+		"POST /console/o/{org}/u/{member}/assignments/{assignment}/remove/",
+		"POST /console/o/{org}/u/{member}/p/{prj}/a/{app}/locked/",
+		"POST /console/o/{org}/u/{member}/p/{prj}/a/{app}/notifications/",
+		"GET /console/o/{org}/imports/",
+		"POST /console/o/{org}/imports/",
+		"GET /console/o/{org}/imports/{import}/",
+		"GET /console/o/{org}/imports/{import}/progress/",
+		"GET /console/o/{org}/imports/{import}/rejected.csv",
+		"POST /console/o/{org}/imports/{import}/start/",
+		"POST /console/o/{org}/imports/{import}/cancel/",
+		"POST /console/o/{org}/p/{prj}/d/",
+		"POST /console/o/{org}/p/{prj}/d/{list}/",
+		"POST /console/o/{org}/p/{prj}/d/{list}/delete/",
+		"POST /console/o/{org}/p/{prj}/d/{list}/add/",
+		"POST /console/o/{org}/p/{prj}/d/{list}/members/",
+		"POST /console/o/{org}/p/{prj}/d/{list}/remove/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/m/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/m/{member}/unregister/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/m/{member}/locked/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/m/{member}/notifications/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/n/{notification}/subscriptions/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/n/{notification}/opt-outs/withdraw/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/occurrences/{id}/retry/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/occurrences/{id}/d/{delivery}/retry/",
+	},
+	operators.Administrator: {
+		"POST /console/o/{org}/name/",
+		"POST /console/o/{org}/projects/",
+		"POST /console/o/{org}/groups/",
+		"POST /console/o/{org}/groups/{group}/",
+		"POST /console/o/{org}/groups/{group}/delete/",
+		"GET /console/o/{org}/audit/",
+		"POST /console/o/{org}/audit/export/",
+		"GET /console/o/{org}/keys/",
+		"POST /console/o/{org}/keys/",
+		"POST /console/o/{org}/keys/{key}/rotate/",
+		"POST /console/o/{org}/keys/{key}/revoke/",
+		"GET /console/o/{org}/u/{member}/access/",
+		"POST /console/o/{org}/u/{member}/access/role/",
+		"POST /console/o/{org}/u/{member}/access/invite/",
+		"GET /console/o/{org}/channels/new/",
+		"POST /console/o/{org}/channels/new/",
+		"POST /console/o/{org}/channels/{channel}/",
+		"POST /console/o/{org}/channels/{channel}/test/",
+		"POST /console/o/{org}/channels/{channel}/delete/",
+		"POST /console/o/{org}/mailbox/clear/",
+		"POST /console/o/{org}/p/{prj}/name/",
+		"POST /console/o/{org}/p/{prj}/a/",
+		"GET /console/o/{org}/p/{prj}/channels/new/",
+		"POST /console/o/{org}/p/{prj}/channels/new/",
+		"POST /console/o/{org}/p/{prj}/channels/{own}/",
+		"POST /console/o/{org}/p/{prj}/channels/{own}/test/",
+		"POST /console/o/{org}/p/{prj}/channels/{own}/delete/",
+		"GET /console/o/{org}/p/{prj}/a/{app}/settings/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/settings/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/delete/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/e/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/delete/",
+		"GET /console/o/{org}/p/{prj}/a/{app}/e/{evt}/trigger/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/trigger/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/trigger/send/",
+		"GET /console/o/{org}/p/{prj}/a/{app}/e/{evt}/n/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/n/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/n/{notification}/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/n/{notification}/delete/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/t/{channel}/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/t/{channel}/test/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/t/{channel}/delete/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/t/{channel}/versions/{version}/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/n/{notification}/t/{channel}/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/n/{notification}/t/{channel}/test/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/n/{notification}/t/{channel}/delete/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/n/{notification}/t/{channel}/versions/{version}/",
+	},
+	operators.Installation: {
+		"GET /console/system/",
+		"GET /console/organizations/",
+		"POST /console/organizations/",
+		"GET /console/audit/",
+		"POST /console/audit/export/",
+		"GET /console/keys/",
+		"POST /console/keys/",
+		"POST /console/keys/{key}/rotate/",
+		"POST /console/keys/{key}/revoke/",
+	},
+}
+
+// ruled is the rules by route.
+func ruled() map[string]operators.Need {
+	all := map[string]operators.Need{}
+	for need, routes := range rules {
+		for _, r := range routes {
+			all[r] = need
+		}
+	}
+	return all
+}
+
+func TestEveryRouteHasARule(t *testing.T) {
+	t.Parallel()
+	needed := map[string]operators.Need{}
+	for _, r := range console.Routes() {
+		needed[r.Method+" "+r.Path] = r.Needs
+	}
+	assert.Equal(t, ruled(), needed, "say in rules whom a route is for")
+}
+
+// verdict is what becomes of a request before a route's handler sees it.
+type verdict string
+
+const (
+	admitted verdict = "admitted"
+	toSignIn verdict = "sent to sign in"
+	again    verdict = "asked to sign in again"
+	refused  verdict = "refused"
+	unseen   verdict = "told that there is nothing"
+)
+
+// expected is the whole table: route, role, and how somebody has signed in.
+func expected(route, who, how string, need operators.Need) verdict {
+	method, path, _ := strings.Cut(route, " ")
+	switch {
+	case who == "nobody", how == "WithThePasswordAlone":
+		return toSignIn
+	case !allowed[need][who] && (insiders[who] || need == operators.Installation):
+		return refused
+	case !allowed[need][who]:
+		return unseen
+	case how == "LongAgo" && method == http.MethodPost && recent[path]:
+		return again
+	}
+	return admitted
+}
+
+// TestAccessRules goes through the table of routes, for every role and for every way to have signed in.
+func TestAccessRules(t *testing.T) {
+	t.Parallel()
+	for how, browserOf := range map[string]func(s *scene) func(who string) *browser{
+		"JustNow": func(s *scene) func(string) *browser {
+			return func(who string) *browser { return s.as(s.accounts[who]) }
+		},
+		"LongAgo": func(s *scene) func(string) *browser {
+			return func(who string) *browser {
+				return s.signedInAt(s.accounts[who], s.clock.Now().Add(-operators.Recent))
+			}
+		},
+		"WithThePasswordAlone": (*scene).halfway,
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t)
+			browsers := browserOf(s)
+			for _, r := range console.Routes() {
+				if r.Needs == operators.Anybody {
+					continue // Nobody is asked.
+				}
+				route := r.Method + " " + r.Path
+				for _, who := range slices.Sorted(maps.Keys(allowed[operators.Anybody])) {
+					b := s.nobody()
+					if who != "nobody" {
+						b = browsers(who)
+					}
+					assert.Equal(t, expected(route, who, how, ruled()[route]), b.knock(r.Method, s.path(t, r)), "%s, %s", route, who)
+				}
+			}
+		})
+	}
+}
+
+// halfway has everybody set up a second factor, and sign in with the password alone.
+func (s *scene) halfway() func(who string) *browser {
+	s.Helper()
+	all, at := map[string]*browser{}, 0
+	for who, a := range s.accounts {
+		s.as(a).setUpApp()
+		at++
+		all[who] = s.stranger(fmt.Sprintf("198.51.100.%d", at))
+		all[who].signIn(who, password).is(s.T, http.StatusSeeOther)
+		require.Contains(s, all[who].cookies, stepCookie, who)
+	}
+	return func(who string) *browser { return all[who] }
+}
+
+// knock asks for a route with an empty form, and returns what became of that.
+func (b *browser) knock(method, path string) verdict {
+	b.f.Helper()
+	var got answer
+	if method == http.MethodGet {
+		got = b.get(path)
+	} else {
+		got = b.post(path)
+	}
+	switch {
+	case got.StatusCode == http.StatusSeeOther && strings.HasPrefix(got.Header.Get("Location"), "/console/sign-in/") && got.Header.Get("Clear-Site-Data") == "":
+		return toSignIn
+	case got.StatusCode == http.StatusUnauthorized && strings.Contains(got.body, "Sign in again"):
+		return again
+	case got.StatusCode == http.StatusForbidden:
+		return refused
+	case got.StatusCode == http.StatusNotFound && strings.Contains(got.body, "The organization does not exist."):
+		return unseen
+	}
+	return admitted
+}
