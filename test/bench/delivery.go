@@ -141,6 +141,9 @@ func (b *bench) sending(ctx context.Context, d database) error {
 	if err := b.serving(ctx, i, func(s *server) error { return b.handOff(ctx, d, i, s, quick) }); err != nil {
 		return err
 	}
+	if err := b.serving(ctx, i, func(s *server) error { return b.small(ctx, d, i, s, quick) }); err != nil {
+		return fmt.Errorf("small triggers on %s: %w", d.kind, err)
+	}
 	for _, m := range []struct {
 		mailing
 		connections int

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// small measures triggers to one recipient each, from the first request until the last message is
+// at the mail server. The floor is the messages alone, sent by the library.
+func (b *bench) small(ctx context.Context, d database, i installation, s *server, m mailing) error {
+	m.sink.hold()
+	m.sink.release()
+	start := time.Now()
+	floor, err := mailFloor(ctx, m.sink.address, quickConnections, b.messages)
+	if err != nil {
+		return err
+	}
+	if _, _, err := floor.output(nil); err != nil {
+		return err
+	}
+	count, last := m.sink.last()
+	f := figure{floor: perRow(count, last.Sub(start), floor.ProcessState.UserTime()+floor.ProcessState.SystemTime())}
+
+	if err := d.settle(ctx); err != nil {
+		return err
+	}
+	m.sink.hold()
+	m.sink.release()
+	l := load{server: s, connections: b.connections, length: b.length, status: http.StatusCreated, request: func(r []byte, connection, n int) []byte {
+		return appendPost(r, eventPath(m.name), i.key,
+			fmt.Sprintf(`{"context": {"order": 1207}, "options": {"limit_to": [%q]}}`, populated(0, (n*b.connections+connection)%b.messages)))
+	}}
+	used := s.processor()
+	start = time.Now()
+	answers, sent, err := l.run(ctx)
+	if err != nil {
+		return err
+	}
+	answered := time.Now()
+	total := 0
+	for _, n := range sent {
+		total += n
+	}
+	select {
+	case <-m.sink.after(total):
+	case <-time.After(deliveryLimit):
+		count, _ := m.sink.last()
+		return fmt.Errorf("%d of %d messages came", count, total)
+	}
+	_, last = m.sink.last()
+	f.tocsin, f.peak = perRow(total, last.Sub(start), s.processor()-used), s.peak()
+	b.say("  the triggers alone: %s requests/s, p50 %s, p99 %s; the last message came %s behind the last answer",
+		number(answers.rate), answers.p50.Round(100*time.Microsecond), answers.p99.Round(100*time.Microsecond), max(0, last.Sub(answered)).Round(10*time.Millisecond))
+	b.result("triggers to one recipient each, first request to last message", d, "messages/s", f)
+	if err := d.waitUntil(ctx, allDone); err != nil {
+		return err
+	}
+	if count, _ := m.sink.last(); count != total {
+		return errors.New("messages came more than once")
+	}
+	return nil
+}
