@@ -45,8 +45,9 @@ func NewQuotas(clock ports.Clock, limits quotas.Limits, retention time.Duration)
 	return &Quotas{clock: clock, limits: limits, retention: retention, organizations: map[orgs.ID]*allowance{}}
 }
 
-// Context returns the refusal of a context of so many bytes, nil when there is none.
-func (q *Quotas) Context(ctx context.Context, tx ports.Tx, org orgs.ID, size int) (refusal, err error) {
+// Context returns the refusal of a context of so many bytes, nil when there is none. more is how many
+// bytes are about to be stored beside it.
+func (q *Quotas) Context(ctx context.Context, tx ports.Tx, org orgs.ID, size, more int) (refusal, err error) {
 	a, err := q.allowance(ctx, tx, org)
 	if err != nil {
 		return nil, err
@@ -56,7 +57,7 @@ func (q *Quotas) Context(ctx context.Context, tx ports.Tx, org orgs.ID, size int
 	if err := a.limits.Allows(quotas.ContextSize, int64(size), 0); err != nil {
 		return err, nil
 	}
-	return a.limits.Allows(quotas.Contexts, a.contexts+a.before+a.added+int64(size), retryLater), nil
+	return a.limits.Allows(quotas.Contexts, a.contexts+a.before+a.added+int64(size+more), retryLater), nil
 }
 
 // Kept notes that a context of so many bytes was stored.

@@ -3,8 +3,10 @@ package app
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
+	"github.com/tocsin/tocsin/app/batch"
 	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/audit"
@@ -19,15 +21,18 @@ const forecastSamples = 5
 
 // Triggers lets applications announce that an event happened (decisions 6).
 type Triggers struct {
-	store    ports.Store
-	composer delivery.Composer
-	clock    ports.Clock
-	quotas   *Quotas
+	store      ports.Store
+	composer   delivery.Composer
+	clock      ports.Clock
+	quotas     *Quotas
+	triggering *batch.Batcher[eventPath, triggering]
 }
 
 // NewTriggers returns the use cases of triggering.
 func NewTriggers(store ports.Store, composer delivery.Composer, clock ports.Clock, quotas *Quotas) *Triggers {
-	return &Triggers{store: store, composer: composer, clock: clock, quotas: quotas}
+	t := &Triggers{store: store, composer: composer, clock: clock, quotas: quotas}
+	t.triggering = batch.New(t.trigger, (*triggering).request)
+	return t
 }
 
 // Trigger is what a caller says of an occurrence.
@@ -41,33 +46,74 @@ type Trigger struct {
 }
 
 // Trigger records an occurrence. When it returns, the occurrence is on disk and its messages will go out. A request that was seen
-// before is answered with the occurrence of then, even if it would be refused now. Errors: events.ErrNotFound, ErrInactive,
-// ErrApplicationInactive, ErrKeyReused, *quotas.Exceeded, and a fault that names every unknown channel and person of the options.
+// before is answered with the occurrence of then, even if it would be refused now. Concurrent calls for one event are kept together.
+// Errors: events.ErrNotFound, ErrInactive, ErrApplicationInactive, ErrKeyReused, *quotas.Exceeded, and a fault that names every
+// unknown channel and person of the options.
 func (t *Triggers) Trigger(
 	ctx context.Context, by audit.Actor, at Path, event string, what Trigger,
 ) (stored events.Occurrence, repeated bool, err error) {
-	err = t.store.Update(ctx, func(tx ports.Tx) error {
-		o, refusal, err := t.occurrence(ctx, tx, at, event, what)
+	c := &triggering{Trigger: what, by: by}
+	if err := t.triggering.Do(ctx, eventPath{at, event}, c); err != nil {
+		return events.Occurrence{}, false, err
+	}
+	return c.done.Occurrence, c.done.Repeated, c.done.Err
+}
+
+// eventPath names an event.
+type eventPath struct {
+	Path
+	event string
+}
+
+// triggering is a call of Trigger at work.
+type triggering struct {
+	Trigger
+	by   audit.Actor
+	done deliveries.Triggered
+}
+
+// request identifies a repeatable call; empty when it is not.
+func (c *triggering) request() string {
+	if c.Request == nil {
+		return ""
+	}
+	return fmt.Sprint(c.Request.Key, " ", c.Request.IdempotencyKey)
+}
+
+// trigger records the occurrences of several calls, no two of which have the same request.
+func (t *Triggers) trigger(ctx context.Context, at eventPath, calls []*triggering) error {
+	var done []deliveries.Triggered
+	err := t.store.Update(ctx, func(tx ports.Tx) error {
+		whats := make([]Trigger, len(calls))
+		for i, c := range calls {
+			whats[i] = c.Trigger
+		}
+		ts, err := t.occurrences(ctx, tx, at, whats)
 		if err != nil {
 			return err
 		}
-		if refusal != nil && what.Request == nil {
-			return refusal
-		}
-		stored, repeated, err = tx.Deliveries().Trigger(ctx, o, what.Request)
-		if err != nil || repeated {
+		if done, err = tx.Deliveries().Trigger(ctx, ts); err != nil {
 			return err
 		}
-		if refusal != nil {
-			return refusal // What was stored goes with it.
+		var entries []audit.Entry
+		for i, d := range done {
+			if d.Err == nil && !d.Repeated {
+				entries = append(entries, audit.Entry{Organization: d.Occurrence.Organization, Actor: calls[i].by, At: d.Occurrence.Created,
+					Action: audit.EventTriggered, Object: at.object("e", at.event), After: occurrenceState(d.Occurrence)})
+			}
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: stored.Organization, Actor: by, At: stored.Created, Action: audit.EventTriggered,
-			Object: at.object("e", event), After: occurrenceState(stored)})
+		return tx.Audit().Record(ctx, entries...)
 	})
-	if err == nil && !repeated {
-		t.quotas.Kept(stored.Organization, len(what.Context))
+	if err != nil {
+		return err
 	}
-	return stored, repeated, err
+	for i, c := range calls {
+		c.done = done[i]
+		if c.done.Err == nil && !c.done.Repeated {
+			t.quotas.Kept(c.done.Occurrence.Organization, len(c.Context))
+		}
+	}
+	return nil
 }
 
 // occurrenceState is what the audit log tells of an occurrence, which itself tells the rest.
@@ -85,32 +131,48 @@ func occurrenceState(o events.Occurrence) audit.State {
 	return s
 }
 
-// occurrence returns what would be stored, and the refusal if it may not be.
-func (t *Triggers) occurrence(ctx context.Context, tx ports.Tx, at Path, event string, what Trigger) (o events.Occurrence, refusal, err error) {
-	app, err := application(ctx, tx, at)
+// occurrences returns what would be stored of each call, with the refusal if it may not be.
+func (t *Triggers) occurrences(ctx context.Context, tx ports.Tx, at eventPath, whats []Trigger) ([]deliveries.Triggering, error) {
+	app, err := application(ctx, tx, at.Path)
 	if err != nil {
-		return events.Occurrence{}, nil, err
+		return nil, err
 	}
-	e, err := tx.Events().BySlug(ctx, app, event)
+	e, err := tx.Events().BySlug(ctx, app, at.event)
 	if err != nil {
-		return events.Occurrence{}, nil, err
+		return nil, err
 	}
-	o = events.Occurrence{Organization: app.Organization, Project: app.Project, Application: app.ID, Event: e.ID,
-		Context: what.Context, Options: what.Options, CorrelationID: what.CorrelationID, Created: t.clock.Now()}
-	switch {
-	case !app.Active:
-		return o, events.ErrApplicationInactive, nil
-	case !e.Active:
-		return o, events.ErrInactive, nil
+	now := t.clock.Now()
+	ts, os := make([]deliveries.Triggering, len(whats)), make([]events.Occurrence, len(whats))
+	for i, what := range whats {
+		os[i] = events.Occurrence{Organization: app.Organization, Project: app.Project, Application: app.ID, Event: e.ID,
+			Context: what.Context, Options: what.Options, CorrelationID: what.CorrelationID, Created: now}
+		ts[i] = deliveries.Triggering{Occurrence: os[i], Request: what.Request}
 	}
-	if refusal, err = t.quotas.Context(ctx, tx, o.Organization, len(o.Context)); err != nil || refusal != nil {
-		return o, refusal, err
+	unknown, err := tx.Deliveries().Unknown(ctx, os)
+	if err != nil {
+		return nil, err
 	}
-	unknown, err := tx.Deliveries().Unknown(ctx, o)
-	if what.IgnoreUnknown {
-		unknown.People = nil
+	stored := 0 // bytes of contexts by the calls before
+	for i, what := range whats {
+		if what.IgnoreUnknown {
+			unknown[i].People = nil
+		}
+		switch {
+		case !app.Active:
+			ts[i].Refusal = events.ErrApplicationInactive
+		case !e.Active:
+			ts[i].Refusal = events.ErrInactive
+		default:
+			if ts[i].Refusal, err = t.quotas.Context(ctx, tx, app.Organization, len(os[i].Context), stored); err != nil {
+				return nil, err
+			}
+			ts[i].Refusal = cmp.Or(ts[i].Refusal, unknown[i].Fault())
+		}
+		if ts[i].Refusal == nil {
+			stored += len(os[i].Context)
+		}
 	}
-	return o, unknown.Fault(), err
+	return ts, nil
 }
 
 // Forecast is what would become of an occurrence.
@@ -134,10 +196,14 @@ func (t *Triggers) DryRun(ctx context.Context, at Path, event string, what Trigg
 		samples = forecastSamples
 	}
 	err = t.store.View(ctx, func(tx ports.Tx) error {
-		o, refusal, err := t.occurrence(ctx, tx, at, event, what)
-		if err := cmp.Or(err, refusal); err != nil {
+		ts, err := t.occurrences(ctx, tx, eventPath{at, event}, []Trigger{what})
+		if err != nil {
 			return err
 		}
+		if ts[0].Refusal != nil {
+			return ts[0].Refusal
+		}
+		o := ts[0].Occurrence
 		done, err := t.quotas.DryRun(ctx, tx, o.Organization)
 		if err != nil {
 			return err

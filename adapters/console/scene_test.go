@@ -171,9 +171,11 @@ func (f *fixture) happened() (id events.OccurrenceID) {
 		if err != nil {
 			return err
 		}
-		o, _, err := tx.Deliveries().Trigger(f.Context(), events.Occurrence{Organization: a.Organization, Project: a.Project, Application: a.ID, Event: e.ID,
-			Context: events.Context(`{}`), CorrelationID: "order 17", Created: f.clock.Now()}, nil)
-		id = o.ID
+		done, err := tx.Deliveries().Trigger(f.Context(), []deliveries.Triggering{{Occurrence: events.Occurrence{Organization: a.Organization, Project: a.Project, Application: a.ID, Event: e.ID,
+			Context: events.Context(`{}`), CorrelationID: "order 17", Created: f.clock.Now()}}})
+		if err == nil {
+			id = done[0].Occurrence.ID
+		}
 		return err
 	})
 	return id

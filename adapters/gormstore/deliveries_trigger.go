@@ -2,77 +2,190 @@ package gormstore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"errors"
-	"time"
+	"encoding/hex"
+	"slices"
 
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 )
 
-type requestRow struct {
-	APIKeyID       access.ID `gorm:"column:api_key_id"`
-	IdempotencyKey string    `gorm:"column:word"`
-	Digest         []byte
-	OccurrenceID   events.OccurrenceID
-	CreatedAt      time.Time
+// triggerBytes is how many bytes of contexts one statement stores, unless a single one has more.
+const triggerBytes = 1 << 20
+
+// requestSetRow is a request as one row of a rowSet.
+type requestSetRow struct {
+	Key            access.ID           `json:"key"`
+	IdempotencyKey string              `json:"word"`
+	Digest         string              `json:"digest"` // hexadecimal
+	Occurrence     events.OccurrenceID `json:"occurrence"`
+	Created        string              `json:"created"`
+	Forgotten      string              `json:"forgotten"` // requests before it do not count any more
 }
 
-func (requestRow) TableName() string { return "requests" }
+func newRequestSetRow(o events.Occurrence, r *deliveries.Request) requestSetRow {
+	return requestSetRow{Key: r.Key, IdempotencyKey: r.IdempotencyKey, Digest: hex.EncodeToString(r.Digest[:]), Occurrence: o.ID,
+		Created: momentText(o.Created), Forgotten: momentText(o.Created.Add(-deliveries.RequestLifetime))}
+}
 
-// errNoRequest says that a request is new.
-var errNoRequest = errors.New("the request was not seen before")
+// requestSet is rows of requestSetRow as a rowSet.
+func (t tx) requestSet(rows []requestSetRow) map[string]any {
+	return map[string]any{"set": rowSet(t.dialect, rows, "key bigint", "word text", "digest text", "occurrence bigint", "created timestamptz",
+		"forgotten timestamptz")}
+}
 
-func (r deliveryRepo) Trigger(
-	ctx context.Context, o events.Occurrence, request *deliveries.Request,
-) (stored events.Occurrence, repeated bool, err error) {
-	o.Created = stamp(o.Created)
-	if request != nil {
-		stored, err = r.earlier(ctx, o, request)
-		if !errors.Is(err, errNoRequest) {
-			return stored, err == nil, err
+func (r deliveryRepo) Trigger(ctx context.Context, ts []deliveries.Triggering) ([]deliveries.Triggered, error) {
+	done := make([]deliveries.Triggered, len(ts))
+	for i, t := range ts {
+		t.Occurrence.Created = stamp(t.Occurrence.Created)
+		done[i] = deliveries.Triggered{Occurrence: t.Occurrence, Err: t.Refusal}
+	}
+	if err := r.earlier(ctx, ts, done); err != nil {
+		return nil, err
+	}
+	var fresh []*deliveries.Triggered
+	var requests []*deliveries.Request
+	for i := range done {
+		if done[i].Err == nil && !done[i].Repeated {
+			fresh, requests = append(fresh, &done[i]), append(requests, ts[i].Request)
 		}
 	}
-	row, err := one[occurrenceRow](r.db(ctx).Raw(`
+	for begin := 0; begin < len(fresh); {
+		end, size := begin+1, len(fresh[begin].Occurrence.Context)
+		for end < len(fresh) && size+len(fresh[end].Occurrence.Context) <= triggerBytes {
+			size += len(fresh[end].Occurrence.Context)
+			end++
+		}
+		if err := r.store(ctx, fresh[begin:end]); err != nil {
+			return nil, err
+		}
+		begin = end
+	}
+	if len(fresh) == 0 {
+		return done, nil
+	}
+	r.announce()
+	return done, r.remember(ctx, fresh, requests)
+}
+
+// occurrenceSetRow is a new occurrence as one row of a rowSet.
+type occurrenceSetRow struct {
+	Number      int    `json:"number"`
+	Context     string `json:"context"`
+	LimitTo     string `json:"limit_to"`
+	Channels    string `json:"channels"`
+	Correlation string `json:"correlation"`
+	Created     string `json:"created"`
+}
+
+// store inserts occurrences of one event and gives them their ids, which grow in their order.
+func (r deliveryRepo) store(ctx context.Context, fresh []*deliveries.Triggered) error {
+	rows := make([]occurrenceSetRow, len(fresh))
+	for i, f := range fresh {
+		o := f.Occurrence
+		rows[i] = occurrenceSetRow{Number: i, Context: string(o.Context), LimitTo: jsonArray(o.Options.LimitTo),
+			Channels: jsonArray(o.Options.Channels), Correlation: o.CorrelationID, Created: momentText(o.Created)}
+	}
+	first := fresh[0].Occurrence
+	ids, err := rowsOf[events.OccurrenceID](r.db(ctx).Raw(`
 		INSERT INTO occurrences (organization_id, project_id, application_id, event_id, context, limit_to, channels, correlation_id,
 			created_at, turn_at, cursor_notification, cursor_phase, cursor_assignment)
-		SELECT a.organization_id, a.project_id, a.id, e.id, CAST(@context AS TEXT), CAST(@limit_to AS TEXT), CAST(@channels AS TEXT),
-			CAST(@correlation AS TEXT), `+r.dialect.moment("@created ")+`, `+r.dialect.moment("@created ")+`, 0, 0, 0
-		FROM events e JOIN applications a ON a.id = e.application_id
-		WHERE e.id = @event AND a.id = @application AND a.project_id = @project AND a.organization_id = @organization RETURNING id`,
-		map[string]any{"context": string(o.Context), "limit_to": jsonArray(o.Options.LimitTo), "channels": jsonArray(o.Options.Channels),
-			"correlation": o.CorrelationID, "created": o.Created, "event": o.Event, "application": o.Application, "project": o.Project,
-			"organization": o.Organization}), events.ErrNotFound)
+		SELECT a.organization_id, a.project_id, a.id, e.id, r.context, r.limit_to, r.channels, r.correlation, r.created, r.created, 0, 0, 0
+		FROM (@rows ) AS r CROSS JOIN events e JOIN applications a ON a.id = e.application_id
+		WHERE e.id = @event AND a.id = @application AND a.project_id = @project AND a.organization_id = @organization
+		ORDER BY r.number RETURNING id`,
+		map[string]any{"rows": rowSet(r.dialect, rows, "number bigint", "context text", "limit_to text", "channels text", "correlation text",
+			"created timestamptz"), "event": first.Event, "application": first.Application, "project": first.Project,
+			"organization": first.Organization}))
 	if err != nil {
-		return events.Occurrence{}, false, err
+		return err
 	}
-	o.ID = row.ID
-	r.announce()
-	if request == nil {
-		return o, false, nil
+	if len(ids) != len(fresh) {
+		return events.ErrNotFound
 	}
-	return o, false, r.remember(ctx, o, request)
+	slices.Sort(ids)
+	for i, f := range fresh {
+		f.Occurrence.ID = ids[i]
+	}
+	return nil
 }
 
-// earlier returns the occurrence that a request has triggered before; errNoRequest, events.ErrKeyReused.
-func (r deliveryRepo) earlier(ctx context.Context, o events.Occurrence, request *deliveries.Request) (events.Occurrence, error) {
-	row, err := one[requestRow](r.db(ctx).Where("api_key_id = ? AND word = ? AND created_at > ?", request.Key, request.IdempotencyKey,
-		o.Created.Add(-deliveries.RequestLifetime)), errNoRequest)
+// earlier fills in what became of requests that were seen before.
+func (r deliveryRepo) earlier(ctx context.Context, ts []deliveries.Triggering, done []deliveries.Triggered) error {
+	var asked []requestSetRow
+	for i, t := range ts {
+		if t.Request != nil {
+			asked = append(asked, newRequestSetRow(done[i].Occurrence, t.Request))
+		}
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+	type seenRow struct {
+		Key          access.ID
+		Word         string
+		Digest       []byte
+		OccurrenceID events.OccurrenceID
+	}
+	seen, err := rowsOf[seenRow](r.db(ctx).Raw(r.dialect.along([]string{"r.api_key_id AS key", "r.word", "r.digest", "r.occurrence_id"},
+		hop{"requests r", "r.api_key_id = s.key AND r.word = s.word AND r.created_at > s.forgotten"}), r.requestSet(asked)))
+	if err != nil || len(seen) == 0 {
+		return err
+	}
+	found, err := decodeAll(r.db(ctx).Where("id ?", among(r.dialect, mapped(seen, func(s seenRow) events.OccurrenceID { return s.OccurrenceID }))),
+		occurrenceRow.occurrence)
 	if err != nil {
-		return events.Occurrence{}, err
+		return err
 	}
-	if !bytes.Equal(row.Digest, request.Digest[:]) {
-		return events.Occurrence{}, events.ErrKeyReused
+	for i, t := range ts {
+		if t.Request == nil {
+			continue
+		}
+		for _, s := range seen {
+			if s.Key != t.Request.Key || s.Word != t.Request.IdempotencyKey {
+				continue
+			}
+			if !bytes.Equal(s.Digest, t.Request.Digest[:]) {
+				done[i].Err = events.ErrKeyReused
+				continue
+			}
+			at := slices.IndexFunc(found, func(o events.Occurrence) bool { return o.ID == s.OccurrenceID })
+			if at >= 0 { // Else it is gone, and the request is new.
+				done[i] = deliveries.Triggered{Occurrence: found[at], Repeated: true}
+			}
+		}
 	}
-	return decodeOne(r.db(ctx).Where("id = ?", row.OccurrenceID), errNoRequest, occurrenceRow.occurrence)
+	return nil
 }
 
-// remember keeps a request in the place of one whose time is over. Of parallel equal requests Postgres lets one get this far and
-// refuses the others, which then run again and find it; on SQLite they come one after another.
-func (r deliveryRepo) remember(ctx context.Context, o events.Occurrence, request *deliveries.Request) error {
-	return change(r.db(ctx), errVanished, `INSERT INTO requests (api_key_id, word, digest, occurrence_id, created_at) VALUES (?, ?, ?, ?, ?)
+// remember keeps requests in the place of those whose time is over. Of parallel equal requests Postgres lets one get this far and
+// refuses the others, which then run again and find it; on SQLite they come one after another. They are sorted, so that no two
+// units wait for each other.
+func (r deliveryRepo) remember(ctx context.Context, fresh []*deliveries.Triggered, requests []*deliveries.Request) error {
+	var rows []requestSetRow
+	for i, f := range fresh {
+		if requests[i] != nil {
+			rows = append(rows, newRequestSetRow(f.Occurrence, requests[i]))
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	slices.SortFunc(rows, func(a, b requestSetRow) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.IdempotencyKey, b.IdempotencyKey))
+	})
+	p := r.requestSet(rows)
+	p["forgotten"] = slices.MaxFunc(fresh, func(a, b *deliveries.Triggered) int {
+		return a.Occurrence.Created.Compare(b.Occurrence.Created)
+	}).Occurrence.Created.Add(-deliveries.RequestLifetime)
+	n, err := affected(r.db(ctx).Exec(`INSERT INTO requests (api_key_id, word, digest, occurrence_id, created_at)
+		SELECT key, word, `+r.dialect.unhex("digest")+`, occurrence, created FROM (@set ) AS s WHERE TRUE ORDER BY key, word
 		ON CONFLICT (api_key_id, word) DO UPDATE SET digest = excluded.digest, occurrence_id = excluded.occurrence_id,
-			created_at = excluded.created_at WHERE requests.created_at <= ?`,
-		request.Key, request.IdempotencyKey, request.Digest[:], o.ID, o.Created, o.Created.Add(-deliveries.RequestLifetime))
+			created_at = excluded.created_at WHERE requests.created_at <= `+r.dialect.moment("@forgotten "), p))
+	if err == nil && n != len(rows) {
+		return errVanished
+	}
+	return err
 }

@@ -15,20 +15,51 @@ type knownRow struct {
 	Address  string // the key
 }
 
-// Unknown asks only about what the options name: most occurrences name nothing.
-func (r deliveryRepo) Unknown(ctx context.Context, o events.Occurrence) (u events.Unknown, err error) {
-	if len(o.Options.LimitTo) > 0 {
-		if u.People, err = r.unknownPeople(ctx, o); err != nil {
-			return u, err
+// Unknown asks once for what all the occurrences name, and only if they name anything: most do not.
+func (r deliveryRepo) Unknown(ctx context.Context, os []events.Occurrence) ([]events.Unknown, error) {
+	var all events.Occurrence
+	for i, o := range os {
+		if i == 0 {
+			all = o
+			all.Options = events.Options{}
+		}
+		all.Options.LimitTo = append(all.Options.LimitTo, o.Options.LimitTo...)
+		all.Options.Channels = append(all.Options.Channels, o.Options.Channels...)
+	}
+	unknown := make([]events.Unknown, len(os))
+	if len(all.Options.LimitTo) > 0 {
+		known, err := r.knownPeople(ctx, all)
+		if err != nil {
+			return nil, err
+		}
+		for i, o := range os {
+			unknown[i].People = without(o.Options.LimitTo, known)
 		}
 	}
-	if len(o.Options.Channels) > 0 {
-		u.Channels, err = r.unknownChannels(ctx, o)
+	if len(all.Options.Channels) > 0 {
+		known, err := r.knownChannels(ctx, all)
+		if err != nil {
+			return nil, err
+		}
+		for i, o := range os {
+			unknown[i].Channels = without(o.Options.Channels, func(word string) bool { return slices.Contains(known, word) })
+		}
 	}
-	return u, err
+	return unknown, nil
 }
 
-func (r deliveryRepo) unknownPeople(ctx context.Context, o events.Occurrence) (unknown []string, err error) {
+// without returns the words that are not known.
+func without(words []string, known func(string) bool) (unknown []string) {
+	for _, w := range words {
+		if !known(w) {
+			unknown = append(unknown, w)
+		}
+	}
+	return unknown
+}
+
+// knownPeople returns who knows whether a word is a member's username or a recorded address.
+func (r deliveryRepo) knownPeople(ctx context.Context, o events.Occurrence) (func(word string) bool, error) {
 	c := candidatesOf(r.dialect, o)
 	rows, err := rowsOf[knownRow](r.db(ctx).Raw(`
 		`+c.byUsername("m.username_fold AS username, '' AS address")+`
@@ -41,12 +72,7 @@ func (r deliveryRepo) unknownPeople(ctx context.Context, o events.Occurrence) (u
 	for _, row := range rows {
 		usernames[row.Username], addresses[row.Address] = true, true
 	}
-	for _, word := range o.Options.LimitTo {
-		if !usernames[names.Fold(word)] && !knownAddress(addresses, word) {
-			unknown = append(unknown, word)
-		}
-	}
-	return unknown, nil
+	return func(word string) bool { return usernames[names.Fold(word)] || knownAddress(addresses, word) }, nil
 }
 
 func knownAddress(known map[string]bool, word string) bool {
@@ -54,19 +80,14 @@ func knownAddress(known map[string]bool, word string) bool {
 	return err == nil && known[a.Key()]
 }
 
-func (r deliveryRepo) unknownChannels(ctx context.Context, o events.Occurrence) (unknown []string, err error) {
+// knownChannels returns those names of channels that the event can use, folded.
+func (r deliveryRepo) knownChannels(ctx context.Context, o events.Occurrence) ([]string, error) {
 	const usable = ` AND (NOT EXISTS (SELECT 1 FROM event_channels ec WHERE ec.event_id = @event )
 		OR EXISTS (SELECT 1 FROM event_channels ec WHERE ec.event_id = @event AND ec.channel_id = c.id))`
 	// Two arms, so that each finds its partial index.
-	known, err := rowsOf[string](r.db(ctx).Raw(`
+	return rowsOf[string](r.db(ctx).Raw(`
 		SELECT c.name_fold FROM channels c WHERE c.organization_id = @organization AND c.project_id IS NULL AND c.name_fold @channels`+usable+`
 		UNION
 		SELECT c.name_fold FROM channels c WHERE c.organization_id = @organization AND c.project_id IS NOT NULL AND c.project_id = @project
 			AND c.name_fold @channels`+usable, candidatesOf(r.dialect, o).parameters()))
-	for _, word := range o.Options.Channels {
-		if !slices.Contains(known, word) {
-			unknown = append(unknown, word)
-		}
-	}
-	return unknown, err
 }

@@ -24,6 +24,14 @@ func (d dialect) moment(parameter string) string {
 	return parameter
 }
 
+// unhex is the bytes that a hexadecimal text spells.
+func (d dialect) unhex(column string) string {
+	if d == onPostgres {
+		return "decode(" + column + ", 'hex')"
+	}
+	return "unhex(" + column + ")"
+}
+
 // skipLocked ends a query that takes rows which others may take as well.
 func (d dialect) skipLocked() string {
 	if d == onPostgres {

@@ -71,7 +71,7 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 	all := map[reflect.Type][]any{}
 	for _, one := range []any{
 		ctx, 10, "a", true, false, now, []byte("a"), []string{"ada@example.org"},
-		quotas.Limits{quotas.Requests: 1}, org, []orgs.ID{org}, orgs.Organization{ID: org, Slug: "acme"}, orgs.ProjectID(0), p.project.ID, p.project, group.ID, group,
+		quotas.Limits{quotas.Requests: 1}, quotas.Channels, quotas.Keys, quotas.Lists, quotas.Groups, quotas.Imports, org, []orgs.ID{org}, orgs.Organization{ID: org, Slug: "acme"}, orgs.ProjectID(0), p.project.ID, p.project, group.ID, group,
 		p.member.User.ID, p.member.User, []users.User{p.member.User}, p.member.ID, p.member, []users.Member{p.member}, []users.MemberID{p.member.ID},
 		p.address.ID, []users.AddressID{p.address.ID}, []users.Address{p.address}, users.Email,
 		p.channel.ID, p.channel, channels.EMAIL, p.assigned.ID, p.assigned, []channels.Assignment{p.assigned}, []channels.AssignmentID{p.assigned.ID},
@@ -80,7 +80,8 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 		p.event.ID, p.event, p.text.ID, p.text, events.OccurrenceID(0), o.ID, o, limited,
 		p.notice.ID, p.notice,
 		deliveries.ID(1), deliveries.State(""), deliveries.Failed, deliveries.OptedOut, deliveries.Cursor{}, deliveries.Message{ID: "1", To: "ada@example.org"},
-		&deliveries.Request{Key: p.key.ID, IdempotencyKey: "w"}, deliveries.OptOut{Member: p.member.ID, AddressKey: p.address.Key(), Notification: p.notice.ID}, deliveries.MailboxID(1),
+		[]deliveries.Triggering{{Occurrence: o}, {Occurrence: limited, Request: &deliveries.Request{Key: p.key.ID, IdempotencyKey: "w"}}},
+		[]events.Occurrence{o, limited}, deliveries.OptOut{Member: p.member.ID, AddressKey: p.address.Key(), Notification: p.notice.ID}, deliveries.MailboxID(1),
 		deliveries.MailboxFilter{Limit: 10}, deliveries.MailboxFilter{Channel: p.channel.ID, AddressKey: p.address.Key(), Before: 9, Limit: 10},
 		access.ID(0), p.key.ID, p.key.Digest, p.key, access.Scope{}, access.Scope{Organization: "acme", Project: "shop"}, map[access.ID]time.Time{p.key.ID: now},
 		account, account.ID, operators.ByPassword, operators.Digest{1}, session, invitation, device, operators.Guesses{Failures: 1, Until: now},

@@ -93,7 +93,11 @@ func (p *post) trigger(t *testing.T, limitTo, channels []string) events.Occurren
 	o.Options, err = events.NewOptions(limitTo, channels)
 	require.NoError(t, err)
 	require.NoError(t, p.Update(t.Context(), func(tx ports.Tx) error {
-		o, _, err = tx.Deliveries().Trigger(t.Context(), o, &deliveries.Request{Key: p.key.ID, IdempotencyKey: time.Now().String()})
+		done, err := tx.Deliveries().Trigger(t.Context(), []deliveries.Triggering{
+			{Occurrence: o, Request: &deliveries.Request{Key: p.key.ID, IdempotencyKey: time.Now().String()}}})
+		if err == nil {
+			o = done[0].Occurrence
+		}
 		return err
 	}))
 	return o

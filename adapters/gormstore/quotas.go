@@ -26,10 +26,11 @@ func (r orgRepo) SetQuotas(ctx context.Context, id orgs.ID, own quotas.Limits) e
 	return change(r.db(ctx), orgs.ErrNotFound, "UPDATE organizations SET quotas = ? WHERE id = ? AND "+notSystem, string(text), id)
 }
 
-// counted are the rows that quotas are about, of the organization @org.
+// counted are the rows that quotas are about, of the organization @org. The condition of keys keeps
+// Postgres from the index of names, which holds the keys of all organizations.
 var counted = map[quotas.Name]string{
 	quotas.Channels: "channels WHERE organization_id = @org",
-	quotas.Keys:     "api_keys WHERE organization_id = @org AND revoked_at IS NULL AND replaced_at IS NULL",
+	quotas.Keys:     "api_keys WHERE organization_id = @org AND COALESCE(revoked_at, replaced_at) IS NULL",
 	quotas.Lists:    "distribution_lists WHERE organization_id = @org",
 	quotas.Groups:   "member_groups WHERE organization_id = @org",
 	quotas.Imports:  "imports WHERE organization_id = @org AND stored AND state IN @open",

@@ -20,6 +20,22 @@ type Request struct {
 	Digest         [32]byte // of path and body
 }
 
+// Triggering is an occurrence to be stored.
+type Triggering struct {
+	Occurrence events.Occurrence
+	Request    *Request // nil: it is not repeatable
+	// Refusal is why the occurrence may not be stored; nil when it may. A request that was seen before
+	// is answered nevertheless.
+	Refusal error
+}
+
+// Triggered is what became of a Triggering.
+type Triggered struct {
+	Occurrence events.Occurrence
+	Repeated   bool  // the request was seen before: it is the occurrence of then
+	Err        error // nothing was stored: the refusal, or events.ErrKeyReused
+}
+
 // RequestLifetime is how long an Idempotency-Key is remembered (decisions 6).
 const RequestLifetime = 24 * time.Hour
 
@@ -113,12 +129,15 @@ type Cursor struct {
 
 // Repository keeps occurrences and their deliveries for those who trigger and those who look; workers use [Queue].
 type Repository interface {
-	// Trigger stores an occurrence and returns it with its id. With a request that was seen within RequestLifetime it stores
-	// nothing and returns the occurrence of then, repeated true; events.ErrKeyReused when the digests differ.
-	Trigger(ctx context.Context, o events.Occurrence, r *Request) (stored events.Occurrence, repeated bool, err error)
-	// Unknown returns the people and channels that the occurrence's options name in vain: people who are neither members of its
-	// organization nor hold an address recorded there, and channels that its event cannot use.
-	Unknown(ctx context.Context, o events.Occurrence) (events.Unknown, error)
+	// Trigger stores occurrences of one event and returns what became of each, in their order, with the
+	// ids of those that were stored. For a request that was seen within RequestLifetime it stores nothing
+	// and returns the occurrence of then; events.ErrKeyReused when the digests differ. No two may have
+	// the same request. events.ErrNotFound when the event is not one of their application.
+	Trigger(ctx context.Context, ts []Triggering) ([]Triggered, error)
+	// Unknown returns, for occurrences of one event, the people and channels that the options of each name
+	// in vain: people who are neither members of the organization nor hold an address recorded there,
+	// and channels that the event cannot use.
+	Unknown(ctx context.Context, os []events.Occurrence) ([]events.Unknown, error)
 	// Occurrence finds an occurrence of the application; events.ErrOccurrenceNotFound.
 	Occurrence(ctx context.Context, a applications.Application, id events.OccurrenceID) (events.Occurrence, error)
 	// Occurrences returns the occurrences of the application, the newest first: at most limit, older than the one with the id before

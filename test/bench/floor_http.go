@@ -142,13 +142,17 @@ func (cannedEvents) BySlug(_ context.Context, a applications.Application, slug s
 
 type cannedDeliveries struct{ deliveries.Repository }
 
-func (cannedDeliveries) Trigger(_ context.Context, o events.Occurrence, _ *deliveries.Request) (events.Occurrence, bool, error) {
-	o.ID = 1
-	return o, false, nil
+func (cannedDeliveries) Trigger(_ context.Context, ts []deliveries.Triggering) ([]deliveries.Triggered, error) {
+	done := make([]deliveries.Triggered, len(ts))
+	for i, t := range ts {
+		done[i].Occurrence = t.Occurrence
+		done[i].Occurrence.ID = 1
+	}
+	return done, nil
 }
 
-func (cannedDeliveries) Unknown(context.Context, events.Occurrence) (events.Unknown, error) {
-	return events.Unknown{}, nil
+func (cannedDeliveries) Unknown(_ context.Context, os []events.Occurrence) ([]events.Unknown, error) {
+	return make([]events.Unknown, len(os)), nil
 }
 
 type cannedStatistics struct{ statistics.Repository }

@@ -42,8 +42,10 @@ type asked struct {
 func (w *world) ask(t *testing.T, o events.Occurrence, r *deliveries.Request) (a asked) {
 	t.Helper()
 	a.err = w.Update(t.Context(), func(tx ports.Tx) error {
-		stored, repeated, err := tx.Deliveries().Trigger(t.Context(), o, r)
-		a.id, a.repeated = stored.ID, repeated
+		done, err := tx.Deliveries().Trigger(t.Context(), []deliveries.Triggering{{Occurrence: o, Request: r}})
+		if err == nil {
+			a.id, a.repeated, err = done[0].Occurrence.ID, done[0].Repeated, done[0].Err
+		}
 		return err
 	})
 	return a
@@ -81,7 +83,7 @@ func triggerCases() cases {
 				o := w.mine.occurrence(nil, nil)
 				spoil(&o)
 				refused(t, w, events.ErrNotFound, func(tx ports.Tx) error {
-					_, _, err := tx.Deliveries().Trigger(t.Context(), o, nil)
+					_, err := triggerOne(t.Context(), tx, o)
 					return err
 				})
 			}
@@ -138,7 +140,13 @@ func triggerCases() cases {
 		},
 		"UnknownNamesWhomAndWhatNobodyKnows": func(t *testing.T, w *world) {
 			ask := func(o events.Occurrence) events.Unknown {
-				return look(t, w, func(tx ports.Tx) (events.Unknown, error) { return tx.Deliveries().Unknown(t.Context(), o) })
+				other := o // Of several each gets its own answer.
+				other.Options = events.Options{LimitTo: []string{"ada@example.org", "someone"}, Channels: []string{"mail"}}
+				found := look(t, w, func(tx ports.Tx) ([]events.Unknown, error) {
+					return tx.Deliveries().Unknown(t.Context(), []events.Occurrence{other, o})
+				})
+				assert.Equal(t, []string{"someone"}, found[0].People)
+				return found[1]
 			}
 			assert.Zero(t, ask(w.mine.occurrence(nil, nil)))
 			act(t, w, func(tx ports.Tx) error {
@@ -162,7 +170,7 @@ func triggerCases() cases {
 			w.ready(t)
 			k := w.issue(t, access.Key{Name: "k"})
 			refused(t, w, errStop, func(tx ports.Tx) error {
-				_, _, err := tx.Deliveries().Trigger(t.Context(), w.mine.occurrence(nil, nil), request(k, "a", "body"))
+				_, err := tx.Deliveries().Trigger(t.Context(), []deliveries.Triggering{{Occurrence: w.mine.occurrence(nil, nil), Request: request(k, "a", "body")}})
 				assert.NoError(t, err)
 				return errStop
 			})

@@ -38,9 +38,7 @@ func (o tenant) occurrence(limitTo, channels []string) events.Occurrence {
 func (w *world) trigger(t *testing.T, o events.Occurrence) events.Occurrence {
 	t.Helper()
 	return do(t, w, func(tx ports.Tx) (events.Occurrence, error) {
-		stored, repeated, err := tx.Deliveries().Trigger(t.Context(), o, nil)
-		assert.False(t, repeated)
-		return stored, err
+		return triggerOne(t.Context(), tx, o)
 	})
 }
 

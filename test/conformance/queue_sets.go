@@ -1,22 +1,71 @@
 package conformance
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
 )
 
-// setCases are about small occurrences, which are expanded in sets.
+// setCases are about triggers that come together, and small occurrences, which are expanded in sets.
 func setCases() cases {
 	return cases{
+		"TriggersAreKeptInTheirOrderAndEachGetsItsOwnAnswer": func(t *testing.T, w *world) {
+			k := w.issue(t, access.Key{Name: "k"})
+			first := w.ask(t, w.mine.occurrence(nil, nil), request(k, "seen", "body"))
+			require.NoError(t, first.err)
+			of := func(n int) events.Occurrence {
+				o := w.mine.occurrence([]string{fmt.Sprint("p", n)}, nil)
+				o.Context = events.Context(fmt.Sprintf(`{"n":%d,"filling":%q}`, n, strings.Repeat("x", 200_000)))
+				return o
+			}
+			refusal := errors.New("refused")
+			done := do(t, w, func(tx ports.Tx) ([]deliveries.Triggered, error) {
+				return tx.Deliveries().Trigger(t.Context(), []deliveries.Triggering{
+					{Occurrence: of(0)},
+					{Occurrence: of(1), Request: request(k, "seen", "body"), Refusal: refusal},
+					{Occurrence: of(2), Request: request(k, "seen, but not so", "body")},
+					{Occurrence: of(3), Refusal: refusal},
+					{Occurrence: of(4), Request: request(k, "z", "body")},
+					{Occurrence: of(5), Request: request(k, "refused", "body"), Refusal: refusal},
+					{Occurrence: of(6), Request: request(k, "a", "body")},
+					{Occurrence: of(7)}, {Occurrence: of(8)}, {Occurrence: of(9)},
+				})
+			})
+			require.Len(t, done, 10)
+			assert.Equal(t, asked{id: first.id, repeated: true}, asked{done[1].Occurrence.ID, done[1].Repeated, done[1].Err})
+			last := first.id
+			for i, d := range done {
+				switch i {
+				case 1:
+				case 3, 5:
+					assert.Equal(t, refusal, d.Err)
+				default:
+					require.NoError(t, d.Err)
+					assert.Greater(t, d.Occurrence.ID, last)
+					last = d.Occurrence.ID
+					kept := w.occurred(t, d.Occurrence)
+					assert.Equal(t, string(of(i).Context), string(kept.Context))
+					assert.Equal(t, []string{fmt.Sprint("p", i)}, kept.Options.LimitTo)
+				}
+			}
+			for i, word := range map[int]string{4: "z", 6: "a"} {
+				assert.Equal(t, asked{id: done[i].Occurrence.ID, repeated: true}, w.ask(t, of(i), request(k, word, "body")))
+			}
+			assert.ErrorIs(t, w.ask(t, of(0), request(k, "z", "another body")).err, events.ErrKeyReused)
+			assert.False(t, w.ask(t, of(5), request(k, "refused", "another body")).repeated, "a refusal is not remembered")
+		},
 		"SmallOccurrencesAreExpandedTogetherAsOneAfterTheOther": func(t *testing.T, w *world) {
 			w.ready(t)
 			byShop := w.assign(t, channels.Assign(w.mine.bobMail, w.mine.shopMail))[0]

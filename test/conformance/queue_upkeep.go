@@ -229,7 +229,7 @@ func upkeepCases() cases {
 		"NobodyHearsOfWhatWasNotKept": func(t *testing.T, w *world) {
 			w.quiet(t)
 			refused(t, w, errStop, func(tx ports.Tx) error {
-				_, _, err := tx.Deliveries().Trigger(t.Context(), w.mine.occurrence(nil, nil), nil)
+				_, err := triggerOne(t.Context(), tx, w.mine.occurrence(nil, nil))
 				assert.NoError(t, err)
 				return errStop
 			})

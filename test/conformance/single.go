@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
@@ -47,6 +49,15 @@ func ensureAddresses(ctx context.Context, tx ports.Tx, org orgs.ID, m users.Memb
 
 func saveMembership(ctx context.Context, tx ports.Tx, a applications.Application, ms applications.Membership) error {
 	return tx.Applications().SaveMemberships(ctx, a, []applications.Membership{ms})
+}
+
+// triggerOne stores one occurrence.
+func triggerOne(ctx context.Context, tx ports.Tx, o events.Occurrence) (events.Occurrence, error) {
+	done, err := tx.Deliveries().Trigger(ctx, []deliveries.Triggering{{Occurrence: o}})
+	if err != nil {
+		return events.Occurrence{}, err
+	}
+	return done[0].Occurrence, done[0].Err
 }
 
 // first is the only one of a set and whether it is new.
