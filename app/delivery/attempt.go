@@ -81,21 +81,35 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) answe
 	}
 	message, err := s.compose(in, j)
 	if err != nil {
-		held.finish(deliveries.Outcome{ID: j.ID, State: deliveries.Failed, Attempts: j.Attempts,
-			Error: shortened("the template cannot be rendered: " + err.Error())}, &s.at)
+		out := deliveries.Outcome{ID: j.ID, State: deliveries.Failed, Attempts: j.Attempts, Error: shortened("the template cannot be rendered: " + err.Error())}
+		s.logFailed(j, out)
+		held.finish(out, &s.at)
 		return notAsked
 	}
 	if ctx.Err() != nil || !held.holds(j.ID) {
 		s.worker.attempts.release(s.at) // The store was away for so long that another worker may hold the delivery by now.
 		return notAsked
 	}
+	began := s.worker.clock.Now()
 	err = s.dispatch(ctx, message)
-	held.finish(s.outcome(j, err), &s.at)
+	out := s.outcome(j, err)
+	s.meter(j, out, began)
+	s.logFailed(j, out)
+	held.finish(out, &s.at)
 	s.reportHealth(ctx)
 	if err != nil && deliveries.FailureOf(err).Target {
 		return unanswered
 	}
 	return answered
+}
+
+// meter tells the meter of an attempt.
+func (s *sender) meter(j deliveries.Job, o deliveries.Outcome, began time.Time) {
+	a := Attempt{Protocol: s.protocol, Became: o.State, Took: s.worker.clock.Now().Sub(began)}
+	if j.Attempts == 0 {
+		a.Waited = began.Sub(j.Created)
+	}
+	s.worker.set.Meter.Attempted(a)
 }
 
 // target is the host that a delivery goes to; empty when all go to the channel's provider.
@@ -142,12 +156,12 @@ func (s *sender) outcome(j deliveries.Job, err error) deliveries.Outcome {
 	now := s.worker.clock.Now()
 	out := deliveries.Outcome{ID: j.ID, Attempts: j.Attempts + 1}
 	if err == nil {
-		s.judge(nil, now)
+		s.judge(j, nil, now)
 		out.State = deliveries.Sent
 		return out
 	}
 	failure := deliveries.FailureOf(err)
-	s.judge(failure, now)
+	s.judge(j, failure, now)
 	out.State, out.Error = deliveries.Failed, shortened(failure.Error())
 	if !failure.Temporary {
 		return out
@@ -160,9 +174,11 @@ func (s *sender) outcome(j deliveries.Job, err error) deliveries.Outcome {
 }
 
 // judge moves the breaker. A failure that is not the channel's shows that the channel works.
-func (s *sender) judge(f *deliveries.Failure, now time.Time) {
+func (s *sender) judge(j deliveries.Job, f *deliveries.Failure, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	before := s.breaker
+	defer func() { s.logRest(j, before) }()
 	if f != nil && f.Channel {
 		s.breaker.failed(now)
 		s.failure = shortened(f.Error())

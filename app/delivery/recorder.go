@@ -32,6 +32,7 @@ type recorder struct {
 	reopened func() // called when a delivery is open again, due now or later
 	attempts *places
 	watchdog *watchdog.Watchdog
+	meter    Meter
 	turns    *watchdog.Loop // of run
 	outcomes chan pendingOutcome
 	grace    time.Duration // after the worker stopped
@@ -50,7 +51,7 @@ type pendingOutcome struct {
 }
 
 func newRecorder(q deliveries.Queue, set Settings, attempts *places, clock ports.Clock, log *slog.Logger, reopened func()) *recorder {
-	return &recorder{queue: q, owner: set.Owner, grace: set.SendTimeout + set.Grace, clock: clock, log: log, reopened: reopened, attempts: attempts, watchdog: set.Watchdog,
+	return &recorder{queue: q, owner: set.Owner, grace: set.SendTimeout + set.Grace, clock: clock, log: log, reopened: reopened, attempts: attempts, watchdog: set.Watchdog, meter: set.Meter,
 		outcomes: make(chan pendingOutcome, recordPage), expected: map[deliveries.ID]bool{}}
 }
 
@@ -143,6 +144,7 @@ func (r *recorder) store(ctx context.Context, page []deliveries.Outcome) bool {
 		r.turns.Turn()
 		lost, err := r.attempt(ctx, page)
 		if err == nil {
+			r.meter.Recorded(page, lost)
 			if lost > 0 {
 				r.log.Warn("deliveries were taken over by another worker before their outcome was recorded", "count", lost)
 			}

@@ -40,10 +40,12 @@ type sender struct {
 	protocol   channels.Protocol
 	targets    *targets
 
-	mu      sync.Mutex // guards breaker, failure and slot
+	mu      sync.Mutex // guards breaker, failure, slot and failures
 	breaker breaker
 	failure string    // the latest failure of the channel
 	slot    time.Time // when the rate limit lets the next message go
+	// failures are those that are logged.
+	failures sampler
 
 	health health
 }
@@ -54,6 +56,7 @@ func newSender(w *Worker, at place) *sender {
 
 func (s *sender) run(ctx context.Context) {
 	defer s.closeDispatcher()
+	defer s.logUnlogged()
 	// A sender that stands still holds claims, so no other one may take its place before it has ended.
 	s.turns = s.worker.set.Watchdog.Watch(fmt.Sprintf("sending by channel %d", s.at.channel))
 	defer s.turns.End()

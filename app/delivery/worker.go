@@ -8,6 +8,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tocsin/tocsin/app/watchdog"
@@ -36,6 +37,8 @@ type Settings struct {
 	Poll time.Duration
 	// Watchdog watches what the worker does. Nil: one of its own.
 	Watchdog *watchdog.Watchdog
+	// Meter counts what the worker does. Nil: nobody does.
+	Meter Meter
 }
 
 // expansionPage is how many recipients one step of an expansion takes.
@@ -72,6 +75,8 @@ type Worker struct {
 	expand chan struct{} // notifies expandLoop
 	claim  chan struct{} // notifies sendLoop
 
+	skew atomic.Int64 // as Skew tells it
+
 	mu      sync.Mutex
 	senders map[channels.ID]*sender
 	running sync.WaitGroup // the senders
@@ -81,6 +86,9 @@ type Worker struct {
 func NewWorker(queue deliveries.Queue, drivers Drivers, composer Composer, clock ports.Clock, log *slog.Logger, set Settings) *Worker {
 	if set.Watchdog == nil {
 		set.Watchdog = watchdog.New(clock, log)
+	}
+	if set.Meter == nil {
+		set.Meter = unmetered{}
 	}
 	w := &Worker{queue: queue, drivers: drivers, composer: composer, clock: clock, log: log, set: set,
 		attempts: newPlaces(set.Unrecorded), claiming: newPlaces(claimsAtOnce),
@@ -121,6 +129,7 @@ func (w *Worker) heartbeatLoop(ctx context.Context, turns *watchdog.Loop) {
 			w.log.Warn("the worker's heartbeat could not be recorded", "error", err)
 		case err == nil:
 			p.Skew = w.reportSkew(p.Skew, skew)
+			w.skew.Store(int64(skew))
 		}
 		turns.Rest(deliveries.PresenceInterval)
 		pause(ctx, deliveries.PresenceInterval, nil)
@@ -165,6 +174,7 @@ func (w *Worker) expandLoop(ctx context.Context, turns *watchdog.Loop) {
 		done, err := w.queue.Expand(ctx, expansionPage)
 		switch {
 		case err == nil:
+			w.set.Meter.Expanded(done)
 			if done.Deliveries > 0 {
 				notify(w.claim)
 			}

@@ -1,0 +1,80 @@
+package delivery
+
+import (
+	"time"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+// Of the deliveries of one channel that fail for good so many are logged one by one in so long; the others are counted.
+const (
+	failuresLogged = 10
+	failuresWindow = time.Minute
+)
+
+// sampler lets the first few of many pass in each window of time.
+type sampler struct {
+	begun  time.Time
+	passed int
+	held   int
+}
+
+// pass reports whether the next one may pass, and how many were held back since the last one that did.
+func (s *sampler) pass(now time.Time) (pass bool, held int) {
+	if now.Sub(s.begun) >= failuresWindow {
+		s.begun, s.passed = now, 0
+	}
+	if s.passed >= failuresLogged {
+		s.held++
+		return false, 0
+	}
+	s.passed++
+	held, s.held = s.held, 0
+	return true, held
+}
+
+// logFailed logs a delivery that has failed for good, unless there are many. A log holds no addresses.
+func (s *sender) logFailed(j deliveries.Job, o deliveries.Outcome) {
+	if o.State != deliveries.Failed {
+		return
+	}
+	s.mu.Lock()
+	pass, held := s.failures.pass(s.worker.clock.Now())
+	s.mu.Unlock()
+	if !pass {
+		return
+	}
+	attributes := []any{"organization", int64(s.at.organization), "channel", int64(s.at.channel), "occurrence", int64(j.Occurrence),
+		"delivery", int64(j.ID), "attempts", o.Attempts, "error", withoutAddress(j, o.Error)}
+	if held > 0 {
+		attributes = append(attributes, "others_not_logged", held)
+	}
+	s.worker.log.Warn("a delivery has failed", attributes...)
+}
+
+// logUnlogged logs how many deliveries have failed that were not logged, when the sender ends.
+func (s *sender) logUnlogged() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failures.held > 0 {
+		s.worker.log.Warn("further deliveries of a channel have failed", "organization", int64(s.at.organization), "channel", int64(s.at.channel),
+			"count", s.failures.held)
+	}
+}
+
+// logRest logs that a channel begins to rest, or works again. before is its breaker before the latest attempt, at this delivery. The caller
+// holds the lock.
+func (s *sender) logRest(j deliveries.Job, before breaker) {
+	switch now := s.breaker; {
+	case !before.onTrial() && now.onTrial():
+		s.worker.log.Warn("a channel rests, because its provider is away", "organization", int64(s.at.organization), "channel", int64(s.at.channel),
+			"failures", now.failures, "until", now.until.UTC(), "error", withoutAddress(j, s.failure))
+	case before.onTrial() && !now.onTrial():
+		s.worker.log.Info("a channel works again", "organization", int64(s.at.organization), "channel", int64(s.at.channel), "rested_since", before.since.UTC())
+	}
+}
+
+// withoutAddress is a text in which the recipient's address is masked.
+func withoutAddress(j deliveries.Job, text string) string {
+	return deliveries.NewMask("***", j.Address).Hide(text)
+}

@@ -1,0 +1,152 @@
+package delivery_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/app/delivery"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+// lines are those of a log with this message.
+func lines(log []map[string]any, message string) (found []map[string]any) {
+	for _, l := range log {
+		if l["msg"] == message {
+			found = append(found, l)
+		}
+	}
+	return found
+}
+
+// TestDeliveriesThatFailForGoodAreLogged with who they belong to, without addresses, and only some of many.
+func TestDeliveriesThatFailForGoodAreLogged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(0, nil)
+		c := q.open(7, channels.EMAIL, nil)
+		for range 40 {
+			q.addTo(c, "ada@example.org")
+		}
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			return deliveries.Refused("550 no such mailbox: ada@example.org")
+		}}
+		_, log := logged(t, q, d, settings(), func(*delivery.Worker) {
+			for range 2 {
+				let(31 * time.Second)
+				q.set(func(q *fakeQueue) { q.addTo(c, "ada@example.org") })
+			}
+			for range 15 {
+				q.set(func(q *fakeQueue) { q.addTo(c, "ada@example.org") })
+			}
+			let(10 * time.Second)
+		})
+		assert.Equal(t, 57, q.count(deliveries.Failed))
+		failed := lines(log, "a delivery has failed")
+		require.Len(t, failed, 20, "ten in a minute")
+		for _, l := range failed {
+			assert.EqualValues(t, 7, l["organization"])
+			assert.EqualValues(t, c, l["channel"])
+			assert.EqualValues(t, 1, l["attempts"])
+			assert.Contains(t, l, "occurrence")
+			assert.Positive(t, l["delivery"])
+			assert.Equal(t, "550 no such mailbox: ***", l["error"])
+		}
+		assert.NotContains(t, failed[9], "others_not_logged")
+		assert.EqualValues(t, 31, failed[10]["others_not_logged"])
+		rest := lines(log, "further deliveries of a channel have failed")
+		require.Len(t, rest, 1)
+		assert.EqualValues(t, 6, rest[0]["count"], "whoever ends says what it has not")
+	})
+}
+
+// TestWhatIsTriedAgainIsNotLogged: it may still be sent.
+func TestWhatIsTriedAgainIsNotLogged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return deliveries.Postponed("451 greylisted") }}
+		_, log := logged(t, newFakeQueue(3, nil), d, settings(), func(*delivery.Worker) { let(time.Minute) })
+		assert.Empty(t, lines(log, "a delivery has failed"))
+	})
+}
+
+// TestAChannelThatRestsIsLogged once when it begins to and once when it works again.
+func TestAChannelThatRestsIsLogged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var away atomic.Bool
+		away.Store(true)
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			if away.Load() {
+				return deliveries.Unreachable("connection refused for a@b.example")
+			}
+			return nil
+		}}
+		_, log := logged(t, newFakeQueue(30, nil), d, settings(), func(w *delivery.Worker) {
+			let(3 * time.Minute)
+			assert.Contains(t, w.Resting(), channels.ID(1))
+			away.Store(false)
+			let(3 * time.Minute)
+			assert.Empty(t, w.Resting())
+		})
+		rests := lines(log, "a channel rests, because its provider is away")
+		require.Len(t, rests, 1)
+		assert.EqualValues(t, 1, rests[0]["channel"])
+		assert.Equal(t, "connection refused for ***", rests[0]["error"])
+		assert.Len(t, lines(log, "a channel works again"), 1)
+	})
+}
+
+// meter remembers what it was told.
+type meter struct {
+	mu       sync.Mutex
+	attempts []delivery.Attempt
+	recorded map[deliveries.State]int
+}
+
+func (m *meter) Attempted(a delivery.Attempt) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.attempts = append(m.attempts, a)
+}
+
+func (m *meter) Recorded(all []deliveries.Outcome, _ int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, o := range all {
+		m.recorded[o.State]++
+	}
+}
+
+func (m *meter) Expanded(deliveries.Expansion) {}
+
+func TestAWorkerTellsItsMeter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := &meter{recorded: map[deliveries.State]int{}}
+		set := settings()
+		set.Meter = m
+		var tried atomic.Int32
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			let(time.Second)
+			if tried.Add(1) == 1 {
+				return errors.New("boom")
+			}
+			return nil
+		}}
+		work(t, newFakeQueue(1, nil), d, plainComposer{}, set, func() { let(time.Minute) })
+		require.Len(t, m.attempts, 2)
+		first, second := m.attempts[0], m.attempts[1]
+		assert.Equal(t, delivery.Attempt{Protocol: channels.EMAIL, Became: deliveries.Retrying, Took: time.Second, Waited: first.Waited}, first)
+		assert.Equal(t, delivery.Attempt{Protocol: channels.EMAIL, Became: deliveries.Sent, Took: time.Second}, second, "only the first one waits for its turn")
+		assert.Equal(t, map[deliveries.State]int{deliveries.Retrying: 1, deliveries.Sent: 1}, m.recorded)
+	})
+}
