@@ -26,6 +26,7 @@ type BlueprintOrganization struct {
 	Channels   []BlueprintChannel
 	Projects   []BlueprintProject
 	Quotas     quotas.Limits // where they differ from the installation's; nil: as they are
+	Factor     *bool         // whether a second factor is required of whoever has a role there; nil: as it is
 }
 
 // BlueprintProject describes a project.

@@ -18,11 +18,13 @@ type Factors struct {
 	authenticators factors.Authenticators
 	store          ports.Store
 	clock          ports.Clock
+	required       bool
 }
 
-// NewFactors returns the use cases on second factors. Without authenticators, nil, there are no passkeys.
-func NewFactors(o *Operators, a factors.Authenticators) *Factors {
-	return &Factors{operators: o, authenticators: a, store: o.store, clock: o.clock}
+// NewFactors returns the use cases on second factors. Without authenticators, nil, there are no passkeys. required is whether the installation
+// requires a second factor of its administrators.
+func NewFactors(o *Operators, a factors.Authenticators, required bool) *Factors {
+	return &Factors{operators: o, authenticators: a, store: o.store, clock: o.clock, required: required}
 }
 
 // HeldFactors are the second factors of an account.
@@ -190,13 +192,16 @@ func (f *Factors) RemoveApp(ctx context.Context, by audit.Actor, v operators.Vis
 	})
 }
 
-// removed is what the end of a factor brings about: recovery codes do not outlive the last one.
+// removed is what the end of a factor brings about: recovery codes do not outlive the last one. factors.ErrRequired.
 func (f *Factors) removed(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.Holding, what audit.State) error {
 	held, err := tx.Factors().Held(ctx, account.ID)
 	if err != nil {
 		return err
 	}
 	if !held.Any() {
+		if err := f.keep(account); err != nil {
+			return err
+		}
 		if err := tx.Factors().SetRecoveryCodes(ctx, account.ID, nil); err != nil {
 			return err
 		}

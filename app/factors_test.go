@@ -51,7 +51,7 @@ func newDoor(t *testing.T) *door {
 		return err
 	}))
 	d.store, d.operators = store, app.NewOperators(store, d.clock)
-	d.factors = app.NewFactors(d.operators, authenticators(t))
+	d.factors = app.NewFactors(d.operators, authenticators(t), false)
 	return d
 }
 

@@ -132,7 +132,7 @@ func (o *Operators) Resume(ctx context.Context, token string) (v operators.Visit
 			return err
 		}
 		v = visitor(account)
-		v.Authenticated = s.Authenticated
+		v.Authenticated, v.Method = s.Authenticated, s.Method
 		return nil
 	})
 	if err == nil && s.Stale(now) {

@@ -280,7 +280,7 @@ func TestAnAccountHasSoManyPasskeys(t *testing.T) {
 func TestWithoutASiteThereAreNoPasskeys(t *testing.T) {
 	d := newDoor(t)
 	v := d.visitor(d.signIn().Session)
-	none := app.NewFactors(d.operators, nil)
+	none := app.NewFactors(d.operators, nil, false)
 	assert.Empty(t, none.Site())
 	assert.Equal(t, doorSite, d.factors.Site())
 	_, err := none.BeginPasskey(t.Context(), v)

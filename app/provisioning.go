@@ -143,7 +143,11 @@ func (a *applying) organizations(b Blueprint) error {
 		if err != nil {
 			return err
 		}
-		if changed && action == Unchanged {
+		other, err := a.factor(org, want.Factor)
+		if err != nil {
+			return err
+		}
+		if (changed || other) && action == Unchanged {
 			action = Updated
 		}
 		a.note("organization", org.Slug, int64(org.ID), action)

@@ -23,3 +23,12 @@ func (a *applying) quotas(org orgs.Organization, want quotas.Limits) (changed bo
 	a.updated(audit.OrganizationUpdated, org.Slug, audit.State{"quotas": was}, audit.State{"quotas": want})
 	return true, a.tx.Orgs().SetQuotas(a.ctx, org.ID, want)
 }
+
+// factor makes an organization require a second factor or not, and reports whether it was otherwise before. nil leaves it as it is.
+func (a *applying) factor(org orgs.Organization, want *bool) (changed bool, err error) {
+	if want == nil || org.RequiresFactor == *want {
+		return false, nil
+	}
+	a.updated(audit.OrganizationUpdated, org.Slug, factorState(!*want), factorState(*want))
+	return true, a.tx.Orgs().RequireFactor(a.ctx, org.ID, *want)
+}

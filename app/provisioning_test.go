@@ -181,6 +181,8 @@ func TestApplyUpdatesWhatDiffers(t *testing.T) {
 		"TheOrganizationsName": {func(o *app.BlueprintOrganization) { o.Name = "Acme Ltd" }, []string{"organization acme updated"}},
 		"ItsQuotas":            {func(o *app.BlueprintOrganization) { o.Quotas = quotas.Limits{quotas.Requests: 10} }, []string{"organization acme updated"}},
 		"NoQuotasOfItsOwn":     {func(o *app.BlueprintOrganization) { o.Quotas = quotas.Limits{} }, nil},
+		"ASecondFactor":        {func(o *app.BlueprintOrganization) { o.Factor = new(true) }, []string{"organization acme updated"}},
+		"NoSecondFactor":       {func(o *app.BlueprintOrganization) { o.Factor = new(false) }, nil},
 		"AProjectsName":        {func(o *app.BlueprintOrganization) { o.Projects[0].Name = "Shop" }, []string{"project acme/shop updated"}},
 		"AGroup":               {func(o *app.BlueprintOrganization) { o.Groups = []string{"STAFF", "Crew"} }, []string{"group acme/Crew created"}},
 		"AChannelsSettings":    {func(o *app.BlueprintOrganization) { o.Channels[0].Settings["port"] = 25 }, []string{"channel acme/mail updated"}},

@@ -17,6 +17,8 @@ import (
 
 // What the audit log tells of things, before and after: without secrets, and of long texts only how long they are and a digest.
 
+func factorState(required bool) audit.State { return audit.State{"requires_second_factor": required} }
+
 func nameState(name string) audit.State { return audit.State{"name": name} }
 
 func memberState(m users.Member) audit.State {

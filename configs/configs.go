@@ -25,9 +25,10 @@ type Config struct {
 	SecretKey        SecretKey   // zero when none is configured, see [Config.EnsureSecretKey]
 	PreviousKeys     []SecretKey // those that SecretKey took the place of
 
-	Listen         string // host:port
-	BaseURL        string // without a trailing slash; empty: URLs are built from the request
-	TrustedProxies []netip.Prefix
+	Listen              string // host:port
+	BaseURL             string // without a trailing slash; empty: URLs are built from the request
+	RequireSecondFactor bool   // of the installation's administrators
+	TrustedProxies      []netip.Prefix
 
 	BodyLimit        int64   // bytes
 	RateLimit        float64 // requests per second and key; 0: no limit

@@ -103,6 +103,9 @@ func table() []row {
 		{Setting{Name: "trusted_proxies", Form: "networks", Server: true, List: true,
 			About: "Networks (CIDR) or addresses of the reverse proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` headers are believed, separated by commas. Empty: none, a client is the address it connects from."},
 			into(func(c *Config) *[]netip.Prefix { return &c.TrustedProxies }, networks)},
+		{Setting{Name: "require_second_factor", Default: "false", Form: "bool", Server: true,
+			About: "Whether administrators of the installation must have a second factor; who has none is led to set one up. [Organizations decide for themselves](security.md#second-factor)."},
+			into(func(c *Config) *bool { return &c.RequireSecondFactor }, boolean)},
 
 		{Setting{Name: "body_limit", Default: "1MiB", Form: "size", Server: true,
 			About: "The largest request body, in bytes or with `KiB`, `MiB` or `GiB`; a larger one is answered 413."},

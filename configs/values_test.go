@@ -44,6 +44,7 @@ func TestAccepted(t *testing.T) {
 		{"SHUTDOWN_DELAY=0", func(c configs.Config) any { return c.ShutdownDelay }, time.Duration(0)},
 		{"SHUTDOWN_DELAY=1h", func(c configs.Config) any { return c.ShutdownDelay }, time.Hour},
 		{"AUTO_MIGRATE=False", func(c configs.Config) any { return c.AutoMigrate }, false},
+		{"REQUIRE_SECOND_FACTOR=true", func(c configs.Config) any { return c.RequireSecondFactor }, true},
 		{"AUTO_MIGRATE=1", func(c configs.Config) any { return c.AutoMigrate }, true},
 		{"LOG_LEVEL=DEBUG", func(c configs.Config) any { return c.LogLevel }, slog.LevelDebug},
 		{"LOG_LEVEL=error", func(c configs.Config) any { return c.LogLevel }, slog.LevelError},

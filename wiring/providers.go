@@ -72,8 +72,7 @@ var useCases = wire.NewSet(
 	app.NewOccurrences,
 	app.NewUnsubscriptions,
 	app.NewOperators,
-	newAuthenticators,
-	app.NewFactors,
+	newFactors,
 	app.NewAdministration,
 	app.NewProfiles,
 	app.NewGroups,
@@ -177,13 +176,16 @@ func newConsole(c configs.Config, key configs.SecretKey, use console.UseCases, c
 	})
 }
 
-// newAuthenticators returns the authenticators of passkeys, nil where the public address takes none.
-func newAuthenticators(c configs.Config) (factors.Authenticators, error) {
+// newFactors returns the use cases on second factors. Where the public address takes none there are no passkeys.
+func newFactors(c configs.Config, o *app.Operators) (*app.Factors, error) {
 	a, err := webauthn.New(c.BaseURL)
-	if errors.Is(err, factors.ErrNoSite) {
-		return nil, nil //nolint:nilnil // Without them there are no passkeys.
+	switch {
+	case errors.Is(err, factors.ErrNoSite):
+		return app.NewFactors(o, nil, c.RequireSecondFactor), nil
+	case err != nil:
+		return nil, err
 	}
-	return a, err
+	return app.NewFactors(o, a, c.RequireSecondFactor), nil
 }
 
 func newLinks(c configs.Config, key configs.SecretKey) deliveries.Links {

@@ -41,12 +41,11 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 	channelTests := newChannelTests(c, store, drivers)
 	administration := app.NewAdministration(store, wiringSystemClock)
 	operators := app.NewOperators(store, wiringSystemClock)
-	authenticators, err := newAuthenticators(c)
+	factors, err := newFactors(c, operators)
 	if err != nil {
 		cleanup()
 		return cli.Services{}, nil, err
 	}
-	factors := app.NewFactors(operators, authenticators)
 	audit := app.NewAudit(store)
 	services := cli.Services{
 		Provisioning:   provisioning,
@@ -128,12 +127,11 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		return nil, nil, err
 	}
 	operators := app.NewOperators(store, wiringSystemClock)
-	authenticators, err := newAuthenticators(c)
+	factors, err := newFactors(c, operators)
 	if err != nil {
 		cleanup()
 		return nil, nil, err
 	}
-	factors := app.NewFactors(operators, authenticators)
 	administration := app.NewAdministration(store, wiringSystemClock)
 	profiles := app.NewProfiles(store, wiringSystemClock)
 	groups := app.NewGroups(store, limits)

@@ -71,7 +71,7 @@ func newDesk(t *testing.T) *desk {
 			s := d.wrap(store)
 			services := cli.Services{Provisioning: app.NewProvisioning(s, channels.Channel.CheckSettings, nil), Keys: app.NewKeys(s, frozen{}, app.NewAuthentication(s, frozen{}), nil), Imports: app.NewImports(s, nil), Deletions: app.NewDeletions(s),
 				Retries: app.NewRetries(s, frozen{}), Sealing: app.NewSealing(s), Mailbox: app.NewMailbox(s),
-				Administration: app.NewAdministration(s, frozen{}), Factors: app.NewFactors(app.NewOperators(s, frozen{}), nil), Audit: app.NewAudit(s), ChannelTests: app.NewChannelTests(s, delivery.Drivers{d.provider, mailbox.New(s)}, d.sendTimeout)}
+				Administration: app.NewAdministration(s, frozen{}), Factors: app.NewFactors(app.NewOperators(s, frozen{}), nil, false), Audit: app.NewAudit(s), ChannelTests: app.NewChannelTests(s, delivery.Drivers{d.provider, mailbox.New(s)}, d.sendTimeout)}
 			return services, func() {
 				d.open--
 				assert.NoError(t, store.Close())

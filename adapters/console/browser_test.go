@@ -63,7 +63,7 @@ func (b *browser) token() string {
 	if cookies := b.cookies[sessionCookie] + b.cookies[visitCookie]; cookies != "" && cookies == b.bound {
 		return b.formToken
 	}
-	page := b.get("/console/")
+	page := b.get("/console/account/")
 	if page.StatusCode == http.StatusSeeOther {
 		page = b.get("/console/sign-in/")
 	}

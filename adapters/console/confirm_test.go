@@ -30,6 +30,7 @@ var recent = map[string]bool{
 	"/console/account/second-factor/passkeys/confirm/":          true,
 	"/console/account/second-factor/passkeys/{passkey}/name/":   true,
 	"/console/account/second-factor/passkeys/{passkey}/remove/": true,
+	"/console/o/{org}/second-factor/":                           true,
 	"/console/account/passkey/ask/":                             false,
 	"/console/sign-in/passkey/":                                 false,
 	"/console/sign-in/passkey/ask/":                             false,

@@ -183,7 +183,7 @@ type call struct {
 const recognized = "tocsin.console.call"
 
 // handler wraps a route's handler in the checks that the table asks for: who, then whether the form is ours, then whether they may, then
-// whether they have signed in recently enough.
+// whether they have a second factor where one is required, then whether they have signed in recently enough.
 func (c *Console) handler(r Route) echo.HandlerFunc {
 	return func(e echo.Context) error {
 		web.Route(e, r.Path, false)
@@ -205,6 +205,13 @@ func (c *Console) handler(r Route) echo.HandlerFunc {
 		}
 		if err := in.visitor.Authorize(web.Param(e, "org"), r.Needs); err != nil {
 			return err
+		}
+		owed, err := c.use.Factors.Owed(in.ctx, in.visitor, r.Factor, web.Param(e, "org"))
+		if err != nil {
+			return err
+		}
+		if owed {
+			return in.toFactors()
 		}
 		if r.Recent {
 			if answered, err := in.confirm(); answered || err != nil {

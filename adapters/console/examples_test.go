@@ -37,6 +37,7 @@ var examples = map[string]example{
 	"POST /console/account/second-factor/app/confirm/":               {send: appConfirmed},
 	"POST /console/account/second-factor/app/remove/":                {send: withApp},
 	"POST /console/account/second-factor/codes/":                     {send: withApp},
+	"POST /console/o/{org}/second-factor/":                           {fields: []string{"on", "false"}},
 	"POST /console/sign-in/passkey/ask/":                             {},
 	"POST /console/sign-in/passkey/":                                 {},
 	"POST /console/sign-in/second-factor/passkey/ask/":               {},

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/factors"
@@ -81,7 +82,8 @@ func (c call) answerStep() error {
 type factorsView struct {
 	app.HeldFactors
 	Passkeys []factors.Passkey
-	Form     form // what became of the last attempt
+	Owes     []string // who requires a second factor, by name, of somebody who has none
+	Form     form     // what became of the last attempt
 }
 
 // Full reports whether there can be no more passkeys.
@@ -98,7 +100,28 @@ func (c call) factorsPage(status int, f form) error {
 	if err != nil {
 		return err
 	}
-	return c.render(status, "factors", "Second factor", factorsView{HeldFactors: held, Passkeys: found, Form: f})
+	owes, err := c.console.use.Factors.Owes(c.ctx, c.visitor, c.QueryParam("for"))
+	if err != nil {
+		return err
+	}
+	return c.render(status, "factors", "Second factor", factorsView{HeldFactors: held, Passkeys: found, Owes: owes, Form: f})
+}
+
+// toFactors sends whoever has to set up a second factor first to the page where that is done.
+func (c call) toFactors() error {
+	return c.instead(c.path(factorsPath) + "?" + pairs([]string{"for", web.Param(c, "org")}).Encode())
+}
+
+// requireFactor makes the organization require a second factor or no longer.
+func (c call) requireFactor() error {
+	on, err := c.on("on")
+	if err != nil {
+		return err
+	}
+	if err := c.console.use.Factors.Require(c.ctx, c.actor(), c.at(), on); err != nil {
+		return err
+	}
+	return c.done(c.below("projects"), "saved")
 }
 
 // appView is a new authenticator app, with the secret that it must learn.

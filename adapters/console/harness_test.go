@@ -96,7 +96,7 @@ func openFixture(t *testing.T, database string, adjust ...func(*console.Options)
 		Keys: app.NewKeys(store, f.clock, app.NewAuthentication(store, f.clock), nil), Subscriptions: app.NewSubscriptions(store), Triggers: app.NewTriggers(store, composer, f.clock, app.NewQuotas(f.clock, nil, 0))}
 	authenticators, err := webauthn.New(site)
 	require.NoError(t, err)
-	f.use.Factors = app.NewFactors(f.use.Operators, authenticators)
+	f.use.Factors = app.NewFactors(f.use.Operators, authenticators, false)
 	f.Console, err = console.New(f.use, f.clock, slog.New(slog.NewTextHandler(f.log, &slog.HandlerOptions{Level: slog.LevelDebug})), o)
 	require.NoError(t, err)
 	return f

@@ -27,6 +27,7 @@ type organizationOfHome struct {
 	ID               orgs.ID
 	Slug, Name, Role string
 	Concerns         []concern
+	Closed           bool // it requires a second factor first
 }
 
 func (c call) showHome() error {
@@ -34,9 +35,11 @@ func (c call) showHome() error {
 	if err != nil {
 		return err
 	}
-	ids := make([]orgs.ID, len(v.Organizations))
-	for i, o := range v.Organizations {
-		ids[i] = o.ID
+	var ids []orgs.ID
+	for _, o := range v.Organizations {
+		if !o.Closed {
+			ids = append(ids, o.ID)
+		}
 	}
 	attention, err := c.console.use.Insight.Attention(c.ctx, ids)
 	if err != nil {
@@ -44,6 +47,9 @@ func (c call) showHome() error {
 	}
 	for i := range v.Organizations {
 		o := &v.Organizations[i]
+		if o.Closed {
+			continue
+		}
 		o.Concerns = c.concerns(o.Slug, *attention[o.ID])
 		v.Concerned = v.Concerned || len(o.Concerns) > 0
 	}
@@ -53,8 +59,10 @@ func (c call) showHome() error {
 // visible is a page of the organizations that one may see.
 func (c call) visible() (v homeView, err error) {
 	after := orgs.ID(c.number("after"))
+	var of []orgs.Organization
 	if !c.visitor.Administrator {
 		for _, p := range c.visitor.Visible() {
+			of = append(of, p.Organization)
 			v.Organizations = append(v.Organizations, organizationOfHome{ID: p.Organization.ID, Slug: p.Organization.Slug, Name: p.Organization.Name, Role: string(p.Role)})
 		}
 		slices.SortFunc(v.Organizations, func(a, b organizationOfHome) int { return cmp.Compare(a.ID, b.ID) })
@@ -64,9 +72,18 @@ func (c call) visible() (v homeView, err error) {
 		if err != nil {
 			return homeView{}, err
 		}
+		of = found
 		for _, o := range found {
 			v.Organizations = append(v.Organizations, organizationOfHome{ID: o.ID, Slug: o.Slug, Name: o.Name, Role: "administrator of the installation"})
 		}
+	}
+	owed, err := c.console.use.Factors.OwedTo(c.ctx, c.visitor, of...)
+	if err != nil {
+		return homeView{}, err
+	}
+	for i := range v.Organizations {
+		o := &v.Organizations[i]
+		o.Closed = slices.ContainsFunc(owed, func(other orgs.Organization) bool { return other.ID == o.ID })
 	}
 	v.Organizations, v.Next = paged(v.Organizations, pageOrgs, func(o organizationOfHome) orgs.ID { return o.ID })
 	return v, nil

@@ -214,7 +214,7 @@ func TestLookingAfterPasskeys(t *testing.T) {
 func TestWithoutASecureAddressThereAreNoPasskeys(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	*f.use.Factors = *app.NewFactors(f.use.Operators, nil)
+	*f.use.Factors = *app.NewFactors(f.use.Operators, nil, false)
 	page := f.nobody().get("/console/sign-in/").is(t, http.StatusOK)
 	assert.NotContains(t, page.body, "passkey")
 	b := f.as(f.operator("ada", users.RoleViewer))

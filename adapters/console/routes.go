@@ -13,16 +13,17 @@ type Route struct {
 	Method string
 	Path   string
 	Needs  operators.Need
-	Recent bool // whoever asks must have signed in recently, or does so on the way: it changes what opens doors
+	Recent bool                 // whoever asks must have signed in recently, or does so on the way: it changes what opens doors
+	Factor operators.FactorRule // whose requirement of a second factor it is under: that of its need, unless it says otherwise
 	handle func(call) error
 }
 
 func get(path string, needs operators.Need, handle func(call) error) Route {
-	return Route{Method: http.MethodGet, Path: path, Needs: needs, handle: handle}
+	return Route{Method: http.MethodGet, Path: path, Needs: needs, Factor: needs.Factor(), handle: handle}
 }
 
 func post(path string, needs operators.Need, handle func(call) error) Route {
-	return Route{Method: http.MethodPost, Path: path, Needs: needs, handle: handle}
+	return Route{Method: http.MethodPost, Path: path, Needs: needs, Factor: needs.Factor(), handle: handle}
 }
 
 // guarded is post for what changes keys, secrets of channels, roles, passwords and other factors.
@@ -75,8 +76,10 @@ func accountRoutes() []Route {
 
 func installationRoutes() []Route {
 	const organizations = Prefix + "organizations/"
+	home := get(Prefix, operators.SignedIn, call.showHome)
+	home.Factor = operators.InstallationFactor // Its administrators see all organizations there.
 	return []Route{
-		get(Prefix, operators.SignedIn, call.showHome),
+		home,
 		get(Prefix+"system/", operators.Installation, call.showSystem),
 		get(organizations, operators.Installation, call.showOrganizations),
 		post(organizations, operators.Installation, call.createOrganization),
@@ -109,6 +112,7 @@ func organizationRoutes() []Route {
 	return []Route{
 		get(organizationPath, operators.Viewer, call.showOrganization),
 		post(organizationPath+"name/", operators.Administrator, call.renameOrganization),
+		guarded(organizationPath+"second-factor/", operators.Administrator, call.requireFactor),
 		get(organizationPath+"projects/", operators.Viewer, call.showProjects),
 		post(organizationPath+"projects/", operators.Administrator, call.createProject),
 		get(groups, operators.Viewer, call.showGroups),

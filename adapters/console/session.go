@@ -77,6 +77,11 @@ func (c call) toSignIn() error {
 	if c.Request().Method == http.MethodGet {
 		to = c.toSignInFor(c.console.root + c.Request().URL.RequestURI())
 	}
+	return c.instead(to)
+}
+
+// instead goes on to a page in the place of what was asked for.
+func (c call) instead(to string) error {
 	if c.Request().Header.Get("HX-Request") != "" { // A script asked for a piece of a page: the whole page has to go.
 		c.Response().Header().Set("HX-Redirect", to)
 		return c.whole(web.Status(fault.Unauthenticated), echo.MIMETextPlainCharsetUTF8, nil)

@@ -34,6 +34,7 @@ type heldRow struct {
 	PlaceID   *orgs.ID
 	PlaceSlug string
 	PlaceName string
+	Requires  bool
 	Role      users.Role
 	Locked    bool
 }
@@ -44,7 +45,7 @@ func (r heldRow) account() operators.Account {
 }
 
 func (r heldRow) place() operators.Place {
-	return operators.Place{Organization: orgs.Organization{ID: orZero(r.PlaceID), Slug: r.PlaceSlug, Name: r.PlaceName}, Role: r.Role, Locked: r.Locked}
+	return operators.Place{Organization: orgs.Organization{ID: orZero(r.PlaceID), Slug: r.PlaceSlug, Name: r.PlaceName, RequiresFactor: r.Requires}, Role: r.Role, Locked: r.Locked}
 }
 
 // operatorRepo is several tables: accounts here, everything else in files of its own.
@@ -66,7 +67,7 @@ func (r operatorRepo) Accounts(ctx context.Context, username string) ([]operator
 func (r operatorRepo) holdings(ctx context.Context, condition string, arg any) (all []operators.Holding, err error) {
 	rows, err := rowsOf[heldRow](r.db(ctx).Raw(`
 		SELECT a.id, a.user_id, a.password_hash, a.administrator, a.organization_id, a.changed_at, u.username,
-			o.id AS place_id, COALESCE(o.slug, '') AS place_slug, COALESCE(o.name, '') AS place_name,
+			o.id AS place_id, COALESCE(o.slug, '') AS place_slug, COALESCE(o.name, '') AS place_name, COALESCE(o.requires_factor, FALSE) AS requires,
 			COALESCE(m.role, '') AS role, COALESCE(m.locked, FALSE) AS locked
 		FROM users u JOIN accounts a ON a.user_id = u.id LEFT JOIN acceptances c ON c.account_id = a.id
 			LEFT JOIN members m ON m.id = c.member_id LEFT JOIN organizations o ON o.id = m.organization_id

@@ -14,18 +14,19 @@ import (
 const notSystem = "slug <> '" + orgs.SystemSlug + "'"
 
 type organizationRow struct {
-	ID        orgs.ID
-	Slug      string
-	Name      string
-	Revision  int64
-	Quotas    string // a JSON object
-	CreatedAt time.Time
+	ID             orgs.ID
+	Slug           string
+	Name           string
+	Revision       int64
+	Quotas         string // a JSON object
+	RequiresFactor bool
+	CreatedAt      time.Time
 }
 
 func (organizationRow) TableName() string { return "organizations" }
 
 func (r organizationRow) organization() orgs.Organization {
-	return orgs.Organization{ID: r.ID, Slug: r.Slug, Name: r.Name}
+	return orgs.Organization{ID: r.ID, Slug: r.Slug, Name: r.Name, RequiresFactor: r.RequiresFactor}
 }
 
 type projectRow struct {
@@ -109,6 +110,10 @@ func (r orgRepo) Create(ctx context.Context, o orgs.Organization) (orgs.Organiza
 func (r orgRepo) Rename(ctx context.Context, o orgs.Organization) error {
 	return change(r.db(ctx), orgs.ErrNotFound,
 		"UPDATE organizations SET name = ? WHERE id = ? AND "+notSystem, o.Name, o.ID)
+}
+
+func (r orgRepo) RequireFactor(ctx context.Context, id orgs.ID, on bool) error {
+	return change(r.db(ctx), orgs.ErrNotFound, "UPDATE organizations SET requires_factor = ? WHERE id = ? AND "+notSystem, on, id)
 }
 
 // Revise changes the organization's row, so that of two units that overlap Postgres refuses the later one, which

@@ -19,6 +19,7 @@ var (
 	ErrCode     = fault.New(fault.Invalid, "is not valid, or was used before")
 	ErrPasskey  = fault.New(fault.Invalid, "the passkey was not accepted")
 	ErrNoSite   = fault.New(fault.Invalid, "passkeys need base_url to be set to an https address with a host name")
+	ErrRequired = fault.New(fault.Invalid, "a second factor is required")
 	ErrStep     = fault.New(fault.Unauthenticated, "this took too long, or was done already; please begin again")
 	ErrSealed   = fault.New(fault.Unavailable, "the second factor cannot be opened")
 )

@@ -159,3 +159,14 @@ func TestRecent(t *testing.T) {
 	assert.False(t, v.Recent(noon.Add(operators.Recent)))
 	assert.False(t, operators.Visitor{Authenticated: noon}.Recent(noon))
 }
+
+func TestWhoseRequirementOfASecondFactorGoesWithANeed(t *testing.T) {
+	t.Parallel()
+	for need, rule := range map[operators.Need]operators.FactorRule{
+		operators.Anybody: operators.NoFactor, operators.SignedIn: operators.NoFactor,
+		operators.Viewer: operators.OrganizationFactor, operators.Operator: operators.OrganizationFactor,
+		operators.Administrator: operators.OrganizationFactor, operators.Installation: operators.InstallationFactor,
+	} {
+		assert.Equal(t, rule, need.Factor(), need)
+	}
+}

@@ -21,6 +21,27 @@ const (
 	Installation              // to be administrator of the installation
 )
 
+// FactorRule is whose requirement of a second factor a page or an action is under.
+type FactorRule int
+
+// The rules.
+const (
+	NoFactor           FactorRule = iota // nobody's
+	InstallationFactor                   // the installation's, of its administrators
+	OrganizationFactor                   // that, and the one of the organization that the path names, of whoever opens it
+)
+
+// Factor is the rule that goes with a need.
+func (n Need) Factor() FactorRule {
+	switch {
+	case n <= SignedIn:
+		return NoFactor
+	case n == Installation:
+		return InstallationFactor
+	}
+	return OrganizationFactor
+}
+
 // rights is what each role may do in its organization. A member may do nothing.
 var rights = map[users.Role]Need{users.RoleViewer: Viewer, users.RoleOperator: Operator, users.RoleAdministrator: Administrator}
 
@@ -49,6 +70,7 @@ type Visitor struct {
 	Administrator bool      // of the installation
 	Places        []Place   // that the account opens; an administrator of the installation has every place
 	Authenticated time.Time // when they last showed who they are
+	Method        Method    // how
 }
 
 // Recent reports whether the visitor has shown who they are so recently that they may change what opens doors.
@@ -101,4 +123,14 @@ func (v Visitor) Right(org string) Need {
 // Visible are the organizations that the visitor sees because of a role there.
 func (v Visitor) Visible() []Place {
 	return slices.DeleteFunc(slices.Clone(v.Places), func(p Place) bool { return p.right() < Viewer })
+}
+
+// Organization is the organization with this slug, where it is one of the visitor's places.
+func (v Visitor) Organization(slug string) (orgs.Organization, bool) {
+	for _, p := range v.Places {
+		if p.Organization.Slug == slug {
+			return p.Organization, true
+		}
+	}
+	return orgs.Organization{}, false
 }

@@ -38,9 +38,10 @@ type (
 
 // Organization is a tenant: nothing of one is visible in another.
 type Organization struct {
-	ID   ID
-	Slug string
-	Name string
+	ID             ID
+	Slug           string
+	Name           string
+	RequiresFactor bool // of whoever has a role there: a second factor
 }
 
 // New checks what an operator says of an organization.
@@ -116,6 +117,8 @@ type Repository interface {
 	SetQuotas(ctx context.Context, id ID, own quotas.Limits) error
 	// Count counts what the organization has of what a quota is about: quotas.Channels, Keys, Lists, Groups or Imports.
 	Count(ctx context.Context, id ID, n quotas.Name) (int64, error)
+	// RequireFactor stores whether the organization requires a second factor; ErrNotFound.
+	RequireFactor(ctx context.Context, id ID, on bool) error
 	// Revise announces a change to what the organization is made of (projects, channels, lists, applications,
 	// events): of two units of work that revise one organization at the same time, the later sees what the earlier wrote.
 	Revise(ctx context.Context, id ID) error

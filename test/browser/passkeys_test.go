@@ -212,3 +212,21 @@ func TestPasskeysWorkAtTheirAddressOnly(t *testing.T) {
 	p.signIn(root, password)
 	p.sees("Your account: " + root)
 }
+
+func TestWhoHasNoSecondFactorIsLedToSetOneUp(t *testing.T) {
+	t.Parallel()
+	w := newSite(t)
+	p := w.signedIn()
+	p.keeper()
+	p.open("/console/o/acme/projects/")
+	p.goBy(button, "Require a second factor")
+	p.sees("Acme Inc. requires a second factor. Set one up before you go on.")
+	p.open("/console/o/acme/u/")
+	p.sees("Acme Inc. requires a second factor. Set one up before you go on.")
+	p.addPasskey("Telephone")
+	p.seesNot("Set one up before you go on.")
+	p.open("/console/o/acme/projects/")
+	p.sees("Whoever has a role in this organization must have a second factor to open it.")
+	p.goBy(button, "Require it no longer")
+	p.sees("Signing in takes a second factor for those who have set one up.")
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/ports"
@@ -105,6 +106,21 @@ func orgCases() cases {
 			renamed.Name = "Other"
 			act(t, w, func(tx ports.Tx) error { return tx.Orgs().Rename(t.Context(), renamed) })
 			assert.Equal(t, renamed, look(t, w, func(tx ports.Tx) (orgs.Organization, error) { return tx.Orgs().BySlug(t.Context(), "acme") }))
+		},
+		"RequireASecondFactor": func(t *testing.T, w *world) {
+			ada := w.signs(t, w.mine.ada)
+			act(t, w, func(tx ports.Tx) error { return tx.Operators().Accept(t.Context(), w.mine.ada.ID, ada.ID, noon) })
+			for _, on := range []bool{true, false} {
+				act(t, w, func(tx ports.Tx) error { return tx.Orgs().RequireFactor(t.Context(), w.mine.org.ID, on) })
+				mine := w.mine.org
+				mine.RequiresFactor = on
+				assert.Equal(t, mine, look(t, w, func(tx ports.Tx) (orgs.Organization, error) { return tx.Orgs().BySlug(t.Context(), "acme") }))
+				assert.Equal(t, w.theirs.org, look(t, w, func(tx ports.Tx) (orgs.Organization, error) { return tx.Orgs().ByID(t.Context(), w.theirs.org.ID) }))
+				held := look(t, w, func(tx ports.Tx) (operators.Holding, error) { return tx.Operators().Account(t.Context(), ada.ID) })
+				require.Len(t, held.Places, 1)
+				assert.Equal(t, mine, held.Places[0].Organization)
+			}
+			refused(t, w, orgs.ErrNotFound, func(tx ports.Tx) error { return tx.Orgs().RequireFactor(t.Context(), 1<<40, true) })
 		},
 		"TheSlugNeverChanges": func(t *testing.T, w *world) {
 			act(t, w, func(tx ports.Tx) error {

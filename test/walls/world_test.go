@@ -88,7 +88,7 @@ func open(ctx context.Context, at place, now time.Time) (*installation, error) {
 		return nil, errors.Join(err, store.Close())
 	}
 	i.console, err = console.New(console.UseCases{
-		Operators: people, Factors: app.NewFactors(people, authenticators), Administration: app.NewAdministration(store, clock), Profiles: app.NewProfiles(store, clock),
+		Operators: people, Factors: app.NewFactors(people, authenticators, false), Administration: app.NewAdministration(store, clock), Profiles: app.NewProfiles(store, clock),
 		Groups: app.NewGroups(store, limits()), Lists: app.NewLists(store, limits()), Orgs: app.NewOrgs(store), Applications: app.NewApplications(store),
 		Occurrences: app.NewOccurrences(store), Retries: app.NewRetries(store, clock), Insight: app.NewInsight(store, clock), Audit: app.NewAudit(store),
 		System:       app.NewSystem(store, clock, func(context.Context) app.Facts { return app.Facts{} }),

@@ -135,6 +135,16 @@ func (d *decoding) truth(to *bool) field {
 	}
 }
 
+// decision reads true or false, or leaves open which.
+func (d *decoding) decision(to **bool) field {
+	return func(place string, n *yaml.Node) {
+		if _, given := d.enter(place, n); given {
+			*to = new(bool)
+			d.truth(*to)(place, n)
+		}
+	}
+}
+
 // members lists the members of a mapping and notes what is wrong with its keys.
 func (d *decoding) members(place string, n *yaml.Node) []pair {
 	pairs, wrong := members(n)

@@ -25,6 +25,8 @@ func (d *decoding) organization(place string, n *yaml.Node) (o app.BlueprintOrga
 		"channels": sequence(d, &o.Channels, d.channel),
 		"projects": sequence(d, &o.Projects, d.project),
 		"quotas":   d.quotas(&o.Quotas),
+
+		"require_second_factor": d.decision(&o.Factor),
 	})
 	return o
 }

@@ -1,0 +1,129 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/factors"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// installation stands for the installation where organizations are that require a second factor.
+var installation = orgs.Organization{Name: "This installation"}
+
+// Require makes an organization require a second factor of whoever has a role there, or no longer; repeating it changes nothing.
+// orgs.ErrNotFound.
+func (f *Factors) Require(ctx context.Context, by audit.Actor, at Path, on bool) error {
+	return f.store.Update(ctx, func(tx ports.Tx) error {
+		org, err := tx.Orgs().BySlug(ctx, at.Organization)
+		if err != nil || org.RequiresFactor == on {
+			return err
+		}
+		if err := tx.Orgs().RequireFactor(ctx, org.ID, on); err != nil {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, At: f.clock.Now(), Action: audit.OrganizationUpdated,
+			Object: Path{Organization: org.Slug}.object(), Before: factorState(!on), After: factorState(on)})
+	})
+}
+
+// Owed reports whether a rule stands in a visitor's way: a second factor is required, and they have none. slug is that of the
+// organization which the rule is about. One that is not there requires nothing.
+func (f *Factors) Owed(ctx context.Context, v operators.Visitor, r operators.FactorRule, slug string) (owed bool, err error) {
+	switch r {
+	case operators.NoFactor:
+		return false, nil
+	case operators.InstallationFactor:
+		all, err := f.OwedTo(ctx, v, installation)
+		return len(all) > 0, err
+	case operators.OrganizationFactor:
+	}
+	org, err := f.organization(ctx, v, slug)
+	if errors.Is(err, orgs.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	all, err := f.OwedTo(ctx, v, org)
+	return len(all) > 0, err
+}
+
+// organization finds an organization that a visitor may open; orgs.ErrNotFound.
+func (f *Factors) organization(ctx context.Context, v operators.Visitor, slug string) (org orgs.Organization, err error) {
+	if !v.May(slug, operators.Viewer) {
+		return orgs.Organization{}, orgs.ErrNotFound
+	}
+	if org, found := v.Organization(slug); found {
+		return org, nil
+	}
+	err = f.store.View(ctx, func(tx ports.Tx) error {
+		org, err = tx.Orgs().BySlug(ctx, slug)
+		return err
+	})
+	return org, err
+}
+
+// OwedTo returns those of some organizations that require a second factor of a visitor who has none. What the installation requires of its
+// administrators it requires wherever they go.
+func (f *Factors) OwedTo(ctx context.Context, v operators.Visitor, of ...orgs.Organization) (all []orgs.Organization, err error) {
+	for _, o := range of {
+		if o.RequiresFactor || (f.required && v.Administrator) {
+			all = append(all, o)
+		}
+	}
+	if len(all) == 0 || v.Method == operators.BySingleSignOn { // The provider has asked for what it wants.
+		return nil, nil
+	}
+	var held factors.Held
+	err = f.store.View(ctx, func(tx ports.Tx) error {
+		held, err = tx.Factors().Held(ctx, v.Account)
+		return err
+	})
+	if err != nil || held.Any() {
+		return nil, err
+	}
+	return all, nil
+}
+
+// Owes returns who requires a second factor of a visitor who has none, by name: the installation and the organizations in which they have
+// a role, and the one with this slug where they have come from.
+func (f *Factors) Owes(ctx context.Context, v operators.Visitor, slug string) (names []string, err error) {
+	of := []orgs.Organization{installation}
+	for _, p := range v.Visible() {
+		of = append(of, p.Organization)
+	}
+	from, err := f.organization(ctx, v, slug)
+	if err != nil && !errors.Is(err, orgs.ErrNotFound) {
+		return nil, err
+	}
+	if err == nil && !slices.Contains(of, from) {
+		of = append(of, from)
+	}
+	all, err := f.OwedTo(ctx, v, of...)
+	for _, o := range all {
+		names = append(names, o.Name)
+	}
+	return names, err
+}
+
+// keep refuses that the last factor of an account goes while one is required of its holder; factors.ErrRequired.
+func (f *Factors) keep(account operators.Holding) error {
+	by := ""
+	if f.required && account.Administrator {
+		by = installation.Name
+	}
+	for _, p := range account.Places {
+		if p.HasRole() && p.Organization.RequiresFactor {
+			by = p.Organization.Name
+		}
+	}
+	if by == "" {
+		return nil
+	}
+	return factors.ErrRequired.With("%s requires a second factor: set up another one before you remove this one", by)
+}
