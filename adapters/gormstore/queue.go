@@ -75,16 +75,21 @@ func (q queue) Channel(ctx context.Context, id channels.ID) (c channels.Channel,
 	return c, err
 }
 
+func (q queue) Occurrences(ctx context.Context, ids []events.OccurrenceID) (found []events.Occurrence, err error) {
+	ctx = paced(ctx, paceBrief)
+	err = q.view(ctx, func(t tx) error {
+		found, err = decodeAll(t.db(ctx).Where("id ?", among(t.dialect, ids)), occurrenceRow.occurrence)
+		return err
+	})
+	return found, err
+}
+
 func (q queue) RenderInput(
-	ctx context.Context, o events.OccurrenceID, n subscriptions.NotificationID, text events.TemplateID,
+	ctx context.Context, o events.Occurrence, n subscriptions.NotificationID, text events.TemplateID,
 ) (in deliveries.RenderInput, err error) {
 	ctx = paced(ctx, paceBrief)
 	err = q.view(ctx, func(t tx) error {
-		occurred, err := decodeOne(t.db(ctx).Where("id = ?", o), deliveries.ErrNotFound, occurrenceRow.occurrence)
-		if err != nil {
-			return err
-		}
-		in, err = deliveryRepo{t}.RenderInput(ctx, occurred, n, text)
+		in, err = deliveryRepo{t}.RenderInput(ctx, o, n, text)
 		return err
 	})
 	return in, err

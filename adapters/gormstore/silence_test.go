@@ -13,6 +13,7 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/pgtest"
@@ -78,7 +79,8 @@ func everything(s *gormstore.Store) map[string]func() error {
 			return err
 		},
 		"Channel":     func() error { _, err := q.Channel(ctx, 1); return err },
-		"RenderInput": func() error { _, err := q.RenderInput(ctx, 1, 1, 1); return err },
+		"RenderInput": func() error { _, err := q.RenderInput(ctx, events.Occurrence{ID: 1}, 1, 1); return err },
+		"Occurrences": func() error { _, err := q.Occurrences(ctx, []events.OccurrenceID{1}); return err },
 		"Purge":       func() error { _, err := q.Purge(ctx, deliveries.Expiry{Requests: time.Now()}, 10); return err },
 		"Heartbeat":   func() error { _, err := q.Heartbeat(ctx, deliveries.Presence{Owner: "w"}); return err },
 		"Leave":       func() error { return q.Leave(ctx, "w") },

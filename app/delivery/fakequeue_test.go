@@ -186,7 +186,15 @@ func (q *fakeQueue) Channel(_ context.Context, id channels.ID) (channels.Channel
 	return q.channel, q.noChannel
 }
 
-func (q *fakeQueue) RenderInput(context.Context, events.OccurrenceID, subscriptions.NotificationID, events.TemplateID) (deliveries.RenderInput, error) {
+func (q *fakeQueue) Occurrences(_ context.Context, ids []events.OccurrenceID) ([]events.Occurrence, error) {
+	found := make([]events.Occurrence, len(ids))
+	for i, id := range ids {
+		found[i].ID = id
+	}
+	return found, nil
+}
+
+func (q *fakeQueue) RenderInput(context.Context, events.Occurrence, subscriptions.NotificationID, events.TemplateID) (deliveries.RenderInput, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.inputs++

@@ -9,57 +9,112 @@ import (
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
-// renderCacheBytes bounds a render cache, in bytes of contexts and templates: one context may have a megabyte.
-const renderCacheBytes = 4 << 20
-
-// renderCache keeps what many deliveries of a sender share, so that it is read once. It is safe for concurrent use.
+// renderCache keeps what many deliveries of a sender share, so that it is read once: occurrences,
+// which are read for a whole claim at once and never change, and the rest of what a message is
+// rendered from, which is trusted until clear. It is safe for concurrent use.
 type renderCache struct {
 	queue deliveries.Queue
 
-	mu    sync.Mutex
-	known map[renderKey]deliveries.RenderInput
-	size  int
+	mu          sync.Mutex
+	occurrences map[events.OccurrenceID]events.Occurrence
+	contexts    int // bytes of theirs, at most deliveries.ClaimBytes
+	inputs      map[inputKey]deliveries.RenderInput
+	templates   int // bytes of theirs, at most maxCachedTemplates
 }
 
-type renderKey struct {
-	occurrence   events.OccurrenceID
+// maxCachedTemplates bounds the templates of a render cache.
+const maxCachedTemplates = 2 << 20
+
+type inputKey struct {
+	event        events.ID
 	notification subscriptions.NotificationID
 	template     events.TemplateID
 }
 
 func newRenderCache(q deliveries.Queue) *renderCache {
-	return &renderCache{queue: q, known: map[renderKey]deliveries.RenderInput{}}
+	return &renderCache{queue: q, occurrences: map[events.OccurrenceID]events.Occurrence{}, inputs: map[inputKey]deliveries.RenderInput{}}
 }
 
-// get returns what a job's message is rendered from. Callers that ask for the same at once wait until one of them has read it.
+// prefetch reads the occurrences of claimed jobs that are not known yet. After an error get reads
+// what is missing.
+func (c *renderCache) prefetch(ctx context.Context, jobs []deliveries.Job) error {
+	var wanted []events.OccurrenceID
+	c.mu.Lock()
+	seen := map[events.OccurrenceID]bool{}
+	for _, j := range jobs {
+		if _, known := c.occurrences[j.Occurrence]; !known && !seen[j.Occurrence] {
+			seen[j.Occurrence] = true
+			wanted = append(wanted, j.Occurrence)
+		}
+	}
+	c.mu.Unlock()
+	if len(wanted) == 0 {
+		return nil
+	}
+	found, err := c.queue.Occurrences(ctx, wanted)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.keep(found...)
+	return nil
+}
+
+// keep adds occurrences. It drops all others when there would be too many bytes.
+func (c *renderCache) keep(found ...events.Occurrence) {
+	size := 0
+	for _, o := range found {
+		size += len(o.Context)
+	}
+	if c.contexts+size > deliveries.ClaimBytes {
+		clear(c.occurrences)
+		c.contexts = 0
+	}
+	for _, o := range found {
+		c.occurrences[o.ID] = o
+	}
+	c.contexts += size
+}
+
+// get returns what a job's message is rendered from. Callers that ask for the same at once wait
+// until one of them has read it.
 func (c *renderCache) get(ctx context.Context, j deliveries.Job) (deliveries.RenderInput, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key := renderKey{j.Occurrence, j.Notification, j.Template}
-	if in, known := c.known[key]; known {
-		return in, nil
+	o, known := c.occurrences[j.Occurrence]
+	if !known {
+		found, err := c.queue.Occurrences(ctx, []events.OccurrenceID{j.Occurrence})
+		if err != nil {
+			return deliveries.RenderInput{}, err
+		}
+		if len(found) == 0 {
+			return deliveries.RenderInput{}, deliveries.ErrNotFound
+		}
+		o = found[0]
+		c.keep(o)
 	}
-	in, err := c.queue.RenderInput(ctx, j.Occurrence, j.Notification, j.Template)
-	if err != nil {
-		return deliveries.RenderInput{}, err
+	key := inputKey{j.Event, j.Notification, j.Template}
+	in, known := c.inputs[key]
+	if !known {
+		var err error
+		if in, err = c.queue.RenderInput(ctx, o, j.Notification, j.Template); err != nil {
+			return deliveries.RenderInput{}, err
+		}
+		if c.templates += len(in.Template.Text) + len(in.Template.HTML); c.templates > maxCachedTemplates {
+			clear(c.inputs)
+			c.templates = len(in.Template.Text) + len(in.Template.HTML)
+		}
+		c.inputs[key] = in
 	}
-	size := len(in.Occurrence.Context) + len(in.Template.Text) + len(in.Template.HTML)
-	if c.size+size > renderCacheBytes {
-		c.drop()
-	}
-	c.known[key] = in
-	c.size += size
+	in.Occurrence = o
 	return in, nil
 }
 
-// clear makes everything be read anew.
+// clear makes everything be read anew that may have changed.
 func (c *renderCache) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.drop()
-}
-
-func (c *renderCache) drop() {
-	clear(c.known)
-	c.size = 0
+	clear(c.inputs)
+	c.templates = 0
 }

@@ -155,6 +155,9 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs chan<- deliveries.
 			return claimed, nil
 		}
 		claimed = claimed || len(found) > 0
+		if err := s.cache.prefetch(ctx, found); err != nil && ctx.Err() == nil {
+			s.worker.log.Warn("occurrences could not be read ahead", "channel", int64(s.at.channel), "error", err)
+		}
 		s.turns.Idle() // The channel's limits say how soon these begin.
 		for _, j := range found {
 			if trial {

@@ -37,8 +37,11 @@ type Queue interface {
 	ReportOutage(ctx context.Context, o channels.Outage) error
 	// ClearOutage removes the outage of a channel on an instance, and those on other instances that are channels.OutageOverdue.
 	ClearOutage(ctx context.Context, channel channels.ID, instance string) error
+	// Occurrences returns those of these occurrences that exist, in any order.
+	Occurrences(ctx context.Context, ids []events.OccurrenceID) ([]events.Occurrence, error)
 	// RenderInput returns what a job's message is rendered from, beside the recipient; ErrNotFound when a part of it is gone.
-	RenderInput(ctx context.Context, o events.OccurrenceID, n subscriptions.NotificationID, t events.TemplateID) (RenderInput, error)
+	// Apart from the occurrence itself it is the same for all occurrences of an event.
+	RenderInput(ctx context.Context, o events.Occurrence, n subscriptions.NotificationID, t events.TemplateID) (RenderInput, error)
 	// Purge deletes some of what is old and returns how many rows that were, about limit at most. Hourly numbers are old when they
 	// are older than statistics.Retention. 0 means that nothing is left.
 	Purge(ctx context.Context, old Expiry, limit int) (int, error)

@@ -307,7 +307,7 @@ func deliveryCases() cases {
 			missing(t, w, deliveries.ErrNotFound, letter(o, w.mine.shipped.ID, 1<<40))
 			missing(t, w, deliveries.ErrNotFound, letter(o, 1<<40, text.ID))
 			missing(t, w, deliveries.ErrNotFound, letter(w.theirs.occurrence(nil, nil), w.mine.shipped.ID, text.ID))
-			_, err := w.Queue().RenderInput(t.Context(), 1<<40, w.mine.shipped.ID, text.ID)
+			_, err := w.Queue().RenderInput(t.Context(), w.theirs.occurrence(nil, nil), w.mine.shipped.ID, text.ID)
 			assert.ErrorIs(t, err, deliveries.ErrNotFound)
 		},
 		"WaitingOnesEndWithTheirAddress": func(t *testing.T, w *world) {

@@ -282,9 +282,13 @@ func claimCases() cases {
 			w.expand(t, 10)
 			texts := map[string]string{}
 			for _, j := range w.claim(t, w.mine.mail, "one", 10, lease) {
-				l, err := w.Queue().RenderInput(t.Context(), j.Occurrence, j.Notification, j.Template)
+				found, err := w.Queue().Occurrences(t.Context(), []events.OccurrenceID{1 << 40, j.Occurrence})
 				require.NoError(t, err)
-				sameOccurrence(t, w.occurred(t, o), l.Occurrence)
+				require.Len(t, found, 1)
+				sameOccurrence(t, w.occurred(t, o), found[0])
+				l, err := w.Queue().RenderInput(t.Context(), found[0], j.Notification, j.Template)
+				require.NoError(t, err)
+				sameOccurrence(t, found[0], l.Occurrence)
 				texts[l.Notification.Name] = l.Template.Text
 				assert.Equal(t, l.Notification.ID == other.ID, j.Template == own.ID)
 			}

@@ -21,6 +21,7 @@ import (
 	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/app/health"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -163,7 +164,14 @@ func (i *installation) send(ctx context.Context, queue deliveries.Queue, due del
 }
 
 func (i *installation) attempt(ctx context.Context, queue deliveries.Queue, due deliveries.Due, j deliveries.Job) error {
-	in, err := queue.RenderInput(ctx, j.Occurrence, j.Notification, j.Template)
+	occurred, err := queue.Occurrences(ctx, []events.OccurrenceID{j.Occurrence})
+	if err != nil {
+		return err
+	}
+	if len(occurred) == 0 {
+		return deliveries.ErrNotFound
+	}
+	in, err := queue.RenderInput(ctx, occurred[0], j.Notification, j.Template)
 	if err != nil {
 		return err
 	}
