@@ -18,7 +18,7 @@ TOOLS := .bin
 export CGO_ENABLED := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build run lint verify generate test fuzz walls bench chaos screenshots clean test-tools test-browser
+.PHONY: help build run lint vulncheck verify generate test fuzz walls bench chaos screenshots clean test-tools test-browser
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ run: build ## start the demo on SQLite below ./data and print the console's pass
 
 lint: $(TOOLS)/golangci-lint ## check the code with golangci-lint, as .golangci.yml says
 	$(TOOLS)/golangci-lint run ./...
+
+vulncheck: $(TOOLS)/govulncheck ## check for known vulnerabilities, where their database can be reached
+	@.ci/vulnerabilities $(TOOLS)/govulncheck
 
 verify: ## check that generated files, go.mod and formatting are as they should be, and vet
 	@.ci/verify
@@ -80,3 +83,6 @@ test-browser:
 # takes some minutes.
 $(TOOLS)/golangci-lint: .ci/tools/go.mod .ci/tools/go.sum
 	$(GO) build -C .ci/tools -buildvcs=false -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+$(TOOLS)/govulncheck: .ci/tools/go.mod .ci/tools/go.sum
+	$(GO) build -C .ci/tools -buildvcs=false -o $(CURDIR)/$@ golang.org/x/vuln/cmd/govulncheck

@@ -30,6 +30,10 @@ type Config struct {
 	RequireSecondFactor bool   // of the installation's administrators
 	TrustedProxies      []netip.Prefix
 
+	// Of /.well-known/security.txt.
+	SecurityContact []string // URIs; none: there is no such file
+	SecurityPolicy  string   // an https URL, or empty
+
 	BodyLimit        int64   // bytes
 	RateLimit        float64 // requests per second and key; 0: no limit
 	AuthFailureLimit float64 // failures per second and address; 0, and always 0 when RateLimit is: no limit

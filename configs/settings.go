@@ -106,6 +106,12 @@ func table() []row {
 		{Setting{Name: "require_second_factor", Default: "false", Form: "bool", Server: true,
 			About: "Whether administrators of the installation must have a second factor; who has none is led to set one up. [Organizations decide for themselves](security.md#second-factor)."},
 			into(func(c *Config) *bool { return &c.RequireSecondFactor }, boolean)},
+		{Setting{Name: "security_contact", Form: "urls", Server: true, List: true,
+			About: "Where people report vulnerabilities of this installation: `mailto:`, `https:` or `tel:` URLs, separated by commas, the preferred one first. They are served as `/.well-known/security.txt` (RFC 9116). Empty: there is no such file."},
+			into(func(c *Config) *[]string { return &c.SecurityContact }, contacts)},
+		{Setting{Name: "security_policy", Form: "url", Server: true,
+			About: "The https URL of the page that says how reports are handled, for `security.txt`."},
+			into(func(c *Config) *string { return &c.SecurityPolicy }, policyURL)},
 
 		{Setting{Name: "body_limit", Default: "1MiB", Form: "size", Server: true,
 			About: "The largest request body, in bytes or with `KiB`, `MiB` or `GiB`; a larger one is answered 413."},

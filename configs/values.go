@@ -155,6 +155,36 @@ func baseURL(text string) (string, error) {
 	return strings.TrimRight(u.String(), "/"), nil
 }
 
+// contacts reads where vulnerabilities are reported, as RFC 9116 wants it: URLs, and https where http would do.
+func contacts(text string) ([]string, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var all []string
+	for part := range strings.SplitSeq(text, ",") {
+		u, err := url.Parse(strings.TrimSpace(part))
+		switch {
+		case err != nil:
+		case u.Scheme == "https" && u.Hostname() != "" && u.User == nil, (u.Scheme == "mailto" || u.Scheme == "tel") && u.Opaque != "":
+			all = append(all, u.String())
+			continue
+		}
+		return nil, errors.New("must be mailto:, https: or tel: URLs, for example mailto:security@example.org")
+	}
+	return all, nil
+}
+
+func policyURL(text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
+		return "", errors.New("must be an https URL, for example https://example.org/security")
+	}
+	return u.String(), nil
+}
+
 // Destinations are what may be connected to.
 type Destinations struct {
 	Networks []netip.Prefix

@@ -142,6 +142,8 @@ func newAPI(c configs.Config, use httpapi.UseCases, auth access.Authenticator, s
 		TrustedProxies:   c.TrustedProxies,
 		CallTimeout:      c.RequestTimeout,
 		WriteTimeout:     c.WriteTimeout,
+		SecurityContact:  c.SecurityContact,
+		SecurityPolicy:   c.SecurityPolicy,
 	})
 }
 

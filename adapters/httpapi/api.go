@@ -54,6 +54,10 @@ type Options struct {
 	CallTimeout time.Duration
 	// WriteTimeout is how long a client may take to read one stretch of a list before it is cut off. 0: no bound.
 	WriteTimeout time.Duration
+	// SecurityContact are the URIs by which vulnerabilities are reported, for security.txt. Empty: there is no such file.
+	SecurityContact []string
+	// SecurityPolicy is the URL of the page about such reports; empty: none.
+	SecurityPolicy string
 }
 
 // API serves everything below /api/, /healthz and /readyz, and the page behind unsubscribe links. It is safe for concurrent use.
@@ -62,6 +66,7 @@ type API struct {
 	guard     *guard
 	health    *health.Health
 	observer  web.Observer
+	clock     ports.Clock
 	options   Options
 	reference *reference.Reference
 	page      *page
@@ -82,13 +87,14 @@ func New(use UseCases, auth access.Authenticator, state *health.Health, clock po
 	}
 	o.BaseURL = strings.TrimRight(o.BaseURL, "/")
 	a := &API{
-		use: use, health: state, observer: web.NewObserver(clock, log, web.NewOutside(o.BaseURL, o.TrustedProxies)), options: o, reference: doc, page: html, echo: echo.New(),
+		use: use, health: state, clock: clock, observer: web.NewObserver(clock, log, web.NewOutside(o.BaseURL, o.TrustedProxies)), options: o, reference: doc, page: html, echo: echo.New(),
 		guard: newGuard(auth, o, clock),
 	}
 	a.echo.Use(a.observer.Around(a.fail), web.RefuseOptions)
 	for _, r := range routes() {
 		a.add(r, a.handler(r))
 	}
+	a.add(securityText(), a.handler(securityText()))
 	for _, r := range pages() {
 		a.add(r, a.forPeople(a.handler(r)))
 	}

@@ -87,7 +87,7 @@ var (
 // topLevel is what may lie at the top of the checkout, besides names that begin with a dot.
 var topLevel = []string{
 	"app", "domain", "ports", "adapters", "wiring", "test", "configs", "go.mod", "go.sum", "Makefile",
-	"README.md", "LICENSE", "docs", "deploy",
+	"README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs", "deploy",
 	"bin", "data", // made by `make run`, never committed
 }
 
