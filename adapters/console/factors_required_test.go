@@ -82,6 +82,7 @@ func TestRequiringASecondFactor(t *testing.T) {
 		page = ada.post("/console/account/second-factor/app/remove/").is(f.T, http.StatusBadRequest)
 		assert.Contains(f, page.said(), "requires a second factor: set up another one before you remove this one")
 		bob.get(acme).is(f.T, http.StatusSeeOther)
+		bob.get("/console/").is(f.T, http.StatusOK)
 		assert.Contains(f, ada.get(acme+"projects/").said(), "Require it no longer")
 		ada.post(acme+"second-factor/", "on", "false").is(f.T, http.StatusSeeOther)
 		bob.get(acme).is(f.T, http.StatusOK)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-webauthn/webauthn/protocol"
 	fido "github.com/go-webauthn/webauthn/webauthn"
+	"golang.org/x/net/idna"
 
 	"github.com/tocsin/tocsin/domain/factors"
 )
@@ -34,11 +35,17 @@ func New(baseURL string) (*Authenticators, error) {
 	if err != nil {
 		return nil, factors.ErrNoSite
 	}
-	host := u.Hostname()
-	if _, err := netip.ParseAddr(host); err == nil || host == "" || (u.Scheme != "https" && host != "localhost") {
+	if _, err := netip.ParseAddr(u.Hostname()); err == nil {
 		return nil, factors.ErrNoSite
 	}
-	site := u.Scheme + "://" + u.Host
+	host, err := idna.Lookup.ToASCII(u.Hostname())
+	if err != nil || host == "" || (u.Scheme != "https" && host != "localhost") {
+		return nil, factors.ErrNoSite
+	}
+	site := u.Scheme + "://" + host
+	if port := u.Port(); port != "" && port != map[string]string{"https": "443", "http": "80"}[u.Scheme] { // As browsers write an origin.
+		site += ":" + port
+	}
 	rp, err := fido.New(&fido.Config{RPID: host, RPDisplayName: "Tocsin", RPOrigins: []string{site},
 		AttestationPreference: protocol.PreferNoAttestation,
 		AuthenticatorSelection: protocol.AuthenticatorSelection{

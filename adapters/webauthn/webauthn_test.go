@@ -27,6 +27,9 @@ func TestPasskeysNeedASecureNamedSite(t *testing.T) {
 		"https://notify.example:8443":       "https://notify.example:8443",
 		"http://localhost:8080":             "http://localhost:8080",
 		"http://127.0.0.1:8080":             "",
+		"https://Notify.Example:443":        site,
+		"https://notify.ex%C3%A4mple.org":   "https://notify.xn--exmple-cua.org",
+		"http://localhost:80":               "http://localhost",
 		"ftp://notify.example":              "",
 		"https://notify.xn--exmple-cua.org": "https://notify.xn--exmple-cua.org",
 	} {

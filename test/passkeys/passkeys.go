@@ -18,7 +18,20 @@ type Authenticator struct {
 // New returns an authenticator for the site with this host and origin.
 func New(host, origin string) *Authenticator {
 	return &Authenticator{Party: virtualwebauthn.RelyingParty{Name: "Tocsin", ID: host, Origin: origin},
-		Keeper: virtualwebauthn.NewAuthenticator(), Credential: virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2)}
+		Keeper: virtualwebauthn.NewAuthenticator(), Credential: newCredential()}
+}
+
+// publicKey is the size of a public key in bytes, with two coordinates of 32 bytes.
+const publicKey = 77
+
+// newCredential makes a credential whose coordinates begin with no zero byte, which virtualwebauthn would leave out.
+func newCredential() virtualwebauthn.Credential {
+	for {
+		c := virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2)
+		if len(c.Key.AttestationData()) == publicKey {
+			return c
+		}
+	}
 }
 
 // Create makes the passkey that a site asks for, and returns the answer.
