@@ -149,6 +149,7 @@ var rules = map[operators.Need][]string{
 		"POST /console/o/{org}/keys/{key}/rotate/",
 		"POST /console/o/{org}/keys/{key}/revoke/",
 		"GET /console/o/{org}/u/{member}/access/",
+		"POST /console/o/{org}/second-factor/",
 		"POST /console/o/{org}/u/{member}/access/role/",
 		"POST /console/o/{org}/u/{member}/access/invite/",
 		"GET /console/o/{org}/channels/new/",

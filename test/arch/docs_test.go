@@ -1,0 +1,119 @@
+package arch_test
+
+import (
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+)
+
+var (
+	quoted   = regexp.MustCompile("`([^`\n]*)`")
+	testName = regexp.MustCompile(`^(?:[a-z/]+: )?(Test\w+|…)((?:/[\w…]+)*)$`)
+	declared = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	word     = regexp.MustCompile(`"(\w+)"`)
+)
+
+// TestSecurityNamesItsTests holds docs/security.md to what it says of itself: each rule names a test, and each test that is named exists.
+func TestSecurityNamesItsTests(t *testing.T) {
+	t.Parallel()
+	tests, parts := allTests(t)
+	page, err := os.ReadFile("../../docs/security.md")
+	require.NoError(t, err)
+	found := 0
+	for _, q := range quoted.FindAllStringSubmatch(joined(string(page)), -1) {
+		name := testName.FindStringSubmatch(q[1])
+		if name == nil {
+			continue
+		}
+		found++
+		if name[1] != "…" {
+			assert.Contains(t, tests, name[1], "docs/security.md names a test that does not exist")
+		}
+		for part := range strings.SplitSeq(strings.Trim(name[2], "/"), "/") {
+			if part != "" && part != "…" {
+				assert.Contains(t, parts, part, "docs/security.md names a case of %s that does not exist", name[1])
+			}
+		}
+	}
+	assert.Greater(t, found, 80)
+	for paragraph := range strings.SplitSeq(joined(string(page)), "\n") {
+		if strings.HasPrefix(paragraph, "- ") && !strings.Contains(paragraph, "`Test") && !strings.Contains(paragraph, ": Test") {
+			assert.Fail(t, "a rule names no test", paragraph)
+		}
+	}
+}
+
+// joined has each item of a list, and each row of a table, on a line of its own.
+func joined(page string) string { return strings.ReplaceAll(page, "\n  ", " ") }
+
+// allTests are the names of all tests, and of everything that cases may be called by.
+func allTests(t *testing.T) (tests, parts map[string]bool) {
+	t.Helper()
+	tests, parts = map[string]bool{}, map[string]bool{}
+	tree := os.DirFS("../..")
+	require.NoError(t, fs.WalkDir(tree, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && strings.HasPrefix(d.Name(), ".") && path != "." {
+			return fs.SkipDir
+		}
+		if !strings.HasSuffix(path, "_test.go") && (!strings.Contains(path, "test/conformance/") || !strings.HasSuffix(path, ".go")) {
+			return nil
+		}
+		text, err := fs.ReadFile(tree, path)
+		for _, m := range declared.FindAllSubmatch(text, -1) {
+			tests[string(m[1])] = true
+		}
+		for _, m := range word.FindAllSubmatch(text, -1) {
+			parts[string(m[1])] = true
+		}
+		return err
+	}))
+	return tests, parts
+}
+
+// TestDeployment holds what deploy/ promises: no service has rights that it does not need, and every image is of a version that is told to the end.
+func TestDeployment(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../deploy/compose.yaml")
+	require.NoError(t, err)
+	var compose struct {
+		Services map[string]struct {
+			Image       string
+			ReadOnly    bool     `yaml:"read_only"`
+			CapDrop     []string `yaml:"cap_drop"`
+			SecurityOpt []string `yaml:"security_opt"`
+		}
+	}
+	require.NoError(t, yaml.Unmarshal(text, &compose))
+	require.Len(t, compose.Services, 2)
+	pinned := regexp.MustCompile(`^\$\{POSTGRES_IMAGE:-postgres:\d+\.\d+-bookworm\}$|@sha256:[0-9a-f]{64}$`)
+	for name, s := range compose.Services {
+		assert.True(t, s.ReadOnly, name)
+		assert.Equal(t, []string{"ALL"}, s.CapDrop, name)
+		assert.Equal(t, []string{"no-new-privileges:true"}, s.SecurityOpt, name)
+		if s.Image != "" {
+			assert.Regexp(t, pinned, s.Image, name)
+		}
+	}
+
+	image, err := os.ReadFile("../../deploy/Dockerfile")
+	require.NoError(t, err)
+	assert.Regexp(t, `(?m)^ARG GO_IMAGE=golang:\d+\.\d+\.\d+-bookworm$`, string(image))
+	assert.Regexp(t, `(?m)^ARG BASE_IMAGE=debian:\d+\.\d+-slim$`, string(image))
+	assert.Len(t, regexp.MustCompile(`(?m)^FROM \$\{\w+\}`).FindAllString(string(image), -1), 2)
+	assert.Contains(t, string(image), "\nUSER tocsin\n")
+
+	unit, err := os.ReadFile("../../deploy/tocsin.service")
+	require.NoError(t, err)
+	for _, line := range []string{"NoNewPrivileges=yes", "CapabilityBoundingSet=", "ProtectSystem=strict", "MemoryMax=2G"} {
+		assert.Contains(t, string(unit), "\n"+line+"\n")
+	}
+}
