@@ -224,11 +224,12 @@ func TestEveryRouteHasARule(t *testing.T) {
 type verdict string
 
 const (
-	admitted verdict = "admitted"
-	toSignIn verdict = "sent to sign in"
-	again    verdict = "asked to sign in again"
-	refused  verdict = "refused"
-	unseen   verdict = "told that there is nothing"
+	admitted  verdict = "admitted"
+	toSignIn  verdict = "sent to sign in"
+	toFactors verdict = "sent to set up a second factor"
+	again     verdict = "asked to sign in again"
+	refused   verdict = "refused"
+	unseen    verdict = "told that there is nothing"
 )
 
 // expected is the whole table: route, role, and how somebody has signed in.
@@ -241,6 +242,9 @@ func expected(route, who, how string, need operators.Need) verdict {
 		return refused
 	case !allowed[need][who]:
 		return unseen
+	case how == "WithoutTheFactorThatIsRequired" && strings.Contains(path, "{org}"),
+		how == "WithoutTheFactorThatIsRequired" && who == "root" && (need == operators.Installation || path == "/console/"):
+		return toFactors
 	case how == "LongAgo" && method == http.MethodPost && recent[path]:
 		return again
 	}
@@ -260,6 +264,10 @@ func TestAccessRules(t *testing.T) {
 			}
 		},
 		"WithThePasswordAlone": (*scene).halfway,
+		"WithoutTheFactorThatIsRequired": func(s *scene) func(string) *browser {
+			s.requireFactors()
+			return func(who string) *browser { return s.as(s.accounts[who]) }
+		},
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
@@ -308,6 +316,8 @@ func (b *browser) knock(method, path string) verdict {
 	switch {
 	case got.StatusCode == http.StatusSeeOther && strings.HasPrefix(got.Header.Get("Location"), "/console/sign-in/") && got.Header.Get("Clear-Site-Data") == "":
 		return toSignIn
+	case got.StatusCode == http.StatusSeeOther && strings.HasPrefix(got.Header.Get("Location"), "/console/account/second-factor/?for="):
+		return toFactors
 	case got.StatusCode == http.StatusUnauthorized && strings.Contains(got.body, "Sign in again"):
 		return again
 	case got.StatusCode == http.StatusForbidden:

@@ -32,12 +32,18 @@ func TestEveryRouteSaysWhoseSecondFactorItTakes(t *testing.T) {
 	}
 }
 
+// requireFactors has acme and the installation require a second factor.
+func (s *scene) requireFactors() {
+	s.Helper()
+	*s.use.Factors = *app.NewFactors(s.use.Operators, nil, true)
+	require.NoError(s, s.use.Factors.Require(s.Context(), audit.Actor{Via: audit.CommandLine}, app.Path{Organization: "acme"}, true))
+}
+
 // TestWhoHasNoSecondFactorIsLedToSetOneUp goes through the table of routes, for everybody who may.
 func TestWhoHasNoSecondFactorIsLedToSetOneUp(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	*s.use.Factors = *app.NewFactors(s.use.Operators, nil, true)
-	require.NoError(t, s.use.Factors.Require(t.Context(), audit.Actor{Via: audit.Console}, app.Path{Organization: "acme"}, true))
+	s.requireFactors()
 	for _, r := range console.Routes() {
 		if r.Factor == operators.NoFactor {
 			continue
