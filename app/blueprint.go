@@ -1,6 +1,8 @@
 package app
 
 import (
+	"encoding/json"
+
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/events"
@@ -61,9 +63,19 @@ type BlueprintApplication struct {
 type BlueprintEvent struct {
 	Slug, Name, Description string
 	Active                  bool
+	Schema                  map[string]any // of contexts; nil: as it is; empty: none
 	Channels                []string
 	Templates               []BlueprintTemplate
 	Notifications           []BlueprintNotification
+}
+
+// schema is the text of the schema that is described; empty: none.
+func (e BlueprintEvent) schema(example string) (string, error) {
+	text, err := json.Marshal(e.Schema)
+	if err != nil || e.Schema == nil {
+		return "", err
+	}
+	return events.ParseSchema("context_schema", string(text), example)
 }
 
 // BlueprintNotification describes a notification.
@@ -170,6 +182,8 @@ func (c *blueprintCheck) events(place string, all []BlueprintEvent) {
 		_, err := events.New(e.Slug, e.Name, e.Description)
 		c.faults.Add(place, err)
 		c.unique(seen, place+".slug", e.Slug)
+		_, err = e.schema("")
+		c.faults.Add(place, err)
 		limited := once{}
 		for n, name := range e.Channels {
 			c.unique(limited, index(place, "channels", n), names.Fold(name))

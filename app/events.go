@@ -27,6 +27,7 @@ type EventForm struct {
 	Name, Description string
 	Active            bool
 	Example           string // of a context: a JSON object; empty: none
+	Schema            string // of contexts: a JSON Schema; empty: none
 	Channels          []channels.ID
 }
 
@@ -125,7 +126,7 @@ func (s *Events) Save(ctx context.Context, by audit.Actor, at Path, slug string,
 			return err
 		}
 		is := was
-		is.Name, is.Description, is.Active, is.Example = wanted.Name, wanted.Description, wanted.Active, wanted.Example
+		is.Name, is.Description, is.Active, is.Example, is.Schema = wanted.Name, wanted.Description, wanted.Active, wanted.Example, wanted.Schema
 		if is.Channels, err = limitedTo(ctx, tx, app, f.Channels); err != nil {
 			return err
 		}
@@ -175,6 +176,8 @@ func (f EventForm) event(e events.Event) (events.Event, error) {
 	checked, err := events.New(e.Slug, f.Name, f.Description)
 	faults.Add("", err)
 	checked.Example, err = events.ParseExample("example", f.Example)
+	faults.Add("", err)
+	checked.Schema, err = events.ParseSchema("context_schema", f.Schema, checked.Example)
 	faults.Add("", err)
 	checked.Active = f.Active
 	return checked, faults.Err()

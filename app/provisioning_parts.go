@@ -187,17 +187,28 @@ func (a *applying) event(where Path, app applications.Application, want Blueprin
 	e, err := a.tx.Events().BySlug(a.ctx, app, want.Slug)
 	switch {
 	case errors.Is(err, events.ErrNotFound):
+		schema, err := want.schema("")
+		if err != nil {
+			return e, "", err
+		}
 		made, err := a.tx.Events().Create(a.ctx, events.Event{Organization: app.Organization, Application: app.ID, Slug: want.Slug,
-			Name: want.Name, Description: want.Description, Active: want.Active, Channels: limited})
+			Name: want.Name, Description: want.Description, Active: want.Active, Schema: schema, Channels: limited})
 		a.created(audit.EventCreated, where.object("e", made.Slug), eventState(made))
 		return made, Created, err
 	case err != nil:
 		return e, "", err
-	case e.Name == want.Name && e.Description == want.Description && e.Active == want.Active && slices.Equal(e.Channels, limited):
+	}
+	schema := e.Schema
+	if want.Schema != nil {
+		if schema, err = want.schema(e.Example); err != nil {
+			return e, "", err
+		}
+	}
+	if e.Name == want.Name && e.Description == want.Description && e.Active == want.Active && e.Schema == schema && slices.Equal(e.Channels, limited) {
 		return e, Unchanged, nil
 	}
 	was := eventState(e)
-	e.Name, e.Description, e.Active, e.Channels = want.Name, want.Description, want.Active, limited
+	e.Name, e.Description, e.Active, e.Schema, e.Channels = want.Name, want.Description, want.Active, schema, limited
 	before, after := audit.Changed(was, eventState(e))
 	a.updated(audit.EventUpdated, where.object("e", e.Slug), before, after)
 	return e, Updated, a.tx.Events().Save(a.ctx, e)

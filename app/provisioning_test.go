@@ -180,6 +180,8 @@ func TestApplyUpdatesWhatDiffers(t *testing.T) {
 	}{
 		"TheOrganizationsName": {func(o *app.BlueprintOrganization) { o.Name = "Acme Ltd" }, []string{"organization acme updated"}},
 		"ItsQuotas":            {func(o *app.BlueprintOrganization) { o.Quotas = quotas.Limits{quotas.Requests: 10} }, []string{"organization acme updated"}},
+		"ASchema":              {func(o *app.BlueprintOrganization) { event(o).Schema = map[string]any{"minProperties": 1} }, []string{"event acme/shop/web/shipped updated"}},
+		"NoSchema":             {func(o *app.BlueprintOrganization) { event(o).Schema = map[string]any{} }, nil},
 		"NoQuotasOfItsOwn":     {func(o *app.BlueprintOrganization) { o.Quotas = quotas.Limits{} }, nil},
 		"ASecondFactor":        {func(o *app.BlueprintOrganization) { o.Factor = new(true) }, []string{"organization acme updated"}},
 		"NoSecondFactor":       {func(o *app.BlueprintOrganization) { o.Factor = new(false) }, nil},
@@ -256,6 +258,7 @@ func TestApplyRefuses(t *testing.T) {
 		"AGroupWithoutAName":  {func(o *app.BlueprintOrganization) { o.Groups = []string{"Staff", ""} }, []string{"organizations[0].groups[1]: is required"}},
 		"AQuotaThatIsNone":    {func(o *app.BlueprintOrganization) { o.Quotas = quotas.Limits{"speed": 1} }, []string{"organizations[0].quotas.speed: there is no such quota"}},
 		"ALimitThatIsNone":    {func(o *app.BlueprintOrganization) { o.Quotas = quotas.Limits{quotas.Requests: -1} }, []string{"organizations[0].quotas.rate_limit: must be 0, which is no limit, or a number above it"}},
+		"ASchemaThatIsNone":   {func(o *app.BlueprintOrganization) { event(o).Schema = map[string]any{"type": "text"} }, []string{shipped + ".context_schema: is no JSON Schema: /type: value must be one of 'array', 'boolean', 'integer', 'null', 'number', 'object', 'string'; /type: got string, want array"}},
 		"AGroupTwice":         {func(o *app.BlueprintOrganization) { o.Groups = []string{"Staff", "STAFF"} }, []string{"organizations[0].groups[1]: appears twice"}},
 		"AProjectTwice": {func(o *app.BlueprintOrganization) {
 			o.Projects = append(o.Projects, app.BlueprintProject{Slug: "shop", Name: "x"})

@@ -44,7 +44,7 @@ func eventState(e events.Event) audit.State {
 	for i, c := range e.Channels {
 		limited[i] = c.Name
 	}
-	return audit.State{"name": e.Name, "description": e.Description, "active": e.Active, "channels": limited, "example": digest(e.Example)}
+	return audit.State{"name": e.Name, "description": e.Description, "active": e.Active, "channels": limited, "example": digest(e.Example), "context_schema": digest(e.Schema)}
 }
 
 // notificationState is of a notification, and of its list by name.

@@ -26,6 +26,7 @@ type Triggers struct {
 	clock      ports.Clock
 	quotas     *Quotas
 	triggering *batch.Batcher[eventPath, triggering]
+	schemas    schemaCache
 }
 
 // NewTriggers returns the use cases of triggering.
@@ -47,8 +48,8 @@ type Trigger struct {
 
 // Trigger records an occurrence. When it returns, the occurrence is on disk and its messages will go out. A request that was seen
 // before is answered with the occurrence of then, even if it would be refused now. Concurrent calls for one event are kept together.
-// Errors: events.ErrNotFound, ErrInactive, ErrApplicationInactive, ErrKeyReused, *quotas.Exceeded, and a fault that names every
-// unknown channel and person of the options.
+// Errors: events.ErrNotFound, ErrInactive, ErrApplicationInactive, ErrKeyReused, *quotas.Exceeded, and a fault that names all
+// that does not fit the event's schema and every unknown channel and person of the options.
 func (t *Triggers) Trigger(
 	ctx context.Context, by audit.Actor, at Path, event string, what Trigger,
 ) (stored events.Occurrence, repeated bool, err error) {
@@ -83,12 +84,12 @@ func (c *triggering) request() string {
 // trigger records the occurrences of several calls, no two of which have the same request.
 func (t *Triggers) trigger(ctx context.Context, at eventPath, calls []*triggering) error {
 	var done []deliveries.Triggered
-	err := t.store.Update(ctx, func(tx ports.Tx) error {
-		whats := make([]Trigger, len(calls))
-		for i, c := range calls {
-			whats[i] = c.Trigger
-		}
-		ts, err := t.occurrences(ctx, tx, at, whats)
+	whats := make([]Trigger, len(calls))
+	for i, c := range calls {
+		whats[i] = c.Trigger
+	}
+	update := func(tx ports.Tx, fit contextFit) error {
+		ts, err := t.occurrences(ctx, tx, at, whats, fit)
 		if err != nil {
 			return err
 		}
@@ -103,6 +104,9 @@ func (t *Triggers) trigger(ctx context.Context, at eventPath, calls []*triggerin
 			}
 		}
 		return tx.Audit().Record(ctx, entries...)
+	}
+	err := t.fitting(whats, func(fit contextFit) error {
+		return t.store.Update(ctx, func(tx ports.Tx) error { return update(tx, fit) })
 	})
 	if err != nil {
 		return err
@@ -132,7 +136,9 @@ func occurrenceState(o events.Occurrence) audit.State {
 }
 
 // occurrences returns what would be stored of each call, with the refusal if it may not be.
-func (t *Triggers) occurrences(ctx context.Context, tx ports.Tx, at eventPath, whats []Trigger) ([]deliveries.Triggering, error) {
+func (t *Triggers) occurrences(
+	ctx context.Context, tx ports.Tx, at eventPath, whats []Trigger, fit contextFit,
+) ([]deliveries.Triggering, error) {
 	app, err := application(ctx, tx, at.Path)
 	if err != nil {
 		return nil, err
@@ -140,6 +146,9 @@ func (t *Triggers) occurrences(ctx context.Context, tx ports.Tx, at eventPath, w
 	e, err := tx.Events().BySlug(ctx, app, at.event)
 	if err != nil {
 		return nil, err
+	}
+	if e.Schema != fit.schema {
+		return nil, uncheckedContext(e.Schema)
 	}
 	now := t.clock.Now()
 	ts, os := make([]deliveries.Triggering, len(whats)), make([]events.Occurrence, len(whats))
@@ -166,7 +175,7 @@ func (t *Triggers) occurrences(ctx context.Context, tx ports.Tx, at eventPath, w
 			if ts[i].Refusal, err = t.quotas.Context(ctx, tx, app.Organization, len(os[i].Context), stored); err != nil {
 				return nil, err
 			}
-			ts[i].Refusal = cmp.Or(ts[i].Refusal, unknown[i].Fault())
+			ts[i].Refusal = cmp.Or(ts[i].Refusal, fit.fault(i, unknown[i]))
 		}
 		if ts[i].Refusal == nil {
 			stored += len(os[i].Context)
@@ -195,38 +204,45 @@ func (t *Triggers) DryRun(ctx context.Context, at Path, event string, what Trigg
 	if mayRead {
 		samples = forecastSamples
 	}
-	err = t.store.View(ctx, func(tx ports.Tx) error {
-		ts, err := t.occurrences(ctx, tx, eventPath{at, event}, []Trigger{what})
-		if err != nil {
-			return err
-		}
-		if ts[0].Refusal != nil {
-			return ts[0].Refusal
-		}
-		o := ts[0].Occurrence
-		done, err := t.quotas.DryRun(ctx, tx, o.Organization)
-		if err != nil {
-			return err
-		}
-		defer done()
-		var jobs []deliveries.Job
-		if f.Groups, jobs, err = tx.Deliveries().Forecast(ctx, o, samples); err != nil {
-			return err
-		}
-		for _, j := range jobs {
-			in, err := tx.Deliveries().RenderInput(ctx, o, j.Notification, j.Template)
+	whats := []Trigger{what}
+	err = t.fitting(whats, func(fit contextFit) error {
+		return t.store.View(ctx, func(tx ports.Tx) error {
+			ts, err := t.occurrences(ctx, tx, eventPath{at, event}, whats, fit)
 			if err != nil {
 				return err
 			}
-			sample := ForecastMessage{Notification: in.Notification.Name, Channel: in.Channel.Name}
-			if sample.Message, err = t.composer.Compose(in, j); err != nil {
-				sample.Error = err.Error()
+			if ts[0].Refusal != nil {
+				return ts[0].Refusal
 			}
-			f.Messages = append(f.Messages, sample)
-		}
-		return nil
+			f, err = t.forecast(ctx, tx, ts[0].Occurrence, samples)
+			return err
+		})
 	})
 	return f, err
+}
+
+func (t *Triggers) forecast(ctx context.Context, tx ports.Tx, o events.Occurrence, samples int) (f Forecast, err error) {
+	done, err := t.quotas.DryRun(ctx, tx, o.Organization)
+	if err != nil {
+		return f, err
+	}
+	defer done()
+	var jobs []deliveries.Job
+	if f.Groups, jobs, err = tx.Deliveries().Forecast(ctx, o, samples); err != nil {
+		return f, err
+	}
+	for _, j := range jobs {
+		in, err := tx.Deliveries().RenderInput(ctx, o, j.Notification, j.Template)
+		if err != nil {
+			return f, err
+		}
+		sample := ForecastMessage{Notification: in.Notification.Name, Channel: in.Channel.Name}
+		if sample.Message, err = t.composer.Compose(in, j); err != nil {
+			sample.Error = err.Error()
+		}
+		f.Messages = append(f.Messages, sample)
+	}
+	return f, nil
 }
 
 // Triggerable is an event with what can be said when it is triggered.

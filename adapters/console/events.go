@@ -114,7 +114,7 @@ func (c call) eventPage(adjust func(v *eventView)) error {
 		return err
 	}
 	e := v.Event
-	pairs := []string{"name", e.Name, "description", e.Description, "active", strconv.FormatBool(e.Active), "example", e.Example}
+	pairs := []string{"name", e.Name, "description", e.Description, "active", strconv.FormatBool(e.Active), "example", e.Example, "context_schema", e.Schema}
 	for _, ch := range e.Channels {
 		pairs = append(pairs, "channels", text(ch.ID))
 	}
@@ -140,7 +140,7 @@ func (c call) deleteEvent() error {
 // eventForm is what the form of an event says.
 func (c call) eventForm() (app.EventForm, error) {
 	f := app.EventForm{Slug: c.FormValue("slug"), Name: c.FormValue("name"), Description: c.FormValue("description"), Active: c.FormValue("active") == "true",
-		Example: c.FormValue("example")}
+		Example: c.FormValue("example"), Schema: c.FormValue("context_schema")}
 	for _, sent := range c.values("channels") {
 		id, err := strconv.ParseInt(sent, 10, 64)
 		if err != nil {

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"html"
 	"net/http"
 	"testing"
 
@@ -55,6 +56,8 @@ func TestWhatIsWrongWithAnEventStandsBesideItsField(t *testing.T) {
 		"NoName":         {[]string{"slug", "x"}, "name", "is required"},
 		"NoObject":       {[]string{"slug", "x", "name", "x", "example", "[1]"}, "example", "must be a JSON object"},
 		"NoJSON":         {[]string{"slug", "x", "name", "x", "example", "{"}, "example", "must be a JSON object"},
+		"NoSchema":       {[]string{"slug", "x", "name", "x", "context_schema", `{"type": "text"}`}, "context_schema", "is no JSON Schema: /type: value must be one of"},
+		"ItDoesNotFit":   {[]string{"slug", "x", "name", "x", "context_schema", `{"required": ["a"]}`, "example", `{"b": 1}`}, "example", "does not fit the schema: missing property"},
 		"Theirs":         {[]string{"slug", "x", "name", "x", "channels", theirs}, "", "the channel does not exist"},
 		"NoChannel":      {[]string{"slug", "x", "name", "x", "channels", "x"}, "", "the channel does not exist"},
 	} {
@@ -68,6 +71,21 @@ func TestWhatIsWrongWithAnEventStandsBesideItsField(t *testing.T) {
 	}
 	assert.Contains(t, b.post(ofEvent+"tick/", "name", "x", "example", "x").is(t, http.StatusBadRequest).body, `id="example-faults"`)
 	assert.Empty(t, f.entries("acme"))
+}
+
+func TestASchemaOfContextsIsKeptAndHeldAgainstTriggersByHand(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.operator("ada", users.RoleAdministrator))
+		const schema = `{"required": ["order"], "properties": {"order": {"type": "integer"}}}`
+		b.post(ofEvent+"tick/", "name", "Tick", "active", "true", "context_schema", schema, "example", `{"order": 1}`).is(f.T, http.StatusSeeOther)
+		assert.Contains(f, html.UnescapeString(b.get(ofEvent+"tick/").is(f.T, http.StatusOK).body), schema)
+		assert.Contains(f, f.latest(), "event.update")
+		refused := b.post(ofEvent+"tick/trigger/", "context", `{"order": "x"}`).is(f.T, http.StatusBadRequest)
+		assert.Contains(f, refused.said(), "/order: got string, want integer")
+		assert.Contains(f, refused.body, `id="context-faults"`)
+		b.post(ofEvent+"tick/trigger/", "context", `{"order": 17}`).is(f.T, http.StatusOK)
+	})
 }
 
 func TestNotifications(t *testing.T) {

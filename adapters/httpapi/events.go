@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/events"
@@ -15,6 +16,8 @@ type event struct {
 	Description string    `json:"description"`
 	Active      bool      `json:"active"`
 	Channels    []string  `json:"channels"`
+	// Schema is null when there is none.
+	Schema json.RawMessage `json:"context_schema"`
 }
 
 func (a *API) listEvents(c call) error {
@@ -32,5 +35,9 @@ func showEvent(e events.Event) event {
 	for i, c := range e.Channels {
 		names[i] = c.Name
 	}
-	return event{ID: e.ID, Name: e.Name, Slug: e.Slug, Description: e.Description, Active: e.Active, Channels: names}
+	schema := json.RawMessage("null")
+	if e.Schema != "" {
+		schema = json.RawMessage(e.Schema)
+	}
+	return event{ID: e.ID, Name: e.Name, Slug: e.Slug, Description: e.Description, Active: e.Active, Channels: names, Schema: schema}
 }

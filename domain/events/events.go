@@ -46,6 +46,7 @@ type Event struct {
 	Description  string
 	Active       bool
 	Example      string    // of a context, for those who write templates: JSON text; empty: none
+	Schema       string    // of contexts: the text of a JSON Schema; empty: none
 	Channels     []Channel // by name
 }
 
@@ -95,7 +96,7 @@ type Repository interface {
 	List(ctx context.Context, a applications.Application, after ID, limit int) ([]Event, error)
 	// Create stores a new event with its channels and returns it with its id; ErrSlugTaken.
 	Create(ctx context.Context, e Event) (Event, error)
-	// Save stores name, description, active flag, example and channels.
+	// Save stores name, description, active flag, example, schema and channels.
 	Save(ctx context.Context, e Event) error
 	// Delete removes an event and its templates; ErrInUse, naming its notifications.
 	Delete(ctx context.Context, e Event) error

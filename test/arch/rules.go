@@ -18,7 +18,7 @@ type layer struct {
 // where several do, the longest decides.
 var layers = []layer{
 	// Embedding a file is the compiler's work: nothing is read when the program runs.
-	{folder: "domain", ours: []string{"domain"}, pure: true, spared: []string{"embed"}, modules: []string{"golang.org/x/text", "golang.org/x/crypto", "github.com/nyaruka/phonenumbers", "github.com/pquerna/otp"}},
+	{folder: "domain", ours: []string{"domain"}, pure: true, spared: []string{"embed"}, modules: []string{"golang.org/x/text", "golang.org/x/crypto", "github.com/nyaruka/phonenumbers", "github.com/pquerna/otp", "github.com/santhosh-tekuri/jsonschema/v6"}},
 	{folder: "ports", ours: []string{"ports", "domain"}, pure: true, modules: []string{}},
 	// What works without a caller has nobody to return its errors to: it is given a logger.
 	{folder: "app/delivery", ours: []string{"app/delivery", "app/watchdog", "ports", "domain"}, pure: true, spared: []string{"log/slog"}, modules: []string{"golang.org/x/text", "golang.org/x/sync"}},

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/app"
 )
 
 func TestOrganization(t *testing.T) {
@@ -98,16 +100,22 @@ func TestChannels(t *testing.T) {
 func TestEvents(t *testing.T) {
 	t.Parallel()
 
-	t.Run("ShowIDNameSlugDescriptionActiveAndChannels", both(func(w *world) {
+	t.Run("ShowIDNameSlugDescriptionActiveChannelsAndSchema", both(func(w *world) {
 		events := read[[]map[string]any](w.get(webPath + "e/").is(http.StatusOK))
 		for _, e := range events {
 			require.Positive(w, e["id"])
 			delete(e, "id")
 		}
 		require.Equal(w, []map[string]any{
-			{"name": "Shipped", "slug": "shipped", "description": "A parcel has left.", "active": true, "channels": []any{"mail", "shop-mail"}},
-			{"name": "News", "slug": "news", "description": "", "active": false, "channels": []any{}},
+			{"name": "Shipped", "slug": "shipped", "description": "A parcel has left.", "active": true, "channels": []any{"mail", "shop-mail"}, "context_schema": nil},
+			{"name": "News", "slug": "news", "description": "", "active": false, "channels": []any{}, "context_schema": nil},
 		}, events)
+		b := organization("acme")
+		b.Projects[0].Applications[0].Events[0].Schema = object{"required": list{"order"}}
+		w.apply(app.Blueprint{Organizations: []app.BlueprintOrganization{b}})
+		events = read[[]map[string]any](w.get(webPath + "e/").is(http.StatusOK))
+		require.Equal(w, map[string]any{"required": []any{"order"}}, events[0]["context_schema"])
+		require.Nil(w, events[1]["context_schema"])
 	}))
 
 	t.Run("AreThoseOfTheApplication", both(func(w *world) {

@@ -206,6 +206,43 @@ func TestTrigger(t *testing.T) {
 		w.post(webPath+"e/free/trigger/", object{"options": object{"channels": list{"LOG", "shop-mail", "mail"}}}).is(http.StatusCreated)
 	}))
 
+	t.Run("AContextThatDoesNotFitItsSchemaIs400WithPointers", both(func(w *world) {
+		schema := func(s object) {
+			b := orders()
+			for i, e := range b.Organizations[0].Projects[0].Applications[0].Events {
+				if e.Slug == "order" {
+					b.Organizations[0].Projects[0].Applications[0].Events[i].Schema = s
+				}
+			}
+			w.apply(b)
+		}
+		line := object{"type": "object", "required": list{"price"}, "properties": object{"price": object{"type": "number", "minimum": 0}}}
+		schema(object{"required": list{"number"}, "additionalProperties": false, "properties": object{"number": object{"type": "integer"},
+			"lines": object{"type": "array", "items": object{"$ref": "#/$defs/line"}}}, "$defs": object{"line": line}})
+		w.buyer("anna", "anna@example.org")
+		again := w.with("Idempotency-Key", "a")
+		fits := object{"context": object{"number": 17, "lines": list{object{"price": 1.5}}}}
+		first := again.trigger(fits)
+		w.unchanged(func() {
+			for _, options := range []object{nil, {"dry_run": true}} {
+				wrong := object{"number": "17", "order": 17, "lines": list{object{"price": 1}, object{"price": -1}, object{}}}
+				require.Equal(w, map[string][]string{"context": {"/lines/1/price: minimum: got -1, want 0", "/lines/2: missing property 'price'",
+					"/number: got string, want integer", "additional properties 'order' not allowed"}},
+					w.post(orderPath, object{"context": wrong, "options": options}).errors())
+				w.post(orderPath, object{"options": options}).blames("context")
+				w.post(orderPath, object{"options": object{"dry_run": options["dry_run"], "limit_to": list{"nobody"}}}).blames("context", "options.limit_to")
+			}
+		})
+		w.post(orderPath, object{"context": object{"number": 17}, "options": object{"dry_run": true}}).is(http.StatusOK)
+		schema(object{"required": list{"other"}})
+		require.Equal(w, first, again.trigger(fits), "it is known")
+		w.post(orderPath, fits).blames("context")
+		schema(nil) // Nothing is said of it.
+		w.post(orderPath, fits).blames("context")
+		schema(object{})
+		w.post(orderPath, fits).is(http.StatusCreated)
+	}))
+
 	t.Run("ARepetitionIsAnsweredAfterThePeopleHaveGone", both(func(w *world) {
 		w.apply(orders())
 		w.buyer("anna", "anna@example.org")

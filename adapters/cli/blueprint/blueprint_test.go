@@ -55,6 +55,7 @@ organizations:
                 description: |
                   A parcel left.
                 active: false
+                context_schema: {properties: {order: {type: integer, minimum: 1}}}
                 channels: [mail]
                 templates:
                   - {channel: mail, subject: " Hi ", text: " Hello ", html: "<p>\n"}
@@ -78,6 +79,7 @@ func TestParseReadsEveryMember(t *testing.T) {
 			Applications: []app.BlueprintApplication{
 				{Slug: "web", Name: "Web", Events: []app.BlueprintEvent{
 					{Slug: "shipped", Name: "Shipped", Description: "A parcel left.", Channels: []string{"mail"},
+						Schema:    map[string]any{"properties": map[string]any{"order": map[string]any{"type": "integer", "minimum": 1}}},
 						Templates: []app.BlueprintTemplate{{Channel: "mail", Subject: "Hi", Text: " Hello ", HTML: "<p>\n"}},
 						Notifications: []app.BlueprintNotification{
 							{Name: "Tell", List: "Web", Templates: []app.BlueprintTemplate{{Channel: "bulk"}}},

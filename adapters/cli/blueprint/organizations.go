@@ -77,13 +77,14 @@ func (d *decoding) application(place string, n *yaml.Node) (a app.BlueprintAppli
 func (d *decoding) event(place string, n *yaml.Node) (e app.BlueprintEvent) {
 	e.Active = true
 	d.object(place, n, map[string]field{
-		"slug":          d.text(&e.Slug),
-		"name":          d.text(&e.Name),
-		"description":   d.text(&e.Description),
-		"active":        d.truth(&e.Active),
-		"channels":      sequence(d, &e.Channels, d.word),
-		"templates":     sequence(d, &e.Templates, d.template),
-		"notifications": sequence(d, &e.Notifications, d.notification),
+		"slug":           d.text(&e.Slug),
+		"name":           d.text(&e.Name),
+		"description":    d.text(&e.Description),
+		"active":         d.truth(&e.Active),
+		"context_schema": d.anything(func(m map[string]any) { e.Schema = m }),
+		"channels":       sequence(d, &e.Channels, d.word),
+		"templates":      sequence(d, &e.Templates, d.template),
+		"notifications":  sequence(d, &e.Notifications, d.notification),
 	})
 	return e
 }

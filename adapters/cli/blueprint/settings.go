@@ -13,8 +13,13 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// settings reads the settings of a channel: any mapping of values that JSON can express.
+// settings reads the settings of a channel.
 func (d *decoding) settings(to *channels.Settings) field {
+	return d.anything(func(m map[string]any) { *to = m })
+}
+
+// anything reads any mapping of values that JSON can express.
+func (d *decoding) anything(take func(map[string]any)) field {
 	return func(place string, n *yaml.Node) {
 		n, given := d.enter(place, n)
 		if !given {
@@ -24,7 +29,7 @@ func (d *decoding) settings(to *channels.Settings) field {
 			d.blame(n, place, "must be a mapping")
 			return
 		}
-		*to = d.mapping(place, n, 1)
+		take(d.mapping(place, n, 1))
 	}
 }
 
