@@ -47,6 +47,8 @@ func (r orgRepo) Count(ctx context.Context, id orgs.ID, n quotas.Name) (have int
 }
 
 func decodeQuotas(text string) (own quotas.Limits, err error) {
-	err = json.Unmarshal([]byte(text), &own)
+	if err = json.Unmarshal([]byte(text), &own); len(own) == 0 {
+		own = nil // As nearly always.
+	}
 	return own, err
 }
