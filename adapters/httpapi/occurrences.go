@@ -98,6 +98,7 @@ func (a *API) listDeliveries(c call) error {
 		return fault.Field("state", "must be one of pending, sending, retrying, sent, failed, skipped")
 	}
 	return listing[deliveries.Delivery]{
+		filters: []string{"state"},
 		page: func(ctx context.Context, p app.Page) ([]deliveries.Delivery, error) {
 			return a.use.Occurrences.Deliveries(ctx, c.at(), o, in, p)
 		},

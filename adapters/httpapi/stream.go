@@ -7,7 +7,9 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -24,6 +26,7 @@ const (
 
 // listing is how a list is fetched and shown.
 type listing[T any] struct {
+	filters []string // names of parameters that the list takes beside those of paging
 	// page returns entries by ascending id, like every list of the application.
 	page func(context.Context, app.Page) ([]T, error)
 	id   func(T) int64
@@ -37,7 +40,7 @@ type listing[T any] struct {
 // does not grow with it. Nothing is sent before the first page is there, so that a list which does not exist is a 404; a
 // failure after that is returned with half the answer out, which cuts the connection.
 func (l listing[T]) send(c call) error {
-	after, limit, err := paging(c.QueryParams())
+	after, limit, err := paging(c.QueryParams(), l.filters...)
 	if err != nil {
 		return err
 	}
@@ -179,9 +182,25 @@ func (c call) linkNext(after int64, limit int) {
 	c.Response().Header().Set("Link", "<"+next+`>; rel="next"`)
 }
 
-// paging reads ?after= and ?limit=; limit is 0 when there is none.
-func paging(query url.Values) (after int64, limit int, err error) {
+// maxStrangers is how many unknown parameters are named, and maxParameter how much of each, in characters.
+const (
+	maxStrangers = 20
+	maxParameter = 64
+)
+
+// paging reads ?after= and ?limit=; limit is 0 when there is none. A parameter that is neither of these nor a filter of the list is a mistake:
+// whoever asks for ?page=2 must not get everything.
+func paging(query url.Values, filters ...string) (after int64, limit int, err error) {
 	var faults fault.Fields
+	known := append([]string{"after", "limit"}, filters...)
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if !slices.Contains(known, name) && len(faults) < maxStrangers {
+			if runes := []rune(name); len(runes) > maxParameter {
+				name = string(runes[:maxParameter]) + "…"
+			}
+			faults.Addf(name, "there is no such parameter; this list takes %s", strings.Join(known, ", "))
+		}
+	}
 	if query.Has("limit") {
 		limit, err = strconv.Atoi(query.Get("limit"))
 		if err != nil || limit < 1 || limit > maxLimit {

@@ -110,6 +110,7 @@ func TestLists(t *testing.T) {
 				w.get(path + "?after=" + after).blames("after")
 			}
 			w.get(path+"?limit=x&after=y").blames("limit", "after")
+			w.get(path+"?page=2&limit=1&Limit=1").blames("page", "Limit")
 		}
 	}))
 
