@@ -45,6 +45,9 @@ func (n Need) Factor() FactorRule {
 // rights is what each role may do in its organization. A member may do nothing.
 var rights = map[users.Role]Need{users.RoleViewer: Viewer, users.RoleOperator: Operator, users.RoleAdministrator: Administrator}
 
+// Above reports whether one role may do more than another.
+func Above(one, other users.Role) bool { return rights[one] > rights[other] }
+
 // Place is an organization that an account opens, because its holder has accepted what the organization gives them.
 type Place struct {
 	Organization orgs.Organization

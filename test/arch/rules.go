@@ -32,6 +32,7 @@ var layers = []layer{
 	{folder: "adapters/twilio", ours: []string{"adapters/twilio", "adapters/outbound", "ports", "domain"}},
 	{folder: "adapters/webhook", ours: []string{"adapters/webhook", "adapters/outbound", "ports", "domain"}},
 	{folder: "adapters/webauthn", ours: []string{"adapters/webauthn", "domain"}},
+	{folder: "adapters/oidc", ours: []string{"adapters/oidc", "ports", "domain"}},
 	{folder: "adapters/outbound", ours: []string{"adapters/outbound", "domain"}},
 	// What the adapters that speak HTTP do alike is in adapters/web, which knows no use case.
 	{folder: "adapters/httpapi", ours: []string{"adapters/httpapi", "adapters/web", "app", "ports", "domain"}},
@@ -72,6 +73,9 @@ var technologies = []technology{
 	{"github.com/pquerna/otp", []string{"domain/factors"}},
 	{"github.com/go-webauthn/webauthn", []string{"adapters/webauthn"}},
 	{"github.com/boombuler/barcode", []string{"adapters/console"}},
+	{"github.com/coreos/go-oidc", []string{"adapters/oidc"}},
+	{"github.com/go-jose/go-jose", []string{"adapters/oidc", "test/idp"}},
+	{"golang.org/x/oauth2", []string{"adapters/oidc"}},
 	{"github.com/google/wire", []string{"wiring"}},
 	{"github.com/golang/mock", []string{}},
 	{"github.com/stretchr/testify", []string{}},

@@ -1,0 +1,106 @@
+package oidc
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"github.com/tocsin/tocsin/domain/signon"
+)
+
+// maxAnswer is how much of an answer of the provider is read, in bytes.
+const maxAnswer = 1 << 20
+
+// newClient returns a client that waits for nothing for ever, reads no answer without end, and goes nowhere that it was not sent.
+func newClient() *http.Client {
+	return &http.Client{
+		Timeout: callTimeout,
+		Transport: limited{&http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			DialContext:         (&net.Dialer{Timeout: callTimeout / 2}).DialContext,
+			TLSHandshakeTimeout: callTimeout / 2,
+			ForceAttemptHTTP2:   true,
+			MaxIdleConns:        10,
+			IdleConnTimeout:     90 * time.Second,
+		}},
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return errors.New("oidc: the provider redirects, which is not followed")
+		},
+	}
+}
+
+// limited bounds the answers of another transport.
+type limited struct{ http.RoundTripper }
+
+// RoundTrip is that of the other transport.
+func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := l.RoundTripper.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	answer.Body = &bounded{ReadCloser: answer.Body, left: maxAnswer}
+	return answer, nil
+}
+
+// bounded is a body that fails where it gets too long.
+type bounded struct {
+	io.ReadCloser
+
+	left int64
+}
+
+var errTooLong = errors.New("oidc: the answer of the provider is too long")
+
+// Read reads at most what is left.
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errTooLong
+	}
+	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
+}
+
+// awayError says why the provider could not be asked. People see signon.ErrAway; the log tells the cause.
+type awayError struct{ cause error }
+
+func away(cause error) error { return awayError{cause} }
+
+func (e awayError) Error() string   { return "single sign-on: " + e.cause.Error() }
+func (e awayError) Unwrap() []error { return []error{signon.ErrAway, e.cause} }
+
+// rejected is signon.ErrAnswer with the reason.
+func rejected(why string) error {
+	return signon.ErrAnswer.With("%s: %s", signon.ErrAnswer.Error(), why)
+}
+
+// exchangeFault tells a provider that does not take a code from one that is away.
+func exchangeFault(err error) error {
+	if refused, is := errors.AsType[*oauth2.RetrieveError](err); is && refused.Response != nil && refused.Response.StatusCode < http.StatusInternalServerError {
+		code := refused.ErrorCode
+		if code == "" || len(code) > 40 || strings.Trim(code, "abcdefghijklmnopqrstuvwxyz_") != "" { // What else it may say is for nobody.
+			code = "no reason given"
+		}
+		return rejected("the provider does not take the code (" + code + ")")
+	}
+	return away(err)
+}
+
+// checkFault is why a token is not taken.
+func checkFault(err error) error {
+	switch {
+	case errors.Is(err, signon.ErrAway), errors.Is(err, signon.ErrAnswer):
+		return err
+	case isExpired(err):
+		return rejected("the token has expired")
+	}
+	return rejected("the token does not hold")
+}
+
+func isExpired(err error) bool { _, is := errors.AsType[*oidc.TokenExpiredError](err); return is }

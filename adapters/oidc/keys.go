@@ -1,0 +1,170 @@
+package oidc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Keys are asked for again when they are older than keysAge, so that one which the provider has withdrawn stops counting, and when
+// a token names an unknown one; not more often than once in keysPause, because anybody can send us tokens. While the provider is
+// away, keys count up to keysLife.
+const (
+	keysAge   = time.Hour
+	keysPause = 10 * time.Second
+	keysLife  = 24 * time.Hour
+	maxKeys   = 100
+)
+
+// keys are the public keys of a provider. It is safe for concurrent use.
+type keys struct {
+	client *http.Client
+	clock  ports.Clock
+	turn   chan struct{} // held by whoever asks
+
+	mu      sync.Mutex
+	address string
+	known   []jose.JSONWebKey
+	read    time.Time // when known was read
+	asked   time.Time // when the provider was last asked
+}
+
+func newKeys(client *http.Client, clock ports.Clock) *keys {
+	return &keys{client: client, clock: clock, turn: make(chan struct{}, 1)}
+}
+
+// at says where the keys are.
+func (k *keys) at(address string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.address != address {
+		k.address, k.known, k.read, k.asked = address, nil, time.Time{}, time.Time{}
+	}
+}
+
+// VerifySignature returns what a token says if one of the keys has signed it. The caller has looked at its algorithm.
+func (k *keys) VerifySignature(ctx context.Context, token string) ([]byte, error) {
+	signed, err := jose.ParseSignedCompact(token, algorithms)
+	if err != nil {
+		return nil, err
+	}
+	if len(signed.Signatures) != 1 {
+		return nil, errors.New("oidc: there is not one signature")
+	}
+	id := signed.Signatures[0].Header.KeyID
+	known, fresh := k.current()
+	if fresh {
+		if payload, right := verify(signed, id, known); right {
+			return payload, nil
+		}
+	}
+	asked, err := k.refresh(ctx)
+	if err != nil {
+		if payload, right := verify(signed, id, asked); right { // The keys from before.
+			return payload, nil
+		}
+		return nil, err
+	}
+	if payload, right := verify(signed, id, asked); right {
+		return payload, nil
+	}
+	return nil, rejected("the signature is not the provider's")
+}
+
+// verify returns what was signed by one of these keys.
+func verify(signed *jose.JSONWebSignature, id string, by []jose.JSONWebKey) ([]byte, bool) {
+	for _, key := range by {
+		if (id != "" && key.KeyID != id) || (key.Use != "" && key.Use != "sig") || !key.IsPublic() {
+			continue
+		}
+		if payload, err := signed.Verify(key); err == nil {
+			return payload, true
+		}
+	}
+	return nil, false
+}
+
+// current returns the keys, and whether they are not too old.
+func (k *keys) current() ([]jose.JSONWebKey, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.known, k.clock.Now().Before(k.read.Add(keysAge))
+}
+
+// refresh asks the provider for its keys, unless that was done a moment ago. With an error come the keys from before, if they
+// still count.
+func (k *keys) refresh(ctx context.Context) ([]jose.JSONWebKey, error) {
+	select {
+	case k.turn <- struct{}{}:
+		defer func() { <-k.turn }()
+	case <-ctx.Done():
+		return nil, away(ctx.Err())
+	}
+	k.mu.Lock()
+	now := k.clock.Now()
+	address, known, early := k.address, k.known, now.Before(k.asked.Add(keysPause))
+	if !now.Before(k.read.Add(keysLife)) {
+		known = nil
+	}
+	if !early {
+		k.asked = now
+	}
+	k.mu.Unlock()
+	if early {
+		if known == nil {
+			return nil, away(errors.New("its keys could not be read a moment ago"))
+		}
+		return known, nil
+	}
+	found, err := k.fetch(ctx, address)
+	if err != nil {
+		return known, away(err)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.known, k.read = found, now
+	return found, nil
+}
+
+// fetch reads the keys. Those of a kind that nobody here knows are left out.
+func (k *keys) fetch(ctx context.Context, address string) ([]jose.JSONWebKey, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := k.client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answer.Body.Close() }() // It was read.
+	if answer.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("oidc: the keys of the provider: %s", answer.Status)
+	}
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return nil, err
+	}
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if err := json.Unmarshal(body, &set); err != nil {
+		return nil, errors.New("oidc: the keys of the provider cannot be read")
+	}
+	var all []jose.JSONWebKey
+	for _, raw := range set.Keys[:min(len(set.Keys), maxKeys)] {
+		var key jose.JSONWebKey
+		if err := json.Unmarshal(raw, &key); err == nil {
+			all = append(all, key)
+		}
+	}
+	return all, nil
+}

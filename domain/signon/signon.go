@@ -1,0 +1,124 @@
+// Package signon is about single sign-on: who an identity provider says that somebody is, which account this opens, and
+// which roles the provider's groups give. It knows no protocol and no page; the Provider port speaks with the provider.
+package signon
+
+import (
+	"context"
+	"crypto/sha256"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// The faults of this package.
+var (
+	ErrOff       = fault.New(fault.NotFound, "single sign-on is not set up here")
+	ErrAway      = fault.New(fault.Unavailable, "the sign-in service cannot be reached at the moment; try again in a minute")
+	ErrRefused   = fault.New(fault.Forbidden, "the sign-in service did not let you sign in")
+	ErrAnswer    = fault.New(fault.Forbidden, "the answer of the sign-in service was not accepted")
+	ErrBrowser   = fault.New(fault.Forbidden, "this sign-in was not begun in this browser, was used before, or took too long; please begin again")
+	ErrUsername  = fault.New(fault.Forbidden, "the sign-in service does not say a username that can be used here")
+	ErrTaken     = fault.New(fault.Forbidden, "this username belongs to another account of this installation")
+	ErrReserved  = fault.New(fault.Forbidden, "this username is kept for the emergency account, which signs in with its password")
+	ErrNobody    = fault.New(fault.Forbidden, "you may not use anything here: none of your groups has a role")
+	ErrOther     = fault.New(fault.Forbidden, "you have signed in as somebody else; sign in again with the account that you are using")
+	ErrNotRecent = fault.New(fault.Forbidden, "the sign-in service does not say that you have just signed in there")
+	ErrNotFound  = fault.New(fault.NotFound, "no identity of the provider is linked to this account")
+	ErrLinked    = fault.New(fault.Invalid, "this identity of the provider is linked to another account")
+	ErrReplayed  = fault.New(fault.Invalid, "this logout token was used before")
+)
+
+// Skew is how much the clock of the provider may differ from ours.
+const Skew = time.Minute
+
+// Subject names an identity for ever: what the provider calls it, and which provider that is. Usernames may change; this
+// does not.
+type Subject struct {
+	Issuer string
+	ID     string
+}
+
+// MaxSubject is how long the name of an identity may be in bytes (OpenID Connect Core 1.0, section 2).
+const MaxSubject = 255
+
+// Identity is who the provider says that somebody is.
+type Identity struct {
+	Subject
+
+	Username      string
+	Details       users.Details // an e-mail only where the provider has verified it
+	Groups        []string
+	Session       string    // what the provider calls its session; empty: it does not say
+	Authenticated time.Time // when they last showed the provider who they are; zero: it does not say
+}
+
+// RecentFor reports whether somebody showed the provider who they are after they were sent there.
+func (i Identity) RecentFor(sent time.Time) bool { return !i.Authenticated.Before(sent.Add(-Skew)) }
+
+// AuthenticatedAt is when a session that begins now counts as last authenticated. A provider that remembers somebody does
+// not ask for anything, so the moment is what it says; where it says none, it was not recently.
+func (i Identity) AuthenticatedAt(now time.Time) time.Time {
+	switch {
+	case i.Authenticated.IsZero():
+		return now.Add(-operators.Recent)
+	case i.Authenticated.After(now):
+		return now
+	}
+	return i.Authenticated
+}
+
+// Link is that an identity opens an account.
+type Link struct {
+	Subject
+
+	Account operators.AccountID
+	Linked  time.Time
+	Used    time.Time // zero: never
+}
+
+// Session is which session of the provider a session here came from.
+type Session struct {
+	Subject
+
+	Digest   operators.Digest
+	Provider string // what the provider calls its session; empty: it does not say
+}
+
+// Logout is what a provider says has ended: one of its sessions, or all of an identity. One of the two may be empty.
+type Logout struct {
+	Issuer  string
+	Subject string
+	Session string
+	Token   string // what the provider calls this message; it uses no name twice
+	Expires time.Time
+}
+
+// Digest is what is kept of a logout token, so that it counts once.
+func (l Logout) Digest() operators.Digest { return sha256.Sum256([]byte(l.Issuer + "\x00" + l.Token)) }
+
+// Repository keeps which identities open which accounts, and which sessions came from the provider.
+type Repository interface {
+	// Link finds which account an identity opens; ErrNotFound.
+	Link(ctx context.Context, s Subject) (Link, error)
+	// Of returns the identity that opens an account; ErrNotFound.
+	Of(ctx context.Context, a operators.AccountID) (Link, error)
+	// SaveLink stores that an identity opens an account, in the place of the identity that opened it before; ErrLinked when it
+	// opens another account.
+	SaveLink(ctx context.Context, l Link) error
+	// Unlink deletes the link of an account; ErrNotFound.
+	Unlink(ctx context.Context, a operators.AccountID) error
+	// Used notes when an identity last signed in.
+	Used(ctx context.Context, s Subject, at time.Time) error
+
+	// Began stores where a session came from, in the place of what was stored for it before.
+	Began(ctx context.Context, s Session) error
+	// Sessions returns the sessions that a logout concerns, at most limit.
+	Sessions(ctx context.Context, l Logout, limit int) ([]Session, error)
+	// EndSessions deletes every session of an account that came from the provider and returns how many those were.
+	EndSessions(ctx context.Context, a operators.AccountID) (int, error)
+
+	// Take notes that a logout token was used and forgets those that have expired; ErrReplayed when it was used before.
+	Take(ctx context.Context, l Logout, now time.Time) error
+}
