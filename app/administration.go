@@ -43,7 +43,7 @@ func (a *Administration) Create(ctx context.Context, by audit.Actor, username st
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(of, func(h operators.Holding) bool { return h.Organization == 0 }) {
+		if slices.ContainsFunc(of, func(h operators.Holding) bool { return h.Organization == 0 && !h.SignOnAlone() }) {
 			return operators.ErrExists
 		}
 		account := operators.Account{User: found[0], Administrator: true}.Renewed(hash, a.clock.Now())

@@ -50,7 +50,7 @@ func newDoor(t *testing.T) *door {
 		_, err = tx.Operators().Save(t.Context(), operators.Account{User: found[0], Hash: p.Hash(), Administrator: true, Changed: d.clock.Now()})
 		return err
 	}))
-	d.store, d.operators = store, app.NewOperators(store, d.clock)
+	d.store, d.operators = store, app.NewOperators(store, d.clock, operators.Policy{})
 	d.factors = app.NewFactors(d.operators, authenticators(t), false)
 	return d
 }

@@ -19,12 +19,13 @@ const maxHashing = 4
 type Operators struct {
 	store   ports.Store
 	clock   ports.Clock
+	policy  operators.Policy
 	hashing chan struct{}
 }
 
 // NewOperators returns the use cases on those who work with the console.
-func NewOperators(store ports.Store, clock ports.Clock) *Operators {
-	return &Operators{store: store, clock: clock, hashing: make(chan struct{}, maxHashing)}
+func NewOperators(store ports.Store, clock ports.Clock, p operators.Policy) *Operators {
+	return &Operators{store: store, clock: clock, policy: p, hashing: make(chan struct{}, maxHashing)}
 }
 
 // Admission is what a browser is given when somebody has signed in there: the token of the session, and the one by which the browser is known
@@ -41,8 +42,10 @@ type Admission struct {
 func (o *Operators) SignIn(ctx context.Context, by audit.Actor, from operators.Origin, username, password string) (a Admission, err error) {
 	g := guess{username: username, from: from}
 	err = o.store.View(ctx, func(tx ports.Tx) (err error) {
-		if g.of, err = tx.Operators().Accounts(ctx, username); err != nil {
-			return err
+		if o.policy.TakesPasswordOf(username) { // Everybody else is refused like somebody unknown, after the same work.
+			if g.of, err = tx.Operators().Accounts(ctx, username); err != nil {
+				return err
+			}
 		}
 		return g.look(ctx, tx, o.clock.Now())
 	})
@@ -90,6 +93,9 @@ func (o *Operators) admit(
 	ctx context.Context, tx ports.Tx, by audit.Actor, account operators.Holding, from operators.Origin, method operators.Method,
 ) (a Admission, err error) {
 	now := o.clock.Now()
+	if !o.policy.Admits(account.Account, method) {
+		return Admission{}, operators.ErrSignOnOnly
+	}
 	if err := tx.Operators().Sweep(ctx, now); err != nil {
 		return Admission{}, err
 	}
@@ -115,6 +121,11 @@ func (o *Operators) admit(
 			return Admission{}, err
 		}
 	}
+	if o.policy.SingleSignOnOnly && method != operators.BySingleSignOn {
+		if err := recordAccount(ctx, tx, by, now, audit.BreakGlassUsed, account.Account, nil); err != nil {
+			return Admission{}, err
+		}
+	}
 	return a, recordAccount(ctx, tx, by, now, audit.SignedIn, account.Account, audit.State{"method": string(method)})
 }
 
@@ -130,6 +141,9 @@ func (o *Operators) Resume(ctx context.Context, token string) (v operators.Visit
 		var account operators.Holding
 		if s, account, err = valid(ctx, tx, digest, now); err != nil {
 			return err
+		}
+		if !o.policy.Admits(account.Account, s.Method) {
+			return operators.ErrNoSession
 		}
 		v = visitor(account)
 		v.Authenticated, v.Method = s.Authenticated, s.Method

@@ -70,6 +70,8 @@ type Config struct {
 	OutboundAllow  Destinations
 	WebhookAllow   Destinations // counts as OutboundAllow does
 
+	SSO SSO
+
 	LogLevel  slog.Level
 	LogFormat LogFormat
 
@@ -145,6 +147,7 @@ func (c *Config) reconcile(found *Error) {
 	if c.RetryMax > 0 && c.RetryBase > c.RetryMax {
 		found.add("retry_base", c.origin("retry_base"), "must not be longer than retry_max")
 	}
+	c.reconcileSSO(found)
 	if c.RateLimit == 0 && !found.about("rate_limit") && c.AuthFailureLimit > 0 {
 		c.AuthFailureLimit = 0
 		i := slices.IndexFunc(c.values, named("auth_failure_limit"))

@@ -47,6 +47,16 @@ func TestLoadMistakes(t *testing.T) {
 			[]string{"secret_key (default): is required with Postgres: 32 bytes in hex, for example the output of `openssl rand -hex 32`"}},
 		"PostgresWithABadSecretKeyIsOneMistake": {[]string{"TOCSIN_DATABASE_URL=postgres:///x", "TOCSIN_SECRET_KEY=00"},
 			[]string{"secret_key (env TOCSIN_SECRET_KEY): must be 32 bytes in hex: 64 characters, for example the output of `openssl rand -hex 32`"}},
+		"SingleSignOnWithoutWhatItNeeds": {[]string{"TOCSIN_SSO_ISSUER=https://id.example"}, []string{
+			"sso_client_id (default): is required with sso_issuer",
+			"base_url (default): is required with sso_issuer: the provider sends people back there",
+		}},
+		"OnlySingleSignOnWithoutAny": {[]string{"TOCSIN_REQUIRE_SSO=true"}, []string{
+			"sso_issuer (default): is required with require_sso",
+			"sso_break_glass (default): is required with require_sso: nobody else could sign in while the provider is away",
+		}},
+		"SingleSignOnWithABadIssuerIsOneMistake": {[]string{"TOCSIN_SSO_ISSUER=x", "TOCSIN_REQUIRE_SSO=true", "TOCSIN_SSO_BREAK_GLASS=root"},
+			[]string{"sso_issuer (env TOCSIN_SSO_ISSUER): must be an https URL, for example https://id.example.org/realms/team"}},
 		"SecretGivenTwice": {[]string{"TOCSIN_SECRET_KEY=" + someKey, "TOCSIN_SECRET_KEY_FILE=x"},
 			[]string{"secret_key (env TOCSIN_SECRET_KEY): is given here and in env TOCSIN_SECRET_KEY_FILE: one must go"}},
 		"SecretFileMissingIsNotRepeated": {[]string{"TOCSIN_SECRET_KEY_FILE=" + someKey},

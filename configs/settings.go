@@ -25,7 +25,7 @@ func (s Setting) Env() string { return envPrefix + strings.ToUpper(s.Name) }
 // Flag is the setting's command line flag, without the dashes. Secret keys have none: other users of a
 // machine can read its command lines.
 func (s Setting) Flag() string {
-	if s.Name == "secret_key" || s.Name == "secret_key_previous" {
+	if s.Name == "secret_key" || s.Name == "secret_key_previous" || s.Name == "sso_client_secret" {
 		return ""
 	}
 	return strings.ReplaceAll(s.Name, "_", "-")
@@ -202,6 +202,37 @@ func table() []row {
 		{Setting{Name: "webhook_allow", Form: "hosts", Server: true, List: true,
 			About: "The former name of `outbound_allow`, with the same meaning; where both are set, both count."},
 			into(func(c *Config) *Destinations { return &c.WebhookAllow }, destinations)},
+
+		{Setting{Name: "sso_issuer", Form: "url", Server: true,
+			About: "The provider of [single sign-on](single-sign-on.md) (OpenID Connect), exactly as it calls itself: `https://…`. Empty: none."},
+			into(func(c *Config) *string { return &c.SSO.Issuer }, issuer)},
+		{Setting{Name: "sso_client_id", Form: "text", Server: true,
+			About: "What the provider calls this installation."},
+			into(func(c *Config) *string { return &c.SSO.ClientID }, line)},
+		{Setting{Name: "sso_client_secret", Form: "text", Secret: true, Server: true,
+			About: "The secret that the provider has given this installation. Empty: none, for a public client."},
+			into(func(c *Config) *Secret { return &c.SSO.ClientSecret }, parseSecret)},
+		{Setting{Name: "sso_scopes", Default: "openid,profile,email", Form: "scopes", Server: true, List: true,
+			About: "What the provider is asked for, `openid` among it, separated by commas."},
+			into(func(c *Config) *[]string { return &c.SSO.Scopes }, scopes)},
+		{Setting{Name: "sso_username_claim", Default: "preferred_username", Form: "claim", Server: true,
+			About: "The claim that gives the username of somebody who signs in for the first time. Choose one that people cannot change themselves. `email` counts only where the provider says that it is verified."},
+			into(func(c *Config) *string { return &c.SSO.UsernameClaim }, line)},
+		{Setting{Name: "sso_groups_claim", Default: "groups", Form: "claim", Server: true,
+			About: "The claim with the groups that `sso_roles` is about."},
+			into(func(c *Config) *string { return &c.SSO.GroupsClaim }, line)},
+		{Setting{Name: "sso_roles", Form: "rules", Server: true, List: true,
+			About: "What the groups of the provider give: `GROUP=ORGANIZATION:ROLE` with the slug of an organization and `viewer`, `operator` or `administrator`, or `GROUP=installation`, separated by commas. In the organizations that are named here, each sign-in sets the role, or removes it."},
+			into(func(c *Config) *[]SSORole { return &c.SSO.Roles }, ssoRoles)},
+		{Setting{Name: "sso_label", Default: "Sign in with single sign-on", Form: "text", Server: true,
+			About: "What the button on the sign-in page says."},
+			into(func(c *Config) *string { return &c.SSO.Label }, line)},
+		{Setting{Name: "require_sso", Default: "false", Form: "bool", Server: true,
+			About: "Whether single sign-on is the only way to sign in to the console, but for the administrator that `sso_break_glass` names."},
+			into(func(c *Config) *bool { return &c.SSO.Required }, boolean)},
+		{Setting{Name: "sso_break_glass", Form: "username", Server: true,
+			About: "The administrator of the installation who can sign in with a password all the same, for when the provider is away. Single sign-on never opens this account."},
+			into(func(c *Config) *string { return &c.SSO.BreakGlass }, line)},
 
 		{Setting{Name: "log_level", Default: "info", Form: "level",
 			About: "The least level that is logged: `debug`, `info`, `warn` or `error`."},

@@ -58,6 +58,12 @@ func TestAccepted(t *testing.T) {
 		{"DATABASE_URL=sqlite:x.db", func(c configs.Config) any { return c.Database.URL() }, ""},
 		{"DATABASE_NOTIFY_URL=", func(c configs.Config) any { return c.NotifyDatabase.URL() }, ""},
 		{"POOL_MAX_CONNS=2", func(c configs.Config) any { return c.PoolMaxConns }, 2},
+		{"SSO_SCOPES=openid, https://x.example/y", func(c configs.Config) any { return c.SSO.Scopes }, []string{"openid", "https://x.example/y"}},
+		{"SSO_ROLES=a=b=acme:viewer, /tocsin/it = installation,x=y-1:administrator", func(c configs.Config) any { return c.SSO.Roles },
+			[]configs.SSORole{{Group: "a=b", Organization: "acme", Role: "viewer"}, {Group: "/tocsin/it"}, {Group: "x", Organization: "y-1", Role: "administrator"}}},
+		{"SSO_LABEL=Sign in with Ümläut & Co", func(c configs.Config) any { return c.SSO.Label }, "Sign in with Ümläut & Co"},
+		{"SSO_CLIENT_SECRET=hunter2", func(c configs.Config) any { return c.SSO.ClientSecret.Reveal() }, "hunter2"},
+		{"SSO_CLIENT_SECRET=", func(c configs.Config) any { return c.SSO.ClientSecret.Reveal() + c.SSO.ClientSecret.String() }, ""},
 		{"STATEMENT_TIMEOUT=1m", func(c configs.Config) any { return c.StatementTimeout }, time.Minute},
 	} {
 		t.Run(tc.variable, func(t *testing.T) {
@@ -83,6 +89,11 @@ func TestRefused(t *testing.T) {
 		"RATE_LIMIT":          {"-1", "NaN", "Inf", "1000001", "fast", "1/s"},
 		"AUTH_FAILURE_LIMIT":  {"-0.1", "nan"},
 		"READ_TIMEOUT":        {"0", "0s", "30", "-1s", "25h", "1us", "soon"},
+		"SSO_ISSUER":          {"id.example", "http://id.example", "ftp://a", "https://", "https://u:p@a", "https://a?x", "https://a#x", "http://127.0.0.1.example"},
+		"SSO_CLIENT_ID":       {"a\nb", strings.Repeat("x", 255)},
+		"SSO_CLIENT_SECRET":   {"a\nb", strings.Repeat("x", 1001)},
+		"SSO_SCOPES":          {"profile", "openid,", "openid, a b", "openid,\"x"},
+		"SSO_ROLES":           {"staff", "=acme:viewer", "staff=acme", "staff=acme:owner", "staff=acme:member", "staff=Acme:viewer", "staff=:viewer", "x=a:viewer,", ","},
 		"AUTO_MIGRATE":        {"yes", "on", "2", "t"},
 		"LOG_LEVEL":           {"trace", "INFO+1", "warning", "0"},
 		"LOG_FORMAT":          {"xml", "logfmt"},
@@ -143,7 +154,8 @@ func TestDatabasePrintsMasked(t *testing.T) {
 
 func TestSecretsDoNotPrint(t *testing.T) {
 	t.Parallel()
-	c := load(t, "TOCSIN_DATABASE_URL=postgres://tocsin:hunter2@db/tocsin", "TOCSIN_SECRET_KEY="+someKey, "TOCSIN_SECRET_KEY_PREVIOUS="+someKey)
+	c := load(t, "TOCSIN_DATABASE_URL=postgres://tocsin:hunter2@db/tocsin", "TOCSIN_SECRET_KEY="+someKey, "TOCSIN_SECRET_KEY_PREVIOUS="+someKey,
+		"TOCSIN_SSO_CLIENT_SECRET=hunter2")
 	var log bytes.Buffer
 	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "config", c, "key", c.SecretKey, "previous", c.PreviousKeys, "db", c.Database)
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "config", c, "key", c.SecretKey, "previous", c.PreviousKeys, "db", c.Database)
@@ -152,7 +164,7 @@ func TestSecretsDoNotPrint(t *testing.T) {
 
 	type holder struct{ config configs.Config }
 	printed := log.String() + string(inJSON)
-	for _, v := range []any{c, &c, c.SecretKey, c.PreviousKeys, c.Database, holder{c}, &holder{c}, c.Values()} {
+	for _, v := range []any{c, &c, c.SecretKey, c.PreviousKeys, c.Database, c.SSO, c.SSO.ClientSecret, holder{c}, &holder{c}, c.Values()} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%X", "%q", "%d"} {
 			printed += fmt.Sprintf(verb, v)
 		}
@@ -161,4 +173,17 @@ func TestSecretsDoNotPrint(t *testing.T) {
 	for _, secret := range []string{"hunter2", "68756e74657232", "68756E74657232", someKey, strings.ToUpper(someKey), "[0 1 2 3", "0x0, 0x1, 0x2", `\x02\x03`} {
 		require.NotContains(t, printed, secret)
 	}
+}
+
+func TestSingleSignOn(t *testing.T) {
+	t.Parallel()
+	require.False(t, load(t).SSO.On())
+	for _, issuer := range []string{"https://id.example/realms/team/", "http://127.0.0.1:8080", "http://[::1]:8080/x", "http://localhost"} {
+		c := load(t, "TOCSIN_SSO_ISSUER="+issuer, "TOCSIN_SSO_CLIENT_ID=tocsin", "TOCSIN_BASE_URL=https://tocsin.example")
+		require.True(t, c.SSO.On())
+		require.Equal(t, issuer, c.SSO.Issuer, "not a letter is changed: the provider has to say the same")
+		require.Equal(t, []string{"openid", "profile", "email"}, c.SSO.Scopes)
+	}
+	c := load(t, "TOCSIN_SSO_CLIENT_SECRET=hunter2")
+	require.Equal(t, "***", value(t, c, "sso_client_secret").Value)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/signon"
 	"github.com/tocsin/tocsin/domain/statistics"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 	"github.com/tocsin/tocsin/domain/users"
@@ -71,6 +72,7 @@ type Tx interface {
 	Keys() access.Repository
 	Operators() operators.Repository
 	Factors() factors.Repository
+	SignOn() signon.Repository
 	Audit() audit.Repository
 	Imports() imports.Repository
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/adapters/httpapi"
 	"github.com/tocsin/tocsin/adapters/mailbox"
+	"github.com/tocsin/tocsin/adapters/oidc"
 	"github.com/tocsin/tocsin/adapters/outbound"
 	"github.com/tocsin/tocsin/adapters/shoutrrr"
 	"github.com/tocsin/tocsin/adapters/smtp"
@@ -32,7 +33,10 @@ import (
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/factors"
+	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/quotas"
+	"github.com/tocsin/tocsin/domain/signon"
+	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -73,6 +77,8 @@ var useCases = wire.NewSet(
 	app.NewUnsubscriptions,
 	app.NewOperators,
 	newFactors,
+	newPolicy,
+	newSingleSignOn,
 	app.NewAdministration,
 	app.NewProfiles,
 	app.NewGroups,
@@ -188,6 +194,24 @@ func newFactors(c configs.Config, o *app.Operators) (*app.Factors, error) {
 		return nil, err
 	}
 	return app.NewFactors(o, a, c.RequireSecondFactor), nil
+}
+
+func newPolicy(c configs.Config) operators.Policy {
+	return operators.Policy{SingleSignOnOnly: c.SSO.Required, BreakGlass: c.SSO.BreakGlass}
+}
+
+// newSingleSignOn asks the provider nothing yet: the service starts without it.
+func newSingleSignOn(c configs.Config, o *app.Operators, clock ports.Clock) *app.SingleSignOn {
+	if !c.SSO.On() {
+		return app.NewSingleSignOn(o, nil, app.SignOnSettings{})
+	}
+	var mapping signon.Mapping
+	for _, r := range c.SSO.Roles {
+		mapping = append(mapping, signon.Rule{Group: r.Group, Organization: r.Organization, Role: users.Role(r.Role)})
+	}
+	provider := oidc.New(oidc.Settings{Issuer: c.SSO.Issuer, ClientID: c.SSO.ClientID, ClientSecret: c.SSO.ClientSecret.Reveal(), Scopes: c.SSO.Scopes,
+		UsernameClaim: c.SSO.UsernameClaim, GroupsClaim: c.SSO.GroupsClaim}, clock)
+	return app.NewSingleSignOn(o, provider, app.SignOnSettings{Issuer: c.SSO.Issuer, Mapping: mapping, Label: c.SSO.Label})
 }
 
 func newLinks(c configs.Config, key configs.SecretKey) deliveries.Links {

@@ -40,12 +40,14 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 	mailbox := app.NewMailbox(store)
 	channelTests := newChannelTests(c, store, drivers)
 	administration := app.NewAdministration(store, wiringSystemClock)
-	operators := app.NewOperators(store, wiringSystemClock)
+	policy := newPolicy(c)
+	operators := app.NewOperators(store, wiringSystemClock, policy)
 	factors, err := newFactors(c, operators)
 	if err != nil {
 		cleanup()
 		return cli.Services{}, nil, err
 	}
+	singleSignOn := newSingleSignOn(c, operators, wiringSystemClock)
 	audit := app.NewAudit(store)
 	services := cli.Services{
 		Provisioning:   provisioning,
@@ -58,6 +60,7 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 		ChannelTests:   channelTests,
 		Administration: administration,
 		Factors:        factors,
+		SingleSignOn:   singleSignOn,
 		Audit:          audit,
 	}
 	return services, func() {
@@ -126,12 +129,14 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		cleanup()
 		return nil, nil, err
 	}
-	operators := app.NewOperators(store, wiringSystemClock)
+	policy := newPolicy(c)
+	operators := app.NewOperators(store, wiringSystemClock, policy)
 	factors, err := newFactors(c, operators)
 	if err != nil {
 		cleanup()
 		return nil, nil, err
 	}
+	singleSignOn := newSingleSignOn(c, operators, wiringSystemClock)
 	administration := app.NewAdministration(store, wiringSystemClock)
 	profiles := app.NewProfiles(store, wiringSystemClock)
 	groups := app.NewGroups(store, limits)
@@ -151,6 +156,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	consoleUseCases := console.UseCases{
 		Operators:      operators,
 		Factors:        factors,
+		SingleSignOn:   singleSignOn,
 		Administration: administration,
 		Profiles:       profiles,
 		Groups:         groups,

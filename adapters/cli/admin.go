@@ -20,7 +20,7 @@ import (
 
 func (p Program) admin() *cobra.Command {
 	c := &cobra.Command{Use: "admin", Short: "Decide who may use the console, and for what"}
-	c.AddCommand(p.adminCreate(), p.adminPassword(), p.adminRole(), p.adminResetFactors())
+	c.AddCommand(p.adminCreate(), p.adminPassword(), p.adminRole(), p.adminResetFactors(), p.adminSSO())
 	return c
 }
 
@@ -83,7 +83,11 @@ func (p Program) adminPassword() *cobra.Command {
 				return err
 			}
 			return p.with(c, func(s Services) error {
-				if err := s.Administration.SetPassword(c.Context(), caller(), app.Path{Organization: org}, strings.TrimSpace(username), password); err != nil {
+				err := s.Administration.SetPassword(c.Context(), caller(), app.Path{Organization: org}, strings.TrimSpace(username), password)
+				if errors.Is(err, operators.ErrSignOnAlone) {
+					return fmt.Errorf("%w: tocsin admin create makes an account with a password beside it", err)
+				}
+				if err != nil {
 					return err
 				}
 				_, err = fmt.Fprintf(p.Out, "%s has another password and is signed in nowhere\n", strings.TrimSpace(username))

@@ -25,7 +25,7 @@ func (d *desk) typed(t *testing.T, in string, args ...string) int {
 // visitor signs in to the console and returns what they may do.
 func (d *desk) visitor(t *testing.T, username, password string) (operators.Visitor, error) {
 	t.Helper()
-	use := app.NewOperators(d.store(t), frozen{})
+	use := app.NewOperators(d.store(t), frozen{}, operators.Policy{})
 	a, err := use.SignIn(t.Context(), audit.Actor{Via: audit.Console}, operators.Origin{}, username, password)
 	if err != nil {
 		return operators.Visitor{}, err

@@ -67,6 +67,7 @@ type Services struct {
 
 	Administration *app.Administration
 	Factors        *app.Factors
+	SingleSignOn   *app.SingleSignOn
 	Audit          *app.Audit
 }
 

@@ -24,6 +24,7 @@ import (
 	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -69,9 +70,10 @@ func newDesk(t *testing.T) *desk {
 			d.open++
 			d.opened++
 			s := d.wrap(store)
-			services := cli.Services{Provisioning: app.NewProvisioning(s, channels.Channel.CheckSettings, nil), Keys: app.NewKeys(s, frozen{}, app.NewAuthentication(s, frozen{}), nil), Imports: app.NewImports(s, nil), Deletions: app.NewDeletions(s),
+			use := app.NewOperators(s, frozen{}, operators.Policy{BreakGlass: "root"})
+			services := cli.Services{SingleSignOn: app.NewSingleSignOn(use, nil, app.SignOnSettings{Issuer: "https://id.example"}), Provisioning: app.NewProvisioning(s, channels.Channel.CheckSettings, nil), Keys: app.NewKeys(s, frozen{}, app.NewAuthentication(s, frozen{}), nil), Imports: app.NewImports(s, nil), Deletions: app.NewDeletions(s),
 				Retries: app.NewRetries(s, frozen{}), Sealing: app.NewSealing(s), Mailbox: app.NewMailbox(s),
-				Administration: app.NewAdministration(s, frozen{}), Factors: app.NewFactors(app.NewOperators(s, frozen{}), nil, false), Audit: app.NewAudit(s), ChannelTests: app.NewChannelTests(s, delivery.Drivers{d.provider, mailbox.New(s)}, d.sendTimeout)}
+				Administration: app.NewAdministration(s, frozen{}), Factors: app.NewFactors(use, nil, false), Audit: app.NewAudit(s), ChannelTests: app.NewChannelTests(s, delivery.Drivers{d.provider, mailbox.New(s)}, d.sendTimeout)}
 			return services, func() {
 				d.open--
 				assert.NoError(t, store.Close())

@@ -29,6 +29,10 @@ var rules = map[operators.Need][]string{
 		"POST /console/sign-in/passkey/",
 		"POST /console/sign-in/second-factor/passkey/ask/",
 		"POST /console/sign-in/second-factor/passkey/",
+		"GET /console/sign-in/sso/",
+		"GET /console/sign-in/sso/callback/",
+		"GET /console/sign-in/sso/leave/",
+		"POST /console/sign-in/sso/logout/",
 	},
 	operators.SignedIn: {
 		"POST /console/sign-out/",

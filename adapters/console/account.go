@@ -16,6 +16,7 @@ type accountView struct {
 	Form     form
 	Sessions []sessionView
 	Wait     string // how long to wait after too many wrong passwords; empty: not at all
+	SignOn   bool   // whoever asks has signed in with single sign-on
 }
 
 type sessionView struct {
@@ -31,6 +32,7 @@ func (c call) accountPage(status int, v accountView) error {
 	if err != nil {
 		return err
 	}
+	v.SignOn = c.visitor.Method == operators.BySingleSignOn
 	this, err := operators.ParseToken(c.token)
 	if err != nil {
 		return err

@@ -30,6 +30,10 @@ type confirmView struct {
 	Held  app.HeldFactors
 	Form  form
 	Wait  string // how long to wait after too many wrong passwords; empty: not at all
+	// SignOn is the path of the provider, for whoever signed in there; empty: the password is asked for. Done is whether they are back.
+	SignOn string
+	Label  string
+	Done   bool
 }
 
 // confirm has whoever has not signed in recently do so again, on the way to what they have sent: it answers with a page that asks for the password,
@@ -50,6 +54,9 @@ func (c *call) confirm() (answered bool, err error) {
 	v := confirmView{Path: c.console.root + c.Request().URL.EscapedPath()}
 	if v.Draft, err = c.sealed(draft); err != nil {
 		return false, err
+	}
+	if c.visitor.Method == operators.BySingleSignOn {
+		return true, c.askProviderAgain(v)
 	}
 	if v.Held, err = c.console.use.Factors.Held(c.ctx, c.visitor); err != nil {
 		return false, err

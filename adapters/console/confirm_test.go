@@ -63,6 +63,7 @@ var recent = map[string]bool{
 	"/console/o/{org}/audit/export/":                                                            false,
 	"/console/o/{org}/u/new/":                                                                   false,
 	"/console/o/{org}/u/export/":                                                                false,
+	"/console/sign-in/sso/logout/":                                                              false,
 	"/console/o/{org}/u/selection/":                                                             false,
 	"/console/o/{org}/u/selection/remove/":                                                      false,
 	"/console/o/{org}/u/{member}/locked/":                                                       false,

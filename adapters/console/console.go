@@ -32,6 +32,7 @@ const Prefix = "/console/"
 type UseCases struct {
 	Operators      *app.Operators
 	Factors        *app.Factors
+	SingleSignOn   *app.SingleSignOn
 	Administration *app.Administration
 	Profiles       *app.Profiles
 	Groups         *app.Groups
@@ -92,6 +93,7 @@ type Console struct {
 	origin   *http.CrossOriginProtection
 	attempts *throttle.Throttle[netip.Prefix] // to sign in
 	asks     *throttle.Throttle[netip.Prefix] // for the passkeys of strangers
+	visits   *throttle.Throttle[netip.Prefix] // to the provider of single sign-on, and from it
 	cursors  cursors
 	views    views
 	assets   assets
@@ -123,6 +125,7 @@ func New(use UseCases, clock ports.Clock, log *slog.Logger, o Options) (*Console
 		use: use, observer: web.NewObserver(clock, log, outside), clock: clock, options: o, root: base.EscapedPath(), proxies: o.TrustedProxies, outside: outside,
 		cursors: sealed, views: v, assets: files, echo: echo.New(),
 		origin:   http.NewCrossOriginProtection(),
+		visits:   throttle.NewBurst[netip.Prefix](visitRate, visitBurst, roomForClients, clock.Now),
 		attempts: throttle.NewBurst[netip.Prefix](1/signInInterval.Seconds(), signInBurst, roomForClients, clock.Now),
 		asks:     throttle.NewBurst[netip.Prefix](1/askInterval.Seconds(), askBurst, roomForClients, clock.Now),
 	}
@@ -200,7 +203,11 @@ func (c *Console) handler(r Route) echo.HandlerFunc {
 		if r.Needs != operators.Anybody && in.visitor.User.ID == 0 {
 			return in.toSignIn()
 		}
-		if err := in.checkForm(r.largestForm()); err != nil {
+		if r.Machine {
+			if err := in.readForm(maxMachineForm); err != nil {
+				return err
+			}
+		} else if err := in.checkForm(r.largestForm()); err != nil {
 			return err
 		}
 		if err := in.visitor.Authorize(web.Param(e, "org"), r.Needs); err != nil {

@@ -32,6 +32,8 @@ var examples = map[string]example{
 		}
 		return b.post(to, "session", found[1])
 	}},
+	"GET /console/sign-in/sso/callback/":                             {send: cameBack},
+	"POST /console/sign-in/sso/logout/":                              {fields: []string{"logout_token", "a token"}},
 	"POST /console/sign-in/second-factor/":                           {fields: []string{"code", "123456"}},
 	"POST /console/account/second-factor/app/":                       {},
 	"POST /console/account/second-factor/app/confirm/":               {send: appConfirmed},

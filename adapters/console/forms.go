@@ -24,6 +24,7 @@ const (
 	maxForm         = 512 << 10
 	maxTemplateForm = 4 << 20
 	maxEmailsForm   = 1 << 20
+	maxMachineForm  = 64 << 10
 )
 
 // largestForm is the size of the largest form that the route takes, in bytes.

@@ -22,6 +22,7 @@ import (
 	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/factors"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
@@ -53,6 +54,9 @@ type fixture struct {
 	use   console.UseCases
 	post  *post // by which acme's channels send
 	log   *strings.Builder
+
+	options        console.Options
+	authenticators factors.Authenticators
 	*console.Console
 }
 
@@ -86,7 +90,7 @@ func openFixture(t *testing.T, database string, adjust ...func(*console.Options)
 	}
 	f.post = &post{}
 	drivers, composer := delivery.Drivers{f.post, mailbox.New(store)}, delivery.NewTemplateComposer("https://tocsin.example", deliveries.NewLinks([]byte("key")))
-	f.use = console.UseCases{Operators: app.NewOperators(store, f.clock), Administration: app.NewAdministration(store, f.clock),
+	f.use = console.UseCases{Operators: app.NewOperators(store, f.clock, operators.Policy{}), Administration: app.NewAdministration(store, f.clock),
 		Profiles: app.NewProfiles(store, f.clock), Groups: app.NewGroups(store, nil),
 		Lists: app.NewLists(store, nil), Orgs: app.NewOrgs(store), Applications: app.NewApplications(store), Occurrences: app.NewOccurrences(store),
 		Retries: app.NewRetries(store, f.clock), Insight: app.NewInsight(store, f.clock), System: app.NewSystem(store, f.clock, facts), Audit: app.NewAudit(store),
@@ -94,12 +98,21 @@ func openFixture(t *testing.T, database string, adjust ...func(*console.Options)
 		Channels: app.NewChannels(store, drivers, nil), ChannelTests: app.NewChannelTests(store, drivers, time.Minute), Events: app.NewEvents(store),
 		Templates: app.NewTemplates(store, drivers, composer, f.clock, time.Minute), Mailbox: app.NewMailbox(store),
 		Keys: app.NewKeys(store, f.clock, app.NewAuthentication(store, f.clock), nil), Subscriptions: app.NewSubscriptions(store), Triggers: app.NewTriggers(store, composer, f.clock, app.NewQuotas(f.clock, nil, 0))}
-	authenticators, err := webauthn.New(site)
+	f.authenticators, err = webauthn.New(site)
 	require.NoError(t, err)
-	f.use.Factors = app.NewFactors(f.use.Operators, authenticators, false)
-	f.Console, err = console.New(f.use, f.clock, slog.New(slog.NewTextHandler(f.log, &slog.HandlerOptions{Level: slog.LevelDebug})), o)
-	require.NoError(t, err)
+	f.use.Factors = app.NewFactors(f.use.Operators, f.authenticators, false)
+	f.use.SingleSignOn = app.NewSingleSignOn(f.use.Operators, nil, app.SignOnSettings{})
+	f.options = o
+	f.serve()
 	return f
+}
+
+// serve makes the console from the use cases.
+func (f *fixture) serve() {
+	f.Helper()
+	var err error
+	f.Console, err = console.New(f.use, f.clock, slog.New(slog.NewTextHandler(f.log, &slog.HandlerOptions{Level: slog.LevelDebug})), f.options)
+	require.NoError(f, err)
 }
 
 // update changes the store directly.

@@ -15,7 +15,9 @@ type Route struct {
 	Needs  operators.Need
 	Recent bool                 // whoever asks must have signed in recently, or does so on the way: it changes what opens doors
 	Factor operators.FactorRule // whose requirement of a second factor it is under: that of its need, unless it says otherwise
-	handle func(call) error
+	// Machine says that no browser sends this but the provider of single sign-on, which is bound to no page of ours and proves itself.
+	Machine bool
+	handle  func(call) error
 }
 
 func get(path string, needs operators.Need, handle func(call) error) Route {
@@ -64,6 +66,10 @@ func accountRoutes() []Route {
 		get(accountPath, operators.SignedIn, call.showAccount),
 		guarded(accountPath+"password/", operators.SignedIn, call.changePassword),
 		post(accountPath+"sessions/end/", operators.SignedIn, call.endSession),
+		get(signOnPath, operators.Anybody, call.beginSignOn),
+		get(signOnPath+"callback/", operators.Anybody, call.finishSignOn),
+		get(signOnPath+"leave/", operators.Anybody, call.leave),
+		{Method: http.MethodPost, Path: signOnPath + "logout/", Needs: operators.Anybody, Machine: true, handle: call.logOutByProvider},
 		get(stepPath, operators.Anybody, call.showStep),
 		post(stepPath, operators.Anybody, call.answerStep),
 		get(factorsPath, operators.SignedIn, call.showFactors),

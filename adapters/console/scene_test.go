@@ -46,7 +46,9 @@ func newScene(t *testing.T) *scene {
 		require.NoError(t, found(t.Context(), url))
 		stage.set = furnish(openFixture(t, url))
 	})
-	return &scene{fixture: openFixture(t, url), set: stage.set}
+	s := &scene{fixture: openFixture(t, url), set: stage.set}
+	s.signsOn(strangers{}, operators.Policy{})
+	return s
 }
 
 // furnish makes one of everything that a path can name, and everybody who may ask for it.

@@ -111,6 +111,8 @@ type signInView struct {
 	Refused        bool
 	Failed         string // what is wrong with the passkey
 	Wait           string // how long to wait; empty: not at all
+	Ways           app.SignInWays
+	Left           bool // whoever looks has just left a session that came from the provider
 }
 
 func (c call) showSignIn() error {
@@ -118,7 +120,7 @@ func (c call) showSignIn() error {
 	if c.visitor.User.ID != 0 {
 		return c.to(next)
 	}
-	return c.askToSignIn(http.StatusOK, signInView{Next: next})
+	return c.askToSignIn(http.StatusOK, signInView{Next: next, Left: c.QueryParam("left") != ""})
 }
 
 // visit binds the forms of a page for strangers to this browser.
@@ -132,6 +134,7 @@ func (c *call) visit() {
 // askToSignIn shows the form, bound to this browser.
 func (c call) askToSignIn(status int, v signInView) error {
 	c.visit()
+	v.Ways = c.console.use.SingleSignOn.Ways()
 	return c.render(status, "sign-in", "Sign in", v)
 }
 
@@ -229,5 +232,8 @@ func (c call) signOut() error {
 func (c call) signedOut() error {
 	c.SetCookie(c.cookie(sessionCookie, ""))
 	c.Response().Header().Set("Clear-Site-Data", `"cache", "storage"`)
+	if c.visitor.Method == operators.BySingleSignOn { // The session at the provider goes on, which people should know.
+		return c.to(c.path(signInPath) + "?left=provider")
+	}
 	return c.to(c.path(signInPath))
 }

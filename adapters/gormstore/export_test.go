@@ -74,7 +74,7 @@ func PlaceLookups(dialect string) map[string]string {
 // Rows are the structs that stand for a row of a table.
 func Rows() []any {
 	return []any{accountRow{}, addressRow{}, applicationRow{}, auditRow{}, channelRow{}, eventRow{}, importRow{}, invitationRow{}, keptRow{}, keyRow{}, listRow{}, organizationRow{},
-		projectRow{}, rejectRow{}, groupRow{}, guessRow{}, notificationRow{}, occurrenceRow{}, passkeyRow{}, recoveryRow{}, sessionRow{}, stepRow{}, totpRow{}, versionRow{}, workerRow{}}
+		projectRow{}, rejectRow{}, groupRow{}, guessRow{}, identityRow{}, notificationRow{}, occurrenceRow{}, passkeyRow{}, providerSessionRow{}, recoveryRow{}, sessionRow{}, stepRow{}, totpRow{}, versionRow{}, workerRow{}}
 }
 
 // Handle is the store's database, as its own statements reach it.

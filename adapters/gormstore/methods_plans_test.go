@@ -26,6 +26,7 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/quotas"
+	"github.com/tocsin/tocsin/domain/signon"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -49,6 +50,7 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 	app := factors.TOTP{Secret: factors.NewSecret(), Created: now}
 	passkey := factors.Passkey{Handle: factors.Handle("a"), Credential: []byte("a"), Created: now}
 	step := factors.Step{Digest: operators.Digest{1}, Expires: now}
+	link := signon.Link{Subject: signon.Subject{Issuer: "i", ID: "s"}, Linked: now}
 	var group orgs.Group
 	var job imports.Job
 	require.NoError(t, p.Update(ctx, func(tx ports.Tx) (err error) {
@@ -61,7 +63,8 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 		account.ID, err = tx.Operators().Save(ctx, account)
 		session.Account, device.Account = account.ID, account.ID
 		app.Account, passkey.Account, step.Account = account.ID, account.ID, account.ID
-		return errors.Join(err, tx.Operators().Accept(ctx, p.member.ID, account.ID, now), tx.Operators().Begin(ctx, session),
+		link.Account = account.ID
+		return errors.Join(err, tx.SignOn().SaveLink(ctx, link), tx.Operators().Accept(ctx, p.member.ID, account.ID, now), tx.Operators().Begin(ctx, session),
 			tx.Operators().Invite(ctx, invitation), tx.Operators().Remember(ctx, device),
 			tx.Factors().SaveTOTP(ctx, app), tx.Factors().Begin(ctx, step))
 	}))
@@ -86,6 +89,7 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 		access.ID(0), p.key.ID, p.key.Digest, p.key, access.Scope{}, access.Scope{Organization: "acme", Project: "shop"}, map[access.ID]time.Time{p.key.ID: now},
 		account, account.ID, operators.ByPassword, operators.Digest{1}, session, invitation, device, operators.Guesses{Failures: 1, Until: now},
 		app, passkey, step, factors.PasskeyID(1), []operators.Digest{{3}},
+		link, link.Subject, signon.Session{Subject: link.Subject, Digest: operators.Digest{1}, Provider: "s"}, signon.Logout{Issuer: "i", Subject: "s"}, signon.Logout{Issuer: "i", Session: "s"},
 		audit.Query{Limit: 10}, audit.Query{Organization: org, Actor: "a", Via: audit.Console, Action: "member.", Object: "acme/", From: now, Until: now, Limit: 10},
 		[]audit.Entry{},
 		imports.ID(0), job.ID, job, imports.Checked, []imports.Kept{{Line: 2}},
@@ -195,7 +199,7 @@ func wholly() map[string]string {
 		"Orgs.List": pages, "Keys.List": pages, "Channels.Stale": pages, "Orgs.First": first, "Orgs.Only": first,
 		"Statistics.Workers": "who was not heard of for a day is not there any more", "Operators.Sweep": "deletes what it reads",
 		"Operators.SaveGuesses": "deletes what it reads, ten at most",
-		"Factors.StaleTOTP":     pages, "Factors.Sweep": "deletes what it reads",
+		"Factors.StaleTOTP":     pages, "Factors.Sweep": "deletes what it reads", "SignOn.Take": "deletes what it reads",
 	}
 }
 

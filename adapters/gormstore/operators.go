@@ -31,6 +31,7 @@ func newAccountRow(a operators.Account) accountRow {
 type heldRow struct {
 	Account   accountRow `gorm:"embedded"`
 	Username  string
+	Linked    bool
 	PlaceID   *orgs.ID
 	PlaceSlug string
 	PlaceName string
@@ -41,7 +42,7 @@ type heldRow struct {
 
 func (r heldRow) account() operators.Account {
 	return operators.Account{ID: r.Account.ID, User: users.User{ID: r.Account.UserID, Username: r.Username}, Hash: r.Account.PasswordHash,
-		Administrator: r.Account.Administrator, Organization: orZero(r.Account.OrganizationID), Changed: r.Account.ChangedAt.UTC()}
+		Administrator: r.Account.Administrator, Organization: orZero(r.Account.OrganizationID), Changed: r.Account.ChangedAt.UTC(), Linked: r.Linked}
 }
 
 func (r heldRow) place() operators.Place {
@@ -67,6 +68,7 @@ func (r operatorRepo) Accounts(ctx context.Context, username string) ([]operator
 func (r operatorRepo) holdings(ctx context.Context, condition string, arg any) (all []operators.Holding, err error) {
 	rows, err := rowsOf[heldRow](r.db(ctx).Raw(`
 		SELECT a.id, a.user_id, a.password_hash, a.administrator, a.organization_id, a.changed_at, u.username,
+			EXISTS (SELECT 1 FROM identities i WHERE i.account_id = a.id) AS linked,
 			o.id AS place_id, COALESCE(o.slug, '') AS place_slug, COALESCE(o.name, '') AS place_name, COALESCE(o.requires_factor, FALSE) AS requires,
 			COALESCE(m.role, '') AS role, COALESCE(m.locked, FALSE) AS locked
 		FROM users u JOIN accounts a ON a.user_id = u.id LEFT JOIN acceptances c ON c.account_id = a.id

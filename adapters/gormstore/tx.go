@@ -18,6 +18,7 @@ import (
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/signon"
 	"github.com/tocsin/tocsin/domain/statistics"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 	"github.com/tocsin/tocsin/domain/users"
@@ -84,5 +85,6 @@ func (t tx) Statistics() statistics.Repository          { return statisticsRepo{
 func (t tx) Keys() access.Repository                    { return keyRepo{t} }
 func (t tx) Operators() operators.Repository            { return operatorRepo{t} }
 func (t tx) Factors() factors.Repository                { return factorRepo{t} }
+func (t tx) SignOn() signon.Repository                  { return signonRepo{t} }
 func (t tx) Audit() audit.Repository                    { return auditRepo{t} }
 func (t tx) Imports() imports.Repository                { return importRepo{t} }

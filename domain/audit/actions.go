@@ -17,6 +17,12 @@ const (
 	DeviceAdded         Action = "account.new_device"
 	LogExported         Action = "audit.export"
 
+	SignedOutByProvider Action = "account.sign_out_by_provider"
+	BreakGlassUsed      Action = "account.break_glass"
+	IdentityLinked      Action = "account.link_identity"
+	IdentityUnlinked    Action = "account.unlink_identity"
+	AdministratorSet    Action = "account.administrator"
+
 	FactorAdded          Action = "account.factor_add"
 	FactorRemoved        Action = "account.factor_remove"
 	FactorsReset         Action = "account.factors_reset"

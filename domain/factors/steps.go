@@ -19,6 +19,8 @@ const (
 	Prove        Purpose = "prove"    // a passkey as a second factor, or of somebody who is signed in
 	SetUpTOTP    Purpose = "totp"     // a secret was shown, a code is to confirm it
 	SetUpPasskey Purpose = "register" // a new passkey
+	SingleSignOn Purpose = "sso"      // somebody was sent to the provider of single sign-on
+	Draft        Purpose = "draft"    // a form that waits until its sender has shown the provider who they are
 )
 
 // Step is something that was begun with a browser and waits for its answer. It takes place once.

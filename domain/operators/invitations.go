@@ -55,8 +55,10 @@ func (i Invited) Valid(now time.Time) bool {
 // invitation may use it themselves, so it must not open more than the organization has to give: this is the account that opens the organization and
 // nothing else, else one that the organization made and that opens nothing, else a new one. An administrator of the installation, who could do
 // everything anyway, sets the password of whichever account opens the organization, so that people with several organizations can be helped.
+// An account that the provider of single sign-on opens is not an organization's to set a password for.
 func (i Invited) Account(of []Holding) Account {
 	org := i.Place.Organization.ID
+	of = slices.DeleteFunc(slices.Clone(of), func(h Holding) bool { return h.SignOnAlone() || (h.Linked && !i.Installation) })
 	best := slices.IndexFunc(of, func(h Holding) bool {
 		this, other := h.opens(org)
 		return this && (i.Installation || !other && !h.Administrator)

@@ -4,6 +4,7 @@ package operators
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/fault"
@@ -18,6 +19,8 @@ var (
 	ErrSeveral     = fault.New(fault.Invalid, "this user has several passwords, each for other organizations: name the organization")
 	ErrCredentials = fault.New(fault.Unauthenticated, "wrong username or password")
 	ErrNoSession   = fault.New(fault.Unauthenticated, "nobody is signed in")
+	ErrSignOnAlone = fault.New(fault.Invalid, "this user signs in with single sign-on and has no password")
+	ErrSignOnOnly  = fault.New(fault.Invalid, "this account takes single sign-on and nothing else")
 	ErrForbidden   = fault.New(fault.Forbidden, "your role does not allow this")
 	ErrPassword    = fault.New(fault.Invalid, "is not your password")
 )
@@ -37,7 +40,12 @@ type Account struct {
 	// holder changes to another one leaves it as it is.
 	Organization orgs.ID
 	Changed      time.Time // when the password was set
+	Linked       bool      // an identity of the provider of single sign-on opens it; Save leaves this alone
 }
+
+// SignOnAlone reports whether the account has no password because its holder signs in with single sign-on. Nobody gives it one: it
+// would go on opening the account when the provider does not any more.
+func (a Account) SignOnAlone() bool { return a.Linked && a.Hash == "" }
 
 // Renewed is the account with another password.
 func (a Account) Renewed(h Hash, now time.Time) Account {
@@ -60,9 +68,14 @@ func (h Holding) opens(org orgs.ID) (this, other bool) {
 	return this, other
 }
 
-// Main is the account that is meant when nobody names an organization: the one that makes its holder administrator of the installation, else the
-// only one. ErrNotFound, ErrSeveral.
+// Main is the account whose password is meant when nobody names an organization: the one that makes its holder administrator of the
+// installation, else the only one. ErrNotFound, ErrSeveral, ErrSignOnAlone.
 func Main(of []Holding) (Account, error) {
+	all := len(of)
+	of = slices.DeleteFunc(slices.Clone(of), func(h Holding) bool { return h.SignOnAlone() })
+	if all > 0 && len(of) == 0 {
+		return Account{}, ErrSignOnAlone
+	}
 	for _, h := range of {
 		if h.Administrator {
 			return h.Account, nil

@@ -59,6 +59,7 @@ func nouns() map[string]cases {
 		"Keys":          keyCases(),
 		"Operators":     operatorCases(),
 		"Factors":       factorCases(),
+		"SignOn":        signonCases(),
 		"Audit":         auditCases(),
 		"Imports":       importCases(),
 		"ImportFiles":   importFileCases(),

@@ -33,9 +33,9 @@ func (w *world) operator() browser {
 	p, err := operators.NewPassword("password", word)
 	require.NoError(w, err)
 	require.NoError(w, app.NewAdministration(w.store, w.clock).Create(w.Context(), audit.Actor{Via: audit.CommandLine}, username, p))
-	people := app.NewOperators(w.store, w.clock)
+	people := app.NewOperators(w.store, w.clock, operators.Policy{})
 	pages, err := console.New(console.UseCases{
-		Operators: people, Factors: app.NewFactors(people, nil, false), Profiles: app.NewProfiles(w.store, w.clock), Orgs: app.NewOrgs(w.store), Applications: app.NewApplications(w.store),
+		Operators: people, SingleSignOn: app.NewSingleSignOn(people, nil, app.SignOnSettings{}), Factors: app.NewFactors(people, nil, false), Profiles: app.NewProfiles(w.store, w.clock), Orgs: app.NewOrgs(w.store), Applications: app.NewApplications(w.store),
 		Occurrences: app.NewOccurrences(w.store), Retries: app.NewRetries(w.store, w.clock), Audit: app.NewAudit(w.store),
 	}, w.clock, slog.New(slog.DiscardHandler), console.Options{})
 	require.NoError(w, err)

@@ -73,7 +73,7 @@ func open(ctx context.Context, at place, now time.Time) (*installation, error) {
 	drivers := delivery.Drivers{mailbox.New(store), broken{}}
 	auth, quota := app.NewAuthentication(store, clock), app.NewQuotas(clock, limits(), 0)
 	triggers := app.NewTriggers(store, composer, clock, quota)
-	people := app.NewOperators(store, clock)
+	people := app.NewOperators(store, clock, operators.Policy{})
 	authenticators, err := webauthn.New(publicURL)
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
@@ -89,7 +89,7 @@ func open(ctx context.Context, at place, now time.Time) (*installation, error) {
 		return nil, errors.Join(err, store.Close())
 	}
 	i.console, err = console.New(console.UseCases{
-		Operators: people, Factors: app.NewFactors(people, authenticators, false), Administration: app.NewAdministration(store, clock), Profiles: app.NewProfiles(store, clock),
+		Operators: people, SingleSignOn: app.NewSingleSignOn(people, nil, app.SignOnSettings{}), Factors: app.NewFactors(people, authenticators, false), Administration: app.NewAdministration(store, clock), Profiles: app.NewProfiles(store, clock),
 		Groups: app.NewGroups(store, limits()), Lists: app.NewLists(store, limits()), Orgs: app.NewOrgs(store), Applications: app.NewApplications(store),
 		Occurrences: app.NewOccurrences(store), Retries: app.NewRetries(store, clock), Insight: app.NewInsight(store, clock), Audit: app.NewAudit(store),
 		System:       app.NewSystem(store, clock, func(context.Context) app.Facts { return app.Facts{} }),

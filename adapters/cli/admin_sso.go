@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/signon"
+)
+
+func (p Program) adminSSO() *cobra.Command {
+	c := &cobra.Command{Use: "sso", Short: "Link accounts with identities of the single sign-on provider"}
+	c.AddCommand(p.adminSSOLink(), p.adminSSOUnlink(), p.adminSSOShow())
+	return c
+}
+
+// named adds the flag for the user whom a command is about, and refuses to run without.
+func named(c *cobra.Command, run func(c *cobra.Command, username string) error) *cobra.Command {
+	var username string
+	c.Args = noArguments
+	c.Flags().StringVar(&username, "username", "", "Whose account (required)")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if strings.TrimSpace(username) == "" {
+			return usagef("--username is missing, see %s --help", c.CommandPath())
+		}
+		return run(c, strings.TrimSpace(username))
+	}
+	return c
+}
+
+func (p Program) adminSSOLink() *cobra.Command {
+	var to signon.Subject
+	c := named(&cobra.Command{
+		Use:   "link --username NAME --subject SUBJECT",
+		Short: "Have an identity of the provider open somebody's account",
+		Long: "Have an identity of the provider open the account that the installation made for somebody, in the place of the identity that\n" +
+			"opened it before. It is needed where the account was there before they signed in with single sign-on, and after the provider was\n" +
+			"changed for another one. The page that refuses them names the subject, and so does the audit log. Make sure that it is really\n" +
+			"they. Accounts with a password that an organization's link has set are never linked: its people may know the password.",
+		Example: "  tocsin admin sso link --username ada --subject 248289761001",
+	}, func(c *cobra.Command, username string) error {
+		if to.ID == "" {
+			return usagef("--subject is missing, see %s --help", c.CommandPath())
+		}
+		return p.with(c, func(s Services) error {
+			if err := s.SingleSignOn.Link(c.Context(), caller(), username, to); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(p.Out, "%s signs in with single sign-on now\n", username)
+			return err
+		})
+	})
+	c.Flags().StringVar(&to.ID, "subject", "", "By which the provider knows them, the claim sub (required)")
+	c.Flags().StringVar(&to.Issuer, "issuer", "", "The provider; without it that of sso_issuer")
+	return c
+}
+
+func (p Program) adminSSOUnlink() *cobra.Command {
+	return named(&cobra.Command{
+		Use:   "unlink --username NAME",
+		Short: "Have no identity of the provider open somebody's account any more",
+		Long: "Have no identity of the provider open somebody's account any more, and end the sessions that came from there. An account without\n" +
+			"a password goes with that. Whoever still has a group with a role at the provider gets an account again at the next sign-in.",
+		Example: "  tocsin admin sso unlink --username ada",
+	}, func(c *cobra.Command, username string) error {
+		return p.with(c, func(s Services) error {
+			dropped, err := s.SingleSignOn.Unlink(c.Context(), caller(), username)
+			if err != nil {
+				return err
+			}
+			what := "the account and its password are left"
+			if dropped {
+				what = "the account had no password and is removed"
+			}
+			_, err = fmt.Fprintf(p.Out, "%s is not linked any more; %s\n", username, what)
+			return err
+		})
+	})
+}
+
+func (p Program) adminSSOShow() *cobra.Command {
+	return named(&cobra.Command{
+		Use:     "show --username NAME",
+		Short:   "Show how somebody's accounts are opened",
+		Example: "  tocsin admin sso show --username ada",
+	}, func(c *cobra.Command, username string) error {
+		return p.with(c, func(s Services) error {
+			all, err := s.SingleSignOn.LinksOf(c.Context(), username)
+			if err != nil {
+				return err
+			}
+			t := newTable(p.Out, "OPENS", "PASSWORD", "SUBJECT", "ISSUER", "LINKED", "LAST USED")
+			for _, a := range all {
+				t.row(linkedRow(a)...)
+			}
+			return t.flush()
+		})
+	})
+}
+
+// linkedRow is what the table says of an account.
+func linkedRow(a app.LinkedAccount) []string {
+	var opens []string
+	if a.Administrator {
+		opens = append(opens, "installation")
+	}
+	for _, place := range a.Places {
+		opens = append(opens, fmt.Sprintf("%s (%s)", place.Organization.Slug, place.Role))
+	}
+	password := "yes"
+	if a.Hash == "" {
+		password = "no"
+	}
+	return []string{orDash(strings.Join(opens, ", ")), password, orDash(oneLine(a.Link.ID)), orDash(oneLine(a.Link.Issuer)), moment(a.Link.Linked, "-"), moment(a.Link.Used, "never")}
+}

@@ -1,0 +1,141 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/factors"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/signon"
+)
+
+const signOnPath = signInPath + "sso/"
+
+// signOnCookie holds the token of the step while a browser is at the provider.
+const signOnCookie = "tocsin_sso"
+
+// From one network so many browsers may go to the provider or come back at once, and then so many each second: each costs a row.
+const (
+	visitBurst = 60
+	visitRate  = 2
+)
+
+// tooManyVisits counts a visit, and refuses those that come too fast.
+func (c call) tooManyVisits() error {
+	if wait := c.console.visits.Take(c.client()); wait > 0 {
+		return web.TooMany("too many sign-ins come from your network", max(wait, time.Second))
+	}
+	return nil
+}
+
+// beginSignOn sends a browser to the provider. It is a link and no form: a browser that follows our policy goes with a form nowhere else.
+func (c call) beginSignOn() error {
+	if err := c.tooManyVisits(); err != nil {
+		return err
+	}
+	next, draft := c.next(c.QueryParam("next")), c.QueryParam("draft")
+	if draft == "" && c.visitor.User.ID != 0 {
+		return c.to(next)
+	}
+	d, err := c.console.use.SingleSignOn.Begin(c.ctx, c.visitor, c.publicURL()+signOnPath+"callback/", next, draft)
+	if errors.Is(err, factors.ErrStep) {
+		return signon.ErrBrowser
+	}
+	if err != nil {
+		return err
+	}
+	k := c.cookie(signOnCookie, d.Step) //nolint:gosec // Secure is set wherever the browser reaches us by https.
+	k.MaxAge = int(factors.StepLife.Seconds())
+	c.SetCookie(k)
+	return c.to(d.Address)
+}
+
+// finishSignOn begins the session of whoever comes back from the provider.
+func (c call) finishSignOn() error {
+	if err := c.tooManyVisits(); err != nil {
+		return err
+	}
+	by := audit.Actor{Address: c.address(), Via: audit.Console}
+	arrived, err := c.console.use.SingleSignOn.Finish(c.ctx, by, c.origin(), app.Return{Step: c.sent(signOnCookie), Session: c.token,
+		State: c.QueryParam("state"), Code: c.QueryParam("code"), Issuer: c.QueryParam("iss"), Refused: c.QueryParam("error")})
+	switch {
+	case errors.Is(err, operators.ErrNoSession): // It ended while its holder was at the provider.
+		return c.to(c.toSignInFor(c.next(arrived.Next)))
+	case fault.KindOf(err) == fault.Forbidden:
+		return c.notSignedOn(err, arrived.Next)
+	case err != nil:
+		return err
+	}
+	c.SetCookie(c.cookie(signOnCookie, ""))
+	if arrived.Draft != nil {
+		return c.render(http.StatusOK, "confirm", "Signed in again", confirmView{Path: arrived.Draft.Path, Draft: arrived.Draft.Sealed, Done: true})
+	}
+	return c.admitted(arrived.Admission, c.next(arrived.Next))
+}
+
+// notSignedOnView is why somebody was not let in, and how to go on.
+type notSignedOnView struct {
+	Text  string
+	Taken bool
+	Again string
+	Leave string
+}
+
+// notSignedOn tells whoever comes from the provider why they are not let in.
+func (c call) notSignedOn(why error, next string) error {
+	c.console.observer.LogRefusal(c, c.address(), "single sign-on: "+why.Error())
+	known, _ := errors.AsType[*fault.Error](why)
+	v := notSignedOnView{Text: sentence(known.Error()), Taken: errors.Is(why, signon.ErrTaken), Again: c.toSignInFor(c.next(next)), Leave: c.path(signOnPath) + "leave/"}
+	return c.render(web.Status(fault.Forbidden), "sso-refused", "You are not signed in", v)
+}
+
+// leave sends whoever has left us to where they end their session at the provider.
+func (c call) leave() error {
+	if err := c.tooManyVisits(); err != nil {
+		return err
+	}
+	to, err := c.console.use.SingleSignOn.Leave(c.ctx, c.publicURL()+signInPath)
+	if err != nil {
+		return err
+	}
+	if to == "" {
+		to = c.path(signInPath)
+	}
+	return c.to(to)
+}
+
+// logOutByProvider ends sessions because the provider says so (OpenID Connect Back-Channel Logout 1.0).
+func (c call) logOutByProvider() error {
+	if err := c.tooManyVisits(); err != nil {
+		return err
+	}
+	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
+	by := audit.Actor{Address: c.address(), Via: audit.Console}
+	err := c.console.use.SingleSignOn.LogOut(c.ctx, by, c.FormValue("logout_token"))
+	if errors.Is(err, signon.ErrAnswer) || errors.Is(err, signon.ErrReplayed) {
+		c.console.observer.LogRefusal(c, c.address(), "logout token: "+err.Error())
+		return c.JSON(http.StatusBadRequest, map[string]string{"error": "invalid_request"})
+	}
+	if err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusOK)
+}
+
+// askProviderAgain answers somebody who has not signed in recently with a page that leads to the provider. What they have sent is kept
+// here meanwhile.
+func (c call) askProviderAgain(v confirmView) error {
+	token, err := c.console.use.SingleSignOn.KeepDraft(c.ctx, c.visitor, app.Pending{Path: v.Path, Sealed: v.Draft})
+	if err != nil {
+		return err
+	}
+	v.SignOn, v.Label = c.path(signOnPath)+"?"+pairs([]string{"draft", token}).Encode(), c.console.use.SingleSignOn.Ways().SingleSignOn
+	return c.askAgain(web.Status(fault.Unauthenticated), v)
+}

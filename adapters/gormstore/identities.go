@@ -1,0 +1,109 @@
+package gormstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/signon"
+)
+
+// identityRow is that an identity of a provider opens an account.
+type identityRow struct {
+	AccountID  operators.AccountID
+	Issuer     string
+	Subject    string
+	LinkedAt   time.Time
+	LastUsedAt *time.Time
+}
+
+func (identityRow) TableName() string { return "identities" }
+
+func (r identityRow) link() signon.Link {
+	return signon.Link{Subject: signon.Subject{Issuer: r.Issuer, ID: r.Subject}, Account: r.AccountID, Linked: r.LinkedAt.UTC(), Used: momentOf(r.LastUsedAt)}
+}
+
+// providerSessionRow is which session of the provider a session came from.
+type providerSessionRow struct {
+	Digest          []byte
+	Issuer          string
+	Subject         string
+	ProviderSession string
+}
+
+func (providerSessionRow) TableName() string { return "provider_sessions" }
+
+func (r providerSessionRow) session() signon.Session {
+	s := signon.Session{Subject: signon.Subject{Issuer: r.Issuer, ID: r.Subject}, Provider: r.ProviderSession}
+	copy(s.Digest[:], r.Digest)
+	return s
+}
+
+type signonRepo struct{ tx }
+
+func (r signonRepo) Link(ctx context.Context, s signon.Subject) (signon.Link, error) {
+	row, err := one[identityRow](r.db(ctx).Where("issuer = ? AND subject = ?", s.Issuer, s.ID), signon.ErrNotFound)
+	return row.link(), err
+}
+
+func (r signonRepo) Of(ctx context.Context, a operators.AccountID) (signon.Link, error) {
+	row, err := one[identityRow](r.db(ctx).Where("account_id = ?", a), signon.ErrNotFound)
+	return row.link(), err
+}
+
+func (r signonRepo) SaveLink(ctx context.Context, l signon.Link) error {
+	if err := r.db(ctx).Exec("DELETE FROM identities WHERE account_id = ?", l.Account).Error; err != nil {
+		return err
+	}
+	row := identityRow{AccountID: l.Account, Issuer: l.Issuer, Subject: l.ID, LinkedAt: stamp(l.Linked), LastUsedAt: moment(l.Used)}
+	created, err := insert(r.db(ctx), &row)
+	if err == nil && !created {
+		err = signon.ErrLinked
+	}
+	return err
+}
+
+func (r signonRepo) Unlink(ctx context.Context, a operators.AccountID) error {
+	return change(r.db(ctx), signon.ErrNotFound, "DELETE FROM identities WHERE account_id = ?", a)
+}
+
+func (r signonRepo) Used(ctx context.Context, s signon.Subject, at time.Time) error {
+	return change(r.db(ctx), signon.ErrNotFound, "UPDATE identities SET last_used_at = ? WHERE issuer = ? AND subject = ?", moment(at), s.Issuer, s.ID)
+}
+
+func (r signonRepo) Began(ctx context.Context, s signon.Session) error {
+	if err := r.db(ctx).Exec("DELETE FROM provider_sessions WHERE digest = ?", s.Digest[:]).Error; err != nil {
+		return err
+	}
+	return r.db(ctx).Create(&providerSessionRow{Digest: s.Digest[:], Issuer: s.Issuer, Subject: s.ID, ProviderSession: s.Provider}).Error
+}
+
+func (r signonRepo) Sessions(ctx context.Context, l signon.Logout, limit int) ([]signon.Session, error) {
+	found := r.db(ctx).Where("issuer = ?", l.Issuer)
+	if l.Subject != "" {
+		found = found.Where("subject = ?", l.Subject)
+	}
+	if l.Session != "" {
+		found = found.Where("provider_session = ?", l.Session)
+	}
+	if l.Subject == "" && l.Session == "" {
+		return nil, nil
+	}
+	return all(found.Order("digest").Limit(limit), providerSessionRow.session)
+}
+
+func (r signonRepo) EndSessions(ctx context.Context, a operators.AccountID) (int, error) {
+	return affected(r.db(ctx).Exec("DELETE FROM sessions WHERE account_id = ? AND digest IN (SELECT digest FROM provider_sessions)", a))
+}
+
+func (r signonRepo) Take(ctx context.Context, l signon.Logout, now time.Time) error {
+	if err := r.db(ctx).Exec("DELETE FROM logout_tokens WHERE expires_at <= ?", moment(now)).Error; err != nil {
+		return err
+	}
+	digest := l.Digest()
+	n, err := affected(r.db(ctx).Exec("INSERT INTO logout_tokens (expires_at, digest) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING", moment(l.Expires), digest[:]))
+	if err == nil && n == 0 {
+		err = signon.ErrReplayed
+	}
+	return err
+}

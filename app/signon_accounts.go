@@ -1,0 +1,227 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/signon"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// enter begins a session of the account that an identity opens. The roles of the mapping are set even for whoever is not let in
+// because none is left.
+func (s *SingleSignOn) enter(ctx context.Context, by audit.Actor, from operators.Origin, i signon.Identity) (a Admission, err error) {
+	var refused error
+	err = s.store.Update(ctx, func(tx ports.Tx) error {
+		refused = nil
+		account, err := s.account(ctx, tx, &by, i)
+		if err != nil {
+			return err
+		}
+		if err := s.apply(ctx, tx, by, account, i); err != nil {
+			return err
+		}
+		if account, err = tx.Operators().Account(ctx, account.ID); err != nil {
+			return err
+		}
+		if len(s.settings.Mapping) > 0 && !account.Administrator && !slices.ContainsFunc(account.Places, operators.Place.HasRole) {
+			refused = signon.ErrNobody
+			_, err := tx.Operators().EndAll(ctx, account.ID)
+			return err
+		}
+		now := s.clock.Now()
+		if a, err = s.operators.admit(ctx, tx, by, account, from, operators.BySingleSignOn); err != nil {
+			return err
+		}
+		digest, err := operators.ParseToken(a.Session)
+		if err != nil {
+			return err
+		}
+		return errors.Join(
+			tx.Operators().Authenticated(ctx, digest, operators.BySingleSignOn, i.AuthenticatedAt(now)),
+			tx.SignOn().Began(ctx, signon.Session{Subject: i.Subject, Digest: digest, Provider: i.Session}),
+			tx.SignOn().Used(ctx, i.Subject, now))
+	})
+	return a, errors.Join(err, refused)
+}
+
+// account finds the account that an identity opens, or makes one, and has the audit log name its user. What the identity opens hangs
+// on the name that the provider never changes. The username counts once, for a new account, and takes over nobody's: an account that
+// an organization made for it stays what it was, and where the installation made one the identity has to be linked to it.
+func (s *SingleSignOn) account(ctx context.Context, tx ports.Tx, by *audit.Actor, i signon.Identity) (operators.Holding, error) {
+	link, err := tx.SignOn().Link(ctx, i.Subject)
+	if err == nil {
+		account, err := tx.Operators().Account(ctx, link.Account)
+		if err != nil {
+			return operators.Holding{}, err
+		}
+		by.Name = account.User.Username
+		if s.operators.policy.IsBreakGlass(account.Account) {
+			return operators.Holding{}, signon.ErrReserved
+		}
+		return account, tx.Operators().Decide(ctx, account.User.ID)
+	}
+	if !errors.Is(err, signon.ErrNotFound) {
+		return operators.Holding{}, err
+	}
+	u, err := users.NewUser(i.Username)
+	if err != nil {
+		return operators.Holding{}, signon.ErrUsername
+	}
+	by.Name = u.Username
+	if s.operators.policy.Reserves(u.Username) {
+		return operators.Holding{}, signon.ErrReserved
+	}
+	if len(s.settings.Mapping) > 0 && !s.gives(i) { // Nothing is made for whoever has nothing here.
+		return operators.Holding{}, signon.ErrNobody
+	}
+	return s.create(ctx, tx, *by, u, i)
+}
+
+// gives reports whether the groups of an identity give it anything.
+func (s *SingleSignOn) gives(i signon.Identity) bool {
+	if is, _ := s.settings.Mapping.Administrator(i.Groups); is {
+		return true
+	}
+	return slices.ContainsFunc(s.settings.Mapping.Organizations(), func(org string) bool {
+		return s.settings.Mapping.Role(org, i.Groups) != users.RoleMember
+	})
+}
+
+// create makes the account of an identity that comes for the first time; signon.ErrTaken.
+func (s *SingleSignOn) create(ctx context.Context, tx ports.Tx, by audit.Actor, u users.User, i signon.Identity) (operators.Holding, error) {
+	found, _, err := tx.Users().Ensure(ctx, []users.User{u})
+	if err != nil {
+		return operators.Holding{}, err
+	}
+	if err := tx.Operators().Decide(ctx, found[0].ID); err != nil {
+		return operators.Holding{}, err
+	}
+	of, err := tx.Operators().Accounts(ctx, u.Username)
+	if err != nil {
+		return operators.Holding{}, err
+	}
+	if slices.ContainsFunc(of, func(h operators.Holding) bool { return h.Organization == 0 }) {
+		return operators.Holding{}, signon.ErrTaken
+	}
+	now := s.clock.Now()
+	account := operators.Account{User: found[0], Changed: now}
+	if account.ID, err = tx.Operators().Save(ctx, account); err != nil {
+		return operators.Holding{}, err
+	}
+	if err := tx.SignOn().SaveLink(ctx, signon.Link{Subject: i.Subject, Account: account.ID, Linked: now}); err != nil {
+		return operators.Holding{}, err
+	}
+	err = recordAccount(ctx, tx, by, now, audit.AccountCreated, account, audit.State{"method": string(operators.BySingleSignOn), "issuer": i.Issuer, "subject": i.ID})
+	return operators.Holding{Account: account}, err
+}
+
+// apply has an account have what the groups of its identity give, in the organizations that the mapping names and in no other.
+func (s *SingleSignOn) apply(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.Holding, i signon.Identity) error {
+	if is, decides := s.settings.Mapping.Administrator(i.Groups); decides && is != account.Administrator {
+		before := account.Administrator
+		account.Administrator = is
+		if _, err := tx.Operators().Save(ctx, account.Account); err != nil {
+			return err
+		}
+		err := tx.Audit().Record(ctx, audit.Entry{Actor: by, At: s.clock.Now(), Action: audit.AdministratorSet, Object: "accounts/" + account.User.Username,
+			Before: audit.State{"administrator": before}, After: bySignOn(audit.State{"administrator": is})})
+		if err != nil {
+			return err
+		}
+	}
+	for _, slug := range s.settings.Mapping.Organizations() {
+		org, err := tx.Orgs().BySlug(ctx, slug)
+		if errors.Is(err, orgs.ErrNotFound) { // It may come later.
+			continue
+		}
+		if err == nil {
+			err = s.applyIn(ctx, tx, by, org, account, i)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// applyIn is apply for one organization. A role that another account of the user has accepted is left alone where the groups give
+// none: it was not given by the provider.
+func (s *SingleSignOn) applyIn(
+	ctx context.Context, tx ports.Tx, by audit.Actor, org orgs.Organization, account operators.Holding, i signon.Identity,
+) error {
+	role := s.settings.Mapping.Role(org.Slug, i.Groups)
+	m, err := tx.Users().ByUsername(ctx, org.ID, account.User.Username)
+	switch {
+	case errors.Is(err, users.ErrNotFound) && role == users.RoleMember:
+		return nil
+	case errors.Is(err, users.ErrNotFound):
+		m, err = s.enroll(ctx, tx, by, org, account.User, i.Details)
+	}
+	if err != nil {
+		return err
+	}
+	accepted, err := tx.Operators().Acceptance(ctx, m.ID)
+	if err != nil || (role == users.RoleMember && accepted.Account != account.ID) {
+		return err
+	}
+	at := Path{Organization: org.Slug}
+	if m.Role != role {
+		before := m.Role
+		m.Role = role
+		if err := tx.Users().SetRole(ctx, m); err != nil {
+			return err
+		}
+		err := tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, At: s.clock.Now(), Action: audit.RoleSet, Object: memberPath(at, m),
+			Before: audit.State{"role": string(before)}, After: bySignOn(audit.State{"role": string(role)})})
+		if err != nil {
+			return err
+		}
+	}
+	if accepted.Account == account.ID {
+		return nil
+	}
+	now := s.clock.Now()
+	if err := tx.Operators().Accept(ctx, m.ID, account.ID, now); err != nil {
+		return err
+	}
+	if err := errors.Join(tx.Operators().EndInvitations(ctx, account.User.ID, []orgs.ID{org.ID}), s.operators.bereave(ctx, tx, accepted.Account, account.ID)); err != nil {
+		return err
+	}
+	return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, At: now, Action: audit.MemberAccepted, Object: memberPath(at, m),
+		After: bySignOn(audit.State{"role": string(role)})})
+}
+
+// enroll makes a user a member of an organization, with what the provider says of them.
+func (s *SingleSignOn) enroll(
+	ctx context.Context, tx ports.Tx, by audit.Actor, org orgs.Organization, u users.User, d users.Details,
+) (users.Member, error) {
+	ms, _, err := tx.Users().EnsureMembers(ctx, org.ID, []users.Member{{User: u, Details: d}})
+	if err != nil {
+		return users.Member{}, err
+	}
+	group, _, err := tx.Orgs().EnsureGroup(ctx, org.ID, orgs.DefaultGroup)
+	if err != nil {
+		return users.Member{}, err
+	}
+	if _, err := tx.Users().Link(ctx, group, []users.MemberID{ms[0].ID}); err != nil {
+		return users.Member{}, err
+	}
+	m, err := tx.Users().ByID(ctx, org.ID, ms[0].ID)
+	if err != nil {
+		return users.Member{}, err
+	}
+	return m, tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, At: s.clock.Now(), Action: audit.MemberCreated,
+		Object: memberPath(Path{Organization: org.Slug}, m), After: bySignOn(memberState(m))})
+}
+
+// bySignOn says of a state that the provider brought it about.
+func bySignOn(s audit.State) audit.State {
+	s["by"] = string(operators.BySingleSignOn)
+	return s
+}

@@ -1,0 +1,149 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/signon"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// The faults of linking.
+var (
+	errNoIssuer = fault.New(fault.Invalid, "the provider is not known: set sso_issuer, or name it")
+	errSubject  = fault.New(fault.Invalid, "the subject must have 1 to 255 bytes")
+	errNoOwn    = fault.New(fault.NotFound, "this user has no account that the installation made: accounts that an organization made have passwords that its people may know, and are never linked")
+	errSeveral  = fault.New(fault.Invalid, "this user has several accounts that the installation made; remove one first")
+)
+
+// LinkedAccount is an account of a user with the identity that opens it.
+type LinkedAccount struct {
+	operators.Holding
+
+	Link signon.Link // zero: none
+}
+
+// LinksOf returns the accounts of a user; operators.ErrNotFound.
+func (s *SingleSignOn) LinksOf(ctx context.Context, username string) (all []LinkedAccount, err error) {
+	err = s.store.View(ctx, func(tx ports.Tx) error {
+		all = nil
+		of, err := tx.Operators().Accounts(ctx, username)
+		if err == nil && len(of) == 0 {
+			err = operators.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		for _, h := range of {
+			link, err := tx.SignOn().Of(ctx, h.ID)
+			if err != nil && !errors.Is(err, signon.ErrNotFound) {
+				return err
+			}
+			all = append(all, LinkedAccount{Holding: h, Link: link})
+		}
+		return nil
+	})
+	return all, err
+}
+
+// Link has an identity of the provider open the account that the installation made for a user, in the place of the identity that
+// opened it before, whose sessions end. An empty issuer is the configured one. operators.ErrNotFound, signon.ErrLinked,
+// signon.ErrReserved.
+func (s *SingleSignOn) Link(ctx context.Context, by audit.Actor, username string, to signon.Subject) error {
+	if to.Issuer == "" {
+		to.Issuer = s.settings.Issuer
+	}
+	switch {
+	case to.Issuer == "":
+		return errNoIssuer
+	case to.ID == "" || len(to.ID) > signon.MaxSubject:
+		return errSubject
+	case s.operators.policy.Reserves(username):
+		return signon.ErrReserved
+	}
+	return s.store.Update(ctx, func(tx ports.Tx) error {
+		account, err := s.own(ctx, tx, username)
+		if err != nil {
+			return err
+		}
+		ended, err := tx.SignOn().EndSessions(ctx, account.ID)
+		if err != nil {
+			return err
+		}
+		now := s.clock.Now()
+		if err := tx.SignOn().SaveLink(ctx, signon.Link{Subject: to, Account: account.ID, Linked: now}); err != nil {
+			return err
+		}
+		return recordAccount(ctx, tx, by, now, audit.IdentityLinked, account.Account, audit.State{"issuer": to.Issuer, "subject": to.ID, "sessions_ended": ended})
+	})
+}
+
+// own finds the account that the installation made for a user.
+func (s *SingleSignOn) own(ctx context.Context, tx ports.Tx, username string) (own operators.Holding, err error) {
+	of, err := tx.Operators().Accounts(ctx, username)
+	if err != nil {
+		return own, err
+	}
+	if len(of) == 0 {
+		return own, operators.ErrNotFound
+	}
+	found := 0
+	for _, h := range of {
+		if h.Organization == 0 {
+			own = h
+			found++
+		}
+	}
+	switch found {
+	case 0:
+		return own, errNoOwn
+	case 1:
+		return own, tx.Operators().Decide(ctx, own.User.ID)
+	}
+	return own, errSeveral
+}
+
+// Unlink has no identity open a user's account any more, and ends the sessions that came from the provider. An account without a
+// password goes with that. dropped tells. operators.ErrNotFound, signon.ErrNotFound.
+func (s *SingleSignOn) Unlink(ctx context.Context, by audit.Actor, username string) (dropped bool, err error) {
+	err = s.store.Update(ctx, func(tx ports.Tx) error {
+		of, err := tx.Operators().Accounts(ctx, username)
+		if err != nil {
+			return err
+		}
+		if len(of) == 0 {
+			return operators.ErrNotFound
+		}
+		if err := tx.Operators().Decide(ctx, of[0].User.ID); err != nil {
+			return err
+		}
+		for _, h := range of {
+			link, err := tx.SignOn().Of(ctx, h.ID)
+			if errors.Is(err, signon.ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			ended, err := tx.SignOn().EndSessions(ctx, h.ID)
+			if err != nil {
+				return err
+			}
+			if err := tx.SignOn().Unlink(ctx, h.ID); err != nil {
+				return err
+			}
+			if dropped = h.SignOnAlone(); dropped {
+				if err := tx.Operators().Drop(ctx, h.ID); err != nil {
+					return err
+				}
+			}
+			return recordAccount(ctx, tx, by, s.clock.Now(), audit.IdentityUnlinked, h.Account,
+				audit.State{"issuer": link.Issuer, "subject": link.ID, "sessions_ended": ended, "account_removed": dropped})
+		}
+		return signon.ErrNotFound
+	})
+	return dropped, err
+}
