@@ -25,6 +25,9 @@ func NewApplications(store ports.Store) *Applications {
 	return a
 }
 
+// Batched returns how many units of work Register has made, for how many calls.
+func (a *Applications) Batched() (units, calls int64) { return a.registering.Served() }
+
 // List returns the project's applications; orgs.ErrNotFound, orgs.ErrProjectNotFound.
 func (a *Applications) List(ctx context.Context, at Path, p Page) (found []applications.Application, err error) {
 	err = a.store.View(ctx, func(tx ports.Tx) error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tocsin/tocsin/app/watchdog"
@@ -49,7 +50,12 @@ type Importer struct {
 	log         *slog.Logger
 	set         ImporterSettings
 	keysPerPass int
+
+	running, rows atomic.Int64
 }
+
+// Figures returns how many jobs the importer works at, and how many rows it has worked off.
+func (i *Importer) Figures() (running, rows int64) { return i.running.Load(), i.rows.Load() }
 
 // NewImporter returns an importer on a store.
 func NewImporter(store ports.Store, clock ports.Clock, log *slog.Logger, set ImporterSettings) *Importer {
@@ -112,6 +118,8 @@ func (i *Importer) claim(ctx context.Context) (job imports.Job, org orgs.Organiz
 
 // work does what is left of a job, or as much as there is time for.
 func (i *Importer) work(ctx context.Context, job imports.Job, org orgs.Organization, turns *watchdog.Loop) {
+	i.running.Add(1)
+	defer i.running.Add(-1)
 	working, stop := context.WithCancelCause(ctx)
 	var holding sync.WaitGroup
 	holding.Go(func() { i.hold(working, job, stop) })

@@ -144,6 +144,7 @@ func (r *jobRun) write(ctx context.Context, c chunk) (o outcome, err error) {
 	case errors.Is(err, errSpared):
 		return r.write(ctx, spared)
 	case err == nil:
+		r.rows.Add(int64(c.size()))
 		r.job = saved // Only now: a unit may run more than once.
 	}
 	return o, err

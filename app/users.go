@@ -26,6 +26,9 @@ func NewUsers(store ports.Store) *Users {
 	return u
 }
 
+// Batched returns how many units of work Create has made, for how many calls.
+func (u *Users) Batched() (units, calls int64) { return u.creating.Served() }
+
 // Create makes a person a member of the organization, as a new user when there is none; repeating it changes
 // nothing. Concurrent calls are kept together. orgs.ErrNotFound.
 func (u *Users) Create(ctx context.Context, by audit.Actor, at Path, e users.Enrollment) (users.Enrolled, error) {

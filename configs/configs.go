@@ -72,6 +72,10 @@ type Config struct {
 
 	SSO SSO
 
+	MetricsListen        string // host:port; empty: nowhere
+	MetricsOrganizations bool
+	MetricsProfiles      bool
+
 	LogLevel  slog.Level
 	LogFormat LogFormat
 

@@ -234,6 +234,16 @@ func table() []row {
 			About: "The administrator of the installation who can sign in with a password all the same, for when the provider is away. Single sign-on never opens this account."},
 			into(func(c *Config) *string { return &c.SSO.BreakGlass }, line)},
 
+		{Setting{Name: "metrics_listen", Form: "host:port", Server: true,
+			About: "Where the instance shows its metrics to Prometheus, at `/metrics`; port 0 is any free one. Whoever reaches it may read them, so let it be an address of the inside. Empty: nowhere; see [metrics](operations.md#metrics)."},
+			into(func(c *Config) *string { return &c.MetricsListen }, metricsListen)},
+		{Setting{Name: "metrics_organizations", Default: "false", Form: "bool", Server: true,
+			About: "Whether metrics about a channel name its organization."},
+			into(func(c *Config) *bool { return &c.MetricsOrganizations }, boolean)},
+		{Setting{Name: "metrics_profiles", Default: "false", Form: "bool", Server: true,
+			About: "Whether `metrics_listen` shows `/debug/pprof/`, too. Profiles tell what is in memory: for as long as somebody looks for something."},
+			into(func(c *Config) *bool { return &c.MetricsProfiles }, boolean)},
+
 		{Setting{Name: "log_level", Default: "info", Form: "level",
 			About: "The least level that is logged: `debug`, `info`, `warn` or `error`."},
 			into(func(c *Config) *slog.Level { return &c.LogLevel }, logLevel)},

@@ -141,6 +141,14 @@ func hostPort(text string) (string, error) {
 	return text, nil
 }
 
+// metricsListen is host:port, or nothing.
+func metricsListen(text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	return hostPort(text)
+}
+
 func baseURL(text string) (string, error) {
 	if text == "" {
 		return "", nil

@@ -12,6 +12,7 @@ import (
 type background struct {
 	Worker   *delivery.Worker
 	Importer *app.Importer
+	Monitor  *monitor
 }
 
 // run works until ctx ends, then finishes what has begun.

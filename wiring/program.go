@@ -107,6 +107,11 @@ func (r root) work(ctx context.Context, flags *pflag.FlagSet) error {
 			return err
 		}
 		defer closeAll()
+		stop, err := work.Monitor.start(ctx)
+		if err != nil {
+			return err
+		}
+		defer stop()
 		tellOfLinks(c, log)
 		log.Info("working", "database", c.Database.String())
 		work.run(ctx)

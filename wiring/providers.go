@@ -18,6 +18,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/adapters/httpapi"
 	"github.com/tocsin/tocsin/adapters/mailbox"
+	"github.com/tocsin/tocsin/adapters/metrics"
 	"github.com/tocsin/tocsin/adapters/oidc"
 	"github.com/tocsin/tocsin/adapters/outbound"
 	"github.com/tocsin/tocsin/adapters/shoutrrr"
@@ -96,7 +97,7 @@ var useCases = wire.NewSet(
 )
 
 // sending is what works in the background: it turns occurrences into messages, and files into users.
-var sending = wire.NewSet(watchdog.New, newWorker, newImporter, wire.Struct(new(background), "*"))
+var sending = wire.NewSet(watchdog.New, newMetrics, newWorker, newImporter, newMonitor, wire.Struct(new(background), "*"))
 
 // web is the HTTP API, the console, and the server that runs both.
 var web = wire.NewSet(newHealth, newSystem, newAPI, newConsole, newServer)
@@ -139,7 +140,7 @@ func storeConfig(c configs.Config, clock ports.Clock, log *slog.Logger) gormstor
 		AutoMigrate: c.AutoMigrate, Clock: clock, ServerClock: true, Logger: log}
 }
 
-func newAPI(c configs.Config, use httpapi.UseCases, auth access.Authenticator, state *health.Health, clock ports.Clock, log *slog.Logger) (*httpapi.API, error) {
+func newAPI(c configs.Config, use httpapi.UseCases, auth access.Authenticator, state *health.Health, clock ports.Clock, log *slog.Logger, counted *metrics.Metrics) (*httpapi.API, error) {
 	return httpapi.New(use, auth, state, clock, log, httpapi.Options{
 		BaseURL:          c.BaseURL,
 		BodyLimit:        c.BodyLimit,
@@ -150,6 +151,7 @@ func newAPI(c configs.Config, use httpapi.UseCases, auth access.Authenticator, s
 		WriteTimeout:     c.WriteTimeout,
 		SecurityContact:  c.SecurityContact,
 		SecurityPolicy:   c.SecurityPolicy,
+		Answered:         counted.Answered,
 	})
 }
 
@@ -173,7 +175,7 @@ func newLimits(c configs.Config) quotas.Limits {
 	}
 }
 
-func newConsole(c configs.Config, key configs.SecretKey, use console.UseCases, clock ports.Clock, log *slog.Logger) (*console.Console, error) {
+func newConsole(c configs.Config, key configs.SecretKey, use console.UseCases, clock ports.Clock, log *slog.Logger, counted *metrics.Metrics) (*console.Console, error) {
 	return console.New(use, clock, log, console.Options{
 		Secret:         key.Bytes(),
 		BaseURL:        c.BaseURL,
@@ -181,6 +183,7 @@ func newConsole(c configs.Config, key configs.SecretKey, use console.UseCases, c
 		TrustedProxies: c.TrustedProxies,
 		CallTimeout:    c.RequestTimeout,
 		WriteTimeout:   c.WriteTimeout,
+		Answered:       counted.Answered,
 	})
 }
 
@@ -260,7 +263,7 @@ func instanceName() string {
 	return fmt.Sprintf("%s:%d", host, os.Getpid())
 }
 
-func newWorker(c configs.Config, self instance, store ports.Store, drivers delivery.Drivers, composer delivery.Composer, clock ports.Clock, log *slog.Logger, dog *watchdog.Watchdog) *delivery.Worker {
+func newWorker(c configs.Config, self instance, store ports.Store, drivers delivery.Drivers, composer delivery.Composer, clock ports.Clock, log *slog.Logger, dog *watchdog.Watchdog, counted *metrics.Metrics) *delivery.Worker {
 	worker := delivery.NewWorker(store.Queue(), drivers, composer, clock, log, delivery.Settings{
 		Owner:       rand.Text(),
 		Instance:    instanceName(),
@@ -273,6 +276,7 @@ func newWorker(c configs.Config, self instance, store ports.Store, drivers deliv
 		Unrecorded:  workerUnrecorded,
 		Poll:        workerPoll,
 		Watchdog:    dog,
+		Meter:       counted,
 
 		AuditRetention: c.AuditRetention,
 	})

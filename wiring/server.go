@@ -32,6 +32,7 @@ type server struct {
 	log     *slog.Logger
 	health  *health.Health
 	dog     *watchdog.Watchdog
+	monitor *monitor
 }
 
 // newHealth is what is asked of an instance.
@@ -43,7 +44,7 @@ func newHealth(store ports.Store, clock ports.Clock, dog *watchdog.Watchdog) *he
 }
 
 func newServer(c configs.Config, api *httpapi.API, pages *console.Console, auth *app.Authentication, work background, state *health.Health, dog *watchdog.Watchdog, log *slog.Logger) *server {
-	return &server{config: c, api: api, console: pages, auth: auth, work: work.run, health: state, dog: dog, log: log}
+	return &server{config: c, api: api, console: pages, auth: auth, work: work.run, health: state, dog: dog, monitor: work.Monitor, log: log}
 }
 
 // ServeHTTP answers one request: the console's below its prefix, the API's elsewhere.
@@ -65,6 +66,11 @@ func (s *server) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	stopMonitor, err := s.monitor.start(ctx)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer stopMonitor()
 	web := httpapi.NewServer(s, httpapi.Timeouts{ReadHeader: s.config.ReadHeaderTimeout, Read: s.config.ReadTimeout,
 		Write: s.config.WriteTimeout, Idle: s.config.IdleTimeout}, s.log)
 	s.log.Info("listening", "address", listener.Addr().String(), "database", s.config.Database.String())

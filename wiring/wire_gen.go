@@ -80,11 +80,20 @@ func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	links := newLinks(c, key)
 	templateComposer := newComposer(c, links)
 	watchdogWatchdog := watchdog.New(wiringSystemClock, log)
-	worker := newWorker(c, self, store, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog)
+	metrics := newMetrics(self)
+	worker := newWorker(c, self, store, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog, metrics)
 	importer := newImporter(c, store, wiringSystemClock, log, watchdogWatchdog)
+	users := app.NewUsers(store)
+	applications := app.NewApplications(store)
+	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importer, watchdogWatchdog, wiringSystemClock, log)
+	if err != nil {
+		cleanup()
+		return background{}, nil, err
+	}
 	wiringBackground := background{
 		Worker:   worker,
 		Importer: importer,
+		Monitor:  wiringMonitor,
 	}
 	return wiringBackground, func() {
 		cleanup()
@@ -124,7 +133,8 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	authentication := app.NewAuthentication(store, wiringSystemClock)
 	watchdogWatchdog := watchdog.New(wiringSystemClock, log)
 	health := newHealth(store, wiringSystemClock, watchdogWatchdog)
-	api, err := newAPI(c, httpapiUseCases, authentication, health, wiringSystemClock, log)
+	metrics := newMetrics(self)
+	api, err := newAPI(c, httpapiUseCases, authentication, health, wiringSystemClock, log, metrics)
 	if err != nil {
 		cleanup()
 		return nil, nil, err
@@ -179,16 +189,22 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Triggers:       triggers,
 		Subscriptions:  subscriptions,
 	}
-	consoleConsole, err := newConsole(c, key, consoleUseCases, wiringSystemClock, log)
+	consoleConsole, err := newConsole(c, key, consoleUseCases, wiringSystemClock, log, metrics)
 	if err != nil {
 		cleanup()
 		return nil, nil, err
 	}
-	worker := newWorker(c, self, store, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog)
+	worker := newWorker(c, self, store, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog, metrics)
 	importer := newImporter(c, store, wiringSystemClock, log, watchdogWatchdog)
+	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importer, watchdogWatchdog, wiringSystemClock, log)
+	if err != nil {
+		cleanup()
+		return nil, nil, err
+	}
 	wiringBackground := background{
 		Worker:   worker,
 		Importer: importer,
+		Monitor:  wiringMonitor,
 	}
 	wiringServer := newServer(c, api, consoleConsole, authentication, wiringBackground, health, watchdogWatchdog, log)
 	return wiringServer, func() {

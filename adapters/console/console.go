@@ -71,6 +71,8 @@ type Options struct {
 	Secret []byte
 	// WriteTimeout is how long a browser may take to read one stretch of a download before it is cut off. 0: no bound.
 	WriteTimeout time.Duration
+	// Answered counts what was answered. Nil: nobody does.
+	Answered web.Answered
 }
 
 // From one network so many passwords may be tried at once, for whichever usernames, and then one every so many seconds. Who has signed in before in
@@ -122,7 +124,7 @@ func New(use UseCases, clock ports.Clock, log *slog.Logger, o Options) (*Console
 	}
 	outside := web.NewOutside(o.BaseURL, o.TrustedProxies)
 	c := &Console{
-		use: use, observer: web.NewObserver(clock, log, outside), clock: clock, options: o, root: base.EscapedPath(), proxies: o.TrustedProxies, outside: outside,
+		use: use, observer: web.NewObserver(clock, log, outside, o.Answered), clock: clock, options: o, root: base.EscapedPath(), proxies: o.TrustedProxies, outside: outside,
 		cursors: sealed, views: v, assets: files, echo: echo.New(),
 		origin:   http.NewCrossOriginProtection(),
 		visits:   throttle.NewBurst[netip.Prefix](visitRate, visitBurst, roomForClients, clock.Now),

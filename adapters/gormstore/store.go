@@ -81,6 +81,7 @@ type engine interface {
 	migrate(ctx context.Context) ([]*goose.MigrationResult, error)
 	// tryWrite writes and commits something that changes nothing.
 	tryWrite(ctx context.Context) error
+	pools() []Pool
 	close() error
 }
 

@@ -58,6 +58,8 @@ type Options struct {
 	SecurityContact []string
 	// SecurityPolicy is the URL of the page about such reports; empty: none.
 	SecurityPolicy string
+	// Answered counts what was answered. Nil: nobody does.
+	Answered web.Answered
 }
 
 // API serves everything below /api/, /healthz and /readyz, and the page behind unsubscribe links. It is safe for concurrent use.
@@ -87,7 +89,7 @@ func New(use UseCases, auth access.Authenticator, state *health.Health, clock po
 	}
 	o.BaseURL = strings.TrimRight(o.BaseURL, "/")
 	a := &API{
-		use: use, health: state, clock: clock, observer: web.NewObserver(clock, log, web.NewOutside(o.BaseURL, o.TrustedProxies)), options: o, reference: doc, page: html, echo: echo.New(),
+		use: use, health: state, clock: clock, observer: web.NewObserver(clock, log, web.NewOutside(o.BaseURL, o.TrustedProxies), o.Answered), options: o, reference: doc, page: html, echo: echo.New(),
 		guard: newGuard(auth, o, clock),
 	}
 	a.echo.Use(a.observer.Around(a.fail), web.RefuseOptions)

@@ -34,16 +34,23 @@ func Caller(c echo.Context, kind, name string) { c.Set(callerName, slog.String(k
 // ErrUndelivered says that the client did not take the answer.
 var ErrUndelivered = errors.New("the client did not take the answer")
 
-// Observer watches over requests: it names them, catches what goes wrong, and keeps the log.
+// Answered is told of every answer: the method, one of HTTP's or `other`, the route as the table of routes spells it, or `unknown`.
+type Answered func(method, route string, status int, took time.Duration)
+
+// Observer watches over requests: it names them, catches what goes wrong, keeps the log and counts.
 type Observer struct {
-	clock   ports.Clock
-	log     *slog.Logger
-	outside Outside
+	answered Answered
+	clock    ports.Clock
+	log      *slog.Logger
+	outside  Outside
 }
 
-// NewObserver returns an observer that writes to a log.
-func NewObserver(clock ports.Clock, log *slog.Logger, outside Outside) Observer {
-	return Observer{clock: clock, log: log, outside: outside}
+// NewObserver returns an observer that writes to a log, and tells answered what was answered; nil: nobody.
+func NewObserver(clock ports.Clock, log *slog.Logger, outside Outside, answered Answered) Observer {
+	if answered == nil {
+		answered = func(string, string, int, time.Duration) {}
+	}
+	return Observer{clock: clock, log: log, outside: outside, answered: answered}
 }
 
 // Around surrounds everything else: it names the request, sets the headers that every answer has, catches panics, has errors
@@ -120,9 +127,11 @@ func (o Observer) logRequest(c echo.Context, took time.Duration) {
 	if quiet, _ := c.Get(quietName).(bool); quiet {
 		level = slog.LevelDebug
 	}
+	method := known(c.Request().Method)
+	o.answered(method, route, c.Response().Status, took)
 	attributes := []slog.Attr{
 		slog.String("id", RequestID(c)),
-		slog.String("method", known(c.Request().Method)),
+		slog.String("method", method),
 		slog.String("route", route),
 		slog.Int("status", c.Response().Status),
 		slog.Duration("duration", took),

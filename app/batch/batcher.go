@@ -27,6 +27,8 @@ type Batcher[K comparable, C any] struct {
 	serve   func(ctx context.Context, key K, calls []*C) error
 	subject func(*C) string
 
+	units, calls atomic.Int64
+
 	mu     sync.Mutex
 	queues map[K]*queue[C]
 }
@@ -74,6 +76,9 @@ func (b *Batcher[K, C]) Do(ctx context.Context, key K, call *C) error {
 		return ctx.Err()
 	}
 }
+
+// Served returns how many units of work there were, and how many calls they served.
+func (b *Batcher[K, C]) Served() (units, calls int64) { return b.units.Load(), b.calls.Load() }
 
 // work serves batches until no call waits.
 func (b *Batcher[K, C]) work(key K, q *queue[C]) {
@@ -131,6 +136,8 @@ func (b *Batcher[K, C]) attempt(key K, batch []*entry[C]) (err error) {
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
+	b.units.Add(1)
+	b.calls.Add(int64(len(batch)))
 	ctx, release := joint(batch)
 	defer release()
 	calls := make([]*C, len(batch))

@@ -76,6 +76,7 @@ var technologies = []technology{
 	{"github.com/coreos/go-oidc", []string{"adapters/oidc"}},
 	{"github.com/go-jose/go-jose", []string{"adapters/oidc", "test/idp"}},
 	{"golang.org/x/oauth2", []string{"adapters/oidc"}},
+	{"github.com/prometheus", []string{"adapters/metrics"}},
 	{"github.com/google/wire", []string{"wiring"}},
 	{"github.com/golang/mock", []string{}},
 	{"github.com/stretchr/testify", []string{}},

@@ -1,0 +1,164 @@
+package metrics_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/metrics"
+	"github.com/tocsin/tocsin/app/delivery"
+	"github.com/tocsin/tocsin/app/watchdog"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/statistics"
+	"github.com/tocsin/tocsin/test/clocks"
+)
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// sources are those of an instance with this much of everything.
+func sources(backlogs, resting int) metrics.Sources {
+	s := metrics.Sources{
+		Clock: clocks.At(noon),
+		Loops: func() []watchdog.State {
+			return []watchdog.State{{Name: "expand", Turned: noon, Anew: 2}, {Name: "sending by channel 17", Turned: noon.Add(-time.Hour), Still: true},
+				{Name: "sending by channel 4", Turned: noon, Still: true}}
+		},
+		Pools: func() []metrics.Pool {
+			return []metrics.Pool{{Name: "postgres", Open: 5, InUse: 3, Most: 16, Waits: 7, Waited: 90 * time.Millisecond}}
+		},
+		Batches:  func() []metrics.Batches { return []metrics.Batches{{Of: "register", Units: 10, Calls: 55}} },
+		Imports:  func() (int64, int64) { return 1, 5_000 },
+		Unstored: func() int { return 12 },
+		Skew:     func() time.Duration { return -1500 * time.Millisecond },
+		Resting: func() map[channels.ID]time.Time {
+			all := map[channels.ID]time.Time{}
+			for i := range resting {
+				all[channels.ID(i+1)] = noon.Add(time.Minute)
+			}
+			return all
+		},
+		Queue: func(context.Context, int) (q statistics.Queue, err error) {
+			for i := range backlogs {
+				q.Backlogs = append(q.Backlogs, statistics.Backlog{Channel: channels.ID(i + 1), Slug: "acme", Waiting: i + 1, Oldest: noon.Add(-time.Duration(i) * time.Second)})
+			}
+			q.Unexpanded = 3
+			return q, nil
+		},
+		Size: func(context.Context) (int64, error) { return 1 << 20, nil },
+	}
+	return s
+}
+
+// shown is what Prometheus reads after something of everything has happened.
+func shown(t *testing.T, s metrics.Sources) string {
+	t.Helper()
+	m := metrics.New("1.2.3", "go1.26")
+	require.NoError(t, m.Watch(s))
+	m.Answered(http.MethodGet, "/api/o/:org/", http.StatusOK, 30*time.Millisecond)
+	m.Attempted(delivery.Attempt{Protocol: channels.EMAIL, Became: deliveries.Sent, Took: 200 * time.Millisecond, Waited: 40 * time.Millisecond})
+	m.Attempted(delivery.Attempt{Protocol: channels.EMAIL, Became: deliveries.Failed, Took: time.Second})
+	m.Recorded([]deliveries.Outcome{{State: deliveries.Sent}, {State: deliveries.Sent}, {State: deliveries.Failed}}, 4)
+	m.Expanded(deliveries.Expansion{Deliveries: 9})
+	m.Expanded(deliveries.Expansion{Deliveries: 1, Done: true})
+	return read(t, m)
+}
+
+func read(t *testing.T, m *metrics.Metrics) string {
+	t.Helper()
+	answer := httptest.NewRecorder()
+	m.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
+	require.Equal(t, http.StatusOK, answer.Code)
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	return string(text)
+}
+
+func TestMetricsFollowTheConventions(t *testing.T) {
+	t.Parallel()
+	problems, err := promlint.New(strings.NewReader(shown(t, sources(3, 2)))).Lint()
+	require.NoError(t, err)
+	assert.Empty(t, problems)
+}
+
+func TestMetricsTellWhatHappened(t *testing.T) {
+	t.Parallel()
+	text := shown(t, sources(1, 1))
+	for _, line := range []string{
+		`tocsin_build_info{goversion="go1.26",version="1.2.3"} 1`,
+		`tocsin_http_requests_total{code="200",method="GET",route="/api/o/:org/"} 1`,
+		`tocsin_http_request_duration_seconds_bucket{method="GET",route="/api/o/:org/",le="0.05"} 1`,
+		`tocsin_delivery_attempts_total{protocol="EMAIL",state="failed"} 1`,
+		`tocsin_delivery_attempt_duration_seconds_sum{protocol="EMAIL"} 1.2`,
+		`tocsin_delivery_handoff_delay_seconds_count 1`,
+		`tocsin_delivery_outcomes_total{state="sent"} 2`,
+		`tocsin_leases_lost_total 4`,
+		`tocsin_deliveries_created_total 10`,
+		`tocsin_occurrences_expanded_total 1`,
+		`tocsin_loop_restarts_total{loop="expand"} 2`,
+		`tocsin_loops_standing_still{loop="expand"} 0`,
+		`tocsin_loops_standing_still{loop="sending by channel"} 2`,
+		`tocsin_loop_last_turn_timestamp_seconds{loop="sending by channel"} 1.7673516e+09`,
+		`tocsin_database_connections_in_use{pool="postgres"} 3`,
+		`tocsin_database_connection_wait_seconds_total{pool="postgres"} 0.09`,
+		`tocsin_batched_calls_total{of="register"} 55`,
+		`tocsin_imports_running 1`,
+		`tocsin_deliveries_unrecorded 12`,
+		`tocsin_clock_skew_seconds -1.5`,
+		`tocsin_channel_rests_until_timestamp_seconds{channel="1"} 1.76735526e+09`,
+		`tocsin_database_up 1`,
+		`tocsin_database_size_bytes 1.048576e+06`,
+		`tocsin_occurrences_unexpanded 3`,
+		`tocsin_channel_deliveries_due{channel="1",organization=""} 1`,
+	} {
+		assert.Contains(t, text, line+"\n")
+	}
+	assert.Contains(t, text, "go_goroutines")
+	assert.Contains(t, text, "process_resident_memory_bytes")
+}
+
+// TestMetricsAreFew holds that the number of values is bounded, whatever there is.
+func TestMetricsAreFew(t *testing.T) {
+	t.Parallel()
+	text := shown(t, sources(250, 250))
+	assert.Equal(t, metrics.MaxChannels+1, strings.Count(text, "\ntocsin_channel_deliveries_due{"))
+	assert.Contains(t, text, `tocsin_channel_deliveries_due{channel="250",organization=""} 250`+"\n", "those with most are shown")
+	assert.Contains(t, text, `tocsin_channel_deliveries_due{channel="other",organization=""} 11325`+"\n", "the others together")
+	assert.Equal(t, metrics.MaxChannels, strings.Count(text, "\ntocsin_channel_rests_until_timestamp_seconds{"))
+}
+
+func TestMetricsNameOrganizationsWhenTold(t *testing.T) {
+	t.Parallel()
+	s := sources(1, 0)
+	s.Organizations = true
+	assert.Contains(t, shown(t, s), `tocsin_channel_deliveries_due{channel="1",organization="acme"} 1`+"\n")
+}
+
+// TestMetricsWithoutADatabase are all but those that it tells, and those who ask often cause no more work.
+func TestMetricsWithoutADatabase(t *testing.T) {
+	t.Parallel()
+	s := sources(1, 0)
+	asked := 0
+	s.Queue = func(context.Context, int) (statistics.Queue, error) {
+		asked++
+		return statistics.Queue{}, errors.New("it is away")
+	}
+	m := metrics.New("1.2.3", "go1.26")
+	require.NoError(t, m.Watch(s))
+	for range 5 {
+		text := read(t, m)
+		assert.Contains(t, text, "tocsin_database_up 0\n")
+		assert.NotContains(t, text, "tocsin_channel_deliveries_due{")
+		assert.Contains(t, text, "tocsin_imports_running 1\n")
+	}
+	assert.Equal(t, 1, asked)
+}

@@ -1,0 +1,251 @@
+package metrics
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tocsin/tocsin/app/watchdog"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/statistics"
+	"github.com/tocsin/tocsin/ports"
+)
+
+const (
+	// MaxChannels is how many channels have values of their own: those for which most waits. The others are one, `other`.
+	MaxChannels = 100
+	// queueCounted is how far the deliveries of a channel that wait are counted.
+	queueCounted = 100_000
+	// lifetime is how long what the database said is told again, however many ask.
+	lifetime = 10 * time.Second
+	// patience is how long the database may take to say it.
+	patience = 5 * time.Second
+)
+
+// Pool is how the connections to a database are used.
+type Pool struct {
+	Name   string
+	Open   int
+	InUse  int
+	Most   int
+	Waits  int64
+	Waited time.Duration
+}
+
+// Batches are how calls were gathered into units of work.
+type Batches struct {
+	Of    string // what they do
+	Units int64
+	Calls int64
+}
+
+// Sources are what is asked each time when metrics are read.
+type Sources struct {
+	Clock    ports.Clock
+	Loops    func() []watchdog.State
+	Pools    func() []Pool
+	Batches  func() []Batches
+	Imports  func() (running, rows int64) // rows since the start
+	Unstored func() int                   // messages without a recorded outcome
+	Resting  func() map[channels.ID]time.Time
+	Skew     func() time.Duration
+	Queue    func(ctx context.Context, most int) (statistics.Queue, error)
+	Size     func(ctx context.Context) (int64, error) // of the database, in bytes
+	// Organizations adds the slug of its organization to a channel's id.
+	Organizations bool
+}
+
+// Watch shows what sources say, too.
+func (m *Metrics) Watch(s Sources) error { return m.registry.Register(newState(s)) }
+
+// state is what an instance finds when it is asked.
+type state struct {
+	Sources
+
+	turned, still, anew                   *prometheus.Desc
+	open, inUse, most, waits, waited      *prometheus.Desc
+	units, calls, running, rows           *prometheus.Desc
+	unstored, resting, skew               *prometheus.Desc
+	up, size, unexpanded, waiting, oldest *prometheus.Desc
+
+	mu    sync.Mutex
+	asked time.Time
+	known known
+}
+
+// known is what the database said.
+type known struct {
+	queue statistics.Queue
+	size  int64
+	err   error
+}
+
+func newState(s Sources) *state {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc(prefix+name, help, labels, nil)
+	}
+	return &state{Sources: s,
+		turned: desc("loop_last_turn_timestamp_seconds", "When a background loop turned last.", "loop"),
+		still:  desc("loops_standing_still", "How many background loops of a name have not turned for a minute.", "loop"),
+		anew:   desc("loop_restarts_total", "How often a background loop was started anew.", "loop"),
+
+		open:   desc("database_connections_open", "Connections to the database.", "pool"),
+		inUse:  desc("database_connections_in_use", "Connections to the database that are at work.", "pool"),
+		most:   desc("database_connections_max", "How many connections to the database there may be.", "pool"),
+		waits:  desc("database_connection_waits_total", "How often somebody waited for a connection.", "pool"),
+		waited: desc("database_connection_wait_seconds_total", "How long they waited together.", "pool"),
+
+		running: desc("imports_running", "Imports that this instance works at."),
+		rows:    desc("import_rows_total", "Rows that imports have worked off."),
+
+		units: desc("batches_total", "Units of work that served calls together.", "of"),
+		calls: desc("batched_calls_total", "Calls that were served by them.", "of"),
+
+		unstored: desc("deliveries_unrecorded", "Messages that were handed to providers and whose outcome is not stored yet."),
+		resting:  desc("channel_rests_until_timestamp_seconds", "Until when a channel rests because its provider is away. A channel that works has no value.", "channel"),
+		skew:     desc("clock_skew_seconds", "How far the clock of this machine is ahead of the database's."),
+
+		up:         desc("database_up", "1 when the database has answered, 0 when it has not."),
+		size:       desc("database_size_bytes", "How large the database is."),
+		unexpanded: desc("occurrences_unexpanded", "Occurrences whose recipients are still being found, as far as they were counted."),
+		waiting:    desc("channel_deliveries_due", "Deliveries of a channel that are due, as far as they were counted.", "channel", "organization"),
+		oldest:     desc("channel_oldest_due_timestamp_seconds", "When the delivery of a channel was due that waits longest.", "channel", "organization"),
+	}
+}
+
+// Describe tells what there is.
+func (s *state) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{s.turned, s.still, s.anew, s.open, s.inUse, s.most, s.waits, s.waited, s.units, s.calls, s.running, s.rows, s.unstored,
+		s.resting, s.skew, s.up, s.size, s.unexpanded, s.waiting, s.oldest} {
+		to <- d
+	}
+}
+
+// Collect asks.
+func (s *state) Collect(to chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	counter := func(d *prometheus.Desc, v float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
+	}
+	for _, l := range byName(s.Loops()) {
+		gauge(s.turned, seconds(l.Turned), l.Name)
+		gauge(s.still, float64(l.still), l.Name)
+		counter(s.anew, float64(l.Anew), l.Name)
+	}
+	for _, p := range s.Pools() {
+		gauge(s.open, float64(p.Open), p.Name)
+		gauge(s.inUse, float64(p.InUse), p.Name)
+		gauge(s.most, float64(p.Most), p.Name)
+		counter(s.waits, float64(p.Waits), p.Name)
+		counter(s.waited, p.Waited.Seconds(), p.Name)
+	}
+	for _, b := range s.Batches() {
+		counter(s.units, float64(b.Units), b.Of)
+		counter(s.calls, float64(b.Calls), b.Of)
+	}
+	running, rows := s.Imports()
+	gauge(s.running, float64(running))
+	counter(s.rows, float64(rows))
+	gauge(s.unstored, float64(s.Unstored()))
+	gauge(s.skew, s.Skew().Seconds())
+	resting := s.Resting()
+	ids := make([]channels.ID, 0, len(resting))
+	for id := range resting {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	for _, id := range ids[:min(len(ids), MaxChannels)] {
+		gauge(s.resting, seconds(resting[id]), strconv.FormatInt(int64(id), 10))
+	}
+	s.collectStored(gauge)
+}
+
+// collectStored tells what the database says.
+func (s *state) collectStored(gauge func(d *prometheus.Desc, v float64, labels ...string)) {
+	k := s.ask()
+	if k.err != nil {
+		gauge(s.up, 0)
+		return
+	}
+	gauge(s.up, 1)
+	gauge(s.size, float64(k.size))
+	gauge(s.unexpanded, float64(k.queue.Unexpanded))
+	all := slices.Clone(k.queue.Backlogs)
+	slices.SortFunc(all, func(a, b statistics.Backlog) int {
+		return cmp.Or(cmp.Compare(b.Waiting, a.Waiting), cmp.Compare(a.Channel, b.Channel))
+	})
+	others, oldest := 0, time.Time{}
+	for n, b := range all {
+		if n >= MaxChannels {
+			others += b.Waiting
+			if oldest.IsZero() || b.Oldest.Before(oldest) {
+				oldest = b.Oldest
+			}
+			continue
+		}
+		organization := ""
+		if s.Organizations {
+			organization = b.Slug
+		}
+		gauge(s.waiting, float64(b.Waiting), strconv.FormatInt(int64(b.Channel), 10), organization)
+		gauge(s.oldest, seconds(b.Oldest), strconv.FormatInt(int64(b.Channel), 10), organization)
+	}
+	if others > 0 {
+		gauge(s.waiting, float64(others), "other", "")
+		gauge(s.oldest, seconds(oldest), "other", "")
+	}
+}
+
+// ask returns what the database says, or what it said a moment ago.
+func (s *state) ask() known {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := s.Clock.Now(); s.asked.IsZero() || now.Sub(s.asked) >= lifetime {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		k := known{}
+		if k.queue, k.err = s.Queue(ctx, queueCounted); k.err == nil {
+			k.size, k.err = s.Size(ctx)
+		}
+		s.asked, s.known = now, k
+	}
+	return s.known
+}
+
+// loop is how all loops of one name are doing.
+type loop struct {
+	watchdog.State
+
+	still int
+}
+
+// byName joins loops that differ in a number only, such as the senders of channels: theirs is the turn that is longest ago.
+func byName(states []watchdog.State) []loop {
+	var all []loop
+	for _, l := range states {
+		l.Name = strings.TrimRight(l.Name, " 0123456789")
+		i := slices.IndexFunc(all, func(known loop) bool { return known.Name == l.Name })
+		if i < 0 {
+			all = append(all, loop{State: watchdog.State{Name: l.Name, Turned: l.Turned}})
+			i = len(all) - 1
+		}
+		if l.Turned.Before(all[i].Turned) {
+			all[i].Turned = l.Turned
+		}
+		all[i].Anew += l.Anew
+		if l.Still {
+			all[i].still++
+		}
+	}
+	return all
+}
+
+func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
