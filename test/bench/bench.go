@@ -16,9 +16,10 @@ const (
 	partSend   = "send"   // triggers, what becomes of them, and sending
 	// partConsole is the pages of the console in an organization with very many users and deliveries.
 	partConsole = "console"
+	partWalls   = "walls" // what an organization feels of another one that does its worst
 )
 
-var parts = []string{partAPI, partImport, partUpload, partSend, partConsole}
+var parts = []string{partAPI, partImport, partUpload, partSend, partConsole, partWalls}
 
 // bench measures everything on every database, as often as asked for.
 type bench struct {
@@ -63,6 +64,11 @@ func (b *bench) measureAll(ctx context.Context) (err error) {
 			}
 			if slices.Contains(b.measure, partConsole) {
 				if err := b.withDatabase(ctx, kind, b.console); err != nil {
+					return err
+				}
+			}
+			if slices.Contains(b.measure, partWalls) {
+				if err := b.withDatabase(ctx, kind, b.walls); err != nil {
 					return err
 				}
 			}

@@ -43,7 +43,7 @@ func (b *bench) uploads(ctx context.Context, d database, file string) error {
 		if err != nil {
 			return err
 		}
-		path, err := o.upload(ctx, file)
+		path, err := o.upload(ctx, organization, file)
 		if err != nil {
 			return err
 		}
@@ -117,8 +117,8 @@ func (o *officer) post(ctx context.Context, path string, form url.Values) (led, 
 	return o.send(ctx, http.MethodPost, path, "application/x-www-form-urlencoded", strings.NewReader(form.Encode()))
 }
 
-// upload sends the file as browsers do, and returns the path of the import.
-func (o *officer) upload(ctx context.Context, path string) (string, error) {
+// upload sends the file to an organization as browsers do, and returns the path of the import.
+func (o *officer) upload(ctx context.Context, org, path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return "", err
@@ -136,7 +136,7 @@ func (o *officer) upload(ctx context.Context, path string) (string, error) {
 		}
 		in.CloseWithError(errors.Join(err, form.Close()))
 	}()
-	done, err := o.send(ctx, http.MethodPost, "/console/o/"+organization+"/imports/", form.FormDataContentType(), out)
+	done, err := o.send(ctx, http.MethodPost, "/console/o/"+org+"/imports/", form.FormDataContentType(), out)
 	return done.path, err
 }
 

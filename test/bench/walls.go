@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The organization that does its worst, and how much of it.
+const (
+	attacker       = "globex"
+	attackers      = 64      // connections
+	victims        = 200     // people of the attacker's, each with a mail address and a webhook that hang
+	largestContext = 250_000 // bytes, just below what a context may have
+	attackRows     = 50_000  // of each import
+	askEvery       = 10 * time.Millisecond
+	// What an organization must not feel more of: times of its idle p99, and how long a single message may take.
+	mostTimes   = 3
+	mostMessage = time.Second
+)
+
+// walls measures what an organization feels of another one that does its worst: dry runs, triggers with the largest contexts, messages to
+// mail servers and webhooks that hang, and imports, with the quotas that an installation has unless it is told otherwise. The
+// floor is the same without the other one.
+func (b *bench) walls(ctx context.Context, d database) (err error) {
+	single, stuck := mailing{name: "single"}, mailing{name: "stuck"}
+	if single.sink, err = startSink(ctx, 0); err != nil {
+		return err
+	}
+	defer single.sink.Close()
+	if stuck.sink, err = startSink(ctx, 0); err != nil {
+		return err
+	}
+	defer stuck.sink.Close()
+	stuck.sink.hold()
+	i, err := b.withMailings(ctx, d, 1000, single)
+	if err != nil {
+		return err
+	}
+	hole, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", "127.0.0.1:0") // Nobody accepts: whoever connects waits for an answer.
+	if err != nil {
+		return err
+	}
+	defer hole.Close()
+	a := attack{bench: b, installation: i}
+	if a.key, err = a.found(ctx, stuck.sink.address); err != nil {
+		return err
+	}
+	a.file = filepath.Join(b.dir, "attack.csv")
+	if err := writePeople(a.file, min(attackRows, b.rows)); err != nil {
+		return err
+	}
+	return b.serving(ctx, i, func(s *server) error {
+		defer stuck.sink.release() // Else the server would wait for those who wait.
+		if err := a.enroll(ctx, s, hole.Addr().String()); err != nil {
+			return err
+		}
+		if err := d.settle(ctx); err != nil {
+			return err
+		}
+		idleGet, idleMessage, err := b.felt(ctx, i, s, single)
+		if err != nil {
+			return err
+		}
+		attacking, stop := context.WithCancel(ctx)
+		ended := a.begin(attacking, s)
+		get, message, err := b.felt(ctx, i, s, single)
+		stop()
+		if err := errors.Join(err, <-ended); err != nil {
+			return err
+		}
+		b.result("GET beside an attack (floor: idle)", d, "requests/s", figure{tocsin: get, floor: idleGet, peak: s.peak()})
+		b.result("message beside an attack (floor: idle)", d, "messages/s", figure{tocsin: message, floor: idleMessage, peak: s.peak()})
+		b.say("  GET p99: %s idle, %s under attack, %.1f times (at most %d); slowest message: %s idle, %s under attack (at most %s)",
+			idleGet.p99, get.p99, float64(get.p99)/float64(idleGet.p99), mostTimes, idleMessage.p99, message.p99, mostMessage)
+		return nil
+	}, "--rate-limit", "500", "--organization-rate-limit", "2000")
+}
+
+// felt measures what one person of the organization feels, who asks a hundred times a second, and then sends single messages one after the other.
+func (b *bench) felt(ctx context.Context, i installation, s *server, m mailing) (get, message sample, err error) {
+	c, err := dial(ctx, s.address)
+	if err != nil {
+		return get, message, err
+	}
+	defer c.Close()
+	request := fmt.Appendf(nil, "GET /api/o/%s/p/%s/ HTTP/1.1\r\nHost: bench\r\nAuthorization: Key %s\r\n\r\n", organization, project, i.key)
+	every := time.NewTicker(askEvery)
+	defer every.Stop()
+	var took []time.Duration
+	begin := time.Now()
+	warm, end := begin.Add(b.length/5), begin.Add(b.length/5+2*b.length)
+	for now := begin; now.Before(end); now = <-every.C {
+		start := time.Now()
+		status, err := c.ask(request, start)
+		if err == nil && status != http.StatusOK {
+			err = fmt.Errorf("the server answered %d", status)
+		}
+		if err != nil {
+			return get, message, err
+		}
+		if start.After(warm) {
+			took = append(took, time.Since(start))
+		}
+	}
+	get = oneByOne(took, 0)
+	took = nil
+	for n := range max(b.handOffs/4, 1) {
+		<-every.C
+		start := time.Now()
+		count, _ := m.sink.last()
+		came := m.sink.after(count + 1)
+		address := fmt.Sprintf("person%d@example.org", populatedFrom(0)+n)
+		if err := m.trigger(ctx, i, s, fmt.Sprintf(`"limit_to": [%q]`, address)); err != nil {
+			return get, message, err
+		}
+		select {
+		case <-came:
+		case <-time.After(deliveryLimit):
+			return get, message, errors.New("a message did not come")
+		}
+		_, at := m.sink.last()
+		took = append(took, at.Sub(start))
+	}
+	slices.Sort(took)
+	message = oneByOne(took, 0)
+	message.p99 = took[len(took)-1]
+	return get, message, nil
+}
+
+// attack is an organization that does its worst.
+type attack struct {
+	*bench
+	installation
+
+	key  string
+	file string
+}
+
+// found makes the organization, whose mail server hangs, with a key, and somebody who imports.
+func (a attack) found(ctx context.Context, mailServer string) (key string, err error) {
+	host, port, err := net.SplitHostPort(mailServer)
+	if err != nil {
+		return "", err
+	}
+	if _, err := a.apply(ctx, fmt.Sprintf(`{organizations: [{slug: %[1]s, name: Globex,
+		channels: [{name: mail, protocol: EMAIL, driver: smtp, preferred: true, settings: {host: %[2]q, port: %[3]s, from: a@example.com, tls: none}},
+			{name: hook, protocol: WEBHOOK, driver: webhook, preferred: true, settings: {hosts: %[2]q}}],
+		projects: [{slug: %[4]s, name: Shop, lists: [{name: %[5]s}], applications: [{slug: %[6]s, name: Web,
+			events: [{slug: worst, name: Worst, templates: [{channel: mail, subject: s, text: "{{ context }}"}, {channel: hook, text: "{{ context.k }}"}],
+				notifications: [{name: Worst, list: %[5]s}]}]}]}]}]}`, attacker, host, port, project, list, application)); err != nil {
+		return "", err
+	}
+	if _, _, err := a.tocsin(ctx, "admin", "create", "--username", operator, "--password-stdin").output(strings.NewReader(password)); err != nil {
+		return "", err
+	}
+	printed, _, err := a.tocsin(ctx, "key", "create", "--name", "worst", "--org", attacker, "--grant", "full_access").output(nil)
+	return strings.TrimSpace(string(printed)), err
+}
+
+// web is the path of the organization's application.
+func (attack) web() string {
+	return "/api/o/" + attacker + "/p/" + project + "/a/" + application + "/"
+}
+
+// enroll registers the organization's people.
+func (a attack) enroll(ctx context.Context, s *server, hole string) error {
+	theirs := a.installation
+	theirs.key = a.key
+	for n := range victims {
+		body := fmt.Sprintf(`{"username": "victim%[1]d", "distribution_list": %[2]q, "addresses": [{"value": "victim%[1]d@example.org", "assign_to_preferred_channel": true},
+			{"value": "http://%[3]s/%[1]d", "assign_to_preferred_channel": true}]}`, n, list, hole)
+		if _, _, err := theirs.call(ctx, s, http.MethodPost, a.web()+"register/", strings.NewReader(body)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin attacks until ctx ends. What comes out of the channel is what kept it from going on until then.
+func (a attack) begin(ctx context.Context, s *server) <-chan error {
+	ended := make(chan error, 1)
+	large := `{"context": {"k": "` + strings.Repeat("x", largestContext) + `"}}`
+	bodies := []string{`{"context": {"k": 1}, "options": {"dry_run": true}}`, large, `{"context": {"k": 1}}`, `{"options": {"dry_run": true}, ` + large[1:]}
+	var busy sync.WaitGroup
+	for n := range attackers {
+		busy.Go(func() {
+			request := appendPost(nil, a.web()+"e/worst/trigger/", a.key, bodies[n%len(bodies)])
+			for ctx.Err() == nil {
+				a.keepSending(ctx, s, request)
+			}
+		})
+	}
+	failed := make(chan error, 1)
+	busy.Go(func() { failed <- a.keepImporting(ctx, s) })
+	go func() {
+		busy.Wait()
+		ended <- <-failed
+	}()
+	return ended
+}
+
+// keepSending sends one request again and again, whatever is answered, until the connection breaks.
+func (attack) keepSending(ctx context.Context, s *server, request []byte) {
+	c, err := dial(ctx, s.address)
+	if err != nil {
+		return
+	}
+	defer c.Close()
+	for ctx.Err() == nil {
+		if _, err := c.ask(request, time.Now()); err != nil {
+			return
+		}
+	}
+}
+
+// keepImporting imports one file after the other.
+func (a attack) keepImporting(ctx context.Context, s *server) error {
+	o, err := newOfficer(ctx, s)
+	for err == nil && ctx.Err() == nil {
+		var path string
+		if path, err = o.upload(ctx, attacker, a.file); err == nil {
+			err = o.wait(ctx, path, "The import waits to be started")
+		}
+		if err == nil {
+			_, err = o.post(ctx, path+"start/", nil)
+		}
+		if err == nil {
+			err = o.wait(ctx, path, "The import is done")
+		}
+	}
+	if ctx.Err() == nil {
+		return err
+	}
+	return nil // It was cut off.
+}
