@@ -56,7 +56,13 @@ func (s *scene) run(ctx context.Context, loop func(ctx context.Context, turns *w
 	s.running.Go(func() { s.dog.Run(ctx, "loop", loop) })
 }
 
-func (s *scene) said(message string) int { return strings.Count(s.log.String(), message) }
+// logged is what the log says once everybody waits.
+func (s *scene) logged() string {
+	synctest.Wait()
+	return s.log.String()
+}
+
+func (s *scene) said(message string) int { return strings.Count(s.logged(), message) }
 
 func pause(ctx context.Context, d time.Duration) {
 	select {
@@ -68,7 +74,7 @@ func pause(ctx context.Context, d time.Duration) {
 func TestALoopThatTurnsIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	for name, turn := range map[string]func(ctx context.Context, turns *watchdog.Loop){
-		"Often":    func(ctx context.Context, turns *watchdog.Loop) { turns.Turn(); pause(ctx, time.Second) },
+		"Often":    func(ctx context.Context, turns *watchdog.Loop) { turns.Turn(); pause(ctx, 20*time.Second) },
 		"Slowly":   func(ctx context.Context, turns *watchdog.Loop) { turns.Turn(); pause(ctx, 59*time.Second) },
 		"Seldom":   func(ctx context.Context, turns *watchdog.Loop) { turns.Rest(time.Hour); pause(ctx, time.Hour) },
 		"WhenTold": func(ctx context.Context, turns *watchdog.Loop) { turns.Idle(); pause(ctx, 100*time.Hour) },
@@ -86,7 +92,7 @@ func TestALoopThatTurnsIsLeftAlone(t *testing.T) {
 				require.NoError(t, s.dog.Turning())
 				require.NoError(t, s.dog.Alive())
 				assert.EqualValues(t, 1, begun.Load())
-				assert.Empty(t, s.log.String())
+				assert.Empty(t, s.logged())
 				states := s.dog.Loops()
 				require.Len(t, states, 1)
 				assert.Equal(t, "loop", states[0].Name)
