@@ -40,6 +40,7 @@ type Config struct {
 
 	// Of an organization; 0: no limit.
 	OrganizationRateLimit float64 // requests per second of all its keys
+	BodyRateLimit         int64   // bytes of bodies per second of all its keys
 	DryRunLimit           int64   // at once
 	ContextLimit          int64   // bytes of one
 	ContextStorageLimit   int64   // bytes of all that are kept

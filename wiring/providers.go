@@ -164,6 +164,7 @@ func newLimits(c configs.Config) quotas.Limits {
 	return quotas.Limits{
 		quotas.Requests:             c.RateLimit,
 		quotas.OrganizationRequests: c.OrganizationRateLimit,
+		quotas.Bodies:               float64(c.BodyRateLimit),
 		quotas.DryRuns:              float64(c.DryRunLimit),
 		quotas.ContextSize:          float64(c.ContextLimit),
 		quotas.Contexts:             float64(c.ContextStorageLimit),

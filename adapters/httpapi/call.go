@@ -68,6 +68,10 @@ func (c call) read(limit int64) ([]byte, error) {
 	if r.ContentLength > limit {
 		return nil, &http.MaxBytesError{Limit: limit}
 	}
+	announced := max(0, r.ContentLength)
+	if err := c.api.guard.countBody(c.key, int(announced)); err != nil {
+		return nil, err
+	}
 	var b bytes.Buffer
 	if r.ContentLength > 0 {
 		b.Grow(int(min(r.ContentLength, 64<<10)) + bytes.MinRead) // Trust a short length, not a long one.
@@ -77,6 +81,11 @@ func (c call) read(limit int64) ([]byte, error) {
 			return nil, err
 		}
 		return nil, fault.Field(jsonbody.Body, "could not be read to its end")
+	}
+	if announced == 0 { // Its length was not known before.
+		if err := c.api.guard.countBody(c.key, b.Len()); err != nil {
+			return nil, err
+		}
 	}
 	return b.Bytes(), nil
 }

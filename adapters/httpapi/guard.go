@@ -35,6 +35,7 @@ type guard struct {
 	quotas   quotas.Limits
 	requests *throttle.Throttle[access.Digest] // of keys that were valid when they last came
 	together *throttle.Throttle[string]        // requests of all keys of an organization, by its slug
+	bodies   *throttle.Throttle[string]        // bytes of bodies of all keys of an organization, by its slug
 	most     float64                           // failed authentications a second of a client address
 	failures *throttle.Throttle[netip.Prefix]
 	links    *throttle.Throttle[[sha256.Size]byte] // by the digests of their tokens
@@ -45,6 +46,7 @@ func newGuard(auth access.Authenticator, o Options, clock ports.Clock) *guard {
 		auth: auth, proxies: o.TrustedProxies, quotas: o.Quotas,
 		requests: throttle.New[access.Digest](o.Quotas[quotas.Requests], roomForKeys, clock.Now),
 		together: throttle.New[string](o.Quotas[quotas.OrganizationRequests], roomForOrganizations, clock.Now),
+		bodies:   throttle.New[string](o.Quotas[quotas.Bodies], roomForOrganizations, clock.Now),
 		most:     o.AuthFailureLimit,
 		failures: throttle.New[netip.Prefix](o.AuthFailureLimit, roomForAddresses, clock.Now),
 		links:    throttle.New[[sha256.Size]byte](linkLimit, roomForLinks, clock.Now),
@@ -103,6 +105,18 @@ func (g *guard) count(key access.Key, digest access.Digest, header http.Header) 
 	rates.set(header)
 	if wait > 0 {
 		return quotas.Refuse(refusal, limit, wait)
+	}
+	return nil
+}
+
+// countBody counts the bytes of a body for the organization that the key is limited to.
+func (g *guard) countBody(key access.Key, size int) error {
+	org, limit := key.Scope.Organization, g.quotas.With(key.Quotas)[quotas.Bodies]
+	if org == "" || size == 0 {
+		return nil
+	}
+	if _, wait := g.bodies.TakeN(org, limit, size); wait > 0 {
+		return quotas.Refuse(quotas.Bodies, limit, wait)
 	}
 	return nil
 }

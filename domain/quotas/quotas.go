@@ -20,6 +20,7 @@ type Name string
 const (
 	Requests             Name = "rate_limit"              // requests a second of one API key
 	OrganizationRequests Name = "organization_rate_limit" // requests a second of all API keys of an organization
+	Bodies               Name = "body_rate_limit"         // bytes a second of the bodies that all API keys of an organization send
 	DryRuns              Name = "dry_run_limit"           // dry runs of an organization that are under way at once
 	ContextSize          Name = "context_limit"           // bytes of the context of one occurrence
 	Contexts             Name = "context_storage_limit"   // bytes of the contexts of all occurrences of an organization that are kept
@@ -38,7 +39,7 @@ const (
 
 // Names returns every quota that an organization may have for itself, in the order in which they are documented.
 func Names() []Name {
-	return []Name{Requests, OrganizationRequests, DryRuns, ContextSize, Contexts, Channels, Keys, Lists, Groups, Imports}
+	return []Name{Requests, OrganizationRequests, Bodies, DryRuns, ContextSize, Contexts, Channels, Keys, Lists, Groups, Imports}
 }
 
 // Limits are the limits of quotas. A quota that is missing, or 0, has no limit.
@@ -77,7 +78,7 @@ func (l Limits) Check(field string) error {
 const maxLimit = 1 << 50
 
 // rate reports whether a limit is so many a second, which need not be whole.
-func (n Name) rate() bool { return n == Requests || n == OrganizationRequests }
+func (n Name) rate() bool { return n == Requests || n == OrganizationRequests || n == Bodies }
 
 // Allows returns nil when so much of a quota is within its limit, else an *Exceeded.
 func (l Limits) Allows(n Name, amount int64, wait time.Duration) error {
@@ -116,6 +117,8 @@ func sentence(n Name) string {
 		return "an API key may make %s requests a second"
 	case OrganizationRequests:
 		return "the API keys of an organization may make %s requests a second together"
+	case Bodies:
+		return "the API keys of an organization may send %s bytes of bodies a second together"
 	case DryRuns:
 		return "an organization may have %s dry runs under way at once"
 	case ContextSize:

@@ -93,6 +93,26 @@ func TestRateLimit(t *testing.T) {
 		w.get("/api/o/acme/").is(http.StatusOK)
 	}, func(o *httpapi.Options) { o.Quotas = quotas.Limits{quotas.OrganizationRequests: 3} }))
 
+	t.Run("BodiesOfAnOrganizationAreCountedInBytes", both(func(w *world) {
+		first, second := w.as(w.issue(scope("acme"), access.FullAccess)), w.as(w.issue(scope("acme/shop/web"), access.FullAccess))
+		large := raw(`{"context": {"filling": "` + strings.Repeat("x", 700) + `"}}`)
+		path := webPath + "e/shipped/trigger/"
+		first.post(path, large).is(http.StatusCreated)
+		w.unchanged(func() {
+			for _, c := range []client{first, second} {
+				for _, body := range []any{large, chunked(large)} {
+					a := c.post(path, body).is(http.StatusTooManyRequests)
+					require.Equal(w, "1", a.header.Get("Retry-After"))
+					require.Equal(w, "body_rate_limit", read[problem](a).Quota)
+				}
+			}
+		})
+		second.post(path, object{}).is(http.StatusCreated)
+		w.post(path, large).is(http.StatusCreated)
+		w.clock.Advance(time.Second)
+		second.post(path, chunked(large)).is(http.StatusCreated)
+	}, func(o *httpapi.Options) { o.Quotas = quotas.Limits{quotas.Bodies: 1000} }))
+
 	t.Run("IsToldByEveryAnswerToAKey", both(func(w *world) {
 		c := w.as(w.issue(scope("acme"), access.OrganizationRead))
 		for i, path := range []string{"/api/o/acme/", "/api/o/globex/", "/api/o/acme/p/none/"} {

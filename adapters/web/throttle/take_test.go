@@ -29,6 +29,18 @@ func TestTakeAt(t *testing.T) {
 		assert.True(t, limit.Knows("anna"))
 	})
 
+	t.Run("TakesSeveralAtOnce", func(t *testing.T) {
+		t.Parallel()
+		c := start()
+		limit := throttle.New[string](0, 10, c.now)
+		assert.Equal(t, taken(3, 0), answer(limit.TakeN("anna", 10, 7)))
+		left, wait := limit.TakeN("anna", 10, 5)
+		assert.Equal(t, 3, left, "what has to wait is not taken")
+		assert.InDelta(t, 200*time.Millisecond, wait, float64(time.Millisecond))
+		c.advance(time.Second)
+		assert.Equal(t, taken(0, 0), answer(limit.TakeN("anna", 10, 1000)), "more than a second's worth counts as a second's worth")
+	})
+
 	t.Run("ARateMayChange", func(t *testing.T) {
 		t.Parallel()
 		c := start()
