@@ -64,14 +64,19 @@ func (c candidates) chosen() string {
 	return "(w.channel_chosen AND (m.username_fold @usernames OR a.value_key @addresses ))"
 }
 
+// reaches holds when an assignment is on the list of a notification or subscribed to it.
+func reaches(list, notification, assignment string) string {
+	return `(EXISTS (SELECT 1 FROM list_entries le WHERE le.list_id = ` + list + ` AND le.assignment_id = ` + assignment + `)
+				OR EXISTS (SELECT 1 FROM subscriptions sb WHERE sb.notification_id = ` + notification + ` AND sb.active AND sb.assignment_id = ` + assignment + `))`
+}
+
 // source selects the assignment_id of those candidates of ONE notification (@notification , @list ) which meet a condition; page orders
 // and limits, if anything. Both halves find their rows in an index, by id. Where the options name recipients it is these who are looked
 // up, however long the list is.
 func (c candidates) source(condition, page string) string {
 	if c.limited() {
 		return `SELECT assignment_id FROM (` + c.named() + `) AS named WHERE ` + condition + `
-			AND (EXISTS (SELECT 1 FROM list_entries le WHERE le.list_id = @list AND le.assignment_id = named.assignment_id)
-				OR EXISTS (SELECT 1 FROM subscriptions sb WHERE sb.notification_id = @notification AND sb.active AND sb.assignment_id = named.assignment_id))` + page
+			AND ` + reaches("@list", "@notification", "named.assignment_id") + page
 	}
 	return `SELECT assignment_id FROM (SELECT assignment_id FROM list_entries WHERE list_id = @list AND ` + condition + page + `) AS listed
 		UNION
@@ -83,8 +88,7 @@ func (c candidates) sources() string {
 	if c.limited() {
 		return `SELECT heard.id AS notification_id, named.assignment_id
 			FROM (` + c.named() + `) AS named CROSS JOIN (SELECT DISTINCT notification_id AS id, list_id FROM ways) AS heard
-			WHERE EXISTS (SELECT 1 FROM list_entries le WHERE le.list_id = heard.list_id AND le.assignment_id = named.assignment_id)
-				OR EXISTS (SELECT 1 FROM subscriptions sb WHERE sb.notification_id = heard.id AND sb.active AND sb.assignment_id = named.assignment_id)`
+			WHERE ` + reaches("heard.list_id", "heard.id", "named.assignment_id")
 	}
 	return `SELECT heard.id AS notification_id, le.assignment_id
 		FROM (SELECT DISTINCT notification_id AS id, list_id FROM ways) AS heard CROSS JOIN list_entries le WHERE le.list_id = heard.list_id

@@ -140,8 +140,7 @@ func (t tx) writeSet(ctx context.Context, c candidates, wanted []wantedRow, done
 			FROM (`+reached+`) AS r CROSS JOIN assignments s CROSS JOIN ways w CROSS JOIN addresses a CROSS JOIN members m`+
 		joinsAt("a.value_key")+`
 			WHERE s.address_id = r.id AND w.channel_id = s.channel_id AND a.id = s.address_id AND m.id = a.member_id
-				AND (EXISTS (SELECT 1 FROM list_entries le WHERE le.list_id = w.list_id AND le.assignment_id = s.id)
-					OR EXISTS (SELECT 1 FROM subscriptions sb WHERE sb.notification_id = w.notification_id AND sb.active AND sb.assignment_id = s.id))
+				AND `+reaches("w.list_id", "w.notification_id", "s.id")+`
 		) AS gated) AS judged
 		ORDER BY occurrence_id, notification_id, phase, assignment_id
 		`+onceEach+` RETURNING occurrence_id, state`, p))
