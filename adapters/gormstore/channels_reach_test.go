@@ -2,16 +2,10 @@ package gormstore_test
 
 import (
 	"fmt"
-	"io/fs"
-	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/pressly/goose/v3"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/tocsin/tocsin/adapters/gormstore"
 )
 
 // TestReachOfChannelsThatWereThereBefore: what the audit log says of those who saved a channel decides
@@ -44,19 +38,8 @@ func TestReachOfChannelsThatWereThereBefore(t *testing.T) {
 		"by-somebody-who-is-gone":  {[]entry{{"console", "nobody", created, "{}"}}, false},
 	}
 	onEach(t, func(t *testing.T, url string) {
-		dialect, kind := "sqlite", goose.DialectSQLite3
-		if strings.HasPrefix(url, "postgres") {
-			dialect, kind = "postgres", goose.DialectPostgres
-		}
-		if url == "sqlite::memory:" {
-			url = "sqlite:" + filepath.Join(t.TempDir(), "store.db") // goose needs a second connection
-		}
-		folder, err := fs.Sub(gormstore.Migrations, "migrations/"+dialect)
-		require.NoError(t, err)
-		s := connect(t, url)
-		p, err := goose.NewProvider(kind, s.Handle(), folder, goose.WithLogger(goose.NopLogger()))
-		require.NoError(t, err)
-		_, err = p.UpTo(t.Context(), 13)
+		s, p, _ := migrating(t, url)
+		_, err := p.UpTo(t.Context(), 13)
 		require.NoError(t, err)
 		const now = "CURRENT_TIMESTAMP"
 		exec(t, s, `INSERT INTO organizations (id, slug, name, revision, created_at) VALUES (7, 'acme', 'Acme', 0, `+now+`), (8, 'globex', 'Globex', 0, `+now+`)`)

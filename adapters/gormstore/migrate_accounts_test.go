@@ -1,17 +1,13 @@
 package gormstore_test
 
 import (
-	"io/fs"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/pressly/goose/v3"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
@@ -21,20 +17,13 @@ import (
 func TestRolesFromBeforeAccountsAreAcceptedButOfStrangers(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
-		dialect, kind, bytes := "sqlite", goose.DialectSQLite3, "X'%'"
-		if strings.HasPrefix(url, "postgres") {
-			dialect, kind, bytes = "postgres", goose.DialectPostgres, `'\x%'`
-		}
-		if url == "sqlite::memory:" {
-			url = "sqlite:" + filepath.Join(t.TempDir(), "store.db") // goose needs a second connection
+		s, p, dialect := migrating(t, url)
+		bytes := "X'%'"
+		if dialect == "postgres" {
+			bytes = `'\x%'`
 		}
 		digest := func(b byte) string { return strings.Replace(bytes, "%", strings.Repeat(string([]byte{'0', b}), 32), 1) }
-		folder, err := fs.Sub(gormstore.Migrations, "migrations/"+dialect)
-		require.NoError(t, err)
-		s := connect(t, url)
-		p, err := goose.NewProvider(kind, s.Handle(), folder, goose.WithLogger(goose.NopLogger()))
-		require.NoError(t, err)
-		_, err = p.UpTo(t.Context(), 13)
+		_, err := p.UpTo(t.Context(), 13)
 		require.NoError(t, err)
 		for _, statement := range []string{
 			"INSERT INTO organizations (id, slug, name, revision, created_at) VALUES (11, 'acme', 'Acme', 0, '2026-01-01 00:00:00+00:00'), (12, 'globex', 'Globex', 0, '2026-01-01 00:00:00+00:00')",

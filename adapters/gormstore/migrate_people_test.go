@@ -1,16 +1,11 @@
 package gormstore_test
 
 import (
-	"io/fs"
-	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/pressly/goose/v3"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
@@ -35,20 +30,9 @@ const twoThatShare = `
 func TestMembershipsGetTheNamesThatTheirUsersHave(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
-		dialect, kind := "sqlite", goose.DialectSQLite3
-		if strings.HasPrefix(url, "postgres") {
-			dialect, kind = "postgres", goose.DialectPostgres
-		}
-		if url == "sqlite::memory:" {
-			url = "sqlite:" + filepath.Join(t.TempDir(), "store.db") // goose needs a second connection
-		}
-		folder, err := fs.Sub(gormstore.Migrations, "migrations/"+dialect)
-		require.NoError(t, err)
-		s := connect(t, url)
-		p, err := goose.NewProvider(kind, s.Handle(), folder, goose.WithLogger(goose.NopLogger()))
-		require.NoError(t, err)
+		s, p, _ := migrating(t, url)
 		for _, version := range []int64{4, 13} { // credentials are there from the fourth on
-			_, err = p.UpTo(t.Context(), version)
+			_, err := p.UpTo(t.Context(), version)
 			require.NoError(t, err)
 			exec(t, s, twoThatShare)
 			require.NoError(t, s.Migrate(t.Context()))

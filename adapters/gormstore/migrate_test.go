@@ -145,22 +145,29 @@ func TestBothDialectsHaveTheSameMigrations(t *testing.T) {
 	assert.Equal(t, names["sqlite"], names["postgres"])
 }
 
+// migrating returns a store without a schema, and what brings it to any version of the dialect's migrations.
+func migrating(t *testing.T, url string) (s *gormstore.Store, p *goose.Provider, dialect string) {
+	t.Helper()
+	dialect, kind := "sqlite", goose.DialectSQLite3
+	if strings.HasPrefix(url, "postgres") {
+		dialect, kind = "postgres", goose.DialectPostgres
+	}
+	if url == "sqlite::memory:" {
+		url = "sqlite:" + filepath.Join(t.TempDir(), "store.db") // goose needs a second connection
+	}
+	folder, err := fs.Sub(gormstore.Migrations, "migrations/"+dialect)
+	require.NoError(t, err)
+	s = connect(t, url)
+	p, err = goose.NewProvider(kind, s.Handle(), folder, goose.WithLogger(goose.NopLogger()))
+	require.NoError(t, err)
+	return s, p, dialect
+}
+
 // TestEveryEarlierSchemaIsBroughtUpToDate starts from each version there was, and also goes all the way back.
 func TestEveryEarlierSchemaIsBroughtUpToDate(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
-		dialect, kind := "sqlite", goose.DialectSQLite3
-		if strings.HasPrefix(url, "postgres") {
-			dialect, kind = "postgres", goose.DialectPostgres
-		}
-		if url == "sqlite::memory:" {
-			url = "sqlite:" + filepath.Join(t.TempDir(), "store.db") // goose needs a second connection
-		}
-		folder, err := fs.Sub(gormstore.Migrations, "migrations/"+dialect)
-		require.NoError(t, err)
-		s := connect(t, url)
-		p, err := goose.NewProvider(kind, s.Handle(), folder, goose.WithLogger(goose.NopLogger()))
-		require.NoError(t, err)
+		s, p, dialect := migrating(t, url)
 		var fresh []string
 		for _, source := range p.ListSources() {
 			_, err := p.UpTo(t.Context(), source.Version)
