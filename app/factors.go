@@ -241,14 +241,8 @@ func (f *Factors) step(ctx context.Context, tx ports.Tx, p factors.Purpose, toke
 func (f *Factors) Reset(ctx context.Context, by audit.Actor, username string) (reset int, err error) {
 	err = f.store.Update(ctx, func(tx ports.Tx) error {
 		reset = 0
-		of, err := tx.Operators().Accounts(ctx, username)
+		of, err := decideAccounts(ctx, tx, username)
 		if err != nil {
-			return err
-		}
-		if len(of) == 0 {
-			return operators.ErrNotFound
-		}
-		if err := tx.Operators().Decide(ctx, of[0].User.ID); err != nil {
 			return err
 		}
 		for _, account := range of {

@@ -204,6 +204,24 @@ func (o *Operators) SignOutEverywhere(ctx context.Context, by audit.Actor, v ope
 	})
 }
 
+// accountsOf returns the accounts of a user; operators.ErrNotFound when there is none.
+func accountsOf(ctx context.Context, tx ports.Tx, username string) ([]operators.Holding, error) {
+	of, err := tx.Operators().Accounts(ctx, username)
+	if err == nil && len(of) == 0 {
+		err = operators.ErrNotFound
+	}
+	return of, err
+}
+
+// decideAccounts is accountsOf for a unit of work that changes what opens them.
+func decideAccounts(ctx context.Context, tx ports.Tx, username string) ([]operators.Holding, error) {
+	of, err := accountsOf(ctx, tx, username)
+	if err != nil {
+		return nil, err
+	}
+	return of, tx.Operators().Decide(ctx, of[0].User.ID)
+}
+
 // recordAccount notes what happened to an account in the log of the installation, to which accounts belong.
 func recordAccount(
 	ctx context.Context, tx ports.Tx, by audit.Actor, now time.Time, a audit.Action, account operators.Account, after audit.State,

@@ -30,10 +30,7 @@ type LinkedAccount struct {
 func (s *SingleSignOn) LinksOf(ctx context.Context, username string) (all []LinkedAccount, err error) {
 	err = s.store.View(ctx, func(tx ports.Tx) error {
 		all = nil
-		of, err := tx.Operators().Accounts(ctx, username)
-		if err == nil && len(of) == 0 {
-			err = operators.ErrNotFound
-		}
+		of, err := accountsOf(ctx, tx, username)
 		if err != nil {
 			return err
 		}
@@ -83,12 +80,9 @@ func (s *SingleSignOn) Link(ctx context.Context, by audit.Actor, username string
 
 // own finds the account that the installation made for a user.
 func (s *SingleSignOn) own(ctx context.Context, tx ports.Tx, username string) (own operators.Holding, err error) {
-	of, err := tx.Operators().Accounts(ctx, username)
+	of, err := accountsOf(ctx, tx, username)
 	if err != nil {
 		return own, err
-	}
-	if len(of) == 0 {
-		return own, operators.ErrNotFound
 	}
 	found := 0
 	for _, h := range of {
@@ -110,14 +104,8 @@ func (s *SingleSignOn) own(ctx context.Context, tx ports.Tx, username string) (o
 // password goes with that. dropped tells. operators.ErrNotFound, signon.ErrNotFound.
 func (s *SingleSignOn) Unlink(ctx context.Context, by audit.Actor, username string) (dropped bool, err error) {
 	err = s.store.Update(ctx, func(tx ports.Tx) error {
-		of, err := tx.Operators().Accounts(ctx, username)
+		of, err := decideAccounts(ctx, tx, username)
 		if err != nil {
-			return err
-		}
-		if len(of) == 0 {
-			return operators.ErrNotFound
-		}
-		if err := tx.Operators().Decide(ctx, of[0].User.ID); err != nil {
 			return err
 		}
 		for _, h := range of {
