@@ -26,9 +26,6 @@ func (t *Throttle[K]) TakeN(key K, perSecond float64, n int) (left int, wait tim
 	if b.limiter.Limit() != rate.Limit(perSecond) { // It starts afresh.
 		b.limiter = rate.NewLimiter(rate.Limit(perSecond), max(1, int(math.Ceil(perSecond))))
 	}
-	r := b.limiter.ReserveN(now, min(n, b.limiter.Burst()))
-	if wait = r.DelayFrom(now); wait > 0 {
-		r.CancelAt(now)
-	}
+	wait = reserve(b.limiter, now, min(n, b.limiter.Burst()))
 	return max(0, int(b.limiter.TokensAt(now))), wait
 }

@@ -53,9 +53,13 @@ func (t *Throttle[K]) Take(key K) (wait time.Duration) {
 	now := t.now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := t.bucket(key).limiter.ReserveN(now, 1)
-	wait = r.DelayFrom(now)
-	if wait > 0 {
+	return reserve(t.bucket(key).limiter, now, 1)
+}
+
+// reserve takes n events. It returns 0 when they are welcome, else how long to wait; then it takes none.
+func reserve(l *rate.Limiter, now time.Time, n int) (wait time.Duration) {
+	r := l.ReserveN(now, n)
+	if wait = r.DelayFrom(now); wait > 0 {
 		r.CancelAt(now)
 	}
 	return wait
