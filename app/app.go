@@ -11,8 +11,9 @@ type Path struct {
 	Application  string
 }
 
-// object is what the audit log calls something in the place, by the path that leads there: `acme/p/shop/a/web/u/ada`.
-func (p Path) object(segments ...string) string {
+// Object returns what the audit log calls something in the place, by the path that leads there:
+// `acme/p/shop/a/web/u/ada`.
+func (p Path) Object(segments ...string) string {
 	var all []string
 	if p.Organization != "" {
 		all = append(all, p.Organization)

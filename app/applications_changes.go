@@ -31,7 +31,7 @@ func (a *Applications) Create(ctx context.Context, by audit.Actor, at Path, app 
 			return err
 		}
 		at.Application = created.Slug
-		return tx.Audit().Record(ctx, audit.Entry{Organization: created.Organization, Actor: by, Action: audit.ApplicationCreated, Object: at.object(),
+		return tx.Audit().Record(ctx, audit.Entry{Organization: created.Organization, Actor: by, Action: audit.ApplicationCreated, Object: at.Object(),
 			After: applicationState(created)})
 	})
 	return created, err
@@ -56,7 +56,7 @@ func (a *Applications) Change(ctx context.Context, by audit.Actor, at Path, name
 		if err := tx.Applications().Save(ctx, is); err != nil {
 			return err
 		}
-		e := audit.Entry{Organization: is.Organization, Actor: by, Action: audit.ApplicationUpdated, Object: at.object()}
+		e := audit.Entry{Organization: is.Organization, Actor: by, Action: audit.ApplicationUpdated, Object: at.Object()}
 		e.Before, e.After = audit.Changed(applicationState(was), applicationState(is))
 		return tx.Audit().Record(ctx, e)
 	})
@@ -72,7 +72,7 @@ func (a *Applications) Delete(ctx context.Context, by audit.Actor, at Path) erro
 		if err := tx.Applications().Delete(ctx, app); err != nil {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.ApplicationDeleted, Object: at.object(),
+		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.ApplicationDeleted, Object: at.Object(),
 			Before: applicationState(app)})
 	})
 }

@@ -46,7 +46,7 @@ func (a *Audit) Export(ctx context.Context, by audit.Actor, at Path, q audit.Que
 			return err
 		}
 		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.LogExported,
-			Object: Path{Organization: org.Slug}.object("audit"), After: q.State()})
+			Object: Path{Organization: org.Slug}.Object("audit"), After: q.State()})
 	})
 	if err != nil {
 		return err

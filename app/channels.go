@@ -118,11 +118,11 @@ func (s *Channels) Create(ctx context.Context, by operators.Officer, at Path, f 
 		if made, err = tx.Channels().Create(ctx, c); err != nil {
 			return onField(err)
 		}
-		if err := oneMore(ctx, tx, s.limits, made.Organization, quotas.Channels); err != nil {
+		if err := WithinQuota(ctx, tx, s.limits, made.Organization, quotas.Channels); err != nil {
 			return err
 		}
 		return tx.Audit().Record(ctx, audit.Entry{Organization: made.Organization, Actor: by.Actor, Action: audit.ChannelCreated,
-			Object: at.object("c", made.Name), After: channelState(made)})
+			Object: at.Object("c", made.Name), After: channelState(made)})
 	})
 	made.Settings = nil
 	return made, err
@@ -152,7 +152,7 @@ func (s *Channels) Save(ctx context.Context, by operators.Officer, at Path, id c
 		}
 		before, after := channelChange(was, is)
 		return tx.Audit().Record(ctx, audit.Entry{Organization: is.Organization, Actor: by.Actor, Action: audit.ChannelUpdated,
-			Object: at.object("c", is.Name), Before: before, After: after})
+			Object: at.Object("c", is.Name), Before: before, After: after})
 	})
 }
 
@@ -167,7 +167,7 @@ func (s *Channels) Delete(ctx context.Context, by audit.Actor, at Path, id chann
 			return err
 		}
 		return tx.Audit().Record(ctx, audit.Entry{Organization: c.Organization, Actor: by, Action: audit.ChannelDeleted,
-			Object: at.object("c", c.Name), Before: channelState(c)})
+			Object: at.Object("c", c.Name), Before: channelState(c)})
 	})
 }
 

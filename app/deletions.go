@@ -128,7 +128,7 @@ func deleteChannel(ctx context.Context, tx ports.Tx, org orgs.Organization, rest
 	if c.Project != in {
 		return audit.Entry{}, channels.ErrNotFound.With("the channel does not exist in this project; the organization has one of this name")
 	}
-	return audit.Entry{Action: audit.ChannelDeleted, Object: at.object("c", c.Name), Before: channelState(c)}, tx.Channels().Delete(ctx, c)
+	return audit.Entry{Action: audit.ChannelDeleted, Object: at.Object("c", c.Name), Before: channelState(c)}, tx.Channels().Delete(ctx, c)
 }
 
 func deleteApplication(ctx context.Context, tx ports.Tx, org orgs.Organization, project, slug string) (audit.Entry, error) {
@@ -137,7 +137,7 @@ func deleteApplication(ctx context.Context, tx ports.Tx, org orgs.Organization, 
 		return audit.Entry{}, err
 	}
 	at := Path{Organization: org.Slug, Project: project, Application: slug}
-	return audit.Entry{Action: audit.ApplicationDeleted, Object: at.object(), Before: applicationState(a)}, tx.Applications().Delete(ctx, a)
+	return audit.Entry{Action: audit.ApplicationDeleted, Object: at.Object(), Before: applicationState(a)}, tx.Applications().Delete(ctx, a)
 }
 
 func deleteEvent(ctx context.Context, tx ports.Tx, org orgs.Organization, project, app, slug string) (audit.Entry, error) {
@@ -150,5 +150,5 @@ func deleteEvent(ctx context.Context, tx ports.Tx, org orgs.Organization, projec
 		return audit.Entry{}, err
 	}
 	at := Path{Organization: org.Slug, Project: project, Application: app}
-	return audit.Entry{Action: audit.EventDeleted, Object: at.object("e", slug), Before: eventState(e)}, tx.Events().Delete(ctx, e)
+	return audit.Entry{Action: audit.EventDeleted, Object: at.Object("e", slug), Before: eventState(e)}, tx.Events().Delete(ctx, e)
 }

@@ -105,7 +105,7 @@ func (s *Events) Create(ctx context.Context, by audit.Actor, at Path, f EventFor
 			return fieldOf("slug", events.ErrSlugTaken, err)
 		}
 		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.EventCreated,
-			Object: at.object("e", made.Slug), After: eventState(made)})
+			Object: at.Object("e", made.Slug), After: eventState(made)})
 	})
 	return made, err
 }
@@ -138,7 +138,7 @@ func (s *Events) Save(ctx context.Context, by audit.Actor, at Path, slug string,
 			return err
 		}
 		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.EventUpdated,
-			Object: at.object("e", slug), Before: before, After: after})
+			Object: at.Object("e", slug), Before: before, After: after})
 	})
 }
 
@@ -157,7 +157,7 @@ func (s *Events) Delete(ctx context.Context, by audit.Actor, at Path, slug strin
 			return err
 		}
 		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.EventDeleted,
-			Object: at.object("e", slug), Before: eventState(e)})
+			Object: at.Object("e", slug), Before: eventState(e)})
 	})
 }
 

@@ -27,7 +27,7 @@ func (f *Factors) Require(ctx context.Context, by audit.Actor, at Path, on bool)
 			return err
 		}
 		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, At: f.clock.Now(), Action: audit.OrganizationUpdated,
-			Object: Path{Organization: org.Slug}.object(), Before: factorState(!on), After: factorState(on)})
+			Object: Path{Organization: org.Slug}.Object(), Before: factorState(!on), After: factorState(on)})
 	})
 }
 

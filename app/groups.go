@@ -72,7 +72,7 @@ func (g *Groups) Create(ctx context.Context, by audit.Actor, at Path, name strin
 		if !created {
 			return orgs.ErrGroupTaken.On("name")
 		}
-		if err := oneMore(ctx, tx, g.limits, org.ID, quotas.Groups); err != nil {
+		if err := WithinQuota(ctx, tx, g.limits, org.ID, quotas.Groups); err != nil {
 			return err
 		}
 		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.GroupCreated, Object: groupPath(at, made), After: nameState(made.Name)})
@@ -177,5 +177,5 @@ func (g *Groups) regroup(
 }
 
 func groupPath(at Path, g orgs.Group) string {
-	return Path{Organization: at.Organization}.object("groups", g.Name)
+	return Path{Organization: at.Organization}.Object("groups", g.Name)
 }

@@ -165,7 +165,7 @@ func (o *Operators) accept(ctx context.Context, tx ports.Tx, by audit.Actor, i o
 		}
 	}
 	return tx.Audit().Record(ctx, audit.Entry{Organization: i.Place.Organization.ID, Actor: by, At: now, Action: audit.MemberAccepted,
-		Object: Path{Organization: i.Place.Organization.Slug}.object("u", i.User.Username), After: audit.State{"role": string(i.Place.Role)}})
+		Object: Path{Organization: i.Place.Organization.Slug}.Object("u", i.User.Username), After: audit.State{"role": string(i.Place.Role)}})
 }
 
 // bereave ends the sessions of an account that opened an organization until another account took over, and drops it when it opens nothing any more

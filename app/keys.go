@@ -47,7 +47,7 @@ func (k *Keys) Create(
 			return err
 		}
 		if org != 0 {
-			if err := oneMore(ctx, tx, k.limits, org, quotas.Keys); err != nil {
+			if err := WithinQuota(ctx, tx, k.limits, org, quotas.Keys); err != nil {
 				return err
 			}
 		}
@@ -221,7 +221,7 @@ func recordKey(ctx context.Context, tx ports.Tx, by audit.Actor, a audit.Action,
 			return err
 		}
 	}
-	return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: a, Object: Path(k.Scope).object("keys", k.Name),
+	return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: a, Object: Path(k.Scope).Object("keys", k.Name),
 		Before: before, After: after})
 }
 

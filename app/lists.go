@@ -69,7 +69,7 @@ func (l *Lists) Create(
 		if err != nil {
 			return err
 		}
-		if err := oneMore(ctx, tx, l.limits, created.Organization, quotas.Lists); err != nil {
+		if err := WithinQuota(ctx, tx, l.limits, created.Organization, quotas.Lists); err != nil {
 			return err
 		}
 		return tx.Audit().Record(ctx, audit.Entry{Organization: created.Organization, Actor: by, Action: audit.ListCreated,
@@ -265,7 +265,7 @@ func assignmentIDs(as []channels.Assignment) []channels.AssignmentID {
 
 // listPath is what the audit log calls a list.
 func listPath(at Path, l lists.List) string {
-	return Path{Organization: at.Organization, Project: at.Project}.object("d", l.Name)
+	return Path{Organization: at.Organization, Project: at.Project}.Object("d", l.Name)
 }
 
 func list(ctx context.Context, tx ports.Tx, at Path, id lists.ID) (lists.List, error) {

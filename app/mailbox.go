@@ -132,7 +132,7 @@ func (m *Mailbox) clear(ctx context.Context, by audit.Actor, what func(ports.Tx)
 				return err
 			}
 			return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.MailboxCleared,
-				Object: Path{Organization: org.Slug}.object("mailbox"), Before: audit.State{"messages": n, "channel": c.Name}})
+				Object: Path{Organization: org.Slug}.Object("mailbox"), Before: audit.State{"messages": n, "channel": c.Name}})
 		})
 		if err != nil {
 			return gone, err

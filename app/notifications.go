@@ -88,7 +88,7 @@ func (s *Events) CreateNotification(ctx context.Context, by audit.Actor, at Path
 			return fieldOf("name", subscriptions.ErrNameTaken, err)
 		}
 		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.NotificationCreated,
-			Object: at.object("e", event, "n", made.Name), After: notificationState(made, l.Name)})
+			Object: at.Object("e", event, "n", made.Name), After: notificationState(made, l.Name)})
 	})
 	return made, err
 }
@@ -127,7 +127,7 @@ func (s *Events) SaveNotification(ctx context.Context, by audit.Actor, at Path, 
 		}
 		before, after := audit.Changed(notificationState(was, had.Name), notificationState(is, has.Name))
 		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.NotificationUpdated,
-			Object: at.object("e", event, "n", was.Name), Before: before, After: after})
+			Object: at.Object("e", event, "n", was.Name), Before: before, After: after})
 	})
 }
 
@@ -151,7 +151,7 @@ func (s *Events) DeleteNotification(ctx context.Context, by audit.Actor, at Path
 			return err
 		}
 		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.NotificationDeleted,
-			Object: at.object("e", event, "n", n.Name), Before: notificationState(n, had.Name)})
+			Object: at.Object("e", event, "n", n.Name), Before: notificationState(n, had.Name)})
 	})
 }
 

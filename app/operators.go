@@ -145,7 +145,7 @@ func (o *Operators) Resume(ctx context.Context, token string) (v operators.Visit
 		if !o.policy.Admits(account.Account, s.Method) {
 			return operators.ErrNoSession
 		}
-		v = visitor(account)
+		v = account.Visitor()
 		v.Authenticated, v.Method = s.Authenticated, s.Method
 		return nil
 	})
@@ -165,11 +165,6 @@ func valid(ctx context.Context, tx ports.Tx, d operators.Digest, now time.Time) 
 		err = operators.ErrNoSession
 	}
 	return s, account, err
-}
-
-// visitor is the holder of an account with what they may do as things are now.
-func visitor(h operators.Holding) operators.Visitor {
-	return operators.Visitor{User: h.User, Account: h.ID, Administrator: h.Administrator, Places: h.Places}
 }
 
 // SignOut ends the session with this token, if there is one.
@@ -243,7 +238,7 @@ func recordHolder(
 		for _, p := range h.Places {
 			if p.HasRole() {
 				entries = append(entries, audit.Entry{Organization: p.Organization.ID, Actor: by, At: now, Action: a,
-					Object: Path{Organization: p.Organization.Slug}.object("u", username), After: after})
+					Object: Path{Organization: p.Organization.Slug}.Object("u", username), After: after})
 			}
 		}
 	}

@@ -18,7 +18,7 @@ func (p *Profiles) Export(ctx context.Context, by audit.Actor, at Path, q users.
 			return err
 		}
 		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.MembersListed,
-			Object: Path{Organization: at.Organization}.object("u"), After: queryState(q)})
+			Object: Path{Organization: at.Organization}.Object("u"), After: queryState(q)})
 	})
 	if err != nil {
 		return err

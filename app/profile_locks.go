@@ -80,7 +80,7 @@ func (p *Profiles) record(ctx context.Context, tx ports.Tx, m users.Member, by o
 		Before: audit.State{flag: before}, After: audit.State{flag: after}})
 }
 
-func membershipPath(at Path, m users.Member) string { return at.object("u", m.User.Username) }
+func membershipPath(at Path, m users.Member) string { return at.Object("u", m.User.Username) }
 
 // membership is what the path's application records about a member of the path's organization.
 func membership(

@@ -160,7 +160,7 @@ func projectsOf(ctx context.Context, tx ports.Tx, org orgs.ID) (map[orgs.Project
 }
 
 func memberPath(at Path, m users.Member) string {
-	return Path{Organization: at.Organization}.object("u", m.User.Username)
+	return Path{Organization: at.Organization}.Object("u", m.User.Username)
 }
 
 func memberByID(ctx context.Context, tx ports.Tx, at Path, id users.MemberID) (users.Member, error) {

@@ -164,7 +164,7 @@ func (a *applying) organizations(b Blueprint) error {
 			}
 			a.note("group", join(org.Slug, g.Name), int64(g.ID), actionOf(created, false))
 			if created {
-				a.created(audit.GroupCreated, Path{Organization: org.Slug}.object("groups", g.Name), nameState(g.Name))
+				a.created(audit.GroupCreated, Path{Organization: org.Slug}.Object("groups", g.Name), nameState(g.Name))
 			}
 		}
 		if err := a.channels(place, Path{Organization: org.Slug}, org.ID, 0, want.Channels); err != nil {
@@ -216,11 +216,11 @@ func (a *applying) project(place string, org orgs.Organization, want BlueprintPr
 	switch {
 	case errors.Is(err, orgs.ErrProjectNotFound):
 		action = Created
-		a.created(audit.ProjectCreated, where.object(), nameState(want.Name))
+		a.created(audit.ProjectCreated, where.Object(), nameState(want.Name))
 		project, err = a.tx.Orgs().CreateProject(a.ctx, orgs.Project{Organization: org.ID, Slug: want.Slug, Name: want.Name})
 	case err == nil && project.Name != want.Name:
 		action = Updated
-		a.updated(audit.ProjectUpdated, where.object(), nameState(project.Name), nameState(want.Name))
+		a.updated(audit.ProjectUpdated, where.Object(), nameState(project.Name), nameState(want.Name))
 		project.Name = want.Name
 		err = a.tx.Orgs().RenameProject(a.ctx, project)
 	}
@@ -260,13 +260,13 @@ func (a *applying) application(place string, org orgs.Organization, project orgs
 	switch {
 	case errors.Is(err, applications.ErrNotFound):
 		action = Created
-		a.created(audit.ApplicationCreated, where.object(), applicationState(is))
+		a.created(audit.ApplicationCreated, where.Object(), applicationState(is))
 		app, err = a.tx.Applications().Create(a.ctx, applications.Application{
 			Organization: project.Organization, Project: project.ID, Slug: want.Slug, Name: want.Name, Active: want.Active})
 	case err == nil && (app.Name != want.Name || app.Active != want.Active):
 		action = Updated
 		before, after := audit.Changed(applicationState(app), applicationState(is))
-		a.updated(audit.ApplicationUpdated, where.object(), before, after)
+		a.updated(audit.ApplicationUpdated, where.Object(), before, after)
 		app.Name, app.Active = want.Name, want.Active
 		err = a.tx.Applications().Save(a.ctx, app)
 	}

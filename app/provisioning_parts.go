@@ -44,7 +44,7 @@ func (a *applying) channels(place string, where Path, org orgs.ID, project orgs.
 			action, was = Updated, before
 		}
 		a.note("channel", join(where.short(), c.Name), int64(c.ID), action)
-		if object := where.object("c", c.Name); action == Created {
+		if object := where.Object("c", c.Name); action == Created {
 			a.created(audit.ChannelCreated, object, channelState(c))
 		} else if action == Updated {
 			before, after := channelChange(was, c)
@@ -162,7 +162,7 @@ func (a *applying) events(place string, where Path, app applications.Application
 		save := func(t events.Template) (events.Template, error) {
 			return a.tx.Events().SaveTemplate(a.ctx, e, t, author(a.by))
 		}
-		if err := a.templates(place, path, where.object("e", e.Slug), app, stored, want.Templates, save); err != nil {
+		if err := a.templates(place, path, where.Object("e", e.Slug), app, stored, want.Templates, save); err != nil {
 			return err
 		}
 		for n, w := range want.Notifications {
@@ -193,7 +193,7 @@ func (a *applying) event(where Path, app applications.Application, want Blueprin
 		}
 		made, err := a.tx.Events().Create(a.ctx, events.Event{Organization: app.Organization, Application: app.ID, Slug: want.Slug,
 			Name: want.Name, Description: want.Description, Active: want.Active, Schema: schema, Channels: limited})
-		a.created(audit.EventCreated, where.object("e", made.Slug), eventState(made))
+		a.created(audit.EventCreated, where.Object("e", made.Slug), eventState(made))
 		return made, Created, err
 	case err != nil:
 		return e, "", err
@@ -210,7 +210,7 @@ func (a *applying) event(where Path, app applications.Application, want Blueprin
 	was := eventState(e)
 	e.Name, e.Description, e.Active, e.Schema, e.Channels = want.Name, want.Description, want.Active, schema, limited
 	before, after := audit.Changed(was, eventState(e))
-	a.updated(audit.EventUpdated, where.object("e", e.Slug), before, after)
+	a.updated(audit.EventUpdated, where.Object("e", e.Slug), before, after)
 	return e, Updated, a.tx.Events().Save(a.ctx, e)
 }
 
@@ -240,7 +240,7 @@ func (a *applying) notification(
 		var had lists.List
 		if had, err = listOf(a.ctx, a.tx, app, n.List); err == nil {
 			before, after := audit.Changed(notificationState(n, had.Name), notificationState(subscriptions.Notification{Name: n.Name, Active: want.Active}, want.List))
-			a.updated(audit.NotificationUpdated, where.object("e", e.Slug, "n", n.Name), before, after)
+			a.updated(audit.NotificationUpdated, where.Object("e", e.Slug, "n", n.Name), before, after)
 			n.List, n.Active = list, want.Active
 			err = a.tx.Subscriptions().Save(a.ctx, n)
 		}
@@ -249,7 +249,7 @@ func (a *applying) notification(
 		return at(place, err)
 	}
 	if action == Created {
-		a.created(audit.NotificationCreated, where.object("e", e.Slug, "n", n.Name), notificationState(n, want.List))
+		a.created(audit.NotificationCreated, where.Object("e", e.Slug, "n", n.Name), notificationState(n, want.List))
 	}
 	path = join(path, n.Name)
 	a.note("notification", path, int64(n.ID), action)
@@ -260,7 +260,7 @@ func (a *applying) notification(
 	save := func(t events.Template) (events.Template, error) {
 		return a.tx.Subscriptions().SaveTemplate(a.ctx, n, t, author(a.by))
 	}
-	return a.templates(place, path, where.object("e", e.Slug, "n", n.Name), app, stored, want.Templates, save)
+	return a.templates(place, path, where.Object("e", e.Slug, "n", n.Name), app, stored, want.Templates, save)
 }
 
 // templates applies the templates of an event or of a notification, which the audit log calls owner; save stores one of them there.

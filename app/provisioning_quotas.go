@@ -9,7 +9,7 @@ import (
 )
 
 // oneMore refuses what was made when the organization at work has more of that than a quota allows.
-func (a *applying) oneMore(n quotas.Name) error { return oneMore(a.ctx, a.tx, a.limits, a.org, n) }
+func (a *applying) oneMore(n quotas.Name) error { return WithinQuota(a.ctx, a.tx, a.limits, a.org, n) }
 
 // quotas gives an organization exactly these quotas of its own and reports whether they were others before. nil leaves them as they are.
 func (a *applying) quotas(org orgs.Organization, want quotas.Limits) (changed bool, err error) {

@@ -88,9 +88,10 @@ func (q *Quotas) DryRun(ctx context.Context, tx ports.Tx, org orgs.ID) (done fun
 	}, nil
 }
 
-// oneMore refuses what a unit of work has just made when its organization now has more of that than a quota allows. Of two units that make
-// something at the same moment the later one counts what the earlier one made.
-func oneMore(ctx context.Context, tx ports.Tx, all quotas.Limits, org orgs.ID, n quotas.Name) error {
+// WithinQuota refuses what a unit of work has just made when its organization now has more of that
+// than a quota allows: *quotas.Exceeded. Of two units that make something at the same moment the
+// later one counts what the earlier one made.
+func WithinQuota(ctx context.Context, tx ports.Tx, all quotas.Limits, org orgs.ID, n quotas.Name) error {
 	own, err := tx.Orgs().Quotas(ctx, org)
 	if err != nil {
 		return err

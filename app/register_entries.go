@@ -26,7 +26,7 @@ func (s registrations) record(ctx context.Context, calls []*registering) error {
 			continue
 		}
 		entries = append(entries, audit.Entry{Organization: s.app.Organization, Actor: c.by.Actor, Action: audit.Registered,
-			Object: s.at.object("u", c.done.Member.User.Username), Before: before, After: after})
+			Object: s.at.Object("u", c.done.Member.User.Username), Before: before, After: after})
 	}
 	return s.tx.Audit().Record(ctx, entries...)
 }

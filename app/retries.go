@@ -33,7 +33,7 @@ func (r *Retries) Failed(ctx context.Context, by audit.Actor, at Path, id events
 			return err
 		}
 		return tx.Audit().Record(ctx, audit.Entry{Organization: occurred.Organization, Actor: by, At: r.clock.Now(), Action: audit.DeliveriesRetried,
-			Object: place.object("occurrences", strconv.FormatInt(int64(id), 10)), After: audit.State{"retried": requeued}})
+			Object: place.Object("occurrences", strconv.FormatInt(int64(id), 10)), After: audit.State{"retried": requeued}})
 	})
 	return requeued, err
 }
@@ -54,7 +54,7 @@ func (r *Retries) One(ctx context.Context, by audit.Actor, at Path, id events.Oc
 			return err
 		}
 		return tx.Audit().Record(ctx, audit.Entry{Organization: occurred.Organization, Actor: by, At: r.clock.Now(), Action: audit.DeliveriesRetried,
-			Object: at.object("occurrences", strconv.FormatInt(int64(id), 10), "d", strconv.FormatInt(int64(delivery), 10)),
+			Object: at.Object("occurrences", strconv.FormatInt(int64(id), 10), "d", strconv.FormatInt(int64(delivery), 10)),
 			After:  audit.State{"retried": 1, "address": d.Address}})
 	})
 	return requeued, err

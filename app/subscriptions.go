@@ -75,7 +75,7 @@ func recordSubscription(ctx context.Context, tx ports.Tx, by audit.Actor, at Pat
 	if was == is {
 		return nil
 	}
-	e := audit.Entry{Organization: app.Organization, Actor: by, Action: audit.SubscriptionSet, Object: at.object("n", strconv.FormatInt(int64(n.ID), 10)),
+	e := audit.Entry{Organization: app.Organization, Actor: by, Action: audit.SubscriptionSet, Object: at.Object("n", strconv.FormatInt(int64(n.ID), 10)),
 		After: audit.State{"notification": n.Name, "address": a.Value, "channel": a.Name, "active": is.Active}}
 	if was.ID != 0 {
 		e.Before = audit.State{"active": was.Active}

@@ -241,7 +241,7 @@ func (s *Templates) save(ctx context.Context, tx ports.Tx, by audit.Actor, at Pa
 // object is what the audit log calls the template.
 func (r TemplateReport) object(at Path) string {
 	if r.Notification.ID != 0 {
-		return at.object("e", r.Event.Slug, "n", r.Notification.Name, "t", r.Channel.Name)
+		return at.Object("e", r.Event.Slug, "n", r.Notification.Name, "t", r.Channel.Name)
 	}
-	return at.object("e", r.Event.Slug, "t", r.Channel.Name)
+	return at.Object("e", r.Event.Slug, "t", r.Channel.Name)
 }

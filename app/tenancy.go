@@ -21,7 +21,7 @@ func (o *Orgs) Create(ctx context.Context, by audit.Actor, slug, name string) (m
 			return aboutSlug(err)
 		}
 		return tx.Audit().Record(ctx, audit.Entry{Organization: made.ID, Actor: by, Action: audit.OrganizationCreated,
-			Object: Path{Organization: made.Slug}.object(), After: nameState(made.Name)})
+			Object: Path{Organization: made.Slug}.Object(), After: nameState(made.Name)})
 	})
 	return made, err
 }
@@ -43,7 +43,7 @@ func (o *Orgs) Rename(ctx context.Context, by audit.Actor, at Path, name string)
 			return err
 		}
 		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.OrganizationUpdated,
-			Object: Path{Organization: org.Slug}.object(), Before: before, After: nameState(name)})
+			Object: Path{Organization: org.Slug}.Object(), Before: before, After: nameState(name)})
 	})
 }
 
@@ -66,7 +66,7 @@ func (o *Orgs) CreateProject(ctx context.Context, by audit.Actor, at Path, slug,
 			return aboutSlug(err)
 		}
 		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.ProjectCreated,
-			Object: Path{Organization: org.Slug, Project: made.Slug}.object(), After: nameState(made.Name)})
+			Object: Path{Organization: org.Slug, Project: made.Slug}.Object(), After: nameState(made.Name)})
 	})
 	return made, err
 }
@@ -89,7 +89,7 @@ func (o *Orgs) RenameProject(ctx context.Context, by audit.Actor, at Path, name 
 			return err
 		}
 		return tx.Audit().Record(ctx, audit.Entry{Organization: p.Organization, Actor: by, Action: audit.ProjectUpdated,
-			Object: Path{Organization: at.Organization, Project: p.Slug}.object(), Before: before, After: nameState(name)})
+			Object: Path{Organization: at.Organization, Project: p.Slug}.Object(), Before: before, After: nameState(name)})
 	})
 }
 

@@ -100,7 +100,7 @@ func (t *Triggers) trigger(ctx context.Context, at eventPath, calls []*triggerin
 		for i, d := range done {
 			if d.Err == nil && !d.Repeated {
 				entries = append(entries, audit.Entry{Organization: d.Occurrence.Organization, Actor: calls[i].by, At: d.Occurrence.Created,
-					Action: audit.EventTriggered, Object: at.object("e", at.event), After: occurrenceState(d.Occurrence)})
+					Action: audit.EventTriggered, Object: at.Object("e", at.event), After: occurrenceState(d.Occurrence)})
 			}
 		}
 		return tx.Audit().Record(ctx, entries...)

@@ -50,7 +50,7 @@ func (u *Unsubscriptions) Set(ctx context.Context, by audit.Actor, token string,
 		}
 		by.Name = shown.Username
 		return tx.Audit().Record(ctx, audit.Entry{Organization: shown.OrganizationID, Actor: by, Action: audit.OptOutSet,
-			Object: Path(shown.Place).object("u", shown.Username), Before: audit.State{"opt_out": !out},
+			Object: Path(shown.Place).Object("u", shown.Username), Before: audit.State{"opt_out": !out},
 			After: audit.State{"opt_out": out, "notification": shown.Notification, "address": o.AddressKey}})
 	})
 	return shown, err

@@ -4,14 +4,14 @@ import (
 	"context"
 	"sync"
 
-	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/app/delivery"
+	"github.com/tocsin/tocsin/app/importer"
 )
 
 // background is what a process does beside answering: it sends messages and runs imports.
 type background struct {
 	Worker   *delivery.Worker
-	Importer *app.Importer
+	Importer *importer.Importer
 	Monitor  *monitor
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/metrics"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/app/delivery"
+	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/app/watchdog"
 	"github.com/tocsin/tocsin/configs"
 	"github.com/tocsin/tocsin/domain/statistics"
@@ -31,7 +32,7 @@ type monitor struct {
 }
 
 func newMonitor(c configs.Config, m *metrics.Metrics, store *gormstore.Store, users *app.Users, applications *app.Applications, worker *delivery.Worker,
-	importer *app.Importer, dog *watchdog.Watchdog, clock ports.Clock, log *slog.Logger) (*monitor, error) {
+	importer *importer.Importer, dog *watchdog.Watchdog, clock ports.Clock, log *slog.Logger) (*monitor, error) {
 	err := m.Watch(metrics.Sources{
 		Clock: clock,
 		Loops: dog.Loops,

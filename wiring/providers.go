@@ -29,6 +29,7 @@ import (
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/app/health"
+	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/app/watchdog"
 	"github.com/tocsin/tocsin/configs"
 	"github.com/tocsin/tocsin/domain/access"
@@ -58,7 +59,7 @@ var useCases = wire.NewSet(
 	app.NewSubscriptions,
 	app.NewOrgs,
 	app.NewKeys,
-	app.NewImports,
+	importer.NewImports,
 	newImportJobs,
 	app.NewProvisioning,
 	newDrivers,
@@ -286,8 +287,8 @@ func newWorker(c configs.Config, self instance, store ports.Store, drivers deliv
 	return worker
 }
 
-func newImportJobs(c configs.Config, store ports.Store, clock ports.Clock, limits quotas.Limits) *app.ImportJobs {
-	return app.NewImportJobs(store, clock, c.ImportMaxBytes, limits)
+func newImportJobs(c configs.Config, store ports.Store, clock ports.Clock, limits quotas.Limits) *importer.Jobs {
+	return importer.NewJobs(store, clock, c.ImportMaxBytes, limits)
 }
 
 // How an importer works where there is nothing to choose. Its lease is at most importerLease: after a crash nobody should wait long
@@ -298,7 +299,7 @@ const (
 	importerSweep = 10 * time.Second
 )
 
-func newImporter(c configs.Config, store ports.Store, clock ports.Clock, log *slog.Logger, dog *watchdog.Watchdog) *app.Importer {
-	return app.NewImporter(store, clock, log, app.ImporterSettings{
+func newImporter(c configs.Config, store ports.Store, clock ports.Clock, log *slog.Logger, dog *watchdog.Watchdog) *importer.Importer {
+	return importer.New(store, clock, log, importer.Settings{
 		Lease: min(c.Lease, importerLease), Poll: importerPoll, Sweep: importerSweep, Retention: c.Retention, Watchdog: dog})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/console"
 	"github.com/tocsin/tocsin/adapters/httpapi"
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/app/watchdog"
 	"github.com/tocsin/tocsin/configs"
 	"log/slog"
@@ -33,7 +34,7 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 	provisioning := app.NewProvisioning(store, channelCheck, limits)
 	authentication := app.NewAuthentication(store, wiringSystemClock)
 	keys := app.NewKeys(store, wiringSystemClock, authentication, limits)
-	imports := app.NewImports(store, limits)
+	imports := importer.NewImports(store, limits)
 	deletions := app.NewDeletions(store)
 	retries := app.NewRetries(store, wiringSystemClock)
 	sealing := app.NewSealing(store)
@@ -82,17 +83,17 @@ func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	watchdogWatchdog := watchdog.New(wiringSystemClock, log)
 	metrics := newMetrics(self)
 	worker := newWorker(c, self, store, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog, metrics)
-	importer := newImporter(c, store, wiringSystemClock, log, watchdogWatchdog)
+	importerImporter := newImporter(c, store, wiringSystemClock, log, watchdogWatchdog)
 	users := app.NewUsers(store)
 	applications := app.NewApplications(store)
-	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importer, watchdogWatchdog, wiringSystemClock, log)
+	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importerImporter, watchdogWatchdog, wiringSystemClock, log)
 	if err != nil {
 		cleanup()
 		return background{}, nil, err
 	}
 	wiringBackground := background{
 		Worker:   worker,
-		Importer: importer,
+		Importer: importerImporter,
 		Monitor:  wiringMonitor,
 	}
 	return wiringBackground, func() {
@@ -155,7 +156,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	insight := app.NewInsight(store, wiringSystemClock)
 	system := newSystem(c, self, store, health, wiringSystemClock)
 	audit := app.NewAudit(store)
-	importJobs := newImportJobs(c, store, wiringSystemClock, limits)
+	jobs := newImportJobs(c, store, wiringSystemClock, limits)
 	drivers := newDrivers(c, store)
 	channels := app.NewChannels(store, drivers, limits)
 	channelTests := newChannelTests(c, store, drivers)
@@ -179,7 +180,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Insight:        insight,
 		System:         system,
 		Audit:          audit,
-		ImportJobs:     importJobs,
+		ImportJobs:     jobs,
 		Channels:       channels,
 		ChannelTests:   channelTests,
 		Events:         events,
@@ -195,15 +196,15 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		return nil, nil, err
 	}
 	worker := newWorker(c, self, store, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog, metrics)
-	importer := newImporter(c, store, wiringSystemClock, log, watchdogWatchdog)
-	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importer, watchdogWatchdog, wiringSystemClock, log)
+	importerImporter := newImporter(c, store, wiringSystemClock, log, watchdogWatchdog)
+	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importerImporter, watchdogWatchdog, wiringSystemClock, log)
 	if err != nil {
 		cleanup()
 		return nil, nil, err
 	}
 	wiringBackground := background{
 		Worker:   worker,
-		Importer: importer,
+		Importer: importerImporter,
 		Monitor:  wiringMonitor,
 	}
 	wiringServer := newServer(c, api, consoleConsole, authentication, wiringBackground, health, watchdogWatchdog, log)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/domain/imports"
 )
 
@@ -18,7 +18,7 @@ func (p Program) imports() *cobra.Command {
 
 // importFlags is what was said of an import on the command line.
 type importFlags struct {
-	what   app.Import
+	what   importer.Import
 	errors string // where rejected rows go
 	output *format
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/importer"
 )
 
 // The exit statuses. Status 3 belongs to import alone.
@@ -58,7 +59,7 @@ type Program struct {
 type Services struct {
 	Provisioning *app.Provisioning
 	Keys         *app.Keys
-	Imports      *app.Imports
+	Imports      *importer.Imports
 	Deletions    *app.Deletions
 	Retries      *app.Retries
 	Sealing      *app.Sealing

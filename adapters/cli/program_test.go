@@ -22,6 +22,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/mailbox"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/app/delivery"
+	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/operators"
@@ -71,7 +72,7 @@ func newDesk(t *testing.T) *desk {
 			d.opened++
 			s := d.wrap(store)
 			use := app.NewOperators(s, frozen{}, operators.Policy{BreakGlass: "root"})
-			services := cli.Services{SingleSignOn: app.NewSingleSignOn(use, nil, app.SignOnSettings{Issuer: "https://id.example"}), Provisioning: app.NewProvisioning(s, channels.Channel.CheckSettings, nil), Keys: app.NewKeys(s, frozen{}, app.NewAuthentication(s, frozen{}), nil), Imports: app.NewImports(s, nil), Deletions: app.NewDeletions(s),
+			services := cli.Services{SingleSignOn: app.NewSingleSignOn(use, nil, app.SignOnSettings{Issuer: "https://id.example"}), Provisioning: app.NewProvisioning(s, channels.Channel.CheckSettings, nil), Keys: app.NewKeys(s, frozen{}, app.NewAuthentication(s, frozen{}), nil), Imports: importer.NewImports(s, nil), Deletions: app.NewDeletions(s),
 				Retries: app.NewRetries(s, frozen{}), Sealing: app.NewSealing(s), Mailbox: app.NewMailbox(s),
 				Administration: app.NewAdministration(s, frozen{}), Factors: app.NewFactors(use, nil, false), Audit: app.NewAudit(s), ChannelTests: app.NewChannelTests(s, delivery.Drivers{d.provider, mailbox.New(s)}, d.sendTimeout)}
 			return services, func() {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/orgs"
 )
@@ -27,7 +27,7 @@ type importWatch struct {
 	shown        []string
 }
 
-var _ app.Observer = (*importWatch)(nil)
+var _ importer.Observer = (*importWatch)(nil)
 
 func newImportWatch(out io.Writer, r *rejects) *importWatch {
 	return &importWatch{out: out, rejects: r}

@@ -20,6 +20,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/adapters/web/throttle"
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/ports"
@@ -45,7 +46,7 @@ type UseCases struct {
 	Insight        *app.Insight
 	System         *app.System
 	Audit          *app.Audit
-	ImportJobs     *app.ImportJobs
+	ImportJobs     *importer.Jobs
 	Channels       *app.Channels
 	ChannelTests   *app.ChannelTests
 	Events         *app.Events

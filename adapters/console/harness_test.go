@@ -20,6 +20,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/webauthn"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/app/delivery"
+	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/factors"
@@ -94,7 +95,7 @@ func openFixture(t *testing.T, database string, adjust ...func(*console.Options)
 		Profiles: app.NewProfiles(store, f.clock), Groups: app.NewGroups(store, nil),
 		Lists: app.NewLists(store, nil), Orgs: app.NewOrgs(store), Applications: app.NewApplications(store), Occurrences: app.NewOccurrences(store),
 		Retries: app.NewRetries(store, f.clock), Insight: app.NewInsight(store, f.clock), System: app.NewSystem(store, f.clock, facts), Audit: app.NewAudit(store),
-		SentMessages: app.NewSentMessages(store, composer), ImportJobs: app.NewImportJobs(store, f.clock, maxImport, nil),
+		SentMessages: app.NewSentMessages(store, composer), ImportJobs: importer.NewJobs(store, f.clock, maxImport, nil),
 		Channels: app.NewChannels(store, drivers, nil), ChannelTests: app.NewChannelTests(store, drivers, time.Minute), Events: app.NewEvents(store),
 		Templates: app.NewTemplates(store, drivers, composer, f.clock, time.Minute), Mailbox: app.NewMailbox(store),
 		Keys: app.NewKeys(store, f.clock, app.NewAuthentication(store, f.clock), nil), Subscriptions: app.NewSubscriptions(store), Triggers: app.NewTriggers(store, composer, f.clock, app.NewQuotas(f.clock, nil, 0))}

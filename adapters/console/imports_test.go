@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/metadata"
@@ -36,7 +37,7 @@ func (f *fixture) importing(id imports.ID, until imports.State) {
 	f.Helper()
 	ctx, stop := context.WithCancel(f.Context())
 	defer stop()
-	importer := app.NewImporter(f.store, f.clock, slog.New(slog.DiscardHandler), app.ImporterSettings{Lease: time.Minute, Poll: time.Millisecond, Sweep: time.Minute})
+	importer := importer.New(f.store, f.clock, slog.New(slog.DiscardHandler), importer.Settings{Lease: time.Minute, Poll: time.Millisecond, Sweep: time.Minute})
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

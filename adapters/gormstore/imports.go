@@ -143,7 +143,7 @@ func (r importRepo) Hold(ctx context.Context, id imports.ID, owner string, until
 	return change(r.db(ctx), imports.ErrTaken, "UPDATE imports SET lease_until = ? WHERE id = ? AND owner = ?", moment(until), id, owner)
 }
 
-// Waiting knows that somebody worked at a job by its having been surveyed, or being checked or over.
+// Waiting knows that somebody worked at a job by its having been scanned, or being checked or over.
 func (r importRepo) Waiting(ctx context.Context, now time.Time) (imports.Job, error) {
 	return decodeOne(r.db(ctx).Raw(`SELECT i.* FROM imports i
 		WHERE i.state IN @working AND (i.lease_until IS NULL OR i.lease_until <= @now) AND NOT EXISTS (SELECT 1 FROM imports o

@@ -130,8 +130,8 @@ func (j Job) Claim(owner string, now time.Time, lease time.Duration) Job {
 	return j
 }
 
-// Survey says how many rows the file has; from now on rows are done.
-func (j Job) Survey(rows int, now time.Time) Job {
+// Scan records how many rows the file has; from now on rows are written.
+func (j Job) Scan(rows int, now time.Time) Job {
 	j.Rows, j.Pace, j.Touched = rows, Pace{Since: now, From: j.Done}, now
 	return j
 }

@@ -60,6 +60,11 @@ type Holding struct {
 	Places []Place
 }
 
+// Visitor returns the holder of the account with what they may do as things are now.
+func (h Holding) Visitor() Visitor {
+	return Visitor{User: h.User, Account: h.ID, Administrator: h.Administrator, Places: h.Places}
+}
+
 // opens reports whether the account opens the organization, and whether it opens any other.
 func (h Holding) opens(org orgs.ID) (this, other bool) {
 	for _, p := range h.Places {

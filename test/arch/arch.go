@@ -203,6 +203,7 @@ func (l layer) objection(s source, folder, imported string) string {
 func (l layer) objectionToOurs(folder, imported string) string {
 	for _, allowed := range l.ours {
 		switch {
+		case below(l.never, imported):
 		case allowed == "*" && !covers("test", imported):
 			return ""
 		// One of several, such as adapters/*: its own kind is itself, not its neighbour.

@@ -8,6 +8,7 @@ const module = "github.com/tocsin/tocsin"
 type layer struct {
 	folder string
 	ours   []string // our folders it may import, itself included; `*` is everything but test
+	never  []string // our folders below those that it may not import after all
 	pure   bool     // of the standard library: nothing that does I/O, but for what spared names
 	spared []string
 	// third-party modules it may import: a list, or nil for all that no technology below claims
@@ -23,8 +24,9 @@ var layers = []layer{
 	// What works without a caller has nobody to return its errors to: it is given a logger.
 	{folder: "app/delivery", ours: []string{"app/delivery", "app/watchdog", "ports", "domain"}, pure: true, spared: []string{"log/slog"}, modules: []string{"golang.org/x/text", "golang.org/x/sync"}},
 	{folder: "app/watchdog", ours: []string{"app/watchdog", "ports", "domain"}, pure: true, spared: []string{"log/slog"}, modules: []string{}},
+	{folder: "app/importer", ours: []string{"app/importer", "app", "app/watchdog", "ports", "domain"}, pure: true, spared: []string{"log/slog"}, modules: []string{}},
 	{folder: "app/batch", ours: []string{"app/batch", "ports"}, pure: true, modules: []string{}},
-	{folder: "app", ours: []string{"app", "ports", "domain"}, pure: true, spared: []string{"log/slog"}, modules: []string{"golang.org/x/text", "golang.org/x/sync"}},
+	{folder: "app", ours: []string{"app", "ports", "domain"}, never: []string{"app/importer"}, pure: true, spared: []string{"log/slog"}, modules: []string{"golang.org/x/text", "golang.org/x/sync"}},
 	{folder: "adapters/*", ours: []string{"adapters/*", "app", "ports", "domain"}},
 	// Drivers connect to the world by adapters/outbound, which knows no driver.
 	{folder: "adapters/smtp", ours: []string{"adapters/smtp", "adapters/outbound", "ports", "domain"}},

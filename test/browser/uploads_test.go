@@ -88,7 +88,7 @@ func (w *world) begunElsewhere(file string, rows int) *elsewhere {
 		if job, err = job.Complete(header.Header(), 1<<20, now).Finish(now).Start(by, now); err != nil {
 			return err
 		}
-		e.job, err = tx.Imports().Save(w.Context(), job.Claim("another instance", now, time.Hour).Survey(rows, now.Add(-time.Minute)))
+		e.job, err = tx.Imports().Save(w.Context(), job.Claim("another instance", now, time.Hour).Scan(rows, now.Add(-time.Minute)))
 		return err
 	}))
 	return e

@@ -20,6 +20,7 @@ import (
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/app/health"
+	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/imports"
@@ -51,8 +52,8 @@ type installation struct {
 	clock    *clocks.Moving
 	drivers  delivery.Drivers
 	composer delivery.Composer
-	importer *app.Importer
-	jobs     *app.ImportJobs
+	importer *importer.Importer
+	jobs     *importer.Jobs
 	api      http.Handler
 	console  http.Handler
 }
@@ -78,8 +79,8 @@ func open(ctx context.Context, at place, now time.Time) (*installation, error) {
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	i := &installation{store: store, tables: tables, clock: clock, drivers: drivers, composer: composer, jobs: app.NewImportJobs(store, clock, 1<<20, limits()),
-		importer: app.NewImporter(store, clock, log, app.ImporterSettings{Lease: time.Minute, Poll: time.Millisecond, Sweep: time.Minute})}
+	i := &installation{store: store, tables: tables, clock: clock, drivers: drivers, composer: composer, jobs: importer.NewJobs(store, clock, 1<<20, limits()),
+		importer: importer.New(store, clock, log, importer.Settings{Lease: time.Minute, Poll: time.Millisecond, Sweep: time.Minute})}
 	state := health.New(clock, 0, health.Probe{Ask: func(context.Context) error { return nil }})
 	i.api, err = httpapi.New(httpapi.UseCases{
 		Users: app.NewUsers(store), Lists: app.NewLists(store, limits()), Applications: app.NewApplications(store), Subscriptions: app.NewSubscriptions(store),

@@ -1,4 +1,4 @@
-package app_test
+package importer_test
 
 import (
 	"bytes"
@@ -19,6 +19,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/metadata"
@@ -38,7 +39,7 @@ type bureau struct {
 	*testing.T
 	store ports.Store
 	clock *clocks.Moving
-	jobs  *app.ImportJobs
+	jobs  *importer.Jobs
 	log   *bytes.Buffer
 }
 
@@ -71,18 +72,18 @@ func newBureau(t *testing.T, maxBytes int64) *bureau {
 		}
 		return nil
 	}))
-	b.store, b.jobs = store, app.NewImportJobs(store, b.clock, maxBytes, nil)
+	b.store, b.jobs = store, importer.NewJobs(store, b.clock, maxBytes, nil)
 	return b
 }
 
 // importer is one instance's; through may stand between it and the store.
-func (b *bureau) importer(through func(ports.Store) ports.Store) *app.Importer {
+func (b *bureau) importer(through func(ports.Store) ports.Store) *importer.Importer {
 	store := b.store
 	if through != nil {
 		store = through(store)
 	}
-	return app.NewImporter(store, b.clock, slog.New(slog.NewTextHandler(b.log, nil)),
-		app.ImporterSettings{Lease: lease, Poll: time.Millisecond, Sweep: time.Millisecond, Retention: 30 * 24 * time.Hour})
+	return importer.New(store, b.clock, slog.New(slog.NewTextHandler(b.log, nil)),
+		importer.Settings{Lease: lease, Poll: time.Millisecond, Sweep: time.Millisecond, Retention: 30 * 24 * time.Hour})
 }
 
 // uploaded is an import whose file is there.
@@ -163,8 +164,8 @@ func TestImportJob(t *testing.T) {
 	t.Run("IsCheckedThenStartedThenDone", func(t *testing.T) {
 		t.Parallel()
 		b := newBureau(t, 1<<20)
-		runImport(t, b.store, app.Import{Organization: "acme"}, "email,custom__a\nsame@example.org,1\nmore@example.org,1\n")
-		runImport(t, b.store, app.Import{Organization: "beta"}, "email\nother@example.org\n")
+		runImport(t, b.store, importer.Import{Organization: "acme"}, "email,custom__a\nsame@example.org,1\nmore@example.org,1\n")
+		runImport(t, b.store, importer.Import{Organization: "beta"}, "email\nother@example.org\n")
 		file := "email,custom__a\nnew@example.org,1\nother@example.org,\nmore@example.org,2\nsame@example.org,1\nNEW@example.org,9\nnobody,=1\n"
 		job, err := b.jobs.Upload(t.Context(), clerk, acme, `C:\people.csv`, "staff", strings.NewReader(file))
 		require.NoError(t, err)
@@ -270,7 +271,7 @@ func TestImportJob(t *testing.T) {
 				if chunks++; chunks == 3 {
 					other = b.uploaded(beta, "email\na@example.org\n")
 				}
-				b.clock.Advance(app.ImportTurn)
+				b.clock.Advance(importer.Turn)
 				return nil
 			}}
 		})
@@ -317,7 +318,7 @@ func TestImportJob(t *testing.T) {
 
 func TestImportUpload(t *testing.T) {
 	t.Parallel()
-	long := "email,custom__a\n" + strings.Repeat("somebody@example.org,a\n", 3*app.PieceSize/20)
+	long := "email,custom__a\n" + strings.Repeat("somebody@example.org,a\n", 3*importer.PieceSize/20)
 	for name, c := range map[string]struct {
 		file  io.Reader
 		group string
@@ -403,7 +404,7 @@ func TestImportUpload(t *testing.T) {
 	t.Run("ThereAreNotTooManyAtATime", func(t *testing.T) {
 		t.Parallel()
 		b := newBureau(t, 1<<20)
-		b.jobs = app.NewImportJobs(b.store, b.clock, 1<<20, quotas.Limits{quotas.Imports: 3})
+		b.jobs = importer.NewJobs(b.store, b.clock, 1<<20, quotas.Limits{quotas.Imports: 3})
 		var last imports.Job
 		for range 3 {
 			last = b.uploaded(acme, "email\n")

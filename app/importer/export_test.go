@@ -1,4 +1,4 @@
-package app
+package importer
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"github.com/tocsin/tocsin/app/watchdog"
 )
 
-// WithKeysPerPass makes imports survey files in passes of n keys, so that a test needs no file of millions of rows.
+// WithKeysPerPass makes imports scan files in passes of n keys, so that a test needs no file of millions of rows.
 func (i *Imports) WithKeysPerPass(n int) *Imports {
 	i.keysPerPass = n
 	return i
@@ -34,6 +34,6 @@ func (i *Importer) watched(once func(turns *watchdog.Loop)) {
 }
 
 const (
-	PieceSize  = pieceSize
-	ImportTurn = importTurn
+	PieceSize = pieceSize
+	Turn      = turn
 )

@@ -1,4 +1,4 @@
-package app
+package importer
 
 import (
 	"cmp"
@@ -12,21 +12,22 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// surveyed is what is known of a file before its first row is written.
-type surveyed struct {
+// scanned is what a duplicate scan finds in a file before its first row is written.
+type scanned struct {
 	header    imports.Header
 	rows      int
 	duplicate rowSet
 }
 
-// keysPerPass bounds the memory of a survey: 16 bytes a key. A file with more rows is looked through once more for each further
-// million, each time for another part of the keys.
+// keysPerPass bounds the memory of a scan: 16 bytes a key. A file with more rows is read once more
+// for each further million, each time for another part of the keys.
 const keysPerPass = 1 << 20
 
-// survey looks through a file as a whole: that it is text with an email column, how many rows it has, and which of them
-// repeat the e-mail of an earlier good row. It holds about perPass keys at a time.
-func survey(ctx context.Context, open func() (io.ReadCloser, error), perPass int) (surveyed, error) {
-	var s surveyed
+// scan reads a whole file: it checks that the file is text with an email column, counts its rows,
+// and finds those that repeat the e-mail of an earlier good row. It holds about perPass keys at a
+// time.
+func scan(ctx context.Context, open func() (io.ReadCloser, error), perPass int) (scanned, error) {
+	var s scanned
 	var keys rowKeys
 	header, err := eachRow(open, func(n int, _ imports.Row, e users.Enrollment, wrong *imports.RowError) error {
 		s.rows = n + 1
@@ -36,7 +37,7 @@ func survey(ctx context.Context, open func() (io.ReadCloser, error), perPass int
 		return endedAt(ctx, n)
 	})
 	if err != nil {
-		return surveyed{}, err
+		return scanned{}, err
 	}
 	s.header = header
 	if keys.Len() <= perPass {
@@ -55,7 +56,7 @@ func survey(ctx context.Context, open func() (io.ReadCloser, error), perPass int
 			return endedAt(ctx, n)
 		})
 		if err != nil {
-			return surveyed{}, err
+			return scanned{}, err
 		}
 		s.duplicate.addRepeated(&keys)
 	}
@@ -64,7 +65,7 @@ func survey(ctx context.Context, open func() (io.ReadCloser, error), perPass int
 
 // endedAt is why ctx ended, asked for now and then.
 func endedAt(ctx context.Context, row int) error {
-	if row%importChunk == 0 && ctx.Err() != nil {
+	if row%chunkRows == 0 && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package app
+package importer
 
 import (
 	"context"
@@ -40,31 +40,31 @@ func (t turning) Read(b []byte) (int, error) {
 	return t.ReadCloser.Read(b)
 }
 
-// do surveys the file, as every import does, writes the rows that are left, and finishes the job.
+// do scans the file, as every import does, writes the rows that are left, and finishes the job.
 func (r *jobRun) do(ctx context.Context) error {
 	read := r.files.open(ctx, r.job.ID)
 	open := func() (io.ReadCloser, error) {
 		file, err := read()
 		return turning{file, r.turns}, err
 	}
-	seen, err := survey(ctx, open, r.keysPerPass)
+	seen, err := scan(ctx, open, r.keysPerPass)
 	if err != nil {
 		return err
 	}
 	r.header = seen.header
-	if err := r.move(ctx, r.job.Survey(seen.rows, r.clock.Now()), nil); err != nil {
+	if err := r.move(ctx, r.job.Scan(seen.rows, r.clock.Now()), nil); err != nil {
 		return err
 	}
 	// One chunk at a time: how far the job is, is one number, and those who wait for the database get their turn.
-	pass := importPass{open: open, duplicate: seen.duplicate, from: r.job.Done, writers: 1, write: r.writeInTurn, tell: func(outcome) {}}
-	if err := pass.do(ctx); err != nil {
+	p := filePass{open: open, duplicate: seen.duplicate, from: r.job.Done, writers: 1, write: r.writeInTurn, report: func(outcome) {}}
+	if err := p.do(ctx); err != nil {
 		return err
 	}
 	return r.move(ctx, r.job.Finish(r.clock.Now()), func(tx ports.Tx, saved imports.Job) error {
 		if saved.State != imports.Done {
 			return nil
 		}
-		return recordImport(ctx, tx, audit.ImportEnded, r.org.Slug, saved, reportState(saved.Counts))
+		return record(ctx, tx, audit.ImportEnded, r.org.Slug, saved, reportState(saved.Counts))
 	})
 }
 
@@ -90,7 +90,7 @@ var errSpared = errors.New("some rows of the chunk are to be left out")
 func (r *jobRun) writeInTurn(ctx context.Context, c chunk) (outcome, error) {
 	o, err := r.write(ctx, c)
 	now := r.clock.Now()
-	if err != nil || r.job.Done == r.job.Rows || now.Sub(r.began) < importTurn {
+	if err != nil || r.job.Done == r.job.Rows || now.Sub(r.began) < turn {
 		return o, err
 	}
 	err = r.store.View(ctx, func(tx ports.Tx) error {
@@ -107,7 +107,7 @@ func (r *jobRun) writeInTurn(ctx context.Context, c chunk) (outcome, error) {
 	return o, err
 }
 
-// write writes a chunk, or tells what would become of it, and counts it. Rows that change somebody who stands above whoever started the import
+// write writes a chunk, or finds out what would become of it, and counts it. Rows that change somebody who stands above whoever started the import
 // are known only when they are written. There are few if any: then all is undone, and the others are written without them.
 func (r *jobRun) write(ctx context.Context, c chunk) (o outcome, err error) {
 	if c.size() == 0 {
@@ -156,7 +156,7 @@ func (r *jobRun) officer(ctx context.Context, tx ports.Tx) (operators.Officer, e
 	if err != nil {
 		return operators.Officer{}, err
 	}
-	v := visitor(operators.For(of, r.org.ID))
+	v := operators.For(of, r.org.ID).Visitor()
 	if !v.May(r.org.Slug, operators.Operator) {
 		return operators.Officer{}, imports.ErrNotAllowed
 	}

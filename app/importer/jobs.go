@@ -1,4 +1,4 @@
-package app
+package importer
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -13,23 +14,23 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// ImportJobs is what operators see and say of imports that run in the background; an Importer runs them.
-type ImportJobs struct {
+// Jobs is what operators see and say of imports that run in the background; an Importer runs them.
+type Jobs struct {
 	store    ports.Store
 	clock    ports.Clock
-	files    importFiles
+	files    files
 	maxBytes int64
 	limits   quotas.Limits
 }
 
-// NewImportJobs returns the use cases on imports that run in the background, of files up to so many bytes. Organizations without limits of
+// NewJobs returns the use cases on imports that run in the background, of files up to so many bytes. Organizations without limits of
 // their own may have so many under way, files that wait to be started included.
-func NewImportJobs(store ports.Store, clock ports.Clock, maxBytes int64, limits quotas.Limits) *ImportJobs {
-	return &ImportJobs{store: store, clock: clock, files: importFiles{store}, maxBytes: maxBytes, limits: limits}
+func NewJobs(store ports.Store, clock ports.Clock, maxBytes int64, limits quotas.Limits) *Jobs {
+	return &Jobs{store: store, clock: clock, files: files{store}, maxBytes: maxBytes, limits: limits}
 }
 
 // MaxBytes is the size of the largest file.
-func (i *ImportJobs) MaxBytes() int64 { return i.maxBytes }
+func (i *Jobs) MaxBytes() int64 { return i.maxBytes }
 
 // previewRows is how many rows a preview shows.
 const previewRows = 20
@@ -37,7 +38,7 @@ const previewRows = 20
 // Upload stores a file that is to be imported, as it comes, and has it checked; group may be empty. Nothing is left of a file that breaks off
 // or is refused: imports.ErrTooLarge, imports.ErrEmpty, imports.ErrNotText, imports.ErrNoEmail, orgs.ErrGroupNotFound, *quotas.Exceeded. The
 // file is no unit of work: only with its last byte does the import appear.
-func (i *ImportJobs) Upload(ctx context.Context, by audit.Actor, at Path, name, group string, file io.Reader) (imports.Job, error) {
+func (i *Jobs) Upload(ctx context.Context, by audit.Actor, at app.Path, name, group string, file io.Reader) (imports.Job, error) {
 	job, err := i.begin(ctx, by, at, name, group)
 	if err != nil {
 		return imports.Job{}, err
@@ -52,7 +53,7 @@ func (i *ImportJobs) Upload(ctx context.Context, by audit.Actor, at Path, name, 
 	return done, nil
 }
 
-func (i *ImportJobs) begin(ctx context.Context, by audit.Actor, at Path, name, group string) (job imports.Job, err error) {
+func (i *Jobs) begin(ctx context.Context, by audit.Actor, at app.Path, name, group string) (job imports.Job, err error) {
 	err = i.store.Update(ctx, func(tx ports.Tx) error {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)
 		if err != nil {
@@ -67,12 +68,12 @@ func (i *ImportJobs) begin(ctx context.Context, by audit.Actor, at Path, name, g
 		if job, err = tx.Imports().Create(ctx, imports.NewJob(org.ID, name, g, by, i.clock.Now())); err != nil {
 			return err
 		}
-		return oneMore(ctx, tx, i.limits, org.ID, quotas.Imports)
+		return app.WithinQuota(ctx, tx, i.limits, org.ID, quotas.Imports)
 	})
 	return job, err
 }
 
-func (i *ImportJobs) receive(ctx context.Context, at Path, job imports.Job, file io.Reader) (imports.Job, error) {
+func (i *Jobs) receive(ctx context.Context, at app.Path, job imports.Job, file io.Reader) (imports.Job, error) {
 	size, err := i.files.take(ctx, job.ID, file, i.maxBytes)
 	if err != nil {
 		return job, err
@@ -86,20 +87,20 @@ func (i *ImportJobs) receive(ctx context.Context, at Path, job imports.Job, file
 		if job, err = tx.Imports().Save(ctx, job.Complete(preview.Header, size, i.clock.Now())); err != nil {
 			return err
 		}
-		return recordImport(ctx, tx, audit.ImportUploaded, at.Organization, job, audit.State{"file": job.File, "bytes": job.Size, "group": job.Group.Name})
+		return record(ctx, tx, audit.ImportUploaded, at.Organization, job, audit.State{"file": job.File, "bytes": job.Size, "group": job.Group.Name})
 	})
 	return job, err
 }
 
-// recordImport notes what whoever is responsible for a job now did with it.
-func recordImport(ctx context.Context, tx ports.Tx, a audit.Action, org string, j imports.Job, after audit.State) error {
+// record notes what whoever is responsible for a job now did with it.
+func record(ctx context.Context, tx ports.Tx, a audit.Action, org string, j imports.Job, after audit.State) error {
 	return tx.Audit().Record(ctx, audit.Entry{Organization: j.Organization, Actor: j.By, Action: a,
-		Object: Path{Organization: org}.object("imports", strconv.FormatInt(int64(j.ID), 10)), After: after})
+		Object: app.Path{Organization: org}.Object("imports", strconv.FormatInt(int64(j.ID), 10)), After: after})
 }
 
 // List returns imports of the organization, the newest first: at most limit, older than the one with the id before (0: from the newest on).
 // orgs.ErrNotFound.
-func (i *ImportJobs) List(ctx context.Context, at Path, before imports.ID, limit int) (found []imports.Job, err error) {
+func (i *Jobs) List(ctx context.Context, at app.Path, before imports.ID, limit int) (found []imports.Job, err error) {
 	err = i.store.View(ctx, func(tx ports.Tx) error {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)
 		if err != nil {
@@ -112,9 +113,9 @@ func (i *ImportJobs) List(ctx context.Context, at Path, before imports.ID, limit
 }
 
 // Show returns an import with its first rejected rows, at most limit; imports.ErrNotFound.
-func (i *ImportJobs) Show(ctx context.Context, at Path, id imports.ID, limit int) (job imports.Job, rejected []imports.Kept, err error) {
+func (i *Jobs) Show(ctx context.Context, at app.Path, id imports.ID, limit int) (job imports.Job, rejected []imports.Kept, err error) {
 	err = i.store.View(ctx, func(tx ports.Tx) error {
-		if job, err = importJob(ctx, tx, at, id); err != nil {
+		if job, err = jobOf(ctx, tx, at, id); err != nil {
 			return err
 		}
 		rejected, err = tx.Imports().Rejected(ctx, id, 0, limit)
@@ -124,9 +125,9 @@ func (i *ImportJobs) Show(ctx context.Context, at Path, id imports.ID, limit int
 }
 
 // Preview returns the beginning of the file of an import that is not over; imports.ErrNotFound, imports.ErrOver.
-func (i *ImportJobs) Preview(ctx context.Context, at Path, id imports.ID) (imports.Preview, error) {
+func (i *Jobs) Preview(ctx context.Context, at app.Path, id imports.ID) (imports.Preview, error) {
 	err := i.store.View(ctx, func(tx ports.Tx) error {
-		job, err := importJob(ctx, tx, at, id)
+		job, err := jobOf(ctx, tx, at, id)
 		if err == nil && job.State.Over() {
 			return imports.ErrOver
 		}
@@ -138,7 +139,7 @@ func (i *ImportJobs) Preview(ctx context.Context, at Path, id imports.ID) (impor
 	return i.preview(ctx, id)
 }
 
-func (i *ImportJobs) preview(ctx context.Context, id imports.ID) (imports.Preview, error) {
+func (i *Jobs) preview(ctx context.Context, id imports.ID) (imports.Preview, error) {
 	file, err := i.files.open(ctx, id)()
 	if err != nil {
 		return imports.Preview{}, err
@@ -147,9 +148,9 @@ func (i *ImportJobs) preview(ctx context.Context, id imports.ID) (imports.Previe
 }
 
 // Start begins an import that has been checked; imports.ErrNotFound, imports.ErrNotChecked.
-func (i *ImportJobs) Start(ctx context.Context, by audit.Actor, at Path, id imports.ID) error {
+func (i *Jobs) Start(ctx context.Context, by audit.Actor, at app.Path, id imports.ID) error {
 	return i.store.Update(ctx, func(tx ports.Tx) error {
-		job, err := importJob(ctx, tx, at, id)
+		job, err := jobOf(ctx, tx, at, id)
 		if err != nil {
 			return err
 		}
@@ -162,15 +163,15 @@ func (i *ImportJobs) Start(ctx context.Context, by audit.Actor, at Path, id impo
 		if job, err = tx.Imports().Save(ctx, job); err != nil {
 			return err
 		}
-		return recordImport(ctx, tx, audit.ImportBegun, at.Organization, job, audit.State{"file": job.File, "rows": job.Rows})
+		return record(ctx, tx, audit.ImportBegun, at.Organization, job, audit.State{"file": job.File, "rows": job.Rows})
 	})
 }
 
 // Cancel ends an import where it is. What it wrote stays, and exactly that is what it counts; whoever works at it stops.
 // imports.ErrNotFound, imports.ErrOver.
-func (i *ImportJobs) Cancel(ctx context.Context, by audit.Actor, at Path, id imports.ID) error {
+func (i *Jobs) Cancel(ctx context.Context, by audit.Actor, at app.Path, id imports.ID) error {
 	return i.store.Update(ctx, func(tx ports.Tx) error {
-		job, err := importJob(ctx, tx, at, id)
+		job, err := jobOf(ctx, tx, at, id)
 		if err != nil {
 			return err
 		}
@@ -186,7 +187,7 @@ func (i *ImportJobs) Cancel(ctx context.Context, by audit.Actor, at Path, id imp
 			after = reportState(job.Counts)
 		}
 		job.By = by // for the entry alone: whoever started it stays known
-		return recordImport(ctx, tx, audit.ImportCancelled, at.Organization, job, after)
+		return record(ctx, tx, audit.ImportCancelled, at.Organization, job, after)
 	})
 }
 
@@ -195,7 +196,7 @@ const rejectedPage = 1_000
 
 // Rejected calls line with each line of the list of the rows that an import rejected, beginning with its header; imports.ErrNotFound. Of a
 // file whose beginning was not understood there is no list.
-func (i *ImportJobs) Rejected(ctx context.Context, at Path, id imports.ID, line func(string) error) error {
+func (i *Jobs) Rejected(ctx context.Context, at app.Path, id imports.ID, line func(string) error) error {
 	job, rejected, err := i.Show(ctx, at, id, rejectedPage)
 	if err != nil {
 		return err
@@ -225,7 +226,7 @@ func (i *ImportJobs) Rejected(ctx context.Context, at Path, id imports.ID, line 
 	return nil
 }
 
-func importJob(ctx context.Context, tx ports.Tx, at Path, id imports.ID) (imports.Job, error) {
+func jobOf(ctx context.Context, tx ports.Tx, at app.Path, id imports.ID) (imports.Job, error) {
 	org, err := tx.Orgs().BySlug(ctx, at.Organization)
 	if err != nil {
 		return imports.Job{}, err

@@ -1,10 +1,11 @@
-package app
+package importer
 
 import (
 	"context"
 	"errors"
 	"io"
 
+	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/names"
@@ -14,12 +15,12 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// importChunk is how many rows become one unit of work: large enough that the database works in sets, small enough that
-// others get their turn in between. importWriters is how many are written at a time: a database that can, works at two at once, and one
+// chunkRows is how many rows become one unit of work: large enough that the database works in sets, small enough that
+// others get their turn in between. writers is how many are written at a time: a database that can, works at two at once, and one
 // that cannot lets the second wait for its turn.
 const (
-	importChunk   = 2_000
-	importWriters = 2
+	chunkRows = 2_000
+	writers   = 2
 )
 
 // Imports is the bulk import of users from a file (contract 1.1 and 1.2, decisions 7): one engine for every way to start it.
@@ -71,7 +72,7 @@ func (i *Imports) Run(ctx context.Context, by audit.Actor, what Import, o Observ
 	if err != nil {
 		return imports.Report{}, err
 	}
-	seen, err := survey(ctx, what.Open, i.keysPerPass)
+	seen, err := scan(ctx, what.Open, i.keysPerPass)
 	if err != nil {
 		return imports.Report{}, err
 	}
@@ -86,7 +87,7 @@ func (i *Imports) Run(ctx context.Context, by audit.Actor, what Import, o Observ
 		return imports.Report{}, err
 	}
 	var report imports.Report
-	pass := importPass{open: what.Open, duplicate: seen.duplicate, writers: importWriters,
+	p := filePass{open: what.Open, duplicate: seen.duplicate, writers: writers,
 		write: func(ctx context.Context, c chunk) (outcome, error) {
 			if len(c.enrollments) == 0 {
 				return c.outcome(nil, newGroup), nil
@@ -94,14 +95,14 @@ func (i *Imports) Run(ctx context.Context, by audit.Actor, what Import, o Observ
 			done, err := i.store.Enroll(ctx, org.Slug, users.Batch{Enrollments: c.enrollments, Group: group, MergeFields: true, DryRun: what.DryRun})
 			return c.outcome(done, newGroup), err
 		},
-		tell: func(done outcome) {
+		report: func(done outcome) {
 			for _, wrong := range done.rejected {
 				o.Rejected(wrong)
 			}
 			report = report.Plus(done.report)
 			o.Progress(report)
 		}}
-	err = pass.do(ctx)
+	err = p.do(ctx)
 	ended := reportState(report)
 	if ended["file"] = what.Name; err != nil {
 		ended["ended_by"] = err.Error()
@@ -115,7 +116,7 @@ func (i *Imports) record(ctx context.Context, by audit.Actor, what Import, org o
 		return nil
 	}
 	return i.store.Update(ctx, func(tx ports.Tx) error {
-		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: a, Object: Path{Organization: org.Slug}.object("imports"), After: after})
+		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: a, Object: app.Path{Organization: org.Slug}.Object("imports"), After: after})
 	})
 }
 
@@ -141,7 +142,7 @@ func (i *Imports) target(ctx context.Context, what Import, write bool) (org orgs
 		if write {
 			var created bool
 			if g, created, err = tx.Orgs().EnsureGroup(ctx, org.ID, what.Group); err == nil && created {
-				err = oneMore(ctx, tx, i.limits, org.ID, quotas.Groups)
+				err = app.WithinQuota(ctx, tx, i.limits, org.ID, quotas.Groups)
 			}
 		} else if g, err = tx.Orgs().Group(ctx, org.ID, what.Group); errors.Is(err, orgs.ErrGroupNotFound) && what.CreateGroup {
 			err = nil

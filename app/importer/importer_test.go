@@ -1,4 +1,4 @@
-package app_test
+package importer_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
@@ -22,7 +22,7 @@ func TestImportJobSurvives(t *testing.T) {
 	t.Parallel()
 	file := mixed(9_500)
 	whole := newBureau(t, 1<<20)
-	all, told := runImport(t, whole.store, app.Import{Organization: "acme"}, file)
+	all, told := runImport(t, whole.store, importer.Import{Organization: "acme"}, file)
 	away := errors.New("the process is gone")
 	for name, c := range map[string]struct {
 		through func(s ports.Store, stop context.CancelFunc) ports.Store
@@ -158,7 +158,7 @@ func TestImportJobIsFenced(t *testing.T) {
 		t.Parallel()
 		b := newBureau(t, 1<<20)
 		file := mixed(9_500)
-		all, _ := runImport(t, newBureau(t, 1).store, app.Import{Organization: "acme"}, file)
+		all, _ := runImport(t, newBureau(t, 1).store, importer.Import{Organization: "acme"}, file)
 		job := b.started(acme, file)
 		other := b.importer(nil)
 		i := b.importer(func(s ports.Store) ports.Store {

@@ -1,4 +1,6 @@
-package app
+// Package importer imports users from files: at once for the command line, and as jobs in the background, which it checks, runs and
+// removes. It knows how a file becomes chunks of rows; who exists and what a row changes is not its business.
+package importer
 
 import (
 	"context"
@@ -18,9 +20,9 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// ImporterSettings say how an importer works.
-type ImporterSettings struct {
-	Lease     time.Duration // how long a job is left alone when whoever works at it is not heard of
+// Settings say how an importer works.
+type Settings struct {
+	Lease     time.Duration // how long a job is left alone when its owner no longer renews it
 	Poll      time.Duration // how often the store is asked for jobs
 	Sweep     time.Duration // how often what is no longer needed is removed
 	Retention time.Duration // how long imports that are over are kept; 0: for ever
@@ -29,11 +31,12 @@ type ImporterSettings struct {
 }
 
 const (
-	// importSlots is how many jobs an importer works at, so that a large one does not keep the next organization waiting.
-	importSlots = 2
-	// importTurn is how long a job is worked at while another organization waits. Then it is that one's turn: the job goes on later with the
-	// next row, after its file was surveyed once more.
-	importTurn = 30 * time.Second
+	// slots is how many jobs an importer works at, so that a large one does not keep the next
+	// organization waiting.
+	slots = 2
+	// turn is how long a job is worked at while another organization waits. Then it is that one's
+	// turn: the job goes on later with the next row, after its file was scanned once more.
+	turn = 30 * time.Second
 	// stumblePause is how long a job waits after a failure that is not its own.
 	stumblePause = 10 * time.Second
 )
@@ -45,10 +48,10 @@ const (
 // over meanwhile, so that nothing is written behind anybody's back.
 type Importer struct {
 	store       ports.Store
-	files       importFiles
+	files       files
 	clock       ports.Clock
 	log         *slog.Logger
-	set         ImporterSettings
+	set         Settings
 	keysPerPass int
 
 	running, rows atomic.Int64
@@ -57,18 +60,18 @@ type Importer struct {
 // Figures returns how many jobs the importer works at, and how many rows it has worked off.
 func (i *Importer) Figures() (running, rows int64) { return i.running.Load(), i.rows.Load() }
 
-// NewImporter returns an importer on a store.
-func NewImporter(store ports.Store, clock ports.Clock, log *slog.Logger, set ImporterSettings) *Importer {
+// New returns an importer on a store.
+func New(store ports.Store, clock ports.Clock, log *slog.Logger, set Settings) *Importer {
 	if set.Watchdog == nil {
 		set.Watchdog = watchdog.New(clock, log)
 	}
-	return &Importer{store: store, files: importFiles{store}, clock: clock, log: log, set: set, keysPerPass: keysPerPass}
+	return &Importer{store: store, files: files{store}, clock: clock, log: log, set: set, keysPerPass: keysPerPass}
 }
 
 // Run works until ctx ends. Then it writes the chunks that it has begun, gives its jobs back, and returns.
 func (i *Importer) Run(ctx context.Context) {
 	var busy sync.WaitGroup
-	for n := range importSlots {
+	for n := range slots {
 		busy.Go(func() { i.set.Watchdog.Run(ctx, fmt.Sprintf("import %d", n+1), i.workLoop) })
 	}
 	i.set.Watchdog.Run(ctx, "sweep", i.sweepLoop)
@@ -177,7 +180,7 @@ func (i *Importer) giveBack(ctx context.Context, run jobRun, err error, stopped 
 		}
 		after := reportState(saved.Counts)
 		after["ended_by"] = saved.Reason
-		return recordImport(ctx, tx, audit.ImportEnded, run.org.Slug, saved, after)
+		return record(ctx, tx, audit.ImportEnded, run.org.Slug, saved, after)
 	})
 	if err != nil && !errors.Is(err, imports.ErrTaken) { // Then its lease ends, and it goes on.
 		i.log.Error("an import could not be given back", "import", job.ID, "error", err)

@@ -1,4 +1,4 @@
-package app
+package importer
 
 import (
 	"context"
@@ -19,11 +19,11 @@ const (
 	discardTimeout = 10 * time.Second
 )
 
-// importFiles keeps the files of imports in the store, in pieces, so that every instance of the service can read them.
-type importFiles struct{ store ports.Store }
+// files keeps the files of imports in the store, in pieces, so that every instance of the service can read them.
+type files struct{ store ports.Store }
 
 // take stores what comes from r, at most limit bytes, and returns how many those were. Each piece is a unit of work of its own.
-func (f importFiles) take(ctx context.Context, id imports.ID, r io.Reader, limit int64) (size int64, err error) {
+func (f files) take(ctx context.Context, id imports.ID, r io.Reader, limit int64) (size int64, err error) {
 	piece := make([]byte, pieceSize)
 	for number := 0; ; number++ {
 		n, err := fill(piece, r)
@@ -58,7 +58,7 @@ func fill(piece []byte, r io.Reader) (n int, err error) {
 }
 
 // open returns the file from its beginning.
-func (f importFiles) open(ctx context.Context, id imports.ID) func() (io.ReadCloser, error) {
+func (f files) open(ctx context.Context, id imports.ID) func() (io.ReadCloser, error) {
 	return func() (io.ReadCloser, error) {
 		return io.NopCloser(&pieces{files: f, ctx: ctx, id: id}), nil
 	}
@@ -66,7 +66,7 @@ func (f importFiles) open(ctx context.Context, id imports.ID) func() (io.ReadClo
 
 // pieces reads a file piece by piece.
 type pieces struct {
-	files importFiles
+	files files
 	ctx   context.Context //nolint:containedctx // A reader has no other place for it.
 	id    imports.ID
 	next  int
@@ -93,7 +93,7 @@ func (p *pieces) Read(b []byte) (int, error) {
 }
 
 // clear removes a file a little at a time.
-func (f importFiles) clear(ctx context.Context, id imports.ID) error {
+func (f files) clear(ctx context.Context, id imports.ID) error {
 	for {
 		var gone int
 		err := f.store.Update(ctx, func(tx ports.Tx) (err error) {
@@ -107,7 +107,7 @@ func (f importFiles) clear(ctx context.Context, id imports.ID) error {
 }
 
 // discard removes a job with its file.
-func (f importFiles) discard(ctx context.Context, id imports.ID) error {
+func (f files) discard(ctx context.Context, id imports.ID) error {
 	if err := f.clear(ctx, id); err != nil {
 		return err
 	}

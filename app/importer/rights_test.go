@@ -1,4 +1,4 @@
-package app_test
+package importer_test
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/metadata"
@@ -77,7 +77,7 @@ func TestAnImportChangesNobodyAbove(t *testing.T) {
 		for _, name := range []string{"boss@example.org", "same@example.org", "user4444@example.org"} { // the last in another chunk than the others
 			b.officer(name, users.RoleAdministrator, name == "boss@example.org") // Locked or not, they stand above.
 		}
-		runImport(t, b.store, app.Import{Organization: "acme"}, "email,custom__n\nsame@example.org,pro\n")
+		runImport(t, b.store, importer.Import{Organization: "acme"}, "email,custom__n\nsame@example.org,pro\n")
 		return b, olga, root
 	}
 	rejected := func(b *bureau, job imports.Job) (names []string) {
@@ -124,7 +124,7 @@ func TestAnImportChangesNobodyAbove(t *testing.T) {
 	t.Run("AndTheCommandLineIsNotLimited", func(t *testing.T) {
 		t.Parallel()
 		b, _, _ := prepared(t)
-		runImport(t, b.store, app.Import{Organization: "acme"}, file)
+		runImport(t, b.store, importer.Import{Organization: "acme"}, file)
 		assert.Equal(t, pro, people(t, b.store, "acme")["boss@example.org"].fields)
 	})
 }

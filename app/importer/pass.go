@@ -1,4 +1,4 @@
-package app
+package importer
 
 import (
 	"cmp"
@@ -12,18 +12,19 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// importPass is one pass over a file that writes its rows, a chunk at a time.
-type importPass struct {
+// filePass is one pass over a file that writes its rows, a chunk at a time.
+type filePass struct {
 	open      func() (io.ReadCloser, error)
 	duplicate rowSet
 	from      int // rows before it are passed over
 	writers   int // chunks that are written at a time
-	// write keeps a chunk and says what became of it. It is not interrupted. tell hears that afterwards, in the order of the file.
-	write func(ctx context.Context, c chunk) (outcome, error)
-	tell  func(done outcome)
+	// write keeps a chunk and returns what became of it. It is not interrupted. report gets the
+	// outcomes afterwards, in the order of the file.
+	write  func(ctx context.Context, c chunk) (outcome, error)
+	report func(done outcome)
 }
 
-// chunk is a stretch of the file, read and checked.
+// chunk is some successive rows of the file, read and checked.
 type chunk struct {
 	enrollments []users.Enrollment
 	rows        []imports.Row // of the enrollments
@@ -80,8 +81,8 @@ func (c chunk) outcome(done []users.Enrolled, newGroup bool) outcome {
 }
 
 // do reads and checks the file in one goroutine while others write. When ctx ends, or a chunk cannot be written, the chunks that are
-// being written are written to their end and told: otherwise nobody could tell what was kept.
-func (p importPass) do(ctx context.Context) error {
+// being written are written to their end and reported: otherwise nobody would know what was kept.
+func (p filePass) do(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	chunks := make(chan chunk)
@@ -94,7 +95,7 @@ func (p importPass) do(ctx context.Context) error {
 	for w := range p.writeAll(ctx, chunks) {
 		err := <-w.end
 		if err == nil {
-			p.tell(w.outcome)
+			p.report(w.outcome)
 			continue
 		}
 		failed = cmp.Or(failed, err)
@@ -112,7 +113,7 @@ type written struct {
 
 // writeAll has chunks written and returns them in the order of the file. No two of them are about one person, because duplicates
 // were left out of the whole file.
-func (p importPass) writeAll(ctx context.Context, chunks <-chan chunk) <-chan *written {
+func (p filePass) writeAll(ctx context.Context, chunks <-chan chunk) <-chan *written {
 	begun := make(chan *written, p.writers-1) // the receiver waits for one more
 	go func() {
 		defer close(begun)
@@ -133,7 +134,7 @@ func (p importPass) writeAll(ctx context.Context, chunks <-chan chunk) <-chan *w
 	return begun
 }
 
-func (p importPass) read(ctx context.Context, chunks chan<- chunk) error {
+func (p filePass) read(ctx context.Context, chunks chan<- chunk) error {
 	c := chunk{}
 	send := func() error {
 		select {
@@ -156,7 +157,7 @@ func (p importPass) read(ctx context.Context, chunks chan<- chunk) error {
 			c.enrollments = append(c.enrollments, e)
 			c.rows = append(c.rows, row)
 		}
-		if len(c.enrollments) < importChunk && len(c.rejected) < importChunk && c.duplicates < importChunk {
+		if len(c.enrollments) < chunkRows && len(c.rejected) < chunkRows && c.duplicates < chunkRows {
 			return nil
 		}
 		return send()

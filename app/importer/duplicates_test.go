@@ -1,4 +1,4 @@
-package app_test
+package importer_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/users"
@@ -36,9 +36,9 @@ func (c *collector) Enroll(ctx context.Context, org string, b users.Batch, _ ...
 	return c.sink.Enroll(ctx, org, b)
 }
 
-// TestSurveyFindsTheFirstOfEachEmail holds that, however many passes over the file it takes, of the good rows with one e-mail,
+// TestDuplicateScanFindsTheFirstOfEachEmail holds that, however many passes over the file it takes, of the good rows with one e-mail,
 // without regard to case, the first is imported and the others are duplicates.
-func TestSurveyFindsTheFirstOfEachEmail(t *testing.T) {
+func TestDuplicateScanFindsTheFirstOfEachEmail(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		row := rapid.SampledFrom([]string{"a@x.org", "A@X.org", "b@x.org", "c@x.org", "É@x.org", "e\u0301@x.org", "d@x.org", "bad", `stray"`, ""})
@@ -62,15 +62,15 @@ func TestSurveyFindsTheFirstOfEachEmail(t *testing.T) {
 			}
 		}
 		var got collector
-		report, err := app.NewImports(&got, nil).WithKeysPerPass(perPass).Run(context.Background(), audit.Actor{},
-			app.Import{Open: inMemory("email\n" + strings.Join(rows, "\n"))}, deaf{})
+		report, err := importer.NewImports(&got, nil).WithKeysPerPass(perPass).Run(context.Background(), audit.Actor{},
+			importer.Import{Open: inMemory("email\n" + strings.Join(rows, "\n"))}, deaf{})
 		require.NoError(t, err)
 		require.Equal(t, want, got.emails)
 		require.Equal(t, imports.Report{Unchanged: len(want), Duplicates: duplicates, Rejected: rejected}, report)
 	})
 }
 
-func TestSurveyAtTheBorderOfAPass(t *testing.T) {
+func TestDuplicateScanAtTheBorderOfAPass(t *testing.T) {
 	t.Parallel()
 	const perPass = 1_000
 	for _, rows := range []int{perPass - 1, perPass, perPass + 1, 2 * perPass, 2*perPass + 1, 7 * perPass} {
@@ -88,7 +88,7 @@ func TestSurveyAtTheBorderOfAPass(t *testing.T) {
 				return inMemory(b.String())()
 			}
 			var got collector
-			report, err := app.NewImports(&got, nil).WithKeysPerPass(perPass).Run(t.Context(), audit.Actor{}, app.Import{Open: open}, deaf{})
+			report, err := importer.NewImports(&got, nil).WithKeysPerPass(perPass).Run(t.Context(), audit.Actor{}, importer.Import{Open: open}, deaf{})
 			require.NoError(t, err)
 			assert.Equal(t, imports.Report{Unchanged: rows - 1, Duplicates: 1}, report)
 			assert.Len(t, got.emails, rows-1)
@@ -145,7 +145,7 @@ func TestImportMemoryDoesNotGrowWithTheFile(t *testing.T) { //nolint:paralleltes
 	weigh := func(rows int) uint64 {
 		var s scale
 		open := func() (io.ReadCloser, error) { return io.NopCloser(&flood{rows: rows}), nil }
-		report, err := app.NewImports(sink{}, nil).WithKeysPerPass(20_000).Run(t.Context(), audit.Actor{}, app.Import{Open: open}, &s)
+		report, err := importer.NewImports(sink{}, nil).WithKeysPerPass(20_000).Run(t.Context(), audit.Actor{}, importer.Import{Open: open}, &s)
 		require.NoError(t, err)
 		require.Equal(t, rows, report.Unchanged)
 		return s.most

@@ -1,4 +1,4 @@
-package app_test
+package importer_test
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
-	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/imports"
@@ -115,11 +115,11 @@ func inMemory(text string) func() (io.ReadCloser, error) {
 	return func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }
 }
 
-func runImport(t *testing.T, store ports.Store, what app.Import, file string) (imports.Report, *diary) {
+func runImport(t *testing.T, store ports.Store, what importer.Import, file string) (imports.Report, *diary) {
 	t.Helper()
 	what.Open = inMemory(file)
 	var d diary
-	report, err := app.NewImports(store, nil).Run(t.Context(), audit.Actor{}, what, &d)
+	report, err := importer.NewImports(store, nil).Run(t.Context(), audit.Actor{}, what, &d)
 	require.NoError(t, err)
 	return report, &d
 }
@@ -129,7 +129,7 @@ func TestImport(t *testing.T) {
 	t.Run("ARowMakesAMemberWithAnAddress", func(t *testing.T) {
 		t.Parallel()
 		store := installation(t)
-		report, d := runImport(t, store, app.Import{Organization: "acme", Group: "staff"},
+		report, d := runImport(t, store, importer.Import{Organization: "acme", Group: "staff"},
 			"email,first_name,last_name,custom__external_id,custom__n,phone\nAda@Example.org, Ada ,Lovelace,x7,,1\n")
 		assert.Equal(t, imports.Report{Created: 1}, report)
 		assert.Equal(t, map[string]person{"Ada@Example.org": {email: "Ada@Example.org", first: "Ada", last: "Lovelace", groups: "Default,Staff",
@@ -143,8 +143,8 @@ func TestImport(t *testing.T) {
 	t.Run("NamesAreUsedOnlyForNewUsersAndFieldsAreMerged", func(t *testing.T) {
 		t.Parallel()
 		store := installation(t)
-		runImport(t, store, app.Import{Organization: "acme"}, "email,first_name,custom__a,custom__b\nada@example.org,Ada,1,2\n")
-		report, _ := runImport(t, store, app.Import{Organization: "acme"}, "email,first_name,custom__b,custom__c\nADA@example.org,Eve,,3\n")
+		runImport(t, store, importer.Import{Organization: "acme"}, "email,first_name,custom__a,custom__b\nada@example.org,Ada,1,2\n")
+		report, _ := runImport(t, store, importer.Import{Organization: "acme"}, "email,first_name,custom__b,custom__c\nADA@example.org,Eve,,3\n")
 		assert.Equal(t, imports.Report{Updated: 1}, report)
 		ada := people(t, store, "acme")["ada@example.org"]
 		assert.Equal(t, "Ada", ada.first)
@@ -153,9 +153,9 @@ func TestImport(t *testing.T) {
 	t.Run("EveryFateIsCounted", func(t *testing.T) {
 		t.Parallel()
 		store := installation(t)
-		runImport(t, store, app.Import{Organization: "acme"}, "email,custom__a\nsame@example.org,1\nmore@example.org,1\n")
-		runImport(t, store, app.Import{Organization: "beta"}, "email\nother@example.org\n")
-		report, d := runImport(t, store, app.Import{Organization: "acme"}, "email,custom__a\nnew@example.org,1\nother@example.org,\nmore@example.org,2\n"+
+		runImport(t, store, importer.Import{Organization: "acme"}, "email,custom__a\nsame@example.org,1\nmore@example.org,1\n")
+		runImport(t, store, importer.Import{Organization: "beta"}, "email\nother@example.org\n")
+		report, d := runImport(t, store, importer.Import{Organization: "acme"}, "email,custom__a\nnew@example.org,1\nother@example.org,\nmore@example.org,2\n"+
 			"same@example.org,1\nNEW@example.org,9\nnobody,1\n")
 		assert.Equal(t, imports.Report{Created: 1, Enrolled: 1, Updated: 1, Unchanged: 1, Duplicates: 1, Rejected: 1}, report)
 		assert.Equal(t, 6, report.Rows())
@@ -166,16 +166,16 @@ func TestImport(t *testing.T) {
 		t.Parallel()
 		store := installation(t)
 		file := "email,first_name,custom__a\na@example.org,A,1\nb@example.org,B,2\n"
-		runImport(t, store, app.Import{Organization: "acme", Group: "Staff"}, file)
+		runImport(t, store, importer.Import{Organization: "acme", Group: "Staff"}, file)
 		before := people(t, store, "acme")
-		report, _ := runImport(t, store, app.Import{Organization: "acme", Group: "Staff"}, file)
+		report, _ := runImport(t, store, importer.Import{Organization: "acme", Group: "Staff"}, file)
 		assert.Equal(t, imports.Report{Unchanged: 2}, report)
 		assert.Equal(t, before, people(t, store, "acme"))
 	})
 	t.Run("BadRowsAreRejectedAndTheOthersGoOn", func(t *testing.T) {
 		t.Parallel()
 		store := installation(t)
-		report, d := runImport(t, store, app.Import{Organization: "acme"}, "email,first_name\n,Nobody\na@example.org,"+strings.Repeat("x", 201)+
+		report, d := runImport(t, store, importer.Import{Organization: "acme"}, "email,first_name\n,Nobody\na@example.org,"+strings.Repeat("x", 201)+
 			"\nb@example.org\nb@example.org,\"B\nc@example.org,C\nnot an address,"+strings.Repeat("y", 201)+"\n")
 		assert.Equal(t, imports.Report{Created: 1, Rejected: 5}, report)
 		assert.Equal(t, []string{
@@ -191,8 +191,8 @@ func TestImport(t *testing.T) {
 		t.Parallel()
 		store := installation(t)
 		half := strings.Repeat("x", 40<<10)
-		runImport(t, store, app.Import{Organization: "acme"}, "email,custom__a\na@example.org,"+half+"\n")
-		report, d := runImport(t, store, app.Import{Organization: "acme"}, "email,custom__b\nbad\na@example.org,"+half+"\nc@example.org,1\nworse,\n")
+		runImport(t, store, importer.Import{Organization: "acme"}, "email,custom__a\na@example.org,"+half+"\n")
+		report, d := runImport(t, store, importer.Import{Organization: "acme"}, "email,custom__b\nbad\na@example.org,"+half+"\nc@example.org,1\nworse,\n")
 		assert.Equal(t, imports.Report{Created: 1, Rejected: 3}, report)
 		require.Len(t, d.rejected, 3)
 		assert.Equal(t, "line 2: has 1 cells where the header has 2", d.rejected[0])
@@ -202,7 +202,7 @@ func TestImport(t *testing.T) {
 	})
 	t.Run("AFileWithoutRowsIsDone", func(t *testing.T) {
 		t.Parallel()
-		report, d := runImport(t, installation(t), app.Import{}, "email\n\n")
+		report, d := runImport(t, installation(t), importer.Import{}, "email\n\n")
 		assert.Equal(t, imports.Report{}, report)
 		assert.Equal(t, "acme", d.org, "without an organization, that with the lowest id")
 	})
@@ -212,28 +212,28 @@ func TestImportRefuses(t *testing.T) {
 	t.Parallel()
 	late := "email\n" + strings.Repeat("a@example.org\nb@example.org\n", 5_000) + "caf\xe9@example.org\n"
 	for name, c := range map[string]struct {
-		what app.Import
+		what importer.Import
 		file string
 		want error
 	}{
-		"UnknownOrganization":          {app.Import{Organization: "gamma"}, "email\na@example.org\n", orgs.ErrNotFound},
-		"TheReservedOrganization":      {app.Import{Organization: orgs.SystemSlug}, "email\na@example.org\n", orgs.ErrNotFound},
-		"UnknownGroup":                 {app.Import{Group: "Crew"}, "email\na@example.org\n", orgs.ErrGroupNotFound},
-		"NoEmailColumn":                {app.Import{Group: "Crew", CreateGroup: true}, "name\nAda\n", imports.ErrNoEmail},
-		"EmptyFile":                    {app.Import{Group: "Crew", CreateGroup: true}, "", imports.ErrEmpty},
-		"InvalidUTF8AfterManyRows":     {app.Import{Group: "Crew", CreateGroup: true}, late, imports.ErrNotText},
-		"InvalidUTF8AlsoInADryRun":     {app.Import{DryRun: true}, late, imports.ErrNotText},
-		"AGroupThatCannotBeSoNamed":    {app.Import{Group: strings.Repeat("x", 201), CreateGroup: true}, "email\na@example.org\n", nil},
-		"AGroupWhoseNameIsNothing":     {app.Import{Group: " ", CreateGroup: true}, "email\na@example.org\n", nil},
-		"AColumnTwice":                 {app.Import{}, "email,custom__a,custom__a\na@example.org,1,2\n", nil},
-		"AnOrganizationWithoutALetter": {app.Import{Organization: "%"}, "email\na@example.org\n", orgs.ErrNotFound},
+		"UnknownOrganization":          {importer.Import{Organization: "gamma"}, "email\na@example.org\n", orgs.ErrNotFound},
+		"TheReservedOrganization":      {importer.Import{Organization: orgs.SystemSlug}, "email\na@example.org\n", orgs.ErrNotFound},
+		"UnknownGroup":                 {importer.Import{Group: "Crew"}, "email\na@example.org\n", orgs.ErrGroupNotFound},
+		"NoEmailColumn":                {importer.Import{Group: "Crew", CreateGroup: true}, "name\nAda\n", imports.ErrNoEmail},
+		"EmptyFile":                    {importer.Import{Group: "Crew", CreateGroup: true}, "", imports.ErrEmpty},
+		"InvalidUTF8AfterManyRows":     {importer.Import{Group: "Crew", CreateGroup: true}, late, imports.ErrNotText},
+		"InvalidUTF8AlsoInADryRun":     {importer.Import{DryRun: true}, late, imports.ErrNotText},
+		"AGroupThatCannotBeSoNamed":    {importer.Import{Group: strings.Repeat("x", 201), CreateGroup: true}, "email\na@example.org\n", nil},
+		"AGroupWhoseNameIsNothing":     {importer.Import{Group: " ", CreateGroup: true}, "email\na@example.org\n", nil},
+		"AColumnTwice":                 {importer.Import{}, "email,custom__a,custom__a\na@example.org,1,2\n", nil},
+		"AnOrganizationWithoutALetter": {importer.Import{Organization: "%"}, "email\na@example.org\n", orgs.ErrNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			store := installation(t)
 			c.what.Open = inMemory(c.file)
 			var d diary
-			report, err := app.NewImports(store, nil).Run(t.Context(), audit.Actor{}, c.what, &d)
+			report, err := importer.NewImports(store, nil).Run(t.Context(), audit.Actor{}, c.what, &d)
 			require.Error(t, err)
 			if c.want != nil {
 				require.ErrorIs(t, err, c.want)
@@ -247,13 +247,13 @@ func TestImportRefuses(t *testing.T) {
 	}
 	t.Run("WithoutAnyOrganization", func(t *testing.T) {
 		t.Parallel()
-		_, err := app.NewImports(emptyInstallation(t), nil).Run(t.Context(), audit.Actor{}, app.Import{Open: inMemory("email\n")}, &diary{})
+		_, err := importer.NewImports(emptyInstallation(t), nil).Run(t.Context(), audit.Actor{}, importer.Import{Open: inMemory("email\n")}, &diary{})
 		require.ErrorIs(t, err, orgs.ErrNotFound)
 	})
 	t.Run("AFileThatCannotBeOpened", func(t *testing.T) {
 		t.Parallel()
 		gone := errors.New("gone")
-		_, err := app.NewImports(installation(t), nil).Run(t.Context(), audit.Actor{}, app.Import{Open: func() (io.ReadCloser, error) { return nil, gone }}, &diary{})
+		_, err := importer.NewImports(installation(t), nil).Run(t.Context(), audit.Actor{}, importer.Import{Open: func() (io.ReadCloser, error) { return nil, gone }}, &diary{})
 		require.ErrorIs(t, err, gone)
 	})
 }
@@ -281,16 +281,16 @@ func TestImportGroup(t *testing.T) {
 	t.Parallel()
 	store := installation(t)
 	const file = "email\na@example.org\n"
-	runImport(t, store, app.Import{}, file)
+	runImport(t, store, importer.Import{}, file)
 
-	dry, _ := runImport(t, store, app.Import{Group: "Crew", CreateGroup: true, DryRun: true}, file)
+	dry, _ := runImport(t, store, importer.Import{Group: "Crew", CreateGroup: true, DryRun: true}, file)
 	assert.NotContains(t, groups(t, store), "Crew", "a dry run creates no group")
-	done, _ := runImport(t, store, app.Import{Group: "Crew", CreateGroup: true}, file)
+	done, _ := runImport(t, store, importer.Import{Group: "Crew", CreateGroup: true}, file)
 	assert.Equal(t, imports.Report{Updated: 1}, done)
 	assert.Equal(t, done, dry)
 	assert.Equal(t, "Crew,Default", people(t, store, "acme")["a@example.org"].groups)
 
-	again, _ := runImport(t, store, app.Import{Group: "crew", CreateGroup: true}, file)
+	again, _ := runImport(t, store, importer.Import{Group: "crew", CreateGroup: true}, file)
 	assert.Equal(t, imports.Report{Unchanged: 1}, again, "an existing group is used, without regard to case")
 }
 
@@ -314,14 +314,14 @@ func mixed(rows int) string {
 func TestImportDryRunCountsWhatARealRunDoes(t *testing.T) {
 	t.Parallel()
 	store := installation(t)
-	runImport(t, store, app.Import{Organization: "acme"}, mixed(700))
-	runImport(t, store, app.Import{Organization: "beta"}, mixed(1_400))
+	runImport(t, store, importer.Import{Organization: "acme"}, mixed(700))
+	runImport(t, store, importer.Import{Organization: "beta"}, mixed(1_400))
 	before := people(t, store, "acme")
 	file := strings.ReplaceAll(mixed(4_500), "user1", "user2")
 
-	dry, dryDiary := runImport(t, store, app.Import{Organization: "acme", Group: "Staff", DryRun: true}, file)
+	dry, dryDiary := runImport(t, store, importer.Import{Organization: "acme", Group: "Staff", DryRun: true}, file)
 	assert.Equal(t, before, people(t, store, "acme"), "a dry run writes nothing")
-	done, doneDiary := runImport(t, store, app.Import{Organization: "acme", Group: "Staff"}, file)
+	done, doneDiary := runImport(t, store, importer.Import{Organization: "acme", Group: "Staff"}, file)
 	assert.Equal(t, done, dry)
 	assert.Equal(t, doneDiary, dryDiary)
 	for fate, n := range map[string]int{"created": done.Created, "enrolled": done.Enrolled, "updated": done.Updated,
@@ -351,7 +351,7 @@ func TestImportThatIsInterruptedMayBeRepeated(t *testing.T) {
 	t.Parallel()
 	file := mixed(5_500)
 	whole := installation(t)
-	all, _ := runImport(t, whole, app.Import{}, file)
+	all, _ := runImport(t, whole, importer.Import{}, file)
 	away := errors.New("the database is away")
 	for name, before := range map[string]func(stop context.CancelFunc) func(call int) error{
 		"ByItsContextInTheMiddleOfAChunk": func(stop context.CancelFunc) func(int) error {
@@ -383,7 +383,7 @@ func TestImportThatIsInterruptedMayBeRepeated(t *testing.T) {
 				return &counted{Reader: strings.NewReader(file), closed: &closed}, nil
 			}
 			var d diary
-			first, err := app.NewImports(h, nil).Run(ctx, audit.Actor{}, app.Import{Open: open}, &d)
+			first, err := importer.NewImports(h, nil).Run(ctx, audit.Actor{}, importer.Import{Open: open}, &d)
 			require.Error(t, err)
 			assert.True(t, errors.Is(err, context.Canceled) || errors.Is(err, away))
 			assert.Equal(t, opened.Load(), closed.Load(), "the file is the caller's again")
@@ -392,7 +392,7 @@ func TestImportThatIsInterruptedMayBeRepeated(t *testing.T) {
 			assert.Len(t, people(t, store, "acme"), first.Created, "what is reported is kept, to the row")
 			assert.Less(t, first.Created, all.Created)
 
-			second, _ := runImport(t, store, app.Import{}, file)
+			second, _ := runImport(t, store, importer.Import{}, file)
 			assert.Equal(t, first.Created, second.Unchanged)
 			assert.Equal(t, all.Created, first.Created+second.Created)
 			assert.Equal(t, people(t, whole, "acme"), people(t, store, "acme"))
@@ -409,7 +409,7 @@ func TestImportThatIsInterruptedMayBeRepeated(t *testing.T) {
 			}
 			return inMemory(file)()
 		}
-		_, err := app.NewImports(store, nil).Run(ctx, audit.Actor{}, app.Import{Open: open}, &diary{})
+		_, err := importer.NewImports(store, nil).Run(ctx, audit.Actor{}, importer.Import{Open: open}, &diary{})
 		require.ErrorIs(t, err, context.Canceled)
 		assert.Equal(t, 1, opened)
 		assert.Empty(t, people(t, store, "acme"))
@@ -438,9 +438,9 @@ func (r reversed) Enroll(ctx context.Context, org string, b users.Batch, also ..
 
 func TestImportTellsInTheOrderOfTheFile(t *testing.T) {
 	t.Parallel()
-	want, wantDiary := runImport(t, installation(t), app.Import{}, mixed(4_500))
+	want, wantDiary := runImport(t, installation(t), importer.Import{}, mixed(4_500))
 	store := installation(t)
-	got, gotDiary := runImport(t, reversed{Store: store, second: make(chan struct{})}, app.Import{}, mixed(4_500))
+	got, gotDiary := runImport(t, reversed{Store: store, second: make(chan struct{})}, importer.Import{}, mixed(4_500))
 	assert.Equal(t, want, got)
 	assert.Equal(t, wantDiary, gotDiary)
 }

@@ -1,4 +1,4 @@
-package app_test
+package importer_test
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -49,7 +49,7 @@ func (deaf) Begin(imports.Header, int, orgs.Organization) {}
 func (deaf) Rejected(*imports.RowError)                   {}
 func (deaf) Progress(imports.Report)                      {}
 
-// BenchmarkImportReading measures what an import costs without a database: the survey of the file and the pass that writes.
+// BenchmarkImportReading measures what an import costs without a database: the duplicate scan and the pass that writes.
 func BenchmarkImportReading(b *testing.B) {
 	const rows = 200_000
 	for name, format := range map[string]string{"Plain": "%s,%s,%s,%s\n", "Quoted": `"%s","%s","%s","%s"` + "\n"} {
@@ -60,11 +60,11 @@ func BenchmarkImportReading(b *testing.B) {
 				n := strconv.Itoa(i)
 				fmt.Fprintf(&file, format, "user"+n+"@example.com", "First"+n, "Last"+n, "ext-"+n)
 			}
-			engine := app.NewImports(sink{}, nil)
+			engine := importer.NewImports(sink{}, nil)
 			open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(file.Bytes())), nil }
 			b.ReportAllocs()
 			for b.Loop() {
-				report, err := engine.Run(b.Context(), audit.Actor{}, app.Import{Open: open}, deaf{})
+				report, err := engine.Run(b.Context(), audit.Actor{}, importer.Import{Open: open}, deaf{})
 				require.NoError(b, err)
 				require.Equal(b, rows, report.Rows())
 			}
