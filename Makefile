@@ -7,6 +7,8 @@ FUZZTIME ?= 30s
 BENCH ?=
 # Which tests of test/chaos: a pattern of their names, such as TestKill/sqlite.
 CHAOS ?=
+# Which clients `make interop` runs: folders of test/interop; none: all.
+CLIENTS ?=
 # How many scripts `make walls` plays on each database.
 SCRIPTS ?= 500
 # What `tocsin version` says. Git refuses a checkout that belongs to somebody else, hence no -buildvcs.
@@ -18,7 +20,7 @@ TOOLS := .bin
 export CGO_ENABLED := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build run lint vulncheck verify generate test fuzz walls bench chaos screenshots clean test-tools test-browser
+.PHONY: help build interop run lint vulncheck verify generate test fuzz walls bench chaos screenshots clean test-tools test-browser
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +66,9 @@ chaos: test-tools ## kill programs, databases and mail servers at full size, and
 
 screenshots: test-browser ## take the pictures of the console that the documentation shows
 	TOCSIN_TEST_SCREENSHOTS=$(CURDIR)/docs/images $(GO) test -count 1 -v -run TestPictures ./test/browser
+
+interop: build ## run clients of others against the service (CLIENTS="bitcaster ..." for some of them)
+	test/interop/run $(CLIENTS)
 
 bench: build test-tools ## measure speed and memory on SQLite and on a PostgreSQL that waits for the disk (BENCH=FLAGS)
 	@$(GO) build -buildvcs=false -o $(TOOLS)/ ./test/bench

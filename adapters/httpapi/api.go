@@ -119,6 +119,11 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (a *API) handler(r Route) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		web.Route(c, r.Path, r.Path == healthPath || r.Path == readyPath) // Probes come every few seconds.
+		if r.open() {
+			if err := bindOpen(c); err != nil {
+				return err
+			}
+		}
 		in := call{Context: c, api: a, ctx: c.Request().Context()}
 		if a.options.CallTimeout > 0 {
 			limited, cancel := context.WithTimeout(in.ctx, a.options.CallTimeout)

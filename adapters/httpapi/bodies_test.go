@@ -242,7 +242,7 @@ func TestAnswerOfCreateUser(t *testing.T) {
 	require.Equal(t, http.StatusCreated, w.Code)
 	assert.Equal(t, "application/json", w.Header().Get("Content-Type"))
 	assert.JSONEq(t, `{"id":7,"username":"anna@example.org","email":"anna@example.org","first_name":"Anna","last_name":"",
-		"custom_fields":{},"groups":["Default"],"locked":false,"created":true}`, w.Body.String())
+		"custom_fields":{},"groups":["Default"],"locked":false,"is_active":true,"created":true}`, w.Body.String())
 }
 
 func TestABodyThatBreaksOffIs400(t *testing.T) {

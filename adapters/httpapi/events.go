@@ -15,7 +15,9 @@ type event struct {
 	Slug        string    `json:"slug"`
 	Description string    `json:"description"`
 	Active      bool      `json:"active"`
-	Channels    []string  `json:"channels"`
+	// Locked is false: nothing locks an event here. Clients of the contract's system read it.
+	Locked   bool     `json:"locked"`
+	Channels []string `json:"channels"`
 	// Schema is null when there is none.
 	Schema json.RawMessage `json:"context_schema"`
 }

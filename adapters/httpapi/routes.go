@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/labstack/echo/v4"
+
+	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
@@ -101,10 +104,34 @@ func pages() []Route {
 	}
 }
 
+// open reports whether the last parameter of the path takes slashes too. Clients of the contract's system leave those of a username
+// as they are, and here nothing else can follow it.
+func (r Route) open() bool {
+	return r.Method == http.MethodPost && strings.HasSuffix(r.Path, "/{username}/")
+}
+
+// bindOpen gives the last parameter what the router found for it.
+func bindOpen(c echo.Context) error {
+	values := c.ParamValues()
+	last := len(values) - 1
+	values[last] = strings.TrimSuffix(values[last], "/")
+	if values[last] == "" {
+		return web.ErrNoSuchPath
+	}
+	names := slices.Clone(c.ParamNames())
+	names[last] = "username"
+	c.SetParamNames(names...)
+	c.SetParamValues(values...)
+	return nil
+}
+
 // pattern is the path in the router's notation. It always ends in a slash, like every canonical path.
 func (r Route) pattern() string {
+	if r.open() {
+		r.Path = strings.TrimSuffix(r.Path, "{username}/") + "*"
+	}
 	p := strings.NewReplacer("{", ":", "}", "").Replace(r.Path)
-	if !strings.HasSuffix(p, "/") {
+	if !strings.HasSuffix(p, "/") && !r.open() {
 		p += "/"
 	}
 	return p

@@ -20,6 +20,8 @@ type user struct {
 	CustomFields metadata.Map   `json:"custom_fields"`
 	Groups       []string       `json:"groups"`
 	Locked       bool           `json:"locked"`
+	// Active is the opposite of Locked, for clients of the contract's system.
+	Active bool `json:"is_active"`
 }
 
 // enrolledUser is the answer of POST.
@@ -101,6 +103,7 @@ func showMember(m users.Member) user {
 	return user{
 		ID: m.ID, Username: m.User.Username, Email: m.Email, FirstName: m.FirstName, LastName: m.LastName,
 		CustomFields: notNil(m.CustomFields), Groups: append([]string{}, m.Groups...), Locked: m.Locked,
+		Active: !m.Locked,
 	}
 }
 

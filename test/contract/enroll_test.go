@@ -22,7 +22,7 @@ func TestPostUser(t *testing.T) {
 		require.Positive(w, u.ID)
 		require.Equal(w, user{
 			ID: u.ID, Username: "Anna.Lee@Example.ORG", Email: "Anna.Lee@Example.ORG", FirstName: "Anna", LastName: "Lee",
-			CustomFields: u.CustomFields, Groups: []string{"Default"}, Created: true,
+			CustomFields: u.CustomFields, Groups: []string{"Default"}, Active: true, Created: true,
 		}, u)
 		require.JSONEq(w, `{"external_id": 4711}`, string(u.CustomFields))
 	}))

@@ -37,6 +37,7 @@ type user struct {
 	CustomFields json.RawMessage `json:"custom_fields"`
 	Groups       []string        `json:"groups"`
 	Locked       bool            `json:"locked"`
+	Active       bool            `json:"is_active"`
 	Created      bool            `json:"created"`
 }
 

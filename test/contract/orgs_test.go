@@ -107,8 +107,8 @@ func TestEvents(t *testing.T) {
 			delete(e, "id")
 		}
 		require.Equal(w, []map[string]any{
-			{"name": "Shipped", "slug": "shipped", "description": "A parcel has left.", "active": true, "channels": []any{"mail", "shop-mail"}, "context_schema": nil},
-			{"name": "News", "slug": "news", "description": "", "active": false, "channels": []any{}, "context_schema": nil},
+			{"name": "Shipped", "slug": "shipped", "description": "A parcel has left.", "active": true, "locked": false, "channels": []any{"mail", "shop-mail"}, "context_schema": nil},
+			{"name": "News", "slug": "news", "description": "", "active": false, "locked": false, "channels": []any{}, "context_schema": nil},
 		}, events)
 		b := organization("acme")
 		b.Projects[0].Applications[0].Events[0].Schema = object{"required": list{"order"}}

@@ -63,6 +63,21 @@ func TestPaths(t *testing.T) {
 		w.delete(usersPath+c.segment+"/", nil).is(http.StatusOK)
 	})))
 
+	// Clients of the contract's system do not encode the slashes of usernames. No operation of the document has such a path.
+	t.Run("EndInAUsernameWhoseSlashesAreNotEncoded", both(func(w *world) {
+		for _, username := range []string{"a/b", "a/b/c", "a b/ä"} {
+			w.register(username)
+			for path, want := range map[string]string{"unsubscribe/": `{"deleted":0}`, "unregister/": `{"deleted":1}`} {
+				sent := "POST " + webPath + path + strings.ReplaceAll(username, " ", "%20") + "/ HTTP/1.1\r\nHost: tocsin\r\nAuthorization: Key " + rootKey + "\r\n\r\n"
+				status, text := w.tell(exchange{sent: sent})
+				require.Equal(w, http.StatusOK, status, text)
+				require.JSONEq(w, want, text)
+			}
+		}
+		w.post(webPath+"unregister/", nil).is(http.StatusNotFound)
+		w.post(webPath+"unregister/a//b/", nil).is(http.StatusNotFound)
+	}))
+
 	t.Run("ThatNameNothingAre404", both(func(w *world) {
 		w.enroll("anna@example.org")
 		for _, path := range []string{

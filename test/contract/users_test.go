@@ -58,6 +58,14 @@ func TestGetUser(t *testing.T) {
 		require.Equal(w, []user{anna, ben}, read[[]user](w.get(usersPath).is(http.StatusOK)))
 	}))
 
+	t.Run("SaysTwiceWhetherTheMemberIsLocked", both(func(w *world) {
+		w.register("anna")
+		w.lockMember("anna")
+		anna := read[user](w.get(userPath("anna")).is(http.StatusOK))
+		require.True(w, anna.Locked)
+		require.False(w, anna.Active)
+	}))
+
 	t.Run("FindsAUsernameElseAnEmail", both(func(w *world) {
 		w.register("anna", object{"email": "anna@example.org"})
 		for _, name := range []string{"anna", "ANNA", "anna@example.org", "Anna@Example.Org"} {
