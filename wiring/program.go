@@ -17,7 +17,7 @@ import (
 	"github.com/tocsin/tocsin/configs"
 )
 
-//go:generate go tool wire
+//go:generate go tool wire . ../test/harness
 
 // Streams are the program's standard streams.
 type Streams struct {

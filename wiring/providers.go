@@ -51,8 +51,8 @@ var storage = wire.NewSet(
 	wire.Bind(new(ports.Clock), new(systemClock)),
 )
 
-// useCases is what callers can ask for, whichever way they come.
-var useCases = wire.NewSet(
+// UseCases is what callers can ask for, whichever way they come, where no setting says how. The harness of the tests takes it, too.
+var UseCases = wire.NewSet(
 	app.NewUsers,
 	app.NewLists,
 	app.NewApplications,
@@ -60,27 +60,17 @@ var useCases = wire.NewSet(
 	app.NewOrgs,
 	app.NewKeys,
 	importer.NewImports,
-	newImportJobs,
 	app.NewProvisioning,
-	newDrivers,
-	newChannelCheck,
-	newChannelTests,
 	app.NewChannels,
 	app.NewEvents,
-	newTemplates,
 	app.NewMailbox,
 	app.NewDeletions,
 	app.NewSealing,
 	app.NewAuthentication,
-	newQuotas,
-	newLimits,
 	app.NewTriggers,
 	app.NewOccurrences,
 	app.NewUnsubscriptions,
 	app.NewOperators,
-	newFactors,
-	newPolicy,
-	newSingleSignOn,
 	app.NewAdministration,
 	app.NewProfiles,
 	app.NewGroups,
@@ -88,13 +78,28 @@ var useCases = wire.NewSet(
 	app.NewInsight,
 	app.NewSentMessages,
 	app.NewAudit,
+	wire.Struct(new(httpapi.UseCases), "*"),
+	wire.Struct(new(console.UseCases), "*"),
+	wire.Struct(new(cli.Services), "*"),
+)
+
+// useCases is all that callers can ask for, as the settings say.
+var useCases = wire.NewSet(
+	UseCases,
+	newImportJobs,
+	newDrivers,
+	newChannelCheck,
+	newChannelTests,
+	newTemplates,
+	newQuotas,
+	newLimits,
+	newFactors,
+	newPolicy,
+	newSingleSignOn,
 	newLinks,
 	newComposer,
 	wire.Bind(new(delivery.Composer), new(*delivery.TemplateComposer)),
 	wire.Bind(new(access.Authenticator), new(*app.Authentication)),
-	wire.Struct(new(httpapi.UseCases), "*"),
-	wire.Struct(new(console.UseCases), "*"),
-	wire.Struct(new(cli.Services), "*"),
 )
 
 // sending is what works in the background: it turns occurrences into messages, and files into users.

@@ -39,7 +39,7 @@ func TestAdminSSO(t *testing.T) {
 	_, err := d.visitor(t, "ada", "a long password")
 	require.NoError(t, err)
 
-	found, err := app.NewAudit(d.store(t)).Search(t.Context(), app.Path{}, audit.Query{Action: "account.", Object: "accounts/ada", Limit: 10})
+	found, err := d.use(t).CLI.Audit.Search(t.Context(), app.Path{}, audit.Query{Action: "account.", Object: "accounts/ada", Limit: 10})
 	require.NoError(t, err)
 	var actions []audit.Action
 	for _, e := range found.Entries {

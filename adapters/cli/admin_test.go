@@ -25,7 +25,7 @@ func (d *desk) typed(t *testing.T, in string, args ...string) int {
 // visitor signs in to the console and returns what they may do.
 func (d *desk) visitor(t *testing.T, username, password string) (operators.Visitor, error) {
 	t.Helper()
-	use := app.NewOperators(d.store(t), frozen{}, operators.Policy{})
+	use := d.use(t).Console.Operators
 	a, err := use.SignIn(t.Context(), audit.Actor{Via: audit.Console}, operators.Origin{}, username, password)
 	if err != nil {
 		return operators.Visitor{}, err
@@ -48,7 +48,7 @@ func TestAdminCreate(t *testing.T) {
 	_, err = d.visitor(t, "ada", "another password")
 	require.ErrorIs(t, err, operators.ErrCredentials)
 
-	found, err := app.NewAudit(d.store(t)).Search(t.Context(), app.Path{}, audit.Query{Limit: 10})
+	found, err := d.use(t).CLI.Audit.Search(t.Context(), app.Path{}, audit.Query{Limit: 10})
 	require.NoError(t, err)
 	first := found.Entries[len(found.Entries)-1]
 	assert.Equal(t, audit.AccountCreated, first.Action)
@@ -74,7 +74,7 @@ func TestAdminRole(t *testing.T) {
 	d := newShop(t)
 	e, err := users.NewEnrollment("grace@example.org", "", "", nil)
 	require.NoError(t, err)
-	_, err = app.NewUsers(d.store(t)).Create(t.Context(), audit.Actor{}, app.Path{Organization: "acme"}, e)
+	_, err = d.use(t).API.Users.Create(t.Context(), audit.Actor{}, app.Path{Organization: "acme"}, e)
 	require.NoError(t, err)
 	require.Zero(t, d.run(t, "admin", "role", "--username", "grace@example.org", "--org", "acme", "--role", "operator"), d.err.String())
 	assert.Equal(t, "grace@example.org is operator of acme now\nThe role counts once it is accepted: create an invitation link in the console, or set a password for it with\n"+
@@ -87,7 +87,7 @@ func TestAdminRole(t *testing.T) {
 	assert.Equal(t, users.RoleOperator, v.Places[0].Role)
 	require.Zero(t, d.run(t, "admin", "role", "--username", "grace@example.org", "--org", "acme", "--role", "operator"))
 	assert.Equal(t, "grace@example.org is operator of acme now\n", d.out.String(), "it was accepted with the password")
-	found, err := app.NewAudit(d.store(t)).Search(t.Context(), app.Path{Organization: "acme"}, audit.Query{Action: audit.RoleSet, Limit: 10})
+	found, err := d.use(t).CLI.Audit.Search(t.Context(), app.Path{Organization: "acme"}, audit.Query{Action: audit.RoleSet, Limit: 10})
 	require.NoError(t, err)
 	log := found.Entries
 	require.Len(t, log, 1, "what changes nothing is not recorded")

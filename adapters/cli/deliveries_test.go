@@ -17,17 +17,19 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/test/harness"
 )
 
 // failed triggers an event for one recipient, to whom nothing can be delivered.
 func (d *desk) failed(t *testing.T) events.OccurrenceID {
 	t.Helper()
 	s, web := d.store(t), app.Path{Organization: "acme", Project: "shop", Application: "web"}
-	_, err := app.NewApplications(s).Register(t.Context(), audit.Actor{}, web, app.Registration{
+	use := harness.Assemble(d.parts(s)).API
+	_, err := use.Applications.Register(t.Context(), audit.Actor{}, web, app.Registration{
 		User: users.User{Username: "ada"}, Details: users.Details{Email: "ada@example.org"}, Active: true, List: "Web users",
 		Addresses: []app.RegisteredAddress{{Address: users.NewEmailAddress("ada@example.org"), ToPreferred: true}}})
 	require.NoError(t, err)
-	o, _, err := app.NewTriggers(s, nil, frozen{}, app.NewQuotas(frozen{}, nil, 0)).Trigger(t.Context(), audit.Actor{}, web, "shipped", app.Trigger{Context: events.Context("{}")})
+	o, _, err := use.Triggers.Trigger(t.Context(), audit.Actor{}, web, "shipped", app.Trigger{Context: events.Context("{}")})
 	require.NoError(t, err)
 	step, err := s.Queue().Expand(t.Context(), 10)
 	require.NoError(t, err)

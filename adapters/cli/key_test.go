@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -25,7 +24,7 @@ func TestKey(t *testing.T) {
 	d.done(t, "key", "create", "--name", "root", "--grant", "full_access")
 	assert.Equal(t, "created key \"root\": reaches installation, may full_access, expires never\n", d.err.String())
 
-	key, err := app.NewAuthentication(d.store(t), frozen{}).Authenticate(t.Context(), strings.TrimSpace(token))
+	key, err := d.use(t).Authentication.Authenticate(t.Context(), strings.TrimSpace(token))
 	require.NoError(t, err)
 	assert.Equal(t, access.Scope{Organization: "acme", Project: "shop", Application: "web"}, key.Scope)
 	assert.Equal(t, frozen{}.Now().Add(90*24*time.Hour), key.Expires.UTC())
@@ -53,7 +52,7 @@ func TestKeyRotate(t *testing.T) {
 	t.Parallel()
 	d := newShop(t)
 	valid := func(token string, at time.Time) bool {
-		key, err := app.NewAuthentication(d.store(t), frozen{}).Authenticate(t.Context(), strings.TrimSpace(token))
+		key, err := d.use(t).Authentication.Authenticate(t.Context(), strings.TrimSpace(token))
 		return err == nil && key.Valid(at)
 	}
 	first := d.done(t, "key", "create", "--name", "web", "--org", "acme", "--grant", "user:read", "--expires", "90d")

@@ -22,11 +22,10 @@ import (
 	"github.com/tocsin/tocsin/adapters/mailbox"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/app/delivery"
-	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/domain/access"
-	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/harness"
 )
 
 // frozen is a clock that stands still.
@@ -70,12 +69,8 @@ func newDesk(t *testing.T) *desk {
 			}
 			d.open++
 			d.opened++
-			s := d.wrap(store)
-			use := app.NewOperators(s, frozen{}, operators.Policy{BreakGlass: "root"})
-			services := cli.Services{SingleSignOn: app.NewSingleSignOn(use, nil, app.SignOnSettings{Issuer: "https://id.example"}), Provisioning: app.NewProvisioning(s, channels.Channel.CheckSettings, nil), Keys: app.NewKeys(s, frozen{}, app.NewAuthentication(s, frozen{}), nil), Imports: importer.NewImports(s, nil), Deletions: app.NewDeletions(s),
-				Retries: app.NewRetries(s, frozen{}), Sealing: app.NewSealing(s), Mailbox: app.NewMailbox(s),
-				Administration: app.NewAdministration(s, frozen{}), Factors: app.NewFactors(use, nil, false), Audit: app.NewAudit(s), ChannelTests: app.NewChannelTests(s, delivery.Drivers{d.provider, mailbox.New(s)}, d.sendTimeout)}
-			return services, func() {
+			use := harness.Assemble(d.parts(d.wrap(store)))
+			return use.CLI, func() {
 				d.open--
 				assert.NoError(t, store.Close())
 			}, nil
@@ -83,6 +78,18 @@ func newDesk(t *testing.T) *desk {
 	}
 	t.Cleanup(func() { assert.Zero(t, d.open, "every database that is opened is closed") })
 	return d
+}
+
+// parts are those of the desk's installation on a store.
+func (d *desk) parts(s ports.Store) harness.Parts {
+	return harness.Parts{Store: s, Clock: frozen{}, Policy: operators.Policy{BreakGlass: "root"}, SignOn: app.SignOnSettings{Issuer: "https://id.example"},
+		Drivers: delivery.Drivers{d.provider, mailbox.New(s)}, SendTimeout: d.sendTimeout}
+}
+
+// use are the use cases of another process on the desk's database.
+func (d *desk) use(t *testing.T) harness.UseCases {
+	t.Helper()
+	return harness.Assemble(d.parts(d.store(t)))
 }
 
 // run executes a command line and returns the exit status.

@@ -19,6 +19,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/test/clocks"
+	"github.com/tocsin/tocsin/test/harness"
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
@@ -88,6 +89,6 @@ func found(ctx context.Context, url string) error {
 					Templates:     []app.BlueprintTemplate{{Channel: "mail", Subject: "s", Text: "t", HTML: "<b>t</b>"}},
 					Notifications: []app.BlueprintNotification{{Name: "Ticks", List: "all", Active: true}}}}}}}}})
 	}
-	_, err = app.NewProvisioning(store, channels.Channel.CheckSettings, nil).Apply(ctx, operators.Officer{}, blueprint, false)
+	_, err = harness.Assemble(harness.Parts{Store: store, Clock: clocks.At(morning)}).CLI.Provisioning.Apply(ctx, operators.Officer{}, blueprint, false)
 	return errors.Join(err, store.Close())
 }

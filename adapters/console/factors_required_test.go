@@ -35,7 +35,9 @@ func TestEveryRouteSaysWhoseSecondFactorItTakes(t *testing.T) {
 // requireFactors has acme and the installation require a second factor.
 func (s *scene) requireFactors() {
 	s.Helper()
-	*s.use.Factors = *app.NewFactors(s.use.Operators, nil, true)
+	s.parts.RequireSecondFactor = true
+	s.assemble()
+	s.serve()
 	require.NoError(s, s.use.Factors.Require(s.Context(), audit.Actor{Via: audit.CommandLine}, app.Path{Organization: "acme"}, true))
 }
 

@@ -14,20 +14,20 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/adapters/cli"
 	"github.com/tocsin/tocsin/adapters/console"
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/adapters/mailbox"
 	"github.com/tocsin/tocsin/adapters/webauthn"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/app/delivery"
-	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/deliveries"
-	"github.com/tocsin/tocsin/domain/factors"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/clocks"
+	"github.com/tocsin/tocsin/test/harness"
 )
 
 // maxImport is the size of the largest file, in bytes.
@@ -53,11 +53,12 @@ type fixture struct {
 	store ports.Store
 	clock *clocks.Moving
 	use   console.UseCases
+	cli   cli.Services
 	post  *post // by which acme's channels send
 	log   *strings.Builder
 
-	options        console.Options
-	authenticators factors.Authenticators
+	parts   harness.Parts
+	options console.Options
 	*console.Console
 }
 
@@ -90,22 +91,20 @@ func openFixture(t *testing.T, database string, adjust ...func(*console.Options)
 		a(&o)
 	}
 	f.post = &post{}
-	drivers, composer := delivery.Drivers{f.post, mailbox.New(store)}, delivery.NewTemplateComposer("https://tocsin.example", deliveries.NewLinks([]byte("key")))
-	f.use = console.UseCases{Operators: app.NewOperators(store, f.clock, operators.Policy{}), Administration: app.NewAdministration(store, f.clock),
-		Profiles: app.NewProfiles(store, f.clock), Groups: app.NewGroups(store, nil),
-		Lists: app.NewLists(store, nil), Orgs: app.NewOrgs(store), Applications: app.NewApplications(store), Occurrences: app.NewOccurrences(store),
-		Retries: app.NewRetries(store, f.clock), Insight: app.NewInsight(store, f.clock), System: app.NewSystem(store, f.clock, facts), Audit: app.NewAudit(store),
-		SentMessages: app.NewSentMessages(store, composer), ImportJobs: importer.NewJobs(store, f.clock, maxImport, nil),
-		Channels: app.NewChannels(store, drivers, nil), ChannelTests: app.NewChannelTests(store, drivers, time.Minute), Events: app.NewEvents(store),
-		Templates: app.NewTemplates(store, drivers, composer, f.clock, time.Minute), Mailbox: app.NewMailbox(store),
-		Keys: app.NewKeys(store, f.clock, app.NewAuthentication(store, f.clock), nil), Subscriptions: app.NewSubscriptions(store), Triggers: app.NewTriggers(store, composer, f.clock, app.NewQuotas(f.clock, nil, 0))}
-	f.authenticators, err = webauthn.New(site)
+	authenticators, err := webauthn.New(site)
 	require.NoError(t, err)
-	f.use.Factors = app.NewFactors(f.use.Operators, f.authenticators, false)
-	f.use.SingleSignOn = app.NewSingleSignOn(f.use.Operators, nil, app.SignOnSettings{})
+	f.parts = harness.Parts{Store: store, Clock: f.clock, MaxImport: maxImport, Drivers: delivery.Drivers{f.post, mailbox.New(store)}, SendTimeout: time.Minute,
+		Composer: delivery.NewTemplateComposer("https://tocsin.example", deliveries.NewLinks([]byte("key"))), Authenticators: authenticators, Facts: facts}
+	f.assemble()
 	f.options = o
 	f.serve()
 	return f
+}
+
+// assemble makes the use cases of the parts.
+func (f *fixture) assemble() {
+	use := harness.Assemble(f.parts)
+	f.use, f.cli = use.Console, use.CLI
 }
 
 // serve makes the console from the use cases.

@@ -16,6 +16,7 @@ import (
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/test/harness"
 )
 
 var shownKey = regexp.MustCompile(`<code class="secret" id="secret">(tcs_[0-9a-f]{64})</code>`)
@@ -25,7 +26,7 @@ func TestKeysAreShownOnce(t *testing.T) {
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("eve", users.RoleAdministrator))
 		keys := "/console/o/acme/keys/"
-		authentication := app.NewAuthentication(f.store, f.clock)
+		authentication := harness.Assemble(f.parts).Authentication
 		made := b.do(http.MethodPost, keys, url.Values{"form_token": {b.token()}, "name": {"sync"}, "project": {"shop"}, "application": {"web"},
 			"grant": {"user:read", "event:trigger"}, "lifetime": {"720h"}}).is(f.T, http.StatusOK)
 		assert.Equal(f, "no-store", made.Header.Get("Cache-Control"))
@@ -68,7 +69,7 @@ func TestKeysAreRotatedAndRevoked(t *testing.T) {
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("eve", users.RoleAdministrator))
 		keys := "/console/o/acme/keys/"
-		authentication := app.NewAuthentication(f.store, f.clock)
+		authentication := harness.Assemble(f.parts).Authentication
 		valid := func(text string) bool {
 			authentication.Forget()
 			_, err := authentication.Authenticate(f.Context(), text)

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/factors"
 	"github.com/tocsin/tocsin/domain/operators"
@@ -214,7 +213,9 @@ func TestLookingAfterPasskeys(t *testing.T) {
 func TestWithoutASecureAddressThereAreNoPasskeys(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	*f.use.Factors = *app.NewFactors(f.use.Operators, nil, false)
+	f.parts.Authenticators = nil
+	f.assemble()
+	f.serve()
 	page := f.nobody().get("/console/sign-in/").is(t, http.StatusOK)
 	assert.NotContains(t, page.body, "passkey")
 	b := f.as(f.operator("ada", users.RoleViewer))

@@ -162,7 +162,7 @@ func TestSessions(t *testing.T) {
 		b := f.as(f.operator("ada", users.RoleViewer))
 		p, err := operators.NewPassword("password", "another long password")
 		require.NoError(t, err)
-		require.NoError(t, app.NewAdministration(f.store, f.clock).SetPassword(t.Context(), audit.Actor{Via: audit.CommandLine}, app.Path{}, "ada", p))
+		require.NoError(t, f.cli.Administration.SetPassword(t.Context(), audit.Actor{Via: audit.CommandLine}, app.Path{}, "ada", p))
 		assert.False(t, b.signedIn())
 		b.signIn("ada", password).is(t, http.StatusUnauthorized)
 		b.signIn("ada", "another long password").is(t, http.StatusSeeOther)

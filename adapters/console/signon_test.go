@@ -43,9 +43,9 @@ func (strangers) Leave(context.Context, string) (string, error) { return "https:
 // signsOn has the console know a provider.
 func (f *fixture) signsOn(p signon.Provider, policy operators.Policy, rules ...signon.Rule) {
 	f.Helper()
-	f.use.Operators = app.NewOperators(f.store, f.clock, policy)
-	f.use.Factors = app.NewFactors(f.use.Operators, f.authenticators, false)
-	f.use.SingleSignOn = app.NewSingleSignOn(f.use.Operators, p, app.SignOnSettings{Issuer: "https://id.example", Label: "Sign in with Acme ID", Mapping: rules})
+	f.parts.Policy, f.parts.Provider = policy, p
+	f.parts.SignOn = app.SignOnSettings{Issuer: "https://id.example", Label: "Sign in with Acme ID", Mapping: rules}
+	f.assemble()
 	f.serve()
 }
 

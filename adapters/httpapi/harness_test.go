@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/adapters/httpapi"
-	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/app/health"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/test/clocks"
+	"github.com/tocsin/tocsin/test/harness"
 )
 
 // fixture is an API over a store and an authenticator that a test controls.
@@ -43,11 +43,7 @@ func newFixture(t testing.TB, options ...func(*httpapi.Options)) *fixture {
 	for _, set := range options {
 		set(&o)
 	}
-	api, err := httpapi.New(httpapi.UseCases{
-		Users: app.NewUsers(f.store), Lists: app.NewLists(f.store, nil), Applications: app.NewApplications(f.store),
-		Subscriptions: app.NewSubscriptions(f.store), Orgs: app.NewOrgs(f.store),
-		Unsubscriptions: app.NewUnsubscriptions(f.store, links),
-	}, f.auth, health.New(f.clock, 0, health.Probe{Ask: func(context.Context) error { return f.alive }},
+	api, err := httpapi.New(harness.Assemble(harness.Parts{Store: f.store, Clock: f.clock, Links: links}).API, f.auth, health.New(f.clock, 0, health.Probe{Ask: func(context.Context) error { return f.alive }},
 		health.Probe{Name: "the database answers", Ask: func(context.Context) error { return f.ready }}), f.clock,
 		slog.New(slog.NewJSONHandler(f.log, &slog.HandlerOptions{Level: slog.LevelDebug})), o)
 	require.NoError(t, err)

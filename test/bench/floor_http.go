@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/tocsin/tocsin/adapters/httpapi"
-	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/app/health"
 	"github.com/tocsin/tocsin/configs"
 	"github.com/tocsin/tocsin/domain/access"
@@ -26,6 +25,7 @@ import (
 	"github.com/tocsin/tocsin/domain/statistics"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/harness"
 )
 
 // floorVariable makes this program the floor: the API on the address that it holds.
@@ -62,11 +62,8 @@ func serveFloor(address string) error {
 	}
 	var store ports.Store = canned{list: length}
 	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: c.LogLevel}))
-	use := httpapi.UseCases{
-		Users: app.NewUsers(store), Lists: app.NewLists(store, nil), Applications: app.NewApplications(store),
-		Subscriptions: app.NewSubscriptions(store), Orgs: app.NewOrgs(store), Triggers: app.NewTriggers(store, nil, wall{}, app.NewQuotas(wall{}, nil, 0)),
-	}
-	api, err := httpapi.New(use, app.NewAuthentication(store, wall{}), health.New(wall{}, health.Lifetime, health.Probe{}, health.Probe{Ask: store.Ready}), wall{}, log, httpapi.Options{
+	use := harness.Assemble(harness.Parts{Store: store, Clock: wall{}})
+	api, err := httpapi.New(use.API, use.Authentication, health.New(wall{}, health.Lifetime, health.Probe{}, health.Probe{Ask: store.Ready}), wall{}, log, httpapi.Options{
 		BodyLimit: c.BodyLimit, AuthFailureLimit: c.AuthFailureLimit,
 		CallTimeout: c.RequestTimeout, WriteTimeout: c.WriteTimeout,
 	})

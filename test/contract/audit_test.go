@@ -16,7 +16,7 @@ import (
 // recorded is what the audit log of acme tells since an entry, the oldest first: action and object.
 func (w *world) recorded(since audit.ID) (said []string, es []audit.Entry) {
 	w.Helper()
-	found, err := app.NewAudit(w.store).Search(w.Context(), app.Path{Organization: "acme"}, audit.Query{Limit: 1000})
+	found, err := w.other.CLI.Audit.Search(w.Context(), app.Path{Organization: "acme"}, audit.Query{Limit: 1000})
 	require.NoError(w, err)
 	for _, e := range slices.Backward(found.Entries) {
 		if e.ID > since {

@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/adapters/console"
-	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/operators"
 )
@@ -32,12 +31,8 @@ func (w *world) operator() browser {
 	const username, word = "root", "a password for tests"
 	p, err := operators.NewPassword("password", word)
 	require.NoError(w, err)
-	require.NoError(w, app.NewAdministration(w.store, w.clock).Create(w.Context(), audit.Actor{Via: audit.CommandLine}, username, p))
-	people := app.NewOperators(w.store, w.clock, operators.Policy{})
-	pages, err := console.New(console.UseCases{
-		Operators: people, SingleSignOn: app.NewSingleSignOn(people, nil, app.SignOnSettings{}), Factors: app.NewFactors(people, nil, false), Profiles: app.NewProfiles(w.store, w.clock), Orgs: app.NewOrgs(w.store), Applications: app.NewApplications(w.store),
-		Occurrences: app.NewOccurrences(w.store), Retries: app.NewRetries(w.store, w.clock), Audit: app.NewAudit(w.store),
-	}, w.clock, slog.New(slog.DiscardHandler), console.Options{})
+	require.NoError(w, w.other.CLI.Administration.Create(w.Context(), audit.Actor{Via: audit.CommandLine}, username, p))
+	pages, err := console.New(w.other.Console, w.clock, slog.New(slog.DiscardHandler), console.Options{})
 	require.NoError(w, err)
 	server := serve(w.T, pages)
 	jar, err := cookiejar.New(nil)

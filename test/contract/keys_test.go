@@ -22,7 +22,7 @@ func TestKey(t *testing.T) {
 	t.Run("MissingMalformedUnknownExpiredAndRevokedAre401WithOneAnswer", both(func(w *world) {
 		_, expired := w.issueNamed("expired", access.Scope{}, time.Minute, access.FullAccess)
 		_, revoked := w.issueNamed("revoked", access.Scope{}, 0, access.FullAccess)
-		_, err := w.issued.Revoke(w.Context(), audit.Actor{}, "revoked", nil)
+		_, err := w.other.Console.Keys.Revoke(w.Context(), audit.Actor{}, "revoked", nil)
 		require.NoError(w, err)
 		w.clock.Advance(time.Minute)
 		headers := map[string][]string{
@@ -91,7 +91,7 @@ func TestKey(t *testing.T) {
 		here.get("/api/system/ping/").is(http.StatusOK)
 		elsewhere.get("/api/system/ping/").is(http.StatusOK)
 
-		_, err := w.issued.Revoke(w.Context(), audit.Actor{}, "leaked", nil)
+		_, err := w.other.Console.Keys.Revoke(w.Context(), audit.Actor{}, "leaked", nil)
 		require.NoError(w, err)
 		w.auth.Forget()
 		here.get("/api/system/ping/").is(http.StatusUnauthorized)
@@ -103,13 +103,13 @@ func TestKey(t *testing.T) {
 		all := map[string]string{}
 		for _, s := range scopes {
 			_, all[s] = w.issueNamed("sync", scope(s), 0, access.SystemPing)
-			_, _, err := w.issued.Create(w.Context(), audit.Actor{}, "SYNC", scope(s), []string{"system:ping"}, 0)
+			_, _, err := w.other.Console.Keys.Create(w.Context(), audit.Actor{}, "SYNC", scope(s), []string{"system:ping"}, 0)
 			require.ErrorIs(w, err, access.ErrNameTaken)
 		}
-		_, err := w.issued.Revoke(w.Context(), audit.Actor{}, "sync", nil)
+		_, err := w.other.Console.Keys.Revoke(w.Context(), audit.Actor{}, "sync", nil)
 		require.ErrorIs(w, err, access.ErrAmbiguous)
 		acme := scope("acme")
-		_, err = w.issued.Revoke(w.Context(), audit.Actor{}, "sync", &acme)
+		_, err = w.other.Console.Keys.Revoke(w.Context(), audit.Actor{}, "sync", &acme)
 		require.NoError(w, err)
 		w.auth.Forget()
 		for s, text := range all {
@@ -148,7 +148,7 @@ func TestKey(t *testing.T) {
 			}
 		})
 		require.NoError(w, w.auth.RecordUse(w.Context()))
-		all, err := w.issued.List(w.Context(), app.Page{Limit: 100})
+		all, err := w.other.Console.Keys.List(w.Context(), app.Page{Limit: 100})
 		require.NoError(w, err)
 		for _, k := range all {
 			if k.ID == key.ID {
@@ -162,7 +162,7 @@ func TestKey(t *testing.T) {
 func (w *world) beside() client {
 	w.Helper()
 	c := w.client
-	c.base = serve(w.T, w.instance(w.T, app.NewAuthentication(w.store, w.clock), httpapi.Options{BodyLimit: 1 << 20})).URL
+	c.base = serve(w.T, w.instance(w.T, w.assemble(nil).Authentication, httpapi.Options{BodyLimit: 1 << 20})).URL
 	return c
 }
 

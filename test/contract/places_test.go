@@ -13,11 +13,10 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
-	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/access"
-	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/harness"
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
@@ -79,7 +78,7 @@ func fill(url string) error {
 }
 
 func furnish(ctx context.Context, store ports.Store) error {
-	if _, err := app.NewProvisioning(store, channels.Channel.CheckSettings, nil).Apply(ctx, operators.Officer{}, blueprint(), false); err != nil {
+	if _, err := harness.Assemble(harness.Parts{Store: store, Clock: newClock()}).CLI.Provisioning.Apply(ctx, operators.Officer{}, blueprint(), false); err != nil {
 		return err
 	}
 	root, err := access.NewKey("root", access.Scope{}, []string{string(access.FullAccess)}, newClock().Now(), 0)

@@ -13,17 +13,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/adapters/httpapi"
-	"github.com/tocsin/tocsin/adapters/mailbox"
 	"github.com/tocsin/tocsin/app"
 	background "github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/audit"
-	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/harness"
 )
 
 // under are the options of a service with these quotas.
@@ -107,8 +106,9 @@ func TestQuotaOfDryRuns(t *testing.T) {
 		w.buyer("anna", "anna@example.org")
 		const most = 2
 		held := heldComposer{composer(), make(chan struct{}), make(chan struct{})}
-		use := httpapi.UseCases{Triggers: app.NewTriggers(w.store, held, w.clock, app.NewQuotas(w.clock, quotas.Limits{quotas.DryRuns: most}, 0))}
-		api, err := httpapi.New(use, w.auth, w.health(), w.clock, slog.New(slog.DiscardHandler), httpapi.Options{BodyLimit: 1 << 20})
+		parts := w.parts(quotas.Limits{quotas.DryRuns: most})
+		parts.Composer = held
+		api, err := httpapi.New(harness.Assemble(parts).API, w.auth, w.health(), w.clock, slog.New(slog.DiscardHandler), httpapi.Options{BodyLimit: 1 << 20})
 		require.NoError(w, err)
 		c := w.client
 		c.base = serve(w.T, api).URL
@@ -145,25 +145,25 @@ func TestQuotasOfWhatAnOrganizationHas(t *testing.T) {
 	}{
 		"Channels": {quotas.Channels, func(w *world, limits quotas.Limits, at app.Path, name string) error {
 			form := app.ChannelForm{Name: name, Protocol: "EMAIL", Driver: "mailbox"}
-			_, err := app.NewChannels(w.store, background.Drivers{mailbox.New(w.store)}, limits).Create(w.Context(), operators.Officer{}, at, form)
+			_, err := w.assemble(limits).Console.Channels.Create(w.Context(), operators.Officer{}, at, form)
 			return err
 		}, func(o *app.BlueprintOrganization) {
 			o.Channels = []app.BlueprintChannel{{Name: "one more", Protocol: "EMAIL", Driver: "mailbox"}}
 		}},
 		"Keys": {quotas.Keys, func(w *world, limits quotas.Limits, at app.Path, name string) error {
 			scope := access.Scope{Organization: at.Organization}
-			_, _, err := app.NewKeys(w.store, w.clock, w.auth, limits).Create(w.Context(), audit.Actor{}, name, scope, []string{"system:ping"}, 0)
+			_, _, err := w.assemble(limits).Console.Keys.Create(w.Context(), audit.Actor{}, name, scope, []string{"system:ping"}, 0)
 			return err
 		}, nil},
 		"Lists": {quotas.Lists, func(w *world, limits quotas.Limits, at app.Path, name string) error {
 			at.Project = "shop"
-			_, err := app.NewLists(w.store, limits).Create(w.Context(), audit.Actor{}, at, lists.List{Name: name}, 0)
+			_, err := w.assemble(limits).Console.Lists.Create(w.Context(), audit.Actor{}, at, lists.List{Name: name}, 0)
 			return err
 		}, func(o *app.BlueprintOrganization) {
 			o.Projects = []app.BlueprintProject{{Slug: "shop", Name: "Shop", Lists: []app.BlueprintList{{Name: "one more"}}}}
 		}},
 		"Groups": {quotas.Groups, func(w *world, limits quotas.Limits, at app.Path, name string) error {
-			_, err := app.NewGroups(w.store, limits).Create(w.Context(), audit.Actor{}, at, name)
+			_, err := w.assemble(limits).Console.Groups.Create(w.Context(), audit.Actor{}, at, name)
 			return err
 		}, func(o *app.BlueprintOrganization) { o.Groups = []string{"one more"} }},
 	}
@@ -194,7 +194,7 @@ func TestQuotasOfWhatAnOrganizationHas(t *testing.T) {
 				b := app.BlueprintOrganization{Slug: "acme", Name: "ACME", Quotas: limits}
 				c.apply(&b)
 				full := app.Blueprint{Organizations: []app.BlueprintOrganization{b}}
-				_, err := app.NewProvisioning(w.store, channels.Channel.CheckSettings, nil).Apply(w.Context(), operators.Officer{}, full, false)
+				_, err := w.other.CLI.Provisioning.Apply(w.Context(), operators.Officer{}, full, false)
 				require.ErrorContains(w, err, quotas.Refuse(c.quota, limits[c.quota], 0).Error())
 				full.Organizations[0].Quotas = quotas.Limits{c.quota: limits[c.quota] + 1}
 				w.apply(full)
@@ -217,7 +217,7 @@ func TestQuotasOfWhatAnOrganizationHas(t *testing.T) {
 
 	t.Run("AKeyThatIsRotatedOrRevokedIsNoOtherOne", both(func(w *world) {
 		limits := quotas.Limits{quotas.Keys: float64(w.count(quotas.Keys) + 1)}
-		keys, scope := app.NewKeys(w.store, w.clock, w.auth, limits), access.Scope{Organization: "acme"}
+		keys, scope := w.assemble(limits).Console.Keys, access.Scope{Organization: "acme"}
 		create := func(name string) error {
 			_, _, err := keys.Create(w.Context(), audit.Actor{}, name, scope, []string{"system:ping"}, 0)
 			return err

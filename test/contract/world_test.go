@@ -15,14 +15,17 @@ import (
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/adapters/httpapi"
+	"github.com/tocsin/tocsin/adapters/mailbox"
 	"github.com/tocsin/tocsin/app"
+	background "github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/app/health"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/audit"
-	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/clocks"
+	"github.com/tocsin/tocsin/test/harness"
 )
 
 // world is a whole service on a database of its own, filled as blueprint says. It is also the test
@@ -31,11 +34,11 @@ type world struct {
 	*testing.T
 	client
 	*place
-	store  *gormstore.Store
-	clock  *clocks.Moving
-	auth   *app.Authentication
-	issued *app.Keys
-	api    *httpapi.API
+	store *gormstore.Store
+	clock *clocks.Moving
+	auth  *app.Authentication
+	other harness.UseCases // of another process on the same database
+	api   *httpapi.API
 }
 
 func newWorld(t *testing.T, at *place, adjust ...func(*httpapi.Options)) *world {
@@ -45,8 +48,8 @@ func newWorld(t *testing.T, at *place, adjust ...func(*httpapi.Options)) *world 
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	w.store = store
-	w.auth = app.NewAuthentication(store, w.clock)
-	w.issued = app.NewKeys(store, w.clock, app.NewAuthentication(store, w.clock), nil) // another process
+	w.auth = w.assemble(nil).Authentication
+	w.other = w.assemble(nil)
 	options := httpapi.Options{BodyLimit: 1 << 20, CallTimeout: time.Minute}
 	for _, a := range adjust {
 		a(&options)
@@ -59,17 +62,21 @@ func newWorld(t *testing.T, at *place, adjust ...func(*httpapi.Options)) *world 
 	return w
 }
 
+// parts are those of an installation on the world's store with these limits.
+func (w *world) parts(limits quotas.Limits) harness.Parts {
+	return harness.Parts{Store: w.store, Clock: w.clock, Limits: limits, Drivers: background.Drivers{mailbox.New(w.store)}, Composer: composer(), Links: links()}
+}
+
+// assemble returns the use cases of a process on the world's store.
+func (w *world) assemble(limits quotas.Limits) harness.UseCases {
+	return harness.Assemble(w.parts(limits))
+}
+
 // instance is an API over the world's store; a world may have several, like an installation.
 func (w *world) instance(t *testing.T, auth access.Authenticator, options httpapi.Options) *httpapi.API {
 	t.Helper()
-	use := httpapi.UseCases{
-		Users: app.NewUsers(w.store), Lists: app.NewLists(w.store, nil), Applications: app.NewApplications(w.store),
-		Subscriptions: app.NewSubscriptions(w.store), Orgs: app.NewOrgs(w.store),
-		Triggers: app.NewTriggers(w.store, composer(), w.clock, app.NewQuotas(w.clock, options.Quotas, 0)), Occurrences: app.NewOccurrences(w.store),
-		Unsubscriptions: app.NewUnsubscriptions(w.store, links()),
-	}
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
-	api, err := httpapi.New(use, auth, w.health(), w.clock, log, options)
+	api, err := httpapi.New(w.assemble(options.Quotas).API, auth, w.health(), w.clock, log, options)
 	require.NoError(t, err)
 	return api
 }
@@ -97,7 +104,7 @@ func serve(t *testing.T, handler http.Handler) *httptest.Server {
 // apply provisions more than the blueprint.
 func (w *world) apply(b app.Blueprint) {
 	w.Helper()
-	_, err := app.NewProvisioning(w.store, channels.Channel.CheckSettings, nil).Apply(w.Context(), operators.Officer{}, b, false)
+	_, err := w.other.CLI.Provisioning.Apply(w.Context(), operators.Officer{}, b, false)
 	require.NoError(w, err)
 }
 
@@ -120,7 +127,7 @@ func (w *world) issueNamed(name string, scope access.Scope, lifetime time.Durati
 	for i, g := range grants {
 		words[i] = string(g)
 	}
-	key, text, err := w.issued.Create(w.Context(), audit.Actor{}, name, scope, words, lifetime)
+	key, text, err := w.other.Console.Keys.Create(w.Context(), audit.Actor{}, name, scope, words, lifetime)
 	require.NoError(w, err)
 	return key, text
 }

@@ -87,7 +87,7 @@ func found(ctx context.Context, at place, p party) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, i.store.Close()) }()
-	if _, err := app.NewProvisioning(i.store, i.drivers.Check, nil).Apply(ctx, operators.Officer{}, blueprint(p), false); err != nil {
+	if _, err := i.use.CLI.Provisioning.Apply(ctx, operators.Officer{}, blueprint(p), false); err != nil {
 		return err
 	}
 	if err := i.store.Update(ctx, func(tx ports.Tx) error { return furnish(ctx, tx, i, p) }); err != nil {
@@ -112,7 +112,7 @@ func found(ctx context.Context, at place, p party) (err error) {
 		return fmt.Errorf("nothing was triggered: %s", a.text)
 	}
 	file := strings.NewReader("email,first_name\nada@example.org,Ada\n")
-	if _, err := i.jobs.Upload(ctx, audit.Actor{Name: "eva", Via: audit.Console}, app.Path{Organization: p.slug}, "people.csv", "", file); err != nil {
+	if _, err := i.use.Console.ImportJobs.Upload(ctx, audit.Actor{Name: "eva", Via: audit.Console}, app.Path{Organization: p.slug}, "people.csv", "", file); err != nil {
 		return err
 	}
 	return i.work(ctx)

@@ -29,6 +29,7 @@ import (
 	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/clocks"
+	"github.com/tocsin/tocsin/test/harness"
 )
 
 // morning is when every script begins.
@@ -53,7 +54,7 @@ type installation struct {
 	drivers  delivery.Drivers
 	composer delivery.Composer
 	importer *importer.Importer
-	jobs     *importer.Jobs
+	use      harness.UseCases
 	api      http.Handler
 	console  http.Handler
 }
@@ -72,33 +73,20 @@ func open(ctx context.Context, at place, now time.Time) (*installation, error) {
 	links := deliveries.NewLinks(secret)
 	composer := delivery.NewTemplateComposer(publicURL, links)
 	drivers := delivery.Drivers{mailbox.New(store), broken{}}
-	auth, quota := app.NewAuthentication(store, clock), app.NewQuotas(clock, limits(), 0)
-	triggers := app.NewTriggers(store, composer, clock, quota)
-	people := app.NewOperators(store, clock, operators.Policy{})
 	authenticators, err := webauthn.New(publicURL)
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	i := &installation{store: store, tables: tables, clock: clock, drivers: drivers, composer: composer, jobs: importer.NewJobs(store, clock, 1<<20, limits()),
+	use := harness.Assemble(harness.Parts{Store: store, Clock: clock, Limits: limits(), MaxImport: 1 << 20, Drivers: drivers, CheckChannel: drivers.Check, SendTimeout: time.Minute,
+		Composer: composer, Links: links, Authenticators: authenticators, Facts: func(context.Context) app.Facts { return app.Facts{} }})
+	i := &installation{store: store, tables: tables, clock: clock, drivers: drivers, composer: composer, use: use,
 		importer: importer.New(store, clock, log, importer.Settings{Lease: time.Minute, Poll: time.Millisecond, Sweep: time.Minute})}
 	state := health.New(clock, 0, health.Probe{Ask: func(context.Context) error { return nil }})
-	i.api, err = httpapi.New(httpapi.UseCases{
-		Users: app.NewUsers(store), Lists: app.NewLists(store, limits()), Applications: app.NewApplications(store), Subscriptions: app.NewSubscriptions(store),
-		Orgs: app.NewOrgs(store), Triggers: triggers, Occurrences: app.NewOccurrences(store), Unsubscriptions: app.NewUnsubscriptions(store, links),
-	}, auth, state, clock, log, httpapi.Options{BaseURL: publicURL, BodyLimit: 1 << 20, CallTimeout: time.Minute, Quotas: limits(), AuthFailureLimit: 5})
+	i.api, err = httpapi.New(use.API, use.Authentication, state, clock, log, httpapi.Options{BaseURL: publicURL, BodyLimit: 1 << 20, CallTimeout: time.Minute, Quotas: limits(), AuthFailureLimit: 5})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	i.console, err = console.New(console.UseCases{
-		Operators: people, SingleSignOn: app.NewSingleSignOn(people, nil, app.SignOnSettings{}), Factors: app.NewFactors(people, authenticators, false), Administration: app.NewAdministration(store, clock), Profiles: app.NewProfiles(store, clock),
-		Groups: app.NewGroups(store, limits()), Lists: app.NewLists(store, limits()), Orgs: app.NewOrgs(store), Applications: app.NewApplications(store),
-		Occurrences: app.NewOccurrences(store), Retries: app.NewRetries(store, clock), Insight: app.NewInsight(store, clock), Audit: app.NewAudit(store),
-		System:       app.NewSystem(store, clock, func(context.Context) app.Facts { return app.Facts{} }),
-		SentMessages: app.NewSentMessages(store, composer), ImportJobs: i.jobs, Channels: app.NewChannels(store, drivers, limits()),
-		ChannelTests: app.NewChannelTests(store, drivers, time.Minute), Events: app.NewEvents(store),
-		Templates: app.NewTemplates(store, drivers, composer, clock, time.Minute), Mailbox: app.NewMailbox(store), Keys: app.NewKeys(store, clock, auth, limits()),
-		Subscriptions: app.NewSubscriptions(store), Triggers: triggers,
-	}, clock, log, console.Options{BaseURL: publicURL, BodyLimit: 1 << 20, CallTimeout: time.Minute, Secret: secret})
+	i.console, err = console.New(use.Console, clock, log, console.Options{BaseURL: publicURL, BodyLimit: 1 << 20, CallTimeout: time.Minute, Secret: secret})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
@@ -199,7 +187,7 @@ func (i *installation) attempt(ctx context.Context, queue deliveries.Queue, due 
 func (i *installation) runImports(ctx context.Context) error {
 	waits := func() (found bool, err error) {
 		for _, p := range []party{ours, theirs} {
-			jobs, err := i.jobs.List(ctx, app.Path{Organization: p.slug}, 0, 1000)
+			jobs, err := i.use.Console.ImportJobs.List(ctx, app.Path{Organization: p.slug}, 0, 1000)
 			if errors.Is(err, orgs.ErrNotFound) {
 				continue
 			}
