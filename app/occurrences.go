@@ -33,9 +33,11 @@ type OccurrenceState string
 
 // The states of an occurrence.
 const (
+	Scheduled  OccurrenceState = "scheduled"  // it waits for its moment
 	Expanding  OccurrenceState = "expanding"  // recipients are still being found
 	Delivering OccurrenceState = "delivering" // deliveries are open
 	Done       OccurrenceState = "done"
+	Cancelled  OccurrenceState = "cancelled" // nothing is sent any more
 )
 
 // OccurrenceReport is an occurrence with the counts of its deliveries.
@@ -61,7 +63,12 @@ func (o *Occurrences) Show(ctx context.Context, at Path, id events.OccurrenceID)
 }
 
 func stateOf(o events.Occurrence, counts map[deliveries.State]int) OccurrenceState {
-	if o.Expanded.IsZero() {
+	switch {
+	case !o.Cancelled.IsZero():
+		return Cancelled
+	case o.Scheduled:
+		return Scheduled
+	case o.Expanded.IsZero():
 		return Expanding
 	}
 	for state, n := range counts {

@@ -48,12 +48,13 @@ type contextFit struct {
 }
 
 // fault refuses a call, with all that is wrong with its context and its options; nil when nothing is.
-func (f contextFit) fault(call int, unknown events.Unknown) error {
+func (f contextFit) fault(call int, unknown events.Unknown, untimely error) error {
 	var faults fault.Fields
 	if f.schema != "" {
 		faults.Add("", f.faults[call])
 	}
 	faults.Add("", unknown.Fault())
+	faults.Add("", untimely)
 	return faults.Err()
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/tocsin/tocsin/app/batch"
 	"github.com/tocsin/tocsin/app/delivery"
@@ -132,6 +133,12 @@ func occurrenceState(o events.Occurrence) audit.State {
 	if len(o.Options.Channels) > 0 {
 		s["channels"] = o.Options.Channels
 	}
+	if at := o.Options.SendAt; !at.IsZero() {
+		s["send_at"] = at.UTC().Format(time.RFC3339)
+	}
+	if at := o.Options.ExpiresAt; !at.IsZero() {
+		s["expires_at"] = at.UTC().Format(time.RFC3339)
+	}
 	return s
 }
 
@@ -151,8 +158,10 @@ func (t *Triggers) occurrences(
 		return nil, uncheckedContext(e.Schema)
 	}
 	now := t.clock.Now()
+	untimely := make([]error, len(whats))
 	ts, os := make([]deliveries.Triggering, len(whats)), make([]events.Occurrence, len(whats))
 	for i, what := range whats {
+		what.Options, untimely[i] = what.Options.Settle(now)
 		os[i] = events.Occurrence{Organization: app.Organization, Project: app.Project, Application: app.ID, Event: e.ID,
 			Context: what.Context, Options: what.Options, CorrelationID: what.CorrelationID, Created: now}
 		ts[i] = deliveries.Triggering{Occurrence: os[i], Request: what.Request}
@@ -175,7 +184,7 @@ func (t *Triggers) occurrences(
 			if ts[i].Refusal, err = t.quotas.Context(ctx, tx, app.Organization, len(os[i].Context), stored); err != nil {
 				return nil, err
 			}
-			ts[i].Refusal = cmp.Or(ts[i].Refusal, fit.fault(i, unknown[i]))
+			ts[i].Refusal = cmp.Or(ts[i].Refusal, fit.fault(i, unknown[i], untimely[i]))
 		}
 		if ts[i].Refusal == nil {
 			stored += len(os[i].Context)

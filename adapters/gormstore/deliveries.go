@@ -36,13 +36,22 @@ type occurrenceRow struct {
 	CursorPhase        int
 	CursorAssignment   channels.AssignmentID
 	ExpandedAt         *time.Time
+	SendAt             *time.Time
+	ExpiresAt          *time.Time
+	CancelledAt        *time.Time
+	Scheduled          bool
+	SweepAt            *time.Time
 }
 
 func (occurrenceRow) TableName() string { return "occurrences" }
 
 func (r occurrenceRow) occurrence() (events.Occurrence, error) {
 	o := events.Occurrence{ID: r.ID, Organization: r.OrganizationID, Project: r.ProjectID, Application: r.ApplicationID, Event: r.EventID,
-		Context: events.Context(r.Context), CorrelationID: r.CorrelationID, Created: r.CreatedAt, Expanded: orZero(r.ExpandedAt)}
+		Context: events.Context(r.Context), CorrelationID: r.CorrelationID, Created: r.CreatedAt, Scheduled: r.Scheduled, Expanded: orZero(r.ExpandedAt),
+		Cancelled: momentOf(r.CancelledAt), Options: events.Options{SendAt: momentOf(r.SendAt), ExpiresAt: momentOf(r.ExpiresAt)}}
+	if r.Scheduled {
+		o.Expanded = time.Time{}
+	}
 	err := errors.Join(json.Unmarshal([]byte(r.LimitTo), &o.Options.LimitTo), json.Unmarshal([]byte(r.Channels), &o.Options.Channels))
 	if err != nil {
 		return events.Occurrence{}, unreadable(err, "options of occurrence %d", r.ID)
@@ -184,6 +193,10 @@ func (r deliveryRepo) requeue(ctx context.Context, o events.Occurrence, conditio
 	return n, r.keep(ctx, done)
 }
 
+// skip ends deliveries that wait, those that a condition behind it names.
+const skip = `UPDATE deliveries SET state = @skipped , reason = @reason , finished_at = @now
+			`
+
 // skipRemoved ends the deliveries that wait for an assignment which is about to go. What a worker holds at this moment is the worker's: it
 // goes out, or finds the address gone when it is tried again.
 func (t tx) skipRemoved(ctx context.Context, condition string, p map[string]any) error {
@@ -204,8 +217,7 @@ func (t tx) skipRemoved(ctx context.Context, condition string, p map[string]any)
 			done.move(w.OccurrenceID, from, deliveries.Skipped, w.Count)
 			done.count(w.OccurrenceID, t.now(), skippedMeasure, w.Count)
 		}
-		err = t.db(ctx).Exec(`UPDATE deliveries SET state = @skipped , reason = @reason , finished_at = @now
-			WHERE state = @from AND `+condition, p).Error
+		err = t.db(ctx).Exec(skip+`WHERE state = @from AND `+condition, p).Error
 		if err != nil {
 			return err
 		}

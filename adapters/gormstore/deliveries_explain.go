@@ -47,7 +47,11 @@ func (r candidateRow) job(o events.Occurrence) deliveries.Job {
 
 func (r deliveryRepo) Candidates(ctx context.Context, o events.Occurrence, m users.MemberID) ([]deliveries.Candidate, error) {
 	rows, err := r.candidates(ctx, candidatesOf(r.dialect, o), "m.id = @member ", map[string]any{"member": m})
-	return mapped(rows, candidateRow.candidate), err
+	return mapped(rows, func(row candidateRow) deliveries.Candidate {
+		c := row.candidate()
+		c.Gates.Cancelled, c.Gates.Expired = !o.Cancelled.IsZero(), o.Expired(r.now())
+		return c
+	}), err
 }
 
 // candidates queries every way in which the event's notifications could go to assignments s of members m that meet a condition, whether

@@ -32,7 +32,8 @@ const (
 const channelAllowed = `(NOT EXISTS (SELECT 1 FROM event_channels ec WHERE ec.event_id = n.event_id)
 			OR EXISTS (SELECT 1 FROM event_channels ec WHERE ec.event_id = n.event_id AND ec.channel_id = c.id))`
 
-// gateRow is what the columns of gateColumns are read into.
+// gateRow is what the columns of gateColumns are read into: the gates of a recipient. Those of the whole occurrence are asked when
+// a delivery is claimed, and by Schedule.
 type gateRow struct {
 	AddressGone         bool
 	MemberLocked        bool
@@ -48,7 +49,12 @@ type gateRow struct {
 	HasTemplate         bool
 }
 
-func (r gateRow) gates() deliveries.Gates { return deliveries.Gates(r) }
+func (r gateRow) gates() deliveries.Gates {
+	return deliveries.Gates{AddressGone: r.AddressGone, MemberLocked: r.MemberLocked, HasMembership: r.HasMembership,
+		MembershipActive: r.MembershipActive, MembershipLocked: r.MembershipLocked, MembershipEnabled: r.MembershipEnabled,
+		AssignmentActive: r.AssignmentActive, AssignmentValidated: r.AssignmentValidated, ChannelActive: r.ChannelActive,
+		ChannelAllowed: r.ChannelAllowed, OptedOut: r.OptedOut, HasTemplate: r.HasTemplate}
+}
 
 // gateColumns select a gateRow. They speak of the assignment s, the member m and what joinsAt joins, each of which
 // may be missing, and of the way w.

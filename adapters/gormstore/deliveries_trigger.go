@@ -39,7 +39,9 @@ func (t tx) requestSet(rows []requestSetRow) map[string]any {
 func (r deliveryRepo) Trigger(ctx context.Context, ts []deliveries.Triggering) ([]deliveries.Triggered, error) {
 	done := make([]deliveries.Triggered, len(ts))
 	for i, t := range ts {
-		t.Occurrence.Created = stamp(t.Occurrence.Created)
+		o := &t.Occurrence
+		o.Created, o.Scheduled = stamp(o.Created), !o.Options.SendAt.IsZero()
+		o.Options.SendAt, o.Options.ExpiresAt = stamp(o.Options.SendAt), stamp(o.Options.ExpiresAt)
 		done[i] = deliveries.Triggered{Occurrence: t.Occurrence, Err: t.Refusal}
 	}
 	if err := r.earlier(ctx, ts, done); err != nil {
@@ -67,6 +69,9 @@ func (r deliveryRepo) Trigger(ctx context.Context, ts []deliveries.Triggering) (
 		return done, nil
 	}
 	r.announce()
+	if err := r.countScheduled(ctx, fresh); err != nil {
+		return nil, err
+	}
 	return done, r.remember(ctx, fresh, requests)
 }
 
@@ -78,6 +83,8 @@ type occurrenceSetRow struct {
 	Channels    string `json:"channels"`
 	Correlation string `json:"correlation"`
 	Created     string `json:"created"`
+	SendAt      string `json:"send_at,omitempty"`
+	ExpiresAt   string `json:"expires_at,omitempty"`
 }
 
 // store inserts occurrences of one event and gives them their ids, which grow in their order.
@@ -87,17 +94,25 @@ func (r deliveryRepo) store(ctx context.Context, fresh []*deliveries.Triggered) 
 		o := f.Occurrence
 		rows[i] = occurrenceSetRow{Number: i, Context: string(o.Context), LimitTo: jsonArray(o.Options.LimitTo),
 			Channels: jsonArray(o.Options.Channels), Correlation: o.CorrelationID, Created: momentText(o.Created)}
+		if !o.Options.SendAt.IsZero() {
+			rows[i].SendAt = momentText(o.Options.SendAt)
+		}
+		if !o.Options.ExpiresAt.IsZero() {
+			rows[i].ExpiresAt = momentText(o.Options.ExpiresAt)
+		}
 	}
 	first := fresh[0].Occurrence
 	ids, err := rowsOf[events.OccurrenceID](r.db(ctx).Raw(`
 		INSERT INTO occurrences (organization_id, project_id, application_id, event_id, context, limit_to, channels, correlation_id,
-			created_at, turn_at, cursor_notification, cursor_phase, cursor_assignment)
-		SELECT a.organization_id, a.project_id, a.id, e.id, r.context, r.limit_to, r.channels, r.correlation, r.created, r.created, 0, 0, 0
+			created_at, turn_at, cursor_notification, cursor_phase, cursor_assignment, send_at, expires_at, scheduled,
+			expanded_at, sweep_at)
+		SELECT a.organization_id, a.project_id, a.id, e.id, r.context, r.limit_to, r.channels, r.correlation, r.created, r.created, 0, 0, 0,
+			r.send_at, r.expires_at, r.send_at IS NOT NULL, r.send_at, r.expires_at
 		FROM (@rows ) AS r CROSS JOIN events e JOIN applications a ON a.id = e.application_id
 		WHERE e.id = @event AND a.id = @application AND a.project_id = @project AND a.organization_id = @organization
 		ORDER BY r.number RETURNING id`,
 		map[string]any{"rows": rowSet(r.dialect, rows, "number bigint", "context text", "limit_to text", "channels text", "correlation text",
-			"created timestamptz"), "event": first.Event, "application": first.Application, "project": first.Project,
+			"created timestamptz", "send_at timestamptz", "expires_at timestamptz"), "event": first.Event, "application": first.Application, "project": first.Project,
 			"organization": first.Organization}))
 	if err != nil {
 		return err

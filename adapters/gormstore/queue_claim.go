@@ -127,12 +127,14 @@ func (t tx) jobs(ctx context.Context, channel channels.ID, ids []deliveries.ID) 
 	rows, err := t.db(ctx).Raw(`WITH `+waysCTE(channelColumns+"0 AS phase FROM channels WHERE id = @channel ",
 		"n.id IN (SELECT notification_id FROM deliveries WHERE id @ids )", "TRUE")+`
 		SELECT d.id, d.occurrence_id, d.notification_id, oc.event_id, w.template_id, d.address, d.attempts, d.created_at,
+			oc.expires_at, oc.cancelled_at IS NOT NULL AS cancelled, COALESCE(oc.expires_at <= @now , FALSE) AS expired,
 			d.member_id, m.username, m.email, m.first_name, m.last_name, m.custom_fields, `+gateColumns+`
 		FROM deliveries d CROSS JOIN occurrences oc
 		LEFT JOIN ways w ON w.notification_id = d.notification_id
 		LEFT JOIN assignments s ON s.id = d.assignment_id
 		LEFT JOIN members m ON m.id = d.member_id`+joinsAt("d.address_key")+`
-		WHERE d.id @ids AND oc.id = d.occurrence_id ORDER BY d.id`, map[string]any{"ids": among(t.dialect, ids), "channel": channel}).Rows()
+		WHERE d.id @ids AND oc.id = d.occurrence_id ORDER BY d.id`, map[string]any{"ids": among(t.dialect, ids), "channel": channel,
+		"now": t.clock()}).Rows()
 	if err != nil {
 		return nil, err
 	}
@@ -152,12 +154,13 @@ func (t tx) jobs(ctx context.Context, channel channels.ID, ids []deliveries.ID) 
 func scanJob(rows *sql.Rows) (j deliveries.Job, err error) {
 	var template sql.NullInt64
 	var username, email, first, last sql.NullString
+	var expires sql.NullTime
 	g := &j.Gates
 	err = rows.Scan(&j.ID, &j.Occurrence, &j.Notification, &j.Event, &template, &j.Address, &j.Attempts, &j.Created,
-		&j.Recipient.Member, &username, &email, &first, &last, &j.Recipient.Fields,
+		&expires, &g.Cancelled, &g.Expired, &j.Recipient.Member, &username, &email, &first, &last, &j.Recipient.Fields,
 		&g.AddressGone, &g.MemberLocked, &g.HasMembership, &g.MembershipActive, &g.MembershipLocked, &g.MembershipEnabled,
 		&g.AssignmentActive, &g.AssignmentValidated, &g.ChannelActive, &g.ChannelAllowed, &g.OptedOut, &g.HasTemplate)
-	j.Template = events.TemplateID(template.Int64)
+	j.Template, j.Expires = events.TemplateID(template.Int64), expires.Time
 	j.Recipient.Username, j.Recipient.Email, j.Recipient.FirstName, j.Recipient.LastName = username.String, email.String, first.String, last.String
 	return j, err
 }

@@ -74,7 +74,7 @@ func (t tx) nextUnexpanded(ctx context.Context, after orgs.ID) (occurrenceRow, e
 func (e *expansion) count(ctx context.Context, first bool) error {
 	done := newChanges()
 	if first {
-		done.begin(e.occurrence.ID, e.occurrence.CreatedAt, len(e.occurrence.Context))
+		done.begin(e.occurrence.ID, e.occurrence.CreatedAt, e.occurrence.SendAt, len(e.occurrence.Context))
 	}
 	if e.written > 0 {
 		var skipped int

@@ -23,6 +23,7 @@ type smallRow struct {
 	LimitTo      string
 	Channels     string
 	CreatedAt    time.Time
+	SendAt       *time.Time
 	ContextBytes int
 }
 
@@ -56,7 +57,7 @@ func (t tx) expandSet(ctx context.Context, first occurrenceRow, o events.Occurre
 	ids := mapped(rows, func(r smallRow) events.OccurrenceID { return r.ID })
 	done := newChanges()
 	for _, r := range rows {
-		done.begin(r.ID, r.CreatedAt, r.ContextBytes)
+		done.begin(r.ID, r.CreatedAt, r.SendAt, r.ContextBytes)
 	}
 	written, err := t.writeSet(ctx, c, wanted, done)
 	if err != nil {
@@ -79,7 +80,7 @@ func (t tx) expandSet(ctx context.Context, first occurrenceRow, o events.Occurre
 // smallOnes locks the small occurrences of a set, those that have waited longest, and returns them
 // with the recipients whom they name.
 func (t tx) smallOnes(ctx context.Context, first occurrenceRow, limit int) (set []smallRow, wanted []wantedRow, err error) {
-	rows, err := rowsOf[smallRow](t.db(ctx).Raw(`SELECT id, limit_to, channels, created_at, octet_length(context) AS context_bytes
+	rows, err := rowsOf[smallRow](t.db(ctx).Raw(`SELECT id, limit_to, channels, created_at, send_at, octet_length(context) AS context_bytes
 		FROM occurrences WHERE id IN (SELECT id FROM occurrences WHERE expanded_at IS NULL AND organization_id = ? ORDER BY turn_at, id LIMIT ?)
 			AND expanded_at IS NULL AND event_id = ? AND channels = ? AND cursor_notification = 0 AND limit_to <> ?
 		ORDER BY turn_at, id LIMIT ?`+t.dialect.skipLocked(),

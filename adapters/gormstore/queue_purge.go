@@ -46,9 +46,9 @@ func (t tx) purgeFirst(ctx context.Context, table string, before time.Time, limi
 // purgeOccurrences deletes of the oldest occurrences that are over at most limit rows, and returns how many. They go in sets, each with one
 // statement: whoever asks for one after the other passes over all that the same unit has deleted, each time.
 func (t tx) purgeOccurrences(ctx context.Context, before time.Time, limit int) (int, error) {
-	ids, err := all(t.db(ctx).Raw(`SELECT o.id FROM occurrences o WHERE o.created_at < ? AND o.expanded_at IS NOT NULL
+	ids, err := all(t.db(ctx).Raw(`SELECT o.id FROM occurrences o WHERE COALESCE(o.cancelled_at, o.send_at, o.created_at) < `+t.dialect.moment("? ")+` AND o.expanded_at IS NOT NULL AND NOT o.scheduled
 		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.occurrence_id = o.id AND d.state < ?)
-		ORDER BY o.created_at, o.id LIMIT ?`+t.dialect.skipLocked(), before.UTC(), number(deliveries.Sent), limit),
+		ORDER BY COALESCE(o.cancelled_at, o.send_at, o.created_at), o.id LIMIT ?`+t.dialect.skipLocked(), before.UTC(), number(deliveries.Sent), limit),
 		func(row occurrenceRow) events.OccurrenceID { return row.ID })
 	if err != nil || len(ids) == 0 {
 		return 0, err

@@ -119,7 +119,7 @@ func endings(statement *gorm.DB) (ends []ending, err error) {
 	return ends, rows.Err()
 }
 
-// keepEndings keeps what attempts that came to an end change in the numbers. The hand-off took the time since the occurrence was triggered,
+// keepEndings keeps what attempts that came to an end change in the numbers. The hand-off took the time since the occurrence was triggered or was to begin,
 // or since the delivery was made due again, which is the case when it is younger than the last that was written.
 func (t tx) keepEndings(ctx context.Context, ends []ending, now time.Time) error {
 	seen := map[events.OccurrenceID]occurrenceRow{}
@@ -129,7 +129,7 @@ func (t tx) keepEndings(ctx context.Context, ends []ending, now time.Time) error
 	if len(seen) == 0 {
 		return nil
 	}
-	rows, err := rowsOf[occurrenceRow](t.db(ctx).Select("id", "created_at", "expanded_at").
+	rows, err := rowsOf[occurrenceRow](t.db(ctx).Select("id", "created_at", "send_at", "expanded_at").
 		Where("id ?", among(t.dialect, slices.Sorted(maps.Keys(seen)))))
 	if err != nil {
 		return err
@@ -142,6 +142,9 @@ func (t tx) keepEndings(ctx context.Context, ends []ending, now time.Time) error
 		o, begun := seen[e.occurrence], e.created
 		if o.ExpandedAt == nil || !begun.After(*o.ExpandedAt) {
 			begun = o.CreatedAt
+			if o.SendAt != nil {
+				begun = *o.SendAt
+			}
 		}
 		done.end(e.occurrence, e.state, now.Sub(begun), now)
 	}

@@ -47,18 +47,22 @@ func (r statisticsRepo) Hours(ctx context.Context, org orgs.ID, from, until time
 	return hours, nil
 }
 
-// Contexts looks up the days one by one: the key leads to each, past everything else that is counted.
+// Contexts looks up the days one by one: the key leads to each, past everything else that is counted. Of what is still to come there is
+// nothing else: those are contexts of scheduled occurrences.
 func (r statisticsRepo) Contexts(ctx context.Context, org orgs.ID, since time.Time) (bytes int64, err error) {
 	now := r.now()
 	if kept := now.Add(-statistics.Retention); since.Before(kept) {
 		since = kept
 	}
 	var days []int64
-	for day := dayOf(since); !day.After(now.Add(24 * time.Hour)); day = day.Add(24 * time.Hour) { // Other clocks may be ahead.
+	day := dayOf(since)
+	for ; !day.After(now.Add(24 * time.Hour)); day = day.Add(24 * time.Hour) { // Other clocks may be ahead.
 		days = append(days, hourOf(day))
 	}
-	err = r.db(ctx).Raw("SELECT COALESCE(SUM(amount), 0) FROM hourly_statistics WHERE organization_id = ? AND hour ? AND measure = ?",
-		org, among(r.dialect, days), contextsMeasure).Scan(&bytes).Error
+	err = r.db(ctx).Raw(`SELECT COALESCE(SUM(amount), 0) FROM (
+			SELECT amount FROM hourly_statistics WHERE organization_id = ? AND hour ? AND measure = ?
+			UNION ALL SELECT amount FROM hourly_statistics WHERE organization_id = ? AND hour >= ? AND measure = ?) AS kept`,
+		org, among(r.dialect, days), contextsMeasure, org, hourOf(day), contextsMeasure).Scan(&bytes).Error
 	return bytes, err
 }
 
@@ -132,7 +136,7 @@ func (r statisticsRepo) Failures(ctx context.Context, in []orgs.ID, since time.T
 			WHERE org.id @in AND t.organization_id = org.id AND t.failed > 0 AND t.occurrence_id >= COALESCE((SELECT n.occurrence_id
 				FROM occurrence_tallies n WHERE n.organization_id = org.id AND n.failed > 0 ORDER BY n.occurrence_id DESC LIMIT 1 OFFSET @read ), 0)) AS f
 		CROSS JOIN occurrences o JOIN events e ON e.id = o.event_id JOIN applications a ON a.id = o.application_id JOIN projects p ON p.id = a.project_id
-		WHERE o.id = f.occurrence_id AND o.created_at >= @since ORDER BY o.id DESC`,
+		WHERE o.id = f.occurrence_id AND COALESCE(o.send_at, o.created_at) >= @since ORDER BY o.id DESC`,
 		map[string]any{"in": among(r.dialect, in), "read": failuresRead - 1, "since": since.UTC()}), func(row failuresRow) statistics.Failures {
 		return statistics.Failures{Organization: row.OrganizationID, Occurrence: row.ID, Created: row.CreatedAt.UTC(), Event: row.Event, Project: row.Project,
 			Application: row.Application, Failed: row.Failed}

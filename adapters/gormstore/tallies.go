@@ -62,15 +62,25 @@ func (c changes) move(o events.OccurrenceID, from, to deliveries.State, n int) {
 
 // count adds to an hourly number of the occurrence's organization.
 func (c changes) count(o events.OccurrenceID, at time.Time, m measure, n int) {
-	if n > 0 {
+	if n != 0 {
 		c.hours[hourKey{o, hourOf(at), m}] += n
 	}
 }
 
-// begin notes that the recipients of an occurrence are being found.
-func (c changes) begin(o events.OccurrenceID, created time.Time, contextBytes int) {
+// begin notes that the recipients of an occurrence are being found. The context of one that was
+// scheduled has been counted before.
+func (c changes) begin(o events.OccurrenceID, created time.Time, sendAt *time.Time, contextBytes int) {
+	if sendAt != nil {
+		c.count(o, *sendAt, occurrencesMeasure, 1)
+		return
+	}
 	c.count(o, created, occurrencesMeasure, 1)
-	c.count(o, dayOf(created), contextsMeasure, contextBytes)
+	c.keepContext(o, created, contextBytes)
+}
+
+// keepContext notes that the context of an occurrence is kept, and how old it counts as.
+func (c changes) keepContext(o events.OccurrenceID, since time.Time, bytes int) {
+	c.count(o, dayOf(since), contextsMeasure, bytes)
 }
 
 // end notes that a delivery that was being sent came to an outcome, and how long after its occurrence.

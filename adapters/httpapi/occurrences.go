@@ -22,6 +22,9 @@ type occurrence struct {
 	Event         events.ID                `json:"event"`
 	State         app.OccurrenceState      `json:"state"`
 	Created       time.Time                `json:"created"`
+	SendAt        *time.Time               `json:"send_at"`
+	ExpiresAt     *time.Time               `json:"expires_at"`
+	Cancelled     *time.Time               `json:"cancelled"`
 	CorrelationID string                   `json:"correlation_id"`
 	Counts        map[deliveries.State]int `json:"counts"`
 	Deliveries    string                   `json:"deliveries"`
@@ -83,6 +86,7 @@ func (a *API) showOccurrence(c call) error {
 	}
 	at := c.at()
 	return c.answer(http.StatusOK, occurrence{ID: r.Occurrence.ID, Event: r.Occurrence.Event, State: r.State, Created: r.Occurrence.Created,
+		SendAt: orNull(r.Occurrence.Options.SendAt), ExpiresAt: orNull(r.Occurrence.Options.ExpiresAt), Cancelled: orNull(r.Occurrence.Cancelled),
 		CorrelationID: r.Occurrence.CorrelationID, Counts: counts,
 		Deliveries: c.url("api", "o", at.Organization, "p", at.Project, "a", at.Application, "occurrences",
 			strconv.FormatInt(int64(r.Occurrence.ID), 10), "deliveries")})
@@ -146,8 +150,14 @@ func showDelivery(d deliveries.Delivery) delivery {
 	if d.State.Open() {
 		shown.Next = &d.Next
 	}
-	if !d.Finished.IsZero() {
-		shown.Finished = &d.Finished
-	}
+	shown.Finished = orNull(d.Finished)
 	return shown
+}
+
+// orNull shows a moment that may be missing.
+func orNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
 }

@@ -4,13 +4,16 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
+	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
 // triggerOptions are the options of a trigger as they were sent.
 type triggerOptions struct {
 	limitTo, channels []string
+	sendAt, expiresAt time.Time
 	dryRun            bool
 	ignoreUnknown     bool
 	filtered          bool // limitTo was sent as recipient_filter.usernames
@@ -32,6 +35,10 @@ func bindOptions(sent map[string]any, faults *fault.Fields) (o triggerOptions) {
 			o.limitTo = bindStrings(field, value, faults)
 		case "channels":
 			o.channels = bindStrings(field, value, faults)
+		case "send_at":
+			o.sendAt = bindMoment(field, value, faults)
+		case "expires_at":
+			o.expiresAt = bindMoment(field, value, faults)
 		case "dry_run":
 			o.dryRun = bindBool(field, value, faults)
 		case "ignore_unknown":
@@ -91,6 +98,17 @@ func bindBool(field string, value any, faults *fault.Fields) bool {
 		faults.Addf(field, "must be true or false")
 	}
 	return on
+}
+
+// bindMoment returns the zero moment for null, the empty string, and what is no moment.
+func bindMoment(field string, value any, faults *fault.Fields) time.Time {
+	word, isString := value.(string)
+	if value == nil || isString && word == "" {
+		return time.Time{}
+	}
+	t, err := events.ParseMoment(field, word) // What is no string is the empty one, which is no moment.
+	faults.Add(field, err)
+	return t
 }
 
 // bindStrings returns nil for null and for what is no array of strings.

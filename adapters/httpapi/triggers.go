@@ -90,6 +90,7 @@ func (c call) bindTrigger(body *jsonbody.Object, text []byte) (what app.Trigger,
 	var faults fault.Fields
 	options = bindOptions(sentOptions, &faults)
 	what.Options, err = events.NewOptions(options.limitTo, options.channels)
+	what.Options.SendAt, what.Options.ExpiresAt = options.sendAt, options.expiresAt
 	faults.Add("", options.renamed(err))
 	what.IgnoreUnknown = options.ignoreUnknown
 	what.CorrelationID, err = names.OptionalLabel("cid", c.QueryParam("cid"))

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,7 @@ import (
 // start begins an attempt at a delivery. It waits until the channel's limits and the organization's share of places allow one.
 // What needs no attempt, or may have none now, is finished or parked instead.
 func (s *sender) start(ctx context.Context, held *claims, j deliveries.Job, attempts *sync.WaitGroup) {
-	if reason := j.Gates.Closed(); reason != "" {
+	if reason := cmp.Or(j.Gates.Closed(), s.worker.ended(j)); reason != "" {
 		held.finish(deliveries.Outcome{ID: j.ID, State: deliveries.Skipped, Reason: reason, Attempts: j.Attempts}, nil)
 		return
 	}
@@ -77,6 +78,10 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) answe
 	case err != nil:
 		s.worker.log.Error("a message could not be put together", "delivery", int64(j.ID), "error", err)
 		held.finish(untried(j, s.worker.clock.Now().Add(s.worker.set.Poll)), &s.at)
+		return notAsked
+	}
+	if reason := s.worker.ended(j); reason != "" {
+		held.finish(deliveries.Outcome{ID: j.ID, State: deliveries.Skipped, Reason: reason, Attempts: j.Attempts}, &s.at)
 		return notAsked
 	}
 	message, err := s.compose(in, j)

@@ -42,6 +42,8 @@ type fakeQueue struct {
 	present map[string]deliveries.Presence
 	skew    time.Duration
 
+	cancelled []events.OccurrenceID
+
 	noReports error             // of ReportOutage and ClearOutage
 	outages   []channels.Outage // as they were reported; without an error: cleared
 }
@@ -305,4 +307,12 @@ func (q *fakeQueue) presence() []deliveries.Presence {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return slices.Collect(maps.Values(q.present))
+}
+
+func (q *fakeQueue) Schedule(context.Context, int) (int, error) { return 0, nil }
+
+func (q *fakeQueue) Cancelled(context.Context, int) ([]events.OccurrenceID, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.Clone(q.cancelled), nil
 }

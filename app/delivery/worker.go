@@ -14,6 +14,7 @@ import (
 	"github.com/tocsin/tocsin/app/watchdog"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -75,7 +76,8 @@ type Worker struct {
 	expand chan struct{} // notifies expandLoop
 	claim  chan struct{} // notifies sendLoop
 
-	skew atomic.Int64 // as Skew tells it
+	skew      atomic.Int64 // as Skew tells it
+	cancelled atomic.Pointer[map[events.OccurrenceID]bool]
 
 	mu      sync.Mutex
 	senders map[channels.ID]*sender
@@ -104,6 +106,7 @@ func (w *Worker) Run(ctx context.Context) {
 	recording.Go(func() { w.records.run(ctx) })
 	for name, loop := range map[string]func(context.Context, *watchdog.Loop){
 		"expand": w.expandLoop, "purge": w.purgeLoop, "notify": w.notifyLoop, "heartbeat": w.heartbeatLoop,
+		"schedule": w.scheduleLoop,
 		// A sender outlives the loop that has started it.
 		"send": func(turning context.Context, turns *watchdog.Loop) { w.sendLoop(turning, ctx, turns) },
 	} {

@@ -15,6 +15,7 @@ import (
 	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
 )
 
 func settings() delivery.Settings {
@@ -112,6 +113,51 @@ func TestWorkerSkipsWhatAGateClosed(t *testing.T) {
 		require.Equal(t, deliveries.MemberLocked, q.row(1).outcome.Reason)
 		require.Equal(t, deliveries.Sent, q.row(2).state)
 	})
+}
+
+// TestWorkerAsksAgainBeforeAnAttempt is about deliveries that wait for their turn while somebody cancels the occurrence, or it expires.
+func TestWorkerAsksAgainBeforeAnAttempt(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		end  func(q *fakeQueue)
+		want deliveries.Reason
+	}{
+		"Expired": {func(q *fakeQueue) {
+			for _, r := range q.rows {
+				r.job.Expires = time.Now().Add(2500 * time.Millisecond)
+			}
+		}, deliveries.Expired},
+		"Cancelled": {func(q *fakeQueue) {
+			time.AfterFunc(2200*time.Millisecond, func() {
+				q.mu.Lock()
+				defer q.mu.Unlock()
+				q.cancelled = []events.OccurrenceID{7}
+			})
+		}, deliveries.Cancelled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				q := newFakeQueue(10, channels.Settings{"rate_per_second": 1})
+				for _, r := range q.rows {
+					r.job.Occurrence = 7
+				}
+				c.end(q)
+				set := settings()
+				set.Poll = 700 * time.Millisecond
+				d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return nil }}
+				work(t, q, d, plainComposer{}, set, func() { let(time.Minute) })
+				require.Equal(t, 3, q.count(deliveries.Sent), "what left before stays sent")
+				require.Equal(t, 7, q.count(deliveries.Skipped))
+				for _, r := range q.rows {
+					if r.state == deliveries.Skipped {
+						require.Equal(t, c.want, r.outcome.Reason)
+						require.Zero(t, r.outcome.Attempts)
+					}
+				}
+			})
+		})
+	}
 }
 
 func TestWorkerARenderErrorFailsTheDeliveryWithoutAnAttempt(t *testing.T) {

@@ -46,6 +46,8 @@ func TestGates(t *testing.T) {
 		deliveries.ChannelNotAllowed:     func(g *deliveries.Gates) { g.ChannelAllowed = false },
 		deliveries.OptedOut:              func(g *deliveries.Gates) { g.OptedOut = true },
 		deliveries.NoTemplate:            func(g *deliveries.Gates) { g.HasTemplate = false },
+		deliveries.Cancelled:             func(g *deliveries.Gates) { g.Cancelled = true },
+		deliveries.Expired:               func(g *deliveries.Gates) { g.Expired = true },
 	} {
 		t.Run(string(reason), func(t *testing.T) {
 			t.Parallel()

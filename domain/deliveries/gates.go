@@ -16,6 +16,8 @@ const (
 	ChannelNotAllowed     Reason = "the event may not use this channel"
 	OptedOut              Reason = "the recipient unsubscribed this address from the notification"
 	NoTemplate            Reason = "no template"
+	Cancelled             Reason = "cancelled"
+	Expired               Reason = "expired"
 )
 
 // Reasons returns every reason, in the order in which the gates are asked.
@@ -41,6 +43,8 @@ type Gates struct {
 	ChannelAllowed      bool
 	OptedOut            bool
 	HasTemplate         bool
+	Cancelled           bool // the occurrence
+	Expired             bool // the occurrence
 }
 
 // Gate is one question and its answer.
@@ -65,6 +69,8 @@ func (g Gates) All() []Gate {
 		{"channel allowed by the event", g.ChannelAllowed, ChannelNotAllowed},
 		{"not unsubscribed", !g.OptedOut, OptedOut},
 		{"template", g.HasTemplate, NoTemplate},
+		{"not cancelled", !g.Cancelled, Cancelled},
+		{"not expired", !g.Expired, Expired},
 	}
 }
 

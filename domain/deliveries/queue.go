@@ -18,6 +18,12 @@ type Queue interface {
 	// work. Organizations take turns, and within an organization it is the turn of the occurrence that has waited longest.
 	// ErrNothingToDo when no occurrence has any left.
 	Expand(ctx context.Context, limit int) (Expansion, error)
+	// Schedule does what the time has come for, about limit rows at most, and returns how many that were; 0: nothing is left. Occurrences
+	// whose SendAt has come go to those that Expand finds, and open deliveries of occurrences that were cancelled or have expired are
+	// skipped.
+	Schedule(ctx context.Context, limit int) (int, error)
+	// Cancelled returns the occurrences that were cancelled and have open deliveries, those that were cancelled latest, at most limit.
+	Cancelled(ctx context.Context, limit int) ([]events.OccurrenceID, error)
 	// Due returns the channels with open deliveries and when the first of each is due, by the clock of this machine. Deliveries of an
 	// inactive channel are due, too: they will be skipped.
 	Due(ctx context.Context) ([]Due, error)
@@ -64,9 +70,11 @@ var ErrNothingToDo = fault.New(fault.NotFound, "there is nothing to do")
 
 // Expiry says what is old: of each kind, what is of before its moment. The zero moment makes nothing old.
 type Expiry struct {
-	Requests    time.Time // idempotency keys
-	Entries     time.Time // of the audit log
-	Occurrences time.Time // messages in the mailbox, and occurrences that are expanded and have nothing open, each after its deliveries
+	Requests time.Time // idempotency keys
+	Entries  time.Time // of the audit log
+	// Occurrences is of messages in the mailbox, and of occurrences that are expanded and have nothing open, each after its deliveries.
+	// An occurrence is as old as its cancellation, else as the moment when it was to be sent.
+	Occurrences time.Time
 }
 
 // Expansion is one step of an expansion.
@@ -94,6 +102,7 @@ type Job struct {
 	Address      string
 	Attempts     int // made before
 	Created      time.Time
+	Expires      time.Time // it is not sent from then on; zero: never
 	Gates        Gates
 	Recipient    Recipient
 }

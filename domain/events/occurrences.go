@@ -29,11 +29,16 @@ type OccurrenceID int64
 // Context is the data of an occurrence: the text of one JSON object, as it was sent.
 type Context = json.RawMessage
 
-// Options narrow down an occurrence; nil means no restriction.
+// Options narrow down an occurrence; nil, and the zero moment, mean no restriction.
 type Options struct {
-	LimitTo  []string // addresses or usernames
-	Channels []string // names, folded
+	LimitTo   []string  // addresses or usernames
+	Channels  []string  // names, folded
+	SendAt    time.Time // nothing is sent before
+	ExpiresAt time.Time // nothing is sent from then on
 }
+
+// MaxAhead is how far ahead of its trigger an occurrence may be sent, and how long after that it may expire.
+const MaxAhead = 366 * 24 * time.Hour
 
 // NewOptions checks the options of a trigger; nil means that one is not given. What is repeated counts once. An empty list is refused:
 // whoever computed one and meant "nobody" must not reach everybody.
@@ -61,6 +66,43 @@ func NewOptions(limitTo, channels []string) (Options, error) {
 	o := Options{
 		LimitTo:  distinct("options.limit_to", limitTo, func(w string) string { return w }),
 		Channels: distinct("options.channels", channels, names.Fold),
+	}
+	return o, faults.Err()
+}
+
+// ParseMoment reads a moment as RFC 3339 spells it.
+func ParseMoment(field, text string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil || t.Unix() <= 0 {
+		return time.Time{}, fault.Field(field, "must be a moment as in 2026-12-24T18:00:00+01:00")
+	}
+	return t.UTC(), nil
+}
+
+// Settle returns the options of an occurrence that is triggered now. A SendAt that has passed means
+// at once: a call that arrives late means its message nevertheless, and whoever wants nothing sent
+// late says so by ExpiresAt. It refuses moments that are too far ahead and an ExpiresAt at which
+// nothing could have been sent.
+func (o Options) Settle(now time.Time) (Options, error) {
+	var faults fault.Fields
+	if !o.SendAt.After(now) {
+		o.SendAt = time.Time{}
+	}
+	begins := now
+	if !o.SendAt.IsZero() {
+		begins = o.SendAt
+	}
+	if o.SendAt.After(now.Add(MaxAhead)) {
+		faults.Addf("options.send_at", "is more than a year ahead")
+	}
+	switch {
+	case o.ExpiresAt.IsZero():
+	case !o.ExpiresAt.After(now):
+		faults.Addf("options.expires_at", "has passed")
+	case !o.ExpiresAt.After(begins):
+		faults.Addf("options.expires_at", "must be after send_at")
+	case o.ExpiresAt.After(begins.Add(MaxAhead)):
+		faults.Addf("options.expires_at", "is more than a year after the messages are to be sent")
 	}
 	return o, faults.Err()
 }
@@ -105,5 +147,20 @@ type Occurrence struct {
 	Options       Options
 	CorrelationID string
 	Created       time.Time
+	Scheduled     bool      // it waits for Options.SendAt
 	Expanded      time.Time // when the last delivery was written; zero: not yet
+	Cancelled     time.Time // nothing is sent from then on; zero: it was not cancelled
+}
+
+// Begins returns when the occurrence begins, or began, to be sent at the earliest.
+func (o Occurrence) Begins() time.Time {
+	if o.Options.SendAt.IsZero() {
+		return o.Created
+	}
+	return o.Options.SendAt
+}
+
+// Expired reports whether nothing is sent any more because it would be too late.
+func (o Occurrence) Expired(now time.Time) bool {
+	return !o.Options.ExpiresAt.IsZero() && !now.Before(o.Options.ExpiresAt)
 }

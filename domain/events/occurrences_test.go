@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -76,4 +77,68 @@ func TestRecipients(t *testing.T) {
 		assert.Empty(t, usernames)
 		assert.Empty(t, addresses)
 	})
+}
+
+func TestParseMoment(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"2026-12-24T18:00:00+01:00": "2026-12-24T17:00:00Z", "2026-12-24T18:00:00Z": "2026-12-24T18:00:00Z", "2026-12-24T18:00:00.25Z": "2026-12-24T18:00:00.25Z",
+		"": "", "2026-12-24": "", "2026-12-24T18:00:00": "", "tomorrow": "", "0001-01-01T00:00:00Z": "", "2026-12-24T18:00:00Zz": "", "2026-02-30T00:00:00Z": "",
+	} {
+		at, err := events.ParseMoment("options.send_at", text)
+		if want == "" {
+			assert.Equal(t, map[string][]string{"options.send_at": {"must be a moment as in 2026-12-24T18:00:00+01:00"}}, complaints(t, err), text)
+			continue
+		}
+		require.NoError(t, err, text)
+		assert.Equal(t, want, at.Format(time.RFC3339Nano))
+	}
+}
+
+func TestSettle(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for name, c := range map[string]struct {
+		sendAt, expiresAt time.Duration // from now on; 0: none
+		want              map[string][]string
+		begins            time.Duration
+	}{
+		"Neither":                  {0, 0, nil, 0},
+		"ATimeAhead":               {time.Hour, 0, nil, time.Hour},
+		"ATimePastIsAtOnce":        {-time.Hour, 0, nil, 0},
+		"AYearAhead":               {events.MaxAhead, 0, nil, events.MaxAhead},
+		"MoreThanAYearAhead":       {events.MaxAhead + 1, 0, map[string][]string{"options.send_at": {"is more than a year ahead"}}, 0},
+		"AnExpiry":                 {0, time.Second, nil, 0},
+		"AnExpiryThatHasPassed":    {0, -time.Second, map[string][]string{"options.expires_at": {"has passed"}}, 0},
+		"AnExpiryAfterTheTime":     {time.Hour, time.Hour + 1, nil, time.Hour},
+		"AnExpiryAtTheTime":        {time.Hour, time.Hour, map[string][]string{"options.expires_at": {"must be after send_at"}}, 0},
+		"AnExpiryBeforeTheTime":    {time.Hour, time.Minute, map[string][]string{"options.expires_at": {"must be after send_at"}}, 0},
+		"AnExpiryAYearAfterTheEnd": {events.MaxAhead, 2 * events.MaxAhead, nil, events.MaxAhead},
+		"AnExpiryFurtherAhead": {time.Hour, time.Hour + events.MaxAhead + 1,
+			map[string][]string{"options.expires_at": {"is more than a year after the messages are to be sent"}}, 0},
+		"BothWrong": {events.MaxAhead + 1, -1,
+			map[string][]string{"options.send_at": {"is more than a year ahead"}, "options.expires_at": {"has passed"}}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var o events.Options
+			if c.sendAt != 0 {
+				o.SendAt = now.Add(c.sendAt)
+			}
+			if c.expiresAt != 0 {
+				o.ExpiresAt = now.Add(c.expiresAt)
+			}
+			settled, err := o.Settle(now)
+			if c.want != nil {
+				assert.Equal(t, c.want, complaints(t, err))
+				return
+			}
+			require.NoError(t, err)
+			occurred := events.Occurrence{Created: now, Options: settled}
+			assert.Equal(t, now.Add(c.begins), occurred.Begins())
+			assert.Equal(t, o.ExpiresAt, settled.ExpiresAt)
+			assert.False(t, occurred.Expired(now))
+			assert.Equal(t, c.expiresAt != 0, occurred.Expired(now.Add(c.expiresAt)))
+		})
+	}
 }

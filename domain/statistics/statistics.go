@@ -18,7 +18,7 @@ const Retention = 400 * 24 * time.Hour
 // Hour is what happened in an organization within an hour.
 type Hour struct {
 	Start       time.Time // UTC
-	Occurrences int       // triggered; they count once their recipients are being found
+	Occurrences int       // triggered, or begun when they were scheduled; they count once their recipients are being found
 	Failed      int       // deliveries that ended; one that is sent again and fails again counts again
 	Skipped     int
 	HandOff     Histogram // of the deliveries that were sent: from the trigger, or from when it was made due again, to the provider's yes
@@ -72,7 +72,8 @@ type Repository interface {
 	// is, by time. Hours in which nothing happened are left out.
 	Hours(ctx context.Context, org orgs.ID, from, until time.Time) ([]Hour, error)
 	// Contexts returns how many bytes the contexts of the organization's occurrences have that were triggered on the day of a moment or
-	// later; of the zero moment all, as far as numbers are kept. An occurrence counts once its recipients are being found.
+	// later; of the zero moment all, as far as numbers are kept. An occurrence counts once its recipients are being found. One that is
+	// scheduled counts at once, and as if it were triggered when it is to be sent.
 	Contexts(ctx context.Context, org orgs.ID, since time.Time) (int64, error)
 	// Backlogs returns the channels of these organizations with deliveries that were due before a moment, and how many are, counted up
 	// to most for each. It looks at the first of each channel and then at no more than it counts.
@@ -81,7 +82,7 @@ type Repository interface {
 	Queue(ctx context.Context, now time.Time, most int) (Queue, error)
 	// Workers returns the workers that were heard of and have not left, by owner; at most 100.
 	Workers(ctx context.Context) ([]deliveries.Presence, error)
-	// Failures returns occurrences of these organizations, triggered at or after a moment, with deliveries that failed and were not sent
+	// Failures returns occurrences of these organizations, begun at or after a moment, with deliveries that failed and were not sent
 	// again: the newest first, at most limit of each organization.
 	Failures(ctx context.Context, in []orgs.ID, since time.Time, limit int) ([]Failures, error)
 }

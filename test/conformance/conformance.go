@@ -46,6 +46,7 @@ func nouns() map[string]cases {
 		"Expansion":     expansionCases(),
 		"Gates":         gateCases(),
 		"Sets":          setCases(),
+		"Schedule":      scheduleCases(),
 		"Forecasts":     forecastCases(),
 		"Claims":        claimCases(),
 		"Outcomes":      recordCases(),

@@ -144,6 +144,9 @@ type occurrence struct {
 	Event         int64          `json:"event"`
 	State         string         `json:"state"`
 	Created       time.Time      `json:"created"`
+	SendAt        *time.Time     `json:"send_at"`
+	ExpiresAt     *time.Time     `json:"expires_at"`
+	Cancelled     *time.Time     `json:"cancelled"`
 	CorrelationID string         `json:"correlation_id"`
 	Counts        map[string]int `json:"counts"`
 	Deliveries    string         `json:"deliveries"`

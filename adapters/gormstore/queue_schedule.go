@@ -1,0 +1,143 @@
+package gormstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+)
+
+const (
+	// sweepSet is how many occurrences are swept in one unit of work at most.
+	sweepSet = 256
+	// sweepPause is when an occurrence is swept again whose deliveries workers hold, or whose
+	// recipients are still being found.
+	sweepPause = 5 * time.Second
+)
+
+// scheduledNow and sweptNow are the occurrences that the time has come for.
+const (
+	scheduledNow = "FROM occurrences WHERE scheduled AND send_at <= @now "
+	sweptNow     = "FROM occurrences WHERE sweep_at IS NOT NULL AND sweep_at <= @now "
+)
+
+// Schedule looks before it writes: most of the time there is nothing to do.
+func (q queue) Schedule(ctx context.Context, limit int) (n int, err error) {
+	ctx = paced(ctx, paceBrief)
+	var due bool
+	err = q.view(ctx, func(t tx) error {
+		return t.db(ctx).Raw("SELECT EXISTS (SELECT 1 "+scheduledNow+") OR EXISTS (SELECT 1 "+sweptNow+")",
+			map[string]any{"now": t.clock()}).Scan(&due).Error
+	})
+	if err != nil || !due {
+		return 0, err
+	}
+	err = q.work(ctx, func(t tx) error {
+		begun, err := t.beginScheduled(ctx, limit)
+		if err != nil {
+			return err
+		}
+		swept, err := t.sweep(ctx, limit)
+		n = begun + swept
+		return err
+	})
+	return n, err
+}
+
+// beginScheduled makes occurrences whose moment has come wait for their expansion.
+func (t tx) beginScheduled(ctx context.Context, limit int) (int, error) {
+	n, err := affected(t.db(ctx).Exec(`UPDATE occurrences SET scheduled = FALSE, turn_at = @now , expanded_at = NULL WHERE id IN (
+		SELECT id `+scheduledNow+`ORDER BY send_at, id LIMIT @limit `+t.dialect.skipLocked()+")",
+		map[string]any{"now": t.clock(), "limit": limit}))
+	if n > 0 {
+		t.announce()
+	}
+	return n, err
+}
+
+// sweptRow is an occurrence whose open deliveries are to be skipped.
+type sweptRow struct {
+	ID          events.OccurrenceID
+	CancelledAt *time.Time
+}
+
+// sweep skips open deliveries of occurrences that were cancelled or have expired. What workers hold is theirs: they ask the same
+// before they send it.
+func (t tx) sweep(ctx context.Context, limit int) (int, error) {
+	rows, err := rowsOf[sweptRow](t.db(ctx).Raw("SELECT id, cancelled_at "+sweptNow+"ORDER BY sweep_at, id LIMIT @limit "+t.dialect.skipLocked(),
+		map[string]any{"now": t.clock(), "limit": sweepSet}))
+	if err != nil || len(rows) == 0 {
+		return 0, err
+	}
+	reasons := map[deliveries.Reason][]events.OccurrenceID{}
+	for _, r := range rows {
+		reason := deliveries.Expired
+		if r.CancelledAt != nil {
+			reason = deliveries.Cancelled
+		}
+		reasons[reason] = append(reasons[reason], r.ID)
+	}
+	done, skipped := newChanges(), 0
+	for _, reason := range []deliveries.Reason{deliveries.Cancelled, deliveries.Expired} {
+		for _, from := range []deliveries.State{deliveries.Pending, deliveries.Retrying} {
+			n, err := t.skipOf(ctx, reasons[reason], from, reason, limit-skipped, done)
+			if skipped += n; err != nil {
+				return skipped, err
+			}
+		}
+	}
+	if err := t.keep(ctx, done); err != nil {
+		return skipped, err
+	}
+	if skipped >= limit {
+		return skipped, nil // There may be more of the same.
+	}
+	return skipped + len(rows), t.swept(ctx, mapped(rows, func(r sweptRow) events.OccurrenceID { return r.ID }))
+}
+
+// skipOf ends deliveries of occurrences that wait in a state.
+func (t tx) skipOf(
+	ctx context.Context, of []events.OccurrenceID, from deliveries.State, reason deliveries.Reason, limit int, done changes,
+) (int, error) {
+	if len(of) == 0 || limit <= 0 {
+		return 0, nil
+	}
+	rows, err := rowsOf[events.OccurrenceID](t.db(ctx).Raw(skip+`WHERE id IN (SELECT id FROM deliveries WHERE occurrence_id @of AND state = @from LIMIT @limit `+t.dialect.skipLocked()+`)
+		RETURNING occurrence_id`, map[string]any{"skipped": number(deliveries.Skipped), "reason": reason, "now": t.now(), "of": among(t.dialect, of),
+		"from": number(from), "limit": limit}))
+	for _, o := range rows {
+		done.move(o, from, deliveries.Skipped, 1)
+		done.count(o, t.now(), skippedMeasure, 1)
+	}
+	return len(rows), err
+}
+
+// swept notes which occurrences have nothing open any more. The others are swept again.
+func (t tx) swept(ctx context.Context, ids []events.OccurrenceID) error {
+	return t.db(ctx).Exec(`UPDATE occurrences SET sweep_at = CASE WHEN expanded_at IS NULL
+			OR EXISTS (SELECT 1 FROM deliveries d WHERE d.occurrence_id = occurrences.id AND d.state < @sent ) THEN @again END
+		WHERE id @ids`, map[string]any{"sent": number(deliveries.Sent), "again": t.after(sweepPause), "ids": among(t.dialect, ids)}).Error
+}
+
+func (q queue) Cancelled(ctx context.Context, limit int) (ids []events.OccurrenceID, err error) {
+	ctx = paced(ctx, paceBrief)
+	err = q.view(ctx, func(t tx) error {
+		ids, err = rowsOf[events.OccurrenceID](t.db(ctx).Raw(`SELECT id FROM occurrences WHERE sweep_at IS NOT NULL AND cancelled_at IS NOT NULL
+			ORDER BY cancelled_at DESC LIMIT ?`, limit))
+		return err
+	})
+	return ids, err
+}
+
+// countScheduled counts the contexts of scheduled occurrences at once, as old as they will be when they are sent: they are kept until
+// then, and after that as long as others.
+func (t tx) countScheduled(ctx context.Context, fresh []*deliveries.Triggered) error {
+	done := newChanges()
+	for _, f := range fresh {
+		if o := f.Occurrence; o.Scheduled {
+			done.keepContext(o.ID, o.Options.SendAt, len(o.Context))
+		}
+	}
+	return t.keep(ctx, done)
+}

@@ -1,0 +1,62 @@
+package delivery
+
+import (
+	"context"
+	"time"
+
+	"github.com/tocsin/tocsin/app/watchdog"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+)
+
+// Limits of what goes by the clock.
+const (
+	schedulePage  = 2_000 // rows in one unit of work
+	cancelledMost = 1_000 // cancelled occurrences that a worker keeps in mind
+)
+
+// scheduleLoop begins scheduled occurrences, ends those that were cancelled or have expired, and keeps in mind which were cancelled.
+func (w *Worker) scheduleLoop(ctx context.Context, turns *watchdog.Loop) {
+	for ctx.Err() == nil {
+		turns.Turn()
+		n, err := w.schedule(ctx)
+		if err != nil && ctx.Err() == nil {
+			w.log.Error("what is scheduled could not be looked after", "error", err)
+		}
+		if n > 0 {
+			notify(w.expand)
+			continue
+		}
+		turns.Rest(w.set.Poll)
+		pause(ctx, w.set.Poll, nil)
+	}
+}
+
+func (w *Worker) schedule(ctx context.Context) (int, error) {
+	n, err := w.queue.Schedule(ctx, schedulePage)
+	if err != nil {
+		return 0, err
+	}
+	ids, err := w.queue.Cancelled(ctx, cancelledMost)
+	if err != nil {
+		return 0, err
+	}
+	cancelled := make(map[events.OccurrenceID]bool, len(ids))
+	for _, id := range ids {
+		cancelled[id] = true
+	}
+	w.cancelled.Store(&cancelled)
+	return n, nil
+}
+
+// ended returns why a delivery that was claimed is not to be sent any more; empty when it is.
+func (w *Worker) ended(j deliveries.Job) deliveries.Reason {
+	if cancelled := w.cancelled.Load(); cancelled != nil && (*cancelled)[j.Occurrence] {
+		return deliveries.Cancelled
+	}
+	now := w.clock.Now().Add(-time.Duration(w.skew.Load())) // As the claim sees it.
+	if !j.Expires.IsZero() && !now.Before(j.Expires) {
+		return deliveries.Expired
+	}
+	return ""
+}
