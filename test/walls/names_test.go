@@ -19,8 +19,17 @@ const (
 	allIDs      = 100_000_000
 )
 
-// random is everything in an answer that may differ from one installation to the next: secrets and what is sealed, and ids.
+// random is everything in an answer that may differ from one installation to the next: secrets and what is sealed, and ids. It matches
+// within a word, which may have a % before it.
 var random = regexp.MustCompile(`tcs_[0-9a-f]{64}|[0-9a-f]{64}|[A-Za-z0-9_-]{38,}|%2F[1-9][0-9]{12}|\b[1-9][0-9]{12}\b`)
+
+// shortest is the length of the shortest match of random.
+const shortest = 13
+
+// inWord reports whether a byte is part of a word, for random.
+func inWord(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c == '_' || c == '-'
+}
 
 // names gives what is random in the answers of an installation names, in the order in which it is first seen.
 type names struct {
@@ -44,28 +53,53 @@ func (n *names) table(number string) string {
 	return n.tables[id/tableStride-firstTable]
 }
 
-// replace names everything in a text that is random.
+// replace names everything in a text that is random. Only long words are searched: with the race detector, a search of whole pages took most of
+// the time of these tests.
 func (n *names) replace(text string) string {
-	return random.ReplaceAllStringFunc(text, func(found string) string {
-		if id, within := strings.CutPrefix(found, "%2F"); within { // A path in a query.
-			return "%2F" + n.replace(id)
+	var replaced strings.Builder
+	copied := 0
+	for i := 0; i < len(text); i++ {
+		if !inWord(text[i]) {
+			continue
 		}
-		if name, seen := n.known[found]; seen {
-			return name
+		from := i
+		for i < len(text) && inWord(text[i]) {
+			i++
 		}
-		kind := "secret"
-		if len(found) == 13 {
-			if kind = n.table(found); kind == "" {
-				return found
-			}
-			n.ids[kind] = append(n.ids[kind], found)
-		} else {
-			n.tokens = append(n.tokens, found)
+		if i-from < shortest {
+			continue
 		}
-		n.count[kind]++
-		n.known[found] = fmt.Sprintf("‹%s %d›", kind, n.count[kind])
-		return n.known[found]
-	})
+		if from > 0 && text[from-1] == '%' {
+			from--
+		}
+		replaced.WriteString(text[copied:from])
+		replaced.WriteString(random.ReplaceAllStringFunc(text[from:i], n.name))
+		copied = i
+	}
+	replaced.WriteString(text[copied:])
+	return replaced.String()
+}
+
+// name is the name of what random found.
+func (n *names) name(found string) string {
+	if id, within := strings.CutPrefix(found, "%2F"); within { // A path in a query.
+		return "%2F" + n.replace(id)
+	}
+	if name, seen := n.known[found]; seen {
+		return name
+	}
+	kind := "secret"
+	if len(found) == shortest {
+		if kind = n.table(found); kind == "" {
+			return found
+		}
+		n.ids[kind] = append(n.ids[kind], found)
+	} else {
+		n.tokens = append(n.tokens, found)
+	}
+	n.count[kind]++
+	n.known[found] = fmt.Sprintf("‹%s %d›", kind, n.count[kind])
+	return n.known[found]
 }
 
 // pick returns an id of a table that was seen, or now and then one that nobody here has seen: perhaps somebody else's.
