@@ -162,7 +162,7 @@ func (a *applying) events(place string, where Path, app applications.Application
 		save := func(t events.Template) (events.Template, error) {
 			return a.tx.Events().SaveTemplate(a.ctx, e, t, author(a.by))
 		}
-		if err := a.templates(place, path, where.Object("e", e.Slug), app, stored, want.Templates, save); err != nil {
+		if err := a.templates(place, path, where.Object("e", e.Slug), app, e, stored, want.Templates, save); err != nil {
 			return err
 		}
 		for n, w := range want.Notifications {
@@ -260,11 +260,11 @@ func (a *applying) notification(
 	save := func(t events.Template) (events.Template, error) {
 		return a.tx.Subscriptions().SaveTemplate(a.ctx, n, t, author(a.by))
 	}
-	return a.templates(place, path, where.Object("e", e.Slug, "n", n.Name), app, stored, want.Templates, save)
+	return a.templates(place, path, where.Object("e", e.Slug, "n", n.Name), app, e, stored, want.Templates, save)
 }
 
-// templates applies the templates of an event or of a notification, which the audit log calls owner; save stores one of them there.
-func (a *applying) templates(place, path, owner string, app applications.Application, stored []events.Template, wanted []BlueprintTemplate,
+// templates applies the templates of an event or of one of its notifications, which the audit log calls owner; save stores one of them there.
+func (a *applying) templates(place, path, owner string, app applications.Application, e events.Event, stored []events.Template, wanted []BlueprintTemplate,
 	save func(events.Template) (events.Template, error)) error {
 	for i, want := range wanted {
 		place := index(place, "templates", i)
@@ -284,6 +284,9 @@ func (a *applying) templates(place, path, owner string, app applications.Applica
 			}
 		}
 		if action != Unchanged {
+			if err := e.CheckVariables(t); err != nil {
+				return at(place, err)
+			}
 			if t, err = save(t); err != nil {
 				return at(place, err)
 			}

@@ -283,7 +283,16 @@ func TestApplyRefuses(t *testing.T) {
 		"AnUnknownApplication":      {func(o *app.BlueprintOrganization) { o.Projects[0].Lists[1].Application = "app" }, []string{project + ".lists[1].application: the application does not exist"}},
 		"AnUnknownChannelOfAnEvent": {func(o *app.BlueprintOrganization) { event(o).Channels[1] = "fax" }, []string{shipped + ".channels[1]: the channel does not exist"}},
 		"AnUnknownChannel":          {func(o *app.BlueprintOrganization) { event(o).Notifications[0].Templates[0].Channel = "fax" }, []string{shipped + ".notifications[0].templates[0].channel: the channel does not exist"}},
-		"AnUnknownList":             {func(o *app.BlueprintOrganization) { event(o).Notifications[0].List = "nobody" }, []string{shipped + ".notifications[0].list: the distribution list does not exist"}},
+		"AVariableThatIsNone": {func(o *app.BlueprintOrganization) {
+			event(o).Schema = map[string]any{"properties": map[string]any{"order": map[string]any{}}}
+			event(o).Templates[0].Text = "{{ context.ordr }}"
+			event(o).Notifications[0].Templates[0].Text = "{{ user.frist_name }}"
+		}, []string{shipped + `.templates[0].text: line 1: there is no variable "context.ordr", did you mean "context.order"?`}},
+		"AVariableThatIsNoneOfANotification": {func(o *app.BlueprintOrganization) {
+			event(o).Notifications[0].Templates[0].Text = "{{ user.frist_name }}"
+		},
+			[]string{shipped + `.notifications[0].templates[0].text: line 1: there is no variable "user.frist_name", did you mean "user.first_name"?`}},
+		"AnUnknownList": {func(o *app.BlueprintOrganization) { event(o).Notifications[0].List = "nobody" }, []string{shipped + ".notifications[0].list: the distribution list does not exist"}},
 		"TwoPreferredForOneProtocol": {func(o *app.BlueprintOrganization) {
 			o.Channels = append(o.Channels, smtpChannel("other"))
 			o.Channels[1].Preferred = true

@@ -122,7 +122,7 @@ func (d Draft) template(c channels.ID) (events.Template, error) {
 }
 
 // Save stores a draft that was begun with the version base (0: with none), and makes it a version. events.ErrOutdated when there is another version by
-// now, faults about the draft, and the not-found faults of Show.
+// now, faults about the draft and its variables, and the not-found faults of Show.
 func (s *Templates) Save(ctx context.Context, by audit.Actor, at Path, of TemplateName, d Draft, base int) (saved events.Template, err error) {
 	wanted, err := d.template(of.Channel)
 	if err != nil {
@@ -221,6 +221,9 @@ func (s *Templates) save(ctx context.Context, tx ports.Tx, by audit.Actor, at Pa
 	was := r.Template
 	if was.Version > 0 && was.Says(wanted) {
 		return was, nil
+	}
+	if err := r.Event.CheckVariables(wanted); err != nil {
+		return was, err
 	}
 	if r.Notification.ID != 0 {
 		saved, err = tx.Subscriptions().SaveTemplate(ctx, r.Notification, wanted, author(by))

@@ -47,7 +47,7 @@ func decode(data []byte) (document, error) {
 	if top.Kind != yaml.MappingNode {
 		return d, errors.New("must be a YAML mapping of settings")
 	}
-	all := names()
+	all := settable()
 	for pair := range slices.Chunk(top.Content, 2) {
 		d.take(all, pair[0], pair[1])
 	}

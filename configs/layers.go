@@ -98,7 +98,7 @@ func flagLayer(flags *pflag.FlagSet) layer {
 // `KEY=${KEY:-}` in a compose file leaves behind.
 func environLayer(environ []string, found *Error) layer {
 	known := map[string]string{configEnv: ""}
-	for _, name := range names() {
+	for _, name := range settable() {
 		known[envPrefix+strings.ToUpper(name)] = name
 	}
 	provider := env.Provider("", env.Opt{
@@ -163,8 +163,8 @@ func configFile(flags *pflag.FlagSet, environ []string) (path, givenBy string) {
 	return path, "env " + configEnv
 }
 
-// names are the names that a configuration file may hold.
-func names() []string {
+// settable are the names that a configuration file may hold.
+func settable() []string {
 	var all []string
 	for _, s := range Settings() {
 		all = append(all, s.Name)

@@ -189,6 +189,26 @@ func TestWhatIsWrongWithADraftStandsBesideItsField(t *testing.T) {
 	assert.Empty(t, f.entries("acme"))
 }
 
+func TestTemplatesSpeakOfWhatTheirEventKnows(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.as(f.operator("ada", users.RoleAdministrator))
+	path := f.editor()
+	b.post(web+"e/tick/", "name", "Tick", "active", "true", "context_schema", `{"properties": {"order": {"type": "integer"}}}`).is(t, http.StatusSeeOther)
+	for text, said := range map[string]string{
+		"{{ user.frist_name }}": `line 1: there is no variable "user.frist_name", did you mean "user.first_name"?`,
+		"\n{{ order }}":         `line 2: there is no variable "order", did you mean "context.order"?`,
+		"{{ context.ordr }}":    `line 1: there is no variable "context.ordr", did you mean "context.order"?`,
+	} {
+		got := b.post(path, "text", text, "base", "1").is(t, http.StatusBadRequest)
+		assert.Contains(t, html.UnescapeString(got.body), said)
+		assert.Contains(t, got.body, `id="text-faults"`)
+	}
+	b.post(path, "text", "{{ user.first_name }} {{ context.order }}", "base", "1").is(t, http.StatusSeeOther)
+	tried := b.post(web+"e/tick/trigger/", "context", `{"order": "17"}`).is(t, http.StatusBadRequest)
+	assert.Contains(t, tried.said(), "/order: got string, want integer")
+}
+
 func TestTemplatesAreTested(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/schemas"
+	"github.com/tocsin/tocsin/domain/templates"
 )
 
 // ParseSchema checks the JSON Schema of an event's contexts, and the example, which must fit it. An empty text, or a schema that allows
@@ -38,4 +39,45 @@ func CheckContext(s *schemas.Schema, c Context) error {
 		faults.Addf("context", "%s", m)
 	}
 	return faults.Err()
+}
+
+// Variables is what the templates of an event may speak of, whose contexts fit this schema; an empty text is none.
+func Variables(schema string) (*templates.Shape, error) {
+	context := &templates.Shape{Open: true}
+	if schema != "" {
+		s, err := schemas.Parse(schema)
+		if err != nil {
+			return nil, err
+		}
+		if known := s.Shape(); known != nil {
+			context = known
+		}
+	}
+	object := func(names ...string) *templates.Shape {
+		o := templates.Object(map[string]*templates.Shape{})
+		for _, n := range names {
+			o.Members[n] = templates.Scalar()
+		}
+		return o
+	}
+	user := object("username", "email", "first_name", "last_name")
+	user.Members["custom_fields"] = &templates.Shape{Open: true}
+	return templates.Object(map[string]*templates.Shape{
+		"context": context, "user": user, "event": object("name", "slug", "description"),
+		"application": object("name", "slug"), "project": object("name", "slug"), "organization": object("name", "slug"),
+		"occurrence": object("id", "created", "correlation_id"), "address": templates.Scalar(), "channel": object("name", "protocol"),
+	}), nil
+}
+
+// CheckVariables refuses a template of the event that speaks of what no message of it can have, naming part, line and variable.
+func (e Event) CheckVariables(t Template) error {
+	parsed, err := templates.Parse(t.Subject, t.Text, t.HTML)
+	if err != nil {
+		return err
+	}
+	known, err := Variables(e.Schema)
+	if err != nil {
+		return err
+	}
+	return parsed.Check(known)
 }

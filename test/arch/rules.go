@@ -40,7 +40,7 @@ var layers = []layer{
 	{folder: "adapters/httpapi", ours: []string{"adapters/httpapi", "adapters/web", "app", "ports", "domain"}},
 	{folder: "adapters/console", ours: []string{"adapters/console", "adapters/web", "app", "ports", "domain"}},
 	{folder: "adapters/web", ours: []string{"adapters/web", "ports", "domain"}},
-	{folder: "configs", ours: []string{"configs"}},
+	{folder: "configs", ours: []string{"configs", "domain/names"}},
 	{folder: "wiring", ours: []string{"*"}},
 	{folder: "test", ours: []string{"*", "test"}},
 }

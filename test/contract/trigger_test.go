@@ -212,6 +212,7 @@ func TestTrigger(t *testing.T) {
 			for i, e := range b.Organizations[0].Projects[0].Applications[0].Events {
 				if e.Slug == "order" {
 					b.Organizations[0].Projects[0].Applications[0].Events[i].Schema = s
+					b.Organizations[0].Projects[0].Applications[0].Events[i].Templates = nil // They speak of other variables.
 				}
 			}
 			w.apply(b)

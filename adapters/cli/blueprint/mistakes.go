@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/tocsin/tocsin/domain/names"
 )
 
 // Mistake is one thing that is wrong with a file.
@@ -53,37 +55,8 @@ func (m Mistakes) sorted() Mistakes {
 
 // suggest ends a sentence about an unknown name with the known one that was probably meant.
 func suggest(name string, known []string) string {
-	if len(name) > 50 {
-		return ""
+	if meant, ok := names.Nearest(name, known); ok {
+		return fmt.Sprintf(" (did you mean %q?)", meant)
 	}
-	meant, least := "", max(2, len(name)/3)+1
-	for _, k := range known {
-		if d := distance(strings.ToLower(name), k); d < least {
-			meant, least = k, d
-		}
-	}
-	if meant == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (did you mean %q?)", meant)
-}
-
-// distance is how many bytes must be added, removed or replaced to make b of a (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
+	return ""
 }

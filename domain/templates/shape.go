@@ -1,0 +1,150 @@
+package templates
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/names"
+)
+
+// Shape is what is known of a value of the data before there are any. Nil is a value of which nothing is known.
+type Shape struct {
+	Members map[string]*Shape
+	Open    bool   // there may be other members
+	List    bool   // it may be a list
+	Item    *Shape // of the list
+}
+
+// Scalar is the shape of a text, a number or a truth value.
+func Scalar() *Shape { return &Shape{} }
+
+// Object is the shape of an object that has these members alone.
+func Object(members map[string]*Shape) *Shape { return &Shape{Members: members} }
+
+// has reports whether there may be a member of this name, and what is known of it.
+func (s *Shape) has(name string) (member *Shape, ok bool) {
+	if s == nil {
+		return nil, true
+	}
+	member, ok = s.Members[name]
+	return member, ok || s.Open
+}
+
+// spoken is what a section of this value speaks of.
+func (s *Shape) spoken() *Shape {
+	switch {
+	case s == nil || !s.List:
+		return s
+	case len(s.Members) > 0 || s.Open:
+		return nil // A list or an object.
+	default:
+		return s.Item
+	}
+}
+
+// Limits of what is told.
+const (
+	maxMistakes = 20    // of one part
+	maxPaths    = 1_000 // that are considered for a suggestion
+	maxDepth    = 6     // parts of such a path
+)
+
+// Check returns a fault that names every variable of the template that data of this shape cannot have, by part and line, with the one that was
+// probably meant.
+func (t *Template) Check(data *Shape) error {
+	var faults fault.Fields
+	for _, p := range []part{t.subject, t.text, t.html} {
+		c := checking{frames: []*Shape{data}, told: map[string]bool{}}
+		c.nodes(p.nodes)
+		for _, m := range c.mistakes {
+			faults.Add(p.name, m)
+		}
+	}
+	return faults.Err()
+}
+
+// checking holds one part against the shape of its data.
+type checking struct {
+	frames   []*Shape // the data, then what each section around a node speaks of
+	told     map[string]bool
+	mistakes []error
+}
+
+func (c *checking) nodes(nodes []node) {
+	for i := range nodes {
+		n := &nodes[i]
+		if n.kind == literal {
+			continue
+		}
+		v, known := c.find(n.path)
+		if name := strings.Join(n.path, "."); !known && !c.told[name] && len(c.mistakes) < maxMistakes {
+			c.told[name] = true
+			c.mistakes = append(c.mistakes, mistake(n.line, "there is no variable %s%s", quoted(name), c.suggest(n.path)))
+		}
+		if n.kind == section {
+			c.frames = append(c.frames, v.spoken())
+			c.nodes(n.inner)
+			c.frames = c.frames[:len(c.frames)-1]
+		} else {
+			c.nodes(n.inner)
+		}
+	}
+}
+
+// find looks a name up as the renderer does. known is false when there cannot be such a variable.
+func (c *checking) find(path []string) (found *Shape, known bool) {
+	top := len(c.frames) - 1
+	if len(path) == 0 {
+		return c.frames[top], true
+	}
+	for i := top; i >= 0 && !known; i-- {
+		found, known = c.frames[i].has(path[0])
+	}
+	for _, part := range path[1:] {
+		if !known || found == nil {
+			return nil, known
+		}
+		found, known = found.has(part)
+	}
+	return found, known
+}
+
+// suggest ends a sentence about an unknown variable with the one that was probably meant: the only one with the same last part, else a
+// similar one.
+func (c *checking) suggest(path []string) string {
+	var paths, same []string
+	for _, f := range slices.Backward(c.frames) {
+		paths = f.paths("", 1, paths)
+	}
+	last := path[len(path)-1]
+	for _, p := range paths {
+		if p == last || strings.HasSuffix(p, "."+last) {
+			same = append(same, p)
+		}
+	}
+	meant, ok := names.Nearest(strings.Join(path, "."), paths)
+	if len(same) == 1 {
+		meant, ok = same[0], true
+	}
+	if !ok {
+		return ""
+	}
+	return ", did you mean " + quoted(meant) + "?"
+}
+
+// paths appends the names of the variables within a value, in alphabetical order.
+func (s *Shape) paths(before string, depth int, found []string) []string {
+	if s == nil || depth > maxDepth {
+		return found
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Members)) {
+		if len(found) >= maxPaths {
+			break
+		}
+		found = append(found, before+name)
+		found = s.Members[name].paths(before+name+".", depth+1, found)
+	}
+	return found
+}

@@ -1,0 +1,90 @@
+package templates_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/templates"
+)
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	line := templates.Object(map[string]*templates.Shape{"name": templates.Scalar(), "price": templates.Scalar()})
+	shape := templates.Object(map[string]*templates.Shape{
+		"user": templates.Object(map[string]*templates.Shape{"first_name": templates.Scalar(), "custom_fields": nil}),
+		"context": templates.Object(map[string]*templates.Shape{
+			"order": templates.Scalar(), "lines": {List: true, Item: line}, "notes": {List: true, Item: templates.Scalar()}, "anything": {List: true},
+			"extra": {Open: true, Members: map[string]*templates.Shape{"gift": templates.Scalar()}},
+			"both":  {List: true, Item: line, Members: map[string]*templates.Shape{"name": templates.Scalar()}},
+		}),
+	})
+	for text, want := range map[string][]string{
+		"{{ user.first_name }} {{ context.order }} {{{ context.order }}} {{& context.order }}":                         nil,
+		"{{ user.custom_fields.a.b.c }}{{ context.extra.whatever.it.is }}":                                             nil,
+		"{{# context.lines }}{{ name }} {{ price }} {{ . }} {{ context.order }}{{/ context.lines }}":                   nil,
+		"{{# context }}{{ order }}{{# user }}{{ first_name }}{{/ user }}{{/ context }}":                                nil,
+		"{{# context.notes }}{{ . }}{{/ context.notes }}{{^ context.lines }}{{ user.first_name }}{{/ context.lines }}": nil,
+		"{{# context.anything }}{{ whatever }}{{/ context.anything }}{{# context.both }}{{ x }}{{/ context.both }}":    nil,
+		"{{# user.custom_fields }}{{ whatever }}{{/ user.custom_fields }}":                                             nil,
+		"Hello\n{{ user.frist_name }}":                        {`line 2: there is no variable "user.frist_name", did you mean "user.first_name"?`},
+		"{{ first_name }}":                                    {`line 1: there is no variable "first_name", did you mean "user.first_name"?`},
+		"{{ order }}{{ order }}":                              {`line 1: there is no variable "order", did you mean "context.order"?`},
+		"{{ context.order.number }}":                          {`line 1: there is no variable "context.order.number"`},
+		"{{ context.lines.name }}":                            {`line 1: there is no variable "context.lines.name", did you mean "context.both.name"?`},
+		"{{# contxt.lines }}{{ name }}{{/ contxt.lines }}":    {`line 1: there is no variable "contxt.lines", did you mean "context.lines"?`},
+		"{{^ context.line }}none{{/ context.line }}":          {`line 1: there is no variable "context.line", did you mean "context.lines"?`},
+		"{{# context.lines }}{{ prise }}{{/ context.lines }}": {`line 1: there is no variable "prise", did you mean "price"?`},
+		"{{# context.order }}{{ name }}{{/ context.order }}":  {`line 1: there is no variable "name", did you mean "context.both.name"?`},
+		"{{^ context.lines }}{{ name }}{{/ context.lines }}":  {`line 1: there is no variable "name", did you mean "context.both.name"?`},
+		"{{ a }}\n{{ b }}":                                    {`line 1: there is no variable "a"`, `line 2: there is no variable "b"`},
+	} {
+		parsed, err := templates.Parse("", text, "")
+		require.NoError(t, err)
+		err = parsed.Check(shape)
+		if want == nil {
+			assert.NoError(t, err, text)
+			continue
+		}
+		var said *fault.Error
+		require.ErrorAs(t, err, &said, text)
+		assert.Equal(t, fault.Fields{{Name: "text", Messages: want}}, said.Fields(), text)
+	}
+
+	t.Run("EachPartIsNamed", func(t *testing.T) {
+		t.Parallel()
+		parsed, err := templates.Parse("{{ a }}", "{{ b }}", "{{ c }}")
+		require.NoError(t, err)
+		var said *fault.Error
+		require.ErrorAs(t, parsed.Check(shape), &said)
+		var parts []string
+		for _, f := range said.Fields() {
+			parts = append(parts, f.Name)
+		}
+		assert.Equal(t, []string{"subject", "text", "html"}, parts)
+	})
+
+	t.Run("OfManyMistakesTheFirstAreTold", func(t *testing.T) {
+		t.Parallel()
+		var text strings.Builder
+		for i := range 100 {
+			fmt.Fprintf(&text, "{{ unknown%d }}", i)
+		}
+		parsed, err := templates.Parse("", text.String(), "")
+		require.NoError(t, err)
+		var said *fault.Error
+		require.ErrorAs(t, parsed.Check(shape), &said)
+		assert.Len(t, said.Fields()[0].Messages, 20)
+	})
+
+	t.Run("OfWhichNothingIsKnownAnythingMayBe", func(t *testing.T) {
+		t.Parallel()
+		parsed, err := templates.Parse("{{ a.b }}", "{{# c }}{{ d }}{{/ c }}", "")
+		require.NoError(t, err)
+		assert.NoError(t, parsed.Check(nil))
+	})
+}
