@@ -15,6 +15,11 @@ const (
 	quotaPeriod = 10 * time.Second
 	// roomForAllowances is of how many organizations that is remembered.
 	roomForAllowances = 10_000
+	// dryRunShare is how much of a processor's time an organization's dry runs may take in the long run,
+	// dryRunBurst what they may take at once. Beyond that, answers wait, at most longestPause.
+	dryRunShare  = 0.25
+	dryRunBurst  = time.Second
+	longestPause = time.Second
 	// retrySoon and retryLater are when another attempt makes sense: when a call ends, and when somebody has made room.
 	retrySoon  = time.Second
 	retryLater = time.Hour
@@ -33,11 +38,13 @@ type Quotas struct {
 // allowance is what an instance knows of an organization.
 type allowance struct {
 	limits   quotas.Limits
-	read     time.Time // when limits and contexts were
-	contexts int64     // bytes that are kept
-	added    int64     // bytes that this instance has accepted since
-	before   int64     // bytes that it had accepted in the period before, which may not be among contexts yet
-	dryRuns  int       // under way
+	read     time.Time     // when limits and contexts were
+	contexts int64         // bytes that are kept
+	added    int64         // bytes that this instance has accepted since
+	before   int64         // bytes that it had accepted in the period before, which may not be among contexts yet
+	dryRuns  int           // under way
+	credit   time.Duration // of dry runs: what they may still take at once; below 0, what they owe
+	counted  time.Time     // when credit was
 }
 
 // NewQuotas returns the quotas of organizations that have none of their own. retention is how long occurrences are kept; 0: for ever.
@@ -69,8 +76,9 @@ func (q *Quotas) Kept(org orgs.ID, size int) {
 	}
 }
 
-// DryRun begins a dry run, which done ends, or refuses it.
-func (q *Quotas) DryRun(ctx context.Context, tx ports.Tx, org orgs.ID) (done func(), err error) {
+// DryRun begins a dry run, which done ends, or refuses it. done waits when the organization's dry runs
+// have taken more than their share of time; it must not be called within a unit of work.
+func (q *Quotas) DryRun(ctx context.Context, tx ports.Tx, org orgs.ID) (done func(context.Context), err error) {
 	a, err := q.allowance(ctx, tx, org)
 	if err != nil {
 		return nil, err
@@ -81,11 +89,37 @@ func (q *Quotas) DryRun(ctx context.Context, tx ports.Tx, org orgs.ID) (done fun
 		return nil, err
 	}
 	a.dryRuns++
-	return func() {
+	begin := q.clock.Now()
+	return func(ctx context.Context) {
+		q.mu.Lock()
+		wait := a.worked(q.clock.Now(), begin)
+		q.mu.Unlock()
+		rest(ctx, wait)
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		a.dryRuns--
 	}, nil
+}
+
+// worked counts the time that a dry run took and returns how long the organization has to wait for it.
+func (a *allowance) worked(now, begin time.Time) time.Duration {
+	earned := time.Duration(dryRunShare * float64(now.Sub(a.counted)))
+	a.credit, a.counted = min(dryRunBurst, a.credit+earned)-now.Sub(begin), now
+	a.credit = max(a.credit, -dryRunBurst)
+	if a.credit >= 0 {
+		return 0
+	}
+	return min(time.Duration(float64(-a.credit)/dryRunShare), longestPause)
+}
+
+// rest waits for a while, or until ctx ends.
+func rest(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-ctx.Done()
 }
 
 // WithinQuota refuses what a unit of work has just made when its organization now has more of that
@@ -136,7 +170,7 @@ func (q *Quotas) allowance(ctx context.Context, tx ports.Tx, org orgs.ID) (*allo
 	defer q.mu.Unlock()
 	if a = q.organizations[org]; a == nil {
 		q.forgetIdle()
-		a = &allowance{}
+		a = &allowance{credit: dryRunBurst, counted: now}
 		q.organizations[org] = a
 	}
 	a.limits, a.read, a.contexts = q.limits.With(own), now, contexts

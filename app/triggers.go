@@ -215,6 +215,8 @@ func (t *Triggers) DryRun(ctx context.Context, at Path, event string, what Trigg
 	}
 	whats := []Trigger{what}
 	err = t.fitting(whats, func(fit contextFit) error {
+		done := func(context.Context) {}
+		defer func() { done(ctx) }() // after the View: a pause holds no connection
 		return t.store.View(ctx, func(tx ports.Tx) error {
 			ts, err := t.occurrences(ctx, tx, eventPath{at, event}, whats, fit)
 			if err != nil {
@@ -223,6 +225,11 @@ func (t *Triggers) DryRun(ctx context.Context, at Path, event string, what Trigg
 			if ts[0].Refusal != nil {
 				return ts[0].Refusal
 			}
+			begun, err := t.quotas.DryRun(ctx, tx, ts[0].Occurrence.Organization)
+			if err != nil {
+				return err
+			}
+			done = begun
 			f, err = t.forecast(ctx, tx, ts[0].Occurrence, samples)
 			return err
 		})
@@ -231,11 +238,6 @@ func (t *Triggers) DryRun(ctx context.Context, at Path, event string, what Trigg
 }
 
 func (t *Triggers) forecast(ctx context.Context, tx ports.Tx, o events.Occurrence, samples int) (f Forecast, err error) {
-	done, err := t.quotas.DryRun(ctx, tx, o.Organization)
-	if err != nil {
-		return f, err
-	}
-	defer done()
 	var jobs []deliveries.Job
 	if f.Groups, jobs, err = tx.Deliveries().Forecast(ctx, o, samples); err != nil {
 		return f, err

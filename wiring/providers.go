@@ -146,12 +146,16 @@ func storeConfig(c configs.Config, clock ports.Clock, log *slog.Logger) gormstor
 		AutoMigrate: c.AutoMigrate, Clock: clock, ServerClock: true, Logger: log}
 }
 
+// refusalDelay is how long the API holds a refusal. A client that heeds Retry-After does not notice it.
+const refusalDelay = 250 * time.Millisecond
+
 func newAPI(c configs.Config, use httpapi.UseCases, auth access.Authenticator, state *health.Health, clock ports.Clock, log *slog.Logger, counted *metrics.Metrics) (*httpapi.API, error) {
 	return httpapi.New(use, auth, state, clock, log, httpapi.Options{
 		BaseURL:          c.BaseURL,
 		BodyLimit:        c.BodyLimit,
 		Quotas:           newLimits(c),
 		AuthFailureLimit: c.AuthFailureLimit,
+		RefusalDelay:     refusalDelay,
 		TrustedProxies:   c.TrustedProxies,
 		CallTimeout:      c.RequestTimeout,
 		WriteTimeout:     c.WriteTimeout,

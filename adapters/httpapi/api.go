@@ -20,6 +20,7 @@ import (
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/app/health"
 	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -58,6 +59,8 @@ type Options struct {
 	SecurityContact []string
 	// SecurityPolicy is the URL of the page about such reports; empty: none.
 	SecurityPolicy string
+	// RefusalDelay is how long a request that is over a rate waits for its refusal, so that asking again at once gains nothing.
+	RefusalDelay time.Duration
 	// Answered counts what was answered. Nil: nobody does.
 	Answered web.Answered
 }
@@ -117,7 +120,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // handler wraps a route's handler in the checks that the table asks for.
 func (a *API) handler(r Route) echo.HandlerFunc {
-	return func(c echo.Context) error {
+	return a.holdingRefusals(func(c echo.Context) error {
 		web.Route(c, r.Path, r.Path == healthPath || r.Path == readyPath) // Probes come every few seconds.
 		if r.open() {
 			if err := bindOpen(c); err != nil {
@@ -138,5 +141,19 @@ func (a *API) handler(r Route) echo.HandlerFunc {
 			in.key = key
 		}
 		return r.handle(a, in)
+	})
+}
+
+// holdingRefusals holds the answer to a request that is over a quota for a while. The connection is
+// busy until then, so that a client that asks again as soon as it is refused costs next to nothing.
+func (a *API) holdingRefusals(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		err := next(c)
+		if a.options.RefusalDelay > 0 && fault.KindOf(err) == fault.Limited {
+			held, cancel := context.WithTimeout(c.Request().Context(), a.options.RefusalDelay)
+			defer cancel()
+			<-held.Done()
+		}
+		return err
 	}
 }

@@ -1,0 +1,55 @@
+package app_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/quotas"
+	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/clocks"
+)
+
+func TestDryRunsOfAnOrganizationShareTime(t *testing.T) {
+	t.Parallel()
+	store, clock := emptyInstallation(t), clocks.At(frozen{}.Now())
+	q := app.NewQuotas(clock, quotas.Limits{}, 0)
+	acme, globex := founded(t, store, "acme"), founded(t, store, "globex")
+	paused := func(org orgs.ID, took time.Duration) (pause time.Duration) {
+		var done func(context.Context)
+		require.NoError(t, store.View(t.Context(), func(tx ports.Tx) (err error) {
+			done, err = q.DryRun(t.Context(), tx, org)
+			return err
+		}))
+		clock.Advance(took)
+		synctest.Test(t, func(t *testing.T) {
+			begin := time.Now()
+			done(t.Context())
+			pause = time.Since(begin)
+		})
+		return pause
+	}
+	assert.Zero(t, paused(acme, time.Second), "a second at once is free")
+	assert.InDelta(t, 300*time.Millisecond, paused(acme, 100*time.Millisecond), float64(time.Millisecond), "then a quarter of the time")
+	assert.Equal(t, time.Second, paused(acme, 900*time.Millisecond), "no answer waits longer")
+	assert.Zero(t, paused(globex, 100*time.Millisecond), "another organization has time of its own")
+	clock.Advance(time.Minute)
+	assert.Zero(t, paused(acme, 100*time.Millisecond), "a quiet while earns it back")
+}
+
+// founded creates an organization.
+func founded(t *testing.T, store ports.Store, slug string) (id orgs.ID) {
+	t.Helper()
+	require.NoError(t, store.Update(t.Context(), func(tx ports.Tx) error {
+		o, err := tx.Orgs().Create(t.Context(), orgs.Organization{Slug: slug, Name: slug})
+		id = o.ID
+		return err
+	}))
+	return id
+}
