@@ -2,18 +2,26 @@ package app
 
 import (
 	"context"
+	"strconv"
+	"time"
 
 	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/ports"
 )
 
 // Occurrences shows what became of occurrences.
-type Occurrences struct{ store ports.Store }
+type Occurrences struct {
+	store ports.Store
+	clock ports.Clock
+}
 
 // NewOccurrences returns the use cases on occurrences.
-func NewOccurrences(store ports.Store) *Occurrences { return &Occurrences{store: store} }
+func NewOccurrences(store ports.Store, clock ports.Clock) *Occurrences {
+	return &Occurrences{store: store, clock: clock}
+}
 
 // List returns occurrences of the application, the newest first: at most limit, older than the one with the id before (0: from the newest on).
 func (o *Occurrences) List(ctx context.Context, at Path, before events.OccurrenceID, limit int) (found []events.Occurrence, err error) {
@@ -146,6 +154,32 @@ func (o *Occurrences) Explain(ctx context.Context, at Path, id events.Occurrence
 		return err
 	})
 	return e, err
+}
+
+// Cancel ends an occurrence of the application: what has not left by then stays unsent, within a moment. It returns when that was, also of
+// one that was cancelled before; the zero moment when nothing was left to cancel. events.ErrOccurrenceNotFound.
+func (o *Occurrences) Cancel(ctx context.Context, by audit.Actor, at Path, id events.OccurrenceID) (cancelled time.Time, err error) {
+	err = o.store.Update(ctx, func(tx ports.Tx) error {
+		cancelled = time.Time{}
+		app, found, err := occurrence(ctx, tx, at, id)
+		if err != nil {
+			return err
+		}
+		done, err := tx.Deliveries().Cancel(ctx, found)
+		if err != nil {
+			return err
+		}
+		if done {
+			if found, err = tx.Deliveries().Occurrence(ctx, app, id); err != nil {
+				return err
+			}
+			err = tx.Audit().Record(ctx, audit.Entry{Organization: found.Organization, Actor: by, At: o.clock.Now(), Action: audit.OccurrenceCancelled,
+				Object: at.Object("occurrences", strconv.FormatInt(int64(id), 10))})
+		}
+		cancelled = found.Cancelled
+		return err
+	})
+	return cancelled, err
 }
 
 func occurrence(ctx context.Context, tx ports.Tx, at Path, id events.OccurrenceID) (applications.Application, events.Occurrence, error) {

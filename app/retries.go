@@ -22,11 +22,14 @@ func NewRetries(store ports.Store, clock ports.Clock) *Retries {
 }
 
 // Failed makes the failed deliveries of an occurrence of the path's application due again and returns how many; without a path, of any
-// application: that is for the operator of the installation. events.ErrOccurrenceNotFound.
+// application: that is for the operator of the installation. events.ErrOccurrenceNotFound, events.ErrCancelled, events.ErrExpired.
 func (r *Retries) Failed(ctx context.Context, by audit.Actor, at Path, id events.OccurrenceID) (requeued int, err error) {
 	err = r.store.Update(ctx, func(tx ports.Tx) error {
 		occurred, place, err := locate(ctx, tx, at, id)
 		if err != nil {
+			return err
+		}
+		if err := r.open(occurred); err != nil {
 			return err
 		}
 		if requeued, err = tx.Deliveries().Requeue(ctx, occurred); err != nil || requeued == 0 {
@@ -39,7 +42,7 @@ func (r *Retries) Failed(ctx context.Context, by audit.Actor, at Path, id events
 }
 
 // One makes a failed delivery of an occurrence of the application due again and tells whether it had failed; events.ErrOccurrenceNotFound,
-// deliveries.ErrNotFound.
+// deliveries.ErrNotFound, events.ErrCancelled, events.ErrExpired.
 func (r *Retries) One(ctx context.Context, by audit.Actor, at Path, id events.OccurrenceID, delivery deliveries.ID) (requeued bool, err error) {
 	err = r.store.Update(ctx, func(tx ports.Tx) error {
 		_, occurred, err := occurrence(ctx, tx, at, id)
@@ -50,6 +53,9 @@ func (r *Retries) One(ctx context.Context, by audit.Actor, at Path, id events.Oc
 		if err != nil {
 			return err
 		}
+		if err := r.open(occurred); err != nil {
+			return err
+		}
 		if requeued, err = tx.Deliveries().RequeueOne(ctx, occurred, delivery); err != nil || !requeued {
 			return err
 		}
@@ -58,6 +64,17 @@ func (r *Retries) One(ctx context.Context, by audit.Actor, at Path, id events.Oc
 			After:  audit.State{"retried": 1, "address": d.Address}})
 	})
 	return requeued, err
+}
+
+// open refuses to send what would be skipped.
+func (r *Retries) open(o events.Occurrence) error {
+	switch {
+	case !o.Cancelled.IsZero():
+		return events.ErrCancelled
+	case o.Expired(r.clock.Now()):
+		return events.ErrExpired
+	}
+	return nil
 }
 
 // locate finds an occurrence of the path's application, or without a path wherever it is.

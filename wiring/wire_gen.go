@@ -119,7 +119,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	templateComposer := newComposer(c, links)
 	quotas := newQuotas(c, wiringSystemClock)
 	triggers := app.NewTriggers(store, templateComposer, wiringSystemClock, quotas)
-	occurrences := app.NewOccurrences(store)
+	occurrences := app.NewOccurrences(store, wiringSystemClock)
 	unsubscriptions := app.NewUnsubscriptions(store, links)
 	httpapiUseCases := httpapi.UseCases{
 		Users:           users,

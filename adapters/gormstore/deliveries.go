@@ -100,8 +100,13 @@ func ofOccurrence(o events.Occurrence) map[string]any {
 }
 
 func (r deliveryRepo) Occurrence(ctx context.Context, a applications.Application, id events.OccurrenceID) (events.Occurrence, error) {
-	return decodeOne(r.db(ctx).Where("id = ? AND application_id = ? AND organization_id = ?", id, a.ID, a.Organization),
+	o, err := decodeOne(r.db(ctx).Where("id = ? AND application_id = ? AND organization_id = ?", id, a.ID, a.Organization),
 		events.ErrOccurrenceNotFound, occurrenceRow.occurrence)
+	if err != nil {
+		return events.Occurrence{}, err
+	}
+	os, err := r.withCancellations(ctx, []events.Occurrence{o})
+	return os[0], err
 }
 
 func (r deliveryRepo) Occurrences(
@@ -111,7 +116,11 @@ func (r deliveryRepo) Occurrences(
 	if before != 0 {
 		q = q.Where("id < ?", before)
 	}
-	return decodeAll(q.Order("id DESC").Limit(limit), occurrenceRow.occurrence)
+	os, err := decodeAll(q.Order("id DESC").Limit(limit), occurrenceRow.occurrence)
+	if err != nil {
+		return nil, err
+	}
+	return r.withCancellations(ctx, os)
 }
 
 func (r deliveryRepo) Locate(ctx context.Context, id events.OccurrenceID) (events.Occurrence, access.Scope, error) {
@@ -119,6 +128,11 @@ func (r deliveryRepo) Locate(ctx context.Context, id events.OccurrenceID) (event
 	if err != nil {
 		return events.Occurrence{}, access.Scope{}, err
 	}
+	os, err := r.withCancellations(ctx, []events.Occurrence{o})
+	if err != nil {
+		return events.Occurrence{}, access.Scope{}, err
+	}
+	o = os[0]
 	place, err := one[access.Scope](r.db(ctx).Raw(`SELECT o.slug AS organization, p.slug AS project, a.slug AS application
 		FROM applications a JOIN projects p ON p.id = a.project_id JOIN organizations o ON o.id = a.organization_id
 		WHERE a.id = ?`, o.Application), events.ErrOccurrenceNotFound)

@@ -40,6 +40,14 @@ func (d dialect) skipLocked() string {
 	return ""
 }
 
+// lockOf ends a query that takes the rows of a table, and waits for those that others have taken.
+func (d dialect) lockOf(table string) string {
+	if d == onPostgres {
+		return " FOR UPDATE OF " + table
+	}
+	return ""
+}
+
 // contains is the condition that a text contains a parameter, to the letter.
 func (d dialect) contains(column string) string {
 	if d == onPostgres {

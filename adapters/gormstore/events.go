@@ -94,10 +94,12 @@ func (r eventRepo) Delete(ctx context.Context, e events.Event) error {
 	if err := r.unused(ctx, usesOfEvent(e), events.ErrInUse, "event", e.Slug); err != nil {
 		return err
 	}
-	err := r.db(ctx).Exec("DELETE FROM occurrence_tallies WHERE occurrence_id IN (SELECT id FROM occurrences WHERE event_id = ? AND organization_id = ?)",
-		e.ID, e.Organization).Error
-	if err != nil {
-		return err
+	for _, table := range []string{"occurrence_tallies", "cancellations"} {
+		err := r.db(ctx).Exec("DELETE FROM "+table+" WHERE occurrence_id IN (SELECT id FROM occurrences WHERE event_id = ? AND organization_id = ?)",
+			e.ID, e.Organization).Error
+		if err != nil {
+			return err
+		}
 	}
 	return change(r.db(ctx), events.ErrNotFound,
 		"DELETE FROM events WHERE id = ? AND "+ofApplication, e.ID, e.Application, e.Organization)

@@ -62,6 +62,9 @@ func (t tx) purgeOccurrences(ctx context.Context, before time.Time, limit int) (
 	if err := t.db(ctx).Exec("DELETE FROM occurrence_tallies WHERE occurrence_id ?", among(t.dialect, ids)).Error; err != nil {
 		return 0, err
 	}
+	if err := t.db(ctx).Exec("DELETE FROM cancellations WHERE occurrence_id ?", among(t.dialect, ids)).Error; err != nil {
+		return 0, err
+	}
 	last, err := affected(t.db(ctx).Exec("DELETE FROM occurrences WHERE id ?", among(t.dialect, ids)))
 	return gone + last, err
 }

@@ -2,10 +2,12 @@ package gormstore
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
 const (
@@ -20,6 +22,8 @@ const (
 const (
 	scheduledNow = "FROM occurrences WHERE scheduled AND send_at <= @now "
 	sweptNow     = "FROM occurrences WHERE sweep_at IS NOT NULL AND sweep_at <= @now "
+
+	newlyCancelled = "FROM cancellations WHERE NOT applied"
 )
 
 // Schedule looks before it writes: most of the time there is nothing to do.
@@ -27,22 +31,71 @@ func (q queue) Schedule(ctx context.Context, limit int) (n int, err error) {
 	ctx = paced(ctx, paceBrief)
 	var due bool
 	err = q.view(ctx, func(t tx) error {
-		return t.db(ctx).Raw("SELECT EXISTS (SELECT 1 "+scheduledNow+") OR EXISTS (SELECT 1 "+sweptNow+")",
+		return t.db(ctx).Raw("SELECT EXISTS (SELECT 1 "+scheduledNow+") OR EXISTS (SELECT 1 "+sweptNow+") OR EXISTS (SELECT 1 "+newlyCancelled+")",
 			map[string]any{"now": t.clock()}).Scan(&due).Error
 	})
 	if err != nil || !due {
 		return 0, err
 	}
 	err = q.work(ctx, func(t tx) error {
+		ended, err := t.endCancelled(ctx)
+		if err != nil {
+			return err
+		}
 		begun, err := t.beginScheduled(ctx, limit)
 		if err != nil {
 			return err
 		}
 		swept, err := t.sweep(ctx, limit)
-		n = begun + swept
+		n = ended + begun + swept
 		return err
 	})
 	return n, err
+}
+
+// cancelledRow is an occurrence that was cancelled and does not say so yet.
+type cancelledRow struct {
+	ID                 events.OccurrenceID
+	CreatedAt          time.Time
+	SendAt             *time.Time
+	Scheduled          bool
+	ExpandedAt         *time.Time
+	CursorNotification subscriptions.NotificationID
+	ContextBytes       int
+}
+
+// endCancelled has occurrences say that they were cancelled. It waits for those whose page of recipients is being written.
+func (t tx) endCancelled(ctx context.Context) (int, error) {
+	rows, err := rowsOf[cancelledRow](t.db(ctx).Raw(`SELECT o.id, o.created_at, o.send_at, o.scheduled, o.expanded_at, o.cursor_notification,
+			octet_length(o.context) AS context_bytes
+		FROM (SELECT occurrence_id `+newlyCancelled+` ORDER BY occurrence_id LIMIT ?) AS waiting CROSS JOIN occurrences o
+		WHERE o.id = waiting.occurrence_id ORDER BY o.id`+t.dialect.lockOf("o"), sweepSet))
+	if err != nil {
+		return 0, err
+	}
+	ids, done, now := make([]events.OccurrenceID, len(rows)), newChanges(), t.now()
+	for i, r := range rows {
+		ids[i] = r.ID
+		if r.Scheduled { // Its context was counted as of the moment when it would have begun.
+			done.keepContext(r.ID, *r.SendAt, -r.ContextBytes)
+		}
+		if r.Scheduled || r.ExpandedAt == nil && r.CursorNotification == 0 && r.SendAt == nil {
+			done.keepContext(r.ID, now, r.ContextBytes)
+		}
+	}
+	p := map[string]any{"ids": among(t.dialect, ids), "now": t.clock()}
+	n, err := affected(t.db(ctx).Exec(`UPDATE occurrences SET scheduled = FALSE, sweep_at = @now ,
+			expanded_at = CASE WHEN scheduled OR expanded_at IS NULL THEN @now ELSE expanded_at END,
+			cancelled_at = (SELECT c.cancelled_at FROM cancellations c WHERE c.occurrence_id = occurrences.id)
+		WHERE id @ids AND cancelled_at IS NULL`, p))
+	if err != nil {
+		return 0, err
+	}
+	if n != len(rows) {
+		return 0, errVanished // Another worker was faster.
+	}
+	err = t.db(ctx).Exec("UPDATE cancellations SET applied = TRUE WHERE occurrence_id @ids", p).Error
+	return n, errors.Join(err, t.keep(ctx, done))
 }
 
 // beginScheduled makes occurrences whose moment has come wait for their expansion.
@@ -123,8 +176,9 @@ func (t tx) swept(ctx context.Context, ids []events.OccurrenceID) error {
 func (q queue) Cancelled(ctx context.Context, limit int) (ids []events.OccurrenceID, err error) {
 	ctx = paced(ctx, paceBrief)
 	err = q.view(ctx, func(t tx) error {
-		ids, err = rowsOf[events.OccurrenceID](t.db(ctx).Raw(`SELECT id FROM occurrences WHERE sweep_at IS NOT NULL AND cancelled_at IS NOT NULL
-			ORDER BY cancelled_at DESC LIMIT ?`, limit))
+		ids, err = rowsOf[events.OccurrenceID](t.db(ctx).Raw(`SELECT occurrence_id AS id `+newlyCancelled+`
+			UNION SELECT id FROM (SELECT id FROM occurrences WHERE sweep_at IS NOT NULL AND cancelled_at IS NOT NULL
+				ORDER BY cancelled_at DESC LIMIT ?) AS newest LIMIT ?`, limit, limit))
 		return err
 	})
 	return ids, err

@@ -92,6 +92,24 @@ func (a *API) showOccurrence(c call) error {
 			strconv.FormatInt(int64(r.Occurrence.ID), 10), "deliveries")})
 }
 
+// cancelled is the answer of cancel.
+type cancelled struct {
+	Occurrence events.OccurrenceID `json:"occurrence"`
+	Cancelled  *time.Time          `json:"cancelled"`
+}
+
+func (a *API) cancelOccurrence(c call) error {
+	o, err := web.ID[events.OccurrenceID](c, "id")
+	if err != nil {
+		return err
+	}
+	at, err := a.use.Occurrences.Cancel(c.ctx, c.actor(), c.at(), o)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, cancelled{o, orNull(at)})
+}
+
 func (a *API) listDeliveries(c call) error {
 	o, err := web.ID[events.OccurrenceID](c, "id")
 	if err != nil {

@@ -55,6 +55,7 @@ func routes() []Route {
 			{get, app + "occurrences/{id}/", access.DeliveryRead, (*API).showOccurrence},
 			{get, app + "occurrences/{id}/deliveries/", access.DeliveryRead, (*API).listDeliveries},
 			{get, app + "occurrences/{id}/explain/", access.DeliveryRead, (*API).explainOccurrence},
+			{post, app + "occurrences/{id}/cancel/", access.EventTrigger, (*API).cancelOccurrence},
 			{get, app + "n/", access.OrganizationRead, (*API).listNotifications},
 
 			// Contract 4.5: subscriptions

@@ -60,6 +60,9 @@ const (
 
 	EventTriggered    Action = "event.trigger"
 	DeliveriesRetried Action = "deliveries.retry"
+
+	OccurrenceCancelled Action = "occurrence.cancel"
+
 	ChannelTested     Action = "channel.test"
 	SettingsResealed  Action = "channel.re-encrypt"
 	SettingsDiscarded Action = "channel.discard_settings"

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/tocsin/tocsin/domain/events"
 )
@@ -38,6 +39,9 @@ func Summary(o events.Occurrence, candidates []Candidate, made []Delivery) strin
 	if len(made) > 0 {
 		return slices.MaxFunc(made, func(a, b Delivery) int { return cmp.Compare(a.State.rank(), b.State.rank()) }).sentence()
 	}
+	if !o.Cancelled.IsZero() {
+		return "No delivery was made: the occurrence was cancelled."
+	}
 	if len(candidates) == 0 {
 		return "No address of this user is on a distribution list of the event's notifications or subscribed to one of them."
 	}
@@ -45,6 +49,9 @@ func Summary(o events.Occurrence, candidates []Candidate, made []Delivery) strin
 	for _, c := range candidates {
 		if _, delivered := c.Verdict(); !delivered {
 			continue
+		}
+		if o.Scheduled {
+			return fmt.Sprintf("The occurrence is scheduled for %s; nothing stands in the way now.", o.Options.SendAt.UTC().Format(time.RFC3339))
 		}
 		if o.Expanded.IsZero() {
 			return "The recipients are still being found; nothing stands in the way."

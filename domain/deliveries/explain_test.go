@@ -63,7 +63,9 @@ func TestSummary(t *testing.T) {
 	made := func(address string, s deliveries.State) deliveries.Delivery {
 		return deliveries.Delivery{Address: address, Channel: "mail", State: s, Reason: deliveries.OptedOut, LastError: "451 later"}
 	}
-	running, over := events.Occurrence{}, events.Occurrence{Expanded: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	moment := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	running, over := events.Occurrence{}, events.Occurrence{Expanded: moment}
+	scheduled, cancelled := events.Occurrence{Scheduled: true, Options: events.Options{SendAt: moment}}, events.Occurrence{Expanded: moment, Cancelled: moment}
 	for name, c := range map[string]struct {
 		of         events.Occurrence
 		candidates []deliveries.Candidate
@@ -84,6 +86,9 @@ func TestSummary(t *testing.T) {
 		"StillUnderWay":     {running, []deliveries.Candidate{locked, heard()}, nil, "The recipients are still being found; nothing stands in the way."},
 		"WasOtherwise":      {over, []deliveries.Candidate{locked, heard()}, nil, "No delivery was made, although nothing stands in the way now: that was different when the event was triggered."},
 		"WillBeLeftOut":     {running, []deliveries.Candidate{unlisted}, nil, "No delivery was made: the address is neither on the distribution list nor subscribed."},
+		"Scheduled":         {scheduled, []deliveries.Candidate{locked, heard()}, nil, "The occurrence is scheduled for 2026-01-02T03:04:05Z; nothing stands in the way now."},
+		"Cancelled":         {cancelled, []deliveries.Candidate{locked, heard()}, nil, "No delivery was made: the occurrence was cancelled."},
+		"CancelledTooLate":  {cancelled, nil, []deliveries.Delivery{made("a", deliveries.Sent)}, "The message was sent to a by mail."},
 		"NobodyUnderWay":    {running, nil, nil, "No address of this user is on a distribution list of the event's notifications or subscribed to one of them."},
 		"SendingIsOnItsWay": {over, nil, []deliveries.Delivery{made("a", deliveries.Sending)}, "The message to a by mail is sending."},
 	} {

@@ -19,8 +19,8 @@ type Queue interface {
 	// ErrNothingToDo when no occurrence has any left.
 	Expand(ctx context.Context, limit int) (Expansion, error)
 	// Schedule does what the time has come for, about limit rows at most, and returns how many that were; 0: nothing is left. Occurrences
-	// whose SendAt has come go to those that Expand finds, and open deliveries of occurrences that were cancelled or have expired are
-	// skipped.
+	// whose SendAt has come go to those that Expand finds, those that were cancelled leave them, and open deliveries of occurrences that
+	// were cancelled or have expired are skipped.
 	Schedule(ctx context.Context, limit int) (int, error)
 	// Cancelled returns the occurrences that were cancelled and have open deliveries, those that were cancelled latest, at most limit.
 	Cancelled(ctx context.Context, limit int) ([]events.OccurrenceID, error)

@@ -159,6 +159,10 @@ type Repository interface {
 	Delivery(ctx context.Context, o events.Occurrence, id ID) (Delivery, error)
 	// Job is what a worker that claimed this delivery of the occurrence now would be given; ErrNotFound.
 	Job(ctx context.Context, o events.Occurrence, id ID) (Job, error)
+	// Cancel ends an occurrence: no further recipient is found, what is open is skipped, and what is claimed is not begun, as soon as
+	// workers have heard of it (Queue.Schedule, Queue.Cancelled). It reports false, and does nothing, when the occurrence was cancelled
+	// before or has nothing open.
+	Cancel(ctx context.Context, o events.Occurrence) (bool, error)
 	// Requeue makes failed deliveries of the occurrence due again, as if they had never been tried, and returns how many.
 	Requeue(ctx context.Context, o events.Occurrence) (int, error)
 	// RequeueOne is Requeue for one delivery. It reports whether the delivery had failed.

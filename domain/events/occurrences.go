@@ -19,6 +19,8 @@ const MaxLimitTo = 10_000
 var (
 	ErrOccurrenceNotFound  = fault.New(fault.NotFound, "the occurrence does not exist")
 	ErrInactive            = fault.New(fault.Invalid, "the event is inactive")
+	ErrCancelled           = fault.New(fault.Invalid, "the occurrence was cancelled")
+	ErrExpired             = fault.New(fault.Invalid, "the occurrence has expired")
 	ErrApplicationInactive = fault.New(fault.Invalid, "the application is inactive")
 	ErrKeyReused           = fault.New(fault.Mismatch, "this Idempotency-Key was used with another request")
 )

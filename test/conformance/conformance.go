@@ -47,6 +47,7 @@ func nouns() map[string]cases {
 		"Gates":         gateCases(),
 		"Sets":          setCases(),
 		"Schedule":      scheduleCases(),
+		"Cancel":        cancelCases(),
 		"Forecasts":     forecastCases(),
 		"Claims":        claimCases(),
 		"Outcomes":      recordCases(),

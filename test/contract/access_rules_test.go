@@ -32,6 +32,7 @@ func rules() map[string]string {
 		"POST " + app + "unsubscribe/{username}/":          "manage_application_users",
 		"POST " + app + "register/":                        "manage_application_users",
 		"POST " + app + "unregister/{username}/":           "manage_application_users",
+		"POST " + app + "occurrences/{id}/cancel/":         "event:trigger",
 		"POST " + app + "n/{notification_pk}/subscribe/":   "manage_application_users",
 		"DELETE " + app + "n/{notification_pk}/subscribe/": "manage_application_users",
 		"GET " + app + "n/":                                "organization:read",

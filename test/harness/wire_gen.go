@@ -29,7 +29,7 @@ func Assemble(p Parts) UseCases {
 	clock := p.Clock
 	quotas := newQuotas(p)
 	triggers := app.NewTriggers(store, composer, clock, quotas)
-	occurrences := app.NewOccurrences(store)
+	occurrences := app.NewOccurrences(store, clock)
 	links := p.Links
 	unsubscriptions := app.NewUnsubscriptions(store, links)
 	useCases := httpapi.UseCases{

@@ -10,6 +10,14 @@ ALTER TABLE occurrences ADD COLUMN sweep_at TIMESTAMPTZ;     -- when its open de
 CREATE INDEX occurrences_scheduled ON occurrences (send_at, id) WHERE scheduled;
 CREATE INDEX occurrences_swept ON occurrences (sweep_at, id) WHERE sweep_at IS NOT NULL;
 CREATE INDEX occurrences_cancelled ON occurrences (cancelled_at) WHERE sweep_at IS NOT NULL AND cancelled_at IS NOT NULL;
+-- What was cancelled, until the occurrence itself says so, and after that. Whoever cancels cannot write to the occurrence, which is written
+-- to page by page while its recipients are found. It is not referenced, because that would wait as well.
+CREATE TABLE cancellations (
+    occurrence_id BIGINT PRIMARY KEY,
+    cancelled_at  TIMESTAMPTZ NOT NULL,
+    applied       BOOLEAN NOT NULL DEFAULT FALSE -- the occurrence says so
+);
+CREATE INDEX cancellations_new ON cancellations (occurrence_id) WHERE NOT applied;
 -- How old an occurrence is goes by when it was cancelled or begun.
 DROP INDEX occurrences_created;
 CREATE INDEX occurrences_age ON occurrences ((COALESCE(cancelled_at, send_at, created_at)), id);
@@ -19,6 +27,7 @@ CREATE INDEX occurrences_age ON occurrences ((COALESCE(cancelled_at, send_at, cr
 -- +goose StatementBegin
 DROP INDEX occurrences_age;
 CREATE INDEX occurrences_created ON occurrences (created_at);
+DROP TABLE cancellations;
 DROP INDEX occurrences_cancelled;
 DROP INDEX occurrences_swept;
 DROP INDEX occurrences_scheduled;
