@@ -20,21 +20,25 @@ func (p *Profiles) Create(
 	ctx context.Context, by operators.Officer, at Path, e users.Enrollment, group orgs.GroupID,
 ) (users.Enrolled, error) {
 	c := creating{Enrollment: e, by: by.Actor}
-	done, err := p.store.Enroll(ctx, at.Organization, users.Batch{Enrollments: []users.Enrollment{e}, Group: group},
-		func(tx ports.Tx, done []users.Enrolled) error {
-			if err := by.MayChange(done[0].Member); err != nil {
-				return err
-			}
-			entry, changed := c.entry(at.Organization, done[0])
-			if !changed {
-				return nil
-			}
-			return tx.Audit().Record(ctx, entry)
-		})
+	err := p.store.Update(ctx, func(tx ports.Tx) error {
+		done, err := Enroll(ctx, tx, at.Organization, users.Batch{Enrollments: []users.Enrollment{e}, Group: group})
+		if err != nil {
+			return err
+		}
+		c.done = done[0]
+		if err := by.MayChange(c.done.Member); err != nil {
+			return err
+		}
+		entry, changed := c.entry(at.Organization, c.done)
+		if !changed {
+			return nil
+		}
+		return tx.Audit().Record(ctx, entry)
+	})
 	if err != nil {
 		return users.Enrolled{}, err
 	}
-	return done[0], done[0].Err
+	return c.done, c.done.Err
 }
 
 // SaveDetails changes the names and the e-mail of a member as PATCH does: what is blank stays as it is. operators.ErrAbove,

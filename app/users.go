@@ -66,22 +66,20 @@ func (u *Users) create(ctx context.Context, org string, calls []*creating) error
 	for i, c := range calls {
 		b.Enrollments[i] = c.Enrollment
 	}
-	done, err := u.store.Enroll(ctx, org, b, func(tx ports.Tx, done []users.Enrolled) error {
+	return u.store.Update(ctx, func(tx ports.Tx) error {
+		done, err := Enroll(ctx, tx, org, b)
+		if err != nil {
+			return err
+		}
 		var entries []audit.Entry
 		for i, c := range calls {
+			c.done = done[i]
 			if e, changed := c.entry(org, done[i]); changed {
 				entries = append(entries, e)
 			}
 		}
 		return tx.Audit().Record(ctx, entries...)
 	})
-	if err != nil {
-		return err
-	}
-	for i, c := range calls {
-		c.done = done[i]
-	}
-	return nil
 }
 
 // List returns the members of an organization; orgs.ErrNotFound.

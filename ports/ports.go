@@ -41,12 +41,6 @@ type Store interface {
 	// units that write the same row, the later one starts from what the earlier one left. fn may run more
 	// than once, so inside it touch only the Tx and the result.
 	Update(ctx context.Context, fn func(Tx) error) error
-	// Enroll makes people members of the organization with this slug, in a unit of work of its own: the identity, the membership, the link to the
-	// Default group (and to the batch's), an e-mail address; whatever of this is missing. It answers
-	// in the order of the batch; of several enrollments with one key only the first counts as new. orgs.ErrNotFound.
-	// also is called within the unit, in turn, when everybody is enrolled, and may run more than once; an error of it undoes everything. It sees
-	// what others commit meanwhile. A dry run leaves it out.
-	Enroll(ctx context.Context, org string, b users.Batch, also ...func(Tx, []users.Enrolled) error) ([]users.Enrolled, error)
 	// Queue is the work that is still to be done: occurrences to expand, deliveries to send.
 	Queue() deliveries.Queue
 	// Ready returns nil when the store answers and its schema is the one this program works with.

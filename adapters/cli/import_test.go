@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -19,7 +20,6 @@ import (
 	"github.com/tocsin/tocsin/adapters/cli"
 	"github.com/tocsin/tocsin/domain/metadata"
 	"github.com/tocsin/tocsin/domain/orgs"
-	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -274,15 +274,18 @@ func TestImportReadsWhatCanBeReadOnlyOnce(t *testing.T) { //nolint:paralleltest 
 	assert.Empty(t, list(t, folder), "no copy is left behind")
 }
 
-// hurdle is a store whose Enroll calls something first.
+// hurdle is a store that calls something before each unit of work that writes, but for the first.
 type hurdle struct {
 	ports.Store
 	before func()
+	units  atomic.Int64
 }
 
-func (h hurdle) Enroll(ctx context.Context, org string, b users.Batch, also ...func(ports.Tx, []users.Enrolled) error) ([]users.Enrolled, error) {
-	h.before()
-	return h.Store.Enroll(ctx, org, b, also...)
+func (h *hurdle) Update(ctx context.Context, fn func(ports.Tx) error) error {
+	if h.units.Add(1) > 1 {
+		h.before()
+	}
+	return h.Store.Update(ctx, fn)
 }
 
 func TestImportThatIsInterruptedTellsWhatWasDone(t *testing.T) {
@@ -290,7 +293,7 @@ func TestImportThatIsInterruptedTellsWhatWasDone(t *testing.T) {
 	d := newShop(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	d.wrap = func(s ports.Store) ports.Store { return hurdle{s, stop} }
+	d.wrap = func(s ports.Store) ports.Store { return &hurdle{Store: s, before: stop} }
 	var text strings.Builder
 	text.WriteString("email\nnobody\n")
 	for i := range 9_000 {

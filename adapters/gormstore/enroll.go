@@ -3,235 +3,235 @@ package gormstore
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
-	"time"
 
-	"github.com/tocsin/tocsin/domain/metadata"
 	"github.com/tocsin/tocsin/domain/names"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// errVanished says that somebody removed a row between two statements of ours. Tried again, the unit finds another way.
+// What enrollment reads and writes belongs to userRepo, too. An import brings thousands of people at a
+// time: each statement treats all of them, and rows are scanned by hand.
+
+// errVanished says that somebody added or removed a row behind the unit's snapshot. Tried again, the unit
+// finds another way.
 var errVanished = errors.New("a row that was there is gone")
 
-// enrollment is Enroll at work on one batch: a handful of statements, each of which treats everybody. Postgres runs it at READ
-// COMMITTED, where every statement sees what others committed meanwhile, so that two who enroll the same people end up with one of
-// each: who adds a row that is there already adds nothing and reads it in the next statement.
-type enrollment struct {
-	setConn
-	roster
-	sql    *enrollSQL
-	now    time.Time
-	org    orgs.ID
-	groups []orgs.GroupID // to be linked
-	linked []string       // their names, sorted
+// unlessThere has a statement leave alone what is there already. Where somebody else added it behind the
+// unit's snapshot Postgres refuses the unit, which then runs again. Where nothing can be there, doing
+// without is faster.
+const unlessThere = " ON CONFLICT DO NOTHING"
+
+// matches is the statement of Matches. Its set is keys, its parameter the organization.
+func matches(d dialect) string {
+	set := columnsOf(d, "key text")
+	org := set.arg(1)
+	member := memberColumns + ", " + groupNames(d, "m") + " AS group_names"
+	// LIMIT keeps Postgres from reading all addresses once instead of looking one up for each member.
+	holds := ", COALESCE((SELECT TRUE FROM addresses AS a WHERE a.organization_id = " + org +
+		" AND a.member_id = m.id AND a.value_key = s.key LIMIT 1), FALSE)"
+	columns := "m.id, m.user_id, m.username, m.email, m.first_name, m.last_name, m.role, m.custom_fields, m.locked, "
+	if d == onPostgres {
+		columns += "m.group_names"
+	} else {
+		columns += groupNames(d, "m")
+	}
+	return "SELECT s.key, u.id, " + columns + holds + " FROM " + set.from +
+		set.with(false, "u.id", "users", "u", "u.username_fold = s.key") +
+		set.with(true, member, "members", "m", "m.user_id = u.id AND "+unindexed("m.organization_id")+" = "+org) +
+		" UNION ALL SELECT s.key, 0, " + columns + holds + " FROM " + set.from +
+		set.with(false, member, "members", "m", "m.organization_id = "+org+" AND m.email_fold = s.key AND m.email_fold <> m.username_fold")
 }
 
-// enroll does everything that a batch asks for, on a connection with an open transaction.
-func enroll(ctx context.Context, c setConn, now time.Time, org string, b users.Batch) ([]users.Enrolled, error) {
-	e := &enrollment{setConn: c, roster: newRoster(b), sql: enrollStatements(c.dialect), now: now}
-	steps := []func(context.Context) error{e.matchEmails, e.addIdentities, e.findIdentities, e.findMembers, e.addMembers}
-	if b.MergeFields {
-		steps = append(steps, e.mergeFields)
+func (r userRepo) Matches(ctx context.Context, org orgs.ID, keys []string) (found []users.Match, err error) {
+	if len(keys) == 0 {
+		return nil, nil
 	}
-	return e.do(ctx, org, b.Group, append(steps, e.link, e.addAddresses, e.nameGroups))
+	err = r.sets().query(r.lasting(ctx), matches(r.dialect), []any{keys}, []any{org}, func(rows *sql.Rows) error {
+		m, err := scanMatch(rows, org)
+		found = append(found, m)
+		return err
+	})
+	return found, err
 }
 
-// do takes the steps, one after the other, and answers.
-func (e *enrollment) do(ctx context.Context, org string, group orgs.GroupID, steps []func(context.Context) error) ([]users.Enrolled, error) {
-	if err := e.findPlace(ctx, org, group); err != nil {
-		return nil, err
+// scanMatch reads a row of matches.
+func scanMatch(rows *sql.Rows, org orgs.ID) (users.Match, error) {
+	var match users.Match
+	var id sql.Null[users.MemberID]
+	var user sql.Null[users.ID]
+	var username, email, first, last, role, fields, groups sql.NullString
+	var locked sql.NullBool
+	err := rows.Scan(&match.Key, &match.User, &id, &user, &username, &email, &first, &last, &role, &fields, &locked, &groups, &match.Holds)
+	if err != nil || !id.Valid {
+		return match, err
 	}
-	for _, step := range steps {
-		if err := step(ctx); err != nil {
-			return nil, err
-		}
+	match.Member = &users.Member{ID: id.V, Organization: org, User: users.User{ID: user.V, Username: username.String},
+		Details: users.Details{Email: email.String, FirstName: first.String, LastName: last.String},
+		Role:    users.Role(role.String), Locked: locked.Bool}
+	if match.Member.CustomFields, err = memberFields(id.V, fields.String); err != nil {
+		return match, err
 	}
-	return e.answer(), nil
+	if err := json.Unmarshal([]byte(groups.String), &match.Member.Groups); err != nil {
+		return match, unreadable(err, "groups of member %d", id.V)
+	}
+	slices.Sort(match.Member.Groups)
+	return match, nil
 }
 
-// findPlace finds the organization and the groups.
-func (e *enrollment) findPlace(ctx context.Context, org string, group orgs.GroupID) error {
-	hasDefault := false
-	err := e.query(ctx, e.sql.place, nil, []any{names.Fold(orgs.DefaultGroup), group, org, orgs.SystemSlug}, func(rows *sql.Rows) error {
-		var id sql.Null[orgs.GroupID]
-		var name, fold sql.NullString
-		if err := rows.Scan(&e.org, &id, &name, &fold); err != nil || !id.Valid {
+func (r userRepo) Enroll(ctx context.Context, w users.Writes) error {
+	ctx = r.lasting(ctx)
+	for _, write := range []func(context.Context, users.Writes) error{r.addIdentities, r.addMembers, r.saveFields, r.addLinks, r.addEmails} {
+		if err := write(ctx, w); err != nil {
 			return err
 		}
-		e.groups, e.linked = append(e.groups, id.V), append(e.linked, name.String)
-		hasDefault = hasDefault || fold.String == names.Fold(orgs.DefaultGroup)
-		return nil
-	})
-	switch {
-	case err != nil:
-		return err
-	case e.org == 0:
-		return orgs.ErrNotFound
-	case group != 0 && !slices.Contains(e.groups, group):
-		return orgs.ErrGroupNotFound
-	case !hasDefault:
-		return fmt.Errorf("the organization %d has no group %s", e.org, orgs.DefaultGroup)
 	}
-	slices.Sort(e.linked)
 	return nil
 }
 
-// matchEmails finds members by an e-mail that is not their username. They keep their identity unless a username matches.
-func (e *enrollment) matchEmails(ctx context.Context) error {
-	keys := columnOf(e.active, func(p *person) string { return p.key })
-	return e.query(ctx, e.sql.byEmail, []any{keys}, []any{e.org}, func(rows *sql.Rows) error {
-		var fold string
-		m, err := e.scanMember(rows, &fold)
+// addIdentities adds identities and gives their ids to the members.
+func (r userRepo) addIdentities(ctx context.Context, w users.Writes) error {
+	if len(w.Identities) == 0 {
+		return nil
+	}
+	set := columnsOf(r.dialect, "username text", "key text")
+	statement := "INSERT INTO users (username, username_fold, created_at) SELECT s.username, s.key, " + set.arg(1) +
+		" FROM " + set.from + " WHERE TRUE" + unlessThere + " RETURNING id, username_fold"
+	keys := mapped(w.Identities, keyOf)
+	added := make(map[string]users.ID, len(keys))
+	columns := []any{mapped(w.Identities, func(m *users.Member) string { return m.User.Username }), keys}
+	err := r.sets().query(ctx, statement, columns, []any{r.now()}, func(rows *sql.Rows) error {
+		var id users.ID
+		var key string
+		err := rows.Scan(&id, &key)
+		added[key] = id
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if len(added) < len(keys) {
+		return errVanished
+	}
+	for i, m := range w.Identities {
+		m.User.ID = added[keys[i]]
+	}
+	return nil
+}
+
+// keyOf is the key of a member's username.
+func keyOf(m *users.Member) string { return names.Fold(m.User.Username) }
+
+// addMembers adds memberships and gives them their ids.
+func (r userRepo) addMembers(ctx context.Context, w users.Writes) error {
+	if len(w.Members) == 0 {
+		return nil
+	}
+	fields := make([]string, len(w.Members))
+	for i, m := range w.Members {
+		text, err := m.CustomFields.Encode()
 		if err != nil {
 			return err
 		}
-		if p := e.byKey[fold]; p != nil && (p.byEmail == nil || m.ID < p.byEmail.ID) {
-			p.byEmail = m
-		}
-		return nil
-	})
-}
-
-// addIdentities adds those whom nothing suggests to be there. Whoever has the username is left as it is.
-func (e *enrollment) addIdentities(ctx context.Context) error {
-	unknown := slices.DeleteFunc(slices.Clone(e.active), func(p *person) bool { return p.byEmail != nil })
-	if len(unknown) == 0 {
-		return nil
+		fields[i] = string(text)
 	}
 	columns := []any{
-		columnOf(unknown, func(p *person) string { return p.Email }),
-		columnOf(unknown, func(p *person) string { return p.key }),
+		mapped(w.Members, func(m *users.Member) int64 { return int64(m.User.ID) }),
+		mapped(w.Members, func(m *users.Member) string { return m.User.Username }),
+		mapped(w.Members, keyOf),
+		mapped(w.Members, func(m *users.Member) string { return m.Email }),
+		mapped(w.Members, func(m *users.Member) string { return names.Fold(m.Email) }),
+		mapped(w.Members, func(m *users.Member) string { return m.FirstName }),
+		mapped(w.Members, func(m *users.Member) string { return m.LastName }),
+		fields,
 	}
-	return e.query(ctx, e.sql.addUsers+unlessThere+" RETURNING id, username_fold", columns, []any{e.now}, func(rows *sql.Rows) error {
-		var id users.ID
-		var fold string
-		if err := rows.Scan(&id, &fold); err != nil {
-			return err
-		}
-		p := e.byKey[fold]
-		p.create(id)
-		return nil
-	})
-}
-
-// findIdentities finds those who were there, by username, else by what matchEmails found.
-func (e *enrollment) findIdentities(ctx context.Context) error {
-	there := slices.DeleteFunc(slices.Clone(e.active), func(p *person) bool { return p.created })
-	if err := e.readIdentities(ctx, there); err != nil {
-		return err
+	set := columnsOf(r.dialect, "user_id bigint", "username text", "key text", "email text", "email_key text", "first text", "last text", "fields text")
+	statement := `INSERT INTO members (organization_id, user_id, username, username_fold, email, email_fold, first_name, last_name, role, custom_fields, locked, created_at)
+		SELECT ` + set.arg(1) + `, s.user_id, s.username, s.key, s.email, s.email_key, s.first, s.last, ` + set.arg(2) + `, s.fields, FALSE, ` + set.arg(3) +
+		` FROM ` + set.from + ` WHERE TRUE`
+	if len(w.Identities) < len(w.Members) { // Nobody else knows of an identity that the unit has just added.
+		statement += unlessThere
 	}
-	if slices.ContainsFunc(there, func(p *person) bool { return p.user.ID == 0 }) {
-		return errVanished
-	}
-	return nil
-}
-
-// readIdentities finds the identities of some, by username, else by what matchEmails found.
-func (e *enrollment) readIdentities(ctx context.Context, people []*person) error {
-	if len(people) == 0 {
-		return nil
-	}
-	keys := columnOf(people, func(p *person) string { return p.key })
-	err := e.query(ctx, e.sql.byUsername, []any{keys}, nil, func(rows *sql.Rows) error {
-		var id users.ID
-		var fold string
-		if err := rows.Scan(&fold, &id); err != nil {
-			return err
-		}
-		p := e.byKey[fold]
-		p.user = users.User{ID: id, Username: p.Email} // as this organization spells it
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	for _, p := range people {
-		if p.user.ID == 0 && p.byEmail != nil {
-			p.user = p.byEmail.User
-		}
-	}
-	return nil
-}
-
-// findMembers finds the memberships that were there.
-func (e *enrollment) findMembers(ctx context.Context) error {
-	var known []users.ID
-	for _, p := range e.active {
-		if !p.created {
-			known = append(known, p.user.ID)
-		}
-	}
-	if err := e.readMembers(ctx, known); err != nil {
-		return err
-	}
-	for _, p := range e.active {
-		p.member = e.members[p.user.ID]
-	}
-	return nil
-}
-
-// addMembers adds the memberships that were not there.
-func (e *enrollment) addMembers(ctx context.Context) error {
-	outside := slices.DeleteFunc(slices.Clone(e.active), func(p *person) bool { return p.member != nil })
-	if len(outside) == 0 {
-		return nil
-	}
-	byUser := make(map[users.ID]*person, len(outside))
-	for _, p := range outside {
-		byUser[p.user.ID] = p
-	}
-	columns := []any{
-		columnOf(outside, func(p *person) int64 { return int64(p.user.ID) }),
-		columnOf(outside, func(p *person) string { return p.Email }),
-		columnOf(outside, func(p *person) string { return p.key }),
-		columnOf(outside, func(p *person) string { return p.FirstName }),
-		columnOf(outside, func(p *person) string { return p.LastName }),
-		columnOf(outside, func(p *person) string { return p.fields }),
-	}
-	statement := e.sql.addMembers
-	if slices.ContainsFunc(outside, func(p *person) bool { return !p.created }) {
-		statement += unlessThere // somebody else may enroll them now; of an identity that we have just added nobody knows yet
-	}
-	err := e.query(ctx, statement+" RETURNING id, user_id", columns, []any{e.org, users.RoleMember, e.now}, func(rows *sql.Rows) error {
+	added := make(map[users.ID]users.MemberID, len(w.Members))
+	err := r.sets().query(ctx, statement+" RETURNING id, user_id", columns, []any{w.Organization, users.RoleMember, r.now()}, func(rows *sql.Rows) error {
 		var id users.MemberID
 		var user users.ID
-		if err := rows.Scan(&id, &user); err != nil {
-			return err
-		}
-		e.admit(byUser[user], id)
-		return nil
+		err := rows.Scan(&id, &user)
+		added[user] = id
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	// Somebody else may have added some of them since findMembers looked.
-	var lost []users.ID
-	for _, p := range outside {
-		if p.member == nil {
-			lost = append(lost, p.user.ID)
-		}
+	if len(added) < len(w.Members) {
+		return errVanished
 	}
-	if err := e.readMembers(ctx, lost); err != nil {
-		return err
-	}
-	for _, id := range lost {
-		if byUser[id].member = e.members[id]; byUser[id].member == nil {
-			return errVanished
-		}
+	for _, m := range w.Members {
+		m.ID = added[m.User.ID]
 	}
 	return nil
 }
 
-// admit notes that somebody is a new member.
-func (e *enrollment) admit(p *person, id users.MemberID) {
-	p.enrolled = true
-	p.member = &users.Member{ID: id, Organization: e.org, User: p.user, Details: p.Details(), Role: users.RoleMember,
-		CustomFields: p.CustomFields, Groups: e.linked}
-	if p.CustomFields == nil {
-		p.member.CustomFields = metadata.Map{}
+// saveFields is the statement of saveFields. Its set is the members and their fields, its parameter the
+// organization.
+func saveFields(d dialect) string {
+	set := columnsOf(d, "id bigint", "fields text")
+	return "UPDATE members SET custom_fields = s.fields FROM " + set.from + " WHERE members.id = s.id AND " +
+		unindexed("members.organization_id") + " = " + set.arg(1)
+}
+
+// saveFields saves the custom fields of members who were there.
+func (r userRepo) saveFields(ctx context.Context, w users.Writes) error {
+	if len(w.Fields) == 0 {
+		return nil
 	}
+	texts := make([]string, len(w.Fields))
+	for i, m := range w.Fields {
+		text, err := m.CustomFields.Encode()
+		if err != nil {
+			return err
+		}
+		texts[i] = string(text)
+	}
+	return r.sets().exec(ctx, saveFields(r.dialect), []any{mapped(w.Fields, func(m *users.Member) int64 { return int64(m.ID) }), texts}, []any{w.Organization})
+}
+
+// addLinks links members to groups.
+func (r userRepo) addLinks(ctx context.Context, w users.Writes) error {
+	set := columnsOf(r.dialect, "member_id bigint", "group_id bigint")
+	columns := []any{
+		mapped(w.Links, func(l users.GroupLink) int64 { return int64(l.Member.ID) }),
+		mapped(w.Links, func(l users.GroupLink) int64 { return int64(l.Group) }),
+	}
+	return r.addTo(ctx, w, len(w.Links), "INSERT INTO member_group_links (member_id, group_id) SELECT s.member_id, s.group_id FROM "+set.from+" WHERE TRUE", columns)
+}
+
+// addEmails gives members the addresses that they enroll with.
+func (r userRepo) addEmails(ctx context.Context, w users.Writes) error {
+	rows := mapped(w.Addresses, func(a users.EnrolledAddress) addressRow {
+		row := newAddressRow(users.NewEmailAddress(a.Email))
+		row.MemberID = a.Member.ID
+		return row
+	})
+	set := columnsOf(r.dialect, "member_id bigint", "value text", "key text")
+	columns := []any{
+		mapped(rows, func(r addressRow) int64 { return int64(r.MemberID) }),
+		mapped(rows, func(r addressRow) string { return r.Value }),
+		mapped(rows, func(r addressRow) string { return r.ValueKey }),
+	}
+	return r.addTo(ctx, w, len(rows), "INSERT INTO addresses (organization_id, member_id, value, value_key, name, type) SELECT "+
+		set.arg(1)+", s.member_id, s.value, s.key, "+set.arg(2)+", "+set.arg(3)+" FROM "+set.from+" WHERE TRUE", columns, w.Organization, users.EmailName, users.Email)
+}
+
+// addTo runs a statement that adds n rows to members.
+func (r userRepo) addTo(ctx context.Context, w users.Writes, n int, statement string, columns []any, args ...any) error {
+	if n == 0 {
+		return nil
+	}
+	if w.Shared {
+		statement += unlessThere
+	}
+	return r.sets().exec(ctx, statement, columns, args)
 }

@@ -118,14 +118,16 @@ func Retried(ctx context.Context, attempt func() error) error {
 	return e.retried(ctx, attempt)
 }
 
-// Lookups are those statements of Enroll that do not just add rows, by name.
-func Lookups(dialect string) map[string]string {
-	s := enrollOnSQLite
-	if dialect == onPostgres.String() {
-		s = enrollOnPostgres
+// Matches, SaveFields and WithGroups are those statements of an enrollment that do not just add rows.
+func (s *Store) Matches() string    { return matches(s.engineDialect()) }
+func (s *Store) SaveFields() string { return saveFields(s.engineDialect()) }
+func (s *Store) WithGroups() string { return withGroups(s.engineDialect()) }
+
+func (s *Store) engineDialect() dialect {
+	if s.OnPostgres() {
+		return onPostgres
 	}
-	return map[string]string{"byEmail": s.byEmail, "byUsername": s.byUsername, "members": s.members, "lockFields": s.lockFields,
-		"saveFields": s.saveFields, "groups": s.groups}
+	return onSQLite
 }
 
 // Notify wakes other instances.

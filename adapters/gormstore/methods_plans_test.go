@@ -75,6 +75,7 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 	for _, one := range []any{
 		ctx, 10, "a", true, false, now, []byte("a"), []string{"ada@example.org"},
 		quotas.Limits{quotas.Requests: 1}, quotas.Channels, quotas.Keys, quotas.Lists, quotas.Groups, quotas.Imports, org, []orgs.ID{org}, orgs.Organization{ID: org, Slug: "acme"}, orgs.ProjectID(0), p.project.ID, p.project, group.ID, group,
+		users.Writes{Organization: org},
 		p.member.User.ID, p.member.User, []users.User{p.member.User}, p.member.ID, p.member, []users.Member{p.member}, []users.MemberID{p.member.ID},
 		p.address.ID, []users.AddressID{p.address.ID}, []users.Address{p.address}, users.Email,
 		p.channel.ID, p.channel, channels.EMAIL, p.assigned.ID, p.assigned, []channels.Assignment{p.assigned}, []channels.AssignmentID{p.assigned.ID},
@@ -105,6 +106,10 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 	return all
 }
 
+// inSets are the methods whose statements about sets go past the sessions that are overheard. The plans of those that do not
+// just add rows are held by TestEnrollLooksPeopleUpOnSQLite and its neighbours.
+var inSets = []string{"Audit.Record", "Orgs.WithGroups", "Users.Enroll", "Users.Matches"}
+
 // errUndo ends a unit of which nothing is to stay.
 var errUndo = errors.New("undo")
 
@@ -130,7 +135,7 @@ func (p *post) askEverything(t *testing.T, hear func(func(statement string)), ch
 				})
 				require.ErrorIs(t, err, errUndo, method)
 			}
-			if method != "Audit.Record" { // What is written in sets goes past the sessions that are overheard.
+			if !slices.Contains(inSets, method) {
 				assert.NotEmpty(t, asked[method], method)
 			}
 		}

@@ -2,6 +2,7 @@ package gormstore
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"time"
 
@@ -65,6 +66,30 @@ type orgRepo struct{ tx }
 func (r orgRepo) BySlug(ctx context.Context, slug string) (orgs.Organization, error) {
 	row, err := one[organizationRow](r.db(ctx).Where("slug = ?", slug).Where(notSystem), orgs.ErrNotFound)
 	return row.organization(), err
+}
+
+// withGroups is the statement of WithGroups. Its parameters are the key of the default group, the id of the other, and the slug.
+func withGroups(d dialect) string {
+	return "SELECT o.id, o.slug, o.name, o.requires_factor, g.id, g.name FROM organizations AS o" +
+		" LEFT JOIN member_groups AS g ON g.organization_id = o.id AND (g.name_fold = " + d.parameter(1) + " OR g.id = " + d.parameter(2) + ")" +
+		" WHERE o.slug = " + d.parameter(3) + " AND o." + notSystem + " ORDER BY g.id"
+}
+
+// WithGroups is asked by every enrollment, so it spares itself what GORM does to find out about a row.
+func (r orgRepo) WithGroups(ctx context.Context, slug string, g orgs.GroupID) (o orgs.Organization, found []orgs.Group, err error) {
+	err = r.sets().query(r.lasting(ctx), withGroups(r.dialect), nil, []any{names.Fold(orgs.DefaultGroup), g, slug}, func(rows *sql.Rows) error {
+		var id sql.Null[orgs.GroupID]
+		var name sql.NullString
+		if err := rows.Scan(&o.ID, &o.Slug, &o.Name, &o.RequiresFactor, &id, &name); err != nil || !id.Valid {
+			return err
+		}
+		found = append(found, orgs.Group{ID: id.V, Organization: o.ID, Name: name.String})
+		return nil
+	})
+	if err == nil && o.ID == 0 {
+		err = orgs.ErrNotFound
+	}
+	return o, found, err
 }
 
 func (r orgRepo) ByID(ctx context.Context, id orgs.ID) (orgs.Organization, error) {

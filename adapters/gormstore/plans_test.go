@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,18 +21,18 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// The plans of Enroll's statements are made here on an empty database, where to read a whole table looks cheapest: what
-// is not done there is done nowhere.
+// The plans of the statements of an enrollment are made here on an empty database, where to read a whole
+// table looks cheapest: what is not done there is done nowhere.
 
 func TestEnrollLooksPeopleUpOnSQLite(t *testing.T) {
 	t.Parallel()
 	s := open(t, "sqlite::memory:")
-	for name, statement := range gormstore.Lookups("sqlite") {
-		plan := lines(t, s.Handle(), 3, "EXPLAIN QUERY PLAN "+statement, "[]", 1)
+	for name, statement := range map[string]string{"matches": s.Matches(), "saveFields": s.SaveFields(), "withGroups": s.WithGroups()} {
+		plan := lines(t, s.Handle(), 3, "EXPLAIN QUERY PLAN "+statement, map[bool][]any{true: {"default", 1, "acme"}, false: {"[]", 1}}[name == "withGroups"]...)
 		for _, step := range plan {
 			assert.False(t, strings.Contains(step, "SCAN") && !strings.Contains(step, "VIRTUAL TABLE"), "%s: only the set is read from end to end: %q", name, plan)
 		}
-		if name == "byEmail" {
+		if name == "matches" {
 			assert.Contains(t, strings.Join(plan, "\n"), "members_email")
 		}
 	}
@@ -39,18 +40,19 @@ func TestEnrollLooksPeopleUpOnSQLite(t *testing.T) {
 
 func TestEnrollLooksPeopleUpOnPostgres(t *testing.T) {
 	t.Parallel()
-	conn := planning(t, open(t, pgtest.New(t)))
+	s := open(t, pgtest.New(t))
+	conn := planning(t, s)
 	run := func(statement string) {
 		_, err := conn.ExecContext(t.Context(), statement)
 		require.NoError(t, err)
 	}
 	run("SET plan_cache_mode = force_generic_plan") // the plan that a connection would keep
-	for name, values := range map[string]string{"byEmail": "'{}'::text[], 1", "byUsername": "'{}'::text[]", "members": "'{}'::bigint[], 1",
-		"lockFields": "'{}'::bigint[]", "saveFields": "'{}'::bigint[], '{}'::text[]", "groups": "'{}'::bigint[]"} {
-		run("PREPARE " + name + " AS " + gormstore.Lookups("postgres")[name])
+	for name, values := range map[string]string{"matches": "'{}'::text[], 1", "saveFields": "'{}'::bigint[], '{}'::text[], 1",
+		"withGroups": "'default', 1, 'acme'"} {
+		run("PREPARE " + name + " AS " + map[string]string{"matches": s.Matches(), "saveFields": s.SaveFields(), "withGroups": s.WithGroups()}[name])
 		plan := strings.Join(lines(t, conn, 0, "EXPLAIN (COSTS OFF) EXECUTE "+name+" ("+values+")"), "\n")
 		assert.NotContains(t, plan, "Seq Scan", name)
-		if name == "byEmail" {
+		if name == "matches" {
 			assert.Contains(t, plan, "members_email")
 		}
 	}
@@ -60,15 +62,23 @@ func TestEnrollLooksPeopleUpOnPostgres(t *testing.T) {
 // before Postgres has gathered statistics.
 func TestEnrollNeverGoesThroughAnOrganization(t *testing.T) {
 	t.Parallel()
-	db := planning(t, open(t, pgtest.New(t)))
-	people := make([]int64, 2000)
-	for i := range people {
-		people[i] = int64(i)
+	s := open(t, pgtest.New(t))
+	db := planning(t, s)
+	ids, texts := make([]int64, 2000), make([]string, 2000)
+	for i := range ids {
+		ids[i], texts[i] = int64(i), strconv.Itoa(i)
 	}
 	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeSimpleProtocol} {
-		plan := strings.Join(lines(t, db, 0, "EXPLAIN (COSTS OFF) "+gormstore.Lookups("postgres")["members"], mode, people, 1), "\n")
+		plan := strings.Join(lines(t, db, 0, "EXPLAIN (COSTS OFF) "+s.Matches(), mode, texts, 1), "\n")
 		assert.Contains(t, plan, "members_user_id_organization_id_key", mode)
+		assert.Contains(t, plan, "members_email", mode)
+		assert.Contains(t, plan, "users_username", mode)
 		assert.NotContains(t, plan, "members_organization", mode)
+		assert.NotContains(t, plan, "Seq Scan", mode)
+		plan = strings.Join(lines(t, db, 0, "EXPLAIN (COSTS OFF) "+s.SaveFields(), mode, ids, texts, 1), "\n")
+		assert.Contains(t, plan, "members_pkey", mode)
+		assert.NotContains(t, plan, "members_organization", mode)
+		assert.NotContains(t, plan, "Seq Scan", mode)
 	}
 }
 
@@ -137,8 +147,7 @@ func TestListsGrowByWhatIsAddedOnly(t *testing.T) {
 			batch.Enrollments = append(batch.Enrollments, users.Enrollment{Email: email})
 			keys = append(keys, users.NewEmailAddress(email).Key())
 		}
-		_, err := s.Enroll(ctx, "acme", batch)
-		require.NoError(t, err)
+		require.NoError(t, enroll(ctx, s, "acme", batch))
 		require.NoError(t, s.Update(ctx, func(tx ports.Tx) error {
 			holders, err := tx.Addresses().Holders(ctx, list.Organization, keys)
 			require.NoError(t, err)

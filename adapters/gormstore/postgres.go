@@ -20,7 +20,6 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/domain/fault"
-	"github.com/tocsin/tocsin/domain/users"
 )
 
 // DefaultConnections is how many connections are opened at most unless Config or the URL says otherwise.
@@ -49,9 +48,8 @@ type isolation string
 const (
 	snapshot         isolation = "BEGIN ISOLATION LEVEL REPEATABLE READ"
 	snapshotReadOnly isolation = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-	readCommitted    isolation = "BEGIN ISOLATION LEVEL READ COMMITTED"
-	// freshPlans is readCommitted with statements that are planned each time, for the values they have: what is known of a table that
-	// grows from nothing to a million rows within seconds is always wrong, and a plan that reads all of it would be made once and kept.
+	// freshPlans has statements planned each time, for the values they have: what is known of a table that grows from nothing to a million
+	// rows within seconds is always wrong, and a plan that reads all of it would be made once and kept. Each sees what others commit meanwhile.
 	freshPlans isolation = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL plan_cache_mode = force_custom_plan"
 )
 
@@ -193,23 +191,6 @@ func (s session) QueryContext(ctx context.Context, query string, args ...any) (*
 		return nil, err
 	}
 	return s.Conn.QueryContext(ctx, query, args...)
-}
-
-func (e *postgresEngine) enroll(
-	ctx context.Context, org string, b users.Batch, also func(tx, []users.Enrolled) error,
-) (done []users.Enrolled, err error) {
-	err = e.retried(ctx, func() error {
-		return e.transaction(ctx, readCommitted, func(conn session) (err error) {
-			if done, err = enroll(ctx, setConn{conn: conn, dialect: onPostgres}, e.now(), org, b); err != nil {
-				return err
-			}
-			return also(tx{session: bound(e.base, conn), dialect: onPostgres, now: e.now, keys: e.keys}, done)
-		})
-	})
-	if err != nil {
-		return nil, err
-	}
-	return done, nil
 }
 
 func (e *postgresEngine) close() error {

@@ -201,7 +201,7 @@ func (c connection) SetDeadline(t time.Time) error {
 func (l *limits) beginnings() map[beginning]string {
 	all := map[beginning]string{}
 	for _, p := range []pace{paceSet, paceBrief, paceUnlimited} {
-		for _, i := range []isolation{snapshot, snapshotReadOnly, readCommitted, freshPlans} {
+		for _, i := range []isolation{snapshot, snapshotReadOnly, freshPlans} {
 			all[beginning{i, p}] = string(i) + plannerSettings + l.serverSettings(p)
 		}
 	}

@@ -52,8 +52,7 @@ func BenchmarkSearch(b *testing.B) {
 				batch.Enrollments = append(batch.Enrollments, users.Enrollment{Email: fmt.Sprintf("person%07d@example.org", i), FirstName: "First", LastName: "Last",
 					CustomFields: metadata.Map{"external_id": strconv.Itoa(i), "plan": "free"}})
 			}
-			_, err := s.Enroll(b.Context(), "acme", batch)
-			require.NoError(b, err)
+			require.NoError(b, enroll(b.Context(), s, "acme", batch))
 		}
 		_, err := s.Handle().ExecContext(b.Context(), crowded)
 		require.NoError(b, err)

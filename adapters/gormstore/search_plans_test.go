@@ -60,8 +60,7 @@ func TestAStretchReadsABoundedNumberOfRowsOnPostgres(t *testing.T) {
 		for i := from; i < from+4_000; i++ {
 			b.Enrollments = append(b.Enrollments, users.Enrollment{Email: fmt.Sprintf("person%07d@example.org", i)})
 		}
-		_, err := s.Enroll(ctx, "acme", b)
-		require.NoError(t, err)
+		require.NoError(t, enroll(ctx, s, "acme", b))
 	}
 	exec(t, s, crowded)
 	for _, statistics := range []string{"SELECT 1", "ANALYZE"} {

@@ -66,8 +66,7 @@ func everything(s *gormstore.Store) map[string]func() error {
 		},
 		"Update": func() error { return s.Update(ctx, creating(ctx, "acme")) },
 		"Enroll": func() error {
-			_, err := s.Enroll(ctx, "acme", users.Batch{Enrollments: []users.Enrollment{{Email: "a@example.org"}}})
-			return err
+			return enroll(ctx, s, "acme", users.Batch{Enrollments: []users.Enrollment{{Email: "a@example.org"}}})
 		},
 		"Ready":  func() error { return s.Ready(ctx) },
 		"Expand": func() error { _, err := q.Expand(ctx, 10); return err },

@@ -17,7 +17,6 @@ import (
 	"gorm.io/gorm/logger"
 
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
-	"github.com/tocsin/tocsin/domain/users"
 )
 
 const (
@@ -172,22 +171,6 @@ func bound(base *gorm.DB, conn gorm.ConnPool) *gorm.DB {
 	s := base.Session(&gorm.Session{NewDB: true, Context: context.Background()})
 	s.Statement.ConnPool = conn
 	return s
-}
-
-func (e *sqliteEngine) enroll(
-	ctx context.Context, org string, b users.Batch, also func(tx, []users.Enrolled) error,
-) (done []users.Enrolled, err error) {
-	err = e.writer.do(ctx, func(conn *sql.Conn) error {
-		done, err = enroll(context.WithoutCancel(ctx), setConn{conn: conn, dialect: onSQLite}, e.now(), org, b)
-		if err != nil {
-			return err
-		}
-		return also(e.on(conn, true), done)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return done, nil
 }
 
 func (e *sqliteEngine) close() error {

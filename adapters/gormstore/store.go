@@ -16,7 +16,6 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/domain/fault"
-	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -70,7 +69,6 @@ type Store struct {
 type engine interface {
 	view(ctx context.Context, fn func(tx) error) error
 	update(ctx context.Context, fn func(tx) error) error
-	enroll(ctx context.Context, org string, b users.Batch, also func(tx, []users.Enrolled) error) ([]users.Enrolled, error)
 	// work is update for sets of rows that others want as well: what another has locked may be passed over.
 	work(ctx context.Context, fn func(tx) error) error
 	// notify tells other instances that there is work. listen calls notified when another instance does, until ctx ends; it returns nil when
@@ -142,30 +140,6 @@ func (s *Store) Update(ctx context.Context, fn func(ports.Tx) error) error {
 	return s.announce(func(added *bool) error {
 		return s.engine.update(ctx, func(t tx) error { return fn(t.announcing(added)) })
 	})
-}
-
-// Enroll makes people members of an organization.
-func (s *Store) Enroll(
-	ctx context.Context, org string, b users.Batch, also ...func(ports.Tx, []users.Enrolled) error,
-) (done []users.Enrolled, err error) {
-	err = s.call(func() error {
-		if b.DryRun {
-			return s.engine.view(ctx, func(t tx) error {
-				done, err = foretell(ctx, t.sets(), org, b)
-				return err
-			})
-		}
-		done, err = s.engine.enroll(ctx, org, b, func(t tx, done []users.Enrolled) error {
-			for _, more := range also {
-				if err := more(t, done); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		return err
-	})
-	return done, err
 }
 
 // Close waits for the calls that are under way, then closes the database. Later calls return ports.ErrUnavailable.

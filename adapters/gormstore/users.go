@@ -123,7 +123,7 @@ func (r userRepo) EnsureMembers(ctx context.Context, org orgs.ID, ms []users.Mem
 	wanted := rowSet(r.dialect, rows, "user_id bigint", "username text", "username_fold text", "email text", "email_fold text",
 		"first_name text", "last_name text", "custom_fields text")
 	there, err := ensure[memberRow](ctx, r.tx, len(ms),
-		r.dialect.lookUp(wanted, strings.ReplaceAll(memberColumns, "m.", "r.")+", "+r.groupNames("r")+" AS group_names",
+		r.dialect.lookUp(wanted, strings.ReplaceAll(memberColumns, "m.", "r.")+", "+groupNames(r.dialect, "r")+" AS group_names",
 			"members", "r.user_id = s.user_id AND "+unindexed("r.organization_id")+" = ?", org),
 		stmt(`INSERT INTO members (organization_id, user_id, username, username_fold, email, email_fold, first_name, last_name, role, custom_fields, locked, created_at)
 			SELECT ?, s.user_id, s.username, s.username_fold, s.email, s.email_fold, s.first_name, s.last_name, ?, s.custom_fields, FALSE, ? FROM (?) AS s WHERE TRUE
@@ -187,13 +187,13 @@ func (r userRepo) SetRole(ctx context.Context, m users.Member) error {
 
 // members queries memberships; condition may order and limit them.
 func (r userRepo) members(ctx context.Context, condition string, args ...any) *gorm.DB {
-	return r.db(ctx).Raw("SELECT "+memberColumns+", "+r.groupNames("m")+" AS group_names FROM members m WHERE "+condition, args...)
+	return r.db(ctx).Raw("SELECT "+memberColumns+", "+groupNames(r.dialect, "m")+" AS group_names FROM members m WHERE "+condition, args...)
 }
 
 // groupNames selects the names of the groups of a member as a JSON array, within the query that selects the member under this name.
-func (r userRepo) groupNames(member string) string {
+func groupNames(d dialect, member string) string {
 	array := "json_group_array(g.name)"
-	if r.dialect == onPostgres {
+	if d == onPostgres {
 		array = "COALESCE(json_agg(g.name)::text, '[]')"
 	}
 	return "(SELECT " + array + " FROM member_group_links l JOIN member_groups g ON g.id = l.group_id WHERE l.member_id = " + member + ".id)"

@@ -212,10 +212,10 @@ func TestOptionalMembersMayBeNullOrEmpty(t *testing.T) {
 		w := f.do(request{method: http.MethodPost, path: usersPath, body: body})
 		require.Equal(t, http.StatusCreated, w.Code, w.Body.String())
 		require.Len(t, f.store.batches, 1)
-		e := f.store.batches[0].Enrollments[0]
+		e := f.store.batches[0].Members[0]
 		assert.Equal(t, "anna@example.org", e.Email)
 		assert.Empty(t, e.FirstName)
-		assert.Nil(t, e.CustomFields)
+		assert.Empty(t, e.CustomFields)
 	}
 }
 

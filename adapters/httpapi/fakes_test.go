@@ -68,8 +68,8 @@ type store struct {
 	err     error                                                // answered by every unit of work, when set
 	members func(after users.MemberID, limit int) []users.Member // of acme
 	reader  func(after int64, limit int) ([]lists.Recipient, error)
-	found   []string // what Find was asked for
-	batches []users.Batch
+	found   []string       // what Find was asked for
+	batches []users.Writes // what was enrolled
 	units   int
 	out     map[deliveries.OptOut]bool
 	about   deliveries.Unsubscription // what every link is about, by name
@@ -89,19 +89,6 @@ func (s *store) run(fn func(ports.Tx) error) error {
 		return err
 	}
 	return fn(tx{store: s})
-}
-
-func (s *store) Enroll(_ context.Context, _ string, b users.Batch, _ ...func(ports.Tx, []users.Enrolled) error) ([]users.Enrolled, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.units++
-	s.batches = append(s.batches, b)
-	e := b.Enrollments[0]
-	m := users.Member{
-		ID: 7, User: users.User{ID: 1, Username: e.Email}, Details: e.Details(), CustomFields: e.CustomFields,
-		Groups: []string{orgs.DefaultGroup},
-	}
-	return []users.Enrolled{{Member: m, Created: true, Enrolled: true}}, s.err
 }
 
 func (s *store) used() int {
@@ -144,6 +131,11 @@ func (orgRepository) BySlug(_ context.Context, slug string) (orgs.Organization, 
 	return orgs.Organization{ID: 1, Slug: "acme", Name: "Acme"}, nil
 }
 
+func (r orgRepository) WithGroups(ctx context.Context, slug string, _ orgs.GroupID) (orgs.Organization, []orgs.Group, error) {
+	o, err := r.BySlug(ctx, slug)
+	return o, []orgs.Group{{ID: 1, Organization: o.ID, Name: orgs.DefaultGroup}}, err
+}
+
 func (r orgRepository) Project(ctx context.Context, org, project string) (orgs.Project, error) {
 	o, err := r.BySlug(ctx, org)
 	return orgs.Project{ID: 2, Organization: o.ID, Slug: project, Name: "Shop"}, err
@@ -152,6 +144,20 @@ func (r orgRepository) Project(ctx context.Context, org, project string) (orgs.P
 type userRepository struct {
 	users.Repository
 	store *store
+}
+
+func (userRepository) Matches(context.Context, orgs.ID, []string) ([]users.Match, error) {
+	return nil, nil
+}
+
+func (r userRepository) Enroll(_ context.Context, w users.Writes) error {
+	r.store.mu.Lock()
+	defer r.store.mu.Unlock()
+	r.store.batches = append(r.store.batches, w)
+	for _, m := range w.Members {
+		m.ID, m.User.ID = 7, 1
+	}
+	return nil
 }
 
 func (r userRepository) ByUsername(_ context.Context, _ orgs.ID, name string) (users.Member, error) {

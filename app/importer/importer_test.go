@@ -13,7 +13,6 @@ import (
 
 	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/domain/imports"
-	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -99,12 +98,15 @@ type deafened struct {
 	err       error
 }
 
-func (d *deafened) Enroll(ctx context.Context, org string, b users.Batch, also ...func(ports.Tx, []users.Enrolled) error) ([]users.Enrolled, error) {
-	done, err := d.Store.Enroll(ctx, org, b, also...)
-	if d.calls++; d.calls == d.at {
-		return nil, errors.Join(err, d.err)
+func (d *deafened) Update(ctx context.Context, fn func(ports.Tx) error) error {
+	_, does := enrolls(ctx, d.Store, fn)
+	err := d.Store.Update(ctx, fn)
+	if does {
+		if d.calls++; d.calls == d.at {
+			return errors.Join(err, d.err)
+		}
 	}
-	return done, err
+	return err
 }
 
 // crashing is a store that nothing reaches any more from a moment on.
@@ -115,15 +117,11 @@ type crashing struct {
 	err       error
 }
 
-func (c *crashing) Enroll(ctx context.Context, org string, b users.Batch, also ...func(ports.Tx, []users.Enrolled) error) ([]users.Enrolled, error) {
-	if c.calls++; c.calls > c.at {
-		c.gone = true
-		return nil, c.err
-	}
-	return c.Store.Enroll(ctx, org, b, also...)
-}
-
 func (c *crashing) Update(ctx context.Context, fn func(ports.Tx) error) error {
+	if _, does := enrolls(ctx, c.Store, fn); does {
+		c.calls++
+		c.gone = c.gone || c.calls > c.at
+	}
 	if c.gone {
 		return c.err
 	}

@@ -92,7 +92,7 @@ func (i *Imports) Run(ctx context.Context, by audit.Actor, what Import, o Observ
 			if len(c.enrollments) == 0 {
 				return c.outcome(nil, newGroup), nil
 			}
-			done, err := i.store.Enroll(ctx, org.Slug, users.Batch{Enrollments: c.enrollments, Group: group, MergeFields: true, DryRun: what.DryRun})
+			done, err := i.enroll(ctx, org, users.Batch{Enrollments: c.enrollments, Group: group, MergeFields: true}, what.DryRun)
 			return c.outcome(done, newGroup), err
 		},
 		report: func(done outcome) {
@@ -108,6 +108,25 @@ func (i *Imports) Run(ctx context.Context, by audit.Actor, what Import, o Observ
 		ended["ended_by"] = err.Error()
 	}
 	return report, errors.Join(err, i.record(context.WithoutCancel(ctx), by, what, org, audit.ImportEnded, ended))
+}
+
+// enroll writes a chunk in a unit of work of its own, or plans what would become of it.
+func (i *Imports) enroll(ctx context.Context, org orgs.Organization, b users.Batch, dryRun bool) (done []users.Enrolled, err error) {
+	if dryRun {
+		err = i.store.View(ctx, func(tx ports.Tx) error {
+			plan, err := app.PlanEnrollment(ctx, tx, org.Slug, b)
+			if err == nil {
+				done = plan.Enrolled()
+			}
+			return err
+		})
+		return done, err
+	}
+	err = i.store.Update(ctx, func(tx ports.Tx) (err error) {
+		done, err = app.Enroll(ctx, tx, org.Slug, b)
+		return err
+	})
+	return done, err
 }
 
 // record notes that an import begins or how it ended; a dry run does neither.

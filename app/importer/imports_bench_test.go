@@ -23,6 +23,8 @@ type sink struct {
 	ports.Store
 	ports.Tx
 	orgs.Repository
+
+	people users.Repository // nil: sunk
 }
 
 func (s sink) View(_ context.Context, fn func(ports.Tx) error) error   { return fn(s) }
@@ -34,9 +36,23 @@ func (sink) First(context.Context) (orgs.Organization, error) {
 	return orgs.Organization{ID: 1, Slug: "acme"}, nil
 }
 
-func (sink) Enroll(_ context.Context, _ string, b users.Batch, _ ...func(ports.Tx, []users.Enrolled) error) ([]users.Enrolled, error) {
-	return make([]users.Enrolled, len(b.Enrollments)), nil
+func (sink) WithGroups(context.Context, string, orgs.GroupID) (orgs.Organization, []orgs.Group, error) {
+	return orgs.Organization{ID: 1, Slug: "acme"}, []orgs.Group{{ID: 1, Name: orgs.DefaultGroup}}, nil
 }
+
+func (s sink) Users() users.Repository {
+	if s.people != nil {
+		return s.people
+	}
+	return sunk{}
+}
+
+// sunk knows nobody and keeps nobody.
+type sunk struct{ users.Repository }
+
+func (sunk) Matches(context.Context, orgs.ID, []string) ([]users.Match, error) { return nil, nil }
+
+func (sunk) Enroll(context.Context, users.Writes) error { return nil }
 
 // forgetful is an audit log that keeps nothing.
 type forgetful struct{ audit.Repository }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -333,18 +334,43 @@ func TestImportDryRunCountsWhatARealRunDoes(t *testing.T) {
 	assert.Equal(t, done, doneDiary.progress[len(doneDiary.progress)-1])
 }
 
-// hurdle is a store whose Enroll calls something first.
+// asked is a unit of work that ends when it asks whom an enrollment may mean.
+type asked struct {
+	ports.Tx
+	users.Repository
+	keys *[]string
+}
+
+var errAsked = errors.New("somebody is to be enrolled")
+
+func (a asked) Users() users.Repository { return a }
+
+func (a asked) Matches(_ context.Context, _ orgs.ID, keys []string) ([]users.Match, error) {
+	*a.keys = keys
+	return nil, errAsked
+}
+
+// enrolls returns whom a unit of work is about to enroll, if anybody, by running it up to there. A unit may run more
+// than once.
+func enrolls(ctx context.Context, s ports.Store, fn func(ports.Tx) error) (keys []string, does bool) {
+	err := s.View(ctx, func(tx ports.Tx) error { return fn(asked{Tx: tx, keys: &keys}) })
+	return keys, errors.Is(err, errAsked)
+}
+
+// hurdle is a store that calls something before each unit of work that enrolls people.
 type hurdle struct {
 	ports.Store
 	before func(call int) error
 	calls  atomic.Int64
 }
 
-func (h *hurdle) Enroll(ctx context.Context, org string, b users.Batch, also ...func(ports.Tx, []users.Enrolled) error) ([]users.Enrolled, error) {
-	if err := h.before(int(h.calls.Add(1))); err != nil {
-		return nil, err
+func (h *hurdle) Update(ctx context.Context, fn func(ports.Tx) error) error {
+	if _, does := enrolls(ctx, h.Store, fn); does {
+		if err := h.before(int(h.calls.Add(1))); err != nil {
+			return err
+		}
 	}
-	return h.Store.Enroll(ctx, org, b, also...)
+	return h.Store.Update(ctx, fn)
 }
 
 func TestImportThatIsInterruptedMayBeRepeated(t *testing.T) {
@@ -422,18 +448,22 @@ type reversed struct {
 	second chan struct{}
 }
 
-func (r reversed) Enroll(ctx context.Context, org string, b users.Batch, also ...func(ports.Tx, []users.Enrolled) error) ([]users.Enrolled, error) {
-	if b.Enrollments[0].Email == "user1@example.org" { // of mixed: user 0 is rejected
-		<-r.second
-		return r.Store.Enroll(ctx, org, b, also...)
+func (r reversed) Update(ctx context.Context, fn func(ports.Tx) error) error {
+	keys, does := enrolls(ctx, r.Store, fn)
+	if !does {
+		return r.Store.Update(ctx, fn)
 	}
-	done, err := r.Store.Enroll(ctx, org, b, also...)
+	if slices.Contains(keys, "user1@example.org") { // of mixed: user 0 is rejected
+		<-r.second
+		return r.Store.Update(ctx, fn)
+	}
+	err := r.Store.Update(ctx, fn)
 	select {
 	case <-r.second:
 	default:
 		close(r.second)
 	}
-	return done, err
+	return err
 }
 
 func TestImportTellsInTheOrderOfTheFile(t *testing.T) {

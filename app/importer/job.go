@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/app/watchdog"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/imports"
@@ -83,9 +84,6 @@ func (r *jobRun) move(ctx context.Context, job imports.Job, also func(tx ports.T
 	return err
 }
 
-// errSpared undoes a unit that has changed somebody whom it may not change.
-var errSpared = errors.New("some rows of the chunk are to be left out")
-
 // writeInTurn writes a chunk, and then gives way to another organization if one waits and the job has had its turn.
 func (r *jobRun) writeInTurn(ctx context.Context, c chunk) (outcome, error) {
 	o, err := r.write(ctx, c)
@@ -107,47 +105,55 @@ func (r *jobRun) writeInTurn(ctx context.Context, c chunk) (outcome, error) {
 	return o, err
 }
 
-// write writes a chunk, or finds out what would become of it, and counts it. Rows that change somebody who stands above whoever started the import
-// are known only when they are written. There are few if any: then all is undone, and the others are written without them.
+// write writes a chunk and counts it. A dry run counts what would become of it; it plans in a unit of
+// its own, so that nobody waits for it. Rows that would change somebody who stands above whoever
+// started the import are rejected.
 func (r *jobRun) write(ctx context.Context, c chunk) (o outcome, err error) {
 	if c.size() == 0 {
 		return outcome{}, nil
 	}
 	r.turns.Turn()
-	batch := users.Batch{Enrollments: c.enrollments, Group: r.job.Group.ID, MergeFields: true, DryRun: r.job.State == imports.Checking}
 	var saved imports.Job
-	var spared chunk
-	count := func(tx ports.Tx, done []users.Enrolled) error {
-		by, err := r.officer(ctx, tx)
-		if err != nil {
-			return err
-		}
-		if spared, done = c.sparing(by, done); len(spared.rows) < len(c.rows) && !batch.DryRun {
-			return errSpared
-		}
-		o = spared.outcome(done, false)
+	count := func(tx ports.Tx, done []users.Enrolled) (err error) {
+		o = c.outcome(done, false)
 		saved, err = r.count(ctx, tx, o)
 		return err
 	}
-	switch {
-	case len(batch.Enrollments) == 0:
-		err = r.store.Update(ctx, func(tx ports.Tx) error { return count(tx, nil) })
-	case batch.DryRun:
-		var done []users.Enrolled
-		if done, err = r.store.Enroll(ctx, r.org.Slug, batch); err == nil {
-			err = r.store.Update(ctx, func(tx ports.Tx) error { return count(tx, done) })
+	if r.job.State == imports.Checking {
+		var plan *users.Plan
+		err = r.store.View(ctx, func(tx ports.Tx) (err error) {
+			plan, err = r.plan(ctx, tx, c)
+			return err
+		})
+		if err == nil {
+			err = r.store.Update(ctx, func(tx ports.Tx) error { return count(tx, plan.Enrolled()) })
 		}
-	default:
-		_, err = r.store.Enroll(ctx, r.org.Slug, batch, count)
+	} else {
+		err = r.store.Update(ctx, func(tx ports.Tx) error {
+			plan, err := r.plan(ctx, tx, c)
+			if err != nil {
+				return err
+			}
+			if err := tx.Users().Enroll(ctx, plan.Writes); err != nil {
+				return err
+			}
+			return count(tx, plan.Enrolled())
+		})
 	}
-	switch {
-	case errors.Is(err, errSpared):
-		return r.write(ctx, spared)
-	case err == nil:
+	if err == nil {
 		r.rows.Add(int64(c.size()))
 		r.job = saved // Only now: a unit may run more than once.
 	}
 	return o, err
+}
+
+// plan plans what becomes of the enrollments of a chunk.
+func (r *jobRun) plan(ctx context.Context, tx ports.Tx, c chunk) (*users.Plan, error) {
+	by, err := r.officer(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	return app.PlanEnrollment(ctx, tx, r.org.Slug, users.Batch{Enrollments: c.enrollments, Group: r.job.Group.ID, MergeFields: true, MayChange: by.MayChange})
 }
 
 // officer is whoever started the job, with what they may do now; imports.ErrNotAllowed.

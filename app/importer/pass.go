@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/tocsin/tocsin/domain/imports"
-	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/users"
 )
 
@@ -34,22 +33,6 @@ type chunk struct {
 
 // size is how many rows of the file a chunk is.
 func (c chunk) size() int { return len(c.rows) + len(c.rejected) + c.duplicates }
-
-// sparing is the chunk, and what the store answered of it, without the rows that have changed somebody who stands above an officer: those are
-// wrong rows. What changes nothing stays.
-func (c chunk) sparing(by operators.Officer, done []users.Enrolled) (chunk, []users.Enrolled) {
-	spared := chunk{rejected: slices.Clone(c.rejected), duplicates: c.duplicates}
-	var others []users.Enrolled
-	for n, e := range done {
-		if err := by.MayChange(e.Member); e.Changed && err != nil {
-			spared.rejected = append(spared.rejected, c.rows[n].Reject(imports.Reason(err)))
-			continue
-		}
-		spared.enrollments, spared.rows = append(spared.enrollments, c.enrollments[n]), append(spared.rows, c.rows[n])
-		others = append(others, e)
-	}
-	return spared, others
-}
 
 // outcome is what became of a chunk.
 type outcome struct {

@@ -138,6 +138,9 @@ type Repository interface {
 	Group(ctx context.Context, id ID, name string) (Group, error)
 	// EnsureGroup returns the group of this name, created when it is missing.
 	EnsureGroup(ctx context.Context, id ID, name string) (g Group, created bool, err error)
+	// WithGroups finds an organization with the Default group and the group with this id (0: none), as
+	// far as it has them; ErrNotFound.
+	WithGroups(ctx context.Context, slug string, g GroupID) (Organization, []Group, error)
 	// GroupByID finds a group of the organization; ErrGroupNotFound.
 	GroupByID(ctx context.Context, id ID, g GroupID) (Group, error)
 	// Groups lists an organization's groups by id, at most limit after the given one.

@@ -124,6 +124,13 @@ type Repository interface {
 	// EnsureMembers makes the users of ms members of the organization, with the username as spelled there, the details and the custom
 	// fields, unless they are members, and returns all as stored, in the order given. Groups are not linked. The users are distinct.
 	EnsureMembers(ctx context.Context, org orgs.ID, ms []Member) (stored []Member, created []bool, err error)
+	// Matches returns whom enrollments with these keys may mean: the identities that have a key as
+	// their username, with their membership in the organization, and the members of the organization
+	// that have a key as their e-mail but not as their username. The keys are distinct.
+	Matches(ctx context.Context, org orgs.ID, keys []string) ([]Match, error)
+	// Enroll writes what a plan says, and gives ids to what is new. The plan was made in the same unit
+	// of work.
+	Enroll(ctx context.Context, w Writes) error
 	// ByUsername finds a member by the username alone; ErrNotFound.
 	ByUsername(ctx context.Context, org orgs.ID, username string) (Member, error)
 	// ByEmail returns the members whose recorded e-mail this is, by id, at most limit. Whoever has it as the username is not among them.

@@ -98,14 +98,6 @@ func (c canned) Update(_ context.Context, fn func(ports.Tx) error) error {
 }
 func (canned) Ready(context.Context) error { return nil }
 
-func (canned) Enroll(_ context.Context, _ string, b users.Batch, _ ...func(ports.Tx, []users.Enrolled) error) ([]users.Enrolled, error) {
-	e := b.Enrollments[0]
-	m := member(users.User{ID: 1, Username: e.Email}, e.Details())
-	m.CustomFields = e.CustomFields
-	isNew := isNew(e.Email)
-	return []users.Enrolled{{Member: m, Created: isNew, Enrolled: isNew}}, nil
-}
-
 func isNew(name string) bool { return !strings.HasPrefix(name, "old") }
 
 func member(u users.User, d users.Details) users.Member {
@@ -168,6 +160,10 @@ func (cannedOrgs) BySlug(_ context.Context, slug string) (orgs.Organization, err
 	return orgs.Organization{ID: 1, Slug: slug}, nil
 }
 
+func (cannedOrgs) WithGroups(_ context.Context, slug string, _ orgs.GroupID) (orgs.Organization, []orgs.Group, error) {
+	return orgs.Organization{ID: 1, Slug: slug}, []orgs.Group{{ID: 1, Organization: 1, Name: orgs.DefaultGroup}}, nil
+}
+
 func (cannedOrgs) Quotas(context.Context, orgs.ID) (quotas.Limits, error) {
 	return quotas.Limits{}, nil
 }
@@ -177,6 +173,23 @@ func (cannedOrgs) Project(_ context.Context, _, project string) (orgs.Project, e
 }
 
 type cannedUsers struct{ users.Repository }
+
+func (cannedUsers) Matches(_ context.Context, _ orgs.ID, keys []string) (found []users.Match, _ error) {
+	for _, key := range keys {
+		if !isNew(key) {
+			m := member(users.User{ID: 1, Username: key}, users.Details{Email: key})
+			found = append(found, users.Match{Key: key, User: 1, Member: &m, Holds: true})
+		}
+	}
+	return found, nil
+}
+
+func (cannedUsers) Enroll(_ context.Context, w users.Writes) error {
+	for _, m := range w.Members {
+		m.ID, m.User.ID = 1, 1
+	}
+	return nil
+}
 
 func (cannedUsers) Ensure(_ context.Context, us []users.User) ([]users.User, []bool, error) {
 	found, created := make([]users.User, len(us)), make([]bool, len(us))

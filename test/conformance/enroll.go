@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/metadata"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -22,16 +24,35 @@ func (w *world) enroll(t *testing.T, b users.Batch) []users.Enrolled {
 	return w.enrollAt(t, w.mine, b)
 }
 
-// enrollAt is enroll for any organization. A dry run must have foretold every answer.
+// enrolling enrolls a batch in an organization as the use cases do.
+func (w *world) enrolling(ctx context.Context, org string, b users.Batch) (done []users.Enrolled, err error) {
+	err = w.Update(ctx, func(tx ports.Tx) (err error) {
+		done, err = app.Enroll(ctx, tx, org, b)
+		return err
+	})
+	return done, err
+}
+
+// dryRun plans a batch in an organization, in a unit of work that must not write.
+func (w *world) dryRun(ctx context.Context, org string, b users.Batch) (done []users.Enrolled, err error) {
+	err = w.View(ctx, func(tx ports.Tx) error {
+		plan, err := app.PlanEnrollment(ctx, tx, org, b)
+		if err == nil {
+			done = plan.Enrolled()
+		}
+		return err
+	})
+	return done, err
+}
+
+// enrollAt is enroll for any organization. A dry run must have said every answer before.
 func (w *world) enrollAt(t *testing.T, o tenant, b users.Batch) []users.Enrolled {
 	t.Helper()
-	dry := b
-	dry.DryRun = true
-	foretold, err := w.Enroll(t.Context(), o.org.Slug, dry)
+	planned, err := w.dryRun(t.Context(), o.org.Slug, b)
 	require.NoError(t, err)
-	answers, err := w.Enroll(t.Context(), o.org.Slug, b)
+	answers, err := w.enrolling(t.Context(), o.org.Slug, b)
 	require.NoError(t, err)
-	assert.Equal(t, unnumbered(answers), unnumbered(foretold), "what a dry run foretells is what happens")
+	assert.Equal(t, unnumbered(answers), unnumbered(planned), "what a dry run says is what happens")
 	require.Len(t, answers, len(b.Enrollments))
 	for i, a := range answers {
 		require.NoError(t, a.Err)
@@ -206,7 +227,7 @@ func enrollCases() cases {
 			assert.Equal(t, []string{"Board", "Default", "Staff"}, w.member(t, "eve@example.org").Groups)
 		},
 		"AGroupOfAnotherOrganizationIsNeverLinked": func(t *testing.T, w *world) {
-			_, err := w.Enroll(t.Context(), "acme", users.Batch{Enrollments: []users.Enrollment{{Email: "eve@example.org"}}, Group: w.theirs.staff.ID})
+			_, err := w.enrolling(t.Context(), "acme", users.Batch{Enrollments: []users.Enrollment{{Email: "eve@example.org"}}, Group: w.theirs.staff.ID})
 			require.Error(t, err)
 			missing(t, w, users.ErrNotFound, func(tx ports.Tx) (users.Member, error) {
 				return tx.Users().ByUsername(t.Context(), w.mine.org.ID, "eve@example.org")
@@ -251,7 +272,7 @@ func enrollCases() cases {
 			full.CustomFields = metadata.Map{"a": half}
 			act(t, w, func(tx ports.Tx) error { return tx.Users().SaveFields(t.Context(), full) })
 
-			answers, err := w.Enroll(t.Context(), "acme", users.Batch{MergeFields: true, Group: w.mine.staff.ID, Enrollments: []users.Enrollment{
+			answers, err := w.enrolling(t.Context(), "acme", users.Batch{MergeFields: true, Group: w.mine.staff.ID, Enrollments: []users.Enrollment{
 				{Email: "eve@example.org"}, {Email: "full@example.org", CustomFields: metadata.Map{"b": half}}, {Email: "bob@example.org", CustomFields: metadata.Map{"c": "d"}}}})
 			require.NoError(t, err)
 			require.Len(t, answers, 3)
@@ -266,21 +287,20 @@ func enrollCases() cases {
 			assert.Equal(t, metadata.Map{"c": "d"}, w.member(t, "bob@example.org").CustomFields)
 		},
 		"ADryRunAnswersAndKeepsNothing": func(t *testing.T, w *world) {
-			b := users.Batch{MergeFields: true, Group: w.mine.staff.ID, DryRun: true, Enrollments: []users.Enrollment{
+			b := users.Batch{MergeFields: true, Group: w.mine.staff.ID, Enrollments: []users.Enrollment{
 				{Email: "eve@example.org", CustomFields: metadata.Map{"a": "b"}}, {Email: "ada@example.org", CustomFields: metadata.Map{"c": "d"}}, {Email: "EVE@example.org"}}}
 			before := w.picture(t, w.mine)
 			for range 2 {
-				dry, err := w.Enroll(t.Context(), "acme", b)
+				dry, err := w.dryRun(t.Context(), "acme", b)
 				require.NoError(t, err)
 				assert.Equal(t, "C+-", flags(dry...))
 				w.unchanged(t, w.mine, before, "something was kept")
 			}
-			b.DryRun = false
 			assert.Equal(t, "C+-", flags(w.enroll(t, b)...), "the real run does what the dry run said")
 		},
 		"AnUnknownOrganizationIsNotFound": func(t *testing.T, w *world) {
 			for _, slug := range []string{"other", orgs.SystemSlug, "", "ACME"} {
-				_, err := w.Enroll(t.Context(), slug, users.Batch{Enrollments: []users.Enrollment{{Email: "eve@example.org"}}})
+				_, err := w.enrolling(t.Context(), slug, users.Batch{Enrollments: []users.Enrollment{{Email: "eve@example.org"}}})
 				require.ErrorIs(t, err, orgs.ErrNotFound)
 			}
 			act(t, w, func(tx ports.Tx) error {

@@ -26,7 +26,7 @@ func people(n int) []users.Enrollment {
 	return es
 }
 
-// attended is an answer of Enroll in a goroutine.
+// attended is an answer to an enrollment in a goroutine.
 type attended struct {
 	answers []users.Enrolled
 	err     error
@@ -38,7 +38,7 @@ func (w *world) crowd(t *testing.T, n int, batch func(i int) (org string, b user
 	var all []users.Enrolled
 	for _, a := range together(n, func(i int) (a attended) {
 		org, b := batch(i)
-		a.answers, a.err = w.Enroll(t.Context(), org, b)
+		a.answers, a.err = w.enrolling(t.Context(), org, b)
 		return a
 	}) {
 		require.NoError(t, a.err)
@@ -161,16 +161,16 @@ func enrollManyCases() cases {
 			results := together(n, func(i int) attended {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				org, b := "acme", users.Batch{Enrollments: es[i : i+1]}
+				org, b, call := "acme", users.Batch{Enrollments: es[i : i+1]}, w.enrolling
 				switch i % 4 {
 				case 1:
 					org = "other"
 				case 2:
-					b.DryRun = true
+					call = w.dryRun
 				case 3:
 					cancel()
 				}
-				answers, err := w.Enroll(ctx, org, b)
+				answers, err := call(ctx, org, b)
 				return attended{answers, err}
 			})
 			for i, r := range results {
@@ -215,7 +215,7 @@ func enrollManyCases() cases {
 			const n = 32
 			for _, err := range together(n, func(i int) error {
 				if i%2 == 0 {
-					_, err := w.Enroll(t.Context(), "acme", users.Batch{MergeFields: true, Enrollments: []users.Enrollment{{Email: "bob@example.org", CustomFields: metadata.Map{fmt.Sprint(i): true}}}})
+					_, err := w.enrolling(t.Context(), "acme", users.Batch{MergeFields: true, Enrollments: []users.Enrollment{{Email: "bob@example.org", CustomFields: metadata.Map{fmt.Sprint(i): true}}}})
 					return err
 				}
 				return w.Update(t.Context(), func(tx ports.Tx) error {

@@ -209,7 +209,7 @@ func filterCases() cases {
 			for i := range 12_000 {
 				many = append(many, users.Enrollment{Email: fmt.Sprintf("many%05d@example.org", i)})
 			}
-			_, err := w.Enroll(t.Context(), w.mine.org.Slug, users.Batch{Enrollments: many, Group: w.mine.staff.ID})
+			_, err := w.enrolling(t.Context(), w.mine.org.Slug, users.Batch{Enrollments: many, Group: w.mine.staff.ID})
 			require.NoError(t, err)
 			for name, q := range map[string]users.Query{
 				"metadata": {Metadata: metadata.Condition{Path: "k", Text: "v"}}, "unreached": {Unreached: true}, "group": {Group: w.mine.staff.ID, Unreached: true},

@@ -1,12 +1,14 @@
 package conformance
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -244,13 +246,22 @@ func importCases() cases {
 		"WhatBecomesOfAChunkIsKeptWithItOrNotAtAll": func(t *testing.T, w *world) {
 			j := w.job(t, w.mine, imports.Running)
 			batch := users.Batch{Enrollments: []users.Enrollment{{Email: "eve@example.org"}, {Email: "ada@example.org"}}}
-			count := func(tx ports.Tx, done []users.Enrolled) error {
-				assert.True(t, done[0].Created)
-				assert.False(t, done[1].Enrolled)
-				_, err := tx.Imports().Save(t.Context(), j.Advance(imports.Report{Created: 1, Unchanged: 1}, 0, noon, time.Minute))
+			write := func(tx ports.Tx, b users.Batch, after imports.Job) ([]users.Enrolled, error) {
+				done, err := app.Enroll(t.Context(), tx, "acme", b)
+				if err != nil {
+					return nil, err
+				}
+				_, err = tx.Imports().Save(t.Context(), after)
+				return done, err
+			}
+			count := func(tx ports.Tx) error {
+				done, err := write(tx, batch, j.Advance(imports.Report{Created: 1, Unchanged: 1}, 0, noon, time.Minute))
+				if err == nil {
+					assert.True(t, done[0].Created)
+					assert.False(t, done[1].Enrolled)
+				}
 				return err
 			}
-			stop := func(ports.Tx, []users.Enrolled) error { return errStop }
 			is := func(known bool) {
 				t.Helper()
 				err := w.View(t.Context(), func(tx ports.Tx) error {
@@ -263,20 +274,14 @@ func importCases() cases {
 					require.ErrorIs(t, err, users.ErrNotFound)
 				}
 			}
-			_, err := w.Enroll(t.Context(), "acme", batch, count, stop)
-			require.ErrorIs(t, err, errStop)
+			require.ErrorIs(t, w.Update(t.Context(), func(tx ports.Tx) error { return errors.Join(count(tx), errStop) }), errStop)
 			is(false)
 			assert.Zero(t, w.jobByID(t, w.mine, j.ID).Done)
-			dry := batch
-			dry.DryRun = true
-			_, err = w.Enroll(t.Context(), "acme", dry, stop)
-			require.NoError(t, err, "a dry run leaves it out")
-			_, err = w.Enroll(t.Context(), "acme", batch, count)
-			require.NoError(t, err)
+			require.NoError(t, w.Update(t.Context(), count))
 			is(true)
 			assert.Equal(t, 2, w.jobByID(t, w.mine, j.ID).Done)
-			_, err = w.Enroll(t.Context(), "acme", users.Batch{Enrollments: []users.Enrollment{{Email: "late@example.org"}}}, func(tx ports.Tx, _ []users.Enrolled) error {
-				_, err := tx.Imports().Save(t.Context(), j)
+			err := w.Update(t.Context(), func(tx ports.Tx) error {
+				_, err := write(tx, users.Batch{Enrollments: []users.Enrollment{{Email: "late@example.org"}}}, j)
 				return err
 			})
 			require.ErrorIs(t, err, imports.ErrTaken, "it has moved on")

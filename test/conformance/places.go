@@ -94,7 +94,7 @@ func recipientSearchCases() cases {
 			for i := range 12_000 {
 				crowd = append(crowd, users.Enrollment{Email: fmt.Sprintf("crowd%05d@example.org", i)})
 			}
-			_, err := w.Enroll(t.Context(), w.mine.org.Slug, users.Batch{Enrollments: crowd})
+			_, err := w.enrolling(t.Context(), w.mine.org.Slug, users.Batch{Enrollments: crowd})
 			require.NoError(t, err)
 			last := w.member(t, "crowd11500@example.org")
 			w.add(t, w.mine.news, idsOf(w.assign(t, channels.Assign(w.addresses(t, last)[0], w.mine.mail)))...)
@@ -110,7 +110,7 @@ func recipientSearchCases() cases {
 			for i := range 300 {
 				crowd = append(crowd, users.Enrollment{Email: fmt.Sprintf("crowd%05d@example.org", i)})
 			}
-			_, err := w.Enroll(t.Context(), w.theirs.org.Slug, users.Batch{Enrollments: crowd})
+			_, err := w.enrolling(t.Context(), w.theirs.org.Slug, users.Batch{Enrollments: crowd})
 			require.NoError(t, err)
 			w.settle(t)
 			assert.Equal(t, lists.Found{Next: lists.Cursor{Way: 2}}, look(t, w, func(tx ports.Tx) (lists.Found, error) {

@@ -27,7 +27,7 @@ func raceCases() cases {
 		"EnrollingAndRemovingDoNotTripOverEachOther": func(t *testing.T, w *world) {
 			for _, err := range together(16, func(i int) error {
 				if i%2 == 0 {
-					_, err := w.Enroll(t.Context(), "acme", users.Batch{Enrollments: people(3)})
+					_, err := w.enrolling(t.Context(), "acme", users.Batch{Enrollments: people(3)})
 					return err
 				}
 				return w.Update(t.Context(), func(tx ports.Tx) error {

@@ -81,7 +81,7 @@ func searchCases() cases {
 			for i := range 300 {
 				crowd = append(crowd, users.Enrollment{Email: fmt.Sprintf("crowd%05d@example.org", i)})
 			}
-			_, err := w.Enroll(t.Context(), w.theirs.org.Slug, users.Batch{Enrollments: crowd, Group: w.theirs.staff.ID})
+			_, err := w.enrolling(t.Context(), w.theirs.org.Slug, users.Batch{Enrollments: crowd, Group: w.theirs.staff.ID})
 			require.NoError(t, err)
 			act(t, w, func(tx ports.Tx) error {
 				m, err := tx.Users().ByUsername(t.Context(), w.theirs.org.ID, "crowd00000@example.org")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
@@ -141,9 +142,17 @@ func TestPostUser(t *testing.T) {
 
 	t.Run("GroupsAreShown", both(func(w *world) {
 		staff := w.groupOf("acme", "Staff")
-		_, err := w.store.Enroll(w.Context(), "acme", users.Batch{Enrollments: []users.Enrollment{{Email: "anna@example.org"}}, Group: staff})
-		require.NoError(w, err)
+		w.enrollAll(users.Batch{Enrollments: []users.Enrollment{{Email: "anna@example.org"}}, Group: staff})
 		require.ElementsMatch(w, []string{"Default", "Staff"}, read[user](w.post(usersPath, object{"email": "anna@example.org"}).is(http.StatusOK)).Groups)
+	}))
+}
+
+// enrollAll enrolls a batch in acme as the use cases do.
+func (w *world) enrollAll(b users.Batch) {
+	w.Helper()
+	require.NoError(w, w.store.Update(w.Context(), func(tx ports.Tx) error {
+		_, err := app.Enroll(w.Context(), tx, "acme", b)
+		return err
 	}))
 }
 

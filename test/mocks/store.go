@@ -9,7 +9,6 @@ import (
 
 	gomock "github.com/golang/mock/gomock"
 	deliveries "github.com/tocsin/tocsin/domain/deliveries"
-	users "github.com/tocsin/tocsin/domain/users"
 	ports "github.com/tocsin/tocsin/ports"
 )
 
@@ -34,26 +33,6 @@ func NewStore(ctrl *gomock.Controller) *Store {
 // EXPECT returns an object that allows the caller to indicate expected use.
 func (m *Store) EXPECT() *StoreMockRecorder {
 	return m.recorder
-}
-
-// Enroll mocks base method.
-func (m *Store) Enroll(arg0 context.Context, arg1 string, arg2 users.Batch, arg3 ...func(ports.Tx, []users.Enrolled) error) ([]users.Enrolled, error) {
-	m.ctrl.T.Helper()
-	varargs := []interface{}{arg0, arg1, arg2}
-	for _, a := range arg3 {
-		varargs = append(varargs, a)
-	}
-	ret := m.ctrl.Call(m, "Enroll", varargs...)
-	ret0, _ := ret[0].([]users.Enrolled)
-	ret1, _ := ret[1].(error)
-	return ret0, ret1
-}
-
-// Enroll indicates an expected call of Enroll.
-func (mr *StoreMockRecorder) Enroll(arg0, arg1, arg2 interface{}, arg3 ...interface{}) *gomock.Call {
-	mr.mock.ctrl.T.Helper()
-	varargs := append([]interface{}{arg0, arg1, arg2}, arg3...)
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Enroll", reflect.TypeOf((*Store)(nil).Enroll), varargs...)
 }
 
 // Queue mocks base method.

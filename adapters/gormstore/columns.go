@@ -1,0 +1,164 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// setConn runs statements about sets of rows on one connection. The first parameters of a statement
+// are the columns of its set: on Postgres an array each, on SQLite one JSON text.
+type setConn struct {
+	conn interface {
+		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	}
+	dialect dialect
+}
+
+func (c setConn) exec(ctx context.Context, statement string, columns, args []any) error {
+	_, err := c.conn.ExecContext(ctx, statement, c.parameters(columns, args)...)
+	return err
+}
+
+// query calls row for every row of the result.
+func (c setConn) query(ctx context.Context, statement string, columns, args []any, row func(*sql.Rows) error) (err error) {
+	rows, err := c.conn.QueryContext(ctx, statement, c.parameters(columns, args)...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		if err := row(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// parameters puts the columns of a set before the other parameters.
+func (c setConn) parameters(columns, args []any) []any {
+	if c.dialect == onPostgres {
+		return append(slices.Clone(columns), args...)
+	}
+	if len(columns) == 0 {
+		return args
+	}
+	return append([]any{jsonRows(columns)}, args...)
+}
+
+// jsonRows writes columns of equal length as an array of rows; of values, where there is one column.
+func jsonRows(columns []any) string {
+	n := 0
+	var values []func(b []byte, i int) []byte
+	for _, column := range columns {
+		switch column := column.(type) {
+		case []string:
+			n = len(column)
+			values = append(values, func(b []byte, i int) []byte { return appendJSON(b, column[i]) })
+		case []int64:
+			n = len(column)
+			values = append(values, func(b []byte, i int) []byte { return strconv.AppendInt(b, column[i], 10) })
+		}
+	}
+	b := []byte{'['}
+	for i := range n {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if len(values) > 1 {
+			b = append(b, '[')
+		}
+		for j, value := range values {
+			if j > 0 {
+				b = append(b, ',')
+			}
+			b = value(b, i)
+		}
+		if len(values) > 1 {
+			b = append(b, ']')
+		}
+	}
+	return string(append(b, ']'))
+}
+
+// appendJSON writes a text as JSON. Most need no escapes, and then this is much faster than encoding/json.
+func appendJSON(b []byte, s string) []byte {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' }) {
+		return append(append(append(b, '"'), s...), '"')
+	}
+	text, _ := json.Marshal(s) //nolint:errchkjson // Every text has a JSON form.
+	return append(b, text...)
+}
+
+// parameter is the parameter of a statement with this number, from 1 on.
+func (d dialect) parameter(n int) string {
+	if d == onPostgres {
+		return "$" + strconv.Itoa(n)
+	}
+	return "?" + strconv.Itoa(n)
+}
+
+// columnSet is a set of rows as the first parameters of a statement.
+type columnSet struct {
+	dialect dialect
+	from    string // the set, as s
+	columns int
+}
+
+// columnsOf returns a set whose columns have these names, with their types on Postgres, as in
+// "user_id bigint". One that has several columns is read with jsonb_each on SQLite, because its values
+// need not be parsed again for each column.
+func columnsOf(d dialect, columns ...string) columnSet {
+	set := columnSet{dialect: d, columns: len(columns)}
+	parts, columnNames := make([]string, len(columns)), make([]string, len(columns))
+	for i, c := range columns {
+		name, kind, _ := strings.Cut(c, " ")
+		columnNames[i] = name
+		switch {
+		case d == onPostgres:
+			parts[i] = d.parameter(i+1) + "::" + kind + "[]"
+		case len(columns) == 1:
+			parts[i] = "value AS " + name
+		default:
+			parts[i] = "value->>" + strconv.Itoa(i) + " AS " + name
+		}
+	}
+	list := strings.Join(parts, ", ")
+	switch {
+	case d == onPostgres:
+		set.from = "unnest(" + list + ") AS s (" + strings.Join(columnNames, ", ") + ")"
+	case len(columns) == 1:
+		set.from = "(SELECT " + list + " FROM json_each(?1)) AS s"
+	default:
+		set.from = "(SELECT " + list + " FROM jsonb_each(?1)) AS s"
+	}
+	return set
+}
+
+// arg is the parameter with this number, from 1 on, behind the set.
+func (s columnSet) arg(n int) string {
+	if s.dialect == onPostgres {
+		return s.dialect.parameter(s.columns + n)
+	}
+	return s.dialect.parameter(1 + n)
+}
+
+// with joins a table to each row before it, by a look-up that the planner cannot turn round, whatever
+// it believes of the table's size: OFFSET 0 has Postgres take a subquery as it stands, and SQLite keeps
+// the order of a CROSS JOIN. Outer keeps rows for which nothing is found.
+func (s columnSet) with(outer bool, columns, table, alias, condition string) string {
+	kind := map[bool]string{true: " LEFT", false: ""}[outer]
+	if s.dialect == onPostgres {
+		return kind + " JOIN LATERAL (SELECT " + columns + " FROM " + table + " AS " + alias +
+			" WHERE " + condition + " OFFSET 0) AS " + alias + " ON TRUE"
+	}
+	if !outer {
+		kind = " CROSS"
+	}
+	return kind + " JOIN " + table + " AS " + alias + " ON " + condition
+}

@@ -1,0 +1,47 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// PlanEnrollment reads whom a batch means and plans what becomes of it in the organization with this
+// slug. It writes nothing, so a dry run ends here. orgs.ErrNotFound, orgs.ErrGroupNotFound.
+func PlanEnrollment(ctx context.Context, tx ports.Tx, org string, b users.Batch) (*users.Plan, error) {
+	at, groups, err := tx.Orgs().WithGroups(ctx, org, b.Group)
+	if err != nil {
+		return nil, err
+	}
+	if b.Group != 0 && !slices.ContainsFunc(groups, func(g orgs.Group) bool { return g.ID == b.Group }) {
+		return nil, orgs.ErrGroupNotFound
+	}
+	if !slices.ContainsFunc(groups, orgs.Group.IsDefault) {
+		return nil, fmt.Errorf("the organization %d has no group %s", at.ID, orgs.DefaultGroup)
+	}
+	found, err := tx.Users().Matches(ctx, at.ID, b.Keys())
+	if err != nil {
+		return nil, err
+	}
+	return users.NewPlan(at.ID, groups, b, found), nil
+}
+
+// Enroll makes people members of the organization with this slug: the identity, the membership, the
+// links to the Default group and to the batch's, an e-mail address, whatever of this is missing. It
+// answers in the order of the batch. Who enrolls the same people at the same time finds them there:
+// the store refuses the later unit of work, which then runs again. orgs.ErrNotFound,
+// orgs.ErrGroupNotFound.
+func Enroll(ctx context.Context, tx ports.Tx, org string, b users.Batch) ([]users.Enrolled, error) {
+	plan, err := PlanEnrollment(ctx, tx, org, b)
+	if err != nil {
+		return nil, err
+	}
+	if err := tx.Users().Enroll(ctx, plan.Writes); err != nil {
+		return nil, err
+	}
+	return plan.Enrolled(), nil
+}
