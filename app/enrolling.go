@@ -10,8 +10,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// PlanEnrollment reads whom a batch means and plans what becomes of it in the organization with this
-// slug. It writes nothing, so a dry run ends here. orgs.ErrNotFound, orgs.ErrGroupNotFound.
+// PlanEnrollment reads whom a batch means and plans what becomes of it in the organization with
+// this slug. It writes nothing, so a dry run ends here. orgs.ErrNotFound, orgs.ErrGroupNotFound.
 func PlanEnrollment(ctx context.Context, tx ports.Tx, org string, b users.Batch) (*users.Plan, error) {
 	at, groups, err := tx.Orgs().WithGroups(ctx, org, b.Group)
 	if err != nil {

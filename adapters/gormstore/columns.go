@@ -51,7 +51,8 @@ func (c setConn) parameters(columns, args []any) []any {
 	return append([]any{jsonRows(columns)}, args...)
 }
 
-// jsonRows writes columns of equal length as an array of rows; of values, where there is one column.
+// jsonRows writes columns of equal length as an array of rows; of values, where there is one
+// column.
 func jsonRows(columns []any) string {
 	n := 0
 	var values []func(b []byte, i int) []byte
@@ -86,7 +87,8 @@ func jsonRows(columns []any) string {
 	return string(append(b, ']'))
 }
 
-// appendJSON writes a text as JSON. Most need no escapes, and then this is much faster than encoding/json.
+// appendJSON writes a text as JSON. Most need no escapes, and then this is much faster than
+// encoding/json.
 func appendJSON(b []byte, s string) []byte {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' }) {
 		return append(append(append(b, '"'), s...), '"')
@@ -111,8 +113,8 @@ type columnSet struct {
 }
 
 // columnsOf returns a set whose columns have these names, with their types on Postgres, as in
-// "user_id bigint". One that has several columns is read with jsonb_each on SQLite, because its values
-// need not be parsed again for each column.
+// "user_id bigint". One that has several columns is read with jsonb_each on SQLite, because its
+// values need not be parsed again for each column.
 func columnsOf(d dialect, columns ...string) columnSet {
 	set := columnSet{dialect: d, columns: len(columns)}
 	parts, columnNames := make([]string, len(columns)), make([]string, len(columns))
@@ -148,9 +150,9 @@ func (s columnSet) arg(n int) string {
 	return s.dialect.parameter(1 + n)
 }
 
-// with joins a table to each row before it, by a look-up that the planner cannot turn round, whatever
-// it believes of the table's size: OFFSET 0 has Postgres take a subquery as it stands, and SQLite keeps
-// the order of a CROSS JOIN. Outer keeps rows for which nothing is found.
+// with joins a table to each row before it, by a look-up that the planner cannot turn round,
+// whatever it believes of the table's size: OFFSET 0 has Postgres take a subquery as it stands, and
+// SQLite keeps the order of a CROSS JOIN. Outer keeps rows for which nothing is found.
 func (s columnSet) with(outer bool, columns, table, alias, condition string) string {
 	kind := map[bool]string{true: " LEFT", false: ""}[outer]
 	if s.dialect == onPostgres {

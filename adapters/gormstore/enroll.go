@@ -12,16 +12,16 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// What enrollment reads and writes belongs to userRepo, too. An import brings thousands of people at a
-// time: each statement treats all of them, and rows are scanned by hand.
+// What enrollment reads and writes belongs to userRepo, too. An import brings thousands of people
+// at a time: each statement treats all of them, and rows are scanned by hand.
 
-// errVanished says that somebody added or removed a row behind the unit's snapshot. Tried again, the unit
-// finds another way.
+// errVanished says that somebody added or removed a row behind the unit's snapshot. Tried again,
+// the unit finds another way.
 var errVanished = errors.New("a row that was there is gone")
 
-// unlessThere has a statement leave alone what is there already. Where somebody else added it behind the
-// unit's snapshot Postgres refuses the unit, which then runs again. Where nothing can be there, doing
-// without is faster.
+// unlessThere has a statement leave alone what is there already. Where somebody else added it
+// behind the unit's snapshot Postgres refuses the unit, which then runs again. Where nothing can be
+// there, doing without is faster.
 const unlessThere = " ON CONFLICT DO NOTHING"
 
 // matches is the statement of Matches. Its set is keys, its parameter the organization.
@@ -174,8 +174,8 @@ func (r userRepo) addMembers(ctx context.Context, w users.Writes) error {
 	return nil
 }
 
-// saveFields is the statement of saveFields. Its set is the members and their fields, its parameter the
-// organization.
+// saveFields is the statement of saveFields. Its set is the members and their fields, its parameter
+// the organization.
 func saveFields(d dialect) string {
 	set := columnsOf(d, "id bigint", "fields text")
 	return "UPDATE members SET custom_fields = s.fields FROM " + set.from + " WHERE members.id = s.id AND " +

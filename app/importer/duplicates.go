@@ -71,7 +71,8 @@ func endedAt(ctx context.Context, row int) error {
 	return nil
 }
 
-// rowKey is 96 bits of a hash of an e-mail, enough that two of a billion never meet, and the row it stands in.
+// rowKey is 96 bits of a hash of an e-mail, enough that two of a billion never meet, and the row it
+// stands in.
 type rowKey struct {
 	high uint64
 	low  uint32
@@ -93,8 +94,8 @@ func (k rowKey) compare(other rowKey) int {
 // keyBlock is how many keys lie next to each other.
 const keyBlock = 4096
 
-// rowKeys is a list of keys that can be sorted. It grows by blocks: a slice of a million keys would, when it
-// grows, need the memory of two.
+// rowKeys is a list of keys that can be sorted. It grows by blocks: a slice of a million keys
+// would, when it grows, need the memory of two.
 type rowKeys struct {
 	blocks [][]rowKey
 	count  int

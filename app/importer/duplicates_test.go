@@ -35,8 +35,9 @@ func (c *collector) Enroll(_ context.Context, w users.Writes) error {
 	return nil
 }
 
-// TestDuplicateScanFindsTheFirstOfEachEmail holds that, however many passes over the file it takes, of the good rows with one e-mail,
-// without regard to case, the first is imported and the others are duplicates.
+// TestDuplicateScanFindsTheFirstOfEachEmail holds that, however many passes over the file it takes,
+// of the good rows with one e-mail, without regard to case, the first is imported and the others
+// are duplicates.
 func TestDuplicateScanFindsTheFirstOfEachEmail(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -62,7 +63,7 @@ func TestDuplicateScanFindsTheFirstOfEachEmail(t *testing.T) {
 		}
 		var got collector
 		report, err := importer.NewImports(sink{people: &got}, nil).WithKeysPerPass(perPass).Run(context.Background(), audit.Actor{},
-			importer.Import{Open: inMemory("email\n" + strings.Join(rows, "\n"))}, deaf{})
+			importer.Import{Open: inMemory("email\n" + strings.Join(rows, "\n"))}, silent{})
 		require.NoError(t, err)
 		require.ElementsMatch(t, want, got.emails)
 		require.Equal(t, imports.Report{Created: len(want), Duplicates: duplicates, Rejected: rejected}, report)
@@ -87,7 +88,7 @@ func TestDuplicateScanAtTheBorderOfAPass(t *testing.T) {
 				return inMemory(b.String())()
 			}
 			var got collector
-			report, err := importer.NewImports(sink{people: &got}, nil).WithKeysPerPass(perPass).Run(t.Context(), audit.Actor{}, importer.Import{Open: open}, deaf{})
+			report, err := importer.NewImports(sink{people: &got}, nil).WithKeysPerPass(perPass).Run(t.Context(), audit.Actor{}, importer.Import{Open: open}, silent{})
 			require.NoError(t, err)
 			assert.Equal(t, imports.Report{Created: rows - 1, Duplicates: 1}, report)
 			assert.Len(t, got.emails, rows-1)
@@ -139,7 +140,8 @@ func (s *scale) Progress(imports.Report) {
 
 func (*scale) Rejected(*imports.RowError) {}
 
-// TestImportMemoryDoesNotGrowWithTheFile runs alone, because it looks at the heap of the whole program.
+// TestImportMemoryDoesNotGrowWithTheFile runs alone, because it looks at the heap of the whole
+// program.
 func TestImportMemoryDoesNotGrowWithTheFile(t *testing.T) { //nolint:paralleltest // For the reason given.
 	weigh := func(rows int) uint64 {
 		var s scale

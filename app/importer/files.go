@@ -13,16 +13,20 @@ import (
 const (
 	// pieceSize is how much of a file is one piece, and all that is held of it at a time.
 	pieceSize = 256 << 10
-	// clearAtOnce is how many pieces are removed in one unit of work, so that others get their turn in between.
+	// clearAtOnce is how many pieces are removed in one unit of work, so that others get their turn
+	// in between.
 	clearAtOnce = 40
-	// discardTimeout bounds how long the removal of a broken upload may take; the sweep removes the rest.
+	// discardTimeout bounds how long the removal of a broken upload may take; the sweep removes the
+	// rest.
 	discardTimeout = 10 * time.Second
 )
 
-// files keeps the files of imports in the store, in pieces, so that every instance of the service can read them.
+// files keeps the files of imports in the store, in pieces, so that every instance of the service
+// can read them.
 type files struct{ store ports.Store }
 
-// take stores what comes from r, at most limit bytes, and returns how many those were. Each piece is a unit of work of its own.
+// take stores what comes from r, at most limit bytes, and returns how many those were. Each piece
+// is a unit of work of its own.
 func (f files) take(ctx context.Context, id imports.ID, r io.Reader, limit int64) (size int64, err error) {
 	piece := make([]byte, pieceSize)
 	for number := 0; ; number++ {
@@ -46,8 +50,8 @@ func (f files) take(ctx context.Context, id imports.ID, r io.Reader, limit int64
 	}
 }
 
-// fill reads until the piece is full or r ends. Unlike io.ReadFull it tells the end of a file from an upload that broke off, whose
-// reader says io.ErrUnexpectedEOF.
+// fill reads until the piece is full or r ends. Unlike io.ReadFull it distinguishes the end of a
+// file from an upload that broke off, whose reader returns io.ErrUnexpectedEOF.
 func fill(piece []byte, r io.Reader) (n int, err error) {
 	for n < len(piece) && err == nil {
 		var more int

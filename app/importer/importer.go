@@ -1,5 +1,6 @@
-// Package importer imports users from files: at once for the command line, and as jobs in the background, which it checks, runs and
-// removes. It knows how a file becomes chunks of rows; who exists and what a row changes is not its business.
+// Package importer imports users from files: at once for the command line, and as jobs in the
+// background, which it checks, runs and removes. It knows how a file becomes chunks of rows; who
+// exists and what a row changes is not its business.
 package importer
 
 import (
@@ -41,11 +42,13 @@ const (
 	stumblePause = 10 * time.Second
 )
 
-// Importer runs imports in the background: it checks files and writes their rows, a chunk at a time. Any number of them may share a store.
+// Importer runs imports in the background: it checks files and writes their rows, a chunk at a
+// time. Any number of them may share a store.
 //
-// What becomes of a chunk is counted in the unit of work that writes it, together with how far the job is: whatever ends the process, the job goes
-// on with the row behind the last one that was written, and every row is counted once. The same unit fails when the job was cancelled or taken
-// over meanwhile, so that nothing is written behind anybody's back.
+// The unit of work that writes a chunk also counts it and stores how far the job is. Whatever ends
+// the process, the job continues with the row after the last one written, and every row is counted
+// once. The unit fails when the job was cancelled or taken over meanwhile, so that two importers
+// never write for the same job.
 type Importer struct {
 	store       ports.Store
 	files       files
@@ -68,7 +71,8 @@ func New(store ports.Store, clock ports.Clock, log *slog.Logger, set Settings) *
 	return &Importer{store: store, files: files{store}, clock: clock, log: log, set: set, keysPerPass: keysPerPass}
 }
 
-// Run works until ctx ends. Then it writes the chunks that it has begun, gives its jobs back, and returns.
+// Run works until ctx ends. Then it writes the chunks that it has begun, gives its jobs back, and
+// returns.
 func (i *Importer) Run(ctx context.Context) {
 	var busy sync.WaitGroup
 	for n := range slots {
@@ -94,7 +98,7 @@ func (i *Importer) workLoop(ctx context.Context, turns *watchdog.Loop) {
 	}
 }
 
-// claim takes on the job whose turn it is. It looks before it writes, because nearly always nothing waits.
+// claim takes the job whose turn it is. It reads before it writes, because usually nothing waits.
 func (i *Importer) claim(ctx context.Context) (job imports.Job, org orgs.Organization, err error) {
 	err = i.store.View(ctx, func(tx ports.Tx) error {
 		_, err := tx.Imports().Waiting(ctx, i.clock.Now())
@@ -138,7 +142,8 @@ func (i *Importer) work(ctx context.Context, job imports.Job, org orgs.Organizat
 	}
 }
 
-// hold prolongs the lease of a job until ctx ends, and stops whoever works at it when somebody else has it.
+// hold renews the lease of a job until ctx ends. It calls stop when another importer has taken the
+// job.
 func (i *Importer) hold(ctx context.Context, job imports.Job, stop context.CancelCauseFunc) {
 	for {
 		pause(ctx, i.set.Lease/4)
@@ -155,7 +160,7 @@ func (i *Importer) hold(ctx context.Context, job imports.Job, stop context.Cance
 	}
 }
 
-// giveBack leaves a job that could not be finished to whoever comes next, unless it is over or in other hands.
+// giveBack releases a job that could not be finished, unless it is over or another importer has it.
 func (i *Importer) giveBack(ctx context.Context, run jobRun, err error, stopped bool) {
 	ctx, cancel := context.WithTimeout(ctx, discardTimeout)
 	defer cancel()

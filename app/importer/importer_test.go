@@ -44,7 +44,7 @@ func TestImportJobSurvives(t *testing.T) {
 			}}
 		}, time.Minute},
 		"AFailureBehindTheUnitThatWrites": {func(s ports.Store, _ context.CancelFunc) ports.Store {
-			return &deafened{Store: s, at: 2, err: away}
+			return &unanswered{Store: s, at: 2, err: away}
 		}, time.Minute},
 		"ACrash": {func(s ports.Store, _ context.CancelFunc) ports.Store { return &crashing{Store: s, at: 2, err: away} }, time.Minute},
 	} {
@@ -91,14 +91,14 @@ func TestImportJobSurvives(t *testing.T) {
 	})
 }
 
-// deafened is a store whose answer to the unit that writes does not arrive.
-type deafened struct {
+// unanswered is a store whose answer to the unit that writes does not arrive.
+type unanswered struct {
 	ports.Store
 	at, calls int
 	err       error
 }
 
-func (d *deafened) Update(ctx context.Context, fn func(ports.Tx) error) error {
+func (d *unanswered) Update(ctx context.Context, fn func(ports.Tx) error) error {
 	_, does := enrolls(ctx, d.Store, fn)
 	err := d.Store.Update(ctx, fn)
 	if does {
@@ -149,7 +149,7 @@ func TestImportJobIsFenced(t *testing.T) {
 		assert.Len(t, people(t, b.store, "acme"), job.Counts.Created)
 		require.ErrorIs(t, b.jobs.Cancel(t.Context(), clerk, acme, job.ID), imports.ErrOver)
 		assert.False(t, b.importer(nil).WorkOnce(t.Context()))
-		entries := b.told(acme)
+		entries := b.recorded(acme)
 		assert.Contains(t, entries[len(entries)-1], fmt.Sprintf("ada import.cancel acme/imports/%d map[added:%d ", job.ID, job.Counts.Added()))
 	})
 	t.Run("WhoWasTakenForDeadWritesNothing", func(t *testing.T) {

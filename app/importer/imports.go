@@ -15,53 +15,57 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// chunkRows is how many rows become one unit of work: large enough that the database works in sets, small enough that
-// others get their turn in between. writers is how many are written at a time: a database that can, works at two at once, and one
-// that cannot lets the second wait for its turn.
+// chunkRows is how many rows become one unit of work: large enough that the database works in sets,
+// small enough that others get their turn in between. writers is how many are written at a time: a
+// database that can, works at two at once, and one that cannot lets the second wait for its turn.
 const (
 	chunkRows = 2_000
 	writers   = 2
 )
 
-// Imports is the bulk import of users from a file (contract 1.1 and 1.2, decisions 7): one engine for every way to start it.
+// Imports is the bulk import of users from a file (contract 1.1 and 1.2, decisions 7): one engine
+// for every way to start it.
 type Imports struct {
 	store       ports.Store
 	limits      quotas.Limits
 	keysPerPass int
 }
 
-// NewImports returns the use case of bulk imports. Organizations without limits of their own may have so many groups.
+// NewImports returns the use case of bulk imports. Organizations without limits of their own may
+// have so many groups.
 func NewImports(store ports.Store, limits quotas.Limits) *Imports {
 	return &Imports{store: store, limits: limits, keysPerPass: keysPerPass}
 }
 
 // Import says what to import and how.
 type Import struct {
-	// Open returns the file from its beginning. It is called more than once: the file is looked through as a whole before
-	// the first row is written.
+	// Open returns the file from its beginning. It is called more than once: the file is looked
+	// through as a whole before the first row is written.
 	Open         func() (io.ReadCloser, error)
-	Name         string // of the file, as the audit log tells it
+	Name         string // of the file, for the audit log
 	Organization string // slug; empty: the organization with the lowest id
 	Group        string // linked beside the Default group; empty: none
 	CreateGroup  bool   // create the group when it is missing
 	DryRun       bool   // say what would become of the rows and write nothing
 }
 
-// Observer hears of an import while it runs, always from one goroutine at a time.
+// Observer follows an import while it runs. It is called by one goroutine at a time.
 type Observer interface {
-	// Begin is told the header, the number of rows and the organization before the first row is written.
+	// Begin is called before the first row is written.
 	Begin(h imports.Header, rows int, o orgs.Organization)
-	// Rejected is told of each row that is left out.
+	// Rejected is called with each row that is left out.
 	Rejected(e *imports.RowError)
-	// Progress is told now and then how far the import is.
+	// Progress is called after each chunk, with the counts so far.
 	Progress(done imports.Report)
 }
 
-// Run imports a file. A file that cannot be read as a whole, an unknown organization or group is an error and nothing is written. A bad row is
-// told to the observer and the rest go on. When ctx ends, or the store fails, the rows reported so far are kept; running
-// the import again completes it.
+// Run imports a file. It returns an error and writes nothing when the file cannot be read as a
+// whole, or the organization or group is unknown. The observer gets each bad row, and the others
+// are imported. When ctx ends, or the store fails, the rows reported so far are kept; running the
+// import again completes it.
 //
-// The audit log tells of an import with two entries, one before the first row is written and one with the counts: not of each row.
+// The audit log gets two entries, one before the first row is written and one with the counts, and
+// none for single rows.
 func (i *Imports) Run(ctx context.Context, by audit.Actor, what Import, o Observer) (imports.Report, error) {
 	if what.Group != "" {
 		if _, err := names.Label("group", what.Group); err != nil {
@@ -139,14 +143,15 @@ func (i *Imports) record(ctx context.Context, by audit.Actor, what Import, org o
 	})
 }
 
-// reportState is a report in the audit log of the organization, which does not say who of the added was known to the installation.
+// reportState returns a report for the audit log of the organization, which does not say how many
+// of the added were known to the installation before.
 func reportState(r imports.Report) audit.State {
 	return audit.State{"added": r.Added(), "updated": r.Updated, "unchanged": r.Unchanged,
 		"duplicates": r.Duplicates, "rejected": r.Rejected}
 }
 
-// target finds the organization and the group. A group that is to be created is created only when write is set, so that a
-// file which is refused leaves nothing behind.
+// target finds the organization and the group. A group that is to be created is created only when
+// write is set, so that a file which is refused leaves nothing behind.
 func (i *Imports) target(ctx context.Context, what Import, write bool) (org orgs.Organization, group orgs.GroupID, err error) {
 	find := func(tx ports.Tx) error {
 		if what.Organization == "" {

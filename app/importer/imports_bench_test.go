@@ -18,7 +18,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// sink is a store that takes everything and keeps nothing, so that what remains to be measured is the engine.
+// sink is a store that takes everything and keeps nothing, so that what remains to be measured is
+// the engine.
 type sink struct {
 	ports.Store
 	ports.Tx
@@ -59,13 +60,14 @@ type forgetful struct{ audit.Repository }
 
 func (forgetful) Record(context.Context, ...audit.Entry) error { return nil }
 
-type deaf struct{}
+type silent struct{}
 
-func (deaf) Begin(imports.Header, int, orgs.Organization) {}
-func (deaf) Rejected(*imports.RowError)                   {}
-func (deaf) Progress(imports.Report)                      {}
+func (silent) Begin(imports.Header, int, orgs.Organization) {}
+func (silent) Rejected(*imports.RowError)                   {}
+func (silent) Progress(imports.Report)                      {}
 
-// BenchmarkImportReading measures what an import costs without a database: the duplicate scan and the pass that writes.
+// BenchmarkImportReading measures what an import costs without a database: the duplicate scan and
+// the pass that writes.
 func BenchmarkImportReading(b *testing.B) {
 	const rows = 200_000
 	for name, format := range map[string]string{"Plain": "%s,%s,%s,%s\n", "Quoted": `"%s","%s","%s","%s"` + "\n"} {
@@ -80,7 +82,7 @@ func BenchmarkImportReading(b *testing.B) {
 			open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(file.Bytes())), nil }
 			b.ReportAllocs()
 			for b.Loop() {
-				report, err := engine.Run(b.Context(), audit.Actor{}, importer.Import{Open: open}, deaf{})
+				report, err := engine.Run(b.Context(), audit.Actor{}, importer.Import{Open: open}, silent{})
 				require.NoError(b, err)
 				require.Equal(b, rows, report.Rows())
 			}

@@ -65,7 +65,8 @@ type person struct {
 	addresses          string
 }
 
-// people are the members of an organization by username; addresses are looked up only where they are few.
+// people are the members of an organization by username; addresses are looked up only where they
+// are few.
 func people(t *testing.T, store ports.Store, org string) map[string]person {
 	t.Helper()
 	found := map[string]person{}
@@ -350,8 +351,8 @@ func (a asked) Matches(_ context.Context, _ orgs.ID, keys []string) ([]users.Mat
 	return nil, errAsked
 }
 
-// enrolls returns whom a unit of work is about to enroll, if anybody, by running it up to there. A unit may run more
-// than once.
+// enrolls returns whom a unit of work is about to enroll, if anybody, by running it up to there. A
+// unit may run more than once.
 func enrolls(ctx context.Context, s ports.Store, fn func(ports.Tx) error) (keys []string, does bool) {
 	err := s.View(ctx, func(tx ports.Tx) error { return fn(asked{Tx: tx, keys: &keys}) })
 	return keys, errors.Is(err, errAsked)

@@ -56,7 +56,8 @@ func (r *jobRun) do(ctx context.Context) error {
 	if err := r.move(ctx, r.job.Scan(seen.rows, r.clock.Now()), nil); err != nil {
 		return err
 	}
-	// One chunk at a time: how far the job is, is one number, and those who wait for the database get their turn.
+	// One chunk at a time, because one number says how far the job is, and others get their turn at
+	// the database.
 	p := filePass{open: open, duplicate: seen.duplicate, from: r.job.Done, writers: 1, write: r.writeInTurn, report: func(outcome) {}}
 	if err := p.do(ctx); err != nil {
 		return err
@@ -84,7 +85,8 @@ func (r *jobRun) move(ctx context.Context, job imports.Job, also func(tx ports.T
 	return err
 }
 
-// writeInTurn writes a chunk, and then gives way to another organization if one waits and the job has had its turn.
+// writeInTurn writes a chunk, and then gives way to another organization if one waits and the job
+// has had its turn.
 func (r *jobRun) writeInTurn(ctx context.Context, c chunk) (outcome, error) {
 	o, err := r.write(ctx, c)
 	now := r.clock.Now()
@@ -105,8 +107,8 @@ func (r *jobRun) writeInTurn(ctx context.Context, c chunk) (outcome, error) {
 	return o, err
 }
 
-// write writes a chunk and counts it. A dry run counts what would become of it; it plans in a unit of
-// its own, so that nobody waits for it. Rows that would change somebody who stands above whoever
+// write writes a chunk and counts it. A dry run counts what would become of it; it plans in a unit
+// of its own, so that nobody waits for it. Rows that would change somebody who stands above whoever
 // started the import are rejected.
 func (r *jobRun) write(ctx context.Context, c chunk) (o outcome, err error) {
 	if c.size() == 0 {

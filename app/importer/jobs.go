@@ -23,8 +23,9 @@ type Jobs struct {
 	limits   quotas.Limits
 }
 
-// NewJobs returns the use cases on imports that run in the background, of files up to so many bytes. Organizations without limits of
-// their own may have so many under way, files that wait to be started included.
+// NewJobs returns the use cases on imports that run in the background, of files up to so many
+// bytes. Organizations without limits of their own may have so many under way, files that wait to
+// be started included.
 func NewJobs(store ports.Store, clock ports.Clock, maxBytes int64, limits quotas.Limits) *Jobs {
 	return &Jobs{store: store, clock: clock, files: files{store}, maxBytes: maxBytes, limits: limits}
 }
@@ -35,9 +36,10 @@ func (i *Jobs) MaxBytes() int64 { return i.maxBytes }
 // previewRows is how many rows a preview shows.
 const previewRows = 20
 
-// Upload stores a file that is to be imported, as it comes, and has it checked; group may be empty. Nothing is left of a file that breaks off
-// or is refused: imports.ErrTooLarge, imports.ErrEmpty, imports.ErrNotText, imports.ErrNoEmail, orgs.ErrGroupNotFound, *quotas.Exceeded. The
-// file is no unit of work: only with its last byte does the import appear.
+// Upload stores a file that is to be imported, as it comes, and has it checked; group may be empty.
+// Nothing is left of a file that breaks off or is refused: imports.ErrTooLarge, imports.ErrEmpty,
+// imports.ErrNotText, imports.ErrNoEmail, orgs.ErrGroupNotFound, *quotas.Exceeded. The file is
+// stored piece by piece, and the import appears when the last one is stored.
 func (i *Jobs) Upload(ctx context.Context, by audit.Actor, at app.Path, name, group string, file io.Reader) (imports.Job, error) {
 	job, err := i.begin(ctx, by, at, name, group)
 	if err != nil {
@@ -98,8 +100,8 @@ func record(ctx context.Context, tx ports.Tx, a audit.Action, org string, j impo
 		Object: app.Path{Organization: org}.Object("imports", strconv.FormatInt(int64(j.ID), 10)), After: after})
 }
 
-// List returns imports of the organization, the newest first: at most limit, older than the one with the id before (0: from the newest on).
-// orgs.ErrNotFound.
+// List returns imports of the organization, the newest first: at most limit, older than the one
+// with the id before (0: from the newest on). orgs.ErrNotFound.
 func (i *Jobs) List(ctx context.Context, at app.Path, before imports.ID, limit int) (found []imports.Job, err error) {
 	err = i.store.View(ctx, func(tx ports.Tx) error {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)
@@ -124,7 +126,8 @@ func (i *Jobs) Show(ctx context.Context, at app.Path, id imports.ID, limit int) 
 	return job, rejected, err
 }
 
-// Preview returns the beginning of the file of an import that is not over; imports.ErrNotFound, imports.ErrOver.
+// Preview returns the beginning of the file of an import that is not over; imports.ErrNotFound,
+// imports.ErrOver.
 func (i *Jobs) Preview(ctx context.Context, at app.Path, id imports.ID) (imports.Preview, error) {
 	err := i.store.View(ctx, func(tx ports.Tx) error {
 		job, err := jobOf(ctx, tx, at, id)
@@ -167,8 +170,8 @@ func (i *Jobs) Start(ctx context.Context, by audit.Actor, at app.Path, id import
 	})
 }
 
-// Cancel ends an import where it is. What it wrote stays, and exactly that is what it counts; whoever works at it stops.
-// imports.ErrNotFound, imports.ErrOver.
+// Cancel ends an import where it is. The rows written so far stay and are what it counts; the
+// importer at work on it stops. imports.ErrNotFound, imports.ErrOver.
 func (i *Jobs) Cancel(ctx context.Context, by audit.Actor, at app.Path, id imports.ID) error {
 	return i.store.Update(ctx, func(tx ports.Tx) error {
 		job, err := jobOf(ctx, tx, at, id)
@@ -194,8 +197,9 @@ func (i *Jobs) Cancel(ctx context.Context, by audit.Actor, at app.Path, id impor
 // rejectedPage is how many rejected rows are read at a time.
 const rejectedPage = 1_000
 
-// Rejected calls line with each line of the list of the rows that an import rejected, beginning with its header; imports.ErrNotFound. Of a
-// file whose beginning was not understood there is no list.
+// Rejected calls line with each line of the list of the rows that an import rejected, beginning
+// with its header; imports.ErrNotFound. Of a file whose beginning was not understood there is no
+// list.
 func (i *Jobs) Rejected(ctx context.Context, at app.Path, id imports.ID, line func(string) error) error {
 	job, rejected, err := i.Show(ctx, at, id, rejectedPage)
 	if err != nil {

@@ -121,8 +121,8 @@ func (b *bureau) rejected(at app.Path, id imports.ID) string {
 	return list.String()
 }
 
-// told are the entries of the audit log about imports, the oldest first.
-func (b *bureau) told(at app.Path) []string {
+// recorded are the entries of the audit log about imports, the oldest first.
+func (b *bureau) recorded(at app.Path) []string {
 	b.Helper()
 	found, err := app.NewAudit(b.store).Search(b.Context(), at, audit.Query{Limit: 1000})
 	require.NoError(b, err)
@@ -204,7 +204,7 @@ func TestImportJob(t *testing.T) {
 			"ada import.upload" + object + fmt.Sprintf("map[bytes:%d file:people.csv group:Staff]", len(file)),
 			"bob import.begin" + object + "map[file:people.csv rows:6]",
 			"bob import.end" + object + "map[added:2 duplicates:1 rejected:1 unchanged:0 updated:2]",
-		}, b.told(acme))
+		}, b.recorded(acme))
 
 		n, _ := b.pieces(job.ID)
 		assert.Equal(t, 1, n)
@@ -346,7 +346,7 @@ func TestImportUpload(t *testing.T) {
 				assert.Zero(t, n, "nothing half-written stays")
 				assert.False(t, known)
 			}
-			assert.Empty(t, b.told(acme))
+			assert.Empty(t, b.recorded(acme))
 			assert.False(t, b.importer(nil).WorkOnce(t.Context()))
 		})
 	}
@@ -429,7 +429,7 @@ func TestImportJobFails(t *testing.T) {
 		job = b.show(acme, job.ID)
 		assert.Equal(t, imports.Failed, job.State)
 		assert.Equal(t, "the file is not UTF-8 text (line 102)", job.Reason)
-		entries := b.told(acme)
+		entries := b.recorded(acme)
 		assert.Contains(t, entries[len(entries)-1], "import.end")
 		require.ErrorIs(t, b.jobs.Start(t.Context(), clerk, acme, job.ID), imports.ErrNotChecked)
 	})

@@ -40,8 +40,8 @@ type outcome struct {
 	rejected []*imports.RowError // by line
 }
 
-// outcome is what became of a chunk whose enrollments the store answered so. newGroup says that nobody was linked to the group before: a
-// dry run creates no group, and so the store cannot know that members would gain one.
+// outcome returns what became of a chunk. newGroup says that the group does not exist yet: a dry
+// run creates none, so its plan does not contain that members would gain it.
 func (c chunk) outcome(done []users.Enrolled, newGroup bool) outcome {
 	o := outcome{rejected: slices.Clone(c.rejected)}
 	for n, e := range done {
@@ -63,8 +63,9 @@ func (c chunk) outcome(done []users.Enrolled, newGroup bool) outcome {
 	return o
 }
 
-// do reads and checks the file in one goroutine while others write. When ctx ends, or a chunk cannot be written, the chunks that are
-// being written are written to their end and reported: otherwise nobody would know what was kept.
+// do reads and checks the file in one goroutine while others write. When ctx ends, or a chunk
+// cannot be written, the chunks that are being written are written to their end and reported:
+// otherwise nobody would know what was kept.
 func (p filePass) do(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -94,8 +95,8 @@ type written struct {
 	end     chan error
 }
 
-// writeAll has chunks written and returns them in the order of the file. No two of them are about one person, because duplicates
-// were left out of the whole file.
+// writeAll has chunks written and returns them in the order of the file. No two of them are about
+// one person, because duplicates were left out of the whole file.
 func (p filePass) writeAll(ctx context.Context, chunks <-chan chunk) <-chan *written {
 	begun := make(chan *written, p.writers-1) // the receiver waits for one more
 	go func() {
@@ -151,7 +152,8 @@ func (p filePass) read(ctx context.Context, chunks chan<- chunk) error {
 	return send()
 }
 
-// eachRow calls visit for every row of a file, counted from 0, with its enrollment or with what is wrong with it.
+// eachRow calls visit for every row of a file, counted from 0, with its enrollment or with what is
+// wrong with it.
 func eachRow(open func() (io.ReadCloser, error), visit func(n int, row imports.Row, e users.Enrollment, wrong *imports.RowError) error) (imports.Header, error) {
 	file, err := open()
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// officer is somebody with a role in acme who can sign in; with a role they have already it changes.
+// officer is somebody with a role in acme who can sign in; with a role they have already it
+// changes.
 func (b *bureau) officer(username string, role users.Role, locked bool) audit.Actor {
 	b.Helper()
 	require.NoError(b, b.store.Update(b.Context(), func(tx ports.Tx) error {
@@ -129,7 +130,8 @@ func TestAnImportChangesNobodyAbove(t *testing.T) {
 	})
 }
 
-// TestAnImportEndsWithTheRole is about those who may not import any more while their import is under way.
+// TestAnImportEndsWithTheRole is about those who may not import any more while their import is
+// under way.
 func TestAnImportEndsWithTheRole(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(b *bureau){
@@ -174,7 +176,7 @@ func TestAnImportEndsWithTheRole(t *testing.T) {
 				delete(there, olga.Name)
 				assert.Len(t, there, job.Counts.Created, "what it counts is what it wrote")
 				assert.Equal(t, call > 1, job.Counts.Created > 0)
-				entries := b.told(acme)
+				entries := b.recorded(acme)
 				assert.Contains(t, entries[len(entries)-1], "olga@example.org import.end")
 				assert.Contains(t, entries[len(entries)-1], "ended_by:whoever started the import may not import any more")
 			}

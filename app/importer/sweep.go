@@ -10,7 +10,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// What is removed when nobody has touched it for so long: an upload that is going on touches its job with every piece.
+// What is removed when nobody has touched it for so long: an upload that is going on touches its
+// job with every piece.
 const (
 	abandonedAfter = 15 * time.Minute
 	expiredAfter   = 7 * 24 * time.Hour
@@ -29,8 +30,8 @@ func (i *Importer) sweepLoop(ctx context.Context, turns *watchdog.Loop) {
 	}
 }
 
-// sweep removes the files of imports that are over, uploads that broke off where nobody could remove them, files that nobody
-// wants to have imported, and imports that are too old.
+// sweep removes the files of imports that are over, broken uploads that their server could not
+// remove, files whose import nobody started, and imports that are too old.
 func (i *Importer) sweep(ctx context.Context, turns *watchdog.Loop) error {
 	now := i.clock.Now()
 	for _, part := range []struct {

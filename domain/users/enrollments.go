@@ -8,8 +8,8 @@ import (
 	"github.com/tocsin/tocsin/domain/names"
 )
 
-// Enrollment is one person to be made a member of an organization: the payload of POST (contract 4.1) and a row of an
-// import (contract 1.1). Names and fields count only where the batch says so.
+// Enrollment is one person to be made a member of an organization: the payload of POST (contract
+// 4.1) and a row of an import (contract 1.1). Names and fields count only where the batch says so.
 type Enrollment struct {
 	Email        string
 	FirstName    string

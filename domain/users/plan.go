@@ -54,8 +54,8 @@ type Enrolled struct {
 	Err error
 }
 
-// Plan says what becomes of a batch: who is created, who becomes a member, and what changes of those
-// who are members already. A dry run is a plan whose writes nobody makes.
+// Plan says what becomes of a batch: who is created, who becomes a member, and what changes of
+// those who are members already. A dry run is a plan whose writes nobody makes.
 type Plan struct {
 	Writes Writes
 
@@ -68,8 +68,8 @@ type Plan struct {
 	merged map[MemberID]bool    // of these, whose custom fields are others now
 }
 
-// Writes are the rows that a plan adds and changes. Each set has one order for everybody, so that no two
-// units of work wait for each other. The store gives ids to what is new.
+// Writes are the rows that a plan adds and changes. Each set has one order for everybody, so that
+// no two units of work wait for each other. The store gives ids to what is new.
 type Writes struct {
 	Organization orgs.ID
 	// Identities are the members whose identity is new.
@@ -115,8 +115,8 @@ type planned struct {
 // found is whom the keys of the batch match in the organization.
 //
 // An enrollment means the identity whose username it is. When there is none it means the member
-// whose e-mail it is, the one with the lowest id of several. When there is none either, the identity
-// is new. Of several enrollments with one key only the first counts.
+// whose e-mail it is, the one with the lowest id of several. When there is none either, the
+// identity is new. Of several enrollments with one key only the first counts.
 func NewPlan(org orgs.ID, groups []orgs.Group, b Batch, found []Match) *Plan {
 	p := &Plan{Writes: Writes{Organization: org}, batch: b, groups: groups,
 		known: map[MemberID]*Member{}, merged: map[MemberID]bool{}}
