@@ -53,6 +53,7 @@ type OccurrenceReport struct {
 	Occurrence events.Occurrence
 	State      OccurrenceState
 	Counts     map[deliveries.State]int
+	Holds      []Hold // what it waits for, as far as the first of its open deliveries tell
 }
 
 // Show returns an occurrence of the application; events.ErrOccurrenceNotFound.
@@ -63,11 +64,34 @@ func (o *Occurrences) Show(ctx context.Context, at Path, id events.OccurrenceID)
 			return err
 		}
 		r.Occurrence = found
-		r.Counts, err = tx.Deliveries().Counts(ctx, found)
+		if r.Counts, err = tx.Deliveries().Counts(ctx, found); err != nil {
+			return err
+		}
 		r.State = stateOf(found, r.Counts)
+		r.Holds, err = o.holds(ctx, tx, r)
 		return err
 	})
 	return r, err
+}
+
+// holds returns what an occurrence waits for.
+func (o *Occurrences) holds(ctx context.Context, tx ports.Tx, r OccurrenceReport) ([]Hold, error) {
+	if r.State == Scheduled {
+		return []Hold{{Waiting: deliveries.Waiting{For: deliveries.ForMoment, Until: r.Occurrence.Options.SendAt}}}, nil
+	}
+	var open []deliveries.Delivery
+	for _, s := range deliveries.States() {
+		if !s.Open() || r.Counts[s] == 0 {
+			continue
+		}
+		some, err := tx.Deliveries().List(ctx, r.Occurrence, s, 0, holdsRead)
+		if err != nil {
+			return nil, err
+		}
+		open = append(open, some...)
+	}
+	err := waits(ctx, tx, r.Occurrence.Organization, o.clock.Now(), each(open))
+	return holdsOf(open), err
 }
 
 func stateOf(o events.Occurrence, counts map[deliveries.State]int) OccurrenceState {
@@ -94,8 +118,10 @@ func (o *Occurrences) Deliveries(ctx context.Context, at Path, id events.Occurre
 		if err != nil {
 			return err
 		}
-		found, err = tx.Deliveries().List(ctx, occurred, in, deliveries.ID(p.After), p.Limit)
-		return err
+		if found, err = tx.Deliveries().List(ctx, occurred, in, deliveries.ID(p.After), p.Limit); err != nil {
+			return err
+		}
+		return waits(ctx, tx, occurred.Organization, o.clock.Now(), each(found))
 	})
 	return found, err
 }
@@ -122,8 +148,10 @@ func (o *Occurrences) ByAddress(
 		if err != nil {
 			return err
 		}
-		found, next, err = tx.Deliveries().ByAddress(ctx, occurred, prefix, after, limit)
-		return err
+		if found, next, err = tx.Deliveries().ByAddress(ctx, occurred, prefix, after, limit); err != nil {
+			return err
+		}
+		return waits(ctx, tx, occurred.Organization, o.clock.Now(), each(found))
 	})
 	return found, next, err
 }
@@ -149,7 +177,10 @@ func (o *Occurrences) Explain(ctx context.Context, at Path, id events.Occurrence
 		if e.Candidates, err = tx.Deliveries().Candidates(ctx, occurred, m.ID); err != nil {
 			return err
 		}
-		e.Deliveries, err = tx.Deliveries().OfMember(ctx, occurred, m.ID)
+		if e.Deliveries, err = tx.Deliveries().OfMember(ctx, occurred, m.ID); err != nil {
+			return err
+		}
+		err = waits(ctx, tx, app.Organization, o.clock.Now(), each(e.Deliveries))
 		e.Summary = deliveries.Summary(occurred, e.Candidates, e.Deliveries)
 		return err
 	})

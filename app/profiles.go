@@ -134,7 +134,11 @@ func (p *Profiles) Show(ctx context.Context, at Path, id users.MemberID) (found 
 		found.Latest, errs[7] = tx.Deliveries().Latest(ctx, org, id, MaxLatest)
 		found.Groups, errs[8] = tx.Orgs().Groups(ctx, org, 0, MaxShown)
 		found.Channels, errs[9] = tx.Channels().OfOrganization(ctx, org, 0, MaxShown)
-		return errors.Join(errs[:]...)
+		latest := make([]*deliveries.Delivery, len(found.Latest))
+		for i := range found.Latest {
+			latest[i] = &found.Latest[i].Delivery
+		}
+		return errors.Join(errors.Join(errs[:]...), waits(ctx, tx, org, p.clock.Now(), latest))
 	})
 	return found, err
 }

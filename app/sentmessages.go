@@ -16,11 +16,12 @@ import (
 type SentMessages struct {
 	store    ports.Store
 	composer delivery.Composer
+	clock    ports.Clock
 }
 
 // NewSentMessages returns the use case of looking at a message.
-func NewSentMessages(store ports.Store, composer delivery.Composer) *SentMessages {
-	return &SentMessages{store: store, composer: composer}
+func NewSentMessages(store ports.Store, composer delivery.Composer, clock ports.Clock) *SentMessages {
+	return &SentMessages{store: store, composer: composer, clock: clock}
 }
 
 // SentMessage is a delivery with its message.
@@ -50,6 +51,9 @@ func (s *SentMessages) Show(ctx context.Context, at Path, id events.OccurrenceID
 			return err
 		}
 		if m.Delivery, err = tx.Deliveries().Delivery(ctx, m.Occurrence, delivery); err != nil {
+			return err
+		}
+		if err := waits(ctx, tx, a.Organization, s.clock.Now(), []*deliveries.Delivery{&m.Delivery}); err != nil {
 			return err
 		}
 		if job, err = tx.Deliveries().Job(ctx, m.Occurrence, delivery); err != nil {

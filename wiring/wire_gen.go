@@ -152,7 +152,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	profiles := app.NewProfiles(store, wiringSystemClock)
 	groups := app.NewGroups(store, limits)
 	retries := app.NewRetries(store, wiringSystemClock)
-	sentMessages := app.NewSentMessages(store, templateComposer)
+	sentMessages := app.NewSentMessages(store, templateComposer, wiringSystemClock)
 	insight := app.NewInsight(store, wiringSystemClock)
 	system := newSystem(c, self, store, health, wiringSystemClock)
 	audit := app.NewAudit(store)

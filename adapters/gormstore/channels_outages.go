@@ -2,6 +2,7 @@ package gormstore
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/channels"
@@ -48,6 +49,35 @@ func (r channelRepo) Failing(ctx context.Context, in []orgs.ID, limit int) ([]ch
 		map[string]any{"in": among(r.dialect, in), "since": r.now().Add(-channels.OutageExpiry), "limit": limit}), func(row failingRow) channels.Failing {
 		return channels.Failing{Outage: row.Outage.outage(), Organization: row.OrganizationID, ProjectSlug: row.Project}
 	})
+}
+
+// Conditions leaves out the limits of a channel whose settings cannot be opened.
+func (r channelRepo) Conditions(ctx context.Context, org orgs.ID, ids []channels.ID) (map[channels.ID]channels.Condition, error) {
+	rows, err := rowsOf[channelRow](r.db(ctx).Where("organization_id = ? AND id ?", org, among(r.dialect, ids)))
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[channels.ID]channels.Condition, len(rows))
+	for _, row := range rows {
+		var c channels.Condition
+		opened, err := r.open(row)
+		switch {
+		case err == nil:
+			c.PerSecond = opened.Settings.Limits().PerSecond
+		case !errors.Is(err, channels.ErrSealed):
+			return nil, err
+		}
+		found[row.ID] = c
+	}
+	outages, err := rowsOf[outageRow](r.db(ctx).Raw(`SELECT t.channel_id, t.since, t.until_at, t.last_error FROM channels c CROSS JOIN channel_troubles t
+		WHERE c.organization_id = ? AND c.id ? AND t.channel_id = c.id AND t.until_at >= ? ORDER BY t.channel_id, t.since DESC, t.instance`,
+		org, among(r.dialect, ids), r.now().Add(-channels.OutageExpiry)))
+	for _, row := range outages { // the longest comes last
+		c := found[row.ChannelID]
+		c.Failing, c.Since, c.Until, c.Error = true, row.Since.UTC(), row.UntilAt.UTC(), row.LastError
+		found[row.ChannelID] = c
+	}
+	return found, err
 }
 
 func (r channelRepo) ClearOutages(ctx context.Context, org orgs.ID, id channels.ID) error {

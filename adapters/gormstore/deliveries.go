@@ -67,6 +67,7 @@ type deliveryRow struct {
 	Username       string
 	Address        string
 	Channel        string
+	ChannelID      channels.ID
 	Protocol       channels.Protocol
 	State          int
 	Reason         deliveries.Reason
@@ -79,7 +80,7 @@ type deliveryRow struct {
 
 func (r deliveryRow) delivery() deliveries.Delivery {
 	d := deliveries.Delivery{ID: r.ID, Occurrence: r.OccurrenceID, Notification: r.NotificationID, Assignment: r.AssignmentID,
-		Username: r.Username, Address: r.Address, Channel: r.Channel, Protocol: r.Protocol, State: deliveries.States()[r.State],
+		Username: r.Username, Address: r.Address, Channel: r.Channel, ChannelID: r.ChannelID, Protocol: r.Protocol, State: deliveries.States()[r.State],
 		Reason: r.Reason, Attempts: r.Attempts, LastError: r.LastError, Created: r.CreatedAt, Finished: orZero(r.FinishedAt)}
 	if d.State.Open() {
 		d.Next = r.NextAt
@@ -176,7 +177,7 @@ func (r deliveryRepo) OfMember(ctx context.Context, o events.Occurrence, m users
 // deliveries queries deliveries by id with the names of what they went through, as far as it is still there.
 func (r deliveryRepo) deliveries(ctx context.Context, condition string, p map[string]any) ([]deliveries.Delivery, error) {
 	return all(r.db(ctx).Raw(`SELECT d.id, d.occurrence_id, d.notification_id, d.assignment_id, COALESCE(m.username, '') AS username, d.address,
-			COALESCE(c.name, '') AS channel, d.protocol, d.state, d.reason, d.attempts, d.last_error, d.created_at, d.next_at, d.finished_at
+			COALESCE(c.name, '') AS channel, d.channel_id, d.protocol, d.state, d.reason, d.attempts, d.last_error, d.created_at, d.next_at, d.finished_at
 		FROM deliveries d LEFT JOIN channels c ON c.id = d.channel_id
 		LEFT JOIN members m ON m.id = d.member_id
 		WHERE `+condition+` ORDER BY d.id`, p), deliveryRow.delivery)

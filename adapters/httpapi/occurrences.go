@@ -27,7 +27,23 @@ type occurrence struct {
 	Cancelled     *time.Time               `json:"cancelled"`
 	CorrelationID string                   `json:"correlation_id"`
 	Counts        map[deliveries.State]int `json:"counts"`
+	Waiting       []hold                   `json:"waiting"`
 	Deliveries    string                   `json:"deliveries"`
+}
+
+// waiting is what an open delivery waits for.
+type waiting struct {
+	For   deliveries.Cause `json:"for"`
+	Text  string           `json:"text"`
+	Since *time.Time       `json:"since"`
+	Until *time.Time       `json:"until"`
+	Error string           `json:"error"`
+}
+
+// hold is what deliveries of an occurrence wait for on a channel.
+type hold struct {
+	Channel string `json:"channel"`
+	waiting
 }
 
 // delivery is a delivery as answers show it.
@@ -43,6 +59,7 @@ type delivery struct {
 	Attempts     int                          `json:"attempts"`
 	LastError    string                       `json:"last_error"`
 	Created      time.Time                    `json:"created"`
+	Waiting      *waiting                     `json:"waiting"`
 	Next         *time.Time                   `json:"next_attempt"`
 	Finished     *time.Time                   `json:"finished"`
 }
@@ -84,10 +101,14 @@ func (a *API) showOccurrence(c call) error {
 	for _, s := range deliveries.States() {
 		counts[s] = r.Counts[s]
 	}
+	holds := make([]hold, len(r.Holds))
+	for i, h := range r.Holds {
+		holds[i] = hold{h.Channel, showWaiting(h.Waiting)}
+	}
 	at := c.at()
 	return c.answer(http.StatusOK, occurrence{ID: r.Occurrence.ID, Event: r.Occurrence.Event, State: r.State, Created: r.Occurrence.Created,
 		SendAt: orNull(r.Occurrence.Options.SendAt), ExpiresAt: orNull(r.Occurrence.Options.ExpiresAt), Cancelled: orNull(r.Occurrence.Cancelled),
-		CorrelationID: r.Occurrence.CorrelationID, Counts: counts,
+		CorrelationID: r.Occurrence.CorrelationID, Counts: counts, Waiting: holds,
 		Deliveries: c.url("api", "o", at.Organization, "p", at.Project, "a", at.Application, "occurrences",
 			strconv.FormatInt(int64(r.Occurrence.ID), 10), "deliveries")})
 }
@@ -150,7 +171,7 @@ func showExplanation(e app.Explanation) explanation {
 	for _, w := range e.Candidates {
 		way := explainedWay{Notification: w.Notification.Name, Address: w.Assignment.Value, Channel: w.Assignment.Name,
 			OnList: w.OnList, Subscribed: w.Subscribed && w.SubscriptionActive}
-		way.Verdict, way.Delivered = w.Verdict()
+		way.Verdict, way.Delivered = w.Fate(e.Deliveries)
 		for _, g := range w.Gates.All() {
 			way.Gates = append(way.Gates, explainGate{Name: g.Name, Open: g.Open})
 		}
@@ -165,11 +186,16 @@ func showExplanation(e app.Explanation) explanation {
 func showDelivery(d deliveries.Delivery) delivery {
 	shown := delivery{ID: d.ID, Notification: d.Notification, User: d.Username, Address: d.Address, Channel: d.Channel, Protocol: d.Protocol,
 		State: d.State, Reason: d.Reason, Attempts: d.Attempts, LastError: d.LastError, Created: d.Created}
-	if d.State.Open() {
-		shown.Next = &d.Next
+	if d.Waiting.For != "" {
+		w := showWaiting(d.Waiting)
+		shown.Waiting, shown.Next = &w, w.Until
 	}
 	shown.Finished = orNull(d.Finished)
 	return shown
+}
+
+func showWaiting(w deliveries.Waiting) waiting {
+	return waiting{For: w.For, Text: w.String(), Since: orNull(w.Since), Until: orNull(w.Until), Error: w.Error}
 }
 
 // orNull shows a moment that may be missing.

@@ -183,10 +183,10 @@ func (s *sender) judge(j deliveries.Job, f *deliveries.Failure, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.breaker
-	defer func() { s.logRest(j, before) }()
+	defer func() { s.logRest(before) }()
 	if f != nil && f.Channel {
 		s.breaker.failed(now)
-		s.failure = shortened(f.Error())
+		s.failure = withoutAddress(j, shortened(f.Error()))
 		return
 	}
 	s.breaker.passed()

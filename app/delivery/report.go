@@ -62,13 +62,12 @@ func (s *sender) logUnlogged() {
 	}
 }
 
-// logRest logs that a channel begins to rest, or works again. before is its breaker before the latest attempt, at this delivery. The caller
-// holds the lock.
-func (s *sender) logRest(j deliveries.Job, before breaker) {
+// logRest logs that a channel begins to rest, or works again. before is its breaker before the latest attempt. The caller holds the lock.
+func (s *sender) logRest(before breaker) {
 	switch now := s.breaker; {
 	case !before.onTrial() && now.onTrial():
 		s.worker.log.Warn("a channel rests, because its provider is away", "organization", int64(s.at.organization), "channel", int64(s.at.channel),
-			"failures", now.failures, "until", now.until.UTC(), "error", withoutAddress(j, s.failure))
+			"failures", now.failures, "until", now.until.UTC(), "error", s.failure)
 	case before.onTrial() && !now.onTrial():
 		s.worker.log.Info("a channel works again", "organization", int64(s.at.organization), "channel", int64(s.at.channel), "rested_since", before.since.UTC())
 	}

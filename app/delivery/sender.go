@@ -42,7 +42,7 @@ type sender struct {
 
 	mu      sync.Mutex // guards breaker, failure, slot and failures
 	breaker breaker
-	failure string    // the latest failure of the channel
+	failure string    // the latest failure of the channel, without the recipient's address
 	slot    time.Time // when the rate limit lets the next message go
 	// failures are those that are logged.
 	failures sampler

@@ -190,6 +190,9 @@ type Repository interface {
 	// Failing returns the channels of each of these organizations that do not work, those of its projects included, by id. Each comes
 	// once, with its longest outage that has not expired; at most limit of each organization.
 	Failing(ctx context.Context, in []orgs.ID, limit int) ([]Failing, error)
+	// Conditions returns how these channels of the organization, or of any of its projects, are. Of one that does not work on several
+	// instances it is the longest outage that counts.
+	Conditions(ctx context.Context, org orgs.ID, ids []ID) (map[ID]Condition, error)
 	// ClearOutages removes the outages of a channel on every instance, because its settings have changed.
 	ClearOutages(ctx context.Context, org orgs.ID, id ID) error
 	// Stale returns the channels of every organization whose settings are not sealed under the current key, by id, at most limit after

@@ -51,6 +51,7 @@ type Delivery struct {
 	Username     string // of the recipient; empty when the identity is gone
 	Address      string
 	Channel      string
+	ChannelID    channels.ID
 	Protocol     channels.Protocol
 	State        State
 	Reason       Reason // why it was skipped
@@ -59,6 +60,7 @@ type Delivery struct {
 	Created      time.Time
 	Next         time.Time // of the next attempt, while open
 	Finished     time.Time // zero while open
+	Waiting      Waiting   // what it waits for, where that was asked; zero: it is over
 }
 
 // MaxError is how much of a provider's answer is kept, in characters.

@@ -33,6 +33,25 @@ func (c Candidate) Verdict() (words string, delivered bool) {
 	return "every gate is open", true
 }
 
+// Fate returns the verdict, with what became of the delivery that was made of the candidate.
+func (c Candidate) Fate(made []Delivery) (words string, delivered bool) {
+	words, delivered = c.Verdict()
+	for _, d := range made {
+		if d.Notification != c.Notification.ID || d.Assignment != c.Assignment.ID {
+			continue
+		}
+		switch {
+		case d.State == Sent:
+			return "it was sent", delivered
+		case d.State == Failed:
+			return "it failed: " + d.LastError, delivered
+		case d.State.Open() && delivered:
+			return "it waits for " + d.Waiting.String(), delivered
+		}
+	}
+	return words, delivered
+}
+
 // Summary says in one sentence why a person did or did not get an occurrence: what became of the deliveries that were made, of several the
 // one that came furthest; else what stands in the way as things are now.
 func Summary(o events.Occurrence, candidates []Candidate, made []Delivery) string {
@@ -75,9 +94,15 @@ func (d Delivery) sentence() string {
 		return fmt.Sprintf("The message to %s by %s failed: %s.", d.Address, d.Channel, d.LastError)
 	case Skipped:
 		return fmt.Sprintf("The message to %s by %s was skipped: %s.", d.Address, d.Channel, d.Reason)
-	case Retrying:
-		return fmt.Sprintf("The message to %s by %s will be tried again: %s.", d.Address, d.Channel, d.LastError)
 	default:
-		return fmt.Sprintf("The message to %s by %s is %s.", d.Address, d.Channel, d.State)
+		said := fmt.Sprintf("The message to %s by %s waits for %s", d.Address, d.Channel, d.Waiting)
+		switch d.Attempts {
+		case 0:
+		case 1:
+			said += "; 1 attempt so far: " + d.LastError
+		default:
+			said += fmt.Sprintf("; %d attempts so far, the last: %s", d.Attempts, d.LastError)
+		}
+		return said + "."
 	}
 }

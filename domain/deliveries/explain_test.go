@@ -61,7 +61,12 @@ func TestSummary(t *testing.T) {
 	locked, unlisted := heard(), heard()
 	locked.Gates.MemberLocked, unlisted.OnList = true, false
 	made := func(address string, s deliveries.State) deliveries.Delivery {
-		return deliveries.Delivery{Address: address, Channel: "mail", State: s, Reason: deliveries.OptedOut, LastError: "451 later"}
+		d := deliveries.Delivery{Address: address, Channel: "mail", State: s, Reason: deliveries.OptedOut, LastError: "451 later"}
+		if s == deliveries.Retrying {
+			d.Attempts, d.Next = 1, time.Date(2026, 1, 2, 3, 4, 6, 0, time.UTC)
+		}
+		d.Waiting = d.WaitsFor(channels.Condition{}, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+		return d
 	}
 	moment := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	running, over := events.Occurrence{}, events.Occurrence{Expanded: moment}
@@ -75,11 +80,11 @@ func TestSummary(t *testing.T) {
 		"Sent":        {over, nil, []deliveries.Delivery{made("a", deliveries.Sent)}, "The message was sent to a by mail."},
 		"Failed":      {over, nil, []deliveries.Delivery{made("a", deliveries.Failed)}, "The message to a by mail failed: 451 later."},
 		"Skipped":     {over, nil, []deliveries.Delivery{made("a", deliveries.Skipped)}, "The message to a by mail was skipped: the recipient unsubscribed this address from the notification."},
-		"Retrying":    {over, nil, []deliveries.Delivery{made("a", deliveries.Retrying)}, "The message to a by mail will be tried again: 451 later."},
-		"Pending":     {over, nil, []deliveries.Delivery{made("a", deliveries.Pending)}, "The message to a by mail is pending."},
+		"Retrying":    {over, nil, []deliveries.Delivery{made("a", deliveries.Retrying)}, "The message to a by mail waits for the next attempt, at 2026-01-02T03:04:06Z; 1 attempt so far: 451 later."},
+		"Pending":     {over, nil, []deliveries.Delivery{made("a", deliveries.Pending)}, "The message to a by mail waits for its turn."},
 		"TheFurthest": {over, []deliveries.Candidate{locked}, []deliveries.Delivery{made("a", deliveries.Skipped), made("b", deliveries.Sent), made("c", deliveries.Retrying)}, "The message was sent to b by mail."},
 		"OneThatMayStillComeBeforeOneThatWillNot": {
-			over, nil, []deliveries.Delivery{made("a", deliveries.Skipped), made("b", deliveries.Failed), made("c", deliveries.Pending)}, "The message to c by mail is pending.",
+			over, nil, []deliveries.Delivery{made("a", deliveries.Skipped), made("b", deliveries.Failed), made("c", deliveries.Pending)}, "The message to c by mail waits for its turn.",
 		},
 		"Nobody":            {over, nil, nil, "No address of this user is on a distribution list of the event's notifications or subscribed to one of them."},
 		"LeftOut":           {over, []deliveries.Candidate{locked, unlisted}, nil, "No delivery was made: the member is locked in the organization."},
@@ -90,7 +95,7 @@ func TestSummary(t *testing.T) {
 		"Cancelled":         {cancelled, []deliveries.Candidate{locked, heard()}, nil, "No delivery was made: the occurrence was cancelled."},
 		"CancelledTooLate":  {cancelled, nil, []deliveries.Delivery{made("a", deliveries.Sent)}, "The message was sent to a by mail."},
 		"NobodyUnderWay":    {running, nil, nil, "No address of this user is on a distribution list of the event's notifications or subscribed to one of them."},
-		"SendingIsOnItsWay": {over, nil, []deliveries.Delivery{made("a", deliveries.Sending)}, "The message to a by mail is sending."},
+		"SendingIsOnItsWay": {over, nil, []deliveries.Delivery{made("a", deliveries.Sending)}, "The message to a by mail waits for its turn."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

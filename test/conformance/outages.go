@@ -82,6 +82,22 @@ func outageCases() cases {
 			assert.Equal(t, []channels.Outage{outage(w.mine.text, "a", now)}, w.outages(t, w.mine.org.ID, 10))
 			assert.Len(t, w.outages(t, w.theirs.org.ID, 10), 1)
 		},
+		"ConditionsTellOfTheLongestOutageAndTheLimit": func(t *testing.T, w *world) {
+			now := asked()
+			late, long := outage(w.mine.mail, "a", now), outage(w.mine.mail, "b", now)
+			long.Since = late.Since.Add(-time.Second)
+			report(t, w, late, long, outage(w.mine.text, "a", now.Add(-time.Minute-channels.OutageExpiry)), outage(w.theirs.mail, "a", now))
+			limited := w.mine.shopMail
+			limited.Settings = channels.Settings{channels.SettingRatePerSecond: 5}
+			act(t, w, func(tx ports.Tx) error { return tx.Channels().Save(t.Context(), limited) })
+			found := look(t, w, func(tx ports.Tx) (map[channels.ID]channels.Condition, error) {
+				return tx.Channels().Conditions(t.Context(), w.mine.org.ID,
+					[]channels.ID{w.mine.mail.ID, w.mine.text.ID, limited.ID, w.theirs.mail.ID, 1 << 40})
+			})
+			assert.Equal(t, map[channels.ID]channels.Condition{
+				w.mine.mail.ID: {Failing: true, Since: long.Since, Until: long.Until, Error: long.Error}, w.mine.text.ID: {}, limited.ID: {PerSecond: 5},
+			}, found)
+		},
 		"FailingIsEachChannelOnceAndByItsLongestOutage": func(t *testing.T, w *world) {
 			now := asked()
 			gone := outage(w.mine.mail, "0", now.Add(-time.Minute-channels.OutageExpiry))

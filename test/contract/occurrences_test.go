@@ -36,7 +36,7 @@ func TestOccurrence(t *testing.T) {
 		require.Equal(w, "delivering", o.State)
 		require.Equal(w, 1, o.Counts["pending"])
 		require.Equal(w, []string{"anna@example.org by shop-mail: pending"}, w.fates(id))
-		require.Equal(w, "The message to anna@example.org by shop-mail is pending.", w.explain(id, "anna").Summary)
+		require.Equal(w, "The message to anna@example.org by shop-mail waits for its turn.", w.explain(id, "anna").Summary)
 
 		w.work()
 		w.done(id)
@@ -127,7 +127,10 @@ func TestOccurrence(t *testing.T) {
 		require.Equal(w, 1, anna.Attempts)
 		require.Nil(w, anna.Finished)
 		require.WithinRange(w, *anna.NextAttempt, w.clock.Now().Add(5*time.Second), w.clock.Now().Add(10*time.Second))
-		require.Equal(w, "The message to anna@example.org by shop-mail will be tried again: 451 greylisted.", w.explain(id, "anna").Summary)
+		require.Equal(w, "next attempt", anna.Waiting.For)
+		require.Equal(w, anna.NextAttempt, anna.Waiting.Until)
+		require.Equal(w, "The message to anna@example.org by shop-mail waits for the next attempt, at "+anna.NextAttempt.Format(time.RFC3339)+
+			"; 1 attempt so far: 451 greylisted.", w.explain(id, "anna").Summary)
 		require.Equal(w, "550 no such mailbox", ben.LastError)
 		require.Nil(w, ben.NextAttempt)
 		require.NotNil(w, ben.Finished)

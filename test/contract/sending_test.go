@@ -149,7 +149,18 @@ type occurrence struct {
 	Cancelled     *time.Time     `json:"cancelled"`
 	CorrelationID string         `json:"correlation_id"`
 	Counts        map[string]int `json:"counts"`
+	Waiting       []waiting      `json:"waiting"`
 	Deliveries    string         `json:"deliveries"`
+}
+
+// waiting is what a delivery waits for, or deliveries of an occurrence on a channel.
+type waiting struct {
+	Channel string     `json:"channel"`
+	For     string     `json:"for"`
+	Text    string     `json:"text"`
+	Since   *time.Time `json:"since"`
+	Until   *time.Time `json:"until"`
+	Error   string     `json:"error"`
 }
 
 // delivery is a delivery as the API shows it.
@@ -163,6 +174,7 @@ type delivery struct {
 	Reason      string     `json:"reason"`
 	Attempts    int        `json:"attempts"`
 	LastError   string     `json:"last_error"`
+	Waiting     *waiting   `json:"waiting"`
 	NextAttempt *time.Time `json:"next_attempt"`
 	Finished    *time.Time `json:"finished"`
 }

@@ -50,7 +50,7 @@ func Assemble(p Parts) UseCases {
 	profiles := app.NewProfiles(store, clock)
 	groups := app.NewGroups(store, limits)
 	retries := app.NewRetries(store, clock)
-	sentMessages := app.NewSentMessages(store, composer)
+	sentMessages := app.NewSentMessages(store, composer, clock)
 	insight := app.NewInsight(store, clock)
 	system := newSystem(p)
 	audit := app.NewAudit(store)

@@ -1,0 +1,69 @@
+package app
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// waits notes of each open delivery what it waits for.
+func waits(ctx context.Context, tx ports.Tx, org orgs.ID, now time.Time, ds []*deliveries.Delivery) error {
+	var ids []channels.ID
+	for _, d := range ds {
+		if d.State.Open() && !slices.Contains(ids, d.ChannelID) {
+			ids = append(ids, d.ChannelID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	found, err := tx.Channels().Conditions(ctx, org, ids)
+	if err != nil {
+		return err
+	}
+	for _, d := range ds {
+		d.Waiting = d.WaitsFor(found[d.ChannelID], now)
+	}
+	return nil
+}
+
+// each points at every delivery of a list.
+func each(ds []deliveries.Delivery) []*deliveries.Delivery {
+	all := make([]*deliveries.Delivery, len(ds))
+	for i := range ds {
+		all[i] = &ds[i]
+	}
+	return all
+}
+
+// Hold is what open deliveries of an occurrence wait for on a channel.
+type Hold struct {
+	deliveries.Waiting
+
+	Channel string // by name; empty: the occurrence itself waits
+}
+
+// holdsRead is how many deliveries in each state are looked at to tell what an occurrence waits for.
+const holdsRead = 100
+
+// holdsOf returns what deliveries wait for, each cause of each channel once: with the earliest moment until which it waits.
+func holdsOf(ds []deliveries.Delivery) (holds []Hold) {
+	for _, d := range ds {
+		if d.Waiting.For == "" {
+			continue
+		}
+		i := slices.IndexFunc(holds, func(h Hold) bool { return h.Channel == d.Channel && h.For == d.Waiting.For })
+		switch {
+		case i < 0:
+			holds = append(holds, Hold{d.Waiting, d.Channel})
+		case d.Waiting.Until.Before(holds[i].Until):
+			holds[i].Until = d.Waiting.Until
+		}
+	}
+	return holds
+}

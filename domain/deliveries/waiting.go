@@ -1,0 +1,99 @@
+package deliveries
+
+import (
+	"time"
+
+	"github.com/tocsin/tocsin/domain/channels"
+)
+
+// Cause is what something waits for.
+type Cause string
+
+// The causes.
+const (
+	ForMoment  Cause = "scheduled"            // the moment at which its occurrence is to be sent
+	ForChannel Cause = "channel not working"  // the channel to work again
+	ForAttempt Cause = "next attempt"         // the pause after an attempt, or after its host did not answer, to end
+	ForLimit   Cause = "limit of the channel" // as many messages leave in a second as the channel's settings allow
+	ForTurn    Cause = "its turn"             // a worker to take it
+	ForAnswer  Cause = "answer"               // the provider to answer: it is being sent
+)
+
+// Causes returns every cause.
+func Causes() []Cause {
+	return []Cause{ForMoment, ForChannel, ForAttempt, ForLimit, ForTurn, ForAnswer}
+}
+
+// Waiting is what an open delivery waits for. It tells of the channel what everybody may know whose messages
+// wait for it, and nothing of what else waits there. The zero Waiting is of what is over.
+type Waiting struct {
+	For   Cause
+	Until time.Time // nothing is tried before; zero: as soon as it can be
+	Since time.Time // of ForChannel: since when the channel does not work
+	Error string    // of ForChannel: what it failed with last, without anybody's address
+}
+
+// WaitsFor returns what a delivery waits for on a channel that is in this condition.
+func (d Delivery) WaitsFor(c channels.Condition, now time.Time) Waiting {
+	put := d.Next.After(now) // Of a delivery that is being sent, Next is the end of the lease.
+	switch {
+	case !d.State.Open():
+		return Waiting{}
+	case d.State == Sending && put && c.PerSecond > 0:
+		return Waiting{For: ForLimit}
+	case d.State == Sending && put:
+		return Waiting{For: ForAnswer}
+	case c.Failing:
+		w := Waiting{For: ForChannel, Since: c.Since, Error: c.Error}
+		if c.Until.After(now) {
+			w.Until = c.Until
+		}
+		if put && d.Next.After(w.Until) {
+			w.Until = d.Next
+		}
+		return w
+	case put:
+		return Waiting{For: ForAttempt, Until: d.Next}
+	case c.PerSecond > 0:
+		return Waiting{For: ForLimit}
+	}
+	return Waiting{For: ForTurn}
+}
+
+// Words say what it waits for, as they follow "waits for".
+func (w Waiting) Words() string {
+	switch w.For {
+	case ForMoment:
+		return "the moment when it is to be sent"
+	case ForChannel:
+		return "the channel to work again"
+	case ForAttempt:
+		return "the next attempt"
+	case ForLimit:
+		return "the channel, which sends only so many in a second"
+	case ForTurn:
+		return "its turn"
+	case ForAnswer:
+		return "the answer of the provider"
+	}
+	return ""
+}
+
+// String says all of it, as it follows "waits for".
+func (w Waiting) String() string {
+	said := w.Words()
+	if !w.Since.IsZero() {
+		said += ", which has failed since " + w.Since.UTC().Format(time.RFC3339)
+		if w.Error != "" {
+			said += ": " + w.Error
+		}
+	}
+	if !w.Until.IsZero() {
+		separator := ", "
+		if w.For == ForChannel {
+			separator = "; next attempt "
+		}
+		said += separator + "at " + w.Until.UTC().Format(time.RFC3339)
+	}
+	return said
+}

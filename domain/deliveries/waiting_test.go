@@ -1,0 +1,85 @@
+package deliveries_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+func TestWaitsFor(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	before, soon, later := now.Add(-time.Minute), now.Add(time.Minute), now.Add(time.Hour)
+	down := channels.Condition{Failing: true, Since: before, Until: soon, Error: "connection refused"}
+	trial := channels.Condition{Failing: true, Since: before, Until: before, Error: "connection refused"}
+	limited := channels.Condition{PerSecond: 5}
+	seen := map[deliveries.Cause]bool{deliveries.ForMoment: true} // It is the occurrence's.
+	for name, c := range map[string]struct {
+		state deliveries.State
+		next  time.Time
+		of    channels.Condition
+		want  deliveries.Waiting
+		said  string
+	}{
+		"Due":             {deliveries.Pending, before, channels.Condition{}, deliveries.Waiting{For: deliveries.ForTurn}, "its turn"},
+		"DueThisMoment":   {deliveries.Pending, now, channels.Condition{}, deliveries.Waiting{For: deliveries.ForTurn}, "its turn"},
+		"DueAgain":        {deliveries.Retrying, before, channels.Condition{}, deliveries.Waiting{For: deliveries.ForTurn}, "its turn"},
+		"HostPutOff":      {deliveries.Pending, soon, channels.Condition{}, deliveries.Waiting{For: deliveries.ForAttempt, Until: soon}, "the next attempt, at 2026-01-02T03:05:05Z"},
+		"Retrying":        {deliveries.Retrying, soon, limited, deliveries.Waiting{For: deliveries.ForAttempt, Until: soon}, "the next attempt, at 2026-01-02T03:05:05Z"},
+		"Limited":         {deliveries.Pending, before, limited, deliveries.Waiting{For: deliveries.ForLimit}, "the channel, which sends only so many in a second"},
+		"HeldForTheLimit": {deliveries.Sending, soon, limited, deliveries.Waiting{For: deliveries.ForLimit}, "the channel, which sends only so many in a second"},
+		"Sending":         {deliveries.Sending, soon, channels.Condition{}, deliveries.Waiting{For: deliveries.ForAnswer}, "the answer of the provider"},
+		"SendingAsATrial": {deliveries.Sending, soon, trial, deliveries.Waiting{For: deliveries.ForAnswer}, "the answer of the provider"},
+		"LeaseIsOver":     {deliveries.Sending, before, channels.Condition{}, deliveries.Waiting{For: deliveries.ForTurn}, "its turn"},
+		"ChannelRests": {deliveries.Pending, before, down, deliveries.Waiting{For: deliveries.ForChannel, Since: before, Until: soon, Error: "connection refused"},
+			"the channel to work again, which has failed since 2026-01-02T03:03:05Z: connection refused; next attempt at 2026-01-02T03:05:05Z"},
+		"ChannelRestsAndItIsLater": {deliveries.Retrying, later, down, deliveries.Waiting{For: deliveries.ForChannel, Since: before, Until: later, Error: "connection refused"},
+			"the channel to work again, which has failed since 2026-01-02T03:03:05Z: connection refused; next attempt at 2026-01-02T04:04:05Z"},
+		"ChannelIsTried": {deliveries.Pending, before, trial, deliveries.Waiting{For: deliveries.ForChannel, Since: before, Error: "connection refused"},
+			"the channel to work again, which has failed since 2026-01-02T03:03:05Z: connection refused"},
+		"Sent":    {deliveries.Sent, before, down, deliveries.Waiting{}, ""},
+		"Failed":  {deliveries.Failed, before, down, deliveries.Waiting{}, ""},
+		"Skipped": {deliveries.Skipped, time.Time{}, limited, deliveries.Waiting{}, ""},
+	} {
+		got := deliveries.Delivery{State: c.state, Next: c.next}.WaitsFor(c.of, now)
+		assert.Equal(t, c.want, got, name)
+		assert.Equal(t, c.said, got.String(), name)
+		assert.False(t, got.Until.Before(now) && !got.Until.IsZero(), "%s: no next attempt is in the past", name)
+		if got.For != "" {
+			seen[got.For] = true
+		}
+	}
+	for _, cause := range deliveries.Causes() {
+		assert.True(t, seen[cause], cause)
+		require.NotEmpty(t, deliveries.Waiting{For: cause}.Words())
+	}
+}
+
+func TestFate(t *testing.T) {
+	t.Parallel()
+	c := heard()
+	c.Assignment.ID = 7
+	made := func(s deliveries.State) []deliveries.Delivery {
+		d := deliveries.Delivery{Notification: c.Notification.ID, Assignment: 7, State: s, LastError: "550"}
+		d.Waiting = d.WaitsFor(channels.Condition{}, time.Now())
+		other := d
+		other.Assignment, other.State = 8, deliveries.Sent
+		return []deliveries.Delivery{other, d}
+	}
+	for s, want := range map[deliveries.State]string{deliveries.Pending: "it waits for its turn", deliveries.Sent: "it was sent", deliveries.Failed: "it failed: 550", deliveries.Skipped: "every gate is open"} {
+		words, delivered := c.Fate(made(s))
+		assert.Equal(t, want, words)
+		assert.True(t, delivered)
+	}
+	words, _ := c.Fate(nil)
+	assert.Equal(t, "every gate is open", words)
+	c.Gates.MemberLocked = true
+	words, delivered := c.Fate(made(deliveries.Pending))
+	assert.Equal(t, string(deliveries.MemberLocked), words, "it will be skipped")
+	assert.False(t, delivered)
+}

@@ -1,0 +1,75 @@
+package contract_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+func TestWaiting(t *testing.T) {
+	t.Parallel()
+
+	t.Run("ForItsMomentThenForItsTurn", both(func(w *world) {
+		w.apply(orders())
+		w.buyer("anna", "anna@example.org")
+		at := w.clock.Now().Add(time.Hour)
+		id := w.trigger(object{"options": object{"send_at": at.Format(time.RFC3339)}})
+		require.Equal(w, []waiting{{For: "scheduled", Text: "the moment when it is to be sent, at " + at.Format(time.RFC3339), Until: &at}}, w.occurrence(id).Waiting)
+		require.Equal(w, "The occurrence is scheduled for "+at.Format(time.RFC3339)+"; nothing stands in the way now.", w.explain(id, "anna").Summary)
+
+		w.clock.Advance(time.Hour)
+		_, err := w.store.Queue().Schedule(w.Context(), 10)
+		require.NoError(w, err)
+		w.expandAll()
+		require.Equal(w, []waiting{{Channel: "shop-mail", For: "its turn", Text: "its turn"}}, w.occurrence(id).Waiting)
+		d := w.deliveries(id)[0]
+		require.Equal(w, &waiting{For: "its turn", Text: "its turn"}, d.Waiting)
+		require.Nil(w, d.NextAttempt, "no next attempt is in the past")
+		e := w.explain(id, "anna")
+		require.Equal(w, "it waits for its turn", e.Candidates[0].Verdict)
+		require.Equal(w, d, e.Deliveries[0])
+
+		w.work()
+		w.done(id)
+		require.Empty(w, w.occurrence(id).Waiting)
+		require.Nil(w, w.deliveries(id)[0].Waiting)
+		require.Equal(w, "it was sent", w.explain(id, "anna").Candidates[0].Verdict)
+	}))
+
+	t.Run("ForAChannelThatDoesNotWork", both(func(w *world) {
+		w.apply(orders())
+		for _, name := range []string{"anna", "ben", "carl", "dora", "emil", "fritz"} {
+			w.buyer(name, name+"@example.org")
+		}
+		since := w.clock.Now()
+		box := &outbox{}
+		box.answers(func(m deliveries.Message) error { return deliveries.Unreachable("421 no service for %s", m.To) })
+		w.workInto(box)
+		id := w.trigger(object{})
+		w.eventually(occurrencePath(id), func(o occurrence) bool { return len(o.Waiting) == 1 && o.Waiting[0].For == "channel not working" })
+		o := w.occurrence(id).Waiting[0]
+		require.Equal(w, "shop-mail", o.Channel)
+		require.Equal(w, since, *o.Since)
+		require.True(w, o.Until.After(w.clock.Now()))
+		require.Equal(w, "421 no service for ***", o.Error, "nobody reads whom others write to")
+		w.eventually(occurrencePath(id), func(o occurrence) bool { return o.Counts["sending"] == 0 })
+		for _, d := range w.deliveries(id) {
+			require.Equal(w, "channel not working", d.Waiting.For)
+			require.Equal(w, since, *d.Waiting.Since)
+			require.True(w, d.NextAttempt.After(w.clock.Now()))
+			require.NotContains(w, d.Waiting.Error, "@")
+		}
+		require.Contains(w, w.explain(id, "anna").Summary, "waits for the channel to work again, which has failed since "+since.Format(time.RFC3339)+": 421 no service for ***")
+
+		other := w.trigger(object{"options": object{"limit_to": list{"anna"}}})
+		w.eventually(occurrencePath(other), func(o occurrence) bool { return len(o.Waiting) == 1 && o.Waiting[0].For == "channel not working" })
+		box.answers(nil)
+		for range 3 {
+			w.clock.Advance(time.Hour)
+		}
+		w.done(other)
+	}))
+}
