@@ -30,8 +30,14 @@ type Authentication struct {
 }
 
 type knownKey struct {
-	key   access.Key
-	until time.Time
+	key  access.Key
+	read time.Time
+}
+
+// trusted reports whether what is known is young enough. A clock that was set back does not make it younger.
+func (k knownKey) trusted(now time.Time) bool {
+	age := now.Sub(k.read)
+	return age >= 0 && age < KeyCacheLifetime
 }
 
 var _ access.Authenticator = (*Authentication)(nil)
@@ -65,7 +71,7 @@ func (a *Authentication) lookUp(ctx context.Context, d access.Digest, now time.T
 	k, found := a.known[d]
 	times := a.times
 	a.mu.RUnlock()
-	if found && now.Before(k.until) {
+	if found && k.trusted(now) {
 		return k.key, nil
 	}
 	var key access.Key
@@ -85,7 +91,7 @@ func (a *Authentication) lookUp(ctx context.Context, d access.Digest, now time.T
 	if len(a.known) >= maxCachedKeys {
 		clear(a.known)
 	}
-	a.known[d] = knownKey{key: key, until: now.Add(KeyCacheLifetime)}
+	a.known[d] = knownKey{key: key, read: now}
 	return key, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/golang/mock/gomock"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/mocks"
 )
 
 var (
@@ -117,42 +119,33 @@ func TestReencrypt(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "tocsin.db")
 		apply(t, opened(t, path, before), manyChannels(2))
-		store := &failing{Store: opened(t, path, both), after: 3, err: errors.New("the disk is full")}
-		done, err := app.NewSealing(store).Reencrypt(t.Context(), audit.Actor{}, false)
-		require.ErrorIs(t, err, store.err)
+		store, full := opened(t, path, both), errors.New("the disk is full")
+		fails := mocks.NewStore(gomock.NewController(t))
+		fails.EXPECT().View(gomock.Any(), gomock.Any()).DoAndReturn(store.View).AnyTimes()
+		gomock.InOrder(
+			fails.EXPECT().Update(gomock.Any(), gomock.Any()).DoAndReturn(store.Update).Times(3),
+			fails.EXPECT().Update(gomock.Any(), gomock.Any()).Return(full),
+		)
+		done, err := app.NewSealing(fails).Reencrypt(t.Context(), audit.Actor{}, false)
+		require.ErrorIs(t, err, full)
 		assert.Equal(t, app.Reencrypted{Encrypted: 3}, done)
-		assert.Equal(t, app.Reencrypted{Encrypted: 1}, reencrypt(t, store.Store, false), "the rest is done when it is repeated")
+		assert.Equal(t, app.Reencrypted{Encrypted: 1}, reencrypt(t, store, false), "the rest is done when it is repeated")
 	})
 	t.Run("PassesOverWhatIsDeletedMeanwhile", func(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "tocsin.db")
 		apply(t, opened(t, path, before), manyChannels(2))
 		store := opened(t, path, both)
-		meddled := &failing{Store: store, after: 1, meddle: func() {
-			require.NoError(t, app.NewDeletions(store).Delete(t.Context(), audit.Actor{}, app.DeletableChannel, "acme/shop/mail 1"))
-		}}
+		meddled := mocks.NewStore(gomock.NewController(t))
+		meddled.EXPECT().View(gomock.Any(), gomock.Any()).DoAndReturn(store.View).AnyTimes()
+		meddled.EXPECT().Update(gomock.Any(), gomock.Any()).DoAndReturn(store.Update)
+		meddled.EXPECT().Update(gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, fn func(ports.Tx) error) error {
+			require.NoError(t, app.NewDeletions(store).Delete(ctx, audit.Actor{}, app.DeletableChannel, "acme/shop/mail 1"))
+			return store.Update(ctx, fn)
+		})
+		meddled.EXPECT().Update(gomock.Any(), gomock.Any()).DoAndReturn(store.Update).AnyTimes()
 		done, err := app.NewSealing(meddled).Reencrypt(t.Context(), audit.Actor{}, true)
 		require.NoError(t, err)
 		assert.Equal(t, app.Reencrypted{Encrypted: 3}, done)
 	})
-}
-
-// failing is a store in whose Updates something happens after so many.
-type failing struct {
-	ports.Store
-
-	after  int
-	meddle func()
-	err    error
-}
-
-func (f *failing) Update(ctx context.Context, fn func(ports.Tx) error) error {
-	f.after--
-	switch {
-	case f.after < 0 && f.err != nil:
-		return f.err
-	case f.after == -1:
-		f.meddle()
-	}
-	return f.Store.Update(ctx, fn)
 }

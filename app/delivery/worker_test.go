@@ -10,12 +10,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/golang/mock/gomock"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/test/mocks"
 )
 
 func settings() delivery.Settings {
@@ -89,14 +91,12 @@ func TestWorkerTriesAgainUntilItSucceeds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(1, nil)
-		var attempts atomic.Int32
-		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
-			if attempts.Add(1) < 4 {
-				return deliveries.Postponed("later")
-			}
-			return nil
-		}}
-		work(t, q, d, plainComposer{}, settings(), func() { let(5 * time.Minute) })
+		provider := mocks.NewDispatcher(gomock.NewController(t))
+		gomock.InOrder(
+			provider.EXPECT().Dispatch(gomock.Any(), gomock.Any()).Return(deliveries.Postponed("later")).Times(3),
+			provider.EXPECT().Dispatch(gomock.Any(), gomock.Any()).Return(nil),
+		)
+		work(t, q, fakeDriver{dispatch: provider.Dispatch}, plainComposer{}, settings(), func() { let(5 * time.Minute) })
 		require.Equal(t, deliveries.Sent, q.row(1).state)
 		require.Equal(t, 4, q.row(1).outcome.Attempts)
 	})

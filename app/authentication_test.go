@@ -1,0 +1,38 @@
+package app_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/golang/mock/gomock"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/gormstore/seal"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/test/mocks"
+)
+
+// TestAClockThatRunsBackwardsKeepsNoKeyAlive holds that what is known of a key is trusted for seconds, also when the clock is set back by an hour.
+func TestAClockThatRunsBackwardsKeepsNoKeyAlive(t *testing.T) {
+	t.Parallel()
+	store := opened(t, filepath.Join(t.TempDir(), "tocsin.db"), seal.Ring{})
+	clock := mocks.NewClock(gomock.NewController(t))
+	now := frozen{}.Now()
+	gomock.InOrder(
+		clock.EXPECT().Now().Return(now),
+		clock.EXPECT().Now().Return(now.Add(-time.Hour)),
+	)
+	keys := app.NewKeys(store, frozen{}, app.NewAuthentication(store, frozen{}), nil) // another process
+	_, text, err := keys.Create(t.Context(), audit.Actor{}, "sync", access.Scope{}, []string{"system:ping"}, 0)
+	require.NoError(t, err)
+	authentication := app.NewAuthentication(store, clock)
+	_, err = authentication.Authenticate(t.Context(), text)
+	require.NoError(t, err)
+	_, err = keys.Revoke(t.Context(), audit.Actor{}, "sync", nil)
+	require.NoError(t, err)
+	_, err = authentication.Authenticate(t.Context(), text)
+	require.ErrorIs(t, err, access.ErrUnauthenticated)
+}
