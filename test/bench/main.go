@@ -44,6 +44,7 @@ type options struct {
 	users       int // of the organization whose pages are measured
 	deliveries  int // there
 	connections int
+	attackers   int           // connections of the organization that does its worst
 	length      time.Duration // of one measurement over HTTP
 	progress    io.Writer
 }
@@ -68,6 +69,7 @@ func main() {
 	flag.IntVar(&o.users, "users", 1_000_000, "users of the organization whose pages are measured")
 	flag.IntVar(&o.deliveries, "deliveries", 5_000_000, "deliveries of that organization, at least users")
 	flag.IntVar(&o.connections, "connections", 64, "connections of the load over HTTP")
+	flag.IntVar(&o.attackers, "attackers", 64, "connections of the organization that does its worst")
 	flag.DurationVar(&o.length, "length", 5*time.Second, "length of one measurement over HTTP")
 	measure := flag.String("measure", strings.Join(parts, ","), "what to measure, separated by commas")
 	databases := flag.String("databases", sqlite+","+postgres, "databases to measure, separated by commas")
@@ -130,8 +132,8 @@ func (o options) check() error {
 	if slices.Contains(o.measure, partConsole) && (o.users < 200 || o.deliveries < o.users) {
 		return errors.New("there must be at least 200 users, and deliveries at least as many as users")
 	}
-	if o.runs < 1 || o.list < 1 || o.rows < o.list || o.messages < 1 || o.handOffs < 1 || o.connections < 1 || o.length <= 0 {
-		return errors.New("runs, rows, list, messages, handoffs, connections and length must be positive, and list at most rows")
+	if o.runs < 1 || o.list < 1 || o.rows < o.list || o.messages < 1 || o.handOffs < 1 || o.connections < 1 || o.attackers < 1 || o.length <= 0 {
+		return errors.New("runs, rows, list, messages, handoffs, connections, attackers and length must be positive, and list at most rows")
 	}
 	return nil
 }

@@ -16,7 +16,6 @@ import (
 // The organization that does its worst, and how much of it.
 const (
 	attacker       = "globex"
-	attackers      = 64      // connections
 	victims        = 200     // people of the attacker's, each with a mail address and a webhook that hang
 	largestContext = 250_000 // bytes, just below what a context may have
 	attackRows     = 50_000  // of each import
@@ -190,7 +189,7 @@ func (a attack) begin(ctx context.Context, s *server) <-chan error {
 	large := `{"context": {"k": "` + strings.Repeat("x", largestContext) + `"}}`
 	bodies := []string{`{"context": {"k": 1}, "options": {"dry_run": true}}`, large, `{"context": {"k": 1}}`, `{"options": {"dry_run": true}, ` + large[1:]}
 	var busy sync.WaitGroup
-	for n := range attackers {
+	for n := range a.attackers {
 		busy.Go(func() {
 			request := appendPost(nil, a.web()+"e/worst/trigger/", a.key, bodies[n%len(bodies)])
 			for ctx.Err() == nil {
