@@ -20,7 +20,7 @@ TOOLS := .bin
 export CGO_ENABLED := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build interop run lint vulncheck verify generate test fuzz walls bench chaos screenshots clean test-tools test-browser
+.PHONY: help alerts build interop run lint vulncheck verify generate test fuzz walls bench chaos screenshots clean test-tools test-browser
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ fuzz: ## fuzz every fuzz target for FUZZTIME each (30s)
 		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5x "./$$folder" </dev/null || exit 1; \
 	done
 
+alerts: ## test the alerts for Prometheus, where promtool can be built
+	@.ci/alerts $(TOOLS)/promtool
+
 walls: test-tools ## play SCRIPTS random scripts (500) to find what one organization sees of another
 	$(TOOLS)/withpostgres $(GO) test -count 1 -timeout 0 -run TestNonInterference ./test/walls -rapid.checks=$(SCRIPTS)
 
@@ -91,3 +94,6 @@ $(TOOLS)/golangci-lint: .ci/tools/go.mod .ci/tools/go.sum
 
 $(TOOLS)/govulncheck: .ci/tools/go.mod .ci/tools/go.sum
 	$(GO) build -C .ci/tools -buildvcs=false -o $(CURDIR)/$@ golang.org/x/vuln/cmd/govulncheck
+
+$(TOOLS)/promtool: .ci/promtool/go.mod .ci/promtool/go.sum
+	$(GO) build -C .ci/promtool -buildvcs=false -tags remove_all_sd -o $(CURDIR)/$@ github.com/prometheus/prometheus/cmd/promtool
