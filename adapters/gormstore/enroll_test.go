@@ -1,0 +1,78 @@
+package gormstore_test
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/pgtest"
+)
+
+// TestInstancesEnrollTheSamePeopleOnce is about two instances on one database: of those who create the
+// same people at the same moment one does, and the audit log says so once; the fields that imports
+// merge are all kept.
+func TestInstancesEnrollTheSamePeopleOnce(t *testing.T) {
+	t.Parallel()
+	const people, callers = 5, 8
+	url := pgtest.New(t)
+	instances := []*gormstore.Store{open(t, url), open(t, url)}
+	newOrganization(t, instances[0], "acme")
+	var created atomic.Int64
+	var all sync.WaitGroup
+	for _, s := range instances {
+		use := app.NewUsers(s)
+		for caller := range callers {
+			all.Go(func() {
+				for i := range people {
+					email := fmt.Sprintf("person%d@example.org", (caller+i)%people)
+					done, err := use.Create(t.Context(), audit.Actor{Name: "k"}, app.Path{Organization: "acme"}, users.Enrollment{Email: email})
+					if assert.NoError(t, err) && done.Created {
+						created.Add(1)
+					}
+				}
+			})
+		}
+	}
+	all.Wait()
+	assert.EqualValues(t, people, created.Load())
+	for n, s := range instances {
+		for caller := range callers {
+			all.Go(func() {
+				batch := users.Batch{MergeFields: true}
+				for i := range people {
+					batch.Enrollments = append(batch.Enrollments, users.Enrollment{Email: fmt.Sprintf("person%d@example.org", (caller+i)%people),
+						CustomFields: metadata.Map{fmt.Sprint(n, " ", caller): true}})
+				}
+				assert.NoError(t, enroll(t.Context(), s, "acme", batch))
+			})
+		}
+	}
+	all.Wait()
+	require.NoError(t, instances[0].View(t.Context(), func(tx ports.Tx) error {
+		acme, err := tx.Orgs().BySlug(t.Context(), "acme")
+		require.NoError(t, err)
+		members, err := tx.Users().List(t.Context(), acme.ID, 0, 100)
+		require.NoError(t, err)
+		require.Len(t, members, people)
+		for _, m := range members {
+			assert.Len(t, m.CustomFields, 2*callers, "no merge is lost")
+			held, err := tx.Addresses().List(t.Context(), acme.ID, m.ID, 0, 10)
+			require.NoError(t, err)
+			assert.Len(t, held, 1)
+		}
+		found, err := tx.Audit().Search(t.Context(), audit.Query{Organization: acme.ID, Action: "member.", Limit: 100})
+		require.NoError(t, err)
+		assert.Len(t, found.Entries, people)
+		return nil
+	}))
+}
