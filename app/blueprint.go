@@ -64,6 +64,7 @@ type BlueprintEvent struct {
 	Slug, Name, Description string
 	Active                  bool
 	Schema                  map[string]any // of contexts; nil: as it is; empty: none
+	Priority                string         // empty: as it is, normal for a new event
 	Channels                []string
 	Templates               []BlueprintTemplate
 	Notifications           []BlueprintNotification

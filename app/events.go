@@ -28,6 +28,7 @@ type EventForm struct {
 	Active            bool
 	Example           string // of a context: a JSON object; empty: none
 	Schema            string // of contexts: a JSON Schema; empty: none
+	Priority          string // empty: normal
 	Channels          []channels.ID
 }
 
@@ -126,7 +127,7 @@ func (s *Events) Save(ctx context.Context, by audit.Actor, at Path, slug string,
 			return err
 		}
 		is := was
-		is.Name, is.Description, is.Active, is.Example, is.Schema = wanted.Name, wanted.Description, wanted.Active, wanted.Example, wanted.Schema
+		is.Name, is.Description, is.Active, is.Example, is.Schema, is.Priority = wanted.Name, wanted.Description, wanted.Active, wanted.Example, wanted.Schema, wanted.Priority
 		if is.Channels, err = limitedTo(ctx, tx, app, f.Channels); err != nil {
 			return err
 		}
@@ -178,6 +179,8 @@ func (f EventForm) event(e events.Event) (events.Event, error) {
 	checked.Example, err = events.ParseExample("example", f.Example)
 	faults.Add("", err)
 	checked.Schema, err = events.ParseSchema("context_schema", f.Schema, checked.Example)
+	faults.Add("", err)
+	checked.Priority, err = events.ParsePriority("priority", f.Priority)
 	faults.Add("", err)
 	checked.Active = f.Active
 	return checked, faults.Err()

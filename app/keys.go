@@ -29,9 +29,9 @@ func NewKeys(store ports.Store, clock ports.Clock, known *Authentication, limits
 // Create issues a key and returns it with its text, which is shown this once and kept nowhere. lifetime 0 means that it never
 // expires. access.ErrNameTaken, *quotas.Exceeded, or the not-found fault of the scope.
 func (k *Keys) Create(
-	ctx context.Context, by audit.Actor, name string, scope access.Scope, grants []string, lifetime time.Duration,
+	ctx context.Context, by audit.Actor, name string, scope access.Scope, grants []string, lifetime time.Duration, limits ...access.Limit,
 ) (key access.Key, text string, err error) {
-	key, err = access.NewKey(name, scope, grants, k.clock.Now(), lifetime)
+	key, err = access.NewKey(name, scope, grants, k.clock.Now(), lifetime, limits...)
 	if err != nil {
 		return access.Key{}, "", err
 	}
@@ -227,7 +227,7 @@ func recordKey(ctx context.Context, tx ports.Tx, by audit.Actor, a audit.Action,
 
 // keyState is what the audit log tells of a key: nothing that lets anybody use it.
 func keyState(k access.Key) audit.State {
-	s := audit.State{"id": k.ID, "grants": k.Grants, "expires": nil}
+	s := audit.State{"id": k.ID, "grants": k.Grants, "expires": nil, "at_most_normal": k.AtMostNormal}
 	if !k.Expires.IsZero() {
 		s["expires"] = k.Expires.UTC()
 	}

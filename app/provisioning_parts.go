@@ -184,6 +184,10 @@ func (a *applying) event(where Path, app applications.Application, want Blueprin
 		limited = append(limited, events.Channel{ID: c.ID, Name: c.Name})
 	}
 	slices.SortFunc(limited, func(x, y events.Channel) int { return strings.Compare(x.Name, y.Name) })
+	priority, err := events.ParsePriority("priority", want.Priority)
+	if err != nil {
+		return events.Event{}, "", err
+	}
 	e, err := a.tx.Events().BySlug(a.ctx, app, want.Slug)
 	switch {
 	case errors.Is(err, events.ErrNotFound):
@@ -192,7 +196,7 @@ func (a *applying) event(where Path, app applications.Application, want Blueprin
 			return e, "", err
 		}
 		made, err := a.tx.Events().Create(a.ctx, events.Event{Organization: app.Organization, Application: app.ID, Slug: want.Slug,
-			Name: want.Name, Description: want.Description, Active: want.Active, Schema: schema, Channels: limited})
+			Name: want.Name, Description: want.Description, Active: want.Active, Schema: schema, Priority: priority, Channels: limited})
 		a.created(audit.EventCreated, where.Object("e", made.Slug), eventState(made))
 		return made, Created, err
 	case err != nil:
@@ -204,11 +208,14 @@ func (a *applying) event(where Path, app applications.Application, want Blueprin
 			return e, "", err
 		}
 	}
-	if e.Name == want.Name && e.Description == want.Description && e.Active == want.Active && e.Schema == schema && slices.Equal(e.Channels, limited) {
+	if want.Priority == "" {
+		priority = e.Priority
+	}
+	if e.Name == want.Name && e.Description == want.Description && e.Active == want.Active && e.Schema == schema && e.Priority == priority && slices.Equal(e.Channels, limited) {
 		return e, Unchanged, nil
 	}
 	was := eventState(e)
-	e.Name, e.Description, e.Active, e.Schema, e.Channels = want.Name, want.Description, want.Active, schema, limited
+	e.Name, e.Description, e.Active, e.Schema, e.Priority, e.Channels = want.Name, want.Description, want.Active, schema, priority, limited
 	before, after := audit.Changed(was, eventState(e))
 	a.updated(audit.EventUpdated, where.Object("e", e.Slug), before, after)
 	return e, Updated, a.tx.Events().Save(a.ctx, e)

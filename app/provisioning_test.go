@@ -181,6 +181,8 @@ func TestApplyUpdatesWhatDiffers(t *testing.T) {
 		"TheOrganizationsName": {func(o *app.BlueprintOrganization) { o.Name = "Acme Ltd" }, []string{"organization acme updated"}},
 		"ItsQuotas":            {func(o *app.BlueprintOrganization) { o.Quotas = quotas.Limits{quotas.Requests: 10} }, []string{"organization acme updated"}},
 		"ASchema":              {func(o *app.BlueprintOrganization) { event(o).Schema = map[string]any{"minProperties": 1} }, []string{"event acme/shop/web/shipped updated"}},
+		"APriority":            {func(o *app.BlueprintOrganization) { event(o).Priority = "bulk" }, []string{"event acme/shop/web/shipped updated"}},
+		"TheSamePriority":      {func(o *app.BlueprintOrganization) { event(o).Priority = "normal" }, nil},
 		"NoSchema":             {func(o *app.BlueprintOrganization) { event(o).Schema = map[string]any{} }, nil},
 		"NoQuotasOfItsOwn":     {func(o *app.BlueprintOrganization) { o.Quotas = quotas.Limits{} }, nil},
 		"ASecondFactor":        {func(o *app.BlueprintOrganization) { o.Factor = new(true) }, []string{"organization acme updated"}},
@@ -259,6 +261,7 @@ func TestApplyRefuses(t *testing.T) {
 		"AQuotaThatIsNone":    {func(o *app.BlueprintOrganization) { o.Quotas = quotas.Limits{"speed": 1} }, []string{"organizations[0].quotas.speed: there is no such quota"}},
 		"ALimitThatIsNone":    {func(o *app.BlueprintOrganization) { o.Quotas = quotas.Limits{quotas.Requests: -1} }, []string{"organizations[0].quotas.rate_limit: must be 0, which is no limit, or a number above it"}},
 		"ASchemaThatIsNone":   {func(o *app.BlueprintOrganization) { event(o).Schema = map[string]any{"type": "text"} }, []string{shipped + ".context_schema: is no JSON Schema: /type: value must be one of 'array', 'boolean', 'integer', 'null', 'number', 'object', 'string'; /type: got string, want array"}},
+		"APriorityThatIsNone": {func(o *app.BlueprintOrganization) { event(o).Priority = "soon" }, []string{shipped + ".priority: must be one of urgent, normal, bulk"}},
 		"AGroupTwice":         {func(o *app.BlueprintOrganization) { o.Groups = []string{"Staff", "STAFF"} }, []string{"organizations[0].groups[1]: appears twice"}},
 		"AProjectTwice": {func(o *app.BlueprintOrganization) {
 			o.Projects = append(o.Projects, app.BlueprintProject{Slug: "shop", Name: "x"})

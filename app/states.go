@@ -44,7 +44,8 @@ func eventState(e events.Event) audit.State {
 	for i, c := range e.Channels {
 		limited[i] = c.Name
 	}
-	return audit.State{"name": e.Name, "description": e.Description, "active": e.Active, "channels": limited, "example": digest(e.Example), "context_schema": digest(e.Schema)}
+	return audit.State{"name": e.Name, "description": e.Description, "active": e.Active, "channels": limited, "example": digest(e.Example), "context_schema": digest(e.Schema),
+		"priority": e.Priority.String()}
 }
 
 // notificationState is of a notification, and of its list by name.

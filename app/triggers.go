@@ -45,6 +45,20 @@ type Trigger struct {
 	Request       *deliveries.Request // nil: not repeatable
 	// IgnoreUnknown leaves people out whom the organization does not know, instead of refusing the trigger.
 	IgnoreUnknown bool
+	Priority      *events.Priority // nil: the event's
+	AtMostNormal  bool             // the caller may not trigger what is urgent
+}
+
+// priority is the class of what is triggered. What the event makes urgent is normal for a caller who may not trigger it.
+func (t Trigger) priority(e events.Event) events.Priority {
+	p := e.Priority
+	if t.Priority != nil {
+		p = *t.Priority
+	}
+	if t.AtMostNormal {
+		p = max(p, events.Normal)
+	}
+	return p
 }
 
 // Trigger records an occurrence. When it returns, the occurrence is on disk and its messages will go out. A request that was seen
@@ -130,6 +144,9 @@ func occurrenceState(o events.Occurrence) audit.State {
 	if n := len(o.Options.LimitTo); n > 0 {
 		s["limit_to"] = n
 	}
+	if o.Priority != events.Normal {
+		s["priority"] = o.Priority.String()
+	}
 	if len(o.Options.Channels) > 0 {
 		s["channels"] = o.Options.Channels
 	}
@@ -163,7 +180,7 @@ func (t *Triggers) occurrences(
 	for i, what := range whats {
 		what.Options, untimely[i] = what.Options.Settle(now)
 		os[i] = events.Occurrence{Organization: app.Organization, Project: app.Project, Application: app.ID, Event: e.ID,
-			Context: what.Context, Options: what.Options, CorrelationID: what.CorrelationID, Created: now}
+			Context: what.Context, Options: what.Options, Priority: what.priority(e), CorrelationID: what.CorrelationID, Created: now}
 		ts[i] = deliveries.Triggering{Occurrence: os[i], Request: what.Request}
 	}
 	unknown, err := tx.Deliveries().Unknown(ctx, os)

@@ -25,6 +25,7 @@ func (p Program) keyCreate() *cobra.Command {
 	var scope access.Scope
 	var grants []string
 	var life lifetime
+	var notUrgent bool
 	c := &cobra.Command{
 		Use:   "create --name NAME --grant GRANT",
 		Short: "Issue an API key and print it",
@@ -41,7 +42,7 @@ func (p Program) keyCreate() *cobra.Command {
 				return usagef("%s", err.Error())
 			}
 			return p.with(c, func(s Services) error {
-				k, text, err := s.Keys.Create(c.Context(), caller(), name, scope, grants, time.Duration(life))
+				k, text, err := s.Keys.Create(c.Context(), caller(), name, scope, grants, time.Duration(life), access.AtMostNormal(notUrgent))
 				if err != nil {
 					return err
 				}
@@ -60,6 +61,7 @@ func (p Program) keyCreate() *cobra.Command {
 	f.StringVar(&scope.Project, "project", "", "Project that the key is limited to (slug, needs --org)")
 	f.StringVar(&scope.Application, "app", "", "Application that the key is limited to (slug, needs --project)")
 	f.StringSliceVar(&grants, "grant", nil, "What the key may do; repeat it, or separate several by commas (required)")
+	f.BoolVar(&notUrgent, "at-most-normal", false, "Whether the key may not trigger what is urgent")
 	f.Var(&life, "expires", "How long the key is valid, such as 12h or 90d; for ever when omitted")
 	_ = c.RegisterFlagCompletionFunc("grant", cobra.FixedCompletions(grantNames(), cobra.ShellCompDirectiveNoFileComp)) // The flag exists.
 	return c
@@ -147,6 +149,8 @@ type keyJSON struct {
 	Replaced *time.Time `json:"replaced"`
 	Revoked  *time.Time `json:"revoked"`
 	LastUsed *time.Time `json:"last_used"`
+	// AtMostNormal tells that what it triggers is never urgent.
+	AtMostNormal bool `json:"at_most_normal"`
 }
 
 func (p Program) printKeys(all []access.Key, output string) error {
@@ -154,7 +158,8 @@ func (p Program) printKeys(all []access.Key, output string) error {
 		list := make([]keyJSON, len(all))
 		for i, k := range all {
 			list[i] = keyJSON{ID: int64(k.ID), Name: k.Name, Scope: k.Scope.String(), Grants: words(k.Grants),
-				Created: optional(k.Created), Expires: optional(k.Expires), Replaced: optional(k.Replaced), Revoked: optional(k.Revoked), LastUsed: optional(k.LastUsed)}
+				Created: optional(k.Created), Expires: optional(k.Expires), Replaced: optional(k.Replaced), Revoked: optional(k.Revoked), LastUsed: optional(k.LastUsed),
+				AtMostNormal: k.AtMostNormal}
 		}
 		return printJSON(p.Out, list)
 	}

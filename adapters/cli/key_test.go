@@ -18,7 +18,7 @@ func TestKey(t *testing.T) {
 	t.Parallel()
 	d := newShop(t)
 	token := d.done(t, "key", "create", "--name", "web", "--org", "acme", "--project", "shop", "--app", "web",
-		"--grant", "user:read,user:write", "--grant", "manage_application_users", "--expires", "90d")
+		"--grant", "user:read,user:write", "--grant", "manage_application_users", "--at-most-normal", "--expires", "90d")
 	assert.Regexp(t, `^tcs_[0-9a-f]{64}\n$`, token, "the key, alone")
 	assert.Equal(t, "created key \"web\": reaches acme/shop/web, may user:read, user:write, manage_application_users, expires 2026-05-04T04:05:06Z\n", d.err.String())
 	d.done(t, "key", "create", "--name", "root", "--grant", "full_access")
@@ -39,9 +39,9 @@ root  installation   full_access                                    2026-02-03T0
 	listed := d.done(t, "key", "list", "-o", "json")
 	assert.JSONEq(t, `[
 		{"id": 1, "name": "web", "scope": "acme/shop/web", "grants": ["user:read", "user:write", "manage_application_users"],
-			"created": "2026-02-03T04:05:06Z", "expires": "2026-05-04T04:05:06Z", "replaced": null, "revoked": null, "last_used": null},
+			"created": "2026-02-03T04:05:06Z", "expires": "2026-05-04T04:05:06Z", "replaced": null, "revoked": null, "last_used": null, "at_most_normal": true},
 		{"id": 2, "name": "root", "scope": "installation", "grants": ["full_access"],
-			"created": "2026-02-03T04:05:06Z", "expires": null, "replaced": null, "revoked": "2026-02-03T04:05:06Z", "last_used": null}]`, listed)
+			"created": "2026-02-03T04:05:06Z", "expires": null, "replaced": null, "revoked": "2026-02-03T04:05:06Z", "last_used": null, "at_most_normal": false}]`, listed)
 	assert.NotContains(t, listed, strings.TrimSpace(token))
 
 	d.done(t, "key", "create", "--name", "root", "--grant", "system:ping")

@@ -23,8 +23,19 @@ type eventsView struct {
 	Form   form
 }
 
+// Priorities are the choices of an event's priority.
+func (eventsView) Priorities() []option { return priorities() }
+
 // Choices are the channels that a new event may be limited to.
 func (v eventsView) Choices() []option { return channelOptions(v.Usable) }
+
+func priorities() []option {
+	var all []option
+	for _, p := range events.Priorities() {
+		all = append(all, option{p.String(), p.String()})
+	}
+	return all
+}
 
 func channelOptions(all []channels.Channel) []option {
 	var options []option
@@ -41,7 +52,9 @@ func channelOptions(all []channels.Channel) []option {
 	return options
 }
 
-func (c call) showEvents() error { return c.eventsPage(filled("active", "true")) }
+func (c call) showEvents() error {
+	return c.eventsPage(filled("active", "true", "priority", events.Normal.String()))
+}
 
 func (c call) eventsPage(f form) error {
 	found, err := c.console.use.Applications.Events(c.ctx, c.at(), app.Page{After: c.number("after"), Limit: pageEvents + 1})
@@ -103,6 +116,9 @@ func texts(here string, usable []channels.Channel, own, inherited []events.Templ
 	return all
 }
 
+// Priorities are the choices of the event's priority.
+func (eventView) Priorities() []option { return priorities() }
+
 func (c call) showEvent() error { return c.eventPage(func(*eventView) {}) }
 
 // eventPage shows the event of the path, as adjust leaves it.
@@ -114,7 +130,7 @@ func (c call) eventPage(adjust func(v *eventView)) error {
 		return err
 	}
 	e := v.Event
-	pairs := []string{"name", e.Name, "description", e.Description, "active", strconv.FormatBool(e.Active), "example", e.Example, "context_schema", e.Schema}
+	pairs := []string{"name", e.Name, "description", e.Description, "active", strconv.FormatBool(e.Active), "example", e.Example, "context_schema", e.Schema, "priority", e.Priority.String()}
 	for _, ch := range e.Channels {
 		pairs = append(pairs, "channels", text(ch.ID))
 	}
@@ -140,7 +156,7 @@ func (c call) deleteEvent() error {
 // eventForm is what the form of an event says.
 func (c call) eventForm() (app.EventForm, error) {
 	f := app.EventForm{Slug: c.FormValue("slug"), Name: c.FormValue("name"), Description: c.FormValue("description"), Active: c.FormValue("active") == "true",
-		Example: c.FormValue("example"), Schema: c.FormValue("context_schema")}
+		Example: c.FormValue("example"), Schema: c.FormValue("context_schema"), Priority: c.FormValue("priority")}
 	for _, sent := range c.values("channels") {
 		id, err := strconv.ParseInt(sent, 10, 64)
 		if err != nil {

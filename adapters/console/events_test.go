@@ -58,6 +58,7 @@ func TestWhatIsWrongWithAnEventStandsBesideItsField(t *testing.T) {
 		"NoJSON":         {[]string{"slug", "x", "name", "x", "example", "{"}, "example", "must be a JSON object"},
 		"NoSchema":       {[]string{"slug", "x", "name", "x", "context_schema", `{"type": "text"}`}, "context_schema", "is no JSON Schema: /type: value must be one of"},
 		"ItDoesNotFit":   {[]string{"slug", "x", "name", "x", "context_schema", `{"required": ["a"]}`, "example", `{"b": 1}`}, "example", "does not fit the schema: missing property"},
+		"NoPriority":     {[]string{"slug", "x", "name", "x", "priority", "soon"}, "priority", "must be one of urgent, normal, bulk"},
 		"Theirs":         {[]string{"slug", "x", "name", "x", "channels", theirs}, "", "the channel does not exist"},
 		"NoChannel":      {[]string{"slug", "x", "name", "x", "channels", "x"}, "", "the channel does not exist"},
 	} {
@@ -77,6 +78,10 @@ func TestASchemaOfContextsIsKeptAndHeldAgainstTriggersByHand(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleAdministrator))
+		b.post(ofEvent+"tick/", "name", "Tick", "active", "true", "priority", "bulk").is(f.T, http.StatusSeeOther)
+		page := b.get(ofEvent+"tick/").is(f.T, http.StatusOK).body
+		assert.Contains(f, page, `<option value="bulk" selected>`)
+		assert.Contains(f, b.get(ofEvent+"tick/trigger/").is(f.T, http.StatusOK).body, "bulk, as the event")
 		const schema = `{"required": ["order"], "properties": {"order": {"type": "integer"}}}`
 		b.post(ofEvent+"tick/", "name", "Tick", "active", "true", "context_schema", schema, "example", `{"order": 1}`).is(f.T, http.StatusSeeOther)
 		assert.Contains(f, html.UnescapeString(b.get(ofEvent+"tick/").is(f.T, http.StatusOK).body), schema)

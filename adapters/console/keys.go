@@ -75,7 +75,8 @@ func (c call) createKey() error {
 	lifetime, err := c.period("lifetime", lifetimes)
 	var shown shownKeyView
 	if err == nil {
-		shown.Key, shown.Text, err = c.console.use.Keys.Create(c.ctx, c.actor(), c.FormValue("name"), scope, c.values("grant"), lifetime)
+		shown.Key, shown.Text, err = c.console.use.Keys.Create(c.ctx, c.actor(), c.FormValue("name"), scope, c.values("grant"), lifetime,
+			access.AtMostNormal(c.FormValue("at_most_normal") == "true"))
 	}
 	if f, mendable := c.refused(scopeFault(err)); mendable {
 		return c.keysPage(func(v *keysView) { v.New = f })

@@ -36,6 +36,11 @@ type triggerView struct {
 // Choices are the channels that a trigger may be limited to.
 func (v triggerView) Choices() []option { return options(v.Channels...) }
 
+// Priorities are the choices of a priority.
+func (v triggerView) Priorities() []option {
+	return append([]option{{"", v.Event.Priority.String() + ", as the event"}}, priorities()...)
+}
+
 // triedView is what a dry run says, with what is sent when it is confirmed.
 type triedView struct {
 	app.Forecast
@@ -57,6 +62,7 @@ type attempt struct {
 	Context  string
 	LimitTo  []string
 	Channels []string
+	Priority string // empty: the event's
 	CID      string
 	Word     string
 	At       string // in seconds
@@ -128,6 +134,11 @@ func (c call) attempt() (a attempt, what app.Trigger, err error) {
 	}
 	what.Options, err = events.NewOptions(a.LimitTo, a.Channels)
 	faults.Add("", err)
+	if a.Priority = c.FormValue("options.priority"); a.Priority != "" {
+		p, err := events.ParsePriority("options.priority", a.Priority)
+		faults.Add("", err)
+		what.Priority = &p
+	}
 	what.CorrelationID, err = names.OptionalLabel("cid", c.FormValue("cid"))
 	faults.Add("cid", err)
 	a.CID = what.CorrelationID
@@ -169,7 +180,7 @@ func (c call) seal(a attempt) string {
 		}
 	}
 	at := c.at()
-	write("trigger", at.Organization, at.Project, at.Application, web.Param(c, "evt"), a.Context, a.CID, a.Word, a.At)
+	write("trigger", at.Organization, at.Project, at.Application, web.Param(c, "evt"), a.Context, a.Priority, a.CID, a.Word, a.At)
 	write(a.LimitTo...)
 	write(a.Channels...)
 	return hex.EncodeToString(mac.Sum(nil))

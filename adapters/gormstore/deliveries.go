@@ -41,13 +41,15 @@ type occurrenceRow struct {
 	CancelledAt        *time.Time
 	Scheduled          bool
 	SweepAt            *time.Time
+	Priority           events.Priority
+	Large              bool
 }
 
 func (occurrenceRow) TableName() string { return "occurrences" }
 
 func (r occurrenceRow) occurrence() (events.Occurrence, error) {
 	o := events.Occurrence{ID: r.ID, Organization: r.OrganizationID, Project: r.ProjectID, Application: r.ApplicationID, Event: r.EventID,
-		Context: events.Context(r.Context), CorrelationID: r.CorrelationID, Created: r.CreatedAt, Scheduled: r.Scheduled, Expanded: orZero(r.ExpandedAt),
+		Context: events.Context(r.Context), Priority: r.Priority, CorrelationID: r.CorrelationID, Created: r.CreatedAt, Scheduled: r.Scheduled, Expanded: orZero(r.ExpandedAt),
 		Cancelled: momentOf(r.CancelledAt), Options: events.Options{SendAt: momentOf(r.SendAt), ExpiresAt: momentOf(r.ExpiresAt)}}
 	if r.Scheduled {
 		o.Expanded = time.Time{}
@@ -197,7 +199,7 @@ func (r deliveryRepo) requeue(ctx context.Context, o events.Occurrence, conditio
 	p := ofOccurrence(o)
 	maps.Copy(p, more)
 	p["pending"], p["failed"], p["now"] = number(deliveries.Pending), number(deliveries.Failed), r.clock()
-	n, err := affected(r.db(ctx).Exec(`UPDATE deliveries SET state = @pending , attempts = 0, last_error = '', created_at = @now , next_at = @now , finished_at = NULL
+	n, err := affected(r.db(ctx).Exec(`UPDATE deliveries SET state = @pending , turn = NULL, attempts = 0, last_error = '', created_at = @now , next_at = @now , finished_at = NULL
 		WHERE state = @failed AND occurrence_id = `+occurrenceID+condition, p))
 	if err != nil || n == 0 {
 		return 0, err
@@ -209,7 +211,7 @@ func (r deliveryRepo) requeue(ctx context.Context, o events.Occurrence, conditio
 }
 
 // skip ends deliveries that wait, those that a condition behind it names.
-const skip = `UPDATE deliveries SET state = @skipped , reason = @reason , finished_at = @now
+const skip = `UPDATE deliveries SET state = @skipped , turn = NULL, reason = @reason , finished_at = @now
 			`
 
 // skipRemoved ends the deliveries that wait for an assignment which is about to go. What a worker holds at this moment is the worker's: it

@@ -85,15 +85,21 @@ type occurrenceSetRow struct {
 	Created     string `json:"created"`
 	SendAt      string `json:"send_at,omitempty"`
 	ExpiresAt   string `json:"expires_at,omitempty"`
+	Priority    int    `json:"priority"`
+	Large       int    `json:"large"` // 1 when it is
 }
 
 // store inserts occurrences of one event and gives them their ids, which grow in their order.
 func (r deliveryRepo) store(ctx context.Context, fresh []*deliveries.Triggered) error {
 	rows := make([]occurrenceSetRow, len(fresh))
 	for i, f := range fresh {
-		o := f.Occurrence
+		o, large := f.Occurrence, 0
+		if deliveries.LaneOf(o).Large {
+			large = 1
+		}
 		rows[i] = occurrenceSetRow{Number: i, Context: string(o.Context), LimitTo: jsonArray(o.Options.LimitTo),
-			Channels: jsonArray(o.Options.Channels), Correlation: o.CorrelationID, Created: momentText(o.Created)}
+			Channels: jsonArray(o.Options.Channels), Correlation: o.CorrelationID, Created: momentText(o.Created),
+			Priority: int(o.Priority), Large: large}
 		if !o.Options.SendAt.IsZero() {
 			rows[i].SendAt = momentText(o.Options.SendAt)
 		}
@@ -105,14 +111,15 @@ func (r deliveryRepo) store(ctx context.Context, fresh []*deliveries.Triggered) 
 	ids, err := rowsOf[events.OccurrenceID](r.db(ctx).Raw(`
 		INSERT INTO occurrences (organization_id, project_id, application_id, event_id, context, limit_to, channels, correlation_id,
 			created_at, turn_at, cursor_notification, cursor_phase, cursor_assignment, send_at, expires_at, scheduled,
-			expanded_at, sweep_at)
+			expanded_at, sweep_at, priority, large)
 		SELECT a.organization_id, a.project_id, a.id, e.id, r.context, r.limit_to, r.channels, r.correlation, r.created, r.created, 0, 0, 0,
-			r.send_at, r.expires_at, r.send_at IS NOT NULL, r.send_at, r.expires_at
+			r.send_at, r.expires_at, r.send_at IS NOT NULL, r.send_at, r.expires_at, r.priority, r.large = 1
 		FROM (@rows ) AS r CROSS JOIN events e JOIN applications a ON a.id = e.application_id
 		WHERE e.id = @event AND a.id = @application AND a.project_id = @project AND a.organization_id = @organization
 		ORDER BY r.number RETURNING id`,
 		map[string]any{"rows": rowSet(r.dialect, rows, "number bigint", "context text", "limit_to text", "channels text", "correlation text",
-			"created timestamptz", "send_at timestamptz", "expires_at timestamptz"), "event": first.Event, "application": first.Application, "project": first.Project,
+			"created timestamptz", "send_at timestamptz", "expires_at timestamptz",
+			"priority smallint", "large smallint"), "event": first.Event, "application": first.Application, "project": first.Project,
 			"organization": first.Organization}))
 	if err != nil {
 		return err

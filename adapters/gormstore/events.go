@@ -26,6 +26,7 @@ type eventRow struct {
 	Active        bool
 	Example       string
 	ContextSchema string
+	Priority      events.Priority
 	CreatedAt     time.Time
 }
 
@@ -33,7 +34,7 @@ func (eventRow) TableName() string { return "events" }
 
 func (r eventRow) event(org orgs.ID) events.Event {
 	return events.Event{ID: r.ID, Organization: org, Application: r.ApplicationID, Slug: r.Slug, Name: r.Name,
-		Description: r.Description, Active: r.Active, Example: r.Example, Schema: r.ContextSchema}
+		Description: r.Description, Active: r.Active, Example: r.Example, Schema: r.ContextSchema, Priority: r.Priority}
 }
 
 type eventChannelRow struct {
@@ -69,7 +70,7 @@ func (r eventRepo) Create(ctx context.Context, e events.Event) (events.Event, er
 		return events.Event{}, err
 	}
 	row := eventRow{ApplicationID: e.Application, Slug: e.Slug, Name: e.Name, Description: e.Description, Active: e.Active, Example: e.Example,
-		ContextSchema: e.Schema, CreatedAt: r.now()}
+		ContextSchema: e.Schema, Priority: e.Priority, CreatedAt: r.now()}
 	switch created, err := insert(r.db(ctx), &row); {
 	case err != nil:
 		return events.Event{}, err
@@ -82,8 +83,8 @@ func (r eventRepo) Create(ctx context.Context, e events.Event) (events.Event, er
 
 func (r eventRepo) Save(ctx context.Context, e events.Event) error {
 	err := change(r.db(ctx), events.ErrNotFound,
-		"UPDATE events SET name = ?, description = ?, active = ?, example = ?, context_schema = ? WHERE id = ? AND "+ofApplication,
-		e.Name, e.Description, e.Active, e.Example, e.Schema, e.ID, e.Application, e.Organization)
+		"UPDATE events SET name = ?, description = ?, active = ?, example = ?, context_schema = ?, priority = ? WHERE id = ? AND "+ofApplication,
+		e.Name, e.Description, e.Active, e.Example, e.Schema, e.Priority, e.ID, e.Application, e.Organization)
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,7 @@ type keyRow struct {
 	RevokedAt      *time.Time
 	ReplacedAt     *time.Time
 	LastUsedAt     *time.Time
+	AtMostNormal   bool
 }
 
 func (keyRow) TableName() string { return "api_keys" }
@@ -49,6 +50,7 @@ type scopedKeyRow struct {
 	RevokedAt    *time.Time
 	ReplacedAt   *time.Time
 	LastUsedAt   *time.Time
+	AtMostNormal bool
 	Quotas       string // of the organization
 }
 
@@ -56,7 +58,7 @@ func (r scopedKeyRow) key() access.Key {
 	k := access.Key{ID: r.ID, Name: r.Name,
 		Scope:   access.Scope{Organization: r.Organization, Project: r.Project, Application: r.Application},
 		Created: r.CreatedAt.UTC(), Expires: momentOf(r.ExpiresAt), Revoked: momentOf(r.RevokedAt), Replaced: momentOf(r.ReplacedAt),
-		LastUsed: momentOf(r.LastUsedAt)}
+		LastUsed: momentOf(r.LastUsedAt), AtMostNormal: r.AtMostNormal}
 	copy(k.Digest[:], r.Digest)
 	for g := range strings.FieldsSeq(r.Grants) {
 		k.Grants = append(k.Grants, access.Grant(g))
@@ -119,7 +121,8 @@ func (r keyRepo) Create(ctx context.Context, k access.Key) (access.Key, error) {
 	}
 	row := keyRow{Name: k.Name, NameFold: names.Fold(k.Name), Digest: k.Digest[:], OrganizationID: orNull(scope.OrganizationID),
 		ProjectID: orNull(scope.ProjectID), ApplicationID: orNull(scope.ApplicationID), Grants: joinGrants(k.Grants),
-		CreatedAt: stamp(k.Created), ExpiresAt: moment(k.Expires), RevokedAt: moment(k.Revoked), ReplacedAt: moment(k.Replaced), LastUsedAt: moment(k.LastUsed)}
+		CreatedAt: stamp(k.Created), ExpiresAt: moment(k.Expires), RevokedAt: moment(k.Revoked), ReplacedAt: moment(k.Replaced), LastUsedAt: moment(k.LastUsed),
+		AtMostNormal: k.AtMostNormal}
 	switch created, err := insert(r.db(ctx), &row); {
 	case err != nil:
 		return access.Key{}, err
@@ -162,7 +165,7 @@ type useOfKey struct {
 // keys queries keys with the slugs of their scopes; condition may order and limit them.
 func (r keyRepo) keys(ctx context.Context, condition string, args ...any) *gorm.DB {
 	return r.db(ctx).Raw(`SELECT k.id, k.name, k.digest, o.slug AS organization, p.slug AS project, a.slug AS application,
-			k.grants, k.created_at, k.expires_at, k.revoked_at, k.replaced_at, k.last_used_at, COALESCE(o.quotas, '{}') AS quotas
+			k.grants, k.created_at, k.expires_at, k.revoked_at, k.replaced_at, k.last_used_at, k.at_most_normal, COALESCE(o.quotas, '{}') AS quotas
 		FROM api_keys k
 		LEFT JOIN organizations o ON o.id = k.organization_id
 		LEFT JOIN projects p ON p.id = k.project_id

@@ -26,7 +26,7 @@ func TestTheLatestDeliveriesAreNotSortedOnPostgres(t *testing.T) {
 	s := open(t, pgtest.New(t))
 	exec(t, s, `INSERT INTO deliveries (occurrence_id, notification_id, member_id, assignment_id, channel_id, protocol, address, address_key, chosen, state, reason,
 			attempts, owner, next_at, last_error, created_at)
-		SELECT n / 2, 1, n % 3, 1, 1, 'EMAIL', 'a', 'a' || n, TRUE, 3, '', 1, '', now(), '', now() FROM generate_series(1, 30000) AS n; ANALYZE deliveries`)
+		SELECT n / 2, 1, n % 30, 1, 1, 'EMAIL', 'a', 'a' || n, TRUE, 3, '', 1, '', now(), '', now() FROM generate_series(1, 30000) AS n; ANALYZE deliveries`)
 	query := strings.NewReplacer("d.member_id = ?", "d.member_id = 1", "LIMIT ?", "LIMIT 20").Replace(gormstore.LatestOfMember)
 	plan := strings.Join(lines(t, planning(t, s), 0, "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) "+query), "\n")
 	require.Contains(t, plan, "Index Scan Backward using deliveries_member", plan)

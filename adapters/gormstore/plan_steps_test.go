@@ -33,7 +33,7 @@ type step struct {
 var sharedColumns = []string{"organization_id", "list_id", "application_id", "group_id", "notification_id", "occurrence_id", "channel_id", "state", "part", "via"}
 
 // few are indexes that hold only what is waiting.
-var few = []string{"occurrences_unexpanded", "deliveries_due"}
+var few = []string{"occurrences_unexpanded", "deliveries_waiting", "deliveries_due"}
 
 // whole tells whether a step goes through all there is.
 func (s step) whole() bool { return len(s.equal) == 0 && !s.between && !slices.Contains(few, s.index) }

@@ -32,13 +32,14 @@ func (q queue) view(ctx context.Context, fn func(tx) error) error {
 }
 
 func (q queue) Expand(ctx context.Context, limit int) (done deliveries.Expansion, err error) {
-	after := orgs.ID(q.store.turn.Load())
+	n, after := q.store.turns.expansion()
+	var in deliveries.Lane
 	err = q.work(ctx, func(t tx) error {
-		done, err = expandNext(ctx, t, after, limit)
+		done, in, err = expandNext(ctx, t, deliveries.Lanes(n), after, limit)
 		return err
 	})
 	if err == nil {
-		q.store.turn.Store(int64(done.Organization))
+		q.store.turns.expanded(in, done.Organization)
 	}
 	return done, err
 }
@@ -48,6 +49,7 @@ func (q queue) Due(ctx context.Context) (due []deliveries.Due, err error) {
 	type dueRow struct {
 		OrganizationID *orgs.ID
 		ChannelID      channels.ID
+		Priority       events.Priority
 		NextAt         time.Time
 	}
 	err = q.view(ctx, func(t tx) error {
@@ -56,12 +58,21 @@ func (q queue) Due(ctx context.Context) (due []deliveries.Due, err error) {
 			return err
 		}
 		// next_at is selected as the column that it is: of an expression, SQLite does not know that it is a time.
-		due, err = all(t.db(ctx).Raw(busyChannels+`SELECT c.organization_id, d.channel_id, d.next_at
-			FROM busy CROSS JOIN deliveries d LEFT JOIN channels c ON c.id = busy.channel_id WHERE d.id = `+firstOpen),
-			func(r dueRow) deliveries.Due {
-				return deliveries.Due{Organization: orZero(r.OrganizationID), Channel: r.ChannelID, At: r.NextAt.Add(ahead)}
-			})
-		return err
+		rows, err := rowsOf[dueRow](t.db(ctx).Raw(busyChannels + heads + ` SELECT c.organization_id, d.channel_id, d.priority, d.next_at
+			FROM heads CROSS JOIN deliveries d LEFT JOIN channels c ON c.id = d.channel_id WHERE d.id = heads.id ORDER BY d.channel_id, d.next_at`))
+		if err != nil {
+			return err
+		}
+		due = nil
+		for _, r := range rows {
+			if n := len(due); n == 0 || due[n-1].Channel != r.ChannelID {
+				due = append(due, deliveries.Due{Organization: orZero(r.OrganizationID), Channel: r.ChannelID, At: r.NextAt.Add(ahead),
+					Priority: r.Priority})
+			} else if !r.NextAt.After(t.now()) {
+				due[n-1].Priority = min(due[n-1].Priority, r.Priority)
+			}
+		}
+		return nil
 	})
 	return due, err
 }

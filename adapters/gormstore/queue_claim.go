@@ -16,13 +16,16 @@ func (q queue) Claim(
 ) (jobs []deliveries.Job, err error) {
 	ctx = paced(ctx, paceBrief)
 	var ids []deliveries.ID
+	var next deliveries.Turn
+	turn := q.store.turns.of(channel)
 	err = q.work(ctx, func(t tx) error {
-		ids, err = t.claim(ctx, channel, owner, limit, lease)
+		ids, next, err = t.claim(ctx, channel, owner, limit, lease, turn)
 		return err
 	})
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
+	q.store.turns.take(channel, next)
 	// They are ours now: what is known of their recipients is read beside those who write.
 	err = q.view(ctx, func(t tx) error {
 		jobs, err = t.jobs(ctx, channel, ids)
@@ -31,23 +34,25 @@ func (q queue) Claim(
 	return jobs, err
 }
 
-// claim marks deliveries that are due and returns their ids.
-func (t tx) claim(ctx context.Context, channel channels.ID, owner string, limit int, lease time.Duration) ([]deliveries.ID, error) {
-	found, err := t.due(ctx, channel, limit)
+// claim marks deliveries that are due and returns their ids, and the turn after them.
+func (t tx) claim(
+	ctx context.Context, channel channels.ID, owner string, limit int, lease time.Duration, turn deliveries.Turn,
+) ([]deliveries.ID, deliveries.Turn, error) {
+	found, next, err := t.due(ctx, channel, limit, turn)
 	if err != nil || len(found) == 0 {
-		return nil, err
+		return nil, turn, err
 	}
 	if found, err = t.light(ctx, found); err != nil {
-		return nil, err
+		return nil, turn, err
 	}
 	ids, done := make([]deliveries.ID, len(found)), newChanges()
 	for i, d := range found {
 		ids[i] = d.id
 		done.move(d.occurrence, d.state, deliveries.Sending, 1)
 	}
-	err = t.db(ctx).Exec("UPDATE deliveries SET state = @sending , owner = @owner , next_at = @until WHERE id @ids", map[string]any{
+	err = t.db(ctx).Exec("UPDATE deliveries SET state = @sending , turn = NULL, owner = @owner , next_at = @until WHERE id @ids", map[string]any{
 		"sending": number(deliveries.Sending), "owner": owner, "until": t.after(lease), "ids": among(t.dialect, ids)}).Error
-	return ids, errors.Join(err, t.keep(ctx, done))
+	return ids, next, errors.Join(err, t.keep(ctx, done))
 }
 
 // dueDelivery is a delivery that can be claimed.
@@ -55,27 +60,6 @@ type dueDelivery struct {
 	id         deliveries.ID
 	occurrence events.OccurrenceID
 	state      deliveries.State
-}
-
-// due locks deliveries that are due.
-func (t tx) due(ctx context.Context, channel channels.ID, limit int) (found []dueDelivery, err error) {
-	rows, err := t.db(ctx).Raw(`SELECT id, occurrence_id, state FROM deliveries WHERE channel_id = ? AND state < 3 AND next_at <= ?
-		ORDER BY next_at, id LIMIT ?`+t.dialect.skipLocked(), channel, t.clock(), limit).Rows()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	found = make([]dueDelivery, 0, limit)
-	for rows.Next() {
-		var d dueDelivery
-		var state int
-		if err := rows.Scan(&d.id, &d.occurrence, &state); err != nil {
-			return nil, err
-		}
-		d.state = deliveries.States()[state]
-		found = append(found, d)
-	}
-	return found, rows.Err()
 }
 
 // light returns the first of the deliveries, at least one and as many as deliveries.ClaimBytes allows. Only sizes are read: neither
@@ -126,7 +110,7 @@ func (t tx) light(ctx context.Context, found []dueDelivery) (first []dueDelivery
 func (t tx) jobs(ctx context.Context, channel channels.ID, ids []deliveries.ID) (jobs []deliveries.Job, err error) {
 	rows, err := t.db(ctx).Raw(`WITH `+waysCTE(channelColumns+"0 AS phase FROM channels WHERE id = @channel ",
 		"n.id IN (SELECT notification_id FROM deliveries WHERE id @ids )", "TRUE")+`
-		SELECT d.id, d.occurrence_id, d.notification_id, oc.event_id, w.template_id, d.address, d.attempts, d.created_at,
+		SELECT d.id, d.occurrence_id, d.notification_id, d.priority, oc.event_id, w.template_id, d.address, d.attempts, d.created_at,
 			oc.expires_at, oc.cancelled_at IS NOT NULL AS cancelled, COALESCE(oc.expires_at <= @now , FALSE) AS expired,
 			d.member_id, m.username, m.email, m.first_name, m.last_name, m.custom_fields, `+gateColumns+`
 		FROM deliveries d CROSS JOIN occurrences oc
@@ -156,7 +140,7 @@ func scanJob(rows *sql.Rows) (j deliveries.Job, err error) {
 	var username, email, first, last sql.NullString
 	var expires sql.NullTime
 	g := &j.Gates
-	err = rows.Scan(&j.ID, &j.Occurrence, &j.Notification, &j.Event, &template, &j.Address, &j.Attempts, &j.Created,
+	err = rows.Scan(&j.ID, &j.Occurrence, &j.Notification, &j.Priority, &j.Event, &template, &j.Address, &j.Attempts, &j.Created,
 		&expires, &g.Cancelled, &g.Expired, &j.Recipient.Member, &username, &email, &first, &last, &j.Recipient.Fields,
 		&g.AddressGone, &g.MemberLocked, &g.HasMembership, &g.MembershipActive, &g.MembershipLocked, &g.MembershipEnabled,
 		&g.AssignmentActive, &g.AssignmentValidated, &g.ChannelActive, &g.ChannelAllowed, &g.OptedOut, &g.HasTemplate)

@@ -3,6 +3,7 @@ package gormstore
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -19,6 +20,7 @@ type expansion struct {
 	candidates candidates
 	written    int
 	newest     deliveries.ID // of all before the page
+	ahead      int           // how many deliveries of the occurrence wait already
 }
 
 // step is a notification and a phase of it, with where it has been left.
@@ -29,16 +31,21 @@ type step struct {
 	after          channels.AssignmentID `gorm:"-"`
 }
 
-// expandNext writes a page of the occurrence whose turn it is: of the first organization after another one, and of that
-// organization the one that has waited longest. Postgres gives each worker another one.
-func expandNext(ctx context.Context, t tx, after orgs.ID, limit int) (deliveries.Expansion, error) {
-	row, err := t.nextUnexpanded(ctx, after)
-	if errors.Is(err, deliveries.ErrNothingToDo) && after > 0 {
-		row, err = t.nextUnexpanded(ctx, 0)
-	}
+// expandNext writes a page of the occurrence whose turn it is: of the first lane in which one waits, of the first organization after the
+// one whose turn was before, and of that organization the one that has waited longest. Postgres gives each worker another one.
+func expandNext(
+	ctx context.Context, t tx, lanes []deliveries.Lane, after map[deliveries.Lane]orgs.ID, limit int,
+) (deliveries.Expansion, deliveries.Lane, error) {
+	row, err := t.itsTurn(ctx, lanes, after)
 	if err != nil {
-		return deliveries.Expansion{}, err
+		return deliveries.Expansion{}, deliveries.Lane{}, err
 	}
+	done, err := t.expand(ctx, row, limit)
+	return done, deliveries.Lane{Large: row.Large, Priority: row.Priority}, err
+}
+
+// expand writes a page of an occurrence.
+func (t tx) expand(ctx context.Context, row occurrenceRow, limit int) (deliveries.Expansion, error) {
 	o, err := row.occurrence()
 	if err != nil {
 		return deliveries.Expansion{}, err
@@ -50,6 +57,11 @@ func expandNext(ctx context.Context, t tx, after orgs.ID, limit int) (deliveries
 	first := row.CursorNotification == 0
 	if err := t.db(ctx).Raw("SELECT COALESCE(MAX(id), 0) FROM deliveries").Scan(&e.newest).Error; err != nil {
 		return deliveries.Expansion{}, err
+	}
+	if !first {
+		if err := t.db(ctx).Raw("SELECT COALESCE(SUM(pending), 0) FROM occurrence_tallies WHERE occurrence_id = ?", row.ID).Scan(&e.ahead).Error; err != nil {
+			return deliveries.Expansion{}, err
+		}
 	}
 	done, err := e.page(ctx, limit)
 	if err != nil {
@@ -64,9 +76,31 @@ func expandNext(ctx context.Context, t tx, after orgs.ID, limit int) (deliveries
 	return deliveries.Expansion{Organization: row.OrganizationID, Occurrence: row.ID, Deliveries: e.written, Done: done}, nil
 }
 
-func (t tx) nextUnexpanded(ctx context.Context, after orgs.ID) (occurrenceRow, error) {
-	return one[occurrenceRow](t.db(ctx).Raw(`SELECT * FROM occurrences WHERE expanded_at IS NULL AND organization_id > ?
-		ORDER BY organization_id, turn_at, id LIMIT 1`+t.dialect.skipLocked(), after), deliveries.ErrNothingToDo)
+// itsTurn locks the occurrence whose turn it is. Of a lane in which another worker holds all there is, it is the turn of the next lane.
+func (t tx) itsTurn(ctx context.Context, lanes []deliveries.Lane, after map[deliveries.Lane]orgs.ID) (occurrenceRow, error) {
+	waiting, err := rowsOf[deliveries.Lane](t.db(ctx).Raw("SELECT size.large, class.priority FROM (SELECT FALSE AS large UNION ALL SELECT TRUE) AS size CROSS JOIN (" + classes + `) AS class
+		WHERE EXISTS (SELECT 1 FROM occurrences o WHERE o.large = size.large AND o.priority = class.priority AND o.expanded_at IS NULL)`))
+	if err != nil {
+		return occurrenceRow{}, err
+	}
+	for _, l := range lanes {
+		if !slices.Contains(waiting, l) {
+			continue
+		}
+		row, err := t.nextUnexpanded(ctx, l, after[l])
+		if errors.Is(err, deliveries.ErrNothingToDo) && after[l] > 0 {
+			row, err = t.nextUnexpanded(ctx, l, 0)
+		}
+		if !errors.Is(err, deliveries.ErrNothingToDo) {
+			return row, err
+		}
+	}
+	return occurrenceRow{}, deliveries.ErrNothingToDo
+}
+
+func (t tx) nextUnexpanded(ctx context.Context, in deliveries.Lane, after orgs.ID) (occurrenceRow, error) {
+	return one[occurrenceRow](t.db(ctx).Raw(`SELECT * FROM occurrences WHERE expanded_at IS NULL AND large = ? AND priority = ? AND organization_id > ?
+		ORDER BY large, priority, organization_id, turn_at, id LIMIT 1`+t.dialect.skipLocked(), in.Large, in.Priority, after), deliveries.ErrNothingToDo)
 }
 
 // count keeps the numbers of what the page wrote. What was left out is counted in the index of states, behind what was there before: it is
@@ -147,11 +181,19 @@ func (e *expansion) bounds(ctx context.Context, s step, limit int) (last channel
 // The columns of new deliveries behind their occurrence, and their values as they are selected.
 const (
 	deliveryColumns = `notification_id, member_id, assignment_id, channel_id, protocol, address, address_key,
-			chosen, state, reason, attempts, owner, next_at, last_error, created_at, finished_at`
+			chosen, state, reason, attempts, owner, next_at, last_error, created_at, finished_at, priority, project_id, turn`
 	deliveryValues = `notification_id, member_id, assignment_id, channel_id, protocol, address, address_key,
 			reason = '', CASE WHEN reason = '' THEN CAST(@pending AS SMALLINT) ELSE CAST(@skipped AS SMALLINT) END, reason, 0, '', @now , '', @now ,
-			CASE WHEN reason <> '' THEN @now END`
+			CASE WHEN reason <> '' THEN @now END, CAST(@priority AS SMALLINT), CAST(@project AS BIGINT),
+			CASE WHEN reason = '' THEN (SELECT f.turn FROM fronts f WHERE f.channel_id = judged.channel_id) + @ahead + number END`
 )
+
+// fronts continues a query about ways with the turn of what goes next on each of their channels, in the class and the project of an occurrence:
+// what is new begins there. Where nothing waits, turns begin anew.
+const fronts = `, fronts AS MATERIALIZED (SELECT through.channel_id, COALESCE((SELECT d.turn FROM deliveries d
+			WHERE d.channel_id = through.channel_id AND d.priority = @priority AND d.project_id = @project AND d.turn IS NOT NULL
+			ORDER BY d.turn, d.id LIMIT 1), 0) AS turn
+		FROM (SELECT DISTINCT channel_id FROM ways) AS through)`
 
 // onceEach leaves out what was chosen for an address before.
 const onceEach = "ON CONFLICT (occurrence_id, notification_id, protocol, address_key) WHERE chosen DO NOTHING"
@@ -161,13 +203,14 @@ func (e *expansion) write(ctx context.Context, s step, last channels.AssignmentI
 	p := e.step(s)
 	p["last"], p["now"], p["occurrence"] = last, e.clock(), e.occurrence.ID
 	p["pending"], p["skipped"] = number(deliveries.Pending), number(deliveries.Skipped)
-	res := e.db(ctx).Exec(`WITH `+e.candidates.ways(s.channels(), "n.id = @notification AND n.active")+`
+	p["priority"], p["ahead"] = e.occurrence.Priority, e.ahead+e.written
+	res := e.db(ctx).Exec(`WITH `+e.candidates.ways(s.channels(), "n.id = @notification AND n.active")+fronts+`
 		INSERT INTO deliveries (occurrence_id, `+deliveryColumns+`)
 		SELECT @occurrence , `+deliveryValues+`
 		FROM (SELECT gated.*, `+reasonColumn()+` FROM (
 			SELECT w.notification_id, m.id AS member_id, s.id AS assignment_id, w.channel_id, w.protocol, a.value AS address,
-				a.value_key AS address_key, `+gateColumns+
-		candidatesFrom(`SELECT CAST(@notification AS BIGINT) AS notification_id, assignment_id
+				a.value_key AS address_key, r.number, `+gateColumns+
+		candidatesFrom(`SELECT CAST(@notification AS BIGINT) AS notification_id, assignment_id, ROW_NUMBER() OVER (ORDER BY assignment_id) - 1 AS number
 				FROM (`+e.candidates.source("assignment_id > @after AND assignment_id <= @last ", "")+`) AS page`)+`
 		) AS gated) AS judged
 		ORDER BY assignment_id

@@ -13,8 +13,6 @@ const (
 	setSize = 256
 	// lookAhead is among how many occurrences of an organization those of a set are found.
 	lookAhead = 4 * setSize
-	// setNames is how many recipients the occurrences of a set name at most.
-	setNames = 1_000
 )
 
 // smallRow is an unexpanded occurrence without its context, of which only the size is counted.
@@ -42,7 +40,7 @@ type wantedRow struct {
 // isSmall reports whether an occurrence that nobody has begun to expand names few recipients.
 func isSmall(row occurrenceRow, o events.Occurrence, limit int) bool {
 	n := len(o.Options.LimitTo)
-	return row.CursorNotification == 0 && n > 0 && n <= min(limit, setNames)
+	return row.CursorNotification == 0 && n > 0 && n <= min(limit, deliveries.SmallNames)
 }
 
 // expandSet expands an occurrence that names few recipients together with others of the same event
@@ -50,7 +48,7 @@ func isSmall(row occurrenceRow, o events.Occurrence, limit int) bool {
 // are those that expanding one occurrence after the other would write.
 func (t tx) expandSet(ctx context.Context, first occurrenceRow, o events.Occurrence, limit int) (deliveries.Expansion, error) {
 	c := candidatesOf(t.dialect, o)
-	rows, wanted, err := t.smallOnes(ctx, first, min(limit, setNames))
+	rows, wanted, err := t.smallOnes(ctx, first, min(limit, deliveries.SmallNames))
 	if err != nil {
 		return deliveries.Expansion{}, err
 	}
@@ -59,7 +57,7 @@ func (t tx) expandSet(ctx context.Context, first occurrenceRow, o events.Occurre
 	for _, r := range rows {
 		done.begin(r.ID, r.CreatedAt, r.SendAt, r.ContextBytes)
 	}
-	written, err := t.writeSet(ctx, c, wanted, done)
+	written, err := t.writeSet(ctx, c, first, wanted, done)
 	if err != nil {
 		return deliveries.Expansion{}, err
 	}
@@ -81,10 +79,11 @@ func (t tx) expandSet(ctx context.Context, first occurrenceRow, o events.Occurre
 // with the recipients whom they name.
 func (t tx) smallOnes(ctx context.Context, first occurrenceRow, limit int) (set []smallRow, wanted []wantedRow, err error) {
 	rows, err := rowsOf[smallRow](t.db(ctx).Raw(`SELECT id, limit_to, channels, created_at, send_at, octet_length(context) AS context_bytes
-		FROM occurrences WHERE id IN (SELECT id FROM occurrences WHERE expanded_at IS NULL AND organization_id = ? ORDER BY turn_at, id LIMIT ?)
+		FROM occurrences WHERE id IN (SELECT id FROM occurrences WHERE expanded_at IS NULL AND large = ? AND priority = ? AND organization_id = ?
+				ORDER BY turn_at, id LIMIT ?)
 			AND expanded_at IS NULL AND event_id = ? AND channels = ? AND cursor_notification = 0 AND limit_to <> ?
 		ORDER BY turn_at, id LIMIT ?`+t.dialect.skipLocked(),
-		first.OrganizationID, lookAhead, first.EventID, first.Channels, noNames, setSize))
+		first.Large, first.Priority, first.OrganizationID, lookAhead, first.EventID, first.Channels, noNames, setSize))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -119,7 +118,7 @@ func wantedOf(o events.Occurrence) []wantedRow {
 
 // writeSet writes the deliveries of a set in the order in which expansions of one occurrence write
 // them: by notification, the project's channels before the organization's, by assignment.
-func (t tx) writeSet(ctx context.Context, c candidates, wanted []wantedRow, done changes) (written int, err error) {
+func (t tx) writeSet(ctx context.Context, c candidates, first occurrenceRow, wanted []wantedRow, done changes) (written int, err error) {
 	type writtenRow struct {
 		OccurrenceID events.OccurrenceID
 		State        int
@@ -127,15 +126,17 @@ func (t tx) writeSet(ctx context.Context, c candidates, wanted []wantedRow, done
 	p := c.parameters()
 	p["set"] = rowSet(t.dialect, wanted, "occurrence bigint", "username text", "address text")
 	p["now"], p["pending"], p["skipped"] = t.clock(), number(deliveries.Pending), number(deliveries.Skipped)
+	p["priority"], p["ahead"] = first.Priority, 0
 	reached := t.dialect.alongAs("wanted", []string{"wanted.occurrence", "a.id"},
 		hop{"addresses a", "a.organization_id = @organization AND a.value_key = wanted.address"}) + `
 		UNION ` + t.dialect.alongAs("wanted", []string{"wanted.occurrence", "a.id"},
 		hop{"members m", "m.organization_id = @organization AND m.username_fold = wanted.username"},
 		hop{"addresses a", "a.organization_id = m.organization_id AND a.member_id = m.id"})
-	rows, err := rowsOf[writtenRow](t.db(ctx).Raw(`WITH `+c.ways(bothChannels, "n.active")+`
+	rows, err := rowsOf[writtenRow](t.db(ctx).Raw(`WITH `+c.ways(bothChannels, "n.active")+fronts+`
 		INSERT INTO deliveries (occurrence_id, `+deliveryColumns+`)
 		SELECT occurrence_id, `+deliveryValues+`
-		FROM (SELECT gated.*, `+reasonColumn()+` FROM (
+		FROM (SELECT gated.*, `+reasonColumn()+`,
+				ROW_NUMBER() OVER (PARTITION BY occurrence_id ORDER BY notification_id, phase, assignment_id) - 1 AS number FROM (
 			SELECT r.occurrence AS occurrence_id, w.phase, w.notification_id, m.id AS member_id, s.id AS assignment_id, w.channel_id, w.protocol,
 				a.value AS address, a.value_key AS address_key, `+gateColumns+`
 			FROM (`+reached+`) AS r CROSS JOIN assignments s CROSS JOIN ways w CROSS JOIN addresses a CROSS JOIN members m`+

@@ -66,20 +66,44 @@ func (r statisticsRepo) Contexts(ctx context.Context, org orgs.ID, since time.Ti
 	return bytes, err
 }
 
-// busyChannels is the beginning of a query about the channels with open deliveries: it jumps from channel to channel in the index of
+// busyChannels is the beginning of a query about the channels with open deliveries: it jumps from channel to channel in the indexes of
 // what is open, so that its cost does not depend on how much that is.
-const busyChannels = `WITH RECURSIVE busy (channel_id) AS (
-		SELECT MIN(d.channel_id) FROM deliveries d WHERE d.state < 3
+const busyChannels = `WITH RECURSIVE fresh (channel_id) AS (
+		SELECT MIN(d.channel_id) FROM deliveries d WHERE d.turn IS NOT NULL
 		UNION ALL
-		SELECT (SELECT MIN(d.channel_id) FROM deliveries d WHERE d.state < 3 AND d.channel_id > busy.channel_id)
-		FROM busy WHERE busy.channel_id IS NOT NULL
-	) `
+		SELECT (SELECT MIN(d.channel_id) FROM deliveries d WHERE d.turn IS NOT NULL AND d.channel_id > fresh.channel_id)
+		FROM fresh WHERE fresh.channel_id IS NOT NULL
+	), returned (channel_id) AS (
+		SELECT MIN(d.channel_id) FROM deliveries d WHERE d.turn IS NULL AND d.state < 3
+		UNION ALL
+		SELECT (SELECT MIN(d.channel_id) FROM deliveries d WHERE d.turn IS NULL AND d.state < 3 AND d.channel_id > returned.channel_id)
+		FROM returned WHERE returned.channel_id IS NOT NULL
+	), busy (channel_id) AS (
+		SELECT channel_id FROM fresh WHERE channel_id IS NOT NULL UNION SELECT channel_id FROM returned WHERE channel_id IS NOT NULL
+	)`
 
-// firstOpen is the delivery of a busy channel that is due first, by id.
-const firstOpen = `(SELECT e.id FROM deliveries e WHERE e.channel_id = busy.channel_id AND e.state < 3 ORDER BY e.next_at, e.id LIMIT 1)`
+// heads continues a query about channels called busy, with the deliveries of each that go next, by id: of each class what is due first of
+// those that were claimed before, and of those that wait for their first attempt the next of each project.
+const heads = `, classes (priority) AS (` + classes + `), lines (channel_id, priority, project_id) AS (
+		SELECT busy.channel_id, class.priority, (SELECT MIN(d.project_id) FROM deliveries d
+			WHERE d.channel_id = busy.channel_id AND d.priority = class.priority AND d.turn IS NOT NULL)
+		FROM busy CROSS JOIN classes class
+		UNION ALL
+		SELECT lines.channel_id, lines.priority, (SELECT MIN(d.project_id) FROM deliveries d
+			WHERE d.channel_id = lines.channel_id AND d.priority = lines.priority AND d.turn IS NOT NULL AND d.project_id > lines.project_id)
+		FROM lines WHERE lines.project_id IS NOT NULL
+	), heads (id) AS (
+		SELECT (SELECT d.id FROM deliveries d WHERE d.channel_id = lines.channel_id AND d.priority = lines.priority AND d.project_id = lines.project_id
+			AND d.turn IS NOT NULL ORDER BY d.turn, d.id LIMIT 1)
+		FROM lines WHERE lines.project_id IS NOT NULL
+		UNION ALL
+		SELECT (SELECT d.id FROM deliveries d WHERE d.channel_id = busy.channel_id AND d.priority = class.priority AND d.turn IS NULL AND d.state < 3
+			ORDER BY d.next_at, d.id LIMIT 1)
+		FROM busy CROSS JOIN classes class
+	)`
 
 func (r statisticsRepo) Backlogs(ctx context.Context, in []orgs.ID, before time.Time, most int) ([]statistics.Backlog, error) {
-	return r.backlogs(ctx, "WITH busy AS (SELECT id AS channel_id FROM channels WHERE organization_id @in ) ",
+	return r.backlogs(ctx, "WITH RECURSIVE busy AS (SELECT id AS channel_id FROM channels WHERE organization_id @in )",
 		map[string]any{"before": before.UTC(), "most": most, "in": among(r.dialect, in)})
 }
 
@@ -87,7 +111,7 @@ func (r statisticsRepo) Queue(ctx context.Context, now time.Time, most int) (q s
 	if q.Backlogs, err = r.backlogs(ctx, busyChannels, map[string]any{"before": now.UTC(), "most": most}); err != nil {
 		return q, err
 	}
-	err = r.db(ctx).Raw("SELECT COUNT(*) FROM (SELECT 1 FROM occurrences WHERE expanded_at IS NULL ORDER BY organization_id, turn_at, id LIMIT ?) AS waiting", most).
+	err = r.db(ctx).Raw("SELECT COUNT(*) FROM (SELECT 1 FROM occurrences WHERE expanded_at IS NULL ORDER BY large, priority, organization_id, turn_at, id LIMIT ?) AS waiting", most).
 		Scan(&q.Unexpanded).Error
 	return q, err
 }
@@ -101,20 +125,32 @@ func (r statisticsRepo) backlogs(ctx context.Context, busy string, p map[string]
 		Name           string
 		Project        string
 		NextAt         time.Time
-		Waiting        int
+		Fresh          int
+		Returned       int
 		LastError      string
 		State          int
 	}
-	return all(r.db(ctx).Raw(busy+`
+	rows, err := rowsOf[backlogRow](r.db(ctx).Raw(busy+heads+`
 		SELECT c.organization_id, org.slug AS organization, c.id AS channel_id, c.name, COALESCE(p.slug, '') AS project, d.next_at, d.last_error, d.state,
-			(SELECT COUNT(*) FROM (SELECT 1 FROM deliveries w WHERE w.channel_id = busy.channel_id AND w.state < 3 AND w.next_at < @before
-				LIMIT @most ) AS waiting) AS waiting
-		FROM busy CROSS JOIN deliveries d CROSS JOIN channels c CROSS JOIN organizations org LEFT JOIN projects p ON p.id = c.project_id
-		WHERE d.id = `+firstOpen+` AND d.next_at < @before AND c.id = busy.channel_id AND org.id = c.organization_id ORDER BY d.next_at`, p),
-		func(row backlogRow) statistics.Backlog {
-			return statistics.Backlog{Organization: row.OrganizationID, Slug: row.Organization, Channel: row.ChannelID, Name: row.Name, Project: row.Project,
-				Oldest: row.NextAt.UTC(), Waiting: row.Waiting, Error: row.LastError, State: deliveries.States()[row.State]}
-		})
+			(SELECT COUNT(*) FROM (SELECT 1 FROM deliveries w WHERE w.channel_id = c.id AND w.turn IS NOT NULL LIMIT @most ) AS waiting) AS fresh,
+			(SELECT SUM((SELECT COUNT(*) FROM (SELECT 1 FROM deliveries w WHERE w.channel_id = c.id AND w.priority = class.priority
+				AND w.turn IS NULL AND w.state < 3 AND w.next_at < @before LIMIT @most ) AS waiting)) FROM classes class) AS returned
+		FROM heads CROSS JOIN deliveries d CROSS JOIN channels c CROSS JOIN organizations org LEFT JOIN projects p ON p.id = c.project_id
+		WHERE d.id = heads.id AND d.next_at < @before AND c.id = d.channel_id AND org.id = c.organization_id ORDER BY d.next_at, d.id`, p))
+	if err != nil {
+		return nil, err
+	}
+	most, _ := p["most"].(int)
+	var found []statistics.Backlog
+	for _, row := range rows {
+		if slices.ContainsFunc(found, func(b statistics.Backlog) bool { return b.Channel == row.ChannelID }) {
+			continue // What was due first speaks for its channel.
+		}
+		found = append(found, statistics.Backlog{Organization: row.OrganizationID, Slug: row.Organization, Channel: row.ChannelID, Name: row.Name,
+			Project: row.Project, Oldest: row.NextAt.UTC(), Waiting: min(row.Fresh+row.Returned, most), Error: row.LastError,
+			State: deliveries.States()[row.State]})
+	}
+	return found, nil
 }
 
 // failuresRead is how many occurrences of an organization with failed deliveries are looked at. Of some, all that failed may have been sent again since.

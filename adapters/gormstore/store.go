@@ -55,7 +55,7 @@ type Config struct {
 type Store struct {
 	engine   engine
 	notifier *notifier
-	turn     atomic.Int64 // the organization whose occurrence was expanded last
+	turns    *turns
 	logger   *slog.Logger
 
 	full atomic.Int64 // when a write found the disk full, in nanoseconds of Unix time
@@ -106,7 +106,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 func Connect(ctx context.Context, c Config) (*Store, error) {
 	now := func() time.Time { return stamp(c.Clock.Now()) }
 	scheme, rest, _ := strings.Cut(c.URL, ":")
-	s := &Store{logger: c.Logger}
+	s := &Store{logger: c.Logger, turns: newTurns()}
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)
 	}

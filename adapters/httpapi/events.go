@@ -18,6 +18,7 @@ type event struct {
 	// Locked is false: nothing locks an event here. Clients of the contract's system read it.
 	Locked   bool     `json:"locked"`
 	Channels []string `json:"channels"`
+	Priority string   `json:"priority"`
 	// Schema is null when there is none.
 	Schema json.RawMessage `json:"context_schema"`
 }
@@ -41,5 +42,5 @@ func showEvent(e events.Event) event {
 	if e.Schema != "" {
 		schema = json.RawMessage(e.Schema)
 	}
-	return event{ID: e.ID, Name: e.Name, Slug: e.Slug, Description: e.Description, Active: e.Active, Channels: names, Schema: schema}
+	return event{ID: e.ID, Name: e.Name, Slug: e.Slug, Description: e.Description, Active: e.Active, Channels: names, Priority: e.Priority.String(), Schema: schema}
 }

@@ -21,6 +21,7 @@ type occurrence struct {
 	ID            events.OccurrenceID      `json:"id"`
 	Event         events.ID                `json:"event"`
 	State         app.OccurrenceState      `json:"state"`
+	Priority      string                   `json:"priority"`
 	Created       time.Time                `json:"created"`
 	SendAt        *time.Time               `json:"send_at"`
 	ExpiresAt     *time.Time               `json:"expires_at"`
@@ -106,7 +107,7 @@ func (a *API) showOccurrence(c call) error {
 		holds[i] = hold{h.Channel, showWaiting(h.Waiting)}
 	}
 	at := c.at()
-	return c.answer(http.StatusOK, occurrence{ID: r.Occurrence.ID, Event: r.Occurrence.Event, State: r.State, Created: r.Occurrence.Created,
+	return c.answer(http.StatusOK, occurrence{ID: r.Occurrence.ID, Event: r.Occurrence.Event, State: r.State, Priority: r.Occurrence.Priority.String(), Created: r.Occurrence.Created,
 		SendAt: orNull(r.Occurrence.Options.SendAt), ExpiresAt: orNull(r.Occurrence.Options.ExpiresAt), Cancelled: orNull(r.Occurrence.Cancelled),
 		CorrelationID: r.Occurrence.CorrelationID, Counts: counts, Waiting: holds,
 		Deliveries: c.url("api", "o", at.Organization, "p", at.Project, "a", at.Application, "occurrences",

@@ -14,6 +14,7 @@ import (
 type triggerOptions struct {
 	limitTo, channels []string
 	sendAt, expiresAt time.Time
+	priority          *events.Priority
 	dryRun            bool
 	ignoreUnknown     bool
 	filtered          bool // limitTo was sent as recipient_filter.usernames
@@ -43,6 +44,8 @@ func bindOptions(sent map[string]any, faults *fault.Fields) (o triggerOptions) {
 			o.dryRun = bindBool(field, value, faults)
 		case "ignore_unknown":
 			o.ignoreUnknown = bindBool(field, value, faults)
+		case "priority":
+			o.priority = bindPriority(field, value, faults)
 		case "recipient_filter": // Comes after limit_to in the alphabet.
 			o.bindFilter(value, sent["limit_to"] != nil, faults)
 		default:
@@ -90,6 +93,20 @@ func (o triggerOptions) renamed(err error) error {
 		faults = append(faults, f)
 	}
 	return faults.Err()
+}
+
+// bindPriority returns nil for null.
+func bindPriority(field string, value any, faults *fault.Fields) *events.Priority {
+	if value == nil {
+		return nil
+	}
+	name, _ := value.(string)
+	if name == "" {
+		name = "?" // No name is another one than none at all.
+	}
+	p, err := events.ParsePriority(field, name)
+	faults.Add("", err)
+	return &p
 }
 
 func bindBool(field string, value any, faults *fault.Fields) bool {

@@ -93,6 +93,10 @@ func (c call) bindTrigger(body *jsonbody.Object, text []byte) (what app.Trigger,
 	what.Options.SendAt, what.Options.ExpiresAt = options.sendAt, options.expiresAt
 	faults.Add("", options.renamed(err))
 	what.IgnoreUnknown = options.ignoreUnknown
+	what.Priority, what.AtMostNormal = options.priority, c.key.AtMostNormal
+	if what.AtMostNormal && what.Priority != nil && *what.Priority == events.Urgent {
+		faults.Addf("options.priority", "is more than this key may ask for: at most normal")
+	}
 	what.CorrelationID, err = names.OptionalLabel("cid", c.QueryParam("cid"))
 	faults.Add("cid", err)
 	if word := c.Request().Header.Get(headerIdempotencyKey); word != "" {

@@ -101,7 +101,11 @@ func (q *fakeQueue) Due(context.Context) ([]deliveries.Due, error) {
 	due := map[channels.ID]deliveries.Due{}
 	for _, r := range q.rows {
 		if d, known := due[r.channel]; r.state.Open() && (!known || r.next.Before(d.At)) {
-			due[r.channel] = deliveries.Due{Organization: q.others[r.channel].Organization, Channel: r.channel, At: r.next}
+			due[r.channel] = deliveries.Due{Organization: q.others[r.channel].Organization, Channel: r.channel, At: r.next, Priority: d.Priority}
+		}
+		if d := due[r.channel]; r.state.Open() && !r.next.After(time.Now()) {
+			d.Priority = min(d.Priority, r.job.Priority)
+			due[r.channel] = d
 		}
 	}
 	return slices.Collect(maps.Values(due)), nil
@@ -132,7 +136,9 @@ func (q *fakeQueue) claim(c channels.ID, owner string, limit int, lease time.Dur
 			due = append(due, r)
 		}
 	}
-	slices.SortFunc(due, func(a, b *queued) int { return cmp.Or(a.next.Compare(b.next), cmp.Compare(a.job.ID, b.job.ID)) })
+	slices.SortFunc(due, func(a, b *queued) int {
+		return cmp.Or(cmp.Compare(a.job.Priority, b.job.Priority), a.next.Compare(b.next), cmp.Compare(a.job.ID, b.job.ID))
+	})
 	var claimed []deliveries.Job
 	for _, r := range due[:min(limit, len(due))] {
 		r.state, r.owner, r.next = deliveries.Sending, owner, time.Now().Add(lease)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tocsin/tocsin/app/watchdog"
@@ -19,6 +20,7 @@ const (
 	claimFactor     = 8               // deliveries claimed at once, per concurrent attempt
 	claimLeast      = 64
 	claimMost       = 512
+	claimHurry      = 16 // deliveries claimed at once because something urgent is due
 )
 
 // sender sends the deliveries of one channel: it claims what is due, keeps the channel's limits and rests while its provider
@@ -27,6 +29,7 @@ type sender struct {
 	worker   *Worker
 	at       place // the channel, and its organization
 	notified chan struct{}
+	urgent   chan struct{} // receives when something urgent is due
 	cache    *renderCache
 
 	// Only the goroutine of run touches these.
@@ -39,6 +42,9 @@ type sender struct {
 	dispatcher deliveries.Dispatcher
 	protocol   channels.Protocol
 	targets    *targets
+	tempo      tempo
+
+	begun atomic.Int64 // attempts, since tempo was told of them
 
 	mu      sync.Mutex // guards breaker, failure, slot and failures
 	breaker breaker
@@ -51,7 +57,7 @@ type sender struct {
 }
 
 func newSender(w *Worker, at place) *sender {
-	return &sender{worker: w, at: at, notified: make(chan struct{}, 1), cache: newRenderCache(w.queue)}
+	return &sender{worker: w, at: at, notified: make(chan struct{}, 1), urgent: make(chan struct{}, 1), cache: newRenderCache(w.queue)}
 }
 
 func (s *sender) run(ctx context.Context) {
@@ -101,15 +107,16 @@ func (s *sender) work(ctx context.Context) (claimed bool, err error) {
 	stopRenewing := held.keep(ctx)
 	defer held.release()
 	defer stopRenewing()
-	jobs := make(chan deliveries.Job, s.claimSize())
+	jobs := newLine()
 	var starting, attempts sync.WaitGroup
 	starting.Go(func() {
-		for j := range jobs {
+		for j, more := jobs.take(); more; j, more = jobs.take() {
 			s.start(ctx, held, j, &attempts)
+			s.begun.Add(1)
 		}
 	})
 	claimed, err = s.feed(ctx, held, jobs)
-	close(jobs)
+	jobs.close()
 	s.turns.Idle() // Attempts have limits of their own.
 	starting.Wait()
 	for _, j := range s.targets.drop() {
@@ -120,8 +127,8 @@ func (s *sender) work(ctx context.Context) (claimed bool, err error) {
 }
 
 // feed claims deliveries and hands them out until nothing is left, or until the channel's settings have changed.
-func (s *sender) feed(ctx context.Context, held *claims, jobs chan<- deliveries.Job) (claimed bool, err error) {
-	for ctx.Err() == nil {
+func (s *sender) feed(ctx context.Context, held *claims, jobs *line) (claimed bool, err error) {
+	for hurry := false; ctx.Err() == nil; {
 		s.turns.Turn()
 		if s.worker.clock.Now().Sub(s.checked) > refreshInterval {
 			changed, err := s.reload(ctx)
@@ -144,8 +151,11 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs chan<- deliveries.
 			held.waitFinished(ctx)
 			continue
 		}
-		if trial {
+		switch {
+		case trial:
 			size = 1
+		case hurry:
+			size = min(size, claimHurry)
 		}
 		found, err := s.claim(ctx, held, size)
 		if err != nil {
@@ -159,15 +169,16 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs chan<- deliveries.
 			s.worker.log.Warn("occurrences could not be read ahead", "channel", int64(s.at.channel), "error", err)
 		}
 		s.turns.Idle() // The channel's limits say how soon these begin.
+		if !trial {
+			jobs.add(found)
+			hurry = jobs.waitFor(ctx, s.claimSize(), s.urgent)
+			continue
+		}
 		for _, j := range found {
-			if trial {
-				// Nothing else is claimed before this attempt has shown whether the channel works.
-				var attempt sync.WaitGroup
-				s.start(ctx, held, j, &attempt)
-				attempt.Wait()
-			} else {
-				jobs <- j
-			}
+			// Nothing else is claimed before this attempt has shown whether the channel works.
+			var attempt sync.WaitGroup
+			s.start(ctx, held, j, &attempt)
+			attempt.Wait()
 		}
 	}
 	return claimed, nil
@@ -179,6 +190,7 @@ func (s *sender) claim(ctx context.Context, held *claims, size int) ([]deliverie
 		return nil, nil
 	}
 	defer s.worker.claiming.release(s.at)
+	s.tempo.measure(s.worker.clock.Now(), int(s.begun.Swap(0)))
 	return held.claim(ctx, s.at.channel, size)
 }
 
@@ -189,10 +201,11 @@ func (s *sender) takeTurn(ctx context.Context) bool {
 	return s.worker.claiming.acquire(ctx, s.at)
 }
 
-// claimSize is how many deliveries are claimed at once: enough to keep the attempts busy, and no more than leave within a
-// small part of the lease.
+// claimSize is how many deliveries are claimed at once: enough to keep the attempts busy, and no more than leave soon, so that what is
+// triggered meanwhile does not wait behind them.
 func (s *sender) claimSize() int {
-	size := min(max(claimFactor*s.limits.Concurrency, claimLeast), claimMost)
+	most := min(max(claimFactor*s.limits.Concurrency, claimLeast), claimMost)
+	size := s.tempo.ahead(min(most, max(2*s.limits.Concurrency, claimHurry)), most)
 	if s.limits.PerSecond > 0 {
 		size = min(size, max(1, int(s.limits.PerSecond*s.worker.set.Lease.Seconds()/4)))
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
 )
 
 func TestWorkerTriesADeadChannelWithOneMessageAtATime(t *testing.T) {
@@ -54,6 +55,46 @@ func TestWorkerASlowMessageHoldsUpNoOther(t *testing.T) {
 			let(100 * time.Millisecond)
 			require.Equal(t, deliveries.Sent, q.row(2).state)
 			require.Equal(t, deliveries.Sending, q.row(1).state)
+		})
+	})
+}
+
+func TestWhatIsUrgentDoesNotWaitBehindWhatWasClaimedBefore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(200, channels.Settings{"concurrency": 2})
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			let(time.Second)
+			return nil
+		}}
+		work(t, q, d, plainComposer{}, settings(), func() {
+			let(10500 * time.Millisecond)
+			require.Greater(t, q.count(deliveries.Sending), 20, "much is claimed")
+			q.set(func(q *fakeQueue) {
+				q.add()
+				q.rows[201].job.Priority = events.Urgent
+				q.add()
+			})
+			q.added <- struct{}{}
+			let(3 * time.Second)
+			require.Equal(t, deliveries.Sent, q.row(201).state)
+			require.NotEqual(t, deliveries.Sent, q.row(202).state)
+		})
+	})
+}
+
+func TestASlowChannelClaimsNoMoreThanItsConnectionsNeed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(1_000, nil)
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			let(time.Second)
+			return nil
+		}}
+		work(t, q, d, plainComposer{}, settings(), func() {
+			let(40500 * time.Millisecond)
+			require.Greater(t, q.count(deliveries.Sent), 600, "every connection is used")
+			require.Less(t, q.count(deliveries.Sending), 96, "16 connections, and twice two for each")
 		})
 	})
 }

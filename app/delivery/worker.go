@@ -42,8 +42,22 @@ type Settings struct {
 	Meter Meter
 }
 
-// expansionPage is how many recipients one step of an expansion takes.
-const expansionPage = 10_000
+// Limits of the pages by which recipients are found. While a page is written others wait, so it is as large as is written in expansionTime.
+const (
+	expansionPage  = 10_000 // at most
+	expansionLeast = 1_000
+	expansionTime  = 75 * time.Millisecond
+)
+
+// nextPage is how many recipients the next page takes, after one of so many, of which so many deliveries were written in some time. It
+// grows and shrinks by no more than half and a quarter, because others hold up single pages.
+func nextPage(size, written int, took time.Duration) int {
+	if written < expansionLeast/2 || took <= 0 {
+		return size // It says nothing of large ones.
+	}
+	fits := int(float64(written) * float64(expansionTime) / float64(took))
+	return min(max(fits, size*3/4, expansionLeast), size*3/2, expansionPage)
+}
 
 // claimsAtOnce is how many senders may read from the queue at once.
 const claimsAtOnce = 5
@@ -172,11 +186,13 @@ func (w *Worker) notifyLoop(ctx context.Context, turns *watchdog.Loop) {
 }
 
 func (w *Worker) expandLoop(ctx context.Context, turns *watchdog.Loop) {
-	for ctx.Err() == nil {
+	for size := expansionLeast; ctx.Err() == nil; {
 		turns.Turn()
-		done, err := w.queue.Expand(ctx, expansionPage)
+		began := w.clock.Now()
+		done, err := w.queue.Expand(ctx, size)
 		switch {
 		case err == nil:
+			size = nextPage(size, done.Deliveries, w.clock.Now().Sub(began))
 			w.set.Meter.Expanded(done)
 			if done.Deliveries > 0 {
 				notify(w.claim)
@@ -249,6 +265,9 @@ func (w *Worker) notifySender(ctx context.Context, d deliveries.Due) {
 		s = newSender(w, place{d.Organization, d.Channel})
 		w.senders[d.Channel] = s
 		w.running.Go(func() { s.run(ctx) })
+	}
+	if d.Priority == events.Urgent {
+		notify(s.urgent)
 	}
 	notify(s.notified)
 }

@@ -158,11 +158,13 @@ type Key struct {
 	Replaced time.Time // when another key took its place; zero: none has
 	LastUsed time.Time // to the minute; zero: never
 
+	AtMostNormal bool // what it triggers is never urgent
+
 	Quotas quotas.Limits // of its scope's organization, where they differ from the installation's; as ByDigest returns it
 }
 
 // NewKey checks what an operator says of a key. lifetime 0 means that it never expires.
-func NewKey(name string, s Scope, grants []string, now time.Time, lifetime time.Duration) (Key, error) {
+func NewKey(name string, s Scope, grants []string, now time.Time, lifetime time.Duration, limits ...Limit) (Key, error) {
 	var faults fault.Fields
 	k := Key{Scope: s, Created: now}
 	var err error
@@ -177,8 +179,17 @@ func NewKey(name string, s Scope, grants []string, now time.Time, lifetime time.
 	if lifetime > 0 {
 		k.Expires = now.Add(lifetime)
 	}
+	for _, limit := range limits {
+		limit(&k)
+	}
 	return k, faults.Err()
 }
+
+// Limit is a limit of a new key beside its scope and its grants.
+type Limit func(*Key)
+
+// AtMostNormal keeps what a key triggers from being urgent, if on is true.
+func AtMostNormal(on bool) Limit { return func(k *Key) { k.AtMostNormal = on } }
 
 // Valid tells whether the key authenticates at this moment.
 func (k Key) Valid(now time.Time) bool {
@@ -220,7 +231,7 @@ func (k Key) Rotate(now time.Time, overlap time.Duration) (next, old Key, err er
 	case overlap <= 0:
 		return Key{}, Key{}, fault.Field("overlap", "must be longer than nothing")
 	}
-	next = Key{Name: k.Name, Scope: k.Scope, Grants: slices.Clone(k.Grants), Created: now}
+	next = Key{Name: k.Name, Scope: k.Scope, Grants: slices.Clone(k.Grants), AtMostNormal: k.AtMostNormal, Created: now}
 	if !k.Expires.IsZero() {
 		next.Expires = now.Add(k.Expires.Sub(k.Created))
 	}

@@ -15,7 +15,8 @@ import (
 // its own, works on sets, and may be called by any number of workers on any number of machines at once.
 type Queue interface {
 	// Expand writes the deliveries of at most limit further recipients of an occurrence and stores how far it came, in one unit of
-	// work. Organizations take turns, and within an organization it is the turn of the occurrence that has waited longest.
+	// work. Large occurrences and those that name a few recipients take turns, classes by their priority, then organizations; within an
+	// organization it is the turn of the occurrence that has waited longest.
 	// ErrNothingToDo when no occurrence has any left.
 	Expand(ctx context.Context, limit int) (Expansion, error)
 	// Schedule does what the time has come for, about limit rows at most, and returns how many that were; 0: nothing is left. Occurrences
@@ -27,8 +28,8 @@ type Queue interface {
 	// Due returns the channels with open deliveries and when the first of each is due, by the clock of this machine. Deliveries of an
 	// inactive channel are due, too: they will be skipped.
 	Due(ctx context.Context) ([]Due, error)
-	// Claim takes at most limit deliveries of a channel that are due, the longest waiting first, and leases them to owner. Of
-	// deliveries that are large it takes fewer, see ClaimBytes. A delivery whose lease has ended is due again. Leases are set and
+	// Claim takes at most limit deliveries of a channel that are due, and leases them to owner: what is urgent first, and within a class
+	// projects and occurrences in turn, by the rule of docs/delivery.md. Of deliveries that are large it takes fewer, see ClaimBytes. A delivery whose lease has ended is due again. Leases are set and
 	// compared by one clock for all instances.
 	Claim(ctx context.Context, channel channels.ID, owner string, limit int, lease time.Duration) ([]Job, error)
 	// Renew extends the lease of those deliveries that owner still holds, and returns them.
@@ -90,6 +91,7 @@ type Due struct {
 	Organization orgs.ID // of the channel; 0 when the channel is gone
 	Channel      channels.ID
 	At           time.Time
+	Priority     events.Priority // the first class of which something is due; of what is due later, of that
 }
 
 // Job is a claimed delivery with all that is needed to send it: the gates as they are now, and what its template may use.
@@ -97,6 +99,7 @@ type Job struct {
 	ID           ID
 	Occurrence   events.OccurrenceID
 	Notification subscriptions.NotificationID
+	Priority     events.Priority
 	Event        events.ID
 	Template     events.TemplateID // 0: none
 	Address      string

@@ -47,6 +47,7 @@ type Event struct {
 	Active       bool
 	Example      string    // of a context, for those who write templates: JSON text; empty: none
 	Schema       string    // of contexts: the text of a JSON Schema; empty: none
+	Priority     Priority  // of its occurrences, unless their triggers say another one
 	Channels     []Channel // by name
 }
 
@@ -96,7 +97,7 @@ type Repository interface {
 	List(ctx context.Context, a applications.Application, after ID, limit int) ([]Event, error)
 	// Create stores a new event with its channels and returns it with its id; ErrSlugTaken.
 	Create(ctx context.Context, e Event) (Event, error)
-	// Save stores name, description, active flag, example, schema and channels.
+	// Save stores name, description, active flag, example, schema, priority and channels.
 	Save(ctx context.Context, e Event) error
 	// Delete removes an event and its templates; ErrInUse, naming its notifications.
 	Delete(ctx context.Context, e Event) error

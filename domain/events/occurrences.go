@@ -147,6 +147,7 @@ type Occurrence struct {
 	Event         ID
 	Context       Context
 	Options       Options
+	Priority      Priority
 	CorrelationID string
 	Created       time.Time
 	Scheduled     bool      // it waits for Options.SendAt

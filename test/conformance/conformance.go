@@ -50,6 +50,7 @@ func nouns() map[string]cases {
 		"Cancel":        cancelCases(),
 		"Forecasts":     forecastCases(),
 		"Claims":        claimCases(),
+		"Turns":         turnCases(),
 		"Outcomes":      recordCases(),
 		"Deliveries":    deliveryCases(),
 		"Tallies":       tallyCases(),

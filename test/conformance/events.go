@@ -66,7 +66,7 @@ func eventCases() cases {
 			o := w.mine
 			for _, e := range []events.Event{
 				{Slug: "a", Name: "Ñ", Description: strings.Repeat("𝔸\n", events.MaxDescription/2), Active: true},
-				{Slug: "b", Name: "B", Active: false, Example: `{"ñ": "\u0000"}`, Schema: `{"type": "object"}`, Channels: limits(o.mail, o.shopMail)},
+				{Slug: "b", Name: "B", Active: false, Example: `{"ñ": "\u0000"}`, Schema: `{"type": "object"}`, Priority: events.Bulk, Channels: limits(o.mail, o.shopMail)},
 			} {
 				e.Organization, e.Application = o.org.ID, o.desk.ID
 				stored := do(t, w, func(tx ports.Tx) (events.Event, error) { return tx.Events().Create(t.Context(), e) })
@@ -107,7 +107,7 @@ func eventCases() cases {
 				active   bool
 				channels []events.Channel
 			}{{false, limits(o.mail)}, {true, limits(o.shopMail, o.text)}, {false, limits(o.text)}, {true, nil}} {
-				e.Name, e.Description, e.Active, e.Channels, e.Example, e.Schema = "N"+e.Name, "D"+e.Description, c.active, c.channels, e.Example+"{}", e.Schema+"[]"
+				e.Name, e.Description, e.Active, e.Channels, e.Example, e.Schema, e.Priority = "N"+e.Name, "D"+e.Description, c.active, c.channels, e.Example+"{}", e.Schema+"[]", events.Urgent
 				changed := e
 				changed.Slug = "changed"
 				act(t, w, func(tx ports.Tx) error { return tx.Events().Save(t.Context(), changed) })

@@ -97,7 +97,7 @@ func keyCases() cases {
 			var ids []access.ID
 			for _, scope := range []access.Scope{{}, {Organization: "acme"}, {Organization: "zeta"}, {Organization: "acme", Project: "shop"},
 				{Organization: "acme", Project: "annex"}, {Organization: "acme", Project: "shop", Application: "web"}, {Organization: "acme", Project: "annex", Application: "web"}} {
-				k := w.issue(t, access.Key{Name: "robot", Scope: scope})
+				k := w.issue(t, access.Key{Name: "robot", Scope: scope, AtMostNormal: true})
 				ids = append([]access.ID{k.ID}, ids...)
 				refused(t, w, access.ErrNameTaken, func(tx ports.Tx) error {
 					_, err := tx.Keys().Create(t.Context(), access.Key{Name: "Robot", Digest: access.Digest{1}, Created: noon, Scope: scope, Grants: []access.Grant{access.UserRead}})

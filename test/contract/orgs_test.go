@@ -100,21 +100,23 @@ func TestChannels(t *testing.T) {
 func TestEvents(t *testing.T) {
 	t.Parallel()
 
-	t.Run("ShowIDNameSlugDescriptionActiveChannelsAndSchema", both(func(w *world) {
+	t.Run("ShowIDNameSlugDescriptionActiveChannelsPriorityAndSchema", both(func(w *world) {
 		events := read[[]map[string]any](w.get(webPath + "e/").is(http.StatusOK))
 		for _, e := range events {
 			require.Positive(w, e["id"])
 			delete(e, "id")
 		}
 		require.Equal(w, []map[string]any{
-			{"name": "Shipped", "slug": "shipped", "description": "A parcel has left.", "active": true, "locked": false, "channels": []any{"mail", "shop-mail"}, "context_schema": nil},
-			{"name": "News", "slug": "news", "description": "", "active": false, "locked": false, "channels": []any{}, "context_schema": nil},
+			{"name": "Shipped", "slug": "shipped", "description": "A parcel has left.", "active": true, "locked": false, "channels": []any{"mail", "shop-mail"}, "priority": "normal", "context_schema": nil},
+			{"name": "News", "slug": "news", "description": "", "active": false, "locked": false, "channels": []any{}, "priority": "normal", "context_schema": nil},
 		}, events)
 		b := organization("acme")
 		b.Projects[0].Applications[0].Events[0].Schema = object{"required": list{"order"}}
+		b.Projects[0].Applications[0].Events[0].Priority = "urgent"
 		w.apply(app.Blueprint{Organizations: []app.BlueprintOrganization{b}})
 		events = read[[]map[string]any](w.get(webPath + "e/").is(http.StatusOK))
 		require.Equal(w, map[string]any{"required": []any{"order"}}, events[0]["context_schema"])
+		require.Equal(w, "urgent", events[0]["priority"])
 		require.Nil(w, events[1]["context_schema"])
 	}))
 

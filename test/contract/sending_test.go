@@ -143,6 +143,7 @@ type occurrence struct {
 	ID            int64          `json:"id"`
 	Event         int64          `json:"event"`
 	State         string         `json:"state"`
+	Priority      string         `json:"priority"`
 	Created       time.Time      `json:"created"`
 	SendAt        *time.Time     `json:"send_at"`
 	ExpiresAt     *time.Time     `json:"expires_at"`

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/audit"
 )
 
 // forecast is the answer of a dry run.
@@ -105,6 +106,33 @@ func TestTrigger(t *testing.T) {
 		}
 	}))
 
+	t.Run("PriorityIsTheTriggersElseTheEventsAndAKeyMayBeLimited", both(func(w *world) {
+		b := orders()
+		events := b.Organizations[0].Projects[0].Applications[0].Events
+		for i := range events {
+			events[i].Priority = "urgent"
+		}
+		w.apply(b)
+		limited, text, err := w.other.Console.Keys.Create(w.Context(), audit.Actor{}, "limited", scope("acme/shop/web"),
+			[]string{string(access.EventTrigger), string(access.DeliveryRead)}, 0, access.AtMostNormal(true))
+		require.NoError(w, err)
+		require.True(w, limited.AtMostNormal)
+		for _, c := range []struct {
+			by      client
+			options object
+			want    string
+		}{
+			{w.client, nil, "urgent"}, {w.client, object{"priority": nil}, "urgent"}, {w.client, object{"priority": "bulk"}, "bulk"},
+			{w.client, object{"priority": "normal"}, "normal"}, {w.as(text), nil, "normal"}, {w.as(text), object{"priority": "bulk"}, "bulk"},
+		} {
+			id := read[triggered](c.by.post(orderPath, object{"options": c.options}).is(http.StatusCreated)).Occurrence
+			require.Equal(w, c.want, w.occurrence(id).Priority, "%v", c.options)
+		}
+		w.unchanged(func() {
+			w.as(text).post(orderPath, object{"options": object{"priority": "urgent"}}).blames("options.priority")
+		})
+	}))
+
 	t.Run("ADryRunShowsTheFirstMessagesAndWhoIsLeftOutAndWritesNothing", both(func(w *world) {
 		w.apply(orders())
 		for i := range 7 {
@@ -156,6 +184,9 @@ func TestTrigger(t *testing.T) {
 				"AChannelWithoutAName":      {object{"options": object{"channels": list{""}}}, "options.channels"},
 				"ADryRunThatIsNeitherNor":   {object{"options": object{"dry_run": "true"}}, "options.dry_run"},
 				"ToIgnoreNeitherNor":        {object{"options": object{"ignore_unknown": 1}}, "options.ignore_unknown"},
+				"APriorityThatIsNone":       {object{"options": object{"priority": "soon"}}, "options.priority"},
+				"APriorityThatIsEmpty":      {object{"options": object{"priority": ""}}, "options.priority"},
+				"APriorityThatIsNoText":     {object{"options": object{"priority": 1}}, "options.priority"},
 				"AFilterThatIsNoObject":     {object{"options": object{"recipient_filter": list{"anna"}}}, "options.recipient_filter"},
 				"AFilterByNothing":          {object{"options": object{"recipient_filter": object{}}}, "options.recipient_filter.usernames"},
 				"AFilterByNobody":           {object{"options": object{"recipient_filter": object{"usernames": list{}}}}, "options.recipient_filter.usernames"},

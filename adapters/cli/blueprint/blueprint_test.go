@@ -55,6 +55,7 @@ organizations:
                 description: |
                   A parcel left.
                 active: false
+                priority: bulk
                 context_schema: {properties: {order: {type: integer, minimum: 1}}}
                 channels: [mail]
                 templates:
@@ -78,7 +79,7 @@ func TestParseReadsEveryMember(t *testing.T) {
 			Lists:    []app.BlueprintList{{Name: "News"}, {Name: "Web", Application: "web"}},
 			Applications: []app.BlueprintApplication{
 				{Slug: "web", Name: "Web", Events: []app.BlueprintEvent{
-					{Slug: "shipped", Name: "Shipped", Description: "A parcel left.", Channels: []string{"mail"},
+					{Slug: "shipped", Name: "Shipped", Description: "A parcel left.", Priority: "bulk", Channels: []string{"mail"},
 						Schema:    map[string]any{"properties": map[string]any{"order": map[string]any{"type": "integer", "minimum": 1}}},
 						Templates: []app.BlueprintTemplate{{Channel: "mail", Subject: "Hi", Text: " Hello ", HTML: "<p>\n"}},
 						Notifications: []app.BlueprintNotification{

@@ -81,6 +81,7 @@ func (d *decoding) event(place string, n *yaml.Node) (e app.BlueprintEvent) {
 		"name":           d.text(&e.Name),
 		"description":    d.text(&e.Description),
 		"active":         d.truth(&e.Active),
+		"priority":       d.text(&e.Priority),
 		"context_schema": d.anything(func(m map[string]any) { e.Schema = m }),
 		"channels":       sequence(d, &e.Channels, d.word),
 		"templates":      sequence(d, &e.Templates, d.template),

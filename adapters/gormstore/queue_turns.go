@@ -1,0 +1,186 @@
+package gormstore
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/orgs"
+)
+
+// turns is whose turn it is, as this process knows it: other processes take turns of their own.
+type turns struct {
+	mu            sync.Mutex
+	places        map[channels.ID]deliveries.Turn // of what waits for each channel
+	expansions    uint64
+	organizations map[deliveries.Lane]orgs.ID // whose occurrence was expanded last
+}
+
+func newTurns() *turns {
+	return &turns{places: map[channels.ID]deliveries.Turn{}, organizations: map[deliveries.Lane]orgs.ID{}}
+}
+
+// of returns the turn on a channel.
+func (t *turns) of(c channels.ID) deliveries.Turn {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.places[c]
+}
+
+// take keeps the turn on a channel.
+func (t *turns) take(c channels.ID, turn deliveries.Turn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.places[c] = turn
+}
+
+// expansion returns the number of the next expansion, and after which organization each lane goes on.
+func (t *turns) expansion() (n uint64, after map[deliveries.Lane]orgs.ID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.expansions, maps.Clone(t.organizations)
+}
+
+// expanded notes an expansion.
+func (t *turns) expanded(in deliveries.Lane, of orgs.ID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.expansions++
+	t.organizations[in] = of
+}
+
+// classRow is a class, and in a list of what waits a project with something that waits for its first attempt; 0: what was claimed before.
+type classRow struct {
+	Priority  events.Priority
+	ProjectID orgs.ProjectID
+}
+
+// classes selects every class.
+const classes = "SELECT -1 AS priority UNION ALL SELECT 0 UNION ALL SELECT 1"
+
+// waiting is what is due on a channel: by class the projects of what waits for its first attempt, and whether something was claimed before.
+type waiting struct {
+	projects map[events.Priority][]orgs.ProjectID
+	returned map[events.Priority]bool
+}
+
+// waiting jumps from project to project in the index of what waits, so that its cost does not depend on how much that is.
+func (t tx) waiting(ctx context.Context, channel channels.ID) (waiting, error) {
+	w := waiting{projects: map[events.Priority][]orgs.ProjectID{}, returned: map[events.Priority]bool{}}
+	rows, err := rowsOf[classRow](t.db(ctx).Raw(`WITH RECURSIVE classes (priority) AS (`+classes+`), lines (priority, project_id) AS (
+			SELECT class.priority, (SELECT MIN(d.project_id) FROM deliveries d WHERE d.channel_id = @channel AND d.priority = class.priority AND d.turn IS NOT NULL)
+			FROM classes class
+			UNION ALL
+			SELECT lines.priority, (SELECT MIN(d.project_id) FROM deliveries d WHERE d.channel_id = @channel AND d.priority = lines.priority AND d.turn IS NOT NULL
+				AND d.project_id > lines.project_id)
+			FROM lines WHERE lines.project_id IS NOT NULL
+		)
+		SELECT priority, project_id FROM lines WHERE project_id IS NOT NULL
+		UNION ALL
+		SELECT class.priority, 0 FROM classes class WHERE (SELECT d.next_at FROM deliveries d WHERE d.channel_id = @channel AND d.priority = class.priority
+			AND d.turn IS NULL AND d.state < 3 ORDER BY d.next_at LIMIT 1) <= `+t.dialect.moment("@now "),
+		map[string]any{"channel": channel, "now": t.clock()}))
+	for _, r := range rows {
+		if r.ProjectID == 0 {
+			w.returned[r.Priority] = true
+		} else {
+			w.projects[r.Priority] = append(w.projects[r.Priority], r.ProjectID)
+		}
+	}
+	for _, projects := range w.projects {
+		slices.Sort(projects)
+	}
+	return w, err
+}
+
+// has reports whether something of a class is due.
+func (w waiting) has(p events.Priority) bool { return w.returned[p] || len(w.projects[p]) > 0 }
+
+// due locks deliveries that are due, by the rule of docs/delivery.md, and returns the turn after them.
+func (t tx) due(ctx context.Context, channel channels.ID, limit int, turn deliveries.Turn) ([]dueDelivery, deliveries.Turn, error) {
+	w, err := t.waiting(ctx, channel)
+	if err != nil {
+		return nil, turn, err
+	}
+	now := turn
+	found := make([]dueDelivery, 0, limit)
+	for _, p := range events.Priorities() {
+		if !w.has(p) {
+			continue
+		}
+		n := limit - len(found)
+		for _, behind := range events.Priorities() {
+			if behind > p && w.has(behind) {
+				n -= now.Reserved(behind, limit)
+			}
+		}
+		some, next, err := t.dueOf(ctx, channel, p, w, max(0, n), now, turn)
+		if err != nil {
+			return nil, turn, err
+		}
+		found, turn = append(found, some...), next
+	}
+	turn.Places += uint64(len(found))
+	return found, turn, nil
+}
+
+// dueOf locks at most n deliveries of a class that are due. now is the turn before the claim.
+func (t tx) dueOf(
+	ctx context.Context, channel channels.ID, p events.Priority, w waiting, n int, now, turn deliveries.Turn,
+) (found []dueDelivery, next deliveries.Turn, err error) {
+	fresh := n
+	if w.returned[p] {
+		fresh -= now.Returned(n)
+	}
+	if order := turn.Order(p, w.projects[p]); len(order) > 0 {
+		turn = turn.Next(p, order, fresh)
+		for i, project := range order {
+			left := len(order) - i
+			some, err := t.lock(ctx, (fresh-len(found)+left-1)/left, `SELECT id, occurrence_id, state FROM deliveries
+				WHERE channel_id = @channel AND priority = @priority AND project_id = @project AND turn IS NOT NULL
+				ORDER BY turn, id LIMIT @limit `, map[string]any{"channel": channel, "priority": p, "project": project})
+			if err != nil {
+				return nil, turn, err
+			}
+			found = append(found, some...)
+		}
+	}
+	if w.returned[p] {
+		some, err := t.lock(ctx, n-len(found), `SELECT id, occurrence_id, state FROM deliveries
+			WHERE channel_id = @channel AND priority = @priority AND turn IS NULL AND state < 3 AND next_at <= @now
+			ORDER BY next_at, id LIMIT @limit `, map[string]any{"channel": channel, "priority": p, "now": t.clock()})
+		if err != nil {
+			return nil, turn, err
+		}
+		found = append(found, some...)
+	}
+	return found, turn, nil
+}
+
+// lock locks at most limit deliveries that a query selects.
+func (t tx) lock(ctx context.Context, limit int, query string, p map[string]any) (found []dueDelivery, err error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	p["limit"] = limit
+	rows, err := t.db(ctx).Raw(query+t.dialect.skipLocked(), p).Rows()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var d dueDelivery
+		var state int
+		if err := rows.Scan(&d.id, &d.occurrence, &state); err != nil {
+			return nil, err
+		}
+		d.state = deliveries.States()[state]
+		found = append(found, d)
+	}
+	return found, rows.Err()
+}

@@ -1,0 +1,199 @@
+package conformance
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// sharer is a project whose order event reaches a crowd through the organization's mail channel.
+type sharer struct {
+	of     events.Occurrence // to be triggered
+	people []channels.Assignment
+}
+
+// occurrence is one for the first n of the people, or with 0 for all of them.
+func (s sharer) occurrence(p events.Priority, n int) events.Occurrence {
+	o := s.of
+	o.Priority, o.Created = p, time.Now()
+	for _, a := range s.people[:n] {
+		o.Options.LimitTo = append(o.Options.LimitTo, a.Value)
+	}
+	return o
+}
+
+// share makes n projects that share the mail channel, each with a crowd.
+func (w *world) share(t *testing.T, n, crowd int) []sharer {
+	t.Helper()
+	people := w.spread(t, crowd, w.mine.mail)
+	all := make([]sharer, n)
+	for i := range all {
+		slug := "project-" + string(rune('a'+i))
+		all[i].people = people
+		all[i].of = do(t, w, func(tx ports.Tx) (o events.Occurrence, err error) {
+			p, err := tx.Orgs().CreateProject(t.Context(), orgs.Project{Organization: w.mine.org.ID, Slug: slug, Name: slug})
+			require.NoError(t, err)
+			app, err := tx.Applications().Create(t.Context(), applications.Application{Organization: p.Organization, Project: p.ID, Slug: slug, Name: slug, Active: true})
+			require.NoError(t, err)
+			l, err := tx.Lists().Create(t.Context(), lists.List{Organization: p.Organization, Project: p.ID, Name: slug})
+			require.NoError(t, err)
+			_, err = tx.Lists().Add(t.Context(), l, idsOf(people))
+			require.NoError(t, err)
+			e, err := tx.Events().Create(t.Context(), events.Event{Organization: p.Organization, Application: app.ID, Slug: slug, Name: slug, Active: true})
+			require.NoError(t, err)
+			_, err = tx.Events().SaveTemplate(t.Context(), e, events.Template{Channel: w.mine.mail.ID, Subject: "S", Text: "T"}, "eva")
+			require.NoError(t, err)
+			_, err = tx.Subscriptions().Create(t.Context(), subscriptions.Notification{Application: app.ID, Event: e.ID, Name: slug, List: l.ID, Active: true})
+			return events.Occurrence{Organization: p.Organization, Project: p.ID, Application: app.ID, Event: e.ID, Context: events.Context(`{}`)}, err
+		})
+	}
+	return all
+}
+
+// triggered triggers and expands.
+func (w *world) triggered(t *testing.T, o events.Occurrence) events.OccurrenceID {
+	t.Helper()
+	o = w.trigger(t, o)
+	w.expand(t, 1_000)
+	return o.ID
+}
+
+// claimedOf claims from the mail channel and counts what came of each occurrence.
+func (w *world) claimedOf(t *testing.T, limit int) map[events.OccurrenceID]int {
+	t.Helper()
+	counts := map[events.OccurrenceID]int{}
+	for _, j := range w.claim(t, w.mine.mail, "one", limit, lease) {
+		counts[j.Occurrence]++
+	}
+	return counts
+}
+
+func turnCases() cases {
+	type counts = map[events.OccurrenceID]int
+	return cases{
+		"UrgentGoesBeforeNormalBeforeBulkAndEachKeepsAShare": func(t *testing.T, w *world) {
+			s := w.share(t, 1, 60)[0]
+			bulk, normal, urgent := w.triggered(t, s.occurrence(events.Bulk, 0)), w.triggered(t, s.occurrence(events.Normal, 0)),
+				w.triggered(t, s.occurrence(events.Urgent, 0))
+			assert.Equal(t, counts{urgent: 26, normal: 4, bulk: 2}, w.claimedOf(t, 32))
+			assert.Equal(t, counts{urgent: 26, normal: 4, bulk: 2}, w.claimedOf(t, 32))
+			alone := counts{}
+			for range 16 {
+				for o, n := range w.claimedOf(t, 1) {
+					alone[o] += n
+				}
+			}
+			assert.Equal(t, counts{urgent: 8, normal: 7, bulk: 1}, alone, "one by one as well: the urgent, and then the normal")
+			for _, j := range w.claim(t, w.mine.mail, "one", 100, lease) {
+				assert.Equal(t, w.priorityOf(t, j.Occurrence), j.Priority)
+			}
+		},
+		"OfAnOccurrenceThatComesLaterTheFirstGoesNext": func(t *testing.T, w *world) {
+			s := w.share(t, 1, 60)[0]
+			blast := w.triggered(t, s.occurrence(events.Normal, 0))
+			assert.Equal(t, counts{blast: 20}, w.claimedOf(t, 20))
+			single := w.triggered(t, s.occurrence(events.Normal, 1))
+			assert.Equal(t, counts{blast: 1, single: 1}, w.claimedOf(t, 2))
+			later := w.triggered(t, s.occurrence(events.Normal, 0))
+			assert.Equal(t, counts{blast: 15, later: 15}, w.claimedOf(t, 30), "from now on they take turns")
+		},
+		"PagesGoOnWhereTheOccurrenceIs": func(t *testing.T, w *world) {
+			s := w.share(t, 1, 60)[0]
+			one, other := w.trigger(t, s.occurrence(events.Normal, 0)).ID, w.trigger(t, s.occurrence(events.Normal, 0)).ID
+			w.expand(t, 20)
+			for range 3 {
+				assert.Equal(t, counts{one: 15, other: 15}, w.claimedOf(t, 30))
+			}
+		},
+		"ProjectsTakeTurns": func(t *testing.T, w *world) {
+			ss := w.share(t, 3, 60)
+			ids := make([]events.OccurrenceID, len(ss))
+			for i, s := range ss {
+				ids[i] = w.triggered(t, s.occurrence(events.Normal, 0))
+			}
+			w.triggered(t, ss[0].occurrence(events.Normal, 0))
+			sum := map[orgs.ProjectID]int{}
+			for range 15 {
+				for _, j := range w.claim(t, w.mine.mail, "one", 10, lease) {
+					for i, s := range ss {
+						if j.Occurrence == ids[i] || i == 0 && j.Occurrence > ids[2] {
+							sum[s.of.Project]++
+						}
+					}
+				}
+			}
+			for _, s := range ss {
+				assert.Equal(t, 50, sum[s.of.Project], "whoever has two occurrences gets no more")
+			}
+		},
+		"WhatWasClaimedBeforeGetsEverySecondPlace": func(t *testing.T, w *world) {
+			s := w.share(t, 1, 60)[0]
+			tried := w.triggered(t, s.occurrence(events.Normal, 0))
+			var back []deliveries.Outcome
+			for _, j := range w.claim(t, w.mine.mail, "one", 60, lease) {
+				back = append(back, deliveries.Outcome{ID: j.ID, State: deliveries.Retrying, Attempts: 1, Next: time.Now().Add(-time.Second)})
+			}
+			w.record(t, "one", back...)
+			fresh := w.triggered(t, s.occurrence(events.Normal, 0))
+			assert.Equal(t, counts{tried: 10, fresh: 10}, w.claimedOf(t, 20))
+		},
+		"WhatIsDueLaterStandsInNobodysWay": func(t *testing.T, w *world) {
+			s := w.share(t, 1, 20)[0]
+			w.triggered(t, s.occurrence(events.Urgent, 0))
+			var later []deliveries.Outcome
+			for _, j := range w.claim(t, w.mine.mail, "one", 20, lease) {
+				later = append(later, deliveries.Outcome{ID: j.ID, State: deliveries.Pending, Next: time.Now().Add(time.Hour)})
+			}
+			w.record(t, "one", later...)
+			bulk := w.triggered(t, s.occurrence(events.Bulk, 0))
+			assert.Equal(t, counts{bulk: 20}, w.claimedOf(t, 30))
+		},
+		"WhatIsDueSaysItsClass": func(t *testing.T, w *world) {
+			s := w.share(t, 1, 5)[0]
+			for _, p := range []events.Priority{events.Bulk, events.Normal, events.Urgent} {
+				w.triggered(t, s.occurrence(p, 2))
+				due, err := w.Queue().Due(t.Context())
+				require.NoError(t, err)
+				require.Len(t, due, 1)
+				assert.Equal(t, p, due[0].Priority)
+			}
+		},
+		"SmallOccurrencesDoNotWaitForTheNextPageOfLargeOnes": func(t *testing.T, w *world) {
+			s := w.share(t, 1, 60)[0]
+			for range 3 {
+				w.trigger(t, s.occurrence(events.Urgent, 0))
+			}
+			_, err := w.Queue().Expand(t.Context(), 10)
+			require.NoError(t, err)
+			small := w.trigger(t, s.occurrence(events.Bulk, 1))
+			for range 2 {
+				_, err := w.Queue().Expand(t.Context(), 10)
+				require.NoError(t, err)
+			}
+			assert.Len(t, w.made(t, small), 1, "of two expansions one is of a small one")
+		},
+		"AreThoseOfTheModel1": func(t *testing.T, w *world) { newTurnModel(t, w, 1).run(t) },
+		"AreThoseOfTheModel2": func(t *testing.T, w *world) { newTurnModel(t, w, 2).run(t) },
+		"AreThoseOfTheModel3": func(t *testing.T, w *world) { newTurnModel(t, w, 3).run(t) },
+	}
+}
+
+// priorityOf is the class of an occurrence as it is stored.
+func (w *world) priorityOf(t *testing.T, id events.OccurrenceID) events.Priority {
+	t.Helper()
+	found, err := w.Queue().Occurrences(t.Context(), []events.OccurrenceID{id})
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	return found[0].Priority
+}
