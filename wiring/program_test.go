@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -167,4 +168,25 @@ func TestARequestIsRepeatableAcrossARestart(t *testing.T) {
 		stop()
 	}
 	assert.Equal(t, occurrences[0], occurrences[1])
+}
+
+func TestConfigCheck(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	check := func(name, text string) (status int, out, errs string) {
+		path := filepath.Join(folder, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		status, out, errs = command(t, filepath.Join(folder, "tocsin.db"), nil, "config", "check", path)
+		return status, strings.ReplaceAll(out, path, "FILE"), strings.ReplaceAll(errs, path, "FILE")
+	}
+	status, out, _ := check("good.yaml", "listen: 127.0.0.1:8080\nrate_limit: 20\n")
+	assert.Zero(t, status)
+	assert.Equal(t, "FILE: no mistakes\n", out)
+	status, _, errs := check("bad.yaml", "rate_limit: many\ncolour: red\n")
+	assert.Equal(t, 1, status)
+	assert.Contains(t, errs, "FILE:1")
+	assert.Contains(t, errs, "FILE:2")
+	assert.NotContains(t, errs, "many", "a value in the wrong place may be a secret")
+	status, _, errs = command(t, filepath.Join(folder, "tocsin.db"), nil, "config", "check", filepath.Join(folder, "none.yaml"))
+	assert.Equal(t, 1, status, errs)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"runtime"
 
@@ -8,16 +9,30 @@ import (
 )
 
 func (p Program) version() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	c := &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
-		Example: "  tocsin version",
+		Example: "  tocsin version\n  tocsin version --json",
 		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
+			if asJSON {
+				return json.NewEncoder(p.Out).Encode(versions{p.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH})
+			}
 			_, err := fmt.Fprintf(p.Out, "tocsin %s (%s, %s/%s)\n", p.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}
+	c.Flags().BoolVar(&asJSON, "json", false, "Print it as JSON, for programs")
+	return c
+}
+
+// versions is what the program is and what it was built with.
+type versions struct {
+	Version string `json:"version"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
 }
 
 func (p Program) config() *cobra.Command {
@@ -43,6 +58,29 @@ func (p Program) config() *cobra.Command {
 		},
 	}
 	p.ServerFlags(show.Flags())
-	c.AddCommand(show)
+	c.AddCommand(show, p.checkConfig())
+	return c
+}
+
+func (p Program) checkConfig() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "check FILE",
+		Short: "Check a configuration file",
+		Long: "Check a configuration file before the server reads it: every mistake is reported. Flags and the environment come before\n" +
+			"the file, as they do for the server.",
+		Example: "  tocsin config check tocsin.yaml",
+		Args:    oneArgument("FILE"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := c.Flags().Set("config", args[0]); err != nil {
+				return err
+			}
+			if _, err := p.Settings(c.Flags()); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(p.Out, "%s: no mistakes\n", args[0])
+			return err
+		},
+	}
+	p.ServerFlags(c.Flags())
 	return c
 }

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -200,6 +202,8 @@ func TestVersion(t *testing.T) {
 	d := newDesk(t)
 	assert.Regexp(t, `^tocsin 1\.2\.3 \(go[^ ]+, \w+/\w+\)\n$`, d.done(t, "version"))
 	assert.Equal(t, "tocsin 1.2.3\n", d.done(t, "--version"))
+	assert.JSONEq(t, fmt.Sprintf(`{"version": "1.2.3", "go": %q, "os": %q, "arch": %q}`, runtime.Version(), runtime.GOOS, runtime.GOARCH),
+		d.done(t, "version", "--json"))
 }
 
 func TestCompletion(t *testing.T) {
