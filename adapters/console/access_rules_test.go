@@ -137,6 +137,7 @@ var rules = map[operators.Need][]string{
 		"POST /console/o/{org}/p/{prj}/a/{app}/n/{notification}/subscriptions/",
 		"POST /console/o/{org}/p/{prj}/a/{app}/n/{notification}/opt-outs/withdraw/",
 		"POST /console/o/{org}/p/{prj}/a/{app}/occurrences/{id}/retry/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/occurrences/{id}/cancel/",
 		"POST /console/o/{org}/p/{prj}/a/{app}/occurrences/{id}/d/{delivery}/retry/",
 	},
 	operators.Administrator: {

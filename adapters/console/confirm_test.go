@@ -104,6 +104,7 @@ var recent = map[string]bool{
 	"/console/o/{org}/p/{prj}/a/{app}/n/{notification}/subscriptions/":                          false,
 	"/console/o/{org}/p/{prj}/a/{app}/n/{notification}/opt-outs/withdraw/":                      false,
 	"/console/o/{org}/p/{prj}/a/{app}/occurrences/{id}/retry/":                                  false,
+	"/console/o/{org}/p/{prj}/a/{app}/occurrences/{id}/cancel/":                                 false,
 	"/console/o/{org}/p/{prj}/a/{app}/occurrences/{id}/d/{delivery}/retry/":                     false,
 	"/console/o/{org}/p/{prj}/a/{app}/e/":                                                       false,
 	"/console/o/{org}/p/{prj}/a/{app}/e/{evt}/":                                                 false,

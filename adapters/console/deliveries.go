@@ -15,6 +15,7 @@ type deliveryView struct {
 
 	Path       string // of its page
 	Occurrence string // the path of the page of its occurrence
+	MayRetry   bool   // if it failed
 }
 
 // Over tells whether nothing more happens to the delivery.
@@ -25,7 +26,8 @@ func (c call) showDelivery() error {
 	if err != nil {
 		return err
 	}
-	v := deliveryView{SentMessage: m, Occurrence: c.below("occurrences", m.Occurrence.ID), Path: c.deliveryPath(m.Occurrence.ID, m.Delivery.ID)}
+	v := deliveryView{SentMessage: m, Occurrence: c.below("occurrences", m.Occurrence.ID), Path: c.deliveryPath(m.Occurrence.ID, m.Delivery.ID),
+		MayRetry: c.mayRetry(m.Occurrence)}
 	return c.render(http.StatusOK, "delivery", "Delivery to "+m.Delivery.Address, v)
 }
 

@@ -80,6 +80,7 @@ var examples = map[string]example{
 	"POST /console/o/{org}/u/{member}/p/{prj}/a/{app}/notifications/":   {fields: []string{"on", "true"}},
 	"GET /console/o/{org}/p/{prj}/a/{app}/occurrences/{id}/explain/":    {query: "?user=ada"},
 	"POST /console/o/{org}/p/{prj}/a/{app}/occurrences/{id}/retry/":     {},
+	"POST /console/o/{org}/p/{prj}/a/{app}/occurrences/{id}/cancel/":    {},
 	"POST /console/o/{org}/imports/": {send: func(b *browser, to string) answer {
 		return b.upload(to, b.token(), "people.csv", "email\n")
 	}},

@@ -39,6 +39,10 @@ func (v view) Notice() string {
 		return counted(int(v.call.number("count")), "recipient is", "recipients are") + " new on the list."
 	case "taken-off":
 		return counted(int(v.call.number("count")), "recipient is", "recipients are") + " off the list."
+	case "cancelled":
+		return "Occurrence cancelled. What has left stays counted."
+	case "over":
+		return "Nothing was left to cancel."
 	case "retried":
 		return "The failed deliveries will be sent again."
 	case "retried-one":

@@ -22,6 +22,7 @@ type occurrenceView struct {
 	Address    string            // the beginning of their address
 	Reasons    []deliveries.Reason
 	Failed     int
+	MayRetry   bool // what failed may be sent again
 	Deliveries []deliveries.Delivery
 	Next       string // the path of the next page; empty: no more
 }
@@ -50,7 +51,23 @@ func (p progressView) Percent() int {
 }
 
 // Live tells whether there is something to wait for.
-func (p progressView) Live() bool { return p.State != app.Done }
+func (p progressView) Live() bool {
+	return p.State != app.Done && (p.State != app.Cancelled || p.Over < p.All)
+}
+
+// Moves tells whether deliveries are being made or sent.
+func (p progressView) Moves() bool { return p.Live() && p.State != app.Scheduled }
+
+// Waits are what deliveries wait for. The state of a scheduled occurrence says it already.
+func (p progressView) Waits() []app.Hold {
+	if p.State == app.Scheduled {
+		return nil
+	}
+	return p.Holds
+}
+
+// MayCancel tells whether there is something to cancel.
+func (p progressView) MayCancel() bool { return p.State != app.Done && p.State != app.Cancelled }
 
 func (c call) showOccurrence() error {
 	id, err := web.ID[events.OccurrenceID](c, "id")
@@ -76,6 +93,7 @@ func (c call) showOccurrence() error {
 		return err
 	}
 	v.Event, v.Failed = names[v.Occurrence.Event], v.Counts[deliveries.Failed]
+	v.MayRetry = c.mayRetry(v.Occurrence)
 	return c.render(http.StatusOK, "occurrence", fmt.Sprintf("Occurrence %d", id), v)
 }
 
@@ -143,6 +161,27 @@ func (c call) findDeliveries(id events.OccurrenceID, v *occurrenceView) (err err
 func (c call) further(id events.OccurrenceID, filter url.Values, last deliveries.ID) string {
 	filter.Set("after", text(last))
 	return c.below("occurrences", id) + "?" + filter.Encode()
+}
+
+// mayRetry tells whether what failed of an occurrence may be sent again.
+func (c call) mayRetry(o events.Occurrence) bool {
+	return o.Cancelled.IsZero() && !o.Expired(c.console.clock.Now())
+}
+
+func (c call) cancelOccurrence() error {
+	id, err := web.ID[events.OccurrenceID](c, "id")
+	if err != nil {
+		return err
+	}
+	cancelled, err := c.console.use.Occurrences.Cancel(c.ctx, c.actor(), c.at(), id)
+	if err != nil {
+		return err
+	}
+	done := "cancelled"
+	if cancelled.IsZero() {
+		done = "over"
+	}
+	return c.done(c.below("occurrences", id), done)
 }
 
 func (c call) retry() error {

@@ -63,6 +63,7 @@ type explanationView struct {
 type wayView struct {
 	deliveries.Candidate
 	Words string
+	Made  *deliveries.Delivery // of this way; nil: none was
 }
 
 func (c call) explain() error {
@@ -75,8 +76,14 @@ func (c call) explain() error {
 		return err
 	}
 	for _, candidate := range v.Candidates {
-		words, _ := candidate.Verdict()
-		v.Ways = append(v.Ways, wayView{candidate, sentence(words)})
+		words, _ := candidate.Fate(v.Deliveries)
+		way := wayView{Candidate: candidate, Words: sentence(words)}
+		for i, d := range v.Deliveries {
+			if d.Notification == candidate.Notification.ID && d.Assignment == candidate.Assignment.ID {
+				way.Made = &v.Deliveries[i]
+			}
+		}
+		v.Ways = append(v.Ways, way)
 	}
 	return c.render(http.StatusOK, "explain", fmt.Sprintf("Occurrence %d for %s", id, v.User), v)
 }

@@ -267,6 +267,7 @@ func occurrenceRoutes() []Route {
 		get(occurrence+"explain/", operators.Viewer, call.explain),
 		get(occurrence+"progress/", operators.Viewer, call.showProgress),
 		post(occurrence+"retry/", operators.Operator, call.retry),
+		post(occurrence+"cancel/", operators.Operator, call.cancelOccurrence),
 		get(delivery, operators.Viewer, call.showDelivery),
 		get(delivery+"html/", operators.Viewer, call.showDeliveryHTML),
 		post(delivery+"retry/", operators.Operator, call.retryDelivery),

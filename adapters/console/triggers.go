@@ -63,10 +63,13 @@ type attempt struct {
 	LimitTo  []string
 	Channels []string
 	Priority string // empty: the event's
-	CID      string
-	Word     string
-	At       string // in seconds
-	Seal     string
+	SendAt   string // as it was entered; empty: at once
+	// ExpiresAt is as it was entered; empty: never.
+	ExpiresAt string
+	CID       string
+	Word      string
+	At        string // in seconds
+	Seal      string
 }
 
 func (c call) showTrigger() error {
@@ -139,10 +142,28 @@ func (c call) attempt() (a attempt, what app.Trigger, err error) {
 		faults.Add("", err)
 		what.Priority = &p
 	}
+	what.Options.SendAt, a.SendAt = c.moment("options.send_at", &faults)
+	what.Options.ExpiresAt, a.ExpiresAt = c.moment("options.expires_at", &faults)
 	what.CorrelationID, err = names.OptionalLabel("cid", c.FormValue("cid"))
 	faults.Add("cid", err)
 	a.CID = what.CorrelationID
 	return a, what, faults.Err()
+}
+
+// moment reads a field that holds a moment in UTC, as the browser writes it, and returns it with its text.
+func (c call) moment(field string, faults *fault.Fields) (time.Time, string) {
+	text := strings.TrimSpace(c.FormValue(field))
+	if text == "" {
+		return time.Time{}, ""
+	}
+	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, text
+		}
+	}
+	t, err := events.ParseMoment(field, text)
+	faults.Add(field, err)
+	return t, text
 }
 
 // lines are the lines of a text that are not empty; nil where there is none.
@@ -180,7 +201,7 @@ func (c call) seal(a attempt) string {
 		}
 	}
 	at := c.at()
-	write("trigger", at.Organization, at.Project, at.Application, web.Param(c, "evt"), a.Context, a.Priority, a.CID, a.Word, a.At)
+	write("trigger", at.Organization, at.Project, at.Application, web.Param(c, "evt"), a.Context, a.Priority, a.SendAt, a.ExpiresAt, a.CID, a.Word, a.At)
 	write(a.LimitTo...)
 	write(a.Channels...)
 	return hex.EncodeToString(mac.Sum(nil))

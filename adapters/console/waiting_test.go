@@ -1,0 +1,163 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// breaks records that the mail channel of acme has not worked for a minute and rests for another one.
+func (f *fixture) breaks() {
+	f.Helper()
+	var c channels.Channel
+	f.update(func(tx ports.Tx) error {
+		org, err := tx.Orgs().BySlug(f.Context(), "acme")
+		if err == nil {
+			c, err = tx.Channels().Find(f.Context(), org.ID, 0, "mail")
+		}
+		return err
+	})
+	now := f.clock.Now()
+	require.NoError(f, f.store.Queue().ReportOutage(f.Context(), channels.Outage{Channel: c.ID, Instance: "a", Since: now.Add(-time.Minute), Last: now,
+		Until: now.Add(time.Minute), Error: "421 <no> service"}))
+}
+
+// schedule does what the time has come for.
+func (f *fixture) schedule() {
+	f.Helper()
+	for n := 1; n > 0; {
+		var err error
+		n, err = f.store.Queue().Schedule(f.Context(), 100)
+		require.NoError(f, err)
+	}
+}
+
+func TestWhatWaitsSaysForWhatAndIsNotGreen(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		f.person("acme", "ada", users.RoleMember, false)
+		f.listed("ada")
+		id := f.happened()
+		delivery := f.delivery(id)
+		b := f.as(f.operator("bob", users.RoleViewer))
+		one := occurrencePath(id)
+		pages := []string{one, one + "progress/", fmt.Sprintf("%sd/%d/", one, delivery), one + "explain/?user=ada", "/console/o/acme/u/" + f.id("ada") + "/"}
+		for _, path := range pages {
+			page := b.get(path).is(f.T, http.StatusOK)
+			assert.Contains(f, strings.ToLower(page.said()), "waits for its turn", path)
+			assert.NotContains(f, page.said(), "channel not working", path)
+		}
+
+		f.breaks()
+		for i, path := range pages {
+			page := b.get(path).is(f.T, http.StatusOK)
+			assert.Contains(f, page.body, `<span class="state failing">channel not working</span>`, path)
+			assert.Contains(f, page.said(), "which has failed since 2026-03-0", path)
+			assert.Contains(f, page.said(), "421 <no> service", path)
+			if i < 4 { // The page of a user tells of locks as well.
+				assert.NotContains(f, page.body, `class="state open"`, "%s: green means sent", path)
+			}
+		}
+		next := f.clock.Now().Add(time.Minute)
+		assert.Contains(f, b.get(pages[2]).said(), "Next attempt "+next.UTC().Format("2006-01-02 15:04:05 UTC"))
+		assert.NotContains(f, b.get(pages[3]).said(), "Every gate is open")
+
+		f.fails(0) // Nothing is of it: all is sent.
+		for _, path := range pages {
+			page := b.get(path)
+			assert.NotContains(f, page.said(), "waits for", path)
+			assert.NotContains(f, page.said(), "channel not working", path)
+		}
+		assert.Contains(f, b.get(pages[3]).body, `<span class="state sent">sent</span>`)
+	})
+}
+
+func TestAnOccurrenceIsScheduledByHandAndCancelled(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		f.person("acme", "ada", users.RoleMember, false)
+		f.listed("ada")
+		b := f.as(f.operator("eve", users.RoleAdministrator))
+		to := web + "e/tick/trigger/"
+		begins := f.clock.Now().Add(time.Hour).UTC().Truncate(time.Minute)
+		form := url.Values{"form_token": {b.token()}, "context": {"{}"}, "options.send_at": {begins.Format("2006-01-02T15:04")},
+			"options.expires_at": {begins.Add(time.Hour).Format("2006-01-02T15:04:05")}}
+		wrong := url.Values{"form_token": {b.token()}, "context": {"{}"}, "options.send_at": {"soon"}, "options.expires_at": {f.clock.Now().Add(-time.Hour).Format(time.RFC3339)}}
+		assert.Contains(f, b.do(http.MethodPost, to, wrong).is(f.T, http.StatusBadRequest).said(), "must be a moment as in")
+		wrong.Set("options.send_at", "")
+		assert.Contains(f, b.do(http.MethodPost, to, wrong).is(f.T, http.StatusBadRequest).said(), "has passed")
+
+		tried := b.do(http.MethodPost, to, form).is(f.T, http.StatusOK)
+		assert.Contains(f, tried.said(), "who gets it is found then. Schedule it")
+		sent := tried.confirmation()
+		sent.Set("form_token", b.token())
+		sent.Set("options.send_at", "")
+		b.do(http.MethodPost, to+"send/", sent).is(f.T, http.StatusBadRequest)
+		sent = tried.confirmation()
+		sent.Set("form_token", b.token())
+		path := b.do(http.MethodPost, to+"send/", sent).is(f.T, http.StatusSeeOther).Header.Get("Location")
+		all, err := f.use.Occurrences.List(f.Context(), app.Path{Organization: "acme", Project: "shop", Application: "web"}, 0, 10)
+		require.NoError(f, err)
+		require.Len(f, all, 1)
+		assert.Equal(f, begins, all[0].Options.SendAt)
+		assert.Equal(f, begins.Add(time.Hour), all[0].Options.ExpiresAt)
+		said := b.get(path).is(f.T, http.StatusOK).said()
+		assert.Contains(f, said, "Nothing is sent before "+begins.Format("2006-01-02 15:04:05 UTC"))
+		assert.Contains(f, b.get(web).said(), "scheduled for "+begins.Format("2006-01-02 15:04:05 UTC"))
+
+		viewer := f.as(f.operator("bob", users.RoleViewer))
+		assert.NotContains(f, viewer.get(path).body, "Cancel for good")
+		viewer.post(path+"cancel/").is(f.T, http.StatusForbidden)
+		operator := f.as(f.operator("kim", users.RoleOperator))
+		assert.Contains(f, operator.get(path).body, "Cancel for good")
+		before := len(f.entries("acme"))
+		assert.Equal(f, path+"?done=cancelled", operator.post(path+"cancel/").is(f.T, http.StatusSeeOther).Header.Get("Location"))
+		assert.Equal(f, path+"?done=cancelled", operator.post(path+"cancel/").is(f.T, http.StatusSeeOther).Header.Get("Location"), "again it is the same")
+		require.Len(f, f.entries("acme"), before+1)
+		assert.Equal(f, audit.OccurrenceCancelled, f.entries("acme")[0].Action)
+		assert.Equal(f, "acme/p/shop/a/web/occurrences/"+fmt.Sprint(all[0].ID), f.entries("acme")[0].Object)
+		f.clock.Advance(2 * time.Hour)
+		f.schedule()
+		f.expand()
+		page := operator.get(path + "?done=cancelled")
+		assert.Contains(f, page.said(), "Occurrence cancelled. What has left stays counted.")
+		assert.Contains(f, page.said(), "0 of 0 deliveries are over")
+		assert.NotContains(f, page.body, "Cancel for good")
+		assert.Contains(f, operator.get(web).said(), "cancelled")
+	})
+}
+
+func TestWhatIsOverIsNotCancelledAndWhatWasCancelledIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		f.person("acme", "ada", users.RoleMember, false)
+		f.person("acme", "ben", users.RoleMember, false)
+		f.listed("ada")
+		done := f.happened()
+		f.fails(done)
+		b := f.as(f.operator("eve", users.RoleOperator))
+		before := len(f.entries("acme"))
+		assert.NotContains(f, b.get(occurrencePath(done)).body, "Cancel for good")
+		assert.Equal(f, occurrencePath(done)+"?done=over", b.post(occurrencePath(done)+"cancel/").is(f.T, http.StatusSeeOther).Header.Get("Location"))
+		assert.Contains(f, b.get(occurrencePath(done)+"?done=over").said(), "Nothing was left to cancel.")
+		assert.Len(f, f.entries("acme"), before)
+
+		b.post(occurrencePath(done)+"retry/").is(f.T, http.StatusSeeOther)
+		b.post(occurrencePath(done)+"cancel/").is(f.T, http.StatusSeeOther)
+		f.schedule()
+		assert.Contains(f, b.get(occurrencePath(done)).said(), "skipped 1")
+		b.post(occurrencePath(done)+"retry/").is(f.T, http.StatusBadRequest)
+	})
+}
