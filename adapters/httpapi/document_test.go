@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -53,6 +54,9 @@ func TestTheDocumentAndTheRouteTableAgree(t *testing.T) {
 		if strings.HasSuffix(r.Path, ".css") {
 			continue // Part of the page, nothing to call.
 		}
+		if strings.HasPrefix(r.Path, "/api/o/{org}/u/") {
+			continue // The second path of the user API, which would be in every client twice.
+		}
 		served = append(served, r.Method+" "+r.Path+" "+string(r.Grant))
 	}
 	assert.ElementsMatch(t, served, documented)
@@ -99,16 +103,71 @@ func TestEveryOperationDocumentsItsErrors(t *testing.T) {
 	}
 }
 
+// TestGeneratorsCanReadTheDocument holds what docs/compatibility.md says of the document; make interop runs the generators.
+func TestGeneratorsCanReadTheDocument(t *testing.T) {
+	t.Parallel()
+	doc := load(t)
+	kinds := map[string][]string{}
+	for kind, names := range map[string][]string{
+		"schema": slices.Collect(maps.Keys(doc.Components.Schemas)), "parameter": slices.Collect(maps.Keys(doc.Components.Parameters)),
+		"header": slices.Collect(maps.Keys(doc.Components.Headers)), "body": slices.Collect(maps.Keys(doc.Components.RequestBodies)),
+		"response": slices.Collect(maps.Keys(doc.Components.Responses)),
+	} {
+		for _, name := range names {
+			kinds[name] = append(kinds[name], kind)
+		}
+	}
+	for name, of := range kinds {
+		assert.Len(t, of, 1, "%s is the name of several components", name)
+	}
+	for name := range doc.Components.Schemas {
+		assert.NotRegexp(t, "^New[A-Z]", name, "Go calls constructors so")
+	}
+	var judge func(at string, s *openapi3.SchemaRef)
+	judge = func(at string, s *openapi3.SchemaRef) {
+		if s == nil || s.Value == nil {
+			return
+		}
+		v := s.Value
+		assert.Nil(t, v.Default, "%s: a default makes a member required", at)
+		if v.Type.Includes("object") && len(v.Properties) == 0 && v.AdditionalProperties.Schema == nil {
+			require.NotNil(t, v.AdditionalProperties.Has, "%s is an object of free members", at)
+			assert.True(t, *v.AdditionalProperties.Has, at)
+		}
+		if at == "id" || strings.HasSuffix(at, ".id") {
+			assert.Equal(t, "int64", v.Format, at)
+		}
+		judge(at+"[]", v.Items)
+		for name, p := range v.Properties {
+			judge(at+"."+name, p)
+		}
+	}
+	for name, s := range doc.Components.Schemas {
+		judge(name, s)
+	}
+	for path, item := range doc.Paths.Map() {
+		for _, operation := range item.Operations() {
+			for _, p := range slices.Concat(item.Parameters, operation.Parameters) {
+				judge(p.Value.Name, p.Value.Schema)
+			}
+			for status, response := range operation.Responses.Map() {
+				for _, media := range response.Value.Content {
+					judge(path+" "+status, media.Schema)
+				}
+			}
+		}
+	}
+}
+
 func TestAnswersAreDescribedCompletely(t *testing.T) {
 	t.Parallel()
 	doc := load(t)
-	requests := []string{"CustomFields", "Enrollment", "UserPatch", "NewAddress", "NewDistributionList", "Registration", "NewSubscription", "Unsubscription", "Trigger"}
+	requests := []string{"CustomFields", "Enrollment", "UserPatch", "AddressInput", "DistributionListInput", "Registration", "SubscriptionInput", "UnsubscriptionInput", "Trigger"}
 	for name, s := range doc.Components.Schemas {
 		if !s.Value.Type.Is("object") || slices.Contains(requests, name) {
 			continue
 		}
-		require.NotNil(t, s.Value.AdditionalProperties.Has, name)
-		assert.False(t, *s.Value.AdditionalProperties.Has, "%s must not have members that are not described", name)
+		assert.Nil(t, s.Value.AdditionalProperties.Has, "%s: clients must live with members of later versions", name)
 		for member := range s.Value.Properties {
 			assert.Contains(t, s.Value.Required, member, "%s: a member that an answer always has", name)
 		}
@@ -141,7 +200,6 @@ func TestExchangesFollowTheDocument(t *testing.T) {
 		{path: "/api/v1/user/acme/"},
 		{path: "/api/v1/user/acme/?limit=1"},
 		{path: "/api/v1/user/acme/a%2Fb/"},
-		{path: "/api/o/acme/u/anna/"},
 		{path: membersPath},
 		{method: http.MethodPost, path: usersPath, body: `{"email":"anna@example.org","first_name":null,"custom_fields":{"a":1.0}}`},
 		{method: http.MethodPost, path: usersPath, body: `{"email":"anna"}`},

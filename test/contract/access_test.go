@@ -39,7 +39,7 @@ func (w *world) expand(path string, others ...string) string {
 func (w *world) locate(r httpapi.Route, others ...string) string {
 	w.Helper()
 	query := url.Values{}
-	for _, p := range w.doc.Paths.Value(r.Path).GetOperation(r.Method).Parameters {
+	for _, p := range w.doc.Paths.Value(documented(r.Path)).GetOperation(r.Method).Parameters {
 		if p.Value.In == openapi3.ParameterInQuery && p.Value.Required {
 			query.Set(p.Value.Name, "anna@example.org")
 		}

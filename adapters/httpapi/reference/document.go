@@ -31,6 +31,7 @@ type tag struct {
 }
 
 type pathItem struct {
+	Also       string `yaml:"x-also"` // another path of the same calls
 	Parameters []parameter
 	Get        *operation
 	Post       *operation
@@ -41,7 +42,6 @@ type pathItem struct {
 type operation struct {
 	Tags        []string
 	OperationID string `yaml:"operationId"`
-	SameAs      string `yaml:"x-same-as"` // the operation that this one repeats below another path
 	Summary     string
 	Description string
 	Security    []map[string][]string
@@ -86,7 +86,9 @@ type schema struct {
 	Items       *schema
 	Enum        []value
 	Const       value
-	Default     value
+	MaxLength   int `yaml:"maxLength"`
+	MinItems    int `yaml:"minItems"`
+	MaxItems    int `yaml:"maxItems"`
 	Examples    []value
 }
 

@@ -24,7 +24,7 @@ type group struct {
 
 type operationView struct {
 	ID, Method, Path string
-	Also             []string // other paths of the same operation
+	Also             string // another path of the same call
 	Summary          string
 	Description      []block
 	Grant            string // what the key must be granted; empty: no key
@@ -40,7 +40,6 @@ type fieldView struct {
 	Link        string // the schema that Kind names
 	Required    bool
 	Place       string // of a parameter: path or query
-	Default     string
 	Description []block
 }
 
@@ -98,11 +97,9 @@ func newPage(d document) (page, error) {
 	return p, nil
 }
 
-// operations returns the operations by tag, in the order of the document. One that repeats another is shown as a
-// further path of it.
+// operations returns the operations by tag, in the order of the document.
 func (b builder) operations() (map[string][]operationView, error) {
 	byTag := map[string][]operationView{}
-	also := map[string][]string{}
 	for _, path := range b.Paths {
 		for _, m := range []struct {
 			method string
@@ -111,22 +108,14 @@ func (b builder) operations() (map[string][]operationView, error) {
 			if m.operation == nil {
 				continue
 			}
-			if m.SameAs != "" {
-				also[m.SameAs] = append(also[m.SameAs], path.name)
-				continue
-			}
 			view, err := b.operation(path.name, m.method, path.value.Parameters, *m.operation)
 			if err != nil {
 				return nil, fmt.Errorf("%s %s: %w", m.method, path.name, err)
 			}
+			view.Also = path.value.Also
 			for _, t := range m.Tags {
 				byTag[t] = append(byTag[t], view)
 			}
-		}
-	}
-	for _, views := range byTag {
-		for i := range views {
-			views[i].Also = also[views[i].ID]
 		}
 	}
 	return byTag, nil
@@ -145,7 +134,7 @@ func (b builder) operation(path, method string, shared []parameter, o operation)
 			}
 		}
 		view.Parameters = append(view.Parameters, fieldView{
-			Name: p.Name, Kind: strings.Join(p.Schema.Type, " or "), Required: p.Required, Place: p.In, Description: blocks(p.Description),
+			Name: p.Name, Kind: strings.Join(p.Schema.Type, " or "), Required: p.Required, Place: p.In, Description: slices.Concat(blocks(p.Description), blocks(bounds(p.Schema))),
 		})
 		url = strings.ReplaceAll(url, "{"+p.Name+"}", p.Example)
 	}

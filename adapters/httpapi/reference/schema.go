@@ -3,6 +3,7 @@ package reference
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -44,9 +45,7 @@ func fields(prefix string, s schema) []fieldView {
 		if words := allowed(p.value); words != "" && !strings.Contains(p.value.Description, "- `") {
 			view.Description = append(view.Description, blocks(words)...)
 		}
-		if p.value.Default.node != nil {
-			view.Default = p.value.Default.node.Value
-		}
+		view.Description = append(view.Description, blocks(bounds(p.value))...)
 		views = append(views, view)
 		views = append(views, fields(prefix+p.name+".", p.value)...)
 		if p.value.Items != nil {
@@ -54,6 +53,19 @@ func fields(prefix string, s schema) []fieldView {
 		}
 	}
 	return views
+}
+
+// bounds says how long a text or a list may be.
+func bounds(s schema) string {
+	switch {
+	case s.MaxLength > 0:
+		return fmt.Sprintf("At most %d characters.", s.MaxLength)
+	case s.MinItems > 0 && s.MaxItems > 0:
+		return fmt.Sprintf("%d to %d entries.", s.MinItems, s.MaxItems)
+	case s.MaxItems > 0:
+		return fmt.Sprintf("At most %d entries.", s.MaxItems)
+	}
+	return ""
 }
 
 // allowed names the values of an enumeration.
@@ -124,8 +136,6 @@ func (b builder) example(s schema) (*yaml.Node, error) {
 			object.Content = append(object.Content, text(p.name), value)
 		}
 		return object, nil
-	case s.Default.node != nil:
-		return s.Default.node, nil
 	case len(s.Enum) > 0:
 		return s.Enum[0].node, nil
 	}
