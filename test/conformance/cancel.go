@@ -83,9 +83,11 @@ func cancelCases() cases {
 		},
 		"WhileItIsSent": func(t *testing.T, w *world) {
 			w.crowded(t, 9) // and Ada
-			o, other := w.trigger(t, w.at(0, 0)), w.trigger(t, w.at(0, 0))
+			o := w.trigger(t, w.at(0, 0))
 			w.expand(t, 100)
 			held := w.claim(t, w.mine.mail, "one", 4, lease)
+			other := w.trigger(t, w.at(0, 0))
+			w.expand(t, 100)
 			w.record(t, "one", deliveries.Outcome{ID: held[0].ID, State: deliveries.Sent, Attempts: 1},
 				deliveries.Outcome{ID: held[1].ID, State: deliveries.Retrying, Attempts: 1, Error: "451", Next: time.Now().Add(time.Hour)})
 			assert.True(t, w.cancel(t, o))
