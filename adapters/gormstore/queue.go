@@ -59,7 +59,7 @@ func (q queue) Due(ctx context.Context) (due []deliveries.Due, err error) {
 		}
 		// next_at is selected as the column that it is: of an expression, SQLite does not know that it is a time.
 		rows, err := rowsOf[dueRow](t.db(ctx).Raw(busyChannels + heads + ` SELECT c.organization_id, d.channel_id, d.priority, d.next_at
-			FROM heads CROSS JOIN deliveries d LEFT JOIN channels c ON c.id = d.channel_id WHERE d.id = heads.id ORDER BY d.channel_id, d.next_at`))
+			FROM ` + t.dialect.theHeads() + ` LEFT JOIN channels c ON c.id = d.channel_id ORDER BY d.channel_id, d.next_at`))
 		if err != nil {
 			return err
 		}

@@ -73,17 +73,18 @@ type waiting struct {
 func (t tx) waiting(ctx context.Context, channel channels.ID) (waiting, error) {
 	w := waiting{projects: map[events.Priority][]orgs.ProjectID{}, returned: map[events.Priority]bool{}}
 	rows, err := rowsOf[classRow](t.db(ctx).Raw(`WITH RECURSIVE classes (priority) AS (`+classes+`), lines (priority, project_id) AS (
-			SELECT class.priority, (SELECT MIN(d.project_id) FROM deliveries d WHERE d.channel_id = @channel AND d.priority = class.priority AND d.turn IS NOT NULL)
+			SELECT class.priority, (SELECT d.project_id FROM deliveries d WHERE d.channel_id = @channel AND d.priority = class.priority AND d.turn IS NOT NULL
+				ORDER BY d.channel_id, d.priority, d.project_id, d.turn, d.id LIMIT 1)
 			FROM classes class
 			UNION ALL
-			SELECT lines.priority, (SELECT MIN(d.project_id) FROM deliveries d WHERE d.channel_id = @channel AND d.priority = lines.priority AND d.turn IS NOT NULL
-				AND d.project_id > lines.project_id)
+			SELECT lines.priority, (SELECT d.project_id FROM deliveries d WHERE d.channel_id = @channel AND d.priority = lines.priority AND d.turn IS NOT NULL
+				AND d.project_id > lines.project_id ORDER BY d.channel_id, d.priority, d.project_id, d.turn, d.id LIMIT 1)
 			FROM lines WHERE lines.project_id IS NOT NULL
 		)
 		SELECT priority, project_id FROM lines WHERE project_id IS NOT NULL
 		UNION ALL
 		SELECT class.priority, 0 FROM classes class WHERE (SELECT d.next_at FROM deliveries d WHERE d.channel_id = @channel AND d.priority = class.priority
-			AND d.turn IS NULL AND d.state < 3 ORDER BY d.next_at LIMIT 1) <= `+t.dialect.moment("@now "),
+			AND d.turn IS NULL AND d.state < 3 ORDER BY d.channel_id, d.priority, d.next_at, d.id LIMIT 1) <= `+t.dialect.moment("@now "),
 		map[string]any{"channel": channel, "now": t.clock()}))
 	for _, r := range rows {
 		if r.ProjectID == 0 {
@@ -143,7 +144,7 @@ func (t tx) dueOf(
 			left := len(order) - i
 			some, err := t.lock(ctx, (fresh-len(found)+left-1)/left, `SELECT id, occurrence_id, state FROM deliveries
 				WHERE channel_id = @channel AND priority = @priority AND project_id = @project AND turn IS NOT NULL
-				ORDER BY turn, id LIMIT @limit `, map[string]any{"channel": channel, "priority": p, "project": project})
+				ORDER BY channel_id, priority, project_id, turn, id LIMIT @limit `, map[string]any{"channel": channel, "priority": p, "project": project})
 			if err != nil {
 				return nil, turn, err
 			}
@@ -153,7 +154,7 @@ func (t tx) dueOf(
 	if w.returned[p] {
 		some, err := t.lock(ctx, n-len(found), `SELECT id, occurrence_id, state FROM deliveries
 			WHERE channel_id = @channel AND priority = @priority AND turn IS NULL AND state < 3 AND next_at <= @now
-			ORDER BY next_at, id LIMIT @limit `, map[string]any{"channel": channel, "priority": p, "now": t.clock()})
+			ORDER BY channel_id, priority, next_at, id LIMIT @limit `, map[string]any{"channel": channel, "priority": p, "now": t.clock()})
 		if err != nil {
 			return nil, turn, err
 		}

@@ -69,14 +69,16 @@ func (r statisticsRepo) Contexts(ctx context.Context, org orgs.ID, since time.Ti
 // busyChannels is the beginning of a query about the channels with open deliveries: it jumps from channel to channel in the indexes of
 // what is open, so that its cost does not depend on how much that is.
 const busyChannels = `WITH RECURSIVE fresh (channel_id) AS (
-		SELECT MIN(d.channel_id) FROM deliveries d WHERE d.turn IS NOT NULL
+		SELECT (SELECT d.channel_id FROM deliveries d WHERE d.turn IS NOT NULL AND d.channel_id > 0 ORDER BY d.channel_id, d.priority, d.project_id, d.turn, d.id LIMIT 1)
 		UNION ALL
-		SELECT (SELECT MIN(d.channel_id) FROM deliveries d WHERE d.turn IS NOT NULL AND d.channel_id > fresh.channel_id)
+		SELECT (SELECT d.channel_id FROM deliveries d WHERE d.turn IS NOT NULL AND d.channel_id > fresh.channel_id
+			ORDER BY d.channel_id, d.priority, d.project_id, d.turn, d.id LIMIT 1)
 		FROM fresh WHERE fresh.channel_id IS NOT NULL
 	), returned (channel_id) AS (
-		SELECT MIN(d.channel_id) FROM deliveries d WHERE d.turn IS NULL AND d.state < 3
+		SELECT (SELECT d.channel_id FROM deliveries d WHERE d.turn IS NULL AND d.state < 3 AND d.channel_id > 0 ORDER BY d.channel_id, d.priority, d.next_at, d.id LIMIT 1)
 		UNION ALL
-		SELECT (SELECT MIN(d.channel_id) FROM deliveries d WHERE d.turn IS NULL AND d.state < 3 AND d.channel_id > returned.channel_id)
+		SELECT (SELECT d.channel_id FROM deliveries d WHERE d.turn IS NULL AND d.state < 3 AND d.channel_id > returned.channel_id
+			ORDER BY d.channel_id, d.priority, d.next_at, d.id LIMIT 1)
 		FROM returned WHERE returned.channel_id IS NOT NULL
 	), busy (channel_id) AS (
 		SELECT channel_id FROM fresh WHERE channel_id IS NOT NULL UNION SELECT channel_id FROM returned WHERE channel_id IS NOT NULL
@@ -85,22 +87,31 @@ const busyChannels = `WITH RECURSIVE fresh (channel_id) AS (
 // heads continues a query about channels called busy, with the deliveries of each that go next, by id: of each class what is due first of
 // those that were claimed before, and of those that wait for their first attempt the next of each project.
 const heads = `, classes (priority) AS (` + classes + `), lines (channel_id, priority, project_id) AS (
-		SELECT busy.channel_id, class.priority, (SELECT MIN(d.project_id) FROM deliveries d
-			WHERE d.channel_id = busy.channel_id AND d.priority = class.priority AND d.turn IS NOT NULL)
+		SELECT busy.channel_id, class.priority, (SELECT d.project_id FROM deliveries d WHERE d.channel_id = busy.channel_id
+			AND d.priority = class.priority AND d.turn IS NOT NULL ORDER BY d.channel_id, d.priority, d.project_id, d.turn, d.id LIMIT 1)
 		FROM busy CROSS JOIN classes class
 		UNION ALL
-		SELECT lines.channel_id, lines.priority, (SELECT MIN(d.project_id) FROM deliveries d
-			WHERE d.channel_id = lines.channel_id AND d.priority = lines.priority AND d.turn IS NOT NULL AND d.project_id > lines.project_id)
+		SELECT lines.channel_id, lines.priority, (SELECT d.project_id FROM deliveries d WHERE d.channel_id = lines.channel_id
+			AND d.priority = lines.priority AND d.turn IS NOT NULL AND d.project_id > lines.project_id
+			ORDER BY d.channel_id, d.priority, d.project_id, d.turn, d.id LIMIT 1)
 		FROM lines WHERE lines.project_id IS NOT NULL
 	), heads (id) AS (
 		SELECT (SELECT d.id FROM deliveries d WHERE d.channel_id = lines.channel_id AND d.priority = lines.priority AND d.project_id = lines.project_id
-			AND d.turn IS NOT NULL ORDER BY d.turn, d.id LIMIT 1)
+			AND d.turn IS NOT NULL ORDER BY d.channel_id, d.priority, d.project_id, d.turn, d.id LIMIT 1)
 		FROM lines WHERE lines.project_id IS NOT NULL
 		UNION ALL
 		SELECT (SELECT d.id FROM deliveries d WHERE d.channel_id = busy.channel_id AND d.priority = class.priority AND d.turn IS NULL AND d.state < 3
-			ORDER BY d.next_at, d.id LIMIT 1)
+			ORDER BY d.channel_id, d.priority, d.next_at, d.id LIMIT 1)
 		FROM busy CROSS JOIN classes class
 	)`
+
+// theHeads are the deliveries d of heads: each is looked up, whatever the planner believed of the table when it was empty.
+func (d dialect) theHeads() string {
+	if d == onPostgres {
+		return "heads CROSS JOIN LATERAL (SELECT * FROM deliveries r WHERE r.id = heads.id OFFSET 0) AS d"
+	}
+	return "heads CROSS JOIN deliveries d ON d.id = heads.id"
+}
 
 func (r statisticsRepo) Backlogs(ctx context.Context, in []orgs.ID, before time.Time, most int) ([]statistics.Backlog, error) {
 	return r.backlogs(ctx, "WITH RECURSIVE busy AS (SELECT id AS channel_id FROM channels WHERE organization_id @in )",
@@ -135,8 +146,8 @@ func (r statisticsRepo) backlogs(ctx context.Context, busy string, p map[string]
 			(SELECT COUNT(*) FROM (SELECT 1 FROM deliveries w WHERE w.channel_id = c.id AND w.turn IS NOT NULL LIMIT @most ) AS waiting) AS fresh,
 			(SELECT SUM((SELECT COUNT(*) FROM (SELECT 1 FROM deliveries w WHERE w.channel_id = c.id AND w.priority = class.priority
 				AND w.turn IS NULL AND w.state < 3 AND w.next_at < @before LIMIT @most ) AS waiting)) FROM classes class) AS returned
-		FROM heads CROSS JOIN deliveries d CROSS JOIN channels c CROSS JOIN organizations org LEFT JOIN projects p ON p.id = c.project_id
-		WHERE d.id = heads.id AND d.next_at < @before AND c.id = d.channel_id AND org.id = c.organization_id ORDER BY d.next_at, d.id`, p))
+		FROM `+r.dialect.theHeads()+` CROSS JOIN channels c CROSS JOIN organizations org LEFT JOIN projects p ON p.id = c.project_id
+		WHERE d.next_at < @before AND c.id = d.channel_id AND org.id = c.organization_id ORDER BY d.next_at, d.id`, p))
 	if err != nil {
 		return nil, err
 	}

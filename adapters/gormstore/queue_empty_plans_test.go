@@ -1,0 +1,57 @@
+package gormstore_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/test/pgtest"
+)
+
+// TestPlansOfAnEmptyQueueServeAFullOne is about Postgres, which keeps the plan of a statement as long as the connection: whoever starts with
+// an empty queue must not read all of it when it has filled.
+func TestPlansOfAnEmptyQueueServeAFullOne(t *testing.T) {
+	t.Parallel()
+	s := open(t, pgtest.New(t)+"&pool_max_conns=3")
+	p := newPost(t, s)
+	exec(t, s, "ALTER TABLE deliveries SET (autovacuum_enabled = false)")
+	exec(t, s, "VACUUM ANALYZE")
+	ask := func() {
+		due, err := p.Queue().Due(t.Context())
+		require.NoError(t, err)
+		for _, d := range due {
+			assert.Equal(t, p.channel.ID, d.Channel)
+		}
+		_, err = p.Queue().Claim(t.Context(), p.channel.ID, "w", 128, time.Minute)
+		require.NoError(t, err)
+	}
+	for range 24 { // Each connection plans for any parameters from its sixth time on.
+		ask()
+	}
+	const each = 20_000
+	for _, turn := range []string{"i", "NULL"} { // What waits for its first attempt, and what was claimed before.
+		exec(t, s, `INSERT INTO deliveries (occurrence_id, notification_id, member_id, assignment_id, channel_id, protocol, address, address_key,
+				chosen, state, reason, attempts, owner, next_at, last_error, created_at, priority, project_id, turn)
+			SELECT i, 1, i, i, 1, 'EMAIL', 'a', i::text || '`+turn+`', TRUE, 0, '', 0, '', now(), '', now(), 0, 1, `+turn+` FROM generate_series(1, 20000) AS i`)
+	}
+	before := readOfDeliveries(t, s)
+	ask()
+	assert.Less(t, readOfDeliveries(t, s)-before, each/4, "rows and entries of indexes that were read")
+}
+
+// readOfDeliveries is how much of the deliveries has been read so far, when all who have read have said so.
+func readOfDeliveries(t *testing.T, s *gormstore.Store) (n int) {
+	t.Helper()
+	last := -1
+	require.Eventually(t, func() bool {
+		err := s.Handle().QueryRowContext(t.Context(), `SELECT (SELECT seq_tup_read + COALESCE(idx_tup_fetch, 0) FROM pg_stat_user_tables WHERE relname = 'deliveries')
+			+ (SELECT SUM(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = 'deliveries')`).Scan(&n)
+		same := err == nil && n == last
+		last = n
+		return same
+	}, 30*time.Second, 3*time.Second)
+	return n
+}
