@@ -117,7 +117,10 @@ func (v *visitor) askFor(ctx context.Context, a asking, foreign string, k int) [
 	if a.method == http.MethodGet {
 		return b.send(ctx, a.method, path, "", http.NoBody)
 	}
-	form := url.Values{"form_token": {b.token(ctx)}, "on": {"true"}, "active": {"true"}, "validated": {"true"}, "name": {"new"}, "role": {"viewer"}, "overlap": {"1h"},
+	if fmt.Sprint(b.cookies) != b.bound {
+		b.formToken, b.bound = b.token(ctx), fmt.Sprint(b.cookies)
+	}
+	form := url.Values{"form_token": {b.formToken}, "on": {"true"}, "active": {"true"}, "validated": {"true"}, "name": {"new"}, "role": {"viewer"}, "overlap": {"1h"},
 		"emails": {"ada@example.org"}, "custom_fields": {"{}"}, "first_name": {"New"}, "value": {"room 5"}, "to": {"ada@example.org"}, "only": {"1"}}
 	for field, id := range ids {
 		form.Set(field, id)

@@ -86,6 +86,8 @@ type browser struct {
 	cookies map[string]string
 	links   []string
 	forms   []form
+	// The token of the forms, and the cookies that it is bound to.
+	formToken, bound string
 }
 
 // form is a form of a page.
