@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -49,15 +51,35 @@ func newWorld(t *testing.T) *world {
 // newWorldAt is a world with this public address.
 func newWorldAt(t *testing.T, public string) *world {
 	t.Helper()
-	w := &world{T: t, database: "sqlite:" + filepath.Join(t.TempDir(), "tocsin.db")}
+	file := filepath.Join(t.TempDir(), "tocsin.db")
+	w := &world{T: t, database: "sqlite:" + file}
 	w.environ = []string{"TOCSIN_DATABASE_URL=" + w.database, "TOCSIN_LISTEN=127.0.0.1:0", "TOCSIN_LOG_FORMAT=json", "TOCSIN_WEBHOOK_ALLOW=127.0.0.1",
 		"TOCSIN_BASE_URL=" + public}
-	w.run("", "apply", "-f", filepath.Join("..", "..", "configs", "demo.yaml"))
-	w.run(password+"\n", "admin", "create", "--username", root, "--password-stdin")
-	w.key = w.run("", "key", "create", "--name", "browser", "--org", "acme", "--grant", "full_access")
+	founded.once.Do(func() {
+		w.run("", "apply", "-f", filepath.Join("..", "..", "configs", "demo.yaml"))
+		w.run(password+"\n", "admin", "create", "--username", root, "--password-stdin")
+		founded.key = w.run("", "key", "create", "--name", "browser", "--org", "acme", "--grant", "full_access")
+		for _, end := range []string{"", ".key"} {
+			content, err := os.ReadFile(file + end)
+			require.NoError(t, err)
+			founded.files[end] = content
+		}
+	})
+	require.Len(t, founded.files, 2, "the first world could not be made")
+	for end, content := range founded.files {
+		require.NoError(t, os.WriteFile(file+end, content, 0o600))
+	}
+	w.key = founded.key
 	w.serve()
 	return w
 }
+
+// founded is what every world has: its database and the key beside it, by the ends of their names. The first world makes it, others are copies.
+var founded = struct {
+	once  sync.Once
+	files map[string][]byte
+	key   string // of the API
+}{files: map[string][]byte{}}
 
 // run runs a command to its end and returns what it printed.
 func (w *world) run(in string, args ...string) string {
