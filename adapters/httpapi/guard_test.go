@@ -70,7 +70,7 @@ func TestWithoutAValidKeyEveryRouteIs401(t *testing.T) {
 			w := f.do(built)
 			require.Equal(t, http.StatusUnauthorized, w.Code, "%s %s %s", name, r.Method, r.Path)
 			assert.Equal(t, "Key", w.Header().Get("WWW-Authenticate"))
-			assert.Equal(t, "a valid API key is required", problemOf(t, w).Detail, "all get the same answer")
+			assert.Equal(t, `a valid API key is required, sent as the header "Authorization: Key <API_KEY>"`, problemOf(t, w).Detail, "all get the same answer")
 		}
 	}
 	assert.Zero(t, f.store.used())

@@ -16,8 +16,11 @@ import (
 	"github.com/tocsin/tocsin/domain/names"
 )
 
-// headerIdempotencyKey makes a trigger repeatable (decisions 6).
-const headerIdempotencyKey = "Idempotency-Key"
+// headerIdempotencyKey makes a trigger repeatable (decisions 6); headerReplayed says that an answer is that to an earlier request.
+const (
+	headerIdempotencyKey = "Idempotency-Key"
+	headerReplayed       = "Idempotency-Replayed"
+)
 
 // triggered is the answer of trigger.
 type triggered struct {
@@ -70,9 +73,12 @@ func (a *API) trigger(c call) error {
 		}
 		return c.answer(http.StatusOK, showForecast(f))
 	}
-	o, _, err := a.use.Triggers.Trigger(c.ctx, c.actor(), c.at(), event, what)
+	o, repeated, err := a.use.Triggers.Trigger(c.ctx, c.actor(), c.at(), event, what)
 	if err != nil {
 		return options.renamed(err)
+	}
+	if repeated {
+		c.Response().Header().Set(headerReplayed, "true")
 	}
 	return c.answer(http.StatusCreated, triggered{o.ID})
 }

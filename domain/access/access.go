@@ -19,7 +19,7 @@ import (
 
 // The faults of this package.
 var (
-	ErrUnauthenticated = fault.New(fault.Unauthenticated, "a valid API key is required")
+	ErrUnauthenticated = fault.New(fault.Unauthenticated, `a valid API key is required, sent as the header "Authorization: Key <API_KEY>"`)
 	ErrOutOfScope      = fault.New(fault.Forbidden, "the API key does not reach this resource")
 	ErrNotGranted      = fault.New(fault.Forbidden, "the API key lacks the permission")
 	ErrKeyNotFound     = fault.New(fault.NotFound, "there is no such key")

@@ -406,8 +406,14 @@ func TestTriggerIdempotency(t *testing.T) {
 		w.apply(orders())
 		w.buyer("anna", "anna@example.org")
 		again := w.with("Idempotency-Key", "a")
-		first := again.trigger(body)
-		w.unchanged(func() { require.Equal(w, first, again.trigger(body)) })
+		made := again.post(orderPath, body).is(http.StatusCreated)
+		first := read[triggered](made).Occurrence
+		require.Empty(w, made.header.Values("Idempotency-Replayed"))
+		w.unchanged(func() {
+			same := again.post(orderPath, body).is(http.StatusCreated)
+			require.Equal(w, first, read[triggered](same).Occurrence)
+			require.Equal(w, "true", same.header.Get("Idempotency-Replayed"))
+		})
 		w.unchanged(func() {
 			again.post(orderPath, object{"context": object{"number": 2}}).is(http.StatusUnprocessableEntity)
 			again.post(strings.ReplaceAll(orderPath, "acme", "globex"), body).is(http.StatusUnprocessableEntity)
