@@ -1,0 +1,58 @@
+package gormstore_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+// BenchmarkClaims claims 128 at a time where b.N deliveries wait, records them as sent, and reports how long claims and looks at what is due take.
+func BenchmarkClaims(b *testing.B) {
+	const claims, size = 300, 128
+	for _, database := range []string{"sqlite", "postgres"} {
+		b.Run(database, func(b *testing.B) {
+			c := newCrowdOn(b, database, 1)
+			c.trigger(b)
+			c.expand(b, 1)
+			numbers := fmt.Sprintf("generate_series(1, %d) AS g (i)", b.N)
+			if c.sqlite {
+				numbers = fmt.Sprintf("(WITH RECURSIVE g (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM g WHERE i < %d) SELECT i FROM g) AS g", b.N)
+			}
+			c.exec(b, `INSERT INTO deliveries (occurrence_id, notification_id, member_id, assignment_id, channel_id, protocol, address, address_key, chosen, state,
+					reason, attempts, owner, next_at, last_error, created_at, priority, project_id, turn)
+				SELECT d.occurrence_id, d.notification_id, d.member_id, d.assignment_id, d.channel_id, d.protocol, d.address, 'k' || g.i, TRUE, 0,
+					'', 0, '', d.next_at, '', d.created_at, 0, d.project_id, g.i FROM deliveries d CROSS JOIN `+numbers+` WHERE d.turn = 0`)
+			if !c.sqlite {
+				c.exec(b, "VACUUM ANALYZE deliveries")
+			}
+			var claimed, looked []time.Duration
+			b.ResetTimer()
+			for range claims {
+				began := time.Now()
+				_, err := c.Queue().Due(b.Context())
+				require.NoError(b, err)
+				looked = append(looked, time.Since(began))
+				began = time.Now()
+				jobs, err := c.Queue().Claim(b.Context(), c.channel.ID, "one", size, time.Minute)
+				require.NoError(b, err)
+				claimed = append(claimed, time.Since(began))
+				outcomes := make([]deliveries.Outcome, len(jobs))
+				for i, j := range jobs {
+					outcomes[i] = deliveries.Outcome{ID: j.ID, State: deliveries.Sent, Attempts: 1}
+				}
+				_, err = c.Queue().Record(b.Context(), "one", outcomes)
+				require.NoError(b, err)
+			}
+			for name, took := range map[string][]time.Duration{"claim": claimed, "due": looked} {
+				slices.Sort(took)
+				b.ReportMetric(float64(took[len(took)/2].Microseconds())/1e3, name+"-p50-ms")
+				b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1e3, name+"-p99-ms")
+			}
+		})
+	}
+}
