@@ -213,7 +213,8 @@ func (t *Triggers) occurrences(
 // Forecast is what would become of an occurrence.
 type Forecast struct {
 	Groups   []deliveries.Group
-	Messages []ForecastMessage // the first of those that would be sent
+	People   int               // who get at least one message
+	Messages []ForecastMessage // samples of those that would be sent
 }
 
 // ForecastMessage is a rendered message, or why it could not be rendered.
@@ -221,6 +222,7 @@ type ForecastMessage struct {
 	Notification string
 	Channel      string
 	Message      deliveries.Message
+	Blanks       []string // the variables that it shows nothing for, each with its place
 	Error        string
 }
 
@@ -255,11 +257,12 @@ func (t *Triggers) DryRun(ctx context.Context, at Path, event string, what Trigg
 }
 
 func (t *Triggers) forecast(ctx context.Context, tx ports.Tx, o events.Occurrence, samples int) (f Forecast, err error) {
-	var jobs []deliveries.Job
-	if f.Groups, jobs, err = tx.Deliveries().Forecast(ctx, o, samples); err != nil {
+	would, err := tx.Deliveries().Forecast(ctx, o, samples)
+	if err != nil {
 		return f, err
 	}
-	for _, j := range jobs {
+	f.Groups, f.People = would.Groups, would.People
+	for _, j := range would.Jobs {
 		in, err := tx.Deliveries().RenderInput(ctx, o, j.Notification, j.Template)
 		if err != nil {
 			return f, err
@@ -267,6 +270,8 @@ func (t *Triggers) forecast(ctx context.Context, tx ports.Tx, o events.Occurrenc
 		sample := ForecastMessage{Notification: in.Notification.Name, Channel: in.Channel.Name}
 		if sample.Message, err = t.composer.Compose(in, j); err != nil {
 			sample.Error = err.Error()
+		} else {
+			sample.Blanks = t.composer.Blanks(in, j)
 		}
 		f.Messages = append(f.Messages, sample)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
-// forecastRow is a group of a forecast, or one of the assignments that would be sent to first.
+// forecastRow is a group of a forecast, or the number of people, which has no notification, or one of the assignments that would be sent to first.
 type forecastRow struct {
 	NotificationID subscriptions.NotificationID
 	Name           string
@@ -28,16 +28,17 @@ func (r forecastRow) group() deliveries.Group {
 // Forecast numbers those who share a notification, a protocol and an address as the expansion would come to them: the first gets it.
 func (r deliveryRepo) Forecast(
 	ctx context.Context, o events.Occurrence, samples int,
-) (groups []deliveries.Group, jobs []deliveries.Job, err error) {
+) (f deliveries.Forecast, err error) {
 	c := candidatesOf(r.dialect, o)
 	p := c.parameters()
 	p["samples"] = samples
 	rows, err := rowsOf[forecastRow](r.db(ctx).Raw(`WITH `+c.ways(bothChannels, "n.active")+`,
 		judged AS (SELECT gated.*, `+reasonColumn()+` FROM (
-			SELECT w.notification_id, w.channel_id, w.channel_name, w.phase, w.protocol, s.id AS assignment_id, a.value_key, `+gateColumns+
+			SELECT w.notification_id, w.channel_id, w.channel_name, w.phase, w.protocol, s.id AS assignment_id, m.id AS member_id, a.value_key, `+gateColumns+
 		candidatesFrom(c.sources())+`
 		) AS gated),
-		ranked AS MATERIALIZED (SELECT notification_id, channel_id, channel_name, phase, assignment_id, reason, CASE WHEN reason = ''
+		ranked AS MATERIALIZED (SELECT notification_id, channel_id, channel_name, phase, assignment_id, member_id, reason,
+				CASE WHEN reason = ''
 				THEN ROW_NUMBER() OVER (PARTITION BY notification_id, protocol, value_key, reason = '' ORDER BY phase, assignment_id)
 				ELSE 1 END AS place
 			FROM judged)
@@ -50,43 +51,49 @@ func (r deliveryRepo) Forecast(
 			SELECT ranked.*, ROW_NUMBER() OVER (PARTITION BY notification_id, channel_id, reason ORDER BY assignment_id) AS nth
 			FROM ranked WHERE reason <> '') AS left_out WHERE nth <= @samples
 		UNION ALL
+		SELECT 0, '', '', '', COUNT(DISTINCT member_id), 0 FROM ranked WHERE place = 1 AND reason = ''
+		UNION ALL
 		SELECT notification_id, '', '', '', 0, assignment_id FROM (
-			SELECT notification_id, assignment_id FROM ranked WHERE place = 1 AND reason = ''
-			ORDER BY notification_id, phase, assignment_id LIMIT @samples ) AS first`, p))
+			SELECT notification_id, assignment_id FROM (
+				SELECT ranked.*, ROW_NUMBER() OVER (PARTITION BY notification_id, channel_id ORDER BY phase, assignment_id) AS nth
+				FROM ranked WHERE place = 1 AND reason = '') AS sent
+			ORDER BY nth, notification_id, phase, assignment_id LIMIT @samples ) AS first`, p))
 	if err != nil {
-		return nil, nil, err
+		return f, err
 	}
 	var sampled, leftOut []forecastRow
 	for _, row := range rows {
 		switch {
+		case row.NotificationID == 0:
+			f.People = row.Recipients
 		case row.AssignmentID == 0:
-			groups = append(groups, row.group())
+			f.Groups = append(f.Groups, row.group())
 		case row.Reason == "":
 			sampled = append(sampled, row)
 		default:
 			leftOut = append(leftOut, row)
 		}
 	}
-	sortGroups(groups)
+	sortGroups(f.Groups)
 	slices.SortFunc(leftOut, func(a, b forecastRow) int { return cmp.Compare(a.AssignmentID, b.AssignmentID) })
 	wanted := slices.Concat(sampled, leftOut)
 	found, err := r.candidates(ctx, c, "s.id @assignments ", map[string]any{
 		"assignments": among(r.dialect, mapped(wanted, func(w forecastRow) channels.AssignmentID { return w.AssignmentID }))})
 	if err != nil {
-		return nil, nil, err
+		return f, err
 	}
 	for _, w := range wanted {
 		for _, row := range found {
 			switch {
 			case row.Notification.ID != w.NotificationID || row.Assignment.ID != w.AssignmentID:
 			case w.Reason == "":
-				jobs = append(jobs, row.job(o))
+				f.Jobs = append(f.Jobs, row.job(o))
 			default:
-				name(groups, w, row.Username)
+				name(f.Groups, w, row.Username)
 			}
 		}
 	}
-	return groups, jobs, nil
+	return f, nil
 }
 
 // name adds a user to the group of those who are left out for the same reason.

@@ -273,9 +273,10 @@ func BenchmarkForecast(b *testing.B) {
 			c := newCrowdOn(b, database, b.N)
 			b.ResetTimer()
 			require.NoError(b, c.View(b.Context(), func(tx ports.Tx) error {
-				groups, jobs, err := tx.Deliveries().Forecast(b.Context(), c.occurs, 5)
-				require.Len(b, jobs, min(5, b.N))
-				require.Equal(b, b.N, groups[0].Recipients)
+				f, err := tx.Deliveries().Forecast(b.Context(), c.occurs, 5)
+				require.Len(b, f.Jobs, min(5, b.N))
+				require.Equal(b, b.N, f.People)
+				require.Equal(b, b.N, f.Groups[0].Recipients)
 				return err
 			}))
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "recipients/s")

@@ -200,7 +200,7 @@ func (p *post) look(ctx context.Context, tx ports.Tx, o events.Occurrence) error
 		func() error { _, _, err := repo.ByAddress(ctx, o, "Ada", deliveries.Cursor{}, 10); return err },
 		func() error { _, err := repo.OfMember(ctx, o, p.member.ID); return err },
 		func() error { _, err := repo.Candidates(ctx, o, p.member.ID); return err },
-		func() error { _, _, err := repo.Forecast(ctx, o, 5); return err },
+		func() error { _, err := repo.Forecast(ctx, o, 5); return err },
 	} {
 		if err := ask(); err != nil {
 			return err

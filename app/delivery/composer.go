@@ -68,6 +68,19 @@ func (c *TemplateComposer) Compose(in deliveries.RenderInput, j deliveries.Job) 
 	return m, nil
 }
 
+// Blanks names the variables that the message shows nothing for. What Compose refuses has none.
+func (c *TemplateComposer) Blanks(in deliveries.RenderInput, j deliveries.Job) []string {
+	parsed, err := c.template(in.Template)
+	if err != nil {
+		return nil
+	}
+	data, err := c.data(in, j)
+	if err != nil {
+		return nil
+	}
+	return parsed.Blanks(data)
+}
+
 func (c *TemplateComposer) template(t events.Template) (*templates.Template, error) {
 	if t.ID == 0 { // A draft: it comes once, with every key that is typed.
 		return templates.Parse(t.Subject, t.Text, t.HTML)

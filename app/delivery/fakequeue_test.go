@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
@@ -281,7 +282,11 @@ func (d fakeDispatcher) Dispatch(ctx context.Context, m deliveries.Message) erro
 func (d fakeDispatcher) Close() error                                             { return nil }
 
 // plainComposer writes the id of the delivery into the message.
-type plainComposer struct{ fail bool }
+type plainComposer struct {
+	delivery.Composer
+
+	fail bool
+}
 
 func (c plainComposer) Compose(_ deliveries.RenderInput, j deliveries.Job) (deliveries.Message, error) {
 	if c.fail {

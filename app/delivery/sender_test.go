@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
@@ -322,7 +323,7 @@ func TestWorkerAChannelWhoseSettingsCannotBeOpenedWaits(t *testing.T) {
 }
 
 // panickyComposer stands for a fault in a template engine.
-type panickyComposer struct{}
+type panickyComposer struct{ delivery.Composer }
 
 func (panickyComposer) Compose(deliveries.RenderInput, deliveries.Job) (deliveries.Message, error) {
 	panic("index out of range")

@@ -72,6 +72,8 @@ const (
 type Composer interface {
 	// Compose renders a message. An error fails this delivery and no other.
 	Compose(in deliveries.RenderInput, j deliveries.Job) (deliveries.Message, error)
+	// Blanks names the variables that the message of a job shows nothing for, with the place of each.
+	Blanks(in deliveries.RenderInput, j deliveries.Job) []string
 }
 
 // Worker does the work of the background. Any number of workers may share a store.

@@ -62,6 +62,13 @@ type Group struct {
 	Users        []string // usernames of the first of those who are left out
 }
 
+// Forecast is what would become of an occurrence.
+type Forecast struct {
+	Groups []Group // per notification, channel and reason
+	People int     // members who get at least one message
+	Jobs   []Job   // samples of what would be sent: the first of each notification and channel, then the second of each
+}
+
 // Candidate is one way in which a notification could reach a member: an assignment, how the notification came to it, and the gates.
 type Candidate struct {
 	Notification       subscriptions.Notification
@@ -170,10 +177,9 @@ type Repository interface {
 
 	// RenderInput is Queue.RenderInput for an occurrence that need not be stored.
 	RenderInput(ctx context.Context, o events.Occurrence, n subscriptions.NotificationID, t events.TemplateID) (RenderInput, error)
-	// Forecast returns what would become of an occurrence that is not stored, per notification, channel and reason, with the first of
-	// those whom each reason leaves out, and the first jobs that would be sent; at most samples of each, which may be 0. It
-	// counts in the database and writes nothing.
-	Forecast(ctx context.Context, o events.Occurrence, samples int) ([]Group, []Job, error)
+	// Forecast returns what would become of an occurrence that is not stored, with at most so many samples of those whom each
+	// reason leaves out, and of the jobs; samples may be 0. It counts in the database and writes nothing.
+	Forecast(ctx context.Context, o events.Occurrence, samples int) (Forecast, error)
 	// Candidates returns every way in which the notifications of the occurrence's event could reach the member: each of
 	// the member's assignments that is on a notification's list or subscribed to it, in the order in which they are preferred.
 	Candidates(ctx context.Context, o events.Occurrence, m users.MemberID) ([]Candidate, error)

@@ -15,6 +15,7 @@ type renderer struct {
 	frames []any // the data, then what each section around a node speaks of
 	escape bool
 	out    strings.Builder
+	blank  func(*node) // is told of each variable without a value; nil: nobody is
 }
 
 func (r *renderer) render(p part) (string, error) {
@@ -115,6 +116,9 @@ func (r *renderer) value(n *node, v any) *failure {
 	var text string
 	switch v := v.(type) {
 	case nil:
+		if r.blank != nil {
+			r.blank(n)
+		}
 		return nil
 	case string:
 		text = v

@@ -2,6 +2,7 @@ package templates_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -87,4 +88,24 @@ func TestCheck(t *testing.T) {
 		require.NoError(t, err)
 		assert.NoError(t, parsed.Check(nil))
 	})
+}
+
+func TestBlanks(t *testing.T) {
+	t.Parallel()
+	parsed, err := templates.Parse("{{ context.titel }} {{ context.titel }} {{ context.title }}", "a\n{{ context.none.of }}{{ context.null }}{{ context.empty }}",
+		"{{# context.lines }}{{ name }}{{ price }}{{/ context.lines }}{{^ context.gone }}{{# context.gone }}{{ context.more }}{{/ context.gone }}{{/ context.gone }}")
+	require.NoError(t, err)
+	values := data(t, `{"context": {"title": "t", "null": null, "empty": "", "lines": [{"name": "a", "price": 1}, {"name": "b"}]}}`)
+	assert.Equal(t, []string{"context.titel (subject, line 1)", "context.none.of (text, line 2)", "context.null (text, line 2)", "price (html, line 1)"}, parsed.Blanks(values))
+	many, err := templates.Parse("", "", strings.Repeat("{{ a }}", 3)+func() (all string) {
+		for i := range 40 {
+			all += "{{ v" + strconv.Itoa(i) + " }}"
+		}
+		return all
+	}())
+	require.NoError(t, err)
+	assert.Len(t, many.Blanks(nil), 20)
+	endless, err := templates.Parse("{{ a }}", strings.Repeat("{{# l }}", 20)+strings.Repeat("{{/ l }}", 20), "{{ b }}")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a (subject, line 1)"}, endless.Blanks(data(t, `{"l": [1, 2, 3, 4, 5, 6, 7, 8]}`)), "it ends where a message would")
 }

@@ -9,6 +9,8 @@
 package templates
 
 import (
+	"cmp"
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -85,6 +87,30 @@ func (t *Template) Render(data map[string]any) (m Message, err error) {
 		return Message{}, err
 	}
 	return m, nil
+}
+
+// maxBlanks is how many blanks are told.
+const maxBlanks = 20
+
+// Blanks names the variables that data has no value for and a message shows nothing for, each once by its part and first
+// line. Sections are not among them: to have none is what an inverted section asks for. It returns at most 20.
+func (t *Template) Blanks(data map[string]any) []string {
+	var found []string
+	for _, p := range []part{t.subject, t.text, t.html} {
+		told := map[string]bool{}
+		r := renderer{room: MaxOutput, steps: MaxSteps, frames: []any{data}}
+		r.blank = func(n *node) {
+			name := cmp.Or(strings.Join(n.path, "."), ".")
+			if !told[name] && len(found) < maxBlanks {
+				found = append(found, fmt.Sprintf("%s (%s, line %d)", name, p.name, n.line))
+			}
+			told[name] = true
+		}
+		if _, err := r.render(p); err != nil {
+			return found // Render says what is wrong.
+		}
+	}
+	return found
 }
 
 // singleLine makes one line of a subject: what breaks lines or cannot be seen becomes a space, runs of spaces become one.

@@ -144,7 +144,7 @@ func gateCases() cases {
 		"TheyAreAskedAtTheExpansionAsTheRuleAsks": func(t *testing.T, w *world) {
 			m := newMaze(t, w)
 			m.shut(t, w)
-			groups, jobs := w.forecast(t, w.mine.occurrence(nil, nil), 1_000)
+			f := w.forecast(t, w.mine.occurrence(nil, nil), 1_000)
 			o := w.trigger(t, w.mine.occurrence(nil, nil))
 			w.expand(t, 500)
 			made := w.made(t, o)
@@ -161,7 +161,7 @@ func gateCases() cases {
 
 			// The forecast said the same.
 			counted := map[deliveries.Reason]int{}
-			for _, g := range groups {
+			for _, g := range f.Groups {
 				counted[g.Reason] += g.Recipients
 			}
 			for id := range m.gates {
@@ -170,7 +170,7 @@ func gateCases() cases {
 			for reason, n := range counted {
 				assert.Zero(t, n, reason)
 			}
-			assert.Len(t, jobs, 8+1) // by one channel and one kind of link: without a membership its three flags do not matter
+			assert.Len(t, f.Jobs, 8+1) // by one channel and one kind of link: without a membership its three flags do not matter
 
 			// So do the candidates of each.
 			for _, u := range m.members {
@@ -204,13 +204,28 @@ func gateCases() cases {
 }
 
 // forecast is what would become of an occurrence.
-func (w *world) forecast(t *testing.T, o events.Occurrence, samples int) (groups []deliveries.Group, jobs []deliveries.Job) {
+func (w *world) forecast(t *testing.T, o events.Occurrence, samples int) deliveries.Forecast {
 	t.Helper()
-	look(t, w, func(tx ports.Tx) (_ any, err error) {
-		groups, jobs, err = tx.Deliveries().Forecast(t.Context(), o, samples)
-		return nil, err
+	return look(t, w, func(tx ports.Tx) (deliveries.Forecast, error) {
+		return tx.Deliveries().Forecast(t.Context(), o, samples)
 	})
-	return groups, jobs
+}
+
+// sampled are deliveries in the order in which a forecast takes samples: the first by each notification and channel, then
+// the second by each.
+func sampled(made []deliveries.Delivery) []deliveries.Delivery {
+	type by struct {
+		notification subscriptions.NotificationID
+		channel      string
+	}
+	nth, seen := map[deliveries.ID]int{}, map[by]int{}
+	for _, d := range made {
+		seen[by{d.Notification, d.Channel}]++
+		nth[d.ID] = seen[by{d.Notification, d.Channel}]
+	}
+	return slices.SortedStableFunc(slices.Values(made), func(a, b deliveries.Delivery) int {
+		return cmp.Or(cmp.Compare(nth[a.ID], nth[b.ID]), cmp.Compare(a.Notification, b.Notification))
+	})
 }
 
 // candidates are the ways in which an occurrence could reach a member.
@@ -238,19 +253,22 @@ func forecastCases() cases {
 			w.lockMember(t, o.bob, true)
 			for _, options := range [][2][]string{{nil, nil}, {{"ada@example.org"}, nil}, {nil, {"Mail", "Text"}}, {{"bob@example.org"}, {"Shop mail"}}} {
 				want := w.mine.occurrence(options[0], options[1])
-				groups, jobs := w.forecast(t, want, 3)
+				f := w.forecast(t, want, 3)
 				stored := w.trigger(t, want)
 				w.expand(t, 2)
-				assert.Equal(t, groupsOf(w, w.made(t, stored), 3), groups)
+				assert.Equal(t, groupsOf(w, w.made(t, stored), 3), f.Groups)
 				var sent []deliveries.Delivery
+				people := map[string]bool{}
 				for _, d := range w.made(t, stored) {
 					if d.State == deliveries.Pending {
 						sent = append(sent, d)
+						people[d.Username] = true
 					}
 				}
-				slices.SortStableFunc(sent, func(a, b deliveries.Delivery) int { return cmp.Compare(a.Notification, b.Notification) })
-				require.Len(t, jobs, min(3, len(sent)))
-				for i, j := range jobs {
+				assert.Len(t, people, f.People)
+				sent = sampled(sent)
+				require.Len(t, f.Jobs, min(3, len(sent)))
+				for i, j := range f.Jobs {
 					assert.Equal(t, sent[i].Address, j.Address)
 					assert.Equal(t, sent[i].Notification, j.Notification)
 					assert.Empty(t, j.Gates.Closed())
@@ -260,9 +278,9 @@ func forecastCases() cases {
 		},
 		"WritesNothing": func(t *testing.T, w *world) {
 			w.ready(t)
-			groups, jobs := w.forecast(t, w.mine.occurrence(nil, nil), 1)
-			assert.Equal(t, []deliveries.Group{{Notification: w.mine.shipped.ID, Name: "Shipped", Channel: "Mail", Recipients: 2}}, groups)
-			assert.Len(t, jobs, 1)
+			f := w.forecast(t, w.mine.occurrence(nil, nil), 1)
+			assert.Equal(t, []deliveries.Group{{Notification: w.mine.shipped.ID, Name: "Shipped", Channel: "Mail", Recipients: 2}}, f.Groups)
+			assert.Len(t, f.Jobs, 1)
 			assert.Empty(t, w.expand(t, 10))
 		},
 		"ACandidateKnowsHowItIsReached": func(t *testing.T, w *world) {

@@ -3,6 +3,7 @@ package contract_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -147,8 +148,11 @@ func TestTrigger(t *testing.T) {
 			require.ElementsMatch(w, []forecastGroup{{"Buyer", "shop-mail", "", 6, nil}, {"Buyer", "text", "", 1, nil}}, found.Recipients)
 			require.Equal(w, []forecastGroup{{"Buyer", "shop-mail", "the application membership is locked", 1, []string{"user3"}}}, found.LeftOut)
 			require.Len(w, found.Messages, 5)
-			for i, m := range found.Messages {
-				name := fmt.Sprintf("user%d", []int{0, 1, 2, 4, 5}[i])
+			text := found.Messages[1] // the first of each channel, then the second of each
+			require.Equal(w, "+4915112345678", text.To)
+			require.Equal(w, "text", text.Channel)
+			for i, m := range slices.Delete(found.Messages, 1, 2) {
+				name := fmt.Sprintf("user%d", []int{0, 1, 2, 4}[i])
 				require.Equal(w, name+"@example.org", m.To)
 				require.Equal(w, "shop-mail", m.Channel)
 				require.Equal(w, "Order 7 of acme", m.Subject)
