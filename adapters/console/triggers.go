@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -23,8 +24,11 @@ import (
 // triedFor is how long after a dry run its outcome may be sent: what it has said is less and less true.
 const triedFor = time.Hour
 
+// typedFrom is the number of people above which it must be typed to send.
+const typedFrom = 100
+
 // errNotTried refuses to send what was not tried just so.
-var errNotTried = fault.New(fault.Invalid, "this is not what was tried, or that was too long ago; try it once more")
+var errNotTried = fault.New(fault.Invalid, "this is not what was checked, or that was too long ago; check it once more")
 
 // triggerView is the page from which an event is triggered by hand.
 type triggerView struct {
@@ -45,7 +49,30 @@ func (v triggerView) Priorities() []option {
 type triedView struct {
 	app.Forecast
 	Attempt attempt
+	Form    form // of what is typed to send
 }
+
+// Concerns are what to know before it is sent: who gets nothing, and what the messages lack.
+func (v triedView) Concerns() []string {
+	var all []string
+	if v.People == 0 {
+		all = append(all, "Nobody gets a message.")
+	}
+	for _, m := range v.Messages {
+		of := m.Notification + " by " + m.Channel + ": "
+		if m.Error != "" {
+			all = append(all, of+"the message cannot be rendered: "+m.Error)
+		}
+		for _, b := range m.Blanks {
+			all = append(all, of+"undefined variable "+b)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Typed reports whether the number of people must be typed to send.
+func (v triedView) Typed() bool { return v.People > typedFrom }
 
 // Delivered and LeftOut are the recipients to whom something is sent, and those to whom nothing is.
 func (v triedView) Delivered() []deliveries.Group { return v.groups(false) }
@@ -67,13 +94,18 @@ type attempt struct {
 	// ExpiresAt is as it was entered; empty: never.
 	ExpiresAt string
 	CID       string
+	People    string // how many the try found
 	Word      string
 	At        string // in seconds
 	Seal      string
 }
 
 func (c call) showTrigger() error {
-	return c.triggerPage(filled("context", "{\n}"), nil)
+	can, err := c.console.use.Triggers.Show(c.ctx, c.at(), web.Param(c, "evt"))
+	if err != nil {
+		return err
+	}
+	return c.triggerableAs(can, filled("context", cmp.Or(can.Event.Example, "{\n}")), nil)
 }
 
 func (c call) triggerPage(f form, tried *triedView) error {
@@ -81,13 +113,24 @@ func (c call) triggerPage(f form, tried *triedView) error {
 	if err != nil {
 		return err
 	}
-	return c.render(statusOf(f), "trigger", "Trigger "+can.Event.Name, triggerView{Triggerable: can, Form: f, Tried: tried})
+	return c.triggerableAs(can, f, tried)
+}
+
+func (c call) triggerableAs(can app.Triggerable, f form, tried *triedView) error {
+	forms := []form{f}
+	if tried != nil {
+		forms = append(forms, tried.Form)
+	}
+	return c.render(statusOf(forms...), "trigger", "Trigger "+can.Event.Name, triggerView{Triggerable: can, Form: f, Tried: tried})
 }
 
 // tryTrigger shows what triggering would do, and does nothing.
-func (c call) tryTrigger() error {
+func (c call) tryTrigger() error { return c.tryAgain(form{}) }
+
+// tryAgain is tryTrigger with what is wrong about the number that was typed to send.
+func (c call) tryAgain(wrong form) error {
 	a, what, err := c.attempt()
-	var tried triedView
+	tried := triedView{Form: wrong}
 	if err == nil {
 		tried.Forecast, err = c.console.use.Triggers.DryRun(c.ctx, c.at(), web.Param(c, "evt"), what, true)
 	}
@@ -97,6 +140,7 @@ func (c call) tryTrigger() error {
 	if err != nil {
 		return err
 	}
+	a.People = strconv.Itoa(tried.People)
 	a.Word, a.At = rand.Text(), strconv.FormatInt(c.console.clock.Now().Unix(), 10)
 	a.Seal = c.seal(a)
 	tried.Attempt = a
@@ -107,8 +151,12 @@ func (c call) tryTrigger() error {
 func (c call) sendTrigger() error {
 	a, what, err := c.attempt()
 	if err == nil {
-		a.Word, a.At, a.Seal = c.FormValue("word"), c.FormValue("at"), c.FormValue("seal")
+		a.People, a.Word, a.At, a.Seal = c.FormValue("people"), c.FormValue("word"), c.FormValue("at"), c.FormValue("seal")
 		what.Request, err = c.tried(a)
+	}
+	if err == nil && !typedAsTried(a.People, c.FormValue("number")) {
+		wrong, _ := c.refused(fault.Field("number", "must be the number of people who get a message"))
+		return c.tryAgain(wrong)
 	}
 	var o events.Occurrence
 	if err == nil {
@@ -121,6 +169,15 @@ func (c call) sendTrigger() error {
 		return err
 	}
 	return c.to(c.below("occurrences", o.ID))
+}
+
+// typedAsTried reports whether the number that was typed is that of the people; a few need none.
+func typedAsTried(people, typed string) bool {
+	n, err := strconv.Atoi(people)
+	if err == nil && n <= typedFrom {
+		return true
+	}
+	return err == nil && strings.NewReplacer(",", "", " ", "").Replace(typed) == people
 }
 
 // attempt reads what the form wants to be triggered.
@@ -201,7 +258,7 @@ func (c call) seal(a attempt) string {
 		}
 	}
 	at := c.at()
-	write("trigger", at.Organization, at.Project, at.Application, web.Param(c, "evt"), a.Context, a.Priority, a.SendAt, a.ExpiresAt, a.CID, a.Word, a.At)
+	write("trigger", at.Organization, at.Project, at.Application, web.Param(c, "evt"), a.Context, a.Priority, a.SendAt, a.ExpiresAt, a.CID, a.People, a.Word, a.At)
 	write(a.LimitTo...)
 	write(a.Channels...)
 	return hex.EncodeToString(mac.Sum(nil))

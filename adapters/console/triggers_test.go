@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"fmt"
 	"html"
 	"net/http"
 	"net/url"
@@ -80,7 +81,7 @@ func TestAnEventIsTriggeredByHand(t *testing.T) {
 			form := tried.confirmation()
 			form.Set("form_token", b.token())
 			change(form)
-			assert.Contains(f, b.do(http.MethodPost, to+"send/", form).is(f.T, http.StatusBadRequest).said(), "This is not what was tried", name)
+			assert.Contains(f, b.do(http.MethodPost, to+"send/", form).is(f.T, http.StatusBadRequest).said(), "This is not what was checked", name)
 		}
 		f.clock.Advance(2 * time.Hour)
 		late := b.post(to, "context", "{}").confirmation()
@@ -114,5 +115,78 @@ func TestWhatCannotBeTriggered(t *testing.T) {
 	assert.Contains(t, b.do(http.MethodPost, to+"send/", form).is(t, http.StatusBadRequest).said(), "The application is inactive.")
 	other := f.as(f.operator("eva", users.RoleAdministrator))
 	form.Set("form_token", other.token())
-	assert.Contains(t, other.do(http.MethodPost, to+"send/", form).is(t, http.StatusBadRequest).said(), "This is not what was tried", "it was somebody else who tried")
+	assert.Contains(t, other.do(http.MethodPost, to+"send/", form).is(t, http.StatusBadRequest).said(), "This is not what was checked", "it was somebody else who tried")
+}
+
+// rendersTick gives acme's event a template that speaks of its context.
+func (f *fixture) rendersTick() {
+	f.Helper()
+	f.apply(app.BlueprintOrganization{Projects: []app.BlueprintProject{{Slug: "shop", Name: "Shop", Applications: []app.BlueprintApplication{
+		{Slug: "web", Name: "Web", Active: true, Events: []app.BlueprintEvent{{Slug: "tick", Name: "Tick", Active: true,
+			Templates: []app.BlueprintTemplate{{Channel: "mail", Subject: "{{ context.title }}", Text: "Hello {{ context.name }}",
+				HTML: "<p>{{ context.name }}{{# context.gift }} and {{ context.card }}{{/ context.gift }}"}}}}}}}}})
+}
+
+func TestACheckListsWhatToKnowBeforeSending(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.operator("eve", users.RoleAdministrator))
+		f.rendersTick()
+		b.post(ofEvent+"tick/", "name", "Tick", "active", "true", "example", `{"title": "Winter", "name": "Ada"}`).is(f.T, http.StatusSeeOther)
+		to := web + "e/tick/trigger/"
+		form := html.UnescapeString(b.get(to).is(f.T, http.StatusOK).body)
+		assert.Contains(f, form, `"title": "Winter"`, "the example of the event stands in the form")
+
+		nobody := b.post(to, "context", "{}").is(f.T, http.StatusOK)
+		assert.Contains(f, nobody.said(), "Before you send: Nobody gets a message.")
+		assert.Contains(f, nobody.said(), "Trigger for nobody")
+
+		f.person("acme", "ada", users.RoleMember, false)
+		f.person("acme", "bob", users.RoleMember, false)
+		f.listed("ada")
+		assert.Contains(f, b.post(to, "context", `{"title": "Winter", "name": "Ada"}`).said(), "Send to 1 person")
+		f.listed("bob")
+		full := b.post(to, "context", `{"title": "Winter", "name": "Ada"}`).is(f.T, http.StatusOK)
+		assert.NotContains(f, full.said(), "Before you send")
+		assert.Contains(f, full.said(), "Send to 2 people")
+		assert.NotContains(f, full.body, `name="number"`, "a few are sent to with one button")
+
+		blank := b.post(to, "context", `{"titel": "Winter"}`).is(f.T, http.StatusOK)
+		assert.Contains(f, blank.said(), "Before you send: Ticks by mail: undefined variable context.name (html, line 1) "+
+			"Ticks by mail: undefined variable context.name (text, line 1) Ticks by mail: undefined variable context.title (subject, line 1) Ticks")
+		assert.NotContains(f, blank.said(), "context.card", "what stands in a section that is left out is not missed")
+		assert.Equal(f, 2, strings.Count(html.UnescapeString(blank.body), `{"titel": "Winter"}`), "kept for sending and for another check")
+	})
+}
+
+func TestManyPeopleAreSentToWithTheirNumberTyped(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.as(f.operator("eve", users.RoleAdministrator))
+	for i := range 101 {
+		name := fmt.Sprintf("buyer%d", i)
+		f.person("acme", name, users.RoleMember, false)
+		f.listed(name)
+	}
+	to := web + "e/tick/trigger/"
+	tried := b.post(to, "context", `{"a": 1}`, "cid", "order 17").is(t, http.StatusOK)
+	assert.Contains(t, tried.said(), "Send to 101 people")
+	send := func(tried answer, change ...string) answer {
+		form := tried.confirmation()
+		form.Set("form_token", b.token())
+		for i := 0; i < len(change); i += 2 {
+			form.Set(change[i], change[i+1])
+		}
+		return b.do(http.MethodPost, to+"send/", form)
+	}
+	for _, number := range []string{"", "100", "all"} {
+		again := send(tried, "number", number).is(t, http.StatusBadRequest)
+		assert.Contains(t, again.body, `id="number-faults"`)
+		assert.Contains(t, again.said(), "Send to 101 people")
+		assert.Equal(t, `{"a": 1}`, again.confirmation().Get("context"), "nothing is lost")
+		assert.Equal(t, "order 17", again.confirmation().Get("cid"))
+		tried = again
+	}
+	assert.Contains(t, send(tried, "people", "1").is(t, http.StatusBadRequest).said(), "This is not what was checked", "the number is sealed")
+	send(tried, "number", "101").is(t, http.StatusSeeOther)
 }
