@@ -179,11 +179,12 @@ func TestTheTestOfAChannelSaysWhatBecameOfIt(t *testing.T) {
 	} {
 		f.post.fails(answer)
 		got := b.post(path+"test/", "to", "eve@example.org").is(t, http.StatusOK)
-		assert.Contains(t, got.said(), said)
+		assert.Contains(t, got.said(), "Send the test "+said, "beside its button")
 		assert.NotContains(t, got.body, secret)
 		assert.NotContains(t, got.body, "<refused>")
 	}
 	assert.Len(t, f.post.messages(), 4)
+	assert.Contains(t, b.get(path).body, `action="`+path+`test/#test"`, "the browser shows the answer, not the top of the page")
 }
 
 func TestAChannelShowsWhereItFails(t *testing.T) {

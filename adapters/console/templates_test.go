@@ -223,7 +223,7 @@ func TestTemplatesAreTested(t *testing.T) {
 		b.post(path+"test/", append(draft, "to", "+4366012345")...).is(f.T, http.StatusBadRequest)
 		assert.Empty(f, f.post.messages())
 		done := b.post(path+"test/", append(draft, "user", "eve")...).is(f.T, http.StatusOK)
-		assert.Contains(f, done.said(), "Accepted: the provider took the message to eve@example.org.")
+		assert.Contains(f, done.said(), "Send a test Accepted: the provider took the message to eve@example.org.")
 		assert.Contains(f, done.body, `value="Hello {{user.first_name}}"`, "what is typed stays")
 		f.post.fails(deliveries.Refused("no <such> mailbox"))
 		assert.Contains(f, b.post(path+"test/", append(draft, "user", "eve", "to", "me@example.org")...).is(f.T, http.StatusOK).said(), "Its provider said: no <such> mailbox")
