@@ -78,7 +78,7 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 		users.Writes{Organization: org},
 		p.member.User.ID, p.member.User, []users.User{p.member.User}, p.member.ID, p.member, []users.Member{p.member}, []users.MemberID{p.member.ID},
 		p.address.ID, []users.AddressID{p.address.ID}, []users.Address{p.address}, users.Email,
-		p.channel.ID, p.channel, channels.EMAIL, p.assigned.ID, p.assigned, []channels.Assignment{p.assigned}, []channels.AssignmentID{p.assigned.ID},
+		p.channel.ID, []channels.ID{p.channel.ID}, p.channel, channels.EMAIL, p.assigned.ID, p.assigned, []channels.Assignment{p.assigned}, []channels.AssignmentID{p.assigned.ID},
 		p.app.ID, p.app, []applications.Membership{applications.NewMembership(p.app.ID, p.member.ID, false)},
 		p.list.ID, p.list, lists.Query{Prefix: "Ada", Limit: 10},
 		p.event.ID, p.event, p.text.ID, p.text, events.OccurrenceID(0), o.ID, o, limited,
