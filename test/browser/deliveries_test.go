@@ -19,7 +19,7 @@ func TestWhatFailedIsExplainedAndSentAgain(t *testing.T) {
 
 		p.fill("Why did, or did not, this user get it?", "ada.lovelace@example.com")
 		p.goBy(button, "Explain")
-		p.sees("The message was sent to ada.lovelace@example.com by mail.", "by hooks", "Every gate is open.", "On the list yes, customers", "member not locked open")
+		p.sees("The message was sent to ada.lovelace@example.com by mail.", "sent It was sent.", "by hooks", "failed It failed: answered 410.", "On the list yes, customers", "member not locked open")
 		p.goBy(link, "Occurrence 1")
 		p.goBy(link, "failed 2")
 		p.goBy(link, p.called(link, "/ada.lovelace@example.com"))
