@@ -37,18 +37,38 @@ func TestPlansOfAnEmptyQueueServeAFullOne(t *testing.T) {
 				chosen, state, reason, attempts, owner, next_at, last_error, created_at, priority, project_id, turn)
 			SELECT i, 1, i, i, 1, 'EMAIL', 'a', i::text || '`+turn+`', TRUE, 0, '', 0, '', now(), '', now(), 0, 1, `+turn+` FROM generate_series(1, 20000) AS i`)
 	}
-	before := readOfDeliveries(t, s)
+	before := readOf(t, s, "deliveries")
 	ask()
-	assert.Less(t, readOfDeliveries(t, s)-before, each/4, "rows and entries of indexes that were read")
+	assert.Less(t, readOf(t, s, "deliveries")-before, each/4, "rows and entries of indexes that were read")
 }
 
-// readOfDeliveries is how much of the deliveries has been read so far, when all who have read have said so.
-func readOfDeliveries(t *testing.T, s *gormstore.Store) (n int) {
+// TestAnExpansionReadsOneOfManyThatWait is about Postgres, which may join what waits with the lanes instead of looking it up.
+func TestAnExpansionReadsOneOfManyThatWait(t *testing.T) {
+	t.Parallel()
+	s := open(t, pgtest.New(t)+"&pool_max_conns=3")
+	p := newPost(t, s)
+	o := p.trigger(t, nil, nil)
+	const columns = `organization_id, project_id, application_id, event_id, context, limit_to, channels, correlation_id, created_at, turn_at,
+		cursor_notification, cursor_phase, cursor_assignment`
+	const waiting = 20_000
+	exec(t, s, "ALTER TABLE occurrences SET (autovacuum_enabled = false)")
+	exec(t, s, "INSERT INTO occurrences ("+columns+", expanded_at) SELECT "+columns+", CASE WHEN n > 100 THEN now() END FROM occurrences CROSS JOIN generate_series(1, 20000) AS n")
+	exec(t, s, "VACUUM ANALYZE") // when few waited
+	exec(t, s, "UPDATE occurrences SET expanded_at = NULL")
+	before := readOf(t, s, "occurrences")
+	done, err := p.Queue().Expand(t.Context(), 100)
+	require.NoError(t, err)
+	assert.Equal(t, o.Organization, done.Organization)
+	assert.Less(t, readOf(t, s, "occurrences")-before, waiting/4, "rows and entries of indexes that were read")
+}
+
+// readOf is how much of a table has been read so far, when all who have read have said so.
+func readOf(t *testing.T, s *gormstore.Store, table string) (n int) {
 	t.Helper()
 	last := -1
 	require.Eventually(t, func() bool {
-		err := s.Handle().QueryRowContext(t.Context(), `SELECT (SELECT seq_tup_read + COALESCE(idx_tup_fetch, 0) FROM pg_stat_user_tables WHERE relname = 'deliveries')
-			+ (SELECT SUM(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = 'deliveries')`).Scan(&n)
+		err := s.Handle().QueryRowContext(t.Context(), `SELECT (SELECT seq_tup_read + COALESCE(idx_tup_fetch, 0) FROM pg_stat_user_tables WHERE relname = $1)
+			+ (SELECT SUM(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = $1)`, table).Scan(&n)
 		same := err == nil && n == last
 		last = n
 		return same

@@ -79,7 +79,8 @@ func (t tx) expand(ctx context.Context, row occurrenceRow, limit int) (deliverie
 // itsTurn locks the occurrence whose turn it is. Of a lane in which another worker holds all there is, it is the turn of the next lane.
 func (t tx) itsTurn(ctx context.Context, lanes []deliveries.Lane, after map[deliveries.Lane]orgs.ID) (occurrenceRow, error) {
 	waiting, err := rowsOf[deliveries.Lane](t.db(ctx).Raw("SELECT size.large, class.priority FROM (SELECT FALSE AS large UNION ALL SELECT TRUE) AS size CROSS JOIN (" + classes + `) AS class
-		WHERE EXISTS (SELECT 1 FROM occurrences o WHERE o.large = size.large AND o.priority = class.priority AND o.expanded_at IS NULL)`))
+		WHERE (SELECT o.id FROM occurrences o WHERE o.large = size.large AND o.priority = class.priority AND o.expanded_at IS NULL
+			ORDER BY o.large, o.priority, o.organization_id, o.turn_at, o.id LIMIT 1) IS NOT NULL`)) // EXISTS would become a join that reads all that wait.
 	if err != nil {
 		return occurrenceRow{}, err
 	}
