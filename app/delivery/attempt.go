@@ -91,8 +91,13 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) answe
 		held.finish(out, &s.at)
 		return notAsked
 	}
-	if ctx.Err() != nil || !held.holds(j.ID) {
-		s.worker.attempts.release(s.at) // The store was away for so long that another worker may hold the delivery by now.
+	if ctx.Err() != nil {
+		s.worker.attempts.release(s.at)
+		return notAsked
+	}
+	if !held.holds(j.ID) { // The store was away, or slow, for so long that another worker may hold the delivery by now.
+		s.worker.attempts.release(s.at)
+		held.finish(untried(j, s.worker.clock.Now()), nil) // Where none does, it need not wait for the end of the lease.
 		return notAsked
 	}
 	began := s.worker.clock.Now()

@@ -99,16 +99,12 @@ func (c *claims) wait(ctx context.Context, notified <-chan struct{}) bool {
 // waitFinished waits until a delivery is finished, a moment at most, or until ctx ends.
 func (c *claims) waitFinished(ctx context.Context) { pause(ctx, refreshInterval, c.finished) }
 
-// holds reports whether a delivery is still ours for as long as an attempt may take. If it is not, it is dropped.
+// holds reports whether a delivery is still ours for as long as an attempt may take.
 func (c *claims) holds(id deliveries.ID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	spare := min(c.worker.set.SendTimeout, c.worker.set.Lease/2)
-	if c.worker.clock.Now().Add(spare).Before(c.jobs[id].until) {
-		return true
-	}
-	c.drop(id)
-	return false
+	return c.worker.clock.Now().Add(spare).Before(c.jobs[id].until)
 }
 
 // finish records the outcome of a delivery, with the place of its attempt if there was one, and drops it.

@@ -360,3 +360,22 @@ func TestWorkerKeepsNoBytesThatAreNoText(t *testing.T) {
 		require.Equal(t, "550 \ufffd no", q.row(1).outcome.Error)
 	})
 }
+
+func TestWorkerGivesBackWhatItDoesNotHoldLongEnough(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(64, channels.Settings{channels.SettingConcurrency: 1})
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			let(10 * time.Second)
+			return nil
+		}}
+		work(t, q, d, plainComposer{}, settings(), func() {
+			let(5 * time.Second)
+			q.set(func(q *fakeQueue) { q.away = errors.New("leases cannot be renewed") })
+			let(40 * time.Second) // Less than half of the lease is left.
+			q.set(func(q *fakeQueue) { q.away = nil })
+		})
+		require.Positive(t, q.count(deliveries.Sent))
+		require.Zero(t, q.count(deliveries.Sending), "nobody must wait until a lease ends that nobody uses")
+	})
+}
