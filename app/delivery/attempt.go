@@ -97,7 +97,7 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) answe
 	}
 	if !held.holds(j.ID) { // The store was away, or slow, for so long that another worker may hold the delivery by now.
 		s.worker.attempts.release(s.at)
-		held.finish(untried(j, s.worker.clock.Now()), nil) // Where none does, it need not wait for the end of the lease.
+		held.finish(untried(j, s.worker.clock.Now().Add(s.worker.set.Poll)), nil) // Where none does, it need not wait for the end of the lease.
 		return notAsked
 	}
 	began := s.worker.clock.Now()
