@@ -18,7 +18,7 @@ import (
 // What needs no attempt, or may have none now, is finished or parked instead.
 func (s *sender) start(ctx context.Context, held *claims, j deliveries.Job, attempts *sync.WaitGroup) {
 	if reason := cmp.Or(j.Gates.Closed(), s.worker.ended(j)); reason != "" {
-		held.finish(deliveries.Outcome{ID: j.ID, State: deliveries.Skipped, Reason: reason, Attempts: j.Attempts}, nil)
+		held.finish(skipped(j, reason), nil)
 		return
 	}
 	for ctx.Err() == nil { // What is not begun when the worker stops stays held and is given back at the end.
@@ -70,7 +70,7 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) answe
 	in, err := s.cache.get(ctx, j)
 	switch {
 	case errors.Is(err, deliveries.ErrNotFound):
-		held.finish(deliveries.Outcome{ID: j.ID, State: deliveries.Skipped, Reason: deliveries.NoTemplate, Attempts: j.Attempts}, &s.at)
+		held.finish(skipped(j, deliveries.NoTemplate), &s.at)
 		return notAsked
 	case err != nil && ctx.Err() != nil:
 		s.worker.attempts.release(s.at)
@@ -81,7 +81,7 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) answe
 		return notAsked
 	}
 	if reason := s.worker.ended(j); reason != "" {
-		held.finish(deliveries.Outcome{ID: j.ID, State: deliveries.Skipped, Reason: reason, Attempts: j.Attempts}, &s.at)
+		held.finish(skipped(j, reason), &s.at)
 		return notAsked
 	}
 	message, err := s.compose(in, j)
@@ -223,6 +223,11 @@ func untried(j deliveries.Job, next time.Time) deliveries.Outcome {
 		out.State = deliveries.Retrying
 	}
 	return out
+}
+
+// skipped is the outcome of a delivery that is not to be sent.
+func skipped(j deliveries.Job, reason deliveries.Reason) deliveries.Outcome {
+	return deliveries.Outcome{ID: j.ID, State: deliveries.Skipped, Reason: reason, Attempts: j.Attempts}
 }
 
 // shortened keeps the beginning of a provider's answer.

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -24,7 +25,7 @@ func newLine() *line { return &line{added: make(chan struct{}, 1), removed: make
 func (l *line) add(jobs []deliveries.Job) {
 	l.mu.Lock()
 	l.jobs = append(l.jobs, jobs...)
-	slices.SortStableFunc(l.jobs, func(a, b deliveries.Job) int { return int(a.Priority) - int(b.Priority) })
+	slices.SortStableFunc(l.jobs, func(a, b deliveries.Job) int { return cmp.Compare(a.Priority, b.Priority) })
 	l.mu.Unlock()
 	notify(l.added)
 }
