@@ -39,17 +39,30 @@ func (a *Applications) Create(ctx context.Context, by audit.Actor, at Path, app 
 
 // Change gives an application another name and says whether it is active; applications.ErrNotFound.
 func (a *Applications) Change(ctx context.Context, by audit.Actor, at Path, name string, active bool) error {
-	name, err := names.Label("name", name)
-	if err != nil {
-		return err
+	_, err := a.Patch(ctx, by, at, &name, &active)
+	return err
+}
+
+// Patch is Change that leaves as it is what is nil.
+func (a *Applications) Patch(ctx context.Context, by audit.Actor, at Path, name *string, active *bool) (is applications.Application, err error) {
+	var label string
+	if name != nil {
+		if label, err = names.Label("name", *name); err != nil {
+			return is, err
+		}
 	}
-	return a.store.Update(ctx, func(tx ports.Tx) error {
+	err = a.store.Update(ctx, func(tx ports.Tx) error {
 		was, err := revisedApplication(ctx, tx, at)
 		if err != nil {
 			return err
 		}
-		is := was
-		is.Name, is.Active = name, active
+		is = was
+		if name != nil {
+			is.Name = label
+		}
+		if active != nil {
+			is.Active = *active
+		}
 		if is == was {
 			return nil
 		}
@@ -60,6 +73,7 @@ func (a *Applications) Change(ctx context.Context, by audit.Actor, at Path, name
 		e.Before, e.After = audit.Changed(applicationState(was), applicationState(is))
 		return tx.Audit().Record(ctx, e)
 	})
+	return is, err
 }
 
 // Delete removes an application; applications.ErrNotFound, and applications.ErrInUse, naming what uses it.

@@ -28,6 +28,7 @@ type BlueprintOrganization struct {
 	Channels   []BlueprintChannel
 	Projects   []BlueprintProject
 	Quotas     quotas.Limits // where they differ from the installation's; nil: as they are
+	Region     *string       // of phone numbers without country code; nil: as it is
 	Factor     *bool         // whether a second factor is required of whoever has a role there; nil: as it is
 }
 
@@ -104,6 +105,10 @@ func (b Blueprint) check(channel ChannelCheck) error {
 		}
 		c.unique(seen, place+".slug", o.Slug)
 		c.faults.Add("", o.Quotas.Check(place+".quotas"))
+		if o.Region != nil {
+			_, err := orgs.ParseRegion(place+".default_region", *o.Region)
+			c.faults.Add("", err)
+		}
 		groups := once{}
 		for n, g := range o.Groups {
 			_, err := names.Label("", g)
@@ -118,6 +123,59 @@ func (b Blueprint) check(channel ChannelCheck) error {
 		}
 	}
 	return c.faults.Err()
+}
+
+// checkOnly reports what a key may not describe: another organization than this one, and what is decided by people.
+func (b Blueprint) checkOnly(organization string) error {
+	var faults fault.Fields
+	if len(b.Organizations) != 1 {
+		faults.Addf("organizations", "must be one, which is %s", organization)
+	}
+	for i, o := range b.Organizations {
+		place := index("", "organizations", i)
+		if o.Slug != organization {
+			faults.Addf(place+".slug", "must be %s, as the path says", organization)
+		}
+		if o.Quotas != nil {
+			faults.Addf(place+".quotas", "are set on the command line alone")
+		}
+		if o.Factor != nil {
+			faults.Addf(place+".require_second_factor", "is set on the command line and in the console alone")
+		}
+	}
+	return faults.Err()
+}
+
+// MaxBlueprint is how many objects a blueprint of a key may describe. Each channel that an event names counts as one.
+const MaxBlueprint = 2_000
+
+// checkSize refuses a blueprint of more than MaxBlueprint objects.
+func (b Blueprint) checkSize() error {
+	if n := b.size(); n > MaxBlueprint {
+		return fault.Field("organizations", "may describe %d objects, and describe %d: send them in parts", MaxBlueprint, n)
+	}
+	return nil
+}
+
+// size is how many objects a blueprint describes.
+func (b Blueprint) size() int {
+	n := len(b.Organizations)
+	for _, o := range b.Organizations {
+		n += len(o.Groups) + len(o.Channels) + len(o.Projects)
+		for _, p := range o.Projects {
+			n += len(p.Channels) + len(p.Lists) + len(p.Applications)
+			for _, a := range p.Applications {
+				n += len(a.Events)
+				for _, e := range a.Events {
+					n += len(e.Channels) + len(e.Templates) + len(e.Notifications)
+					for _, w := range e.Notifications {
+						n += len(w.Templates)
+					}
+				}
+			}
+		}
+	}
+	return n
 }
 
 // once remembers the names that one place of a blueprint has used.

@@ -22,6 +22,37 @@ type ChannelForm struct {
 	// member, `Name: value`, and a list a line for each part.
 	Settings map[string]string
 	Without  []string // the secrets to remove
+	// Changes are settings as values, by name, and take the place of Settings and Without where they are not nil: those that are named change, nil
+	// removes one, and the others stay.
+	Changes map[string]any
+}
+
+// keeps reports whether a secret that is stored stays without being given again.
+func (f ChannelForm) keeps(secret string) bool {
+	if f.Changes != nil {
+		return f.Changes[secret] == nil
+	}
+	return f.Settings[secret] == ""
+}
+
+// changed are the settings that there were with the changes.
+func (f ChannelForm) changed(described []channels.Setting, was channels.Settings) (channels.Settings, fault.Fields) {
+	var faults fault.Fields
+	is := maps.Clone(was)
+	if is == nil {
+		is = channels.Settings{}
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.Changes)) {
+		if !slices.ContainsFunc(described, func(s channels.Setting) bool { return s.Name == name }) {
+			faults.Addf("settings."+name, "is not a setting of this driver")
+		}
+		if v := f.Changes[name]; v != nil {
+			is[name] = v
+		} else {
+			delete(is, name)
+		}
+	}
+	return is, faults
 }
 
 // typed is the form of settings, and which secrets there are. Values that are secret are not in it.
@@ -38,6 +69,17 @@ func typed(described []channels.Setting, settings channels.Settings) (texts map[
 		}
 	}
 	return texts, kept
+}
+
+// opened are the settings that may be shown.
+func opened(described []channels.Setting, settings channels.Settings) channels.Settings {
+	shown := channels.Settings{}
+	for _, s := range described {
+		if v, set := settings[s.Name]; set && v != nil && !s.Secret {
+			shown[s.Name] = v
+		}
+	}
+	return shown
 }
 
 // text is a value as it is typed.
@@ -67,6 +109,22 @@ func text(v any) string {
 
 // settings reads the form; was are the settings that there were.
 func (f ChannelForm) settings(described []channels.Setting, was channels.Settings) (channels.Settings, error) {
+	is, faults := f.typed(described, was)
+	if f.Changes != nil {
+		is, faults = f.changed(described, was)
+	}
+	if moved := f.moved(described, was, is); moved != "" {
+		for _, s := range described {
+			if s.Secret && f.keeps(s.Name) && is[s.Name] != nil {
+				faults.Addf("settings."+s.Name, "has to be given again, because %s has changed, which decides who is told", moved)
+			}
+		}
+	}
+	return is, faults.Err()
+}
+
+// typed are the settings that the texts mean.
+func (f ChannelForm) typed(described []channels.Setting, was channels.Settings) (channels.Settings, fault.Fields) {
 	var faults fault.Fields
 	is := channels.Settings{}
 	for _, s := range described {
@@ -84,14 +142,7 @@ func (f ChannelForm) settings(described []channels.Setting, was channels.Setting
 		faults.Add("settings."+s.Name, err)
 		is[s.Name] = v
 	}
-	if moved := f.moved(described, was, is); moved != "" {
-		for _, s := range described {
-			if s.Secret && f.Settings[s.Name] == "" && is[s.Name] != nil {
-				faults.Addf("settings."+s.Name, "has to be given again, because %s has changed, which decides who is told", moved)
-			}
-		}
-	}
-	return is, faults.Err()
+	return is, faults
 }
 
 // moved names a setting that has changed and decides where secrets go; empty: none.

@@ -38,6 +38,7 @@ type ChannelReport struct {
 	Described []channels.Setting // of the driver, then of all drivers
 	Typed     map[string]string  // the settings that are no secrets, as [ChannelForm] has them
 	Kept      []string           // the secrets that are set
+	Open      channels.Settings  // the settings that are no secrets
 	Limits    channels.Limits
 	Outages   []channels.Outage // one for each instance that it does not work on
 	Sealed    string            // why its settings cannot be read; empty: they can
@@ -88,6 +89,7 @@ func (s *Channels) Show(ctx context.Context, at Path, id channels.ID) (report Ch
 			report.Described = append(slices.Clone(driver.Settings()), channels.CommonSettings()...)
 		}
 		report.Typed, report.Kept = typed(report.Described, c.Settings)
+		report.Open = opened(report.Described, c.Settings)
 		report.Channel, report.Limits = c, c.Settings.Limits()
 		report.Settings = nil
 		all, err := tx.Channels().Outages(ctx, org, maxOutages)
@@ -131,11 +133,18 @@ func (s *Channels) Create(ctx context.Context, by operators.Officer, at Path, f 
 // Save changes everything of a channel but its name, protocol and driver, and takes back what instances said of it; faults about the form,
 // channels.ErrNotFound, channels.ErrPreferredTaken, channels.ErrSealed.
 func (s *Channels) Save(ctx context.Context, by operators.Officer, at Path, id channels.ID, f ChannelForm) error {
+	return s.Patch(ctx, by, at, id, func(form *ChannelForm) { *form = f })
+}
+
+// Patch is Save of a form that changes nothing until change has changed it.
+func (s *Channels) Patch(ctx context.Context, by operators.Officer, at Path, id channels.ID, change func(*ChannelForm)) error {
 	return s.store.Update(ctx, func(tx ports.Tx) error {
 		was, err := s.revise(ctx, tx, at, id)
 		if err != nil {
 			return err
 		}
+		f := ChannelForm{Preferred: was.Preferred, Active: was.Active, Unrestricted: was.Unrestricted, Changes: map[string]any{}}
+		change(&f)
 		is := was
 		is.Preferred, is.Active = f.Preferred, f.Active
 		if err := s.set(&is, by, f); err != nil {

@@ -105,7 +105,7 @@ func TestWhoseChannelsAreUnrestricted(t *testing.T) {
 	t.Run("Applied", func(t *testing.T) {
 		t.Parallel()
 		store := emptyInstallation(t)
-		provisioning := app.NewProvisioning(store, realDrivers().Check, nil)
+		provisioning := app.NewProvisioning(store, realDrivers().Check, nil, nil)
 		use := app.NewChannels(store, realDrivers(), nil)
 		blueprint := func(host string) app.Blueprint {
 			return app.Blueprint{Organizations: []app.BlueprintOrganization{{Slug: "acme", Name: "Acme", Channels: []app.BlueprintChannel{
@@ -132,5 +132,8 @@ func TestWhoseChannelsAreUnrestricted(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, step.want, unrestricted(), "%s, %s", step.by.Name, step.host)
 		}
+		_, err := provisioning.ApplyTo(t.Context(), audit.Actor{Name: "key"}, at, blueprint("10.0.0.9"), false)
+		require.NoError(t, err)
+		assert.False(t, unrestricted(), "a key leads it elsewhere")
 	})
 }

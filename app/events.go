@@ -113,11 +113,13 @@ func (s *Events) Create(ctx context.Context, by audit.Actor, at Path, f EventFor
 
 // Save changes everything of an event but its slug; faults about the form, events.ErrNotFound.
 func (s *Events) Save(ctx context.Context, by audit.Actor, at Path, slug string, f EventForm) error {
-	wanted, err := f.event(events.Event{Slug: slug})
-	if err != nil {
-		return err
-	}
-	return s.store.Update(ctx, func(tx ports.Tx) error {
+	_, err := s.Patch(ctx, by, at, slug, func(form *EventForm) { *form = f })
+	return err
+}
+
+// Patch is Save of a form that is what the event is until change has changed it.
+func (s *Events) Patch(ctx context.Context, by audit.Actor, at Path, slug string, change func(*EventForm)) (is events.Event, err error) {
+	err = s.store.Update(ctx, func(tx ports.Tx) error {
 		app, err := s.revise(ctx, tx, at)
 		if err != nil {
 			return err
@@ -126,7 +128,13 @@ func (s *Events) Save(ctx context.Context, by audit.Actor, at Path, slug string,
 		if err != nil {
 			return err
 		}
-		is := was
+		f := formOf(was)
+		change(&f)
+		wanted, err := f.event(events.Event{Slug: slug})
+		if err != nil {
+			return err
+		}
+		is = was
 		is.Name, is.Description, is.Active, is.Example, is.Schema, is.Priority = wanted.Name, wanted.Description, wanted.Active, wanted.Example, wanted.Schema, wanted.Priority
 		if is.Channels, err = limitedTo(ctx, tx, app, f.Channels); err != nil {
 			return err
@@ -141,6 +149,16 @@ func (s *Events) Save(ctx context.Context, by audit.Actor, at Path, slug string,
 		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.EventUpdated,
 			Object: at.Object("e", slug), Before: before, After: after})
 	})
+	return is, err
+}
+
+// formOf is the form of an event as it is.
+func formOf(e events.Event) EventForm {
+	f := EventForm{Slug: e.Slug, Name: e.Name, Description: e.Description, Active: e.Active, Example: e.Example, Schema: e.Schema, Priority: e.Priority.String()}
+	for _, c := range e.Channels {
+		f.Channels = append(f.Channels, c.ID)
+	}
+	return f
 }
 
 // Delete removes an event that nothing uses, with its templates; events.ErrNotFound, events.ErrInUse naming what does.

@@ -15,17 +15,30 @@ import (
 // Change gives a list another name, and pins it to an application of its project or (0) to none. lists.ErrNotFound, lists.ErrNameTaken,
 // lists.ErrApplication, and lists.ErrRepinned, naming the notifications of other applications that use it.
 func (l *Lists) Change(ctx context.Context, by audit.Actor, at Path, id lists.ID, name string, pinned applications.ID) error {
-	wanted, err := lists.New(name)
-	if err != nil {
-		return err
+	_, err := l.Patch(ctx, by, at, id, &name, &pinned)
+	return err
+}
+
+// Patch is Change that leaves as it is what is nil.
+func (l *Lists) Patch(ctx context.Context, by audit.Actor, at Path, id lists.ID, name *string, pinned *applications.ID) (is lists.List, err error) {
+	var wanted lists.List
+	if name != nil {
+		if wanted, err = lists.New(*name); err != nil {
+			return is, err
+		}
 	}
-	return l.store.Update(ctx, func(tx ports.Tx) error {
+	err = l.store.Update(ctx, func(tx ports.Tx) error {
 		was, err := revised(ctx, tx, at, id)
 		if err != nil {
 			return err
 		}
-		is := was
-		is.Name, is.Application = wanted.Name, pinned
+		is = was
+		if name != nil {
+			is.Name = wanted.Name
+		}
+		if pinned != nil {
+			is.Application = *pinned
+		}
 		if is == was {
 			return nil
 		}
@@ -53,6 +66,7 @@ func (l *Lists) Change(ctx context.Context, by audit.Actor, at Path, id lists.ID
 		e.Before, e.After = audit.Changed(listState(was.Name, before), listState(is.Name, after))
 		return tx.Audit().Record(ctx, e)
 	})
+	return is, err
 }
 
 // usableWhenPinned refuses a pin that would take the list from notifications that use it (decisions 5).

@@ -96,16 +96,26 @@ func (s *Events) CreateNotification(ctx context.Context, by audit.Actor, at Path
 // SaveNotification changes a notification; faults about the form, events.ErrNotFound, subscriptions.ErrNotificationNotFound,
 // subscriptions.ErrNameTaken.
 func (s *Events) SaveNotification(ctx context.Context, by audit.Actor, at Path, event string, id subscriptions.NotificationID, f NotificationForm) error {
-	checked, err := subscriptions.NewNotification(f.Name)
-	if err != nil {
-		return err
-	}
-	return s.store.Update(ctx, func(tx ports.Tx) error {
+	_, err := s.PatchNotification(ctx, by, at, event, id, func(form *NotificationForm) { *form = f })
+	return err
+}
+
+// PatchNotification is SaveNotification of a form that is what the notification is until change has changed it.
+func (s *Events) PatchNotification(
+	ctx context.Context, by audit.Actor, at Path, event string, id subscriptions.NotificationID, change func(*NotificationForm),
+) (is subscriptions.Notification, err error) {
+	err = s.store.Update(ctx, func(tx ports.Tx) error {
 		app, err := s.revise(ctx, tx, at)
 		if err != nil {
 			return err
 		}
 		_, _, was, err := notificationOf(ctx, tx, at, event, id)
+		if err != nil {
+			return err
+		}
+		f := NotificationForm{Name: was.Name, List: was.List, Active: was.Active}
+		change(&f)
+		checked, err := subscriptions.NewNotification(f.Name)
 		if err != nil {
 			return err
 		}
@@ -117,7 +127,7 @@ func (s *Events) SaveNotification(ctx context.Context, by audit.Actor, at Path, 
 		if err != nil {
 			return err
 		}
-		is := was
+		is = was
 		is.Name, is.List, is.Active = checked.Name, has.ID, f.Active
 		if is == was {
 			return nil
@@ -129,6 +139,7 @@ func (s *Events) SaveNotification(ctx context.Context, by audit.Actor, at Path, 
 		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.NotificationUpdated,
 			Object: at.Object("e", event, "n", was.Name), Before: before, After: after})
 	})
+	return is, err
 }
 
 // DeleteNotification removes a notification that nothing uses, with its templates; events.ErrNotFound, subscriptions.ErrNotificationNotFound,
@@ -180,14 +191,14 @@ func listOf(ctx context.Context, tx ports.Tx, app applications.Application, id l
 	return tx.Lists().ByID(ctx, app.Organization, app.Project, id)
 }
 
-// servingList finds the list that a notification of an application shall have; a fault about `list`.
+// servingList finds the list that a notification of an application shall have; a fault about `distribution_list`.
 func servingList(ctx context.Context, tx ports.Tx, app applications.Application, id lists.ID) (lists.List, error) {
 	l, err := listOf(ctx, tx, app, id)
 	switch {
 	case errors.Is(err, lists.ErrNotFound):
-		return l, fault.Field("list", "%s", err.Error())
+		return l, fault.Field("distribution_list", "%s", err.Error())
 	case err == nil && !l.Serves(app.ID):
-		return l, fault.Field("list", "%s", lists.ErrPinned.Error())
+		return l, fault.Field("distribution_list", "%s", lists.ErrPinned.Error())
 	}
 	return l, err
 }

@@ -54,6 +54,8 @@ type OccurrenceReport struct {
 	State      OccurrenceState
 	Counts     map[deliveries.State]int
 	Holds      []Hold // what it waits for, as far as the first of its open deliveries tell
+	// Expected is when its last delivery will be over at the rate so far; zero where nothing tells.
+	Expected time.Time
 }
 
 // Show returns an occurrence of the application; events.ErrOccurrenceNotFound.
@@ -68,8 +70,13 @@ func (o *Occurrences) Show(ctx context.Context, at Path, id events.OccurrenceID)
 			return err
 		}
 		r.State = stateOf(found, r.Counts)
-		r.Holds, err = o.holds(ctx, tx, r)
-		return err
+		if r.Holds, err = o.holds(ctx, tx, r); err != nil {
+			return err
+		}
+		if r.State == Delivering {
+			r.Expected = deliveries.ExpectedEnd(found, r.Counts, o.clock.Now())
+		}
+		return nil
 	})
 	return r, err
 }
@@ -90,8 +97,24 @@ func (o *Occurrences) holds(ctx context.Context, tx ports.Tx, r OccurrenceReport
 		}
 		open = append(open, some...)
 	}
-	err := waits(ctx, tx, r.Occurrence.Organization, o.clock.Now(), each(open))
-	return holdsOf(open), err
+	if err := waits(ctx, tx, r.Occurrence.Organization, o.clock.Now(), each(open)); err != nil {
+		return nil, err
+	}
+	holds := holdsOf(open)
+	for i := range holds {
+		h := &holds[i]
+		if h.For != deliveries.ForTurn && h.For != deliveries.ForLimit {
+			continue
+		}
+		ahead, waiting, err := tx.Deliveries().Ahead(ctx, r.Occurrence, h.channel, deliveries.MostAhead)
+		if err != nil {
+			return nil, err
+		}
+		if waiting {
+			h.Ahead = &ahead
+		}
+	}
+	return holds, nil
 }
 
 func stateOf(o events.Occurrence, counts map[deliveries.State]int) OccurrenceState {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -30,6 +31,19 @@ func (o *Orgs) List(ctx context.Context, p Page) (found []orgs.Organization, err
 		return err
 	})
 	return found, err
+}
+
+// Address reads an address as somebody of the organization wrote it: a phone number without country code is one of the
+// organization's region. A fault about `value` or `name`, orgs.ErrNotFound.
+func (o *Orgs) Address(ctx context.Context, at Path, value, name string) (users.Address, error) {
+	if !users.IsNational(value) {
+		return users.NewAddress(value, name)
+	}
+	org, err := o.Show(ctx, at)
+	if err != nil {
+		return users.Address{}, err
+	}
+	return users.NewAddressIn(org.Region, value, name)
 }
 
 // Projects lists the projects of an organization.

@@ -21,14 +21,16 @@ type Provisioning struct {
 	store  ports.Store
 	check  ChannelCheck
 	limits quotas.Limits
+	quotas *Quotas
 }
 
 // ChannelCheck tells what is wrong with a channel's driver and settings.
 type ChannelCheck func(channels.Channel) error
 
 // NewProvisioning returns the use case of declarative provisioning. Organizations without limits of their own may have so much.
-func NewProvisioning(store ports.Store, check ChannelCheck, limits quotas.Limits) *Provisioning {
-	return &Provisioning{store: store, check: check, limits: limits}
+// quotas hold the dry runs of API keys to their limit.
+func NewProvisioning(store ports.Store, check ChannelCheck, limits quotas.Limits, quotas *Quotas) *Provisioning {
+	return &Provisioning{store: store, check: check, limits: limits, quotas: quotas}
 }
 
 // Action is what became of an object.
@@ -56,11 +58,51 @@ var errDryRun = errors.New("dry run")
 // the blueprint: `organizations[0].projects[1].lists[0].name`. Channels that come from those who look after the
 // installation are unrestricted.
 func (p *Provisioning) Apply(ctx context.Context, by operators.Officer, b Blueprint, dryRun bool) ([]Applied, error) {
+	return p.apply(ctx, by, b, dryRun, func(ports.Tx) error { return nil })
+}
+
+// ApplyTo is Apply of an API key to the path's organization, which must be there: the blueprint describes this one alone, and neither its quotas
+// nor whether it requires a second factor, which people decide. It has at most MaxBlueprint objects, because it is written in one unit of work, for
+// which others wait. A dry run counts among those of the organization, and must not be within a unit of work. orgs.ErrNotFound, *quotas.Exceeded.
+func (p *Provisioning) ApplyTo(ctx context.Context, by audit.Actor, at Path, b Blueprint, dryRun bool) ([]Applied, error) {
+	there := func(tx ports.Tx) error {
+		_, err := tx.Orgs().BySlug(ctx, at.Organization)
+		return err
+	}
+	done := func(context.Context) {}
+	defer func() { done(ctx) }() // after the unit of work: a pause holds no connection
+	err := p.store.View(ctx, func(tx ports.Tx) error {
+		org, err := tx.Orgs().BySlug(ctx, at.Organization)
+		if err != nil || !dryRun {
+			return err
+		}
+		begun, err := p.quotas.DryRun(ctx, tx, org.ID)
+		if err == nil {
+			done = begun
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := b.checkSize(); err != nil {
+		return nil, err
+	}
+	if err := b.checkOnly(at.Organization); err != nil {
+		return nil, err
+	}
+	return p.apply(ctx, operators.Officer{Actor: by, Right: operators.Administrator}, b, dryRun, there)
+}
+
+func (p *Provisioning) apply(ctx context.Context, by operators.Officer, b Blueprint, dryRun bool, first func(ports.Tx) error) ([]Applied, error) {
 	if err := b.check(p.check); err != nil {
 		return nil, err
 	}
 	var done []Applied
 	err := p.store.Update(ctx, func(tx ports.Tx) error {
+		if err := first(tx); err != nil {
+			return err
+		}
 		a := applying{ctx: ctx, tx: tx, by: by.Actor, trusted: by.OfInstallation(), limits: p.limits}
 		if err := a.organizations(b); err != nil {
 			return err
@@ -147,7 +189,11 @@ func (a *applying) organizations(b Blueprint) error {
 		if err != nil {
 			return err
 		}
-		if (changed || other) && action == Unchanged {
+		moved, err := a.region(org, want.Region)
+		if err != nil {
+			return at(place, err)
+		}
+		if (changed || other || moved) && action == Unchanged {
 			action = Updated
 		}
 		a.note("organization", org.Slug, int64(org.ID), action)

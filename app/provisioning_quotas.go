@@ -24,6 +24,20 @@ func (a *applying) quotas(org orgs.Organization, want quotas.Limits) (changed bo
 	return true, a.tx.Orgs().SetQuotas(a.ctx, org.ID, want)
 }
 
+// region stores the region of phone numbers without country code and reports whether it was another one before. nil leaves
+// it as it is.
+func (a *applying) region(org orgs.Organization, want *string) (changed bool, err error) {
+	if want == nil {
+		return false, nil
+	}
+	region, err := orgs.ParseRegion("default_region", *want)
+	if err != nil || org.Region == region {
+		return false, err
+	}
+	a.updated(audit.OrganizationUpdated, org.Slug, regionState(org.Region), regionState(region))
+	return true, a.tx.Orgs().SetRegion(a.ctx, org.ID, region)
+}
+
 // factor makes an organization require a second factor or not, and reports whether it was otherwise before. nil leaves it as it is.
 func (a *applying) factor(org orgs.Organization, want *bool) (changed bool, err error) {
 	if want == nil || org.RequiresFactor == *want {

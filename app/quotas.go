@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tocsin/tocsin/app/pace"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/ports"
@@ -38,13 +39,12 @@ type Quotas struct {
 // allowance is what an instance knows of an organization.
 type allowance struct {
 	limits   quotas.Limits
-	read     time.Time     // when limits and contexts were
-	contexts int64         // bytes that are kept
-	added    int64         // bytes that this instance has accepted since
-	before   int64         // bytes that it had accepted in the period before, which may not be among contexts yet
-	dryRuns  int           // under way
-	credit   time.Duration // of dry runs: what they may still take at once; below 0, what they owe
-	counted  time.Time     // when credit was
+	read     time.Time  // when limits and contexts were
+	contexts int64      // bytes that are kept
+	added    int64      // bytes that this instance has accepted since
+	before   int64      // bytes that it had accepted in the period before, which may not be among contexts yet
+	dryRuns  int        // under way
+	time     pace.Share // of dry runs
 }
 
 // NewQuotas returns the quotas of organizations that have none of their own. retention is how long occurrences are kept; 0: for ever.
@@ -92,34 +92,13 @@ func (q *Quotas) DryRun(ctx context.Context, tx ports.Tx, org orgs.ID) (done fun
 	begin := q.clock.Now()
 	return func(ctx context.Context) {
 		q.mu.Lock()
-		wait := a.worked(q.clock.Now(), begin)
+		wait := a.time.Worked(begin, q.clock.Now())
 		q.mu.Unlock()
-		rest(ctx, wait)
+		pace.Pause(ctx, min(wait, longestPause), nil)
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		a.dryRuns--
 	}, nil
-}
-
-// worked counts the time that a dry run took and returns how long the organization has to wait for it.
-func (a *allowance) worked(now, begin time.Time) time.Duration {
-	earned := time.Duration(dryRunShare * float64(now.Sub(a.counted)))
-	a.credit, a.counted = min(dryRunBurst, a.credit+earned)-now.Sub(begin), now
-	a.credit = max(a.credit, -dryRunBurst)
-	if a.credit >= 0 {
-		return 0
-	}
-	return min(time.Duration(float64(-a.credit)/dryRunShare), longestPause)
-}
-
-// rest waits for a while, or until ctx ends.
-func rest(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, d)
-	defer cancel()
-	<-ctx.Done()
 }
 
 // WithinQuota refuses what a unit of work has just made when its organization now has more of that
@@ -170,7 +149,7 @@ func (q *Quotas) allowance(ctx context.Context, tx ports.Tx, org orgs.ID) (*allo
 	defer q.mu.Unlock()
 	if a = q.organizations[org]; a == nil {
 		q.forgetIdle()
-		a = &allowance{credit: dryRunBurst, counted: now}
+		a = &allowance{time: pace.NewShare(dryRunShare, dryRunBurst)}
 		q.organizations[org] = a
 	}
 	a.limits, a.read, a.contexts = q.limits.With(own), now, contexts

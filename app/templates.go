@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -30,6 +31,9 @@ type Templates struct {
 func NewTemplates(store ports.Store, drivers delivery.Drivers, composer delivery.Composer, clock ports.Clock, timeout time.Duration) *Templates {
 	return &Templates{store: store, drivers: drivers, composer: composer, clock: clock, timeout: timeout}
 }
+
+// AnyVersion stands for whatever version there is, or none, where a change says on which it is based.
+const AnyVersion = math.MinInt
 
 // TemplateName names a template, which need not exist yet.
 type TemplateName struct {
@@ -210,7 +214,7 @@ func (s *Templates) revise(ctx context.Context, tx ports.Tx, at Path, of Templat
 		return TemplateReport{}, err
 	}
 	r, err := templateOf(ctx, tx, at, of)
-	if err == nil && r.Template.Version != base {
+	if err == nil && base != AnyVersion && r.Template.Version != base {
 		err = events.ErrOutdated
 	}
 	return r, err

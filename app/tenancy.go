@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/names"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/ports"
@@ -26,25 +27,63 @@ func (o *Orgs) Create(ctx context.Context, by audit.Actor, slug, name string) (m
 	return made, err
 }
 
-// Rename gives an organization another name; repeating it changes nothing. A fault about `name`, orgs.ErrNotFound.
-func (o *Orgs) Rename(ctx context.Context, by audit.Actor, at Path, name string) error {
-	name, err := names.Label("name", name)
-	if err != nil {
-		return err
+// OrganizationChange is what changes of an organization; what is nil stays as it is.
+type OrganizationChange struct {
+	Name   *string
+	Region *string // whose phone numbers those without country code are; empty: they are refused
+}
+
+// Patch changes an organization, all of it or nothing; repeating it changes nothing. Faults about `name` and `default_region`,
+// orgs.ErrNotFound.
+func (o *Orgs) Patch(ctx context.Context, by audit.Actor, at Path, change OrganizationChange) (is orgs.Organization, err error) {
+	var name, region string
+	var faults fault.Fields
+	if change.Name != nil {
+		name, err = names.Label("name", *change.Name)
+		faults.Add("", err)
 	}
-	return o.store.Update(ctx, func(tx ports.Tx) error {
-		org, err := tx.Orgs().BySlug(ctx, at.Organization)
-		if err != nil || org.Name == name {
+	if change.Region != nil {
+		region, err = orgs.ParseRegion("default_region", *change.Region)
+		faults.Add("", err)
+	}
+	if err := faults.Err(); err != nil {
+		return is, err
+	}
+	err = o.store.Update(ctx, func(tx ports.Tx) error {
+		was, err := tx.Orgs().BySlug(ctx, at.Organization)
+		if err != nil {
 			return err
 		}
-		before := nameState(org.Name)
-		org.Name = name
-		if err := tx.Orgs().Rename(ctx, org); err != nil {
+		is = was
+		if change.Name != nil {
+			is.Name = name
+		}
+		if change.Region != nil {
+			is.Region = region
+		}
+		if is == was {
+			return nil
+		}
+		if is.Name != was.Name {
+			err = tx.Orgs().Rename(ctx, is)
+		}
+		if err == nil && is.Region != was.Region {
+			err = tx.Orgs().SetRegion(ctx, is.ID, is.Region)
+		}
+		if err != nil {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.OrganizationUpdated,
-			Object: Path{Organization: org.Slug}.Object(), Before: before, After: nameState(name)})
+		e := audit.Entry{Organization: is.ID, Actor: by, Action: audit.OrganizationUpdated, Object: Path{Organization: is.Slug}.Object()}
+		e.Before, e.After = audit.Changed(organizationState(was), organizationState(is))
+		return tx.Audit().Record(ctx, e)
 	})
+	return is, err
+}
+
+func regionState(region string) audit.State { return audit.State{"default_region": region} }
+
+func organizationState(o orgs.Organization) audit.State {
+	return audit.State{"name": o.Name, "default_region": o.Region}
 }
 
 // CreateProject makes a project of the organization. A fault about `slug` or `name`, orgs.ErrNotFound, orgs.ErrSlugTaken.

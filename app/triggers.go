@@ -14,11 +14,16 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/requests"
 	"github.com/tocsin/tocsin/ports"
 )
 
 // forecastSamples is how many messages a dry run renders.
 const forecastSamples = 5
+
+// countedTogether is of how many triggers that come at the same time the recipients are counted at most: where more come, it
+// is better to be fast.
+const countedTogether = 4
 
 // Triggers lets applications announce that an event happened (decisions 6).
 type Triggers struct {
@@ -42,7 +47,7 @@ type Trigger struct {
 	Context       events.Context
 	Options       events.Options
 	CorrelationID string
-	Request       *deliveries.Request // nil: not repeatable
+	Request       *requests.Request // nil: not repeatable
 	// IgnoreUnknown leaves people out whom the organization does not know, instead of refusing the trigger.
 	IgnoreUnknown bool
 	Priority      *events.Priority // nil: the event's
@@ -63,7 +68,7 @@ func (t Trigger) priority(e events.Event) events.Priority {
 
 // Trigger records an occurrence. When it returns, the occurrence is on disk and its messages will go out. A request that was seen
 // before is answered with the occurrence of then, even if it would be refused now. Concurrent calls for one event are kept together.
-// Errors: events.ErrNotFound, ErrInactive, ErrApplicationInactive, ErrKeyReused, *quotas.Exceeded, and a fault that names all
+// Errors: events.ErrNotFound, ErrInactive, ErrApplicationInactive, requests.ErrReused, *quotas.Exceeded, and a fault that names all
 // that does not fit the event's schema and every unknown channel and person of the options.
 func (t *Triggers) Trigger(
 	ctx context.Context, by audit.Actor, at Path, event string, what Trigger,
@@ -107,6 +112,11 @@ func (t *Triggers) trigger(ctx context.Context, at eventPath, calls []*triggerin
 		ts, err := t.occurrences(ctx, tx, at, whats, fit)
 		if err != nil {
 			return err
+		}
+		if len(calls) <= countedTogether {
+			if err := tx.Deliveries().CountRecipients(ctx, ts); err != nil {
+				return err
+			}
 		}
 		if done, err = tx.Deliveries().Trigger(ctx, ts); err != nil {
 			return err

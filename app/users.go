@@ -39,6 +39,23 @@ func (u *Users) Create(ctx context.Context, by audit.Actor, at Path, e users.Enr
 	return c.done, c.done.Err
 }
 
+// CreateAll does for several people what Create does for one, in one unit of work, and tells in their order what became of each. A
+// person who is named again counts once. orgs.ErrNotFound.
+func (u *Users) CreateAll(ctx context.Context, by audit.Actor, at Path, all []users.Enrollment) ([]users.Enrolled, error) {
+	calls := make([]*creating, len(all))
+	for i, e := range all {
+		calls[i] = &creating{Enrollment: e, by: by}
+	}
+	if err := u.create(ctx, at.Organization, calls); err != nil {
+		return nil, err
+	}
+	done := make([]users.Enrolled, len(calls))
+	for i, c := range calls {
+		done[i] = c.done
+	}
+	return done, nil
+}
+
 // creating is a call of Create at work.
 type creating struct {
 	users.Enrollment
@@ -60,7 +77,7 @@ func (c *creating) entry(org string, e users.Enrolled) (audit.Entry, bool) {
 	return entry, entry.Action != ""
 }
 
-// create enrolls the people of several calls, who are different people.
+// create enrolls the people of several calls.
 func (u *Users) create(ctx context.Context, org string, calls []*creating) error {
 	b := users.Batch{Enrollments: make([]users.Enrollment, len(calls))}
 	for i, c := range calls {

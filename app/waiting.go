@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -46,6 +47,11 @@ type Hold struct {
 	deliveries.Waiting
 
 	Channel string // by name; empty: the occurrence itself waits
+	// Ahead is how many messages go before the next one there, deliveries.MostAhead for that many or more.
+	// Nil: nothing of it waits for its turn.
+	Ahead *int
+
+	channel channels.ID
 }
 
 // holdsRead is how many deliveries in each state are looked at to tell what an occurrence waits for.
@@ -60,10 +66,25 @@ func holdsOf(ds []deliveries.Delivery) (holds []Hold) {
 		i := slices.IndexFunc(holds, func(h Hold) bool { return h.Channel == d.Channel && h.For == d.Waiting.For })
 		switch {
 		case i < 0:
-			holds = append(holds, Hold{d.Waiting, d.Channel})
+			holds = append(holds, Hold{Waiting: d.Waiting, Channel: d.Channel, channel: d.ChannelID})
 		case d.Waiting.Until.Before(holds[i].Until):
 			holds[i].Until = d.Waiting.Until
 		}
 	}
 	return holds
+}
+
+// AheadText says how many messages go before the next one; empty when none waits for its turn.
+func (h Hold) AheadText() string {
+	switch {
+	case h.Ahead == nil:
+		return ""
+	case *h.Ahead == 0:
+		return "it goes next"
+	case *h.Ahead == 1:
+		return "1 message goes before it"
+	case *h.Ahead >= deliveries.MostAhead:
+		return fmt.Sprintf("%d or more messages go before it", deliveries.MostAhead)
+	}
+	return fmt.Sprintf("%d messages go before it", *h.Ahead)
 }

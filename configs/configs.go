@@ -29,6 +29,7 @@ type Config struct {
 	BaseURL             string // without a trailing slash; empty: URLs are built from the request
 	RequireSecondFactor bool   // of the installation's administrators
 	TrustedProxies      []netip.Prefix
+	CORSOrigins         []string // that may use the API; none: no other
 
 	// Of /.well-known/security.txt.
 	SecurityContact []string // URIs; none: there is no such file

@@ -182,6 +182,27 @@ func contacts(text string) ([]string, error) {
 	return all, nil
 }
 
+// An origin as browsers send it, but for the usual ports, which they leave out.
+var (
+	origin     = regexp.MustCompile(`^https?://([a-z0-9][a-z0-9.-]*|\[[0-9a-f:]+])(:\d{1,5})?$`)
+	usualPorts = regexp.MustCompile(`^(https:.*:443|http:.*:80)$`)
+)
+
+func origins(text string) ([]string, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var all []string
+	for part := range strings.SplitSeq(text, ",") {
+		part = strings.TrimSpace(part)
+		if !origin.MatchString(part) || usualPorts.MatchString(part) {
+			return nil, errors.New("must be origins as browsers send them: a scheme and a host in lower case, a port if it is not the usual one, and nothing more, for example https://app.example.org")
+		}
+		all = append(all, part)
+	}
+	return all, nil
+}
+
 func policyURL(text string) (string, error) {
 	if text == "" {
 		return "", nil

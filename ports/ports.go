@@ -18,6 +18,7 @@ import (
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/requests"
 	"github.com/tocsin/tocsin/domain/signon"
 	"github.com/tocsin/tocsin/domain/statistics"
 	"github.com/tocsin/tocsin/domain/subscriptions"
@@ -39,7 +40,7 @@ type Store interface {
 	View(ctx context.Context, fn func(Tx) error) error
 	// Update runs fn as a unit of work: all of it is kept, durably, when fn returns nil, and nothing otherwise. Of two
 	// units that write the same row, the later one starts from what the earlier one left. fn may run more
-	// than once, so inside it touch only the Tx and the result.
+	// than once, so inside it touch only the Tx and the result. Under a context of Within, View and Update are parts of a unit.
 	Update(ctx context.Context, fn func(Tx) error) error
 	// Queue is the work that is still to be done: occurrences to expand, deliveries to send.
 	Queue() deliveries.Queue
@@ -69,6 +70,7 @@ type Tx interface {
 	SignOn() signon.Repository
 	Audit() audit.Repository
 	Imports() imports.Repository
+	Requests() requests.Repository
 }
 
 // Clock tells the time, so that tests can move it.

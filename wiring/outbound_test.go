@@ -88,7 +88,7 @@ func TestWaysOut(t *testing.T) {
 			ada := operators.Officer{Actor: audit.Actor{Name: "ada", Via: audit.Console}, Right: operators.Administrator}
 			root := operators.Officer{Actor: audit.Actor{Name: "root", Via: audit.Console}, Right: operators.Installation}
 			drivers := wiring.NewDrivers(configs.Config{SendTimeout: 10 * time.Second}, store)
-			_, err = app.NewProvisioning(store, drivers.Check, nil).Apply(t.Context(), root, app.Blueprint{Organizations: []app.BlueprintOrganization{{Slug: "acme", Name: "Acme"}}}, false)
+			_, err = app.NewProvisioning(store, drivers.Check, nil, nil).Apply(t.Context(), root, app.Blueprint{Organizations: []app.BlueprintOrganization{{Slug: "acme", Name: "Acme"}}}, false)
 			require.NoError(t, err)
 			use, tests := app.NewChannels(store, drivers, nil), app.NewChannelTests(store, drivers, 10*time.Second)
 			made, err := use.Create(t.Context(), ada, at, form)

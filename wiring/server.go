@@ -75,7 +75,7 @@ func (s *server) serve(ctx context.Context) error {
 		Write: s.config.WriteTimeout, Idle: s.config.IdleTimeout}, s.log)
 	s.log.Info("listening", "address", listener.Addr().String(), "database", s.config.Database.String())
 	ended := make(chan error, 1)
-	go func() { ended <- web.Serve(httpapi.Problems(listener)) }()
+	go func() { ended <- web.Serve(httpapi.Problems(listener, s.config.BaseURL)) }()
 	// What works in the background ends with the server, for whatever reason that ends.
 	working, stopWorking := context.WithCancel(context.WithoutCancel(ctx))
 	var beside sync.WaitGroup

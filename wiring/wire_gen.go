@@ -31,7 +31,8 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 	drivers := newDrivers(c, store)
 	channelCheck := newChannelCheck(drivers)
 	limits := newLimits(c)
-	provisioning := app.NewProvisioning(store, channelCheck, limits)
+	quotas := newQuotas(c, wiringSystemClock)
+	provisioning := app.NewProvisioning(store, channelCheck, limits, quotas)
 	authentication := app.NewAuthentication(store, wiringSystemClock)
 	keys := app.NewKeys(store, wiringSystemClock, authentication, limits)
 	imports := importer.NewImports(store, limits)
@@ -120,7 +121,16 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	quotas := newQuotas(c, wiringSystemClock)
 	triggers := app.NewTriggers(store, templateComposer, wiringSystemClock, quotas)
 	occurrences := app.NewOccurrences(store, wiringSystemClock)
+	requests := app.NewRequests(store, wiringSystemClock)
 	unsubscriptions := app.NewUnsubscriptions(store, links)
+	drivers := newDrivers(c, store)
+	channelCheck := newChannelCheck(drivers)
+	provisioning := app.NewProvisioning(store, channelCheck, limits, quotas)
+	events := app.NewEvents(store)
+	templates := newTemplates(c, store, drivers, templateComposer, wiringSystemClock)
+	channels := app.NewChannels(store, drivers, limits)
+	channelTests := newChannelTests(c, store, drivers)
+	groups := app.NewGroups(store, limits)
 	httpapiUseCases := httpapi.UseCases{
 		Users:           users,
 		Lists:           lists,
@@ -129,7 +139,14 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Orgs:            orgs,
 		Triggers:        triggers,
 		Occurrences:     occurrences,
+		Requests:        requests,
 		Unsubscriptions: unsubscriptions,
+		Provisioning:    provisioning,
+		Events:          events,
+		Templates:       templates,
+		Channels:        channels,
+		ChannelTests:    channelTests,
+		Groups:          groups,
 	}
 	authentication := app.NewAuthentication(store, wiringSystemClock)
 	watchdogWatchdog := watchdog.New(wiringSystemClock, log)
@@ -150,18 +167,12 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	singleSignOn := newSingleSignOn(c, operators, wiringSystemClock)
 	administration := app.NewAdministration(store, wiringSystemClock)
 	profiles := app.NewProfiles(store, wiringSystemClock)
-	groups := app.NewGroups(store, limits)
 	retries := app.NewRetries(store, wiringSystemClock)
 	sentMessages := app.NewSentMessages(store, templateComposer, wiringSystemClock)
 	insight := app.NewInsight(store, wiringSystemClock)
 	system := newSystem(c, self, store, health, wiringSystemClock)
 	audit := app.NewAudit(store)
 	jobs := newImportJobs(c, store, wiringSystemClock, limits)
-	drivers := newDrivers(c, store)
-	channels := app.NewChannels(store, drivers, limits)
-	channelTests := newChannelTests(c, store, drivers)
-	events := app.NewEvents(store)
-	templates := newTemplates(c, store, drivers, templateComposer, wiringSystemClock)
 	mailbox := app.NewMailbox(store)
 	keys := app.NewKeys(store, wiringSystemClock, authentication, limits)
 	consoleUseCases := console.UseCases{

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tocsin/tocsin/adapters/cli/blueprint"
+	"github.com/tocsin/tocsin/adapters/blueprint"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/operators"
 )

@@ -20,7 +20,7 @@ func (c call) addAddress() error {
 	if err != nil {
 		return err
 	}
-	a, err := users.NewAddress(c.FormValue("value"), c.FormValue("name"))
+	a, err := c.console.use.Orgs.Address(c.ctx, c.at(), c.FormValue("value"), c.FormValue("name"))
 	if err == nil {
 		err = c.console.use.Profiles.AddAddress(c.ctx, c.officer(), c.at(), id, a, c.FormValue("assign_to_preferred_channel") == "true")
 	}

@@ -62,6 +62,7 @@ func (c call) newNotificationPage(f form) error {
 	if err != nil {
 		return err
 	}
+	f = f.renamed("distribution_list", "list")
 	return c.render(statusOf(f), "notification-new", "New notification", newNotificationView{Event: c.below("e", web.Param(c, "evt")), Form: f, Choices: listOptions(usable)})
 }
 
@@ -107,7 +108,9 @@ func (c call) saveNotification() error {
 	if err == nil {
 		err = c.console.use.Events.SaveNotification(c.ctx, c.actor(), c.at(), event, id, f)
 	}
-	again := func(f form) error { return c.notificationPage(func(v *notificationView) { v.Form = f }) }
+	again := func(f form) error {
+		return c.notificationPage(func(v *notificationView) { v.Form = f.renamed("distribution_list", "list") })
+	}
 	return c.settle(err, again, c.below("e", event, "n", id), "saved")
 }
 

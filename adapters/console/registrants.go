@@ -79,7 +79,10 @@ func (c call) registration() (r app.Registration, err error) {
 		faults.Add("custom_fields", err)
 	}
 	if value := c.FormValue("address"); strings.TrimSpace(value) != "" {
-		address, err := users.NewAddress(value, "")
+		address, err := c.console.use.Orgs.Address(c.ctx, c.at(), value, "")
+		if err != nil && fault.KindOf(err) != fault.Invalid {
+			return r, err
+		}
 		if err != nil {
 			faults.Addf("address", "%s", strings.TrimPrefix(err.Error(), "value: "))
 		}

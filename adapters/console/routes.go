@@ -118,6 +118,7 @@ func organizationRoutes() []Route {
 	return []Route{
 		get(organizationPath, operators.Viewer, call.showOrganization),
 		post(organizationPath+"name/", operators.Administrator, call.renameOrganization),
+		post(organizationPath+"region/", operators.Administrator, call.setRegion),
 		guarded(organizationPath+"second-factor/", operators.Administrator, call.requireFactor),
 		get(organizationPath+"projects/", operators.Viewer, call.showProjects),
 		post(organizationPath+"projects/", operators.Administrator, call.createProject),

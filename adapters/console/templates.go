@@ -91,13 +91,13 @@ func (c call) draft() (app.Draft, app.Rehearsal) {
 		app.Rehearsal{User: c.FormValue("user"), Example: c.FormValue("example")}
 }
 
-// base is the version that a form was begun with; what is no number was never one.
+// base is the version that a form was begun with; -1, which none ever has, where it names none.
 func (c call) base() int {
 	n, err := strconv.Atoi(c.FormValue("base"))
 	if err != nil {
 		return -1
 	}
-	return n
+	return max(n, -1)
 }
 
 func (c call) showTemplate() error {

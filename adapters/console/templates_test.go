@@ -87,7 +87,7 @@ func TestNobodysWorkIsLost(t *testing.T) {
 		ada.post(path, "subject", "s", "text", "one\ntwo of ada\nthree", "base", "2").is(f.T, http.StatusSeeOther)
 		assert.Contains(f, f.storedTemplate().Text, "ada")
 
-		for _, base := range []string{"", "x", "0", "2", "4"} {
+		for _, base := range []string{"", "x", "-1", "-9223372036854775808", "0", "2", "4"} {
 			ada.post(path, "text", "lost", "base", base).is(f.T, http.StatusConflict)
 			assert.Contains(f, ada.post(path+"delete/", "base", base).Header.Get("Location"), "?done=outdated")
 			assert.Contains(f, ada.post(path+"versions/1/", "base", base).Header.Get("Location"), "?done=outdated")

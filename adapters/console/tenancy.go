@@ -38,6 +38,7 @@ type projectsView struct {
 	Projects     []orgs.Project
 	Next         orgs.ProjectID // 0: no more
 	Name         form
+	Region       form
 	New          form
 }
 
@@ -56,12 +57,21 @@ func (c call) projectsPage(v projectsView) (err error) {
 	if !v.Name.Wrong() {
 		v.Name = filled("organization", v.Organization.Name)
 	}
-	return c.render(statusOf(v.Name, v.New), "projects", "Projects", v)
+	if !v.Region.Wrong() {
+		v.Region = filled("default_region", v.Organization.Region)
+	}
+	return c.render(statusOf(v.Name, v.Region, v.New), "projects", "Projects", v)
 }
 
 func (c call) renameOrganization() error {
-	err := c.console.use.Orgs.Rename(c.ctx, c.actor(), c.at(), c.FormValue("organization"))
+	_, err := c.console.use.Orgs.Patch(c.ctx, c.actor(), c.at(), app.OrganizationChange{Name: new(c.FormValue("organization"))})
 	return c.settle(err, func(f form) error { return c.projectsPage(projectsView{Name: f.renamed("name", "organization")}) }, c.below("projects"), "saved")
+}
+
+// setRegion says whose phone numbers those without country code are.
+func (c call) setRegion() error {
+	_, err := c.console.use.Orgs.Patch(c.ctx, c.actor(), c.at(), app.OrganizationChange{Region: new(c.FormValue("default_region"))})
+	return c.settle(err, func(f form) error { return c.projectsPage(projectsView{Region: f}) }, c.below("projects"), "saved")
 }
 
 func (c call) createProject() error {

@@ -19,6 +19,7 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/metadata"
 	"github.com/tocsin/tocsin/domain/names"
+	"github.com/tocsin/tocsin/domain/requests"
 )
 
 // triedFor is how long after a dry run its outcome may be sent: what it has said is less and less true.
@@ -235,7 +236,7 @@ func lines(text string) []string {
 }
 
 // tried returns the request by which an attempt is sent once; errNotTried.
-func (c call) tried(a attempt) (*deliveries.Request, error) {
+func (c call) tried(a attempt) (*requests.Request, error) {
 	at, err := strconv.ParseInt(a.At, 10, 64)
 	age := c.console.clock.Now().Sub(time.Unix(at, 0))
 	if err != nil || age < 0 || age > triedFor || !hmac.Equal([]byte(a.Seal), []byte(c.seal(a))) {
@@ -245,7 +246,7 @@ func (c call) tried(a attempt) (*deliveries.Request, error) {
 	if err != nil || len(seal) != sha256.Size {
 		return nil, errNotTried
 	}
-	return &deliveries.Request{IdempotencyKey: a.Word, Digest: [sha256.Size]byte(seal)}, nil
+	return &requests.Request{IdempotencyKey: a.Word, Digest: [sha256.Size]byte(seal)}, nil
 }
 
 // seal is of an attempt with the event that the path names, bound to the session.

@@ -60,6 +60,8 @@ func TestWhatWaitsSaysForWhatAndIsNotGreen(t *testing.T) {
 			assert.NotContains(f, page.said(), "channel not working", path)
 		}
 
+		assert.Contains(f, b.get(one).said(), "waits for its turn: it goes next")
+
 		f.breaks()
 		for i, path := range pages {
 			page := b.get(path).is(f.T, http.StatusOK)

@@ -43,13 +43,14 @@ type occurrenceRow struct {
 	SweepAt            *time.Time
 	Priority           events.Priority
 	Large              bool
+	Recipients         *int
 }
 
 func (occurrenceRow) TableName() string { return "occurrences" }
 
 func (r occurrenceRow) occurrence() (events.Occurrence, error) {
 	o := events.Occurrence{ID: r.ID, Organization: r.OrganizationID, Project: r.ProjectID, Application: r.ApplicationID, Event: r.EventID,
-		Context: events.Context(r.Context), Priority: r.Priority, CorrelationID: r.CorrelationID, Created: r.CreatedAt, Scheduled: r.Scheduled, Expanded: orZero(r.ExpandedAt),
+		Context: events.Context(r.Context), Priority: r.Priority, CorrelationID: r.CorrelationID, Created: r.CreatedAt, Scheduled: r.Scheduled, Expanded: orZero(r.ExpandedAt), Recipients: r.Recipients,
 		Cancelled: momentOf(r.CancelledAt), Options: events.Options{SendAt: momentOf(r.SendAt), ExpiresAt: momentOf(r.ExpiresAt)}}
 	if r.Scheduled {
 		o.Expanded = time.Time{}

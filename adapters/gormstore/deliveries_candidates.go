@@ -66,8 +66,8 @@ func (c candidates) chosen() string {
 
 // reaches holds when an assignment is on the list of a notification or subscribed to it.
 func reaches(list, notification, assignment string) string {
-	return `(EXISTS (SELECT 1 FROM list_entries le WHERE le.list_id = ` + list + ` AND le.assignment_id = ` + assignment + `)
-				OR EXISTS (SELECT 1 FROM subscriptions sb WHERE sb.notification_id = ` + notification + ` AND sb.active AND sb.assignment_id = ` + assignment + `))`
+	return "(" + exists("SELECT 1 FROM list_entries le WHERE le.list_id = "+list+" AND le.assignment_id = "+assignment) + `
+				OR ` + exists("SELECT 1 FROM subscriptions sb WHERE sb.notification_id = "+notification+" AND sb.active AND sb.assignment_id = "+assignment) + ")"
 }
 
 // source selects the assignment_id of those candidates of ONE notification (@notification , @list ) which meet a condition; page orders

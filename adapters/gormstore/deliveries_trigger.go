@@ -10,6 +10,7 @@ import (
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/requests"
 )
 
 // triggerBytes is how many bytes of contexts one statement stores, unless a single one has more.
@@ -25,9 +26,9 @@ type requestSetRow struct {
 	Forgotten      string              `json:"forgotten"` // requests before it do not count any more
 }
 
-func newRequestSetRow(o events.Occurrence, r *deliveries.Request) requestSetRow {
+func newRequestSetRow(o events.Occurrence, r *requests.Request) requestSetRow {
 	return requestSetRow{Key: r.Key, IdempotencyKey: r.IdempotencyKey, Digest: hex.EncodeToString(r.Digest[:]), Occurrence: o.ID,
-		Created: momentText(o.Created), Forgotten: momentText(o.Created.Add(-deliveries.RequestLifetime))}
+		Created: momentText(o.Created), Forgotten: momentText(o.Created.Add(-requests.Lifetime))}
 }
 
 // requestSet is rows of requestSetRow as a rowSet.
@@ -48,10 +49,10 @@ func (r deliveryRepo) Trigger(ctx context.Context, ts []deliveries.Triggering) (
 		return nil, err
 	}
 	var fresh []*deliveries.Triggered
-	var requests []*deliveries.Request
+	var asked []*requests.Request
 	for i := range done {
 		if done[i].Err == nil && !done[i].Repeated {
-			fresh, requests = append(fresh, &done[i]), append(requests, ts[i].Request)
+			fresh, asked = append(fresh, &done[i]), append(asked, ts[i].Request)
 		}
 	}
 	for begin := 0; begin < len(fresh); {
@@ -72,7 +73,7 @@ func (r deliveryRepo) Trigger(ctx context.Context, ts []deliveries.Triggering) (
 	if err := r.countScheduled(ctx, fresh); err != nil {
 		return nil, err
 	}
-	return done, r.remember(ctx, fresh, requests)
+	return done, r.remember(ctx, fresh, asked)
 }
 
 // occurrenceSetRow is a new occurrence as one row of a rowSet.
@@ -87,6 +88,7 @@ type occurrenceSetRow struct {
 	ExpiresAt   string `json:"expires_at,omitempty"`
 	Priority    int    `json:"priority"`
 	Large       int    `json:"large"` // 1 when it is
+	Recipients  *int   `json:"recipients,omitempty"`
 }
 
 // store inserts occurrences of one event and gives them their ids, which grow in their order.
@@ -99,7 +101,7 @@ func (r deliveryRepo) store(ctx context.Context, fresh []*deliveries.Triggered) 
 		}
 		rows[i] = occurrenceSetRow{Number: i, Context: string(o.Context), LimitTo: jsonArray(o.Options.LimitTo),
 			Channels: jsonArray(o.Options.Channels), Correlation: o.CorrelationID, Created: momentText(o.Created),
-			Priority: int(o.Priority), Large: large}
+			Priority: int(o.Priority), Large: large, Recipients: o.Recipients}
 		if !o.Options.SendAt.IsZero() {
 			rows[i].SendAt = momentText(o.Options.SendAt)
 		}
@@ -111,15 +113,15 @@ func (r deliveryRepo) store(ctx context.Context, fresh []*deliveries.Triggered) 
 	ids, err := rowsOf[events.OccurrenceID](r.db(ctx).Raw(`
 		INSERT INTO occurrences (organization_id, project_id, application_id, event_id, context, limit_to, channels, correlation_id,
 			created_at, turn_at, cursor_notification, cursor_phase, cursor_assignment, send_at, expires_at, scheduled,
-			expanded_at, sweep_at, priority, large)
+			expanded_at, sweep_at, priority, large, recipients)
 		SELECT a.organization_id, a.project_id, a.id, e.id, r.context, r.limit_to, r.channels, r.correlation, r.created, r.created, 0, 0, 0,
-			r.send_at, r.expires_at, r.send_at IS NOT NULL, r.send_at, r.expires_at, r.priority, r.large = 1
+			r.send_at, r.expires_at, r.send_at IS NOT NULL, r.send_at, r.expires_at, r.priority, r.large = 1, r.recipients
 		FROM (@rows ) AS r CROSS JOIN events e JOIN applications a ON a.id = e.application_id
 		WHERE e.id = @event AND a.id = @application AND a.project_id = @project AND a.organization_id = @organization
 		ORDER BY r.number RETURNING id`,
 		map[string]any{"rows": rowSet(r.dialect, rows, "number bigint", "context text", "limit_to text", "channels text", "correlation text",
 			"created timestamptz", "send_at timestamptz", "expires_at timestamptz",
-			"priority smallint", "large smallint"), "event": first.Event, "application": first.Application, "project": first.Project,
+			"priority smallint", "large smallint", "recipients integer"), "event": first.Event, "application": first.Application, "project": first.Project,
 			"organization": first.Organization}))
 	if err != nil {
 		return err
@@ -170,7 +172,7 @@ func (r deliveryRepo) earlier(ctx context.Context, ts []deliveries.Triggering, d
 				continue
 			}
 			if !bytes.Equal(s.Digest, t.Request.Digest[:]) {
-				done[i].Err = events.ErrKeyReused
+				done[i].Err = requests.ErrReused
 				continue
 			}
 			at := slices.IndexFunc(found, func(o events.Occurrence) bool { return o.ID == s.OccurrenceID })
@@ -185,11 +187,11 @@ func (r deliveryRepo) earlier(ctx context.Context, ts []deliveries.Triggering, d
 // remember keeps requests in the place of those whose time is over. Of parallel equal requests Postgres lets one get this far and
 // refuses the others, which then run again and find it; on SQLite they come one after another. They are sorted, so that no two
 // units wait for each other.
-func (r deliveryRepo) remember(ctx context.Context, fresh []*deliveries.Triggered, requests []*deliveries.Request) error {
+func (r deliveryRepo) remember(ctx context.Context, fresh []*deliveries.Triggered, asked []*requests.Request) error {
 	var rows []requestSetRow
 	for i, f := range fresh {
-		if requests[i] != nil {
-			rows = append(rows, newRequestSetRow(f.Occurrence, requests[i]))
+		if asked[i] != nil {
+			rows = append(rows, newRequestSetRow(f.Occurrence, asked[i]))
 		}
 	}
 	if len(rows) == 0 {
@@ -201,11 +203,11 @@ func (r deliveryRepo) remember(ctx context.Context, fresh []*deliveries.Triggere
 	p := r.requestSet(rows)
 	p["forgotten"] = slices.MaxFunc(fresh, func(a, b *deliveries.Triggered) int {
 		return a.Occurrence.Created.Compare(b.Occurrence.Created)
-	}).Occurrence.Created.Add(-deliveries.RequestLifetime)
+	}).Occurrence.Created.Add(-requests.Lifetime)
 	n, err := affected(r.db(ctx).Exec(`INSERT INTO requests (api_key_id, word, digest, occurrence_id, created_at)
 		SELECT key, word, `+r.dialect.unhex("digest")+`, occurrence, created FROM (@set ) AS s WHERE TRUE ORDER BY key, word
 		ON CONFLICT (api_key_id, word) DO UPDATE SET digest = excluded.digest, occurrence_id = excluded.occurrence_id,
-			created_at = excluded.created_at WHERE requests.created_at <= `+r.dialect.moment("@forgotten "), p))
+			status = 0, answer = '', created_at = excluded.created_at WHERE requests.created_at <= `+r.dialect.moment("@forgotten "), p))
 	if err == nil && n != len(rows) {
 		return errVanished
 	}

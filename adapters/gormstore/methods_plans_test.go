@@ -26,6 +26,7 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/quotas"
+	"github.com/tocsin/tocsin/domain/requests"
 	"github.com/tocsin/tocsin/domain/signon"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
@@ -84,7 +85,7 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 		p.event.ID, p.event, p.text.ID, p.text, events.OccurrenceID(0), o.ID, o, limited,
 		p.notice.ID, p.notice,
 		deliveries.ID(1), deliveries.State(""), deliveries.Failed, deliveries.OptedOut, deliveries.Cursor{}, deliveries.Message{ID: "1", To: "ada@example.org"},
-		[]deliveries.Triggering{{Occurrence: o}, {Occurrence: limited, Request: &deliveries.Request{Key: p.key.ID, IdempotencyKey: "w"}}},
+		[]deliveries.Triggering{{Occurrence: o}, {Occurrence: limited, Request: &requests.Request{Key: p.key.ID, IdempotencyKey: "w"}}},
 		[]events.Occurrence{o, limited}, deliveries.OptOut{Member: p.member.ID, AddressKey: p.address.Key(), Notification: p.notice.ID}, deliveries.MailboxID(1),
 		deliveries.MailboxFilter{Limit: 10}, deliveries.MailboxFilter{Channel: p.channel.ID, AddressKey: p.address.Key(), Before: 9, Limit: 10},
 		access.ID(0), p.key.ID, p.key.Digest, p.key, access.Scope{}, access.Scope{Organization: "acme", Project: "shop"}, map[access.ID]time.Time{p.key.ID: now},
@@ -92,7 +93,7 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 		app, passkey, step, factors.PasskeyID(1), []operators.Digest{{3}},
 		link, link.Subject, signon.Session{Subject: link.Subject, Digest: operators.Digest{1}, Provider: "s"}, signon.Logout{Issuer: "i", Subject: "s"}, signon.Logout{Issuer: "i", Session: "s"},
 		audit.Query{Limit: 10}, audit.Query{Organization: org, Actor: "a", Via: audit.Console, Action: "member.", Object: "acme/", From: now, Until: now, Limit: 10},
-		[]audit.Entry{},
+		[]audit.Entry{}, requests.Request{Key: p.key.ID, IdempotencyKey: "w"}, requests.Answer{Status: 200, Body: []byte("{}")},
 		imports.ID(0), job.ID, job, imports.Checked, []imports.Kept{{Line: 2}},
 	} {
 		all[reflect.TypeOf(one)] = append(all[reflect.TypeOf(one)], one)
@@ -215,11 +216,12 @@ func sorted() map[string]string {
 		"Lists.Recipients": page, "Subscriptions.Subscribers": page, "Deliveries.Unsubscribers": page, "Deliveries.List": "sorts a page of each state",
 		"Deliveries.ByAddress": "sorts a page of each notification", "Lists.Search": stretch, "Users.Search": stretch, "Statistics.Backlogs": firsts, "Statistics.Queue": firsts,
 		"Statistics.Failures": "sorts the newest hundred", "Deliveries.Candidates": "sorts what one member may get",
-		"Deliveries.Forecast": "a dry run finds everybody",
+		"Deliveries.Forecast":        "a dry run finds everybody",
+		"Deliveries.CountRecipients": "sorts what a few names or CountedEntries lead to",
 	}
 }
 
 // counted says which methods count what is not narrowed down, and why.
 func counted() map[string]string {
-	return map[string]string{"Deliveries.Forecast": "a dry run finds everybody"}
+	return map[string]string{"Deliveries.Forecast": "a dry run finds everybody", "Deliveries.CountRecipients": "no further than CountedEntries"}
 }

@@ -21,13 +21,14 @@ type organizationRow struct {
 	Revision       int64
 	Quotas         string // a JSON object
 	RequiresFactor bool
+	DefaultRegion  string
 	CreatedAt      time.Time
 }
 
 func (organizationRow) TableName() string { return "organizations" }
 
 func (r organizationRow) organization() orgs.Organization {
-	return orgs.Organization{ID: r.ID, Slug: r.Slug, Name: r.Name, RequiresFactor: r.RequiresFactor}
+	return orgs.Organization{ID: r.ID, Slug: r.Slug, Name: r.Name, RequiresFactor: r.RequiresFactor, Region: r.DefaultRegion}
 }
 
 type projectRow struct {
@@ -70,7 +71,7 @@ func (r orgRepo) BySlug(ctx context.Context, slug string) (orgs.Organization, er
 
 // withGroups is the statement of WithGroups. Its parameters are the key of the default group, the id of the other, and the slug.
 func withGroups(d dialect) string {
-	return "SELECT o.id, o.slug, o.name, o.requires_factor, g.id, g.name FROM organizations AS o" +
+	return "SELECT o.id, o.slug, o.name, o.requires_factor, o.default_region, g.id, g.name FROM organizations AS o" +
 		" LEFT JOIN member_groups AS g ON g.organization_id = o.id AND (g.name_fold = " + d.parameter(1) + " OR g.id = " + d.parameter(2) + ")" +
 		" WHERE o.slug = " + d.parameter(3) + " AND o." + notSystem + " ORDER BY g.id"
 }
@@ -80,7 +81,7 @@ func (r orgRepo) WithGroups(ctx context.Context, slug string, g orgs.GroupID) (o
 	err = r.sets().query(r.lasting(ctx), withGroups(r.dialect), nil, []any{names.Fold(orgs.DefaultGroup), g, slug}, func(rows *sql.Rows) error {
 		var id sql.Null[orgs.GroupID]
 		var name sql.NullString
-		if err := rows.Scan(&o.ID, &o.Slug, &o.Name, &o.RequiresFactor, &id, &name); err != nil || !id.Valid {
+		if err := rows.Scan(&o.ID, &o.Slug, &o.Name, &o.RequiresFactor, &o.Region, &id, &name); err != nil || !id.Valid {
 			return err
 		}
 		found = append(found, orgs.Group{ID: id.V, Organization: o.ID, Name: name.String})
@@ -139,6 +140,10 @@ func (r orgRepo) Rename(ctx context.Context, o orgs.Organization) error {
 
 func (r orgRepo) RequireFactor(ctx context.Context, id orgs.ID, on bool) error {
 	return change(r.db(ctx), orgs.ErrNotFound, "UPDATE organizations SET requires_factor = ? WHERE id = ? AND "+notSystem, on, id)
+}
+
+func (r orgRepo) SetRegion(ctx context.Context, id orgs.ID, region string) error {
+	return change(r.db(ctx), orgs.ErrNotFound, "UPDATE organizations SET default_region = ? WHERE id = ? AND "+notSystem, region, id)
 }
 
 // Revise changes the organization's row, so that of two units that overlap Postgres refuses the later one, which

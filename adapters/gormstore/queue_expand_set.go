@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"gorm.io/gorm/clause"
+
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 )
@@ -116,6 +118,25 @@ func wantedOf(o events.Occurrence) []wantedRow {
 	return rows
 }
 
+// wantedSet is rows of wantedRow as a rowSet.
+func wantedSet(d dialect, rows []wantedRow) clause.Expr {
+	return rowSet(d, rows, "occurrence bigint", "username text", "address text")
+}
+
+// wantedFrom is the FROM and WHERE of a query of the candidates r whom a set of wantedRow names, by occurrence.
+func wantedFrom(d dialect) string {
+	reached := d.alongAs("wanted", []string{"wanted.occurrence", "a.id"},
+		hop{"addresses a", "a.organization_id = @organization AND a.value_key = wanted.address"}) + `
+		UNION ` + d.alongAs("wanted", []string{"wanted.occurrence", "a.id"},
+		hop{"members m", "m.organization_id = @organization AND m.username_fold = wanted.username"},
+		hop{"addresses a", "a.organization_id = m.organization_id AND a.member_id = m.id"})
+	return `
+			FROM (` + reached + `) AS r CROSS JOIN assignments s CROSS JOIN ways w CROSS JOIN addresses a CROSS JOIN members m` +
+		joinsAt("a.value_key") + `
+			WHERE s.address_id = r.id AND w.channel_id = s.channel_id AND a.id = s.address_id AND m.id = a.member_id
+				AND ` + reaches("w.list_id", "w.notification_id", "s.id")
+}
+
 // writeSet writes the deliveries of a set in the order in which expansions of one occurrence write
 // them: by notification, the project's channels before the organization's, by assignment.
 func (t tx) writeSet(ctx context.Context, c candidates, first occurrenceRow, wanted []wantedRow, done changes) (written int, err error) {
@@ -124,25 +145,16 @@ func (t tx) writeSet(ctx context.Context, c candidates, first occurrenceRow, wan
 		State        int
 	}
 	p := c.parameters()
-	p["set"] = rowSet(t.dialect, wanted, "occurrence bigint", "username text", "address text")
+	p["set"] = wantedSet(t.dialect, wanted)
 	p["now"], p["pending"], p["skipped"] = t.clock(), number(deliveries.Pending), number(deliveries.Skipped)
 	p["priority"], p["ahead"] = first.Priority, 0
-	reached := t.dialect.alongAs("wanted", []string{"wanted.occurrence", "a.id"},
-		hop{"addresses a", "a.organization_id = @organization AND a.value_key = wanted.address"}) + `
-		UNION ` + t.dialect.alongAs("wanted", []string{"wanted.occurrence", "a.id"},
-		hop{"members m", "m.organization_id = @organization AND m.username_fold = wanted.username"},
-		hop{"addresses a", "a.organization_id = m.organization_id AND a.member_id = m.id"})
 	rows, err := rowsOf[writtenRow](t.db(ctx).Raw(`WITH `+c.ways(bothChannels, "n.active")+fronts+`
 		INSERT INTO deliveries (occurrence_id, `+deliveryColumns+`)
 		SELECT occurrence_id, `+deliveryValues+`
 		FROM (SELECT gated.*, `+reasonColumn()+`,
 				ROW_NUMBER() OVER (PARTITION BY occurrence_id ORDER BY notification_id, phase, assignment_id) - 1 AS number FROM (
 			SELECT r.occurrence AS occurrence_id, w.phase, w.notification_id, m.id AS member_id, s.id AS assignment_id, w.channel_id, w.protocol,
-				a.value AS address, a.value_key AS address_key, `+gateColumns+`
-			FROM (`+reached+`) AS r CROSS JOIN assignments s CROSS JOIN ways w CROSS JOIN addresses a CROSS JOIN members m`+
-		joinsAt("a.value_key")+`
-			WHERE s.address_id = r.id AND w.channel_id = s.channel_id AND a.id = s.address_id AND m.id = a.member_id
-				AND `+reaches("w.list_id", "w.notification_id", "s.id")+`
+				a.value AS address, a.value_key AS address_key, `+gateColumns+wantedFrom(t.dialect)+`
 		) AS gated) AS judged
 		ORDER BY occurrence_id, notification_id, phase, assignment_id
 		`+onceEach+` RETURNING occurrence_id, state`, p))

@@ -19,6 +19,7 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/requests"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
@@ -94,7 +95,7 @@ func (p *post) trigger(t *testing.T, limitTo, channels []string) events.Occurren
 	require.NoError(t, err)
 	require.NoError(t, p.Update(t.Context(), func(tx ports.Tx) error {
 		done, err := tx.Deliveries().Trigger(t.Context(), []deliveries.Triggering{
-			{Occurrence: o, Request: &deliveries.Request{Key: p.key.ID, IdempotencyKey: time.Now().String()}}})
+			{Occurrence: o, Request: &requests.Request{Key: p.key.ID, IdempotencyKey: time.Now().String()}}})
 		if err == nil {
 			o = done[0].Occurrence
 		}

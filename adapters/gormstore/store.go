@@ -130,6 +130,9 @@ func Connect(ctx context.Context, c Config) (*Store, error) {
 
 // View runs fn on one consistent snapshot.
 func (s *Store) View(ctx context.Context, fn func(ports.Tx) error) error {
+	if outer, within := unitOf(ctx); within {
+		return fn(outer)
+	}
 	return s.call(func() error {
 		return s.engine.view(ctx, func(t tx) error { return fn(t) })
 	})
@@ -137,6 +140,9 @@ func (s *Store) View(ctx context.Context, fn func(ports.Tx) error) error {
 
 // Update runs fn as a unit of work, as if alone.
 func (s *Store) Update(ctx context.Context, fn func(ports.Tx) error) error {
+	if outer, within := unitOf(ctx); within {
+		return outer.within(ctx, fn)
+	}
 	return s.announce(func(added *bool) error {
 		return s.engine.update(ctx, func(t tx) error { return fn(t.announcing(added)) })
 	})

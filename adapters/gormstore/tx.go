@@ -2,6 +2,7 @@ package gormstore
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"gorm.io/gorm"
@@ -18,6 +19,7 @@ import (
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/requests"
 	"github.com/tocsin/tocsin/domain/signon"
 	"github.com/tocsin/tocsin/domain/statistics"
 	"github.com/tocsin/tocsin/domain/subscriptions"
@@ -56,6 +58,30 @@ func (t tx) announce() {
 	}
 }
 
+// unitOf returns the unit of work that a context belongs to (ports.Within).
+func unitOf(ctx context.Context) (tx, bool) {
+	outer, within := ports.Unit(ctx)
+	if !within {
+		return tx{}, false
+	}
+	t, ours := outer.(tx)
+	return t, ours
+}
+
+// within runs fn as a part of the unit, of which nothing is left when it fails. Errors stay as they are: whether the unit is run again goes by them.
+func (t tx) within(ctx context.Context, fn func(ports.Tx) error) error {
+	if err := t.db(ctx).Exec("SAVEPOINT part").Error; err != nil {
+		return err
+	}
+	failed := fn(t)
+	if failed != nil {
+		if err := t.db(ctx).Exec("ROLLBACK TO SAVEPOINT part").Error; err != nil {
+			return errors.Join(failed, err)
+		}
+	}
+	return errors.Join(failed, t.db(ctx).Exec("RELEASE SAVEPOINT part").Error)
+}
+
 // db returns a fresh session that runs its statements under ctx.
 func (t tx) db(ctx context.Context) *gorm.DB { return t.session.WithContext(t.lasting(ctx)) }
 
@@ -88,3 +114,4 @@ func (t tx) Factors() factors.Repository                { return factorRepo{t} }
 func (t tx) SignOn() signon.Repository                  { return signonRepo{t} }
 func (t tx) Audit() audit.Repository                    { return auditRepo{t} }
 func (t tx) Imports() imports.Repository                { return importRepo{t} }
+func (t tx) Requests() requests.Repository              { return requestRepo{t} }

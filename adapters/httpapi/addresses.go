@@ -32,7 +32,7 @@ func (a *API) addAddress(c call) error {
 	if err != nil {
 		return err
 	}
-	wanted, err := users.NewAddress(body.String("value"), body.String("name"))
+	wanted, err := a.use.Orgs.Address(c.ctx, c.at(), body.String("value"), body.String("name"))
 	toPreferred := body.Bool("assign_to_preferred_channel", false)
 	body.Check(err)
 	if err := body.Err(); err != nil {

@@ -7,6 +7,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -34,8 +35,15 @@ type UseCases struct {
 	Orgs          *app.Orgs
 	Triggers      *app.Triggers
 	Occurrences   *app.Occurrences
+	Requests      *app.Requests
 
 	Unsubscriptions *app.Unsubscriptions
+	Provisioning    *app.Provisioning
+	Events          *app.Events
+	Templates       *app.Templates
+	Channels        *app.Channels
+	ChannelTests    *app.ChannelTests
+	Groups          *app.Groups
 }
 
 // Options are the settings of the API.
@@ -51,6 +59,8 @@ type Options struct {
 	AuthFailureLimit float64
 	// TrustedProxies are the addresses whose X-Forwarded-For and X-Forwarded-Proto are believed.
 	TrustedProxies []netip.Prefix
+	// CORSOrigins are the origins whose pages may use the API, such as https://app.example.org. Empty: none.
+	CORSOrigins []string
 	// CallTimeout bounds one call of a use case, which then answers 503; a long list is many calls. 0: no bound.
 	CallTimeout time.Duration
 	// WriteTimeout is how long a client may take to read one stretch of a list before it is cut off. 0: no bound.
@@ -69,13 +79,16 @@ type Options struct {
 type API struct {
 	use       UseCases
 	guard     *guard
+	shows     map[string]Route // GET of a path
 	health    *health.Health
 	observer  web.Observer
 	clock     ports.Clock
 	options   Options
 	reference *reference.Reference
+	errors    *reference.Errors
 	page      *page
 	echo      *echo.Echo
+	handler   http.Handler // echo, with what surrounds it
 }
 
 var _ http.Handler = (*API)(nil)
@@ -86,22 +99,29 @@ func New(use UseCases, auth access.Authenticator, state *health.Health, clock po
 	if err != nil {
 		return nil, err
 	}
+	errorPages, err := loadErrors()
+	if err != nil {
+		return nil, err
+	}
 	html, err := newPage()
 	if err != nil {
 		return nil, err
 	}
 	o.BaseURL = strings.TrimRight(o.BaseURL, "/")
 	a := &API{
-		use: use, health: state, clock: clock, observer: web.NewObserver(clock, log, web.NewOutside(o.BaseURL, o.TrustedProxies), o.Answered), options: o, reference: doc, page: html, echo: echo.New(),
-		guard: newGuard(auth, o, clock),
+		use: use, health: state, clock: clock, observer: web.NewObserver(clock, log, web.NewOutside(o.BaseURL, o.TrustedProxies), o.Answered), options: o, reference: doc, errors: errorPages, page: html, echo: echo.New(),
+		guard: newGuard(auth, o, clock), shows: readers(routes()),
 	}
-	a.echo.Use(a.observer.Around(a.fail), web.RefuseOptions)
-	for _, r := range routes() {
-		a.add(r, a.handler(r))
+	a.echo.Use(a.observer.Around(a.fail), cors(o.CORSOrigins), a.countStrays, web.RefuseOptions)
+	for _, r := range append(routes(), documentation()...) {
+		a.add(r, a.serving(r))
 	}
-	a.add(securityText(), a.handler(securityText()))
+	a.add(securityText(), a.serving(securityText()))
 	for _, r := range pages() {
-		a.add(r, a.forPeople(a.handler(r)))
+		a.add(r, a.forPeople(a.serving(r)))
+	}
+	if a.handler, err = compressed(a.echo); err != nil {
+		return nil, err
 	}
 	return a, nil
 }
@@ -115,24 +135,16 @@ func (a *API) add(r Route, handler echo.HandlerFunc) {
 
 // ServeHTTP answers one request.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	a.echo.ServeHTTP(w, web.Canonical(r))
+	a.handler.ServeHTTP(w, web.Canonical(r))
 }
 
-// handler wraps a route's handler in the checks that the table asks for.
-func (a *API) handler(r Route) echo.HandlerFunc {
+// serving wraps a route's handler in the checks that the table asks for.
+func (a *API) serving(r Route) echo.HandlerFunc {
 	return a.holdingRefusals(func(c echo.Context) error {
 		web.Route(c, r.Path, r.Path == healthPath || r.Path == readyPath) // Probes come every few seconds.
-		if r.open() {
-			if err := bindOpen(c); err != nil {
-				return err
-			}
-		}
-		in := call{Context: c, api: a, ctx: c.Request().Context()}
-		if a.options.CallTimeout > 0 {
-			limited, cancel := context.WithTimeout(in.ctx, a.options.CallTimeout)
-			defer cancel()
-			in.ctx = limited
-		}
+		ctx, cancel := a.limited(c)
+		defer cancel()
+		in := call{Context: c, api: a, ctx: ctx, shown: a.shows[r.Path].handle != nil}
 		if r.Grant != "" {
 			key, err := a.guard.admit(in.ctx, c, r.Grant)
 			if err != nil {
@@ -140,8 +152,40 @@ func (a *API) handler(r Route) echo.HandlerFunc {
 			}
 			in.key = key
 		}
-		return r.handle(a, in)
+		if r.open() {
+			if err := bindOpen(c); err != nil {
+				return err
+			}
+		}
+		return a.perform(in, r)
 	})
+}
+
+// countStrays counts what no route answers for the key that it comes with, so that every answer to a key tells its rates.
+func (a *API) countStrays(next echo.HandlerFunc) echo.HandlerFunc {
+	counted := a.holdingRefusals(func(c echo.Context) error {
+		ctx, cancel := a.limited(c)
+		defer cancel()
+		return a.guard.stray(ctx, c)
+	})
+	return func(c echo.Context) error {
+		err := next(c)
+		if _, stray := errors.AsType[*echo.HTTPError](err); !stray || c.Request().Header.Get(echo.HeaderAuthorization) == "" {
+			return err
+		}
+		if refusal := counted(c); refusal != nil {
+			return refusal
+		}
+		return err
+	}
+}
+
+// limited is the time that a call may take.
+func (a *API) limited(c echo.Context) (context.Context, context.CancelFunc) {
+	if a.options.CallTimeout > 0 {
+		return context.WithTimeout(c.Request().Context(), a.options.CallTimeout)
+	}
+	return c.Request().Context(), func() {}
 }
 
 // holdingRefusals holds the answer to a request that is over a quota for a while. The connection is

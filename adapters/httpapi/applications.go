@@ -14,6 +14,7 @@ type application struct {
 	ID     applications.ID `json:"id"`
 	Name   string          `json:"name"`
 	Slug   string          `json:"slug"`
+	Active bool            `json:"active"`
 	Events string          `json:"events"`
 }
 
@@ -35,6 +36,46 @@ func (a *API) showApplication(c call) error {
 	return c.answer(http.StatusOK, c.showApplication(found))
 }
 
+func (a *API) createApplication(c call) error {
+	body, err := c.object()
+	if err != nil {
+		return err
+	}
+	body.Only("slug", "name", "active")
+	wanted, err := applications.New(body.String("slug"), body.String("name"))
+	wanted.Active = body.Bool("active", true)
+	body.Check(err)
+	if err := body.Err(); err != nil {
+		return err
+	}
+	made, err := a.use.Applications.Create(c.ctx, c.actor(), c.at(), wanted)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusCreated, c.showApplication(made))
+}
+
+func (a *API) patchApplication(c call) error {
+	body, err := c.object()
+	if err != nil {
+		return err
+	}
+	body.Only("name", "active")
+	name, active := optional(body, "name", body.String), optional(body, "active", truthOf(body))
+	if err := body.Err(); err != nil {
+		return err
+	}
+	changed, err := a.use.Applications.Patch(c.ctx, c.actor(), c.at(), name, active)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, c.showApplication(changed))
+}
+
+func (a *API) deleteApplication(c call) error {
+	return c.deletes(a.use.Applications.Delete(c.ctx, c.actor(), c.at()))
+}
+
 func (a *API) unregister(c call) error {
 	n, err := a.use.Applications.Unregister(c.ctx, c.actor(), c.at(), web.Param(c, "username"))
 	if err != nil {
@@ -54,7 +95,7 @@ func (a *API) unsubscribeFromLists(c call) error {
 func (c call) showApplication(a applications.Application) application {
 	at := c.at()
 	return application{
-		ID: a.ID, Name: a.Name, Slug: a.Slug,
+		ID: a.ID, Name: a.Name, Slug: a.Slug, Active: a.Active,
 		Events: c.url("api", "o", at.Organization, "p", at.Project, "a", a.Slug, "e"),
 	}
 }

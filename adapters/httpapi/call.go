@@ -18,6 +18,8 @@ import (
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/requests"
 )
 
 // The faults of bodies.
@@ -32,6 +34,10 @@ type call struct {
 	api *API
 	ctx context.Context // for use cases: ends with the request, or when the call has taken too long
 	key access.Key
+
+	shown bool             // GET of the path shows what has an ETag
+	text  *[]byte          // the body, when it was read before; nil: it was not
+	held  *requests.Answer // where the answer goes instead of to the client; nil: it goes there
 }
 
 // at is the place in the tenancy that the path names.
@@ -44,10 +50,31 @@ func (c call) actor() audit.Actor {
 	return audit.Actor{Name: c.key.Name, Key: c.key.ID, Address: c.address(), Via: audit.API}
 }
 
+// officer is who does it as those know who look after people: a key has no role, and so changes nobody who has one.
+func (c call) officer() operators.Officer { return operators.Officer{Actor: c.actor()} }
+
+// manager is who changes what an organization is made of: no more than its administrators.
+func (c call) manager() operators.Officer {
+	return operators.Officer{Actor: c.actor(), Right: operators.Administrator}
+}
+
+// deletes answers a call that takes one thing away.
+func (c call) deletes(err error) error {
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, deleted{1})
+}
+
 func (c call) address() string { return c.api.guard.proxies.Address(c.Request()) }
 
 // body reads the body, nil when there is none. It refuses bodies that are too large or no JSON by their header.
 func (c call) body() ([]byte, error) {
+	return c.bodyOf(isJSON, errMediaType)
+}
+
+// bodyOf is body for other types of content than JSON, too; refusal is for all others.
+func (c call) bodyOf(accepts func(contentType string) bool, refusal *fault.Error) ([]byte, error) {
 	text, err := c.read(c.api.options.BodyLimit)
 	if err != nil || len(text) == 0 {
 		return nil, err
@@ -56,20 +83,26 @@ func (c call) body() ([]byte, error) {
 	if coding := r.Header.Get(echo.HeaderContentEncoding); coding != "" && !strings.EqualFold(coding, "identity") {
 		return nil, errEncoding
 	}
-	if !isJSON(r.Header.Get(echo.HeaderContentType)) {
-		return nil, errMediaType
+	if sent := r.Header.Get(echo.HeaderContentType); !accepts(sent) {
+		if sent == "" {
+			return nil, refusal
+		}
+		return nil, refusal.With("%s; it was sent as %q", refusal, shortened(sent))
 	}
 	return text, nil
 }
 
 // read reads a body of any kind that is at most so many bytes long.
 func (c call) read(limit int64) ([]byte, error) {
+	if c.text != nil {
+		return *c.text, nil
+	}
 	r := c.Request()
 	if r.ContentLength > limit {
 		return nil, &http.MaxBytesError{Limit: limit}
 	}
 	announced := max(0, r.ContentLength)
-	if err := c.api.guard.countBody(c.key, int(announced)); err != nil {
+	if err := c.api.guard.countBody(c.key, int(announced), c.Response().Header()); err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
@@ -83,7 +116,7 @@ func (c call) read(limit int64) ([]byte, error) {
 		return nil, fault.Field(jsonbody.Body, "could not be read to its end")
 	}
 	if announced == 0 { // Its length was not known before.
-		if err := c.api.guard.countBody(c.key, b.Len()); err != nil {
+		if err := c.api.guard.countBody(c.key, b.Len(), c.Response().Header()); err != nil {
 			return nil, err
 		}
 	}
@@ -115,7 +148,7 @@ func (c call) answer(status int, v any) error {
 		return err
 	}
 	b.WriteByte('\n')
-	return c.whole(status, echo.MIMEApplicationJSON, b.Bytes())
+	return c.respond(status, b.Bytes())
 }
 
 // whole writes an answer whose end is known.
@@ -132,10 +165,12 @@ func undelivered(err error) error { return fmt.Errorf("%w: %w", web.ErrUndeliver
 // url is the absolute URL of a path of this installation, given by its segments.
 func (c call) url(segments ...string) string { return c.base() + "/" + web.Join(segments...) }
 
+func (c call) base() string { return c.api.base(c.Request()) }
+
 // base is the address of this installation: the configured one, else the one that the client used.
-func (c call) base() string {
-	if c.api.options.BaseURL != "" {
-		return c.api.options.BaseURL
+func (a *API) base(r *http.Request) string {
+	if a.options.BaseURL != "" {
+		return a.options.BaseURL
 	}
-	return c.api.guard.proxies.Scheme(c.Request()) + "://" + c.Request().Host
+	return a.guard.proxies.Scheme(r) + "://" + r.Host
 }

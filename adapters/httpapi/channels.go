@@ -2,12 +2,16 @@ package httpapi
 
 import (
 	"context"
+	"net/http"
+	"time"
 
+	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
+	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// channel is a channel as answers show it. Its settings hold secrets and are never shown.
+// channel is a channel as lists show it, without its settings.
 type channel struct {
 	ID        channels.ID       `json:"id"`
 	Name      string            `json:"name"`
@@ -17,15 +21,152 @@ type channel struct {
 	Active    bool              `json:"active"`
 }
 
+// channelDetails is a channel for those who manage it. Of secrets there is only whether they are set.
+type channelDetails struct {
+	channel
+	Unrestricted bool           `json:"unrestricted"`
+	Settings     map[string]any `json:"settings"`
+	Secrets      []string       `json:"secrets"`
+	// Sealed says why its settings cannot be read; empty: they can.
+	Sealed  string   `json:"sealed"`
+	Outages []outage `json:"outages"`
+}
+
+// outage is what an instance says of a channel that it does not work on.
+type outage struct {
+	Since  string `json:"since"`
+	Reason string `json:"reason"`
+}
+
 // listChannels serves an organization's channels and a project's, depending on what the path names.
 func (a *API) listChannels(c call) error {
 	return listing[channels.Channel]{
 		page: func(ctx context.Context, p app.Page) ([]channels.Channel, error) {
 			return a.use.Orgs.Channels(ctx, c.at(), p)
 		},
-		id: func(ch channels.Channel) int64 { return int64(ch.ID) },
-		row: func(ch channels.Channel) any {
-			return channel{ID: ch.ID, Name: ch.Name, Protocol: ch.Protocol, Driver: ch.Driver, Preferred: ch.Preferred, Active: ch.Active}
-		},
+		id:  func(ch channels.Channel) int64 { return int64(ch.ID) },
+		row: func(ch channels.Channel) any { return showChannel(ch) },
 	}.send(c)
+}
+
+func showChannel(ch channels.Channel) channel {
+	return channel{ID: ch.ID, Name: ch.Name, Protocol: ch.Protocol, Driver: ch.Driver, Preferred: ch.Preferred, Active: ch.Active}
+}
+
+func (a *API) createChannel(c call) error {
+	body, err := c.object()
+	if err != nil {
+		return err
+	}
+	body.Only("name", "protocol", "driver", "preferred", "active", "settings")
+	f := app.ChannelForm{Name: body.String("name"), Protocol: body.String("protocol"), Driver: body.String("driver"), Active: true, Changes: map[string]any{}}
+	bindChannel(body)(&f)
+	if err := body.Err(); err != nil {
+		return err
+	}
+	made, err := a.use.Channels.Create(c.ctx, c.manager(), c.at(), f)
+	if err != nil {
+		return err
+	}
+	return a.answerChannel(c, http.StatusCreated, made.ID)
+}
+
+// bindChannel reads what may be changed of a channel.
+func bindChannel(body *jsonbody.Object) func(*app.ChannelForm) {
+	preferred, active := optional(body, "preferred", truthOf(body)), optional(body, "active", truthOf(body))
+	settings, _ := body.Map("settings")
+	return func(f *app.ChannelForm) {
+		set(&f.Preferred, preferred)
+		set(&f.Active, active)
+		if settings != nil {
+			f.Changes = settings
+		}
+	}
+}
+
+func (a *API) showChannel(c call) error {
+	id, err := web.ID[channels.ID](c, "channel")
+	if err != nil {
+		return err
+	}
+	return a.answerChannel(c, http.StatusOK, id)
+}
+
+func (a *API) answerChannel(c call, status int, id channels.ID) error {
+	r, err := a.use.Channels.Show(c.ctx, c.at(), id)
+	if err != nil {
+		return err
+	}
+	shown := channelDetails{channel: showChannel(r.Channel), Unrestricted: r.Unrestricted, Settings: r.Open, Secrets: append([]string{}, r.Kept...), Sealed: r.Sealed,
+		Outages: make([]outage, len(r.Outages))}
+	if shown.Settings == nil {
+		shown.Settings = map[string]any{}
+	}
+	for i, o := range r.Outages {
+		shown.Outages[i] = outage{Since: o.Since.UTC().Format(time.RFC3339), Reason: o.Error}
+	}
+	return c.answer(status, shown)
+}
+
+func (a *API) patchChannel(c call) error {
+	id, err := web.ID[channels.ID](c, "channel")
+	if err != nil {
+		return err
+	}
+	body, err := c.object()
+	if err != nil {
+		return err
+	}
+	body.Only("preferred", "active", "settings")
+	change := bindChannel(body)
+	if err := body.Err(); err != nil {
+		return err
+	}
+	if err := a.use.Channels.Patch(c.ctx, c.manager(), c.at(), id, change); err != nil {
+		return err
+	}
+	return a.answerChannel(c, http.StatusOK, id)
+}
+
+func (a *API) deleteChannel(c call) error {
+	id, err := web.ID[channels.ID](c, "channel")
+	if err != nil {
+		return err
+	}
+	return c.deletes(a.use.Channels.Delete(c.ctx, c.actor(), c.at(), id))
+}
+
+// channelTest is what became of a test message.
+type channelTest struct {
+	To       string `json:"to"`
+	Accepted bool   `json:"accepted"`
+	// Reason says why it was not accepted, and Temporary whether another attempt may be.
+	Reason    string `json:"reason"`
+	Temporary bool   `json:"temporary"`
+}
+
+func (a *API) testChannel(c call) error {
+	id, err := web.ID[channels.ID](c, "channel")
+	if err != nil {
+		return err
+	}
+	body, err := c.object()
+	if err != nil {
+		return err
+	}
+	body.Only("to")
+	to := body.String("to")
+	if err := body.Err(); err != nil {
+		return err
+	}
+	// A provider may take longer than a call; the use case has a bound of its own.
+	done, err := a.use.ChannelTests.SendThrough(c.Request().Context(), c.actor(), c.at(), id, to)
+	if err != nil {
+		return err
+	}
+	answer := channelTest{To: done.To, Accepted: done.Failure == nil}
+	if done.Failure != nil {
+		answer.Reason, answer.Temporary = done.Failure.Error(), done.Failure.Temporary
+	}
+	return c.answer(http.StatusOK, answer)
 }

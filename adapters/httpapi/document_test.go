@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/adapters/httpapi"
+	"github.com/tocsin/tocsin/adapters/httpapi/reference"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/users"
 )
@@ -159,12 +160,63 @@ func TestGeneratorsCanReadTheDocument(t *testing.T) {
 	}
 }
 
+// TestLinksLeadToOperations holds the links of answers: each names an operation and all of its parameters that are in the path, by an expression
+// that reads a parameter of the request which is there, or a member of the answer.
+func TestLinksLeadToOperations(t *testing.T) {
+	t.Parallel()
+	doc := load(t)
+	inPath := map[string][]string{}
+	for path, item := range doc.Paths.Map() {
+		for _, operation := range item.Operations() {
+			for _, m := range regexp.MustCompile(`\{(\w+)\}`).FindAllStringSubmatch(path, -1) {
+				inPath[operation.OperationID] = append(inPath[operation.OperationID], m[1])
+			}
+		}
+	}
+	followed := map[string]bool{}
+	for _, item := range doc.Paths.Map() {
+		for _, operation := range item.Operations() {
+			for status, response := range operation.Responses.Map() {
+				for name, link := range response.Value.Links {
+					at := operation.OperationID + " " + status + " " + name
+					to := link.Value.OperationID
+					followed[to] = true
+					assert.ElementsMatch(t, inPath[to], slices.Collect(maps.Keys(link.Value.Parameters)), at)
+					for parameter, expression := range link.Value.Parameters {
+						if given, asked := strings.CutPrefix(expression.(string), "$request.path."); asked {
+							assert.Contains(t, inPath[operation.OperationID], given, "%s: %s", at, parameter)
+							continue
+						}
+						pointer, held := strings.CutPrefix(expression.(string), "$response.body#/")
+						require.True(t, held, "%s: %s", at, expression)
+						s := response.Value.Content["application/json"].Schema.Value
+						for step := range strings.SplitSeq(pointer, "/") {
+							if step == "0" {
+								require.NotNil(t, s.Items, "%s: %s", at, expression)
+								s = s.Items.Value
+								continue
+							}
+							require.Contains(t, s.Properties, step, "%s: %s", at, expression)
+							s = s.Properties[step].Value
+						}
+					}
+				}
+			}
+		}
+	}
+	for _, operation := range []string{"getUser", "removeAddress", "addRecipients", "unregister", "triggerEvent", "getOccurrence", "subscribe"} {
+		assert.True(t, followed[operation], "no answer leads to %s", operation)
+	}
+}
+
 func TestAnswersAreDescribedCompletely(t *testing.T) {
 	t.Parallel()
 	doc := load(t)
-	requests := []string{"CustomFields", "Enrollment", "UserPatch", "AddressInput", "DistributionListInput", "Registration", "SubscriptionInput", "UnsubscriptionInput", "Trigger"}
+	partial := []string{"CustomFields", "Enrollment", "Registration", "Trigger",
+		"BulkEnrollmentResult", // Of which only one of two members is there.
+		"Triggered"}            // Of which recipients are left out where they were not counted.
 	for name, s := range doc.Components.Schemas {
-		if !s.Value.Type.Is("object") || slices.Contains(requests, name) {
+		if !s.Value.Type.Is("object") || slices.Contains(partial, name) || strings.HasSuffix(name, "Input") || strings.HasSuffix(name, "Patch") {
 			continue
 		}
 		assert.Nil(t, s.Value.AdditionalProperties.Has, "%s: clients must live with members of later versions", name)
@@ -222,39 +274,52 @@ func TestExchangesFollowTheDocument(t *testing.T) {
 	}
 }
 
-func TestTheReferencePageNeedsNothingElse(t *testing.T) {
+// TestPagesLoadFromHereOnly: whatever the pages of the documentation load or link to is served here, without a key.
+func TestPagesLoadFromHereOnly(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	w := f.do(request{path: "/api/docs/", key: "-"})
-	require.Equal(t, http.StatusOK, w.Code)
-	assert.Equal(t, "text/html; charset=UTF-8", w.Header().Get("Content-Type"))
-	assert.Contains(t, w.Header().Get("Content-Security-Policy"), "style-src 'self'")
-	assert.NotContains(t, w.Header().Get("Content-Security-Policy"), "unsafe")
-	page := w.Body.String()
-	for _, unwanted := range []string{"<script", "<style", " style=", "<img", "<iframe", " onclick", "ZgotmplZ"} {
-		assert.NotContains(t, page, unwanted)
-	}
-
-	ids := map[string]bool{}
-	for _, m := range regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(page, -1) {
-		assert.False(t, ids[m[1]], "the id %s is there twice", m[1])
-		ids[m[1]] = true
-	}
-	for _, m := range regexp.MustCompile(`(?:href|src)="([^"]+)"`).FindAllStringSubmatch(page, -1) {
-		if target, local := strings.CutPrefix(m[1], "#"); local {
-			assert.True(t, ids[target], "#%s leads nowhere", target)
-			continue
+	for path, policy := range map[string]string{"/api/docs/": reference.Policy, "/api/docs/start/": "default-src 'none'; style-src 'self'; "} {
+		w := f.do(request{path: path, key: "-"})
+		require.Equal(t, http.StatusOK, w.Code)
+		assert.Equal(t, "text/html; charset=UTF-8", w.Header().Get("Content-Type"))
+		assert.Contains(t, w.Header().Get("Content-Security-Policy"), policy)
+		assert.NotContains(t, w.Header().Get("Content-Security-Policy"), "unsafe")
+		page := w.Body.String()
+		for _, unwanted := range []string{"<script>", "<style", " style=", "<img", "<iframe", " onclick", "ZgotmplZ"} {
+			assert.NotContains(t, page, unwanted)
 		}
-		assert.Equal(t, http.StatusOK, f.do(request{path: m[1], key: "-"}).Code, m[1])
+		links := regexp.MustCompile(`(?:href|src|apiDescriptionUrl)="([^"]+)"`).FindAllStringSubmatch(page, -1)
+		require.NotEmpty(t, links)
+		for _, m := range links {
+			if m[1] == "data:," { // No icon.
+				continue
+			}
+			if target, local := strings.CutPrefix(m[1], "#"); local {
+				assert.Contains(t, page, ` id="`+target+`"`)
+				continue
+			}
+			assert.Equal(t, http.StatusOK, f.do(request{path: m[1], key: "-"}).Code, m[1])
+		}
 	}
 }
 
-func TestTheReferencePageShowsEveryCall(t *testing.T) {
+func TestAssetsAreCompressedAndKept(t *testing.T) {
 	t.Parallel()
-	page := newFixture(t).do(request{path: "/api/docs/", key: "-"}).Body.String()
-	for _, r := range httpapi.Routes() {
-		if !strings.HasSuffix(r.Path, ".css") {
-			assert.Contains(t, page, "<code>"+r.Path+"</code>")
-		}
+	f := newFixture(t)
+	page := f.do(request{path: "/api/docs/", key: "-"}).Body.String()
+	program := regexp.MustCompile(`/api/docs/assets/elements\.min-[0-9a-f]+\.js`).FindString(page)
+	plain := f.do(request{path: program, key: "-"})
+	packed := f.do(request{path: program, key: "-", header: map[string]string{"Accept-Encoding": "gzip, br"}})
+	refused := f.do(request{path: program, key: "-", header: map[string]string{"Accept-Encoding": "gzip;q=0"}})
+	for _, w := range []*httptest.ResponseRecorder{plain, packed, refused} {
+		require.Equal(t, http.StatusOK, w.Code)
+		assert.Equal(t, "public, max-age=31536000, immutable", w.Header().Get("Cache-Control"))
+		assert.Equal(t, "Accept-Encoding", w.Header().Get("Vary"))
+		assert.Contains(t, w.Header().Get("Content-Type"), "javascript")
 	}
+	assert.Empty(t, plain.Header().Get("Content-Encoding"))
+	assert.Empty(t, refused.Header().Get("Content-Encoding"))
+	assert.Equal(t, "gzip", packed.Header().Get("Content-Encoding"))
+	assert.Less(t, packed.Body.Len(), plain.Body.Len()/2)
+	assert.Equal(t, http.StatusNotFound, f.do(request{path: "/api/docs/assets/elements.min.js", key: "-"}).Code)
 }

@@ -19,12 +19,17 @@ import (
 
 const problemType = "application/problem+json"
 
+// ownMethod is what Echo adds to the methods of a path.
+const ownMethod = "OPTIONS, "
+
 // problem is an RFC 9457 document.
 type problem struct {
 	Type      string              `json:"type"`
 	Title     string              `json:"title"`
 	Status    int                 `json:"status"`
+	Code      string              `json:"code"`
 	Detail    string              `json:"detail"`
+	Param     *string             `json:"param"`
 	RequestID string              `json:"request_id"`
 	Quota     quotas.Name         `json:"quota,omitempty"`
 	Errors    map[string][]string `json:"errors,omitempty"`
@@ -37,19 +42,15 @@ func (a *API) fail(c echo.Context, err error) {
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		err = quotas.Refuse(quotas.Body, float64(tooLarge.Limit), 0)
 	}
-	status, detail, fields := a.explain(c, err)
-	header := c.Response().Header()
-	p := problem{
-		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail,
-		RequestID: header.Get(echo.HeaderXRequestID), Errors: fields,
+	if routing, ok := errors.AsType[*echo.HTTPError](err); ok && routing.Code == http.StatusNotFound {
+		err = lost(c.Request().URL.RawPath)
 	}
-	if exceeded, ok := errors.AsType[*quotas.Exceeded](err); ok {
-		p.Quota = exceeded.Quota
-	}
+	p := a.problem(c, err)
 	p.Checks, _ = c.Get(withChecks).([]check)
-	switch status {
+	header := c.Response().Header()
+	switch p.Status {
 	case http.StatusMethodNotAllowed:
-		header.Set(echo.HeaderAllow, strings.TrimPrefix(header.Get(echo.HeaderAllow), "OPTIONS, ")) // Echo's addition.
+		header.Set(echo.HeaderAllow, strings.TrimPrefix(header.Get(echo.HeaderAllow), ownMethod))
 	case http.StatusUnauthorized:
 		header.Set(echo.HeaderWWWAuthenticate, "Key")
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
@@ -59,15 +60,29 @@ func (a *API) fail(c echo.Context, err error) {
 	text, encodeErr := json.Marshal(p)
 	if people, _ := c.Get(onPage).(bool); people {
 		contentType = echo.MIMETextHTMLCharsetUTF8
-		text, encodeErr = a.page.failure(status, p.RequestID)
+		text, encodeErr = a.page.failure(p.Status, p.RequestID)
 	}
 	if encodeErr != nil {
 		text = nil // Impossible: strings and numbers only.
 	}
 	header.Set(echo.HeaderContentType, contentType) // A list may have set its own already, which Echo would keep.
-	if err := c.Blob(status, contentType, text); err != nil {
+	if err := c.Blob(p.Status, contentType, text); err != nil {
 		a.observer.LogUndelivered(c, err)
 	}
+}
+
+// problem describes an error.
+func (a *API) problem(c echo.Context, err error) problem {
+	status, detail, fields := a.explain(c, err)
+	known := problemOf(status, err)
+	p := problem{
+		Type: a.base(c.Request()) + known.page(), Title: http.StatusText(status), Status: status, Code: known.Code, Detail: detail,
+		Param: known.where(c, err), RequestID: c.Response().Header().Get(echo.HeaderXRequestID), Errors: fields,
+	}
+	if exceeded, ok := errors.AsType[*quotas.Exceeded](err); ok {
+		p.Quota = exceeded.Quota
+	}
+	return p
 }
 
 // explain says what may be told of an error.
@@ -76,9 +91,8 @@ func (a *API) explain(c echo.Context, err error) (status int, detail string, fie
 	var known *fault.Error
 	switch {
 	case errors.As(err, &routing) && routing.Code == http.StatusMethodNotAllowed:
-		return routing.Code, "this path does not have the method " + c.Request().Method, nil
-	case errors.As(err, &routing) && routing.Code == http.StatusNotFound:
-		return routing.Code, web.ErrNoSuchPath.Error(), nil
+		allowed := strings.TrimPrefix(c.Response().Header().Get(echo.HeaderAllow), ownMethod)
+		return routing.Code, fmt.Sprintf("this path does not have the method %q; it has %s", shortened(c.Request().Method), allowed), nil
 	case fault.KindOf(err) != fault.Internal && errors.As(err, &known):
 		detail, fields = known.Error(), nil
 		if known.Kind() == fault.Invalid {

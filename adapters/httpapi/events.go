@@ -3,9 +3,17 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
 
+	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
+	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/names"
 )
 
 // event is an event as answers show it (decisions 6).
@@ -19,8 +27,9 @@ type event struct {
 	Locked   bool     `json:"locked"`
 	Channels []string `json:"channels"`
 	Priority string   `json:"priority"`
-	// Schema is null when there is none.
-	Schema json.RawMessage `json:"context_schema"`
+	// Schema and Example are null when there is none.
+	Schema  json.RawMessage `json:"context_schema"`
+	Example json.RawMessage `json:"example"`
 }
 
 func (a *API) listEvents(c call) error {
@@ -34,13 +43,117 @@ func (a *API) listEvents(c call) error {
 }
 
 func showEvent(e events.Event) event {
-	names := make([]string, len(e.Channels))
+	limited := make([]string, len(e.Channels))
 	for i, c := range e.Channels {
-		names[i] = c.Name
+		limited[i] = c.Name
 	}
-	schema := json.RawMessage("null")
-	if e.Schema != "" {
-		schema = json.RawMessage(e.Schema)
+	return event{ID: e.ID, Name: e.Name, Slug: e.Slug, Description: e.Description, Active: e.Active, Channels: limited, Priority: e.Priority.String(),
+		Schema: storedJSON(e.Schema), Example: storedJSON(e.Example)}
+}
+
+// storedJSON is stored JSON as it is, null when there is none.
+func storedJSON(text string) json.RawMessage {
+	if text == "" {
+		return json.RawMessage("null")
 	}
-	return event{ID: e.ID, Name: e.Name, Slug: e.Slug, Description: e.Description, Active: e.Active, Channels: names, Priority: e.Priority.String(), Schema: schema}
+	return json.RawMessage(text)
+}
+
+func (a *API) showEvent(c call) error {
+	r, err := a.use.Events.Show(c.ctx, c.at(), web.Param(c, "evt"))
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, showEvent(r.Event))
+}
+
+func (a *API) createEvent(c call) error {
+	body, err := c.object()
+	if err != nil {
+		return err
+	}
+	body.Only("slug", "name", "description", "active", "priority", "channels", "context_schema", "example")
+	f := app.EventForm{Slug: body.String("slug"), Active: true}
+	change, err := a.bindEvent(c, body)
+	if err != nil {
+		return err
+	}
+	change(&f)
+	made, err := a.use.Events.Create(c.ctx, c.actor(), c.at(), f)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusCreated, showEvent(made))
+}
+
+func (a *API) patchEvent(c call) error {
+	body, err := c.object()
+	if err != nil {
+		return err
+	}
+	body.Only("name", "description", "active", "priority", "channels", "context_schema", "example")
+	change, err := a.bindEvent(c, body)
+	if err != nil {
+		return err
+	}
+	changed, err := a.use.Events.Patch(c.ctx, c.actor(), c.at(), web.Param(c, "evt"), change)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, showEvent(changed))
+}
+
+func (a *API) deleteEvent(c call) error {
+	return c.deletes(a.use.Events.Delete(c.ctx, c.actor(), c.at(), web.Param(c, "evt")))
+}
+
+// bindEvent reads what may be changed of an event. Channels are named, and sought in the project first.
+func (a *API) bindEvent(c call, body *jsonbody.Object) (func(*app.EventForm), error) {
+	name, description, priority := optional(body, "name", body.String), optional(body, "description", body.String), optional(body, "priority", body.String)
+	active := optional(body, "active", truthOf(body))
+	schema, example := objectText(body, "context_schema"), objectText(body, "example")
+	named := optional(body, "channels", body.Strings)
+	if err := body.Err(); err != nil {
+		return nil, err
+	}
+	var limited []channels.ID
+	if named != nil && len(*named) > 0 {
+		usable, err := a.use.Events.Usable(c.ctx, c.at())
+		if err != nil {
+			return nil, err
+		}
+		for i, name := range *named {
+			found := slices.IndexFunc(usable, func(ch channels.Channel) bool { return names.Fold(ch.Name) == names.Fold(name) })
+			if found < 0 {
+				body.Check(fault.Field(fmt.Sprintf("channels[%d]", i), "there is no channel %q in the project or the organization", name))
+				continue
+			}
+			limited = append(limited, usable[found].ID)
+		}
+	}
+	return func(f *app.EventForm) {
+		set(&f.Name, name)
+		set(&f.Description, description)
+		set(&f.Priority, priority)
+		set(&f.Active, active)
+		set(&f.Schema, schema)
+		set(&f.Example, example)
+		if named != nil {
+			f.Channels = limited
+		}
+	}, body.Err()
+}
+
+// objectText reads a member that is any object, as JSON text; null is none.
+func objectText(body *jsonbody.Object, name string) *string {
+	if !body.Has(name) {
+		return nil
+	}
+	object, given := body.Map(name)
+	if !given {
+		return new("")
+	}
+	text, err := json.Marshal(object)
+	body.Check(err)
+	return new(string(text))
 }

@@ -37,7 +37,7 @@ func (a *authenticator) Authenticate(_ context.Context, token string) (access.Ke
 	if a.err != nil {
 		return access.Key{}, a.err
 	}
-	key := access.Key{Name: "key " + token, Grants: []access.Grant{access.FullAccess}}
+	key := access.Key{Name: "key " + token, Grants: access.Grants()}
 	switch token {
 	case fullKey, tokens[0], tokens[1]:
 	case acmeKey:

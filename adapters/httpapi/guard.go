@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -55,7 +56,7 @@ func newGuard(auth access.Authenticator, o Options, clock ports.Clock) *guard {
 
 // admit returns the key of a request that may use a route with this grant.
 func (g *guard) admit(ctx context.Context, c echo.Context, grant access.Grant) (access.Key, error) {
-	key, digest, err := g.authenticate(ctx, c.Request())
+	key, digest, err := g.authenticate(ctx, c)
 	if err != nil {
 		return access.Key{}, err
 	}
@@ -64,23 +65,48 @@ func (g *guard) admit(ctx context.Context, c echo.Context, grant access.Grant) (
 	}
 	web.Caller(c, "key", key.Name)
 	target := access.Scope{Organization: web.Param(c, "org"), Project: web.Param(c, "prj"), Application: web.Param(c, "app")}
-	return key, key.Authorize(target, grant)
+	if c.Path() == organizationsPath && key.Scope != (access.Scope{}) {
+		return key, access.ErrOutOfScope // Every key covers a path that names no organization.
+	}
+	err = key.Authorize(target, grant)
+	if level := key.Scope.Stranger(target); level != "" && errors.Is(err, access.ErrOutOfScope) {
+		err = access.ErrOutOfScope.On(level) // The key's scope and the path tell that, whether it exists or not.
+	}
+	return key, err
+}
+
+// stray counts a request to what is no route for its key, and returns the refusal if there are too many. Whoever sends no valid key is not refused:
+// there is nothing that they could get.
+func (g *guard) stray(ctx context.Context, c echo.Context) error {
+	key, digest, err := g.authenticate(ctx, c)
+	if err == nil {
+		web.Caller(c, "key", key.Name)
+		err = g.count(key, digest, c.Response().Header())
+	}
+	if fault.KindOf(err) == fault.Limited {
+		return err
+	}
+	return nil
 }
 
 // authenticate finds the key of a request. A client address from which too many authentications failed is held up before
 // anything is looked up, but not for keys that were valid before: behind a proxy many clients share an address.
-func (g *guard) authenticate(ctx context.Context, r *http.Request) (key access.Key, digest access.Digest, err error) {
+func (g *guard) authenticate(ctx context.Context, c echo.Context) (key access.Key, digest access.Digest, err error) {
+	r, header := c.Request(), c.Response().Header()
 	client := g.proxies.Client(r)
 	token, _ := ParseAuthorization(r.Header.Values(echo.HeaderAuthorization))
 	digest, err = access.ParseToken(token)
 	if err != nil || !g.requests.Knows(digest) {
 		if wait := g.failures.Wait(client); wait > 0 {
+			tellRate(header, quotas.AuthFailures, perRequest, g.most, 0)
 			return key, digest, quotas.Refuse(quotas.AuthFailures, g.most, wait)
 		}
 	}
 	key, err = g.auth.Authenticate(ctx, token)
 	if fault.KindOf(err) == fault.Unauthenticated {
-		if wait := g.failures.Take(client); wait > 0 {
+		left, wait := g.failures.TakeAt(client, g.most)
+		tellRate(header, quotas.AuthFailures, perRequest, g.most, left)
+		if wait > 0 {
 			return key, digest, quotas.Refuse(quotas.AuthFailures, g.most, wait)
 		}
 	}
@@ -91,31 +117,31 @@ func (g *guard) authenticate(ctx context.Context, r *http.Request) (key access.K
 // counts is of this instance alone.
 func (g *guard) count(key access.Key, digest access.Digest, header http.Header) error {
 	limits := g.quotas.With(key.Quotas)
-	var rates rateHeaders
 	limit := limits[quotas.Requests]
 	left, wait := g.requests.TakeAt(digest, limit)
-	rates.add(quotas.Requests, limit, left)
+	tellRate(header, quotas.Requests, perRequest, limit, left)
 	refusal := quotas.Requests
 	if org := key.Scope.Organization; org != "" && wait == 0 {
 		limit = limits[quotas.OrganizationRequests]
 		left, wait = g.together.TakeAt(org, limit)
-		rates.add(quotas.OrganizationRequests, limit, left)
+		tellRate(header, quotas.OrganizationRequests, perRequest, limit, left)
 		refusal = quotas.OrganizationRequests
 	}
-	rates.set(header)
 	if wait > 0 {
 		return quotas.Refuse(refusal, limit, wait)
 	}
 	return nil
 }
 
-// countBody counts the bytes of a body for the organization that the key is limited to.
-func (g *guard) countBody(key access.Key, size int) error {
+// countBody counts the bytes of a body for the organization that the key is limited to, and says in the header what is left.
+func (g *guard) countBody(key access.Key, size int, header http.Header) error {
 	org, limit := key.Scope.Organization, g.quotas.With(key.Quotas)[quotas.Bodies]
 	if org == "" || size == 0 {
 		return nil
 	}
-	if _, wait := g.bodies.TakeN(org, limit, size); wait > 0 {
+	left, wait := g.bodies.TakeN(org, limit, size)
+	tellRate(header, quotas.Bodies, perByte, limit, left)
+	if wait > 0 {
 		return quotas.Refuse(quotas.Bodies, limit, wait)
 	}
 	return nil

@@ -179,6 +179,52 @@ func TestRateLimit(t *testing.T) {
 		assert.Equal(t, "4", f.do(ping).Header().Get("Retry-After"))
 	})
 
+	t.Run("IsToldByEveryAnswer", func(t *testing.T) {
+		t.Parallel()
+		const ours, strangers = `"rate_limit";q=9;w=1`, `"auth_failure_limit";q=9;w=1`
+		for name, c := range map[string]struct {
+			request
+			status        int
+			policy, state string
+		}{
+			"OK":                {request{path: ping.path, key: tokens[0]}, 200, ours, `"rate_limit";r=8;t=1`},
+			"Forbidden":         {request{path: "/api/o/other/", key: acmeKey}, 403, ours, `"rate_limit";r=8;t=1`},
+			"NotFound":          {request{path: "/api/o/nobody/"}, 404, ours, `"rate_limit";r=8;t=1`},
+			"NoRoute":           {request{path: "/api/nothing/"}, 404, ours, `"rate_limit";r=8;t=1`},
+			"NoUsername":        {request{method: http.MethodPost, path: "/api/o/acme/p/shop/a/web/unregister/"}, 404, ours, `"rate_limit";r=8;t=1`},
+			"Method":            {request{method: http.MethodPut, path: ping.path}, 405, ours, `"rate_limit";r=8;t=1`},
+			"Options":           {request{method: http.MethodOptions, path: ping.path}, 405, ours, `"rate_limit";r=8;t=1`},
+			"Invalid":           {request{path: usersPath + "?page=2"}, 400, ours, `"rate_limit";r=8;t=1`},
+			"BodyIsCounted":     {request{method: http.MethodPost, path: usersPath, key: acmeKey, body: `{"email":1}`}, 400, ours + `, "body_rate_limit";q=100;qu="content-bytes";w=1`, `"rate_limit";r=8;t=1, "body_rate_limit";r=89;t=1`},
+			"UnknownKey":        {request{path: ping.path, key: "nobody"}, 401, strangers, `"auth_failure_limit";r=8;t=1`},
+			"NoKey":             {request{path: ping.path, key: "-"}, 401, strangers, `"auth_failure_limit";r=8;t=1`},
+			"UnknownKeyNoRoute": {request{path: "/api/nothing/", key: "nobody"}, 404, strangers, `"auth_failure_limit";r=8;t=1`},
+			"NoKeyNoRoute":      {request{path: "/api/nothing/", key: "-"}, 404, "", ""},
+			"TakesNoKey":        {request{path: "/api/openapi.json"}, 200, "", ""},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				w := newFixture(t, limited(9), func(o *httpapi.Options) { o.Quotas[quotas.Bodies] = 100 }).do(c.request)
+				require.Equal(t, c.status, w.Code, w.Body.String())
+				assert.Equal(t, c.policy, w.Header().Get("RateLimit-Policy"))
+				assert.Equal(t, c.state, w.Header().Get("RateLimit"))
+			})
+		}
+	})
+
+	t.Run("HoldsUpWhoAsksForWhatIsNotThere", func(t *testing.T) {
+		t.Parallel()
+		for _, key := range []string{fullKey, "nobody"} {
+			f := newFixture(t, limited(1))
+			nothing := request{path: "/api/nothing/", key: key}
+			require.Equal(t, http.StatusNotFound, f.do(nothing).Code)
+			w := f.do(nothing)
+			require.Equal(t, http.StatusTooManyRequests, w.Code)
+			assert.Equal(t, "1", w.Header().Get("Retry-After"))
+			assert.Contains(t, w.Header().Get("RateLimit"), `_limit";r=0;t=1`)
+		}
+	})
+
 	t.Run("ZeroSwitchesBothOff", func(t *testing.T) {
 		t.Parallel()
 		f := newFixture(t)
@@ -286,5 +332,5 @@ var tokens = [2]string{access.Prefix + strings.Repeat("0", 2*sha256.Size), acces
 // fill puts something into the parameters of a route's path.
 func fill(path string) string {
 	return strings.NewReplacer("{org}", "acme", "{prj}", "shop", "{app}", "web", "{username}", "anna", "{pk}", "1",
-		"{notification_pk}", "1", "{id}", "1").Replace(path)
+		"{notification_pk}", "1", "{id}", "1", "{group}", "1", "{channel}", "1", "{evt}", "tick", "{version}", "1").Replace(path)
 }

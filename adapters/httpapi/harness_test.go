@@ -100,6 +100,8 @@ type problem struct {
 	Type      string              `json:"type"`
 	Title     string              `json:"title"`
 	Status    int                 `json:"status"`
+	Code      string              `json:"code"`
+	Param     string              `json:"param"`
 	Detail    string              `json:"detail"`
 	RequestID string              `json:"request_id"`
 	Errors    map[string][]string `json:"errors"`
@@ -114,7 +116,8 @@ func problemOf(t testing.TB, w *httptest.ResponseRecorder) problem {
 	decoder.DisallowUnknownFields()
 	var p problem
 	require.NoError(t, decoder.Decode(&p))
-	require.Equal(t, "about:blank", p.Type)
+	require.NotEmpty(t, p.Code)
+	require.Equal(t, "http://tocsin.test/api/docs/errors/"+p.Code+"/", p.Type)
 	require.Equal(t, http.StatusText(w.Code), p.Title)
 	require.Equal(t, w.Code, p.Status)
 	require.NotEmpty(t, p.Detail)

@@ -9,6 +9,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/lists"
 )
 
@@ -46,18 +47,24 @@ func (a *API) createList(c call) error {
 	}
 	wanted, err := lists.New(body.String("name"))
 	body.Check(err)
-	pinned, pin := body.Integer("application")
-	if pin && pinned <= 0 {
-		body.Check(lists.ErrApplication.On("application")) // 0 would mean "not pinned" to the use case.
-	}
+	pinned := pinnedTo(body)
 	if err := body.Err(); err != nil {
 		return err
 	}
-	l, err := a.use.Lists.Create(c.ctx, c.actor(), c.at(), wanted, applications.ID(pinned))
+	l, err := a.use.Lists.Create(c.ctx, c.actor(), c.at(), wanted, pinned)
 	if err != nil {
 		return err
 	}
 	return c.answer(http.StatusCreated, c.showList(l))
+}
+
+// pinnedTo reads the application that a list is pinned to; 0 when none is sent.
+func pinnedTo(body *jsonbody.Object) applications.ID {
+	id, given := body.Integer("application")
+	if given && id <= 0 {
+		body.Check(lists.ErrApplication.On("application")) // 0 would mean "not pinned" to the use case.
+	}
+	return applications.ID(id)
 }
 
 func (a *API) showList(c call) error {
@@ -90,6 +97,69 @@ func (a *API) addRecipients(c call) error {
 		return err
 	}
 	return c.answer(http.StatusOK, added{append([]string{}, names...)})
+}
+
+func (a *API) patchList(c call) error {
+	list, err := web.ID[lists.ID](c, "pk")
+	if err != nil {
+		return err
+	}
+	body, err := c.object()
+	if err != nil {
+		return err
+	}
+	body.Only("name", "application")
+	name := optional(body, "name", body.String)
+	var pinned *applications.ID
+	if body.Has("application") {
+		pinned = new(pinnedTo(body)) // null pins it to none
+	}
+	if err := body.Err(); err != nil {
+		return err
+	}
+	l, err := a.use.Lists.Patch(c.ctx, c.actor(), c.at(), list, name, pinned)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, c.showList(l))
+}
+
+func (a *API) deleteList(c call) error {
+	list, err := web.ID[lists.ID](c, "pk")
+	if err != nil {
+		return err
+	}
+	return c.deletes(a.use.Lists.Delete(c.ctx, c.actor(), c.at(), list))
+}
+
+// removed is the answer of remove.
+type removed struct {
+	Removed []string `json:"removed"`
+}
+
+func (a *API) removeRecipients(c call) error {
+	list, err := web.ID[lists.ID](c, "pk")
+	if err != nil {
+		return err
+	}
+	body, err := c.object()
+	if err != nil {
+		return err
+	}
+	body.Only("recipients")
+	wanted := ids[channels.AssignmentID](body, "recipients", lists.MaxAdd)
+	if err := body.Err(); err != nil {
+		return err
+	}
+	gone, err := a.use.Lists.Remove(c.ctx, c.actor(), c.at(), list, wanted)
+	if err != nil {
+		return err
+	}
+	answer := removed{make([]string, len(gone))}
+	for i, r := range gone {
+		answer.Removed[i] = r.Address
+	}
+	return c.answer(http.StatusOK, answer)
 }
 
 func (a *API) listRecipients(c call) error {

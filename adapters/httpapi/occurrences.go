@@ -29,6 +29,7 @@ type occurrence struct {
 	CorrelationID string                   `json:"correlation_id"`
 	Counts        map[deliveries.State]int `json:"counts"`
 	Waiting       []hold                   `json:"waiting"`
+	ExpectedEnd   *time.Time               `json:"expected_end"`
 	Deliveries    string                   `json:"deliveries"`
 }
 
@@ -45,6 +46,7 @@ type waiting struct {
 type hold struct {
 	Channel string `json:"channel"`
 	waiting
+	Ahead *int `json:"ahead"`
 }
 
 // delivery is a delivery as answers show it.
@@ -104,12 +106,12 @@ func (a *API) showOccurrence(c call) error {
 	}
 	holds := make([]hold, len(r.Holds))
 	for i, h := range r.Holds {
-		holds[i] = hold{h.Channel, showWaiting(h.Waiting)}
+		holds[i] = hold{h.Channel, showWaiting(h.Waiting), h.Ahead}
 	}
 	at := c.at()
 	return c.answer(http.StatusOK, occurrence{ID: r.Occurrence.ID, Event: r.Occurrence.Event, State: r.State, Priority: r.Occurrence.Priority.String(), Created: r.Occurrence.Created,
 		SendAt: orNull(r.Occurrence.Options.SendAt), ExpiresAt: orNull(r.Occurrence.Options.ExpiresAt), Cancelled: orNull(r.Occurrence.Cancelled),
-		CorrelationID: r.Occurrence.CorrelationID, Counts: counts, Waiting: holds,
+		CorrelationID: r.Occurrence.CorrelationID, Counts: counts, Waiting: holds, ExpectedEnd: orNull(r.Expected),
 		Deliveries: c.url("api", "o", at.Organization, "p", at.Project, "a", at.Application, "occurrences",
 			strconv.FormatInt(int64(r.Occurrence.ID), 10), "deliveries")})
 }

@@ -11,6 +11,7 @@ import (
 type organization struct {
 	Name     string `json:"name"`
 	Slug     string `json:"slug"`
+	Region   string `json:"default_region"`
 	Users    string `json:"users"`
 	Projects string `json:"projects"`
 	Channels string `json:"channels"`
@@ -29,12 +30,96 @@ func (a *API) showOrganization(c call) error {
 	if err != nil {
 		return err
 	}
-	return c.answer(http.StatusOK, organization{
-		Name: o.Name, Slug: o.Slug,
+	return c.answer(http.StatusOK, c.showOrganization(o))
+}
+
+func (c call) showOrganization(o orgs.Organization) organization {
+	return organization{
+		Name: o.Name, Slug: o.Slug, Region: o.Region,
 		Users:    c.url("api", "o", o.Slug, "u"),
 		Projects: c.url("api", "o", o.Slug, "p"),
 		Channels: c.url("api", "o", o.Slug, "c"),
-	})
+	}
+}
+
+func (a *API) listOrganizations(c call) error {
+	return listing[orgs.Organization]{
+		page: a.use.Orgs.List,
+		id:   func(o orgs.Organization) int64 { return int64(o.ID) },
+		row:  func(o orgs.Organization) any { return c.showOrganization(o) },
+	}.send(c)
+}
+
+func (a *API) createOrganization(c call) error {
+	slug, name, err := c.slugAndName()
+	if err != nil {
+		return err
+	}
+	made, err := a.use.Orgs.Create(c.ctx, c.actor(), slug, name)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusCreated, c.showOrganization(made))
+}
+
+func (a *API) patchOrganization(c call) error {
+	body, err := c.object()
+	if err != nil {
+		return err
+	}
+	body.Only("name", "default_region")
+	change := app.OrganizationChange{Name: optional(body, "name", body.String), Region: optional(body, "default_region", body.String)}
+	if err := body.Err(); err != nil {
+		return err
+	}
+	changed, err := a.use.Orgs.Patch(c.ctx, c.actor(), c.at(), change)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, c.showOrganization(changed))
+}
+
+func (a *API) createProject(c call) error {
+	slug, name, err := c.slugAndName()
+	if err != nil {
+		return err
+	}
+	made, err := a.use.Orgs.CreateProject(c.ctx, c.actor(), c.at(), slug, name)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusCreated, c.showProject(made))
+}
+
+func (a *API) patchProject(c call) error {
+	name, err := c.name()
+	if err == nil && name != nil {
+		err = a.use.Orgs.RenameProject(c.ctx, c.actor(), c.at(), *name)
+	}
+	if err != nil {
+		return err
+	}
+	return a.showProject(c)
+}
+
+// slugAndName reads the body of what has these two.
+func (c call) slugAndName() (slug, name string, err error) {
+	body, err := c.object()
+	if err != nil {
+		return "", "", err
+	}
+	body.Only("slug", "name")
+	return body.String("slug"), body.String("name"), body.Err()
+}
+
+// name reads the body of what has a name alone; nil: it stays.
+func (c call) name() (*string, error) {
+	body, err := c.object()
+	if err != nil {
+		return nil, err
+	}
+	body.Only("name")
+	return optional(body, "name", body.String), body.Err()
 }
 
 func (a *API) listProjects(c call) error {

@@ -32,6 +32,7 @@ func TestPathSegmentsAreDecodedExactlyOnce(t *testing.T) {
 		"Asterisk":          {"/api/o/acme/u/*/", "*"},
 		"QuestionMark":      {"/api/o/acme/u/a%3Fb/", "a?b"},
 		"WordOfTheRoutes":   {"/api/o/acme/u/address/", "address"},
+		"WordOfAPost":       {"/api/o/acme/u/bulk/", "bulk"},
 		"Dots":              {"/api/o/acme/u/%2E%2E/", ".."},
 		"BackSlash":         {"/api/o/acme/u/a%5Cb/", `a\b`},
 		"NameOfAnotherKind": {"/api/o/acme/u/u/", "u"},

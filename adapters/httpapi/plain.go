@@ -8,15 +8,26 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
+
+	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// Problems returns a listener for the server of the API. Requests that cannot be read never reach a handler: net/http answers them itself, in
-// plain text. On the connections of this listener those answers become problem documents too.
-func Problems(l net.Listener) net.Listener { return problemListener{l} }
+// errUnreadable is the fault of a request that no handler sees.
+var errUnreadable = fault.New(fault.Invalid, "the request cannot be read")
 
-type problemListener struct{ net.Listener }
+// Problems returns a listener for the server of the API with this base URL, or none. Requests that cannot be read never reach a handler: net/http answers them itself, in
+// plain text. On the connections of this listener those answers become problem documents too.
+func Problems(l net.Listener, baseURL string) net.Listener {
+	return problemListener{l, strings.TrimRight(baseURL, "/")}
+}
+
+type problemListener struct {
+	net.Listener
+	base string
+}
 
 // Accept waits for the next connection.
 func (l problemListener) Accept() (net.Conn, error) {
@@ -24,10 +35,13 @@ func (l problemListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return problemConn{c}, nil
+	return problemConn{c, l.base}, nil
 }
 
-type problemConn struct{ net.Conn }
+type problemConn struct {
+	net.Conn
+	base string
+}
 
 // CloseWrite lets net/http wait for the end of a request that it has refused, so that the client reads the answer.
 func (c problemConn) CloseWrite() error {
@@ -47,17 +61,28 @@ func (c problemConn) Write(b []byte) (int, error) {
 	if !found || err != nil || status < http.StatusBadRequest || bytes.Contains(first, []byte("\r\n")) {
 		return c.Conn.Write(b)
 	}
-	if _, err := c.Conn.Write(plainProblem(status, string(plain))); err != nil {
+	if _, err := c.Conn.Write(plainProblem(c.base, status, string(plain))); err != nil {
 		return 0, err
 	}
 	return len(b), nil
 }
 
-// plainProblem is an answer to a request that could not be read, for the reason that net/http told.
-func plainProblem(status int, reason string) []byte {
-	p := problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: "the request cannot be read: " + reason, RequestID: rand.Text()}
+// plainProblem is an answer to a request that could not be read, for the reason that net/http told. Without a base URL the link to the page of
+// the error is a path: which host was asked for nobody knows.
+func plainProblem(base string, status int, reason string) []byte {
+	known := problemOf(status, errUnreadable)
+	switch _, said, more := strings.Cut(reason, ": "); {
+	case more:
+		reason = said
+	case status == http.StatusBadRequest: // It says no more.
+		reason = "its path or one of its headers is malformed"
+	case status == http.StatusRequestHeaderFieldsTooLarge:
+		reason = fmt.Sprintf("its headers have more than %d bytes", maxHeaderBytes)
+	}
+	p := problem{Type: base + known.page(), Title: http.StatusText(status), Status: status, Code: known.Code,
+		Detail: errUnreadable.Error() + ": " + reason, RequestID: rand.Text()}
 	if status == http.StatusBadRequest {
-		p.Errors = map[string][]string{"request": {"cannot be read: " + reason}}
+		p.Param, p.Errors = new("request"), map[string][]string{"request": {"cannot be read: " + reason}}
 	}
 	body, err := json.Marshal(p)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"strings"
 
 	"github.com/tocsin/tocsin/domain/quotas"
 )
@@ -15,25 +14,31 @@ const (
 	headerRateLimitPolicy = "RateLimit-Policy"
 )
 
-// rateHeaders are what an answer says of the rates that its request counts for.
-type rateHeaders struct{ policies, states []string }
+// unit is what a rate counts, as the parameter qu says it.
+type unit string
 
-// add tells of a quota of so many requests a second, of which so many are left. 0 is no limit, of which nothing is told.
-func (h *rateHeaders) add(n quotas.Name, perSecond float64, left int) {
+const (
+	perRequest unit = ""                    // requests, which need not be said
+	perByte    unit = `;qu="content-bytes"` // bytes of bodies
+)
+
+// tellRate adds to an answer a rate that its request counts for: so much a second, of which so much is left. 0 is no limit, of which nothing is told.
+func tellRate(header http.Header, n quotas.Name, of unit, perSecond float64, left int) {
 	if perSecond <= 0 {
 		return
 	}
-	requests, seconds := math.Floor(perSecond), 1.0
+	amount, seconds := math.Floor(perSecond), 1.0
 	if perSecond < 1 { // Both are whole numbers.
-		requests, seconds = 1, math.Ceil(1/perSecond)
+		amount, seconds = 1, math.Ceil(1/perSecond)
 	}
-	h.policies = append(h.policies, fmt.Sprintf("%q;q=%.0f;w=%.0f", string(n), requests, seconds))
-	h.states = append(h.states, fmt.Sprintf("%q;r=%d;t=%.0f", string(n), left, seconds))
+	extend(header, headerRateLimitPolicy, fmt.Sprintf("%q;q=%.0f%s;w=%.0f", string(n), amount, of, seconds))
+	extend(header, headerRateLimit, fmt.Sprintf("%q;r=%d;t=%.0f", string(n), left, seconds))
 }
 
-func (h *rateHeaders) set(header http.Header) {
-	if len(h.policies) > 0 {
-		header.Set(headerRateLimitPolicy, strings.Join(h.policies, ", "))
-		header.Set(headerRateLimit, strings.Join(h.states, ", "))
+// extend adds an entry to a header that is a list.
+func extend(header http.Header, name, entry string) {
+	if before := header.Get(name); before != "" {
+		entry = before + ", " + entry
 	}
+	header.Set(name, entry)
 }

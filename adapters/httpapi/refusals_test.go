@@ -30,6 +30,8 @@ func TestARefusalOfARateIsHeld(t *testing.T) {
 		const ping = "/api/system/ping/"
 		assert.Equal(t, answer(http.StatusOK, 0), answer(ask(t.Context(), ping)))
 		assert.Equal(t, answer(http.StatusTooManyRequests, 250*time.Millisecond), answer(ask(t.Context(), ping)))
+		assert.Equal(t, answer(http.StatusTooManyRequests, 250*time.Millisecond), answer(ask(t.Context(), "/api/none/")), "what is not there counts, too")
+		f.clock.Advance(time.Second)
 		assert.Equal(t, answer(http.StatusNotFound, 0), answer(ask(t.Context(), "/api/none/")), "other refusals come at once")
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()

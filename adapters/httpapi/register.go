@@ -58,7 +58,7 @@ func (a *API) register(c call) error {
 	if err != nil {
 		return err
 	}
-	wanted, err := bindRegistration(body)
+	wanted, err := c.registration(body)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (a *API) register(c call) error {
 	return c.answer(createdOrOK(done.Created), showRegistered(done))
 }
 
-func bindRegistration(body *jsonbody.Object) (app.Registration, error) {
+func (c call) registration(body *jsonbody.Object) (app.Registration, error) {
 	var r app.Registration
 	var err error
 	r.User, err = users.NewUser(body.String("username"))
@@ -86,7 +86,7 @@ func bindRegistration(body *jsonbody.Object) (app.Registration, error) {
 		return r, body.Err()
 	}
 	for _, item := range sent {
-		address, err := users.NewAddress(item.String("value"), item.String("name"))
+		address, err := c.api.use.Orgs.Address(c.ctx, c.at(), item.String("value"), item.String("name"))
 		item.Check(err)
 		preferred := item.Bool("assign_to_preferred_channel", false)
 		r.Addresses = append(r.Addresses, app.RegisteredAddress{Address: address, ToPreferred: preferred})

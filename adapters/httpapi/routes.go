@@ -27,7 +27,7 @@ func Routes() []Route { return routes() }
 // routes is the whole API. A path is served without its last slash as well.
 func routes() []Route {
 	const (
-		get, post, patch, del = http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete
+		get, post, put, patch, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
 
 		org = "/api/o/{org}/"
 		prj = org + "p/{prj}/"
@@ -36,6 +36,9 @@ func routes() []Route {
 	return slices.Concat(
 		userRoutes("/api/v1/user/{org}/"), // contract 4.1
 		userRoutes(org+"u/"),              // decisions 4
+		channelRoutes(org+"c/"),
+		channelRoutes(prj+"c/"),
+		eventRoutes(app+"e/"),
 		[]Route{
 			// Contract 4.2: distribution lists
 			{get, prj + "d/", access.DistributionListRead, (*API).listLists},
@@ -69,15 +72,81 @@ func routes() []Route {
 			{get, prj, access.OrganizationRead, (*API).showProject},
 			{get, prj + "c/", access.OrganizationRead, (*API).listChannels},
 
+			// Managing it
+			{put, org + "blueprint/", access.BlueprintApply, (*API).applyBlueprint},
+			{get, organizationsPath, access.OrganizationRead, (*API).listOrganizations},
+			{post, organizationsPath, access.OrganizationWrite, (*API).createOrganization},
+			{patch, org, access.OrganizationWrite, (*API).patchOrganization},
+			{get, org + "g/", access.OrganizationRead, (*API).listGroups},
+			{post, org + "g/", access.GroupWrite, (*API).createGroup},
+			{get, org + "g/{group}/", access.OrganizationRead, (*API).showGroup},
+			{patch, org + "g/{group}/", access.GroupWrite, (*API).patchGroup},
+			{del, org + "g/{group}/", access.GroupWrite, (*API).deleteGroup},
+			{post, org + "g/{group}/add/", access.GroupWrite, (*API).linkMembers},
+			{post, org + "g/{group}/remove/", access.GroupWrite, (*API).unlinkMembers},
+			{post, org + "p/", access.ProjectWrite, (*API).createProject},
+			{patch, prj, access.ProjectWrite, (*API).patchProject},
+			{patch, prj + "d/{pk}/", access.DistributionListWrite, (*API).patchList},
+			{del, prj + "d/{pk}/", access.DistributionListWrite, (*API).deleteList},
+			{post, prj + "d/{pk}/remove/", access.DistributionListWrite, (*API).removeRecipients},
+			{post, prj + "a/", access.ApplicationWrite, (*API).createApplication},
+			{patch, app, access.ApplicationWrite, (*API).patchApplication},
+			{del, app, access.ApplicationWrite, (*API).deleteApplication},
+
 			// The service itself
 			{get, "/api/system/ping/", access.SystemPing, (*API).ping},
-			{get, "/api/openapi.json", "", (*API).showDocument},
-			{get, "/api/docs/", "", (*API).showReference},
-			{get, "/api/docs/reference.css", "", (*API).showStyle},
+			{get, documentPath, "", (*API).showDocument},
+			{get, docsPath, "", (*API).showReference},
 			{get, healthPath, "", (*API).liveness},
 			{get, readyPath, "", (*API).readiness},
 		},
 	)
+}
+
+// organizationsPath is about the installation. No key that is limited to an organization reaches it, although it names none.
+const organizationsPath = "/api/o/"
+
+// channelRoutes manage the channels of an organization or of a project.
+func channelRoutes(all string) []Route {
+	channel := all + "{channel}/"
+	return []Route{
+		{http.MethodPost, all, access.ChannelWrite, (*API).createChannel},
+		{http.MethodGet, channel, access.ChannelRead, (*API).showChannel},
+		{http.MethodPatch, channel, access.ChannelWrite, (*API).patchChannel},
+		{http.MethodDelete, channel, access.ChannelWrite, (*API).deleteChannel},
+		{http.MethodPost, channel + "test/", access.ChannelWrite, (*API).testChannel},
+	}
+}
+
+// eventRoutes manage the events of an application and their notifications.
+func eventRoutes(all string) []Route {
+	event := all + "{evt}/"
+	notification := event + "n/{notification_pk}/"
+	return slices.Concat([]Route{
+		{http.MethodPost, all, access.EventWrite, (*API).createEvent},
+		{http.MethodGet, event, access.EventList, (*API).showEvent},
+		{http.MethodPatch, event, access.EventWrite, (*API).patchEvent},
+		{http.MethodDelete, event, access.EventWrite, (*API).deleteEvent},
+		{http.MethodPost, event + "n/", access.EventWrite, (*API).createNotification},
+		{http.MethodGet, notification, access.OrganizationRead, (*API).showNotification},
+		{http.MethodPatch, notification, access.EventWrite, (*API).patchNotification},
+		{http.MethodDelete, notification, access.EventWrite, (*API).deleteNotification},
+	}, templateRoutes(event), templateRoutes(notification))
+}
+
+// templateRoutes are about the templates of an event or of a notification.
+func templateRoutes(owner string) []Route {
+	template := owner + "t/{channel}/"
+	version := template + "versions/{version}/"
+	return []Route{
+		{http.MethodGet, owner + "t/", access.TemplateRead, (*API).listTemplates},
+		{http.MethodGet, template, access.TemplateRead, (*API).showTemplate},
+		{http.MethodPut, template, access.TemplateWrite, (*API).putTemplate},
+		{http.MethodDelete, template, access.TemplateWrite, (*API).deleteTemplate},
+		{http.MethodGet, template + "versions/", access.TemplateRead, (*API).listVersions},
+		{http.MethodGet, version, access.TemplateRead, (*API).showVersion},
+		{http.MethodPost, version + "restore/", access.TemplateWrite, (*API).restoreVersion},
+	}
 }
 
 // userRoutes is the user API, which exists below two paths.
@@ -86,6 +155,7 @@ func userRoutes(users string) []Route {
 	return []Route{
 		{http.MethodGet, users, access.UserRead, (*API).listUsers},
 		{http.MethodPost, users, access.UserWrite, (*API).createUser},
+		{http.MethodPost, users + "bulk/", access.UserWrite, (*API).createUsers},
 		{http.MethodGet, user, access.UserRead, (*API).showUser},
 		{http.MethodPatch, user, access.UserWrite, (*API).patchUser},
 		{http.MethodDelete, user, access.UserWrite, (*API).removeUser},
@@ -117,7 +187,7 @@ func bindOpen(c echo.Context) error {
 	last := len(values) - 1
 	values[last] = strings.TrimSuffix(values[last], "/")
 	if values[last] == "" {
-		return web.ErrNoSuchPath
+		return web.ErrNoSuchPath.With("there is nothing at this path: {username} is missing").On("username")
 	}
 	names := slices.Clone(c.ParamNames())
 	names[last] = "username"

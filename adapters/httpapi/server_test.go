@@ -66,7 +66,7 @@ func TestRequestsThatCannotBeReadAreProblems(t *testing.T) {
 	f := newFixture(t)
 	server := httptest.NewUnstartedServer(f)
 	server.Config = httpapi.NewServer(f, httpapi.Timeouts{}, slog.New(slog.DiscardHandler))
-	server.Listener = httpapi.Problems(server.Listener)
+	server.Listener = httpapi.Problems(server.Listener, "https://tocsin.example/")
 	server.Start()
 	t.Cleanup(server.Close)
 	for name, c := range map[string]struct {

@@ -44,6 +44,9 @@ func (l listing[T]) send(c call) error {
 	if err != nil {
 		return err
 	}
+	if c.held != nil { // Somebody wants to know the ETag.
+		return errNoTag
+	}
 	if l.size == 0 {
 		l.size = pageSize
 	}
@@ -78,6 +81,9 @@ func (l listing[T]) sendAll(c call, out *array, after int64) error {
 		if out.Len() >= flushAt {
 			if err := out.flush(c); err != nil {
 				return err
+			}
+			if err := http.NewResponseController(c.Response()).Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+				return undelivered(err)
 			}
 		}
 	}
@@ -188,19 +194,22 @@ const (
 	maxParameter = 64
 )
 
+var errUnknownParameter = fault.New(fault.Invalid, "there is no such parameter")
+
+// shortened is a name that a client chose, as far as an answer repeats it.
+func shortened(name string) string {
+	if runes := []rune(name); len(runes) > maxParameter {
+		return string(runes[:maxParameter]) + "…"
+	}
+	return name
+}
+
 // paging reads ?after= and ?limit=; limit is 0 when there is none. A parameter that is neither of these nor a filter of the list is a mistake:
 // whoever asks for ?page=2 must not get everything.
 func paging(query url.Values, filters ...string) (after int64, limit int, err error) {
 	var faults fault.Fields
 	known := append([]string{"after", "limit"}, filters...)
-	for _, name := range slices.Sorted(maps.Keys(query)) {
-		if !slices.Contains(known, name) && len(faults) < maxStrangers {
-			if runes := []rune(name); len(runes) > maxParameter {
-				name = string(runes[:maxParameter]) + "…"
-			}
-			faults.Addf(name, "there is no such parameter; this list takes %s", strings.Join(known, ", "))
-		}
-	}
+	onlyParameters(query, &faults, known...)
 	if query.Has("limit") {
 		limit, err = strconv.Atoi(query.Get("limit"))
 		if err != nil || limit < 1 || limit > maxLimit {
@@ -214,4 +223,13 @@ func paging(query url.Values, filters ...string) (after int64, limit int, err er
 		}
 	}
 	return after, limit, faults.Err()
+}
+
+// onlyParameters refuses the parameters of a query that are not known.
+func onlyParameters(query url.Values, faults *fault.Fields, known ...string) {
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if !slices.Contains(known, name) && len(*faults) < maxStrangers {
+			faults.AddAs(errUnknownParameter, shortened(name), "there is no such parameter; there is %s", strings.Join(known, ", "))
+		}
+	}
 }

@@ -1,42 +1,19 @@
 package httpapi
 
 import (
-	"context"
 	"net/http"
 	"strconv"
 
 	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
 	"github.com/tocsin/tocsin/adapters/web"
-	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/channels"
-	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/fault"
-	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
-
-// notification is a notification as answers show it (decisions 6).
-type notification struct {
-	ID     subscriptions.NotificationID `json:"id"`
-	Name   string                       `json:"name"`
-	Event  events.ID                    `json:"event"`
-	List   *lists.ID                    `json:"distribution_list"`
-	Active bool                         `json:"active"`
-}
 
 // subscription is the answer of subscribe and unsubscribe (contract 4.5).
 type subscription struct {
 	ID subscriptions.ID `json:"subscription"`
-}
-
-func (a *API) listNotifications(c call) error {
-	return listing[subscriptions.Notification]{
-		page: func(ctx context.Context, p app.Page) ([]subscriptions.Notification, error) {
-			return a.use.Applications.Notifications(ctx, c.at(), p)
-		},
-		id:  func(n subscriptions.Notification) int64 { return int64(n.ID) },
-		row: func(n subscriptions.Notification) any { return showNotification(n) },
-	}.send(c)
 }
 
 func (a *API) subscribe(c call) error {
@@ -99,12 +76,4 @@ func (c call) unsubscribed() (channels.AssignmentID, error) {
 		return 0, fault.Field("assignment", "must be an integer")
 	}
 	return channels.AssignmentID(assignment), nil
-}
-
-func showNotification(n subscriptions.Notification) notification {
-	shown := notification{ID: n.ID, Name: n.Name, Event: n.Event, Active: n.Active}
-	if n.List != 0 {
-		shown.List = &n.List
-	}
-	return shown
 }

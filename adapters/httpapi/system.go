@@ -1,14 +1,9 @@
 package httpapi
 
 import (
-	_ "embed"
 	"fmt"
 	"net/http"
-	"sync"
 
-	"github.com/labstack/echo/v4"
-
-	"github.com/tocsin/tocsin/adapters/httpapi/reference"
 	"github.com/tocsin/tocsin/app/health"
 	"github.com/tocsin/tocsin/domain/fault"
 )
@@ -18,16 +13,6 @@ const (
 	healthPath = "/healthz"
 	readyPath  = "/readyz"
 )
-
-// document is the OpenAPI document as it is written, in YAML.
-//
-//go:embed openapi.yaml
-var document []byte
-
-// loadReference reads the document once for the life of the process: it is built in and never changes.
-var loadReference = sync.OnceValues(func() (*reference.Reference, error) {
-	return reference.New(document, "/api/openapi.json", "/api/docs/reference.css")
-})
 
 // The faults that the probes answer.
 var (
@@ -88,23 +73,3 @@ func described(report []health.Check) []check {
 
 // withChecks is where the checks of an instance that is not ready are kept for its problem document.
 const withChecks = "tocsin.checks"
-
-func (a *API) showDocument(c call) error {
-	c.cacheable()
-	return c.whole(http.StatusOK, echo.MIMEApplicationJSON, a.reference.JSON())
-}
-
-func (a *API) showReference(c call) error {
-	c.cacheable()
-	c.Response().Header().Set(echo.HeaderContentSecurityPolicy,
-		"default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-	return c.whole(http.StatusOK, echo.MIMETextHTMLCharsetUTF8, a.reference.HTML())
-}
-
-func (a *API) showStyle(c call) error {
-	c.cacheable()
-	return c.whole(http.StatusOK, "text/css; charset=utf-8", a.reference.CSS())
-}
-
-// cacheable lets browsers keep what is the same for everybody, for a short while: it changes with the next version.
-func (c call) cacheable() { c.Response().Header().Set(echo.HeaderCacheControl, "public, max-age=300") }

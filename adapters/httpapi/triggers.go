@@ -1,10 +1,8 @@
 package httpapi
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"net/http"
-	"strings"
 
 	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
 	"github.com/tocsin/tocsin/adapters/web"
@@ -16,15 +14,11 @@ import (
 	"github.com/tocsin/tocsin/domain/names"
 )
 
-// headerIdempotencyKey makes a trigger repeatable (decisions 6); headerReplayed says that an answer is that to an earlier request.
-const (
-	headerIdempotencyKey = "Idempotency-Key"
-	headerReplayed       = "Idempotency-Replayed"
-)
-
 // triggered is the answer of trigger.
 type triggered struct {
 	Occurrence events.OccurrenceID `json:"occurrence"`
+	// Recipients is left out where they were not counted.
+	Recipients *int `json:"recipients,omitempty"`
 }
 
 // forecast is the answer of a dry run.
@@ -80,7 +74,7 @@ func (a *API) trigger(c call) error {
 	if repeated {
 		c.Response().Header().Set(headerReplayed, "true")
 	}
-	return c.answer(http.StatusCreated, triggered{o.ID})
+	return c.answer(http.StatusCreated, triggered{o.ID, o.Recipients})
 }
 
 func (c call) bindTrigger(body *jsonbody.Object, text []byte) (what app.Trigger, options triggerOptions, err error) {
@@ -103,15 +97,12 @@ func (c call) bindTrigger(body *jsonbody.Object, text []byte) (what app.Trigger,
 	if what.AtMostNormal && what.Priority != nil && *what.Priority == events.Urgent {
 		faults.Addf("options.priority", "is more than this key may ask for: at most normal")
 	}
+	onlyParameters(c.QueryParams(), &faults, "cid") // Whoever writes ?dry_run=true wants nothing sent.
 	what.CorrelationID, err = names.OptionalLabel("cid", c.QueryParam("cid"))
 	faults.Add("cid", err)
-	if word := c.Request().Header.Get(headerIdempotencyKey); word != "" {
-		word, err := names.Label(headerIdempotencyKey, word)
-		faults.Add(headerIdempotencyKey, err)
-		asked := sha256.New()
-		asked.Write([]byte(strings.TrimSuffix(c.Request().URL.EscapedPath(), "/") + "\n"))
-		asked.Write(text)
-		what.Request = &deliveries.Request{Key: c.key.ID, IdempotencyKey: word, Digest: [sha256.Size]byte(asked.Sum(nil))}
+	if c.asksOnce() {
+		what.Request, err = c.request(text)
+		faults.Add("", err)
 	}
 	body.Check(faults.Err())
 	return what, options, body.Err()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/metadata"
@@ -52,10 +53,8 @@ func (a *API) createUser(c call) error {
 	if err != nil {
 		return err
 	}
-	fields, _ := body.Map("custom_fields")
-	e, err := users.NewEnrollment(body.String("email"), body.String("first_name"), body.String("last_name"), fields)
-	body.Check(err)
-	if err := body.Err(); err != nil {
+	e, err := bindEnrollment(body)
+	if err != nil {
 		return err
 	}
 	done, err := a.use.Users.Create(c.ctx, c.actor(), c.at(), e)
@@ -63,6 +62,13 @@ func (a *API) createUser(c call) error {
 		return err
 	}
 	return c.answer(createdOrOK(done.Created), enrolledUser{user: showMember(done.Member), Created: done.Created})
+}
+
+func bindEnrollment(body *jsonbody.Object) (users.Enrollment, error) {
+	fields, _ := body.Map("custom_fields")
+	e, err := users.NewEnrollment(body.String("email"), body.String("first_name"), body.String("last_name"), fields)
+	body.Check(err)
+	return e, body.Err()
 }
 
 func (a *API) showUser(c call) error {

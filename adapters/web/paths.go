@@ -15,8 +15,8 @@ import (
 // ErrNoSuchPath answers for a path that leads nowhere.
 var ErrNoSuchPath = fault.New(fault.NotFound, "there is nothing at this path")
 
-// nowhere is a path that no route has.
-const nowhere = "//"
+// Nowhere is the path of a request whose own can name nothing. No route has it.
+const Nowhere = "//"
 
 // Canonical gives every spelling of a path the one form in which routes are looked up: each segment decoded once and
 // encoded again the same way, with a slash at the end. Echo routes by RawPath, which the server sets for some spellings only;
@@ -24,7 +24,7 @@ const nowhere = "//"
 func Canonical(r *http.Request) *http.Request {
 	path, ok := canonical(r.URL.EscapedPath())
 	if !ok {
-		path = nowhere
+		path = Nowhere
 	}
 	u := *r.URL
 	u.RawPath = path
@@ -87,7 +87,7 @@ func ID[T ~int64](c echo.Context, name string) (T, error) {
 	text := Param(c, name)
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n <= 0 || text[0] < '1' || text[0] > '9' {
-		return 0, ErrNoSuchPath
+		return 0, ErrNoSuchPath.With("there is nothing at this path: {%s} is a positive whole number", name).On(name)
 	}
 	return T(n), nil
 }

@@ -26,6 +26,7 @@ var statuses = map[fault.Kind]int{
 	fault.Limited:         http.StatusTooManyRequests,
 	fault.Unavailable:     http.StatusServiceUnavailable,
 	fault.Conflict:        http.StatusConflict,
+	fault.Changed:         http.StatusPreconditionFailed,
 }
 
 // Status is the status of a kind of fault.

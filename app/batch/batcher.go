@@ -56,6 +56,11 @@ func New[K comparable, C any](serve func(context.Context, K, []*C) error, subjec
 // Do serves a call in a batch and returns its error. When ctx ends first, the call may still be
 // committed, and its result must not be read.
 func (b *Batcher[K, C]) Do(ctx context.Context, key K, call *C) error {
+	if _, within := ports.Unit(ctx); within { // It is kept with what else that unit does, not with other calls.
+		b.units.Add(1)
+		b.calls.Add(1)
+		return b.serve(ctx, key, []*C{call})
+	}
 	e := &entry[C]{ctx: ctx, call: call, done: make(chan error, 1)}
 	b.mu.Lock()
 	q := b.queues[key]

@@ -218,3 +218,22 @@ func TestABatchIsCancelledWhenAllItsCallersAre(t *testing.T) {
 		close(proceed)
 	})
 }
+
+// unit is a unit of work of nothing.
+type unit struct{ ports.Tx }
+
+func TestACallWithinAUnitIsServedAtOnceAndAlone(t *testing.T) {
+	inBubble(t, func(t *testing.T, d *fixture) {
+		waiting := d.send(t.Context(), "acme", "ada")
+		d.work = func(ctx context.Context, _ []string) error {
+			if _, within := ports.Unit(ctx); within {
+				return errWanted
+			}
+			return nil
+		}
+		assert.Equal(t, answer{err: errWanted}, <-d.send(ports.Within(t.Context(), unit{}), "acme", "bob"))
+		d.release()
+		assert.Equal(t, answer{text: "answer to ada"}, <-waiting)
+		assert.Equal(t, [][]string{{"acme", "bob"}, {"acme", "ada"}}, d.batches)
+	})
+}

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/tocsin/tocsin/app/pace"
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
@@ -34,7 +35,7 @@ func (s *sender) start(ctx context.Context, held *claims, j deliveries.Job, atte
 			held.finish(untried(j, until), nil)
 			return
 		case mustWait:
-			pause(ctx, targetStalled/4, s.targets.changed)
+			pace.Pause(ctx, targetStalled/4, s.targets.changed)
 			continue
 		case mayStart:
 		}
@@ -211,7 +212,7 @@ func (s *sender) takeSlot(ctx context.Context) bool {
 	s.slot = s.slot.Add(time.Duration(float64(time.Second) / s.limits.PerSecond))
 	s.mu.Unlock()
 	if wait > 0 {
-		pause(ctx, wait, nil)
+		pace.Pause(ctx, wait, nil)
 	}
 	return ctx.Err() == nil
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tocsin/tocsin/app/pace"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
@@ -97,7 +98,7 @@ func (c *claims) wait(ctx context.Context, notified <-chan struct{}) bool {
 }
 
 // waitFinished waits until a delivery is finished, a moment at most, or until ctx ends.
-func (c *claims) waitFinished(ctx context.Context) { pause(ctx, refreshInterval, c.finished) }
+func (c *claims) waitFinished(ctx context.Context) { pace.Pause(ctx, refreshInterval, c.finished) }
 
 // holds reports whether a delivery is still ours for as long as an attempt may take.
 func (c *claims) holds(id deliveries.ID) bool {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/requests"
 )
 
 func TestAWorkerIsSeenWhileItWorks(t *testing.T) {
@@ -56,7 +57,7 @@ func TestAWorkerRemovesWhatIsOld(t *testing.T) {
 				}
 				var want []deliveries.Expiry
 				for _, after := range []time.Duration{0, 10 * time.Minute} {
-					want = append(want, deliveries.Expiry{Requests: since(deliveries.RequestLifetime, after), Occurrences: since(c.messages, after), Entries: since(c.entries, after)})
+					want = append(want, deliveries.Expiry{Requests: since(requests.Lifetime, after), Occurrences: since(c.messages, after), Entries: since(c.entries, after)})
 				}
 				assert.Equal(t, want, q.purged, "again and again, an Idempotency-Key in any case")
 			})

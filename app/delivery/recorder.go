@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tocsin/tocsin/app/pace"
 	"github.com/tocsin/tocsin/app/watchdog"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/ports"
@@ -154,7 +155,7 @@ func (r *recorder) store(ctx context.Context, page []deliveries.Outcome) bool {
 			r.reported = now
 			r.log.Error("outcomes cannot be recorded at the moment", "count", len(page), "error", err)
 		}
-		pause(context.WithoutCancel(ctx), recordPause, nil)
+		pace.Pause(context.WithoutCancel(ctx), recordPause, nil)
 	}
 	return false
 }

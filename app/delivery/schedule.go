@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/tocsin/tocsin/app/pace"
 	"github.com/tocsin/tocsin/app/watchdog"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
@@ -28,7 +29,7 @@ func (w *Worker) scheduleLoop(ctx context.Context, turns *watchdog.Loop) {
 			continue
 		}
 		turns.Rest(w.set.Poll)
-		pause(ctx, w.set.Poll, nil)
+		pace.Pause(ctx, w.set.Poll, nil)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tocsin/tocsin/app/pace"
 	"github.com/tocsin/tocsin/app/watchdog"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -80,7 +81,7 @@ func (s *sender) run(ctx context.Context) {
 			switch {
 			case err != nil && ctx.Err() == nil:
 				s.worker.log.Error("a channel could not be worked on", "channel", int64(s.at.channel), "error", err)
-				pause(ctx, s.worker.set.Poll, nil)
+				pace.Pause(ctx, s.worker.set.Poll, nil)
 			case claimed:
 				// There may be more: the claim passes over rows that another worker has locked.
 				notify(s.worker.claim)
@@ -143,7 +144,7 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *line) (claimed bo
 		if rest := s.resting(); rest > 0 {
 			// The sender stays while the channel rests, and keeps what it knows of it. It still checks whether an operator
 			// has changed the settings.
-			pause(ctx, min(rest, refreshInterval), nil)
+			pace.Pause(ctx, min(rest, refreshInterval), nil)
 			continue
 		}
 		size, trial := s.room(held), s.onTrial()

@@ -11,10 +11,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tocsin/tocsin/app/pace"
 	"github.com/tocsin/tocsin/app/watchdog"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/requests"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -58,6 +60,13 @@ func nextPage(size, written int, took time.Duration) int {
 	fits := int(float64(written) * float64(expansionTime) / float64(took))
 	return min(max(fits, size*3/4, expansionLeast), size*3/2, expansionPage)
 }
+
+// Looking for what is due takes at most dueShare of a processor's time in the long run, and dueBurst at
+// once: with a backlog every answer is a reason to look again.
+const (
+	dueShare = 0.25
+	dueBurst = 50 * time.Millisecond
+)
 
 // claimsAtOnce is how many senders may read from the queue at once.
 const claimsAtOnce = 5
@@ -151,7 +160,7 @@ func (w *Worker) heartbeatLoop(ctx context.Context, turns *watchdog.Loop) {
 			w.skew.Store(int64(skew))
 		}
 		turns.Rest(deliveries.PresenceInterval)
-		pause(ctx, deliveries.PresenceInterval, nil)
+		pace.Pause(ctx, deliveries.PresenceInterval, nil)
 	}
 	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
 	defer cancel()
@@ -204,7 +213,7 @@ func (w *Worker) expandLoop(ctx context.Context, turns *watchdog.Loop) {
 			w.log.Error("an occurrence could not be expanded", "error", err)
 		}
 		turns.Rest(w.set.Poll)
-		pause(ctx, w.set.Poll, w.expand)
+		pace.Pause(ctx, w.set.Poll, w.expand)
 	}
 }
 
@@ -214,7 +223,7 @@ func (w *Worker) purgeLoop(ctx context.Context, turns *watchdog.Loop) {
 			w.log.Error("what is old could not be removed", "error", err)
 		}
 		turns.Rest(purgeInterval)
-		pause(ctx, purgeInterval, nil)
+		pace.Pause(ctx, purgeInterval, nil)
 	}
 }
 
@@ -226,7 +235,7 @@ func (w *Worker) purge(ctx context.Context, turns *watchdog.Loop) error {
 		}
 		return now.Add(-retention)
 	}
-	old := deliveries.Expiry{Requests: before(deliveries.RequestLifetime), Entries: before(w.set.AuditRetention), Occurrences: before(w.set.Retention)}
+	old := deliveries.Expiry{Requests: before(requests.Lifetime), Entries: before(w.set.AuditRetention), Occurrences: before(w.set.Retention)}
 	for {
 		turns.Turn()
 		gone, err := w.queue.Purge(ctx, old, purgePage)
@@ -238,9 +247,10 @@ func (w *Worker) purge(ctx context.Context, turns *watchdog.Loop) error {
 
 // sendLoop keeps a sender running for every channel that has something due, until ctx ends. The senders work until working ends.
 func (w *Worker) sendLoop(ctx, working context.Context, turns *watchdog.Loop) {
+	share := pace.NewShare(dueShare, dueBurst)
 	for ctx.Err() == nil {
 		turns.Turn()
-		wait := w.set.Poll
+		wait, began := w.set.Poll, w.clock.Now()
 		due, err := w.queue.Due(ctx)
 		if err != nil && ctx.Err() == nil {
 			w.log.Error("the queue could not be read", "error", err)
@@ -253,8 +263,10 @@ func (w *Worker) sendLoop(ctx, working context.Context, turns *watchdog.Loop) {
 			}
 			w.notifySender(working, d)
 		}
-		turns.Rest(wait)
-		pause(ctx, wait, w.claim)
+		rest := share.Worked(began, now)
+		turns.Rest(rest + wait)
+		pace.Pause(ctx, rest, nil)
+		pace.Pause(ctx, wait-rest, w.claim)
 	}
 }
 
@@ -290,16 +302,5 @@ func notify(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
 	default: // A notification is pending already.
-	}
-}
-
-// pause waits until a notification arrives, the time is over or ctx ends.
-func pause(ctx context.Context, d time.Duration, notified <-chan struct{}) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	case <-notified:
 	}
 }

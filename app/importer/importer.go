@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tocsin/tocsin/app/pace"
 	"github.com/tocsin/tocsin/app/watchdog"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/fault"
@@ -94,7 +95,7 @@ func (i *Importer) workLoop(ctx context.Context, turns *watchdog.Loop) {
 			i.log.Error("no import could be taken on", "error", err)
 		}
 		turns.Rest(i.set.Poll)
-		pause(ctx, i.set.Poll)
+		pace.Pause(ctx, i.set.Poll, nil)
 	}
 }
 
@@ -146,7 +147,7 @@ func (i *Importer) work(ctx context.Context, job imports.Job, org orgs.Organizat
 // job.
 func (i *Importer) hold(ctx context.Context, job imports.Job, stop context.CancelCauseFunc) {
 	for {
-		pause(ctx, i.set.Lease/4)
+		pace.Pause(ctx, i.set.Lease/4, nil)
 		if ctx.Err() != nil {
 			return
 		}
@@ -189,15 +190,5 @@ func (i *Importer) giveBack(ctx context.Context, run jobRun, err error, stopped 
 	})
 	if err != nil && !errors.Is(err, imports.ErrTaken) { // Then its lease ends, and it goes on.
 		i.log.Error("an import could not be given back", "import", job.ID, "error", err)
-	}
-}
-
-// pause waits until the time is over or ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/tocsin/tocsin/app/pace"
 	"github.com/tocsin/tocsin/app/watchdog"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/ports"
@@ -26,7 +27,7 @@ func (i *Importer) sweepLoop(ctx context.Context, turns *watchdog.Loop) {
 			i.log.Error("the files of old imports could not be removed", "error", err)
 		}
 		turns.Rest(i.set.Sweep)
-		pause(ctx, i.set.Sweep)
+		pace.Pause(ctx, i.set.Sweep, nil)
 	}
 }
 

@@ -44,13 +44,35 @@ const (
 	EventTrigger           Grant = "event:trigger"
 	DeliveryRead           Grant = "delivery:read"
 	SystemPing             Grant = "system:ping"
-	FullAccess             Grant = "full_access" // every grant, never more than the scope
+	FullAccess             Grant = "full_access" // every grant above, never more than the scope
+)
+
+// The grants to manage what an organization is made of. full_access does not include them: who issued such a key meant
+// that it works with what is there.
+const (
+	OrganizationWrite Grant = "organization:write"
+	ProjectWrite      Grant = "project:write"
+	ApplicationWrite  Grant = "application:write"
+	GroupWrite        Grant = "group:write"
+	ChannelRead       Grant = "channel:read" // with the settings that are no secrets
+	ChannelWrite      Grant = "channel:write"
+	EventWrite        Grant = "event:write"
+	TemplateRead      Grant = "template:read"
+	TemplateWrite     Grant = "template:write"
+	BlueprintApply    Grant = "blueprint:apply"
 )
 
 // Grants returns every grant there is, in the order in which they are documented.
 func Grants() []Grant {
 	return []Grant{OrganizationRead, DistributionListRead, DistributionListWrite, ManageApplicationUsers, UserRead, UserWrite,
-		EventList, EventTrigger, DeliveryRead, SystemPing, FullAccess}
+		EventList, EventTrigger, DeliveryRead, SystemPing, FullAccess,
+		OrganizationWrite, ProjectWrite, ApplicationWrite, GroupWrite, ChannelRead, ChannelWrite, EventWrite, TemplateRead, TemplateWrite, BlueprintApply}
+}
+
+// Manages tells whether the grant is one to manage what an organization is made of, which full_access does not include.
+func (g Grant) Manages() bool {
+	all := Grants()
+	return slices.Index(all, g) > slices.Index(all, FullAccess)
 }
 
 // ParseGrants reads the names of grants: at least one, each known; doubles count once.
@@ -89,6 +111,18 @@ func (s Scope) Covers(target Scope) bool {
 	return (s.Organization == "" || s.Organization == target.Organization) &&
 		(s.Project == "" || s.Project == target.Project) &&
 		(s.Application == "" || s.Application == target.Application)
+}
+
+// Stranger is the first level that s and the target both name, and name differently: `org`, `prj` or `app`. It is empty when there is none.
+func (s Scope) Stranger(target Scope) string {
+	for _, level := range []struct{ name, ours, asked string }{
+		{"org", s.Organization, target.Organization}, {"prj", s.Project, target.Project}, {"app", s.Application, target.Application},
+	} {
+		if level.ours != "" && level.asked != "" && level.ours != level.asked {
+			return level.name
+		}
+	}
+	return ""
 }
 
 // Check reports the levels that are named without the level above them.
@@ -272,9 +306,9 @@ func Only(namesakes []Key) (Key, error) {
 	return namesakes[0], nil
 }
 
-// Granted reports whether the key has a grant, by itself or by full_access.
+// Granted reports whether the key has a grant, by itself or, unless it manages, by full_access.
 func (k Key) Granted(g Grant) bool {
-	return slices.Contains(k.Grants, g) || slices.Contains(k.Grants, FullAccess)
+	return slices.Contains(k.Grants, g) || !g.Manages() && slices.Contains(k.Grants, FullAccess)
 }
 
 // Authenticator tells whose key a text is; ErrUnauthenticated for every text that is not a valid key now.

@@ -9,21 +9,15 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/requests"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// Request makes a trigger repeatable: the Idempotency-Key with whose key it was sent and what it asked for.
-type Request struct {
-	Key            access.ID // the API key; 0: a form of the console, whose idempotency key nobody else could know
-	IdempotencyKey string
-	Digest         [32]byte // of path and body
-}
-
 // Triggering is an occurrence to be stored.
 type Triggering struct {
 	Occurrence events.Occurrence
-	Request    *Request // nil: it is not repeatable
+	Request    *requests.Request // nil: it is not repeatable
 	// Refusal is why the occurrence may not be stored; nil when it may. A request that was seen before
 	// is answered nevertheless.
 	Refusal error
@@ -33,11 +27,8 @@ type Triggering struct {
 type Triggered struct {
 	Occurrence events.Occurrence
 	Repeated   bool  // the request was seen before: it is the occurrence of then
-	Err        error // nothing was stored: the refusal, or events.ErrKeyReused
+	Err        error // nothing was stored: the refusal, or requests.ErrReused
 }
-
-// RequestLifetime is how long an Idempotency-Key is remembered (decisions 6).
-const RequestLifetime = 24 * time.Hour
 
 // RenderInput is what a message is rendered from beside its recipient. All deliveries of one notification of one occurrence
 // through one template share it.
@@ -137,10 +128,13 @@ type Cursor struct {
 // Repository keeps occurrences and their deliveries for those who trigger and those who look; workers use [Queue].
 type Repository interface {
 	// Trigger stores occurrences of one event and returns what became of each, in their order, with the
-	// ids of those that were stored. For a request that was seen within RequestLifetime it stores nothing
-	// and returns the occurrence of then; events.ErrKeyReused when the digests differ. No two may have
+	// ids of those that were stored. For a request that was seen within requests.Lifetime it stores nothing
+	// and returns the occurrence of then; requests.ErrReused when the digests differ. No two may have
 	// the same request. events.ErrNotFound when the event is not one of their application.
 	Trigger(ctx context.Context, ts []Triggering) ([]Triggered, error)
+	// CountRecipients fills in the Recipients of those occurrences of one event that are not refused, where CountedNames and
+	// CountedEntries allow it: as many as Forecast calls People.
+	CountRecipients(ctx context.Context, ts []Triggering) error
 	// Unknown returns, for occurrences of one event, the people and channels that the options of each name
 	// in vain: people who are neither members of the organization nor hold an address recorded there,
 	// and channels that the event cannot use.
@@ -155,6 +149,10 @@ type Repository interface {
 	Locate(ctx context.Context, id events.OccurrenceID) (events.Occurrence, access.Scope, error)
 	// Counts returns how many deliveries of the occurrence are in each state.
 	Counts(ctx context.Context, o events.Occurrence) (map[State]int, error)
+	// Ahead returns how many messages go before the next one of the occurrence on a channel, as things are: what is more urgent, and what
+	// the rule of turns puts before it. It counts to most at most, and reports whether anything of the occurrence waits there for
+	// its first attempt.
+	Ahead(ctx context.Context, o events.Occurrence, c channels.ID, most int) (ahead int, waits bool, err error)
 	// List returns the occurrence's deliveries by id, at most limit after the given one; with a state only those in it.
 	List(ctx context.Context, o events.Occurrence, in State, after ID, limit int) ([]Delivery, error)
 	// Skipped returns the occurrence's deliveries that were skipped for a reason, by id, at most limit after the given one.

@@ -78,6 +78,13 @@ func Lanes(n uint64) []Lane {
 // SmallNames is how many recipients an occurrence names at most that is small: it is expanded in one step, together with others.
 const SmallNames = 1_000
 
+// The recipients of a trigger are counted if it names at most CountedNames of them, or if it names none and at most CountedEntries
+// entries of lists and subscriptions belong to its event.
+const (
+	CountedNames   = 200
+	CountedEntries = 100
+)
+
 // LaneOf returns the lane of an occurrence.
 func LaneOf(o events.Occurrence) Lane {
 	n := len(o.Options.LimitTo)

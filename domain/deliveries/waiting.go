@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/events"
 )
 
 // Cause is what something waits for.
@@ -58,6 +59,30 @@ func (d Delivery) WaitsFor(c channels.Condition, now time.Time) Waiting {
 		return Waiting{For: ForLimit}
 	}
 	return Waiting{For: ForTurn}
+}
+
+// MostAhead is how far what goes before an occurrence is counted.
+const MostAhead = 10_000
+
+// ExpectedEnd returns when the last delivery of an occurrence will be over, if those that are open take as
+// long each as those that are over did; zero when none is over.
+func ExpectedEnd(o events.Occurrence, counts map[State]int, now time.Time) time.Time {
+	var open, over int
+	for state, n := range counts {
+		if state.Open() {
+			open += n
+		} else {
+			over += n
+		}
+	}
+	begin := o.Created
+	if o.Options.SendAt.After(begin) {
+		begin = o.Options.SendAt
+	}
+	if over == 0 || open == 0 || !now.After(begin) {
+		return time.Time{}
+	}
+	return now.Add(time.Duration(float64(now.Sub(begin)) * float64(open) / float64(over))).Truncate(time.Second)
 }
 
 // Words say what it waits for, as they follow "waits for".

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
 )
 
 func TestWaitsFor(t *testing.T) {
@@ -82,4 +83,27 @@ func TestFate(t *testing.T) {
 	words, delivered := c.Fate(made(deliveries.Pending))
 	assert.Equal(t, string(deliveries.MemberLocked), words, "it will be skipped")
 	assert.False(t, delivered)
+}
+
+func TestExpectedEnd(t *testing.T) {
+	t.Parallel()
+	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	now := begin.Add(time.Minute)
+	type counts = map[deliveries.State]int
+	for name, c := range map[string]struct {
+		sendAt time.Time
+		counts counts
+		want   time.Time
+	}{
+		"AsLongEachAsThoseBefore":    {counts: counts{deliveries.Sent: 50, deliveries.Skipped: 10, deliveries.Pending: 100, deliveries.Retrying: 20}, want: now.Add(2 * time.Minute)},
+		"FromTheMomentItIsToBeSent":  {sendAt: begin.Add(30 * time.Second), counts: counts{deliveries.Sent: 10, deliveries.Pending: 20}, want: now.Add(time.Minute)},
+		"NothingTellsBeforeTheFirst": {counts: counts{deliveries.Pending: 100}},
+		"NothingIsOpen":              {counts: counts{deliveries.Sent: 100}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := events.Occurrence{Created: begin, Options: events.Options{SendAt: c.sendAt}}
+			assert.Equal(t, c.want, deliveries.ExpectedEnd(o, c.counts, now))
+		})
+	}
 }

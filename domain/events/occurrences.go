@@ -22,7 +22,9 @@ var (
 	ErrCancelled           = fault.New(fault.Invalid, "the occurrence was cancelled")
 	ErrExpired             = fault.New(fault.Invalid, "the occurrence has expired")
 	ErrApplicationInactive = fault.New(fault.Invalid, "the application is inactive")
-	ErrKeyReused           = fault.New(fault.Mismatch, "this Idempotency-Key was used with another request")
+	ErrUnknownRecipient    = fault.New(fault.Invalid, "nobody in this organization has this username or address")
+	ErrUnknownChannel      = fault.New(fault.Invalid, "the event has no channel of this name")
+	ErrContext             = fault.New(fault.Invalid, "the context does not fit the schema of the event")
 )
 
 // OccurrenceID identifies an occurrence. It is positive; 0 means "not stored yet".
@@ -130,10 +132,10 @@ type Unknown struct {
 func (u Unknown) Fault() error {
 	var faults fault.Fields
 	for _, p := range u.People {
-		faults.Addf("options.limit_to", "%q is neither a member's username nor an address in this organization", p)
+		faults.AddAs(ErrUnknownRecipient, "options.limit_to", "%q is neither a member's username nor an address in this organization", p)
 	}
 	for _, c := range u.Channels {
-		faults.Addf("options.channels", "the event has no channel %q", c)
+		faults.AddAs(ErrUnknownChannel, "options.channels", "the event has no channel %q", c)
 	}
 	return faults.Err()
 }
@@ -153,6 +155,9 @@ type Occurrence struct {
 	Scheduled     bool      // it waits for Options.SendAt
 	Expanded      time.Time // when the last delivery was written; zero: not yet
 	Cancelled     time.Time // nothing is sent from then on; zero: it was not cancelled
+	// Recipients is how many people would get at least one message, as things were when it was triggered; nil: they were not counted,
+	// because that would have taken long.
+	Recipients *int
 }
 
 // Begins returns when the occurrence begins, or began, to be sent at the earliest.

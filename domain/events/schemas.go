@@ -36,7 +36,7 @@ func ParseSchema(field, text, example string) (string, error) {
 func CheckContext(s *schemas.Schema, c Context) error {
 	var faults fault.Fields
 	for _, m := range s.Check(c) {
-		faults.Addf("context", "%s", m)
+		faults.AddAs(ErrContext, "context", "%s", m)
 	}
 	return faults.Err()
 }

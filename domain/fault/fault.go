@@ -27,10 +27,11 @@ const (
 	Limited                     // too many requests, later they would be welcome
 	Unavailable                 // a thing we depend on is away, a retry may help
 	Conflict                    // several things fit the input, which must name one of them
+	Changed                     // what the input speaks of is not as it expects
 )
 
 var kindNames = [...]string{"internal", "invalid", "unauthenticated", "forbidden", "not found", "too large",
-	"unsupported", "mismatch", "limited", "unavailable", "conflict"}
+	"unsupported", "mismatch", "limited", "unavailable", "conflict", "changed"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
@@ -92,6 +93,7 @@ func KindOf(err error) Kind {
 type FieldErrors struct {
 	Name     string
 	Messages []string
+	Cause    error // the fault behind the first message; nil: none has a name
 }
 
 // Fields collects every mistake of an input, so that the caller learns them all at once. The zero
@@ -108,6 +110,15 @@ func (f *Fields) Addf(name, format string, args ...any) {
 	*f = append(*f, FieldErrors{Name: name, Messages: []string{message}})
 }
 
+// AddAs is Addf for a mistake that is known by a sentinel.
+func (f *Fields) AddAs(cause error, name, format string, args ...any) {
+	known := len(*f)
+	f.Addf(name, format, args...)
+	if len(*f) > known {
+		(*f)[known].Cause = cause
+	}
+}
+
 // Append records a mistake in a field that has none yet. Addf looks for the field first, which is too slow for
 // thousands of them.
 func (f *Fields) Append(name, format string, args ...any) {
@@ -121,13 +132,21 @@ func (f *Fields) Add(name string, err error) {
 		return
 	}
 	e, ok := errors.AsType[*Error](err)
-	if !ok || len(e.fields) == 0 {
+	if !ok {
 		f.Addf(name, "%s", err.Error())
 		return
 	}
+	if len(e.fields) == 0 {
+		f.AddAs(e, name, "%s", err.Error())
+		return
+	}
 	for _, inner := range e.fields {
+		cause := inner.Cause
+		if cause == nil && len(e.fields) == 1 {
+			cause = e.cause
+		}
 		for _, m := range inner.Messages {
-			f.Addf(join(name, inner.Name), "%s", m)
+			f.AddAs(cause, join(name, inner.Name), "%s", m)
 		}
 	}
 }

@@ -134,6 +134,25 @@ func TestFields(t *testing.T) {
 		}
 		assert.Equal(t, added, appended)
 	})
+	t.Run("AFieldKnowsTheFaultBehindItsFirstMessage", func(t *testing.T) {
+		t.Parallel()
+		taken, odd := fault.New(fault.Invalid, "is taken"), fault.New(fault.Invalid, "is odd")
+		var inner, f fault.Fields
+		inner.AddAs(odd, "value", "is not %s", "even")
+		inner.Addf("name", "is required")
+		f.Add("slug", taken.With("is taken by %s", "acme"))
+		f.Add("slug", odd)
+		f.Add("addresses[1]", inner.Err())
+		f.Add("", odd.On("kind"))
+		require.EqualError(t, f.Err(), "slug: is taken by acme, is odd; addresses[1].value: is not even; addresses[1].name: is required; kind: is odd")
+		for i, want := range []error{taken, odd, nil, odd} {
+			if want == nil {
+				assert.NoError(t, f[i].Cause, f[i].Name)
+				continue
+			}
+			assert.ErrorIs(t, f[i].Cause, want, f[i].Name)
+		}
+	})
 	t.Run("AForeignErrorIsAMessage", func(t *testing.T) {
 		t.Parallel()
 		var f fault.Fields

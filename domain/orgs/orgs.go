@@ -4,6 +4,9 @@ package orgs
 
 import (
 	"context"
+	"strings"
+
+	"github.com/nyaruka/phonenumbers"
 
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/names"
@@ -41,7 +44,8 @@ type Organization struct {
 	ID             ID
 	Slug           string
 	Name           string
-	RequiresFactor bool // of whoever has a role there: a second factor
+	RequiresFactor bool   // of whoever has a role there: a second factor
+	Region         string // of phone numbers without country code, such as DE; empty: they are refused
 }
 
 // New checks what an operator says of an organization.
@@ -53,6 +57,15 @@ func New(slug, name string) (Organization, error) {
 		faults.Add("slug", ErrReserved)
 	}
 	return o, faults.Err()
+}
+
+// ParseRegion checks the region of phone numbers without country code: two letters of ISO 3166, or nothing.
+func ParseRegion(field, s string) (string, error) {
+	s = strings.ToUpper(strings.TrimSpace(s))
+	if s != "" && phonenumbers.GetCountryCodeForRegion(s) == 0 {
+		return "", fault.Field(field, "is no region of phone numbers: two letters of ISO 3166, as DE")
+	}
+	return s, nil
 }
 
 // NewProject checks what an operator says of a project.
@@ -117,6 +130,8 @@ type Repository interface {
 	SetQuotas(ctx context.Context, id ID, own quotas.Limits) error
 	// Count counts what the organization has of what a quota is about: quotas.Channels, Keys, Lists, Groups or Imports.
 	Count(ctx context.Context, id ID, n quotas.Name) (int64, error)
+	// SetRegion stores the region of phone numbers without country code; ErrNotFound.
+	SetRegion(ctx context.Context, id ID, region string) error
 	// RequireFactor stores whether the organization requires a second factor; ErrNotFound.
 	RequireFactor(ctx context.Context, id ID, on bool) error
 	// Revise announces a change to what the organization is made of (projects, channels, lists, applications,

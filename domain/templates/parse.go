@@ -219,7 +219,7 @@ func split(line int, name string) ([]string, error) {
 }
 
 func mistake(line int, format string, args ...any) error {
-	return errNotParsed.With("line %d: %s", line, fmt.Sprintf(format, args...))
+	return ErrNotParsed.With("line %d: %s", line, fmt.Sprintf(format, args...))
 }
 
 // quoted shows a piece of a template in an error, cut when it is long.

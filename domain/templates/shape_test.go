@@ -53,7 +53,9 @@ func TestCheck(t *testing.T) {
 		}
 		var said *fault.Error
 		require.ErrorAs(t, err, &said, text)
-		assert.Equal(t, fault.Fields{{Name: "text", Messages: want}}, said.Fields(), text)
+		require.Len(t, said.Fields(), 1, text)
+		assert.Equal(t, "text", said.Fields()[0].Name, text)
+		assert.Equal(t, want, said.Fields()[0].Messages, text)
 	}
 
 	t.Run("EachPartIsNamed", func(t *testing.T) {

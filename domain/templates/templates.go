@@ -32,7 +32,7 @@ var (
 	ErrTooLarge  = fault.New(fault.TooLarge, "the message is larger than 1 MiB")
 	ErrTooLong   = fault.New(fault.Invalid, "the message takes too many steps")
 	ErrNotPlain  = fault.New(fault.Invalid, "the data are not plain")
-	errNotParsed = fault.New(fault.Invalid, "the template cannot be read")
+	ErrNotParsed = fault.New(fault.Invalid, "the template cannot be read")
 )
 
 // Template is the parsed template of a message. It may be rendered concurrently.

@@ -172,11 +172,11 @@ func TestParse(t *testing.T) {
 		_, err := templates.Parse("{{", "{{#a}}", "\n{{>b}}")
 		var e *fault.Error
 		require.ErrorAs(t, err, &e)
-		assert.Equal(t, fault.Fields{
-			{Name: "subject", Messages: []string{`line 1: a tag is not closed with "}}"`}},
-			{Name: "text", Messages: []string{`line 1: section "a" is never closed`}},
-			{Name: "html", Messages: []string{"line 2: partials are not available: a template stands alone"}},
-		}, e.Fields())
+		require.EqualError(t, e, `subject: line 1: a tag is not closed with "}}"; text: line 1: section "a" is never closed; `+
+			"html: line 2: partials are not available: a template stands alone")
+		for _, f := range e.Fields() {
+			assert.ErrorIs(t, f.Cause, templates.ErrNotParsed, f.Name)
+		}
 	})
 	t.Run("AcceptsTheDeepestNesting", func(t *testing.T) {
 		t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"net/mail"
 	"net/url"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -19,6 +20,12 @@ import (
 
 // MaxAddress is the longest address value, in characters (decisions 2).
 const MaxAddress = 2048
+
+// A phone number without country code has so many digits.
+const (
+	minNational = 7
+	maxNational = 15
+)
 
 // EmailName is the name of the address that POST and import give a member.
 const EmailName = "email"
@@ -45,7 +52,11 @@ type Address struct {
 
 // NewAddress derives the type of an address from its value; the name defaults to the type. A phone number
 // is kept as E.164, every other value as it was sent.
-func NewAddress(value, name string) (Address, error) {
+func NewAddress(value, name string) (Address, error) { return NewAddressIn("", value, name) }
+
+// NewAddressIn is NewAddress where phone numbers without country code are those of a region, such as DE. Empty:
+// they are refused.
+func NewAddressIn(region, value, name string) (Address, error) {
 	var faults fault.Fields
 	a := Address{Value: strings.TrimSpace(value)}
 	switch {
@@ -58,7 +69,10 @@ func NewAddress(value, name string) (Address, error) {
 	case strings.ContainsFunc(a.Value, unicode.IsControl):
 		faults.Addf("value", "contains a control character")
 	default:
-		a.Value, a.Type = derive(a.Value)
+		a.Value, a.Type = derive(region, a.Value)
+		if reason := unreachable(region, a); reason != "" {
+			faults.Addf("value", "%s", reason)
+		}
 	}
 	label, err := names.OptionalLabel("name", name)
 	faults.Add("name", err)
@@ -89,7 +103,8 @@ func (a Address) Key() string {
 	return key
 }
 
-// ParseEmail checks an e-mail address: an addr-spec alone, with a domain, of at most 254 characters.
+// ParseEmail checks an e-mail address: an addr-spec alone, with a domain, of at most 254 characters,
+// whose parts are no longer than mail allows.
 func ParseEmail(field, s string) (string, error) {
 	s, err := names.Identifier(field, s)
 	if err != nil {
@@ -98,14 +113,78 @@ func ParseEmail(field, s string) (string, error) {
 	if !isEmail(s) {
 		return "", fault.Field(field, "is not an e-mail address")
 	}
+	if reason := undeliverable(s); reason != "" {
+		return "", fault.Field(field, "is not an e-mail address: %s", reason)
+	}
 	return s, nil
 }
 
-func derive(value string) (string, AddressType) {
+// Lengths of the parts of an e-mail address, in bytes (RFC 5321, 4.5.3.1, and RFC 1035, 2.3.4).
+const (
+	maxLocalPart   = 64
+	maxDomainLabel = 63
+)
+
+// undeliverable says why no server can take mail for an addr-spec; empty: it can.
+func undeliverable(s string) string {
+	at := strings.LastIndexByte(s, '@')
+	if at > maxLocalPart {
+		return "the part before the @ is longer than 64 bytes"
+	}
+	if strings.HasPrefix(s[at+1:], "[") {
+		return "" // An address literal has no labels.
+	}
+	for label := range strings.SplitSeq(s[at+1:], ".") {
+		switch {
+		case strings.HasPrefix(label, "-"), strings.HasSuffix(label, "-"):
+			return "a part of its domain begins or ends with -"
+		case len(label) > maxDomainLabel && isDotAtom(label):
+			return "a part of its domain is longer than 63 characters"
+		}
+	}
+	return ""
+}
+
+// national is a phone number as people write it for their own country: digits in groups, or a trunk zero
+// in front. Digits alone may be the number of a chat, which is a generic address.
+var national = regexp.MustCompile(`^(0[0-9]{6,14}|\(?[0-9]{1,6}\)?([ ./-]+\(?[0-9]{1,12}\)?){1,6})$`)
+
+// unreachable says why nothing could ever be sent to an address; empty: something could.
+func unreachable(region string, a Address) string {
+	switch {
+	case a.Type == Email && undeliverable(a.Value) != "":
+		return "is not an e-mail address: " + undeliverable(a.Value)
+	case a.Type == Generic && region != "" && IsNational(a.Value):
+		return "is no phone number of " + region + ", the region of numbers without a country code here"
+	case a.Type == Generic && IsNational(a.Value):
+		return "is a phone number without its country code: write it as +49 30 123456"
+	}
+	return ""
+}
+
+// IsNational reports whether a value has the form and the length of a phone number without country code.
+func IsNational(value string) bool {
+	value = strings.TrimSpace(value)
+	digits := 0
+	for _, r := range value {
+		if '0' <= r && r <= '9' {
+			digits++
+		}
+	}
+	return digits >= minNational && digits <= maxNational && national.MatchString(value)
+}
+
+func derive(region, value string) (string, AddressType) {
 	if utf8.RuneCountInString(value) <= names.MaxIdentifier && isEmail(value) {
 		return value, Email
 	}
-	if number, possible := e164(value); possible {
+	number := value
+	if region != "" && IsNational(value) {
+		if n, err := phonenumbers.Parse(value, region); err == nil {
+			number = phonenumbers.Format(n, phonenumbers.E164)
+		}
+	}
+	if number, possible := e164(number); possible {
 		return number, Phone
 	}
 	if u, err := url.Parse(value); err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" {

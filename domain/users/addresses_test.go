@@ -14,8 +14,8 @@ import (
 
 // email is a valid address of so many characters.
 func email(characters int) string {
-	const domain = "@example.org"
-	return strings.Repeat("é", characters-len(domain)) + domain
+	const local, end = "ada@", ".example"
+	return local + strings.Repeat("é", characters-len(local)-len(end)) + end
 }
 
 func TestParseEmail(t *testing.T) {
@@ -24,7 +24,8 @@ func TestParseEmail(t *testing.T) {
 		"Plain": "ada@example.org", "SpellingIsKept": "Ada.LOVELACE@Example.ORG", "PlusAndSigns": "a+b_c-d'e!#$%&*/=?^`{|}~@example.org",
 		"DomainWithoutADot": "root@localhost", "AddressLiteral": "ada@[192.0.2.1]", "International": "añá@dömäin.example",
 		"QuotedSpace": `"ada lovelace"@example.org`, "QuotedAt": `"ada@home"@example.org`, "QuotedQuote": `"a\"b"@example.org`,
-		"Longest": email(254),
+		"Longest": email(254), "LongestLocalPart": strings.Repeat("a", 64) + "@example.org", "LongestLabel": "ada@" + strings.Repeat("a", 63) + ".example",
+		"HyphensInside": "ada@a--b.x-y.example",
 	} {
 		t.Run("Accepts/"+name, func(t *testing.T) {
 			t.Parallel()
@@ -43,7 +44,9 @@ func TestParseEmail(t *testing.T) {
 		"TrailingDot": "ada.@example.org", "DoubleDot": "a..b@example.org", "DomainLeadingDot": "ada@.example.org",
 		"DomainDoubleDot": "ada@example..org", "UnnecessaryQuotes": `"ada"@example.org`, "OpenLiteral": "ada@[192.0.2.1",
 		"HeaderInjection": "ada@example.org\r\nBcc: bob@example.org", "Tab": "ada\t@example.org", "NUL": "ada\x00@example.org",
-		"InvalidUTF8": "ada\xff@example.org", "TooLong": email(255),
+		"InvalidUTF8": "ada\xff@example.org", "TooLong": email(255), "LocalPartTooLong": strings.Repeat("a", 65) + "@example.org",
+		"LocalPartOfTooManyBytes": strings.Repeat("é", 33) + "@example.org", "LabelTooLong": "ada@" + strings.Repeat("a", 64) + ".example",
+		"HyphenBeforeALabel": "a@-x.test", "HyphenAfterALabel": "a@x-.test", "HyphenAtTheEnd": "a@x.test-",
 	} {
 		t.Run("Refuses/"+name, func(t *testing.T) {
 			t.Parallel()
@@ -80,7 +83,10 @@ func TestNewAddressDerivesTheType(t *testing.T) {
 		"PhoneOfNoCountry":             {"+999123456789", "+999123456789", users.Generic},
 		"PlusAlone":                    {"+", "+", users.Generic},
 		"PlusAndAWord":                 {"+general", "+general", users.Generic},
-		"PhoneWithoutPlus":             {"004930123456", "004930123456", users.Generic},
+		"DigitsOfAChat":                {"4155552671", "4155552671", users.Generic},
+		"ANegativeNumberOfAChat":       {"-1001234567890", "-1001234567890", users.Generic},
+		"FewDigits":                    {"0123", "0123", users.Generic},
+		"DigitsAndLetters":             {"0123456-abc", "0123456-abc", users.Generic},
 		"PhoneWithFullWidthPlus":       {"＋14155552671", "＋14155552671", users.Generic},
 		"TelURI":                       {"tel:+14155552671", "tel:+14155552671", users.Generic},
 		"HTTP":                         {"http://example.org", "http://example.org", users.URL},
@@ -125,6 +131,38 @@ func TestNewAddress(t *testing.T) {
 			}
 		})
 	})
+	for name, c := range map[string]struct{ region, value, want string }{
+		"Area":         {"DE", "030 123456", "+4930123456"},
+		"TrunkZero":    {"AT", "06641234567", "+436641234567"},
+		"AnotherWay":   {"DE", "0049 30 123456", "+4930123456"},
+		"Brackets":     {"US", " (415) 555-2671 ", "+14155552671"},
+		"ZeroIsKept":   {"IT", "06 12345678", "+390612345678"},
+		"CountryCode":  {"DE", "+1 415 555 2671", "+14155552671"},
+		"Impossible":   {"US", "415-555-26711", ""},
+		"OtherFormat":  {"US", "030 12", "030 12"},
+		"DigitsAlone":  {"US", "4155552671", "4155552671"},
+		"NegativeChat": {"US", "-1001234567890", "-1001234567890"},
+	} {
+		t.Run("OfARegion/"+name, func(t *testing.T) {
+			t.Parallel()
+			a, err := users.NewAddressIn(c.region, c.value, "")
+			if c.want == "" {
+				require.EqualError(t, err, "value: is no phone number of US, the region of numbers without a country code here")
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, c.want, a.Value)
+		})
+	}
+	for name, value := range map[string]string{"PhoneWithoutPlus": "004930123456", "PhoneOfOnesOwnCountry": "030 123456", "PhoneWithArea": "(415) 555-2671",
+		"PhoneWithSlash": "0664/1234567", "PhoneWithDots": "415.555.2671", "PhoneOfOneLongPart": "030 12345678901", "PhoneWithTrunkZero": "06641234567", "HyphenInDomain": "a@-x.test",
+		"LongLocalPart": strings.Repeat("a", 65) + "@example.org"} {
+		t.Run("RefusesWhatNobodyReceives/"+name, func(t *testing.T) {
+			t.Parallel()
+			_, err := users.NewAddress(value, "x")
+			assert.Equal(t, []string{"value"}, complaints(t, err))
+		})
+	}
 	for name, value := range map[string]string{"Empty": "", "Blank": " \n ", "TooLong": strings.Repeat("𝔸", 2049), "NUL": "#a\x00b",
 		"LineFeed": "#a\nb", "InvalidUTF8": "#a\xff"} {
 		t.Run("Refuses/"+name, func(t *testing.T) {
@@ -196,7 +234,7 @@ func TestAddressKey(t *testing.T) {
 		t.Parallel()
 		assert.LessOrEqual(t, len(key(t, strings.Repeat("𝔸", users.MaxAddress))), 1_016)
 		assert.LessOrEqual(t, len(key(t, email(254))), 1_016)
-		expanding := strings.Repeat("\U0001d160", 242) + "@example.org" // twelve bytes each in NFC
+		expanding := strings.Repeat("\U0001d160", 16) + "@" + strings.Repeat("\U0001d160", 229) + ".example" // twelve bytes each in NFC
 		assert.LessOrEqual(t, len(key(t, expanding)), 1_016)
 	})
 	t.Run("EqualTextsHaveEqualKeysAndOthersDoNot", func(t *testing.T) {

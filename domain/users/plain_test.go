@@ -2,6 +2,7 @@ package users_test
 
 import (
 	"net/mail"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode"
@@ -12,14 +13,18 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
+// hyphenAtAnEnd matches an address with a label in its domain that begins or ends with a hyphen: net/mail takes it, no
+// name server does. An address literal, "[…", has no labels.
+var hyphenAtAnEnd = regexp.MustCompile(`@(-|[^@\[][^@]*\.-|[^@\[][^@]*-\.|[^@\[][^@]*-$)[^@]*$`)
+
 // TestPlainAddressesNeedNoParser holds that the short cut for plain addresses changes no answer: an e-mail address is what the
-// parser of net/mail reads as one address without a name and would write the same way again.
+// parser of net/mail reads as one address without a name and would write the same way again, in a domain that can exist.
 func TestPlainAddressesNeedNoParser(t *testing.T) {
 	t.Parallel()
 	byParser := func(s string) bool {
 		s = strings.TrimSpace(s)
 		a, err := mail.ParseAddress(s)
-		return err == nil && a.Name == "" && !strings.ContainsFunc(s, unicode.IsControl) &&
+		return err == nil && a.Name == "" && !strings.ContainsFunc(s, unicode.IsControl) && !hyphenAtAnEnd.MatchString(s) &&
 			(a.Address == s || (&mail.Address{Address: a.Address}).String() == "<"+s+">")
 	}
 	part := rapid.OneOf(

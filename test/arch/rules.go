@@ -22,9 +22,10 @@ var layers = []layer{
 	{folder: "domain", ours: []string{"domain"}, pure: true, spared: []string{"embed"}, modules: []string{"golang.org/x/text", "golang.org/x/crypto", "github.com/nyaruka/phonenumbers", "github.com/pquerna/otp", "github.com/santhosh-tekuri/jsonschema/v6"}},
 	{folder: "ports", ours: []string{"ports", "domain"}, pure: true, modules: []string{}},
 	// What works without a caller has nobody to return its errors to: it is given a logger.
-	{folder: "app/delivery", ours: []string{"app/delivery", "app/watchdog", "ports", "domain"}, pure: true, spared: []string{"log/slog"}, modules: []string{"golang.org/x/text", "golang.org/x/sync"}},
+	{folder: "app/delivery", ours: []string{"app/delivery", "app/pace", "app/watchdog", "ports", "domain"}, pure: true, spared: []string{"log/slog"}, modules: []string{"golang.org/x/text", "golang.org/x/sync"}},
 	{folder: "app/watchdog", ours: []string{"app/watchdog", "ports", "domain"}, pure: true, spared: []string{"log/slog"}, modules: []string{}},
-	{folder: "app/importer", ours: []string{"app/importer", "app", "app/watchdog", "ports", "domain"}, pure: true, spared: []string{"log/slog"}, modules: []string{}},
+	{folder: "app/importer", ours: []string{"app/importer", "app", "app/pace", "app/watchdog", "ports", "domain"}, pure: true, spared: []string{"log/slog"}, modules: []string{}},
+	{folder: "app/pace", ours: []string{"app/pace"}, pure: true, modules: []string{}},
 	{folder: "app/batch", ours: []string{"app/batch", "ports"}, pure: true, modules: []string{}},
 	{folder: "app", ours: []string{"app", "ports", "domain"}, never: []string{"app/importer"}, pure: true, spared: []string{"log/slog"}, modules: []string{"golang.org/x/text", "golang.org/x/sync"}},
 	{folder: "adapters/*", ours: []string{"adapters/*", "app", "ports", "domain"}},
@@ -37,8 +38,11 @@ var layers = []layer{
 	{folder: "adapters/oidc", ours: []string{"adapters/oidc", "ports", "domain"}},
 	{folder: "adapters/outbound", ours: []string{"adapters/outbound", "domain"}},
 	// What the adapters that speak HTTP do alike is in adapters/web, which knows no use case.
-	{folder: "adapters/httpapi", ours: []string{"adapters/httpapi", "adapters/web", "app", "ports", "domain"}},
+	{folder: "adapters/httpapi", ours: []string{"adapters/httpapi", "adapters/web", "adapters/blueprint", "app", "ports", "domain"}},
 	{folder: "adapters/console", ours: []string{"adapters/console", "adapters/web", "app", "ports", "domain"}},
+	// What `tocsin apply` and the API read alike.
+	{folder: "adapters/blueprint", ours: []string{"adapters/blueprint", "app", "domain"}},
+	{folder: "adapters/cli", ours: []string{"adapters/cli", "adapters/blueprint", "app", "ports", "domain"}},
 	{folder: "adapters/web", ours: []string{"adapters/web", "ports", "domain"}},
 	{folder: "configs", ours: []string{"configs", "domain/names"}},
 	{folder: "wiring", ours: []string{"*"}},
@@ -63,6 +67,7 @@ type technology struct {
 // room. Tests may use any of them.
 var technologies = []technology{
 	{"github.com/labstack/echo", []string{"adapters/httpapi", "adapters/console", "adapters/web"}},
+	{"github.com/klauspost/compress", []string{"adapters/httpapi"}},
 	{"github.com/spf13/cobra", []string{"adapters/cli"}},
 	{"github.com/spf13/pflag", []string{"adapters/cli", "configs", "wiring"}},
 	{"gorm.io", []string{"adapters/gormstore"}},
@@ -94,7 +99,7 @@ var (
 // topLevel is what may lie at the top of the checkout, besides names that begin with a dot.
 var topLevel = []string{
 	"app", "domain", "ports", "adapters", "wiring", "test", "configs", "go.mod", "go.sum", "Makefile",
-	"README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs", "deploy",
+	"README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs", "deploy", "clients",
 	"bin", "data", // made by `make run`, never committed
 }
 

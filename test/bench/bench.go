@@ -16,10 +16,11 @@ const (
 	partSend   = "send"   // triggers, what becomes of them, and sending
 	// partConsole is the pages of the console in an organization with very many users and deliveries.
 	partConsole = "console"
+	partOrder   = "order" // single messages beside a blast, and blasts beside each other
 	partWalls   = "walls" // what an organization feels of another one that does its worst
 )
 
-var parts = []string{partAPI, partImport, partUpload, partSend, partConsole, partWalls}
+var parts = []string{partAPI, partImport, partUpload, partSend, partConsole, partOrder, partWalls}
 
 // bench measures everything on every database, as often as asked for.
 type bench struct {
@@ -64,6 +65,11 @@ func (b *bench) measureAll(ctx context.Context) (err error) {
 			}
 			if slices.Contains(b.measure, partConsole) {
 				if err := b.withDatabase(ctx, kind, b.console); err != nil {
+					return err
+				}
+			}
+			if slices.Contains(b.measure, partOrder) {
+				if err := b.withDatabase(ctx, kind, b.order); err != nil {
 					return err
 				}
 			}

@@ -43,7 +43,7 @@ func (b *bench) console(ctx context.Context, d database) error {
 		output(strings.NewReader(password)); err != nil {
 		return err
 	}
-	if err := d.populate(ctx, 0, b.users, list); err != nil {
+	if err := d.populate(ctx, 0, b.users, list, list); err != nil {
 		return err
 	}
 	b.say("  %s users are there", number(float64(b.users)))

@@ -96,7 +96,7 @@ func (b *bench) withMailings(ctx context.Context, d database, people int, all ..
 			err = m.add(ctx, i)
 		}
 		if err == nil {
-			err = d.populate(ctx, n, people, m.name)
+			err = d.populate(ctx, n, people, m.name, m.name)
 		}
 	}
 	return i, err

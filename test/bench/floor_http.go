@@ -131,6 +131,8 @@ func (cannedEvents) BySlug(_ context.Context, a applications.Application, slug s
 
 type cannedDeliveries struct{ deliveries.Repository }
 
+func (cannedDeliveries) CountRecipients(context.Context, []deliveries.Triggering) error { return nil }
+
 func (cannedDeliveries) Trigger(_ context.Context, ts []deliveries.Triggering) ([]deliveries.Triggered, error) {
 	done := make([]deliveries.Triggered, len(ts))
 	for i, t := range ts {

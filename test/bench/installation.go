@@ -88,22 +88,29 @@ func (i installation) serve(ctx context.Context, flags ...string) (*server, erro
 
 // call makes one call whose answer may be long.
 func (i installation) call(ctx context.Context, s *server, method, path string, body io.Reader) (size, lines int, err error) {
-	request, err := http.NewRequestWithContext(ctx, method, "http://"+s.address+path, body)
-	if err != nil {
-		return 0, 0, err
-	}
-	request.Header.Set("Authorization", "Key "+i.key)
-	request.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultTransport.RoundTrip(request)
+	answer, err := i.send(ctx, s, method, path, body)
 	if err != nil {
 		return 0, 0, err
 	}
 	defer answer.Body.Close()
-	if answer.StatusCode >= http.StatusMultipleChoices {
-		problem, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
-		return 0, 0, fmt.Errorf("%s %s: %s\n%s", method, filepath.Base(path), answer.Status, problem)
-	}
 	return drained(answer.Body)
+}
+
+// send makes one call and returns its answer, whose body is to be closed; an error when it is refused.
+func (i installation) send(ctx context.Context, s *server, method, path string, body io.Reader) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, method, "http://"+s.address+path, body)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Authorization", "Key "+i.key)
+	request.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultTransport.RoundTrip(request)
+	if err != nil || answer.StatusCode < http.StatusMultipleChoices {
+		return answer, err
+	}
+	defer answer.Body.Close()
+	problem, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
+	return nil, fmt.Errorf("%s %s: %s\n%s", method, filepath.Base(path), answer.Status, problem)
 }
 
 // members reads the members of the list and returns how many bytes that were.

@@ -4,7 +4,7 @@
 //
 //	go build -o bin/tocsin ./wiring/tocsin
 //	go run ./test/bench [-runs 3] [-rows 1000000] [-list 200000] [-messages 50000] [-handoffs 200] [-users 1000000] [-deliveries 5000000]
-//	    [-length 5s] [-measure api,import,upload,send,console,walls]
+//	    [-length 5s] [-measure api,import,upload,send,console,order,walls]
 //
 // It prints a table in Markdown on standard output and its progress on standard error. PostgreSQL is the server of
 // TOCSIN_TEST_POSTGRES, which must wait for the disk (`withpostgres -durable` provides one); where that is not set it starts one.

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// populate puts so many people past the program into its database, each with an address that is assigned to the channel of this name, and
-// on the list of the same name. Each crowd has a number of its own.
-func (d database) populate(ctx context.Context, crowd, people int, name string) (err error) {
+// populate puts so many people past the program into its database, each with an address that is assigned to the channel, and
+// on the list. Each crowd has a number of its own.
+func (d database) populate(ctx context.Context, crowd, people int, channel, list string) (err error) {
 	pool, err := d.open()
 	if err != nil {
 		return err
@@ -22,7 +22,7 @@ func (d database) populate(ctx context.Context, crowd, people int, name string) 
 			return err
 		}
 	}
-	for _, statement := range population(d.kind, crowd, people, name) {
+	for _, statement := range population(d.kind, crowd, people, channel, list) {
 		if _, err := pool.ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("%s: %w", statement, err)
 		}
@@ -38,8 +38,17 @@ func populated(crowd, n int) string {
 	return fmt.Sprintf("person%d@example.org", populatedFrom(crowd)+n)
 }
 
+// crowdOf is the number of the crowd that an address belongs to; -1 when it belongs to none.
+func crowdOf(address string) int {
+	var id int
+	if _, err := fmt.Sscanf(address, "person%d@example.org", &id); err != nil {
+		return -1
+	}
+	return id/1_000_000_000 - 1
+}
+
 // population is the statements of populate.
-func population(kind string, crowd, people int, name string) []string {
+func population(kind string, crowd, people int, channel, list string) []string {
 	first := populatedFrom(crowd)
 	numbers := fmt.Sprintf("generate_series(%d, %d) AS i", first, first+people-1)
 	if kind == sqlite {
@@ -52,8 +61,8 @@ func population(kind string, crowd, people int, name string) []string {
 		"INSERT INTO members (id, organization_id, user_id, username, username_fold, email, email_fold, first_name, last_name, role, custom_fields, locked, created_at)" +
 			" SELECT i, " + org + ", i, e, e, e, e, 'First', 'Last', 'member', '{}', FALSE, CURRENT_TIMESTAMP FROM seed",
 		"INSERT INTO addresses SELECT i, " + org + ", i, e, e, 'email', 'email' FROM seed",
-		"INSERT INTO assignments SELECT i, " + org + ", i, (SELECT id FROM channels WHERE name = '" + name + "'), TRUE, TRUE FROM seed",
-		"INSERT INTO list_entries SELECT (SELECT id FROM distribution_lists WHERE name = '" + name + "'), i FROM seed",
+		"INSERT INTO assignments SELECT i, " + org + ", i, (SELECT id FROM channels WHERE name = '" + channel + "'), TRUE, TRUE FROM seed",
+		"INSERT INTO list_entries SELECT (SELECT id FROM distribution_lists WHERE name = '" + list + "'), i FROM seed",
 		"DROP TABLE seed",
 	}
 	if kind == postgres {

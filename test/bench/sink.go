@@ -20,6 +20,7 @@ type sink struct {
 	mu      sync.Mutex
 	opened  chan struct{} // closed while it talks to whoever connects
 	arrived []time.Time
+	crowds  []int // of those who got a message
 	waiting []waiter
 }
 
@@ -54,7 +55,7 @@ func (s *sink) hold() {
 func (s *sink) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.arrived = nil
+	s.arrived, s.crowds = nil, nil
 	close(s.opened)
 }
 
@@ -81,23 +82,53 @@ func (s *sink) last() (count int, at time.Time) {
 	return count, at
 }
 
+// countOf returns how many messages each crowd got, from the message of this number on.
+func (s *sink) countOf(from int) map[int]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of := map[int]int{}
+	for _, crowd := range s.crowds[from:] {
+		of[crowd]++
+	}
+	return of
+}
+
+// firstOf is when the first message came to a crowd, from the message of this number on; zero when none did.
+func (s *sink) firstOf(crowd, from int) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for n := from; n < len(s.crowds); n++ {
+		if s.crowds[n] == crowd {
+			return s.arrived[n]
+		}
+	}
+	return time.Time{}
+}
+
 // NewSession is called when somebody has said hello.
 func (s *sink) NewSession(*gosmtp.Conn) (gosmtp.Session, error) {
 	s.mu.Lock()
 	opened := s.opened
 	s.mu.Unlock()
 	<-opened
-	return session{s}, nil
+	return &session{sink: s}, nil
 }
 
-type session struct{ *sink }
+type session struct {
+	*sink
+	crowd int // of the recipient
+}
 
-func (session) Mail(string, *gosmtp.MailOptions) error { return nil }
-func (session) Rcpt(string, *gosmtp.RcptOptions) error { return nil }
-func (session) Reset()                                 {}
-func (session) Logout() error                          { return nil }
+func (*session) Mail(string, *gosmtp.MailOptions) error { return nil }
+func (*session) Reset()                                 {}
+func (*session) Logout() error                          { return nil }
 
-func (s session) Data(r io.Reader) error {
+func (s *session) Rcpt(address string, _ *gosmtp.RcptOptions) error {
+	s.crowd = crowdOf(address)
+	return nil
+}
+
+func (s *session) Data(r io.Reader) error {
 	if _, err := io.Copy(io.Discard, r); err != nil {
 		return err
 	}
@@ -106,7 +137,7 @@ func (s session) Data(r io.Reader) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.arrived = append(s.arrived, time.Now())
+	s.arrived, s.crowds = append(s.arrived, time.Now()), append(s.crowds, s.crowd)
 	s.waiting = slices.DeleteFunc(s.waiting, func(w waiter) bool {
 		if len(s.arrived) < w.count {
 			return false

@@ -18,7 +18,7 @@ func TestAnOrganizationAndItsProjectsAreMadeAndRenamed(t *testing.T) {
 	p.sees("The change is saved.", "No project yet.")
 
 	p.in("region", "Name of the organization").fill("Name", "Globex Corporation")
-	p.goBy(button, "Save")
+	p.in("region", "Name of the organization").goBy(button, "Save")
 	p.sees("The change is saved.")
 	p.in(list, "Installation").goBy(link, "Overview")
 	p.goBy(link, "Globex Corporation")

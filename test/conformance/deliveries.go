@@ -15,6 +15,7 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/requests"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
@@ -27,8 +28,8 @@ func (w *world) counts(t *testing.T, o events.Occurrence) map[deliveries.State]i
 }
 
 // request is a repeatable trigger of a key.
-func request(k access.Key, word, body string) *deliveries.Request {
-	return &deliveries.Request{Key: k.ID, IdempotencyKey: word, Digest: sha256.Sum256([]byte(body))}
+func request(k access.Key, word, body string) *requests.Request {
+	return &requests.Request{Key: k.ID, IdempotencyKey: word, Digest: sha256.Sum256([]byte(body))}
 }
 
 // asked is what Trigger answers.
@@ -39,7 +40,7 @@ type asked struct {
 }
 
 // ask triggers with a request.
-func (w *world) ask(t *testing.T, o events.Occurrence, r *deliveries.Request) (a asked) {
+func (w *world) ask(t *testing.T, o events.Occurrence, r *requests.Request) (a asked) {
 	t.Helper()
 	a.err = w.Update(t.Context(), func(tx ports.Tx) error {
 		done, err := tx.Deliveries().Trigger(t.Context(), []deliveries.Triggering{{Occurrence: o, Request: r}})
@@ -94,13 +95,13 @@ func triggerCases() cases {
 			require.NoError(t, first.err)
 			assert.False(t, first.repeated)
 			assert.Equal(t, asked{id: first.id, repeated: true}, w.ask(t, w.mine.occurrence(nil, nil), request(k, "a", "body")))
-			assert.ErrorIs(t, w.ask(t, w.mine.occurrence(nil, nil), request(k, "a", "other body")).err, events.ErrKeyReused)
+			assert.ErrorIs(t, w.ask(t, w.mine.occurrence(nil, nil), request(k, "a", "other body")).err, requests.ErrReused)
 			assert.Equal(t, asked{id: first.id, repeated: true}, w.ask(t, w.mine.occurrence(nil, nil), request(k, "a", "body")), "a refusal changes nothing")
 		},
 		"AnotherWordOrKeyIsAnotherRequest": func(t *testing.T, w *world) {
 			k, other := w.issue(t, access.Key{Name: "k"}), w.issue(t, access.Key{Name: "other"})
 			seen := map[events.OccurrenceID]bool{}
-			for _, r := range []*deliveries.Request{request(k, "a", "body"), request(k, "A", "body"), request(other, "a", "body"), nil, nil} {
+			for _, r := range []*requests.Request{request(k, "a", "body"), request(k, "A", "body"), request(other, "a", "body"), nil, nil} {
 				a := w.ask(t, w.mine.occurrence(nil, nil), r)
 				require.NoError(t, a.err)
 				assert.False(t, a.repeated)
@@ -117,11 +118,11 @@ func triggerCases() cases {
 			}
 			first := w.ask(t, at(0), request(k, "a", "body"))
 			require.NoError(t, first.err)
-			assert.Equal(t, asked{id: first.id, repeated: true}, w.ask(t, at(deliveries.RequestLifetime-time.Microsecond), request(k, "a", "body")))
-			second := w.ask(t, at(deliveries.RequestLifetime), request(k, "a", "other body"))
+			assert.Equal(t, asked{id: first.id, repeated: true}, w.ask(t, at(requests.Lifetime-time.Microsecond), request(k, "a", "body")))
+			second := w.ask(t, at(requests.Lifetime), request(k, "a", "other body"))
 			require.NoError(t, second.err)
 			assert.NotEqual(t, first.id, second.id)
-			assert.Equal(t, asked{id: second.id, repeated: true}, w.ask(t, at(deliveries.RequestLifetime), request(k, "a", "other body")))
+			assert.Equal(t, asked{id: second.id, repeated: true}, w.ask(t, at(requests.Lifetime), request(k, "a", "other body")))
 		},
 		"ParallelEqualRequestsTriggerOnce": func(t *testing.T, w *world) {
 			k := w.issue(t, access.Key{Name: "k"})

@@ -107,6 +107,20 @@ func orgCases() cases {
 			act(t, w, func(tx ports.Tx) error { return tx.Orgs().Rename(t.Context(), renamed) })
 			assert.Equal(t, renamed, look(t, w, func(tx ports.Tx) (orgs.Organization, error) { return tx.Orgs().BySlug(t.Context(), "acme") }))
 		},
+		"HaveARegionOfPhoneNumbers": func(t *testing.T, w *world) {
+			for _, region := range []string{"DE", ""} {
+				act(t, w, func(tx ports.Tx) error { return tx.Orgs().SetRegion(t.Context(), w.mine.org.ID, region) })
+				mine := w.mine.org
+				mine.Region = region
+				assert.Equal(t, mine, look(t, w, func(tx ports.Tx) (orgs.Organization, error) { return tx.Orgs().BySlug(t.Context(), "acme") }))
+				assert.Equal(t, w.theirs.org, look(t, w, func(tx ports.Tx) (orgs.Organization, error) { return tx.Orgs().ByID(t.Context(), w.theirs.org.ID) }))
+				assert.Equal(t, mine, look(t, w, func(tx ports.Tx) (orgs.Organization, error) {
+					o, _, err := tx.Orgs().WithGroups(t.Context(), "acme", 0)
+					return o, err
+				}))
+			}
+			refused(t, w, orgs.ErrNotFound, func(tx ports.Tx) error { return tx.Orgs().SetRegion(t.Context(), 1<<40, "DE") })
+		},
 		"RequireASecondFactor": func(t *testing.T, w *world) {
 			ada := w.signs(t, w.mine.ada)
 			act(t, w, func(tx ports.Tx) error { return tx.Operators().Accept(t.Context(), w.mine.ada.ID, ada.ID, noon) })

@@ -14,6 +14,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/requests"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
@@ -276,10 +277,10 @@ func rotationCases() cases {
 			refused(t, w, access.ErrKeyNotFound, func(tx ports.Tx) error { return tx.Keys().Save(t.Context(), access.Key{ID: 1 << 40}) })
 		},
 		"AFormOfTheConsoleTriggersOnce": func(t *testing.T, w *world) {
-			first := w.ask(t, w.mine.occurrence(nil, nil), &deliveries.Request{IdempotencyKey: "a form"})
+			first := w.ask(t, w.mine.occurrence(nil, nil), &requests.Request{IdempotencyKey: "a form"})
 			require.NoError(t, first.err)
 			assert.False(t, first.repeated)
-			again := w.ask(t, w.mine.occurrence(nil, nil), &deliveries.Request{IdempotencyKey: "a form"})
+			again := w.ask(t, w.mine.occurrence(nil, nil), &requests.Request{IdempotencyKey: "a form"})
 			require.NoError(t, again.err)
 			assert.True(t, again.repeated)
 			assert.Equal(t, first.id, again.id)

@@ -14,6 +14,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/requests"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -63,7 +64,7 @@ func setCases() cases {
 			for i, word := range map[int]string{4: "z", 6: "a"} {
 				assert.Equal(t, asked{id: done[i].Occurrence.ID, repeated: true}, w.ask(t, of(i), request(k, word, "body")))
 			}
-			assert.ErrorIs(t, w.ask(t, of(0), request(k, "z", "another body")).err, events.ErrKeyReused)
+			assert.ErrorIs(t, w.ask(t, of(0), request(k, "z", "another body")).err, requests.ErrReused)
 			assert.False(t, w.ask(t, of(5), request(k, "refused", "another body")).repeated, "a refusal is not remembered")
 		},
 		"SmallOccurrencesAreExpandedTogetherAsOneAfterTheOther": func(t *testing.T, w *world) {

@@ -169,6 +169,47 @@ func turnCases() cases {
 				assert.Equal(t, p, due[0].Priority)
 			}
 		},
+		"WhatGoesBeforeAnOccurrenceIsCounted": func(t *testing.T, w *world) {
+			ss := w.share(t, 2, 60)
+			ahead := func(o events.Occurrence, most int) (n int, waits bool) {
+				look(t, w, func(tx ports.Tx) (_ any, err error) {
+					n, waits, err = tx.Deliveries().Ahead(t.Context(), o, w.mine.mail.ID, most)
+					return nil, err
+				})
+				return n, waits
+			}
+			stored := func(o events.Occurrence) events.Occurrence {
+				o = w.trigger(t, o)
+				w.expand(t, 1_000)
+				return o
+			}
+			expect := func(want int, o events.Occurrence, why string) {
+				t.Helper()
+				n, waits := ahead(o, 100)
+				assert.True(t, waits, why)
+				assert.Equal(t, want, n, why)
+			}
+			blast := stored(ss[0].occurrence(events.Normal, 0))
+			assert.Equal(t, counts{blast.ID: 20}, w.claimedOf(t, 20))
+			single := stored(ss[0].occurrence(events.Normal, 1))
+			expect(0, blast, "it goes next")
+			expect(1, single, "one of the blast goes before it")
+			other := stored(ss[1].occurrence(events.Normal, 0))
+			expect(2, single, "and one of the other project")
+			expect(0, other, "which is not behind anybody")
+			urgent := stored(ss[1].occurrence(events.Urgent, 5))
+			expect(7, single, "and all that is urgent")
+			expect(0, urgent, "urgent goes first")
+			n, waits := ahead(single, 3)
+			assert.True(t, waits)
+			assert.Equal(t, 3, n, "no more is counted than was asked for")
+			w.claimedOf(t, 1_000)
+			for _, o := range []events.Occurrence{blast, single, other, urgent} {
+				n, waits := ahead(o, 100)
+				assert.False(t, waits, "nothing of it waits for its turn")
+				assert.Zero(t, n)
+			}
+		},
 		"SmallOccurrencesDoNotWaitForTheNextPageOfLargeOnes": func(t *testing.T, w *world) {
 			s := w.share(t, 1, 60)[0]
 			for range 3 {

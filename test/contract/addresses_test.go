@@ -6,6 +6,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
 )
 
 func TestAddresses(t *testing.T) {
@@ -22,7 +26,7 @@ func TestAddresses(t *testing.T) {
 		{"+1 415-555-2671", "phone", "+14155552671"},
 		{"+49", "generic", "+49"},
 		{"+999123", "generic", "+999123"},
-		{"015112345678", "generic", "015112345678"},
+		{"4915112345678", "generic", "4915112345678"},
 		{"https://example.org/hook?x=1#y", "url", "https://example.org/hook?x=1#y"},
 		{"HTTP://example.org", "url", "HTTP://example.org"},
 		{"ftp://example.org", "generic", "ftp://example.org"},
@@ -45,6 +49,30 @@ func TestAddresses(t *testing.T) {
 			require.Equal(w, address{ID: a.ID, Value: c.stored, Name: c.kind, Type: c.kind}, a, c.value)
 			require.Equal(w, a, read[address](w.post(addressesPath(anna), object{"value": c.stored}).is(http.StatusOK)))
 		}
+	}))
+
+	t.Run("AreRefusedWhereNothingCouldBeSentTo", both(func(w *world) {
+		w.enroll(anna)
+		for _, value := range []string{"015112345678", "030 123456", "(415) 555-2671", "a@-x.test"} {
+			w.post(addressesPath(anna), object{"value": value}).blames("value")
+		}
+	}))
+
+	t.Run("WithoutCountryCodeAreThoseOfTheOrganizationsRegion", both(func(w *world) {
+		w.enroll(anna)
+		w.post("/api/o/globex/u/", object{"email": anna})
+		w.inShop("", func(tx ports.Tx, shop orgs.Project, _ users.Member) error {
+			return tx.Orgs().SetRegion(w.Context(), shop.Organization, "DE")
+		})
+		require.Equal(w, "DE", read[struct {
+			Region string `json:"default_region"`
+		}](w.get("/api/o/acme/").is(http.StatusOK)).Region)
+		a := read[address](w.post(addressesPath(anna), object{"value": "030 123456"}).is(http.StatusCreated))
+		require.Equal(w, address{ID: a.ID, Value: "+4930123456", Name: "phone", Type: "phone"}, a)
+		require.Equal(w, a, read[address](w.post(addressesPath(anna), object{"value": "+49 30 123456"}).is(http.StatusOK)))
+		done := w.post(webPath+"register/", object{"username": anna, "addresses": []object{{"value": "0171 1234567"}}}).is(http.StatusOK)
+		require.Contains(w, string(done.body), "+491711234567")
+		w.post("/api/o/globex/u/"+anna+"/address/", object{"value": "030 123456"}).blames("value")
 	}))
 
 	t.Run("TakeANameThatMayRepeat", both(func(w *world) {

@@ -15,7 +15,7 @@ func TestApplications(t *testing.T) {
 
 	t.Run("ShowIDNameSlugAndEvents", both(func(w *world) {
 		web, office := read[application](w.get(webPath).is(http.StatusOK)), read[application](w.get(officePath).is(http.StatusOK))
-		require.Equal(w, application{ID: web.ID, Name: "Web", Slug: "web", Events: w.base + webPath + "e/"}, web)
+		require.Equal(w, application{ID: web.ID, Name: "Web", Slug: "web", Active: true, Events: w.base + webPath + "e/"}, web)
 		require.Equal(w, []application{web, office}, read[[]application](w.get(shopPath+"a/").is(http.StatusOK)))
 	}))
 }

@@ -22,7 +22,7 @@ func (w *world) bodied() [][2]string {
 		if o.RequestBody == nil {
 			return
 		}
-		if strings.Contains(path, "{notification_pk}") {
+		if strings.HasSuffix(path, "{notification_pk}/subscribe/") {
 			all = append(all, [2]string{method, subscribe})
 			return
 		}

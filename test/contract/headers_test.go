@@ -1,13 +1,17 @@
 package contract_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"fmt"
+	"io"
 	"net/http"
 	"net/netip"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -122,7 +126,9 @@ func TestRateLimit(t *testing.T) {
 		}
 		require.Equal(w, `"rate_limit";r=0;t=1`, c.get("/api/o/acme/").is(http.StatusTooManyRequests).header.Get("RateLimit"))
 		require.Equal(w, `"rate_limit";q=3;w=1`, w.get("/api/o/acme/").header.Get("RateLimit-Policy"), "a key of the installation is of no organization")
-		require.Empty(w, w.nobody().get("/api/o/acme/").header.Get("RateLimit"))
+		stray := w.as(w.issue(scope("acme"), access.FullAccess)).get("/api/o/acme/none/").is(http.StatusNotFound)
+		require.Equal(w, `"rate_limit";r=2;t=1, "organization_rate_limit";r=1;t=1`, stray.header.Get("RateLimit"), "a path that does not exist counts, too")
+		require.Empty(w, w.nobody().get("/api/o/acme/").header.Get("RateLimit"), "there is no limit of failures here")
 	}, func(o *httpapi.Options) {
 		o.Quotas = quotas.Limits{quotas.Requests: 3, quotas.OrganizationRequests: 5}
 	}))
@@ -146,10 +152,14 @@ func TestRateLimit(t *testing.T) {
 
 	t.Run("OfFailedAuthenticationsIsPerAddress", both(func(w *world) {
 		w.get("/api/system/ping/").is(http.StatusOK)
-		w.nobody().get("/api/system/ping/").is(http.StatusUnauthorized)
-		w.nobody().get("/api/system/ping/").is(http.StatusUnauthorized)
+		for left := range 2 {
+			a := w.nobody().get("/api/system/ping/").is(http.StatusUnauthorized)
+			require.Equal(w, `"auth_failure_limit";q=2;w=1`, a.header.Get("RateLimit-Policy"))
+			require.Equal(w, fmt.Sprintf(`"auth_failure_limit";r=%d;t=1`, 1-left), a.header.Get("RateLimit"))
+		}
 		a := w.nobody().get("/api/system/ping/").is(http.StatusTooManyRequests)
 		require.NotEmpty(w, a.header.Get("Retry-After"))
+		require.Equal(w, `"auth_failure_limit";r=0;t=1`, a.header.Get("RateLimit"))
 		w.get("/api/system/ping/").is(http.StatusOK) // A key that is known to be good is not held up by its neighbours.
 		w.clock.Advance(time.Second)
 		w.nobody().get("/api/system/ping/").is(http.StatusUnauthorized)
@@ -161,6 +171,51 @@ func TestRateLimit(t *testing.T) {
 			w.nobody().get("/api/system/ping/").is(http.StatusUnauthorized)
 		}
 	}))
+}
+
+func TestCompression(t *testing.T) {
+	t.Parallel()
+
+	t.Run("IsThatWhichTheClientAsksFor", both(func(w *world) {
+		for i := range 50 {
+			w.enroll(fmt.Sprintf("user%d@example.org", i))
+		}
+		plain := w.with("Accept-Encoding", "identity").get(usersPath).is(http.StatusOK)
+		require.Equal(w, "Accept-Encoding", plain.header.Get("Vary"))
+		for _, coding := range []string{"gzip", "zstd"} {
+			r, err := http.NewRequestWithContext(w.Context(), http.MethodGet, w.base+usersPath, http.NoBody)
+			require.NoError(w, err)
+			r.Header.Set("Authorization", "Key "+rootKey)
+			r.Header.Set("Accept-Encoding", coding)
+			answer, err := w.http.Do(r)
+			require.NoError(w, err)
+			require.Equal(w, coding, answer.Header.Get("Content-Encoding"))
+			require.Equal(w, "Accept-Encoding", answer.Header.Get("Vary"))
+			packed, err := io.ReadAll(answer.Body)
+			require.NoError(w, err)
+			require.NoError(w, answer.Body.Close())
+			require.Less(w, len(packed), len(plain.body)/3)
+			body, err := unpack(coding, packed)
+			require.NoError(w, err)
+			require.Equal(w, string(plain.body), string(body))
+		}
+	}))
+}
+
+func unpack(coding string, packed []byte) ([]byte, error) {
+	if coding == "zstd" {
+		r, err := zstd.NewReader(bytes.NewReader(packed))
+		if err != nil {
+			return nil, err
+		}
+		defer r.Close()
+		return io.ReadAll(r)
+	}
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
 }
 
 func TestURLs(t *testing.T) {

@@ -29,9 +29,10 @@ func TestLimits(t *testing.T) {
 	})))
 
 	t.Run("OfUsernamesAndEmailsAre254Characters", both(func(w *world) {
-		at := "@" + strings.Repeat("d", 60) + ".example.org"
-		fits, over := strings.Repeat("x", 254-len(at))+at, strings.Repeat("x", 255-len(at))+at
+		domain := strings.Repeat(strings.Repeat("d", 60)+".", 3) + "example.org"
+		fits, over := strings.Repeat("x", 253-len(domain))+"@"+domain, strings.Repeat("x", 254-len(domain))+"@"+domain
 		w.post(usersPath, object{"email": over}).blames("email")
+		w.post(usersPath, object{"email": strings.Repeat("x", 65) + "@example.org"}).blames("email")
 		w.post(usersPath, object{"email": fits}).is(http.StatusCreated)
 		w.get(userPath(fits)).is(http.StatusOK)
 		fits, over = strings.Repeat("ü", 254), strings.Repeat("ü", 255)

@@ -63,7 +63,7 @@ func TestMember(t *testing.T) {
 
 	t.Run("WithANumberThatDoesNotFitIs400ThatNamesIt", both(func(w *world) {
 		subscribe := w.subscribePath(webPath, "Customer")
-		for _, number := range []string{"9223372036854775808", "-9223372036854775809", "1e30", "1.5", "1.0", "1e0", "99999999999999999999"} {
+		for _, number := range []string{"9223372036854775808", "-9223372036854775809", "1e30", "1.5", "15e-1", "99999999999999999999"} {
 			w.post(listsPath, raw(`{"name": "new", "application": `+number+`}`)).blames("application")
 			w.post(subscribe, raw(`{"assignment": `+number+`}`)).blames("assignment")
 			w.delete(subscribe, raw(`{"assignment": `+number+`}`)).blames("assignment")

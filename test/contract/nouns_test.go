@@ -71,6 +71,7 @@ type application struct {
 	ID     int64  `json:"id"`
 	Name   string `json:"name"`
 	Slug   string `json:"slug"`
+	Active bool   `json:"active"`
 	Events string `json:"events"`
 }
 

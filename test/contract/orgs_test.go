@@ -16,7 +16,7 @@ func TestOrganization(t *testing.T) {
 
 	t.Run("ShowsNameSlugAndURLs", both(func(w *world) {
 		base := w.base + "/api/o/acme/"
-		w.get("/api/o/acme/").is(http.StatusOK).json(`{"name": "ACME", "slug": "acme",
+		w.get("/api/o/acme/").is(http.StatusOK).json(`{"name": "ACME", "slug": "acme", "default_region": "",
 			"users": "` + base + `u/", "projects": "` + base + `p/", "channels": "` + base + `c/"}`)
 	}))
 
@@ -42,6 +42,24 @@ func bodyFor(method, path string) any {
 		return list{"anna@example.org"}
 	case strings.HasSuffix(path, "/trigger/"):
 		return object{}
+	case strings.HasSuffix(path, "/bulk/"):
+		return object{"users": list{object{"email": "anna@example.org"}}}
+	case strings.HasSuffix(path, "/blueprint/"):
+		return object{"organizations": list{object{"slug": "system", "name": "System"}}}
+	case strings.HasPrefix(path, "/api/o/{org}/g/{group}/"):
+		return object{"users": list{1}}
+	case strings.HasSuffix(path, "/d/{pk}/remove/"):
+		return object{"recipients": list{1}}
+	case strings.HasSuffix(path, "/g/"), strings.HasSuffix(path, "/n/"):
+		return object{"name": "new"}
+	case strings.HasSuffix(path, "/o/"), strings.HasSuffix(path, "/p/"), strings.HasSuffix(path, "/a/"), strings.HasSuffix(path, "/e/"):
+		return object{"slug": "new", "name": "new"}
+	case strings.HasSuffix(path, "/c/"):
+		return object{"name": "new", "protocol": "EMAIL", "driver": "mailbox"}
+	case strings.HasSuffix(path, "/test/"):
+		return object{"to": "anna@example.org"}
+	case strings.HasSuffix(path, "/t/{channel}/"):
+		return object{"text": "new"}
 	}
 	return object{"email": "anna@example.org", "name": "new", "value": "x", "username": "anna", "assignment": 1}
 }
@@ -107,8 +125,8 @@ func TestEvents(t *testing.T) {
 			delete(e, "id")
 		}
 		require.Equal(w, []map[string]any{
-			{"name": "Shipped", "slug": "shipped", "description": "A parcel has left.", "active": true, "locked": false, "channels": []any{"mail", "shop-mail"}, "priority": "normal", "context_schema": nil},
-			{"name": "News", "slug": "news", "description": "", "active": false, "locked": false, "channels": []any{}, "priority": "normal", "context_schema": nil},
+			{"name": "Shipped", "slug": "shipped", "description": "A parcel has left.", "active": true, "locked": false, "channels": []any{"mail", "shop-mail"}, "priority": "normal", "context_schema": nil, "example": nil},
+			{"name": "News", "slug": "news", "description": "", "active": false, "locked": false, "channels": []any{}, "priority": "normal", "context_schema": nil, "example": nil},
 		}, events)
 		b := organization("acme")
 		b.Projects[0].Applications[0].Events[0].Schema = object{"required": list{"order"}}

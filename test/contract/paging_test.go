@@ -20,6 +20,7 @@ import (
 func (w *world) listings() []string {
 	w.Helper()
 	more := organization("acme")
+	more.Groups = append(more.Groups, "Third")
 	more.Projects = append(more.Projects, app.BlueprintProject{Slug: "third", Name: "Third"})
 	project := &more.Projects[0]
 	project.Channels = append(project.Channels, mail("second", false), mail("third", false))

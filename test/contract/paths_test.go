@@ -81,7 +81,7 @@ func TestPaths(t *testing.T) {
 	t.Run("ThatNameNothingAre404", both(func(w *world) {
 		w.enroll("anna@example.org")
 		for _, path := range []string{
-			"/", "/api/", "/api/v2/user/acme/", "/api/v1/user/", "/api/o/", "/api/v1/user/acme/anna@example.org/address/1/2/",
+			"/", "/api/", "/api/v2/user/acme/", "/api/v1/user/", "/api/v1/user/acme/anna@example.org/address/1/2/",
 			"/api/o//p/", "/api/v1/user/acme//", "//api/v1/user/acme/", "/api/v1/user//anna@example.org/",
 			"/api/v1/user/acme/%00/", "/api/v1/user/acme/%FF/", "/api/v1/user/acme/%ED%A0%80/", "/api/o/acme%2Fp/",
 			"/API/v1/user/acme/", "/api/v1/user/ACME/", "/api/v1/user/acme/../acme/", "/api/o/acme/x/",
@@ -148,8 +148,8 @@ func TestMethods(t *testing.T) {
 		methods := []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions, http.MethodTrace, "PROPFIND", "BREW"}
 		for path, has := range allowed {
 			for _, method := range methods {
-				if slices.Contains(has, method) {
-					continue
+				if slices.Contains(has, method) || slices.Contains(allowed[strings.Replace(path, "/bulk/", "/{username}/", 1)], method) {
+					continue // The latter is about a user of this name.
 				}
 				a := w.do(method, w.expand(path), nil).is(http.StatusMethodNotAllowed)
 				require.ElementsMatch(w, has, strings.Split(a.header.Get("Allow"), ", "), a)

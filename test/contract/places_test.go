@@ -81,7 +81,11 @@ func furnish(ctx context.Context, store ports.Store) error {
 	if _, err := harness.Assemble(harness.Parts{Store: store, Clock: newClock()}).CLI.Provisioning.Apply(ctx, operators.Officer{}, blueprint(), false); err != nil {
 		return err
 	}
-	root, err := access.NewKey("root", access.Scope{}, []string{string(access.FullAccess)}, newClock().Now(), 0)
+	var grants []string
+	for _, g := range access.Grants() {
+		grants = append(grants, string(g))
+	}
+	root, err := access.NewKey("root", access.Scope{}, grants, newClock().Now(), 0)
 	if err != nil {
 		return err
 	}

@@ -123,6 +123,10 @@ func TestQuotaOfDryRuns(t *testing.T) {
 		}
 		a := c.post(orderPath, body).exceeds(http.StatusTooManyRequests, quotas.DryRuns)
 		require.Equal(w, "1", a.header.Get("Retry-After"))
+		m := w.manager()
+		m.base = c.base
+		blueprint := object{"organizations": list{object{"slug": "acme", "name": "ACME"}}}
+		m.do(http.MethodPut, "/api/o/acme/blueprint/?dry_run=true", blueprint).exceeds(http.StatusTooManyRequests, quotas.DryRuns)
 		c.post(orderPath, object{}).is(http.StatusCreated)
 		c.post(strings.ReplaceAll(orderPath, "acme", "globex"), body).is(http.StatusOK) // Which reaches nobody.
 		close(held.through)

@@ -135,6 +135,7 @@ func (b *outbox) answers(say func(m deliveries.Message) error) {
 
 // triggered is the answer of trigger.
 type triggered struct {
+	Recipients *int
 	Occurrence int64 `json:"occurrence"`
 }
 
@@ -151,6 +152,7 @@ type occurrence struct {
 	CorrelationID string         `json:"correlation_id"`
 	Counts        map[string]int `json:"counts"`
 	Waiting       []waiting      `json:"waiting"`
+	ExpectedEnd   *time.Time     `json:"expected_end"`
 	Deliveries    string         `json:"deliveries"`
 }
 
@@ -162,6 +164,7 @@ type waiting struct {
 	Since   *time.Time `json:"since"`
 	Until   *time.Time `json:"until"`
 	Error   string     `json:"error"`
+	Ahead   *int       `json:"ahead"`
 }
 
 // delivery is a delivery as the API shows it.

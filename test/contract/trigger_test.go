@@ -48,13 +48,33 @@ func TestTrigger(t *testing.T) {
 
 		answer := w.post(orderPath, object{"context": object{"number": 1}}).is(http.StatusCreated)
 		id := read[triggered](answer).Occurrence
-		answer.json(fmt.Sprintf(`{"occurrence": %d}`, id))
+		answer.json(fmt.Sprintf(`{"occurrence": %d, "recipients": 3}`, id))
 		require.Equal(w, []string{fmt.Sprint(id)}, w.rows(`SELECT id FROM occurrences`))
 
 		box := w.work()
 		w.done(id)
 		require.Equal(w, []string{"+4915112345678 by text", "anna@example.org by shop-mail", "ben@example.org by shop-mail", "carl@example.org by shop-mail"},
 			box.letters())
+	}))
+
+	t.Run("SaysHowManyPeopleGetAMessageAndSaysItAgain", both(func(w *world) {
+		w.apply(orders())
+		require.Equal(w, 0, *read[triggered](w.post(orderPath, object{}).is(http.StatusCreated)).Recipients)
+		w.buyer("anna", "anna@example.org", "+4915112345678")
+		w.buyer("ben", "ben@example.org")
+		require.Equal(w, 2, *read[triggered](w.post(orderPath, object{}).is(http.StatusCreated)).Recipients)
+		again := w.with("Idempotency-Key", "a")
+		one := object{"options": object{"limit_to": list{"ben"}}}
+		require.Equal(w, 1, *read[triggered](again.post(orderPath, one).is(http.StatusCreated)).Recipients)
+		w.lockMembership("ben")
+		require.Equal(w, 1, *read[triggered](again.post(orderPath, one).is(http.StatusCreated)).Recipients)
+		require.Equal(w, 0, *read[triggered](w.post(orderPath, one).is(http.StatusCreated)).Recipients)
+		many := list{"anna"}
+		for i := range 200 {
+			many = append(many, fmt.Sprint("nobody ", i))
+		}
+		answer := w.post(orderPath, object{"options": object{"limit_to": many, "ignore_unknown": true}}).is(http.StatusCreated)
+		answer.json(fmt.Sprintf(`{"occurrence": %d}`, read[triggered](answer).Occurrence))
 	}))
 
 	t.Run("GoesOutByTheProjectsChannelWhenBothReachAnAddress", both(func(w *world) {
@@ -213,6 +233,8 @@ func TestTrigger(t *testing.T) {
 			w.post(orderPath, object{"number": 1, "note": "x", "options": object{"limit": 1}}).blames("number", "note", "options.limit")
 			w.post(orderPath+"?cid="+strings.Repeat("x", 201), object{}).blames("cid")
 			w.with("Idempotency-Key", strings.Repeat("x", 201)).post(orderPath, object{}).blames("Idempotency-Key")
+			w.with("Idempotency-Key", "").post(orderPath, object{}).blames("Idempotency-Key")
+			w.with("Idempotency-Key", "a", "a").post(orderPath, object{}).blames("Idempotency-Key")
 		})
 	}))
 

@@ -24,7 +24,11 @@ func TestWaiting(t *testing.T) {
 		_, err := w.store.Queue().Schedule(w.Context(), 10)
 		require.NoError(w, err)
 		w.expandAll()
-		require.Equal(w, []waiting{{Channel: "shop-mail", For: "its turn", Text: "its turn"}}, w.occurrence(id).Waiting)
+		require.Equal(w, []waiting{{Channel: "shop-mail", For: "its turn", Text: "its turn", Ahead: new(int)}}, w.occurrence(id).Waiting)
+		later := w.trigger(object{})
+		w.expandAll()
+		require.Equal(w, 1, *w.occurrence(later).Waiting[0].Ahead)
+		require.Nil(w, w.occurrence(later).ExpectedEnd, "nothing tells its rate")
 		d := w.deliveries(id)[0]
 		require.Equal(w, &waiting{For: "its turn", Text: "its turn"}, d.Waiting)
 		require.Nil(w, d.NextAttempt, "no next attempt is in the past")

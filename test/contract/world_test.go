@@ -64,7 +64,7 @@ func newWorld(t *testing.T, at *place, adjust ...func(*httpapi.Options)) *world 
 
 // parts are those of an installation on the world's store with these limits.
 func (w *world) parts(limits quotas.Limits) harness.Parts {
-	return harness.Parts{Store: w.store, Clock: w.clock, Limits: limits, Drivers: background.Drivers{mailbox.New(w.store)}, Composer: composer(), Links: links()}
+	return harness.Parts{Store: w.store, Clock: w.clock, Limits: limits, Drivers: background.Drivers{mailbox.New(w.store)}, Composer: composer(), Links: links(), SendTimeout: time.Minute}
 }
 
 // assemble returns the use cases of a process on the world's store.

@@ -30,8 +30,17 @@ func Assemble(p Parts) UseCases {
 	quotas := newQuotas(p)
 	triggers := app.NewTriggers(store, composer, clock, quotas)
 	occurrences := app.NewOccurrences(store, clock)
+	requests := app.NewRequests(store, clock)
 	links := p.Links
 	unsubscriptions := app.NewUnsubscriptions(store, links)
+	channelCheck := newCheck(p)
+	provisioning := app.NewProvisioning(store, channelCheck, limits, quotas)
+	events := app.NewEvents(store)
+	templates := newTemplates(p)
+	drivers := p.Drivers
+	channels := app.NewChannels(store, drivers, limits)
+	channelTests := newChannelTests(p)
+	groups := app.NewGroups(store, limits)
 	useCases := httpapi.UseCases{
 		Users:           users,
 		Lists:           lists,
@@ -40,7 +49,14 @@ func Assemble(p Parts) UseCases {
 		Orgs:            orgs,
 		Triggers:        triggers,
 		Occurrences:     occurrences,
+		Requests:        requests,
 		Unsubscriptions: unsubscriptions,
+		Provisioning:    provisioning,
+		Events:          events,
+		Templates:       templates,
+		Channels:        channels,
+		ChannelTests:    channelTests,
+		Groups:          groups,
 	}
 	policy := p.Policy
 	operators := app.NewOperators(store, clock, policy)
@@ -48,18 +64,12 @@ func Assemble(p Parts) UseCases {
 	singleSignOn := newSingleSignOn(p, operators)
 	administration := app.NewAdministration(store, clock)
 	profiles := app.NewProfiles(store, clock)
-	groups := app.NewGroups(store, limits)
 	retries := app.NewRetries(store, clock)
 	sentMessages := app.NewSentMessages(store, composer, clock)
 	insight := app.NewInsight(store, clock)
 	system := newSystem(p)
 	audit := app.NewAudit(store)
 	jobs := newImportJobs(p)
-	drivers := p.Drivers
-	channels := app.NewChannels(store, drivers, limits)
-	channelTests := newChannelTests(p)
-	events := app.NewEvents(store)
-	templates := newTemplates(p)
 	mailbox := app.NewMailbox(store)
 	authentication := app.NewAuthentication(store, clock)
 	keys := app.NewKeys(store, clock, authentication, limits)
@@ -89,8 +99,6 @@ func Assemble(p Parts) UseCases {
 		Triggers:       triggers,
 		Subscriptions:  subscriptions,
 	}
-	channelCheck := newCheck(p)
-	provisioning := app.NewProvisioning(store, channelCheck, limits)
 	imports := importer.NewImports(store, limits)
 	deletions := app.NewDeletions(store)
 	sealing := app.NewSealing(store)

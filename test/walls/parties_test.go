@@ -51,8 +51,8 @@ var staff = map[string]users.Role{"eva": users.RoleAdministrator, "oli": users.R
 // apiKeys are the keys of both organizations, by the same names.
 func apiKeys(slug string) map[string]access.Key {
 	return map[string]access.Key{
-		"all":  {Scope: access.Scope{Organization: slug}, Grants: []access.Grant{access.FullAccess}},
-		"shop": {Scope: access.Scope{Organization: slug, Project: "shop"}, Grants: []access.Grant{access.FullAccess}},
+		"all":  {Scope: access.Scope{Organization: slug}, Grants: access.Grants()},
+		"shop": {Scope: access.Scope{Organization: slug, Project: "shop"}, Grants: access.Grants()},
 		"web":  {Scope: access.Scope{Organization: slug, Project: "shop", Application: "web"}, Grants: []access.Grant{access.FullAccess}},
 		"look": {Scope: access.Scope{Organization: slug}, Grants: []access.Grant{access.UserRead, access.DistributionListRead, access.OrganizationRead}},
 		"try":  {Scope: access.Scope{Organization: slug}, Grants: []access.Grant{access.EventTrigger, access.UserWrite}},

@@ -253,6 +253,18 @@ func (v *visitor) body(r *rand.Rand, path string) string {
 			all = append(all, mailOf(username(r)))
 		}
 		body = all
+	case strings.HasSuffix(path, "/bulk/"):
+		all := make([]any, 1+r.IntN(4))
+		for i := range all {
+			all[i] = map[string]any{"email": oneOf(r, mailOf(username(r)), mailOf(username(r)), "nobody"), "last_name": "Of " + v.slug}
+		}
+		body = map[string]any{"users": all}
+	case strings.HasSuffix(path, "/blueprint/"):
+		body = map[string]any{"organizations": []any{map[string]any{"slug": oneOf(r, v.slug, v.slug, v.slug, v.other), "name": sentence(r), "groups": []string{sentence(r)},
+			"channels": []any{map[string]any{"name": sentence(r), "protocol": oneOf(r, "EMAIL", "SMS"), "driver": "mailbox"}},
+			"projects": []any{map[string]any{"slug": oneOf(r, "shop", "more"), "name": sentence(r), "lists": []any{map[string]any{"name": sentence(r)}}}}}}}
+	case managed(path):
+		body = v.managedBody(r, path)
 	case strings.HasSuffix(path, "/trigger/"):
 		options := map[string]any{}
 		if r.IntN(2) == 0 {

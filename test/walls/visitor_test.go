@@ -35,12 +35,15 @@ type reply struct {
 	text   string
 }
 
-// tells are the two routes whose answers tell whether a username is known to the installation, by their status and their member created. This is the
+// tells are the routes whose answers tell whether a username is known to the installation, by a status and the member created. This is the
 // only thing that an organization may learn of others (docs/security.md).
-var tells = regexp.MustCompile(`^/api/(v1/user/[^/]+|o/[^/]+/u|o/[^/]+/p/[^/]+/a/[^/]+/register)/?$`)
+var tells = regexp.MustCompile(`^/api/((v1/user/[^/]+|o/[^/]+/u)(/bulk)?|o/[^/]+/p/[^/]+/a/[^/]+/register)/?$`)
 
-// created is that member.
-var created = regexp.MustCompile(`"created":(true|false)`)
+// created is that member, and enrolled is the status of one user of several.
+var (
+	created  = regexp.MustCompile(`"created":(true|false)`)
+	enrolled = regexp.MustCompile(`"status":20[01],"user"`)
+)
 
 // ask sends a request.
 func (v *visitor) ask(ctx context.Context, method, path string, header http.Header, body io.Reader) reply {
@@ -57,7 +60,7 @@ func (v *visitor) ask(ctx context.Context, method, path string, header http.Head
 	known := text
 	status := strconv.Itoa(response.StatusCode)
 	if method == http.MethodPost && tells.MatchString(r.URL.Path) && (response.StatusCode == http.StatusOK || response.StatusCode == http.StatusCreated) {
-		status, known = "200 or 201", created.ReplaceAllString(known, `"created":‹known›`)
+		status, known = "200 or 201", created.ReplaceAllString(enrolled.ReplaceAllString(known, `"status":‹known›,"user"`), `"created":‹known›`)
 		if response.Header.Get("Content-Length") == strconv.Itoa(len(text)) {
 			response.Header.Set("Content-Length", "‹that of the body›") // false is longer than true.
 		}

@@ -17,6 +17,12 @@ const MaxDepth = 32
 // Body is the name under which mistakes of the body as a whole are reported.
 const Body = "body"
 
+// The faults of bodies, told apart from other mistakes in them.
+var (
+	ErrNotJSON       = fault.New(fault.Invalid, "is not JSON")
+	ErrUnknownMember = fault.New(fault.Invalid, "is not a member of this object")
+)
+
 // Parse reads one JSON text. Its values are nil, bool, string, json.Number, []any and map[string]any; numbers keep
 // the spelling they were sent in. It refuses, with a [fault.Invalid] that names the field: invalid UTF-8, NUL
 // characters, escaped surrogates without their other half, nesting deeper than MaxDepth, a number that no double
@@ -69,13 +75,16 @@ func ParseStrings(text []byte) ([]string, error) {
 
 // syntax turns the standard library's complaint into one that says where the mistake is.
 func syntax(text []byte) error {
+	var faults fault.Fields
 	if len(text) == 0 {
-		return fault.Field(Body, "is missing")
+		faults.AddAs(ErrNotJSON, Body, "is missing")
+		return faults.Err()
 	}
 	var raw json.RawMessage
 	var s *json.SyntaxError
 	if err := json.Unmarshal(text, &raw); !errors.As(err, &s) {
-		return fault.Field(Body, "is not JSON")
+		faults.Add(Body, ErrNotJSON)
+		return faults.Err()
 	}
 	line, column := 1, 1
 	for _, b := range text[:max(0, min(int(s.Offset), len(text))-1)] {
@@ -84,7 +93,8 @@ func syntax(text []byte) error {
 		}
 		column++
 	}
-	return fault.Field(Body, "is not JSON: line %d, column %d: %s", line, column, s.Error())
+	faults.AddAs(ErrNotJSON, Body, "is not JSON: line %d, column %d: %s", line, column, s.Error())
+	return faults.Err()
 }
 
 // maxComplaints bounds the answer to a body that is wrong everywhere.
@@ -98,11 +108,16 @@ type complaints struct {
 
 // addf records a mistake and reports whether there is room for another.
 func (c *complaints) addf(name, format string, args ...any) bool {
+	return c.addAs(nil, name, format, args...)
+}
+
+// addAs is addf for a mistake that is known by a sentinel.
+func (c *complaints) addAs(cause error, name, format string, args ...any) bool {
 	switch c.count++; {
 	case c.count < maxComplaints:
-		c.fields.Addf(name, format, args...)
+		c.fields.AddAs(cause, name, format, args...)
 	case c.count == maxComplaints:
-		c.fields.Addf(name, format, args...)
+		c.fields.AddAs(cause, name, format, args...)
 		c.fields.Addf(Body, "may have more mistakes than are listed here")
 	}
 	return c.count < maxComplaints

@@ -169,6 +169,28 @@ func TestObjectTakesNullForAbsent(t *testing.T) {
 	}
 }
 
+// TestIntegersAreNumbersWithoutAFraction takes what JSON Schema calls an integer: some languages write 301 as 301.0.
+func TestIntegersAreNumbersWithoutAFraction(t *testing.T) {
+	t.Parallel()
+	for written, want := range map[string]int64{"301": 301, "301.0": 301, "-4.00": -4, "3e2": 300, "1.5e1": 15, "-0.0": 0, "1e16": 1e16,
+		"9223372036854775807": 9223372036854775807} {
+		o, err := jsonbody.ParseObject([]byte(`{"i":` + written + `}`))
+		require.NoError(t, err)
+		value, ok := o.Integer("i")
+		require.NoError(t, o.Err(), written)
+		assert.True(t, ok, written)
+		assert.Equal(t, want, value, written)
+	}
+	for written, complaint := range map[string]string{"0.5": "i: must be an integer", "1e-1": "i: must be an integer", "3.0e-1": "i: must be an integer",
+		"9223372036854775808.0": "i: does not fit a 64-bit integer", "-1e19": "i: does not fit a 64-bit integer"} {
+		o, err := jsonbody.ParseObject([]byte(`{"i":` + written + `}`))
+		require.NoError(t, err)
+		_, ok := o.Integer("i")
+		assert.False(t, ok, written)
+		assert.Equal(t, []string{complaint}, complaints(t, o.Err()), written)
+	}
+}
+
 func TestObjectTellsEveryMistakeAtOnce(t *testing.T) {
 	t.Parallel()
 	o, err := jsonbody.ParseObject([]byte(`{"s":1,"b":"true","i":1.5,"big":9223372036854775808,"n":"1","m":[],"l":[{"s":{}},null],"x":{}}`))
@@ -239,4 +261,26 @@ func TestCheckAddsWhatTheDomainFound(t *testing.T) {
 	other := errors.New("the database is away")
 	o.Check(other)
 	assert.Equal(t, other, o.Err())
+}
+
+func TestRowsKeepTheirMistakes(t *testing.T) {
+	t.Parallel()
+	o, err := jsonbody.ParseObject([]byte(`{"rows":[{"a":1},7,{"a":"x"}],"none":[],"many":[{},{},{}],"wrong":{}}`))
+	require.NoError(t, err)
+	rows := o.Rows("rows", 3)
+	require.Len(t, rows, 3)
+	rows[0].String("a")
+	assert.Equal(t, []string{"a: must be a string, not a number"}, complaints(t, rows[0].Err()))
+	rows[1].String("a")
+	assert.Equal(t, []string{"body: must be an object, not a number"}, complaints(t, rows[1].Err()))
+	assert.Equal(t, "x", rows[2].String("a"))
+	require.NoError(t, rows[2].Err())
+	require.NoError(t, o.Err())
+
+	o.Rows("none", 3)
+	assert.Len(t, o.Rows("many", 2), 2)
+	o.Rows("wrong", 2)
+	o.Rows("absent", 2)
+	assert.Equal(t, []string{"none: must not be empty", "many: has 3 elements; at most 2 are allowed", "wrong: must be an array of objects, not an object",
+		"absent: is required"}, complaints(t, o.Err()))
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +31,53 @@ func (o *Object) String(name string) string {
 	return strings.TrimSpace(s)
 }
 
+// Has reports whether there is a member of this name, null included.
+func (o *Object) Has(name string) bool {
+	_, has := o.members[name]
+	return has
+}
+
+// Null reports whether a member is null.
+func (o *Object) Null(name string) bool { return o.members[name] == nil }
+
+// Verbatim is String with the white space around it.
+func (o *Object) Verbatim(name string) string {
+	o.String(name)
+	s, _ := o.members[name].(string)
+	return s
+}
+
+// Integers returns a member that is an array of integers, nil when it is absent.
+func (o *Object) Integers(name string) []int64 {
+	return elements(o, name, "integers", func(one *Object, name string) int64 {
+		value, _ := one.Integer(name)
+		return value
+	})
+}
+
+// Strings returns a member that is an array of strings, nil when it is absent.
+func (o *Object) Strings(name string) []string {
+	return elements(o, name, "strings", (*Object).String)
+}
+
+// elements reads the elements of an array as if each were a member, of which none is null.
+func elements[T any](o *Object, name, kind string, read func(one *Object, name string) T) []T {
+	v := o.members[name]
+	items, ok := v.([]any)
+	if !ok && v != nil {
+		o.complain(name, "must be an array of %s, not %s", kind, kindOf(v))
+	}
+	var all []T
+	for i, item := range items {
+		place := element(name, i)
+		if item == nil && !o.faults.addf(join(o.path, place), "must not be null") {
+			break
+		}
+		all = append(all, read(&Object{members: map[string]any{place: item}, path: o.path, faults: o.faults}, place))
+	}
+	return all
+}
+
 // Bool returns a boolean member, or absent when there is none.
 func (o *Object) Bool(name string, absent bool) bool {
 	v := o.members[name]
@@ -43,8 +91,8 @@ func (o *Object) Bool(name string, absent bool) bool {
 	return b
 }
 
-// Integer returns an integer member; ok is false when it is absent or wrong. It is written without fraction
-// or exponent and fits 64 bits.
+// Integer returns an integer member; ok is false when it is absent or wrong. It fits 64 bits, and may be written
+// as 301.0 or 3e2, which JSON Schema calls integers.
 func (o *Object) Integer(name string) (value int64, ok bool) {
 	v := o.members[name]
 	if v == nil {
@@ -55,7 +103,7 @@ func (o *Object) Integer(name string) (value int64, ok bool) {
 		o.complain(name, "must be an integer, not %s", kindOf(v))
 		return 0, false
 	}
-	value, err := strconv.ParseInt(n.String(), 10, 64)
+	value, err := integer(n.String())
 	switch {
 	case errors.Is(err, strconv.ErrRange):
 		o.complain(name, "does not fit a 64-bit integer")
@@ -63,6 +111,22 @@ func (o *Object) Integer(name string) (value int64, ok bool) {
 		o.complain(name, "must be an integer")
 	}
 	return value, err == nil
+}
+
+// integer reads a number of JSON that has no fraction.
+func integer(written string) (int64, error) {
+	value, err := strconv.ParseInt(written, 10, 64)
+	if !errors.Is(err, strconv.ErrSyntax) {
+		return value, err
+	}
+	number, err := strconv.ParseFloat(written, 64)
+	switch {
+	case err != nil || math.Trunc(number) != number:
+		return 0, strconv.ErrSyntax
+	case number < math.MinInt64 || number >= math.MaxInt64: // As a double, MaxInt64 is one more than it.
+		return 0, strconv.ErrRange
+	}
+	return int64(number), nil
 }
 
 // RequiredInteger is Integer for a member that must be there.
@@ -109,11 +173,36 @@ func (o *Object) Objects(name string) []*Object {
 	return result
 }
 
+// Rows returns a member that must be an array of at least one and at most so many elements. Unlike those of [Object.Objects], each
+// keeps its mistakes to itself, and names fields as if it were the body. An element that is no object has a mistake already.
+func (o *Object) Rows(name string, most int) []*Object {
+	items, ok := o.members[name].([]any)
+	switch v := o.members[name]; {
+	case v == nil:
+		o.complain(name, "is required")
+	case !ok:
+		o.complain(name, "must be an array of objects, not %s", kindOf(v))
+	case len(items) == 0:
+		o.complain(name, "must not be empty")
+	case len(items) > most:
+		o.complain(name, "has %d elements; at most %d are allowed", len(items), most)
+	}
+	rows := make([]*Object, min(len(items), most))
+	for i := range rows {
+		members, ok := items[i].(map[string]any)
+		rows[i] = &Object{members: members, faults: new(complaints)}
+		if !ok {
+			rows[i].complain(Body, "must be an object, not %s", kindOf(items[i]))
+		}
+	}
+	return rows
+}
+
 // Only records a mistake for every member that is not among names, which are in the order in which they are documented.
 func (o *Object) Only(names ...string) {
 	for _, name := range slices.Sorted(maps.Keys(o.members)) {
 		if !slices.Contains(names, name) {
-			o.complain(shown(name), "is not a member of this object, which may have %s", strings.Join(names, ", "))
+			o.faults.addAs(ErrUnknownMember, join(o.path, shown(name)), "is not a member of this object, which may have %s", strings.Join(names, ", "))
 		}
 	}
 }
@@ -130,7 +219,7 @@ func (o *Object) Check(err error) {
 		return
 	}
 	if len(e.Fields()) == 0 {
-		o.faults.addf(join(o.path, Body), "%s", e.Error())
+		o.faults.addAs(e, join(o.path, Body), "%s", e.Error())
 	}
 	known := slices.Clone(o.faults.fields)
 	for _, f := range e.Fields() {
@@ -139,7 +228,7 @@ func (o *Object) Check(err error) {
 			continue
 		}
 		for _, m := range f.Messages {
-			o.faults.addf(path, "%s", m)
+			o.faults.addAs(f.Cause, path, "%s", m)
 		}
 	}
 }

@@ -5,14 +5,6 @@ import (
 	"strings"
 )
 
-// block is a paragraph, a heading or a list of a description.
-type block struct {
-	Heading string // of a heading
-	ID      string // of a heading
-	Text    []span // of a paragraph
-	Items   [][]span
-}
-
 // span is a run of text in one style.
 type span struct {
 	Text string
@@ -22,41 +14,7 @@ type span struct {
 
 var styled = regexp.MustCompile("`[^`]+`|\\*\\*[^*]+\\*\\*")
 
-// blocks reads the little of Markdown that descriptions use: paragraphs, `## ` headings, `- ` lists, `code` and **bold**.
-func blocks(text string) []block {
-	var found []block
-	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
-		lines := strings.Split(paragraph, "\n")
-		switch {
-		case strings.TrimSpace(paragraph) == "":
-		case strings.HasPrefix(paragraph, "## "):
-			heading := strings.TrimPrefix(paragraph, "## ")
-			found = append(found, block{Heading: heading, ID: anchor(heading)})
-		case strings.HasPrefix(paragraph, "- "):
-			found = append(found, block{Items: items(lines)})
-		default:
-			found = append(found, block{Text: spans(strings.Join(lines, " "))})
-		}
-	}
-	return found
-}
-
-func items(lines []string) [][]span {
-	var texts []string
-	for _, line := range lines {
-		if item, begins := strings.CutPrefix(line, "- "); begins {
-			texts = append(texts, item)
-		} else {
-			texts[len(texts)-1] += " " + strings.TrimSpace(line)
-		}
-	}
-	list := make([][]span, len(texts))
-	for i, text := range texts {
-		list[i] = spans(text)
-	}
-	return list
-}
-
+// spans reads the little of Markdown that the texts about errors use: `code` and **bold**.
 func spans(text string) []span {
 	var found []span
 	at := 0
@@ -75,17 +33,4 @@ func spans(text string) []span {
 		found = append(found, span{Text: text[at:]})
 	}
 	return found
-}
-
-// anchor is a heading as it stands in a link.
-func anchor(heading string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r + 'a' - 'A'
-		}
-		return '-'
-	}, heading)
 }

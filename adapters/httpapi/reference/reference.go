@@ -1,13 +1,14 @@
-// Package reference turns the OpenAPI document, as it is written, into what is served: the document as JSON and a page
-// for people. It knows the parts of OpenAPI 3.1 that the document uses, and nothing of the API it describes.
+// Package reference turns the OpenAPI document, as it is written, into what is served: the document as JSON with examples in
+// several languages, and a page for people, on which Stoplight Elements renders it. It knows nothing of the API that it describes.
 package reference
 
 import (
 	"bytes"
-	_ "embed"
+	"embed"
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"path"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -15,65 +16,120 @@ import (
 // fragments is the top-level member that holds what the document shares between its parts. It is not served.
 const fragments = "x-fragments"
 
-//go:embed page.gohtml
-var pageTemplate string
+// Policy is the Content-Security-Policy of the page. Scripts come from this installation alone, without exception. The
+// renderer and the editor of code in it write three style sheets into the page, which never change: their sums allow these
+// and no other. Pictures in style sheets are data.
+const Policy = "default-src 'none'; script-src 'self'; style-src 'self'" +
+	" 'sha256-MBVp6JYxbC/wICelYC6eULCRpgi9kGezXXSaq/TS2+I='" +
+	" 'sha256-40iiqMCd92gEkTDo77tABEiJ83Vil54BR3JPvnldhrA='" +
+	" 'sha256-wQz/tSlVfp9tfczKX+iejKDxvfvLykAGh1dSq+7M76k='" +
+	"; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+//go:embed page.gohtml start.gohtml
+var pages embed.FS
 
 //go:embed reference.css
 var css []byte
 
-// Reference is everything ready to be served.
-type Reference struct {
-	json []byte
-	html []byte
+// URLs say where things are served.
+type URLs struct {
+	Reference string // the reference page
+	Document  string // the OpenAPI document
+	Style     string // the style sheet of the other pages
+	Assets    string // the folder of what the reference page loads
+	Start     string // the page about a first message
 }
 
-// New reads a document. The URLs say where the page finds the document and its style sheet.
-func New(text []byte, documentURL, styleURL string) (*Reference, error) {
-	var written yaml.Node
-	if err := yaml.Unmarshal(text, &written); err != nil {
-		return nil, fmt.Errorf("reading the OpenAPI document: %w", err)
+// Reference is everything ready to be served.
+type Reference struct {
+	json   []byte
+	html   []byte
+	start  []byte
+	assets map[string]Asset
+}
+
+// New reads a document that is written in several parts. Each begins with shared, which defines what the
+// parts share.
+func New(shared string, parts []string, urls URLs) (*Reference, error) {
+	root := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	var conventions *yaml.Node
+	for _, part := range parts {
+		var written yaml.Node
+		if err := yaml.Unmarshal([]byte(shared+part), &written); err != nil {
+			return nil, fmt.Errorf("reading the OpenAPI document: %w", err)
+		}
+		members := flatten(&written)
+		if common := find(members, fragments); common != nil {
+			conventions = find(common, "conventions")
+		}
+		drop(members, fragments)
+		if err := merge(root, members); err != nil {
+			return nil, fmt.Errorf("joining the parts of the OpenAPI document: %w", err)
+		}
 	}
-	root := flatten(&written)
-	drop(root, fragments)
-	var b bytes.Buffer
+	follow(root, conventions)
+	if err := addSamples(root); err != nil {
+		return nil, fmt.Errorf("making examples of the OpenAPI document: %w", err)
+	}
+	var b, indented bytes.Buffer
 	if err := writeJSON(&b, root); err != nil {
 		return nil, fmt.Errorf("converting the OpenAPI document: %w", err)
 	}
-	var indented bytes.Buffer
 	if err := json.Indent(&indented, b.Bytes(), "", " "); err != nil {
 		return nil, fmt.Errorf("converting the OpenAPI document: %w", err)
 	}
-	html, err := renderPage(root, documentURL, styleURL)
-	if err != nil {
-		return nil, fmt.Errorf("rendering the reference page: %w", err)
+	r := &Reference{json: indented.Bytes(), assets: map[string]Asset{}}
+	if err := r.render(root, urls); err != nil {
+		return nil, fmt.Errorf("rendering the pages of the reference: %w", err)
 	}
-	return &Reference{json: indented.Bytes(), html: html}, nil
+	return r, nil
 }
 
 // JSON is the document.
 func (r *Reference) JSON() []byte { return r.json }
 
-// HTML is the page. It works without scripts and loads its style sheet only.
+// HTML is the page. It needs scripts, and says what there is without them.
 func (r *Reference) HTML() []byte { return r.html }
 
-// CSS is the style sheet of the page.
+// Start is the page about a first message. It needs no scripts.
+func (r *Reference) Start() []byte { return r.start }
+
+// CSS is the style sheet that the pages of the documentation share.
 func (r *Reference) CSS() []byte { return css }
 
-func renderPage(root *yaml.Node, documentURL, styleURL string) ([]byte, error) {
-	var d document
-	if err := root.Decode(&d); err != nil {
-		return nil, err
+// Asset is what the page loads under this name; false when there is none.
+func (r *Reference) Asset(name string) (a Asset, ok bool) {
+	a, ok = r.assets[name]
+	return a, ok
+}
+
+func (r *Reference) render(root *yaml.Node, urls URLs) error {
+	loaded := map[string]string{}
+	for _, file := range []string{"reference.js", "vendor/elements.min.css", "vendor/elements.min.js"} {
+		a, err := newAsset(file)
+		if err != nil {
+			return err
+		}
+		r.assets[a.Name], loaded[path.Base(file)] = a, urls.Assets+a.Name
 	}
-	p, err := newPage(d)
+	view := struct {
+		URLs
+		Info   struct{ Title, Version, Summary string }
+		Loaded map[string]string
+	}{URLs: urls, Loaded: loaded}
+	if err := root.Decode(&view); err != nil {
+		return err
+	}
+	t, err := template.ParseFS(pages, "*.gohtml")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	p.DocumentURL, p.StyleURL = documentURL, styleURL
-	t, err := template.New("page").Parse(pageTemplate)
-	if err != nil {
-		return nil, err
+	for name, html := range map[string]*[]byte{"page.gohtml": &r.html, "start.gohtml": &r.start} {
+		var b bytes.Buffer
+		if err := t.ExecuteTemplate(&b, name, view); err != nil {
+			return err
+		}
+		*html = b.Bytes()
 	}
-	var b bytes.Buffer
-	err = t.Execute(&b, p)
-	return b.Bytes(), err
+	return nil
 }

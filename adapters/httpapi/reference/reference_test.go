@@ -1,7 +1,12 @@
 package reference_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"go/format"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -41,7 +46,7 @@ paths:
       operationId: make
       summary: Make a thing
       security: [{Key: ["thing:write"]}]
-      requestBody: {required: true, content: {application/json: {schema: {$ref: "#/components/schemas/Thing"}}}}
+      requestBody: {required: true, content: {application/json: {schema: {$ref: "#/components/schemas/Thing"}, example: {name: "lamp, true", on: true, size: null}}}}
       responses:
         "200": {description: Made., content: {application/json: {schema: {type: array, items: {$ref: "#/components/schemas/Thing"}}}}}
         <<: *problems
@@ -60,10 +65,18 @@ components:
         parts: {type: array, maxItems: 3, items: {type: object, properties: {label: {type: string}}}}
 `
 
+var urls = reference.URLs{Reference: "/docs/", Document: "/o.json", Style: "/s.css", Assets: "/assets/", Start: "/start/"}
+
+func read(t *testing.T, text string) *reference.Reference {
+	t.Helper()
+	r, err := reference.New("", []string{text}, urls)
+	require.NoError(t, err)
+	return r
+}
+
 func TestJSONIsTheDocumentInItsOrder(t *testing.T) {
 	t.Parallel()
-	r, err := reference.New([]byte(small), "/o.json", "/s.css")
-	require.NoError(t, err)
+	r := read(t, small)
 	var doc struct {
 		OpenAPI string
 		Info    struct{ Title, Version string }
@@ -82,32 +95,131 @@ func TestJSONIsTheDocumentInItsOrder(t *testing.T) {
 	assert.Less(t, strings.Index(text, `"name"`), strings.Index(text, `"size"`))
 }
 
-func TestHTMLShowsEverything(t *testing.T) {
+func TestPages(t *testing.T) {
 	t.Parallel()
-	r, err := reference.New([]byte(small), "/o.json", "/s.css")
-	require.NoError(t, err)
+	r := read(t, small)
 	page := string(r.HTML())
-	for _, part := range []string{
-		"<h1>A &lt;small&gt; API <small>2</small></h1>",
-		"<p>First <strong>bold</strong> and <code>code &lt;b&gt;</code> goes on.</p>",
-		`<h2 id="a-heading"><a href="#a-heading">A heading</a></h2>`,
-		"<ul><li>one</li><li>two, continued</li></ul>",
-		`<h3 id="make"><a href="#make">Make a thing</a></h3>`,
-		"Grant: <code>thing:write</code>",
-		"<code>/b/{id}/</code>",
-		"also <code>/c/{id}/</code>",
-		`curl -H &#34;Authorization: Key $TOCSIN_KEY&#34; &#34;$TOCSIN_URL/b/12/&#34;`,
-		`<code>size</code> <span class="kind">integer or null</span>`,
-		"At most 20 characters.", "At most 3 entries.",
-		`<code>parts[].label</code>`,
-		"One of <code>big</code>, <code>small</code>.",
-		`<a href="#schema-thing">array of Thing</a>`,
-		"&#34;name&#34;: &#34;lamp&#34;",
-		`<strong class="status error">404</strong> Gone.`,
-		`href="/o.json"`, `href="/s.css"`,
-	} {
+	for _, part := range []string{"<title>A &lt;small&gt; API reference</title>", "<h1>A &lt;small&gt; API <small>2</small></h1>", `href="/o.json"`, `href="/s.css"`, `href="/start/"`} {
 		assert.Contains(t, page, part)
 	}
+	for _, part := range []string{`href="/docs/"`, `href="/o.json"`, `href="/s.css"`} {
+		assert.Contains(t, string(r.Start()), part)
+	}
+	loaded := regexp.MustCompile(`"/assets/([^"]+)"`).FindAllStringSubmatch(page, -1)
+	require.Len(t, loaded, 3)
+	for _, m := range loaded {
+		a, ok := r.Asset(m[1])
+		require.True(t, ok, m[1])
+		sum := sha256.Sum256(a.Body)
+		assert.Contains(t, m[1], hex.EncodeToString(sum[:6]))
+	}
+	_, ok := r.Asset("reference.js")
+	assert.False(t, ok)
+}
+
+// TestVendoredFilesAreThoseOfTheirPackages compares the files with the sums of vendor/README.md.
+func TestVendoredFilesAreThoseOfTheirPackages(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("vendor/README.md")
+	require.NoError(t, err)
+	rows := regexp.MustCompile(`(?m)^\| (elements\S+) \| .* \| \d+\.\d+\.\d+ \| ([0-9a-f]{64}) \|$`).FindAllStringSubmatch(string(text), -1)
+	require.Len(t, rows, 2)
+	for _, row := range rows {
+		body, err := os.ReadFile("vendor/" + row[1])
+		require.NoError(t, err)
+		sum := sha256.Sum256(body)
+		assert.Equal(t, row[2], hex.EncodeToString(sum[:]), row[1])
+	}
+}
+
+func TestSamples(t *testing.T) {
+	t.Parallel()
+	var doc struct {
+		Paths map[string]map[string]struct {
+			Samples []struct{ Lang, Label, Source string } `json:"x-codeSamples"`
+		}
+	}
+	text := strings.Replace(small, "    x-also: /c/{id}/\n", "", 1)
+	text = strings.Replace(text, `    parameters: [{$ref: "#/components/parameters/ID"}]
+    post:
+`, `    post:
+      parameters:
+        - {$ref: "#/components/parameters/ID"}
+        - {name: who, in: query, required: true, example: "a@b"}
+        - {name: limit, in: query, example: 5}
+`, 1)
+	require.NoError(t, json.Unmarshal(read(t, text).JSON(), &doc))
+	samples := map[string]string{}
+	for _, s := range doc.Paths["/b/{id}/"]["post"].Samples {
+		samples[s.Label] = s.Source
+	}
+	assert.Equal(t, map[string]string{
+		"curl": `curl "$TOCSIN_URL/b/12/?who=a%40b" \
+  -H "Authorization: Key $TOCSIN_KEY" \
+  -H 'Content-Type: application/json' \
+  -d '{
+  "name": "lamp, true",
+  "on": true,
+  "size": null
+}'`,
+		"Go": `package main
+
+import (
+	"io"
+	"log"
+	"net/http"
+	"os"
+	"strings"
+)
+
+func main() {
+	request, err := http.NewRequest("POST", os.Getenv("TOCSIN_URL")+"/b/12/?who=a%40b", strings.NewReader(` + "`" + `{
+  "name": "lamp, true",
+  "on": true,
+  "size": null
+}` + "`" + `))
+	if err != nil {
+		log.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Key "+os.Getenv("TOCSIN_KEY"))
+	request.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer answer.Body.Close()
+	log.Print(answer.Status)
+	if _, err := io.Copy(os.Stdout, answer.Body); err != nil {
+		log.Fatal(err)
+	}
+}
+`,
+		"Python": `import os
+
+import requests
+
+answer = requests.request(
+    "POST",
+    os.environ["TOCSIN_URL"] + "/b/12/?who=a%40b",
+    headers={"Authorization": "Key " + os.environ["TOCSIN_KEY"]},
+    json={
+      "name": "lamp, true",
+      "on": True,
+      "size": None
+    },
+    timeout=30,
+)
+print(answer.status_code, answer.text)
+`,
+		"TypeScript": "const answer = await fetch(`${process.env.TOCSIN_URL}/b/12/?who=a%40b`, {\n" +
+			"  method: \"POST\",\n" +
+			"  headers: { Authorization: `Key ${process.env.TOCSIN_KEY}`, \"Content-Type\": \"application/json\" },\n" +
+			"  body: JSON.stringify({\n    \"name\": \"lamp, true\",\n    \"on\": true,\n    \"size\": null\n  }),\n" +
+			"});\nconsole.log(answer.status, await answer.text());\n",
+	}, samples)
+	formatted, err := format.Source([]byte(samples["Go"]))
+	require.NoError(t, err)
+	assert.Equal(t, string(formatted), samples["Go"])
 }
 
 func TestBrokenDocumentsAreRefused(t *testing.T) {
@@ -117,14 +229,16 @@ func TestBrokenDocumentsAreRefused(t *testing.T) {
 		"NoJSONForm":        {"minimum: 5", "minimum: 0x10", "0x10 has no JSON form"},
 		"Date":              {"minimum: 5", "minimum: 2001-01-01", "no JSON form"},
 		"UnknownParameter":  {`parameters/ID"}]`, `parameters/Id"}]`, "names nothing"},
-		"UnknownSchema":     {`items: {$ref: "#/components/schemas/Thing"}`, `items: {$ref: "#/components/schemas/Ting"}`, "names nothing"},
-		"UndeclaredTag":     {"tags: [Things]", "tags: [Stuff]", `the tag "Stuff" is not declared`},
-		"PathsAreNoMapping": {"paths:\n", "paths: []\nx-rest:\n", "a mapping is expected"},
+		"UnknownBody":       {`requestBody: {required: true`, `requestBody: {$ref: "#/components/requestBodies/Thing", required: true`, "names nothing"},
+		"NoExampleOfABody":  {`example: {name: "lamp, true"`, `examples: {name: "lamp, true"`, "post /b/{id}/: the body has no example"},
+		"AQuoteInAnExample": {`"lamp, true"`, `"lamp's"`, "has a quote in it"},
+		"NoExampleOfAPath":  {", example: 12", "", "a parameter of /b/{id}/ has no example"},
+		"PathsAreNoMapping": {"paths:\n", "paths: []\nx-rest:\n", "paths is no mapping"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			require.Contains(t, small, c.old)
-			_, err := reference.New([]byte(strings.Replace(small, c.old, c.broken, 1)), "", "")
+			_, err := reference.New("", []string{strings.Replace(small, c.old, c.broken, 1)}, urls)
 			assert.ErrorContains(t, err, c.said)
 		})
 	}
@@ -132,8 +246,27 @@ func TestBrokenDocumentsAreRefused(t *testing.T) {
 
 func TestTheStyleSheetLoadsNothing(t *testing.T) {
 	t.Parallel()
-	r, err := reference.New([]byte(small), "", "")
-	require.NoError(t, err)
+	r := read(t, small)
 	assert.NotContains(t, string(r.CSS()), "url(")
 	assert.NotContains(t, string(r.CSS()), "@import")
+}
+
+func TestPartsAreJoined(t *testing.T) {
+	t.Parallel()
+	const shared = "x-fragments: {gone: &gone {\"404\": {description: Gone.}}}\n"
+	part := func(member string) string {
+		return "paths: {\"/b/{id}/\": {" + member + ": {tags: [Things], operationId: " + member + "It, responses: {<<: *gone}}}}\n"
+	}
+	r, err := reference.New(shared, []string{strings.ReplaceAll(small, "x-fragments:", "x-others:"), part("put")}, urls)
+	require.NoError(t, err)
+	var doc struct {
+		Paths map[string]map[string]any
+	}
+	require.NoError(t, json.Unmarshal(r.JSON(), &doc))
+	assert.Contains(t, doc.Paths["/b/{id}/"], "post")
+	assert.Contains(t, doc.Paths["/b/{id}/"]["put"], "responses")
+	assert.NotContains(t, string(r.JSON()), "x-fragments")
+
+	_, err = reference.New(shared, []string{strings.ReplaceAll(small, "x-fragments:", "x-others:"), part("post")}, urls)
+	require.ErrorContains(t, err, "/b/{id}/: post: tags is there twice")
 }

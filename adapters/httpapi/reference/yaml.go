@@ -55,6 +55,24 @@ func find(mapping *yaml.Node, name string) *yaml.Node {
 	return nil
 }
 
+// merge adds the members of a mapping to another one. What both have must be mappings, which are merged.
+func merge(into, from *yaml.Node) error {
+	for i := 0; i+1 < len(from.Content); i += 2 {
+		name, value := from.Content[i], from.Content[i+1]
+		switch there := find(into, name.Value); {
+		case there == nil:
+			into.Content = append(into.Content, name, value)
+		case there.Kind == yaml.MappingNode && value.Kind == yaml.MappingNode:
+			if err := merge(there, value); err != nil {
+				return fmt.Errorf("%s: %w", name.Value, err)
+			}
+		default:
+			return fmt.Errorf("%s is there twice", name.Value)
+		}
+	}
+	return nil
+}
+
 func drop(mapping *yaml.Node, name string) {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		if mapping.Content[i].Value == name {

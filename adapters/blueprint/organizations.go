@@ -26,6 +26,7 @@ func (d *decoding) organization(place string, n *yaml.Node) (o app.BlueprintOrga
 		"projects": sequence(d, &o.Projects, d.project),
 		"quotas":   d.quotas(&o.Quotas),
 
+		"default_region":        d.optional(&o.Region),
 		"require_second_factor": d.decision(&o.Factor),
 	})
 	return o

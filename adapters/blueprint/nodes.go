@@ -145,6 +145,16 @@ func (d *decoding) decision(to **bool) field {
 	}
 }
 
+// optional reads a text that leaves things as they are when it is absent.
+func (d *decoding) optional(to **string) field {
+	return func(place string, n *yaml.Node) {
+		if _, given := d.enter(place, n); given {
+			*to = new(string)
+			d.text(*to)(place, n)
+		}
+	}
+}
+
 // members lists the members of a mapping and notes what is wrong with its keys.
 func (d *decoding) members(place string, n *yaml.Node) []pair {
 	pairs, wrong := members(n)

@@ -8,14 +8,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/tocsin/tocsin/adapters/cli/blueprint"
+	"github.com/tocsin/tocsin/adapters/blueprint"
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
 // FuzzParse: whatever text comes in, Parse does not panic and ends; what is wrong is a mistake of the file, and what is not can be
 // stored as JSON and be located.
 func FuzzParse(f *testing.F) {
-	demo, err := os.ReadFile("../../../configs/demo.yaml")
+	demo, err := os.ReadFile("../../configs/demo.yaml")
 	require.NoError(f, err)
 	f.Add(demo)
 	for _, text := range []string{

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tocsin/tocsin/adapters/cli/blueprint"
+	"github.com/tocsin/tocsin/adapters/blueprint"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/fault"
@@ -35,6 +35,7 @@ organizations:
     groups: [Staff, "Crew "]
     quotas: {rate_limit: 0.5, organization_rate_limit: 1000}
     require_second_factor: true
+    default_region: " DE "
     channels:
       - {name: mail, protocol: EMAIL, driver: smtp, preferred: true, active: false, settings: {host: localhost, port: 25}}
     projects:
@@ -70,7 +71,7 @@ organizations:
 func TestParseReadsEveryMember(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, app.Blueprint{Organizations: []app.BlueprintOrganization{{
-		Slug: "acme", Name: "Acme Inc.", Groups: []string{"Staff", "Crew"}, Quotas: quotas.Limits{quotas.Requests: 0.5, quotas.OrganizationRequests: 1000}, Factor: new(true),
+		Slug: "acme", Name: "Acme Inc.", Groups: []string{"Staff", "Crew"}, Quotas: quotas.Limits{quotas.Requests: 0.5, quotas.OrganizationRequests: 1000}, Region: new("DE"), Factor: new(true),
 		Channels: []app.BlueprintChannel{{Name: "mail", Protocol: "EMAIL", Driver: "smtp", Preferred: true,
 			Settings: channels.Settings{"host": "localhost", "port": 25}}},
 		Projects: []app.BlueprintProject{{
@@ -109,6 +110,24 @@ func TestParseForms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			assert.Equal(t, want, parse(t, text))
+		})
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"APairOfSurrogates":   {`{"organizations": [{"slug": "acme", "name": "\ud83d\udE00 \u00e9 \/ \uD834\uDD1E"}]}`, "😀 é / 𝄞"},
+		"AnEscapedBackslash":  {`{"organizations": [{"slug": "acme", "name": "\\ud83d\\ude00"}]}`, `\ud83d\ude00`},
+		"AfterABackslash":     {`{"organizations": [{"slug": "acme", "name": "\\\ud83d\ude00"}]}`, `\😀`},
+		"AfterAByteOrderMark": {"\ufeff" + `{"organizations": [{"slug": "acme", "name": "\ud83d\ude00"}]}`, "😀"},
+	} {
+		t.Run("JSON/"+name, func(t *testing.T) {
+			t.Parallel()
+			assert.Equal(t, c.want, parse(t, c.text).Organizations[0].Name)
+		})
+	}
+	for name, text := range map[string]string{"High": `\ud83d`, "Low": `\ude00`, "TwoHigh": `\ud83d\ud83d`} {
+		t.Run("HalfASurrogatePair/"+name, func(t *testing.T) {
+			t.Parallel()
+			_, err := blueprint.Parse("demo.json", []byte("{\"organizations\":\n[{\"name\": \""+text+"\"}]}"), nil)
+			require.ErrorContains(t, err, "is not YAML: found invalid Unicode character escape code")
 		})
 	}
 	assert.Empty(t, parse(t, "organizations: []").Organizations)
@@ -212,7 +231,7 @@ func TestParseRefuses(t *testing.T) {
 		"TextForATruth":        {"organizations: [{channels: [{active: yes}]}]", []string{"demo.yaml:1: organizations[0].channels[0].active: must be true or false"}},
 		"TaggedNonsense":       {"organizations: [{channels: [{active: !!bool maybe}]}]", []string{"demo.yaml:1: organizations[0].channels[0].active: must be true or false"}},
 		"TextForASequence":     {"organizations: [{groups: Staff}]", []string{"demo.yaml:1: organizations[0].groups: must be a sequence"}},
-		"TextForAMapping":      {"organizations: [acme]", []string{"demo.yaml:1: organizations[0]: must be a mapping with the members channels, groups, name, projects, quotas, require_second_factor, slug"}},
+		"TextForAMapping":      {"organizations: [acme]", []string{"demo.yaml:1: organizations[0]: must be a mapping with the members channels, default_region, groups, name, projects, quotas, require_second_factor, slug"}},
 		"ListForQuotas":        {"organizations: [{quotas: [rate_limit]}]", []string{"demo.yaml:1: organizations[0].quotas: must be a mapping"}},
 		"TextForANumber":       {"organizations: [{quotas: {rate_limit: \"5\"}}]", []string{"demo.yaml:1: organizations[0].quotas.rate_limit: must be a number"}},
 		"TextForADecision":     {"organizations: [{require_second_factor: sometimes}]", []string{"demo.yaml:1: organizations[0].require_second_factor: must be true or false"}},
@@ -345,7 +364,7 @@ func TestLocate(t *testing.T) {
 
 func TestTheDemoIsABlueprint(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../../configs/demo.yaml")
+	text, err := os.ReadFile("../../configs/demo.yaml")
 	require.NoError(t, err)
 	f, err := blueprint.Parse("demo.yaml", text, nil)
 	require.NoError(t, err)

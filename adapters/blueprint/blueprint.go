@@ -1,15 +1,17 @@
-// Package blueprint reads the YAML that `apply` is given: it turns text into a blueprint of the use case, or says where it is
+// Package blueprint reads the YAML that `apply` and the API are given: it turns text into a blueprint of the use case, or says where it is
 // wrong, all at once. It does not know what is stored, nor which names and values make sense there.
 package blueprint
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
 	"slices"
 	"strconv"
+	"unicode/utf16"
 
 	"go.yaml.in/yaml/v3"
 
@@ -41,7 +43,7 @@ func Parse(name string, text []byte, environ []string) (File, error) {
 	if len(text) > MaxBytes {
 		return f, Mistakes{{File: name, Message: fmt.Sprintf("is larger than %d MiB", MaxBytes>>20)}}
 	}
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder := yaml.NewDecoder(bytes.NewReader(withKnownEscapes(text)))
 	var document yaml.Node
 	if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
 		return f, Mistakes{{File: name, Message: "is empty: there must be a member organizations"}}
@@ -61,6 +63,28 @@ func Parse(name string, text []byte, environ []string) (File, error) {
 		return f, d.mistakes.sorted()
 	}
 	return f, nil
+}
+
+// escape is a pair of surrogates, or any other escape of JSON.
+var escape = regexp.MustCompile(`\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\.`)
+
+// withKnownEscapes replaces those escapes of a JSON text that the parser of YAML does not know: pairs of
+// surrogates, and the slash. A text that is not JSON stays as it is.
+func withKnownEscapes(text []byte) []byte {
+	if !json.Valid(bytes.TrimPrefix(text, []byte("\ufeff"))) {
+		return text
+	}
+	return escape.ReplaceAllFunc(text, func(found []byte) []byte {
+		if string(found) == `\/` {
+			return []byte("/")
+		}
+		if len(found) < len(`\ud83d\ude00`) {
+			return found
+		}
+		high, _ := strconv.ParseUint(string(found[2:6]), 16, 16) // Four hexadecimal digits are a number.
+		low, _ := strconv.ParseUint(string(found[8:12]), 16, 16)
+		return fmt.Appendf(nil, `\U%08X`, utf16.DecodeRune(rune(high), rune(low)))
+	})
 }
 
 var (

@@ -1,0 +1,111 @@
+package gormstore
+
+import (
+	"context"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+)
+
+// peopleRow is how many people an occurrence would reach.
+type peopleRow struct {
+	Occurrence events.OccurrenceID // its place among those that were asked for
+	People     int
+}
+
+// CountRecipients asks once for those that name nobody and choose the same channels, because they reach the same people, and once for
+// those that name some.
+func (r deliveryRepo) CountRecipients(ctx context.Context, ts []deliveries.Triggering) error {
+	named, all := map[string][]*events.Occurrence{}, map[string][]*events.Occurrence{}
+	for i := range ts {
+		o := &ts[i].Occurrence
+		channels := jsonArray(o.Options.Channels)
+		switch n := len(o.Options.LimitTo); {
+		case ts[i].Refusal != nil:
+		case n == 0:
+			all[channels] = append(all[channels], o)
+		case n <= deliveries.CountedNames:
+			named[channels] = append(named[channels], o)
+		}
+	}
+	for _, some := range named {
+		if err := r.countNamed(ctx, some); err != nil {
+			return err
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	entries, err := r.entries(ctx, ts[0].Occurrence)
+	if err != nil || entries > deliveries.CountedEntries {
+		return err
+	}
+	for _, some := range all {
+		people := 0
+		if entries > 0 {
+			if people, err = r.people(ctx, *some[0]); err != nil {
+				return err
+			}
+		}
+		for _, o := range some {
+			o.Recipients = &people
+		}
+	}
+	return nil
+}
+
+// entries is how many entries of lists and active subscriptions the event's notifications have, which is counted no further
+// than is asked for each of them.
+func (r deliveryRepo) entries(ctx context.Context, o events.Occurrence) (n int, err error) {
+	p := candidatesOf(r.dialect, o).parameters()
+	p["most"] = deliveries.CountedEntries + 1
+	err = r.db(ctx).Raw(`SELECT COALESCE(SUM(listed + subscribed), 0) FROM (SELECT
+			(SELECT COUNT(*) FROM (SELECT 1 FROM list_entries le WHERE le.list_id = n.list_id LIMIT @most ) AS listed) AS listed,
+			(SELECT COUNT(*) FROM (SELECT 1 FROM subscriptions sb WHERE sb.notification_id = n.id AND sb.active LIMIT @most ) AS subscribed) AS subscribed
+		FROM notifications n WHERE `+ofItsEvent+` AND n.active) AS counted`, p).Scan(&n).Error
+	return n, err
+}
+
+// people is how many people one occurrence would reach that names nobody.
+func (r deliveryRepo) people(ctx context.Context, o events.Occurrence) (int, error) {
+	c := candidatesOf(r.dialect, o)
+	rows, err := rowsOf[peopleRow](r.db(ctx).Raw(peopleQuery(c, "0", candidatesFrom(c.sources())), c.parameters()))
+	if err != nil || len(rows) == 0 {
+		return 0, err
+	}
+	return rows[0].People, nil
+}
+
+// countNamed counts for occurrences that name people and choose the same channels.
+func (r deliveryRepo) countNamed(ctx context.Context, some []*events.Occurrence) error {
+	var wanted []wantedRow
+	people := make([]int, len(some))
+	for i, o := range some {
+		numbered := *o
+		numbered.ID = events.OccurrenceID(i)
+		wanted = append(wanted, wantedOf(numbered)...)
+		o.Recipients = &people[i]
+	}
+	c := candidatesOf(r.dialect, *some[0])
+	p := c.parameters()
+	p["set"] = wantedSet(r.dialect, wanted)
+	rows, err := rowsOf[peopleRow](r.db(ctx).Raw(peopleQuery(c, "r.occurrence", wantedFrom(r.dialect)), p))
+	for _, row := range rows {
+		people[row.Occurrence] = row.People
+	}
+	return err
+}
+
+// peopleQuery counts, by occurrence, those whom an open way reaches. Where several share an address it is the first who gets the message, as
+// in an expansion.
+func peopleQuery(c candidates, occurrence, from string) string {
+	return `WITH ` + c.ways(bothChannels, "n.active") + `
+		SELECT occurrence, COUNT(DISTINCT member_id) AS people FROM (
+			SELECT occurrence, member_id, ROW_NUMBER() OVER (PARTITION BY occurrence, notification_id, protocol, value_key
+				ORDER BY phase, assignment_id) AS place
+			FROM (SELECT gated.*, ` + reasonColumn() + ` FROM (
+				SELECT ` + occurrence + ` AS occurrence, w.notification_id, w.phase, w.protocol, s.id AS assignment_id, m.id AS member_id, a.value_key, ` +
+		gateColumns + from + `
+			) AS gated) AS judged WHERE reason = ''
+		) AS ranked WHERE place = 1 GROUP BY occurrence`
+}

@@ -1,0 +1,39 @@
+package httpapi
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
+)
+
+// corsAge is for how many seconds a browser may keep the answer to a preflight.
+const corsAge = 600
+
+// Headers of requests that scripts of other origins may send, and of answers that they may read.
+var (
+	corsSent = []string{echo.HeaderAuthorization, echo.HeaderContentType, headerIdempotencyKey, "If-Match", "If-None-Match", echo.HeaderXRequestID}
+	corsRead = []string{echo.HeaderXRequestID, headerRateLimit, headerRateLimitPolicy, echo.HeaderRetryAfter, headerReplayed, "Link", "ETag", echo.HeaderAllow,
+		echo.HeaderWWWAuthenticate}
+)
+
+// cors lets scripts in pages of these origins, and of no others, use the API. They need a key as everybody does: no cookie counts here, and none is
+// asked for. A preflight takes no key. Without origins nothing is different from a service that has never heard of CORS.
+func cors(origins []string) echo.MiddlewareFunc {
+	if len(origins) == 0 {
+		return func(next echo.HandlerFunc) echo.HandlerFunc { return next }
+	}
+	return middleware.CORSWithConfig(middleware.CORSConfig{
+		Skipper: func(c echo.Context) bool {
+			r := c.Request()
+			preflight := r.Header.Get(echo.HeaderOrigin) != "" && r.Header.Get(echo.HeaderAccessControlRequestMethod) != ""
+			return !strings.HasPrefix(r.URL.Path, "/api/") || r.Method == http.MethodOptions && !preflight
+		},
+		AllowOriginFunc: func(origin string) (bool, error) { return slices.Contains(origins, origin), nil },
+		AllowHeaders:    corsSent,
+		ExposeHeaders:   corsRead,
+		MaxAge:          corsAge,
+	})
+}

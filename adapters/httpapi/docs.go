@@ -1,0 +1,107 @@
+package httpapi
+
+import (
+	"embed"
+	"io/fs"
+	"net/http"
+	"sync"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/tocsin/tocsin/adapters/httpapi/reference"
+	"github.com/tocsin/tocsin/adapters/web"
+)
+
+// Paths of the document and of the pages about it.
+const (
+	documentPath = "/api/openapi.json"
+	docsPath     = "/api/docs/"
+	stylePath    = docsPath + "reference.css"
+	assetsPath   = docsPath + "assets/"
+	startPath    = docsPath + "start/"
+	errorsPath   = docsPath + "errors/" // the type of each problem leads below it
+)
+
+// documentation is the pages about the API, and what they load. They are read by people, and the OpenAPI document
+// leaves them out.
+func documentation() []Route {
+	return []Route{
+		{http.MethodGet, startPath, "", (*API).showStart},
+		{http.MethodGet, errorsPath, "", (*API).showErrors},
+		{http.MethodGet, errorsPath + "{code}/", "", (*API).showError},
+		{http.MethodGet, stylePath, "", (*API).showStyle},
+		{http.MethodGet, assetsPath + "{asset}", "", (*API).showAsset},
+	}
+}
+
+// document is the OpenAPI document as it is written, in YAML: openapi.yaml describes what the contract demands, and the
+// folder openapi has a file for each noun that is managed beyond that, and the fragments that all share.
+//
+//go:embed openapi.yaml openapi/*.yaml
+var document embed.FS
+
+// loadReference reads the document once for the life of the process: it is built in and never changes.
+var loadReference = sync.OnceValues(func() (*reference.Reference, error) {
+	const main, fragments = "openapi.yaml", "openapi/fragments.yaml"
+	names, err := fs.Glob(document, "openapi/*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	text := map[string]string{}
+	for _, name := range append(names, main) {
+		part, err := document.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		text[name] = string(part)
+	}
+	parts := []string{text[main]}
+	for _, name := range names {
+		if name != fragments {
+			parts = append(parts, text[name])
+		}
+	}
+	return reference.New(text[fragments], parts, reference.URLs{
+		Reference: docsPath, Document: documentPath, Style: stylePath, Assets: assetsPath, Start: startPath,
+	})
+})
+
+func (a *API) showDocument(c call) error {
+	c.cacheable()
+	return c.whole(http.StatusOK, echo.MIMEApplicationJSON, a.reference.JSON())
+}
+
+// showReference answers the page that renders the document, under a policy of its own.
+func (a *API) showReference(c call) error {
+	c.cacheable()
+	c.Response().Header().Set(echo.HeaderContentSecurityPolicy, reference.Policy)
+	return c.whole(http.StatusOK, echo.MIMETextHTMLCharsetUTF8, a.reference.HTML())
+}
+
+func (a *API) showStart(c call) error { return c.document(a.reference.Start()) }
+
+// document answers another page of the documentation, which loads its style sheet and nothing else.
+func (c call) document(html []byte) error {
+	c.cacheable()
+	c.Response().Header().Set(echo.HeaderContentSecurityPolicy,
+		"default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	return c.whole(http.StatusOK, echo.MIMETextHTMLCharsetUTF8, html)
+}
+
+func (a *API) showStyle(c call) error {
+	c.cacheable()
+	return c.whole(http.StatusOK, "text/css; charset=utf-8", a.reference.CSS())
+}
+
+// showAsset answers what the reference page loads. Browsers keep it for ever: another content has another name.
+func (a *API) showAsset(c call) error {
+	found, ok := a.reference.Asset(web.Param(c, "asset"))
+	if !ok {
+		return web.ErrNoSuchPath
+	}
+	c.Response().Header().Set(echo.HeaderCacheControl, "public, max-age=31536000, immutable")
+	return c.whole(http.StatusOK, found.ContentType, found.Body)
+}
+
+// cacheable lets browsers keep what is the same for everybody, for a short while: it changes with the next version.
+func (c call) cacheable() { c.Response().Header().Set(echo.HeaderCacheControl, "public, max-age=300") }

@@ -1,0 +1,30 @@
+package httpapi
+
+import (
+	"sync"
+
+	"github.com/tocsin/tocsin/adapters/httpapi/reference"
+	"github.com/tocsin/tocsin/adapters/web"
+)
+
+// page is the path of the page about an error.
+func (p Problem) page() string { return errorsPath + p.Code + "/" }
+
+// loadErrors renders the pages once for the life of the process.
+var loadErrors = sync.OnceValues(func() (*reference.Errors, error) {
+	all := make([]reference.Mistake, len(problems))
+	for i, p := range problems {
+		all[i] = reference.Mistake{Code: p.Code, Status: p.Status, Title: p.Title, Meaning: p.Meaning, Remedy: p.Remedy}
+	}
+	return reference.NewErrors(all, errorsPath, docsPath, stylePath)
+})
+
+func (a *API) showErrors(c call) error { return c.document(a.errors.Index()) }
+
+func (a *API) showError(c call) error {
+	html, ok := a.errors.Page(web.Param(c, "code"))
+	if !ok {
+		return web.ErrNoSuchPath.With("there is no error with this code; %s lists all of them", errorsPath).On("code")
+	}
+	return c.document(html)
+}

@@ -1,0 +1,112 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// group is a group of an organization's members.
+type group struct {
+	ID   orgs.GroupID `json:"id"`
+	Name string       `json:"name"`
+}
+
+// moved is how many members a call put into a group or took out of it.
+type moved struct {
+	Changed int `json:"changed"`
+}
+
+func showGroup(g orgs.Group) group { return group{g.ID, g.Name} }
+
+func (a *API) listGroups(c call) error {
+	return listing[orgs.Group]{
+		page: func(ctx context.Context, p app.Page) ([]orgs.Group, error) { return a.use.Groups.List(ctx, c.at(), p) },
+		id:   func(g orgs.Group) int64 { return int64(g.ID) },
+		row:  func(g orgs.Group) any { return showGroup(g) },
+	}.send(c)
+}
+
+func (a *API) createGroup(c call) error {
+	sent, err := c.name()
+	if err != nil {
+		return err
+	}
+	var name string
+	set(&name, sent)
+	made, err := a.use.Groups.Create(c.ctx, c.actor(), c.at(), name)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusCreated, showGroup(made))
+}
+
+func (a *API) showGroup(c call) error {
+	id, err := web.ID[orgs.GroupID](c, "group")
+	if err != nil {
+		return err
+	}
+	found, err := a.use.Groups.Show(c.ctx, c.at(), id)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, showGroup(found))
+}
+
+func (a *API) patchGroup(c call) error {
+	id, err := web.ID[orgs.GroupID](c, "group")
+	if err != nil {
+		return err
+	}
+	name, err := c.name()
+	if err == nil && name != nil {
+		err = a.use.Groups.Rename(c.ctx, c.actor(), c.at(), id, *name)
+	}
+	if err != nil {
+		return err
+	}
+	return a.showGroup(c)
+}
+
+func (a *API) deleteGroup(c call) error {
+	id, err := web.ID[orgs.GroupID](c, "group")
+	if err != nil {
+		return err
+	}
+	return c.deletes(a.use.Groups.Delete(c.ctx, c.actor(), c.at(), id))
+}
+
+func (a *API) linkMembers(c call) error   { return c.regroup(a.use.Groups.Link) }
+func (a *API) unlinkMembers(c call) error { return c.regroup(a.use.Groups.Unlink) }
+
+// regroup puts the members that the body names into the path's group, or takes them out of it.
+func (c call) regroup(move func(context.Context, operators.Officer, app.Path, orgs.GroupID, ...users.MemberID) (int, error)) error {
+	id, err := web.ID[orgs.GroupID](c, "group")
+	if err != nil {
+		return err
+	}
+	body, err := c.object()
+	if err != nil {
+		return err
+	}
+	body.Only("users")
+	members := ids[users.MemberID](body, "users", app.MaxSelected)
+	if err := body.Err(); err != nil {
+		return err
+	}
+	n, err := move(c.ctx, c.officer(), c.at(), id, members...)
+	if unknown, ok := errors.AsType[*fault.Error](err); ok && errors.Is(err, users.ErrNotFound) {
+		return unknown.On("users")
+	}
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, moved{n})
+}

@@ -1,0 +1,116 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+)
+
+// notification is a notification as answers show it (decisions 6).
+type notification struct {
+	ID     subscriptions.NotificationID `json:"id"`
+	Name   string                       `json:"name"`
+	Event  events.ID                    `json:"event"`
+	List   *lists.ID                    `json:"distribution_list"`
+	Active bool                         `json:"active"`
+}
+
+func (a *API) listNotifications(c call) error {
+	return listing[subscriptions.Notification]{
+		page: func(ctx context.Context, p app.Page) ([]subscriptions.Notification, error) {
+			return a.use.Applications.Notifications(ctx, c.at(), p)
+		},
+		id:  func(n subscriptions.Notification) int64 { return int64(n.ID) },
+		row: func(n subscriptions.Notification) any { return showNotification(n) },
+	}.send(c)
+}
+
+func showNotification(n subscriptions.Notification) notification {
+	shown := notification{ID: n.ID, Name: n.Name, Event: n.Event, Active: n.Active}
+	if n.List != 0 {
+		shown.List = &n.List
+	}
+	return shown
+}
+
+func (a *API) createNotification(c call) error {
+	body, err := c.object()
+	if err != nil {
+		return err
+	}
+	change, err := bindNotification(body)
+	if err != nil {
+		return err
+	}
+	f := app.NotificationForm{Active: true}
+	change(&f)
+	made, err := a.use.Events.CreateNotification(c.ctx, c.actor(), c.at(), web.Param(c, "evt"), f)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusCreated, showNotification(made))
+}
+
+func (a *API) showNotification(c call) error {
+	id, err := web.ID[subscriptions.NotificationID](c, "notification_pk")
+	if err != nil {
+		return err
+	}
+	r, err := a.use.Events.ShowNotification(c.ctx, c.at(), web.Param(c, "evt"), id)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, showNotification(r.Notification))
+}
+
+func (a *API) patchNotification(c call) error {
+	id, err := web.ID[subscriptions.NotificationID](c, "notification_pk")
+	if err != nil {
+		return err
+	}
+	body, err := c.object()
+	if err != nil {
+		return err
+	}
+	change, err := bindNotification(body)
+	if err != nil {
+		return err
+	}
+	changed, err := a.use.Events.PatchNotification(c.ctx, c.actor(), c.at(), web.Param(c, "evt"), id, change)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, showNotification(changed))
+}
+
+func (a *API) deleteNotification(c call) error {
+	id, err := web.ID[subscriptions.NotificationID](c, "notification_pk")
+	if err != nil {
+		return err
+	}
+	return c.deletes(a.use.Events.DeleteNotification(c.ctx, c.actor(), c.at(), web.Param(c, "evt"), id))
+}
+
+// bindNotification reads what may be changed of a notification. A list that is null is none.
+func bindNotification(body *jsonbody.Object) (func(*app.NotificationForm), error) {
+	body.Only("name", "distribution_list", "active")
+	name, active := optional(body, "name", body.String), optional(body, "active", truthOf(body))
+	list, given := body.Integer("distribution_list")
+	if given && list <= 0 {
+		body.Check(fault.Field("distribution_list", "%s", lists.ErrNotFound.Error())) // 0 would mean none to the use case.
+	}
+	return func(f *app.NotificationForm) {
+		set(&f.Name, name)
+		set(&f.Active, active)
+		if body.Has("distribution_list") {
+			f.List = lists.ID(list)
+		}
+	}, body.Err()
+}

@@ -1,0 +1,39 @@
+package httpapi
+
+import (
+	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
+	"github.com/tocsin/tocsin/domain/fault"
+)
+
+// optional reads a member of a change, nil when it is absent or null: then it stays as it is.
+func optional[T any](body *jsonbody.Object, name string, read func(name string) T) *T {
+	if !body.Has(name) || body.Null(name) {
+		return nil
+	}
+	return new(read(name))
+}
+
+// truthOf reads a member that is true or false.
+func truthOf(body *jsonbody.Object) func(name string) bool {
+	return func(name string) bool { return body.Bool(name, false) }
+}
+
+// set changes what was sent.
+func set[T any](to *T, sent *T) {
+	if sent != nil {
+		*to = *sent
+	}
+}
+
+// ids reads a member that is an array of 1 to most ids.
+func ids[T ~int64](body *jsonbody.Object, name string, most int) []T {
+	sent := body.Integers(name)
+	if body.Err() == nil && (len(sent) == 0 || len(sent) > most) {
+		body.Check(fault.Field(name, "must be an array of 1 to %d ids", most))
+	}
+	all := make([]T, len(sent))
+	for i, id := range sent {
+		all[i] = T(id)
+	}
+	return all
+}

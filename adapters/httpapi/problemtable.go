@@ -1,0 +1,206 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/quotas"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/domain/templates"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// problems is the table of all errors. The pages below /api/docs/errors/ show it; the OpenAPI document lists its codes. Rows come by status, and
+// the row that stands for the rest of a status is the first of it.
+var problems = []Problem{
+	{Code: "invalid_request", Status: http.StatusBadRequest, Rest: true, Title: "A value is wrong",
+		Meaning: "A member of the body, a header or a query parameter is missing, or has a value that cannot be taken.",
+		Remedy:  "Read `errors`: it names every value that is wrong, and why. `param` is the first of them. Correct them all and send the request again."},
+	{Code: "invalid_json", Status: http.StatusBadRequest, Faults: []error{jsonbody.ErrNotJSON}, Title: "The body is not JSON",
+		Meaning: "The body is missing, or is not one JSON text. `errors` says at which line and column reading it stopped.",
+		Remedy:  "Let a JSON library write the body instead of putting it together from strings. Frequent causes are a comma after the last member, single quotes, and a shell that eats quotes."},
+	{Code: "unknown_member", Status: http.StatusBadRequest, Faults: []error{jsonbody.ErrUnknownMember}, Title: "The body has a member that does not exist",
+		Meaning: "Calls that reach people, such as trigger, take no members that they do not know: a mistyped name would be ignored, and the message would be wrong.",
+		Remedy:  "Look for a typing mistake in the name. `errors` lists the members that exist. What templates show belongs into `context`."},
+	{Code: "unknown_parameter", Status: http.StatusBadRequest, Faults: []error{errUnknownParameter}, Title: "The query has a parameter that does not exist",
+		Meaning: "Lists and trigger take only the query parameters that they know: with a mistyped one a list would answer more than was asked for.",
+		Remedy:  "Look for a typing mistake in the name. `errors` lists the parameters that exist. There is no `page`: follow the `Link` header. Options of a trigger, such as `dry_run`, belong into the body."},
+	{Code: "unknown_recipient", Status: http.StatusBadRequest, Faults: []error{events.ErrUnknownRecipient}, Title: "The trigger names people whom nobody knows",
+		Meaning: "`options.limit_to` names somebody who is neither a member's username nor an address of a member of this organization. Nothing was sent.",
+		Remedy:  "Create the user first, or correct the name. To send to those who are known and leave the others out, set `options.ignore_unknown` to `true`."},
+	{Code: "unknown_channel", Status: http.StatusBadRequest, Faults: []error{events.ErrUnknownChannel}, Title: "The trigger names a channel that the event does not have",
+		Meaning: "`options.channels` names a channel that the event cannot use. Nothing was sent.",
+		Remedy:  "Use names from the list of channels of the project or the organization, and only those that the event is limited to, if it is."},
+	{Code: "context_mismatch", Status: http.StatusBadRequest, Faults: []error{events.ErrContext}, Title: "The context does not fit the event",
+		Meaning: "The event has a JSON Schema for its context, and the context that was sent does not fit it. Nothing was sent.",
+		Remedy:  "`errors` says for each mistake where it is, as a JSON pointer. The list of events shows the schema."},
+	{Code: "metadata_too_large", Status: http.StatusBadRequest, Faults: []error{metadata.ErrTooLarge}, Title: "The metadata is too large",
+		Meaning: "The metadata of one member holds 64 KiB; a change would make it larger than that.",
+		Remedy:  "Keep large data in a system of your own, and its key here."},
+	{Code: "name_taken", Status: http.StatusBadRequest, Title: "The name is taken",
+		Faults:  []error{lists.ErrNameTaken, channels.ErrNameTaken, access.ErrNameTaken, subscriptions.ErrNameTaken, orgs.ErrGroupTaken},
+		Meaning: "Something of this kind with this name exists there already. Names are compared without regard to case.",
+		Remedy:  "Choose another name, or find the one that exists in its list and use its id."},
+	{Code: "slug_taken", Status: http.StatusBadRequest, Faults: []error{orgs.ErrSlugTaken, events.ErrSlugTaken, applications.ErrSlugTaken}, Title: "The slug is taken",
+		Meaning: "Something of this kind with this slug exists there already.", Remedy: "Choose another slug, or use the one that exists."},
+	{Code: "reserved", Status: http.StatusBadRequest, Faults: []error{orgs.ErrReserved, orgs.ErrGroupDefault}, Title: "This name is reserved",
+		Meaning: "The organization `system` and the group `Default` belong to the service.", Remedy: "Choose another name."},
+	{Code: "in_use", Status: http.StatusBadRequest, Title: "It is in use",
+		Faults:  []error{channels.ErrInUse, events.ErrInUse, applications.ErrInUse, lists.ErrInUse, subscriptions.ErrInUse, orgs.ErrGroupInUse, lists.ErrRepinned},
+		Meaning: "What should be removed or changed is in use: something else would lose its meaning.",
+		Remedy:  "Remove first what uses it; `detail` says what that is."},
+	{Code: "preferred_taken", Status: http.StatusBadRequest, Faults: []error{channels.ErrPreferredTaken}, Title: "Another channel is preferred",
+		Meaning: "Of the channels of one protocol, one may be the preferred one.", Remedy: "Make the other channel not preferred first."},
+	{Code: "incompatible_channel", Status: http.StatusBadRequest, Faults: []error{channels.ErrIncompatible}, Title: "The channel cannot reach the address",
+		Meaning: "A channel reaches addresses of the types of its protocol only: mail reaches e-mail addresses, and so on.",
+		Remedy:  "Choose a channel of another protocol, or another address of the member."},
+	{Code: "template_invalid", Status: http.StatusBadRequest, Faults: []error{templates.ErrNotParsed, templates.ErrTooLong, templates.ErrNotPlain}, Title: "The template cannot be used",
+		Meaning: "A template cannot be read, or speaks of a variable that its event does not have.",
+		Remedy:  "`errors` says in which part and line the mistake is, and what may have been meant."},
+	{Code: "unknown_list", Status: http.StatusBadRequest, Faults: []error{lists.ErrUnknown}, Title: "There is no such distribution list",
+		Meaning: "`distribution_list` names a list that the project does not have. Nothing was registered.",
+		Remedy:  "Create the list first, or correct the name. The list of distribution lists shows the names."},
+	{Code: "list_pinned", Status: http.StatusBadRequest, Faults: []error{lists.ErrPinned}, Title: "The distribution list belongs to another application",
+		Meaning: "The list is pinned to one application of its project, and the call comes for another one.",
+		Remedy:  "Use a list that is not pinned, or is pinned to this application."},
+	{Code: "list_without_channel", Status: http.StatusBadRequest, Faults: []error{lists.ErrNoChannel}, Title: "No channel reaches the addresses",
+		Meaning: "E-mail addresses join a list by the preferred channel of the protocol EMAIL, and there is none.",
+		Remedy:  "Somebody who administers the organization has to make a channel for mail, and mark it as preferred."},
+	{Code: "unknown_application", Status: http.StatusBadRequest, Faults: []error{lists.ErrApplication}, Title: "There is no such application",
+		Meaning: "The body names an application by an id that the project does not have.", Remedy: "Correct the id. The list of applications shows them."},
+	{Code: "event_inactive", Status: http.StatusBadRequest, Faults: []error{events.ErrInactive}, Title: "The event is inactive",
+		Meaning: "The event is switched off, so that nothing was sent.", Remedy: "Ask those who administer the organization to switch it on. Sending again does not help before that."},
+	{Code: "application_inactive", Status: http.StatusBadRequest, Faults: []error{events.ErrApplicationInactive}, Title: "The application is inactive",
+		Meaning: "The application is switched off, so that nothing was sent.", Remedy: "Ask those who administer the organization to switch it on. Sending again does not help before that."},
+	{Code: "key_ended", Status: http.StatusBadRequest, Faults: []error{access.ErrEnded, access.ErrReplaced}, Title: "The key has ended",
+		Meaning: "The key that should be changed is revoked, expired or replaced already.", Remedy: "Use the key that took its place, or issue another one."},
+	{Code: "outdated", Status: http.StatusBadRequest, Faults: []error{events.ErrOutdated, users.ErrChanged}, Title: "It was changed meanwhile",
+		Meaning: "Somebody else changed it after it was read. Nothing was saved.", Remedy: "Read it again, apply the change to what is there now, and send that."},
+	{Code: "unreadable_request", Status: http.StatusBadRequest, Faults: []error{errUnreadable}, Title: "The request cannot be read",
+		Meaning: "What arrived is not a request of HTTP/1.1: a header is malformed, or `Host` is missing or there twice. The connection is closed.",
+		Remedy:  "Use an HTTP library instead of writing requests by hand; look at proxies between it and the service."},
+
+	{Code: "unauthenticated", Status: http.StatusUnauthorized, Rest: true, param: echo.HeaderAuthorization, Title: "A valid API key is required",
+		Meaning: "The request carries no key, or one that is malformed, unknown, expired or revoked. The service does not tell which.",
+		Remedy:  "Send the header `Authorization: Key <API_KEY>`, once, with the word `Key` and not `Bearer`. A key has 68 characters and begins with `tcs_`: see that none is missing, and no quote or line break is left. Administrators issue keys in the console, or with `tocsin key create`."},
+
+	{Code: "forbidden", Status: http.StatusForbidden, Rest: true, Title: "This is not allowed",
+		Meaning: "The key is valid, and what it asks for is not allowed.", Remedy: "Read `detail`. Sending the request again does not help."},
+	{Code: "out_of_scope", Status: http.StatusForbidden, Faults: []error{access.ErrOutOfScope}, Title: "The key does not reach this",
+		Meaning: "The key is limited to an organization, a project or an application, and the path names another one, or something above it. This is answered whether the other one exists or not.",
+		Remedy:  "Look for a typing mistake in the part of the path that `param` names. Without `param` the call is about more than the key is for: use a key of the project or of the organization."},
+	{Code: "grant_missing", Status: http.StatusForbidden, Faults: []error{access.ErrNotGranted}, Title: "The key lacks the grant",
+		Meaning: "The key reaches this place, but lacks the grant that the call needs; `detail` names it.", Remedy: "Ask for a key with that grant. The reference names the grant of each call."},
+	{Code: "user_protected", Status: http.StatusForbidden, Faults: []error{users.ErrProtected}, parts: []string{"username"}, Title: "The user has a role in the console",
+		Meaning: "Whoever has a role in the console of the organization is changed and removed there or on the command line, never by a key.",
+		Remedy:  "Leave this user out, or let an administrator change them in the console."},
+
+	{Code: "not_found", Status: http.StatusNotFound, Rest: true, Title: "It does not exist",
+		Meaning: "What the request names does not exist.", Remedy: "Read `detail`, and look for a typing mistake."},
+	{Code: "path_not_found", Status: http.StatusNotFound, Faults: []error{web.ErrNoSuchPath}, Title: "There is nothing at this path",
+		Meaning: "No call of the API has this path, or an id in it is not a positive whole number. `param` is the first part of the path that fits nothing.",
+		Remedy:  "Compare the path with the reference; `detail` says what exists at the place of the mistake. A `/` inside of a username is written `%2F`."},
+	{Code: "organization_not_found", Status: http.StatusNotFound, Faults: []error{orgs.ErrNotFound}, parts: []string{"org"}, Title: "The organization does not exist",
+		Meaning: "There is no organization with the slug in the path.", Remedy: "Use the slug, which is lower-case, not the name."},
+	{Code: "project_not_found", Status: http.StatusNotFound, Faults: []error{orgs.ErrProjectNotFound}, parts: []string{"prj"}, Title: "The project does not exist",
+		Meaning: "The organization exists, and has no project with the slug in the path.", Remedy: "Use the slug, not the name. The list of projects shows the slugs."},
+	{Code: "application_not_found", Status: http.StatusNotFound, Faults: []error{applications.ErrNotFound}, parts: []string{"app"}, Title: "The application does not exist",
+		Meaning: "The project exists, and has no application with the slug in the path.", Remedy: "Use the slug, not the name. The list of applications shows the slugs."},
+	{Code: "list_not_found", Status: http.StatusNotFound, Faults: []error{lists.ErrNotFound}, parts: []string{"pk"}, Title: "The distribution list does not exist",
+		Meaning: "The project exists, and has no distribution list with the id in the path.", Remedy: "Use the id, not the name. The list of distribution lists shows the ids."},
+	{Code: "event_not_found", Status: http.StatusNotFound, Faults: []error{events.ErrNotFound}, parts: []string{"evt"}, Title: "The event does not exist",
+		Meaning: "The application exists, and has no event with the slug in the path. Nothing was sent.", Remedy: "Use the slug, not the name. The list of events shows the slugs."},
+	{Code: "notification_not_found", Status: http.StatusNotFound, Faults: []error{subscriptions.ErrNotificationNotFound}, parts: []string{"notification_pk"}, Title: "The notification does not exist",
+		Meaning: "The application exists, and has no notification with the id in the path.", Remedy: "The list of notifications shows the ids."},
+	{Code: "occurrence_not_found", Status: http.StatusNotFound, Faults: []error{events.ErrOccurrenceNotFound}, parts: []string{"id"}, Title: "The occurrence does not exist",
+		Meaning: "The application has no occurrence with the id in the path, or it is so old that it was removed.", Remedy: "Use the number that trigger answered as `occurrence`."},
+	{Code: "user_not_found", Status: http.StatusNotFound, Faults: []error{users.ErrNotFound}, parts: []string{"username", "user"}, Title: "The user does not exist",
+		Meaning: "The organization exists, and has no member with this username. DELETE, unregister and unsubscribe take the username and no e-mail address.",
+		Remedy:  "Create the user first, or correct the username. A username that holds a `/`, `?` or `#` must be percent-encoded."},
+	{Code: "user_not_registered", Status: http.StatusNotFound, Faults: []error{applications.ErrMembershipNotFound}, parts: []string{"username"}, Title: "The user is not registered",
+		Meaning: "The user is a member of the organization, but is not registered with the application.", Remedy: "Register the user with the application first."},
+	{Code: "address_not_found", Status: http.StatusNotFound, Faults: []error{users.ErrAddressNotFound}, parts: []string{"id"}, Title: "The address does not exist",
+		Meaning: "The user exists, and has no address with the id in the path.", Remedy: "The list of the user's addresses shows the ids."},
+	{Code: "channel_not_found", Status: http.StatusNotFound, Faults: []error{channels.ErrNotFound}, parts: []string{"channel"}, Title: "The channel does not exist",
+		Meaning: "There is no such channel in the organization or the project.", Remedy: "The list of channels shows them."},
+	{Code: "assignment_not_found", Status: http.StatusNotFound, Faults: []error{channels.ErrAssignmentNotFound}, param: "assignment", Title: "The assignment does not exist",
+		Meaning: "`assignment` is the id of an address together with a channel, and none with this id can be used here.", Remedy: "Register answers the ids of assignments; so does the list of a distribution list's recipients."},
+	{Code: "subscription_not_found", Status: http.StatusNotFound, Faults: []error{subscriptions.ErrNotFound}, param: "assignment", Title: "The subscription does not exist",
+		Meaning: "The notification exists, and the assignment is not subscribed to it.", Remedy: "Nothing needs to be done when the subscription should end: it has ended."},
+	{Code: "group_not_found", Status: http.StatusNotFound, Faults: []error{orgs.ErrGroupNotFound}, parts: []string{"group"}, Title: "The group does not exist",
+		Meaning: "The organization has no such group.", Remedy: "Create the group first, or correct its name."},
+	{Code: "key_not_found", Status: http.StatusNotFound, Faults: []error{access.ErrKeyNotFound}, parts: []string{"id"}, Title: "The key does not exist",
+		Meaning: "There is no key with this id in the organization.", Remedy: "The list of keys shows the ids."},
+	{Code: "template_not_found", Status: http.StatusNotFound, Faults: []error{events.ErrTemplateNotFound, events.ErrVersionNotFound}, Title: "The template does not exist",
+		Meaning: "There is no template, or no such version of it, for this event, notification and channel.", Remedy: "Store the template first, or choose a version that its list shows."},
+
+	{Code: "method_not_allowed", Status: http.StatusMethodNotAllowed, Rest: true, Title: "The path does not have this method",
+		Meaning: "The path exists, but not with this method.", Remedy: "The header `Allow` names the methods of the path. A client that follows a redirect may have turned POST into GET: look at the address it asks for."},
+
+	{Code: "conflict", Status: http.StatusConflict, Rest: true, Title: "Several things fit",
+		Meaning: "The request names something by a value that several things have.", Remedy: "Name it by a value that only one has; `detail` says which there are."},
+	{Code: "user_ambiguous", Status: http.StatusConflict, Faults: []error{users.ErrAmbiguous}, parts: []string{"username", "user"}, Title: "Several members have this e-mail",
+		Meaning: "The user is named by an e-mail address that several members have.", Remedy: "Name the user by the username; `detail` lists the usernames."},
+
+	{Code: "precondition_failed", Status: http.StatusPreconditionFailed, Rest: true, param: headerIfMatch, Title: "It has changed",
+		Meaning: "The request has `If-Match` or `If-None-Match`, and what it would change is not as that says: somebody else was faster, or it is gone. Nothing was changed.",
+		Remedy:  "Read it again, decide whether the change is still right, and send it with the new `ETag`."},
+
+	{Code: "too_large", Status: http.StatusRequestEntityTooLarge, Rest: true, Title: "It is too large",
+		Meaning: "What was sent is larger than is allowed.", Remedy: "Send less; `detail` says how much is allowed."},
+	{Code: "body_too_large", Status: http.StatusRequestEntityTooLarge, Quotas: []quotas.Name{quotas.Body}, param: jsonbody.Body, Title: "The body is too large",
+		Meaning: "The body has more bytes than the installation takes in one request.", Remedy: "Send several smaller requests, such as several parts of a list of addresses."},
+	{Code: "context_too_large", Status: http.StatusRequestEntityTooLarge, Quotas: []quotas.Name{quotas.ContextSize}, param: "context", Title: "The context is too large",
+		Meaning: "The context of the trigger has more bytes than the organization may use for one occurrence.", Remedy: "Send what the templates show, and links to the rest."},
+
+	{Code: "unsupported_media_type", Status: http.StatusUnsupportedMediaType, Rest: true, param: echo.HeaderContentType, Title: "The body is not sent as JSON",
+		Meaning: "A body must be announced as `application/json`, in UTF-8. Forms, XML and the `+json` types are not taken.", Remedy: "Send the header `Content-Type: application/json`."},
+	{Code: "unsupported_encoding", Status: http.StatusUnsupportedMediaType, Faults: []error{errEncoding}, param: echo.HeaderContentEncoding, Title: "The body is compressed",
+		Meaning: "Bodies of requests are taken as they are, not compressed.", Remedy: "Leave `Content-Encoding` out, and send the JSON itself. Answers can be compressed: send `Accept-Encoding`."},
+
+	{Code: "idempotency_key_reused", Status: http.StatusUnprocessableEntity, Rest: true, param: headerIdempotencyKey, Title: "The Idempotency-Key belongs to another request",
+		Meaning: "A request with this `Idempotency-Key` was made before with this API key, and it asked for something else.",
+		Remedy:  "Make a new key for each new request, such as a random UUID; send the same key again only with the same request."},
+
+	{Code: "quota_exceeded", Status: http.StatusTooManyRequests, Rest: true, Title: "A quota is used up",
+		Meaning: "The organization has as much of something as it may have; `quota` names the setting that says how much.",
+		Remedy:  "Remove what is not needed, or wait until what is under way has ended. Whoever operates the installation can raise the quota."},
+	{Code: "rate_limited", Status: http.StatusTooManyRequests, Quotas: []quotas.Name{quotas.Requests, quotas.OrganizationRequests, quotas.Bodies}, Title: "Too many requests",
+		Meaning: "The key, or all keys of the organization together, send more requests or bytes a second than they may; `quota` names the setting.",
+		Remedy:  "Wait for as many seconds as `Retry-After` says, then send the request again. The headers `RateLimit-Policy` and `RateLimit` of every answer say what is left."},
+	{Code: "too_many_auth_failures", Status: http.StatusTooManyRequests, Quotas: []quotas.Name{quotas.AuthFailures}, param: echo.HeaderAuthorization, Title: "Too many invalid keys",
+		Meaning: "Too many requests without a valid key came from this address, so that the key of this one was not looked at.",
+		Remedy:  "Wait for as many seconds as `Retry-After` says, and look for the client that uses an old or mistyped key."},
+
+	{Code: "header_too_large", Status: http.StatusRequestHeaderFieldsTooLarge, Rest: true, Title: "The headers are too large",
+		Meaning: "The headers of the request have more than 64 KiB together. The connection is closed.", Remedy: "Look for cookies or tracing headers that a proxy or a browser adds."},
+
+	{Code: "internal_error", Status: http.StatusInternalServerError, Rest: true, Title: "The service failed",
+		Meaning: "The service made a mistake. Its log tells more, under `request_id`.", Remedy: "Report the `request_id` to whoever operates the installation. A trigger with an `Idempotency-Key` may be sent again without risk."},
+
+	{Code: "unsupported_transfer_encoding", Status: http.StatusNotImplemented, Rest: true, Title: "The transfer encoding is not known",
+		Meaning: "`Transfer-Encoding` may be `chunked`, and nothing else. The connection is closed.", Remedy: "Send `Content-Length`, or `Transfer-Encoding: chunked`."},
+
+	{Code: "unavailable", Status: http.StatusServiceUnavailable, Rest: true, Title: "The service cannot answer now",
+		Meaning: "Something that the service depends on, such as its database, is away for a while.",
+		Remedy:  "Send the request again after as many seconds as `Retry-After` says, with growing pauses. Send triggers with an `Idempotency-Key`, so that nothing is sent twice."},
+	{Code: "timeout", Status: http.StatusServiceUnavailable, Faults: timeouts, Title: "The answer took too long",
+		Meaning: "The service gave the request up after a while. Whether it was done is not known.", Remedy: "Send it again after a pause; triggers with the same `Idempotency-Key`."},
+	{Code: "not_ready", Status: http.StatusServiceUnavailable, Faults: []error{errNotReady}, Title: "The instance is not ready",
+		Meaning: "`/readyz` answers this while an instance starts, stops, or cannot use its database.", Remedy: "Send requests to another instance. `/readyz?verbose` lists what was checked."},
+	{Code: "not_alive", Status: http.StatusServiceUnavailable, Faults: []error{errNotAlive}, Title: "The instance hangs",
+		Meaning: "`/healthz` answers this when work inside of the instance stands still.", Remedy: "Restart the instance."},
+
+	{Code: "unsupported_http_version", Status: http.StatusHTTPVersionNotSupported, Rest: true, Title: "The version of HTTP is not known",
+		Meaning: "The service speaks HTTP/1.1. The connection is closed.", Remedy: "Let the client use HTTP/1.1, or put a proxy that speaks newer versions in front of the service."},
+}

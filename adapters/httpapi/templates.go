@@ -1,0 +1,199 @@
+package httpapi
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+)
+
+// messageTemplate is the text of a message on one channel.
+type messageTemplate struct {
+	Channel channels.ID `json:"channel"`
+	Version int         `json:"version"`
+	Subject string      `json:"subject"`
+	Text    string      `json:"text"`
+	HTML    string      `json:"html"`
+}
+
+// templateVersion is a template as somebody saved it.
+type templateVersion struct {
+	Version int `json:"version"`
+	// By is who saved it, and Saved when; both are empty for what was saved before versions were kept.
+	By    string `json:"by"`
+	Saved string `json:"saved"`
+}
+
+// templateText is a version with its text.
+type templateText struct {
+	templateVersion
+	Subject string `json:"subject"`
+	Text    string `json:"text"`
+	HTML    string `json:"html"`
+}
+
+func showTemplate(t events.Template) messageTemplate {
+	return messageTemplate{Channel: t.Channel, Version: t.Version, Subject: t.Subject, Text: t.Text, HTML: t.HTML}
+}
+
+func showVersion(v events.Version) templateVersion {
+	shown := templateVersion{Version: v.Version, By: v.By}
+	if !v.Saved.IsZero() {
+		shown.Saved = v.Saved.UTC().Format(time.RFC3339)
+	}
+	return shown
+}
+
+// templateOwner is the event of the path, or its notification.
+func (c call) templateOwner() (of app.TemplateName, err error) {
+	of.Event = web.Param(c, "evt")
+	if web.Param(c, "notification_pk") != "" {
+		of.Notification, err = web.ID[subscriptions.NotificationID](c, "notification_pk")
+	}
+	return of, err
+}
+
+// templateName is the template of the path.
+func (c call) templateName() (app.TemplateName, error) {
+	of, err := c.templateOwner()
+	if err == nil {
+		of.Channel, err = web.ID[channels.ID](c, "channel")
+	}
+	return of, err
+}
+
+// templateVersion is the template of the path, and the number of one of its versions.
+func (c call) templateVersion() (of app.TemplateName, version int, err error) {
+	if of, err = c.templateName(); err != nil {
+		return of, 0, err
+	}
+	number, err := web.ID[int64](c, "version")
+	return of, int(min(number, maxVersion)), err
+}
+
+// listTemplates answers all templates of an event or a notification: one for each channel at most.
+func (a *API) listTemplates(c call) error {
+	of, err := c.templateOwner()
+	if err != nil {
+		return err
+	}
+	var found []events.Template
+	if of.Notification != 0 {
+		r, shown := a.use.Events.ShowNotification(c.ctx, c.at(), of.Event, of.Notification)
+		found, err = r.Templates, shown
+	} else {
+		r, shown := a.use.Events.Show(c.ctx, c.at(), of.Event)
+		found, err = r.Templates, shown
+	}
+	if err != nil {
+		return err
+	}
+	all := make([]messageTemplate, len(found))
+	for i, t := range found {
+		all[i] = showTemplate(t)
+	}
+	return c.answer(http.StatusOK, all)
+}
+
+func (a *API) showTemplate(c call) error {
+	of, err := c.templateName()
+	if err != nil {
+		return err
+	}
+	r, err := a.use.Templates.Show(c.ctx, c.at(), of)
+	if err == nil && r.Template.Version == 0 {
+		err = events.ErrTemplateNotFound
+	}
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, showTemplate(r.Template))
+}
+
+func (a *API) putTemplate(c call) error {
+	of, err := c.templateName()
+	if err != nil {
+		return err
+	}
+	body, err := c.object()
+	if err != nil {
+		return err
+	}
+	body.Only("subject", "text", "html", "version")
+	d := app.Draft{Subject: body.String("subject"), Text: body.Verbatim("text"), HTML: body.Verbatim("html")}
+	base := app.AnyVersion
+	if version, given := body.Integer("version"); given {
+		if version < 0 {
+			body.Check(fault.Field("version", "must be 0 or more"))
+		}
+		base = int(min(version, maxVersion))
+	}
+	if err := body.Err(); err != nil {
+		return err
+	}
+	saved, err := a.use.Templates.Save(c.ctx, c.actor(), c.at(), of, d, base)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, showTemplate(saved))
+}
+
+// maxVersion is above every version.
+const maxVersion = 1 << 31
+
+func (a *API) deleteTemplate(c call) error {
+	of, err := c.templateName()
+	if err != nil {
+		return err
+	}
+	return c.deletes(a.use.Templates.Delete(c.ctx, c.actor(), c.at(), of, app.AnyVersion))
+}
+
+// listVersions answers the versions that are kept, the newest first, without their texts.
+func (a *API) listVersions(c call) error {
+	of, err := c.templateName()
+	if err != nil {
+		return err
+	}
+	r, found, err := a.use.Templates.Versions(c.ctx, c.at(), of)
+	if err == nil && r.Template.Version == 0 {
+		err = events.ErrTemplateNotFound
+	}
+	if err != nil {
+		return err
+	}
+	all := make([]templateVersion, len(found))
+	for i, v := range found {
+		all[i] = showVersion(v)
+	}
+	return c.answer(http.StatusOK, all)
+}
+
+func (a *API) showVersion(c call) error {
+	of, version, err := c.templateVersion()
+	if err != nil {
+		return err
+	}
+	_, v, err := a.use.Templates.Version(c.ctx, c.at(), of, version)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, templateText{templateVersion: showVersion(v), Subject: v.Subject, Text: v.Text, HTML: v.HTML})
+}
+
+// restoreVersion makes an earlier version the current one again, as a new version.
+func (a *API) restoreVersion(c call) error {
+	of, version, err := c.templateVersion()
+	if err != nil {
+		return err
+	}
+	if err := a.use.Templates.Restore(c.ctx, c.actor(), c.at(), of, version, app.AnyVersion); err != nil {
+		return err
+	}
+	return a.showTemplate(c)
+}

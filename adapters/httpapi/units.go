@@ -1,0 +1,179 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/names"
+	"github.com/tocsin/tocsin/domain/requests"
+)
+
+// headerIdempotencyKey makes a POST repeatable; headerReplayed says that an answer is that to an earlier request.
+const (
+	headerIdempotencyKey = "Idempotency-Key"
+	headerReplayed       = "Idempotency-Replayed"
+)
+
+// ownIdempotency are the POST routes that look after an Idempotency-Key themselves, and why. All others that take an API key have theirs
+// kept by perform.
+func ownIdempotency() map[string]string {
+	return map[string]string{
+		"/api/o/{org}/p/{prj}/a/{app}/e/{evt}/trigger/": "requests are kept together with the occurrences of a batch",
+	}
+}
+
+// unrepeatable are the POST routes that do their work each time, whatever the Idempotency-Key, and why. They take one all the same:
+// clients send it with every POST.
+func unrepeatable() map[string]string {
+	const test = "it waits for a provider, for which no unit of work may wait"
+	return map[string]string{"/api/o/{org}/c/{channel}/test/": test, "/api/o/{org}/p/{prj}/c/{channel}/test/": test}
+}
+
+// Repeatable reports whether the answers of a route are kept for repetitions of a request.
+func (r Route) Repeatable() bool {
+	return r.Method == http.MethodPost && r.Grant != "" && ownIdempotency()[r.Path] == "" && unrepeatable()[r.Path] == ""
+}
+
+// perform calls the handler of a route. A request with an Idempotency-Key, or with a condition (If-Match, If-None-Match), is
+// served in one unit of work with what it demands: the condition, the handler with all that its use cases do, and the answer that
+// is kept. So a handler needs to do nothing for that but answer with call.answer; its use cases may run more than once, and a route
+// gets both by its line in the table:
+//
+//   - A POST is repeatable, unless it is one of ownIdempotency or unrepeatable.
+//   - What GET of the same path answers is the noun that a change has to match. GET gets its ETag, and 304, from call.answer.
+func (a *API) perform(c call, r Route) error {
+	if r.Grant == "" || r.Method == http.MethodGet {
+		return r.handle(a, c)
+	}
+	wanted, err := conditionOf(c.Request().Header)
+	if err != nil {
+		return err
+	}
+	asks := r.Repeatable() && c.asksOnce()
+	if wanted == nil && !asks {
+		return r.handle(a, c)
+	}
+	text, err := c.read(a.options.BodyLimit)
+	if err != nil {
+		return err
+	}
+	c.text = &text
+	var request *requests.Request
+	if asks {
+		if request, err = c.request(text); err != nil {
+			return err
+		}
+	}
+	answer, repeated, err := a.use.Requests.Once(c.ctx, request, func(ctx context.Context) (requests.Answer, error) {
+		in := c
+		in.ctx, in.held = ctx, new(requests.Answer)
+		if wanted != nil {
+			current, err := a.current(in, r.Path)
+			if errors.Is(err, errNoTag) {
+				return requests.Answer{}, errNoTag.On(wanted.header())
+			}
+			if err != nil {
+				return requests.Answer{}, err
+			}
+			if header := wanted.fails(current); header != "" {
+				return requests.Answer{}, requests.ErrChanged.On(header)
+			}
+		}
+		if err := r.handle(a, in); err != nil {
+			return requests.Answer{}, err
+		}
+		return *in.held, nil
+	})
+	if err != nil {
+		return err
+	}
+	if repeated {
+		c.Response().Header().Set(headerReplayed, "true")
+	}
+	return c.respond(answer.Status, answer.Body)
+}
+
+// asksOnce reports whether a request is meant to be repeatable.
+func (c call) asksOnce() bool { return len(c.Request().Header.Values(headerIdempotencyKey)) > 0 }
+
+// request is what makes a call repeatable. Two requests are the same when they mean the same: method,
+// path, query and body, whatever the spaces in it and the order of its members. Numbers are as they are written.
+func (c call) request(text []byte) (*requests.Request, error) {
+	sent := c.Request().Header.Values(headerIdempotencyKey)
+	if len(sent) > 1 {
+		return nil, fault.Field(headerIdempotencyKey, "is there %d times; which of them counts is not clear", len(sent))
+	}
+	word, err := names.Label(headerIdempotencyKey, sent[0])
+	if err != nil {
+		var faults fault.Fields
+		faults.Add(headerIdempotencyKey, err)
+		return nil, faults.Err()
+	}
+	if v, err := jsonbody.Parse(text); err == nil {
+		if text, err = json.Marshal(v); err != nil {
+			return nil, err
+		}
+	}
+	asked := sha256.New()
+	for _, part := range []string{c.Request().Method, strings.TrimSuffix(c.Request().URL.EscapedPath(), "/"), c.QueryParams().Encode()} {
+		asked.Write([]byte(part + "\n"))
+	}
+	asked.Write(text)
+	return &requests.Request{Key: c.key.ID, IdempotencyKey: word, Digest: [sha256.Size]byte(asked.Sum(nil))}, nil
+}
+
+// current is the ETag of what GET of a path would answer within the unit of work of a call; empty when it does not exist.
+func (a *API) current(c call, path string) (string, error) {
+	r, found := a.shows[path]
+	if !found {
+		return "", errNoTag
+	}
+	if !c.key.Granted(r.Grant) { // Else conditions would tell what the key may not read.
+		return "", access.ErrNotGranted.With("a condition needs the permission to read what it is about: the API key lacks %s", r.Grant)
+	}
+	var held requests.Answer
+	c.held = &held
+	err := r.handle(a, c)
+	if fault.KindOf(err) == fault.NotFound {
+		return "", nil
+	}
+	return tagOf(held.Body), err
+}
+
+// readers are the routes of GET by their paths, of those that take an API key.
+func readers(all []Route) map[string]Route {
+	found := map[string]Route{}
+	for _, r := range all {
+		if r.Method == http.MethodGet && r.Grant != "" && r.Grant != access.SystemPing {
+			found[r.Path] = r
+		}
+	}
+	return found
+}
+
+// respond sends the whole of a JSON answer. What is read gets its ETag, and so does what was changed where the answer shows it as GET does.
+func (c call) respond(status int, body []byte) error {
+	if c.held != nil {
+		*c.held = requests.Answer{Status: status, Body: append([]byte(nil), body...)}
+		return nil
+	}
+	method := c.Request().Method
+	read := method == http.MethodGet || method == http.MethodHead
+	if status == http.StatusOK && c.shown && (read || method == http.MethodPatch || method == http.MethodPut) {
+		tag := tagOf(body)
+		c.Response().Header().Set(headerETag, tag)
+		if read && unchanged(c.Request().Header, tag) {
+			return c.NoContent(http.StatusNotModified)
+		}
+	}
+	return c.whole(status, echo.MIMEApplicationJSON, body)
+}

@@ -1,0 +1,194 @@
+package contract_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/httpapi"
+	"github.com/tocsin/tocsin/domain/access"
+)
+
+func TestConditions(t *testing.T) {
+	t.Parallel()
+
+	t.Run("WhatIsShownHasAStrongETagAndIsNotSentAgain", both(func(w *world) {
+		w.enroll("anna@example.org")
+		list := read[distributionList](w.post(listsPath, object{"name": "Orders"}).is(http.StatusCreated))
+		for _, path := range []string{userPath("anna@example.org"), idPath(listsPath, list.ID), webPath, shopPath} {
+			first := w.get(path).is(http.StatusOK)
+			tag := first.header.Get("ETag")
+			require.Regexp(w, `^"[-_0-9A-Za-z]{22}"$`, tag, path)
+			require.Equal(w, tag, w.get(path).is(http.StatusOK).header.Get("ETag"))
+			require.Equal(w, tag, w.do(http.MethodHead, path, nil).is(http.StatusOK).header.Get("ETag"))
+			for _, known := range []string{tag, "*", `"other", ` + tag, "W/" + tag} {
+				same := w.with("If-None-Match", known).get(path).is(http.StatusNotModified)
+				require.Empty(w, same.body)
+				require.Equal(w, tag, same.header.Get("ETag"))
+			}
+			for _, other := range []string{`"other"`, "nonsense", `W/"`} {
+				w.with("If-None-Match", other).get(path).is(http.StatusOK)
+			}
+		}
+		require.Empty(w, w.get(usersPath).is(http.StatusOK).header.Values("ETag"), "a list has none")
+	}))
+
+	t.Run("AChangeIsMadeOnlyToWhatTheCallerKnows", both(func(w *world) {
+		w.enroll("anna@example.org")
+		path := userPath("anna@example.org")
+		first := w.get(path).header.Get("ETag")
+		changed := w.with("If-Match", `"x", `+first).patch(path, object{"first_name": "Anna"}).is(http.StatusOK)
+		second := changed.header.Get("ETag")
+		require.NotEqual(w, first, second)
+		require.Equal(w, second, w.get(path).header.Get("ETag"), "PATCH shows what GET shows")
+		stranger := w.as(w.issue(scope("globex"), access.UserWrite)).with("If-Match", second)
+		w.unchanged(func() {
+			for _, c := range [][2]string{{"If-Match", first}, {"If-Match", "W/" + second}, {"If-None-Match", "*"}, {"If-None-Match", second}} {
+				client := w.with(c[0], c[1])
+				for _, a := range []answer{client.patch(path, object{"first_name": "Eve"}), client.delete(path, nil)} {
+					assert.Equal(w, c[0], read[problem](a.is(http.StatusPreconditionFailed)).Param)
+				}
+			}
+			pair := w.with("If-Match", second).with("If-None-Match", second)
+			assert.Equal(w, "If-None-Match", read[problem](pair.delete(path, nil).is(http.StatusPreconditionFailed)).Param)
+			w.with("If-None-Match", "*").post(usersPath, object{"email": "ben@example.org"}).blames("If-None-Match")
+			w.with("If-Match", "nonsense").patch(path, object{"first_name": "Eve"}).blames("If-Match")
+			w.with("If-Match", second).patch(path, object{"_mode": "nonsense"}).blames("_mode")
+			w.with("If-Match", "*").patch(userPath("nobody"), object{"first_name": "Eve"}).is(http.StatusPreconditionFailed)
+			w.with("If-Match", second).post(usersPath, object{"email": "ben@example.org"}).blames("If-Match")
+			w.with("If-Match", second).post(addressesPath("anna@example.org"), object{"value": "a@example.org"}).blames("If-Match")
+			stranger.patch(path, object{"first_name": "Eve"}).is(http.StatusForbidden)
+		})
+		w.with("If-Match", "*").patch(path, object{"last_name": "Z"}).is(http.StatusOK)
+		w.with("If-Match", w.get(path).header.Get("ETag")).delete(path, nil).is(http.StatusOK)
+	}))
+
+	t.Run("AConditionTellsNothingToWhoMayNotRead", both(func(w *world) {
+		w.enroll("anna@example.org")
+		path := userPath("anna@example.org")
+		tag := w.get(path).header.Get("ETag")
+		writes := w.as(w.issue(scope("acme"), access.UserWrite))
+		w.unchanged(func() {
+			for _, match := range []string{tag, `"guessed"`} {
+				writes.with("If-Match", match).patch(path, object{"first_name": "Anna"}).is(http.StatusForbidden)
+			}
+		})
+		writes.patch(path, object{"first_name": "Anna"}).is(http.StatusOK)
+	}))
+
+	t.Run("OfParallelChangesWithOneETagOneIsMade", both(func(w *world) {
+		w.enroll("anna@example.org")
+		path := userPath("anna@example.org")
+		c := w.with("If-Match", w.get(path).header.Get("ETag"))
+		made := 0
+		for _, a := range together(w, 12, func(i int) (answer, error) {
+			return c.try(http.MethodPatch, path, object{"custom_fields": object{"n": i}})
+		}) {
+			if a.status == http.StatusOK {
+				made++
+				continue
+			}
+			a.is(http.StatusPreconditionFailed)
+		}
+		require.Equal(w, 1, made)
+	}))
+}
+
+func TestIdempotencyKeys(t *testing.T) {
+	t.Parallel()
+
+	t.Run("EveryPostIsRepeatable", both(func(w *world) {
+		w.apply(orders())
+		anna := w.buyer("anna", "anna@example.org")
+		occurrence := w.trigger(object{})
+		list := read[distributionList](w.post(listsPath, object{"name": "Orders"}).is(http.StatusCreated))
+		for _, r := range httpapi.Routes() {
+			if r.Method != http.MethodPost || r.Grant == "" {
+				continue
+			}
+			sample, known := map[string]struct {
+				path string
+				body any
+			}{
+				"/api/v1/user/{org}/":                                         {usersPath, object{"email": "new@example.org"}},
+				"/api/o/{org}/u/":                                             {"/api/o/acme/u/", object{"email": "newer@example.org"}},
+				"/api/v1/user/{org}/bulk/":                                    {usersPath + "bulk/", object{"users": []any{object{"email": "bulk@example.org"}}}},
+				"/api/o/{org}/u/bulk/":                                        {"/api/o/acme/u/bulk/", object{"users": []any{object{"email": "bulky@example.org"}}}},
+				"/api/v1/user/{org}/{username}/address/":                      {addressesPath("anna"), object{"value": "a@example.org"}},
+				"/api/o/{org}/u/{username}/address/":                          {"/api/o/acme/u/anna/address/", object{"value": "b@example.org"}},
+				"/api/o/":                                                     {"/api/o/", object{"slug": "made", "name": "Made"}},
+				"/api/o/{org}/g/":                                             {"/api/o/acme/g/", object{"name": "Made"}},
+				"/api/o/{org}/p/":                                             {"/api/o/acme/p/", object{"slug": "made", "name": "Made"}},
+				"/api/o/{org}/p/{prj}/a/":                                     {shopPath + "a/", object{"slug": "made", "name": "Made"}},
+				"/api/o/{org}/p/{prj}/d/":                                     {listsPath, object{"name": "Made"}},
+				"/api/o/{org}/p/{prj}/d/{pk}/add/":                            {idPath(listsPath, list.ID) + "add/", []any{"anna@example.org"}},
+				"/api/o/{org}/p/{prj}/a/{app}/register/":                      {webPath + "register/", object{"username": "registered"}},
+				"/api/o/{org}/p/{prj}/a/{app}/unregister/{username}/":         {webPath + "unregister/anna/", nil},
+				"/api/o/{org}/p/{prj}/a/{app}/unsubscribe/{username}/":        {webPath + "unsubscribe/anna/", nil},
+				"/api/o/{org}/p/{prj}/a/{app}/e/{evt}/trigger/":               {orderPath, object{}},
+				"/api/o/{org}/p/{prj}/a/{app}/occurrences/{id}/cancel/":       {occurrencePath(occurrence) + "cancel/", nil},
+				"/api/o/{org}/p/{prj}/a/{app}/n/{notification_pk}/subscribe/": {w.subscribePath(webPath, "Buyer"), object{"assignment": anna.Assignments[0].ID}},
+			}[r.Path]
+			if refuses := strings.HasSuffix(r.Path, "/c/{channel}/test/"); refuses || !known {
+				require.Equal(w, !refuses, r.Repeatable(), "POST %s is neither repeatable nor does it say why", r.Path)
+				continue
+			}
+			again := w.with("Idempotency-Key", "key of "+r.Path)
+			first := again.post(sample.path, sample.body)
+			require.Less(w, first.status, 300, first.String())
+			require.Empty(w, first.header.Values("Idempotency-Replayed"))
+			w.unchanged(func() {
+				same := again.post(sample.path, sample.body).is(first.status)
+				require.Equal(w, string(first.body), string(same.body), r.Path)
+				require.Equal(w, "true", same.header.Get("Idempotency-Replayed"), r.Path)
+				if sample.body != nil && sample.path != orderPath { // A trigger refuses members that it does not know before.
+					again.post(sample.path, object{"email": "another"}).is(http.StatusUnprocessableEntity)
+				}
+				again.post(listsPath, object{"name": "Another"}).is(http.StatusUnprocessableEntity)
+				again.post(orderPath, object{"context": object{"a": 1}}).is(http.StatusUnprocessableEntity)
+			})
+		}
+	}))
+
+	t.Run("AKeyThatIsEmptyOrThereTwiceIsRefused", both(func(w *world) {
+		w.unchanged(func() {
+			for _, c := range []client{w.with("Idempotency-Key", ""), w.with("Idempotency-Key", " "), w.with("Idempotency-Key", "a", "b"), w.with("Idempotency-Key", "a", "")} {
+				c.post(usersPath, object{"email": "anna@example.org"}).is(http.StatusBadRequest).blames("Idempotency-Key")
+			}
+		})
+	}))
+
+	t.Run("TheMeaningCountsAndNotTheBytes", both(func(w *world) {
+		again := w.with("Idempotency-Key", "a")
+		first := again.post(usersPath, raw(`{"email": "anna@example.org", "custom_fields": {"a": 1, "b": "ä"}}`)).is(http.StatusCreated)
+		same := again.post("/api/v1/user/acme", raw("{ \"custom_fields\": {\"b\": \"\\u00e4\",\n\"a\": 1}, \"email\": \"anna@example.org\" }")).is(http.StatusCreated)
+		require.Equal(w, string(first.body), string(same.body))
+		again.post(usersPath, raw(`{"email": "anna@example.org", "custom_fields": {"a": 2, "b": "ä"}}`)).is(http.StatusUnprocessableEntity)
+		again.post("/api/o/acme/u/", raw(`{"email": "anna@example.org", "custom_fields": {"a": 1, "b": "ä"}}`)).is(http.StatusUnprocessableEntity)
+	}))
+
+	t.Run("OfParallelRequestsOneIsCarriedOut", both(func(w *world) {
+		again := w.with("Idempotency-Key", "a")
+		ids, fresh := map[int64]bool{}, 0
+		for _, a := range together(w, 12, func(int) (answer, error) { return again.try(http.MethodPost, listsPath, object{"name": "Orders"}) }) {
+			ids[read[distributionList](a.is(http.StatusCreated)).ID] = true
+			if a.header.Get("Idempotency-Replayed") == "" {
+				fresh++
+			}
+		}
+		require.Len(w, ids, 1)
+		require.Equal(w, 1, fresh)
+	}))
+
+	t.Run("ARefusalIsNotRememberedAndNeitherIsAnotherKeysRequest", both(func(w *world) {
+		again := w.with("Idempotency-Key", "a")
+		w.unchanged(func() { again.post(listsPath, object{"name": ""}).blames("name") })
+		again.post(listsPath, object{"name": "Orders"}).is(http.StatusCreated)
+		w.post(listsPath, object{"name": "Orders"}).blames("name")
+		other := w.as(w.issue(scope("acme"), access.DistributionListWrite)).with("Idempotency-Key", "a")
+		require.Empty(w, other.post(listsPath, object{"name": "More"}).is(http.StatusCreated).header.Values("Idempotency-Replayed"))
+	}))
+}

@@ -1,0 +1,361 @@
+package contract_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// put sends what takes the place of what is there.
+func (c client) put(path string, body any) answer {
+	c.t.Helper()
+	return c.do(http.MethodPut, path, body)
+}
+
+// named is what has a name and an id or a slug.
+type named struct {
+	ID   int64  `json:"id"`
+	Name string `json:"name"`
+	Slug string `json:"slug"`
+}
+
+// told demands that the audit log tells of an action of the manager, which has a key.
+func (w *world) told(action, object string) {
+	w.Helper()
+	var found int
+	for _, row := range w.tables()["audit_entries"] {
+		if strings.Contains(row, `action="`+action+`"`) && strings.Contains(row, `object="`+object+`"`) && strings.Contains(row, `via="API"`) {
+			found++
+		}
+	}
+	require.Positive(w, found, "%s of %s", action, object)
+}
+
+func TestManagedOrganizations(t *testing.T) {
+	t.Parallel()
+
+	t.Run("AreMadeByKeysOfTheInstallationAlone", both(func(w *world) {
+		wide := w.as(w.issue(scope(""), access.OrganizationRead, access.OrganizationWrite))
+		made := read[named](wide.post("/api/o/", object{"slug": "initech", "name": "Initech"}).is(http.StatusCreated))
+		assert.Equal(w, "initech", made.Slug)
+		w.told("organization.create", "initech")
+		var slugs []string
+		for _, o := range read[[]named](wide.get("/api/o/").is(http.StatusOK)) {
+			slugs = append(slugs, o.Slug)
+		}
+		assert.Contains(w, slugs, "initech")
+		wide.post("/api/o/", object{"slug": "initech", "name": "Again"}).blames("slug")
+		m := w.manager()
+		w.unchanged(func() {
+			m.post("/api/o/", object{"slug": "mine", "name": "Mine"}).is(http.StatusForbidden)
+			m.get("/api/o/").is(http.StatusForbidden)
+		})
+	}))
+
+	t.Run("AreRenamed", both(func(w *world) {
+		m := w.manager()
+		assert.Equal(w, "Acme Ltd", read[named](m.patch("/api/o/acme/", object{"name": "Acme Ltd"}).is(http.StatusOK)).Name)
+		w.told("organization.update", "acme")
+		w.unchanged(func() {
+			assert.Equal(w, "Acme Ltd", read[named](m.patch("/api/o/acme/", object{}).is(http.StatusOK)).Name)
+			m.patch("/api/o/acme/", raw(`{"slug": "other"}`)).blames("slug")
+			m.patch("/api/o/globex/", object{"name": "Mine"}).is(http.StatusForbidden)
+		})
+	}))
+
+	t.Run("SayWhosePhoneNumbersThoseWithoutCountryCodeAre", both(func(w *world) {
+		m := w.manager()
+		region := func(a answer) any { return read[object](a.is(http.StatusOK))["default_region"] }
+		changed := m.patch("/api/o/acme/", object{"name": "Acme Ltd", "default_region": " de "})
+		assert.Equal(w, "DE", region(changed))
+		assert.Equal(w, "Acme Ltd", read[named](changed).Name)
+		assert.Equal(w, "DE", region(m.get("/api/o/acme/")))
+		w.told("organization.update", "acme")
+		w.enroll("anna@example.org")
+		m.post(addressesPath("anna@example.org"), object{"value": "0151 12345678"}).is(http.StatusCreated)
+		w.unchanged(func() {
+			assert.Equal(w, "DE", region(m.patch("/api/o/acme/", object{"name": nil, "default_region": nil})))
+			assert.Equal(w, "DE", region(m.patch("/api/o/acme/", object{"default_region": "DE"})))
+			m.patch("/api/o/acme/", object{"name": "Other", "default_region": "XX"}).is(http.StatusBadRequest).blames("default_region")
+			m.patch("/api/o/acme/", object{"name": " ", "default_region": "XX"}).is(http.StatusBadRequest).blames("name", "default_region")
+			m.patch("/api/o/globex/", object{"default_region": "DE"}).is(http.StatusForbidden)
+		})
+		assert.Empty(w, region(m.patch("/api/o/acme/", object{"default_region": ""})))
+		assert.Equal(w, "Acme Ltd", read[named](m.get("/api/o/acme/")).Name)
+	}))
+
+	t.Run("NeverLoseTheirNames", both(func(w *world) {
+		m := w.manager()
+		group := read[named](m.post("/api/o/acme/g/", object{"name": "Board"}).is(http.StatusCreated)).ID
+		event := webPath + "e/shipped/"
+		notification := read[named](m.post(event+"n/", object{"name": "Boss"}).is(http.StatusCreated)).ID
+		paths := []string{"/api/o/acme/", shopPath, webPath, idPath(listsPath, 1), idPath("/api/o/acme/g/", group), event, idPath(event+"n/", notification)}
+		w.unchanged(func() {
+			for _, path := range paths {
+				m.patch(path, object{"name": ""}).is(http.StatusBadRequest).blames("name")
+				m.patch(path, object{"name": "  "}).is(http.StatusBadRequest).blames("name")
+			}
+		})
+		for _, path := range paths {
+			was := read[named](m.patch(path, object{}).is(http.StatusOK)).Name
+			assert.NotEmpty(w, was)
+			assert.Equal(w, was, read[named](m.patch(path, object{"name": nil}).is(http.StatusOK)).Name)
+		}
+	}))
+
+	t.Run("HaveProjectsAndApplications", both(func(w *world) {
+		m := w.manager()
+		assert.Equal(w, "wiki", read[named](m.post("/api/o/acme/p/", object{"slug": "wiki", "name": "Wiki"}).is(http.StatusCreated)).Slug)
+		m.post("/api/o/acme/p/", object{"slug": "wiki", "name": "Wiki"}).blames("slug")
+		assert.Equal(w, "Pages", read[named](m.patch("/api/o/acme/p/wiki/", object{"name": "Pages"}).is(http.StatusOK)).Name)
+		a := read[application](m.post("/api/o/acme/p/wiki/a/", object{"slug": "reader", "name": "Reader", "active": false}).is(http.StatusCreated))
+		assert.False(w, a.Active)
+		changed := read[application](m.patch("/api/o/acme/p/wiki/a/reader/", object{"active": true}).is(http.StatusOK))
+		assert.Equal(w, application{ID: a.ID, Name: "Reader", Slug: "reader", Active: true, Events: a.Events}, changed)
+		assert.Equal(w, "Book", read[application](m.patch("/api/o/acme/p/wiki/a/reader/", object{"name": "Book", "active": nil}).is(http.StatusOK)).Name)
+		m.patch("/api/o/acme/p/wiki/a/reader/", object{"name": ""}).blames("name")
+		m.delete("/api/o/acme/p/wiki/a/reader/", nil).json(`{"deleted": 1}`)
+		m.delete("/api/o/acme/p/wiki/a/reader/", nil).is(http.StatusNotFound)
+		m.delete(webPath, nil).is(http.StatusBadRequest)
+		w.told("project.create", "acme/p/wiki")
+		w.told("application.delete", "acme/p/wiki/a/reader")
+	}))
+
+	t.Run("HaveGroups", both(func(w *world) {
+		m := w.manager()
+		g := read[named](m.post("/api/o/acme/g/", object{"name": "Board"}).is(http.StatusCreated))
+		path := idPath("/api/o/acme/g/", g.ID)
+		assert.Equal(w, "Council", read[named](m.patch(path, object{"name": "Council"}).is(http.StatusOK)).Name)
+		anna, ben := w.enroll("anna@example.org"), w.enroll("ben@example.org")
+		m.post(path+"add/", object{"users": list{anna.ID, ben.ID}}).json(`{"changed": 2}`)
+		m.post(path+"add/", object{"users": list{anna.ID}}).json(`{"changed": 0}`)
+		assert.Equal(w, []string{"Council", "Default"}, read[user](w.get(userPath("anna@example.org"))).Groups)
+		assert.Equal(w, "users", read[problem](m.post(path+"add/", object{"users": list{anna.ID, 4711}}).is(http.StatusNotFound)).Param)
+		m.delete(path, nil).is(http.StatusBadRequest)
+		m.post(path+"remove/", object{"users": list{anna.ID, ben.ID}}).json(`{"changed": 2}`)
+		m.post(path+"remove/", raw(`{"users": []}`)).blames("users")
+		m.post(path+"remove/", raw(`{"users": ["anna"]}`)).blames("users[0]")
+		m.delete(path, nil).json(`{"deleted": 1}`)
+		assert.Equal(w, "group", read[problem](m.get(path).is(http.StatusNotFound)).Param)
+
+		w.update(func(tx ports.Tx) error {
+			m, err := tx.Users().ByUsername(w.Context(), 2, "anna@example.org")
+			if err != nil {
+				return err
+			}
+			m.Role = users.RoleViewer
+			return tx.Users().SetRole(w.Context(), m)
+		})
+		staff := read[[]named](m.get("/api/o/acme/g/").is(http.StatusOK))[1]
+		m.post(idPath("/api/o/acme/g/", staff.ID)+"add/", object{"users": list{anna.ID}}).is(http.StatusForbidden)
+	}))
+}
+
+func TestManagedLists(t *testing.T) {
+	t.Parallel()
+
+	t.Run("AreRenamedPinnedAndDeleted", both(func(w *world) {
+		l := read[distributionList](w.post(listsPath, object{"name": "Old"}).is(http.StatusCreated))
+		path := idPath(listsPath, l.ID)
+		web := read[application](w.get(webPath)).ID
+		changed := read[distributionList](w.patch(path, object{"name": "New", "application": web}).is(http.StatusOK))
+		assert.Equal(w, "New", changed.Name)
+		assert.Equal(w, web, *changed.Application)
+		assert.Equal(w, web, *read[distributionList](w.patch(path, object{"name": "Newer"}).is(http.StatusOK)).Application)
+		assert.Nil(w, read[distributionList](w.patch(path, object{"application": nil}).is(http.StatusOK)).Application)
+		w.patch(path, object{"name": "customers"}).blames("name")
+		w.patch(path, object{"application": 4711}).blames("application")
+		w.delete(path, nil).json(`{"deleted": 1}`)
+		w.delete(path, nil).is(http.StatusNotFound)
+		w.delete(idPath(listsPath, 2), nil).is(http.StatusBadRequest)
+		w.told("list.delete", "acme/p/shop/d/Newer")
+	}))
+
+	t.Run("LoseRecipients", both(func(w *world) {
+		w.assign("anna", "anna@example.org")
+		w.assign("ben", "ben@example.org")
+		w.post(idPath(listsPath, 1)+"add/", list{"anna@example.org", "ben@example.org"}).is(http.StatusOK)
+		members := read[[]recipient](w.get(idPath(listsPath, 1) + "m/").is(http.StatusOK))
+		require.Len(w, members, 2)
+		w.post(idPath(listsPath, 1)+"remove/", object{"recipients": list{members[0].ID, 4711}}).json(`{"removed": ["` + members[0].Address + `"]}`)
+		assert.Equal(w, members[1:], read[[]recipient](w.get(idPath(listsPath, 1)+"m/")))
+		w.post(idPath(listsPath, 1)+"remove/", raw(`{}`)).blames("recipients")
+	}))
+}
+
+func TestManagedEvents(t *testing.T) {
+	t.Parallel()
+	type event struct {
+		named
+		Description string          `json:"description"`
+		Active      bool            `json:"active"`
+		Channels    []string        `json:"channels"`
+		Priority    string          `json:"priority"`
+		Schema      json.RawMessage `json:"context_schema"`
+		Example     json.RawMessage `json:"example"`
+	}
+
+	t.Run("AreMadeChangedAndDeleted", both(func(w *world) {
+		m := w.manager()
+		made := read[event](m.post(webPath+"e/", object{"slug": "paid", "name": "Paid", "channels": list{"shop-mail", "post"}, "priority": "urgent",
+			"context_schema": object{"type": "object", "required": list{"order"}}, "example": object{"order": 1.50}}).is(http.StatusCreated))
+		assert.Equal(w, []string{"post", "shop-mail"}, made.Channels)
+		assert.True(w, made.Active)
+		assert.Equal(w, "urgent", made.Priority)
+		assert.JSONEq(w, `{"order": 1.5}`, string(made.Example))
+		path := webPath + "e/paid/"
+		assert.Equal(w, made, read[event](m.get(path).is(http.StatusOK)))
+
+		changed := read[event](m.patch(path, object{"description": "Money came."}).is(http.StatusOK))
+		made.Description = "Money came."
+		assert.Equal(w, made, changed)
+		changed = read[event](m.patch(path, object{"context_schema": nil, "example": nil, "channels": list{}, "active": false}).is(http.StatusOK))
+		assert.Empty(w, changed.Channels)
+		assert.False(w, changed.Active)
+		assert.Equal(w, "null", string(changed.Schema))
+		assert.Equal(w, "null", string(changed.Example))
+
+		w.unchanged(func() {
+			m.patch(path, object{"channels": list{"mail", "nothing"}}).blames("channels[1]")
+			m.patch(path, object{"context_schema": object{"type": "nothing"}}).is(http.StatusBadRequest)
+			m.patch(path, raw(`{"slug": "other"}`)).blames("slug")
+			m.patch(path, raw(`{"channels": [null]}`)).blames("channels[0]")
+			m.post(webPath+"e/", object{"slug": "paid", "name": "Paid"}).blames("slug")
+			m.delete(webPath+"e/shipped/", nil).is(http.StatusBadRequest)
+		})
+		m.delete(path, nil).json(`{"deleted": 1}`)
+		m.get(path).is(http.StatusNotFound)
+		w.told("event.create", "acme/p/shop/a/web/e/paid")
+		w.told("event.update", "acme/p/shop/a/web/e/paid")
+		w.told("event.delete", "acme/p/shop/a/web/e/paid")
+	}))
+
+	t.Run("HaveNotifications", both(func(w *world) {
+		m := w.manager()
+		n := read[object](m.post(webPath+"e/shipped/n/", object{"name": "Boss", "distribution_list": 1}).is(http.StatusCreated))
+		path := idPath(webPath+"e/shipped/n/", int64(n["id"].(float64)))
+		assert.InDelta(w, 1, n["distribution_list"], 0)
+		n = read[object](m.patch(path, object{"active": false}).is(http.StatusOK))
+		assert.InDelta(w, 1, n["distribution_list"], 0)
+		assert.Equal(w, false, n["active"])
+		assert.Nil(w, read[object](m.patch(path, object{"distribution_list": nil}).is(http.StatusOK))["distribution_list"])
+		assert.Equal(w, "Boss", read[object](m.get(path).is(http.StatusOK))["name"])
+		for _, wrong := range []int{3, 4711, 0} { // pinned to another application, and none
+			m.patch(path, object{"distribution_list": wrong}).blames("distribution_list")
+			m.post(webPath+"e/shipped/n/", object{"name": "Clerk", "distribution_list": wrong}).blames("distribution_list")
+		}
+		m.post(webPath+"e/shipped/n/", object{"name": "boss"}).blames("name")
+		m.delete(path, nil).json(`{"deleted": 1}`)
+		m.get(path).is(http.StatusNotFound)
+		m.get(idPath(webPath+"e/news/n/", 1)).is(http.StatusNotFound)
+		w.told("notification.update", "acme/p/shop/a/web/e/shipped/n/Boss")
+	}))
+
+	t.Run("HaveTemplatesWithVersions", both(func(w *world) {
+		m := w.manager()
+		for _, owner := range []string{webPath + "e/shipped/", idPath(webPath+"e/shipped/n/", 1)} {
+			path := idPath(owner+"t/", 1)
+			m.get(path).is(http.StatusNotFound)
+			first := object{"subject": "Order {{ context.order }}", "text": " spaced \n", "html": ""}
+			m.put(path, first).json(`{"channel": 1, "version": 1, "subject": "Order {{ context.order }}", "text": " spaced \n", "html": ""}`)
+			m.put(path, first).json(`{"channel": 1, "version": 1, "subject": "Order {{ context.order }}", "text": " spaced \n", "html": ""}`)
+			m.put(path, object{"text": "Shorter", "version": 1}).json(`{"channel": 1, "version": 2, "subject": "", "text": "Shorter", "html": ""}`)
+			m.put(path, object{"text": "Late", "version": 1}).is(http.StatusBadRequest)
+			m.put(path, object{"text": "Late", "version": -5}).is(http.StatusBadRequest).blames("version")
+			m.put(path, object{"text": "{{ x "}).blames("text")
+			versions := read[[]object](m.get(path + "versions/").is(http.StatusOK))
+			require.Len(w, versions, 2)
+			assert.InDelta(w, 2, versions[0]["version"], 0)
+			assert.Equal(w, " spaced \n", read[object](m.get(path + "versions/1/").is(http.StatusOK))["text"])
+			m.get(path + "versions/9/").is(http.StatusNotFound)
+			assert.InDelta(w, 3, read[object](m.post(path+"versions/1/restore/", nil).is(http.StatusOK))["version"], 0)
+			assert.Equal(w, "Order {{ context.order }}", read[[]object](m.get(owner + "t/").is(http.StatusOK))[0]["subject"])
+			m.delete(path, nil).json(`{"deleted": 1}`)
+			m.delete(path, nil).is(http.StatusNotFound)
+			m.put(idPath(owner+"t/", 9), first).is(http.StatusNotFound) // a channel of globex
+		}
+		m.patch(webPath+"e/shipped/", object{"context_schema": object{"type": "object", "properties": object{"order": object{}}, "additionalProperties": false}}).is(http.StatusOK)
+		m.put(idPath(webPath+"e/shipped/t/", 1), object{"text": "{{ context.ordr }}"}).is(http.StatusBadRequest)
+		w.told("template.delete", "acme/p/shop/a/web/e/shipped/t/mail")
+	}))
+}
+
+func TestManagedChannels(t *testing.T) {
+	t.Parallel()
+	type channel struct {
+		named
+		Driver    string   `json:"driver"`
+		Preferred bool     `json:"preferred"`
+		Active    bool     `json:"active"`
+		Settings  object   `json:"settings"`
+		Secrets   []string `json:"secrets"`
+	}
+
+	t.Run("AreMadeChangedAndDeleted", both(func(w *world) {
+		m := w.manager()
+		for _, all := range []string{"/api/o/acme/c/", shopPath + "c/"} {
+			made := read[channel](m.post(all, object{"name": "box", "protocol": "EMAIL", "driver": "mailbox"}).is(http.StatusCreated))
+			assert.True(w, made.Active)
+			assert.False(w, made.Preferred)
+			path := idPath(all, made.ID)
+			assert.Equal(w, made, read[channel](m.get(path).is(http.StatusOK)))
+			changed := read[channel](m.patch(path, object{"active": false, "settings": object{"concurrency": 2}}).is(http.StatusOK))
+			assert.False(w, changed.Active)
+			assert.Equal(w, object{"concurrency": 2.0}, changed.Settings)
+			assert.Equal(w, object{"concurrency": 2.0}, read[channel](m.patch(path, object{"active": true}).is(http.StatusOK)).Settings)
+			assert.Empty(w, read[channel](m.patch(path, object{"settings": object{"concurrency": nil}}).is(http.StatusOK)).Settings)
+			w.unchanged(func() {
+				m.patch(path, object{"settings": object{"nothing": 1}}).blames("settings.nothing")
+				m.patch(path, object{"settings": object{"concurrency": "many"}}).blames("settings.concurrency")
+				m.patch(path, raw(`{"name": "other"}`)).blames("name")
+				m.post(all, object{"name": "box", "protocol": "EMAIL", "driver": "mailbox"}).blames("name")
+				m.post(all, object{"name": "box2", "protocol": "EMAIL", "driver": "nothing"}).blames("driver")
+			})
+			m.delete(path, nil).json(`{"deleted": 1}`)
+			assert.Equal(w, "channel", read[problem](m.get(path).is(http.StatusNotFound)).Param)
+		}
+		w.told("channel.create", "acme/c/box")
+		w.told("channel.update", "acme/p/shop/c/box")
+	}))
+
+	t.Run("AreTested", both(func(w *world) {
+		m := w.manager()
+		made := read[channel](m.post("/api/o/acme/c/", object{"name": "box", "protocol": "EMAIL", "driver": "mailbox"}).is(http.StatusCreated))
+		path := idPath("/api/o/acme/c/", made.ID) + "test/"
+		m.post(path, object{"to": "ada@example.org"}).json(`{"to": "ada@example.org", "accepted": true, "reason": "", "temporary": false}`)
+		once := m.with("Idempotency-Key", "a") // Clients send it with every POST; here it changes nothing.
+		for range 2 {
+			require.Empty(w, once.post(path, object{"to": "ada@example.org"}).is(http.StatusOK).header.Get("Idempotency-Replayed"))
+		}
+		m.post(path, object{"to": "+4915112345678"}).blames("to")
+		w.told("channel.test", "acme/c/box")
+	}))
+
+	t.Run("OfWiderPlacesAreBeyondANarrowKey", both(func(w *world) {
+		narrow := w.as(w.issue(scope("acme/shop/web"), access.Grants()...))
+		project := w.as(w.issue(scope("acme/shop"), access.Grants()...))
+		w.unchanged(func() {
+			for _, path := range []string{"/api/o/acme/c/1/", shopPath + "c/7/"} {
+				narrow.patch(path, object{"active": false}).is(http.StatusForbidden)
+				narrow.delete(path, nil).is(http.StatusForbidden)
+			}
+			project.patch("/api/o/acme/c/1/", object{"active": false}).is(http.StatusForbidden)
+			project.patch("/api/o/acme/p/blog/c/8/", object{"active": false}).is(http.StatusForbidden)
+			project.patch(shopPath+"c/1/", object{"active": false}).is(http.StatusNotFound) // the organization's
+			project.patch(shopPath+"c/8/", object{"active": false}).is(http.StatusNotFound) // of another project
+		})
+	}))
+
+	t.Run("AreShownWithSettingsOnlyToWhoMayReadThem", both(func(w *world) {
+		w.as(w.issue(scope("acme"), access.FullAccess)).get("/api/o/acme/c/1/").is(http.StatusForbidden)
+		assert.NotContains(w, string(w.manager().get("/api/o/acme/c/1/").is(http.StatusOK).body), mailPassword)
+	}))
+}
