@@ -7,7 +7,7 @@ FUZZTIME ?= 30s
 BENCH ?=
 # Which tests of test/chaos: a pattern of their names, such as TestKill/sqlite.
 CHAOS ?=
-# Which clients `make interop` runs: folders of test/interop; none: all.
+# Which clients `make interop` runs, or `make clients` and `make test-clients`: folders of test/interop or clients; none: all.
 CLIENTS ?=
 # How many scripts `make walls` plays on each database.
 SCRIPTS ?= 500
@@ -20,7 +20,7 @@ TOOLS := .bin
 export CGO_ENABLED := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help alerts build interop run lint vulncheck verify generate test fuzz walls bench chaos screenshots clean test-tools test-browser
+.PHONY: help alerts build clients interop run lint vulncheck verify generate test fuzz walls bench chaos screenshots clean test-clients test-tools test-browser
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,7 @@ run: build ## start the demo on SQLite below ./data and print the console's pass
 
 lint: $(TOOLS)/golangci-lint ## check the code with golangci-lint, as .golangci.yml says
 	$(TOOLS)/golangci-lint run ./...
+	cd clients/go && $(CURDIR)/$(TOOLS)/golangci-lint run ./...
 
 vulncheck: $(TOOLS)/govulncheck ## check for known vulnerabilities, where their database can be reached
 	@.ci/vulnerabilities $(TOOLS)/govulncheck
@@ -72,6 +73,12 @@ screenshots: test-browser ## take the pictures of the console that the documenta
 
 interop: build ## run clients of others against the service (CLIENTS="bitcaster ..." for some of them)
 	test/interop/run $(CLIENTS)
+
+clients: build ## generate our own clients from the OpenAPI document anew (CLIENTS="go ..." for some of them)
+	test/interop/run -i clients -p generate $(CLIENTS)
+
+test-clients: build ## check that our own clients are generated from the document as it is, and test them against the service
+	test/interop/run -i clients -p test $(CLIENTS)
 
 bench: build test-tools ## measure speed and memory on SQLite and on a PostgreSQL that waits for the disk (BENCH=FLAGS)
 	@$(GO) build -buildvcs=false -o $(TOOLS)/ ./test/bench

@@ -30,13 +30,13 @@ public class Interop {
     UsersApi users = new UsersApi(client);
     String email = "java@example.org";
 
-    EnrolledUser made = users.enrollUser("acme", new Enrollment().email(email).customFields(Collections.singletonMap("plan", "pro")));
+    EnrolledUser made = users.enrollUser("acme", new Enrollment().email(email).customFields(Collections.singletonMap("plan", "pro")), null);
     check(made.getCreated() && made.getCustomFields().get("plan").equals("pro"), made);
-    User changed = users.updateUser("acme", email, new UserPatch().customFields(Collections.singletonMap("plan", "free")));
+    User changed = users.updateUser("acme", email, new UserPatch().customFields(Collections.singletonMap("plan", "free")), null);
     check(changed.getCustomFields().get("plan").equals("free"), changed);
 
     Registered registered = new ApplicationsApi(client).register("acme", "shop", "web", new Registration().username(email).distributionList("customers")
-        .addresses(Arrays.asList(new AddressInput().value(email).assignToPreferredChannel(true), new AddressInput().value("+4915112345678"))));
+        .addresses(Arrays.asList(new AddressInput().value(email).assignToPreferredChannel(true), new AddressInput().value("+4915112345678"))), null);
     check(registered.getAddresses().get(1).getType() == AddressType.PHONE_NUMBER, registered);
     check(registered.getDistributionList().getRecipientsAdded() == 1, registered);
 
@@ -49,7 +49,7 @@ public class Interop {
 
     check(users.listUsers("acme", 1, null).size() == 1, null);
     try {
-      users.enrollUser("acme", new Enrollment().email("nobody"));
+      users.enrollUser("acme", new Enrollment().email("nobody"), null);
       check(false, "not refused");
     } catch (ApiException e) {
       check(e.getCode() == 400 && e.getResponseBody().contains("\"email\""), e);

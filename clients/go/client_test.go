@@ -1,0 +1,267 @@
+package tocsin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tocsin/tocsin/clients/go/api"
+)
+
+// service is the client of a real service with the tenants of configs/demo.yaml, which test/interop/run starts.
+func service(t *testing.T) *Client {
+	t.Helper()
+	return clientOf(t, environment(t, "TOCSIN_URL"))
+}
+
+func clientOf(t *testing.T, address string) *Client {
+	t.Helper()
+	c, err := New(address, environment(t, "TOCSIN_KEY"), WithFirstPause(time.Millisecond), WithRetries(3, 2*time.Second))
+	ok(t, err)
+	return c
+}
+
+func environment(t *testing.T, name string) string {
+	t.Helper()
+	value := os.Getenv(name)
+	if value == "" {
+		t.Fatalf("%s is not set: run make test-clients", name)
+	}
+	return value
+}
+
+func ok(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func equal[T comparable](t *testing.T, want, got T) {
+	t.Helper()
+	if want != got {
+		t.Fatalf("want %v, got %v", want, got)
+	}
+}
+
+// enrolled makes somebody a member and a recipient of the newsletter.
+func enrolled(t *testing.T, c *Client, email string) {
+	t.Helper()
+	list, yes := "customers", true
+	made, err := c.RegisterWithResponse(t.Context(), "acme", "shop", "web", nil, api.Registration{Username: email, Email: &email,
+		Addresses: &[]api.AddressInput{{Value: email, AssignToPreferredChannel: &yes}}, DistributionList: &list})
+	ok(t, err)
+	equal(t, http.StatusCreated, made.StatusCode())
+	equal(t, 1, made.JSON201.DistributionList.RecipientsAdded)
+}
+
+func newsletter(to ...string) api.Trigger {
+	return api.Trigger{Context: &map[string]any{"title": "Hello", "body": "World"}, Options: &TriggerOptions{LimitTo: &to}}
+}
+
+func TestCalls(t *testing.T) {
+	c := service(t)
+	made, err := c.EnrollUserWithResponse(t.Context(), "acme", nil, api.Enrollment{Email: "go@example.org", CustomFields: &map[string]any{"plan": "pro"}})
+	ok(t, err)
+	equal(t, true, made.JSON201.Created)
+	equal(t, "pro", made.JSON201.CustomFields["plan"].(string))
+	changed, err := c.UpdateUserWithResponse(t.Context(), "acme", "go@example.org", nil, api.UserPatch{CustomFields: &map[string]any{"plan": "free"}})
+	ok(t, err)
+	equal(t, "free", changed.JSON200.CustomFields["plan"].(string))
+	removed, err := c.RemoveUserWithResponse(t.Context(), "acme", "go@example.org", nil)
+	ok(t, err)
+	equal(t, 1, removed.JSON200.Deleted)
+}
+
+func TestPages(t *testing.T) {
+	c := service(t)
+	want := []string{}
+	for i := range 5 {
+		email := fmt.Sprintf("go-page-%d@example.org", i)
+		_, err := c.EnrollUserWithResponse(t.Context(), "acme", nil, api.Enrollment{Email: email})
+		ok(t, err)
+		want = append(want, email)
+	}
+	two, pages := 2, 0
+	var got []string
+	for user, err := range All[api.User](t.Context(), func(ctx context.Context, page api.RequestEditorFn) (*http.Response, error) {
+		pages++
+		return c.ListUsers(ctx, "acme", &api.ListUsersParams{Limit: &two}, page)
+	}) {
+		ok(t, err)
+		if strings.HasPrefix(user.Username, "go-page-") {
+			got = append(got, user.Username)
+		}
+	}
+	if !slices.Equal(want, got) || pages < 3 {
+		t.Fatalf("got %v in %d pages", got, pages)
+	}
+	count := 0
+	for _, err := range c.Users(t.Context(), "acme") {
+		ok(t, err)
+		count++
+		if count == 2 {
+			break
+		}
+	}
+	equal(t, 2, count)
+	for _, err := range c.Recipients(t.Context(), "acme", "shop", 99_999) {
+		var refusal *Error
+		if !errors.As(err, &refusal) || refusal.Status != http.StatusNotFound {
+			t.Fatalf("a list that does not exist: %v", err)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	c := service(t)
+	_, err := c.EnrollUserWithResponse(t.Context(), "acme", nil, api.Enrollment{Email: "nobody"})
+	var refusal *Error
+	if !errors.As(err, &refusal) {
+		t.Fatalf("no *Error: %v", err)
+	}
+	equal(t, http.StatusBadRequest, refusal.Status)
+	equal(t, 1, len(refusal.Fields["email"]))
+	if refusal.RequestID == "" || refusal.Code == "" || !strings.Contains(err.Error(), "email") {
+		t.Fatalf("%+v", refusal)
+	}
+	stranger, err := New(environment(t, "TOCSIN_URL"), "tcs_wrong")
+	ok(t, err)
+	_, err = stranger.PingWithResponse(t.Context())
+	if !errors.As(err, &refusal) || refusal.Status != http.StatusUnauthorized {
+		t.Fatalf("a wrong key: %v", err)
+	}
+	for _, address := range []string{"", "tocsin.example.org", "ftp://tocsin.example.org"} {
+		if _, err := New(address, "key"); err == nil {
+			t.Fatalf("%q is no URL of a service", address)
+		}
+	}
+}
+
+// unreliable is a proxy in front of the service. It asks a function what to do with each request before it passes it on.
+func unreliable(t *testing.T, meddle func(attempt int, w http.ResponseWriter, r *http.Request, pass http.Handler)) (address string, keys func() []string) {
+	t.Helper()
+	target, err := url.Parse(environment(t, "TOCSIN_URL"))
+	ok(t, err)
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	var lock sync.Mutex
+	var sent []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		lock.Lock()
+		sent = append(sent, r.Header.Get("Idempotency-Key"))
+		attempt := len(sent)
+		lock.Unlock()
+		meddle(attempt, w, r, proxy)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, func() []string {
+		lock.Lock()
+		defer lock.Unlock()
+		return slices.Clone(sent)
+	}
+}
+
+func TestRetries(t *testing.T) {
+	enrolled(t, service(t), "go-retry@example.org")
+	address, keys := unreliable(t, func(attempt int, w http.ResponseWriter, r *http.Request, pass http.Handler) {
+		switch attempt {
+		case 1:
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case 2: // It does the call, and its answer is lost.
+			pass.ServeHTTP(httptest.NewRecorder(), r)
+			panic(http.ErrAbortHandler)
+		default:
+			pass.ServeHTTP(w, r)
+		}
+	})
+	began := time.Now()
+	answer, err := clientOf(t, address).TriggerEventWithResponse(t.Context(), "acme", "shop", "web", "newsletter", nil, newsletter("go-retry@example.org"))
+	ok(t, err)
+	equal(t, "true", answer.HTTPResponse.Header.Get("Idempotency-Replayed"))
+	if time.Since(began) < time.Second {
+		t.Fatal("it did not wait as long as the service asked for")
+	}
+	sent := keys()
+	equal(t, 3, len(sent))
+	if sent[0] == "" || sent[0] != sent[1] || sent[1] != sent[2] {
+		t.Fatalf("different keys: %v", sent)
+	}
+}
+
+func TestRetriesEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		status, attempts int
+		after            string
+	}{
+		"ThoseThatHelp":       {http.StatusBadGateway, 4, ""},
+		"APauseThatIsTooLong": {http.StatusTooManyRequests, 1, "3600"},
+		"WhatStaysWrong":      {http.StatusForbidden, 1, ""},
+		"AFaultOfTheService":  {http.StatusInternalServerError, 1, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			address, keys := unreliable(t, func(_ int, w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+				w.Header().Set("Retry-After", c.after)
+				http.Error(w, "<html>not from the service", c.status)
+			})
+			_, err := clientOf(t, address).PingWithResponse(t.Context())
+			var refusal *Error
+			if !errors.As(err, &refusal) {
+				t.Fatalf("no *Error: %v", err)
+			}
+			equal(t, c.status, refusal.Status)
+			equal(t, "<html>not from the service", refusal.Detail)
+			equal(t, c.attempts, len(keys()))
+		})
+	}
+}
+
+func TestTriggerAndWait(t *testing.T) {
+	c := service(t)
+	enrolled(t, c, "go-wait@example.org")
+	done, err := c.TriggerAndWait(t.Context(), "acme", "shop", "web", "newsletter", newsletter("go-wait@example.org"))
+	ok(t, err)
+	equal(t, 1, done.Counts.Sent)
+	equal(t, 0, done.Counts.Failed)
+	for delivery, err := range c.Deliveries(t.Context(), "acme", "shop", "web", done.Id) {
+		ok(t, err)
+		equal(t, "go-wait@example.org", delivery.Address)
+	}
+
+	later, ctx := newsletter("go-wait@example.org"), t.Context()
+	tomorrow := time.Now().Add(24 * time.Hour)
+	later.Options.SendAt = &tomorrow
+	ctx, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+	defer cancel()
+	waiting, err := c.TriggerAndWait(ctx, "acme", "shop", "web", "newsletter", later)
+	if !errors.Is(err, context.DeadlineExceeded) || waiting == nil {
+		t.Fatalf("got %v and %v", waiting, err)
+	}
+	equal(t, api.OccurrenceStateScheduled, waiting.State)
+	_, err = c.CancelOccurrenceWithResponse(t.Context(), "acme", "shop", "web", waiting.Id, nil)
+	ok(t, err)
+	dry, yes := newsletter("go-wait@example.org"), true
+	dry.Options.DryRun = &yes
+	if _, err := c.TriggerAndWait(t.Context(), "acme", "shop", "web", "newsletter", dry); err == nil {
+		t.Fatal("a dry run was waited for")
+	}
+}
+
+func TestExample(t *testing.T) {
+	environment(t, "TOCSIN_URL")
+	out, err := exec.CommandContext(t.Context(), "go", "run", "./examples/firstmessage").CombinedOutput()
+	if err != nil || string(out) != "sent 1, failed 0, skipped 0\n" {
+		t.Fatalf("%v: %s", err, out)
+	}
+}

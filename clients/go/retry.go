@@ -1,0 +1,80 @@
+package tocsin
+
+import (
+	"crypto/rand"
+	"io"
+	random "math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// transport sends requests with the key, repeats what failed for the moment, and turns refusals into errors.
+type transport struct {
+	client         *http.Client
+	key            string
+	retries        int
+	first, longest time.Duration
+}
+
+// Do implements [api.HttpRequestDoer].
+func (t *transport) Do(r *http.Request) (*http.Response, error) {
+	r.Header.Set("Authorization", "Key "+t.key)
+	// All attempts of one call have the same key, so that the service does it once.
+	if r.Method == http.MethodPost && r.Header.Get("Idempotency-Key") == "" {
+		r.Header.Set("Idempotency-Key", rand.Text())
+	}
+	for attempt := 0; ; attempt++ {
+		response, err := t.client.Do(r) //nolint:gosec // the caller names the service
+		if err == nil && response.StatusCode < http.StatusBadRequest {
+			return response, nil
+		}
+		wait := t.backoff(attempt)
+		if err == nil {
+			refusal := readError(response)
+			err = refusal
+			if !refusal.Temporary() {
+				return nil, err
+			}
+			wait = max(wait, refusal.RetryAfter)
+		}
+		if attempt >= t.retries || wait > t.longest || r.Context().Err() != nil {
+			return nil, err
+		}
+		if pause(r.Context(), wait) != nil {
+			return nil, err
+		}
+		if r.GetBody != nil {
+			if r.Body, err = r.GetBody(); err != nil {
+				return nil, err
+			}
+		} else if r.Body != nil && r.Body != http.NoBody {
+			return nil, err // A body that can be read once cannot be sent again.
+		}
+	}
+}
+
+// backoff is how long to wait after an attempt: twice as long each time, cut by chance to between half and all of it.
+func (t *transport) backoff(attempt int) time.Duration {
+	d := min(t.first<<min(attempt, 16), t.longest)
+	return d/2 + time.Duration(random.Int64N(int64(d/2)+1)) //nolint:gosec // no secret, only chance
+}
+
+// retryAfter reads the header, which holds seconds or a date.
+func retryAfter(h http.Header) time.Duration {
+	value := h.Get("Retry-After")
+	if seconds, err := strconv.Atoi(value); err == nil && seconds > 0 {
+		return time.Duration(seconds) * time.Second
+	}
+	if moment, err := http.ParseTime(value); err == nil {
+		return max(time.Until(moment), 0)
+	}
+	return 0
+}
+
+// drained reads at most so much of a body and closes it.
+func drained(body io.ReadCloser, most int64) []byte {
+	defer body.Close()
+	text, _ := io.ReadAll(io.LimitReader(body, most)) // What came is told; more cannot be had.
+	return text
+}

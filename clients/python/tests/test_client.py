@@ -1,0 +1,220 @@
+"""Against a real service with the tenants of configs/demo.yaml, which test/interop/run starts."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tocsin import TocsinError, connect, expect, pages, pages_async, trigger_and_wait, trigger_and_wait_async
+from tocsin.generated import AuthenticatedClient
+from tocsin.generated.api.applications import register
+from tocsin.generated.api.distribution_lists import list_recipients
+from tocsin.generated.api.events import cancel_occurrence, list_deliveries, trigger_event
+from tocsin.generated.api.service import ping
+from tocsin.generated.api.users import enroll_user, list_users, remove_user, update_user
+from tocsin.generated.models import (
+    AddressInput,
+    Deleted,
+    EnrolledUser,
+    Enrollment,
+    EnrollmentCustomFieldsType0,
+    OccurrenceState,
+    Registered,
+    Registration,
+    Trigger,
+    TriggerContextType0,
+    TriggerOptionsType0,
+    User,
+    UserPatch,
+    UserPatchCustomFieldsType0,
+)
+
+URL, KEY = os.environ["TOCSIN_URL"], os.environ["TOCSIN_KEY"]
+SHOP = ("acme", "shop", "web")
+
+
+def client_of(url: str) -> AuthenticatedClient:
+    return connect(url, KEY, retries=3, first_pause=0.001, longest_pause=2)
+
+
+@pytest.fixture
+def client() -> AuthenticatedClient:
+    return client_of(URL)
+
+
+def enrolled(client: AuthenticatedClient, email: str) -> None:
+    """Makes somebody a member and a recipient of the newsletter."""
+    body = Registration(
+        username=email,
+        email=email,
+        addresses=[AddressInput(value=email, assign_to_preferred_channel=True)],
+        distribution_list="customers",
+    )
+    made = expect(Registered, register.sync(*SHOP, client=client, body=body))
+    assert made.distribution_list is not None and made.distribution_list.recipients_added == 1
+
+
+def newsletter(*to: str, **options: object) -> Trigger:
+    context = TriggerContextType0.from_dict({"title": "Hello", "body": "World"})
+    return Trigger(context=context, options=TriggerOptionsType0(limit_to=list(to), **options))
+
+
+def test_calls(client: AuthenticatedClient) -> None:
+    fields = EnrollmentCustomFieldsType0.from_dict({"plan": "pro"})
+    body = Enrollment(email="python@example.org", custom_fields=fields)
+    made = expect(EnrolledUser, enroll_user.sync("acme", client=client, body=body))
+    assert made.created and made.custom_fields["plan"] == "pro"
+    patch = UserPatch(custom_fields=UserPatchCustomFieldsType0.from_dict({"plan": "free"}))
+    changed = expect(User, update_user.sync("acme", made.username, client=client, body=patch))
+    assert changed.custom_fields["plan"] == "free"
+    assert expect(Deleted, remove_user.sync("acme", made.username, client=client)).deleted == 1
+    with pytest.raises(TypeError):
+        expect(Deleted, made)
+
+
+def test_pages(client: AuthenticatedClient) -> None:
+    want = [f"python-page-{i}@example.org" for i in range(5)]
+    for email in want:
+        enroll_user.sync("acme", client=client, body=Enrollment(email=email))
+    got = [user.username for user in pages(list_users, "acme", client=client, limit=2)]
+    assert [name for name in got if name.startswith("python-page-")] == want
+    assert [user.username for user in pages(list_users, "acme", client=client)] == got
+
+    async def all_of_them() -> list[str]:
+        return [user.username async for user in pages_async(list_users, "acme", client=client, limit=2)]
+
+    assert asyncio.run(all_of_them()) == got
+    with pytest.raises(TocsinError, match="404"):
+        list(pages(list_recipients, "acme", "shop", 99_999, client=client))
+
+
+def test_errors(client: AuthenticatedClient) -> None:
+    with pytest.raises(TocsinError, match="email") as caught:
+        enroll_user.sync("acme", client=client, body=Enrollment(email="nobody"))
+    error = caught.value
+    assert error.status == 400 and len(error.fields["email"]) == 1 and error.request_id and error.code
+    with pytest.raises(TocsinError) as caught:
+        ping.sync(client=connect(URL, "tcs_wrong"))
+    assert caught.value.status == 401
+    for url in ("", "tocsin.example.org", "ftp://tocsin.example.org"):
+        with pytest.raises(ValueError):
+            connect(url, KEY)
+    with pytest.raises(ValueError):
+        connect(URL, " ")
+
+
+class Attempt(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.server.keys.append(self.headers["Idempotency-Key"])
+        self.server.meddle(self, len(self.server.keys), body)
+
+    do_GET = do_POST = do
+
+    def answer(self, status: int, body: bytes, **headers: str) -> None:
+        self.send_response(status)
+        for name, value in {**headers, "Content-Length": str(len(body))}.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def passed_on(self, body: bytes) -> httpx.Response:
+        headers = {n: self.headers[n] for n in ("Authorization", "Content-Type", "Idempotency-Key")}
+        return httpx.request(self.command, URL + self.path, content=body, headers=headers)
+
+    def log_message(self, *_: object) -> None: ...
+
+
+@contextmanager
+def unreliable(meddle: Callable[[Attempt, int, bytes], None]) -> Iterator[tuple[str, list[str | None]]]:
+    """A server in front of the service, which asks a function what to do with each request."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Attempt)
+    server.keys, server.meddle = [], meddle
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", server.keys
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def loses_an_answer(attempt: Attempt, n: int, body: bytes) -> None:
+    if n == 1:
+        attempt.answer(503, b"", Retry_After="1")
+        return
+    answer = attempt.passed_on(body)
+    if n == 2:  # The call was made, and its answer is lost.
+        attempt.close_connection = True
+        return
+    replayed = answer.headers["Idempotency-Replayed"]
+    attempt.answer(answer.status_code, answer.content, Content_Type="application/json", Idempotency_Replayed=replayed)
+
+
+@pytest.mark.parametrize("way", ["sync", "asyncio"])
+def test_retries(client: AuthenticatedClient, way: str) -> None:
+    enrolled(client, f"python-retry-{way}@example.org")
+    body = newsletter(f"python-retry-{way}@example.org")
+    with unreliable(loses_an_answer) as (url, keys):
+        began = time.monotonic()
+        if way == "sync":
+            answer = trigger_event.sync_detailed(*SHOP, "newsletter", client=client_of(url), body=body)
+        else:
+            call = trigger_event.asyncio_detailed(*SHOP, "newsletter", client=client_of(url), body=body)
+            answer = asyncio.run(call)
+        assert answer.headers["Idempotency-Replayed"] == "true"
+        assert time.monotonic() - began >= 1, "it did not wait as long as the service asked for"
+        assert len(keys) == 3 and keys[0] and len(set(keys)) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "after", "attempts"), [(502, "0", 4), (429, "3600", 1), (403, "0", 1), (500, "0", 1)]
+)
+def test_retries_end(status: int, after: str, attempts: int) -> None:
+    page = b"<html>not from the service"
+    with unreliable(lambda attempt, _, __: attempt.answer(status, page, Retry_After=after)) as (url, keys):
+        with pytest.raises(TocsinError) as caught:
+            ping.sync(client=client_of(url))
+        assert caught.value.status == status and caught.value.detail == page.decode()
+        assert len(keys) == attempts
+
+
+def test_no_connection() -> None:
+    with unreliable(lambda attempt, _, __: setattr(attempt, "close_connection", True)) as (url, keys):
+        with pytest.raises(httpx.TransportError):
+            ping.sync(client=client_of(url))
+        assert len(keys) == 4
+
+
+def test_trigger_and_wait(client: AuthenticatedClient) -> None:
+    to = "python-wait@example.org"
+    enrolled(client, to)
+    done = trigger_and_wait(*SHOP, "newsletter", client=client, body=newsletter(to))
+    assert (done.state, done.counts.sent, done.counts.failed) == (OccurrenceState.DONE, 1, 0)
+    assert [d.address for d in pages(list_deliveries, *SHOP, done.id, client=client)] == [to]
+    again = asyncio.run(trigger_and_wait_async(*SHOP, "newsletter", client=client, body=newsletter(to)))
+    assert again.id > done.id and again.counts.sent == 1
+
+    later = newsletter(to, send_at=datetime.now(UTC) + timedelta(days=1))
+    waiting = trigger_and_wait(*SHOP, "newsletter", client=client, body=later, timeout=0.2)
+    assert waiting.state == OccurrenceState.SCHEDULED
+    cancel_occurrence.sync(*SHOP, waiting.id, client=client)
+    with pytest.raises(ValueError):
+        trigger_and_wait(*SHOP, "newsletter", client=client, body=newsletter(to, dry_run=True))
+
+
+def test_example() -> None:
+    example = Path(__file__).parent.parent / "examples" / "first_message.py"
+    ran = subprocess.run([sys.executable, example], capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, ran.stdout) == (0, "sent 1, failed 0, skipped 0\n"), ran.stderr

@@ -1,0 +1,142 @@
+"""What is done with the generated calls."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator
+from types import ModuleType
+from typing import Any, TypeVar
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+
+from .generated import AuthenticatedClient
+from .generated.api.events import get_occurrence, trigger_event
+from .generated.models import Occurrence, OccurrenceState, Trigger, Triggered
+from .transport import Transport
+
+T = TypeVar("T")
+
+PAGE_SIZE = 500
+_OVER = (OccurrenceState.DONE, OccurrenceState.CANCELLED)
+
+
+def connect(
+    url: str,
+    key: str,
+    *,
+    retries: int = 4,
+    first_pause: float = 0.25,
+    longest_pause: float = 60,
+    timeout: float = 30,
+) -> AuthenticatedClient:
+    """Returns a client of the service at a URL, such as https://tocsin.example.org, for the calls of ``tocsin.generated.api``.
+
+    An answer of 400 or more is raised as a TocsinError. A call is repeated ``retries`` times; the first pause doubles each time, and a pause longer
+    than the longest that the service asks for is not waited for. Times are in seconds.
+    """
+    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).netloc:
+        raise ValueError("the URL of the service must begin with http:// or https://")
+    if not key.strip():
+        raise ValueError("a key is required")
+    transport = Transport(retries, first_pause, longest_pause)
+    return AuthenticatedClient(
+        base_url=url,
+        token=key,
+        prefix="Key",
+        timeout=httpx.Timeout(timeout),
+        httpx_args={"transport": transport},
+    )
+
+
+def expect(kind: type[T], answer: object) -> T:
+    """Tells a type checker what a call returned, and fails when it is something else."""
+    if not isinstance(answer, kind):
+        raise TypeError(f"the answer is {type(answer).__name__}, and not {kind.__name__}")
+    return answer
+
+
+def pages(call: ModuleType, *path: Any, client: AuthenticatedClient, **parameters: Any) -> Iterator[Any]:
+    """The items of a list, page by page, as they are asked for: ``for user in pages(list_users, "acme", client=client)``."""
+    parameters = {"limit": PAGE_SIZE, **parameters}
+    while parameters:
+        answer = call.sync_detailed(*path, client=client, **parameters)
+        yield from answer.parsed
+        parameters = _following(answer.headers, parameters)
+
+
+async def pages_async(
+    call: ModuleType, *path: Any, client: AuthenticatedClient, **parameters: Any
+) -> AsyncIterator[Any]:
+    """The same in asynchronous code."""
+    parameters = {"limit": PAGE_SIZE, **parameters}
+    while parameters:
+        answer = await call.asyncio_detailed(*path, client=client, **parameters)
+        for item in answer.parsed:
+            yield item
+        parameters = _following(answer.headers, parameters)
+
+
+def _following(headers: Any, parameters: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of the next page; empty on the last one."""
+    for link in httpx.Response(200, headers=headers).links.values():
+        if link.get("rel") == "next":
+            return {**parameters, "after": int(parse_qs(urlsplit(link["url"]).query)["after"][0])}
+    return {}
+
+
+def trigger_and_wait(
+    org: str,
+    project: str,
+    application: str,
+    event: str,
+    *,
+    client: AuthenticatedClient,
+    body: Trigger,
+    timeout: float = 60,
+) -> Occurrence:
+    """Triggers an event and returns its occurrence when every delivery has ended: sent, failed or skipped, as ``counts`` says.
+
+    After ``timeout`` seconds it returns the occurrence as it is then; messages go on being sent. The key needs event:trigger and
+    delivery:read.
+    """
+    triggered = trigger_event.sync(org, project, application, event, client=client, body=body)
+    occurrence, ends = _occurrence(triggered), time.monotonic() + timeout
+    pause = 0.05
+    while True:
+        shown = expect(Occurrence, get_occurrence.sync(org, project, application, occurrence, client=client))
+        left = ends - time.monotonic()
+        if shown.state in _OVER or left <= 0:
+            return shown
+        time.sleep(min(pause, left))
+        pause = min(2 * pause, 2)
+
+
+async def trigger_and_wait_async(
+    org: str,
+    project: str,
+    application: str,
+    event: str,
+    *,
+    client: AuthenticatedClient,
+    body: Trigger,
+    timeout: float = 60,
+) -> Occurrence:
+    """The same in asynchronous code."""
+    triggered = await trigger_event.asyncio(org, project, application, event, client=client, body=body)
+    occurrence, ends = _occurrence(triggered), time.monotonic() + timeout
+    pause = 0.05
+    while True:
+        shown = expect(Occurrence, await get_occurrence.asyncio(org, project, application, occurrence, client=client))
+        left = ends - time.monotonic()
+        if shown.state in _OVER or left <= 0:
+            return shown
+        await asyncio.sleep(min(pause, left))
+        pause = min(2 * pause, 2)
+
+
+def _occurrence(triggered: object) -> int:
+    if not isinstance(triggered, Triggered):
+        raise ValueError("a dry run has nothing to wait for")
+    return triggered.occurrence

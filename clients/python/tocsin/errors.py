@@ -1,0 +1,67 @@
+"""What the service refuses."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http.client import responses
+
+import httpx
+
+TEMPORARY = frozenset({429, 502, 503, 504})
+
+
+@dataclass(eq=False)
+class TocsinError(Exception):
+    """A refusal by the service, or by something between it and the client."""
+
+    status: int
+    code: str = ""  # what it is, for programs; empty where the answer has none
+    type: str = ""  # URL of a page about it
+    title: str = ""  # the meaning of the status
+    detail: str = ""  # what went wrong, for people
+    param: str = ""  # the part of the request that is wrong, where it is one
+    request_id: str = ""  # to quote in a report
+    quota: str = ""  # the limit that would be exceeded
+    fields: dict[str, list[str]] = field(default_factory=dict)  # of a 400: field → messages
+    retry_after: float = 0  # how many seconds the service asks to wait
+
+    def __str__(self) -> str:
+        text = f"{self.status} {responses.get(self.status, '')}"
+        if self.detail:
+            text += f": {self.detail}"
+        return f"{text} (request {self.request_id})" if self.request_id else text
+
+    @property
+    def temporary(self) -> bool:
+        """Whether the same request may succeed later."""
+        return self.status in TEMPORARY
+
+    @classmethod
+    def of(cls, response: httpx.Response) -> TocsinError:
+        """Reads an answer whose body is there."""
+        try:
+            said = json.loads(response.content)
+        except ValueError:
+            said = None
+        error = cls(response.status_code, retry_after=_retry_after(response.headers.get("Retry-After", "")))
+        if isinstance(said, dict) and "status" in said:
+            for name in ("code", "type", "title", "detail", "param", "request_id", "quota"):
+                setattr(error, name, str(said.get(name) or ""))
+            error.fields = said.get("errors") or {}
+        else:  # Not from the service: a proxy's page. Its beginning may help.
+            error.detail = response.text[:200].strip()
+        error.request_id = error.request_id or response.headers.get("X-Request-ID", "")
+        return error
+
+
+def _retry_after(value: str) -> float:
+    """Reads the header, which holds seconds or a date."""
+    if value.isdecimal():
+        return float(value)
+    try:
+        return max((parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds(), 0)
+    except (TypeError, ValueError):
+        return 0

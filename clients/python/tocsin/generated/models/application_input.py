@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+from ..types import UNSET, Unset
+
+T = TypeVar("T", bound="ApplicationInput")
+
+
+@_attrs_define
+class ApplicationInput:
+    """
+    Attributes:
+        slug (str): It never changes.
+        name (str):
+        active (bool | None | Unset): Without it, true.
+    """
+
+    slug: str
+    name: str
+    active: bool | None | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        slug = self.slug
+
+        name = self.name
+
+        active: bool | None | Unset
+        if isinstance(self.active, Unset):
+            active = UNSET
+        else:
+            active = self.active
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update(
+            {
+                "slug": slug,
+                "name": name,
+            }
+        )
+        if active is not UNSET:
+            field_dict["active"] = active
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        d = dict(src_dict)
+        slug = d.pop("slug")
+
+        name = d.pop("name")
+
+        def _parse_active(data: object) -> bool | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(bool | None | Unset, data)
+
+        active = _parse_active(d.pop("active", UNSET))
+
+        application_input = cls(
+            slug=slug,
+            name=name,
+            active=active,
+        )
+
+        application_input.additional_properties = d
+        return application_input
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

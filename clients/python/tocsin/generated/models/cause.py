@@ -1,0 +1,13 @@
+from enum import StrEnum
+
+
+class Cause(StrEnum):
+    ANSWER = "answer"
+    CHANNEL_NOT_WORKING = "channel not working"
+    ITS_TURN = "its turn"
+    LIMIT_OF_THE_CHANNEL = "limit of the channel"
+    NEXT_ATTEMPT = "next attempt"
+    SCHEDULED = "scheduled"
+
+    def __str__(self) -> str:
+        return str(self.value)

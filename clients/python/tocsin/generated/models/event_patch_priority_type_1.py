@@ -1,0 +1,11 @@
+from enum import StrEnum
+
+
+class EventPatchPriorityType1(StrEnum):
+    BULK = "bulk"
+    NORMAL = "normal"
+    URGENT = "urgent"
+    VALUE_3 = ""
+
+    def __str__(self) -> str:
+        return str(self.value)

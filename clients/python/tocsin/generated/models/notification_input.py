@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+from ..types import UNSET, Unset
+
+T = TypeVar("T", bound="NotificationInput")
+
+
+@_attrs_define
+class NotificationInput:
+    """
+    Attributes:
+        name (str):
+        distribution_list (int | None | Unset): Id of a list of the project.
+        active (bool | None | Unset): Without it, true.
+    """
+
+    name: str
+    distribution_list: int | None | Unset = UNSET
+    active: bool | None | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        name = self.name
+
+        distribution_list: int | None | Unset
+        if isinstance(self.distribution_list, Unset):
+            distribution_list = UNSET
+        else:
+            distribution_list = self.distribution_list
+
+        active: bool | None | Unset
+        if isinstance(self.active, Unset):
+            active = UNSET
+        else:
+            active = self.active
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update(
+            {
+                "name": name,
+            }
+        )
+        if distribution_list is not UNSET:
+            field_dict["distribution_list"] = distribution_list
+        if active is not UNSET:
+            field_dict["active"] = active
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        d = dict(src_dict)
+        name = d.pop("name")
+
+        def _parse_distribution_list(data: object) -> int | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(int | None | Unset, data)
+
+        distribution_list = _parse_distribution_list(d.pop("distribution_list", UNSET))
+
+        def _parse_active(data: object) -> bool | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(bool | None | Unset, data)
+
+        active = _parse_active(d.pop("active", UNSET))
+
+        notification_input = cls(
+            name=name,
+            distribution_list=distribution_list,
+            active=active,
+        )
+
+        notification_input.additional_properties = d
+        return notification_input
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+T = TypeVar("T", bound="Template")
+
+
+@_attrs_define
+class Template:
+    """The text of a message on one channel.
+
+    Attributes:
+        channel (int): Id of the channel.
+        version (int):
+        subject (str):
+        text (str):
+        html (str):
+    """
+
+    channel: int
+    version: int
+    subject: str
+    text: str
+    html: str
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        channel = self.channel
+
+        version = self.version
+
+        subject = self.subject
+
+        text = self.text
+
+        html = self.html
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update(
+            {
+                "channel": channel,
+                "version": version,
+                "subject": subject,
+                "text": text,
+                "html": html,
+            }
+        )
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        d = dict(src_dict)
+        channel = d.pop("channel")
+
+        version = d.pop("version")
+
+        subject = d.pop("subject")
+
+        text = d.pop("text")
+
+        html = d.pop("html")
+
+        template = cls(
+            channel=channel,
+            version=version,
+            subject=subject,
+            text=text,
+            html=html,
+        )
+
+        template.additional_properties = d
+        return template
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

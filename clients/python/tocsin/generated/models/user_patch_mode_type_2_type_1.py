@@ -1,0 +1,13 @@
+from enum import StrEnum
+
+
+class UserPatchModeType2Type1(StrEnum):
+    IGNORE = "ignore"
+    MERGE = "merge"
+    OVERRIDE = "override"
+    REMOVE = "remove"
+    REWRITE = "rewrite"
+    VALUE_5 = ""
+
+    def __str__(self) -> str:
+        return str(self.value)

@@ -1,0 +1,78 @@
+"""How requests are sent."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import secrets
+import time
+
+import httpx
+
+from .errors import TocsinError
+
+
+class Transport(httpx.BaseTransport, httpx.AsyncBaseTransport):
+    """Repeats what failed for the moment, and raises what was refused; for synchronous and asynchronous calls."""
+
+    def __init__(self, retries: int, first_pause: float, longest_pause: float) -> None:
+        self._retries, self._first, self._longest = retries, first_pause, longest_pause
+        self._sync: httpx.HTTPTransport | None = None
+        self._async: httpx.AsyncHTTPTransport | None = None
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self._sync = self._sync or httpx.HTTPTransport()
+        _name(request)
+        for attempt in range(self._retries + 1):
+            try:
+                response = self._sync.handle_request(request)
+                if response.status_code < 400:
+                    return response
+                response.read()
+                response.close()
+                error: TocsinError | httpx.TransportError = TocsinError.of(response)
+            except httpx.TransportError as e:
+                error = e
+            time.sleep(self._pause(attempt, error))
+        raise AssertionError("the last attempt returns or raises")
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self._async = self._async or httpx.AsyncHTTPTransport()
+        _name(request)
+        for attempt in range(self._retries + 1):
+            try:
+                response = await self._async.handle_async_request(request)
+                if response.status_code < 400:
+                    return response
+                await response.aread()
+                await response.aclose()
+                error: TocsinError | httpx.TransportError = TocsinError.of(response)
+            except httpx.TransportError as e:
+                error = e
+            await asyncio.sleep(self._pause(attempt, error))
+        raise AssertionError("the last attempt returns or raises")
+
+    def _pause(self, attempt: int, error: TocsinError | httpx.TransportError) -> float:
+        """How many seconds to wait before the next attempt; raises the error where there is none."""
+        pause: float = min(self._first * 2**attempt, self._longest) * random.uniform(0.5, 1)
+        if isinstance(error, TocsinError):
+            if not error.temporary:
+                raise error
+            pause = max(pause, error.retry_after)
+        if attempt == self._retries or pause > self._longest:
+            raise error
+        return pause
+
+    def close(self) -> None:
+        if self._sync:
+            self._sync.close()
+
+    async def aclose(self) -> None:
+        if self._async:
+            await self._async.aclose()
+
+
+def _name(request: httpx.Request) -> None:
+    """Gives all attempts of one call the same key, so that the service does it once."""
+    if request.method == "POST" and "Idempotency-Key" not in request.headers:
+        request.headers["Idempotency-Key"] = secrets.token_hex(16)

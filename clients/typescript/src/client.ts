@@ -1,0 +1,132 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import createClient, { type Client } from "openapi-fetch";
+import { TocsinError } from "./errors.js";
+import type { components, paths } from "./schema.js";
+
+/** The calls of the API, as openapi-fetch has them: `client.GET("/api/v1/user/{org}/", …)`. */
+export type Tocsin = Client<paths, "application/json">;
+
+/** How a client works. Times are in milliseconds. */
+export interface Options {
+  /** How often a call is repeated. 4 unless set. */
+  retries?: number;
+  /** The first pause between attempts; each further one is twice as long. 250 unless set. */
+  firstPause?: number;
+  /** The longest pause; a longer one that the service asks for is not waited for. 60,000 unless set. */
+  longestPause?: number;
+  /** How long one attempt may take. 30,000 unless set. */
+  timeout?: number;
+}
+
+/**
+ * Returns a client of the service at a URL, such as https://tocsin.example.org. An answer of 400 or more is thrown as a TocsinError.
+ */
+export function connect(url: string, key: string, options: Options = {}): Tocsin {
+  if (!/^https?:\/\/./.test(url)) {
+    throw new TypeError("the URL of the service must begin with http:// or https://");
+  }
+  if (key.trim() === "") {
+    throw new TypeError("a key is required");
+  }
+  const settings = { retries: 4, firstPause: 250, longestPause: 60_000, timeout: 30_000, ...options };
+  return createClient<paths, "application/json">({
+    baseUrl: url,
+    headers: { Authorization: `Key ${key}` },
+    fetch: (request) => send(request, settings),
+  });
+}
+
+async function send(request: Request, settings: Required<Options>): Promise<Response> {
+  // All attempts of one call have the same key, so that the service does it once.
+  if (request.method === "POST" && !request.headers.has("Idempotency-Key")) {
+    request.headers.set("Idempotency-Key", randomUUID());
+  }
+  for (let attempt = 0; ; attempt++) {
+    let failure: unknown;
+    let wait = Math.min(settings.firstPause * 2 ** attempt, settings.longestPause) * (0.5 + Math.random() / 2);
+    try {
+      const signal = AbortSignal.any([request.signal, AbortSignal.timeout(settings.timeout)]);
+      const response = await fetch(new Request(request.clone(), { signal }));
+      if (response.status < 400) {
+        return response;
+      }
+      failure = new TocsinError(response.status, response.headers, await response.text());
+    } catch (error) {
+      failure = error; // No connection, or none any more.
+    }
+    if (failure instanceof TocsinError) {
+      if (!failure.temporary) {
+        throw failure;
+      }
+      wait = Math.max(wait, failure.retryAfter);
+    }
+    if (attempt >= settings.retries || wait > settings.longestPause || request.signal.aborted) {
+      throw failure;
+    }
+    await pause(wait, undefined, { signal: request.signal });
+  }
+}
+
+/** What a call returned: `const user = data(await client.GET(…))`. */
+export function data<T>(answer: { data?: T; response: Response }): T {
+  if (answer.data === undefined) {
+    throw new TypeError(`the answer ${answer.response.status} has no data`);
+  }
+  return answer.data;
+}
+
+/** The parameters of one page. */
+export interface Page {
+  limit: number;
+  after?: number;
+}
+
+/**
+ * The items of a list, page by page, as they are asked for:
+ *
+ *     for await (const user of pages((query) => client.GET("/api/v1/user/{org}/", { params: { path: { org }, query } }))) { … }
+ */
+export async function* pages<T>(
+  call: (page: Page) => Promise<{ data?: T[]; response: Response }>,
+  limit = 500,
+): AsyncGenerator<T, void, undefined> {
+  let page: Page | undefined = { limit };
+  while (page) {
+    const answer: { data?: T[]; response: Response } = await call(page);
+    yield* data(answer);
+    const next = /<([^>]*)>;\s*rel="next"/.exec(answer.response.headers.get("Link") ?? "")?.[1];
+    const after = next && new URL(next, "http://localhost").searchParams.get("after");
+    page = after ? { limit, after: Number(after) } : undefined;
+  }
+}
+
+/**
+ * Triggers an event and returns its occurrence when every delivery has ended: sent, failed or skipped, as `counts` says. After `timeout`
+ * milliseconds, a minute unless set, it returns the occurrence as it is then; messages go on being sent. The key needs event:trigger and
+ * delivery:read.
+ */
+export async function triggerAndWait(
+  client: Tocsin,
+  event: { org: string; prj: string; app: string; evt: string },
+  body: components["schemas"]["Trigger"],
+  timeout = 60_000,
+): Promise<components["schemas"]["Occurrence"]> {
+  const triggered = data(
+    await client.POST("/api/o/{org}/p/{prj}/a/{app}/e/{evt}/trigger/", { params: { path: event }, body }),
+  );
+  if (!("occurrence" in triggered)) {
+    throw new TypeError("a dry run has nothing to wait for");
+  }
+  const { org, prj, app } = event;
+  const path = { org, prj, app, id: triggered.occurrence };
+  const ends = performance.now() + timeout;
+  for (let wait = 50; ; wait = Math.min(2 * wait, 2000)) {
+    const shown = data(await client.GET("/api/o/{org}/p/{prj}/a/{app}/occurrences/{id}/", { params: { path } }));
+    const left = ends - performance.now();
+    if (shown.state === "done" || shown.state === "cancelled" || left <= 0) {
+      return shown;
+    }
+    await pause(Math.min(wait, left));
+  }
+}

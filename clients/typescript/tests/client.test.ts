@@ -1,0 +1,193 @@
+// Against a real service with the tenants of configs/demo.yaml, which test/interop/run starts.
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+import { promisify } from "node:util";
+import { connect, data, pages, TocsinError, triggerAndWait, type components } from "../src/index.js";
+
+function environment(name: string): string {
+  const value = process.env[name];
+  assert.ok(value, `${name} is not set: run make test-clients`);
+  return value;
+}
+
+const url = environment("TOCSIN_URL");
+const key = environment("TOCSIN_KEY");
+const org = "acme";
+const app = { org, prj: "shop", app: "web" };
+const event = { ...app, evt: "newsletter" };
+const clientOf = (address: string) => connect(address, key, { retries: 3, firstPause: 1, longestPause: 2000 });
+const client = clientOf(url);
+
+/** Makes somebody a member and a recipient of the newsletter. */
+async function enrolled(email: string): Promise<void> {
+  const addresses = [{ value: email, assign_to_preferred_channel: true }];
+  const body = { username: email, email, addresses, distribution_list: "customers" };
+  const made = data(await client.POST("/api/o/{org}/p/{prj}/a/{app}/register/", { params: { path: app }, body }));
+  assert.equal(made.distribution_list?.recipients_added, 1);
+}
+
+type Trigger = components["schemas"]["Trigger"];
+const newsletter = (to: string, options: Trigger["options"] = {}): Trigger => ({
+  context: { title: "Hello", body: "World" },
+  options: { limit_to: [to], ...options },
+});
+
+async function refusal(call: Promise<unknown>): Promise<TocsinError> {
+  try {
+    await call;
+  } catch (error) {
+    assert.ok(error instanceof TocsinError, String(error));
+    return error;
+  }
+  assert.fail("it was not refused");
+}
+
+/** A server in front of the service, which asks a function what to do with each request. */
+async function unreliable(
+  meddle: (attempt: number, request: IncomingMessage, body: Buffer, answer: ServerResponse) => void | Promise<void>,
+  use: (address: string, keys: (string | undefined)[]) => Promise<void>,
+): Promise<void> {
+  const keys: (string | undefined)[] = [];
+  const server = createServer((request, answer) => {
+    const parts: Buffer[] = [];
+    request.on("data", (part: Buffer) => parts.push(part));
+    request.on("end", () => {
+      keys.push(request.headers["idempotency-key"] as string | undefined);
+      void meddle(keys.length, request, Buffer.concat(parts), answer);
+    });
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  try {
+    await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, keys);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+test("calls", async () => {
+  const username = "typescript@example.org";
+  const body = { email: username, custom_fields: { plan: "pro" } };
+  const made = data(await client.POST("/api/v1/user/{org}/", { params: { path: { org } }, body }));
+  assert.ok(made.created);
+  assert.equal(made.custom_fields["plan"], "pro");
+  const params = { path: { org, username } };
+  const patch = { custom_fields: { plan: "free" } };
+  const changed = data(await client.PATCH("/api/v1/user/{org}/{username}/", { params, body: patch }));
+  assert.equal(changed.custom_fields["plan"], "free");
+  assert.equal(data(await client.DELETE("/api/v1/user/{org}/{username}/", { params })).deleted, 1);
+});
+
+test("pages", async () => {
+  const want = [0, 1, 2, 3, 4].map((i) => `typescript-page-${i}@example.org`);
+  for (const email of want) {
+    await client.POST("/api/v1/user/{org}/", { params: { path: { org } }, body: { email } });
+  }
+  let asked = 0;
+  const got: string[] = [];
+  const users = pages((query) => {
+    asked++;
+    return client.GET("/api/v1/user/{org}/", { params: { path: { org }, query } });
+  }, 2);
+  for await (const user of users) {
+    got.push(user.username);
+  }
+  assert.deepEqual(got.filter((name) => name.startsWith("typescript-page-")), want);
+  assert.ok(asked >= 3);
+  const path = { org, prj: "shop", pk: 99_999 };
+  const nowhere = pages((query) => client.GET("/api/o/{org}/p/{prj}/d/{pk}/m/", { params: { path, query } }));
+  assert.equal((await refusal(nowhere.next())).status, 404);
+});
+
+test("errors", async () => {
+  const body = { email: "nobody" };
+  const error = await refusal(client.POST("/api/v1/user/{org}/", { params: { path: { org } }, body }));
+  assert.equal(error.status, 400);
+  assert.equal(error.fields["email"]?.length, 1);
+  assert.ok(error.requestId && error.code && error.message.includes("email"));
+  assert.equal((await refusal(connect(url, "tcs_wrong").GET("/api/system/ping/"))).status, 401);
+  for (const address of ["", "tocsin.example.org", "ftp://tocsin.example.org"]) {
+    assert.throws(() => connect(address, key), TypeError);
+  }
+  assert.throws(() => connect(url, " "), TypeError);
+});
+
+test("retries", async () => {
+  const to = "typescript-retry@example.org";
+  await enrolled(to);
+  await unreliable(
+    async (attempt, request, body, answer) => {
+      if (attempt === 1) {
+        answer.writeHead(503, { "Retry-After": "1" }).end();
+        return;
+      }
+      const headers = { "Content-Type": "application/json", Authorization: request.headers.authorization ?? "", "Idempotency-Key": String(request.headers["idempotency-key"]) };
+      const passed = await fetch(url + (request.url ?? ""), { method: "POST", headers, body: new Uint8Array(body) });
+      if (attempt === 2) {
+        request.socket.destroy(); // The call was made, and its answer is lost.
+        return;
+      }
+      const replayed = passed.headers.get("Idempotency-Replayed") ?? "";
+      answer.writeHead(passed.status, { "Content-Type": "application/json", "Idempotency-Replayed": replayed });
+      answer.end(await passed.text());
+    },
+    async (address, keys) => {
+      const began = performance.now();
+      const answer = await clientOf(address).POST("/api/o/{org}/p/{prj}/a/{app}/e/{evt}/trigger/", { params: { path: event }, body: newsletter(to) });
+      assert.equal(answer.response.headers.get("Idempotency-Replayed"), "true");
+      assert.ok(performance.now() - began >= 999, "it did not wait as long as the service asked for");
+      assert.equal(keys.length, 3);
+      assert.ok(keys[0]);
+      assert.equal(new Set(keys).size, 1);
+    },
+  );
+});
+
+for (const [status, after, attempts] of [[502, "0", 4], [429, "3600", 1], [403, "0", 1], [500, "0", 1]] as const) {
+  test(`retries end after ${status}`, () =>
+    unreliable(
+      (_attempt, _request, _body, answer) => {
+        answer.writeHead(status, { "Retry-After": after }).end("<html>not from the service");
+      },
+      async (address, keys) => {
+        const error = await refusal(clientOf(address).GET("/api/system/ping/"));
+        assert.equal(error.status, status);
+        assert.equal(error.detail, "<html>not from the service");
+        assert.equal(keys.length, attempts);
+      },
+    ));
+}
+
+test("a call that is given up is not repeated", () =>
+  unreliable(
+    () => {}, // It never answers.
+    async (address, keys) => {
+      const signal = AbortSignal.timeout(100);
+      await assert.rejects(clientOf(address).GET("/api/system/ping/", { signal }), { name: "TimeoutError" });
+      assert.equal(keys.length, 1);
+    },
+  ));
+
+test("trigger and wait", async () => {
+  const to = "typescript-wait@example.org";
+  await enrolled(to);
+  const done = await triggerAndWait(client, event, newsletter(to));
+  assert.equal(done.state, "done");
+  assert.equal(done.counts.sent, 1);
+  assert.equal(done.counts.failed, 0);
+
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
+  const waiting = await triggerAndWait(client, event, newsletter(to, { send_at: tomorrow }), 200);
+  assert.equal(waiting.state, "scheduled");
+  await client.POST("/api/o/{org}/p/{prj}/a/{app}/occurrences/{id}/cancel/", { params: { path: { ...app, id: waiting.id } } });
+  await assert.rejects(triggerAndWait(client, event, newsletter(to, { dry_run: true })), TypeError);
+});
+
+test("the example", async () => {
+  const example = new URL("../examples/first-message.js", import.meta.url).pathname;
+  const { stdout } = await promisify(execFile)(process.execPath, [example]);
+  assert.equal(stdout, "sent 1, failed 0, skipped 0\n");
+});
