@@ -179,6 +179,7 @@ var rules = map[operators.Need][]string{
 		"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/delete/",
 		"GET /console/o/{org}/p/{prj}/a/{app}/e/{evt}/trigger/",
 		"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/trigger/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/trigger/html/",
 		"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/trigger/send/",
 		"GET /console/o/{org}/p/{prj}/a/{app}/e/{evt}/n/",
 		"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/n/",

@@ -107,6 +107,7 @@ var examples = map[string]example{
 	"POST /console/o/{org}/p/{prj}/a/{app}/m/{member}/locked/":                  {fields: []string{"on", "true"}},
 	"POST /console/o/{org}/p/{prj}/a/{app}/m/{member}/notifications/":           {fields: []string{"on", "false"}},
 	"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/trigger/":                    {fields: []string{"context", "{}"}},
+	"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/trigger/html/":               {send: checkAndShow},
 	"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/trigger/send/":               {send: tryAndSend},
 	"POST /console/o/{org}/p/{prj}/a/{app}/n/{notification}/subscriptions/":     {fields: []string{"assignment", "1", "active", "true"}},
 	"POST /console/o/{org}/p/{prj}/a/{app}/n/{notification}/opt-outs/withdraw/": {send: func(b *browser, to string) answer { return b.post(to, "member", b.f.id("ada"), "address", "x") }},

@@ -289,6 +289,7 @@ func eventRoutes() []Route {
 		post(eventPath+"delete/", operators.Administrator, call.deleteEvent),
 		get(trigger, operators.Administrator, call.showTrigger),
 		post(trigger, operators.Administrator, call.tryTrigger),
+		post(trigger+"html/", operators.Administrator, call.showTriedHTML),
 		post(trigger+"send/", operators.Administrator, call.sendTrigger),
 		get(notifications, operators.Administrator, call.showNewNotification),
 		post(notifications, operators.Administrator, call.createNotification),

@@ -50,6 +50,7 @@ func (v triggerView) Priorities() []option {
 type triedView struct {
 	app.Forecast
 	Attempt attempt
+	Samples []triedMessage
 	Form    form // of what is typed to send
 }
 
@@ -83,6 +84,14 @@ func (v triedView) LeftOut() []deliveries.Group { return v.groups(true) }
 
 func (v triedView) groups(leftOut bool) []deliveries.Group {
 	return slices.DeleteFunc(slices.Clone(v.Groups), func(g deliveries.Group) bool { return (g.Reason != "") != leftOut })
+}
+
+// triedMessage is a message of a dry run, with what proves that its HTML is of ours.
+type triedMessage struct {
+	app.ForecastMessage
+
+	Frame string // the name of the frame that shows its HTML
+	Seal  string // of its HTML
 }
 
 // attempt is what was tried, to be sent just so and once: Word makes the form its own, Seal proves that we made it for this session.
@@ -145,6 +154,9 @@ func (c call) tryAgain(wrong form) error {
 	a.Word, a.At = rand.Text(), strconv.FormatInt(c.console.clock.Now().Unix(), 10)
 	a.Seal = c.seal(a)
 	tried.Attempt = a
+	for i, m := range tried.Messages {
+		tried.Samples = append(tried.Samples, triedMessage{m, "html-" + strconv.Itoa(i+1), c.sealHTML(m.Message.HTML)})
+	}
 	return c.triggerPage(c.asSent(), &tried)
 }
 
@@ -170,6 +182,15 @@ func (c call) sendTrigger() error {
 		return err
 	}
 	return c.to(c.below("occurrences", o.ID))
+}
+
+// showTriedHTML is the document in a frame of a check: the HTML of a message just as the check made it. It is nobody's page: see foreignPolicy.
+func (c call) showTriedHTML() error {
+	document := c.FormValue("html")
+	if !hmac.Equal([]byte(c.FormValue("seal")), []byte(c.sealHTML(document))) {
+		return errNotTried
+	}
+	return c.foreign(document)
 }
 
 // typedAsTried reports whether the number that was typed is that of the people; a few need none.
@@ -251,16 +272,24 @@ func (c call) tried(a attempt) (*requests.Request, error) {
 
 // seal is of an attempt with the event that the path names, bound to the session.
 func (c call) seal(a attempt) string {
+	at := c.at()
+	return c.sealTexts([]string{"trigger", at.Organization, at.Project, at.Application, web.Param(c, "evt"), a.Context, a.Priority, a.SendAt, a.ExpiresAt, a.CID,
+		a.People, a.Word, a.At}, a.LimitTo, a.Channels)
+}
+
+// sealHTML is of the HTML of a message that was made for this session. Forms turn every end of a line into CR LF.
+func (c call) sealHTML(document string) string {
+	return c.sealTexts([]string{"html", strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(document)})
+}
+
+// sealTexts is a seal of groups of texts, bound to the session.
+func (c call) sealTexts(groups ...[]string) string {
 	mac := hmac.New(sha256.New, []byte(c.token))
-	write := func(texts ...string) { // Each with its length before it, so that none runs into the next.
+	for _, texts := range groups { // Each with its length before it, so that none runs into the next.
 		_, _ = fmt.Fprintf(mac, "%d ", len(texts)) // A hash takes everything.
 		for _, t := range texts {
 			_, _ = fmt.Fprintf(mac, "%d %s", len(t), t)
 		}
 	}
-	at := c.at()
-	write("trigger", at.Organization, at.Project, at.Application, web.Param(c, "evt"), a.Context, a.Priority, a.SendAt, a.ExpiresAt, a.CID, a.People, a.Word, a.At)
-	write(a.LimitTo...)
-	write(a.Channels...)
 	return hex.EncodeToString(mac.Sum(nil))
 }

@@ -159,6 +159,50 @@ func TestACheckListsWhatToKnowBeforeSending(t *testing.T) {
 	})
 }
 
+// framed is the form that has the HTML of the one message of a check shown in a frame.
+func (a answer) framed() url.Values {
+	form := url.Values{}
+	_, after, _ := strings.Cut(a.body, `target="html-1"`)
+	before, _, _ := strings.Cut(after, "</form>")
+	for _, field := range hidden.FindAllStringSubmatch(before, -1) {
+		form.Set(field[1], html.UnescapeString(field[2]))
+	}
+	return form
+}
+
+// checkAndShow checks a trigger and has the HTML of its first message shown.
+func checkAndShow(b *browser, to string) answer {
+	form := b.post(strings.TrimSuffix(to, "html/"), "context", "{}").framed()
+	form.Set("form_token", b.token())
+	return b.do(http.MethodPost, to, form)
+}
+
+func TestACheckRendersTheHTMLOfItsMessages(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.as(f.operator("eve", users.RoleAdministrator))
+	f.rendersTick()
+	f.person("acme", "ada", users.RoleMember, false)
+	f.listed("ada")
+	to := web + "e/tick/trigger/"
+	tried := b.post(to, "context", `{"title": "Winter", "name": "A\nB & <script>"}`).is(t, http.StatusOK)
+	assert.Contains(t, tried.body, `<iframe sandbox="" name="html-1" title="The HTML of Ticks by mail to ada@example.org"`)
+	form := tried.framed()
+	assert.Equal(t, "<p>A\nB &amp; &lt;script&gt;", form.Get("html"))
+	form.Set("html", strings.ReplaceAll(form.Get("html"), "\n", "\r\n")) // As browsers send it.
+	shown := b.do(http.MethodPost, to+"html/", form).is(t, http.StatusOK)
+	assert.Equal(t, form.Get("html"), shown.body)
+	assert.True(t, strings.HasPrefix(shown.Header.Get("Content-Security-Policy"), "sandbox; default-src 'none'"), "it runs nothing")
+	assert.Equal(t, "SAMEORIGIN", shown.Header.Get("X-Frame-Options"))
+
+	form.Set("html", "<p>Your password, please")
+	assert.Contains(t, b.do(http.MethodPost, to+"html/", form).is(t, http.StatusBadRequest).said(), "This is not what was checked")
+	other := f.as(f.operator("eva", users.RoleAdministrator))
+	foreign := tried.framed()
+	foreign.Set("form_token", other.token())
+	assert.Contains(t, other.do(http.MethodPost, to+"html/", foreign).is(t, http.StatusBadRequest).said(), "This is not what was checked")
+}
+
 func TestManyPeopleAreSentToWithTheirNumberTyped(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
 )
 
 func TestAListIsMadeAndFilled(t *testing.T) {
@@ -85,6 +86,10 @@ func TestAnEventIsTriggeredByHand(t *testing.T) {
 		p.fill("Context", `{"title": "Winter", "body": "It snows."}`)
 		p.goBy(button, "Check")
 		p.sees("What would happen", "To all customers", "Winter", "It snows.")
+		if p.still {
+			p.steps(p.clicking(button, p.called(button, "Show the HTML of To all customers by mail to ada")))
+		}
+		assert.Equal(p, "Winter\n\nIt snows.", p.frame())
 		p.goBy(button, "Send to 12 people")
 		p.sees("Occurrence 3")
 		w.settled(3)

@@ -1,10 +1,9 @@
-// The editor of a template: a new preview has a new frame, and what is typed is posted to it. Nothing here is needed: the button does the same.
+// Frames that show HTML of messages: what they show is posted to them as soon as they are there. Nothing here is needed: their buttons do the same.
 "use strict";
 
-const show = () => {
-  const button = document.querySelector("#preview button[data-show]");
-  if (button && document.getElementById("editor")) button.form.requestSubmit(button);
-};
+const show = () => document.querySelectorAll("button[data-show]").forEach((button) => {
+  if (button.form) button.form.requestSubmit(button);
+});
 document.addEventListener("htmx:afterSettle", (event) => {
   if (event.target.id === "preview" || event.detail.elt.id === "preview") show();
 });
