@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -33,6 +34,9 @@ const (
 	diskFull            = "53100"
 )
 
+// noRoom is what a system says when a file cannot grow: for want of space, for a quota, for a limit of the process.
+var noRoom = []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}
+
 // translated is the one place where a fault of a database becomes one of the port. Faults of the domain pass. What says that the
 // database is away, too busy, read-only or full becomes ports.ErrUnavailable or one of its kinds, and so does a context that ended; the
 // cause stays in the chain for the log. All else is ours and stays what it is.
@@ -56,7 +60,7 @@ func unavailability(err error) error {
 	switch state := sqlState(err); {
 	case state == readOnlyTransaction, onFile && lite.Code == sqlite3.ErrReadonly:
 		return ports.ErrReadOnly
-	case state == diskFull, onFile && (lite.Code == sqlite3.ErrFull || lite.SystemErrno == syscall.ENOSPC || lite.SystemErrno == syscall.EDQUOT):
+	case state == diskFull, onFile && (lite.Code == sqlite3.ErrFull || slices.Contains(noRoom, lite.SystemErrno)):
 		return ports.ErrFull
 	case isUnavailable(err):
 		return ports.ErrUnavailable

@@ -58,6 +58,7 @@ func TestFaultsThatAnOperatorHasToKnow(t *testing.T) {
 		{sqlite3.Error{Code: sqlite3.ErrFull}, ports.ErrFull},
 		{sqlite3.Error{Code: sqlite3.ErrIoErr, SystemErrno: syscall.ENOSPC}, ports.ErrFull},
 		{sqlite3.Error{Code: sqlite3.ErrIoErr, SystemErrno: syscall.EDQUOT}, ports.ErrFull},
+		{sqlite3.Error{Code: sqlite3.ErrIoErr, SystemErrno: syscall.EFBIG}, ports.ErrFull},
 		{&pgconn.PgError{Code: "25006"}, ports.ErrReadOnly},
 		{sqlite3.Error{Code: sqlite3.ErrReadonly}, ports.ErrReadOnly},
 	} {

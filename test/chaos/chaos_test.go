@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -25,6 +26,8 @@ const (
 	beTocsin = "TOCSIN_TEST_CHAOS_BE_TOCSIN"
 	// sizeVariable chooses the full size.
 	sizeVariable = "TOCSIN_TEST_CHAOS"
+	// limitFiles is how many bytes the program may write into a file, until somebody raises that.
+	limitFiles = "TOCSIN_TEST_CHAOS_LIMIT_FILES"
 )
 
 // What is promised.
@@ -39,6 +42,7 @@ const (
 
 func TestMain(m *testing.M) {
 	if os.Getenv(beTocsin) != "" {
+		limitItself(os.Getenv(limitFiles))
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		program := wiring.NewProgram("test", wiring.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Environ())
 		status := program.Run(ctx, os.Args[1:])
@@ -51,6 +55,25 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	os.Exit(m.Run())
+}
+
+// limitItself has this process write no more than so many bytes into a file; any number without a limit.
+func limitItself(limit string) {
+	if limit == "" {
+		return
+	}
+	bytes, err := strconv.ParseUint(limit, 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	var l syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
+		panic(err)
+	}
+	l.Cur = bytes
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
+		panic(err)
+	}
 }
 
 // size is how much of everything there is.

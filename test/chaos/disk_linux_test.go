@@ -1,0 +1,159 @@
+package chaos_test
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// roomy is more than the database of a test takes.
+const roomy = 512 << 20
+
+// disk is where a database lies, and can be full.
+type disk interface {
+	// folder is on the disk.
+	folder() string
+	// fill leaves no room. Instances that are started later find it so.
+	fill()
+	// room makes room, for an instance that runs, too.
+	room(i *instance)
+}
+
+// fileSystem is a disk of its own in memory. It becomes full by becoming as small as what is on it.
+type fileSystem struct {
+	t    *testing.T
+	path string
+}
+
+// newFileSystem mounts a file system, which takes a privilege. It returns why it cannot, without one.
+func newFileSystem(t *testing.T) (*fileSystem, error) {
+	t.Helper()
+	f := &fileSystem{t: t, path: t.TempDir()}
+	if err := unix.Mount("tmpfs", f.path, "tmpfs", 0, sized(roomy)); err != nil {
+		return nil, err
+	}
+	t.Cleanup(func() { assert.NoError(t, unix.Unmount(f.path, unix.MNT_DETACH)) })
+	return f, nil
+}
+
+func sized(bytes uint64) string { return "size=" + strconv.FormatUint(bytes, 10) }
+
+func (f *fileSystem) folder() string { return f.path }
+
+func (f *fileSystem) fill() {
+	f.t.Helper()
+	var s unix.Statfs_t
+	require.NoError(f.t, unix.Statfs(f.path, &s))
+	require.NoError(f.t, unix.Mount("tmpfs", f.path, "tmpfs", unix.MS_REMOUNT, sized((s.Blocks-s.Bfree)*uint64(s.Bsize))))
+}
+
+func (f *fileSystem) room(*instance) {
+	f.t.Helper()
+	require.NoError(f.t, unix.Mount("tmpfs", f.path, "tmpfs", unix.MS_REMOUNT, sized(roomy)))
+}
+
+// fileLimit has instances that can write no file beyond its first few pages. It takes no privilege, and cannot show that starting needs no
+// room for what lies beside the database.
+type fileLimit struct {
+	t    *testing.T
+	path string
+	w    *world
+}
+
+// allowed is what SQLite's index of its log takes.
+const allowed = 32 << 10
+
+func (f *fileLimit) folder() string { return f.path }
+
+func (f *fileLimit) fill() {
+	if limit := fmt.Sprintf("%s=%d", limitFiles, allowed); !slices.Contains(f.w.settings, limit) {
+		f.w.settings = append(f.w.settings, limit)
+	}
+}
+
+func (f *fileLimit) room(i *instance) {
+	f.t.Helper()
+	var l unix.Rlimit
+	require.NoError(f.t, unix.Prlimit(i.cmd.Process.Pid, unix.RLIMIT_FSIZE, nil, &l))
+	l.Cur = l.Max
+	require.NoError(f.t, unix.Prlimit(i.cmd.Process.Pid, unix.RLIMIT_FSIZE, &l, nil))
+}
+
+// TestFullDisk starts the program on a disk that has become full, after it was killed in the middle of its work.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	t.Run(sqlite+" limit", func(t *testing.T) {
+		t.Parallel()
+		limit := &fileLimit{t: t, path: t.TempDir()}
+		testFullDisk(t, limit, func(w *world) { limit.w = w })
+	})
+	t.Run(sqlite+" disk", func(t *testing.T) {
+		t.Parallel()
+		f, err := newFileSystem(t)
+		if err != nil {
+			t.Logf("NOT RUN: a file system cannot be mounted here: %v", err)
+			return
+		}
+		testFullDisk(t, f, func(*world) {})
+	})
+}
+
+func testFullDisk(t *testing.T, d disk, tell func(*world)) {
+	t.Helper()
+	size := chosen()
+	s := busy(t, size.people)
+	w := newWorld(t, "sqlite:"+filepath.Join(d.folder(), "tocsin.db"), nil, s)
+	tell(w)
+	i := w.serve()
+	o := i.trigger(s)
+	s.sink.await(size.people / 3)
+	i.kill()
+	require.Less(t, len(s.sink.letters()), size.people, "it was killed in the middle")
+
+	w.run("", "migrate", "status") // It empties the log. What stays beside the database takes no room later.
+	d.fill()
+	i = w.serve()
+	i.servesReads(s, o)
+	i.stop() // The log cannot be emptied now.
+	d.fill()
+	i = w.serve()
+	i.servesReads(s, o)
+	sent := len(s.sink.letters())
+	<-time.After(size.lease) // What the dead instance held is anybody's now.
+	assert.Len(t, s.sink.letters(), sent, "what cannot be claimed is not sent")
+
+	d.room(i)
+	back := time.Now()
+	var answer struct{ Occurrence int64 }
+	i.call(http.MethodPost, s.path("e/"+quiet+"/trigger/"), "{}", &answer) // the next request
+	until(t, patience, "it says that it is ready", func() bool { return i.ready() == http.StatusOK })
+	t.Logf("ready %s after there was room", time.Since(back).Round(time.Millisecond))
+	assert.Equal(t, all(map[string]int{"sent": size.people}), i.done(o))
+	repeats := s.repeats(t)
+	assert.LessOrEqual(t, repeats, repeatsPerKill)
+	t.Logf("%d recipients: done %s after there was room, %d messages repeated", size.people, time.Since(back).Round(time.Second), repeats)
+	i.stop()
+}
+
+// servesReads holds what is promised of an instance whose disk is full.
+func (i *instance) servesReads(s shop, o string) {
+	i.t.Helper()
+	until(i.t, patience, "it says why it is not ready", func() bool {
+		status, text, err := i.try(i.t.Context(), http.MethodGet, "/readyz?verbose", "")
+		require.NoError(i.t, err)
+		return status == http.StatusServiceUnavailable && assert.Contains(i.t, string(text), "the disk of the database is full")
+	})
+	i.show(o)
+	status, text, err := i.try(i.t.Context(), http.MethodPost, s.path("e/"+quiet+"/trigger/"), "{}")
+	require.NoError(i.t, err)
+	assert.Equal(i.t, http.StatusServiceUnavailable, status)
+	assert.Contains(i.t, string(text), "the disk of the database is full")
+}
