@@ -12,8 +12,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// installation stands for the installation where organizations are that require a second factor.
-var installation = orgs.Organization{Name: "This installation"}
+// thisInstallation stands for the installation where organizations are that require a second factor.
+var thisInstallation = orgs.Organization{Name: "This installation"}
 
 // Require makes an organization require a second factor of whoever has a role there, or no longer; repeating it changes nothing.
 // orgs.ErrNotFound.
@@ -38,7 +38,7 @@ func (f *Factors) Owed(ctx context.Context, v operators.Visitor, r operators.Fac
 	case operators.NoFactor:
 		return false, nil
 	case operators.InstallationFactor:
-		all, err := f.OwedTo(ctx, v, installation)
+		all, err := f.OwedTo(ctx, v, thisInstallation)
 		return len(all) > 0, err
 	case operators.OrganizationFactor:
 	}
@@ -93,7 +93,7 @@ func (f *Factors) OwedTo(ctx context.Context, v operators.Visitor, of ...orgs.Or
 // Owes returns who requires a second factor of a visitor who has none, by name: the installation and the organizations in which they have
 // a role, and the one with this slug where they have come from.
 func (f *Factors) Owes(ctx context.Context, v operators.Visitor, slug string) (names []string, err error) {
-	of := []orgs.Organization{installation}
+	of := []orgs.Organization{thisInstallation}
 	for _, p := range v.Visible() {
 		of = append(of, p.Organization)
 	}
@@ -115,7 +115,7 @@ func (f *Factors) Owes(ctx context.Context, v operators.Visitor, slug string) (n
 func (f *Factors) keep(account operators.Holding) error {
 	by := ""
 	if f.required && account.Administrator {
-		by = installation.Name
+		by = thisInstallation.Name
 	}
 	for _, p := range account.Places {
 		if p.HasRole() && p.Organization.RequiresFactor {

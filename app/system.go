@@ -39,6 +39,7 @@ type Migration struct {
 type Check struct {
 	Name  string
 	Wrong string // empty: all is well
+	Note  string // what is worth knowing although all is well
 }
 
 // Setting is a setting with where its value came from; secrets are masked.

@@ -15,6 +15,7 @@ import (
 	"github.com/tocsin/tocsin/domain/factors"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/domain/installation"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -71,6 +72,7 @@ type Tx interface {
 	Audit() audit.Repository
 	Imports() imports.Repository
 	Requests() requests.Repository
+	Installation() installation.Repository
 }
 
 // Clock tells the time, so that tests can move it.

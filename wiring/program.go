@@ -70,7 +70,7 @@ func (r root) listen(flags *pflag.FlagSet) (string, error) {
 	return c.Listen, err
 }
 
-func (r root) serve(ctx context.Context, flags *pflag.FlagSet, send bool) error {
+func (r root) serve(ctx context.Context, flags *pflag.FlagSet, serving cli.Serving) error {
 	collectSeldom()
 	c, log, key, err := r.prepare(flags)
 	if err != nil {
@@ -84,8 +84,13 @@ func (r root) serve(ctx context.Context, flags *pflag.FlagSet, send bool) error 
 			return err
 		}
 		defer closeAll()
+		if serving.Hold {
+			if _, err := s.installation.Hold(ctx, serving.By); err != nil {
+				return err
+			}
+		}
 		tellOfHTTPS(c, log)
-		if send {
+		if serving.Send {
 			tellOfLinks(c, log)
 		} else {
 			s.work = nil

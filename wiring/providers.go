@@ -46,7 +46,9 @@ import (
 var storage = wire.NewSet(
 	newKeys,
 	openStore,
-	wire.Bind(new(ports.Store), new(*gormstore.Store)),
+	newStanding,
+	newGuard,
+	wire.Bind(new(ports.Store), new(*app.Guard)),
 	wire.Struct(new(systemClock)),
 	wire.Bind(new(ports.Clock), new(systemClock)),
 )
@@ -97,6 +99,7 @@ var useCases = wire.NewSet(
 	newFactors,
 	newPolicy,
 	newSingleSignOn,
+	newInstallation,
 	newLinks,
 	newComposer,
 	wire.Bind(new(delivery.Composer), new(*delivery.TemplateComposer)),
@@ -135,6 +138,19 @@ func openStore(ctx context.Context, c configs.Config, keys seal.Ring, clock port
 			log.Error("the database was not closed", "error", err)
 		}
 	}, nil
+}
+
+func newStanding(store *gormstore.Store, clock ports.Clock) *app.Standing {
+	return app.NewStanding(store, clock)
+}
+
+func newGuard(store *gormstore.Store, standing *app.Standing) *app.Guard {
+	return app.NewGuard(store, standing)
+}
+
+// newInstallation returns what changes the state of the installation: by the store itself, because the guard heeds the state.
+func newInstallation(store *gormstore.Store, occurrences *app.Occurrences, standing *app.Standing, clock ports.Clock) *app.Installation {
+	return app.NewInstallation(store, occurrences, standing, clock)
 }
 
 // storeConfig is for a store without keys: all that looking after the schema needs.
@@ -276,7 +292,7 @@ func instanceName() string {
 	return fmt.Sprintf("%s:%d", host, os.Getpid())
 }
 
-func newWorker(c configs.Config, self instance, store ports.Store, drivers delivery.Drivers, composer delivery.Composer, clock ports.Clock, log *slog.Logger, dog *watchdog.Watchdog, counted *metrics.Metrics) *delivery.Worker {
+func newWorker(c configs.Config, self instance, store ports.Store, standing *app.Standing, drivers delivery.Drivers, composer delivery.Composer, clock ports.Clock, log *slog.Logger, dog *watchdog.Watchdog, counted *metrics.Metrics) *delivery.Worker {
 	worker := delivery.NewWorker(store.Queue(), drivers, composer, clock, log, delivery.Settings{
 		Owner:       rand.Text(),
 		Instance:    instanceName(),
@@ -290,6 +306,7 @@ func newWorker(c configs.Config, self instance, store ports.Store, drivers deliv
 		Poll:        workerPoll,
 		Watchdog:    dog,
 		Meter:       counted,
+		Paused:      standing.Paused,
 
 		AuditRetention: c.AuditRetention,
 	})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tocsin/tocsin/adapters/console"
+	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/adapters/httpapi"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/app/health"
@@ -33,18 +34,24 @@ type server struct {
 	health  *health.Health
 	dog     *watchdog.Watchdog
 	monitor *monitor
+
+	installation *app.Installation
 }
 
 // newHealth is what is asked of an instance.
-func newHealth(store ports.Store, clock ports.Clock, dog *watchdog.Watchdog) *health.Health {
+func newHealth(store *gormstore.Store, clock ports.Clock, dog *watchdog.Watchdog, standing *app.Standing) *health.Health {
 	return health.New(clock, health.Lifetime, health.Probe{Name: "works", Ask: func(context.Context) error { return dog.Alive() }},
 		health.Probe{Name: "the database answers, and its schema is the right one", Ask: store.Ready},
 		health.Probe{Name: "the database takes writes", Ask: store.Writable},
-		health.Probe{Name: "what works in the background turns", Ask: func(context.Context) error { return dog.Turning() }})
+		health.Probe{Name: "what works in the background turns", Ask: func(context.Context) error { return dog.Turning() }},
+		health.Probe{Name: "the state of the installation is known", Ask: func(ctx context.Context) error {
+			_, err := standing.State(ctx)
+			return err
+		}, Note: func() string { return standing.Known().String() }})
 }
 
-func newServer(c configs.Config, api *httpapi.API, pages *console.Console, auth *app.Authentication, work background, state *health.Health, dog *watchdog.Watchdog, log *slog.Logger) *server {
-	return &server{config: c, api: api, console: pages, auth: auth, work: work.run, health: state, dog: dog, monitor: work.Monitor, log: log}
+func newServer(c configs.Config, api *httpapi.API, pages *console.Console, auth *app.Authentication, work background, state *health.Health, dog *watchdog.Watchdog, installation *app.Installation, log *slog.Logger) *server {
+	return &server{config: c, api: api, console: pages, auth: auth, work: work.run, health: state, dog: dog, monitor: work.Monitor, log: log, installation: installation}
 }
 
 // ServeHTTP answers one request: the console's below its prefix, the API's elsewhere.

@@ -34,21 +34,21 @@ func newSystem(c configs.Config, self instance, store *gormstore.Store, state *h
 func (i instance) facts(ctx context.Context, c configs.Config, store *gormstore.Store, state *health.Health) app.Facts {
 	f := app.Facts{Version: i.version, Runtime: fmt.Sprintf("%s, %s/%s", runtime.Version(), runtime.GOOS, runtime.GOARCH), Instance: instanceName(),
 		Started: i.started, Problems: i.problems.newest()}
-	check := func(name string, err error) {
-		one := app.Check{Name: name}
+	check := func(name, note string, err error) {
+		one := app.Check{Name: name, Note: note}
 		if err != nil {
 			one.Wrong = err.Error()
 		}
 		f.Checks = append(f.Checks, one)
 	}
 	for _, c := range state.Report(ctx) {
-		check(c.Name, c.Err)
+		check(c.Name, c.Note, c.Err)
 	}
 	d, err := store.Describe(ctx)
-	check("the database can be described", err)
+	check("the database can be described", "", err)
 	f.Database = app.Database{Kind: d.Kind, Version: d.Version, Size: d.Size}
 	all, err := store.Status(ctx)
-	check("the schema can be read", err)
+	check("the schema can be read", "", err)
 	for _, m := range shown(all) {
 		f.Migrations = append(f.Migrations, app.Migration{Name: m.Name, Applied: m.Applied})
 	}

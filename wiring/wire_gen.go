@@ -28,29 +28,33 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 	if err != nil {
 		return cli.Services{}, nil, err
 	}
-	drivers := newDrivers(c, store)
+	standing := newStanding(store, wiringSystemClock)
+	guard := newGuard(store, standing)
+	drivers := newDrivers(c, guard)
 	channelCheck := newChannelCheck(drivers)
 	limits := newLimits(c)
 	quotas := newQuotas(c, wiringSystemClock)
-	provisioning := app.NewProvisioning(store, channelCheck, limits, quotas)
-	authentication := app.NewAuthentication(store, wiringSystemClock)
-	keys := app.NewKeys(store, wiringSystemClock, authentication, limits)
-	imports := importer.NewImports(store, limits)
-	deletions := app.NewDeletions(store)
-	retries := app.NewRetries(store, wiringSystemClock)
-	sealing := app.NewSealing(store)
-	mailbox := app.NewMailbox(store)
-	channelTests := newChannelTests(c, store, drivers)
-	administration := app.NewAdministration(store, wiringSystemClock)
+	provisioning := app.NewProvisioning(guard, channelCheck, limits, quotas)
+	authentication := app.NewAuthentication(guard, wiringSystemClock)
+	keys := app.NewKeys(guard, wiringSystemClock, authentication, limits)
+	imports := importer.NewImports(guard, limits)
+	deletions := app.NewDeletions(guard)
+	retries := app.NewRetries(guard, wiringSystemClock)
+	sealing := app.NewSealing(guard)
+	mailbox := app.NewMailbox(guard)
+	channelTests := newChannelTests(c, guard, drivers)
+	administration := app.NewAdministration(guard, wiringSystemClock)
 	policy := newPolicy(c)
-	operators := app.NewOperators(store, wiringSystemClock, policy)
+	operators := app.NewOperators(guard, wiringSystemClock, policy)
 	factors, err := newFactors(c, operators)
 	if err != nil {
 		cleanup()
 		return cli.Services{}, nil, err
 	}
 	singleSignOn := newSingleSignOn(c, operators, wiringSystemClock)
-	audit := app.NewAudit(store)
+	audit := app.NewAudit(guard)
+	occurrences := app.NewOccurrences(guard, wiringSystemClock)
+	installation := newInstallation(store, occurrences, standing, wiringSystemClock)
 	services := cli.Services{
 		Provisioning:   provisioning,
 		Keys:           keys,
@@ -64,6 +68,7 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 		Factors:        factors,
 		SingleSignOn:   singleSignOn,
 		Audit:          audit,
+		Installation:   installation,
 	}
 	return services, func() {
 		cleanup()
@@ -78,16 +83,18 @@ func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	if err != nil {
 		return background{}, nil, err
 	}
-	drivers := newDrivers(c, store)
+	standing := newStanding(store, wiringSystemClock)
+	guard := newGuard(store, standing)
+	drivers := newDrivers(c, guard)
 	links := newLinks(c, key)
 	templateComposer := newComposer(c, links)
 	watchdogWatchdog := watchdog.New(wiringSystemClock, log)
 	metrics := newMetrics(self)
-	worker := newWorker(c, self, store, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog, metrics)
-	importerImporter := newImporter(c, store, wiringSystemClock, log, watchdogWatchdog)
-	users := app.NewUsers(store)
-	applications := app.NewApplications(store)
-	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importerImporter, watchdogWatchdog, wiringSystemClock, log)
+	worker := newWorker(c, self, guard, standing, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog, metrics)
+	importerImporter := newImporter(c, guard, wiringSystemClock, log, watchdogWatchdog)
+	users := app.NewUsers(guard)
+	applications := app.NewApplications(guard)
+	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importerImporter, watchdogWatchdog, standing, wiringSystemClock, log)
 	if err != nil {
 		cleanup()
 		return background{}, nil, err
@@ -110,27 +117,29 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	if err != nil {
 		return nil, nil, err
 	}
-	users := app.NewUsers(store)
+	standing := newStanding(store, wiringSystemClock)
+	guard := newGuard(store, standing)
+	users := app.NewUsers(guard)
 	limits := newLimits(c)
-	lists := app.NewLists(store, limits)
-	applications := app.NewApplications(store)
-	subscriptions := app.NewSubscriptions(store)
-	orgs := app.NewOrgs(store)
+	lists := app.NewLists(guard, limits)
+	applications := app.NewApplications(guard)
+	subscriptions := app.NewSubscriptions(guard)
+	orgs := app.NewOrgs(guard)
 	links := newLinks(c, key)
 	templateComposer := newComposer(c, links)
 	quotas := newQuotas(c, wiringSystemClock)
-	triggers := app.NewTriggers(store, templateComposer, wiringSystemClock, quotas)
-	occurrences := app.NewOccurrences(store, wiringSystemClock)
-	requests := app.NewRequests(store, wiringSystemClock)
-	unsubscriptions := app.NewUnsubscriptions(store, links)
-	drivers := newDrivers(c, store)
+	triggers := app.NewTriggers(guard, templateComposer, wiringSystemClock, quotas)
+	occurrences := app.NewOccurrences(guard, wiringSystemClock)
+	requests := app.NewRequests(guard, wiringSystemClock)
+	unsubscriptions := app.NewUnsubscriptions(guard, links)
+	drivers := newDrivers(c, guard)
 	channelCheck := newChannelCheck(drivers)
-	provisioning := app.NewProvisioning(store, channelCheck, limits, quotas)
-	events := app.NewEvents(store)
-	templates := newTemplates(c, store, drivers, templateComposer, wiringSystemClock)
-	channels := app.NewChannels(store, drivers, limits)
-	channelTests := newChannelTests(c, store, drivers)
-	groups := app.NewGroups(store, limits)
+	provisioning := app.NewProvisioning(guard, channelCheck, limits, quotas)
+	events := app.NewEvents(guard)
+	templates := newTemplates(c, guard, drivers, templateComposer, wiringSystemClock)
+	channels := app.NewChannels(guard, drivers, limits)
+	channelTests := newChannelTests(c, guard, drivers)
+	groups := app.NewGroups(guard, limits)
 	httpapiUseCases := httpapi.UseCases{
 		Users:           users,
 		Lists:           lists,
@@ -148,9 +157,9 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		ChannelTests:    channelTests,
 		Groups:          groups,
 	}
-	authentication := app.NewAuthentication(store, wiringSystemClock)
+	authentication := app.NewAuthentication(guard, wiringSystemClock)
 	watchdogWatchdog := watchdog.New(wiringSystemClock, log)
-	health := newHealth(store, wiringSystemClock, watchdogWatchdog)
+	health := newHealth(store, wiringSystemClock, watchdogWatchdog, standing)
 	metrics := newMetrics(self)
 	api, err := newAPI(c, httpapiUseCases, authentication, health, wiringSystemClock, log, metrics)
 	if err != nil {
@@ -158,23 +167,23 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		return nil, nil, err
 	}
 	policy := newPolicy(c)
-	operators := app.NewOperators(store, wiringSystemClock, policy)
+	operators := app.NewOperators(guard, wiringSystemClock, policy)
 	factors, err := newFactors(c, operators)
 	if err != nil {
 		cleanup()
 		return nil, nil, err
 	}
 	singleSignOn := newSingleSignOn(c, operators, wiringSystemClock)
-	administration := app.NewAdministration(store, wiringSystemClock)
-	profiles := app.NewProfiles(store, wiringSystemClock)
-	retries := app.NewRetries(store, wiringSystemClock)
-	sentMessages := app.NewSentMessages(store, templateComposer, wiringSystemClock)
-	insight := app.NewInsight(store, wiringSystemClock)
+	administration := app.NewAdministration(guard, wiringSystemClock)
+	profiles := app.NewProfiles(guard, wiringSystemClock)
+	retries := app.NewRetries(guard, wiringSystemClock)
+	sentMessages := app.NewSentMessages(guard, templateComposer, wiringSystemClock)
+	insight := app.NewInsight(guard, wiringSystemClock)
 	system := newSystem(c, self, store, health, wiringSystemClock)
-	audit := app.NewAudit(store)
-	jobs := newImportJobs(c, store, wiringSystemClock, limits)
-	mailbox := app.NewMailbox(store)
-	keys := app.NewKeys(store, wiringSystemClock, authentication, limits)
+	audit := app.NewAudit(guard)
+	jobs := newImportJobs(c, guard, wiringSystemClock, limits)
+	mailbox := app.NewMailbox(guard)
+	keys := app.NewKeys(guard, wiringSystemClock, authentication, limits)
 	consoleUseCases := console.UseCases{
 		Operators:      operators,
 		Factors:        factors,
@@ -200,15 +209,16 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Keys:           keys,
 		Triggers:       triggers,
 		Subscriptions:  subscriptions,
+		Standing:       standing,
 	}
 	consoleConsole, err := newConsole(c, key, consoleUseCases, wiringSystemClock, log, metrics)
 	if err != nil {
 		cleanup()
 		return nil, nil, err
 	}
-	worker := newWorker(c, self, store, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog, metrics)
-	importerImporter := newImporter(c, store, wiringSystemClock, log, watchdogWatchdog)
-	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importerImporter, watchdogWatchdog, wiringSystemClock, log)
+	worker := newWorker(c, self, guard, standing, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog, metrics)
+	importerImporter := newImporter(c, guard, wiringSystemClock, log, watchdogWatchdog)
+	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importerImporter, watchdogWatchdog, standing, wiringSystemClock, log)
 	if err != nil {
 		cleanup()
 		return nil, nil, err
@@ -218,7 +228,8 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Importer: importerImporter,
 		Monitor:  wiringMonitor,
 	}
-	wiringServer := newServer(c, api, consoleConsole, authentication, wiringBackground, health, watchdogWatchdog, log)
+	installation := newInstallation(store, occurrences, standing, wiringSystemClock)
+	wiringServer := newServer(c, api, consoleConsole, authentication, wiringBackground, health, watchdogWatchdog, installation, log)
 	return wiringServer, func() {
 		cleanup()
 	}, nil

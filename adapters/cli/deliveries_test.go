@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/adapters/cli"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -69,8 +70,8 @@ func TestServeAndWorker(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	var began []string
-	d.Serve = func(_ context.Context, _ *pflag.FlagSet, send bool) error {
-		began = append(began, fmt.Sprint("serve ", send))
+	d.Serve = func(_ context.Context, _ *pflag.FlagSet, serving cli.Serving) error {
+		began = append(began, fmt.Sprint("serve ", serving.Send, serving.Hold))
 		return nil
 	}
 	d.Work = func(context.Context, *pflag.FlagSet) error {
@@ -79,6 +80,7 @@ func TestServeAndWorker(t *testing.T) {
 	}
 	d.done(t, "serve")
 	d.done(t, "serve", "--no-worker")
+	d.done(t, "serve", "--hold")
 	d.done(t, "worker")
-	assert.Equal(t, []string{"serve true", "serve false", "work"}, began)
+	assert.Equal(t, []string{"serve true false", "serve false false", "serve true true", "work"}, began)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/app/importer"
+	"github.com/tocsin/tocsin/domain/audit"
 )
 
 // The exit statuses. Status 3 belongs to import alone.
@@ -42,9 +43,8 @@ type Program struct {
 	Settings func(*pflag.FlagSet) ([]Setting, error)
 	// Listen returns the host:port that the server listens on.
 	Listen func(*pflag.FlagSet) (string, error)
-	// Serve answers requests, and sends messages unless another process is to do that, until ctx ends; then it finishes what has begun. nil when
-	// that went well.
-	Serve func(ctx context.Context, flags *pflag.FlagSet, send bool) error
+	// Serve answers requests, and does what it is told beside that, until ctx ends; then it finishes what has begun. nil when that went well.
+	Serve func(ctx context.Context, flags *pflag.FlagSet, serving Serving) error
 	// Work sends messages until ctx ends, then finishes what has begun.
 	Work func(context.Context, *pflag.FlagSet) error
 	// Open opens the database and returns the use cases on it, and how to close it again.
@@ -53,6 +53,13 @@ type Program struct {
 	Migrate func(context.Context, *pflag.FlagSet) ([]Migration, error)
 	// Migrations returns every migration that the program or the database knows, in their order, and changes nothing.
 	Migrations func(context.Context, *pflag.FlagSet) ([]Migration, error)
+}
+
+// Serving says how a server works.
+type Serving struct {
+	Send bool        // it sends messages; else another process is to do that
+	Hold bool        // the installation is held first
+	By   audit.Actor // who starts it
 }
 
 // Services is the use cases that the commands call.
@@ -70,6 +77,7 @@ type Services struct {
 	Factors        *app.Factors
 	SingleSignOn   *app.SingleSignOn
 	Audit          *app.Audit
+	Installation   *app.Installation
 }
 
 // Setting is one setting as it is in force, without what is secret in it.
@@ -168,7 +176,7 @@ func (p Program) root() *cobra.Command {
 	})
 	p.Flags(root.PersistentFlags())
 	root.AddCommand(p.serve(), p.worker(), p.healthcheck(), p.migrate(), p.config(), p.apply(), p.delete(), p.key(), p.imports(), p.deliveries(),
-		p.channel(), p.mailbox(), p.reencrypt(), p.admin(), p.audit(), p.version())
+		p.channel(), p.mailbox(), p.reencrypt(), p.release(), p.admin(), p.audit(), p.version())
 	return root
 }
 

@@ -60,7 +60,7 @@ func newDesk(t *testing.T) *desk {
 		ServerFlags: func(f *pflag.FlagSet) { f.String("listen", "", "Where the server listens") },
 		Settings:    func(*pflag.FlagSet) ([]cli.Setting, error) { return nil, nil },
 		Listen:      nowhere,
-		Serve:       func(context.Context, *pflag.FlagSet, bool) error { return nil },
+		Serve:       func(context.Context, *pflag.FlagSet, cli.Serving) error { return nil },
 		Work:        func(context.Context, *pflag.FlagSet) error { return nil },
 		Migrate:     func(context.Context, *pflag.FlagSet) ([]cli.Migration, error) { return nil, nil },
 		Migrations:  func(context.Context, *pflag.FlagSet) ([]cli.Migration, error) { return nil, nil },
@@ -255,20 +255,20 @@ func TestServe(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	var listen string
-	d.Serve = func(ctx context.Context, f *pflag.FlagSet, _ bool) error {
+	d.Serve = func(ctx context.Context, f *pflag.FlagSet, _ cli.Serving) error {
 		listen = f.Lookup("listen").Value.String()
 		return ctx.Err()
 	}
 	d.done(t, "serve", "--listen", ":8080")
 	assert.Equal(t, ":8080", listen)
 
-	d.Serve = func(context.Context, *pflag.FlagSet, bool) error { return errors.New("the port is taken") }
+	d.Serve = func(context.Context, *pflag.FlagSet, cli.Serving) error { return errors.New("the port is taken") }
 	assert.Equal(t, 1, d.run(t, "serve"))
 	assert.Equal(t, "tocsin: the port is taken\n", d.err.String())
 
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	d.Serve = func(context.Context, *pflag.FlagSet, bool) error { return nil }
+	d.Serve = func(context.Context, *pflag.FlagSet, cli.Serving) error { return nil }
 	assert.Zero(t, d.Run(ctx, []string{"serve"}), "a server that was asked to stop and did is done")
 }
 

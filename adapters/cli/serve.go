@@ -13,7 +13,7 @@ import (
 )
 
 func (p Program) serve() *cobra.Command {
-	var noWorker bool
+	var noWorker, hold bool
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the API over HTTP, and send messages",
@@ -24,10 +24,13 @@ func (p Program) serve() *cobra.Command {
 			"  tocsin serve --listen :8080 --base-url https://notify.example.com\n" +
 			"  TOCSIN_DATABASE_URL=postgres://tocsin@localhost/tocsin TOCSIN_SECRET_KEY_FILE=/run/secrets/key tocsin serve",
 		Args: noArguments,
-		RunE: func(c *cobra.Command, _ []string) error { return p.Serve(c.Context(), c.Flags(), !noWorker) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			return p.Serve(c.Context(), c.Flags(), Serving{Send: !noWorker, Hold: hold, By: caller()})
+		},
 	}
 	p.ServerFlags(c.Flags())
 	c.Flags().BoolVar(&noWorker, "no-worker", false, "Only serve the API and the console; `tocsin worker` sends and imports, on the same database")
+	c.Flags().BoolVar(&hold, "hold", false, "Send nothing, on any instance, until `tocsin release`: for an installation that was restored from a copy")
 	return c
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/installation"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -55,6 +56,7 @@ type UseCases struct {
 	Keys           *app.Keys
 	Triggers       *app.Triggers
 	Subscriptions  *app.Subscriptions
+	Standing       *app.Standing
 }
 
 // Options are the settings of the console.
@@ -181,7 +183,8 @@ type call struct {
 	console *Console
 	ctx     context.Context // for use cases: ends with the request, or when the call has taken too long
 	visitor operators.Visitor
-	token   string  // of the session, else of the visit
+	token   string // of the session, else of the visit
+	state   installation.State
 	file    *upload // of the form; nil: it has none
 }
 
@@ -201,6 +204,9 @@ func (c *Console) handler(r Route) echo.HandlerFunc {
 		}
 		if err := in.recognize(); err != nil {
 			return err
+		}
+		if state, err := c.use.Standing.State(in.ctx); err == nil { // Else the page shows that the database is away.
+			in.state = state
 		}
 		e.Set(recognized, in)
 		if r.Needs != operators.Anybody && in.visitor.User.ID == 0 {

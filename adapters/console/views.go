@@ -113,6 +113,22 @@ func (v view) MayAdminister() bool { return v.call.visitor.May(v.Org(), operator
 // MayInstall tells whether the visitor is administrator of the installation.
 func (v view) MayInstall() bool { return v.call.visitor.May("", operators.Installation) }
 
+// Held tells the administrators of the installation since when nothing is sent; the zero time for nobody else, and when messages are.
+func (v view) Held() (since time.Time) {
+	if v.MayInstall() {
+		since = v.call.state.Held
+	}
+	return since
+}
+
+// ReadOnly tells why nothing can be changed; empty when it can.
+func (v view) ReadOnly() string {
+	if err := v.call.state.Writable(); err != nil {
+		return sentence(err.Error())
+	}
+	return ""
+}
+
 // fragment answers with a piece of a page alone, for a script that puts it in its place.
 func (c call) fragment(page, piece string, what any) error {
 	var b bytes.Buffer

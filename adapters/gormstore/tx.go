@@ -16,6 +16,7 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/factors"
 	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/domain/installation"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -115,3 +116,4 @@ func (t tx) SignOn() signon.Repository                  { return signonRepo{t} }
 func (t tx) Audit() audit.Repository                    { return auditRepo{t} }
 func (t tx) Imports() imports.Repository                { return importRepo{t} }
 func (t tx) Requests() requests.Repository              { return requestRepo{t} }
+func (t tx) Installation() installation.Repository      { return installationRepo{t} }

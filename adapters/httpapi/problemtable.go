@@ -11,6 +11,7 @@ import (
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/installation"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/metadata"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -194,6 +195,9 @@ var problems = []Problem{
 	{Code: "unavailable", Status: http.StatusServiceUnavailable, Rest: true, Title: "The service cannot answer now",
 		Meaning: "Something that the service depends on, such as its database, is away for a while.",
 		Remedy:  "Send the request again after as many seconds as `Retry-After` says, with growing pauses. Send triggers with an `Idempotency-Key`, so that nothing is sent twice."},
+	{Code: "maintenance", Status: http.StatusServiceUnavailable, Faults: []error{installation.ErrReadOnly}, Title: "The service is read-only for maintenance",
+		Meaning: "Somebody who runs the service has switched off all changes for a while. What can be read is answered as always, and nothing was changed. `detail` repeats what they said about it.",
+		Remedy:  "Send the request again after as many seconds as `Retry-After` says; a request with an `Idempotency-Key` may be repeated as it is."},
 	{Code: "timeout", Status: http.StatusServiceUnavailable, Faults: timeouts, Title: "The answer took too long",
 		Meaning: "The service gave the request up after a while. Whether it was done is not known.", Remedy: "Send it again after a pause; triggers with the same `Idempotency-Key`."},
 	{Code: "not_ready", Status: http.StatusServiceUnavailable, Faults: []error{errNotReady}, Title: "The instance is not ready",

@@ -19,6 +19,7 @@ import (
 	"github.com/tocsin/tocsin/app/watchdog"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/installation"
 	"github.com/tocsin/tocsin/domain/statistics"
 	"github.com/tocsin/tocsin/test/clocks"
 )
@@ -55,6 +56,9 @@ func sources(backlogs, resting int) metrics.Sources {
 			return q, nil
 		},
 		Size: func(context.Context) (int64, error) { return 1 << 20, nil },
+		Standing: func(context.Context) (installation.State, error) {
+			return installation.State{Held: noon}, nil
+		},
 	}
 	return s
 }
@@ -102,6 +106,8 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 		`tocsin_delivery_handoff_delay_seconds_count 1`,
 		`tocsin_delivery_outcomes_total{state="sent"} 2`,
 		`tocsin_leases_lost_total 4`,
+		`tocsin_installation_held 1`,
+		`tocsin_installation_read_only 0`,
 		`tocsin_deliveries_created_total 10`,
 		`tocsin_occurrences_expanded_total 1`,
 		`tocsin_loop_restarts_total{loop="expand"} 2`,

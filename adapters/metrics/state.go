@@ -13,6 +13,7 @@ import (
 
 	"github.com/tocsin/tocsin/app/watchdog"
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/installation"
 	"github.com/tocsin/tocsin/domain/statistics"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -57,6 +58,7 @@ type Sources struct {
 	Skew     func() time.Duration
 	Queue    func(ctx context.Context, most int) (statistics.Queue, error)
 	Size     func(ctx context.Context) (int64, error) // of the database, in bytes
+	Standing func(ctx context.Context) (installation.State, error)
 	// Organizations adds the slug of its organization to a channel's id.
 	Organizations bool
 }
@@ -73,6 +75,7 @@ type state struct {
 	units, calls, running, rows           *prometheus.Desc
 	unstored, resting, skew               *prometheus.Desc
 	up, size, unexpanded, waiting, oldest *prometheus.Desc
+	held, readOnly                        *prometheus.Desc
 
 	mu    sync.Mutex
 	asked time.Time
@@ -83,6 +86,7 @@ type state struct {
 type known struct {
 	queue statistics.Queue
 	size  int64
+	state installation.State
 	err   error
 }
 
@@ -115,6 +119,8 @@ func newState(s Sources) *state {
 		size:       desc("database_size_bytes", "How large the database is."),
 		unexpanded: desc("occurrences_unexpanded", "Occurrences whose recipients are still being found, as far as they were counted."),
 		waiting:    desc("channel_deliveries_due", "Deliveries of a channel that are due, as far as they were counted.", "channel", "organization"),
+		held:       desc("installation_held", "1 while nothing is sent until the installation is released."),
+		readOnly:   desc("installation_read_only", "1 while nothing may be changed, for maintenance."),
 		oldest:     desc("channel_oldest_due_timestamp_seconds", "When the delivery of a channel was due that waits longest.", "channel", "organization"),
 	}
 }
@@ -122,7 +128,7 @@ func newState(s Sources) *state {
 // Describe tells what there is.
 func (s *state) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{s.turned, s.still, s.anew, s.open, s.inUse, s.most, s.waits, s.waited, s.units, s.calls, s.running, s.rows, s.unstored,
-		s.resting, s.skew, s.up, s.size, s.unexpanded, s.waiting, s.oldest} {
+		s.resting, s.skew, s.up, s.size, s.unexpanded, s.waiting, s.oldest, s.held, s.readOnly} {
 		to <- d
 	}
 }
@@ -178,6 +184,8 @@ func (s *state) collectStored(gauge func(d *prometheus.Desc, v float64, labels .
 	gauge(s.up, 1)
 	gauge(s.size, float64(k.size))
 	gauge(s.unexpanded, float64(k.queue.Unexpanded))
+	gauge(s.held, flag(!k.state.Held.IsZero()))
+	gauge(s.readOnly, flag(!k.state.ReadOnly.IsZero()))
 	all := slices.Clone(k.queue.Backlogs)
 	slices.SortFunc(all, func(a, b statistics.Backlog) int {
 		return cmp.Or(cmp.Compare(b.Waiting, a.Waiting), cmp.Compare(a.Channel, b.Channel))
@@ -215,6 +223,9 @@ func (s *state) ask() known {
 		if k.queue, k.err = s.Queue(ctx, queueCounted); k.err == nil {
 			k.size, k.err = s.Size(ctx)
 		}
+		if k.err == nil {
+			k.state, k.err = s.Standing(ctx)
+		}
 		s.asked, s.known = now, k
 	}
 	return s.known
@@ -246,6 +257,14 @@ func byName(states []watchdog.State) []loop {
 		}
 	}
 	return all
+}
+
+// flag is 1 for yes.
+func flag(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
 }
 
 func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }

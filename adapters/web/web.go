@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/installation"
 	"github.com/tocsin/tocsin/domain/quotas"
 )
 
@@ -57,6 +58,9 @@ func RetryAfter(err error) string {
 	}
 	if e, ok := errors.AsType[*quotas.Exceeded](err); ok {
 		wait = e.Wait
+	}
+	if errors.Is(err, installation.ErrReadOnly) {
+		wait = installation.RetryAfter
 	}
 	return strconv.Itoa(max(1, int(math.Ceil(wait.Seconds()))))
 }

@@ -24,7 +24,11 @@ func (s *sender) start(ctx context.Context, held *claims, j deliveries.Job, atte
 	}
 	for ctx.Err() == nil { // What is not begun when the worker stops stays held and is given back at the end.
 		now := s.worker.clock.Now()
-		if rest := s.resting(); rest > 0 {
+		rest := s.resting()
+		if s.worker.set.Paused() {
+			rest = max(rest, s.worker.set.Poll)
+		}
+		if rest > 0 {
 			held.finish(untried(j, now.Add(rest)), nil)
 			return
 		}
@@ -83,6 +87,10 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) answe
 	}
 	if reason := s.worker.ended(j); reason != "" {
 		held.finish(skipped(j, reason), &s.at)
+		return notAsked
+	}
+	if s.worker.set.Paused() {
+		held.finish(untried(j, s.worker.clock.Now().Add(s.worker.set.Poll)), &s.at)
 		return notAsked
 	}
 	message, err := s.compose(in, j)

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/app/delivery"
@@ -223,6 +224,37 @@ func TestWorkerGivesBackWhatItIsClaimingWhenItIsStopped(t *testing.T) {
 		work(t, q, fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return nil }}, plainComposer{}, settings(),
 			func() { let(time.Second / 2) })
 		require.Equal(t, 100, q.count(deliveries.Pending), "nobody must wait until a lease ends that nobody holds")
+	})
+}
+
+// TestWorkerGivesBackWhatMayNotBeSent is about an installation that is held while a slow channel has claimed more than it has begun.
+func TestWorkerGivesBackWhatMayNotBeSent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(100, channels.Settings{channels.SettingConcurrency: 2})
+		var paused atomic.Bool
+		var sent atomic.Int64
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			sent.Add(1)
+			let(time.Second)
+			return nil
+		}}
+		set := settings()
+		set.Paused = paused.Load
+		work(t, q, d, plainComposer{}, set, func() {
+			let(3500 * time.Millisecond)
+			paused.Store(true)
+			let(time.Second)
+			begun := sent.Load()
+			assert.InDelta(t, 8, begun, 2)
+			let(time.Minute)
+			assert.Equal(t, begun, sent.Load())
+			assert.Equal(t, int(begun), q.count(deliveries.Sent), "what was begun is finished")
+			paused.Store(false)
+			let(time.Minute)
+		})
+		assert.Equal(t, 100, q.count(deliveries.Sent))
+		assert.EqualValues(t, 100, sent.Load())
 	})
 }
 

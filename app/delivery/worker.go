@@ -42,6 +42,8 @@ type Settings struct {
 	Watchdog *watchdog.Watchdog
 	// Meter counts what the worker does. Nil: nobody does.
 	Meter Meter
+	// Paused reports whether nothing may be sent for now: what is claimed is then given back. Nil: never.
+	Paused func() bool
 }
 
 // Limits of the pages by which recipients are found. While a page is written others wait, so it is as large as is written in expansionTime.
@@ -116,6 +118,9 @@ func NewWorker(queue deliveries.Queue, drivers Drivers, composer Composer, clock
 	}
 	if set.Meter == nil {
 		set.Meter = unmetered{}
+	}
+	if set.Paused == nil {
+		set.Paused = func() bool { return false }
 	}
 	w := &Worker{queue: queue, drivers: drivers, composer: composer, clock: clock, log: log, set: set,
 		attempts: newPlaces(set.Unrecorded), claiming: newPlaces(claimsAtOnce),

@@ -30,6 +30,8 @@ var (
 type Probe struct {
 	Name string
 	Ask  func(ctx context.Context) error
+	// Note tells what is worth knowing although the answer is yes; nil: nothing.
+	Note func() string
 }
 
 // Check is a question about health and its answer.
@@ -37,12 +39,14 @@ type Check struct {
 	Name string
 	// Err is why the answer is no; nil when all is well. It may name hosts and users of the installation, and is for operators.
 	Err error
+	// Note is what is worth knowing although the answer is yes, a sentence of ours.
+	Note string
 }
 
-// Reason is what anybody may know of why the answer is no: a sentence of ours. Empty when all is well.
+// Reason is what anybody may know of why the answer is no: a sentence of ours. When all is well it is the note.
 func (c Check) Reason() string {
 	if c.Err == nil {
-		return ""
+		return c.Note
 	}
 	if known, ok := errors.AsType[*fault.Error](c.Err); ok && known.Kind() == fault.Unavailable {
 		return known.Error()
@@ -161,6 +165,9 @@ func (a *answers) ask(ctx context.Context, probes []*probe) {
 	}
 	for i, p := range probes {
 		a.checks[i] = Check{Name: p.Name, Err: answer(ctx, results[i])}
+		if p.Note != nil {
+			a.checks[i].Note = p.Note()
+		}
 	}
 	close(a.given)
 }

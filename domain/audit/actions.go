@@ -76,6 +76,11 @@ const (
 	ImportBegun     Action = "import.begin"
 	ImportCancelled Action = "import.cancel"
 	ImportEnded     Action = "import.end"
+
+	InstallationHeld     Action = "installation.hold"
+	InstallationReleased Action = "installation.release"
+	MaintenanceBegun     Action = "installation.maintenance_on"
+	MaintenanceEnded     Action = "installation.maintenance_off"
 )
 
 // What an organization is made of is created, updated and deleted.

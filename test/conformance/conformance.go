@@ -49,6 +49,7 @@ func nouns() map[string]cases {
 		"Counted":       countedCases(),
 		"Schedule":      scheduleCases(),
 		"Cancel":        cancelCases(),
+		"Installation":  installationCases(),
 		"Forecasts":     forecastCases(),
 		"Claims":        claimCases(),
 		"Turns":         turnCases(),

@@ -81,4 +81,10 @@ func newSingleSignOn(p Parts, o *app.Operators) *app.SingleSignOn {
 	return app.NewSingleSignOn(o, p.Provider, p.SignOn)
 }
 
+func newStanding(p Parts) *app.Standing { return app.NewStanding(p.Store, p.Clock) }
+
+func newInstallation(p Parts, o *app.Occurrences, s *app.Standing) *app.Installation {
+	return app.NewInstallation(p.Store, o, s, p.Clock)
+}
+
 func newSystem(p Parts) *app.System { return app.NewSystem(p.Store, p.Clock, p.Facts) }

@@ -73,6 +73,7 @@ func Assemble(p Parts) UseCases {
 	mailbox := app.NewMailbox(store)
 	authentication := app.NewAuthentication(store, clock)
 	keys := app.NewKeys(store, clock, authentication, limits)
+	standing := newStanding(p)
 	consoleUseCases := console.UseCases{
 		Operators:      operators,
 		Factors:        factors,
@@ -98,10 +99,12 @@ func Assemble(p Parts) UseCases {
 		Keys:           keys,
 		Triggers:       triggers,
 		Subscriptions:  subscriptions,
+		Standing:       standing,
 	}
 	imports := importer.NewImports(store, limits)
 	deletions := app.NewDeletions(store)
 	sealing := app.NewSealing(store)
+	installation := newInstallation(p, occurrences, standing)
 	services := cli.Services{
 		Provisioning:   provisioning,
 		Keys:           keys,
@@ -115,6 +118,7 @@ func Assemble(p Parts) UseCases {
 		Factors:        factors,
 		SingleSignOn:   singleSignOn,
 		Audit:          audit,
+		Installation:   installation,
 	}
 	harnessUseCases := UseCases{
 		API:            useCases,

@@ -228,6 +228,7 @@ const (
 	ErrorCodeListNotFound                ErrorCode = "list_not_found"
 	ErrorCodeListPinned                  ErrorCode = "list_pinned"
 	ErrorCodeListWithoutChannel          ErrorCode = "list_without_channel"
+	ErrorCodeMaintenance                 ErrorCode = "maintenance"
 	ErrorCodeMetadataTooLarge            ErrorCode = "metadata_too_large"
 	ErrorCodeMethodNotAllowed            ErrorCode = "method_not_allowed"
 	ErrorCodeNameTaken                   ErrorCode = "name_taken"
@@ -326,6 +327,8 @@ func (e ErrorCode) Valid() bool {
 	case ErrorCodeListPinned:
 		return true
 	case ErrorCodeListWithoutChannel:
+		return true
+	case ErrorCodeMaintenance:
 		return true
 	case ErrorCodeMetadataTooLarge:
 		return true

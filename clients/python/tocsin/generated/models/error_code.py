@@ -28,6 +28,7 @@ class ErrorCode(StrEnum):
     LIST_NOT_FOUND = "list_not_found"
     LIST_PINNED = "list_pinned"
     LIST_WITHOUT_CHANNEL = "list_without_channel"
+    MAINTENANCE = "maintenance"
     METADATA_TOO_LARGE = "metadata_too_large"
     METHOD_NOT_ALLOWED = "method_not_allowed"
     NAME_TAKEN = "name_taken"

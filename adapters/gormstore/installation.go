@@ -1,0 +1,61 @@
+package gormstore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/installation"
+)
+
+type installationRepo struct{ tx }
+
+type stateRow struct {
+	HeldAt     *time.Time
+	ReadOnlyAt *time.Time
+	Notice     string
+}
+
+func (r installationRepo) State(ctx context.Context) (s installation.State, err error) {
+	rows, err := rowsOf[stateRow](r.db(paced(ctx, paceBrief)).Raw("SELECT held_at, read_only_at, notice FROM installation WHERE id = 1"))
+	if err == nil && len(rows) != 1 {
+		err = errNoState
+	}
+	if err != nil {
+		return s, err
+	}
+	return installation.State{Held: orZero(rows[0].HeldAt).UTC(), ReadOnly: orZero(rows[0].ReadOnlyAt).UTC(), Notice: rows[0].Notice}, nil
+}
+
+func (r installationRepo) SetState(ctx context.Context, s installation.State) error {
+	return change(r.db(ctx), errNoState, "UPDATE installation SET held_at = ?, read_only_at = ?, notice = ? WHERE id = 1",
+		moment(s.Held), moment(s.ReadOnly), storable(s.Notice))
+}
+
+// errNoState says that somebody has removed what the migration put there.
+var errNoState = errors.New("the table installation has lost its row")
+
+func (r installationRepo) Backlogs(ctx context.Context, after events.OccurrenceID, limit int) ([]installation.Backlog, error) {
+	type backlogRow struct {
+		ID        events.OccurrenceID
+		CreatedAt time.Time
+		SendAt    *time.Time
+		Expanding bool
+		Ended     bool
+		Messages  int
+	}
+	return all(r.db(ctx).Raw(`SELECT o.id, o.created_at, o.send_at, o.expanded_at IS NULL OR o.scheduled AS expanding,
+			COALESCE(o.cancelled_at, (SELECT c.cancelled_at FROM cancellations c WHERE c.occurrence_id = o.id)) IS NOT NULL AS ended,
+			(SELECT COALESCE(SUM(t.pending + t.sending + t.retrying), 0) FROM occurrence_tallies t WHERE t.occurrence_id = o.id) AS messages
+		FROM occurrences o WHERE o.id > ? ORDER BY o.id LIMIT ?`, after, limit), func(row backlogRow) installation.Backlog {
+		b := installation.Backlog{ID: row.ID, Since: row.CreatedAt.UTC()}
+		if row.SendAt != nil {
+			b.Since = row.SendAt.UTC()
+		}
+		if !row.Ended {
+			b.Expanding, b.Messages = row.Expanding, row.Messages
+		}
+		return b
+	})
+}

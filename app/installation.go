@@ -1,0 +1,190 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/installation"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Installation changes what holds for the installation as a whole.
+type Installation struct {
+	store       ports.Store // whatever its state
+	occurrences *Occurrences
+	standing    *Standing
+	clock       ports.Clock
+}
+
+// NewInstallation returns the use case, on the store that is behind the guard.
+func NewInstallation(store ports.Store, occurrences *Occurrences, standing *Standing, clock ports.Clock) *Installation {
+	return &Installation{store: store, occurrences: occurrences, standing: standing, clock: clock}
+}
+
+// State returns the state.
+func (i *Installation) State(ctx context.Context) (installation.State, error) {
+	return i.standing.ask(ctx)
+}
+
+// Hold has nothing sent until it is released, by any instance, and reports whether that is new.
+func (i *Installation) Hold(ctx context.Context, by audit.Actor) (changed bool, err error) {
+	return i.change(ctx, by, audit.InstallationHeld, nil, func(s installation.State, now time.Time) (installation.State, bool) {
+		held := s.Held.IsZero()
+		if held {
+			s.Held = now
+		}
+		return s, held
+	})
+}
+
+// change changes the state in a unit of work, and records that.
+func (i *Installation) change(
+	ctx context.Context, by audit.Actor, action audit.Action, after audit.State, to func(s installation.State, now time.Time) (installation.State, bool),
+) (changed bool, err error) {
+	var state installation.State
+	now := i.clock.Now()
+	err = i.store.Update(ctx, func(tx ports.Tx) error {
+		before, err := tx.Installation().State(ctx)
+		if err != nil {
+			return err
+		}
+		if state, changed = to(before, now); !changed {
+			return nil
+		}
+		if err := tx.Installation().SetState(ctx, state); err != nil {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Actor: by, At: now, Action: action, Object: "installation", After: after})
+	})
+	if err != nil {
+		return false, err
+	}
+	i.standing.keep(state, now)
+	return changed, nil
+}
+
+// Ages are the bounds of the groups in which messages that wait are counted, by how long they do.
+var Ages = []time.Duration{0, time.Hour, 6 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour}
+
+// Amount is how much waits.
+type Amount struct {
+	Occurrences int
+	Messages    int // whose recipients are known
+	Expanding   int // occurrences, some of whose recipients are not
+}
+
+// Release is what a release finds, and does.
+type Release struct {
+	State installation.State // before it
+	// Scheduled waits for a moment to come. Waiting is what is to be sent now, grouped by Ages: each group is of those who have waited that
+	// long, and not as long as the next one.
+	Scheduled Amount
+	Waiting   []Amount
+	// Cancelled is what was cancelled, or would be, because it is too old.
+	Cancelled Amount
+}
+
+const (
+	// backlogPage is how many occurrences are looked at, and schedulePage how many rows are changed at once.
+	backlogPage  = 5_000
+	schedulePage = 2_000
+)
+
+// Release has messages sent again, after it has cancelled what has waited for longer than a time, 0: nothing. A dry run only tells what waits.
+// What was cancelled is skipped before the first message leaves. installation.ErrReadOnly.
+func (i *Installation) Release(ctx context.Context, by audit.Actor, olderThan time.Duration, dryRun bool) (r Release, err error) {
+	if r.State, err = i.State(ctx); err != nil {
+		return r, err
+	}
+	if err := r.State.Writable(); err != nil && !dryRun {
+		return r, err
+	}
+	old, err := i.count(ctx, olderThan, &r)
+	if err != nil || dryRun {
+		return r, err
+	}
+	for _, id := range old {
+		if err := i.cancel(ctx, by, id); err != nil {
+			return r, err
+		}
+	}
+	for n := len(old); n > 0; {
+		if n, err = i.store.Queue().Schedule(ctx, schedulePage); err != nil {
+			return r, err
+		}
+	}
+	after := audit.State{}
+	if olderThan > 0 {
+		after = audit.State{"cancelled_older_than": olderThan.String(), "occurrences": r.Cancelled.Occurrences, "messages": r.Cancelled.Messages}
+	}
+	_, err = i.change(ctx, by, audit.InstallationReleased, after, func(s installation.State, _ time.Time) (installation.State, bool) {
+		held := !s.Held.IsZero()
+		s.Held = time.Time{}
+		return s, held
+	})
+	return r, err
+}
+
+// count counts what waits, and returns which of it is old.
+func (i *Installation) count(ctx context.Context, olderThan time.Duration, r *Release) (old []events.OccurrenceID, err error) {
+	r.Waiting = make([]Amount, len(Ages))
+	now := i.clock.Now()
+	for after, more := events.OccurrenceID(0), true; more; {
+		var page []installation.Backlog
+		err := i.store.View(ctx, func(tx ports.Tx) (err error) {
+			page, err = tx.Installation().Backlogs(ctx, after, backlogPage)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range page {
+			after = b.ID
+			if b.Messages <= 0 && !b.Expanding {
+				continue
+			}
+			age := now.Sub(b.Since)
+			r.group(age).add(b)
+			if olderThan > 0 && age > olderThan {
+				r.Cancelled.add(b)
+				old = append(old, b.ID)
+			}
+		}
+		more = len(page) == backlogPage
+	}
+	return old, nil
+}
+
+// group is where something of an age is counted.
+func (r *Release) group(age time.Duration) *Amount {
+	to := &r.Scheduled
+	for n, from := range Ages {
+		if age >= from {
+			to = &r.Waiting[n]
+		}
+	}
+	return to
+}
+
+func (a *Amount) add(b installation.Backlog) {
+	a.Occurrences++
+	a.Messages += b.Messages
+	if b.Expanding {
+		a.Expanding++
+	}
+}
+
+// cancel cancels an occurrence as anybody does.
+func (i *Installation) cancel(ctx context.Context, by audit.Actor, id events.OccurrenceID) error {
+	var at Path
+	err := i.store.View(ctx, func(tx ports.Tx) (err error) {
+		_, at, err = locate(ctx, tx, Path{}, id)
+		return err
+	})
+	if err == nil {
+		_, err = i.occurrences.Cancel(ctx, by, at, id)
+	}
+	return err
+}

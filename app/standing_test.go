@@ -1,0 +1,156 @@
+package app_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/installation"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// watch is a clock that a test turns.
+type watch struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (w *watch) Now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
+func (w *watch) turn(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.now.Add(d)
+}
+
+// busyQueue has something to do, always.
+type busyQueue struct{ deliveries.Queue }
+
+func (busyQueue) Expand(context.Context, int) (deliveries.Expansion, error) {
+	return deliveries.Expansion{Deliveries: 1}, nil
+}
+func (busyQueue) Schedule(context.Context, int) (int, error)                 { return 1, nil }
+func (busyQueue) Purge(context.Context, deliveries.Expiry, int) (int, error) { return 1, nil }
+func (busyQueue) Due(context.Context) ([]deliveries.Due, error) {
+	return []deliveries.Due{{Channel: 1}}, nil
+}
+func (busyQueue) Record(context.Context, string, []deliveries.Outcome) (int, error) { return 0, nil }
+func (busyQueue) Claim(context.Context, channels.ID, string, int, time.Duration) ([]deliveries.Job, error) {
+	return []deliveries.Job{{ID: 1}}, nil
+}
+
+// busyStore is a store with that queue.
+type busyStore struct{ ports.Store }
+
+func (busyStore) Queue() deliveries.Queue { return busyQueue{} }
+
+func TestGuard(t *testing.T) {
+	t.Parallel()
+	clock := &watch{now: frozen{}.Now()}
+	store := emptyInstallation(t)
+	standing := app.NewStanding(store, clock)
+	guard := app.NewGuard(busyStore{store}, standing)
+	queue := guard.Queue()
+	change := func() error {
+		return guard.Update(t.Context(), func(tx ports.Tx) error {
+			_, err := tx.Orgs().List(t.Context(), 0, 1)
+			return err
+		})
+	}
+	set := func(s installation.State) { // by another instance
+		require.NoError(t, store.Update(t.Context(), func(tx ports.Tx) error { return tx.Installation().SetState(t.Context(), s) }))
+	}
+	for name, c := range map[string]struct {
+		state          installation.State
+		sends, changes bool
+	}{
+		"Usual":         {installation.State{}, true, true},
+		"Held":          {installation.State{Held: clock.Now()}, false, true},
+		"ReadOnly":      {installation.State{ReadOnly: clock.Now(), Notice: "Back at noon."}, false, false},
+		"HeldAndClosed": {installation.State{Held: clock.Now(), ReadOnly: clock.Now()}, false, false},
+	} {
+		set(c.state)
+		clock.turn(time.Second) // All instances know it after that.
+		due, err := queue.Due(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, c.sends, len(due) > 0, name)
+		jobs, err := queue.Claim(t.Context(), 1, "w", 1, time.Minute)
+		require.NoError(t, err)
+		assert.Equal(t, c.sends, len(jobs) > 0, name)
+		assert.Equal(t, !c.sends, standing.Paused(), name)
+		_, err = queue.Expand(t.Context(), 1)
+		assert.Equal(t, c.changes, err == nil, name)
+		assert.Equal(t, !c.changes, errors.Is(err, deliveries.ErrNothingToDo), name)
+		for _, does := range []func() (int, error){
+			func() (int, error) { return queue.Schedule(t.Context(), 1) },
+			func() (int, error) { return queue.Purge(t.Context(), deliveries.Expiry{}, 1) },
+		} {
+			n, err := does()
+			require.NoError(t, err, "the loops of a worker do not complain")
+			assert.Equal(t, c.changes, n > 0, name)
+		}
+		_, err = queue.Record(t.Context(), "w", nil)
+		require.NoError(t, err, "%s: what was begun is recorded", name)
+		err = change()
+		assert.Equal(t, c.changes, err == nil, name)
+		if !c.changes {
+			require.ErrorIs(t, err, installation.ErrReadOnly)
+			assert.ErrorContains(t, err, c.state.Notice)
+		}
+	}
+}
+
+func TestStandingIsNotOlderThanASecond(t *testing.T) {
+	t.Parallel()
+	clock := &watch{now: frozen{}.Now()}
+	store := emptyInstallation(t)
+	here, there := app.NewStanding(store, clock), app.NewStanding(store, clock)
+	use := app.NewInstallation(store, nil, here, clock)
+	sends := func(s *app.Standing) bool {
+		state, err := s.State(t.Context())
+		require.NoError(t, err)
+		return state.Sends()
+	}
+	assert.True(t, sends(here))
+	assert.True(t, sends(there))
+	changed, err := use.Hold(t.Context(), audit.Actor{Name: "root"})
+	require.NoError(t, err)
+	assert.True(t, changed)
+	assert.False(t, sends(here), "whoever changes it knows at once")
+	clock.turn(time.Second - 1)
+	assert.True(t, sends(there))
+	clock.turn(1)
+	assert.False(t, sends(there))
+	changed, err = use.Hold(t.Context(), audit.Actor{Name: "root"})
+	require.NoError(t, err)
+	assert.False(t, changed)
+	var entries []audit.Entry
+	require.NoError(t, store.View(t.Context(), func(tx ports.Tx) error {
+		found, err := tx.Audit().Search(t.Context(), audit.Query{Action: audit.InstallationHeld, Limit: 10})
+		entries = found.Entries
+		return err
+	}))
+	require.Len(t, entries, 1)
+	assert.Equal(t, "root", entries[0].Actor.Name)
+
+	ended, end := context.WithCancel(t.Context())
+	end()
+	clock.turn(time.Hour)
+	_, err = there.State(ended)
+	if err != nil { // The answer may have come first.
+		assert.ErrorIs(t, err, context.Canceled)
+	}
+}

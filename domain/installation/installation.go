@@ -1,0 +1,69 @@
+// Package installation is about the installation as a whole: whether it sends messages, and whether anything in it may be changed.
+package installation
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/fault"
+)
+
+// ErrReadOnly says that nothing can be changed for now.
+var ErrReadOnly = fault.New(fault.Unavailable, "the installation is read-only for maintenance")
+
+// RetryAfter is how long somebody should wait who meets ErrReadOnly.
+const RetryAfter = 30 * time.Second
+
+// State is what holds for all instances of an installation.
+type State struct {
+	Held     time.Time // since when nothing is sent; zero: messages are sent
+	ReadOnly time.Time // since when nothing may be changed; zero: it may
+	Notice   string    // what its operator says to those who would change something
+}
+
+// Sends reports whether messages may leave. The outcome of an attempt is a change, so nothing is sent while nothing may be changed.
+func (s State) Sends() bool { return s.Held.IsZero() && s.ReadOnly.IsZero() }
+
+// String tells what is out of the ordinary; empty: nothing is.
+func (s State) String() string {
+	var said []string
+	if !s.Held.IsZero() {
+		said = append(said, "nothing is sent since "+s.Held.Format(time.RFC3339)+", until it is released")
+	}
+	if !s.ReadOnly.IsZero() {
+		said = append(said, "it is read-only since "+s.ReadOnly.Format(time.RFC3339))
+	}
+	return strings.Join(said, "; ")
+}
+
+// Writable returns nil when something may be changed; ErrReadOnly.
+func (s State) Writable() error {
+	switch {
+	case s.ReadOnly.IsZero():
+		return nil
+	case s.Notice != "":
+		return ErrReadOnly.With("%s: %s", ErrReadOnly.Error(), s.Notice)
+	}
+	return ErrReadOnly
+}
+
+// Backlog is what an occurrence still has to do.
+type Backlog struct {
+	ID        events.OccurrenceID
+	Since     time.Time // when it was to be sent
+	Expanding bool      // some of its recipients are not known yet
+	Messages  int       // that are open
+}
+
+// Repository keeps the state.
+type Repository interface {
+	// State returns the state.
+	State(ctx context.Context) (State, error)
+	// SetState stores the state.
+	SetState(ctx context.Context, s State) error
+	// Backlogs returns what occurrences of all organizations have still to do, for the operator of the installation: those after the
+	// given one by id, at most limit, whether or not that is anything. Of cancelled ones it is nothing.
+	Backlogs(ctx context.Context, after events.OccurrenceID, limit int) ([]Backlog, error)
+}
