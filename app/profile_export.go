@@ -46,7 +46,7 @@ func queryState(q users.Query) audit.State {
 			s[name] = value
 		}
 	}
-	say(q.Prefix != "", "prefix", q.Prefix)
+	say(q.Text != "", "text", q.Text)
 	say(q.Locked, "locked", true)
 	say(q.Unreached, "unreached", true)
 	say(q.Role != "", "role", string(q.Role))

@@ -30,6 +30,7 @@ import (
 	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/app/health"
 	"github.com/tocsin/tocsin/app/importer"
+	"github.com/tocsin/tocsin/app/indexer"
 	"github.com/tocsin/tocsin/app/watchdog"
 	"github.com/tocsin/tocsin/configs"
 	"github.com/tocsin/tocsin/domain/access"
@@ -106,8 +107,8 @@ var useCases = wire.NewSet(
 	wire.Bind(new(access.Authenticator), new(*app.Authentication)),
 )
 
-// sending is what works in the background: it turns occurrences into messages, and files into users.
-var sending = wire.NewSet(watchdog.New, newMetrics, newWorker, newImporter, newMonitor, wire.Struct(new(background), "*"))
+// sending is what works in the background: it turns occurrences into messages, and files into users, who can be found.
+var sending = wire.NewSet(watchdog.New, newMetrics, newWorker, newImporter, newIndexer, newMonitor, wire.Struct(new(background), "*"))
 
 // web is the HTTP API, the console, and the server that runs both.
 var web = wire.NewSet(newHealth, newSystem, newAPI, newConsole, newServer)
@@ -330,4 +331,11 @@ const (
 func newImporter(c configs.Config, store ports.Store, clock ports.Clock, log *slog.Logger, dog *watchdog.Watchdog) *importer.Importer {
 	return importer.New(store, clock, log, importer.Settings{
 		Lease: min(c.Lease, importerLease), Poll: importerPoll, Sweep: importerSweep, Retention: c.Retention, Watchdog: dog})
+}
+
+// indexerPoll is how often the store is asked for people who are to be indexed: those of an import are found that much later.
+const indexerPoll = time.Second
+
+func newIndexer(store ports.Store, log *slog.Logger, dog *watchdog.Watchdog) *indexer.Indexer {
+	return indexer.New(store, log, dog, indexerPoll)
 }

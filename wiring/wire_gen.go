@@ -92,6 +92,7 @@ func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	metrics := newMetrics(self)
 	worker := newWorker(c, self, guard, standing, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog, metrics)
 	importerImporter := newImporter(c, guard, wiringSystemClock, log, watchdogWatchdog)
+	indexer := newIndexer(guard, log, watchdogWatchdog)
 	users := app.NewUsers(guard)
 	applications := app.NewApplications(guard)
 	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importerImporter, watchdogWatchdog, standing, wiringSystemClock, log)
@@ -102,6 +103,7 @@ func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	wiringBackground := background{
 		Worker:   worker,
 		Importer: importerImporter,
+		Indexer:  indexer,
 		Monitor:  wiringMonitor,
 	}
 	return wiringBackground, func() {
@@ -218,6 +220,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	}
 	worker := newWorker(c, self, guard, standing, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog, metrics)
 	importerImporter := newImporter(c, guard, wiringSystemClock, log, watchdogWatchdog)
+	indexer := newIndexer(guard, log, watchdogWatchdog)
 	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importerImporter, watchdogWatchdog, standing, wiringSystemClock, log)
 	if err != nil {
 		cleanup()
@@ -226,6 +229,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	wiringBackground := background{
 		Worker:   worker,
 		Importer: importerImporter,
+		Indexer:  indexer,
 		Monitor:  wiringMonitor,
 	}
 	installation := newInstallation(store, occurrences, standing, wiringSystemClock)

@@ -41,7 +41,7 @@ func (c call) showMembers() error {
 	if v.Choices, err = c.console.use.Profiles.Choices(c.ctx, c.at(), q); err != nil {
 		return err
 	}
-	v.Filtered = q != (users.Query{Prefix: q.Prefix, After: q.After, Limit: q.Limit})
+	v.Filtered = q != (users.Query{Text: q.Text, After: q.After, Limit: q.Limit})
 	if found.More {
 		asked.Set("after", c.console.cursors.seal(c.membersPath(), found.Next))
 		v.Next = c.membersPath() + "?" + asked.Encode()
@@ -57,7 +57,7 @@ func memberQuery(asked url.Values) users.Query {
 		role = ""
 	}
 	return users.Query{
-		Prefix: asked.Get("q"), Locked: asked.Get("locked") == "true", Unreached: asked.Get("unreached") == "true", Role: role,
+		Text: asked.Get("q"), Locked: asked.Get("locked") == "true", Unreached: asked.Get("unreached") == "true", Role: role,
 		Group: orgs.GroupID(id("group")), List: id("list"), Application: id("application"),
 		Metadata: metadata.Condition{Path: asked.Get("key"), Text: asked.Get("value")},
 	}.Trimmed()

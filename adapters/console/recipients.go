@@ -78,9 +78,9 @@ type peopleView struct {
 
 // people searches for members as the query of a page says.
 func (c call) people(page string) (peopleView, error) {
-	q := users.Query{Prefix: c.QueryParam("people"), Limit: pagePeople}.Trimmed()
+	q := users.Query{Text: c.QueryParam("people"), Limit: pagePeople}.Trimmed()
 	c.console.cursors.open(page, c.QueryParam("people_after"), &q.After)
-	v := peopleView{Prefix: q.Prefix, Asked: q.Prefix != ""}
+	v := peopleView{Prefix: q.Text, Asked: q.Text != ""}
 	if !v.Asked {
 		return v, nil
 	}
@@ -90,7 +90,7 @@ func (c call) people(page string) (peopleView, error) {
 	}
 	v.Members = found.Members
 	if found.More {
-		v.Next = page + "?" + url.Values{"people": {q.Prefix}, "people_after": {c.console.cursors.seal(page, found.Next)}}.Encode() + "#people"
+		v.Next = page + "?" + url.Values{"people": {q.Text}, "people_after": {c.console.cursors.seal(page, found.Next)}}.Encode() + "#people"
 	}
 	return v, nil
 }

@@ -43,16 +43,16 @@ func (c call) registrantsPage(fresh form) error {
 	if err != nil {
 		return err
 	}
-	q := users.Query{Prefix: c.QueryParam("q"), Limit: pageRegistrants}.Trimmed()
+	q := users.Query{Text: c.QueryParam("q"), Limit: pageRegistrants}.Trimmed()
 	c.console.cursors.open(c.below("m"), c.QueryParam("after"), &q.After)
 	found, err := c.console.use.Applications.Registrants(c.ctx, c.at(), q)
 	if err != nil {
 		return err
 	}
-	v := registrantsView{Prefix: q.Prefix, Registrants: found.Members, First: q.After.IsZero(), New: fresh,
-		Back: "?" + c.registrantsAfter(q.Prefix, q.After).Encode()}
+	v := registrantsView{Prefix: q.Text, Registrants: found.Members, First: q.After.IsZero(), New: fresh,
+		Back: "?" + c.registrantsAfter(q.Text, q.After).Encode()}
 	if found.More {
-		v.Next = c.below("m") + "?" + c.registrantsAfter(q.Prefix, found.Next).Encode()
+		v.Next = c.below("m") + "?" + c.registrantsAfter(q.Text, found.Next).Encode()
 	}
 	return c.render(statusOf(fresh), "registrants", application.Name+": members", v)
 }

@@ -61,7 +61,16 @@ func (r addressRepo) Ensure(ctx context.Context, org orgs.ID, as []users.Address
 		return nil, nil, err
 	}
 	found, created, err := inOrder(keys, rows, addressRow.key, users.ErrNotFound) // only who is no member gets none
-	return mapped(found, addressRow.address), created, err
+	if err != nil {
+		return nil, nil, err
+	}
+	holders := map[users.MemberID]bool{}
+	for i, a := range found {
+		if created[i] {
+			holders[a.MemberID] = true
+		}
+	}
+	return mapped(found, addressRow.address), created, r.indexOf(ctx, org, holders)
 }
 
 func (r addressRepo) List(
@@ -88,8 +97,12 @@ func (r addressRepo) Remove(ctx context.Context, org orgs.ID, m users.MemberID, 
 	if err != nil {
 		return err
 	}
-	return change(r.db(ctx), users.ErrAddressNotFound,
+	err = change(r.db(ctx), users.ErrAddressNotFound,
 		"DELETE FROM addresses WHERE organization_id = ? AND member_id = ? AND id = ?", org, m, id)
+	if err != nil {
+		return err
+	}
+	return r.index(ctx, org, []users.MemberID{m})
 }
 
 func (r addressRepo) Holders(ctx context.Context, org orgs.ID, keys []string) ([]users.Address, error) {

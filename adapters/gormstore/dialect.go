@@ -48,6 +48,14 @@ func (d dialect) lockOf(table string) string {
 	return ""
 }
 
+// lockRowsOf ends a query that takes the rows of a table for changes that leave their keys alone.
+func (d dialect) lockRowsOf(table string) string {
+	if d == onPostgres {
+		return " FOR NO KEY UPDATE OF " + table
+	}
+	return ""
+}
+
 // contains is the condition that a text contains a parameter, to the letter.
 func (d dialect) contains(column string) string {
 	if d == onPostgres {

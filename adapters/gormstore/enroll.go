@@ -83,7 +83,7 @@ func scanMatch(rows *sql.Rows, org orgs.ID) (users.Match, error) {
 
 func (r userRepo) Enroll(ctx context.Context, w users.Writes) error {
 	ctx = r.lasting(ctx)
-	for _, write := range []func(context.Context, users.Writes) error{r.addIdentities, r.addMembers, r.saveFields, r.addLinks, r.addEmails} {
+	for _, write := range []func(context.Context, users.Writes) error{r.addIdentities, r.addMembers, r.saveFields, r.addLinks, r.addEmails, r.addEnrolled} {
 		if err := write(ctx, w); err != nil {
 			return err
 		}

@@ -27,8 +27,8 @@ const (
 // PlannerSettings have a session of Postgres plan as the transactions of a store do.
 var PlannerSettings = strings.ReplaceAll(strings.TrimPrefix(plannerSettings, "; "), "SET LOCAL", "SET")
 
-// SearchNamed is the statement that finds people by the beginning of their names.
-const SearchNamed = searchNamed
+// SearchWords is the statement that finds people by the beginning of a word.
+const SearchWords = searchWords
 
 // LatestOfMember is the statement that finds the last deliveries to a member.
 const LatestOfMember = latestOfMember
@@ -36,13 +36,17 @@ const LatestOfMember = latestOfMember
 // SearchStatements are the statements with which a query goes along each of its sources, by way of the source's columns; the second of each
 // two picks the members.
 func SearchStatements(q users.Query) map[string][2]string {
-	s := search{userRepo: userRepo{tx{dialect: onSQLite}}, org: 1, q: q}
+	s := search{userRepo: userRepo{tx{dialect: onSQLite}}, org: 1, q: q, terms: users.Terms(q.Text)}
 	all := map[string][2]string{}
-	for _, by := range append(s.sets(), s.everybody()) {
+	for _, by := range append(s.sets(), s.everybody(), source{order: users.ByWord, term: "a", set: "member_words"}) {
 		c := s.conditions(by)
 		c.add("m.id ?", among(onSQLite, []users.MemberID{1}))
 		picks, _ := c.query()
-		all[by.set] = [2]string{by.places(), strings.Replace(picks, "m.id ?", "m.id IN (SELECT value FROM json_each(?))", 1)}
+		places := strings.NewReplacer("@org", "1", "@from", "'a'", "@to", "'b'", "@after", "'a'", "@id", "1", "@limit", "10").Replace(searchWords)
+		if by.order != users.ByWord {
+			places = by.places()
+		}
+		all[by.set] = [2]string{places, strings.Replace(picks, "m.id ?", "m.id IN (SELECT value FROM json_each(?))", 1)}
 	}
 	return all
 }

@@ -100,8 +100,8 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 		all[reflect.TypeOf(one)] = append(all[reflect.TypeOf(one)], one)
 	}
 	all[reflect.TypeFor[context.Context]()] = []any{ctx}
-	for _, q := range []users.Query{{}, {Prefix: "a"}, {Locked: true}, {Unreached: true}, {Role: users.RoleViewer}, {Group: group.ID}, {List: int64(p.list.ID)},
-		{Application: int64(p.app.ID)}, {Metadata: metadata.Condition{Path: "a"}}, {Prefix: "a", Locked: true, List: int64(p.list.ID)}} {
+	for _, q := range []users.Query{{}, {Text: "a"}, {Text: "a b"}, {Locked: true}, {Unreached: true}, {Role: users.RoleViewer}, {Group: group.ID}, {List: int64(p.list.ID)},
+		{Application: int64(p.app.ID)}, {Metadata: metadata.Condition{Path: "a"}}, {Text: "a", Locked: true, List: int64(p.list.ID)}} {
 		q.Limit = 10
 		all[reflect.TypeOf(q)] = append(all[reflect.TypeOf(q)], q)
 	}
@@ -206,7 +206,8 @@ func wholly() map[string]string {
 		"Orgs.List": pages, "Keys.List": pages, "Channels.Stale": pages, "Orgs.First": first, "Orgs.Only": first,
 		"Statistics.Workers": "who was not heard of for a day is not there any more", "Operators.Sweep": "deletes what it reads",
 		"Operators.SaveGuesses": "deletes what it reads, ten at most",
-		"Factors.StaleTOTP":     pages, "Factors.Sweep": "deletes what it reads", "SignOn.Take": "deletes what it reads",
+		"Users.Index":           "takes the first of what waits, and lists whose index is being built", "Users.Unindexed": first,
+		"Factors.StaleTOTP": pages, "Factors.Sweep": "deletes what it reads", "SignOn.Take": "deletes what it reads",
 	}
 }
 

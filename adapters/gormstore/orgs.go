@@ -22,6 +22,7 @@ type organizationRow struct {
 	Quotas         string // a JSON object
 	RequiresFactor bool
 	DefaultRegion  string
+	Searchable     string // a JSON array of paths
 	CreatedAt      time.Time
 }
 
@@ -121,7 +122,7 @@ func (r orgRepo) Only(ctx context.Context) (orgs.Organization, error) {
 }
 
 func (r orgRepo) Create(ctx context.Context, o orgs.Organization) (orgs.Organization, error) {
-	row := organizationRow{Slug: o.Slug, Name: o.Name, Quotas: "{}", CreatedAt: r.now()}
+	row := organizationRow{Slug: o.Slug, Name: o.Name, Quotas: "{}", Searchable: "[]", CreatedAt: r.now()}
 	switch created, err := insert(r.db(ctx), &row); {
 	case err != nil:
 		return orgs.Organization{}, err

@@ -6,7 +6,11 @@ import (
 
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/names"
+	"github.com/tocsin/tocsin/domain/users"
 )
+
+// beyond sorts after every text that goes on from a prefix with a character.
+const beyond = users.Beyond
 
 // searchAddresses and searchUsernames read a range of an index in its order.
 const (

@@ -30,8 +30,9 @@ func strides(limit int) iter.Seq[int] {
 type search struct {
 	userRepo
 
-	org orgs.ID
-	q   users.Query
+	org   orgs.ID
+	q     users.Query
+	terms []string // of the query
 }
 
 // spot is where a search finds a member.
@@ -45,13 +46,20 @@ type spot struct {
 type pickedRow struct {
 	ID           users.MemberID
 	First        int64  // the place of the member's first entry, where the search goes by entries
+	Word         string // the member's first one, where the search goes by words
 	CustomFields string // where the query asks for them
 }
 
 // Search finds out which index leads to the fewest, and goes through it.
 func (r userRepo) Search(ctx context.Context, org orgs.ID, q users.Query) (users.Found, error) {
-	s := search{userRepo: r, org: org, q: q}
+	s := search{userRepo: r, org: org, q: q, terms: users.Terms(q.Text)}
+	if q.Text != "" && len(s.terms) == 0 {
+		return users.Found{}, nil
+	}
 	by, err := s.source(ctx)
+	if err == nil && q.Since != 0 {
+		s.q.After, err = s.since(ctx, by)
+	}
 	if err != nil {
 		return users.Found{}, err
 	}
@@ -68,10 +76,29 @@ func (r userRepo) Search(ctx context.Context, org orgs.ID, q users.Query) (users
 	return found, nil
 }
 
+// since is the place of a member in a source.
+func (s search) since(ctx context.Context, by source) (users.Cursor, error) {
+	at := users.Cursor{Order: by.order, ID: int64(s.q.Since)}
+	if by.order != users.ByWord {
+		return at, nil
+	}
+	at.Term = by.term
+	var words []string
+	err := s.db(ctx).Raw("SELECT word FROM member_words WHERE member_id = ? AND "+unindexed("organization_id")+" = ? AND word >= ? AND word < ? ORDER BY word LIMIT 1",
+		s.q.Since, s.org, by.term, by.term+users.Beyond).Scan(&words).Error
+	if err == nil && len(words) == 0 {
+		err = users.ErrSince
+	}
+	if err == nil {
+		at.Key = words[0]
+	}
+	return at, err
+}
+
 // walk goes through a source until it has found as many as the query wants, or read as much as it may.
 func (s search) walk(ctx context.Context, by source) (ids []users.MemberID, found users.Found, err error) {
-	found.Next = users.Cursor{Order: by.order}
-	if s.q.After.Order == by.order {
+	found.Next = users.Cursor{Order: by.order, Term: by.term}
+	if s.q.After.Order == by.order && s.q.After.Term == by.term {
 		found.Next = s.q.After
 	}
 	for stride := range strides(s.q.Limit) {
@@ -130,6 +157,9 @@ func (s search) pick(ctx context.Context, by source, places []spot) ([]users.Mem
 	for i, p := range places {
 		row := byMember[p.MemberID]
 		if by.order == users.ByEntry && row.First != p.At { // Who is on the list with several addresses is found once.
+			continue
+		}
+		if by.order == users.ByWord && row.Word != p.Key { // Who has several such words is found by the first.
 			continue
 		}
 		picked[i] = row.ID

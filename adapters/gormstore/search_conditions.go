@@ -3,7 +3,6 @@ package gormstore
 import (
 	"strings"
 
-	"github.com/tocsin/tocsin/domain/names"
 	"github.com/tocsin/tocsin/domain/users"
 )
 
@@ -30,14 +29,22 @@ func exists(query string) string { return "EXISTS (" + query + " LIMIT 1 OFFSET 
 const onList = `FROM addresses a CROSS JOIN assignments s CROSS JOIN list_entries e
 	WHERE e.list_id = ? AND e.assignment_id = s.id AND s.address_id = a.id AND a.organization_id = m.organization_id AND a.member_id = m.id`
 
+// ofMember selects the words of a member m in a range.
+const ofMember = "FROM member_words w WHERE w.member_id = m.id AND w.word >= ? AND w.word < ?"
+
 // conditions are all that the query asks of a member but what the source asks already. The member's place in the tenancy is hidden from the
 // planner: it comes by an id.
 func (s search) conditions(by source) *conditions {
 	c := &conditions{columns: []string{"m.id"}}
 	c.add(unindexed("m.organization_id")+" = ?", s.org)
-	if s.q.Prefix != "" && by.order != users.ByName {
-		from, to := prefixRange(s.q.Prefix)
-		c.add("(m.username_fold >= ? AND m.username_fold < ? OR m.email_fold >= ? AND m.email_fold < ?)", from, to, from, to)
+	for _, term := range s.terms {
+		if term != by.term {
+			c.add(exists("SELECT 1 "+ofMember), term, term+users.Beyond)
+		}
+	}
+	if by.order == users.ByWord {
+		c.columns = append(c.columns, "(SELECT MIN(w.word) "+ofMember+") AS word")
+		c.columnArgs = append(c.columnArgs, by.term, by.term+users.Beyond)
 	}
 	if s.q.Locked {
 		c.add("m.locked")
@@ -67,13 +74,4 @@ func (s search) conditions(by source) *conditions {
 		}
 	}
 	return c
-}
-
-// beyond sorts after every text that goes on from a prefix with a character.
-const beyond = "\U0010FFFF"
-
-// prefixRange is where the folded texts that begin with a prefix are: from the first bound on, before the second.
-func prefixRange(prefix string) (from, to string) {
-	fold := names.Fold(prefix)
-	return fold, fold + beyond
 }

@@ -138,7 +138,16 @@ func (r userRepo) EnsureMembers(ctx context.Context, org orgs.ID, ms []users.Mem
 		return nil, nil, err
 	}
 	stored, err := decoded(found, memberRow.member)
-	return stored, created, err
+	if err != nil {
+		return nil, nil, err
+	}
+	fresh := map[users.MemberID]bool{}
+	for i, m := range stored {
+		if created[i] {
+			fresh[m.ID] = true
+		}
+	}
+	return stored, created, r.indexOf(ctx, org, fresh)
 }
 
 func (r userRepo) ByUsername(ctx context.Context, org orgs.ID, username string) (users.Member, error) {
@@ -166,9 +175,13 @@ func (r userRepo) List(ctx context.Context, org orgs.ID, after users.MemberID, l
 }
 
 func (r userRepo) SaveDetails(ctx context.Context, m users.Member) error {
-	return change(r.db(ctx), users.ErrNotFound,
+	err := change(r.db(ctx), users.ErrNotFound,
 		"UPDATE members SET email = ?, email_fold = ?, first_name = ?, last_name = ? WHERE id = ? AND "+unindexed("organization_id")+" = ?",
 		m.Email, names.Fold(m.Email), m.FirstName, m.LastName, m.ID, m.Organization)
+	if err != nil {
+		return err
+	}
+	return r.index(ctx, m.Organization, []users.MemberID{m.ID})
 }
 
 func (r userRepo) SaveFields(ctx context.Context, m users.Member) error {
@@ -176,8 +189,12 @@ func (r userRepo) SaveFields(ctx context.Context, m users.Member) error {
 	if err != nil {
 		return err
 	}
-	return change(r.db(ctx), users.ErrNotFound,
+	err = change(r.db(ctx), users.ErrNotFound,
 		"UPDATE members SET custom_fields = ? WHERE id = ? AND "+unindexed("organization_id")+" = ?", string(text), m.ID, m.Organization)
+	if err != nil {
+		return err
+	}
+	return r.index(ctx, m.Organization, []users.MemberID{m.ID})
 }
 
 func (r userRepo) SetRole(ctx context.Context, m users.Member) error {

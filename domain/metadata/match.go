@@ -2,6 +2,7 @@ package metadata
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,6 +50,35 @@ func (c Condition) reads(v any) bool {
 		return slices.ContainsFunc(elements, func(e any) bool { return textOf(e) == c.Text })
 	}
 	return textOf(v) == c.Text
+}
+
+// Texts are how the values at a path read that say something: texts and numbers, and those of an array.
+func (m Map) Texts(path string) []string { return textsBelow(map[string]any(m), path) }
+
+func textsBelow(object map[string]any, path string) (all []string) {
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		v := object[name]
+		rest, begins := strings.CutPrefix(path, name)
+		switch {
+		case !begins:
+		case rest == "":
+			elements, isArray := v.([]any)
+			if !isArray {
+				elements = []any{v}
+			}
+			for _, e := range elements {
+				switch e.(type) {
+				case string, json.Number:
+					all = append(all, textOf(e))
+				}
+			}
+		case rest[0] == '.':
+			if inner, isObject := v.(map[string]any); isObject {
+				all = append(all, textsBelow(inner, rest[1:])...)
+			}
+		}
+	}
+	return all
 }
 
 // textOf is how a value reads; empty for objects and arrays, which do not.

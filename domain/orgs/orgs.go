@@ -4,7 +4,10 @@ package orgs
 
 import (
 	"context"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/nyaruka/phonenumbers"
 
@@ -66,6 +69,35 @@ func ParseRegion(field, s string) (string, error) {
 		return "", fault.Field(field, "is no region of phone numbers: two letters of ISO 3166, as DE")
 	}
 	return s, nil
+}
+
+// ExternalID is the metadata that members are always found by.
+const ExternalID = "external_id"
+
+// Limits of what is searchable.
+const (
+	MaxSearchable     = 10  // paths
+	maxSearchablePath = 200 // characters of each
+)
+
+// ParseSearchable checks the paths of metadata that members are found by. Each counts once.
+func ParseSearchable(field string, paths []string) ([]string, error) {
+	found := []string{}
+	for _, p := range paths {
+		p = strings.TrimSpace(p)
+		switch {
+		case p == "" || p == ExternalID || slices.Contains(found, p):
+			continue
+		case !utf8.ValidString(p) || strings.ContainsFunc(p, unicode.IsControl):
+			return nil, fault.Field(field, "contains a control character")
+		case utf8.RuneCountInString(p) > maxSearchablePath:
+			return nil, fault.Field(field, "has a name longer than %d characters", maxSearchablePath)
+		case len(found) == MaxSearchable:
+			return nil, fault.Field(field, "may name %d kinds of metadata at most", MaxSearchable)
+		}
+		found = append(found, p)
+	}
+	return found, nil
 }
 
 // NewProject checks what an operator says of a project.
@@ -132,6 +164,10 @@ type Repository interface {
 	Count(ctx context.Context, id ID, n quotas.Name) (int64, error)
 	// SetRegion stores the region of phone numbers without country code; ErrNotFound.
 	SetRegion(ctx context.Context, id ID, region string) error
+	// Searchable returns the paths of metadata that members are found by, beside ExternalID; ErrNotFound.
+	Searchable(ctx context.Context, id ID) ([]string, error)
+	// SetSearchable stores the paths of metadata that members are found by, and has the index built anew; ErrNotFound.
+	SetSearchable(ctx context.Context, id ID, paths []string) error
 	// RequireFactor stores whether the organization requires a second factor; ErrNotFound.
 	RequireFactor(ctx context.Context, id ID, on bool) error
 	// Revise announces a change to what the organization is made of (projects, channels, lists, applications,

@@ -9,8 +9,8 @@ import (
 
 // Query asks for the members of an organization of whom all that it says is true.
 type Query struct {
-	// Prefix is how the username or the e-mail begins, without regard to case; empty: anyhow.
-	Prefix string
+	// Text is what members are found by: they have words that begin with all its Terms. Blank: anybody. A text without any term finds nobody.
+	Text string
 	// Locked asks for members who are locked only.
 	Locked bool
 	// Unreached asks for members without any address only: no message will ever reach them.
@@ -26,12 +26,14 @@ type Query struct {
 	Metadata metadata.Condition
 	// After is where the stretch before this one ended; zero: from the beginning.
 	After Cursor
+	// Since is whom the stretch before this one ended with, for those who know no cursor; 0: After says where.
+	Since MemberID
 	Limit int
 }
 
 // Trimmed is the query as people mean it: white space around what they typed is none of it.
 func (q Query) Trimmed() Query {
-	q.Prefix = strings.TrimSpace(q.Prefix)
+	q.Text = strings.TrimSpace(q.Text)
 	q.Metadata.Path, q.Metadata.Text = strings.TrimSpace(q.Metadata.Path), strings.TrimSpace(q.Metadata.Text)
 	return q
 }
@@ -42,7 +44,7 @@ type Order string
 // The orders.
 const (
 	ByID    Order = "id"
-	ByName  Order = "name"  // the username or e-mail that begins with the prefix
+	ByWord  Order = "word"  // that begins with a term: those who have the term itself first; with the same word by name
 	ByEntry Order = "entry" // of the list
 )
 
@@ -50,7 +52,8 @@ const (
 type Cursor struct {
 	Order Order
 	ID    int64
-	Key   string // of ByName
+	Key   string // of ByWord
+	Term  string // of ByWord: the one whose words are gone through
 }
 
 // IsZero reports whether the cursor stands at the beginning.
@@ -63,3 +66,15 @@ type Found struct {
 	Next    Cursor // where to go on
 	More    bool   // whether that may find any
 }
+
+// Indexing is how far the organization's members can be found by their words.
+type Indexing struct {
+	// Building is set while all of them are being indexed, of whom Done of a hundred have been.
+	Building bool
+	Done     int
+	// Waiting are those whom an import has brought or changed, and who follow within seconds; at most MaxWaiting are counted.
+	Waiting int
+}
+
+// MaxWaiting is how many of those who wait to be indexed are counted.
+const MaxWaiting = 1_000

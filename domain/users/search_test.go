@@ -11,6 +11,6 @@ import (
 
 func TestTrimmed(t *testing.T) {
 	t.Parallel()
-	q := users.Query{Prefix: " a b ", Metadata: metadata.Condition{Path: "\tk", Text: "v \n"}, Limit: 5}
-	assert.Equal(t, users.Query{Prefix: "a b", Metadata: metadata.Condition{Path: "k", Text: "v"}, Limit: 5}, q.Trimmed())
+	q := users.Query{Text: " a b ", Metadata: metadata.Condition{Path: "\tk", Text: "v \n"}, Limit: 5}
+	assert.Equal(t, users.Query{Text: "a b", Metadata: metadata.Condition{Path: "k", Text: "v"}, Limit: 5}, q.Trimmed())
 }

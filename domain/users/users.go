@@ -18,6 +18,7 @@ var (
 	ErrNotFound        = fault.New(fault.NotFound, "the user is not a member of this organization")
 	ErrAddressNotFound = fault.New(fault.NotFound, "the address does not exist")
 	ErrChanged         = fault.New(fault.Invalid, "it was changed meanwhile: nothing was saved")
+	ErrSince           = fault.New(fault.Invalid, "the search finds nobody with this id: begin anew")
 	ErrAmbiguous       = fault.New(fault.Conflict, "several members have this e-mail")
 )
 
@@ -140,7 +141,16 @@ type Repository interface {
 	// Those returns the members of the organization among these, by id.
 	Those(ctx context.Context, org orgs.ID, ids []MemberID) ([]Member, error)
 	// Search returns a page of the members that a query asks for. How much it reads does not depend on how many members there are.
+	// ErrSince.
 	Search(ctx context.Context, org orgs.ID, q Query) (Found, error)
+	// Index adds what members are found by where that was put off, at most limit of them, and returns how many they were: those whom an
+	// import has brought, then everybody of an organization whose index is being built. 0: nothing is left to do. Everybody else is found as
+	// soon as they are written.
+	Index(ctx context.Context, limit int) (int, error)
+	// Unindexed reports whether Index has anything to do.
+	Unindexed(ctx context.Context) (bool, error)
+	// Indexing tells how far the organization's members are indexed.
+	Indexing(ctx context.Context, org orgs.ID) (Indexing, error)
 	// List returns members with their groups by id, at most limit after the given one.
 	List(ctx context.Context, org orgs.ID, after MemberID, limit int) ([]Member, error)
 	// SaveDetails stores the member's details.

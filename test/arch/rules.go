@@ -25,6 +25,7 @@ var layers = []layer{
 	{folder: "app/delivery", ours: []string{"app/delivery", "app/pace", "app/watchdog", "ports", "domain"}, pure: true, spared: []string{"log/slog"}, modules: []string{"golang.org/x/text", "golang.org/x/sync"}},
 	{folder: "app/watchdog", ours: []string{"app/watchdog", "ports", "domain"}, pure: true, spared: []string{"log/slog"}, modules: []string{}},
 	{folder: "app/importer", ours: []string{"app/importer", "app", "app/pace", "app/watchdog", "ports", "domain"}, pure: true, spared: []string{"log/slog"}, modules: []string{}},
+	{folder: "app/indexer", ours: []string{"app/indexer", "app/pace", "app/watchdog", "ports", "domain"}, pure: true, spared: []string{"log/slog"}, modules: []string{}},
 	{folder: "app/pace", ours: []string{"app/pace"}, pure: true, modules: []string{}},
 	{folder: "app/batch", ours: []string{"app/batch", "ports"}, pure: true, modules: []string{}},
 	{folder: "app", ours: []string{"app", "ports", "domain"}, never: []string{"app/importer"}, pure: true, spared: []string{"log/slog"}, modules: []string{"golang.org/x/text", "golang.org/x/sync"}},

@@ -61,7 +61,7 @@ func TestAMixedFileIsImportedMendedAndImportedAgain(t *testing.T) {
 		p.awaits("What became of the rows")
 		p.sees("Added 1 users who are new in this organization", "Rejected 1")
 		p.in(list, "acme").goBy(link, "Users")
-		p.fill("Username or e-mail begins with", "mary")
+		p.fill("Name, address or ID", "mary")
 		p.goBy(button, "Search")
 		p.sees("mary.jackson@example.com", "Mary Jackson", "Default")
 	})

@@ -50,7 +50,7 @@ func TestTheKeyboardIsEnough(t *testing.T) {
 	p.keys(kb.Tab)
 	require.Equal(t, focus{Text: "Skip to the content", Visible: true, Marked: true}, p.focus())
 	p.keys(kb.Enter)
-	for p.focus().Text != "Username or e-mail begins with" {
+	for p.focus().Text != "Name, address or ID" {
 		p.keys(kb.Tab)
 		require.NotEqual(t, "Sign out", p.focus().Text, "what comes before the content is skipped")
 	}

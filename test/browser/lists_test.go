@@ -32,7 +32,7 @@ func TestAListIsMadeAndFilled(t *testing.T) {
 		p.goBy(button, "Remove ada.lovelace@example.com by mail")
 		p.seesNot("ada.lovelace@example.com")
 		p.sees("grace.hopper@example.com")
-		p.in("region", "Add from users").fill("Username or e-mail begins with", "alan")
+		p.in("region", "Add from users").fill("Name, address or ID", "alan")
 		p.in("region", "Add from users").goBy(button, "Search")
 		p.goBy(button, "Add e-mail of alan.turing@example.com")
 		p.sees("1 recipient is new on the list.")

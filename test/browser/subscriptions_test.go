@@ -37,7 +37,7 @@ func TestSomebodyIsSubscribedOptsOutAndIsTakenBack(t *testing.T) {
 	}
 	subscriptions()
 	p.sees("Nobody is subscribed directly.", "Opted out")
-	p.fill("Username or e-mail begins with", "grace")
+	p.fill("Name, address or ID", "grace")
 	p.goBy(button, "Search")
 	p.goBy(button, "Subscribe grace.hopper@example.com by mail")
 	p.sees("The change is saved.")

@@ -71,6 +71,7 @@ func nouns() map[string]cases {
 		"Imports":       importCases(),
 		"ImportFiles":   importFileCases(),
 		"Search":        searchCases(),
+		"Words":         wordCases(),
 		"Filters":       filterCases(),
 		"Groups":        groupCases(),
 		"Selections":    selectionCases(),

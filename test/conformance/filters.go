@@ -116,7 +116,7 @@ func filters(o tenant) []filter {
 		{"metadata", func(q *users.Query) {
 			q.Metadata = metadata.Condition{Path: "plan.name", Text: "\"pro\" <é>"}
 		}, face.paying},
-		{"prefix", func(q *users.Query) { q.Prefix = "P1" }, func(p face) bool { return p.number/10 == 1 }},
+		{"text", func(q *users.Query) { q.Text = "P1" }, func(p face) bool { return p.number/10 == 1 }},
 	}
 }
 
@@ -157,7 +157,7 @@ func filterCases() cases {
 		},
 		"TheRoleMemberIsARoleToo": func(t *testing.T, w *world) {
 			all := w.gather(t, w.mine, 15)
-			found := w.hits(t, users.Query{Role: users.RoleMember, Prefix: "p", Limit: 4})
+			found := w.hits(t, users.Query{Role: users.RoleMember, Text: "p", Limit: 4})
 			for _, p := range all {
 				assert.Equal(t, !p.operator(), contains(found, p.User.Username), p.User.Username)
 			}
@@ -200,7 +200,7 @@ func filterCases() cases {
 			assert.Equal(t, "p01", second.Members[0].User.Username, "who is on the list three times comes once")
 		},
 		"ACursorOfAnotherQueryBeginsAnew": func(t *testing.T, w *world) {
-			for _, c := range []users.Cursor{{Order: users.ByName, ID: 1 << 40, Key: "z"}, {Order: users.ByEntry, ID: 1 << 40}} {
+			for _, c := range []users.Cursor{{Order: users.ByWord, ID: 1 << 40, Key: "z", Term: "z"}, {Order: users.ByEntry, ID: 1 << 40}} {
 				assert.Equal(t, []string{"ada@example.org", "bob@example.org"}, w.hits(t, users.Query{After: c, Limit: 5}), c)
 			}
 		},
@@ -211,9 +211,10 @@ func filterCases() cases {
 			}
 			_, err := w.enrolling(t.Context(), w.mine.org.Slug, users.Batch{Enrollments: many, Group: w.mine.staff.ID})
 			require.NoError(t, err)
+			w.indexAll(t)
 			for name, q := range map[string]users.Query{
 				"metadata": {Metadata: metadata.Condition{Path: "k", Text: "v"}}, "unreached": {Unreached: true}, "group": {Group: w.mine.staff.ID, Unreached: true},
-				"prefix": {Prefix: "many", Unreached: true},
+				"text": {Text: "many", Unreached: true},
 			} {
 				q.Limit = 50
 				first := look(t, w, func(tx ports.Tx) (users.Found, error) { return tx.Users().Search(t.Context(), w.mine.org.ID, q) })

@@ -1,0 +1,247 @@
+package gormstore
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// The index over what members are found by belongs to userRepo, too. Whoever changes a member indexes them in the same unit of work; a unit
+// that writes more than indexedAtOnce only notes who they are, and Index catches up.
+
+// indexedAtOnce is how many members a unit indexes itself.
+const indexedAtOnce = 100
+
+// wordedRow is what the words of a member come from, and those that are indexed.
+type wordedRow struct {
+	ID           users.MemberID
+	Username     string
+	Email        string
+	FirstName    string
+	LastName     string
+	CustomFields string
+	Searchable   string // JSON arrays
+	Addresses    string
+	Words        string
+}
+
+// worded selects members, whom it takes: of two units that change what one member is found by, the later one sees what the earlier wrote.
+func worded(d dialect) string {
+	array := "json_group_array(r.value)"
+	if d == onPostgres {
+		array = "COALESCE(json_agg(r.value)::text, '[]')"
+	}
+	return "SELECT m.id, m.username, m.email, m.first_name, m.last_name, m.custom_fields, o.searchable, " +
+		"(SELECT " + array + " FROM (SELECT a.value FROM addresses a WHERE a.organization_id = m.organization_id AND a.member_id = m.id" +
+		" ORDER BY a.value_key LIMIT 100) AS r) AS addresses, " +
+		"(SELECT " + array + " FROM (SELECT w.word AS value FROM member_words w WHERE w.member_id = m.id) AS r) AS words " +
+		"FROM members m JOIN organizations o ON o.id = ? WHERE m.id ? AND " + unindexed("m.organization_id") + " = o.id ORDER BY m.id" + d.lockRowsOf("m")
+}
+
+// words are the member's words, as they should be and as they are.
+func (r wordedRow) words() (wanted, indexed []string, err error) {
+	m := users.Member{ID: r.ID, User: users.User{Username: r.Username}, Details: users.Details{Email: r.Email, FirstName: r.FirstName, LastName: r.LastName}}
+	if m.CustomFields, err = memberFields(r.ID, r.CustomFields); err != nil {
+		return nil, nil, err
+	}
+	searchable, err := searchablePaths(r.Searchable)
+	if err != nil {
+		return nil, nil, err
+	}
+	var addresses []string
+	if err := json.Unmarshal([]byte(r.Addresses), &addresses); err != nil {
+		return nil, nil, unreadable(err, "addresses of member %d", r.ID)
+	}
+	if err := json.Unmarshal([]byte(r.Words), &indexed); err != nil {
+		return nil, nil, unreadable(err, "words of member %d", r.ID)
+	}
+	slices.Sort(indexed)
+	return users.Words(m, addresses, append(searchable, orgs.ExternalID)), indexed, nil
+}
+
+// wordRow is a word of a member.
+type wordRow struct {
+	word   string
+	member int64
+}
+
+// indexOf indexes members whom a unit has written, or notes that somebody has to where they are many.
+func (t tx) indexOf(ctx context.Context, org orgs.ID, written map[users.MemberID]bool) error {
+	ids := slices.Sorted(maps.Keys(written))
+	if len(ids) <= indexedAtOnce {
+		return t.index(ctx, org, ids)
+	}
+	set := columnsOf(t.dialect, "member_id bigint")
+	return t.sets().exec(t.lasting(ctx), "INSERT INTO member_words_waiting (organization_id, member_id) SELECT "+set.arg(1)+", s.member_id FROM "+set.from+
+		" WHERE TRUE"+unlessThere, []any{mapped(ids, func(id users.MemberID) int64 { return int64(id) })}, []any{org})
+}
+
+// index makes members' words what they should be.
+func (t tx) index(ctx context.Context, org orgs.ID, ids []users.MemberID) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	rows, err := rowsOf[wordedRow](t.db(ctx).Raw(worded(t.dialect), org, among(t.dialect, ids)))
+	if err != nil {
+		return err
+	}
+	var anew []users.MemberID
+	var missing []wordRow
+	for _, row := range rows {
+		wanted, indexed, err := row.words()
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(indexed, func(w string) bool { _, keeps := slices.BinarySearch(wanted, w); return !keeps }) {
+			anew, indexed = append(anew, row.ID), nil
+		}
+		for _, w := range wanted {
+			if _, is := slices.BinarySearch(indexed, w); !is {
+				missing = append(missing, wordRow{w, int64(row.ID)})
+			}
+		}
+	}
+	if len(anew) > 0 {
+		err := t.db(ctx).Exec("DELETE FROM member_words WHERE member_id ? AND "+unindexed("organization_id")+" = ?", among(t.dialect, anew), org).Error
+		if err != nil {
+			return err
+		}
+	}
+	return t.addWords(ctx, org, missing)
+}
+
+// addWords is fastest in the order of the index.
+func (t tx) addWords(ctx context.Context, org orgs.ID, rows []wordRow) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	slices.SortFunc(rows, func(a, b wordRow) int { return cmp.Or(cmp.Compare(a.word, b.word), cmp.Compare(a.member, b.member)) })
+	set := columnsOf(t.dialect, "word text", "member_id bigint")
+	columns := []any{mapped(rows, func(r wordRow) string { return r.word }), mapped(rows, func(r wordRow) int64 { return r.member })}
+	return t.sets().exec(t.lasting(ctx), "INSERT INTO member_words (organization_id, word, member_id) SELECT "+set.arg(1)+", s.word, s.member_id FROM "+
+		set.from+" WHERE TRUE"+unlessThere, columns, []any{org})
+}
+
+// addEnrolled indexes whom an enrollment has brought or changed.
+func (r userRepo) addEnrolled(ctx context.Context, w users.Writes) error {
+	written := map[users.MemberID]bool{}
+	for _, m := range slices.Concat(w.Members, w.Fields) {
+		written[m.ID] = true
+	}
+	for _, a := range w.Addresses {
+		written[a.Member.ID] = true
+	}
+	return r.indexOf(ctx, w.Organization, written)
+}
+
+func (r userRepo) Unindexed(ctx context.Context) (waits bool, err error) {
+	err = r.db(ctx).Raw("SELECT EXISTS (SELECT 1 FROM member_words_waiting LIMIT 1) OR EXISTS (SELECT 1 FROM member_words_builds LIMIT 1)").Scan(&waits).Error
+	return waits, err
+}
+
+// waitingRow is a member who waits to be indexed.
+type waitingRow struct {
+	OrganizationID orgs.ID
+	MemberID       users.MemberID
+}
+
+func (r userRepo) Index(ctx context.Context, limit int) (int, error) {
+	rows, err := rowsOf[waitingRow](r.db(ctx).Raw("SELECT organization_id, member_id FROM member_words_waiting ORDER BY member_id LIMIT ?", limit))
+	if err != nil {
+		return 0, err
+	}
+	if len(rows) == 0 {
+		return r.build(ctx, limit)
+	}
+	of := map[orgs.ID][]users.MemberID{}
+	for _, row := range rows {
+		of[row.OrganizationID] = append(of[row.OrganizationID], row.MemberID)
+	}
+	for org, ids := range of {
+		if err := r.index(ctx, org, ids); err != nil {
+			return 0, err
+		}
+	}
+	ids := mapped(rows, func(row waitingRow) users.MemberID { return row.MemberID })
+	return len(rows), r.db(ctx).Exec("DELETE FROM member_words_waiting WHERE member_id ?", among(r.dialect, ids)).Error
+}
+
+// buildRow is an organization whose index is being built.
+type buildRow struct {
+	OrganizationID orgs.ID
+	Position       users.MemberID
+}
+
+// build indexes the next members of an organization whose index is being built.
+func (r userRepo) build(ctx context.Context, limit int) (int, error) {
+	rows, err := rowsOf[buildRow](r.db(ctx).Raw("SELECT organization_id, position FROM member_words_builds ORDER BY organization_id LIMIT 1"))
+	if err != nil || len(rows) == 0 {
+		return 0, err
+	}
+	at := rows[0]
+	ids, err := rowsOf[users.MemberID](r.db(ctx).Raw("SELECT id FROM members WHERE organization_id = ? AND id > ? ORDER BY id LIMIT ?", at.OrganizationID, at.Position, limit))
+	if err != nil {
+		return 0, err
+	}
+	if len(ids) == 0 {
+		err := r.db(ctx).Exec("DELETE FROM member_words_builds WHERE organization_id = ? AND position = ?", at.OrganizationID, at.Position).Error
+		return 1, err // It was work, and there may be more.
+	}
+	if err := r.index(ctx, at.OrganizationID, ids); err != nil {
+		return 0, err
+	}
+	return len(ids), r.db(ctx).Exec("UPDATE member_words_builds SET position = ? WHERE organization_id = ?", ids[len(ids)-1], at.OrganizationID).Error
+}
+
+func (r userRepo) Indexing(ctx context.Context, org orgs.ID) (users.Indexing, error) {
+	var is users.Indexing
+	rows, err := rowsOf[buildRow](r.db(ctx).Raw("SELECT organization_id, position FROM member_words_builds WHERE organization_id = ?", org))
+	if err != nil {
+		return is, err
+	}
+	if len(rows) > 0 {
+		var last []users.MemberID
+		last, err = rowsOf[users.MemberID](r.db(ctx).Raw("SELECT id FROM members WHERE organization_id = ? ORDER BY id DESC LIMIT 1", org))
+		if is.Building = true; len(last) > 0 {
+			is.Done = int(min(99, 100*rows[0].Position/last[0]))
+		}
+	}
+	if err != nil {
+		return is, err
+	}
+	err = r.db(ctx).Raw("SELECT COUNT(*) FROM (SELECT 1 FROM member_words_waiting WHERE organization_id = ? LIMIT ?) AS few", org, users.MaxWaiting).Scan(&is.Waiting).Error
+	return is, err
+}
+
+// searchablePaths reads what an organization's row says of searchable metadata.
+func searchablePaths(text string) (paths []string, err error) {
+	if text == "[]" { // which nearly all are
+		return nil, nil
+	}
+	if err := json.Unmarshal([]byte(text), &paths); err != nil {
+		return nil, unreadable(err, "searchable metadata")
+	}
+	return paths, nil
+}
+
+func (r orgRepo) Searchable(ctx context.Context, id orgs.ID) ([]string, error) {
+	row, err := one[organizationRow](r.db(ctx).Where("id = ?", id).Where(notSystem), orgs.ErrNotFound)
+	if err != nil {
+		return nil, err
+	}
+	return searchablePaths(row.Searchable)
+}
+
+func (r orgRepo) SetSearchable(ctx context.Context, id orgs.ID, paths []string) error {
+	err := change(r.db(ctx), orgs.ErrNotFound, "UPDATE organizations SET searchable = ? WHERE id = ? AND "+notSystem, jsonArray(paths), id)
+	if err != nil {
+		return err
+	}
+	return r.db(ctx).Exec(`INSERT INTO member_words_builds (organization_id, position) VALUES (?, 0)
+		ON CONFLICT (organization_id) DO UPDATE SET position = 0`, id).Error
+}

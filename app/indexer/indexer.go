@@ -1,0 +1,64 @@
+// Package indexer indexes in the background what people are found by, where that was put off: whom an import has brought, and everybody
+// of an organization whose index is new or whose searchable metadata changed.
+package indexer
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/tocsin/tocsin/app/pace"
+	"github.com/tocsin/tocsin/app/watchdog"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// atOnce is how many members a unit of work indexes.
+const atOnce = 500
+
+// Indexer works in the background. Any number of them may share a store: of two that index the same members the store has one begin anew.
+type Indexer struct {
+	store    ports.Store
+	log      *slog.Logger
+	watchdog *watchdog.Watchdog
+	poll     time.Duration
+}
+
+// New returns an indexer that asks the store for work every poll.
+func New(store ports.Store, log *slog.Logger, dog *watchdog.Watchdog, poll time.Duration) *Indexer {
+	return &Indexer{store: store, log: log, watchdog: dog, poll: poll}
+}
+
+// Run works until ctx ends.
+func (i *Indexer) Run(ctx context.Context) { i.watchdog.Run(ctx, "index", i.loop) }
+
+func (i *Indexer) loop(ctx context.Context, turns *watchdog.Loop) {
+	for ctx.Err() == nil {
+		turns.Turn()
+		n, err := i.index(ctx)
+		if err != nil && ctx.Err() == nil {
+			i.log.Error("what people are found by could not be indexed", "error", err)
+		}
+		if err == nil && n > 0 {
+			continue
+		}
+		turns.Rest(i.poll)
+		pace.Pause(ctx, i.poll, nil)
+	}
+}
+
+// index does the next piece of work and returns how much it was. It reads before it writes, because usually nothing waits.
+func (i *Indexer) index(ctx context.Context) (n int, err error) {
+	waits := false
+	err = i.store.View(ctx, func(tx ports.Tx) (err error) {
+		waits, err = tx.Users().Unindexed(ctx)
+		return err
+	})
+	if err != nil || !waits {
+		return 0, err
+	}
+	err = i.store.Update(ctx, func(tx ports.Tx) (err error) {
+		n, err = tx.Users().Index(ctx, atOnce)
+		return err
+	})
+	return n, err
+}

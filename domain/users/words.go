@@ -1,0 +1,225 @@
+package users
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/nyaruka/phonenumbers"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/tocsin/tocsin/domain/fault"
+)
+
+// Limits of what people are found by.
+const (
+	MaxText  = 200 // characters of what is searched for
+	maxTerms = 8   // words of it that count
+	maxWords = 100 // that one member is found by
+	maxWord  = 64  // characters of a word that count
+	maxName  = 24  // characters of a name that put members with the same word in order
+)
+
+// Beyond sorts after every text that goes on from a word with a character.
+const Beyond = "\U0010FFFF"
+
+// ParseText checks what is searched for.
+func ParseText(field, s string) (string, error) {
+	s = strings.TrimSpace(s)
+	switch {
+	case !utf8.ValidString(s):
+		return "", fault.Field(field, "is not valid UTF-8")
+	case utf8.RuneCountInString(s) > MaxText:
+		return "", fault.Field(field, "is longer than %d characters", MaxText)
+	case strings.ContainsFunc(s, unicode.IsControl):
+		return "", fault.Field(field, "contains a control character")
+	}
+	return s, nil
+}
+
+// Terms are the words of what is searched for, as Words spells them, each once: people are found who have words that
+// begin with all of them. A phone number that is written in groups is one word. A text without letters and digits has none.
+func Terms(text string) []string {
+	if number, is := dialed(text); is {
+		return []string{number}
+	}
+	var all []string
+	for part := range strings.FieldsFuncSeq(fold(text), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		term := cut(strings.TrimLeftFunc(part, func(r rune) bool { return !isLetter(r) }), maxWord)
+		if term != "" && !slices.Contains(all, term) && len(all) < maxTerms {
+			all = append(all, term)
+		}
+	}
+	return all
+}
+
+// dialed reads a phone number that is written as people dial it: in groups, with or without its country code.
+func dialed(text string) (string, bool) {
+	text = strings.TrimSpace(text)
+	if text == "" || !strings.ContainsRune("+0(", rune(text[0])) {
+		return "", false
+	}
+	var digits strings.Builder
+	for _, r := range text {
+		switch {
+		case '0' <= r && r <= '9':
+			digits.WriteRune(r)
+		case !strings.ContainsRune("+ ()/.-", r):
+			return "", false
+		}
+	}
+	const fewest, international, longest = 5, 9, 20
+	number := digits.String()
+	if len(number) < fewest || len(number) > longest {
+		return "", false
+	}
+	if len(number) >= international {
+		number = strings.TrimPrefix(number, "00")
+	}
+	return number, true
+}
+
+// Words are what a member is found by: every part of the names, of the username, of the e-mail and the other addresses, and of the
+// metadata with these names, each with what follows it in the same word: `ada.king@example.org` is found by `king@ex`. A word is found by
+// its beginning and not by what is inside it. Scripts that are written without spaces have no words: there every character begins one.
+//
+// Behind each word, after a space, stands the beginning of the member's name. So an index over words has those first who have a word as it is
+// searched for, and puts those with the same word in the order of their names.
+func Words(m Member, addresses, searchable []string) []string {
+	found := collected{seen: map[string]bool{}}
+	for _, s := range []string{m.FirstName, m.LastName, m.User.Username, m.Email} {
+		found.add(s)
+	}
+	for _, a := range addresses {
+		found.add(a)
+		found.addPhone(a)
+	}
+	for _, name := range searchable {
+		for _, s := range m.CustomFields.Texts(name) {
+			found.add(s)
+		}
+	}
+	name := " " + cut(strings.TrimSpace(fold(m.LastName+" "+m.FirstName)), maxName)
+	words := make([]string, len(found.words))
+	for i, w := range found.words {
+		words[i] = w + name
+	}
+	slices.Sort(words)
+	return words
+}
+
+// collected are words, each once.
+type collected struct {
+	words []string
+	seen  map[string]bool
+}
+
+func (c *collected) word(w string) {
+	if w = cut(w, maxWord); w != "" && !c.seen[w] && len(c.words) < maxWords {
+		c.seen[w] = true
+		c.words = append(c.words, w)
+	}
+}
+
+// add adds the words of a text. The last part of a domain says nothing of anybody.
+func (c *collected) add(text string) {
+	for part := range strings.FieldsSeq(fold(cut(text, MaxText))) {
+		domain := strings.LastIndexByte(part, '@')
+		before := rune(0)
+		for i, r := range part {
+			begins := isLetter(r) && (!isLetter(before) || unspaced(r))
+			if begins && (domain <= 0 || i <= domain || strings.Contains(part[i:], ".")) {
+				c.word(part[i:])
+			}
+			before = r
+		}
+	}
+}
+
+// addPhone adds the ways in which a number is dialed within its country.
+func (c *collected) addPhone(value string) {
+	if !strings.HasPrefix(value, "+") {
+		return
+	}
+	if n, err := phonenumbers.Parse(value, ""); err == nil {
+		national := phonenumbers.GetNationalSignificantNumber(n)
+		c.word(national)
+		c.word("0" + national)
+	}
+}
+
+// isLetter reports whether a word can begin with a character.
+func isLetter(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
+
+// unspaced reports whether a character is of a script that is written without spaces.
+func unspaced(r rune) bool {
+	return r >= 0x0E00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+}
+
+// spellings are letters that Unicode does not take apart, in letters that people type for them.
+var spellings = strings.NewReplacer("ß", "ss", "æ", "a", "œ", "o", "ø", "o", "ł", "l", "đ", "d", "ð", "d", "þ", "th", "ħ", "h", "ı", "i", "ς", "σ",
+	"'", "", "’", "", "ʼ", "", "`", "", "´", "")
+
+// fold is the form in which words are compared: without regard to case, width, and the marks of Latin, Greek and Cyrillic letters. An e
+// after a, o or u does not count, so that Müller, Mueller and Muller are one name.
+func fold(s string) string {
+	if !plain(s) {
+		s = unmarked(spellings.Replace(strings.ToLower(norm.NFKC.String(s))))
+	} else {
+		s = strings.ReplaceAll(strings.ReplaceAll(strings.ToLower(s), "'", ""), "`", "")
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	before := rune(0)
+	for _, r := range s {
+		if r == 'e' && (before == 'a' || before == 'o' || before == 'u') {
+			before = 0
+			continue
+		}
+		b.WriteRune(r)
+		before = r
+	}
+	return b.String()
+}
+
+// plain reports whether a text is ASCII.
+func plain(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// unmarked is a text without the marks of letters whose marks do not count.
+func unmarked(s string) string {
+	bare := false
+	kept := strings.Map(func(r rune) rune {
+		if !unicode.Is(unicode.Mn, r) {
+			bare = unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic)
+			return r
+		}
+		if bare {
+			return -1
+		}
+		return r
+	}, norm.NFKD.String(s))
+	return norm.NFC.String(kept)
+}
+
+// cut is the beginning of a text, at most so many characters.
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	n := 0
+	for i := range s {
+		if n == most {
+			return s[:i]
+		}
+		n++
+	}
+	return s
+}

@@ -1,0 +1,115 @@
+package users_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// named is a member of whom only the last name is known.
+func named(last string) users.Member { return users.Member{Details: users.Details{LastName: last}} }
+
+// finds reports whether a search finds a member.
+func finds(m users.Member, addresses, searchable []string, text string) bool {
+	words := users.Words(m, addresses, searchable)
+	terms := users.Terms(text)
+	for _, term := range terms {
+		if !slices.ContainsFunc(words, func(w string) bool { return term <= w && w < term+users.Beyond }) {
+			return false
+		}
+	}
+	return len(terms) > 0
+}
+
+func TestWords(t *testing.T) {
+	t.Parallel()
+	ada := users.Member{User: users.User{Username: "ada_k"}, Details: users.Details{Email: "Ada.King@mail.example.org", FirstName: "Ada Augusta", LastName: "King-Noël"},
+		CustomFields: metadata.Map{"external_id": "00-17", "team": []any{"Night", "Day"}, "secret": "hidden"}}
+	addresses, searchable := []string{"+4930123456", "https://chat.example.net/ada"}, []string{"external_id", "team"}
+	for _, text := range []string{
+		"ada", "AUG", "king", "king-n", "noel", "ada_", "k", "ada.king@mail", "king@mail.example.org", "example.org", "mail.exa", "+49 30 123456", "030 123456", "030/12", "(030) 12345",
+		"0049 30 123456", "4930", "3012", "chat", "example.net/a", "00-17", "17", "night", "day", "ada king night",
+	} {
+		assert.True(t, finds(ada, addresses, searchable, text), text)
+	}
+	for _, text := range []string{"", "  ", "%", "@", "ugust", "ing", "org", "hidden", "ada x", "30 123456", "\x00"} {
+		assert.False(t, finds(ada, addresses, searchable, text), text)
+	}
+}
+
+func TestWordsAreFolded(t *testing.T) {
+	t.Parallel()
+	for _, same := range [][]string{
+		{"Müller", "MÜLLER", "Mu\u0308ller", "muller", "Mueller", "Ｍüller"}, {"Größe", "groesse", "GROSSE"}, {"Ægir", "aegir", "agir"}, {"Łukasz", "lukasz"}, {"Ørsted", "oersted", "orsted"},
+		{"O'Brien", "O’Brien", "obrien"}, {"Ёлкин", "Елкин"}, {"ΣΊΣΥΦΟΣ", "σισυφος"}, {"山田", "山田"}, {"가나", "\u1100\u1161\u1102\u1161"}, {"ｶﾞｰﾄﾞ", "ガード"}, {"ﬁn", "fin"},
+	} {
+		for _, stored := range same {
+			for _, asked := range same {
+				assert.True(t, finds(named(stored), nil, nil, asked), "%s by %s", stored, asked)
+			}
+		}
+	}
+	assert.False(t, finds(named("が"), nil, nil, "か"), "marks of other scripts count")
+	assert.True(t, finds(named("山田太郎"), nil, nil, "太郎"), "a script without spaces has words everywhere")
+}
+
+func TestWordsPutTheSameOnesFirst(t *testing.T) {
+	t.Parallel()
+	begins := func(last string) string {
+		words := users.Words(users.Member{Details: users.Details{FirstName: "Ann", LastName: last}}, nil, nil)
+		return words[slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "ann") })]
+	}
+	order := []string{begins("Adler"), begins("Zorn"), users.Words(named("Anna"), nil, nil)[0]}
+	assert.True(t, slices.IsSorted(order), order)
+}
+
+func TestWordsAreBounded(t *testing.T) {
+	t.Parallel()
+	many := make([]any, 500)
+	for i := range many {
+		many[i] = strings.Repeat(string(rune('a'+i%26)), 1+i) + " " + strings.Repeat("太", 300)
+	}
+	words := users.Words(users.Member{CustomFields: metadata.Map{"m": many}}, nil, []string{"m"})
+	assert.Len(t, words, 100)
+	for _, w := range words {
+		assert.LessOrEqual(t, len([]rune(w)), 64+1+24)
+	}
+	assert.Len(t, users.Terms("a b c d e f g h i j"), 8)
+	assert.Equal(t, []string{"a"}, users.Terms("a A Ä"), "each once")
+}
+
+func TestParseText(t *testing.T) {
+	t.Parallel()
+	text, err := users.ParseText("q", " a b ")
+	require.NoError(t, err)
+	assert.Equal(t, "a b", text)
+	for _, wrong := range []string{strings.Repeat("ä", 201), "a\x00", "\xff"} {
+		_, err := users.ParseText("q", wrong)
+		assert.Equal(t, fault.Invalid, fault.KindOf(err), wrong)
+	}
+}
+
+// TestTermsHoldForEveryBeginning is about people who see what they search for while they type.
+func TestTermsHoldForEveryBeginning(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.StringOfN(rapid.RuneFrom([]rune("aeouüßéÉœ-.@'x1太か")), 1, 12, -1).Draw(t, "name")
+		typed := []rune(name)
+		typed = typed[:rapid.IntRange(1, len(typed)).Draw(t, "typed")]
+		if len(users.Terms(string(typed))) == 0 || strings.Contains(name, "@") {
+			return
+		}
+		require.True(t, finds(named(name), nil, nil, string(typed)), "%q by %q: %q", name, string(typed), users.Words(named(name), nil, nil))
+		for _, w := range users.Words(named(name), nil, nil) {
+			require.Regexp(t, `^[^ ]+ `, w, "a word has no space")
+		}
+	})
+}

@@ -1,0 +1,148 @@
+package conformance
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// indexAll does what the background does about what people are found by, and returns how often there was something.
+func (w *world) indexAll(t *testing.T) (rounds int) {
+	t.Helper()
+	for ; look(t, w, func(tx ports.Tx) (bool, error) { return tx.Users().Unindexed(t.Context()) }); rounds++ {
+		require.Less(t, rounds, 1_000, "the index is never finished")
+		n := do(t, w, func(tx ports.Tx) (int, error) { return tx.Users().Index(t.Context(), 400) })
+		require.Positive(t, n)
+	}
+	assert.Zero(t, do(t, w, func(tx ports.Tx) (int, error) { return tx.Users().Index(t.Context(), 400) }))
+	return rounds
+}
+
+// indexing tells how far mine is indexed.
+func (w *world) indexing(t *testing.T) users.Indexing {
+	t.Helper()
+	return look(t, w, func(tx ports.Tx) (users.Indexing, error) { return tx.Users().Indexing(t.Context(), w.mine.org.ID) })
+}
+
+// known are the people of the cases about words, by username.
+func (w *world) known(t *testing.T) map[string]users.Member {
+	t.Helper()
+	all := map[string]users.Member{}
+	for _, p := range []person{
+		{Username: "anna", Email: "anna.mueller@example.org", FirstName: "Anna", LastName: "Müller"},
+		{Username: "annabel", Email: "ab@example.net", FirstName: "Annabel", LastName: "Adler"},
+		{Username: "hannah", Email: "hannah@example.net", FirstName: "Hannah", LastName: "MULLER-LÜDENSCHEID"},
+		{Username: "joe", Email: "", FirstName: "Joé", LastName: "O’Brien"},
+		{Username: "yamada", Email: "", FirstName: "太郎", LastName: "山田"},
+	} {
+		all[p.Username] = w.ensure(t, w.mine, p)
+	}
+	w.ensure(t, w.theirs, person{Username: "anna", Email: "anna.mueller@example.org", FirstName: "Anna", LastName: "Müller"})
+	w.settle(t)
+	return all
+}
+
+func wordCases() cases {
+	return cases{
+		"FindWhoHasThemAll": func(t *testing.T, w *world) {
+			w.known(t)
+			for text, want := range map[string][]string{
+				"anna": {"anna", "annabel"}, "ANN": {"anna", "annabel"}, "müller": {"anna", "hannah"}, "Mueller": {"anna", "hannah"}, "muller": {"anna", "hannah"},
+				"mue": {"anna", "hannah"}, "mu": {"anna", "hannah"}, "müller ann": {"anna"}, "ann mü": {"anna"}, "lüd": {"hannah"}, "muller-lud": {"hannah"},
+				"nna": {}, "anna.mueller@example.org": {"anna"}, "mueller@exa": {"anna"}, "example.net": {"annabel", "hannah"}, "org": {}, "joe": {"joe"}, "jo obrien": {"joe"},
+				"o'brien": {"joe"}, "山": {"yamada"}, "郎": {"yamada"}, "ａｎｎａ": {"anna", "annabel"}, "annabel muller": {}, "anna adler": {"annabel"}, "%": {}, "  ": {"ada@example.org", "bob@example.org", "anna", "annabel", "hannah", "joe", "yamada"},
+				"+1 415 555 2671": {"ada@example.org"}, "(415) 555-2671": {"ada@example.org"}, "0014155552671": {"ada@example.org"}, "4155552671": {"ada@example.org"},
+			} {
+				for limit := 1; limit <= 8; limit++ {
+					assert.Equal(t, want, w.hits(t, users.Query{Text: text, Limit: limit}.Trimmed()), "%q in stretches of %d", text, limit)
+				}
+			}
+		},
+		"FollowEveryChange": func(t *testing.T, w *world) {
+			anna := w.known(t)["anna"]
+			finds := func(text string, want ...string) {
+				t.Helper()
+				assert.Equal(t, append([]string{}, want...), w.hits(t, users.Query{Text: text, Limit: 5}), text)
+			}
+			anna.LastName, anna.Email = "Schäfer", "a@example.com"
+			act(t, w, func(tx ports.Tx) error { return tx.Users().SaveDetails(t.Context(), anna) })
+			finds("schafer", "anna")
+			finds("muller", "hannah")
+			as := do(t, w, func(tx ports.Tx) ([]users.Address, error) {
+				as, _, err := ensureAddresses(t.Context(), tx, w.mine.org.ID, anna.ID, []users.Address{{Value: "@annachat", Name: "chat", Type: users.Generic}})
+				return as, err
+			})
+			finds("annach", "anna")
+			act(t, w, func(tx ports.Tx) error { return tx.Addresses().Remove(t.Context(), w.mine.org.ID, anna.ID, as[0].ID) })
+			finds("annach")
+			anna.CustomFields = metadata.Map{"external_id": "K-4711", "team": "Night"}
+			act(t, w, func(tx ports.Tx) error { return tx.Users().SaveFields(t.Context(), anna) })
+			finds("k-4711", "anna")
+			finds("4711", "anna")
+			finds("night")
+			act(t, w, func(tx ports.Tx) error { return tx.Users().Remove(t.Context(), anna) })
+			finds("schafer")
+			finds("4711")
+		},
+		"OfMetadataAreFoundOnceTheyAreSearchable": func(t *testing.T, w *world) {
+			anna := w.known(t)["anna"]
+			anna.CustomFields = metadata.Map{"team": []any{"Night", "Dä"}, "place": map[string]any{"city": "Köln"}}
+			act(t, w, func(tx ports.Tx) error { return tx.Users().SaveFields(t.Context(), anna) })
+			set := func(paths ...string) {
+				act(t, w, func(tx ports.Tx) error { return tx.Orgs().SetSearchable(t.Context(), w.mine.org.ID, paths) })
+				assert.Equal(t, paths, look(t, w, func(tx ports.Tx) ([]string, error) { return tx.Orgs().Searchable(t.Context(), w.mine.org.ID) }))
+				assert.True(t, w.indexing(t).Building)
+				assert.Positive(t, w.indexAll(t))
+				assert.Equal(t, users.Indexing{}, w.indexing(t))
+			}
+			set("team", "place.city")
+			assert.Equal(t, []string{"anna"}, w.hits(t, users.Query{Text: "night", Limit: 5}))
+			assert.Equal(t, []string{"anna"}, w.hits(t, users.Query{Text: "koln da", Limit: 5}))
+			set("place.city")
+			assert.Empty(t, w.hits(t, users.Query{Text: "night", Limit: 5}))
+			refused(t, w, orgs.ErrNotFound, func(tx ports.Tx) error { return tx.Orgs().SetSearchable(t.Context(), 1<<40, nil) })
+			missing(t, w, orgs.ErrNotFound, func(tx ports.Tx) ([]string, error) { return tx.Orgs().Searchable(t.Context(), 1<<40) })
+		},
+		"OfManyAreIndexedLater": func(t *testing.T, w *world) {
+			var many []users.Enrollment
+			for i := range 450 {
+				many = append(many, users.Enrollment{Email: fmt.Sprintf("many%03d@example.org", i), FirstName: "Max"})
+			}
+			_, err := w.enrolling(t.Context(), w.mine.org.Slug, users.Batch{Enrollments: many})
+			require.NoError(t, err)
+			assert.Equal(t, users.Indexing{Waiting: 450}, w.indexing(t))
+			assert.Equal(t, 400, do(t, w, func(tx ports.Tx) (int, error) { return tx.Users().Index(t.Context(), 400) }), "a page at a time")
+			assert.Equal(t, users.Indexing{Waiting: 50}, w.indexing(t))
+			w.indexAll(t)
+			assert.Equal(t, users.Indexing{}, w.indexing(t))
+			assert.Len(t, w.hits(t, users.Query{Text: "max", Limit: 100}), 450)
+			assert.Len(t, w.hits(t, users.Query{Text: "max man", Limit: 100}), 450)
+		},
+		"GoOnAfterWhomTheyFoundLast": func(t *testing.T, w *world) {
+			all := w.known(t)
+			find := func(since users.MemberID, text string) (users.Found, error) {
+				var found users.Found
+				err := w.View(t.Context(), func(tx ports.Tx) (err error) {
+					found, err = tx.Users().Search(t.Context(), w.mine.org.ID, users.Query{Text: text, Since: since, Limit: 1})
+					return err
+				})
+				return found, err
+			}
+			found, err := find(all["anna"].ID, "muller")
+			require.NoError(t, err)
+			require.Len(t, found.Members, 1)
+			assert.Equal(t, "hannah", found.Members[0].User.Username)
+			for _, nobody := range []users.MemberID{all["annabel"].ID, w.theirs.ada.ID, 1 << 40} {
+				_, err := find(nobody, "muller")
+				require.ErrorIs(t, err, users.ErrSince)
+			}
+		},
+	}
+}
