@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"testing"
 
@@ -31,6 +32,22 @@ func TestAssets(t *testing.T) {
 			assert.Equal(t, "public, max-age=31536000, immutable", got.Header.Get("Cache-Control"), n[1])
 		}
 	})
+}
+
+func TestOurStylesAndScriptsStaySmall(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"css", "js"} {
+		files, err := filepath.Glob("assets/*." + kind)
+		require.NoError(t, err)
+		require.NotEmpty(t, files)
+		size := int64(0)
+		for _, file := range files {
+			info, err := os.Stat(file)
+			require.NoError(t, err)
+			size += info.Size()
+		}
+		assert.Less(t, size, int64(40<<10), kind)
+	}
 }
 
 // TestVendoredAssetsAreWhatTheirTableSays keeps the table of versions true, and the files as they were published.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 
 	"github.com/tocsin/tocsin/adapters/web"
@@ -45,6 +46,23 @@ func (c call) to(path string) error {
 // done goes on to a page that says what was done, by a word that view.Notice knows. What else the page's query has comes in pairs.
 func (c call) done(path, word string, query ...string) error {
 	return c.to(path + "?" + pairs(append(query, "done", word)).Encode())
+}
+
+// isSwitch is the form of an id of a switch.
+var isSwitch = regexp.MustCompile(`^switch-[a-z]+(-\d+)?$`)
+
+// moved goes on to the place of the switch on its page that the form has moved, which then offers to undo that.
+func (c call) moved(path string, query ...string) error {
+	id := c.FormValue("switch")
+	if !isSwitch.MatchString(id) {
+		return c.done(path, "saved", query...)
+	}
+	return c.to(path + "?" + pairs(append(query, "done", "moved", "switch", id)).Encode() + "#" + id)
+}
+
+// Moved tells whether the page follows a form that has moved this switch.
+func (v view) Moved(id string) bool {
+	return v.call.QueryParam("done") == "moved" && v.call.QueryParam("switch") == id
 }
 
 // pairs are values in pairs of name and value.

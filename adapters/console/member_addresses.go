@@ -98,7 +98,7 @@ func (c call) setAssignment() error {
 	if err := c.console.use.Profiles.SetAssignment(c.ctx, c.officer(), c.at(), member, assignment, active, validated); err != nil {
 		return err
 	}
-	return c.done(c.addressPath(users.AddressID(c.chosen("address"))), "saved")
+	return c.moved(c.addressPath(users.AddressID(c.chosen("address"))))
 }
 
 func (c call) removeAssignment() error {

@@ -13,19 +13,21 @@ import (
 )
 
 func (c call) setMemberLocked() error {
-	return c.move(c.console.use.Profiles.SetLocked, c.memberSaved)
+	return c.move(c.console.use.Profiles.SetLocked, c.memberMoved)
 }
 
 func (c call) setMembershipLocked() error {
-	return c.move(c.console.use.Profiles.SetMembershipLocked, c.memberSaved)
+	return c.move(c.console.use.Profiles.SetMembershipLocked, c.memberMoved)
 }
 
 func (c call) setNotifications() error {
-	return c.move(c.console.use.Profiles.SetNotifications, c.memberSaved)
+	return c.move(c.console.use.Profiles.SetNotifications, c.memberMoved)
 }
 
 // memberSaved shows the path's member after a change.
 func (c call) memberSaved() error { return c.done(c.memberPath(), "saved") }
+
+func (c call) memberMoved() error { return c.moved(c.memberPath()) }
 
 // move moves a switch of the path's member as the form says, and goes on.
 func (c call) move(set func(ctx context.Context, by operators.Officer, at app.Path, id users.MemberID, on bool) error, next func() error) error {

@@ -46,7 +46,7 @@ func TestANewUser(t *testing.T) {
 		assert.Contains(f, page.body, `<option value="`+idText(staff.ID)+`">Staff</option>`)
 
 		wrong := b.post("/console/o/acme/u/new/", "email", "nobody", "first_name", strings.Repeat("x", 201), "custom_fields", "{\n  \"a\": }", "group", idText(staff.ID)).is(f.T, http.StatusBadRequest)
-		for _, said := range []string{"is not an e-mail address", "is longer than 200 characters", "must be a JSON object: line 2, column 8", "Nothing was changed."} {
+		for _, said := range []string{"is not an e-mail address", "is longer than 200 characters", "must be a JSON object: line 2, column 8", "There are 3 problems: E-mail is not an e-mail address First name is longer than 200 characters Metadata must be a JSON object"} {
 			assert.Contains(f, wrong.said(), said)
 		}
 		assert.Contains(f, wrong.body, `value="nobody"`, "what was typed is there still")
@@ -187,7 +187,7 @@ func TestAddressesOfAUser(t *testing.T) {
 		ofMail, ofPhone := fmt.Sprintf("%saddresses/%d/", memberPath(eve), mail.ID), fmt.Sprintf("%saddresses/%d/", memberPath(eve), phone.ID)
 
 		page := b.get(ofMail).is(f.T, http.StatusOK)
-		assert.Contains(f, page.said(), "mail EMAIL Active active Deactivate (mail) Validated validated Call it not validated (mail)")
+		assert.Contains(f, page.said(), "mail EMAIL Active active Deactivate (mail) Validated validated Mark as not validated (mail)")
 		assert.NotContains(f, page.body, `name="channel"`, "there is no other channel for it")
 		assignment := fmt.Sprintf("%sassignments/%d/", memberPath(eve), p.Assignments[0].ID)
 		for _, flags := range [][2]string{{"false", "true"}, {"false", "false"}, {"false", "false"}} {

@@ -131,6 +131,12 @@ func TestSwitchesOfAMember(t *testing.T) {
 			assert.Equal(f, []bool{step.member, step.membership, step.enabled}, []bool{member, membership, enabled}, step.entry)
 			recorded = append([]string{step.entry}, recorded...)
 		}
+		moved := b.post(memberPath(m)+"locked/", "on", "false", "switch", "switch-locked").is(f.T, http.StatusSeeOther).Header.Get("Location")
+		assert.Equal(f, memberPath(m)+"?done=moved&switch=switch-locked#switch-locked", moved, "back to the switch")
+		assert.Contains(f, b.get(strings.TrimSuffix(moved, "#switch-locked")).said(), "In this organization open Saved. Undo (Lock in the organization)")
+		assert.NotContains(f, b.get(memberPath(m)).said(), "Undo")
+		other := b.post(memberPath(m)+"locked/", "on", "false", "switch", `"><script>`).is(f.T, http.StatusSeeOther)
+		assert.Equal(f, memberPath(m)+"?done=saved", other.Header.Get("Location"), "what is no switch leads nowhere")
 		var told []string
 		for _, e := range f.entries("acme") {
 			told = append(told, fmt.Sprintf("%s %s %v %v", e.Action, e.Object, e.Before, e.After))

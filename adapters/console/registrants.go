@@ -103,16 +103,23 @@ func (c call) unregister() error {
 }
 
 func (c call) setRegistrantLocked() error {
-	return c.move(c.console.use.Profiles.SetMembershipLocked, c.toRegistrants)
+	return c.move(c.console.use.Profiles.SetMembershipLocked, c.toMovedRegistrant)
 }
 
 func (c call) setRegistrantNotifications() error {
-	return c.move(c.console.use.Profiles.SetNotifications, c.toRegistrants)
+	return c.move(c.console.use.Profiles.SetNotifications, c.toMovedRegistrant)
 }
 
 // toRegistrants goes back to where in the list of members the form was.
 func (c call) toRegistrants() error {
+	return c.done(c.below("m"), "saved", c.stretchOfRegistrants()...)
+}
+
+func (c call) toMovedRegistrant() error { return c.moved(c.below("m"), c.stretchOfRegistrants()...) }
+
+// stretchOfRegistrants is the query that leads to where in the list of members the form was, in pairs of name and value.
+func (c call) stretchOfRegistrants() []string {
 	var after users.Cursor
 	c.console.cursors.open(c.below("m"), c.QueryParam("after"), &after)
-	return c.done(c.below("m"), "saved", "q", c.QueryParam("q"), "after", c.registrantsAfter("", after).Get("after"))
+	return []string{"q", c.QueryParam("q"), "after", c.registrantsAfter("", after).Get("after")}
 }

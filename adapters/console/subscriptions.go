@@ -78,7 +78,13 @@ func (c call) subscribe() error {
 		return err
 	}
 	_, _, err = c.console.use.Subscriptions.Subscribe(c.ctx, c.actor(), c.at(), id, channels.AssignmentID(c.chosen("assignment")), active)
-	return c.settle(err, c.subscriptionsPage, c.subscriptionsPath(id), "saved", "after", c.FormValue("after"), "people", c.FormValue("people"))
+	if f, mendable := c.refused(err); mendable {
+		return c.subscriptionsPage(f)
+	}
+	if err != nil {
+		return err
+	}
+	return c.moved(c.subscriptionsPath(id), "after", c.FormValue("after"), "people", c.FormValue("people"))
 }
 
 func (c call) withdrawOptOut() error {

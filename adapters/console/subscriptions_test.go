@@ -32,7 +32,7 @@ func TestSubscriptionsAndOptOuts(t *testing.T) {
 			assert.Contains(f, f.latest(), "active:"+active)
 			assert.Contains(f, f.latest(), "olga subscription.set acme/p/shop/a/web/n/")
 		}
-		assert.Contains(f, b.get(to).said(), "ada@example.org ada mail active Deactivate ada@example.org by mail")
+		assert.Contains(f, b.get(to).said(), "ada@example.org ada mail active Deactivate (ada@example.org by mail)")
 		b.post(to, "assignment", "999", "active", "true").is(f.T, http.StatusNotFound)
 		b.post(to, "assignment", id, "active", "perhaps").is(f.T, http.StatusBadRequest)
 

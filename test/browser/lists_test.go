@@ -16,7 +16,7 @@ func TestAListIsMadeAndFilled(t *testing.T) {
 		p.fill("Name", "Customers")
 		p.forgive("400")
 		p.goBy(button, "Create the list")
-		p.sees("Some of it cannot be taken as it is.") // There is one of this name.
+		p.sees("There is 1 problem:") // There is one of this name.
 		p.fill("Name", "Beta testers")
 		p.goBy(button, "Create the list")
 		p.sees("Beta testers", "The list has no recipients.")

@@ -18,7 +18,7 @@ func TestAnOrganizationAndItsProjectsAreMadeAndRenamed(t *testing.T) {
 	p.sees("The change is saved.", "No project yet.")
 
 	p.in("region", "Name of the organization").fill("Name", "Globex Corporation")
-	p.in("region", "Name of the organization").goBy(button, "Save")
+	p.goBy(button, "Save the name")
 	p.sees("The change is saved.")
 	p.in(list, "Installation").goBy(link, "Overview")
 	p.goBy(link, "Globex Corporation")
@@ -29,7 +29,7 @@ func TestAnOrganizationAndItsProjectsAreMadeAndRenamed(t *testing.T) {
 	p.in("region", "New project").fill("Name", "Support")
 	p.forgive("400")
 	p.goBy(button, "Create the project")
-	p.sees("Some of it cannot be taken as it is.")
+	p.sees("There is 1 problem:")
 	p.in("region", "New project").fill("Slug", "support")
 	p.goBy(button, "Create the project")
 	p.sees("The change is saved.", "No application yet.", "No list yet.", "None of its own: the organization's are used.")

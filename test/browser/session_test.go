@@ -51,7 +51,7 @@ func TestAnInvitedOperatorSignsIn(t *testing.T) {
 		p.fill("Repeat the new password", "short")
 		p.forgive("400")
 		p.goBy(button, "Set password")
-		p.sees("Some of it cannot be taken as it is.")
+		p.sees("There is 1 problem:")
 		p.fill("New password", "nanoseconds of wire")
 		p.fill("Repeat the new password", "nanoseconds of wire")
 		p.goBy(button, "Set password")

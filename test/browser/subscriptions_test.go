@@ -41,9 +41,9 @@ func TestSomebodyIsSubscribedOptsOutAndIsTakenBack(t *testing.T) {
 	p.goBy(button, "Search")
 	p.goBy(button, "Subscribe grace.hopper@example.com by mail")
 	p.sees("The change is saved.")
-	p.goBy(button, "Deactivate grace.hopper@example.com by mail")
+	p.move("Deactivate (grace.hopper@example.com by mail)")
 	p.sees("inactive")
-	p.goBy(button, "Activate grace.hopper@example.com by mail")
+	p.move("Undo (Activate, grace.hopper@example.com by mail)")
 	w.settled(w.trigger("order-shipped", order))
 
 	p.open(w.unsubscribeLink("grace.hopper@example.com", "Copy: order A-2 shipped"))

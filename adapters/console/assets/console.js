@@ -32,6 +32,29 @@ window.addEventListener("pageshow", () => {
   document.querySelectorAll("form[data-sent]").forEach((form) => { delete form.dataset.sent; });
 });
 
+// A form with data-toggle moves a switch: what it is in is replaced by how the next page has it, and nothing jumps. Whatever goes wrong, the form is
+// sent as without a script.
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (!("toggle" in form.dataset) || "plain" in form.dataset) return;
+  event.preventDefault();
+  const part = (f) => f?.closest("article, tr") ?? f?.closest("dd");
+  const plainly = () => {
+    form.dataset.plain = "yes";
+    delete form.dataset.sent;
+    form.requestSubmit(event.submitter);
+  };
+  fetch(form.getAttribute("action"), { method: "POST", body: new URLSearchParams(new FormData(form, event.submitter)) }).then((answer) => {
+    if (!answer.ok) return plainly();
+    return answer.text().then((text) => {
+      const next = new DOMParser().parseFromString(text, "text/html").getElementById(form.id);
+      if (!part(next)) return window.location.assign(answer.url);
+      part(form).replaceWith(document.adoptNode(part(next)));
+      next.querySelector("button").focus();
+    });
+  }, plainly);
+});
+
 // A button with data-copy="ID" copies the text of that element. Pages hide it: without a script, or on a page that came over plain HTTP and so
 // has no clipboard, it would do nothing.
 if (navigator.clipboard) {

@@ -1,0 +1,51 @@
+package console
+
+import (
+	"strings"
+)
+
+// problem is something that is wrong with a form, as the summary above it says.
+type problem struct {
+	Field   string // the id of the field that it is about; empty: of none that the form shows
+	Label   string // what the form calls the field, else its name; empty: it is about the whole form
+	Message string
+}
+
+// labels are what the forms call fields whose names say something else.
+var labels = map[string]string{
+	"again": "Repeat the new password", "cid": "Correlation id", "assign_to_preferred_channel": "Assign to preferred channels", "context_schema": "Schema of contexts",
+	"current": "Password", "custom_fields": "Metadata", "default_region": "Region", "email": "E-mail", "emails": "E-mail addresses", "example": "Example context",
+	"grant": "Grants", "html": "HTML", "lifetime": "Valid", "list": "Distribution list", "options.channels": "Only by", "options.expires_at": "Not after",
+	"options.limit_to": "Only to", "options.priority": "Priority", "options.send_at": "Not before", "second_factor": "Code", "user": "Preview for", "value": "Address",
+}
+
+// labelOf is what forms call a field. A setting of a channel is called as its driver calls it.
+func labelOf(field string) string {
+	if setting, is := settingName(field); is {
+		return setting
+	}
+	if label, known := labels[field]; known {
+		return label
+	}
+	words := strings.ReplaceAll(field, "_", " ")
+	return strings.ToUpper(words[:1]) + words[1:]
+}
+
+// Problems are all that is wrong with the form, in the order of the fields that it shows; what is about none of them comes last.
+func (f form) Problems(shown []string) []problem {
+	var all []problem
+	if f.Failed != "" {
+		all = append(all, problem{Message: f.Failed})
+	}
+	for _, name := range shown {
+		for _, m := range f.Faults(name) {
+			all = append(all, problem{name, labelOf(name), m})
+		}
+	}
+	for _, e := range f.OthersOf(shown) {
+		for _, m := range e.Messages {
+			all = append(all, problem{Label: e.Name, Message: m})
+		}
+	}
+	return all
+}

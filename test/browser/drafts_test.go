@@ -1,0 +1,77 @@
+package browser_test
+
+import (
+	"sync/atomic"
+	"testing"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// answering answers the browser's questions whether to leave a page, until the test ends, and counts them.
+func (t *tab) answering(leave *atomic.Bool) *atomic.Int32 {
+	t.Helper()
+	asked := &atomic.Int32{}
+	require.NoError(t, chromedp.Listen(t.ctx, func(event any) {
+		if _, is := event.(*page.EventJavascriptDialogOpening); is {
+			t.forgive("a dialog")
+			asked.Add(1)
+			go func() { // Whoever listens keeps everything else waiting.
+				t.steps(do(page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: leave.Load()}))
+			}()
+		}
+	}))
+	return asked
+}
+
+func TestWhatIsTypedIsNotLost(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.populate(greeted)
+	p := w.signedIn()
+	var leave atomic.Bool
+	asked := p.answering(&leave)
+	const at = "/console/o/acme/p/shop/a/web/e/newsletter/"
+	p.open(at)
+	p.in("region", "Change").fill("Description", "A letter of news")
+	p.steps(p.clicking(link, "All events"))
+	p.eventually(func() bool { return asked.Load() == 1 }, "nothing warns")
+	assert.Equal(t, at, p.at())
+
+	leave.Store(true)
+	p.goBy(link, "All events")
+	assert.EqualValues(t, 2, asked.Load())
+	p.follow(chromedp.Evaluate[chromedp.Void]("history.back()"))
+	assert.Equal(t, at, p.at())
+	p.eventually(func() bool { return p.of(p.find("Description", textbox), "this.value") == "A letter of news" }, "the draft is lost")
+
+	p.in("region", "Change").goBy(button, "Save")
+	assert.EqualValues(t, 2, asked.Load(), "sending it is not leaving it")
+	p.goBy(link, "All events")
+	assert.EqualValues(t, 2, asked.Load(), "what is saved is not missed")
+
+	p.open(at + "trigger/")
+	p.fill("Context", `{"title": "Winter"`)
+	p.forgive("400")
+	p.goBy(button, "Check")
+	p.follow(chromedp.Evaluate[chromedp.Void]("history.back()"))
+	p.eventually(func() bool { return p.of(p.find("Context", textbox), "this.value") == `{"title": "Winter"` }, "what was refused is lost")
+	assert.EqualValues(t, 3, asked.Load(), "what was refused is not saved")
+}
+
+func TestMistakesAreListedWithTheirFields(t *testing.T) {
+	t.Parallel()
+	each(t, func(_ *world, p *tab) {
+		p.open("/console/o/acme/u/new/")
+		p.fill("E-mail", "mary.jackson")
+		p.fill("Metadata", "[]")
+		p.forgive("400")
+		p.goBy(button, "Create the user")
+		p.sees("There are 2 problems:")
+		assert.Contains(p, p.focus().Text, "There are 2 problems:", "it is read first")
+		p.steps(p.clicking(link, "Metadata"))
+		assert.Equal(p, "custom_fields", ask[string](p, "document.activeElement.id"))
+	})
+}
