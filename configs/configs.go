@@ -53,6 +53,7 @@ type Config struct {
 
 	ReadHeaderTimeout time.Duration
 	ReadTimeout       time.Duration
+	QueueTimeout      time.Duration
 	RequestTimeout    time.Duration
 	WriteTimeout      time.Duration
 	IdleTimeout       time.Duration

@@ -176,6 +176,7 @@ func newAPI(c configs.Config, use httpapi.UseCases, auth access.Authenticator, s
 		RefusalDelay:     refusalDelay,
 		TrustedProxies:   c.TrustedProxies,
 		CORSOrigins:      c.CORSOrigins,
+		QueueTimeout:     c.QueueTimeout,
 		CallTimeout:      c.RequestTimeout,
 		WriteTimeout:     c.WriteTimeout,
 		SecurityContact:  c.SecurityContact,

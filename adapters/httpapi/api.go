@@ -18,6 +18,7 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/httpapi/reference"
 	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/adapters/web/admission"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/app/health"
 	"github.com/tocsin/tocsin/domain/access"
@@ -63,6 +64,8 @@ type Options struct {
 	CORSOrigins []string
 	// CallTimeout bounds one call of a use case, which then answers 503; a long list is many calls. 0: no bound.
 	CallTimeout time.Duration
+	// QueueTimeout is how long a call may wait for its turn when very many come at once. 0: nobody waits, all are begun.
+	QueueTimeout time.Duration
 	// WriteTimeout is how long a client may take to read one stretch of a list before it is cut off. 0: no bound.
 	WriteTimeout time.Duration
 	// SecurityContact are the URIs by which vulnerabilities are reported, for security.txt. Empty: there is no such file.
@@ -79,6 +82,8 @@ type Options struct {
 type API struct {
 	use       UseCases
 	guard     *guard
+	gate      *admission.Gate // of calls with a key; nil: all are let in
+	bodies    *room
 	shows     map[string]Route // GET of a path
 	health    *health.Health
 	observer  web.Observer
@@ -110,7 +115,10 @@ func New(use UseCases, auth access.Authenticator, state *health.Health, clock po
 	o.BaseURL = strings.TrimRight(o.BaseURL, "/")
 	a := &API{
 		use: use, health: state, clock: clock, observer: web.NewObserver(clock, log, web.NewOutside(o.BaseURL, o.TrustedProxies), o.Answered), options: o, reference: doc, errors: errorPages, page: html, echo: echo.New(),
-		guard: newGuard(auth, o, clock), shows: readers(routes()),
+		guard: newGuard(auth, o, clock), shows: readers(routes()), bodies: newRoom(o.BodyLimit),
+	}
+	if o.QueueTimeout > 0 {
+		a.gate = admission.New(clock, callsAtOnce, o.QueueTimeout)
 	}
 	a.echo.Use(a.observer.Around(a.fail), cors(o.CORSOrigins), a.countStrays, web.RefuseOptions)
 	for _, r := range append(routes(), documentation()...) {
@@ -144,8 +152,14 @@ func (a *API) serving(r Route) echo.HandlerFunc {
 		web.Route(c, r.Path, r.Path == healthPath || r.Path == readyPath) // Probes come every few seconds.
 		ctx, cancel := a.limited(c)
 		defer cancel()
-		in := call{Context: c, api: a, ctx: ctx, shown: a.shows[r.Path].handle != nil}
+		in := call{Context: c, api: a, ctx: ctx, shown: a.shows[r.Path].handle != nil, bodies: new(int64)}
+		defer a.bodies.give(in.bodies)
 		if r.Grant != "" {
+			leave, err := in.enter()
+			if err != nil {
+				return err
+			}
+			defer leave()
 			key, err := a.guard.admit(in.ctx, c, r.Grant)
 			if err != nil {
 				return err

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"mime"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
 	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/adapters/web/admission"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/audit"
@@ -34,6 +34,9 @@ type call struct {
 	api *API
 	ctx context.Context // for use cases: ends with the request, or when the call has taken too long
 	key access.Key
+
+	place  *admission.Place // among the calls that are worked on; nil: there is no limit
+	bodies *int64           // what its body takes of api.bodies
 
 	shown bool             // GET of the path shows what has an ETag
 	text  *[]byte          // the body, when it was read before; nil: it was not
@@ -105,22 +108,11 @@ func (c call) read(limit int64) ([]byte, error) {
 	if err := c.api.guard.countBody(c.key, int(announced), c.Response().Header()); err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	if r.ContentLength > 0 {
-		b.Grow(int(min(r.ContentLength, 64<<10)) + bytes.MinRead) // Trust a short length, not a long one.
+	text, err := c.receive(limit)
+	if err == nil && announced == 0 { // Its length was not known before.
+		err = c.api.guard.countBody(c.key, len(text), c.Response().Header())
 	}
-	if _, err := b.ReadFrom(http.MaxBytesReader(c.Response().Writer, r.Body, limit)); err != nil {
-		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			return nil, err
-		}
-		return nil, fault.Field(jsonbody.Body, "could not be read to its end")
-	}
-	if announced == 0 { // Its length was not known before.
-		if err := c.api.guard.countBody(c.key, b.Len(), c.Response().Header()); err != nil {
-			return nil, err
-		}
-	}
-	return b.Bytes(), nil
+	return text, err
 }
 
 // object reads a body that must be a JSON object.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
 	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/adapters/web/admission"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/quotas"
 )
@@ -98,7 +99,7 @@ func (a *API) explain(c echo.Context, err error) (status int, detail string, fie
 		if known.Kind() == fault.Invalid {
 			detail, fields = invalid(known)
 		}
-		if known.Kind() == fault.Unavailable {
+		if known.Kind() == fault.Unavailable && !errors.Is(err, admission.ErrOverloaded) { // Of those there are very many.
 			a.observer.LogFailure(c, slog.LevelWarn, err)
 		}
 		return web.Status(known.Kind()), detail, fields

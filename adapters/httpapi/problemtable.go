@@ -7,6 +7,7 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
 	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/adapters/web/admission"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/channels"
@@ -148,6 +149,10 @@ var problems = []Problem{
 	{Code: "method_not_allowed", Status: http.StatusMethodNotAllowed, Rest: true, Title: "The path does not have this method",
 		Meaning: "The path exists, but not with this method.", Remedy: "The header `Allow` names the methods of the path. A client that follows a redirect may have turned POST into GET: look at the address it asks for."},
 
+	{Code: "request_timeout", Status: http.StatusRequestTimeout, Rest: true, Title: "The body came too slowly",
+		Meaning: "The body of the request did not come to its end in time. Nothing was done. The connection is closed.",
+		Remedy:  "Send the whole body at once. If the line is slow, send less in one request."},
+
 	{Code: "conflict", Status: http.StatusConflict, Rest: true, Title: "Several things fit",
 		Meaning: "The request names something by a value that several things have.", Remedy: "Name it by a value that only one has; `detail` says which there are."},
 	{Code: "user_ambiguous", Status: http.StatusConflict, Faults: []error{users.ErrAmbiguous}, parts: []string{"username", "user"}, Title: "Several members have this e-mail",
@@ -198,6 +203,9 @@ var problems = []Problem{
 	{Code: "maintenance", Status: http.StatusServiceUnavailable, Faults: []error{installation.ErrReadOnly}, Title: "The service is read-only for maintenance",
 		Meaning: "Somebody who runs the service has switched off all changes for a while. What can be read is answered as always, and nothing was changed. `detail` repeats what they said about it.",
 		Remedy:  "Send the request again after as many seconds as `Retry-After` says; a request with an `Idempotency-Key` may be repeated as it is."},
+	{Code: "overloaded", Status: http.StatusServiceUnavailable, Faults: []error{admission.ErrOverloaded}, Title: "There are too many requests",
+		Meaning: "More requests come, from all clients together, than can be served. This one would have waited too long, and was not begun.",
+		Remedy:  "Send it again after as many seconds as `Retry-After` says, with growing pauses. If it goes on, whoever operates the installation needs to know."},
 	{Code: "timeout", Status: http.StatusServiceUnavailable, Faults: timeouts, Title: "The answer took too long",
 		Meaning: "The service gave the request up after a while. Whether it was done is not known.", Remedy: "Send it again after a pause; triggers with the same `Idempotency-Key`."},
 	{Code: "not_ready", Status: http.StatusServiceUnavailable, Faults: []error{errNotReady}, Title: "The instance is not ready",

@@ -28,6 +28,7 @@ var statuses = map[fault.Kind]int{
 	fault.Unavailable:     http.StatusServiceUnavailable,
 	fault.Conflict:        http.StatusConflict,
 	fault.Changed:         http.StatusPreconditionFailed,
+	fault.TooSlow:         http.StatusRequestTimeout,
 }
 
 // Status is the status of a kind of fault.

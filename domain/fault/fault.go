@@ -28,10 +28,11 @@ const (
 	Unavailable                 // a thing we depend on is away, a retry may help
 	Conflict                    // several things fit the input, which must name one of them
 	Changed                     // what the input speaks of is not as it expects
+	TooSlow                     // the input did not come in time
 )
 
 var kindNames = [...]string{"internal", "invalid", "unauthenticated", "forbidden", "not found", "too large",
-	"unsupported", "mismatch", "limited", "unavailable", "conflict", "changed"}
+	"unsupported", "mismatch", "limited", "unavailable", "conflict", "changed", "too slow"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {

@@ -18,9 +18,11 @@ const (
 	partConsole = "console"
 	partOrder   = "order" // single messages beside a blast, and blasts beside each other
 	partWalls   = "walls" // what an organization feels of another one that does its worst
+	// partOverload is what is served when more requests come than can be, and beside clients that are slow.
+	partOverload = "overload"
 )
 
-var parts = []string{partAPI, partImport, partUpload, partSend, partConsole, partOrder, partWalls}
+var parts = []string{partAPI, partImport, partUpload, partSend, partConsole, partOrder, partWalls, partOverload}
 
 // bench measures everything on every database, as often as asked for.
 type bench struct {
@@ -75,6 +77,11 @@ func (b *bench) measureAll(ctx context.Context) (err error) {
 			}
 			if slices.Contains(b.measure, partWalls) {
 				if err := b.withDatabase(ctx, kind, b.walls); err != nil {
+					return err
+				}
+			}
+			if slices.Contains(b.measure, partOverload) {
+				if err := b.withDatabase(ctx, kind, b.overload); err != nil {
 					return err
 				}
 			}

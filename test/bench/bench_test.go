@@ -41,7 +41,7 @@ func TestBench(t *testing.T) {
 	require.NoError(t, err)
 	t.Setenv(beTocsin, "yes")
 	o := options{tocsin: itself, postgres: pgtest.New(t), dir: t.TempDir(), measure: parts, databases: []string{sqlite, postgres},
-		runs: 1, rows: 2500, list: 2100, messages: 100, handOffs: 3, users: 500, deliveries: 2000, connections: 3, attackers: 4, length: 50 * time.Millisecond, progress: t.Output()}
+		runs: 1, rows: 2500, list: 2100, messages: 100, handOffs: 3, users: 500, deliveries: 2000, connections: 3, attackers: 4, slow: 20, length: 50 * time.Millisecond, progress: t.Output()}
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), o, &out))
 
@@ -52,7 +52,7 @@ func TestBench(t *testing.T) {
 			rows = append(rows, strings.Split(strings.Trim(line, "| \n"), " | "))
 		}
 	}
-	const title, perDatabase = 1, 49
+	const title, perDatabase = 1, 53
 	require.Len(t, rows, title+2*perDatabase)
 	for _, row := range rows {
 		assert.Len(t, row, len(rows[0]), "every line has every column: %s", row)
@@ -64,7 +64,7 @@ func TestBench(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	t.Parallel()
-	good := options{measure: parts, databases: []string{sqlite}, runs: 1, rows: 10, list: 10, messages: 1, handOffs: 1, users: 200, deliveries: 200, connections: 1, attackers: 1, length: time.Second}
+	good := options{measure: parts, databases: []string{sqlite}, runs: 1, rows: 10, list: 10, messages: 1, handOffs: 1, users: 200, deliveries: 200, connections: 1, attackers: 1, slow: 1, length: time.Second}
 	require.NoError(t, good.check())
 	for name, spoil := range map[string]func(*options){
 		"AnUnknownPartIsRefused":             func(o *options) { o.measure = []string{"everything"} },

@@ -4,7 +4,7 @@
 //
 //	go build -o bin/tocsin ./wiring/tocsin
 //	go run ./test/bench [-runs 3] [-rows 1000000] [-list 200000] [-messages 50000] [-handoffs 200] [-users 1000000] [-deliveries 5000000]
-//	    [-length 5s] [-measure api,import,upload,send,console,order,walls]
+//	    [-slow 2000] [-length 5s] [-measure api,import,upload,send,console,order,walls,overload]
 //
 // It prints a table in Markdown on standard output and its progress on standard error. PostgreSQL is the server of
 // TOCSIN_TEST_POSTGRES, which must wait for the disk (`withpostgres -durable` provides one); where that is not set it starts one.
@@ -45,6 +45,7 @@ type options struct {
 	deliveries  int // there
 	connections int
 	attackers   int           // connections of the organization that does its worst
+	slow        int           // clients that send their bodies slowly
 	length      time.Duration // of one measurement over HTTP
 	progress    io.Writer
 }
@@ -70,6 +71,7 @@ func main() {
 	flag.IntVar(&o.deliveries, "deliveries", 5_000_000, "deliveries of that organization, at least users")
 	flag.IntVar(&o.connections, "connections", 64, "connections of the load over HTTP")
 	flag.IntVar(&o.attackers, "attackers", 64, "connections of the organization that does its worst")
+	flag.IntVar(&o.slow, "slow", 2000, "clients that send their bodies slowly")
 	flag.DurationVar(&o.length, "length", 5*time.Second, "length of one measurement over HTTP")
 	measure := flag.String("measure", strings.Join(parts, ","), "what to measure, separated by commas")
 	databases := flag.String("databases", sqlite+","+postgres, "databases to measure, separated by commas")
@@ -132,8 +134,8 @@ func (o options) check() error {
 	if slices.Contains(o.measure, partConsole) && (o.users < 200 || o.deliveries < o.users) {
 		return errors.New("there must be at least 200 users, and deliveries at least as many as users")
 	}
-	if o.runs < 1 || o.list < 1 || o.rows < o.list || o.messages < 1 || o.handOffs < 1 || o.connections < 1 || o.attackers < 1 || o.length <= 0 {
-		return errors.New("runs, rows, list, messages, handoffs, connections, attackers and length must be positive, and list at most rows")
+	if o.runs < 1 || o.list < 1 || o.rows < o.list || o.messages < 1 || o.handOffs < 1 || o.connections < 1 || o.attackers < 1 || o.slow < 1 || o.length <= 0 {
+		return errors.New("runs, rows, list, messages, handoffs, connections, attackers, slow and length must be positive, and list at most rows")
 	}
 	return nil
 }

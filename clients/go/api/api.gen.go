@@ -240,12 +240,14 @@ const (
 	ErrorCodeOrganizationNotFound        ErrorCode = "organization_not_found"
 	ErrorCodeOutOfScope                  ErrorCode = "out_of_scope"
 	ErrorCodeOutdated                    ErrorCode = "outdated"
+	ErrorCodeOverloaded                  ErrorCode = "overloaded"
 	ErrorCodePathNotFound                ErrorCode = "path_not_found"
 	ErrorCodePreconditionFailed          ErrorCode = "precondition_failed"
 	ErrorCodePreferredTaken              ErrorCode = "preferred_taken"
 	ErrorCodeProjectNotFound             ErrorCode = "project_not_found"
 	ErrorCodeQuotaExceeded               ErrorCode = "quota_exceeded"
 	ErrorCodeRateLimited                 ErrorCode = "rate_limited"
+	ErrorCodeRequestTimeout              ErrorCode = "request_timeout"
 	ErrorCodeReserved                    ErrorCode = "reserved"
 	ErrorCodeSlugTaken                   ErrorCode = "slug_taken"
 	ErrorCodeSubscriptionNotFound        ErrorCode = "subscription_not_found"
@@ -352,6 +354,8 @@ func (e ErrorCode) Valid() bool {
 		return true
 	case ErrorCodeOutdated:
 		return true
+	case ErrorCodeOverloaded:
+		return true
 	case ErrorCodePathNotFound:
 		return true
 	case ErrorCodePreconditionFailed:
@@ -363,6 +367,8 @@ func (e ErrorCode) Valid() bool {
 	case ErrorCodeQuotaExceeded:
 		return true
 	case ErrorCodeRateLimited:
+		return true
+	case ErrorCodeRequestTimeout:
 		return true
 	case ErrorCodeReserved:
 		return true

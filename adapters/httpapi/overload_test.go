@@ -1,0 +1,164 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/httpapi"
+	"github.com/tocsin/tocsin/domain/lists"
+)
+
+const (
+	// places is how many calls are worked on at once.
+	places = 256
+	// soon is how long a call waits for its turn in these tests.
+	soon = 100 * time.Millisecond
+)
+
+func queueing(o *httpapi.Options) { o.QueueTimeout = soon }
+
+// TestACallThatWouldWaitTooLongIsRefused has as many calls as are worked on at once wait for the store.
+func TestACallThatWouldWaitTooLongIsRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, queueing)
+	stuck, goOn := make(chan struct{}, places), make(chan struct{})
+	f.store.reader = func(int64, int) ([]lists.Recipient, error) {
+		stuck <- struct{}{}
+		<-goOn
+		return nil, nil
+	}
+	var calls sync.WaitGroup
+	for range places {
+		calls.Go(func() { assert.Equal(t, http.StatusOK, f.do(request{path: membersPath}).Code) })
+	}
+	for range places {
+		<-stuck
+	}
+	asked := f.auth.calls()
+	w := f.do(request{path: membersPath})
+	assert.Equal(t, http.StatusServiceUnavailable, w.Code)
+	assert.Equal(t, "1", w.Header().Get("Retry-After"))
+	assert.Equal(t, "overloaded", problemOf(t, w).Code)
+	assert.Equal(t, asked, f.auth.calls(), "nothing was done for it")
+	for _, path := range []string{"/healthz", "/readyz"} {
+		assert.Equal(t, http.StatusOK, f.do(request{path: path, key: "-"}).Code, path)
+	}
+	close(goOn)
+	calls.Wait()
+	assert.Equal(t, http.StatusOK, f.do(request{path: membersPath}).Code)
+}
+
+// TestSlowBodies has more clients begin a body and stop in the middle of it than calls are worked on at once.
+func TestSlowBodies(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, queueing)
+	server := httptest.NewUnstartedServer(f)
+	server.Config = httpapi.NewServer(f, httpapi.Timeouts{Read: 5 * time.Second}, slog.New(slog.DiscardHandler))
+	server.Start()
+	t.Cleanup(server.Close)
+	slow := make([]net.Conn, places+20)
+	for i := range slow {
+		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = c.Close() })
+		_, err = fmt.Fprintf(c, "POST /api/v1/user/acme/ HTTP/1.1\r\nHost: tocsin.test\r\nAuthorization: Key %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", fullKey)
+		require.NoError(t, err)
+		slow[i] = c
+	}
+	require.Eventually(t, func() bool { return f.auth.calls() == len(slow) }, time.Minute, 10*time.Millisecond, "all have come in, one after the other")
+	assert.Equal(t, http.StatusOK, f.do(request{path: "/api/system/ping/"}).Code, "they hold no place")
+	for _, c := range slow[:3] {
+		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+		require.NoError(t, err)
+		text, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		var p problem
+		require.NoError(t, json.Unmarshal(text, &p))
+		assert.Equal(t, http.StatusRequestTimeout, answer.StatusCode)
+		assert.Equal(t, "request_timeout", p.Code)
+		assert.True(t, answer.Close)
+	}
+	assert.Zero(t, f.store.used(), "nothing was done")
+}
+
+// TestABodyThatIsSlowerThanTheCall ends with the time of the call, too.
+func TestABodyThatIsSlowerThanTheCall(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, func(o *httpapi.Options) { o.CallTimeout = time.Nanosecond })
+	w := f.do(request{method: http.MethodPost, path: "/api/v1/user/acme/", body: `{}`})
+	assert.Equal(t, http.StatusRequestTimeout, w.Code)
+	assert.Equal(t, "request_timeout", problemOf(t, w).Code)
+}
+
+// endless is a body of which so many bytes come, and no more until somebody says so.
+type endless struct {
+	left  int
+	waits chan<- struct{}
+	until <-chan struct{}
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	if e.left == 0 {
+		e.waits <- struct{}{}
+		<-e.until
+		return 0, io.ErrUnexpectedEOF
+	}
+	n := min(len(p), e.left)
+	for i := range p[:n] {
+		p[i] = ' '
+	}
+	e.left -= n
+	return n, nil
+}
+
+// TestLargeBodiesHaveRoomForSoMany bounds the memory of bodies that come slowly. Small ones are taken in any case.
+func TestLargeBodiesHaveRoomForSoMany(t *testing.T) {
+	t.Parallel()
+	const most = 1 << 20
+	f := newFixture(t)
+	waits, until := make(chan struct{}), make(chan struct{})
+	ended := make(chan int, 1000)
+	send := func(bytes int) {
+		r := request{method: http.MethodPost, path: "/api/v1/user/acme/"}.build()
+		r.Body, r.ContentLength = io.NopCloser(&endless{bytes, waits, until}), most
+		w := httptest.NewRecorder()
+		f.ServeHTTP(w, r)
+		ended <- w.Code
+	}
+	n := 0
+	for refused := false; !refused; n++ {
+		go send(most - 1)
+		select {
+		case <-waits:
+		case status := <-ended:
+			require.Equal(t, http.StatusServiceUnavailable, status)
+			refused = true
+		}
+		require.Less(t, n, 100, "there is an end")
+	}
+	assert.Greater(t, n, 50)
+	go send(10_000)
+	<-waits
+	close(until)
+	for range n {
+		require.Equal(t, http.StatusBadRequest, <-ended)
+	}
+	until = make(chan struct{})
+	go send(most - 1)
+	<-waits
+	close(until)
+	assert.Equal(t, http.StatusBadRequest, <-ended, "there is room again")
+}
