@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +21,7 @@ type clients struct {
 
 	mu   sync.Mutex
 	last map[string]seen // by what is asked
+	made []string        // bodies that were answered 201
 }
 
 // seen is an answer, 200 for all that mean yes, and when the request began.
@@ -58,6 +60,9 @@ func (i *instance) ask(s shop, o string) *clients {
 				}
 				if status == http.StatusCreated {
 					status = http.StatusOK
+					c.mu.Lock()
+					c.made = append(c.made, body)
+					c.mu.Unlock()
 				}
 				if err != nil || status != http.StatusOK && status != http.StatusServiceUnavailable {
 					assert.Fail(c.t, "a wrong answer", "%s %s: %d %s %v", request.method, request.path, status, text, err)
@@ -86,6 +91,30 @@ func (c *clients) all(status int, since time.Time) bool {
 	}
 	return true
 }
+
+// kept holds that everybody is there whose creation was answered 201.
+func (c *clients) kept(i *instance) {
+	c.t.Helper()
+	_, text, err := i.try(c.t.Context(), http.MethodGet, "/api/v1/user/"+acme+"/", "")
+	assert.NoError(c.t, err)
+	there := map[string]bool{}
+	for _, email := range emails.FindAllString(string(text), -1) {
+		there[email] = true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	made := 0
+	for _, body := range c.made {
+		if email := emails.FindString(body); email != "" {
+			made++
+			assert.True(c.t, there[email], "%s was answered 201", email)
+		}
+	}
+	assert.Positive(c.t, made)
+}
+
+// emails are addresses of people whom clients create.
+var emails = regexp.MustCompile(`(new|other)\d+@example\.net`)
 
 // stop ends the questions.
 func (c *clients) stop() {

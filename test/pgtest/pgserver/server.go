@@ -68,6 +68,16 @@ type Server struct {
 // Start starts a server on a free port of the loopback address, with a folder and a password of its
 // own, as an unprivileged user when the caller is root. It returns when the server takes connections.
 func Start(ctx context.Context, o Options) (*Server, error) {
+	password := rand.Text()
+	return startFilled(ctx, o, password, func(ctx context.Context, bin, dir string, account syscall.SysProcAttr) error {
+		return initialise(ctx, bin, dir, password, account)
+	})
+}
+
+// filling makes a server's data folder below a folder of its own.
+type filling func(ctx context.Context, bin, dir string, account syscall.SysProcAttr) error
+
+func startFilled(ctx context.Context, o Options, password string, fill filling) (*Server, error) {
 	bin, err := Find(ctx)
 	if err != nil {
 		return nil, err
@@ -80,7 +90,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	defer cancel()
 	// A port that was free a moment ago may be taken by now, hence more than one attempt.
 	for attempt := 1; ; attempt++ {
-		s, err := start(ctx, bin, account, o)
+		s, err := start(ctx, bin, account, o, password, fill)
 		if err == nil || attempt == 5 || !errors.Is(err, errPortTaken) {
 			return s, err
 		}
@@ -89,7 +99,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 
 var errPortTaken = errors.New("somebody else took the port")
 
-func start(ctx context.Context, bin string, account syscall.SysProcAttr, o Options) (s *Server, err error) {
+func start(ctx context.Context, bin string, account syscall.SysProcAttr, o Options, password string, fill filling) (s *Server, err error) {
 	dir, err := os.MkdirTemp("", "tocsin-postgres-")
 	if err != nil {
 		return nil, err
@@ -99,8 +109,7 @@ func start(ctx context.Context, bin string, account syscall.SysProcAttr, o Optio
 			err = errors.Join(err, os.RemoveAll(dir))
 		}
 	}()
-	password := rand.Text()
-	if err := initialise(ctx, bin, dir, password, account); err != nil {
+	if err := fill(ctx, bin, dir, account); err != nil {
 		return nil, err
 	}
 	port, err := freePort(ctx)
@@ -167,19 +176,32 @@ func initialise(ctx context.Context, bin, dir, password string, account syscall.
 	if err := os.WriteFile(passwordFile, []byte(password+"\n"), 0o600); err != nil {
 		return err
 	}
-	if owner := account.Credential; owner != nil {
-		for _, path := range []string{dir, passwordFile} {
+	if err := own(account, dir, passwordFile); err != nil {
+		return err
+	}
+	return runAs(ctx, account, dir, filepath.Join(bin, "initdb"), "--pgdata", filepath.Join(dir, "data"), "--no-sync",
+		"--username", superuser, "--pwfile", passwordFile, "--auth", "password", "--encoding", "UTF8", "--locale", "C")
+}
+
+// own gives files to the account that runs the server.
+func own(account syscall.SysProcAttr, paths ...string) error {
+	for _, path := range paths {
+		if owner := account.Credential; owner != nil {
 			if err := os.Chown(path, int(owner.Uid), int(owner.Gid)); err != nil {
 				return err
 			}
 		}
 	}
-	cmd := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "--pgdata", filepath.Join(dir, "data"), "--no-sync",
-		"--username", superuser, "--pwfile", passwordFile, "--auth", "password", "--encoding", "UTF8", "--locale", "C")
+	return nil
+}
+
+// runAs runs one of PostgreSQL's programs to its end.
+func runAs(ctx context.Context, account syscall.SysProcAttr, dir, program string, args ...string) error {
+	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Env = dir, environment()
 	cmd.SysProcAttr = &account
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w\n%s", err, bytes.TrimSpace(out))
+		return fmt.Errorf("%s: %w\n%s", filepath.Base(program), err, bytes.TrimSpace(out))
 	}
 	return nil
 }
