@@ -7,6 +7,7 @@ import (
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/installation"
+	"github.com/tocsin/tocsin/domain/names"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -63,6 +64,27 @@ func (i *Installation) change(
 	}
 	i.standing.keep(state, now)
 	return changed, nil
+}
+
+// Maintain makes the installation read-only, with a notice for those who would change something, or has it take changes again. It reports
+// whether that changed anything.
+func (i *Installation) Maintain(ctx context.Context, by audit.Actor, on bool, notice string) (changed bool, err error) {
+	if notice, err = names.OptionalLabel("message", notice); err != nil {
+		return false, err
+	}
+	if !on {
+		return i.change(ctx, by, audit.MaintenanceEnded, nil, func(s installation.State, _ time.Time) (installation.State, bool) {
+			return installation.State{Held: s.Held}, !s.ReadOnly.IsZero()
+		})
+	}
+	return i.change(ctx, by, audit.MaintenanceBegun, audit.State{"message": notice}, func(s installation.State, now time.Time) (installation.State, bool) {
+		was := s
+		if s.ReadOnly.IsZero() {
+			s.ReadOnly = now
+		}
+		s.Notice = notice
+		return s, s != was
+	})
 }
 
 // Ages are the bounds of the groups in which messages that wait are counted, by how long they do.

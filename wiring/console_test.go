@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,7 +20,7 @@ func TestTheServerServesTheConsoleBesideTheAPI(t *testing.T) {
 	i := newInstallation(t)
 	assert.Equal(t, "root is an administrator of the installation now", i.run(t, "a long password\n", "admin", "create", "--username", "root", "--password-stdin"))
 	i.run(t, `{organizations: [{slug: acme, name: Acme}]}`, "apply", "-f", "-")
-	line, stop := i.start(t, "listening", "serve")
+	line, stop := i.start(t, "listening", "serve", "--hold")
 	defer stop()
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)
@@ -43,6 +44,7 @@ func TestTheServerServesTheConsoleBesideTheAPI(t *testing.T) {
 	status, page := ask(http.MethodPost, "/console/sign-in/", url.Values{"form_token": {token[1]}, "username": {"root"}, "password": {"a long password"}})
 	assert.Equal(t, http.StatusOK, status)
 	assert.Contains(t, page, `<a href="/console/o/acme/"><bdi>Acme</bdi></a>`)
+	assert.Contains(t, page, "Nothing is sent since ")
 	status, page = ask(http.MethodGet, "/console/system/", nil)
 	assert.Equal(t, http.StatusOK, status)
 	for _, part := range []string{"Version</dt><dd>test ", "SQLite 3.", "00001_init", ">working<", "secret_key", "cookies are sent over http, too", ">well<"} {
@@ -54,4 +56,15 @@ func TestTheServerServesTheConsoleBesideTheAPI(t *testing.T) {
 	assert.Equal(t, http.StatusUnauthorized, status, "a session is no API key: %s", page)
 	status, _ = ask(http.MethodGet, "/readyz", nil)
 	assert.Equal(t, http.StatusOK, status)
+
+	i.run(t, "", "maintenance", "on", "--message", "Back at noon.")
+	require.Eventually(t, func() bool {
+		status, page = ask(http.MethodGet, "/console/o/acme/", nil)
+		return status == http.StatusOK && strings.Contains(page, "Back at noon.")
+	}, patience, 10*time.Millisecond)
+	token = regexp.MustCompile(`name="form_token" value="([0-9a-f]+)"`).FindStringSubmatch(page)
+	require.NotEmpty(t, token, page)
+	status, page = ask(http.MethodPost, "/console/sign-out/", url.Values{"form_token": {token[1]}})
+	assert.Equal(t, http.StatusServiceUnavailable, status)
+	assert.Contains(t, page, "Back at noon.")
 }

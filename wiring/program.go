@@ -43,6 +43,9 @@ func NewProgram(version string, s Streams, environ []string) cli.Program {
 		Open:        r.open,
 		Migrate:     r.migrate,
 		Migrations:  r.migrations,
+		Backup:      r.backup,
+		Restore:     r.restore,
+		Verify:      r.verify,
 	}
 }
 

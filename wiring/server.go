@@ -17,6 +17,7 @@ import (
 	"github.com/tocsin/tocsin/app/health"
 	"github.com/tocsin/tocsin/app/watchdog"
 	"github.com/tocsin/tocsin/configs"
+	"github.com/tocsin/tocsin/domain/installation"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -50,8 +51,8 @@ func newHealth(store *gormstore.Store, clock ports.Clock, dog *watchdog.Watchdog
 		}, Note: func() string { return standing.Known().String() }})
 }
 
-func newServer(c configs.Config, api *httpapi.API, pages *console.Console, auth *app.Authentication, work background, state *health.Health, dog *watchdog.Watchdog, installation *app.Installation, log *slog.Logger) *server {
-	return &server{config: c, api: api, console: pages, auth: auth, work: work.run, health: state, dog: dog, monitor: work.Monitor, log: log, installation: installation}
+func newServer(c configs.Config, api *httpapi.API, pages *console.Console, auth *app.Authentication, work background, state *health.Health, dog *watchdog.Watchdog, whole *app.Installation, log *slog.Logger) *server {
+	return &server{config: c, api: api, console: pages, auth: auth, work: work.run, health: state, dog: dog, monitor: work.Monitor, log: log, installation: whole}
 }
 
 // ServeHTTP answers one request: the console's below its prefix, the API's elsewhere.
@@ -128,7 +129,7 @@ func (s *server) recordUse(ctx context.Context, turns *watchdog.Loop) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if err := s.auth.RecordUse(ctx); err != nil && ctx.Err() == nil {
+			if err := s.auth.RecordUse(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, installation.ErrReadOnly) {
 				s.log.Warn("the last use of keys was not recorded", "error", err)
 			}
 		}

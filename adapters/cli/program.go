@@ -14,8 +14,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/backup"
 	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/ports"
 )
 
 // The exit statuses. Status 3 belongs to import alone.
@@ -51,6 +53,12 @@ type Program struct {
 	Open func(context.Context, *pflag.FlagSet) (Services, func(), error)
 	// Migrate brings the schema up to date and returns the migrations that were missing, in their order.
 	Migrate func(context.Context, *pflag.FlagSet) ([]Migration, error)
+	// Backup writes a copy of the database to a file, with the secret key beside it or not, and returns what is in it and where the key is.
+	Backup func(ctx context.Context, flags *pflag.FlagSet, file string, withKey bool) (done backup.Summary, keyFile string, err error)
+	// Restore fills an empty database with a copy, and holds the installation.
+	Restore func(ctx context.Context, flags *pflag.FlagSet, file string, by audit.Actor) (backup.Summary, error)
+	// Verify looks for what is wrong in the database.
+	Verify func(context.Context, *pflag.FlagSet) ([]ports.Finding, error)
 	// Migrations returns every migration that the program or the database knows, in their order, and changes nothing.
 	Migrations func(context.Context, *pflag.FlagSet) ([]Migration, error)
 }
@@ -176,7 +184,8 @@ func (p Program) root() *cobra.Command {
 	})
 	p.Flags(root.PersistentFlags())
 	root.AddCommand(p.serve(), p.worker(), p.healthcheck(), p.migrate(), p.config(), p.apply(), p.delete(), p.key(), p.imports(), p.deliveries(),
-		p.channel(), p.mailbox(), p.reencrypt(), p.release(), p.admin(), p.audit(), p.version())
+		p.channel(), p.mailbox(), p.reencrypt(), p.release(), p.maintenance(),
+		p.backup(), p.restore(), p.verify(), p.admin(), p.audit(), p.version())
 	return root
 }
 

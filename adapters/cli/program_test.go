@@ -23,8 +23,10 @@ import (
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/adapters/mailbox"
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/backup"
 	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/harness"
@@ -64,6 +66,13 @@ func newDesk(t *testing.T) *desk {
 		Work:        func(context.Context, *pflag.FlagSet) error { return nil },
 		Migrate:     func(context.Context, *pflag.FlagSet) ([]cli.Migration, error) { return nil, nil },
 		Migrations:  func(context.Context, *pflag.FlagSet) ([]cli.Migration, error) { return nil, nil },
+		Backup: func(context.Context, *pflag.FlagSet, string, bool) (backup.Summary, string, error) {
+			return backup.Summary{}, "", nil
+		},
+		Restore: func(context.Context, *pflag.FlagSet, string, audit.Actor) (backup.Summary, error) {
+			return backup.Summary{}, nil
+		},
+		Verify: func(context.Context, *pflag.FlagSet) ([]ports.Finding, error) { return nil, nil },
 		Open: func(ctx context.Context, _ *pflag.FlagSet) (cli.Services, func(), error) {
 			store, err := gormstore.Open(ctx, gormstore.Config{URL: "sqlite:" + d.database, AutoMigrate: true, Clock: frozen{}, Keys: d.keys})
 			if err != nil {

@@ -98,7 +98,7 @@ func TestRelease(t *testing.T) {
 
 	log := d.done(t, "audit", "list")
 	assert.Contains(t, log, "installation.release")
-	assert.Contains(t, d.done(t, "audit", "list", "--org", "acme"), "acme/shop/web/occurrences/1")
+	assert.Contains(t, d.done(t, "audit", "list", "--org", "acme"), "acme/p/shop/a/web/occurrences/1")
 	assert.Equal(t, 2, d.run(t, "release", "--cancel-older-than", "0s"))
 	assert.Equal(t, 2, d.run(t, "release", "now"))
 }

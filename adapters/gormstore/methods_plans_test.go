@@ -203,7 +203,7 @@ func TestNoMethodReadsCountsOrSortsAWholeTable(t *testing.T) {
 func wholly() map[string]string {
 	const pages, first = "lists what the installation has, a page at a time", "one or two of all will do"
 	return map[string]string{
-		"Orgs.List": pages, "Keys.List": pages, "Channels.Stale": pages, "Orgs.First": first, "Orgs.Only": first,
+		"Orgs.List": pages, "Keys.List": pages, "Channels.Stale": pages, "Installation.Backlogs": pages, "Orgs.First": first, "Orgs.Only": first,
 		"Statistics.Workers": "who was not heard of for a day is not there any more", "Operators.Sweep": "deletes what it reads",
 		"Operators.SaveGuesses": "deletes what it reads, ten at most",
 		"Users.Index":           "takes the first of what waits, and lists whose index is being built", "Users.Unindexed": first,

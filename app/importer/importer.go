@@ -18,6 +18,7 @@ import (
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/domain/installation"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -91,7 +92,7 @@ func (i *Importer) workLoop(ctx context.Context, turns *watchdog.Loop) {
 		case err == nil:
 			i.work(ctx, job, org, turns)
 			continue
-		case !errors.Is(err, imports.ErrNothingToDo) && !errors.Is(err, imports.ErrTaken) && ctx.Err() == nil:
+		case !errors.Is(err, imports.ErrNothingToDo) && !errors.Is(err, imports.ErrTaken) && !errors.Is(err, installation.ErrReadOnly) && ctx.Err() == nil:
 			i.log.Error("no import could be taken on", "error", err)
 		}
 		turns.Rest(i.set.Poll)

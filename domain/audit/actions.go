@@ -81,6 +81,7 @@ const (
 	InstallationReleased Action = "installation.release"
 	MaintenanceBegun     Action = "installation.maintenance_on"
 	MaintenanceEnded     Action = "installation.maintenance_off"
+	InstallationRestored Action = "installation.restore"
 )
 
 // What an organization is made of is created, updated and deleted.

@@ -27,6 +27,7 @@ var layers = []layer{
 	{folder: "app/importer", ours: []string{"app/importer", "app", "app/pace", "app/watchdog", "ports", "domain"}, pure: true, spared: []string{"log/slog"}, modules: []string{}},
 	{folder: "app/indexer", ours: []string{"app/indexer", "app/pace", "app/watchdog", "ports", "domain"}, pure: true, spared: []string{"log/slog"}, modules: []string{}},
 	{folder: "app/pace", ours: []string{"app/pace"}, pure: true, modules: []string{}},
+	{folder: "app/backup", ours: []string{"app/backup", "ports", "domain"}, pure: true, modules: []string{}},
 	{folder: "app/batch", ours: []string{"app/batch", "ports"}, pure: true, modules: []string{}},
 	{folder: "app", ours: []string{"app", "ports", "domain"}, never: []string{"app/importer"}, pure: true, spared: []string{"log/slog"}, modules: []string{"golang.org/x/text", "golang.org/x/sync"}},
 	{folder: "adapters/*", ours: []string{"adapters/*", "app", "ports", "domain"}},
@@ -35,6 +36,8 @@ var layers = []layer{
 	{folder: "adapters/shoutrrr", ours: []string{"adapters/shoutrrr", "adapters/outbound", "ports", "domain"}},
 	{folder: "adapters/twilio", ours: []string{"adapters/twilio", "adapters/outbound", "ports", "domain"}},
 	{folder: "adapters/webhook", ours: []string{"adapters/webhook", "adapters/outbound", "ports", "domain"}},
+	{folder: "adapters/archive", ours: []string{"adapters/archive", "domain"}},
+	{folder: "adapters/gormstore/rows", ours: []string{"adapters/gormstore/rows", "ports", "domain"}, modules: []string{}},
 	{folder: "adapters/webauthn", ours: []string{"adapters/webauthn", "domain"}},
 	{folder: "adapters/oidc", ours: []string{"adapters/oidc", "ports", "domain"}},
 	{folder: "adapters/outbound", ours: []string{"adapters/outbound", "domain"}},
@@ -68,7 +71,7 @@ type technology struct {
 // room. Tests may use any of them.
 var technologies = []technology{
 	{"github.com/labstack/echo", []string{"adapters/httpapi", "adapters/console", "adapters/web"}},
-	{"github.com/klauspost/compress", []string{"adapters/httpapi"}},
+	{"github.com/klauspost/compress", []string{"adapters/httpapi", "adapters/archive"}},
 	{"github.com/spf13/cobra", []string{"adapters/cli"}},
 	{"github.com/spf13/pflag", []string{"adapters/cli", "configs", "wiring"}},
 	{"gorm.io", []string{"adapters/gormstore"}},

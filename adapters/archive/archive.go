@@ -1,0 +1,145 @@
+// Package archive keeps a text of lines in a file, compressed by zstd. A file is there as a whole or not at all, on the disk, and for its
+// owner's eyes only.
+package archive
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/tocsin/tocsin/domain/fault"
+)
+
+// longestLine is the largest row there may be.
+const longestLine = 256 << 20
+
+// ErrExists says that a file would be written over.
+var ErrExists = fault.New(fault.Invalid, "the file exists already")
+
+// draft is a file on its way: it has another name until it is whole.
+type draft struct {
+	file *os.File
+	path string
+}
+
+func newDraft(path string) (*draft, error) {
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.Join(ErrExists.With("%s exists already", path), err)
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".partial-*") // Its mode is 0600.
+	if err != nil {
+		return nil, err
+	}
+	return &draft{file, path}, nil
+}
+
+// drop removes it, unless it was published.
+func (d *draft) drop() {
+	_ = d.file.Close()
+	_ = os.Remove(d.file.Name())
+}
+
+// publish gives it its name once it is on the disk.
+func (d *draft) publish() error {
+	if err := errors.Join(d.file.Sync(), d.file.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(d.file.Name(), d.path); err != nil { // Unlike a renaming it never replaces a file.
+		return err
+	}
+	folder, err := os.Open(filepath.Dir(d.path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
+
+// Keep writes a small file, such as a key.
+func Keep(path string, content []byte) error {
+	d, err := newDraft(path)
+	if err != nil {
+		return err
+	}
+	defer d.drop()
+	if _, err := d.file.Write(content); err != nil {
+		return err
+	}
+	return d.publish()
+}
+
+// Write writes a file of the lines that fill gives it. Of one that fails nothing is left.
+func Write(path string, fill func(*Writer) error) error {
+	d, err := newDraft(path)
+	if err != nil {
+		return err
+	}
+	defer d.drop()
+	z, err := zstd.NewWriter(d.file, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return err
+	}
+	if err := fill(&Writer{z}); err != nil {
+		return errors.Join(err, z.Close())
+	}
+	if err := z.Close(); err != nil {
+		return err
+	}
+	return d.publish()
+}
+
+// Writer takes the lines of a file.
+type Writer struct{ to io.Writer }
+
+// WriteLine adds a line.
+func (w *Writer) WriteLine(line []byte) error {
+	if _, err := w.to.Write(line); err != nil {
+		return err
+	}
+	_, err := w.to.Write([]byte("\n"))
+	return err
+}
+
+// Reader gives the lines of a file.
+type Reader struct {
+	file *os.File
+	z    *zstd.Decoder
+	from *bufio.Scanner
+}
+
+// Open opens a file to read.
+func Open(path string) (*Reader, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	z, err := zstd.NewReader(file, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	lines := bufio.NewScanner(z)
+	lines.Buffer(make([]byte, 0, 64<<10), longestLine)
+	return &Reader{file, z, lines}, nil
+}
+
+// ReadLine returns the next line, which is valid until the next call; io.EOF after the last one.
+func (r *Reader) ReadLine() ([]byte, error) {
+	if r.from.Scan() {
+		return r.from.Bytes(), nil
+	}
+	if err := r.from.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", r.file.Name(), err)
+	}
+	return nil, io.EOF
+}
+
+// Close closes the file.
+func (r *Reader) Close() error {
+	r.z.Close()
+	return r.file.Close()
+}

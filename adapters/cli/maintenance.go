@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func (p Program) maintenance() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "maintenance",
+		Short: "Make a running installation read-only, and back",
+		Long: "Make a running installation read-only, and back. While it is, calls and forms that would change something are answered 503 with\n" +
+			"the code `maintenance` and the message of who switched it on, what can be read is read, and nothing is sent: the outcome of an\n" +
+			"attempt is a change, too. Attempts that have begun end, and are recorded. All instances follow within two seconds, and a\n" +
+			"restart does not forget it.",
+	}
+	var message string
+	on := &cobra.Command{
+		Use:     "on",
+		Short:   "Make the installation read-only",
+		Example: "  tocsin maintenance on --message \"We move to another database, until 14:00 UTC.\"",
+		Args:    noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return p.with(c, func(s Services) error {
+				if _, err := s.Installation.Maintain(c.Context(), caller(), true, message); err != nil {
+					return err
+				}
+				return p.printMaintenance(c, s)
+			})
+		},
+	}
+	on.Flags().StringVar(&message, "message", "", "What those are told who would change something")
+	off := &cobra.Command{
+		Use:     "off",
+		Short:   "Have the installation take changes, and send, again",
+		Example: "  tocsin maintenance off",
+		Args:    noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return p.with(c, func(s Services) error {
+				if _, err := s.Installation.Maintain(c.Context(), caller(), false, ""); err != nil {
+					return err
+				}
+				return p.printMaintenance(c, s)
+			})
+		},
+	}
+	status := &cobra.Command{
+		Use:     "status",
+		Short:   "Print whether the installation is read-only or held",
+		Example: "  tocsin maintenance status",
+		Args:    noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return p.with(c, func(s Services) error { return p.printMaintenance(c, s) })
+		},
+	}
+	c.AddCommand(on, off, status)
+	return c
+}
+
+func (p Program) printMaintenance(c *cobra.Command, s Services) error {
+	state, err := s.Installation.State(c.Context())
+	if err != nil {
+		return err
+	}
+	t := newTable(p.Out, "STATE", "SINCE")
+	t.row("read-only", moment(state.ReadOnly, "no"))
+	t.row("held", moment(state.Held, "no"))
+	if err := t.flush(); err != nil || state.Notice == "" {
+		return err
+	}
+	_, err = fmt.Fprintln(p.Out, "message: "+oneLine(state.Notice))
+	return err
+}

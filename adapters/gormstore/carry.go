@@ -1,0 +1,68 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+
+	"github.com/tocsin/tocsin/adapters/gormstore/rows"
+	"github.com/tocsin/tocsin/ports"
+)
+
+var _ ports.Carrier = (*Store)(nil)
+
+// Version returns the newest migration that was applied.
+func (s *Store) Version(ctx context.Context) (version int64, err error) {
+	if err := s.Ready(ctx); err != nil {
+		return 0, err
+	}
+	all, err := s.Status(ctx)
+	for _, m := range slices.Backward(all) {
+		return m.Version, err
+	}
+	return 0, err
+}
+
+// ReadTables runs fn on one consistent snapshot.
+func (s *Store) ReadTables(ctx context.Context, fn func(ports.Tables) error) error {
+	return s.call(func() error {
+		return s.engine.view(paced(ctx, paceUnlimited), func(t tx) error {
+			r, err := t.rows(ctx)
+			if err != nil {
+				return err
+			}
+			return fn(r)
+		})
+	})
+}
+
+// WriteTables runs fn as a unit of work, which others wait for on SQLite.
+func (s *Store) WriteTables(ctx context.Context, fn func(ports.Tables, ports.Tx) error) error {
+	return s.call(func() error {
+		return s.engine.work(paced(ctx, paceUnlimited), func(t tx) error {
+			r, err := t.rows(ctx)
+			if err != nil {
+				return err
+			}
+			return fn(r, t)
+		})
+	})
+}
+
+// rows are those of the unit's database.
+func (t tx) rows(ctx context.Context) (*rows.Rows, error) {
+	return rows.Of(ctx, unhurried{t}, t.dialect == onPostgres)
+}
+
+// unhurried runs the statements of a unit, which may take as long as they take.
+type unhurried struct{ tx }
+
+// ExecContext runs a statement without a result.
+func (u unhurried) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return u.session.Statement.ConnPool.ExecContext(paced(u.lasting(ctx), paceUnlimited), query, args...)
+}
+
+// QueryContext runs a query.
+func (u unhurried) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return u.session.Statement.ConnPool.QueryContext(paced(u.lasting(ctx), paceUnlimited), query, args...)
+}

@@ -1,0 +1,257 @@
+// Package rows reads and writes the rows of a database as they are, table by table, whatever they mean. What tables and columns there are
+// the database itself says, so that no migration has to be repeated here.
+package rows
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Conn runs statements within a unit of work.
+type Conn interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// left are the tables that stay where they are: what goose, instances and the installation note of themselves.
+var left = []string{"goose_db_version", "workers", "channel_troubles", "installation"}
+
+// most is how many parameters one statement has at most: what SQLite takes.
+const most = 32_000
+
+var _ ports.Tables = (*Rows)(nil)
+
+// Rows are the rows of a database.
+type Rows struct {
+	conn     Conn
+	postgres bool
+	tables   []ports.Table
+	refers   []reference
+}
+
+// reference is a foreign key.
+type reference struct {
+	table, parent    string
+	columns, parents []string
+}
+
+// Of returns the rows of a database.
+func Of(ctx context.Context, conn Conn, postgres bool) (*Rows, error) {
+	r := &Rows{conn: conn, postgres: postgres}
+	if err := r.describe(ctx); err != nil {
+		return nil, fmt.Errorf("describe the tables: %w", err)
+	}
+	if err := r.order(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Tables returns the tables, each after those that it refers to.
+func (r *Rows) Tables() []ports.Table { return r.tables }
+
+// order puts tables behind those that they refer to, and else in the order of their names.
+func (r *Rows) order() error {
+	waiting := slices.SortedFunc(slices.Values(r.tables), func(a, b ports.Table) int { return strings.Compare(a.Name, b.Name) })
+	r.tables = nil
+	for len(waiting) > 0 {
+		next := slices.IndexFunc(waiting, func(t ports.Table) bool {
+			return !slices.ContainsFunc(r.refers, func(f reference) bool {
+				return f.table == t.Name && f.parent != t.Name && slices.ContainsFunc(waiting, func(w ports.Table) bool { return w.Name == f.parent })
+			})
+		})
+		if next < 0 {
+			return errors.New("the tables refer to each other in a circle")
+		}
+		r.tables = append(r.tables, waiting[next])
+		waiting = slices.Delete(waiting, next, next+1)
+	}
+	return nil
+}
+
+// parameter is the n-th of a statement, from 1.
+func (r *Rows) parameter(n int) string {
+	if r.postgres {
+		return "$" + strconv.Itoa(n)
+	}
+	return "?" + strconv.Itoa(n)
+}
+
+func quoted(name string) string { return `"` + name + `"` }
+
+func columnsOf(t ports.Table) []string {
+	names := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		names[i] = quoted(c.Name)
+	}
+	return names
+}
+
+// Page returns rows in the order of the key.
+func (r *Rows) Page(ctx context.Context, t ports.Table, after []any, limit int) (page [][]any, err error) {
+	key, parameters := make([]string, len(t.Key)), make([]string, len(after))
+	for i, k := range t.Key {
+		key[i] = quoted(t.Columns[k].Name)
+	}
+	for i := range after {
+		parameters[i] = r.parameter(i + 1)
+	}
+	query := "SELECT " + strings.Join(columnsOf(t), ", ") + " FROM " + quoted(t.Name)
+	if len(after) > 0 {
+		query += " WHERE (" + strings.Join(key, ", ") + ") > (" + strings.Join(parameters, ", ") + ")"
+	}
+	found, err := r.conn.QueryContext(ctx, query+" ORDER BY "+strings.Join(key, ", ")+" LIMIT "+strconv.Itoa(limit), after...)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", t.Name, err)
+	}
+	defer func() { err = errors.Join(err, found.Close()) }()
+	for found.Next() {
+		row, into := make([]any, len(t.Columns)), make([]any, len(t.Columns))
+		for i := range row {
+			into[i] = &row[i]
+		}
+		if err := found.Scan(into...); err != nil {
+			return nil, fmt.Errorf("read %s: %w", t.Name, err)
+		}
+		for i, c := range t.Columns {
+			if row[i] == nil {
+				continue
+			}
+			if row[i], err = value(row[i], c.Kind); err != nil {
+				return nil, fmt.Errorf("read %s.%s: %w", t.Name, c.Name, err)
+			}
+		}
+		page = append(page, row)
+	}
+	return page, found.Err()
+}
+
+// value is what a driver read, as its column's kind has it.
+func value(v any, k ports.Kind) (any, error) {
+	switch known := v.(type) {
+	case int64:
+		if k == ports.KindInteger {
+			return known, nil
+		}
+		if k == ports.KindBoolean {
+			return known != 0, nil
+		}
+	case string:
+		if k == ports.KindText {
+			return known, nil
+		}
+	case []byte:
+		if k == ports.KindBytes {
+			return known, nil
+		}
+		if k == ports.KindText {
+			return string(known), nil
+		}
+	case time.Time:
+		if k == ports.KindTime {
+			return known.UTC(), nil
+		}
+	case bool:
+		if k == ports.KindBoolean {
+			return known, nil
+		}
+	}
+	return nil, fmt.Errorf("a %T is no %s", v, k)
+}
+
+// Insert adds rows.
+func (r *Rows) Insert(ctx context.Context, t ports.Table, rows [][]any) error {
+	width := len(t.Columns)
+	head := "INSERT INTO " + quoted(t.Name) + " (" + strings.Join(columnsOf(t), ", ") + ") VALUES "
+	for some := range slices.Chunk(rows, max(1, most/width)) {
+		var query strings.Builder
+		query.WriteString(head)
+		args := make([]any, 0, len(some)*width)
+		for i, row := range some {
+			if len(row) != width {
+				return fmt.Errorf("a row of %s has %d values instead of %d", t.Name, len(row), width)
+			}
+			if i > 0 {
+				query.WriteString(", ")
+			}
+			for j := range row {
+				query.WriteString(map[bool]string{true: "(", false: ", "}[j == 0] + r.parameter(len(args)+j+1))
+			}
+			query.WriteString(")")
+			args = append(args, row...)
+		}
+		if _, err := r.conn.ExecContext(ctx, query.String(), args...); err != nil {
+			return fmt.Errorf("write %s: %w", t.Name, err)
+		}
+	}
+	return nil
+}
+
+// Clear removes all rows.
+func (r *Rows) Clear(ctx context.Context, t ports.Table) error {
+	_, err := r.conn.ExecContext(ctx, "DELETE FROM "+quoted(t.Name))
+	return err
+}
+
+// one asks for one number.
+func (r *Rows) one(ctx context.Context, query string, args ...any) (n int64, err error) {
+	found, err := r.conn.QueryContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, found.Close()) }()
+	if found.Next() {
+		err = found.Scan(&n)
+	}
+	return n, errors.Join(err, found.Err())
+}
+
+// Last returns the last number that was given to a row.
+func (r *Rows) Last(ctx context.Context, t ports.Table) (int64, error) {
+	if r.postgres {
+		return r.one(ctx, `SELECT COALESCE(pg_sequence_last_value(CAST(pg_get_serial_sequence($1, 'id') AS regclass)), 0)`, t.Name)
+	}
+	return r.one(ctx, "SELECT seq FROM sqlite_sequence WHERE name = ?", t.Name)
+}
+
+// SetLast stores the last number.
+func (r *Rows) SetLast(ctx context.Context, t ports.Table, last int64) error {
+	if r.postgres {
+		_, err := r.conn.ExecContext(ctx, "SELECT setval(CAST(pg_get_serial_sequence($1, 'id') AS regclass), GREATEST($2, 1), $2 > 0)", t.Name, last)
+		return err
+	}
+	if _, err := r.conn.ExecContext(ctx, "DELETE FROM sqlite_sequence WHERE name = ?", t.Name); err != nil {
+		return err
+	}
+	_, err := r.conn.ExecContext(ctx, "INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", t.Name, last)
+	return err
+}
+
+// Dangling counts, for each foreign key, the rows that refer to nothing. The key is named as `table (column) -> parent`.
+func (r *Rows) Dangling(ctx context.Context) (map[string]int64, error) {
+	found := map[string]int64{}
+	for _, f := range r.refers {
+		var same, set []string
+		for i, c := range f.columns {
+			same = append(same, "p."+quoted(f.parents[i])+" = c."+quoted(c))
+			set = append(set, "c."+quoted(c)+" IS NOT NULL")
+		}
+		n, err := r.one(ctx, "SELECT COUNT(*) FROM "+quoted(f.table)+" c WHERE "+strings.Join(set, " AND ")+
+			" AND NOT EXISTS (SELECT 1 FROM "+quoted(f.parent)+" p WHERE "+strings.Join(same, " AND ")+")")
+		if err != nil {
+			return nil, fmt.Errorf("check %s: %w", f.table, err)
+		}
+		if n > 0 {
+			found[f.table+" ("+strings.Join(f.columns, ", ")+") -> "+f.parent] = n
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,107 @@
+package gormstore
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/ports"
+)
+
+const (
+	// verifyPage is how much is read at once to verify it, and verifyTold how many mistakes of one kind are told.
+	verifyPage = 500
+	verifyTold = 20
+)
+
+// miscounted finds occurrences whose numbers differ from their deliveries. Finished deliveries are removed before the occurrence is, so there
+// may be fewer of them than were counted.
+const miscounted = `SELECT occurrence_id FROM (
+		SELECT occurrence_id, pending, sending, retrying, sent, failed, skipped FROM occurrence_tallies
+		UNION ALL SELECT occurrence_id, CASE WHEN state = 0 THEN -1 ELSE 0 END, CASE WHEN state = 1 THEN -1 ELSE 0 END, CASE WHEN state = 2 THEN -1 ELSE 0 END,
+			CASE WHEN state = 3 THEN -1 ELSE 0 END, CASE WHEN state = 4 THEN -1 ELSE 0 END, CASE WHEN state = 5 THEN -1 ELSE 0 END FROM deliveries) AS counted
+	GROUP BY occurrence_id HAVING SUM(pending) <> 0 OR SUM(sending) <> 0 OR SUM(retrying) <> 0 OR SUM(sent) < 0 OR SUM(failed) < 0 OR SUM(skipped) < 0
+	ORDER BY occurrence_id LIMIT ?`
+
+// Verify looks for what is wrong in the database, on one snapshot: whether its schema is this program's, whether what refers to something leads
+// there, whether numbers agree with what they count, and whether what is stored encrypted can be opened. It reads everything.
+func (s *Store) Verify(ctx context.Context) (all []ports.Finding, err error) {
+	schema := ports.Finding{Check: "the schema is this program's"}
+	if err := s.Ready(ctx); err != nil {
+		schema.Wrong = append(schema.Wrong, err.Error())
+		return []ports.Finding{schema}, nil
+	}
+	ctx = paced(ctx, paceUnlimited)
+	err = s.call(func() error {
+		return s.engine.view(ctx, func(t tx) error {
+			all = []ports.Finding{schema}
+			for _, check := range []func(context.Context) (ports.Finding, error){t.verifyReferences, t.verifyCounts, t.verifyChannels, t.verifyApps} {
+				found, err := check(ctx)
+				if err != nil {
+					return err
+				}
+				all = append(all, found)
+			}
+			return nil
+		})
+	})
+	return all, err
+}
+
+func (t tx) verifyReferences(ctx context.Context) (f ports.Finding, err error) {
+	f.Check = "what refers to something leads there"
+	r, err := t.rows(ctx)
+	if err != nil {
+		return f, err
+	}
+	dangling, err := r.Dangling(ctx)
+	for _, key := range slices.Sorted(maps.Keys(dangling)) {
+		f.Wrong = append(f.Wrong, fmt.Sprintf("%s: %d rows refer to nothing", key, dangling[key]))
+	}
+	return f, err
+}
+
+func (t tx) verifyCounts(ctx context.Context) (f ports.Finding, err error) {
+	f.Check = "the numbers of deliveries agree with the deliveries"
+	ids, err := rowsOf[events.OccurrenceID](t.db(ctx).Raw(miscounted, verifyTold))
+	for _, id := range ids {
+		f.Wrong = append(f.Wrong, fmt.Sprintf("occurrence %d", id))
+	}
+	return f, err
+}
+
+func (t tx) verifyChannels(ctx context.Context) (ports.Finding, error) {
+	f := ports.Finding{Check: "the settings of channels can be opened"}
+	for after := channels.ID(0); ; {
+		page, err := rowsOf[channelRow](t.db(ctx).Raw("SELECT * FROM channels WHERE id > ? ORDER BY id LIMIT ?", after, verifyPage))
+		if err != nil || len(page) == 0 {
+			return f, err
+		}
+		for _, row := range page {
+			if _, err := t.open(row); err != nil && len(f.Wrong) < verifyTold {
+				f.Wrong = append(f.Wrong, err.Error())
+			}
+			after = row.ID
+		}
+	}
+}
+
+func (t tx) verifyApps(ctx context.Context) (ports.Finding, error) {
+	f := ports.Finding{Check: "the secrets of authenticator apps can be opened"}
+	for after := operators.AccountID(0); ; {
+		page, err := rowsOf[totpRow](t.db(ctx).Raw("SELECT * FROM totp_factors WHERE account_id > ? ORDER BY account_id LIMIT ?", after, verifyPage))
+		if err != nil || len(page) == 0 {
+			return f, err
+		}
+		for _, row := range page {
+			if _, err := (factorRepo{t}).secret(row); err != nil && len(f.Wrong) < verifyTold {
+				f.Wrong = append(f.Wrong, err.Error())
+			}
+			after = row.AccountID
+		}
+	}
+}

@@ -1,0 +1,300 @@
+// Package backup carries everything that an installation keeps: to a copy, and from a copy into an empty database. A copy is a text of lines,
+// the same whatever database it comes from. It knows neither files nor databases.
+package backup
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// The faults of a copy.
+var (
+	ErrNoCopy   = fault.New(fault.Invalid, "this is no copy of an installation")
+	ErrDamaged  = fault.New(fault.Invalid, "the copy is damaged or incomplete; nothing was restored")
+	ErrSchema   = fault.New(fault.Invalid, "the copy has another schema than this program")
+	ErrNotEmpty = fault.New(fault.Invalid, "the database is not empty; a copy is restored into an empty one only")
+)
+
+const (
+	formatName    = "tocsin backup"
+	formatVersion = 1
+	pageSize      = 2_000
+)
+
+// Lines takes the lines of a copy.
+type Lines interface{ WriteLine(line []byte) error }
+
+// Source gives them back; io.EOF after the last one.
+type Source interface{ ReadLine() ([]byte, error) }
+
+// header is the first line.
+type header struct {
+	Format  string    `json:"format"`
+	Version int       `json:"version"`
+	Schema  int64     `json:"schema"`
+	Program string    `json:"program"`
+	Taken   time.Time `json:"taken"`
+}
+
+// begin is the line before the rows of a table, each of which is an array of its columns' values.
+type begin struct {
+	Table    string         `json:"table"`
+	Columns  []ports.Column `json:"columns"`
+	Numbered bool           `json:"numbered"`
+	Last     int64          `json:"last"` // the last number that was given to a row
+}
+
+// end is the line after them.
+type end struct {
+	End  string `json:"end"` // the table
+	Rows int64  `json:"rows"`
+	Sum  string `json:"sum"` // of the rows, in any order
+}
+
+// complete is the last line.
+type complete struct {
+	Complete bool  `json:"complete"`
+	Tables   int   `json:"tables"`
+	Rows     int64 `json:"rows"`
+}
+
+// Summary is what is in a copy.
+type Summary struct {
+	Taken  time.Time
+	Tables []Counted
+}
+
+// Counted is a table with the number of its rows and their sum.
+type Counted struct {
+	Table string
+	Rows  int64
+	Sum   string
+}
+
+// Rows is how many there are in all tables.
+func (s Summary) Rows() (n int64) {
+	for _, t := range s.Tables {
+		n += t.Rows
+	}
+	return n
+}
+
+// sum is a checksum of rows that does not depend on their order, because databases put texts in different ones: the sum of their digests.
+type sum struct {
+	rows   int64
+	digest [4]uint64
+}
+
+func (s *sum) add(line []byte) {
+	s.rows++
+	d := sha256.Sum256(line)
+	for i := range s.digest {
+		s.digest[i] += binary.BigEndian.Uint64(d[8*i:])
+	}
+}
+
+func (s *sum) String() string {
+	return fmt.Sprintf("%016x%016x%016x%016x", s.digest[0], s.digest[1], s.digest[2], s.digest[3])
+}
+
+// Write writes a copy of a store as it is at one moment; the store goes on meanwhile.
+func Write(ctx context.Context, from ports.Carrier, program string, taken time.Time, to Lines) (Summary, error) {
+	done := Summary{Taken: taken}
+	schema, err := from.Version(ctx)
+	if err != nil {
+		return done, err
+	}
+	if err := write(to, header{formatName, formatVersion, schema, program, taken.UTC()}); err != nil {
+		return done, err
+	}
+	err = from.ReadTables(ctx, func(tables ports.Tables) error {
+		done.Tables = nil
+		for _, t := range tables.Tables() {
+			counted, err := writeTable(ctx, tables, t, to)
+			if err != nil {
+				return err
+			}
+			done.Tables = append(done.Tables, counted)
+		}
+		return nil
+	})
+	if err != nil {
+		return done, err
+	}
+	return done, write(to, complete{true, len(done.Tables), done.Rows()})
+}
+
+func writeTable(ctx context.Context, from ports.Tables, t ports.Table, to Lines) (Counted, error) {
+	b := begin{Table: t.Name, Columns: t.Columns, Numbered: t.Numbered}
+	var err error
+	if t.Numbered {
+		if b.Last, err = from.Last(ctx, t); err != nil {
+			return Counted{}, err
+		}
+	}
+	if err := write(to, b); err != nil {
+		return Counted{}, err
+	}
+	var s sum
+	err = each(ctx, from, t, func(rows [][]any) error {
+		for _, row := range rows {
+			line, err := encode(row)
+			if err == nil {
+				s.add(line)
+				err = to.WriteLine(line)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return Counted{}, err
+	}
+	return Counted{t.Name, s.rows, s.String()}, write(to, end{t.Name, s.rows, s.String()})
+}
+
+// each goes through a table, a page at a time.
+func each(ctx context.Context, from ports.Tables, t ports.Table, do func(rows [][]any) error) error {
+	var after []any
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		rows, err := from.Page(ctx, t, after, pageSize)
+		if err != nil {
+			return err
+		}
+		if err := do(rows); err != nil || len(rows) < pageSize {
+			return err
+		}
+		last := rows[len(rows)-1]
+		after = make([]any, len(t.Key))
+		for i, k := range t.Key {
+			after[i] = last[k]
+		}
+	}
+}
+
+func write(to Lines, v any) error {
+	line, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return to.WriteLine(line)
+}
+
+// Restore fills an empty database with a copy: all of it, or nothing. Nothing of it is sent until the installation is released.
+func Restore(ctx context.Context, to ports.Carrier, by audit.Actor, now time.Time, from Source) (done Summary, err error) {
+	schema, err := to.Version(ctx)
+	if err != nil {
+		return done, err
+	}
+	var h header
+	line, err := from.ReadLine()
+	if err != nil || json.Unmarshal(line, &h) != nil || h.Format != formatName {
+		return done, ErrNoCopy
+	}
+	switch {
+	case h.Version != formatVersion:
+		return done, ErrSchema.With("the copy has the format %d, and this program reads %d", h.Version, formatVersion)
+	case h.Schema != schema:
+		return done, ErrSchema.With("the copy has the schema %d, and this program has %d: restore it with %q, then upgrade", h.Schema, schema, h.Program)
+	}
+	done.Taken = h.Taken
+	var begun bool
+	err = to.WriteTables(ctx, func(tables ports.Tables, tx ports.Tx) error {
+		if begun {
+			return errors.New("the database had to begin again; repeat the command")
+		}
+		begun = true
+		if err := empty(ctx, tables); err != nil {
+			return err
+		}
+		if done.Tables, err = readTables(ctx, tables, from); err != nil {
+			return err
+		}
+		state, err := tx.Installation().State(ctx)
+		if err != nil {
+			return err
+		}
+		state.Held = now
+		if err := tx.Installation().SetState(ctx, state); err != nil {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Actor: by, At: now, Action: audit.InstallationRestored, Object: "installation",
+			After: audit.State{"taken": h.Taken, "rows": done.Rows()}})
+	})
+	return done, err
+}
+
+// given are the tables that have rows from the beginning: so many at most.
+var given = map[string]int{"organizations": 1, "member_groups": 1}
+
+// empty removes what a database has from the beginning. It returns ErrNotEmpty when there is more.
+func empty(ctx context.Context, tables ports.Tables) error {
+	for _, t := range slices.Backward(tables.Tables()) {
+		rows, err := tables.Page(ctx, t, nil, given[t.Name]+1)
+		if err != nil {
+			return err
+		}
+		if len(rows) > given[t.Name] {
+			return ErrNotEmpty.With("the database is not empty: there are %s; a copy is restored into an empty database only", t.Name)
+		}
+		if len(rows) > 0 {
+			if err := tables.Clear(ctx, t); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readTables inserts what a copy has.
+func readTables(ctx context.Context, to ports.Tables, from Source) (all []Counted, err error) {
+	var total int64
+	for {
+		line, err := from.ReadLine()
+		if err != nil {
+			return nil, damaged(err)
+		}
+		var last complete
+		if json.Unmarshal(line, &last) == nil && last.Complete {
+			if last.Tables != len(all) || last.Tables != len(to.Tables()) || last.Rows != total {
+				return nil, ErrDamaged
+			}
+			if _, err := from.ReadLine(); !errors.Is(err, io.EOF) { // The compression has a checksum of its own, which comes last.
+				return nil, ErrDamaged
+			}
+			return all, nil
+		}
+		var b begin
+		if err := json.Unmarshal(line, &b); err != nil || b.Table == "" {
+			return nil, ErrDamaged
+		}
+		counted, err := readTable(ctx, to, b, from)
+		if err != nil {
+			return nil, err
+		}
+		all, total = append(all, counted), total+counted.Rows
+	}
+}
+
+func damaged(err error) error {
+	if errors.Is(err, io.EOF) {
+		return ErrDamaged
+	}
+	return fmt.Errorf("%w: %w", ErrDamaged, err)
+}

@@ -1,0 +1,139 @@
+package backup_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/app/backup"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/clocks"
+)
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// text is a copy in memory.
+type text struct {
+	lines []string
+	broke error // at the end
+}
+
+func (c *text) WriteLine(line []byte) error {
+	c.lines = append(c.lines, string(line))
+	return nil
+}
+
+func (c *text) ReadLine() ([]byte, error) {
+	if len(c.lines) == 0 {
+		if c.broke != nil {
+			return nil, c.broke
+		}
+		return nil, io.EOF
+	}
+	line := c.lines[0]
+	c.lines = c.lines[1:]
+	return []byte(line), nil
+}
+
+func memory(t *testing.T) *gormstore.Store {
+	t.Helper()
+	s, err := gormstore.Open(t.Context(), gormstore.Config{URL: "sqlite::memory:", AutoMigrate: true, Clock: clocks.At(noon)})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, s.Close()) })
+	return s
+}
+
+// taken is a copy of an installation with an entry in its audit log.
+func taken(t *testing.T) []string {
+	t.Helper()
+	s := memory(t)
+	require.NoError(t, s.Update(t.Context(), func(tx ports.Tx) error {
+		return tx.Audit().Record(t.Context(), audit.Entry{At: noon.Add(1234567 * time.Nanosecond), Action: audit.LogExported, Object: "a <b> \"c\"\n"})
+	}))
+	var c text
+	_, err := backup.Write(t.Context(), s, "1.2.3", noon, &c)
+	require.NoError(t, err)
+	return c.lines
+}
+
+func restore(ctx context.Context, s ports.Carrier, c *text) error {
+	_, err := backup.Restore(ctx, s, audit.Actor{Name: "root"}, noon.Add(time.Hour), c)
+	return err
+}
+
+func TestWhatIsRestoredIsHeld(t *testing.T) {
+	t.Parallel()
+	s := memory(t)
+	require.NoError(t, restore(t.Context(), s, &text{lines: taken(t)}))
+	require.NoError(t, s.View(t.Context(), func(tx ports.Tx) error {
+		state, err := tx.Installation().State(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, noon.Add(time.Hour), state.Held)
+		found, err := tx.Audit().Search(t.Context(), audit.Query{Limit: 10})
+		require.NoError(t, err)
+		require.Len(t, found.Entries, 2)
+		assert.Equal(t, audit.InstallationRestored, found.Entries[0].Action)
+		assert.Equal(t, "a <b> \"c\"\n", found.Entries[1].Object)
+		assert.Equal(t, noon.Add(1234*time.Microsecond), found.Entries[1].At)
+		return nil
+	}))
+	require.ErrorIs(t, restore(t.Context(), s, &text{lines: taken(t)}), backup.ErrNotEmpty)
+}
+
+func TestADamagedCopyIsNotRestored(t *testing.T) {
+	t.Parallel()
+	whole := taken(t)
+	at := func(part string) int {
+		i := slices.IndexFunc(whole, func(line string) bool { return strings.Contains(line, part) })
+		require.Positive(t, i, part)
+		return i
+	}
+	entry := at("audit.export")
+	with := func(i int, line string) []string {
+		lines := slices.Clone(whole)
+		lines[i] = line
+		return lines
+	}
+	for name, c := range map[string]struct {
+		copy text
+		want error
+	}{
+		"Empty":            {text{}, backup.ErrNoCopy},
+		"AnotherFile":      {text{lines: []string{"id,name", "1,Ada"}}, backup.ErrNoCopy},
+		"AnotherFormat":    {text{lines: with(0, strings.Replace(whole[0], `"version":1`, `"version":2`, 1))}, backup.ErrSchema},
+		"AnotherSchema":    {text{lines: with(0, strings.Replace(whole[0], `"schema":`, `"schema":9`, 1))}, backup.ErrSchema},
+		"ARowIsMissing":    {text{lines: slices.Delete(slices.Clone(whole), entry, entry+1)}, backup.ErrDamaged},
+		"ARowIsThereTwice": {text{lines: slices.Insert(slices.Clone(whole), entry, whole[entry])}, nil},
+		"ARowWasChanged":   {text{lines: with(entry, strings.Replace(whole[entry], "audit.export", "audit.import", 1))}, backup.ErrDamaged},
+		"ARowIsShort":      {text{lines: with(entry, "[1]")}, backup.ErrDamaged},
+		"AColumnIsGone":    {text{lines: with(entry-1, strings.Replace(whole[entry-1], `"name":"action"`, `"name":"acting"`, 1))}, backup.ErrSchema},
+		"ATableIsMissing":  {text{lines: slices.Delete(slices.Clone(whole), entry-1, entry+2)}, backup.ErrDamaged},
+		"TheEndIsMissing":  {text{lines: whole[:len(whole)-1]}, backup.ErrDamaged},
+		"SomethingFollows": {text{lines: append(slices.Clone(whole), "{}")}, backup.ErrDamaged},
+		"ItBreaksOff":      {text{lines: whole[:len(whole)-1], broke: errors.New("unexpected EOF")}, backup.ErrDamaged},
+		"ItsSumIsWrong":    {text{lines: whole, broke: errors.New("invalid checksum")}, backup.ErrDamaged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := memory(t)
+			err := restore(t.Context(), s, &c.copy)
+			require.Error(t, err)
+			if c.want != nil {
+				require.ErrorIs(t, err, c.want)
+			}
+			require.NoError(t, restore(t.Context(), s, &text{lines: taken(t)}), "nothing of it is left")
+		})
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	require.ErrorIs(t, restore(ended, memory(t), &text{lines: whole}), context.Canceled)
+}

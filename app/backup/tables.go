@@ -1,0 +1,128 @@
+package backup
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tocsin/tocsin/ports"
+)
+
+// readTable inserts the rows of a table, and checks that they are all there.
+func readTable(ctx context.Context, to ports.Tables, b begin, from Source) (Counted, error) {
+	n := slices.IndexFunc(to.Tables(), func(t ports.Table) bool { return t.Name == b.Table })
+	if n < 0 || !slices.Equal(to.Tables()[n].Columns, b.Columns) {
+		return Counted{}, ErrSchema.With("the copy has other columns of %s than the database", b.Table)
+	}
+	t := to.Tables()[n]
+	var s sum
+	var waiting [][]any
+	flush := func() error {
+		if err := ctx.Err(); err != nil || len(waiting) == 0 {
+			return err
+		}
+		err := to.Insert(ctx, t, waiting)
+		waiting = waiting[:0]
+		return err
+	}
+	for {
+		line, err := from.ReadLine()
+		if err != nil {
+			return Counted{}, damaged(err)
+		}
+		if bytes.HasPrefix(line, []byte("{")) {
+			var e end
+			if err := json.Unmarshal(line, &e); err != nil || e.End != t.Name || e.Rows != s.rows || e.Sum != s.String() {
+				return Counted{}, ErrDamaged.With("the table %s of the copy is damaged or incomplete; nothing was restored", t.Name)
+			}
+			break
+		}
+		s.add(line)
+		row, err := decode(line, t)
+		if err != nil {
+			return Counted{}, fmt.Errorf("%w: %s: %w", ErrDamaged, t.Name, err)
+		}
+		if waiting = append(waiting, row); len(waiting) == pageSize {
+			if err := flush(); err != nil {
+				return Counted{}, err
+			}
+		}
+	}
+	if err := flush(); err != nil {
+		return Counted{}, err
+	}
+	if t.Numbered {
+		if err := to.SetLast(ctx, t, b.Last); err != nil {
+			return Counted{}, err
+		}
+	}
+	return Counted{t.Name, s.rows, s.String()}, nil
+}
+
+// encode is a row as a line: a JSON array. Bytes are in base64, moments in RFC 3339 with microseconds at most.
+func encode(row []any) ([]byte, error) {
+	said := make([]any, len(row))
+	for i, v := range row {
+		if t, is := v.(time.Time); is {
+			v = t.UTC().Format(time.RFC3339Nano)
+		}
+		said[i] = v
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(said)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+// decode is a line as a row of a table.
+func decode(line []byte, t ports.Table) ([]any, error) {
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.UseNumber()
+	var row []any
+	if err := d.Decode(&row); err != nil {
+		return nil, err
+	}
+	if len(row) != len(t.Columns) {
+		return nil, fmt.Errorf("%d values for %d columns", len(row), len(t.Columns))
+	}
+	for i, c := range t.Columns {
+		if row[i] == nil {
+			continue
+		}
+		var err error
+		if row[i], err = meant(row[i], c.Kind); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.Name, err)
+		}
+	}
+	return row, nil
+}
+
+// meant is a value of JSON as what its column holds.
+func meant(v any, k ports.Kind) (any, error) {
+	switch said := v.(type) {
+	case bool:
+		if k == ports.KindBoolean {
+			return said, nil
+		}
+	case json.Number:
+		if k == ports.KindInteger {
+			return said.Int64()
+		}
+	case string:
+		switch k {
+		case ports.KindText:
+			return said, nil
+		case ports.KindBytes:
+			return base64.StdEncoding.DecodeString(said)
+		case ports.KindTime:
+			return time.Parse(time.RFC3339Nano, said)
+		case ports.KindInteger, ports.KindBoolean:
+		}
+	}
+	return nil, fmt.Errorf("%v is no %s", v, k)
+}

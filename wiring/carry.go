@@ -1,0 +1,85 @@
+package wiring
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+
+	"github.com/spf13/pflag"
+
+	"github.com/tocsin/tocsin/adapters/archive"
+	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/app/backup"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// carrier opens the database without keys: rows are carried as they are.
+func (r root) carrier(ctx context.Context, flags *pflag.FlagSet) (*gormstore.Store, error) {
+	store, err := r.connect(ctx, flags)
+	if err != nil {
+		return nil, err
+	}
+	if err := store.Ready(ctx); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return store, nil
+}
+
+// backup writes a copy to a file.
+func (r root) backup(ctx context.Context, flags *pflag.FlagSet, file string, withKey bool) (done backup.Summary, keyFile string, err error) {
+	if withKey {
+		_, _, key, err := r.prepare(flags)
+		if err != nil {
+			return done, "", err
+		}
+		keyFile = file + ".key"
+		if err := archive.Keep(keyFile, []byte(hex.EncodeToString(key.Bytes())+"\n")); err != nil {
+			return done, "", err
+		}
+	}
+	store, err := r.carrier(ctx, flags)
+	if err != nil {
+		return done, "", err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	err = archive.Write(file, func(w *archive.Writer) error {
+		done, err = backup.Write(ctx, store, r.version, systemClock{}.Now(), w)
+		return err
+	})
+	return done, keyFile, err
+}
+
+// restore makes the schema where it is missing, and fills it with a copy.
+func (r root) restore(ctx context.Context, flags *pflag.FlagSet, file string, by audit.Actor) (done backup.Summary, err error) {
+	from, err := archive.Open(file)
+	if err != nil {
+		return done, err
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	store, err := r.connect(ctx, flags)
+	if err != nil {
+		return done, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	if err := store.Migrate(ctx); err != nil {
+		return done, err
+	}
+	return backup.Restore(ctx, store, by, systemClock{}.Now(), from)
+}
+
+// verify looks for what is wrong in the database.
+func (r root) verify(ctx context.Context, flags *pflag.FlagSet) (found []ports.Finding, err error) {
+	c, log, key, err := r.prepare(flags)
+	if err != nil {
+		return nil, err
+	}
+	config := storeConfig(c, systemClock{}, log)
+	config.Keys = newKeys(c, key)
+	store, err := gormstore.Connect(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	return store.Verify(ctx)
+}
