@@ -20,13 +20,22 @@ TOOLS := .bin
 export CGO_ENABLED := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help alerts build clients interop run lint vulncheck verify generate test fuzz walls bench chaos screenshots clean test-clients test-tools test-browser
+.PHONY: help alerts build clients image interop run lint vulncheck verify generate test fuzz walls bench chaos screenshots clean test-clients test-tools test-browser
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build ./bin/tocsin
 	$(GO) build -trimpath -buildvcs=false -ldflags "-X main.version=$(VERSION)" -o bin/tocsin ./wiring/tocsin
+
+# Linked with all of its libraries, so that it runs on any Linux and in an image with nothing else. CC cross-compiles.
+STATIC := -trimpath -buildvcs=false -tags netgo,osusergo,sqlite_omit_load_extension
+
+image: $(TOOLS)/release ## build an image of the program alone into ./bin/image, and start it
+	$(GO) build $(STATIC) -ldflags "-s -w -X main.version=$(VERSION) -linkmode external -extldflags -static" -o bin/static/tocsin ./wiring/tocsin
+	$(TOOLS)/release image -version "$(VERSION)" -out bin/image "linux/$$($(GO) env GOARCH)=bin/static/tocsin"
+	@.ci/release/try "bin/image/tocsin-linux-$$($(GO) env GOARCH).tar"
+	$(TOOLS)/release sbom bin/static/tocsin > bin/image/tocsin.cdx.json
 
 run: build ## start the demo on SQLite below ./data and print the console's password, a key and requests to try
 	@deploy/demo.sh
@@ -101,6 +110,9 @@ $(TOOLS)/golangci-lint: .ci/tools/go.mod .ci/tools/go.sum
 
 $(TOOLS)/govulncheck: .ci/tools/go.mod .ci/tools/go.sum
 	$(GO) build -C .ci/tools -buildvcs=false -o $(CURDIR)/$@ golang.org/x/vuln/cmd/govulncheck
+
+$(TOOLS)/release: .ci/release/go.mod .ci/release/go.sum $(wildcard .ci/release/*.go)
+	$(GO) build -C .ci/release -buildvcs=false -o $(CURDIR)/$@ .
 
 $(TOOLS)/promtool: .ci/promtool/go.mod .ci/promtool/go.sum
 	$(GO) build -C .ci/promtool -buildvcs=false -tags remove_all_sd -o $(CURDIR)/$@ github.com/prometheus/prometheus/cmd/promtool

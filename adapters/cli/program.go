@@ -185,7 +185,7 @@ func (p Program) root() *cobra.Command {
 	p.Flags(root.PersistentFlags())
 	root.AddCommand(p.serve(), p.worker(), p.healthcheck(), p.migrate(), p.config(), p.apply(), p.delete(), p.key(), p.imports(), p.deliveries(),
 		p.channel(), p.mailbox(), p.reencrypt(), p.release(), p.maintenance(),
-		p.backup(), p.restore(), p.verify(), p.admin(), p.audit(), p.version())
+		p.backup(), p.restore(), p.verify(), p.admin(), p.audit(), p.version(), p.man())
 	return root
 }
 

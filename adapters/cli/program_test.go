@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -222,6 +223,22 @@ func TestCompletion(t *testing.T) {
 		assert.Contains(t, d.done(t, "completion", shell), "tocsin")
 	}
 	assert.Contains(t, d.done(t, "__complete", "key", "create", "--grant", ""), "distributionlist:write\n")
+}
+
+func TestMan(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	folder := t.TempDir()
+	assert.Empty(t, d.done(t, "man", folder))
+	page, err := os.ReadFile(filepath.Join(folder, "tocsin-key-create.1"))
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "tocsin key create")
+	again := t.TempDir()
+	d.done(t, "man", again)
+	same, err := os.ReadFile(filepath.Join(again, "tocsin-key-create.1"))
+	require.NoError(t, err)
+	assert.Equal(t, string(page), string(same), "the same program writes the same pages")
+	assert.Equal(t, 1, d.run(t, "man", filepath.Join(folder, "missing")))
 }
 
 func TestConfigShow(t *testing.T) {

@@ -7,6 +7,9 @@ import (
 	"os/signal"
 	"runtime"
 	"syscall"
+	_ "time/tzdata" // For machines and images without time zones.
+
+	_ "golang.org/x/crypto/x509roots/fallback" // For machines and images without certificates of authorities.
 
 	"github.com/tocsin/tocsin/wiring"
 )
