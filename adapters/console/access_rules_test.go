@@ -53,6 +53,7 @@ var rules = map[operators.Need][]string{
 	},
 	operators.Viewer: {
 		"GET /console/o/{org}/",
+		"GET /console/o/{org}/search/",
 		"GET /console/o/{org}/projects/",
 		"GET /console/o/{org}/groups/",
 		"GET /console/o/{org}/groups/{group}/",

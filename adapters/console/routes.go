@@ -117,6 +117,7 @@ func organizationRoutes() []Route {
 	)
 	return []Route{
 		get(organizationPath, operators.Viewer, call.showOrganization),
+		get(organizationPath+"search/", operators.Viewer, call.showSearch),
 		post(organizationPath+"name/", operators.Administrator, call.renameOrganization),
 		post(organizationPath+"region/", operators.Administrator, call.setRegion),
 		guarded(organizationPath+"second-factor/", operators.Administrator, call.requireFactor),

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -101,6 +102,18 @@ const occurrenceID = "(SELECT id FROM occurrences WHERE id = @occurrence AND app
 
 func ofOccurrence(o events.Occurrence) map[string]any {
 	return map[string]any{"occurrence": o.ID, "application": o.Application, "organization": o.Organization}
+}
+
+func (r deliveryRepo) Correlated(ctx context.Context, org orgs.ID, text string, limit int) ([]events.Occurrence, error) {
+	var found []events.Occurrence
+	if id, err := strconv.ParseInt(text, 10, 64); err == nil {
+		if found, err = decodeAll(r.db(ctx).Where("id = ? AND "+unindexed("organization_id")+" = ?", id, org), occurrenceRow.occurrence); err != nil {
+			return nil, err
+		}
+	}
+	more, err := decodeAll(r.db(ctx).Where("organization_id = ? AND correlation_id = ? AND correlation_id <> ''", org, text).Order("id DESC").Limit(limit-len(found)),
+		occurrenceRow.occurrence)
+	return append(found, more...), err
 }
 
 func (r deliveryRepo) Occurrence(ctx context.Context, a applications.Application, id events.OccurrenceID) (events.Occurrence, error) {

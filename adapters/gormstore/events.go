@@ -65,6 +65,11 @@ func (r eventRepo) List(ctx context.Context, a applications.Application, after e
 	return r.withChannels(ctx, es)
 }
 
+func (r eventRepo) OfOrganization(ctx context.Context, org orgs.ID, limit int) ([]events.Event, error) {
+	return all(r.db(ctx).Raw("SELECT e.* FROM applications a CROSS JOIN events e WHERE a.organization_id = ? AND e.application_id = a.id LIMIT ?", org, limit),
+		func(row eventRow) events.Event { return row.event(org) })
+}
+
 func (r eventRepo) Create(ctx context.Context, e events.Event) (events.Event, error) {
 	if err := r.applicationExists(ctx, e.Organization, e.Application); err != nil {
 		return events.Event{}, err

@@ -141,6 +141,9 @@ type Repository interface {
 	Unknown(ctx context.Context, os []events.Occurrence) ([]events.Unknown, error)
 	// Occurrence finds an occurrence of the application; events.ErrOccurrenceNotFound.
 	Occurrence(ctx context.Context, a applications.Application, id events.OccurrenceID) (events.Occurrence, error)
+	// Correlated returns the occurrences of the organization with this correlation id, the newest first, behind the one whose id the text is: at
+	// most limit.
+	Correlated(ctx context.Context, org orgs.ID, text string, limit int) ([]events.Occurrence, error)
 	// Occurrences returns the occurrences of the application, the newest first: at most limit, older than the one with the id before
 	// (0: from the newest on).
 	Occurrences(ctx context.Context, a applications.Application, before events.OccurrenceID, limit int) ([]events.Occurrence, error)

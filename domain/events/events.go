@@ -95,6 +95,8 @@ type Repository interface {
 	BySlug(ctx context.Context, a applications.Application, slug string) (Event, error)
 	// List returns the application's events by id, at most limit after the given one.
 	List(ctx context.Context, a applications.Application, after ID, limit int) ([]Event, error)
+	// OfOrganization returns events of the organization without their channels, at most limit.
+	OfOrganization(ctx context.Context, org orgs.ID, limit int) ([]Event, error)
 	// Create stores a new event with its channels and returns it with its id; ErrSlugTaken.
 	Create(ctx context.Context, e Event) (Event, error)
 	// Save stores name, description, active flag, example, schema, priority and channels.

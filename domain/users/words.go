@@ -54,6 +54,18 @@ func Terms(text string) []string {
 	return all
 }
 
+// Says reports whether a name has words that begin with all the terms of a text, as people are found.
+func Says(name, text string) bool {
+	terms, words := Terms(text), collected{seen: map[string]bool{}}
+	words.add(name)
+	for _, term := range terms {
+		if !slices.ContainsFunc(words.words, func(w string) bool { return strings.HasPrefix(w, term) }) {
+			return false
+		}
+	}
+	return len(terms) > 0
+}
+
 // dialed reads a phone number that is written as people dial it: in groups, with or without its country code.
 func dialed(text string) (string, bool) {
 	text = strings.TrimSpace(text)

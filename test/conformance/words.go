@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/metadata"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
@@ -124,6 +125,36 @@ func wordCases() cases {
 			assert.Equal(t, users.Indexing{}, w.indexing(t))
 			assert.Len(t, w.hits(t, users.Query{Text: "max", Limit: 100}), 450)
 			assert.Len(t, w.hits(t, users.Query{Text: "max man", Limit: 100}), 450)
+		},
+		"OfOtherThingsAreTheirOwn": func(t *testing.T, w *world) {
+			correlated := func(o tenant, id string) events.OccurrenceID {
+				wanted := o.occurrence(nil, nil)
+				wanted.CorrelationID = id
+				return w.trigger(t, wanted).ID
+			}
+			first, second, other := correlated(w.mine, "order-1"), correlated(w.mine, "order-1"), correlated(w.mine, "")
+			theirs := correlated(w.theirs, "order-1")
+			w.settle(t)
+			find := func(text string, limit int) []events.OccurrenceID {
+				found := []events.OccurrenceID{}
+				for _, o := range look(t, w, func(tx ports.Tx) ([]events.Occurrence, error) {
+					return tx.Deliveries().Correlated(t.Context(), w.mine.org.ID, text, limit)
+				}) {
+					found = append(found, o.ID)
+				}
+				return found
+			}
+			assert.Equal(t, []events.OccurrenceID{second, first}, find("order-1", 10))
+			assert.Equal(t, []events.OccurrenceID{second}, find("order-1", 1))
+			assert.Equal(t, []events.OccurrenceID{other}, find(fmt.Sprint(other), 10))
+			for _, nothing := range []string{"", "order", "ORDER-1", fmt.Sprint(theirs)} {
+				assert.Empty(t, find(nothing, 10), nothing)
+			}
+			for limit, want := range map[int][]events.Event{10: {w.mine.order}, 0: {}} {
+				assert.Equal(t, want, look(t, w, func(tx ports.Tx) ([]events.Event, error) {
+					return tx.Events().OfOrganization(t.Context(), w.mine.org.ID, limit)
+				}))
+			}
 		},
 		"GoOnAfterWhomTheyFoundLast": func(t *testing.T, w *world) {
 			all := w.known(t)

@@ -75,3 +75,22 @@ document.addEventListener("htmx:configRequest", (event) => {
     event.detail.parameters.form_token = token.value;
   }
 });
+
+// "/" and Ctrl K lead to the search of everything, and arrows from there through what is found. Enter follows a link anyway.
+document.addEventListener("keydown", (event) => {
+  const find = document.getElementById("find");
+  if (!find) return;
+  const typing = event.target.closest?.("input, textarea, select, [contenteditable]");
+  if ((event.key === "k" && (event.ctrlKey || event.metaKey)) || (event.key === "/" && !typing && !event.ctrlKey && !event.altKey && !event.metaKey)) {
+    event.preventDefault();
+    find.focus();
+    find.select();
+    return;
+  }
+  if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+  const stops = [find, ...document.querySelectorAll("[data-found] a")];
+  const at = stops.indexOf(document.activeElement);
+  if (at < 0 || stops.length < 2) return;
+  event.preventDefault();
+  stops[Math.max(0, Math.min(stops.length - 1, at + (event.key === "ArrowDown" ? 1 : -1)))].focus();
+});

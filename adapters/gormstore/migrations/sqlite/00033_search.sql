@@ -22,11 +22,14 @@ CREATE TABLE member_words_builds (
     organization_id INTEGER PRIMARY KEY REFERENCES organizations (id) ON DELETE CASCADE,
     position        INTEGER NOT NULL
 );
+-- Occurrences are found by their correlation id.
+CREATE INDEX occurrences_correlation ON occurrences (organization_id, correlation_id, id) WHERE correlation_id <> '';
 INSERT INTO member_words_builds (organization_id, position) SELECT id, 0 FROM organizations;
 -- +goose StatementEnd
 
 -- +goose Down
 -- +goose StatementBegin
+DROP INDEX occurrences_correlation;
 DROP TABLE member_words_builds;
 DROP TABLE member_words_waiting;
 DROP TABLE member_words;

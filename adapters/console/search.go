@@ -1,0 +1,176 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// How many of each kind the page of a search shows: at first, and when one kind is asked for.
+const (
+	searchFirst = 10
+	searchAll   = 200
+)
+
+// hit is something that a search has found.
+type hit struct {
+	Text, Path string
+	Beside     string // what tells it from others of its name
+}
+
+// hits are what a search has found of one kind.
+type hits struct {
+	Kind, Title string
+	Hits        []hit
+	All         string // the path of all of this kind; empty: these are all
+}
+
+// searchView is what a search has found, the kinds in their order.
+type searchView struct {
+	Text     string
+	Asked    bool
+	Indexing users.Indexing
+	Groups   []hits
+}
+
+func (c call) showSearch() error {
+	kind := c.QueryParam("kind")
+	text, err := users.ParseText("q", c.QueryParam("q"))
+	if err != nil {
+		text = ""
+	}
+	v := searchView{Text: text, Asked: text != ""}
+	if v.Asked {
+		if err := c.search(&v, kind); err != nil {
+			return err
+		}
+	}
+	return c.render(http.StatusOK, "search", "Search", v)
+}
+
+// search fills the view of a search for everything, or for one kind.
+func (c call) search(v *searchView, kind string) error {
+	limit := searchFirst
+	if kind != "" {
+		limit = searchAll
+	}
+	found, err := c.console.use.Orgs.Find(c.ctx, c.at(), v.Text, limit)
+	if err != nil {
+		return err
+	}
+	v.Indexing = found.Indexing
+	for _, g := range []hits{
+		{"people", "People", hitsOf(found.People, c.personHit), ""},
+		{"occurrences", "Occurrences", hitsOf(found.Occurrences, func(o events.Occurrence) hit { return c.occurrenceHit(found, o) }), ""},
+		{"events", "Events", hitsOf(found.Events, func(e events.Event) hit {
+			in := found.Within[e.Application]
+			return hit{e.Name, c.link(c.applicationSegments(found, in.Project, in.Slug, "e", e.Slug)...), in.Name}
+		}), ""},
+		{"lists", "Distribution lists", nil, ""}, {"channels", "Channels", nil, ""}, {"applications", "Applications", nil, ""},
+		{"pages", "Pages and actions", c.pageHits(v.Text), ""},
+	} {
+		switch g.Kind {
+		case "lists":
+			for _, l := range found.Lists {
+				slug := found.Projects[l.Project].Slug
+				g.Hits = append(g.Hits, hit{l.Name, c.link("o", c.at().Organization, "p", slug, "d", l.ID), slug})
+			}
+		case "channels":
+			for _, ch := range found.Channels {
+				to, beside := []any{"o", c.at().Organization}, ""
+				if ch.Project != 0 {
+					beside = found.Projects[ch.Project].Slug
+					to = append(to, "p", beside)
+				}
+				g.Hits = append(g.Hits, hit{ch.Name, c.link(append(to, "channels", ch.ID)...), beside})
+			}
+		case "applications":
+			for _, a := range found.Applications {
+				g.Hits = append(g.Hits, hit{a.Name, c.link(c.applicationSegments(found, a.Project, a.Slug)...), found.Projects[a.Project].Slug})
+			}
+		}
+		if len(g.Hits) == 0 || kind != "" && g.Kind != kind {
+			continue
+		}
+		if len(g.Hits) > limit {
+			g.Hits = g.Hits[:limit]
+			switch {
+			case g.Kind == "people":
+				g.All = c.membersPath() + "?" + url.Values{"q": {v.Text}}.Encode()
+			case kind == "":
+				g.All = view{call: c}.SearchPath() + "?" + url.Values{"q": {v.Text}, "kind": {g.Kind}}.Encode()
+			}
+		}
+		v.Groups = append(v.Groups, g)
+	}
+	return nil
+}
+
+func hitsOf[T any](all []T, show func(T) hit) []hit {
+	shown := make([]hit, len(all))
+	for i, one := range all {
+		shown[i] = show(one)
+	}
+	return shown
+}
+
+func (c call) personHit(m users.Member) hit {
+	h := hit{Text: strings.TrimSpace(m.FirstName + " " + m.LastName), Path: c.link("o", c.at().Organization, "u", m.ID), Beside: m.User.Username}
+	if h.Text == "" {
+		h.Text, h.Beside = m.User.Username, ""
+	}
+	if m.Email != "" && m.Email != m.User.Username {
+		h.Beside = strings.TrimSpace(h.Beside + " " + m.Email)
+	}
+	return h
+}
+
+func (c call) occurrenceHit(found app.Finds, o events.Occurrence) hit {
+	in, id := found.Within[o.Application], strconv.FormatInt(int64(o.ID), 10)
+	return hit{strings.TrimSpace(id + " " + o.CorrelationID), c.link(c.applicationSegments(found, in.Project, in.Slug, "occurrences", o.ID)...), in.Name}
+}
+
+// applicationSegments are the segments of the path of something in an application.
+func (c call) applicationSegments(found app.Finds, project orgs.ProjectID, slug string, below ...any) []any {
+	return slices.Concat([]any{"o", c.at().Organization, "p", found.Projects[project].Slug, "a", slug}, below)
+}
+
+// pageHits are the pages of the navigation, and what can be done in the organization, that a text names.
+func (c call) pageHits(text string) (found []hit) {
+	v := view{call: c}
+	var all []link
+	for _, s := range v.Navigation() {
+		all = append(all, s.Links...)
+	}
+	org := c.at().Organization
+	if v.MayOperate() {
+		all = append(all, v.to("New user", "o", org, "u", "new"), v.to("Import members", "o", org, "imports"))
+	}
+	if v.MayAdminister() {
+		all = append(all, v.to("New channel", "o", org, "channels", "new"), v.to("New group", "o", org, "groups"), v.to("New project", "o", org, "projects"),
+			v.to("New API key", "o", org, "keys"))
+	}
+	for _, l := range all {
+		if users.Says(l.Text, text) {
+			found = append(found, hit{Text: l.Text, Path: l.Path})
+		}
+	}
+	return found
+}
+
+// SearchPath is the path of the search in the page's organization; empty where the visitor may not see it.
+func (v view) SearchPath() string {
+	org := v.call.at().Organization
+	if v.User() == "" || org == "" || !v.call.visitor.May(org, operators.Viewer) {
+		return ""
+	}
+	return v.call.link("o", org, "search")
+}

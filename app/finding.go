@@ -1,0 +1,79 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// maxNamed is how many things of each kind Find looks through by their names.
+const maxNamed = 2_000
+
+// Finds are what an organization has that a text means, of each kind the first, and one more than the limit where there are more.
+type Finds struct {
+	People       []users.Member
+	Indexing     users.Indexing
+	Occurrences  []events.Occurrence // by correlation id or id, the newest first
+	Events       []events.Event
+	Lists        []lists.List
+	Channels     []channels.Channel
+	Applications []applications.Application
+	Within       map[applications.ID]applications.Application // those of the occurrences and events
+	Projects     map[orgs.ProjectID]orgs.Project
+}
+
+// Find looks for a text in an organization: people by words, occurrences by the exact correlation id or id, all else by words of its
+// name or slug. orgs.ErrNotFound.
+func (o *Orgs) Find(ctx context.Context, at Path, text string, limit int) (found Finds, err error) {
+	err = o.store.View(ctx, func(tx ports.Tx) error {
+		org, err := tx.Orgs().BySlug(ctx, at.Organization)
+		if err != nil {
+			return err
+		}
+		var errs [7]error
+		var people users.Found
+		people, errs[0] = tx.Users().Search(ctx, org.ID, users.Query{Text: text, Limit: limit + 1})
+		found.People = people.Members
+		found.Indexing, errs[1] = tx.Users().Indexing(ctx, org.ID)
+		found.Occurrences, errs[2] = tx.Deliveries().Correlated(ctx, org.ID, text, limit+1)
+		var es []events.Event
+		es, errs[3] = tx.Events().OfOrganization(ctx, org.ID, maxNamed)
+		found.Events = saying(es, limit, text, func(e events.Event) string { return e.Name + " " + e.Slug })
+		var ls []lists.List
+		ls, errs[4] = tx.Lists().OfOrganization(ctx, org.ID, 0, maxNamed)
+		found.Lists = saying(ls, limit, text, func(l lists.List) string { return l.Name })
+		var cs []channels.Channel
+		cs, errs[5] = tx.Channels().OfOrganization(ctx, org.ID, 0, maxNamed)
+		found.Channels = saying(cs, limit, text, func(c channels.Channel) string { return c.Name })
+		as, err := tx.Applications().OfOrganization(ctx, org.ID, 0, maxNamed)
+		found.Applications = saying(as, limit, text, func(a applications.Application) string { return a.Name + " " + a.Slug })
+		found.Within = make(map[applications.ID]applications.Application, len(as))
+		for _, a := range as {
+			found.Within[a.ID] = a
+		}
+		found.Projects, errs[6] = projectsOf(ctx, tx, org.ID)
+		elsewhere := func(a applications.ID) bool { _, known := found.Within[a]; return !known }
+		found.Events = slices.DeleteFunc(found.Events, func(e events.Event) bool { return elsewhere(e.Application) })
+		found.Occurrences = slices.DeleteFunc(found.Occurrences, func(o events.Occurrence) bool { return elsewhere(o.Application) })
+		return errors.Join(err, errors.Join(errs[:]...))
+	})
+	return found, err
+}
+
+// saying are the first things whose names have the words of a text, and one more than the limit.
+func saying[T any](all []T, limit int, text string, name func(T) string) (found []T) {
+	for _, one := range all {
+		if len(found) <= limit && users.Says(name(one), text) {
+			found = append(found, one)
+		}
+	}
+	return found
+}
