@@ -69,7 +69,9 @@ default_pool_size = 3
 	} else {
 		query.Set("default_query_exec_mode", "cache_describe")
 	}
-	folder := t.TempDir()
+	folder, err := os.MkdirTemp("", "tocsin-pgbouncer-") //nolint:usetesting // Another account has to reach it, and t.TempDir is for this one alone.
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, os.RemoveAll(folder)) })
 	file := filepath.Join(folder, "pgbouncer.ini")
 	require.NoError(t, os.WriteFile(file, []byte(settings), 0o600))
 	c := programs.CommandContext(context.WithoutCancel(t.Context()), program, "--quiet", file)
