@@ -36,6 +36,51 @@ func (o *Occurrences) List(ctx context.Context, at Path, before events.Occurrenc
 	return found, err
 }
 
+// Reports is List with the state and the counts of each.
+func (o *Occurrences) Reports(ctx context.Context, at Path, before events.OccurrenceID, limit int) (all []OccurrenceReport, err error) {
+	err = o.store.View(ctx, func(tx ports.Tx) error {
+		app, err := application(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		found, err := tx.Deliveries().Occurrences(ctx, app, before, limit)
+		if err != nil {
+			return err
+		}
+		ids := make([]events.OccurrenceID, len(found))
+		for i, f := range found {
+			ids[i] = f.ID
+		}
+		counts, err := tx.Deliveries().CountsOf(ctx, app, ids)
+		if err != nil {
+			return err
+		}
+		all = make([]OccurrenceReport, len(found))
+		for i, f := range found {
+			all[i] = OccurrenceReport{Occurrence: f, State: stateOf(f, counts[f.ID]), Counts: counts[f.ID]}
+		}
+		return nil
+	})
+	return all, err
+}
+
+// FailuresRead is how many failed deliveries of an occurrence are looked at for their causes: the first of them.
+const FailuresRead = 1_000
+
+// Failures groups the failed deliveries of an occurrence by their cause.
+func (o *Occurrences) Failures(ctx context.Context, at Path, id events.OccurrenceID) (causes []deliveries.FailureGroup, err error) {
+	err = o.store.View(ctx, func(tx ports.Tx) error {
+		_, occurred, err := occurrence(ctx, tx, at, id)
+		if err != nil {
+			return err
+		}
+		failed, err := tx.Deliveries().List(ctx, occurred, deliveries.Failed, 0, FailuresRead)
+		causes = deliveries.FailuresByCause(failed)
+		return err
+	})
+	return causes, err
+}
+
 // OccurrenceState is how far an occurrence is.
 type OccurrenceState string
 
@@ -56,6 +101,14 @@ type OccurrenceReport struct {
 	Holds      []Hold // what it waits for, as far as the first of its open deliveries tell
 	// Expected is when its last delivery will be over at the rate so far; zero where nothing tells.
 	Expected time.Time
+}
+
+// Begin is when its first delivery could go out.
+func (r OccurrenceReport) Begin() time.Time {
+	if at := r.Occurrence.Options.SendAt; at.After(r.Occurrence.Created) {
+		return at
+	}
+	return r.Occurrence.Created
 }
 
 // Show returns an occurrence of the application; events.ErrOccurrenceNotFound.

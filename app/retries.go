@@ -41,6 +41,37 @@ func (r *Retries) Failed(ctx context.Context, by audit.Actor, at Path, id events
 	return requeued, err
 }
 
+// Same makes those failed deliveries of an occurrence of the application due again that have one cause, and returns how many;
+// events.ErrOccurrenceNotFound, events.ErrCancelled, events.ErrExpired.
+func (r *Retries) Same(ctx context.Context, by audit.Actor, at Path, id events.OccurrenceID, cause deliveries.FailureCause) (requeued int, err error) {
+	err = r.store.Update(ctx, func(tx ports.Tx) error {
+		requeued = 0
+		_, occurred, err := occurrence(ctx, tx, at, id)
+		if err != nil {
+			return err
+		}
+		if err := r.open(occurred); err != nil {
+			return err
+		}
+		failed, err := tx.Deliveries().List(ctx, occurred, deliveries.Failed, 0, FailuresRead)
+		if err != nil {
+			return err
+		}
+		var same []deliveries.ID
+		for _, d := range failed {
+			if deliveries.FailureCauseOf(d) == cause {
+				same = append(same, d.ID)
+			}
+		}
+		if requeued, err = tx.Deliveries().RequeueThese(ctx, occurred, same); err != nil || requeued == 0 {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: occurred.Organization, Actor: by, At: r.clock.Now(), Action: audit.DeliveriesRetried,
+			Object: at.Object("occurrences", strconv.FormatInt(int64(id), 10)), After: audit.State{"retried": requeued, "cause": cause.Words}})
+	})
+	return requeued, err
+}
+
 // One makes a failed delivery of an occurrence of the application due again and tells whether it had failed; events.ErrOccurrenceNotFound,
 // deliveries.ErrNotFound, events.ErrCancelled, events.ErrExpired.
 func (r *Retries) One(ctx context.Context, by audit.Actor, at Path, id events.OccurrenceID, delivery deliveries.ID) (requeued bool, err error) {
@@ -56,7 +87,8 @@ func (r *Retries) One(ctx context.Context, by audit.Actor, at Path, id events.Oc
 		if err := r.open(occurred); err != nil {
 			return err
 		}
-		if requeued, err = tx.Deliveries().RequeueOne(ctx, occurred, delivery); err != nil || !requeued {
+		n, err := tx.Deliveries().RequeueThese(ctx, occurred, []deliveries.ID{delivery})
+		if requeued = n > 0; err != nil || !requeued {
 			return err
 		}
 		return tx.Audit().Record(ctx, audit.Entry{Organization: occurred.Organization, Actor: by, At: r.clock.Now(), Action: audit.DeliveriesRetried,

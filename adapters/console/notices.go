@@ -44,7 +44,10 @@ func (v view) Notice() string {
 	case "over":
 		return "Nothing was left to cancel."
 	case "retried":
-		return "The failed deliveries will be sent again."
+		if v.call.number("count") == 0 {
+			return "Nothing was left to send again."
+		}
+		return counted(int(v.call.number("count")), "failed delivery", "failed deliveries") + " will be sent again."
 	case "retried-one":
 		return "The delivery will be sent again."
 	}

@@ -5,9 +5,12 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
+	"time"
 
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 )
@@ -22,10 +25,14 @@ type occurrenceView struct {
 	Address    string            // the beginning of their address
 	Reasons    []deliveries.Reason
 	Failed     int
-	MayRetry   bool // what failed may be sent again
+	Causes     []deliveries.FailureGroup // of those that failed, as far as app.FailuresRead tell
+	MayRetry   bool                      // what failed may be sent again
 	Deliveries []deliveries.Delivery
 	Next       string // the path of the next page; empty: no more
 }
+
+// FailuresRead is how many of those that failed are looked at for their causes.
+func (occurrenceView) FailuresRead() int { return app.FailuresRead }
 
 // progressView is how far an occurrence is.
 type progressView struct {
@@ -35,6 +42,8 @@ type progressView struct {
 	States []stateOfView
 	All    int // deliveries, as far as they are known
 	Over   int // of them
+	Shares []share
+	Rate   string // how fast deliveries have been over so far; empty: nothing tells
 }
 
 type stateOfView struct {
@@ -94,6 +103,11 @@ func (c call) showOccurrence() error {
 	}
 	v.Event, v.Failed = names[v.Occurrence.Event], v.Counts[deliveries.Failed]
 	v.MayRetry = c.mayRetry(v.Occurrence)
+	if v.Failed > 0 {
+		if v.Causes, err = c.console.use.Occurrences.Failures(c.ctx, c.at(), id); err != nil {
+			return err
+		}
+	}
 	return c.render(http.StatusOK, "occurrence", fmt.Sprintf("Occurrence %d", id), v)
 }
 
@@ -125,7 +139,23 @@ func (c call) progress(id events.OccurrenceID) (v progressView, err error) {
 			v.Over += n
 		}
 	}
+	v.Shares = sharesOf(v.Counts)
+	if v.Live() {
+		v.Rate = rate(v.Over, c.console.clock.Now().Sub(v.Begin()))
+	}
 	return v, err
+}
+
+// rate says how many deliveries were over in a second or in a minute.
+func rate(over int, in time.Duration) string {
+	switch seconds := in.Seconds(); {
+	case over == 0 || seconds <= 0:
+		return ""
+	case float64(over) >= seconds:
+		return count(int(float64(over)/seconds)) + " per second"
+	default:
+		return count(int(max(1, float64(over)*60/seconds))) + " per minute"
+	}
 }
 
 // findDeliveries finds a page of deliveries by whichever filter is set.
@@ -189,8 +219,14 @@ func (c call) retry() error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.console.use.Retries.Failed(c.ctx, c.actor(), c.at(), id); err != nil {
+	var n int
+	if cause := (deliveries.FailureCause{Channel: channels.ID(c.chosen("channel")), Words: c.FormValue("cause")}); cause != (deliveries.FailureCause{}) {
+		n, err = c.console.use.Retries.Same(c.ctx, c.actor(), c.at(), id, cause)
+	} else {
+		n, err = c.console.use.Retries.Failed(c.ctx, c.actor(), c.at(), id)
+	}
+	if err != nil {
 		return err
 	}
-	return c.done(c.below("occurrences", id), "retried")
+	return c.done(c.below("occurrences", id), "retried", "count", strconv.Itoa(n))
 }

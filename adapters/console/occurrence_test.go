@@ -104,6 +104,43 @@ func TestTheRecipientsOfAnOccurrence(t *testing.T) {
 	})
 }
 
+func TestFailuresAreSentAgainByTheirReason(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		for _, name := range []string{"ada", "gone1", "gone2"} {
+			f.person("acme", name, users.RoleMember, false)
+			f.listed(name)
+		}
+		id := f.happened()
+		f.fails(id)
+		one := occurrencePath(id)
+		b := f.as(f.operator("bob", users.RoleOperator))
+		page := b.get(one).is(f.T, http.StatusOK)
+		assert.Contains(f, page.said(), "Failures by reason Reason Channel Deliveries Send again no mailbox … mail 2 Retry these (no mailbox …, mail) the mailbox is <full> mail 1 Retry these")
+		assert.NotContains(f, f.as(f.operator("vera", users.RoleViewer)).get(one).is(f.T, http.StatusOK).said(), "Retry these")
+		assert.Contains(f, b.get(web).said(), "3 failed", "the list tells")
+
+		channel := regexp.MustCompile(`name="channel" value="(\d+)"`).FindStringSubmatch(page.body)
+		require.NotNil(f, channel)
+		same := func(cause string) string {
+			return b.post(one+"retry/", "channel", channel[1], "cause", cause).is(f.T, http.StatusSeeOther).Header.Get("Location")
+		}
+		assert.Equal(f, one+"?count=0&done=retried", same("another reason"))
+		assert.Empty(f, f.entries("acme"))
+		assert.Equal(f, one+"?count=2&done=retried", same("no mailbox …"))
+		left := b.get(one + "?count=2&done=retried").said()
+		assert.Contains(f, left, "2 failed deliveries will be sent again.")
+		assert.Contains(f, left, "2 pending 0 sending 0 retrying 0 sent 1 failed")
+		assert.NotContains(f, left, "no mailbox")
+		assert.Equal(f, audit.State{"retried": float64(2), "cause": "no mailbox …"}, f.entries("acme")[0].After)
+
+		_, err := f.use.Occurrences.Cancel(f.Context(), audit.Actor{}, app.Path{Organization: "acme", Project: "shop", Application: "web"}, id)
+		require.NoError(f, err)
+		b.post(one+"retry/", "channel", channel[1], "cause", "the mailbox is <full>").is(f.T, http.StatusBadRequest)
+		assert.Contains(f, b.get(web).said(), "cancelled 2 waiting, 1 failed")
+	})
+}
+
 func TestADelivery(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {

@@ -19,9 +19,17 @@ const (
 // occurrencesView is the occurrences of an application.
 type occurrencesView struct {
 	Name        string // of the application
-	Occurrences []events.Occurrence
+	Occurrences []occurrenceOfList
 	Events      map[events.ID]string // by name
 	Older       events.OccurrenceID  // 0: no more
+}
+
+// occurrenceOfList is an occurrence with how far it is.
+type occurrenceOfList struct {
+	events.Occurrence
+
+	State  app.OccurrenceState
+	Shares []share
 }
 
 func (c call) showOccurrences() error {
@@ -30,11 +38,14 @@ func (c call) showOccurrences() error {
 		return err
 	}
 	v := occurrencesView{Name: application.Name}
-	found, err := c.console.use.Occurrences.List(c.ctx, c.at(), events.OccurrenceID(c.number("before")), pageOccurrences+1)
+	found, err := c.console.use.Occurrences.Reports(c.ctx, c.at(), events.OccurrenceID(c.number("before")), pageOccurrences+1)
 	if err != nil {
 		return err
 	}
-	v.Occurrences, v.Older = paged(found, pageOccurrences, func(o events.Occurrence) events.OccurrenceID { return o.ID })
+	found, v.Older = paged(found, pageOccurrences, func(o app.OccurrenceReport) events.OccurrenceID { return o.Occurrence.ID })
+	for _, r := range found {
+		v.Occurrences = append(v.Occurrences, occurrenceOfList{r.Occurrence, r.State, sharesOf(r.Counts)})
+	}
 	if v.Events, err = c.eventNames(); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -238,6 +239,9 @@ func (f *fixture) fails(id events.OccurrenceID) {
 		o := deliveries.Outcome{ID: j.ID, State: deliveries.Sent, Attempts: 1}
 		if j.Occurrence == id {
 			o.State, o.Error = deliveries.Failed, "the mailbox is <full>"
+			if strings.HasPrefix(j.Address, "gone") {
+				o.Error = "no mailbox " + j.Address
+			}
 		}
 		outcomes = append(outcomes, o)
 	}

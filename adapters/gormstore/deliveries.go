@@ -157,13 +157,35 @@ func (r deliveryRepo) Locate(ctx context.Context, id events.OccurrenceID) (event
 }
 
 func (r deliveryRepo) Counts(ctx context.Context, o events.Occurrence) (map[deliveries.State]int, error) {
-	sums := mapped(deliveries.States(), func(s deliveries.State) string { return fmt.Sprintf("COALESCE(SUM(%[1]s), 0) AS %[1]s", s) })
 	var row tallyRow
-	err := r.db(ctx).Raw("SELECT "+strings.Join(sums, ", ")+" FROM occurrence_tallies WHERE occurrence_id = "+occurrenceID, ofOccurrence(o)).Scan(&row).Error
-	counts := map[deliveries.State]int{deliveries.Pending: row.Pending, deliveries.Sending: row.Sending, deliveries.Retrying: row.Retrying,
-		deliveries.Sent: row.Sent, deliveries.Failed: row.Failed, deliveries.Skipped: row.Skipped}
+	err := r.db(ctx).Raw("SELECT "+tallySums()+" FROM occurrence_tallies WHERE occurrence_id = "+occurrenceID, ofOccurrence(o)).Scan(&row).Error
+	return row.counts(), err
+}
+
+func (r deliveryRepo) CountsOf(
+	ctx context.Context, a applications.Application, ids []events.OccurrenceID,
+) (map[events.OccurrenceID]map[deliveries.State]int, error) {
+	rows, err := rowsOf[tallyRow](r.db(ctx).Raw(`SELECT occurrence_id AS occurrence, `+tallySums()+` FROM occurrence_tallies WHERE occurrence_id IN
+		(SELECT id FROM occurrences WHERE id @ids AND application_id = @application AND organization_id = @organization ) GROUP BY occurrence_id`,
+		map[string]any{"ids": among(r.dialect, ids), "application": a.ID, "organization": a.Organization}))
+	all := make(map[events.OccurrenceID]map[deliveries.State]int, len(rows))
+	for _, row := range rows {
+		all[row.Occurrence] = row.counts()
+	}
+	return all, err
+}
+
+// tallySums are the columns of a tallyRow as the sums of its parts.
+func tallySums() string {
+	return strings.Join(mapped(deliveries.States(), func(s deliveries.State) string { return fmt.Sprintf("COALESCE(SUM(%[1]s), 0) AS %[1]s", s) }), ", ")
+}
+
+// counts are the numbers of the row that are not 0.
+func (t tallyRow) counts() map[deliveries.State]int {
+	counts := map[deliveries.State]int{deliveries.Pending: t.Pending, deliveries.Sending: t.Sending, deliveries.Retrying: t.Retrying,
+		deliveries.Sent: t.Sent, deliveries.Failed: t.Failed, deliveries.Skipped: t.Skipped}
 	maps.DeleteFunc(counts, func(_ deliveries.State, n int) bool { return n == 0 })
-	return counts, err
+	return counts
 }
 
 // List takes a page of each state wanted from the index that holds them by state and id, and of those the first.
@@ -203,9 +225,8 @@ func (r deliveryRepo) Requeue(ctx context.Context, o events.Occurrence) (int, er
 	return r.requeue(ctx, o, "", nil)
 }
 
-func (r deliveryRepo) RequeueOne(ctx context.Context, o events.Occurrence, id deliveries.ID) (bool, error) {
-	n, err := r.requeue(ctx, o, " AND id = @id ", map[string]any{"id": id})
-	return n > 0, err
+func (r deliveryRepo) RequeueThese(ctx context.Context, o events.Occurrence, ids []deliveries.ID) (int, error) {
+	return r.requeue(ctx, o, " AND id @ids ", map[string]any{"ids": among(r.dialect, ids)})
 }
 
 // requeue makes those failed deliveries of an occurrence that meet a further condition due again.

@@ -152,6 +152,8 @@ type Repository interface {
 	Locate(ctx context.Context, id events.OccurrenceID) (events.Occurrence, access.Scope, error)
 	// Counts returns how many deliveries of the occurrence are in each state.
 	Counts(ctx context.Context, o events.Occurrence) (map[State]int, error)
+	// CountsOf is Counts of those occurrences of the application that have these ids; what has no deliveries is not there.
+	CountsOf(ctx context.Context, a applications.Application, ids []events.OccurrenceID) (map[events.OccurrenceID]map[State]int, error)
 	// Ahead returns how many messages go before the next one of the occurrence on a channel, as things are: what is more urgent, and what
 	// the rule of turns puts before it. It counts to most at most, and reports whether anything of the occurrence waits there for
 	// its first attempt.
@@ -173,8 +175,8 @@ type Repository interface {
 	Cancel(ctx context.Context, o events.Occurrence) (bool, error)
 	// Requeue makes failed deliveries of the occurrence due again, as if they had never been tried, and returns how many.
 	Requeue(ctx context.Context, o events.Occurrence) (int, error)
-	// RequeueOne is Requeue for one delivery. It reports whether the delivery had failed.
-	RequeueOne(ctx context.Context, o events.Occurrence, id ID) (bool, error)
+	// RequeueThese is Requeue for those of these deliveries that have failed.
+	RequeueThese(ctx context.Context, o events.Occurrence, ids []ID) (int, error)
 
 	// RenderInput is Queue.RenderInput for an occurrence that need not be stored.
 	RenderInput(ctx context.Context, o events.Occurrence, n subscriptions.NotificationID, t events.TemplateID) (RenderInput, error)

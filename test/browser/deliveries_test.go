@@ -32,14 +32,15 @@ func TestWhatFailedIsExplainedAndSentAgain(t *testing.T) {
 		p.goBy(button, "Send it again")
 		p.sees("The delivery will be sent again.", "The message as it would be sent now")
 		p.goBy(link, "Occurrence 1")
-		p.sees("13 of 14 deliveries are over, 92 %.") // And it moves, with a script by itself.
+		p.sees("13 of 14 deliveries are over, 92 %") // And it moves, with a script by itself.
 		answer()
 		p.awaits("sent 13")
 
 		p.goBy(link, p.called(link, "/ada.lovelace@example.com"))
 		p.sees("State sent", "The message as it was sent", "The template has not changed since.", "Text New in the shop")
 		p.goBy(link, "Occurrence 1")
-		p.goBy(button, "Send the 1 failed again")
+		p.sees("Failures by reason")
+		p.goBy(button, "Retry these (answered 410, hooks)")
 		p.awaits("sent 14")
 		p.sees("failed 0")
 		p.goBy(link, "skipped 0")

@@ -237,6 +237,21 @@ func deliveryCases() cases {
 				}
 			}
 		},
+		"AreCountedForSeveralOccurrences": func(t *testing.T, w *world) {
+			o := w.waiting(t, 3)
+			w.record(t, "one", ended(w.claim(t, w.mine.mail, "one", 2, lease), deliveries.Failed, deliveries.Sent)...)
+			other := w.trigger(t, w.mine.occurrence(nil, nil))
+			of := func(a applications.Application) map[events.OccurrenceID]map[deliveries.State]int {
+				return look(t, w, func(tx ports.Tx) (map[events.OccurrenceID]map[deliveries.State]int, error) {
+					return tx.Deliveries().CountsOf(t.Context(), a, []events.OccurrenceID{o.ID, other.ID})
+				})
+			}
+			assert.Equal(t, map[events.OccurrenceID]map[deliveries.State]int{o.ID: w.counts(t, o)}, of(w.mine.web))
+			assert.Empty(t, of(w.mine.desk), "of another application")
+			foreign := w.mine.web
+			foreign.Organization = w.theirs.org.ID
+			assert.Empty(t, of(foreign), "of another organization")
+		},
 		"OfAnotherApplicationAreNotSeen": func(t *testing.T, w *world) {
 			o := w.waiting(t, 2)
 			for _, spoil := range []func(*events.Occurrence){

@@ -112,19 +112,19 @@ func findCases() cases {
 				missing(t, w, deliveries.ErrNotFound, func(tx ports.Tx) (deliveries.Job, error) { return tx.Deliveries().Job(t.Context(), o, d.ID) })
 			}
 		},
-		"OneIsRequeued": func(t *testing.T, w *world) {
+		"TheseAreRequeued": func(t *testing.T, w *world) {
 			o := w.waiting(t, 3)
 			jobs := w.claim(t, w.mine.mail, "one", 10, lease)
 			w.record(t, "one", ended(jobs, deliveries.Failed, deliveries.Failed, deliveries.Sent)...)
-			one := func(o events.Occurrence, id deliveries.ID) bool {
-				return do(t, w, func(tx ports.Tx) (bool, error) { return tx.Deliveries().RequeueOne(t.Context(), o, id) })
+			these := func(o events.Occurrence, ids ...deliveries.ID) int {
+				return do(t, w, func(tx ports.Tx) (int, error) { return tx.Deliveries().RequeueThese(t.Context(), o, ids) })
 			}
 			spy := o
 			spy.Organization = w.theirs.org.ID
-			assert.False(t, one(spy, jobs[0].ID))
-			assert.True(t, one(o, jobs[0].ID))
-			assert.False(t, one(o, jobs[0].ID), "it has not failed any more")
-			assert.False(t, one(o, jobs[2].ID), "it was sent")
+			assert.Zero(t, these(spy, jobs[0].ID))
+			assert.Zero(t, these(o))
+			assert.Equal(t, 1, these(o, jobs[0].ID, jobs[2].ID), "the other one was sent")
+			assert.Zero(t, these(o, jobs[0].ID), "it has not failed any more")
 			assert.Equal(t, map[deliveries.State]int{deliveries.Pending: 1, deliveries.Failed: 1, deliveries.Sent: 1}, w.counts(t, o))
 			assert.Equal(t, jobs[0].ID, only(w.claim(t, w.mine.mail, "two", 10, lease)).ID)
 		},

@@ -1,0 +1,45 @@
+package console
+
+import (
+	"strconv"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+// share is a part of a bar that shows what became of deliveries.
+type share struct {
+	Kind     string // also a class of the style sheet
+	Count    int
+	At, Wide string // in percent of the bar
+}
+
+// leastShare is how wide a part is at least, in percent, so that a few of very many are seen.
+const leastShare = 1.5
+
+// sharesOf divides deliveries into those that were sent, wait, failed and were skipped, without those kinds of which there is none.
+func sharesOf(counts map[deliveries.State]int) []share {
+	all := []share{
+		{Kind: "sent", Count: counts[deliveries.Sent]},
+		{Kind: "waiting", Count: counts[deliveries.Pending] + counts[deliveries.Sending] + counts[deliveries.Retrying]},
+		{Kind: "failed", Count: counts[deliveries.Failed]},
+		{Kind: "skipped", Count: counts[deliveries.Skipped]},
+	}
+	total, kinds := 0, 0
+	for _, s := range all {
+		if total += s.Count; s.Count > 0 {
+			kinds++
+		}
+	}
+	var some []share
+	at := 0.0
+	for _, s := range all {
+		if s.Count == 0 {
+			continue
+		}
+		wide := leastShare + (100-leastShare*float64(kinds))*float64(s.Count)/float64(total)
+		s.At, s.Wide = strconv.FormatFloat(at, 'f', 2, 64), strconv.FormatFloat(wide, 'f', 2, 64)
+		at += wide
+		some = append(some, s)
+	}
+	return some
+}
