@@ -38,10 +38,15 @@ func TestTheServerServesTheConsoleBesideTheAPI(t *testing.T) {
 		return response.StatusCode, string(page)
 	}
 
-	_, page := ask(http.MethodGet, "/console", nil) // follows the redirect to the form
+	status, page := ask(http.MethodGet, "/", nil)
+	assert.Equal(t, http.StatusOK, status)
+	assert.Contains(t, page, "Sign in", "the bare address leads to the console")
+	status, _ = ask(http.MethodPost, "/", nil)
+	assert.Equal(t, http.StatusNotFound, status)
+	_, page = ask(http.MethodGet, "/console", nil) // follows the redirect to the form
 	token := regexp.MustCompile(`name="form_token" value="([0-9a-f]+)"`).FindStringSubmatch(page)
 	require.NotEmpty(t, token, page)
-	status, page := ask(http.MethodPost, "/console/sign-in/", url.Values{"form_token": {token[1]}, "username": {"root"}, "password": {"a long password"}})
+	status, page = ask(http.MethodPost, "/console/sign-in/", url.Values{"form_token": {token[1]}, "username": {"root"}, "password": {"a long password"}})
 	assert.Equal(t, http.StatusOK, status)
 	assert.Contains(t, page, `<a href="/console/o/acme/"><bdi>Acme</bdi></a>`)
 	assert.Contains(t, page, "Nothing is sent since ")

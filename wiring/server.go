@@ -55,12 +55,13 @@ func newServer(c configs.Config, api *httpapi.API, pages *console.Console, auth 
 	return &server{config: c, api: api, console: pages, auth: auth, work: work.run, health: state, dog: dog, monitor: work.Monitor, log: log, installation: whole}
 }
 
-// ServeHTTP answers one request: the console's below its prefix, the API's elsewhere.
+// ServeHTTP answers one request: the console's below its prefix and whoever opens the bare address, the API's elsewhere.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.health.Draining() {
 		w.Header().Set("Connection", "close") // The next request goes to another instance.
 	}
-	if strings.HasPrefix(r.URL.Path+"/", console.Prefix) {
+	bare := r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead)
+	if bare || strings.HasPrefix(r.URL.Path+"/", console.Prefix) {
 		s.console.ServeHTTP(w, r)
 		return
 	}

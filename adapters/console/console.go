@@ -146,10 +146,16 @@ func New(use UseCases, clock ports.Clock, log *slog.Logger, o Options) (*Console
 			c.echo.Add(http.MethodHead, r.pattern(), c.handler(r))
 		}
 	}
+	home := func(e echo.Context) error {
+		web.Route(e, "/", false)
+		return call{Context: e, console: c}.to(c.root + Prefix)
+	}
+	c.echo.GET("/", home)
+	c.echo.HEAD("/", home)
 	return c, nil
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP answers one request: of what is below Prefix, and GET of /, which leads there.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.echo.ServeHTTP(w, web.Canonical(r))
 }

@@ -59,6 +59,29 @@ func (v view) Navigation() []section {
 	return all
 }
 
+// Trail is the places that the page is below, the widest first, by their slugs; of a place's own page, those around it.
+func (v view) Trail() []link {
+	at := v.call.at()
+	if v.User() == "" || !v.call.visitor.May(at.Organization, operators.Viewer) {
+		return nil
+	}
+	var all []link
+	here := v.call.path(web.Canonical(v.call.Request()).URL.RawPath)
+	for _, place := range []struct {
+		slug string
+		path []any
+	}{
+		{at.Organization, []any{"o", at.Organization}},
+		{at.Project, []any{"o", at.Organization, "p", at.Project}},
+		{at.Application, []any{"o", at.Organization, "p", at.Project, "a", at.Application}},
+	} {
+		if l := v.to(place.slug, place.path...); place.slug != "" && l.Path != here {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
 func (v view) to(text string, segments ...any) link {
 	return link{Text: text, Path: v.call.link(segments...)}
 }

@@ -3,7 +3,9 @@ package browser_test
 import (
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
@@ -59,6 +61,25 @@ func TestWhatIsTypedIsNotLost(t *testing.T) {
 	p.follow(chromedp.Evaluate[chromedp.Void]("history.back()"))
 	p.eventually(func() bool { return p.of(p.find("Context", textbox), "this.value") == `{"title": "Winter"` }, "what was refused is lost")
 	assert.EqualValues(t, 3, asked.Load(), "what was refused is not saved")
+}
+
+func TestMomentsStandInTheZoneOfTheViewer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.populate(greeted)
+	p := w.signedIn()
+	p.steps(do(emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Asia/Kolkata"}))
+	p.open("/console/o/acme/p/shop/a/web/")
+	moment := ask[string](p, "document.querySelector('td time').dateTime")
+	at, err := time.Parse(time.RFC3339, moment)
+	require.NoError(t, err)
+	assert.Equal(t, at.Add(5*time.Hour+30*time.Minute).Format(time.DateTime)+" GMT+5:30", ask[string](p, "document.querySelector('td time').innerText"))
+	assert.Regexp(t, "^"+at.Format("2006-01-02 15:04:05 UTC, ")+".*(second|minute|now)", ask[string](p, "document.querySelector('td time').title"))
+	assert.Equal(t, "Shop front: occurrences · web · shop · acme · Tocsin", ask[string](p, "document.title"))
+	p.in("navigation", "Breadcrumbs").goBy(link, "shop")
+	assert.Equal(t, "/console/o/acme/p/shop/", p.at())
+	p.in("navigation", "Breadcrumbs").goBy(link, "acme")
+	assert.Equal(t, "/console/o/acme/", p.at())
 }
 
 func TestMistakesAreListedWithTheirFields(t *testing.T) {

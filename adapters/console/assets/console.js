@@ -50,6 +50,7 @@ document.addEventListener("submit", (event) => {
       const next = new DOMParser().parseFromString(text, "text/html").getElementById(form.id);
       if (!part(next)) return window.location.assign(answer.url);
       part(form).replaceWith(document.adoptNode(part(next)));
+      localize(part(next));
       next.querySelector("button").focus();
     });
   }, plainly);
@@ -94,3 +95,15 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   stops[Math.max(0, Math.min(stops.length - 1, at + (event.key === "ArrowDown" ? 1 : -1)))].focus();
 });
+
+// Moments stand in UTC; here they are shown in the viewer's zone, and in UTC and from now on hover.
+const localize = (root) => root.querySelectorAll("time[datetime]:not([title])").forEach((time) => {
+  const at = new Date(time.dateTime), two = (n) => String(n).padStart(2, "0");
+  const zone = new Intl.DateTimeFormat("en", { timeZoneName: "short" }).formatToParts(at).find((p) => p.type === "timeZoneName").value;
+  const seconds = (at - Date.now()) / 1000;
+  const [unit, size] = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]].find(([, s]) => Math.abs(seconds) >= s) ?? ["second", 1];
+  time.title = `${time.textContent.trim()}, ${new Intl.RelativeTimeFormat("en", { numeric: "auto" }).format(Math.trunc(seconds / size), unit)}`;
+  time.textContent = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())} ${zone}`;
+});
+localize(document);
+document.addEventListener("htmx:afterSettle", () => localize(document));
