@@ -112,6 +112,62 @@ func (u *Users) List(ctx context.Context, at Path, p Page) (found []users.Member
 	return found, err
 }
 
+// MemberFilter says which members a list shows; the zero MemberFilter: all.
+type MemberFilter struct {
+	users.Query // but for the cursor and the limit
+
+	GroupName string
+}
+
+// within returns the query that a filter means in an organization. A group that does not exist is a mistake of whoever asks.
+func (f MemberFilter) within(ctx context.Context, tx ports.Tx, org orgs.ID) (users.Query, error) {
+	if f.GroupName == "" {
+		return f.Query, nil
+	}
+	g, err := tx.Orgs().Group(ctx, org, f.GroupName)
+	if errors.Is(err, orgs.ErrGroupNotFound) {
+		err = fault.Field("group", "there is no group with this name in the organization")
+	}
+	f.Group = g.ID
+	return f.Query, err
+}
+
+// Find returns a stretch of the members of an organization whom a filter lets through, by id. It may hold fewer than a page, or none,
+// although there are more. orgs.ErrNotFound.
+func (u *Users) Find(ctx context.Context, at Path, f MemberFilter, p Page) (found users.Found, err error) {
+	err = u.store.View(ctx, func(tx ports.Tx) error {
+		org, err := tx.Orgs().BySlug(ctx, at.Organization)
+		if err != nil {
+			return err
+		}
+		q, err := f.within(ctx, tx, org.ID)
+		if err != nil {
+			return err
+		}
+		q.After, q.Limit = users.Cursor{Order: users.ByID, ID: p.After}, p.Limit
+		found, err = tx.Users().Search(ctx, org.ID, q)
+		return err
+	})
+	return found, err
+}
+
+// Count returns how many members of an organization a filter lets through, up to a limit, and reports whether there may be more.
+func (u *Users) Count(ctx context.Context, at Path, f MemberFilter, limit int) (n int, more bool, err error) {
+	err = u.store.View(ctx, func(tx ports.Tx) error {
+		org, err := tx.Orgs().BySlug(ctx, at.Organization)
+		if err != nil {
+			return err
+		}
+		q, err := f.within(ctx, tx, org.ID)
+		if err != nil {
+			return err
+		}
+		n, more, err = tx.Users().Count(ctx, org.ID, q, limit)
+		return err
+	})
+	return n, more, err
+}
+
 // Show returns a member by username, else by e-mail; orgs.ErrNotFound, users.ErrNotFound, users.ErrAmbiguous.
 func (u *Users) Show(ctx context.Context, at Path, username string) (found users.Member, err error) {
 	err = u.store.View(ctx, func(tx ports.Tx) error {

@@ -101,7 +101,8 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 	}
 	all[reflect.TypeFor[context.Context]()] = []any{ctx}
 	for _, q := range []users.Query{{}, {Text: "a"}, {Text: "a b"}, {Locked: true}, {Unreached: true}, {Role: users.RoleViewer}, {Group: group.ID}, {List: int64(p.list.ID)},
-		{Application: int64(p.app.ID)}, {Metadata: metadata.Condition{Path: "a"}}, {Text: "a", Locked: true, List: int64(p.list.ID)}} {
+		{Application: int64(p.app.ID)}, {Metadata: metadata.Condition{Path: "a"}}, {Text: "a", Locked: true, List: int64(p.list.ID)},
+		{Username: "a"}, {Email: "a@example.org"}, {Active: true, Group: group.ID, From: now, Before: now}, {Username: "a", Email: "a@example.org", Locked: true}} {
 		q.Limit = 10
 		all[reflect.TypeOf(q)] = append(all[reflect.TypeOf(q)], q)
 	}
@@ -216,7 +217,7 @@ func sorted() map[string]string {
 	const page, stretch, firsts = "sorts the page", "sorts a stretch of an index, which is bounded", "sorts the first of each channel"
 	return map[string]string{
 		"Lists.Recipients": page, "Subscriptions.Subscribers": page, "Deliveries.Unsubscribers": page, "Deliveries.List": "sorts a page of each state",
-		"Deliveries.ByAddress": "sorts a page of each notification", "Lists.Search": stretch, "Users.Search": stretch, "Statistics.Backlogs": firsts, "Statistics.Queue": firsts,
+		"Deliveries.ByAddress": "sorts a page of each notification", "Lists.Search": stretch, "Users.Search": stretch, "Users.Count": stretch, "Statistics.Backlogs": firsts, "Statistics.Queue": firsts,
 		"Statistics.Failures": "sorts the newest hundred", "Deliveries.Candidates": "sorts what one member may get",
 		"Deliveries.Forecast":        "a dry run finds everybody",
 		"Deliveries.CountRecipients": "sorts what a few names or CountedEntries lead to",

@@ -95,6 +95,25 @@ func (s search) since(ctx context.Context, by source) (users.Cursor, error) {
 	return at, err
 }
 
+// Count goes through the source that leads to the fewest, as Search does.
+func (r userRepo) Count(ctx context.Context, org orgs.ID, q users.Query, limit int) (n int, more bool, err error) {
+	q.After, q.Since, q.Limit = users.Cursor{}, 0, limit
+	s := search{userRepo: r, org: org, q: q, terms: users.Terms(q.Text)}
+	if q.IsZero() {
+		n, err = s.size(ctx, s.everybody(), limit+1)
+		return min(n, limit), n > limit, err
+	}
+	if q.Text != "" && len(s.terms) == 0 {
+		return 0, false, nil
+	}
+	by, err := s.source(ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	ids, found, err := s.walk(ctx, by)
+	return len(ids), found.More, err
+}
+
 // walk goes through a source until it has found as many as the query wants, or read as much as it may.
 func (s search) walk(ctx context.Context, by source) (ids []users.MemberID, found users.Found, err error) {
 	found.Next = users.Cursor{Order: by.order, Term: by.term}

@@ -3,6 +3,7 @@ package gormstore
 import (
 	"strings"
 
+	"github.com/tocsin/tocsin/domain/names"
 	"github.com/tocsin/tocsin/domain/users"
 )
 
@@ -46,8 +47,23 @@ func (s search) conditions(by source) *conditions {
 		c.columns = append(c.columns, "(SELECT MIN(w.word) "+ofMember+") AS word")
 		c.columnArgs = append(c.columnArgs, by.term, by.term+users.Beyond)
 	}
+	if s.q.Username != "" {
+		c.add("m.username_fold = ?", names.Fold(s.q.Username))
+	}
+	if s.q.Email != "" {
+		c.add("m.email_fold = ?", names.Fold(s.q.Email))
+	}
 	if s.q.Locked {
 		c.add("m.locked")
+	}
+	if s.q.Active {
+		c.add("NOT m.locked")
+	}
+	if !s.q.From.IsZero() {
+		c.add("m.created_at >= ?", moment(s.q.From))
+	}
+	if !s.q.Before.IsZero() {
+		c.add("m.created_at < ?", moment(s.q.Before))
 	}
 	if s.q.Role != "" {
 		c.add("m.role = ?", s.q.Role)

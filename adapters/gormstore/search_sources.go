@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/tocsin/tocsin/domain/names"
 	"github.com/tocsin/tocsin/domain/users"
 )
 
@@ -66,6 +67,13 @@ func (s search) source(ctx context.Context) (source, error) {
 // organization is an empty set.
 func (s search) sets() []source {
 	var all []source
+	if s.q.Username != "" {
+		all = append(all, source{users.ByID, "", "m.id", "m.id", "members m WHERE m.organization_id = ? AND m.username_fold = ?", []any{s.org, names.Fold(s.q.Username)}})
+	}
+	if s.q.Email != "" {
+		fold := names.Fold(s.q.Email)
+		all = append(all, source{users.ByID, "", "m.id", "m.id", "(" + searchMailed + ") m WHERE TRUE", []any{s.org, fold, s.org, fold}})
+	}
 	if s.q.Locked {
 		all = append(all, source{users.ByID, "", "m.id", "m.id", "members m WHERE m.organization_id = ? AND m.locked", []any{s.org}})
 	}
@@ -87,6 +95,10 @@ func (s search) sets() []source {
 	}
 	return all
 }
+
+// searchMailed selects the members of the organization with an e-mail. An index has them, but for the one whose username it is.
+const searchMailed = `SELECT id FROM members WHERE organization_id = ? AND username_fold = ? AND email_fold = username_fold
+	UNION ALL SELECT id FROM members WHERE organization_id = ? AND email_fold = ? AND email_fold <> username_fold`
 
 // everybody is the members of the organization.
 func (s search) everybody() source {

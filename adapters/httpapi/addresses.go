@@ -18,7 +18,14 @@ type address struct {
 }
 
 func (a *API) listAddresses(c call) error {
+	f := c.filters()
+	value, name := f.like("value"), f.like("name")
+	kind := among(f, "type", users.Email, users.Phone, users.URL, users.Generic)
 	return listing[users.Address]{
+		filters: f,
+		keep: func(found users.Address) bool {
+			return value(found.Value) && name(found.Name) && (kind == "" || found.Type == kind)
+		},
 		page: func(ctx context.Context, p app.Page) ([]users.Address, error) {
 			return a.use.Users.Addresses(ctx, c.at(), web.Param(c, "username"), p)
 		},

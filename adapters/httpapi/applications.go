@@ -19,7 +19,13 @@ type application struct {
 }
 
 func (a *API) listApplications(c call) error {
+	f := c.filters()
+	slug, name, active := f.like("slug"), f.like("name"), f.truth("active")
 	return listing[applications.Application]{
+		filters: f,
+		keep: func(found applications.Application) bool {
+			return slug(found.Slug) && name(found.Name) && active(found.Active)
+		},
 		page: func(ctx context.Context, p app.Page) ([]applications.Application, error) {
 			return a.use.Applications.List(ctx, c.at(), p)
 		},

@@ -40,7 +40,14 @@ type outage struct {
 
 // listChannels serves an organization's channels and a project's, depending on what the path names.
 func (a *API) listChannels(c call) error {
+	f := c.filters()
+	name, active := f.like("name"), f.truth("active")
+	protocol := among(f, "protocol", channels.Protocols()...)
 	return listing[channels.Channel]{
+		filters: f,
+		keep: func(ch channels.Channel) bool {
+			return name(ch.Name) && active(ch.Active) && (protocol == "" || ch.Protocol == protocol)
+		},
 		page: func(ctx context.Context, p app.Page) ([]channels.Channel, error) {
 			return a.use.Orgs.Channels(ctx, c.at(), p)
 		},

@@ -15,7 +15,7 @@ const corsAge = 600
 // Headers of requests that scripts of other origins may send, and of answers that they may read.
 var (
 	corsSent = []string{echo.HeaderAuthorization, echo.HeaderContentType, headerIdempotencyKey, "If-Match", "If-None-Match", echo.HeaderXRequestID}
-	corsRead = []string{echo.HeaderXRequestID, headerRateLimit, headerRateLimitPolicy, echo.HeaderRetryAfter, headerReplayed, "Link", "ETag", echo.HeaderAllow,
+	corsRead = []string{echo.HeaderXRequestID, headerRateLimit, headerRateLimitPolicy, echo.HeaderRetryAfter, headerReplayed, "Link", headerTotal, headerAtLeast, "ETag", echo.HeaderAllow,
 		echo.HeaderWWWAuthenticate}
 )
 

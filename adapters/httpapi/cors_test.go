@@ -87,7 +87,7 @@ func TestCORS(t *testing.T) {
 			w := f.do(c.request)
 			require.Equal(t, c.status, w.Code, w.Body.String())
 			assert.Equal(t, app, w.Header().Get("Access-Control-Allow-Origin"))
-			assert.Equal(t, "X-Request-Id,RateLimit,RateLimit-Policy,Retry-After,Idempotency-Replayed,Link,ETag,Allow,WWW-Authenticate", w.Header().Get("Access-Control-Expose-Headers"))
+			assert.Equal(t, "X-Request-Id,RateLimit,RateLimit-Policy,Retry-After,Idempotency-Replayed,Link,X-Total-Count,X-Total-At-Least,ETag,Allow,WWW-Authenticate", w.Header().Get("Access-Control-Expose-Headers"))
 			assert.Empty(t, w.Header().Get("Access-Control-Allow-Credentials"))
 			assert.Equal(t, []string{"Accept-Encoding", "Origin"}, w.Header().Values("Vary"))
 		}

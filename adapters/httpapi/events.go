@@ -33,7 +33,11 @@ type event struct {
 }
 
 func (a *API) listEvents(c call) error {
+	f := c.filters()
+	slug, name, active := f.like("slug"), f.like("name"), f.truth("active")
 	return listing[events.Event]{
+		filters: f,
+		keep:    func(e events.Event) bool { return slug(e.Slug) && name(e.Name) && active(e.Active) },
 		page: func(ctx context.Context, p app.Page) ([]events.Event, error) {
 			return a.use.Applications.Events(ctx, c.at(), p)
 		},

@@ -27,10 +27,14 @@ type moved struct {
 func showGroup(g orgs.Group) group { return group{g.ID, g.Name} }
 
 func (a *API) listGroups(c call) error {
+	f := c.filters()
+	name := f.like("name")
 	return listing[orgs.Group]{
-		page: func(ctx context.Context, p app.Page) ([]orgs.Group, error) { return a.use.Groups.List(ctx, c.at(), p) },
-		id:   func(g orgs.Group) int64 { return int64(g.ID) },
-		row:  func(g orgs.Group) any { return showGroup(g) },
+		filters: f,
+		keep:    func(g orgs.Group) bool { return name(g.Name) },
+		page:    func(ctx context.Context, p app.Page) ([]orgs.Group, error) { return a.use.Groups.List(ctx, c.at(), p) },
+		id:      func(g orgs.Group) int64 { return int64(g.ID) },
+		row:     func(g orgs.Group) any { return showGroup(g) },
 	}.send(c)
 }
 

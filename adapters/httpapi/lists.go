@@ -33,10 +33,14 @@ type added struct {
 const recipientsAtOnce = 2_000
 
 func (a *API) listLists(c call) error {
+	f := c.filters()
+	name, pinned := f.like("name"), f.number("application")
 	return listing[lists.List]{
-		page: func(ctx context.Context, p app.Page) ([]lists.List, error) { return a.use.Lists.List(ctx, c.at(), p) },
-		id:   func(l lists.List) int64 { return int64(l.ID) },
-		row:  func(l lists.List) any { return c.showList(l) },
+		filters: f,
+		keep:    func(l lists.List) bool { return name(l.Name) && pinned(int64(l.Application)) },
+		page:    func(ctx context.Context, p app.Page) ([]lists.List, error) { return a.use.Lists.List(ctx, c.at(), p) },
+		id:      func(l lists.List) int64 { return int64(l.ID) },
+		row:     func(l lists.List) any { return c.showList(l) },
 	}.send(c)
 }
 
@@ -167,7 +171,13 @@ func (a *API) listRecipients(c call) error {
 	if err != nil {
 		return err
 	}
+	f := c.filters()
+	user, address, channel, active := f.like("user"), f.like("address"), f.like("channel"), f.truth("active")
 	return listing[lists.Recipient]{
+		filters: f,
+		keep: func(r lists.Recipient) bool {
+			return user(r.Username) && address(r.Address) && channel(r.Channel) && active(r.Active)
+		},
 		page: func(ctx context.Context, p app.Page) ([]lists.Recipient, error) {
 			return a.use.Lists.Recipients(ctx, c.at(), list, p)
 		},

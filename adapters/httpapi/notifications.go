@@ -23,7 +23,13 @@ type notification struct {
 }
 
 func (a *API) listNotifications(c call) error {
+	f := c.filters()
+	name, event, list, active := f.like("name"), f.number("event"), f.number("distribution_list"), f.truth("active")
 	return listing[subscriptions.Notification]{
+		filters: f,
+		keep: func(n subscriptions.Notification) bool {
+			return name(n.Name) && event(int64(n.Event)) && list(int64(n.List)) && active(n.Active)
+		},
 		page: func(ctx context.Context, p app.Page) ([]subscriptions.Notification, error) {
 			return a.use.Applications.Notifications(ctx, c.at(), p)
 		},

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
@@ -139,12 +138,12 @@ func (a *API) listDeliveries(c call) error {
 	if err != nil {
 		return err
 	}
-	in := deliveries.State(c.QueryParam("state"))
-	if in != "" && !slices.Contains(deliveries.States(), in) {
-		return fault.Field("state", "must be one of pending, sending, retrying, sent, failed, skipped")
-	}
+	f := c.filters()
+	in := among(f, "state", deliveries.States()...)
+	user, address, channel := f.like("user"), f.like("address"), f.like("channel")
 	return listing[deliveries.Delivery]{
-		filters: []string{"state"},
+		filters: f,
+		keep:    func(d deliveries.Delivery) bool { return user(d.Username) && address(d.Address) && channel(d.Channel) },
 		page: func(ctx context.Context, p app.Page) ([]deliveries.Delivery, error) {
 			return a.use.Occurrences.Deliveries(ctx, c.at(), o, in, p)
 		},

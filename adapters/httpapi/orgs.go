@@ -43,10 +43,14 @@ func (c call) showOrganization(o orgs.Organization) organization {
 }
 
 func (a *API) listOrganizations(c call) error {
+	f := c.filters()
+	slug, name := f.like("slug"), f.like("name")
 	return listing[orgs.Organization]{
-		page: a.use.Orgs.List,
-		id:   func(o orgs.Organization) int64 { return int64(o.ID) },
-		row:  func(o orgs.Organization) any { return c.showOrganization(o) },
+		filters: f,
+		keep:    func(o orgs.Organization) bool { return slug(o.Slug) && name(o.Name) },
+		page:    a.use.Orgs.List,
+		id:      func(o orgs.Organization) int64 { return int64(o.ID) },
+		row:     func(o orgs.Organization) any { return c.showOrganization(o) },
 	}.send(c)
 }
 
@@ -123,7 +127,11 @@ func (c call) name() (*string, error) {
 }
 
 func (a *API) listProjects(c call) error {
+	f := c.filters()
+	slug, name := f.like("slug"), f.like("name")
 	return listing[orgs.Project]{
+		filters: f,
+		keep:    func(p orgs.Project) bool { return slug(p.Slug) && name(p.Name) },
 		page: func(ctx context.Context, p app.Page) ([]orgs.Project, error) {
 			return a.use.Orgs.Projects(ctx, c.at(), p)
 		},

@@ -26,57 +26,88 @@ const (
 
 // listing is how a list is fetched and shown.
 type listing[T any] struct {
-	filters []string // names of parameters that the list takes beside those of paging
+	filters *filters     // what the list takes beside the parameters of paging; nil: nothing
+	keep    func(T) bool // whether the filters let an entry through that page has returned; nil: all
 	// page returns entries by ascending id, like every list of the application.
 	page func(context.Context, app.Page) ([]T, error)
-	id   func(T) int64
+	// stretch is page for lists whose filters are for the store to know.
+	stretch func(context.Context, app.Page) (stretch[T], error)
+	// count counts up to a limit what the filters let through, and reports whether there may be more; nil: the entries are read for that.
+	count func(ctx context.Context, limit int) (n int, more bool, err error)
+	id    func(T) int64
 	// row is what is shown of an entry: a struct with JSON tags, or an appender.
 	row func(T) any
 	// size is how many entries to fetch at once; 0: pageSize.
 	size int
 }
 
+// stretch is a part of a list.
+type stretch[T any] struct {
+	entries []T
+	next    int64 // where to go on: nothing wanted is left up to this id
+	more    bool  // whether there may be any
+}
+
+// maxStretches is how many stretches are read for one page. Where filters let through few among very many, a page may end before it is full.
+const maxStretches = 20
+
 // send answers a JSON array. Without ?limit= the list is fetched page by page and sent as it comes, so that memory
 // does not grow with it. Nothing is sent before the first page is there, so that a list which does not exist is a 404; a
 // failure after that is returned with half the answer out, which cuts the connection.
 func (l listing[T]) send(c call) error {
-	after, limit, err := paging(c.QueryParams(), l.filters...)
+	if l.filters == nil {
+		l.filters = c.filters()
+	}
+	asked, err := paging(c.QueryParams(), l.filters)
 	if err != nil {
 		return err
 	}
 	if c.held != nil { // Somebody wants to know the ETag.
 		return errNoTag
 	}
+	if l.filters.digest() == "" {
+		l.keep = nil
+	}
 	if l.size == 0 {
 		l.size = pageSize
+	}
+	if asked.total {
+		if err := l.total(c); err != nil {
+			return err
+		}
 	}
 	c.Response().Header().Set(echo.HeaderContentType, echo.MIMEApplicationJSON)
 	out := array{Buffer: buffers.Get().(*bytes.Buffer)}
 	defer release(out.Buffer)
 	switch {
-	case limit > 0:
-		return l.sendPage(c, &out, after, limit)
+	case asked.limit > 0:
+		return l.sendPage(c, &out, asked)
 	case c.Request().Method == http.MethodHead:
-		if _, err := l.fetch(c, after, 1); err != nil {
+		if _, err := l.fetch(c, asked.after, 1); err != nil {
 			return err
 		}
 		return c.NoContent(http.StatusOK)
 	default:
-		return l.sendAll(c, &out, after)
+		return l.sendAll(c, &out, asked.after)
 	}
 }
 
 func (l listing[T]) sendAll(c call, out *array, after int64) error {
 	for {
-		entries, err := l.fetch(c, after, l.size)
+		s, err := l.fetch(c, after, l.size)
 		if err != nil {
 			return err
 		}
-		if after, err = l.write(out, after, entries); err != nil {
-			return err
+		for _, e := range s.entries {
+			if err := out.add(l.row(e)); err != nil {
+				return err
+			}
 		}
-		if len(entries) < l.size {
+		if after = s.next; !s.more {
 			return out.finish(c)
+		}
+		if err := c.extend(); err != nil {
+			return err
 		}
 		if out.Len() >= flushAt {
 			if err := out.flush(c); err != nil {
@@ -90,49 +121,103 @@ func (l listing[T]) sendAll(c call, out *array, after int64) error {
 }
 
 // sendPage answers at most limit entries, in one piece: the header that leads to the next page comes first.
-func (l listing[T]) sendPage(c call, out *array, after int64, limit int) error {
-	for left := limit; ; {
-		want := min(l.size, left+1) // One more tells whether there is a next page.
-		entries, err := l.fetch(c, after, want)
+func (l listing[T]) sendPage(c call, out *array, asked paged) error {
+	after, left := asked.after, asked.limit
+	for read := 1; ; read++ {
+		want := l.size
+		if l.keep == nil {
+			want = min(l.size, left+1) // One more tells whether there is a next page.
+		}
+		s, err := l.fetch(c, after, want)
 		if err != nil {
 			return err
 		}
-		fetched := len(entries)
-		if fetched > left {
-			entries = entries[:left]
+		for _, e := range s.entries {
+			if left == 0 {
+				c.linkNext(after, asked.limit, l.filters)
+				return out.finish(c)
+			}
+			if err := out.add(l.row(e)); err != nil {
+				return err
+			}
+			after = l.id(e)
+			left--
 		}
-		if after, err = l.write(out, after, entries); err != nil {
-			return err
+		if after = s.next; s.more && read == maxStretches {
+			c.linkNext(after, asked.limit, l.filters)
 		}
-		if fetched > left {
-			c.linkNext(after, limit)
-		}
-		if fetched > left || fetched < want {
+		if !s.more || read == maxStretches {
 			return out.finish(c)
 		}
-		left -= fetched
-	}
-}
-
-// fetch gets one page, within the time that a call of a use case may take.
-func (l listing[T]) fetch(c call, after int64, limit int) ([]T, error) {
-	ctx := c.Request().Context()
-	if timeout := c.api.options.CallTimeout; timeout > 0 {
-		limited, cancel := context.WithTimeout(ctx, timeout)
-		defer cancel()
-		ctx = limited
-	}
-	return l.page(ctx, app.Page{After: after, Limit: limit})
-}
-
-func (l listing[T]) write(out *array, after int64, entries []T) (last int64, err error) {
-	for _, e := range entries {
-		if err := out.add(l.row(e)); err != nil {
-			return after, err
+		if err := c.extend(); err != nil {
+			return err
 		}
-		after = l.id(e)
 	}
-	return after, nil
+}
+
+// fetch gets one stretch, within the time that a call of a use case may take.
+func (l listing[T]) fetch(c call, after int64, limit int) (s stretch[T], err error) {
+	ctx, cancel := c.limited()
+	defer cancel()
+	p := app.Page{After: after, Limit: limit}
+	if l.stretch != nil {
+		return l.stretch(ctx, p)
+	}
+	if s.entries, err = l.page(ctx, p); err != nil || len(s.entries) == 0 {
+		return s, err
+	}
+	s.next, s.more = l.id(s.entries[len(s.entries)-1]), len(s.entries) == limit
+	if l.keep != nil {
+		s.entries = slices.DeleteFunc(s.entries, func(e T) bool { return !l.keep(e) })
+	}
+	return s, nil
+}
+
+// limited is the context of the request, for as long as a call of a use case may take.
+func (c call) limited() (context.Context, context.CancelFunc) {
+	if timeout := c.api.options.CallTimeout; timeout > 0 {
+		return context.WithTimeout(c.Request().Context(), timeout)
+	}
+	return c.Request().Context(), func() {}
+}
+
+// maxTotal is how far the entries of a list are counted.
+const maxTotal = 10_000
+
+// Headers with the number of all entries that the filters let through.
+const (
+	headerTotal   = "X-Total-Count"
+	headerAtLeast = "X-Total-At-Least" // instead, where there may be more
+)
+
+// total tells how many entries there are on all pages together.
+func (l listing[T]) total(c call) error {
+	n, more, err := l.counted(c)
+	if err != nil {
+		return err
+	}
+	header := headerTotal
+	if more {
+		header = headerAtLeast
+	}
+	c.Response().Header().Set(header, strconv.Itoa(n))
+	return nil
+}
+
+func (l listing[T]) counted(c call) (n int, more bool, err error) {
+	if l.count != nil {
+		ctx, cancel := c.limited()
+		defer cancel()
+		return l.count(ctx, maxTotal)
+	}
+	s := stretch[T]{more: true}
+	for range maxTotal / l.size {
+		if s, err = l.fetch(c, s.next, l.size); err != nil || !s.more {
+			return n + len(s.entries), false, err
+		}
+		n += len(s.entries)
+	}
+	return n, true, nil
 }
 
 // array is a JSON array on its way out.
@@ -162,15 +247,10 @@ func (a *array) finish(c call) error {
 	return a.flush(c)
 }
 
-// flush sends what there is. The server's limits are for ordinary answers; a list may take longer, as long as the client keeps
-// reading.
+// flush sends what there is.
 func (a *array) flush(c call) error {
-	if timeout := c.api.options.WriteTimeout; timeout > 0 {
-		connection := http.NewResponseController(c.Response())
-		err := errors.Join(connection.SetReadDeadline(time.Time{}), connection.SetWriteDeadline(time.Now().Add(timeout)))
-		if err != nil && !errors.Is(err, http.ErrNotSupported) {
-			return undelivered(err)
-		}
+	if err := c.extend(); err != nil {
+		return err
 	}
 	if _, err := c.Response().Write(a.Bytes()); err != nil {
 		return undelivered(err)
@@ -179,9 +259,26 @@ func (a *array) flush(c call) error {
 	return nil
 }
 
-// linkNext tells where the next page of the same list is, with what else the list was asked for.
-func (c call) linkNext(after int64, limit int) {
+// extend gives a list time to go on. The server's limits are for ordinary answers; a list may take longer, as long as the client keeps
+// reading.
+func (c call) extend() error {
+	if timeout := c.api.options.WriteTimeout; timeout > 0 {
+		connection := http.NewResponseController(c.Response())
+		err := errors.Join(connection.SetReadDeadline(time.Time{}), connection.SetWriteDeadline(time.Now().Add(timeout)))
+		if err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return undelivered(err)
+		}
+	}
+	return nil
+}
+
+// linkNext tells where the next page of the same list is, with what else the list was asked for. The total does not change from page to page.
+func (c call) linkNext(after int64, limit int, f *filters) {
 	query := maps.Clone(c.QueryParams())
+	query.Del(totalParameter)
+	if digest := f.digest(); digest != "" {
+		query.Set(digestParameter, digest)
+	}
 	query.Set("after", strconv.FormatInt(after, 10))
 	query.Set("limit", strconv.Itoa(limit))
 	next := c.base() + c.Request().URL.RawPath + "?" + query.Encode()
@@ -204,25 +301,57 @@ func shortened(name string) string {
 	return name
 }
 
-// paging reads ?after= and ?limit=; limit is 0 when there is none. A parameter that is neither of these nor a filter of the list is a mistake:
-// whoever asks for ?page=2 must not get everything.
-func paging(query url.Values, filters ...string) (after int64, limit int, err error) {
-	var faults fault.Fields
-	known := append([]string{"after", "limit"}, filters...)
-	onlyParameters(query, &faults, known...)
+// The parameters of paging beside after and limit. Links of filtered lists have a digest of the filters, so that who goes on with other ones, or
+// forgets them, hears of it.
+const (
+	totalParameter  = "total"
+	digestParameter = "filter_digest"
+)
+
+// paged is what a client asks of every list.
+type paged struct {
+	after int64
+	limit int // 0: everything
+	total bool
+}
+
+// paging reads the query of a list. A parameter that is neither one of every list nor a filter of this one is a mistake: whoever asks for
+// ?page=2 must not get everything.
+func paging(query url.Values, f *filters) (asked paged, err error) {
+	faults := f.faults
+	onlyParameters(query, &faults, append([]string{"after", "limit", totalParameter, digestParameter}, f.names...)...)
 	if query.Has("limit") {
-		limit, err = strconv.Atoi(query.Get("limit"))
-		if err != nil || limit < 1 || limit > maxLimit {
+		asked.limit, err = strconv.Atoi(query.Get("limit"))
+		if err != nil || asked.limit < 1 || asked.limit > maxLimit {
 			faults.Addf("limit", "must be a whole number from 1 to %d", maxLimit)
 		}
 	}
 	if query.Has("after") {
-		after, err = strconv.ParseInt(query.Get("after"), 10, 64)
-		if err != nil || after < 0 {
+		asked.after, err = strconv.ParseInt(query.Get("after"), 10, 64)
+		if err != nil || asked.after < 0 {
 			faults.Addf("after", "must be a whole number that is not negative")
 		}
 	}
-	return after, limit, faults.Err()
+	if wanted := query.Get(totalParameter); query.Has(totalParameter) && wanted != "true" && wanted != "false" {
+		faults.Addf(totalParameter, "must be true or false")
+	} else {
+		asked.total = wanted == "true"
+	}
+	if digest := query.Get(digestParameter); query.Has(digestParameter) && (digest == "" || digest != f.digest()) {
+		faults.Addf(digestParameter, "belongs to a page of the list with other filters: begin anew, without it and without after")
+	}
+	return asked, faults.Err()
+}
+
+// noParameters refuses every parameter, on behalf of lists that are short and come whole.
+func (c call) noParameters() error {
+	var faults fault.Fields
+	for _, name := range slices.Sorted(maps.Keys(c.QueryParams())) {
+		if len(faults) < maxStrangers {
+			faults.AddAs(errUnknownParameter, shortened(name), "there is no such parameter; this list takes none")
+		}
+	}
+	return faults.Err()
 }
 
 // onlyParameters refuses the parameters of a query that are not known.

@@ -256,3 +256,35 @@ func (c *counter) Write(p []byte) (int, error) {
 	c.n += int64(len(p))
 	return len(p), nil
 }
+
+func TestTotalsAreCountedToALimit(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int][2]string{0: {"0", ""}, 2_000: {"2000", ""}, 9_999: {"9999", ""}, 10_000: {"", "10000"}, 30_000: {"", "10000"}} {
+		f := newFixture(t)
+		f.store.reader = recipients(n, 0, nil)
+		for _, query := range []string{"?total=true&limit=1", "?total=true&limit=1&channel=mail"} {
+			header := f.do(request{path: membersPath + query}).Header()
+			assert.Equal(t, want, [2]string{header.Get("X-Total-Count"), header.Get("X-Total-At-Least")}, "%d %s", n, query)
+		}
+		header := f.do(request{path: membersPath + "?limit=1&total=false"}).Header()
+		assert.Empty(t, header.Get("X-Total-Count")+header.Get("X-Total-At-Least"))
+	}
+}
+
+func TestAPageEndsBeforeItHasReadTooMuch(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	const many = 95_000 // 20 stretches of 2,000 are 40,000
+	f.store.reader = recipients(many, 0, nil)
+	next := membersPath + fmt.Sprintf("?limit=3&address=user%d@example.org", 2*many)
+	var shown []int
+	for next != "" {
+		w := f.do(request{path: strings.TrimPrefix(next, "http://tocsin.test")})
+		require.Equal(t, http.StatusOK, w.Code)
+		var got []member
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
+		shown = append(shown, len(got))
+		next = strings.TrimSuffix(strings.TrimPrefix(w.Header().Get("Link"), "<"), `>; rel="next"`)
+	}
+	assert.Equal(t, []int{0, 0, 1}, shown)
+}

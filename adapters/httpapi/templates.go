@@ -79,6 +79,9 @@ func (c call) templateVersion() (of app.TemplateName, version int, err error) {
 // listTemplates answers all templates of an event or a notification: one for each channel at most.
 func (a *API) listTemplates(c call) error {
 	of, err := c.templateOwner()
+	if err == nil {
+		err = c.noParameters()
+	}
 	if err != nil {
 		return err
 	}
@@ -157,6 +160,9 @@ func (a *API) deleteTemplate(c call) error {
 // listVersions answers the versions that are kept, the newest first, without their texts.
 func (a *API) listVersions(c call) error {
 	of, err := c.templateName()
+	if err == nil {
+		err = c.noParameters()
+	}
 	if err != nil {
 		return err
 	}

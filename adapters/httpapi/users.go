@@ -40,12 +40,42 @@ type deleted struct {
 const usersAtOnce = 250
 
 func (a *API) listUsers(c call) error {
+	f := c.filters()
+	wanted := memberFilter(f)
 	return listing[users.Member]{
-		page: func(ctx context.Context, p app.Page) ([]users.Member, error) { return a.use.Users.List(ctx, c.at(), p) },
+		filters: f,
+		stretch: func(ctx context.Context, p app.Page) (stretch[users.Member], error) {
+			if wanted.IsZero() && wanted.GroupName == "" {
+				all, err := a.use.Users.List(ctx, c.at(), p)
+				s := stretch[users.Member]{entries: all, more: len(all) == p.Limit}
+				if len(all) > 0 {
+					s.next = int64(all[len(all)-1].ID)
+				}
+				return s, err
+			}
+			found, err := a.use.Users.Find(ctx, c.at(), wanted, p)
+			return stretch[users.Member]{found.Members, found.Next.ID, found.More}, err
+		},
+		count: func(ctx context.Context, limit int) (int, bool, error) {
+			return a.use.Users.Count(ctx, c.at(), wanted, limit)
+		},
 		id:   func(m users.Member) int64 { return int64(m.ID) },
 		row:  func(m users.Member) any { return showMember(m) },
 		size: usersAtOnce,
 	}.send(c)
+}
+
+// memberFilter reads which users are asked for.
+func memberFilter(f *filters) (wanted app.MemberFilter) {
+	wanted.Username, wanted.Email, wanted.GroupName = f.text("username"), f.text("email"), f.text("group")
+	if id := f.text("external_id"); id != "" {
+		wanted.Metadata = metadata.Condition{Path: "external_id", Text: id}
+	}
+	if active := f.boolean("is_active"); active != nil {
+		wanted.Active, wanted.Locked = *active, !*active
+	}
+	wanted.From, wanted.Before = f.moment("created_after"), f.moment("created_before")
+	return wanted
 }
 
 func (a *API) createUser(c call) error {

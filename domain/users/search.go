@@ -2,6 +2,7 @@ package users
 
 import (
 	"strings"
+	"time"
 
 	"github.com/tocsin/tocsin/domain/metadata"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -11,8 +12,12 @@ import (
 type Query struct {
 	// Text is what members are found by: they have words that begin with all its Terms. Blank: anybody. A text without any term finds nobody.
 	Text string
-	// Locked asks for members who are locked only.
-	Locked bool
+	// Username and Email are the whole of what a member is called, without regard to case; empty: anything.
+	Username, Email string
+	// Locked asks for members who are locked only, Active for those who are not.
+	Locked, Active bool
+	// From and Before ask for members who became so at this moment or later, and earlier; zero: at any time.
+	From, Before time.Time
 	// Unreached asks for members without any address only: no message will ever reach them.
 	Unreached bool
 	// Role asks for members with this role only; empty: any.
@@ -36,6 +41,12 @@ func (q Query) Trimmed() Query {
 	q.Text = strings.TrimSpace(q.Text)
 	q.Metadata.Path, q.Metadata.Text = strings.TrimSpace(q.Metadata.Path), strings.TrimSpace(q.Metadata.Text)
 	return q
+}
+
+// IsZero reports whether the query asks for all members.
+func (q Query) IsZero() bool {
+	q.After, q.Since, q.Limit = Cursor{}, 0, 0
+	return q == Query{}
 }
 
 // Order is in which order a query finds members. Which one takes the least reading is decided at the beginning, and kept.

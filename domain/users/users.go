@@ -151,6 +151,9 @@ type Repository interface {
 	Unindexed(ctx context.Context) (bool, error)
 	// Indexing tells how far the organization's members are indexed.
 	Indexing(ctx context.Context, org orgs.ID) (Indexing, error)
+	// Count returns how many members a query asks for, whatever its cursor and limit, and reports whether there may be more: it counts to
+	// limit, and may stop before that where many have to be looked at.
+	Count(ctx context.Context, org orgs.ID, q Query, limit int) (n int, more bool, err error)
 	// List returns members with their groups by id, at most limit after the given one.
 	List(ctx context.Context, org orgs.ID, after MemberID, limit int) ([]Member, error)
 	// SaveDetails stores the member's details.

@@ -2,7 +2,9 @@ package conformance
 
 import (
 	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -42,6 +44,42 @@ func searchCases() cases {
 		"WithoutATextEverybodyIsFoundByID": func(t *testing.T, w *world) {
 			for limit := 1; limit <= 3; limit++ {
 				assert.Equal(t, []string{"ada@example.org", "bob@example.org"}, w.hits(t, users.Query{Limit: limit}))
+			}
+		},
+		"FindsTheWholeOfANameAndWhenAndWhoIsNotLocked": func(t *testing.T, w *world) {
+			zoe := w.ensure(t, w.mine, person{Username: "zoe", Email: "Ann@example.org"})
+			w.ensure(t, w.mine, person{Username: "ann@example.org", Email: "ann@example.org"})
+			w.ensure(t, w.mine, person{Username: "anna", Email: "ann@example.org"})
+			w.ensure(t, w.mine, person{Username: "nomail"})
+			w.ensure(t, w.theirs, person{Username: "annette", Email: "ann@example.org"})
+			zoe.Locked = true
+			act(t, w, func(tx ports.Tx) error { return tx.Users().SetLocked(t.Context(), zoe) })
+			w.settle(t)
+			others := []string{"ada@example.org", "bob@example.org"}
+			all := append(slices.Clone(others), "zoe", "ann@example.org", "anna", "nomail")
+			past, future := time.Now().Add(-24*time.Hour), time.Now().Add(24*time.Hour)
+			for _, c := range []struct {
+				q    users.Query
+				want []string
+			}{
+				{users.Query{}, all}, {users.Query{Username: "ZOE"}, []string{"zoe"}}, {users.Query{Username: "zo"}, nil}, {users.Query{Username: "annette"}, nil},
+				{users.Query{Email: "ANN@example.org"}, []string{"zoe", "ann@example.org", "anna"}}, {users.Query{Email: "ann"}, nil},
+				{users.Query{Email: "ann@example.org", Active: true}, []string{"ann@example.org", "anna"}},
+				{users.Query{Email: "ann@example.org", Locked: true}, []string{"zoe"}}, {users.Query{Username: "zoe", Active: true}, nil},
+				{users.Query{Active: true}, append(slices.Clone(others), "ann@example.org", "anna", "nomail")},
+				{users.Query{From: past, Before: future}, all}, {users.Query{From: future}, nil}, {users.Query{Before: past}, nil},
+			} {
+				for limit := 1; limit <= 7; limit++ {
+					c.q.Limit = limit
+					assert.ElementsMatch(t, c.want, w.hits(t, c.q), "%+v", c.q)
+					n, more := 0, false
+					act(t, w, func(tx ports.Tx) (err error) {
+						n, more, err = tx.Users().Count(t.Context(), w.mine.org.ID, c.q, limit)
+						return err
+					})
+					assert.Equal(t, min(len(c.want), limit), n, "%+v", c.q)
+					assert.Equal(t, len(c.want) > limit, more, "%+v", c.q)
+				}
 			}
 		},
 		"FindsTheLockedOnly": func(t *testing.T, w *world) {

@@ -2276,11 +2276,73 @@ type ApplicationSlug = string
 // ChannelID defines model for ChannelID.
 type ChannelID = int64
 
+// CreatedAfter defines model for CreatedAfter.
+type CreatedAfter = time.Time
+
+// CreatedBefore defines model for CreatedBefore.
+type CreatedBefore = time.Time
+
 // DistributionListID defines model for DistributionListID.
 type DistributionListID = int64
 
 // EventSlug defines model for EventSlug.
 type EventSlug = string
+
+// FilterActive defines model for FilterActive.
+type FilterActive = bool
+
+// FilterAddress defines model for FilterAddress.
+type FilterAddress = string
+
+// FilterAddressType Derived from the value.
+//
+// Examples: phone
+type FilterAddressType = AddressType
+
+// FilterApplication defines model for FilterApplication.
+type FilterApplication = int64
+
+// FilterChannel defines model for FilterChannel.
+type FilterChannel = string
+
+// FilterDigest defines model for FilterDigest.
+type FilterDigest = string
+
+// FilterDistributionList defines model for FilterDistributionList.
+type FilterDistributionList = int64
+
+// FilterEmail defines model for FilterEmail.
+type FilterEmail = string
+
+// FilterEvent defines model for FilterEvent.
+type FilterEvent = int64
+
+// FilterExternalID defines model for FilterExternalID.
+type FilterExternalID = string
+
+// FilterGroup defines model for FilterGroup.
+type FilterGroup = string
+
+// FilterIsActive defines model for FilterIsActive.
+type FilterIsActive = bool
+
+// FilterName defines model for FilterName.
+type FilterName = string
+
+// FilterProtocol Examples: SMS
+type FilterProtocol = Protocol
+
+// FilterSlug defines model for FilterSlug.
+type FilterSlug = string
+
+// FilterUser defines model for FilterUser.
+type FilterUser = string
+
+// FilterUsername defines model for FilterUsername.
+type FilterUsername = string
+
+// FilterValue defines model for FilterValue.
+type FilterValue = string
 
 // GroupID defines model for GroupID.
 type GroupID = int64
@@ -2311,6 +2373,9 @@ type ProjectSlug = string
 
 // TemplateVersionNumber defines model for TemplateVersionNumber.
 type TemplateVersionNumber = int64
+
+// Total defines model for Total.
+type Total = bool
 
 // UsernameInPath defines model for UsernameInPath.
 type UsernameInPath = string
@@ -2400,6 +2465,18 @@ type ListOrganizationsParams struct {
 
 	// After Only items with a greater id. The `Link` header of a page holds the value for the next one.
 	After *After `form:"after,omitempty" json:"after,omitempty"`
+
+	// Total Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out.
+	Total *Total `form:"total,omitempty" json:"total,omitempty"`
+
+	// FilterDigest Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`.
+	FilterDigest *FilterDigest `form:"filter_digest,omitempty" json:"filter_digest,omitempty"`
+
+	// Slug Only the entry with this slug.
+	Slug *FilterSlug `form:"slug,omitempty" json:"slug,omitempty"`
+
+	// Name Only entries with this name, the whole of it, without regard to case.
+	Name *FilterName `form:"name,omitempty" json:"name,omitempty"`
 }
 
 // CreateOrganizationParams defines parameters for CreateOrganization.
@@ -2436,6 +2513,21 @@ type ListOrganizationChannelsParams struct {
 
 	// After Only items with a greater id. The `Link` header of a page holds the value for the next one.
 	After *After `form:"after,omitempty" json:"after,omitempty"`
+
+	// Total Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out.
+	Total *Total `form:"total,omitempty" json:"total,omitempty"`
+
+	// FilterDigest Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`.
+	FilterDigest *FilterDigest `form:"filter_digest,omitempty" json:"filter_digest,omitempty"`
+
+	// Name Only entries with this name, the whole of it, without regard to case.
+	Name *FilterName `form:"name,omitempty" json:"name,omitempty"`
+
+	// Protocol Only channels with this protocol.
+	Protocol *FilterProtocol `form:"protocol,omitempty" json:"protocol,omitempty"`
+
+	// Active Only entries that are active, or those that are not.
+	Active *FilterActive `form:"active,omitempty" json:"active,omitempty"`
 }
 
 // CreateChannelParams defines parameters for CreateChannel.
@@ -2481,6 +2573,15 @@ type ListGroupsParams struct {
 
 	// After Only items with a greater id. The `Link` header of a page holds the value for the next one.
 	After *After `form:"after,omitempty" json:"after,omitempty"`
+
+	// Total Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out.
+	Total *Total `form:"total,omitempty" json:"total,omitempty"`
+
+	// FilterDigest Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`.
+	FilterDigest *FilterDigest `form:"filter_digest,omitempty" json:"filter_digest,omitempty"`
+
+	// Name Only entries with this name, the whole of it, without regard to case.
+	Name *FilterName `form:"name,omitempty" json:"name,omitempty"`
 }
 
 // CreateGroupParams defines parameters for CreateGroup.
@@ -2534,6 +2635,18 @@ type ListProjectsParams struct {
 
 	// After Only items with a greater id. The `Link` header of a page holds the value for the next one.
 	After *After `form:"after,omitempty" json:"after,omitempty"`
+
+	// Total Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out.
+	Total *Total `form:"total,omitempty" json:"total,omitempty"`
+
+	// FilterDigest Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`.
+	FilterDigest *FilterDigest `form:"filter_digest,omitempty" json:"filter_digest,omitempty"`
+
+	// Slug Only the entry with this slug.
+	Slug *FilterSlug `form:"slug,omitempty" json:"slug,omitempty"`
+
+	// Name Only entries with this name, the whole of it, without regard to case.
+	Name *FilterName `form:"name,omitempty" json:"name,omitempty"`
 }
 
 // CreateProjectParams defines parameters for CreateProject.
@@ -2564,6 +2677,21 @@ type ListApplicationsParams struct {
 
 	// After Only items with a greater id. The `Link` header of a page holds the value for the next one.
 	After *After `form:"after,omitempty" json:"after,omitempty"`
+
+	// Total Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out.
+	Total *Total `form:"total,omitempty" json:"total,omitempty"`
+
+	// FilterDigest Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`.
+	FilterDigest *FilterDigest `form:"filter_digest,omitempty" json:"filter_digest,omitempty"`
+
+	// Slug Only the entry with this slug.
+	Slug *FilterSlug `form:"slug,omitempty" json:"slug,omitempty"`
+
+	// Name Only entries with this name, the whole of it, without regard to case.
+	Name *FilterName `form:"name,omitempty" json:"name,omitempty"`
+
+	// Active Only entries that are active, or those that are not.
+	Active *FilterActive `form:"active,omitempty" json:"active,omitempty"`
 }
 
 // CreateApplicationParams defines parameters for CreateApplication.
@@ -2601,6 +2729,21 @@ type ListEventsParams struct {
 
 	// After Only items with a greater id. The `Link` header of a page holds the value for the next one.
 	After *After `form:"after,omitempty" json:"after,omitempty"`
+
+	// Total Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out.
+	Total *Total `form:"total,omitempty" json:"total,omitempty"`
+
+	// FilterDigest Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`.
+	FilterDigest *FilterDigest `form:"filter_digest,omitempty" json:"filter_digest,omitempty"`
+
+	// Slug Only the entry with this slug.
+	Slug *FilterSlug `form:"slug,omitempty" json:"slug,omitempty"`
+
+	// Name Only entries with this name, the whole of it, without regard to case.
+	Name *FilterName `form:"name,omitempty" json:"name,omitempty"`
+
+	// Active Only entries that are active, or those that are not.
+	Active *FilterActive `form:"active,omitempty" json:"active,omitempty"`
 }
 
 // CreateEventParams defines parameters for CreateEvent.
@@ -2769,6 +2912,24 @@ type ListNotificationsParams struct {
 
 	// After Only items with a greater id. The `Link` header of a page holds the value for the next one.
 	After *After `form:"after,omitempty" json:"after,omitempty"`
+
+	// Total Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out.
+	Total *Total `form:"total,omitempty" json:"total,omitempty"`
+
+	// FilterDigest Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`.
+	FilterDigest *FilterDigest `form:"filter_digest,omitempty" json:"filter_digest,omitempty"`
+
+	// Name Only entries with this name, the whole of it, without regard to case.
+	Name *FilterName `form:"name,omitempty" json:"name,omitempty"`
+
+	// Event Only notifications of the event with this id.
+	Event *FilterEvent `form:"event,omitempty" json:"event,omitempty"`
+
+	// DistributionList Only notifications that go to the distribution list with this id.
+	DistributionList *FilterDistributionList `form:"distribution_list,omitempty" json:"distribution_list,omitempty"`
+
+	// Active Only entries that are active, or those that are not.
+	Active *FilterActive `form:"active,omitempty" json:"active,omitempty"`
 }
 
 // UnsubscribeParams defines parameters for Unsubscribe.
@@ -2809,6 +2970,21 @@ type ListDeliveriesParams struct {
 
 	// After Only items with a greater id. The `Link` header of a page holds the value for the next one.
 	After *After `form:"after,omitempty" json:"after,omitempty"`
+
+	// Total Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out.
+	Total *Total `form:"total,omitempty" json:"total,omitempty"`
+
+	// FilterDigest Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`.
+	FilterDigest *FilterDigest `form:"filter_digest,omitempty" json:"filter_digest,omitempty"`
+
+	// User Only what is for the user with this username, without regard to case.
+	User *FilterUser `form:"user,omitempty" json:"user,omitempty"`
+
+	// Address Only what goes to this address, without regard to case.
+	Address *FilterAddress `form:"address,omitempty" json:"address,omitempty"`
+
+	// Channel Only what goes through channels with this name, without regard to case.
+	Channel *FilterChannel `form:"channel,omitempty" json:"channel,omitempty"`
 }
 
 // ExplainOccurrenceParams defines parameters for ExplainOccurrence.
@@ -2851,6 +3027,21 @@ type ListProjectChannelsParams struct {
 
 	// After Only items with a greater id. The `Link` header of a page holds the value for the next one.
 	After *After `form:"after,omitempty" json:"after,omitempty"`
+
+	// Total Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out.
+	Total *Total `form:"total,omitempty" json:"total,omitempty"`
+
+	// FilterDigest Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`.
+	FilterDigest *FilterDigest `form:"filter_digest,omitempty" json:"filter_digest,omitempty"`
+
+	// Name Only entries with this name, the whole of it, without regard to case.
+	Name *FilterName `form:"name,omitempty" json:"name,omitempty"`
+
+	// Protocol Only channels with this protocol.
+	Protocol *FilterProtocol `form:"protocol,omitempty" json:"protocol,omitempty"`
+
+	// Active Only entries that are active, or those that are not.
+	Active *FilterActive `form:"active,omitempty" json:"active,omitempty"`
 }
 
 // CreateChannelOfProjectParams defines parameters for CreateChannelOfProject.
@@ -2896,6 +3087,18 @@ type ListDistributionListsParams struct {
 
 	// After Only items with a greater id. The `Link` header of a page holds the value for the next one.
 	After *After `form:"after,omitempty" json:"after,omitempty"`
+
+	// Total Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out.
+	Total *Total `form:"total,omitempty" json:"total,omitempty"`
+
+	// FilterDigest Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`.
+	FilterDigest *FilterDigest `form:"filter_digest,omitempty" json:"filter_digest,omitempty"`
+
+	// Name Only entries with this name, the whole of it, without regard to case.
+	Name *FilterName `form:"name,omitempty" json:"name,omitempty"`
+
+	// Application Only lists that are pinned to the application with this id.
+	Application *FilterApplication `form:"application,omitempty" json:"application,omitempty"`
 }
 
 // CreateDistributionListParams defines parameters for CreateDistributionList.
@@ -2941,6 +3144,24 @@ type ListRecipientsParams struct {
 
 	// After Only items with a greater id. The `Link` header of a page holds the value for the next one.
 	After *After `form:"after,omitempty" json:"after,omitempty"`
+
+	// Total Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out.
+	Total *Total `form:"total,omitempty" json:"total,omitempty"`
+
+	// FilterDigest Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`.
+	FilterDigest *FilterDigest `form:"filter_digest,omitempty" json:"filter_digest,omitempty"`
+
+	// User Only what is for the user with this username, without regard to case.
+	User *FilterUser `form:"user,omitempty" json:"user,omitempty"`
+
+	// Address Only what goes to this address, without regard to case.
+	Address *FilterAddress `form:"address,omitempty" json:"address,omitempty"`
+
+	// Channel Only what goes through channels with this name, without regard to case.
+	Channel *FilterChannel `form:"channel,omitempty" json:"channel,omitempty"`
+
+	// Active Only entries that are active, or those that are not.
+	Active *FilterActive `form:"active,omitempty" json:"active,omitempty"`
 }
 
 // RemoveRecipientsParams defines parameters for RemoveRecipients.
@@ -2958,6 +3179,33 @@ type ListUsersParams struct {
 
 	// After Only items with a greater id. The `Link` header of a page holds the value for the next one.
 	After *After `form:"after,omitempty" json:"after,omitempty"`
+
+	// Total Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out.
+	Total *Total `form:"total,omitempty" json:"total,omitempty"`
+
+	// FilterDigest Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`.
+	FilterDigest *FilterDigest `form:"filter_digest,omitempty" json:"filter_digest,omitempty"`
+
+	// Username Only the user with this username, without regard to case.
+	Username *FilterUsername `form:"username,omitempty" json:"username,omitempty"`
+
+	// Email Only users whose recorded e-mail address this is, without regard to case; several may have it.
+	Email *FilterEmail `form:"email,omitempty" json:"email,omitempty"`
+
+	// ExternalId Only users whose custom field `external_id` reads so.
+	ExternalId *FilterExternalID `form:"external_id,omitempty" json:"external_id,omitempty"`
+
+	// Group Only users of this group, by its name. A group that does not exist is `400`.
+	Group *FilterGroup `form:"group,omitempty" json:"group,omitempty"`
+
+	// IsActive `true`: only users who are not locked; `false`: only those who are.
+	IsActive *FilterIsActive `form:"is_active,omitempty" json:"is_active,omitempty"`
+
+	// CreatedAfter Only what was created at this moment or later. A user is created when they become a member of the organization.
+	CreatedAfter *CreatedAfter `form:"created_after,omitempty" json:"created_after,omitempty"`
+
+	// CreatedBefore Only what was created before this moment.
+	CreatedBefore *CreatedBefore `form:"created_before,omitempty" json:"created_before,omitempty"`
 }
 
 // EnrollUserParams defines parameters for EnrollUser.
@@ -3003,6 +3251,21 @@ type ListAddressesParams struct {
 
 	// After Only items with a greater id. The `Link` header of a page holds the value for the next one.
 	After *After `form:"after,omitempty" json:"after,omitempty"`
+
+	// Total Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out.
+	Total *Total `form:"total,omitempty" json:"total,omitempty"`
+
+	// FilterDigest Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`.
+	FilterDigest *FilterDigest `form:"filter_digest,omitempty" json:"filter_digest,omitempty"`
+
+	// Value Only the address with this value, without regard to case.
+	Value *FilterValue `form:"value,omitempty" json:"value,omitempty"`
+
+	// Name Only entries with this name, the whole of it, without regard to case.
+	Name *FilterName `form:"name,omitempty" json:"name,omitempty"`
+
+	// Type Only addresses of this type.
+	Type *FilterAddressType `form:"type,omitempty" json:"type,omitempty"`
 }
 
 // AddAddressParams defines parameters for AddAddress.
@@ -6806,6 +7069,54 @@ func NewListOrganizationsRequest(server string, params *ListOrganizationsParams)
 
 		}
 
+		if params.Total != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "total", *params.Total, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.FilterDigest != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "filter_digest", *params.FilterDigest, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Slug != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "slug", *params.Slug, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Name != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "name", *params.Name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if encoded := queryValues.Encode(); encoded != "" {
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
@@ -7110,6 +7421,66 @@ func NewListOrganizationChannelsRequest(server string, org OrganizationSlug, par
 		if params.After != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Total != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "total", *params.Total, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.FilterDigest != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "filter_digest", *params.FilterDigest, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Name != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "name", *params.Name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Protocol != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "protocol", *params.Protocol, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Active != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "active", *params.Active, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -7495,6 +7866,42 @@ func NewListGroupsRequest(server string, org OrganizationSlug, params *ListGroup
 		if params.After != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Total != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "total", *params.Total, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.FilterDigest != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "filter_digest", *params.FilterDigest, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Name != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "name", *params.Name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -7958,6 +8365,54 @@ func NewListProjectsRequest(server string, org OrganizationSlug, params *ListPro
 
 		}
 
+		if params.Total != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "total", *params.Total, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.FilterDigest != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "filter_digest", *params.FilterDigest, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Slug != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "slug", *params.Slug, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Name != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "name", *params.Name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if encoded := queryValues.Encode(); encoded != "" {
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
@@ -8216,6 +8671,66 @@ func NewListApplicationsRequest(server string, org OrganizationSlug, prj Project
 		if params.After != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Total != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "total", *params.Total, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.FilterDigest != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "filter_digest", *params.FilterDigest, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Slug != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "slug", *params.Slug, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Name != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "name", *params.Name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Active != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "active", *params.Active, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -8574,6 +9089,66 @@ func NewListEventsRequest(server string, org OrganizationSlug, prj ProjectSlug, 
 		if params.After != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Total != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "total", *params.Total, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.FilterDigest != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "filter_digest", *params.FilterDigest, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Slug != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "slug", *params.Slug, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Name != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "name", *params.Name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Active != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "active", *params.Active, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -10573,6 +11148,78 @@ func NewListNotificationsRequest(server string, org OrganizationSlug, prj Projec
 
 		}
 
+		if params.Total != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "total", *params.Total, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.FilterDigest != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "filter_digest", *params.FilterDigest, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Name != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "name", *params.Name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Event != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "event", *params.Event, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.DistributionList != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "distribution_list", *params.DistributionList, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Active != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "active", *params.Active, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if encoded := queryValues.Encode(); encoded != "" {
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
@@ -10997,6 +11644,66 @@ func NewListDeliveriesRequest(server string, org OrganizationSlug, prj ProjectSl
 
 		}
 
+		if params.Total != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "total", *params.Total, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.FilterDigest != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "filter_digest", *params.FilterDigest, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.User != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "user", *params.User, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Address != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "address", *params.Address, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Channel != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "channel", *params.Channel, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if encoded := queryValues.Encode(); encoded != "" {
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
@@ -11377,6 +12084,66 @@ func NewListProjectChannelsRequest(server string, org OrganizationSlug, prj Proj
 		if params.After != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Total != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "total", *params.Total, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.FilterDigest != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "filter_digest", *params.FilterDigest, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Name != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "name", *params.Name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Protocol != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "protocol", *params.Protocol, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Active != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "active", *params.Active, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -11804,6 +12571,54 @@ func NewListDistributionListsRequest(server string, org OrganizationSlug, prj Pr
 		if params.After != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Total != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "total", *params.Total, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.FilterDigest != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "filter_digest", *params.FilterDigest, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Name != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "name", *params.Name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Application != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "application", *params.Application, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -12247,6 +13062,78 @@ func NewListRecipientsRequest(server string, org OrganizationSlug, prj ProjectSl
 
 		}
 
+		if params.Total != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "total", *params.Total, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.FilterDigest != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "filter_digest", *params.FilterDigest, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.User != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "user", *params.User, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Address != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "address", *params.Address, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Channel != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "channel", *params.Channel, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Active != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "active", *params.Active, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if encoded := queryValues.Encode(); encoded != "" {
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
@@ -12441,6 +13328,114 @@ func NewListUsersRequest(server string, org OrganizationSlug, params *ListUsersP
 		if params.After != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Total != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "total", *params.Total, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.FilterDigest != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "filter_digest", *params.FilterDigest, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Username != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "username", *params.Username, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Email != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "email", *params.Email, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.ExternalId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "external_id", *params.ExternalId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Group != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "group", *params.Group, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.IsActive != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "is_active", *params.IsActive, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.CreatedAfter != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "created_after", *params.CreatedAfter, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.CreatedBefore != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "created_before", *params.CreatedBefore, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -12826,6 +13821,66 @@ func NewListAddressesRequest(server string, org OrganizationSlug, username Usern
 		if params.After != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Total != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "total", *params.Total, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.FilterDigest != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "filter_digest", *params.FilterDigest, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Value != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "value", *params.Value, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Name != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "name", *params.Name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Type != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "type", *params.Type, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -14297,6 +15352,8 @@ type ListOrganizationsResponse200Headers struct {
 	RateLimit       *string
 	RateLimitPolicy *string
 	XRequestID      string
+	XTotalAtLeast   *int
+	XTotalCount     *int
 }
 
 // ListOrganizationsResponse400Headers the declared response headers of an HTTP 400 response for ListOrganizations
@@ -15306,6 +16363,8 @@ type ListOrganizationChannelsResponse200Headers struct {
 	RateLimit       *string
 	RateLimitPolicy *string
 	XRequestID      string
+	XTotalAtLeast   *int
+	XTotalCount     *int
 }
 
 // ListOrganizationChannelsResponse400Headers the declared response headers of an HTTP 400 response for ListOrganizationChannels
@@ -16522,6 +17581,8 @@ type ListGroupsResponse200Headers struct {
 	RateLimit       *string
 	RateLimitPolicy *string
 	XRequestID      string
+	XTotalAtLeast   *int
+	XTotalCount     *int
 }
 
 // ListGroupsResponse400Headers the declared response headers of an HTTP 400 response for ListGroups
@@ -17963,6 +19024,8 @@ type ListProjectsResponse200Headers struct {
 	RateLimit       *string
 	RateLimitPolicy *string
 	XRequestID      string
+	XTotalAtLeast   *int
+	XTotalCount     *int
 }
 
 // ListProjectsResponse400Headers the declared response headers of an HTTP 400 response for ListProjects
@@ -18747,6 +19810,8 @@ type ListApplicationsResponse200Headers struct {
 	RateLimit       *string
 	RateLimitPolicy *string
 	XRequestID      string
+	XTotalAtLeast   *int
+	XTotalCount     *int
 }
 
 // ListApplicationsResponse400Headers the declared response headers of an HTTP 400 response for ListApplications
@@ -19738,6 +20803,8 @@ type ListEventsResponse200Headers struct {
 	RateLimit       *string
 	RateLimitPolicy *string
 	XRequestID      string
+	XTotalAtLeast   *int
+	XTotalCount     *int
 }
 
 // ListEventsResponse400Headers the declared response headers of an HTTP 400 response for ListEvents
@@ -21562,6 +22629,15 @@ type ListTemplatesOfNotificationResponse304Headers struct {
 	XRequestID          string
 }
 
+// ListTemplatesOfNotificationResponse400Headers the declared response headers of an HTTP 400 response for ListTemplatesOfNotification
+type ListTemplatesOfNotificationResponse400Headers struct {
+	ETag                *string
+	IdempotencyReplayed *string
+	RateLimit           *string
+	RateLimitPolicy     *string
+	XRequestID          string
+}
+
 // ListTemplatesOfNotificationResponse401Headers the declared response headers of an HTTP 401 response for ListTemplatesOfNotification
 type ListTemplatesOfNotificationResponse401Headers struct {
 	RateLimit       *string
@@ -21614,6 +22690,8 @@ type ListTemplatesOfNotificationResponse struct {
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *[]Template
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Invalid
 	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
 	ApplicationproblemJSON401 *Unauthenticated
 	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
@@ -21630,6 +22708,8 @@ type ListTemplatesOfNotificationResponse struct {
 	Headers200 *ListTemplatesOfNotificationResponse200Headers
 	// Headers304 the parsed response headers for an HTTP 304 response
 	Headers304 *ListTemplatesOfNotificationResponse304Headers
+	// Headers400 the parsed response headers for an HTTP 400 response
+	Headers400 *ListTemplatesOfNotificationResponse400Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *ListTemplatesOfNotificationResponse401Headers
 	// Headers403 the parsed response headers for an HTTP 403 response
@@ -21647,6 +22727,11 @@ type ListTemplatesOfNotificationResponse struct {
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
 func (r ListTemplatesOfNotificationResponse) GetJSON200() *[]Template {
 	return r.JSON200
+}
+
+// GetApplicationproblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ListTemplatesOfNotificationResponse) GetApplicationproblemJSON400() *Invalid {
+	return r.ApplicationproblemJSON400
 }
 
 // GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
@@ -22322,6 +23407,15 @@ type ListTemplateVersionsOfNotificationResponse304Headers struct {
 	XRequestID          string
 }
 
+// ListTemplateVersionsOfNotificationResponse400Headers the declared response headers of an HTTP 400 response for ListTemplateVersionsOfNotification
+type ListTemplateVersionsOfNotificationResponse400Headers struct {
+	ETag                *string
+	IdempotencyReplayed *string
+	RateLimit           *string
+	RateLimitPolicy     *string
+	XRequestID          string
+}
+
 // ListTemplateVersionsOfNotificationResponse401Headers the declared response headers of an HTTP 401 response for ListTemplateVersionsOfNotification
 type ListTemplateVersionsOfNotificationResponse401Headers struct {
 	RateLimit       *string
@@ -22374,6 +23468,8 @@ type ListTemplateVersionsOfNotificationResponse struct {
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *[]TemplateVersion
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Invalid
 	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
 	ApplicationproblemJSON401 *Unauthenticated
 	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
@@ -22390,6 +23486,8 @@ type ListTemplateVersionsOfNotificationResponse struct {
 	Headers200 *ListTemplateVersionsOfNotificationResponse200Headers
 	// Headers304 the parsed response headers for an HTTP 304 response
 	Headers304 *ListTemplateVersionsOfNotificationResponse304Headers
+	// Headers400 the parsed response headers for an HTTP 400 response
+	Headers400 *ListTemplateVersionsOfNotificationResponse400Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *ListTemplateVersionsOfNotificationResponse401Headers
 	// Headers403 the parsed response headers for an HTTP 403 response
@@ -22407,6 +23505,11 @@ type ListTemplateVersionsOfNotificationResponse struct {
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
 func (r ListTemplateVersionsOfNotificationResponse) GetJSON200() *[]TemplateVersion {
 	return r.JSON200
+}
+
+// GetApplicationproblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ListTemplateVersionsOfNotificationResponse) GetApplicationproblemJSON400() *Invalid {
+	return r.ApplicationproblemJSON400
 }
 
 // GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
@@ -22857,6 +23960,15 @@ type ListTemplatesOfEventResponse304Headers struct {
 	XRequestID          string
 }
 
+// ListTemplatesOfEventResponse400Headers the declared response headers of an HTTP 400 response for ListTemplatesOfEvent
+type ListTemplatesOfEventResponse400Headers struct {
+	ETag                *string
+	IdempotencyReplayed *string
+	RateLimit           *string
+	RateLimitPolicy     *string
+	XRequestID          string
+}
+
 // ListTemplatesOfEventResponse401Headers the declared response headers of an HTTP 401 response for ListTemplatesOfEvent
 type ListTemplatesOfEventResponse401Headers struct {
 	RateLimit       *string
@@ -22909,6 +24021,8 @@ type ListTemplatesOfEventResponse struct {
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *[]Template
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Invalid
 	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
 	ApplicationproblemJSON401 *Unauthenticated
 	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
@@ -22925,6 +24039,8 @@ type ListTemplatesOfEventResponse struct {
 	Headers200 *ListTemplatesOfEventResponse200Headers
 	// Headers304 the parsed response headers for an HTTP 304 response
 	Headers304 *ListTemplatesOfEventResponse304Headers
+	// Headers400 the parsed response headers for an HTTP 400 response
+	Headers400 *ListTemplatesOfEventResponse400Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *ListTemplatesOfEventResponse401Headers
 	// Headers403 the parsed response headers for an HTTP 403 response
@@ -22942,6 +24058,11 @@ type ListTemplatesOfEventResponse struct {
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
 func (r ListTemplatesOfEventResponse) GetJSON200() *[]Template {
 	return r.JSON200
+}
+
+// GetApplicationproblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ListTemplatesOfEventResponse) GetApplicationproblemJSON400() *Invalid {
+	return r.ApplicationproblemJSON400
 }
 
 // GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
@@ -23617,6 +24738,15 @@ type ListTemplateVersionsOfEventResponse304Headers struct {
 	XRequestID          string
 }
 
+// ListTemplateVersionsOfEventResponse400Headers the declared response headers of an HTTP 400 response for ListTemplateVersionsOfEvent
+type ListTemplateVersionsOfEventResponse400Headers struct {
+	ETag                *string
+	IdempotencyReplayed *string
+	RateLimit           *string
+	RateLimitPolicy     *string
+	XRequestID          string
+}
+
 // ListTemplateVersionsOfEventResponse401Headers the declared response headers of an HTTP 401 response for ListTemplateVersionsOfEvent
 type ListTemplateVersionsOfEventResponse401Headers struct {
 	RateLimit       *string
@@ -23669,6 +24799,8 @@ type ListTemplateVersionsOfEventResponse struct {
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *[]TemplateVersion
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Invalid
 	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
 	ApplicationproblemJSON401 *Unauthenticated
 	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
@@ -23685,6 +24817,8 @@ type ListTemplateVersionsOfEventResponse struct {
 	Headers200 *ListTemplateVersionsOfEventResponse200Headers
 	// Headers304 the parsed response headers for an HTTP 304 response
 	Headers304 *ListTemplateVersionsOfEventResponse304Headers
+	// Headers400 the parsed response headers for an HTTP 400 response
+	Headers400 *ListTemplateVersionsOfEventResponse400Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *ListTemplateVersionsOfEventResponse401Headers
 	// Headers403 the parsed response headers for an HTTP 403 response
@@ -23702,6 +24836,11 @@ type ListTemplateVersionsOfEventResponse struct {
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
 func (r ListTemplateVersionsOfEventResponse) GetJSON200() *[]TemplateVersion {
 	return r.JSON200
+}
+
+// GetApplicationproblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ListTemplateVersionsOfEventResponse) GetApplicationproblemJSON400() *Invalid {
+	return r.ApplicationproblemJSON400
 }
 
 // GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
@@ -24383,6 +25522,8 @@ type ListNotificationsResponse200Headers struct {
 	RateLimit       *string
 	RateLimitPolicy *string
 	XRequestID      string
+	XTotalAtLeast   *int
+	XTotalCount     *int
 }
 
 // ListNotificationsResponse400Headers the declared response headers of an HTTP 400 response for ListNotifications
@@ -25374,6 +26515,8 @@ type ListDeliveriesResponse200Headers struct {
 	RateLimit       *string
 	RateLimitPolicy *string
 	XRequestID      string
+	XTotalAtLeast   *int
+	XTotalCount     *int
 }
 
 // ListDeliveriesResponse400Headers the declared response headers of an HTTP 400 response for ListDeliveries
@@ -26401,6 +27544,8 @@ type ListProjectChannelsResponse200Headers struct {
 	RateLimit       *string
 	RateLimitPolicy *string
 	XRequestID      string
+	XTotalAtLeast   *int
+	XTotalCount     *int
 }
 
 // ListProjectChannelsResponse400Headers the declared response headers of an HTTP 400 response for ListProjectChannels
@@ -27617,6 +28762,8 @@ type ListDistributionListsResponse200Headers struct {
 	RateLimit       *string
 	RateLimitPolicy *string
 	XRequestID      string
+	XTotalAtLeast   *int
+	XTotalCount     *int
 }
 
 // ListDistributionListsResponse400Headers the declared response headers of an HTTP 400 response for ListDistributionLists
@@ -28833,6 +29980,8 @@ type ListRecipientsResponse200Headers struct {
 	RateLimit       *string
 	RateLimitPolicy *string
 	XRequestID      string
+	XTotalAtLeast   *int
+	XTotalCount     *int
 }
 
 // ListRecipientsResponse400Headers the declared response headers of an HTTP 400 response for ListRecipients
@@ -29415,6 +30564,8 @@ type ListUsersResponse200Headers struct {
 	RateLimit       *string
 	RateLimitPolicy *string
 	XRequestID      string
+	XTotalAtLeast   *int
+	XTotalCount     *int
 }
 
 // ListUsersResponse400Headers the declared response headers of an HTTP 400 response for ListUsers
@@ -30685,6 +31836,8 @@ type ListAddressesResponse200Headers struct {
 	RateLimit       *string
 	RateLimitPolicy *string
 	XRequestID      string
+	XTotalAtLeast   *int
+	XTotalCount     *int
 }
 
 // ListAddressesResponse400Headers the declared response headers of an HTTP 400 response for ListAddresses
@@ -33491,6 +34644,20 @@ func ParseListOrganizationsResponse(rsp *http.Response) (*ListOrganizationsRespo
 			}
 			headers.XRequestID = value
 		}
+		if values := rsp.Header.Values("X-Total-At-Least"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Total-At-Least", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTotalAtLeast = &value
+		}
+		if values := rsp.Header.Values("X-Total-Count"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Total-Count", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTotalCount = &value
+		}
 		response.Headers200 = &headers
 	case rsp.StatusCode == 400:
 		var headers ListOrganizationsResponse400Headers
@@ -35549,6 +36716,20 @@ func ParseListOrganizationChannelsResponse(rsp *http.Response) (*ListOrganizatio
 				return nil, err
 			}
 			headers.XRequestID = value
+		}
+		if values := rsp.Header.Values("X-Total-At-Least"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Total-At-Least", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTotalAtLeast = &value
+		}
+		if values := rsp.Header.Values("X-Total-Count"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Total-Count", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTotalCount = &value
 		}
 		response.Headers200 = &headers
 	case rsp.StatusCode == 400:
@@ -38031,6 +39212,20 @@ func ParseListGroupsResponse(rsp *http.Response) (*ListGroupsResponse, error) {
 				return nil, err
 			}
 			headers.XRequestID = value
+		}
+		if values := rsp.Header.Values("X-Total-At-Least"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Total-At-Least", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTotalAtLeast = &value
+		}
+		if values := rsp.Header.Values("X-Total-Count"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Total-Count", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTotalCount = &value
 		}
 		response.Headers200 = &headers
 	case rsp.StatusCode == 400:
@@ -40982,6 +42177,20 @@ func ParseListProjectsResponse(rsp *http.Response) (*ListProjectsResponse, error
 			}
 			headers.XRequestID = value
 		}
+		if values := rsp.Header.Values("X-Total-At-Least"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Total-At-Least", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTotalAtLeast = &value
+		}
+		if values := rsp.Header.Values("X-Total-Count"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Total-Count", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTotalCount = &value
+		}
 		response.Headers200 = &headers
 	case rsp.StatusCode == 400:
 		var headers ListProjectsResponse400Headers
@@ -42572,6 +43781,20 @@ func ParseListApplicationsResponse(rsp *http.Response) (*ListApplicationsRespons
 				return nil, err
 			}
 			headers.XRequestID = value
+		}
+		if values := rsp.Header.Values("X-Total-At-Least"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Total-At-Least", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTotalAtLeast = &value
+		}
+		if values := rsp.Header.Values("X-Total-Count"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Total-Count", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTotalCount = &value
 		}
 		response.Headers200 = &headers
 	case rsp.StatusCode == 400:
@@ -44586,6 +45809,20 @@ func ParseListEventsResponse(rsp *http.Response) (*ListEventsResponse, error) {
 				return nil, err
 			}
 			headers.XRequestID = value
+		}
+		if values := rsp.Header.Values("X-Total-At-Least"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Total-At-Least", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTotalAtLeast = &value
+		}
+		if values := rsp.Header.Values("X-Total-Count"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Total-Count", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTotalCount = &value
 		}
 		response.Headers200 = &headers
 	case rsp.StatusCode == 400:
@@ -48210,6 +49447,13 @@ func ParseListTemplatesOfNotificationResponse(rsp *http.Response) (*ListTemplate
 	case rsp.StatusCode == 304:
 		break // No content-type
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Invalid
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
 		var dest Unauthenticated
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -48331,6 +49575,44 @@ func ParseListTemplatesOfNotificationResponse(rsp *http.Response) (*ListTemplate
 			headers.XRequestID = value
 		}
 		response.Headers304 = &headers
+	case rsp.StatusCode == 400:
+		var headers ListTemplatesOfNotificationResponse400Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("Idempotency-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyReplayed = &value
+		}
+		if values := rsp.Header.Values("RateLimit"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimit = &value
+		}
+		if values := rsp.Header.Values("RateLimit-Policy"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit-Policy", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimitPolicy = &value
+		}
+		if values := rsp.Header.Values("X-Request-ID"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-ID", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers400 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListTemplatesOfNotificationResponse401Headers
 		if values := rsp.Header.Values("RateLimit"); len(values) > 0 {
@@ -49759,6 +51041,13 @@ func ParseListTemplateVersionsOfNotificationResponse(rsp *http.Response) (*ListT
 	case rsp.StatusCode == 304:
 		break // No content-type
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Invalid
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
 		var dest Unauthenticated
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -49880,6 +51169,44 @@ func ParseListTemplateVersionsOfNotificationResponse(rsp *http.Response) (*ListT
 			headers.XRequestID = value
 		}
 		response.Headers304 = &headers
+	case rsp.StatusCode == 400:
+		var headers ListTemplateVersionsOfNotificationResponse400Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("Idempotency-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyReplayed = &value
+		}
+		if values := rsp.Header.Values("RateLimit"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimit = &value
+		}
+		if values := rsp.Header.Values("RateLimit-Policy"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit-Policy", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimitPolicy = &value
+		}
+		if values := rsp.Header.Values("X-Request-ID"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-ID", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers400 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListTemplateVersionsOfNotificationResponse401Headers
 		if values := rsp.Header.Values("RateLimit"); len(values) > 0 {
@@ -50840,6 +52167,13 @@ func ParseListTemplatesOfEventResponse(rsp *http.Response) (*ListTemplatesOfEven
 	case rsp.StatusCode == 304:
 		break // No content-type
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Invalid
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
 		var dest Unauthenticated
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -50961,6 +52295,44 @@ func ParseListTemplatesOfEventResponse(rsp *http.Response) (*ListTemplatesOfEven
 			headers.XRequestID = value
 		}
 		response.Headers304 = &headers
+	case rsp.StatusCode == 400:
+		var headers ListTemplatesOfEventResponse400Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("Idempotency-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyReplayed = &value
+		}
+		if values := rsp.Header.Values("RateLimit"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimit = &value
+		}
+		if values := rsp.Header.Values("RateLimit-Policy"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit-Policy", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimitPolicy = &value
+		}
+		if values := rsp.Header.Values("X-Request-ID"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-ID", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers400 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListTemplatesOfEventResponse401Headers
 		if values := rsp.Header.Values("RateLimit"); len(values) > 0 {
@@ -52389,6 +53761,13 @@ func ParseListTemplateVersionsOfEventResponse(rsp *http.Response) (*ListTemplate
 	case rsp.StatusCode == 304:
 		break // No content-type
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Invalid
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
 		var dest Unauthenticated
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -52510,6 +53889,44 @@ func ParseListTemplateVersionsOfEventResponse(rsp *http.Response) (*ListTemplate
 			headers.XRequestID = value
 		}
 		response.Headers304 = &headers
+	case rsp.StatusCode == 400:
+		var headers ListTemplateVersionsOfEventResponse400Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("Idempotency-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyReplayed = &value
+		}
+		if values := rsp.Header.Values("RateLimit"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimit = &value
+		}
+		if values := rsp.Header.Values("RateLimit-Policy"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit-Policy", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimitPolicy = &value
+		}
+		if values := rsp.Header.Values("X-Request-ID"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-ID", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers400 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListTemplateVersionsOfEventResponse401Headers
 		if values := rsp.Header.Values("RateLimit"); len(values) > 0 {
@@ -54061,6 +55478,20 @@ func ParseListNotificationsResponse(rsp *http.Response) (*ListNotificationsRespo
 				return nil, err
 			}
 			headers.XRequestID = value
+		}
+		if values := rsp.Header.Values("X-Total-At-Least"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Total-At-Least", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTotalAtLeast = &value
+		}
+		if values := rsp.Header.Values("X-Total-Count"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Total-Count", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTotalCount = &value
 		}
 		response.Headers200 = &headers
 	case rsp.StatusCode == 400:
@@ -56075,6 +57506,20 @@ func ParseListDeliveriesResponse(rsp *http.Response) (*ListDeliveriesResponse, e
 				return nil, err
 			}
 			headers.XRequestID = value
+		}
+		if values := rsp.Header.Values("X-Total-At-Least"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Total-At-Least", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTotalAtLeast = &value
+		}
+		if values := rsp.Header.Values("X-Total-Count"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Total-Count", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTotalCount = &value
 		}
 		response.Headers200 = &headers
 	case rsp.StatusCode == 400:
@@ -58179,6 +59624,20 @@ func ParseListProjectChannelsResponse(rsp *http.Response) (*ListProjectChannelsR
 				return nil, err
 			}
 			headers.XRequestID = value
+		}
+		if values := rsp.Header.Values("X-Total-At-Least"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Total-At-Least", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTotalAtLeast = &value
+		}
+		if values := rsp.Header.Values("X-Total-Count"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Total-Count", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTotalCount = &value
 		}
 		response.Headers200 = &headers
 	case rsp.StatusCode == 400:
@@ -60662,6 +62121,20 @@ func ParseListDistributionListsResponse(rsp *http.Response) (*ListDistributionLi
 			}
 			headers.XRequestID = value
 		}
+		if values := rsp.Header.Values("X-Total-At-Least"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Total-At-Least", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTotalAtLeast = &value
+		}
+		if values := rsp.Header.Values("X-Total-Count"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Total-Count", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTotalCount = &value
+		}
 		response.Headers200 = &headers
 	case rsp.StatusCode == 400:
 		var headers ListDistributionListsResponse400Headers
@@ -63144,6 +64617,20 @@ func ParseListRecipientsResponse(rsp *http.Response) (*ListRecipientsResponse, e
 			}
 			headers.XRequestID = value
 		}
+		if values := rsp.Header.Values("X-Total-At-Least"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Total-At-Least", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTotalAtLeast = &value
+		}
+		if values := rsp.Header.Values("X-Total-Count"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Total-Count", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTotalCount = &value
+		}
 		response.Headers200 = &headers
 	case rsp.StatusCode == 400:
 		var headers ListRecipientsResponse400Headers
@@ -64247,6 +65734,20 @@ func ParseListUsersResponse(rsp *http.Response) (*ListUsersResponse, error) {
 				return nil, err
 			}
 			headers.XRequestID = value
+		}
+		if values := rsp.Header.Values("X-Total-At-Least"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Total-At-Least", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTotalAtLeast = &value
+		}
+		if values := rsp.Header.Values("X-Total-Count"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Total-Count", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTotalCount = &value
 		}
 		response.Headers200 = &headers
 	case rsp.StatusCode == 400:
@@ -66871,6 +68372,20 @@ func ParseListAddressesResponse(rsp *http.Response) (*ListAddressesResponse, err
 				return nil, err
 			}
 			headers.XRequestID = value
+		}
+		if values := rsp.Header.Values("X-Total-At-Least"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Total-At-Least", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTotalAtLeast = &value
+		}
+		if values := rsp.Header.Values("X-Total-Count"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Total-Count", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTotalCount = &value
 		}
 		response.Headers200 = &headers
 	case rsp.StatusCode == 400:

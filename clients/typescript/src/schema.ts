@@ -3430,6 +3430,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["RequestID"];
                 Link: components["headers"]["Link"];
+                "X-Total-Count": components["headers"]["TotalCount"];
+                "X-Total-At-Least": components["headers"]["TotalAtLeast"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
@@ -3485,6 +3487,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["RequestID"];
                 Link: components["headers"]["Link"];
+                "X-Total-Count": components["headers"]["TotalCount"];
+                "X-Total-At-Least": components["headers"]["TotalAtLeast"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
@@ -3526,6 +3530,8 @@ export interface components {
             headers: {
                 "X-Request-ID": components["headers"]["RequestID"];
                 Link: components["headers"]["Link"];
+                "X-Total-Count": components["headers"]["TotalCount"];
+                "X-Total-At-Least": components["headers"]["TotalAtLeast"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 [name: string]: unknown;
@@ -3799,6 +3805,69 @@ export interface components {
         Limit: number;
         /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
         After: number;
+        /** @description Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out. */
+        Total: boolean;
+        /** @description Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`. */
+        FilterDigest: string;
+        /**
+         * @description Only the user with this username, without regard to case.
+         * @example anna@example.org
+         */
+        FilterUsername: string;
+        /**
+         * @description Only users whose recorded e-mail address this is, without regard to case; several may have it.
+         * @example anna@example.org
+         */
+        FilterEmail: string;
+        /**
+         * @description Only users whose custom field `external_id` reads so.
+         * @example 4711
+         */
+        FilterExternalID: string;
+        /**
+         * @description Only users of this group, by its name. A group that does not exist is `400`.
+         * @example Default
+         */
+        FilterGroup: string;
+        /** @description `true`: only users who are not locked; `false`: only those who are. */
+        FilterIsActive: boolean;
+        /**
+         * @description Only what was created at this moment or later. A user is created when they become a member of the organization.
+         * @example 2026-03-01T08:30:00Z
+         */
+        CreatedAfter: string;
+        /**
+         * @description Only what was created before this moment.
+         * @example 2026-04-01T08:30:00Z
+         */
+        CreatedBefore: string;
+        /** @description Only the entry with this slug. */
+        FilterSlug: string;
+        /** @description Only entries with this name, the whole of it, without regard to case. */
+        FilterName: string;
+        /** @description Only entries that are active, or those that are not. */
+        FilterActive: boolean;
+        /** @description Only the address with this value, without regard to case. */
+        FilterValue: string;
+        /** @description Only addresses of this type. */
+        FilterAddressType: components["schemas"]["AddressType"];
+        /** @description Only lists that are pinned to the application with this id. */
+        FilterApplication: number;
+        /**
+         * @description Only what is for the user with this username, without regard to case.
+         * @example anna@example.org
+         */
+        FilterUser: string;
+        /** @description Only what goes to this address, without regard to case. */
+        FilterAddress: string;
+        /** @description Only what goes through channels with this name, without regard to case. */
+        FilterChannel: string;
+        /** @description Only notifications of the event with this id. */
+        FilterEvent: number;
+        /** @description Only notifications that go to the distribution list with this id. */
+        FilterDistributionList: number;
+        /** @description Only channels with this protocol. */
+        FilterProtocol: components["schemas"]["Protocol"];
         /**
          * @description Id of the channel.
          * @example 1
@@ -3864,8 +3933,12 @@ export interface components {
     headers: {
         /** @description Identifies the request in the log of the service. */
         RequestID: string;
-        /** @description The next page, as `<URL>; rel="next"`; absent on the last page and without `limit`. */
+        /** @description The next page, as `<URL>; rel="next"`, with the same filters; absent on the last page and without `limit`. */
         Link: string;
+        /** @description With `total=true` the number of entries on all pages together; absent where `X-Total-At-Least` stands. */
+        TotalCount: number;
+        /** @description With `total=true` how many entries were counted, 10,000 at most, where there may be more. */
+        TotalAtLeast: number;
         /**
          * @description What each rate limit leaves for now (draft-ietf-httpapi-ratelimit-headers), as in `"rate_limit";r=499;t=1`. Every answer to a valid key has
          *     it; without a valid key it tells of `auth_failure_limit`, what the address may try yet. Absent where there is no limit. Each instance
@@ -3900,6 +3973,42 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
+                /** @description Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out. */
+                total?: components["parameters"]["Total"];
+                /** @description Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`. */
+                filter_digest?: components["parameters"]["FilterDigest"];
+                /**
+                 * @description Only the user with this username, without regard to case.
+                 * @example anna@example.org
+                 */
+                username?: components["parameters"]["FilterUsername"];
+                /**
+                 * @description Only users whose recorded e-mail address this is, without regard to case; several may have it.
+                 * @example anna@example.org
+                 */
+                email?: components["parameters"]["FilterEmail"];
+                /**
+                 * @description Only users whose custom field `external_id` reads so.
+                 * @example 4711
+                 */
+                external_id?: components["parameters"]["FilterExternalID"];
+                /**
+                 * @description Only users of this group, by its name. A group that does not exist is `400`.
+                 * @example Default
+                 */
+                group?: components["parameters"]["FilterGroup"];
+                /** @description `true`: only users who are not locked; `false`: only those who are. */
+                is_active?: components["parameters"]["FilterIsActive"];
+                /**
+                 * @description Only what was created at this moment or later. A user is created when they become a member of the organization.
+                 * @example 2026-03-01T08:30:00Z
+                 */
+                created_after?: components["parameters"]["CreatedAfter"];
+                /**
+                 * @description Only what was created before this moment.
+                 * @example 2026-04-01T08:30:00Z
+                 */
+                created_before?: components["parameters"]["CreatedBefore"];
             };
             header?: never;
             path: {
@@ -4143,6 +4252,16 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
+                /** @description Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out. */
+                total?: components["parameters"]["Total"];
+                /** @description Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`. */
+                filter_digest?: components["parameters"]["FilterDigest"];
+                /** @description Only the address with this value, without regard to case. */
+                value?: components["parameters"]["FilterValue"];
+                /** @description Only entries with this name, the whole of it, without regard to case. */
+                name?: components["parameters"]["FilterName"];
+                /** @description Only addresses of this type. */
+                type?: components["parameters"]["FilterAddressType"];
             };
             header?: never;
             path: {
@@ -4256,6 +4375,14 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
+                /** @description Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out. */
+                total?: components["parameters"]["Total"];
+                /** @description Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`. */
+                filter_digest?: components["parameters"]["FilterDigest"];
+                /** @description Only entries with this name, the whole of it, without regard to case. */
+                name?: components["parameters"]["FilterName"];
+                /** @description Only lists that are pinned to the application with this id. */
+                application?: components["parameters"]["FilterApplication"];
             };
             header?: never;
             path: {
@@ -4279,6 +4406,8 @@ export interface operations {
                 headers: {
                     "X-Request-ID": components["headers"]["RequestID"];
                     Link: components["headers"]["Link"];
+                    "X-Total-Count": components["headers"]["TotalCount"];
+                    "X-Total-At-Least": components["headers"]["TotalAtLeast"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
@@ -4595,6 +4724,21 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
+                /** @description Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out. */
+                total?: components["parameters"]["Total"];
+                /** @description Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`. */
+                filter_digest?: components["parameters"]["FilterDigest"];
+                /**
+                 * @description Only what is for the user with this username, without regard to case.
+                 * @example anna@example.org
+                 */
+                user?: components["parameters"]["FilterUser"];
+                /** @description Only what goes to this address, without regard to case. */
+                address?: components["parameters"]["FilterAddress"];
+                /** @description Only what goes through channels with this name, without regard to case. */
+                channel?: components["parameters"]["FilterChannel"];
+                /** @description Only entries that are active, or those that are not. */
+                active?: components["parameters"]["FilterActive"];
             };
             header?: never;
             path: {
@@ -4623,6 +4767,8 @@ export interface operations {
                 headers: {
                     "X-Request-ID": components["headers"]["RequestID"];
                     Link: components["headers"]["Link"];
+                    "X-Total-Count": components["headers"]["TotalCount"];
+                    "X-Total-At-Least": components["headers"]["TotalAtLeast"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
@@ -4647,6 +4793,16 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
+                /** @description Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out. */
+                total?: components["parameters"]["Total"];
+                /** @description Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`. */
+                filter_digest?: components["parameters"]["FilterDigest"];
+                /** @description Only the entry with this slug. */
+                slug?: components["parameters"]["FilterSlug"];
+                /** @description Only entries with this name, the whole of it, without regard to case. */
+                name?: components["parameters"]["FilterName"];
+                /** @description Only entries that are active, or those that are not. */
+                active?: components["parameters"]["FilterActive"];
             };
             header?: never;
             path: {
@@ -4670,6 +4826,8 @@ export interface operations {
                 headers: {
                     "X-Request-ID": components["headers"]["RequestID"];
                     Link: components["headers"]["Link"];
+                    "X-Total-Count": components["headers"]["TotalCount"];
+                    "X-Total-At-Least": components["headers"]["TotalAtLeast"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
@@ -5108,6 +5266,16 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
+                /** @description Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out. */
+                total?: components["parameters"]["Total"];
+                /** @description Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`. */
+                filter_digest?: components["parameters"]["FilterDigest"];
+                /** @description Only the entry with this slug. */
+                slug?: components["parameters"]["FilterSlug"];
+                /** @description Only entries with this name, the whole of it, without regard to case. */
+                name?: components["parameters"]["FilterName"];
+                /** @description Only entries that are active, or those that are not. */
+                active?: components["parameters"]["FilterActive"];
             };
             header?: never;
             path: {
@@ -5136,6 +5304,8 @@ export interface operations {
                 headers: {
                     "X-Request-ID": components["headers"]["RequestID"];
                     Link: components["headers"]["Link"];
+                    "X-Total-Count": components["headers"]["TotalCount"];
+                    "X-Total-At-Least": components["headers"]["TotalAtLeast"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
@@ -5458,6 +5628,19 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
+                /** @description Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out. */
+                total?: components["parameters"]["Total"];
+                /** @description Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`. */
+                filter_digest?: components["parameters"]["FilterDigest"];
+                /**
+                 * @description Only what is for the user with this username, without regard to case.
+                 * @example anna@example.org
+                 */
+                user?: components["parameters"]["FilterUser"];
+                /** @description Only what goes to this address, without regard to case. */
+                address?: components["parameters"]["FilterAddress"];
+                /** @description Only what goes through channels with this name, without regard to case. */
+                channel?: components["parameters"]["FilterChannel"];
             };
             header?: never;
             path: {
@@ -5491,6 +5674,8 @@ export interface operations {
                 headers: {
                     "X-Request-ID": components["headers"]["RequestID"];
                     Link: components["headers"]["Link"];
+                    "X-Total-Count": components["headers"]["TotalCount"];
+                    "X-Total-At-Least": components["headers"]["TotalAtLeast"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
@@ -5579,6 +5764,18 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
+                /** @description Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out. */
+                total?: components["parameters"]["Total"];
+                /** @description Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`. */
+                filter_digest?: components["parameters"]["FilterDigest"];
+                /** @description Only entries with this name, the whole of it, without regard to case. */
+                name?: components["parameters"]["FilterName"];
+                /** @description Only notifications of the event with this id. */
+                event?: components["parameters"]["FilterEvent"];
+                /** @description Only notifications that go to the distribution list with this id. */
+                distribution_list?: components["parameters"]["FilterDistributionList"];
+                /** @description Only entries that are active, or those that are not. */
+                active?: components["parameters"]["FilterActive"];
             };
             header?: never;
             path: {
@@ -5607,6 +5804,8 @@ export interface operations {
                 headers: {
                     "X-Request-ID": components["headers"]["RequestID"];
                     Link: components["headers"]["Link"];
+                    "X-Total-Count": components["headers"]["TotalCount"];
+                    "X-Total-At-Least": components["headers"]["TotalAtLeast"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
@@ -5882,6 +6081,16 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
+                /** @description Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out. */
+                total?: components["parameters"]["Total"];
+                /** @description Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`. */
+                filter_digest?: components["parameters"]["FilterDigest"];
+                /** @description Only entries with this name, the whole of it, without regard to case. */
+                name?: components["parameters"]["FilterName"];
+                /** @description Only channels with this protocol. */
+                protocol?: components["parameters"]["FilterProtocol"];
+                /** @description Only entries that are active, or those that are not. */
+                active?: components["parameters"]["FilterActive"];
             };
             header?: never;
             path: {
@@ -5978,6 +6187,14 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
+                /** @description Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out. */
+                total?: components["parameters"]["Total"];
+                /** @description Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`. */
+                filter_digest?: components["parameters"]["FilterDigest"];
+                /** @description Only the entry with this slug. */
+                slug?: components["parameters"]["FilterSlug"];
+                /** @description Only entries with this name, the whole of it, without regard to case. */
+                name?: components["parameters"]["FilterName"];
             };
             header?: never;
             path: {
@@ -5996,6 +6213,8 @@ export interface operations {
                 headers: {
                     "X-Request-ID": components["headers"]["RequestID"];
                     Link: components["headers"]["Link"];
+                    "X-Total-Count": components["headers"]["TotalCount"];
+                    "X-Total-At-Least": components["headers"]["TotalAtLeast"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
@@ -6185,6 +6404,16 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
+                /** @description Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out. */
+                total?: components["parameters"]["Total"];
+                /** @description Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`. */
+                filter_digest?: components["parameters"]["FilterDigest"];
+                /** @description Only entries with this name, the whole of it, without regard to case. */
+                name?: components["parameters"]["FilterName"];
+                /** @description Only channels with this protocol. */
+                protocol?: components["parameters"]["FilterProtocol"];
+                /** @description Only entries that are active, or those that are not. */
+                active?: components["parameters"]["FilterActive"];
             };
             header?: never;
             path: {
@@ -7386,6 +7615,12 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
+                /** @description Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out. */
+                total?: components["parameters"]["Total"];
+                /** @description Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`. */
+                filter_digest?: components["parameters"]["FilterDigest"];
+                /** @description Only entries with this name, the whole of it, without regard to case. */
+                name?: components["parameters"]["FilterName"];
             };
             header?: never;
             path: {
@@ -7404,6 +7639,8 @@ export interface operations {
                 headers: {
                     "X-Request-ID": components["headers"]["RequestID"];
                     Link: components["headers"]["Link"];
+                    "X-Total-Count": components["headers"]["TotalCount"];
+                    "X-Total-At-Least": components["headers"]["TotalAtLeast"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
@@ -7830,6 +8067,14 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
+                /** @description Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out. */
+                total?: components["parameters"]["Total"];
+                /** @description Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`. */
+                filter_digest?: components["parameters"]["FilterDigest"];
+                /** @description Only the entry with this slug. */
+                slug?: components["parameters"]["FilterSlug"];
+                /** @description Only entries with this name, the whole of it, without regard to case. */
+                name?: components["parameters"]["FilterName"];
             };
             header?: never;
             path?: never;
@@ -7842,6 +8087,8 @@ export interface operations {
                 headers: {
                     "X-Request-ID": components["headers"]["RequestID"];
                     Link: components["headers"]["Link"];
+                    "X-Total-Count": components["headers"]["TotalCount"];
+                    "X-Total-At-Least": components["headers"]["TotalAtLeast"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     [name: string]: unknown;
@@ -7959,6 +8206,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
@@ -8211,6 +8459,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
@@ -8410,6 +8659,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
@@ -8682,6 +8932,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];

@@ -7,6 +7,7 @@ import httpx
 from ... import errors
 from ...client import AuthenticatedClient, Client
 from ...models.address import Address
+from ...models.address_type import AddressType
 from ...models.invalid_problem import InvalidProblem
 from ...models.limited_problem import LimitedProblem
 from ...models.problem import Problem
@@ -19,12 +20,31 @@ def _get_kwargs(
     *,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    value: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    type_: AddressType | Unset = UNSET,
 ) -> dict[str, Any]:
     params: dict[str, Any] = {}
 
     params["limit"] = limit
 
     params["after"] = after
+
+    params["total"] = total
+
+    params["filter_digest"] = filter_digest
+
+    params["value"] = value
+
+    params["name"] = name
+
+    json_type_: str | Unset = UNSET
+    if not isinstance(type_, Unset):
+        json_type_ = type_.value
+
+    params["type"] = json_type_
 
     params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 
@@ -117,6 +137,11 @@ def sync_detailed(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    value: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    type_: AddressType | Unset = UNSET,
 ) -> Response[InvalidProblem | LimitedProblem | Problem | list[Address]]:
     """List a user's addresses
 
@@ -125,6 +150,11 @@ def sync_detailed(
         username (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        value (str | Unset):
+        name (str | Unset):
+        type_ (AddressType | Unset): Derived from the value.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -139,6 +169,11 @@ def sync_detailed(
         username=username,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        value=value,
+        name=name,
+        type_=type_,
     )
 
     response = client.get_httpx_client().request(
@@ -155,6 +190,11 @@ def sync(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    value: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    type_: AddressType | Unset = UNSET,
 ) -> InvalidProblem | LimitedProblem | Problem | list[Address] | None:
     """List a user's addresses
 
@@ -163,6 +203,11 @@ def sync(
         username (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        value (str | Unset):
+        name (str | Unset):
+        type_ (AddressType | Unset): Derived from the value.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -178,6 +223,11 @@ def sync(
         client=client,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        value=value,
+        name=name,
+        type_=type_,
     ).parsed
 
 
@@ -188,6 +238,11 @@ async def asyncio_detailed(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    value: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    type_: AddressType | Unset = UNSET,
 ) -> Response[InvalidProblem | LimitedProblem | Problem | list[Address]]:
     """List a user's addresses
 
@@ -196,6 +251,11 @@ async def asyncio_detailed(
         username (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        value (str | Unset):
+        name (str | Unset):
+        type_ (AddressType | Unset): Derived from the value.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -210,6 +270,11 @@ async def asyncio_detailed(
         username=username,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        value=value,
+        name=name,
+        type_=type_,
     )
 
     response = await client.get_async_httpx_client().request(**kwargs)
@@ -224,6 +289,11 @@ async def asyncio(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    value: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    type_: AddressType | Unset = UNSET,
 ) -> InvalidProblem | LimitedProblem | Problem | list[Address] | None:
     """List a user's addresses
 
@@ -232,6 +302,11 @@ async def asyncio(
         username (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        value (str | Unset):
+        name (str | Unset):
+        type_ (AddressType | Unset): Derived from the value.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -248,5 +323,10 @@ async def asyncio(
             client=client,
             limit=limit,
             after=after,
+            total=total,
+            filter_digest=filter_digest,
+            value=value,
+            name=name,
+            type_=type_,
         )
     ).parsed

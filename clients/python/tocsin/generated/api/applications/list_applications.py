@@ -19,12 +19,27 @@ def _get_kwargs(
     *,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    slug: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    active: bool | Unset = UNSET,
 ) -> dict[str, Any]:
     params: dict[str, Any] = {}
 
     params["limit"] = limit
 
     params["after"] = after
+
+    params["total"] = total
+
+    params["filter_digest"] = filter_digest
+
+    params["slug"] = slug
+
+    params["name"] = name
+
+    params["active"] = active
 
     params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 
@@ -112,6 +127,11 @@ def sync_detailed(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    slug: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    active: bool | Unset = UNSET,
 ) -> Response[InvalidProblem | LimitedProblem | Problem | list[Application]]:
     """List applications
 
@@ -120,6 +140,11 @@ def sync_detailed(
         prj (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        slug (str | Unset):
+        name (str | Unset):
+        active (bool | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -134,6 +159,11 @@ def sync_detailed(
         prj=prj,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        slug=slug,
+        name=name,
+        active=active,
     )
 
     response = client.get_httpx_client().request(
@@ -150,6 +180,11 @@ def sync(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    slug: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    active: bool | Unset = UNSET,
 ) -> InvalidProblem | LimitedProblem | Problem | list[Application] | None:
     """List applications
 
@@ -158,6 +193,11 @@ def sync(
         prj (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        slug (str | Unset):
+        name (str | Unset):
+        active (bool | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -173,6 +213,11 @@ def sync(
         client=client,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        slug=slug,
+        name=name,
+        active=active,
     ).parsed
 
 
@@ -183,6 +228,11 @@ async def asyncio_detailed(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    slug: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    active: bool | Unset = UNSET,
 ) -> Response[InvalidProblem | LimitedProblem | Problem | list[Application]]:
     """List applications
 
@@ -191,6 +241,11 @@ async def asyncio_detailed(
         prj (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        slug (str | Unset):
+        name (str | Unset):
+        active (bool | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -205,6 +260,11 @@ async def asyncio_detailed(
         prj=prj,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        slug=slug,
+        name=name,
+        active=active,
     )
 
     response = await client.get_async_httpx_client().request(**kwargs)
@@ -219,6 +279,11 @@ async def asyncio(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    slug: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    active: bool | Unset = UNSET,
 ) -> InvalidProblem | LimitedProblem | Problem | list[Application] | None:
     """List applications
 
@@ -227,6 +292,11 @@ async def asyncio(
         prj (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        slug (str | Unset):
+        name (str | Unset):
+        active (bool | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -243,5 +313,10 @@ async def asyncio(
             client=client,
             limit=limit,
             after=after,
+            total=total,
+            filter_digest=filter_digest,
+            slug=slug,
+            name=name,
+            active=active,
         )
     ).parsed

@@ -20,12 +20,27 @@ def _get_kwargs(
     *,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    slug: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    active: bool | Unset = UNSET,
 ) -> dict[str, Any]:
     params: dict[str, Any] = {}
 
     params["limit"] = limit
 
     params["after"] = after
+
+    params["total"] = total
+
+    params["filter_digest"] = filter_digest
+
+    params["slug"] = slug
+
+    params["name"] = name
+
+    params["active"] = active
 
     params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 
@@ -115,6 +130,11 @@ def sync_detailed(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    slug: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    active: bool | Unset = UNSET,
 ) -> Response[InvalidProblem | LimitedProblem | Problem | list[Event]]:
     """List an application's events
 
@@ -124,6 +144,11 @@ def sync_detailed(
         app (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        slug (str | Unset):
+        name (str | Unset):
+        active (bool | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -139,6 +164,11 @@ def sync_detailed(
         app=app,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        slug=slug,
+        name=name,
+        active=active,
     )
 
     response = client.get_httpx_client().request(
@@ -156,6 +186,11 @@ def sync(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    slug: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    active: bool | Unset = UNSET,
 ) -> InvalidProblem | LimitedProblem | Problem | list[Event] | None:
     """List an application's events
 
@@ -165,6 +200,11 @@ def sync(
         app (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        slug (str | Unset):
+        name (str | Unset):
+        active (bool | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -181,6 +221,11 @@ def sync(
         client=client,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        slug=slug,
+        name=name,
+        active=active,
     ).parsed
 
 
@@ -192,6 +237,11 @@ async def asyncio_detailed(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    slug: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    active: bool | Unset = UNSET,
 ) -> Response[InvalidProblem | LimitedProblem | Problem | list[Event]]:
     """List an application's events
 
@@ -201,6 +251,11 @@ async def asyncio_detailed(
         app (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        slug (str | Unset):
+        name (str | Unset):
+        active (bool | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -216,6 +271,11 @@ async def asyncio_detailed(
         app=app,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        slug=slug,
+        name=name,
+        active=active,
     )
 
     response = await client.get_async_httpx_client().request(**kwargs)
@@ -231,6 +291,11 @@ async def asyncio(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    slug: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    active: bool | Unset = UNSET,
 ) -> InvalidProblem | LimitedProblem | Problem | list[Event] | None:
     """List an application's events
 
@@ -240,6 +305,11 @@ async def asyncio(
         app (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        slug (str | Unset):
+        name (str | Unset):
+        active (bool | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -257,5 +327,10 @@ async def asyncio(
             client=client,
             limit=limit,
             after=after,
+            total=total,
+            filter_digest=filter_digest,
+            slug=slug,
+            name=name,
+            active=active,
         )
     ).parsed

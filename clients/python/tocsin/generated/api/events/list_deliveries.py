@@ -23,6 +23,11 @@ def _get_kwargs(
     state: DeliveryState | Unset = UNSET,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    user: str | Unset = UNSET,
+    address: str | Unset = UNSET,
+    channel: str | Unset = UNSET,
 ) -> dict[str, Any]:
     params: dict[str, Any] = {}
 
@@ -35,6 +40,16 @@ def _get_kwargs(
     params["limit"] = limit
 
     params["after"] = after
+
+    params["total"] = total
+
+    params["filter_digest"] = filter_digest
+
+    params["user"] = user
+
+    params["address"] = address
+
+    params["channel"] = channel
 
     params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 
@@ -127,6 +142,11 @@ def sync_detailed(
     state: DeliveryState | Unset = UNSET,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    user: str | Unset = UNSET,
+    address: str | Unset = UNSET,
+    channel: str | Unset = UNSET,
 ) -> Response[InvalidProblem | LimitedProblem | Problem | list[Delivery]]:
     """List the deliveries of an occurrence
 
@@ -138,6 +158,11 @@ def sync_detailed(
         state (DeliveryState | Unset):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        user (str | Unset):
+        address (str | Unset):
+        channel (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -155,6 +180,11 @@ def sync_detailed(
         state=state,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        user=user,
+        address=address,
+        channel=channel,
     )
 
     response = client.get_httpx_client().request(
@@ -174,6 +204,11 @@ def sync(
     state: DeliveryState | Unset = UNSET,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    user: str | Unset = UNSET,
+    address: str | Unset = UNSET,
+    channel: str | Unset = UNSET,
 ) -> InvalidProblem | LimitedProblem | Problem | list[Delivery] | None:
     """List the deliveries of an occurrence
 
@@ -185,6 +220,11 @@ def sync(
         state (DeliveryState | Unset):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        user (str | Unset):
+        address (str | Unset):
+        channel (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -203,6 +243,11 @@ def sync(
         state=state,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        user=user,
+        address=address,
+        channel=channel,
     ).parsed
 
 
@@ -216,6 +261,11 @@ async def asyncio_detailed(
     state: DeliveryState | Unset = UNSET,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    user: str | Unset = UNSET,
+    address: str | Unset = UNSET,
+    channel: str | Unset = UNSET,
 ) -> Response[InvalidProblem | LimitedProblem | Problem | list[Delivery]]:
     """List the deliveries of an occurrence
 
@@ -227,6 +277,11 @@ async def asyncio_detailed(
         state (DeliveryState | Unset):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        user (str | Unset):
+        address (str | Unset):
+        channel (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -244,6 +299,11 @@ async def asyncio_detailed(
         state=state,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        user=user,
+        address=address,
+        channel=channel,
     )
 
     response = await client.get_async_httpx_client().request(**kwargs)
@@ -261,6 +321,11 @@ async def asyncio(
     state: DeliveryState | Unset = UNSET,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    user: str | Unset = UNSET,
+    address: str | Unset = UNSET,
+    channel: str | Unset = UNSET,
 ) -> InvalidProblem | LimitedProblem | Problem | list[Delivery] | None:
     """List the deliveries of an occurrence
 
@@ -272,6 +337,11 @@ async def asyncio(
         state (DeliveryState | Unset):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        user (str | Unset):
+        address (str | Unset):
+        channel (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -291,5 +361,10 @@ async def asyncio(
             state=state,
             limit=limit,
             after=after,
+            total=total,
+            filter_digest=filter_digest,
+            user=user,
+            address=address,
+            channel=channel,
         )
     ).parsed

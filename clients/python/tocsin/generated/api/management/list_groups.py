@@ -18,12 +18,21 @@ def _get_kwargs(
     *,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    name: str | Unset = UNSET,
 ) -> dict[str, Any]:
     params: dict[str, Any] = {}
 
     params["limit"] = limit
 
     params["after"] = after
+
+    params["total"] = total
+
+    params["filter_digest"] = filter_digest
+
+    params["name"] = name
 
     params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 
@@ -109,6 +118,9 @@ def sync_detailed(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    name: str | Unset = UNSET,
 ) -> Response[InvalidProblem | LimitedProblem | Problem | list[Group]]:
     """List groups
 
@@ -116,6 +128,9 @@ def sync_detailed(
         org (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        name (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -129,6 +144,9 @@ def sync_detailed(
         org=org,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        name=name,
     )
 
     response = client.get_httpx_client().request(
@@ -144,6 +162,9 @@ def sync(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    name: str | Unset = UNSET,
 ) -> InvalidProblem | LimitedProblem | Problem | list[Group] | None:
     """List groups
 
@@ -151,6 +172,9 @@ def sync(
         org (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        name (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -165,6 +189,9 @@ def sync(
         client=client,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        name=name,
     ).parsed
 
 
@@ -174,6 +201,9 @@ async def asyncio_detailed(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    name: str | Unset = UNSET,
 ) -> Response[InvalidProblem | LimitedProblem | Problem | list[Group]]:
     """List groups
 
@@ -181,6 +211,9 @@ async def asyncio_detailed(
         org (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        name (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -194,6 +227,9 @@ async def asyncio_detailed(
         org=org,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        name=name,
     )
 
     response = await client.get_async_httpx_client().request(**kwargs)
@@ -207,6 +243,9 @@ async def asyncio(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    name: str | Unset = UNSET,
 ) -> InvalidProblem | LimitedProblem | Problem | list[Group] | None:
     """List groups
 
@@ -214,6 +253,9 @@ async def asyncio(
         org (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        name (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -229,5 +271,8 @@ async def asyncio(
             client=client,
             limit=limit,
             after=after,
+            total=total,
+            filter_digest=filter_digest,
+            name=name,
         )
     ).parsed

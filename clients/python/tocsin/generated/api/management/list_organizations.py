@@ -16,12 +16,24 @@ def _get_kwargs(
     *,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    slug: str | Unset = UNSET,
+    name: str | Unset = UNSET,
 ) -> dict[str, Any]:
     params: dict[str, Any] = {}
 
     params["limit"] = limit
 
     params["after"] = after
+
+    params["total"] = total
+
+    params["filter_digest"] = filter_digest
+
+    params["slug"] = slug
+
+    params["name"] = name
 
     params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 
@@ -104,6 +116,10 @@ def sync_detailed(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    slug: str | Unset = UNSET,
+    name: str | Unset = UNSET,
 ) -> Response[InvalidProblem | LimitedProblem | Problem | list[Organization]]:
     """List organizations
 
@@ -112,6 +128,10 @@ def sync_detailed(
     Args:
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        slug (str | Unset):
+        name (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -124,6 +144,10 @@ def sync_detailed(
     kwargs = _get_kwargs(
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        slug=slug,
+        name=name,
     )
 
     response = client.get_httpx_client().request(
@@ -138,6 +162,10 @@ def sync(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    slug: str | Unset = UNSET,
+    name: str | Unset = UNSET,
 ) -> InvalidProblem | LimitedProblem | Problem | list[Organization] | None:
     """List organizations
 
@@ -146,6 +174,10 @@ def sync(
     Args:
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        slug (str | Unset):
+        name (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -159,6 +191,10 @@ def sync(
         client=client,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        slug=slug,
+        name=name,
     ).parsed
 
 
@@ -167,6 +203,10 @@ async def asyncio_detailed(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    slug: str | Unset = UNSET,
+    name: str | Unset = UNSET,
 ) -> Response[InvalidProblem | LimitedProblem | Problem | list[Organization]]:
     """List organizations
 
@@ -175,6 +215,10 @@ async def asyncio_detailed(
     Args:
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        slug (str | Unset):
+        name (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -187,6 +231,10 @@ async def asyncio_detailed(
     kwargs = _get_kwargs(
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        slug=slug,
+        name=name,
     )
 
     response = await client.get_async_httpx_client().request(**kwargs)
@@ -199,6 +247,10 @@ async def asyncio(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    slug: str | Unset = UNSET,
+    name: str | Unset = UNSET,
 ) -> InvalidProblem | LimitedProblem | Problem | list[Organization] | None:
     """List organizations
 
@@ -207,6 +259,10 @@ async def asyncio(
     Args:
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        slug (str | Unset):
+        name (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -221,5 +277,9 @@ async def asyncio(
             client=client,
             limit=limit,
             after=after,
+            total=total,
+            filter_digest=filter_digest,
+            slug=slug,
+            name=name,
         )
     ).parsed

@@ -6,6 +6,7 @@ import httpx
 
 from ... import errors
 from ...client import AuthenticatedClient, Client
+from ...models.invalid_problem import InvalidProblem
 from ...models.limited_problem import LimitedProblem
 from ...models.problem import Problem
 from ...models.template_version import TemplateVersion
@@ -42,7 +43,7 @@ def _get_kwargs(
 
 def _parse_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> Any | LimitedProblem | Problem | list[TemplateVersion] | None:
+) -> Any | InvalidProblem | LimitedProblem | Problem | list[TemplateVersion] | None:
     if response.status_code == 200:
         response_200 = []
         _response_200 = response.json()
@@ -56,6 +57,11 @@ def _parse_response(
     if response.status_code == 304:
         response_304 = cast(Any, None)
         return response_304
+
+    if response.status_code == 400:
+        response_400 = InvalidProblem.from_dict(response.json())
+
+        return response_400
 
     if response.status_code == 401:
         response_401 = Problem.from_dict(response.json())
@@ -95,7 +101,7 @@ def _parse_response(
 
 def _build_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> Response[Any | LimitedProblem | Problem | list[TemplateVersion]]:
+) -> Response[Any | InvalidProblem | LimitedProblem | Problem | list[TemplateVersion]]:
     return Response(
         status_code=HTTPStatus(response.status_code),
         content=response.content,
@@ -113,7 +119,7 @@ def sync_detailed(
     *,
     client: AuthenticatedClient,
     if_none_match: str | Unset = UNSET,
-) -> Response[Any | LimitedProblem | Problem | list[TemplateVersion]]:
+) -> Response[Any | InvalidProblem | LimitedProblem | Problem | list[TemplateVersion]]:
     """List the versions of a template of an event
 
      The latest 50, the newest first, all at once and without their texts.
@@ -131,7 +137,7 @@ def sync_detailed(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[Any | LimitedProblem | Problem | list[TemplateVersion]]
+        Response[Any | InvalidProblem | LimitedProblem | Problem | list[TemplateVersion]]
     """
 
     kwargs = _get_kwargs(
@@ -159,7 +165,7 @@ def sync(
     *,
     client: AuthenticatedClient,
     if_none_match: str | Unset = UNSET,
-) -> Any | LimitedProblem | Problem | list[TemplateVersion] | None:
+) -> Any | InvalidProblem | LimitedProblem | Problem | list[TemplateVersion] | None:
     """List the versions of a template of an event
 
      The latest 50, the newest first, all at once and without their texts.
@@ -177,7 +183,7 @@ def sync(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Any | LimitedProblem | Problem | list[TemplateVersion]
+        Any | InvalidProblem | LimitedProblem | Problem | list[TemplateVersion]
     """
 
     return sync_detailed(
@@ -200,7 +206,7 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient,
     if_none_match: str | Unset = UNSET,
-) -> Response[Any | LimitedProblem | Problem | list[TemplateVersion]]:
+) -> Response[Any | InvalidProblem | LimitedProblem | Problem | list[TemplateVersion]]:
     """List the versions of a template of an event
 
      The latest 50, the newest first, all at once and without their texts.
@@ -218,7 +224,7 @@ async def asyncio_detailed(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[Any | LimitedProblem | Problem | list[TemplateVersion]]
+        Response[Any | InvalidProblem | LimitedProblem | Problem | list[TemplateVersion]]
     """
 
     kwargs = _get_kwargs(
@@ -244,7 +250,7 @@ async def asyncio(
     *,
     client: AuthenticatedClient,
     if_none_match: str | Unset = UNSET,
-) -> Any | LimitedProblem | Problem | list[TemplateVersion] | None:
+) -> Any | InvalidProblem | LimitedProblem | Problem | list[TemplateVersion] | None:
     """List the versions of a template of an event
 
      The latest 50, the newest first, all at once and without their texts.
@@ -262,7 +268,7 @@ async def asyncio(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Any | LimitedProblem | Problem | list[TemplateVersion]
+        Any | InvalidProblem | LimitedProblem | Problem | list[TemplateVersion]
     """
 
     return (

@@ -6,6 +6,7 @@ import httpx
 
 from ... import errors
 from ...client import AuthenticatedClient, Client
+from ...models.invalid_problem import InvalidProblem
 from ...models.limited_problem import LimitedProblem
 from ...models.problem import Problem
 from ...models.template_version import TemplateVersion
@@ -44,7 +45,7 @@ def _get_kwargs(
 
 def _parse_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> Any | LimitedProblem | Problem | list[TemplateVersion] | None:
+) -> Any | InvalidProblem | LimitedProblem | Problem | list[TemplateVersion] | None:
     if response.status_code == 200:
         response_200 = []
         _response_200 = response.json()
@@ -58,6 +59,11 @@ def _parse_response(
     if response.status_code == 304:
         response_304 = cast(Any, None)
         return response_304
+
+    if response.status_code == 400:
+        response_400 = InvalidProblem.from_dict(response.json())
+
+        return response_400
 
     if response.status_code == 401:
         response_401 = Problem.from_dict(response.json())
@@ -97,7 +103,7 @@ def _parse_response(
 
 def _build_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> Response[Any | LimitedProblem | Problem | list[TemplateVersion]]:
+) -> Response[Any | InvalidProblem | LimitedProblem | Problem | list[TemplateVersion]]:
     return Response(
         status_code=HTTPStatus(response.status_code),
         content=response.content,
@@ -116,7 +122,7 @@ def sync_detailed(
     *,
     client: AuthenticatedClient,
     if_none_match: str | Unset = UNSET,
-) -> Response[Any | LimitedProblem | Problem | list[TemplateVersion]]:
+) -> Response[Any | InvalidProblem | LimitedProblem | Problem | list[TemplateVersion]]:
     """List the versions of a template of a notification
 
      The latest 50, the newest first, all at once and without their texts.
@@ -135,7 +141,7 @@ def sync_detailed(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[Any | LimitedProblem | Problem | list[TemplateVersion]]
+        Response[Any | InvalidProblem | LimitedProblem | Problem | list[TemplateVersion]]
     """
 
     kwargs = _get_kwargs(
@@ -165,7 +171,7 @@ def sync(
     *,
     client: AuthenticatedClient,
     if_none_match: str | Unset = UNSET,
-) -> Any | LimitedProblem | Problem | list[TemplateVersion] | None:
+) -> Any | InvalidProblem | LimitedProblem | Problem | list[TemplateVersion] | None:
     """List the versions of a template of a notification
 
      The latest 50, the newest first, all at once and without their texts.
@@ -184,7 +190,7 @@ def sync(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Any | LimitedProblem | Problem | list[TemplateVersion]
+        Any | InvalidProblem | LimitedProblem | Problem | list[TemplateVersion]
     """
 
     return sync_detailed(
@@ -209,7 +215,7 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient,
     if_none_match: str | Unset = UNSET,
-) -> Response[Any | LimitedProblem | Problem | list[TemplateVersion]]:
+) -> Response[Any | InvalidProblem | LimitedProblem | Problem | list[TemplateVersion]]:
     """List the versions of a template of a notification
 
      The latest 50, the newest first, all at once and without their texts.
@@ -228,7 +234,7 @@ async def asyncio_detailed(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[Any | LimitedProblem | Problem | list[TemplateVersion]]
+        Response[Any | InvalidProblem | LimitedProblem | Problem | list[TemplateVersion]]
     """
 
     kwargs = _get_kwargs(
@@ -256,7 +262,7 @@ async def asyncio(
     *,
     client: AuthenticatedClient,
     if_none_match: str | Unset = UNSET,
-) -> Any | LimitedProblem | Problem | list[TemplateVersion] | None:
+) -> Any | InvalidProblem | LimitedProblem | Problem | list[TemplateVersion] | None:
     """List the versions of a template of a notification
 
      The latest 50, the newest first, all at once and without their texts.
@@ -275,7 +281,7 @@ async def asyncio(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Any | LimitedProblem | Problem | list[TemplateVersion]
+        Any | InvalidProblem | LimitedProblem | Problem | list[TemplateVersion]
     """
 
     return (

@@ -6,6 +6,7 @@ import httpx
 
 from ... import errors
 from ...client import AuthenticatedClient, Client
+from ...models.invalid_problem import InvalidProblem
 from ...models.limited_problem import LimitedProblem
 from ...models.problem import Problem
 from ...models.template import Template
@@ -40,7 +41,7 @@ def _get_kwargs(
 
 def _parse_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> Any | LimitedProblem | Problem | list[Template] | None:
+) -> Any | InvalidProblem | LimitedProblem | Problem | list[Template] | None:
     if response.status_code == 200:
         response_200 = []
         _response_200 = response.json()
@@ -54,6 +55,11 @@ def _parse_response(
     if response.status_code == 304:
         response_304 = cast(Any, None)
         return response_304
+
+    if response.status_code == 400:
+        response_400 = InvalidProblem.from_dict(response.json())
+
+        return response_400
 
     if response.status_code == 401:
         response_401 = Problem.from_dict(response.json())
@@ -93,7 +99,7 @@ def _parse_response(
 
 def _build_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> Response[Any | LimitedProblem | Problem | list[Template]]:
+) -> Response[Any | InvalidProblem | LimitedProblem | Problem | list[Template]]:
     return Response(
         status_code=HTTPStatus(response.status_code),
         content=response.content,
@@ -110,7 +116,7 @@ def sync_detailed(
     *,
     client: AuthenticatedClient,
     if_none_match: str | Unset = UNSET,
-) -> Response[Any | LimitedProblem | Problem | list[Template]]:
+) -> Response[Any | InvalidProblem | LimitedProblem | Problem | list[Template]]:
     """List the templates of an event
 
      One for each channel at most, all at once.
@@ -127,7 +133,7 @@ def sync_detailed(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[Any | LimitedProblem | Problem | list[Template]]
+        Response[Any | InvalidProblem | LimitedProblem | Problem | list[Template]]
     """
 
     kwargs = _get_kwargs(
@@ -153,7 +159,7 @@ def sync(
     *,
     client: AuthenticatedClient,
     if_none_match: str | Unset = UNSET,
-) -> Any | LimitedProblem | Problem | list[Template] | None:
+) -> Any | InvalidProblem | LimitedProblem | Problem | list[Template] | None:
     """List the templates of an event
 
      One for each channel at most, all at once.
@@ -170,7 +176,7 @@ def sync(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Any | LimitedProblem | Problem | list[Template]
+        Any | InvalidProblem | LimitedProblem | Problem | list[Template]
     """
 
     return sync_detailed(
@@ -191,7 +197,7 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient,
     if_none_match: str | Unset = UNSET,
-) -> Response[Any | LimitedProblem | Problem | list[Template]]:
+) -> Response[Any | InvalidProblem | LimitedProblem | Problem | list[Template]]:
     """List the templates of an event
 
      One for each channel at most, all at once.
@@ -208,7 +214,7 @@ async def asyncio_detailed(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[Any | LimitedProblem | Problem | list[Template]]
+        Response[Any | InvalidProblem | LimitedProblem | Problem | list[Template]]
     """
 
     kwargs = _get_kwargs(
@@ -232,7 +238,7 @@ async def asyncio(
     *,
     client: AuthenticatedClient,
     if_none_match: str | Unset = UNSET,
-) -> Any | LimitedProblem | Problem | list[Template] | None:
+) -> Any | InvalidProblem | LimitedProblem | Problem | list[Template] | None:
     """List the templates of an event
 
      One for each channel at most, all at once.
@@ -249,7 +255,7 @@ async def asyncio(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Any | LimitedProblem | Problem | list[Template]
+        Any | InvalidProblem | LimitedProblem | Problem | list[Template]
     """
 
     return (

@@ -6,6 +6,7 @@ import httpx
 
 from ... import errors
 from ...client import AuthenticatedClient, Client
+from ...models.invalid_problem import InvalidProblem
 from ...models.limited_problem import LimitedProblem
 from ...models.problem import Problem
 from ...models.template import Template
@@ -42,7 +43,7 @@ def _get_kwargs(
 
 def _parse_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> Any | LimitedProblem | Problem | list[Template] | None:
+) -> Any | InvalidProblem | LimitedProblem | Problem | list[Template] | None:
     if response.status_code == 200:
         response_200 = []
         _response_200 = response.json()
@@ -56,6 +57,11 @@ def _parse_response(
     if response.status_code == 304:
         response_304 = cast(Any, None)
         return response_304
+
+    if response.status_code == 400:
+        response_400 = InvalidProblem.from_dict(response.json())
+
+        return response_400
 
     if response.status_code == 401:
         response_401 = Problem.from_dict(response.json())
@@ -95,7 +101,7 @@ def _parse_response(
 
 def _build_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> Response[Any | LimitedProblem | Problem | list[Template]]:
+) -> Response[Any | InvalidProblem | LimitedProblem | Problem | list[Template]]:
     return Response(
         status_code=HTTPStatus(response.status_code),
         content=response.content,
@@ -113,7 +119,7 @@ def sync_detailed(
     *,
     client: AuthenticatedClient,
     if_none_match: str | Unset = UNSET,
-) -> Response[Any | LimitedProblem | Problem | list[Template]]:
+) -> Response[Any | InvalidProblem | LimitedProblem | Problem | list[Template]]:
     """List the templates of a notification
 
      One for each channel at most, all at once. Where the notification has none of its own, that of its
@@ -132,7 +138,7 @@ def sync_detailed(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[Any | LimitedProblem | Problem | list[Template]]
+        Response[Any | InvalidProblem | LimitedProblem | Problem | list[Template]]
     """
 
     kwargs = _get_kwargs(
@@ -160,7 +166,7 @@ def sync(
     *,
     client: AuthenticatedClient,
     if_none_match: str | Unset = UNSET,
-) -> Any | LimitedProblem | Problem | list[Template] | None:
+) -> Any | InvalidProblem | LimitedProblem | Problem | list[Template] | None:
     """List the templates of a notification
 
      One for each channel at most, all at once. Where the notification has none of its own, that of its
@@ -179,7 +185,7 @@ def sync(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Any | LimitedProblem | Problem | list[Template]
+        Any | InvalidProblem | LimitedProblem | Problem | list[Template]
     """
 
     return sync_detailed(
@@ -202,7 +208,7 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient,
     if_none_match: str | Unset = UNSET,
-) -> Response[Any | LimitedProblem | Problem | list[Template]]:
+) -> Response[Any | InvalidProblem | LimitedProblem | Problem | list[Template]]:
     """List the templates of a notification
 
      One for each channel at most, all at once. Where the notification has none of its own, that of its
@@ -221,7 +227,7 @@ async def asyncio_detailed(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[Any | LimitedProblem | Problem | list[Template]]
+        Response[Any | InvalidProblem | LimitedProblem | Problem | list[Template]]
     """
 
     kwargs = _get_kwargs(
@@ -247,7 +253,7 @@ async def asyncio(
     *,
     client: AuthenticatedClient,
     if_none_match: str | Unset = UNSET,
-) -> Any | LimitedProblem | Problem | list[Template] | None:
+) -> Any | InvalidProblem | LimitedProblem | Problem | list[Template] | None:
     """List the templates of a notification
 
      One for each channel at most, all at once. Where the notification has none of its own, that of its
@@ -266,7 +272,7 @@ async def asyncio(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Any | LimitedProblem | Problem | list[Template]
+        Any | InvalidProblem | LimitedProblem | Problem | list[Template]
     """
 
     return (

@@ -10,6 +10,7 @@ from ...models.channel import Channel
 from ...models.invalid_problem import InvalidProblem
 from ...models.limited_problem import LimitedProblem
 from ...models.problem import Problem
+from ...models.protocol import Protocol
 from ...types import UNSET, Response, Unset
 
 
@@ -18,12 +19,31 @@ def _get_kwargs(
     *,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    protocol: Protocol | Unset = UNSET,
+    active: bool | Unset = UNSET,
 ) -> dict[str, Any]:
     params: dict[str, Any] = {}
 
     params["limit"] = limit
 
     params["after"] = after
+
+    params["total"] = total
+
+    params["filter_digest"] = filter_digest
+
+    params["name"] = name
+
+    json_protocol: str | Unset = UNSET
+    if not isinstance(protocol, Unset):
+        json_protocol = protocol.value
+
+    params["protocol"] = json_protocol
+
+    params["active"] = active
 
     params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 
@@ -109,6 +129,11 @@ def sync_detailed(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    protocol: Protocol | Unset = UNSET,
+    active: bool | Unset = UNSET,
 ) -> Response[InvalidProblem | LimitedProblem | Problem | list[Channel]]:
     """List an organization's channels
 
@@ -118,6 +143,11 @@ def sync_detailed(
         org (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        name (str | Unset):
+        protocol (Protocol | Unset):
+        active (bool | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -131,6 +161,11 @@ def sync_detailed(
         org=org,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        name=name,
+        protocol=protocol,
+        active=active,
     )
 
     response = client.get_httpx_client().request(
@@ -146,6 +181,11 @@ def sync(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    protocol: Protocol | Unset = UNSET,
+    active: bool | Unset = UNSET,
 ) -> InvalidProblem | LimitedProblem | Problem | list[Channel] | None:
     """List an organization's channels
 
@@ -155,6 +195,11 @@ def sync(
         org (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        name (str | Unset):
+        protocol (Protocol | Unset):
+        active (bool | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -169,6 +214,11 @@ def sync(
         client=client,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        name=name,
+        protocol=protocol,
+        active=active,
     ).parsed
 
 
@@ -178,6 +228,11 @@ async def asyncio_detailed(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    protocol: Protocol | Unset = UNSET,
+    active: bool | Unset = UNSET,
 ) -> Response[InvalidProblem | LimitedProblem | Problem | list[Channel]]:
     """List an organization's channels
 
@@ -187,6 +242,11 @@ async def asyncio_detailed(
         org (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        name (str | Unset):
+        protocol (Protocol | Unset):
+        active (bool | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -200,6 +260,11 @@ async def asyncio_detailed(
         org=org,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        name=name,
+        protocol=protocol,
+        active=active,
     )
 
     response = await client.get_async_httpx_client().request(**kwargs)
@@ -213,6 +278,11 @@ async def asyncio(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    protocol: Protocol | Unset = UNSET,
+    active: bool | Unset = UNSET,
 ) -> InvalidProblem | LimitedProblem | Problem | list[Channel] | None:
     """List an organization's channels
 
@@ -222,6 +292,11 @@ async def asyncio(
         org (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        name (str | Unset):
+        protocol (Protocol | Unset):
+        active (bool | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -237,5 +312,10 @@ async def asyncio(
             client=client,
             limit=limit,
             after=after,
+            total=total,
+            filter_digest=filter_digest,
+            name=name,
+            protocol=protocol,
+            active=active,
         )
     ).parsed

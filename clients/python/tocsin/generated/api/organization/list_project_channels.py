@@ -10,6 +10,7 @@ from ...models.channel import Channel
 from ...models.invalid_problem import InvalidProblem
 from ...models.limited_problem import LimitedProblem
 from ...models.problem import Problem
+from ...models.protocol import Protocol
 from ...types import UNSET, Response, Unset
 
 
@@ -19,12 +20,31 @@ def _get_kwargs(
     *,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    protocol: Protocol | Unset = UNSET,
+    active: bool | Unset = UNSET,
 ) -> dict[str, Any]:
     params: dict[str, Any] = {}
 
     params["limit"] = limit
 
     params["after"] = after
+
+    params["total"] = total
+
+    params["filter_digest"] = filter_digest
+
+    params["name"] = name
+
+    json_protocol: str | Unset = UNSET
+    if not isinstance(protocol, Unset):
+        json_protocol = protocol.value
+
+    params["protocol"] = json_protocol
+
+    params["active"] = active
 
     params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 
@@ -112,6 +132,11 @@ def sync_detailed(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    protocol: Protocol | Unset = UNSET,
+    active: bool | Unset = UNSET,
 ) -> Response[InvalidProblem | LimitedProblem | Problem | list[Channel]]:
     """List a project's channels
 
@@ -122,6 +147,11 @@ def sync_detailed(
         prj (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        name (str | Unset):
+        protocol (Protocol | Unset):
+        active (bool | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -136,6 +166,11 @@ def sync_detailed(
         prj=prj,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        name=name,
+        protocol=protocol,
+        active=active,
     )
 
     response = client.get_httpx_client().request(
@@ -152,6 +187,11 @@ def sync(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    protocol: Protocol | Unset = UNSET,
+    active: bool | Unset = UNSET,
 ) -> InvalidProblem | LimitedProblem | Problem | list[Channel] | None:
     """List a project's channels
 
@@ -162,6 +202,11 @@ def sync(
         prj (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        name (str | Unset):
+        protocol (Protocol | Unset):
+        active (bool | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -177,6 +222,11 @@ def sync(
         client=client,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        name=name,
+        protocol=protocol,
+        active=active,
     ).parsed
 
 
@@ -187,6 +237,11 @@ async def asyncio_detailed(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    protocol: Protocol | Unset = UNSET,
+    active: bool | Unset = UNSET,
 ) -> Response[InvalidProblem | LimitedProblem | Problem | list[Channel]]:
     """List a project's channels
 
@@ -197,6 +252,11 @@ async def asyncio_detailed(
         prj (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        name (str | Unset):
+        protocol (Protocol | Unset):
+        active (bool | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -211,6 +271,11 @@ async def asyncio_detailed(
         prj=prj,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        name=name,
+        protocol=protocol,
+        active=active,
     )
 
     response = await client.get_async_httpx_client().request(**kwargs)
@@ -225,6 +290,11 @@ async def asyncio(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    protocol: Protocol | Unset = UNSET,
+    active: bool | Unset = UNSET,
 ) -> InvalidProblem | LimitedProblem | Problem | list[Channel] | None:
     """List a project's channels
 
@@ -235,6 +305,11 @@ async def asyncio(
         prj (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        name (str | Unset):
+        protocol (Protocol | Unset):
+        active (bool | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -251,5 +326,10 @@ async def asyncio(
             client=client,
             limit=limit,
             after=after,
+            total=total,
+            filter_digest=filter_digest,
+            name=name,
+            protocol=protocol,
+            active=active,
         )
     ).parsed

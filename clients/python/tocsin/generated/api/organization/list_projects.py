@@ -18,12 +18,24 @@ def _get_kwargs(
     *,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    slug: str | Unset = UNSET,
+    name: str | Unset = UNSET,
 ) -> dict[str, Any]:
     params: dict[str, Any] = {}
 
     params["limit"] = limit
 
     params["after"] = after
+
+    params["total"] = total
+
+    params["filter_digest"] = filter_digest
+
+    params["slug"] = slug
+
+    params["name"] = name
 
     params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 
@@ -109,6 +121,10 @@ def sync_detailed(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    slug: str | Unset = UNSET,
+    name: str | Unset = UNSET,
 ) -> Response[InvalidProblem | LimitedProblem | Problem | list[Project]]:
     """List an organization's projects
 
@@ -116,6 +132,10 @@ def sync_detailed(
         org (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        slug (str | Unset):
+        name (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -129,6 +149,10 @@ def sync_detailed(
         org=org,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        slug=slug,
+        name=name,
     )
 
     response = client.get_httpx_client().request(
@@ -144,6 +168,10 @@ def sync(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    slug: str | Unset = UNSET,
+    name: str | Unset = UNSET,
 ) -> InvalidProblem | LimitedProblem | Problem | list[Project] | None:
     """List an organization's projects
 
@@ -151,6 +179,10 @@ def sync(
         org (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        slug (str | Unset):
+        name (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -165,6 +197,10 @@ def sync(
         client=client,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        slug=slug,
+        name=name,
     ).parsed
 
 
@@ -174,6 +210,10 @@ async def asyncio_detailed(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    slug: str | Unset = UNSET,
+    name: str | Unset = UNSET,
 ) -> Response[InvalidProblem | LimitedProblem | Problem | list[Project]]:
     """List an organization's projects
 
@@ -181,6 +221,10 @@ async def asyncio_detailed(
         org (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        slug (str | Unset):
+        name (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -194,6 +238,10 @@ async def asyncio_detailed(
         org=org,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        slug=slug,
+        name=name,
     )
 
     response = await client.get_async_httpx_client().request(**kwargs)
@@ -207,6 +255,10 @@ async def asyncio(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    slug: str | Unset = UNSET,
+    name: str | Unset = UNSET,
 ) -> InvalidProblem | LimitedProblem | Problem | list[Project] | None:
     """List an organization's projects
 
@@ -214,6 +266,10 @@ async def asyncio(
         org (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        slug (str | Unset):
+        name (str | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -229,5 +285,9 @@ async def asyncio(
             client=client,
             limit=limit,
             after=after,
+            total=total,
+            filter_digest=filter_digest,
+            slug=slug,
+            name=name,
         )
     ).parsed

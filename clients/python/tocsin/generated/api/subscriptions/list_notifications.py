@@ -20,12 +20,30 @@ def _get_kwargs(
     *,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    event: int | Unset = UNSET,
+    distribution_list: int | Unset = UNSET,
+    active: bool | Unset = UNSET,
 ) -> dict[str, Any]:
     params: dict[str, Any] = {}
 
     params["limit"] = limit
 
     params["after"] = after
+
+    params["total"] = total
+
+    params["filter_digest"] = filter_digest
+
+    params["name"] = name
+
+    params["event"] = event
+
+    params["distribution_list"] = distribution_list
+
+    params["active"] = active
 
     params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 
@@ -115,6 +133,12 @@ def sync_detailed(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    event: int | Unset = UNSET,
+    distribution_list: int | Unset = UNSET,
+    active: bool | Unset = UNSET,
 ) -> Response[InvalidProblem | LimitedProblem | Problem | list[Notification]]:
     """List an application's notifications
 
@@ -124,6 +148,12 @@ def sync_detailed(
         app (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        name (str | Unset):
+        event (int | Unset):
+        distribution_list (int | Unset):
+        active (bool | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -139,6 +169,12 @@ def sync_detailed(
         app=app,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        name=name,
+        event=event,
+        distribution_list=distribution_list,
+        active=active,
     )
 
     response = client.get_httpx_client().request(
@@ -156,6 +192,12 @@ def sync(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    event: int | Unset = UNSET,
+    distribution_list: int | Unset = UNSET,
+    active: bool | Unset = UNSET,
 ) -> InvalidProblem | LimitedProblem | Problem | list[Notification] | None:
     """List an application's notifications
 
@@ -165,6 +207,12 @@ def sync(
         app (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        name (str | Unset):
+        event (int | Unset):
+        distribution_list (int | Unset):
+        active (bool | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -181,6 +229,12 @@ def sync(
         client=client,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        name=name,
+        event=event,
+        distribution_list=distribution_list,
+        active=active,
     ).parsed
 
 
@@ -192,6 +246,12 @@ async def asyncio_detailed(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    event: int | Unset = UNSET,
+    distribution_list: int | Unset = UNSET,
+    active: bool | Unset = UNSET,
 ) -> Response[InvalidProblem | LimitedProblem | Problem | list[Notification]]:
     """List an application's notifications
 
@@ -201,6 +261,12 @@ async def asyncio_detailed(
         app (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        name (str | Unset):
+        event (int | Unset):
+        distribution_list (int | Unset):
+        active (bool | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -216,6 +282,12 @@ async def asyncio_detailed(
         app=app,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        name=name,
+        event=event,
+        distribution_list=distribution_list,
+        active=active,
     )
 
     response = await client.get_async_httpx_client().request(**kwargs)
@@ -231,6 +303,12 @@ async def asyncio(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    event: int | Unset = UNSET,
+    distribution_list: int | Unset = UNSET,
+    active: bool | Unset = UNSET,
 ) -> InvalidProblem | LimitedProblem | Problem | list[Notification] | None:
     """List an application's notifications
 
@@ -240,6 +318,12 @@ async def asyncio(
         app (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        name (str | Unset):
+        event (int | Unset):
+        distribution_list (int | Unset):
+        active (bool | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -257,5 +341,11 @@ async def asyncio(
             client=client,
             limit=limit,
             after=after,
+            total=total,
+            filter_digest=filter_digest,
+            name=name,
+            event=event,
+            distribution_list=distribution_list,
+            active=active,
         )
     ).parsed

@@ -1,3 +1,4 @@
+import datetime
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
@@ -18,12 +19,45 @@ def _get_kwargs(
     *,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    username: str | Unset = UNSET,
+    email: str | Unset = UNSET,
+    external_id: str | Unset = UNSET,
+    group: str | Unset = UNSET,
+    is_active: bool | Unset = UNSET,
+    created_after: datetime.datetime | Unset = UNSET,
+    created_before: datetime.datetime | Unset = UNSET,
 ) -> dict[str, Any]:
     params: dict[str, Any] = {}
 
     params["limit"] = limit
 
     params["after"] = after
+
+    params["total"] = total
+
+    params["filter_digest"] = filter_digest
+
+    params["username"] = username
+
+    params["email"] = email
+
+    params["external_id"] = external_id
+
+    params["group"] = group
+
+    params["is_active"] = is_active
+
+    json_created_after: str | Unset = UNSET
+    if not isinstance(created_after, Unset):
+        json_created_after = created_after.isoformat()
+    params["created_after"] = json_created_after
+
+    json_created_before: str | Unset = UNSET
+    if not isinstance(created_before, Unset):
+        json_created_before = created_before.isoformat()
+    params["created_before"] = json_created_before
 
     params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 
@@ -109,6 +143,15 @@ def sync_detailed(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    username: str | Unset = UNSET,
+    email: str | Unset = UNSET,
+    external_id: str | Unset = UNSET,
+    group: str | Unset = UNSET,
+    is_active: bool | Unset = UNSET,
+    created_after: datetime.datetime | Unset = UNSET,
+    created_before: datetime.datetime | Unset = UNSET,
 ) -> Response[InvalidProblem | LimitedProblem | Problem | list[User]]:
     """List users
 
@@ -118,6 +161,15 @@ def sync_detailed(
         org (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        username (str | Unset):
+        email (str | Unset):
+        external_id (str | Unset):
+        group (str | Unset):
+        is_active (bool | Unset):
+        created_after (datetime.datetime | Unset):
+        created_before (datetime.datetime | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -131,6 +183,15 @@ def sync_detailed(
         org=org,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        username=username,
+        email=email,
+        external_id=external_id,
+        group=group,
+        is_active=is_active,
+        created_after=created_after,
+        created_before=created_before,
     )
 
     response = client.get_httpx_client().request(
@@ -146,6 +207,15 @@ def sync(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    username: str | Unset = UNSET,
+    email: str | Unset = UNSET,
+    external_id: str | Unset = UNSET,
+    group: str | Unset = UNSET,
+    is_active: bool | Unset = UNSET,
+    created_after: datetime.datetime | Unset = UNSET,
+    created_before: datetime.datetime | Unset = UNSET,
 ) -> InvalidProblem | LimitedProblem | Problem | list[User] | None:
     """List users
 
@@ -155,6 +225,15 @@ def sync(
         org (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        username (str | Unset):
+        email (str | Unset):
+        external_id (str | Unset):
+        group (str | Unset):
+        is_active (bool | Unset):
+        created_after (datetime.datetime | Unset):
+        created_before (datetime.datetime | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -169,6 +248,15 @@ def sync(
         client=client,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        username=username,
+        email=email,
+        external_id=external_id,
+        group=group,
+        is_active=is_active,
+        created_after=created_after,
+        created_before=created_before,
     ).parsed
 
 
@@ -178,6 +266,15 @@ async def asyncio_detailed(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    username: str | Unset = UNSET,
+    email: str | Unset = UNSET,
+    external_id: str | Unset = UNSET,
+    group: str | Unset = UNSET,
+    is_active: bool | Unset = UNSET,
+    created_after: datetime.datetime | Unset = UNSET,
+    created_before: datetime.datetime | Unset = UNSET,
 ) -> Response[InvalidProblem | LimitedProblem | Problem | list[User]]:
     """List users
 
@@ -187,6 +284,15 @@ async def asyncio_detailed(
         org (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        username (str | Unset):
+        email (str | Unset):
+        external_id (str | Unset):
+        group (str | Unset):
+        is_active (bool | Unset):
+        created_after (datetime.datetime | Unset):
+        created_before (datetime.datetime | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -200,6 +306,15 @@ async def asyncio_detailed(
         org=org,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        username=username,
+        email=email,
+        external_id=external_id,
+        group=group,
+        is_active=is_active,
+        created_after=created_after,
+        created_before=created_before,
     )
 
     response = await client.get_async_httpx_client().request(**kwargs)
@@ -213,6 +328,15 @@ async def asyncio(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    username: str | Unset = UNSET,
+    email: str | Unset = UNSET,
+    external_id: str | Unset = UNSET,
+    group: str | Unset = UNSET,
+    is_active: bool | Unset = UNSET,
+    created_after: datetime.datetime | Unset = UNSET,
+    created_before: datetime.datetime | Unset = UNSET,
 ) -> InvalidProblem | LimitedProblem | Problem | list[User] | None:
     """List users
 
@@ -222,6 +346,15 @@ async def asyncio(
         org (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        username (str | Unset):
+        email (str | Unset):
+        external_id (str | Unset):
+        group (str | Unset):
+        is_active (bool | Unset):
+        created_after (datetime.datetime | Unset):
+        created_before (datetime.datetime | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -237,5 +370,14 @@ async def asyncio(
             client=client,
             limit=limit,
             after=after,
+            total=total,
+            filter_digest=filter_digest,
+            username=username,
+            email=email,
+            external_id=external_id,
+            group=group,
+            is_active=is_active,
+            created_after=created_after,
+            created_before=created_before,
         )
     ).parsed

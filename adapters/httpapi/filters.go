@@ -1,0 +1,122 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/names"
+)
+
+// maxFilter is the length of the longest value of a filter, in bytes: that of the longest address.
+const maxFilter = 2_048
+
+// filters are the parameters that a list takes beside those of paging, each at most once. A list shows what all of them let through.
+type filters struct {
+	query  url.Values
+	names  []string
+	faults fault.Fields
+}
+
+func (c call) filters() *filters { return &filters{query: c.QueryParams()} }
+
+// text is the value of a filter, empty where it is not asked for.
+func (f *filters) text(name string) string {
+	f.names = append(f.names, name)
+	values := f.query[name]
+	switch {
+	case len(values) == 0:
+		return ""
+	case len(values) > 1:
+		f.faults.Addf(name, "is there %d times; which of them counts is not clear", len(values))
+	case strings.TrimSpace(values[0]) == "":
+		f.faults.Addf(name, "is empty: leave it out to see everything")
+	case !utf8.ValidString(values[0]) || strings.ContainsRune(values[0], 0):
+		f.faults.Addf(name, "must be UTF-8 without NUL")
+	case len(values[0]) > maxFilter:
+		f.faults.Addf(name, "has more than %d bytes", maxFilter)
+	default:
+		return strings.TrimSpace(values[0])
+	}
+	return ""
+}
+
+// like returns the condition that a text is the value of a filter, without regard to case.
+func (f *filters) like(name string) func(string) bool {
+	fold := names.Fold(f.text(name))
+	return func(s string) bool { return fold == "" || names.Fold(s) == fold }
+}
+
+// truth returns the condition that something is as the value of a filter says.
+func (f *filters) truth(name string) func(bool) bool {
+	wanted := f.boolean(name)
+	return func(is bool) bool { return wanted == nil || is == *wanted }
+}
+
+// boolean is true, false, or nil where it is not asked for.
+func (f *filters) boolean(name string) *bool {
+	switch f.text(name) {
+	case "true":
+		return new(true)
+	case "false":
+		return new(false)
+	case "":
+	default:
+		f.faults.Addf(name, "must be true or false")
+	}
+	return nil
+}
+
+// moment is a point in time; the zero time where it is not asked for.
+func (f *filters) moment(name string) time.Time {
+	text := f.text(name)
+	if text == "" {
+		return time.Time{}
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		f.faults.Addf(name, "must be a moment as in 2026-03-01T08:30:00Z; in a URL a + is written %%2B")
+	}
+	return at
+}
+
+// number returns the condition that an id is the value of a filter.
+func (f *filters) number(name string) func(int64) bool {
+	text := f.text(name)
+	wanted, err := strconv.ParseInt(text, 10, 64)
+	if text != "" && (err != nil || wanted < 1) {
+		f.faults.Addf(name, "must be a whole number of 1 or more")
+	}
+	return func(id int64) bool { return text == "" || id == wanted }
+}
+
+// among is the value of a filter, which must be one of these; empty where it is not asked for.
+func among[T ~string](f *filters, name string, values ...T) T {
+	wanted := T(f.text(name))
+	if wanted != "" && !slices.Contains(values, wanted) {
+		f.faults.Addf(name, "must be one of %s", strings.Trim(fmt.Sprint(values), "[]"))
+	}
+	return wanted
+}
+
+// digest is a short name of what is asked for; empty where everything is.
+func (f *filters) digest() string {
+	asked := url.Values{}
+	for _, name := range f.names {
+		if f.query.Has(name) {
+			asked[name] = f.query[name]
+		}
+	}
+	if len(asked) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(asked.Encode()))
+	return base64.RawURLEncoding.EncodeToString(sum[:6])
+}
