@@ -86,8 +86,6 @@ var problems = []Problem{
 		Meaning: "The application is switched off, so that nothing was sent.", Remedy: "Ask those who administer the organization to switch it on. Sending again does not help before that."},
 	{Code: "key_ended", Status: http.StatusBadRequest, Faults: []error{access.ErrEnded, access.ErrReplaced}, Title: "The key has ended",
 		Meaning: "The key that should be changed is revoked, expired or replaced already.", Remedy: "Use the key that took its place, or issue another one."},
-	{Code: "outdated", Status: http.StatusBadRequest, Faults: []error{events.ErrOutdated, users.ErrChanged}, Title: "It was changed meanwhile",
-		Meaning: "Somebody else changed it after it was read. Nothing was saved.", Remedy: "Read it again, apply the change to what is there now, and send that."},
 	{Code: "unreadable_request", Status: http.StatusBadRequest, Faults: []error{errUnreadable}, Title: "The request cannot be read",
 		Meaning: "What arrived is not a request of HTTP/1.1: a header is malformed, or `Host` is missing or there twice. The connection is closed.",
 		Remedy:  "Use an HTTP library instead of writing requests by hand; look at proxies between it and the service."},
@@ -159,8 +157,8 @@ var problems = []Problem{
 		Meaning: "The user is named by an e-mail address that several members have.", Remedy: "Name the user by the username; `detail` lists the usernames."},
 
 	{Code: "precondition_failed", Status: http.StatusPreconditionFailed, Rest: true, param: headerIfMatch, Title: "It has changed",
-		Meaning: "The request has `If-Match` or `If-None-Match`, and what it would change is not as that says: somebody else was faster, or it is gone. Nothing was changed.",
-		Remedy:  "Read it again, decide whether the change is still right, and send it with the new `ETag`."},
+		Meaning: "The request has `If-Match` or `If-None-Match`, or the `version` of a template, and what it would change is not as that says: somebody else was faster, or it is gone. Nothing was changed.",
+		Remedy:  "Read it again, decide whether the change is still right, and send it with the new `ETag` or `version`."},
 
 	{Code: "too_large", Status: http.StatusRequestEntityTooLarge, Rest: true, Title: "It is too large",
 		Meaning: "What was sent is larger than is allowed.", Remedy: "Send less; `detail` says how much is allowed."},

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"net/http"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/requests"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
@@ -140,6 +142,9 @@ func (a *API) putTemplate(c call) error {
 		return err
 	}
 	saved, err := a.use.Templates.Save(c.ctx, c.actor(), c.at(), of, d, base)
+	if errors.Is(err, events.ErrOutdated) { // which is a precondition in the body
+		err = requests.ErrChanged.On("version")
+	}
 	if err != nil {
 		return err
 	}

@@ -66,6 +66,42 @@ func TestConditions(t *testing.T) {
 		w.with("If-Match", w.get(path).header.Get("ETag")).delete(path, nil).is(http.StatusOK)
 	}))
 
+	t.Run("WhatIsManagedTakesThemToo", both(func(w *world) {
+		m := w.manager()
+		list := read[distributionList](m.post(listsPath, object{"name": "Orders"}).is(http.StatusCreated))
+		patch := func(member string) func(client, string, string) answer {
+			return func(c client, path, value string) answer { return c.patch(path, object{member: value}) }
+		}
+		template := webPath + "e/shipped/t/1/"
+		w.unchanged(func() {
+			m.with("If-Match", "*").put(template, object{"text": "None yet"}).is(http.StatusPreconditionFailed)
+		})
+		m.with("If-None-Match", "*").put(template, object{"text": "First"}).is(http.StatusOK)
+		w.unchanged(func() {
+			m.with("If-None-Match", "*").put(template, object{"text": "There is one"}).is(http.StatusPreconditionFailed)
+		})
+		for path, change := range map[string]func(client, string, string) answer{
+			idPath(listsPath, list.ID):        patch("name"),
+			webPath + "e/shipped/":            patch("name"),
+			idPath(webPath+"e/shipped/n/", 1): patch("name"),
+			webPath:                           patch("name"),
+			shopPath:                          patch("name"),
+			"/api/o/acme/":                    patch("name"),
+			template:                          func(c client, path, value string) answer { return c.put(path, object{"text": value}) },
+		} {
+			first := m.get(path).is(http.StatusOK).header.Get("ETag")
+			require.Empty(w, m.with("If-None-Match", first).get(path).is(http.StatusNotModified).body)
+			second := change(m.with("If-Match", first), path, "Second").is(http.StatusOK).header.Get("ETag")
+			require.NotEqual(w, first, second, path)
+			require.Equal(w, second, m.get(path).is(http.StatusOK).header.Get("ETag"), path)
+			w.unchanged(func() {
+				stale := read[problem](change(m.with("If-Match", first), path, "Third").is(http.StatusPreconditionFailed))
+				require.Equal(w, []string{"precondition_failed", "If-Match"}, []string{stale.Code, stale.Param}, path)
+				change(m.with("If-None-Match", second), path, "Third").is(http.StatusPreconditionFailed)
+			})
+		}
+	}))
+
 	t.Run("AConditionTellsNothingToWhoMayNotRead", both(func(w *world) {
 		w.enroll("anna@example.org")
 		path := userPath("anna@example.org")

@@ -239,7 +239,6 @@ const (
 	ErrorCodeOccurrenceNotFound          ErrorCode = "occurrence_not_found"
 	ErrorCodeOrganizationNotFound        ErrorCode = "organization_not_found"
 	ErrorCodeOutOfScope                  ErrorCode = "out_of_scope"
-	ErrorCodeOutdated                    ErrorCode = "outdated"
 	ErrorCodeOverloaded                  ErrorCode = "overloaded"
 	ErrorCodePathNotFound                ErrorCode = "path_not_found"
 	ErrorCodePreconditionFailed          ErrorCode = "precondition_failed"
@@ -351,8 +350,6 @@ func (e ErrorCode) Valid() bool {
 	case ErrorCodeOrganizationNotFound:
 		return true
 	case ErrorCodeOutOfScope:
-		return true
-	case ErrorCodeOutdated:
 		return true
 	case ErrorCodeOverloaded:
 		return true
@@ -4122,7 +4119,8 @@ type ClientInterface interface {
 	// PutTemplateOfNotificationWithBody Write a template of a notification
 	//
 	// Creates the template for this channel, or makes a new version of it. A variable that the schema of the event does not know is refused
-	// with `400`. With `version` the template is written only while that is the current version; 0 stands for none.
+	// with `400`. With `version` the template is written only while that is the current version, else the answer is `412`; 0 stands for
+	// none. `If-Match` with the ETag of GET says the same in another way.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4132,7 +4130,8 @@ type ClientInterface interface {
 	// PutTemplateOfNotification Write a template of a notification
 	//
 	// Creates the template for this channel, or makes a new version of it. A variable that the schema of the event does not know is refused
-	// with `400`. With `version` the template is written only while that is the current version; 0 stands for none.
+	// with `400`. With `version` the template is written only while that is the current version, else the answer is `412`; 0 stands for
+	// none. `If-Match` with the ETag of GET says the same in another way.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -4180,7 +4179,8 @@ type ClientInterface interface {
 	// PutTemplateOfEventWithBody Write a template of an event
 	//
 	// Creates the template for this channel, or makes a new version of it. A variable that the schema of the event does not know is refused
-	// with `400`. With `version` the template is written only while that is the current version; 0 stands for none.
+	// with `400`. With `version` the template is written only while that is the current version, else the answer is `412`; 0 stands for
+	// none. `If-Match` with the ETag of GET says the same in another way.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4190,7 +4190,8 @@ type ClientInterface interface {
 	// PutTemplateOfEvent Write a template of an event
 	//
 	// Creates the template for this channel, or makes a new version of it. A variable that the schema of the event does not know is refused
-	// with `400`. With `version` the template is written only while that is the current version; 0 stands for none.
+	// with `400`. With `version` the template is written only while that is the current version, else the answer is `412`; 0 stands for
+	// none. `If-Match` with the ETag of GET says the same in another way.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5749,7 +5750,8 @@ func (c *Client) GetTemplateOfNotification(ctx context.Context, org Organization
 // PutTemplateOfNotificationWithBody Write a template of a notification
 //
 // Creates the template for this channel, or makes a new version of it. A variable that the schema of the event does not know is refused
-// with `400`. With `version` the template is written only while that is the current version; 0 stands for none.
+// with `400`. With `version` the template is written only while that is the current version, else the answer is `412`; 0 stands for
+// none. `If-Match` with the ETag of GET says the same in another way.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5769,7 +5771,8 @@ func (c *Client) PutTemplateOfNotificationWithBody(ctx context.Context, org Orga
 // PutTemplateOfNotification Write a template of a notification
 //
 // Creates the template for this channel, or makes a new version of it. A variable that the schema of the event does not know is refused
-// with `400`. With `version` the template is written only while that is the current version; 0 stands for none.
+// with `400`. With `version` the template is written only while that is the current version, else the answer is `412`; 0 stands for
+// none. `If-Match` with the ETag of GET says the same in another way.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5887,7 +5890,8 @@ func (c *Client) GetTemplateOfEvent(ctx context.Context, org OrganizationSlug, p
 // PutTemplateOfEventWithBody Write a template of an event
 //
 // Creates the template for this channel, or makes a new version of it. A variable that the schema of the event does not know is refused
-// with `400`. With `version` the template is written only while that is the current version; 0 stands for none.
+// with `400`. With `version` the template is written only while that is the current version, else the answer is `412`; 0 stands for
+// none. `If-Match` with the ETag of GET says the same in another way.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5907,7 +5911,8 @@ func (c *Client) PutTemplateOfEventWithBody(ctx context.Context, org Organizatio
 // PutTemplateOfEvent Write a template of an event
 //
 // Creates the template for this channel, or makes a new version of it. A variable that the schema of the event does not know is refused
-// with `400`. With `version` the template is written only while that is the current version; 0 stands for none.
+// with `400`. With `version` the template is written only while that is the current version, else the answer is `412`; 0 stands for
+// none. `If-Match` with the ETag of GET says the same in another way.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -14655,7 +14660,8 @@ type ClientWithResponsesInterface interface {
 	// PutTemplateOfNotificationWithBodyWithResponse Write a template of a notification
 	//
 	// Creates the template for this channel, or makes a new version of it. A variable that the schema of the event does not know is refused
-	// with `400`. With `version` the template is written only while that is the current version; 0 stands for none.
+	// with `400`. With `version` the template is written only while that is the current version, else the answer is `412`; 0 stands for
+	// none. `If-Match` with the ETag of GET says the same in another way.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14665,7 +14671,8 @@ type ClientWithResponsesInterface interface {
 	// PutTemplateOfNotificationWithResponse Write a template of a notification
 	//
 	// Creates the template for this channel, or makes a new version of it. A variable that the schema of the event does not know is refused
-	// with `400`. With `version` the template is written only while that is the current version; 0 stands for none.
+	// with `400`. With `version` the template is written only while that is the current version, else the answer is `412`; 0 stands for
+	// none. `If-Match` with the ETag of GET says the same in another way.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14725,7 +14732,8 @@ type ClientWithResponsesInterface interface {
 	// PutTemplateOfEventWithBodyWithResponse Write a template of an event
 	//
 	// Creates the template for this channel, or makes a new version of it. A variable that the schema of the event does not know is refused
-	// with `400`. With `version` the template is written only while that is the current version; 0 stands for none.
+	// with `400`. With `version` the template is written only while that is the current version, else the answer is `412`; 0 stands for
+	// none. `If-Match` with the ETag of GET says the same in another way.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14735,7 +14743,8 @@ type ClientWithResponsesInterface interface {
 	// PutTemplateOfEventWithResponse Write a template of an event
 	//
 	// Creates the template for this channel, or makes a new version of it. A variable that the schema of the event does not know is refused
-	// with `400`. With `version` the template is written only while that is the current version; 0 stands for none.
+	// with `400`. With `version` the template is written only while that is the current version, else the answer is `412`; 0 stands for
+	// none. `If-Match` with the ETag of GET says the same in another way.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -33443,7 +33452,8 @@ func (c *ClientWithResponses) GetTemplateOfNotificationWithResponse(ctx context.
 // PutTemplateOfNotificationWithBodyWithResponse Write a template of a notification
 //
 // Creates the template for this channel, or makes a new version of it. A variable that the schema of the event does not know is refused
-// with `400`. With `version` the template is written only while that is the current version; 0 stands for none.
+// with `400`. With `version` the template is written only while that is the current version, else the answer is `412`; 0 stands for
+// none. `If-Match` with the ETag of GET says the same in another way.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -33459,7 +33469,8 @@ func (c *ClientWithResponses) PutTemplateOfNotificationWithBodyWithResponse(ctx 
 // PutTemplateOfNotificationWithResponse Write a template of a notification
 //
 // Creates the template for this channel, or makes a new version of it. A variable that the schema of the event does not know is refused
-// with `400`. With `version` the template is written only while that is the current version; 0 stands for none.
+// with `400`. With `version` the template is written only while that is the current version, else the answer is `412`; 0 stands for
+// none. `If-Match` with the ETag of GET says the same in another way.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -33561,7 +33572,8 @@ func (c *ClientWithResponses) GetTemplateOfEventWithResponse(ctx context.Context
 // PutTemplateOfEventWithBodyWithResponse Write a template of an event
 //
 // Creates the template for this channel, or makes a new version of it. A variable that the schema of the event does not know is refused
-// with `400`. With `version` the template is written only while that is the current version; 0 stands for none.
+// with `400`. With `version` the template is written only while that is the current version, else the answer is `412`; 0 stands for
+// none. `If-Match` with the ETag of GET says the same in another way.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -33577,7 +33589,8 @@ func (c *ClientWithResponses) PutTemplateOfEventWithBodyWithResponse(ctx context
 // PutTemplateOfEventWithResponse Write a template of an event
 //
 // Creates the template for this channel, or makes a new version of it. A variable that the schema of the event does not know is refused
-// with `400`. With `version` the template is written only while that is the current version; 0 stands for none.
+// with `400`. With `version` the template is written only while that is the current version, else the answer is `412`; 0 stands for
+// none. `If-Match` with the ETag of GET says the same in another way.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -1678,7 +1678,8 @@ export interface paths {
         /**
          * Write a template of an event
          * @description Creates the template for this channel, or makes a new version of it. A variable that the schema of the event does not know is refused
-         *     with `400`. With `version` the template is written only while that is the current version; 0 stands for none.
+         *     with `400`. With `version` the template is written only while that is the current version, else the answer is `412`; 0 stands for
+         *     none. `If-Match` with the ETag of GET says the same in another way.
          */
         put: operations["putTemplateOfEvent"];
         post?: never;
@@ -1926,7 +1927,8 @@ export interface paths {
         /**
          * Write a template of a notification
          * @description Creates the template for this channel, or makes a new version of it. A variable that the schema of the event does not know is refused
-         *     with `400`. With `version` the template is written only while that is the current version; 0 stands for none.
+         *     with `400`. With `version` the template is written only while that is the current version, else the answer is `412`; 0 stands for
+         *     none. `If-Match` with the ETag of GET says the same in another way.
          */
         put: operations["putTemplateOfNotification"];
         post?: never;
@@ -3037,7 +3039,7 @@ export interface components {
          * @example application_not_found
          * @enum {string}
          */
-        ErrorCode: "invalid_request" | "invalid_json" | "unknown_member" | "unknown_parameter" | "unknown_recipient" | "unknown_channel" | "context_mismatch" | "metadata_too_large" | "name_taken" | "slug_taken" | "reserved" | "in_use" | "preferred_taken" | "incompatible_channel" | "template_invalid" | "unknown_list" | "list_pinned" | "list_without_channel" | "unknown_application" | "event_inactive" | "application_inactive" | "key_ended" | "outdated" | "unreadable_request" | "unauthenticated" | "forbidden" | "out_of_scope" | "grant_missing" | "user_protected" | "not_found" | "path_not_found" | "organization_not_found" | "project_not_found" | "application_not_found" | "list_not_found" | "event_not_found" | "notification_not_found" | "occurrence_not_found" | "user_not_found" | "user_not_registered" | "address_not_found" | "channel_not_found" | "assignment_not_found" | "subscription_not_found" | "group_not_found" | "key_not_found" | "template_not_found" | "method_not_allowed" | "request_timeout" | "conflict" | "user_ambiguous" | "precondition_failed" | "too_large" | "body_too_large" | "context_too_large" | "unsupported_media_type" | "unsupported_encoding" | "idempotency_key_reused" | "quota_exceeded" | "rate_limited" | "too_many_auth_failures" | "header_too_large" | "internal_error" | "unsupported_transfer_encoding" | "unavailable" | "maintenance" | "overloaded" | "timeout" | "not_ready" | "not_alive" | "unsupported_http_version";
+        ErrorCode: "invalid_request" | "invalid_json" | "unknown_member" | "unknown_parameter" | "unknown_recipient" | "unknown_channel" | "context_mismatch" | "metadata_too_large" | "name_taken" | "slug_taken" | "reserved" | "in_use" | "preferred_taken" | "incompatible_channel" | "template_invalid" | "unknown_list" | "list_pinned" | "list_without_channel" | "unknown_application" | "event_inactive" | "application_inactive" | "key_ended" | "unreadable_request" | "unauthenticated" | "forbidden" | "out_of_scope" | "grant_missing" | "user_protected" | "not_found" | "path_not_found" | "organization_not_found" | "project_not_found" | "application_not_found" | "list_not_found" | "event_not_found" | "notification_not_found" | "occurrence_not_found" | "user_not_found" | "user_not_registered" | "address_not_found" | "channel_not_found" | "assignment_not_found" | "subscription_not_found" | "group_not_found" | "key_not_found" | "template_not_found" | "method_not_allowed" | "request_timeout" | "conflict" | "user_ambiguous" | "precondition_failed" | "too_large" | "body_too_large" | "context_too_large" | "unsupported_media_type" | "unsupported_encoding" | "idempotency_key_reused" | "quota_exceeded" | "rate_limited" | "too_many_auth_failures" | "header_too_large" | "internal_error" | "unsupported_transfer_encoding" | "unavailable" | "maintenance" | "overloaded" | "timeout" | "not_ready" | "not_alive" | "unsupported_http_version";
         /** @description A problem document (RFC 9457) that names the quota which would be exceeded. */
         LimitedProblem: {
             type: components["schemas"]["ErrorPage"];

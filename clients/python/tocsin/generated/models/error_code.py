@@ -38,7 +38,6 @@ class ErrorCode(StrEnum):
     NOT_READY = "not_ready"
     OCCURRENCE_NOT_FOUND = "occurrence_not_found"
     ORGANIZATION_NOT_FOUND = "organization_not_found"
-    OUTDATED = "outdated"
     OUT_OF_SCOPE = "out_of_scope"
     OVERLOADED = "overloaded"
     PATH_NOT_FOUND = "path_not_found"

@@ -137,8 +137,9 @@ def sync_detailed(
 
      Creates the template for this channel, or makes a new version of it. A variable that the schema of
     the event does not know is refused
-    with `400`. With `version` the template is written only while that is the current version; 0 stands
-    for none.
+    with `400`. With `version` the template is written only while that is the current version, else the
+    answer is `412`; 0 stands for
+    none. `If-Match` with the ETag of GET says the same in another way.
 
     Args:
         org (str):
@@ -189,8 +190,9 @@ def sync(
 
      Creates the template for this channel, or makes a new version of it. A variable that the schema of
     the event does not know is refused
-    with `400`. With `version` the template is written only while that is the current version; 0 stands
-    for none.
+    with `400`. With `version` the template is written only while that is the current version, else the
+    answer is `412`; 0 stands for
+    none. `If-Match` with the ETag of GET says the same in another way.
 
     Args:
         org (str):
@@ -236,8 +238,9 @@ async def asyncio_detailed(
 
      Creates the template for this channel, or makes a new version of it. A variable that the schema of
     the event does not know is refused
-    with `400`. With `version` the template is written only while that is the current version; 0 stands
-    for none.
+    with `400`. With `version` the template is written only while that is the current version, else the
+    answer is `412`; 0 stands for
+    none. `If-Match` with the ETag of GET says the same in another way.
 
     Args:
         org (str):
@@ -286,8 +289,9 @@ async def asyncio(
 
      Creates the template for this channel, or makes a new version of it. A variable that the schema of
     the event does not know is refused
-    with `400`. With `version` the template is written only while that is the current version; 0 stands
-    for none.
+    with `400`. With `version` the template is written only while that is the current version, else the
+    answer is `412`; 0 stands for
+    none. `If-Match` with the ETag of GET says the same in another way.
 
     Args:
         org (str):

@@ -140,8 +140,9 @@ def sync_detailed(
 
      Creates the template for this channel, or makes a new version of it. A variable that the schema of
     the event does not know is refused
-    with `400`. With `version` the template is written only while that is the current version; 0 stands
-    for none.
+    with `400`. With `version` the template is written only while that is the current version, else the
+    answer is `412`; 0 stands for
+    none. `If-Match` with the ETag of GET says the same in another way.
 
     Args:
         org (str):
@@ -195,8 +196,9 @@ def sync(
 
      Creates the template for this channel, or makes a new version of it. A variable that the schema of
     the event does not know is refused
-    with `400`. With `version` the template is written only while that is the current version; 0 stands
-    for none.
+    with `400`. With `version` the template is written only while that is the current version, else the
+    answer is `412`; 0 stands for
+    none. `If-Match` with the ETag of GET says the same in another way.
 
     Args:
         org (str):
@@ -245,8 +247,9 @@ async def asyncio_detailed(
 
      Creates the template for this channel, or makes a new version of it. A variable that the schema of
     the event does not know is refused
-    with `400`. With `version` the template is written only while that is the current version; 0 stands
-    for none.
+    with `400`. With `version` the template is written only while that is the current version, else the
+    answer is `412`; 0 stands for
+    none. `If-Match` with the ETag of GET says the same in another way.
 
     Args:
         org (str):
@@ -298,8 +301,9 @@ async def asyncio(
 
      Creates the template for this channel, or makes a new version of it. A variable that the schema of
     the event does not know is refused
-    with `400`. With `version` the template is written only while that is the current version; 0 stands
-    for none.
+    with `400`. With `version` the template is written only while that is the current version, else the
+    answer is `412`; 0 stands for
+    none. `If-Match` with the ETag of GET says the same in another way.
 
     Args:
         org (str):
