@@ -6,12 +6,12 @@ import (
 	"encoding/hex"
 	"io/fs"
 	"mime"
-	"net/http"
 	"path"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/adapters/web/static"
 )
 
 const assetsPath = Prefix + "assets/"
@@ -23,9 +23,9 @@ var assetFiles embed.FS
 type assets map[string]asset
 
 type asset struct {
-	body        []byte
-	contentType string
-	version     string // of the content: another content has another one
+	*static.File
+
+	version string // of the content: another content has another one
 }
 
 func loadAssets() (assets, error) {
@@ -36,7 +36,7 @@ func loadAssets() (assets, error) {
 		}
 		body, err := fs.ReadFile(assetFiles, file)
 		sum := sha256.Sum256(body)
-		all[path.Base(file)] = asset{body: body, contentType: mime.TypeByExtension(path.Ext(file)), version: hex.EncodeToString(sum[:6])}
+		all[path.Base(file)] = asset{static.New(mime.TypeByExtension(path.Ext(file)), body), hex.EncodeToString(sum[:6])}
 		return err
 	})
 	return all, err
@@ -53,7 +53,7 @@ func (c call) showAsset() error {
 		cached = "public, max-age=31536000, immutable"
 	}
 	c.Response().Header().Set(echo.HeaderCacheControl, cached)
-	return c.whole(http.StatusOK, found.contentType, found.body)
+	return found.Serve(c)
 }
 
 // Asset is the path of a style sheet or a script, with its version.

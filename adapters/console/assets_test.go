@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,6 +21,22 @@ func TestAssets(t *testing.T) {
 	style := b.get("/console/assets/console.css").is(t, http.StatusOK)
 	assert.Equal(t, "text/css; charset=utf-8", style.Header.Get("Content-Type"))
 	assert.Equal(t, "public, max-age=300", style.Header.Get("Cache-Control"))
+	t.Run("AreCompressed", func(t *testing.T) {
+		t.Parallel()
+		for path, coding := range map[string]string{"console.css": "zstd", "htmx.min.js": "zstd", "uplot.iife.min.js": "zstd", "icon.svg": ""} {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/console/assets/"+path, nil)
+			r.Header.Set("Accept-Encoding", "gzip, deflate, br, zstd")
+			w := httptest.NewRecorder()
+			f.Console.ServeHTTP(w, r)
+			require.Equal(t, http.StatusOK, w.Code)
+			assert.Equal(t, coding, w.Header().Get("Content-Encoding"), path)
+			assert.Equal(t, "public, max-age=300", w.Header().Get("Cache-Control"))
+			r.Header.Set("If-None-Match", w.Header().Get("ETag"))
+			w = httptest.NewRecorder()
+			f.Console.ServeHTTP(w, r)
+			assert.Equal(t, http.StatusNotModified, w.Code, path)
+		}
+	})
 	b.get("/console/assets/README.md").is(t, http.StatusNotFound)
 	b.get("/console/assets/console.go").is(t, http.StatusNotFound)
 

@@ -80,20 +80,20 @@ type Options struct {
 
 // API serves everything below /api/, /healthz and /readyz, and the page behind unsubscribe links. It is safe for concurrent use.
 type API struct {
-	use       UseCases
-	guard     *guard
-	gate      *admission.Gate // of calls with a key; nil: all are let in
-	bodies    *room
-	shows     map[string]Route // GET of a path
-	health    *health.Health
-	observer  web.Observer
-	clock     ports.Clock
-	options   Options
-	reference *reference.Reference
-	errors    *reference.Errors
-	page      *page
-	echo      *echo.Echo
-	handler   http.Handler // echo, with what surrounds it
+	use      UseCases
+	guard    *guard
+	gate     *admission.Gate // of calls with a key; nil: all are let in
+	bodies   *room
+	shows    map[string]Route // GET of a path
+	health   *health.Health
+	observer web.Observer
+	clock    ports.Clock
+	options  Options
+	manual   *manual
+	errors   *reference.Errors
+	page     *page
+	echo     *echo.Echo
+	handler  http.Handler // echo, with what surrounds it
 }
 
 var _ http.Handler = (*API)(nil)
@@ -114,7 +114,7 @@ func New(use UseCases, auth access.Authenticator, state *health.Health, clock po
 	}
 	o.BaseURL = strings.TrimRight(o.BaseURL, "/")
 	a := &API{
-		use: use, health: state, clock: clock, observer: web.NewObserver(clock, log, web.NewOutside(o.BaseURL, o.TrustedProxies), o.Answered), options: o, reference: doc, errors: errorPages, page: html, echo: echo.New(),
+		use: use, health: state, clock: clock, observer: web.NewObserver(clock, log, web.NewOutside(o.BaseURL, o.TrustedProxies), o.Answered), options: o, manual: doc, errors: errorPages, page: html, echo: echo.New(),
 		guard: newGuard(auth, o, clock), shows: readers(routes()), bodies: newRoom(o.BodyLimit),
 	}
 	if o.QueueTimeout > 0 {

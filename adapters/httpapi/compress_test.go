@@ -8,6 +8,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -35,6 +38,11 @@ func unpacked(t *testing.T, coding string, body io.Reader) io.Reader {
 	return body
 }
 
+// script is the path of the largest script of the reference.
+func script(f *fixture) string {
+	return regexp.MustCompile(`/api/docs/assets/elements[^"]*\.js`).FindString(f.do(request{path: "/api/docs/"}).Body.String())
+}
+
 func TestAnswersAreCompressed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -55,6 +63,7 @@ func TestAnswersAreCompressed(t *testing.T) {
 		"AProblem":            {"/api/nothing/", "zstd", ""},
 		"TheDocument":         {"/api/openapi.json", "zstd", "zstd"},
 		"TheReference":        {"/api/docs/", "gzip", "gzip"},
+		"TheReferencesScript": {script(f), "gzip, zstd", "zstd"},
 		"WhatIsNotOfTheAPI":   {"/healthz", "gzip", ""},
 		"APageForPeople":      {"/unsubscribe/" + "x/", "gzip", ""},
 		"AnIDThatIsNotCoded":  {"/api/o/acme/", "gzip", ""},
@@ -69,7 +78,13 @@ func TestAnswersAreCompressed(t *testing.T) {
 				return
 			}
 			assert.Equal(t, "Accept-Encoding", w.Header().Get("Vary"))
-			if c.coding != "" {
+			switch {
+			case strings.HasPrefix(name, "TheDocument"), strings.HasPrefix(name, "TheReference"):
+				assert.Equal(t, strconv.Itoa(w.Body.Len()), w.Header().Get("Content-Length"), "it was compressed before")
+				assert.Len(t, w.Header().Values("Vary"), 1)
+				again := f.do(request{path: c.path, header: map[string]string{"Accept-Encoding": c.accept, "If-None-Match": w.Header().Get("ETag")}})
+				assert.Equal(t, http.StatusNotModified, again.Code)
+			case c.coding != "":
 				assert.Empty(t, w.Header().Get("Content-Length"), "nobody knows it before the end")
 			}
 			body, err := io.ReadAll(unpacked(t, c.coding, w.Body))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/httpapi/reference"
 	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/adapters/web/static"
 )
 
 // Paths of the document and of the pages about it.
@@ -40,8 +41,14 @@ func documentation() []Route {
 //go:embed openapi.yaml openapi/*.yaml
 var document embed.FS
 
+// manual is the document and the pages about it, as they are served.
+type manual struct {
+	json, html, start, style *static.File
+	assets                   map[string]*static.File
+}
+
 // loadReference reads the document once for the life of the process: it is built in and never changes.
-var loadReference = sync.OnceValues(func() (*reference.Reference, error) {
+var loadReference = sync.OnceValues(func() (*manual, error) {
 	const main, fragments = "openapi.yaml", "openapi/fragments.yaml"
 	names, err := fs.Glob(document, "openapi/*.yaml")
 	if err != nil {
@@ -61,46 +68,65 @@ var loadReference = sync.OnceValues(func() (*reference.Reference, error) {
 			parts = append(parts, text[name])
 		}
 	}
-	return reference.New(text[fragments], parts, reference.URLs{
+	r, err := reference.New(text[fragments], parts, reference.URLs{
 		Reference: docsPath, Document: documentPath, Style: stylePath, Assets: assetsPath, Start: startPath,
 	})
+	if err != nil {
+		return nil, err
+	}
+	m := &manual{
+		json: static.New(echo.MIMEApplicationJSON, r.JSON()), html: static.New(echo.MIMETextHTMLCharsetUTF8, r.HTML()),
+		start: static.New(echo.MIMETextHTMLCharsetUTF8, r.Start()), style: static.New("text/css; charset=utf-8", r.CSS()),
+		assets: map[string]*static.File{},
+	}
+	for _, asset := range r.Assets() {
+		m.assets[asset.Name] = static.New(asset.ContentType, asset.Body)
+	}
+	return m, nil
 })
 
 func (a *API) showDocument(c call) error {
 	c.cacheable()
-	return c.whole(http.StatusOK, echo.MIMEApplicationJSON, a.reference.JSON())
+	return a.manual.json.Serve(c)
 }
 
 // showReference answers the page that renders the document, under a policy of its own.
 func (a *API) showReference(c call) error {
 	c.cacheable()
 	c.Response().Header().Set(echo.HeaderContentSecurityPolicy, reference.Policy)
-	return c.whole(http.StatusOK, echo.MIMETextHTMLCharsetUTF8, a.reference.HTML())
+	return a.manual.html.Serve(c)
 }
 
-func (a *API) showStart(c call) error { return c.document(a.reference.Start()) }
+func (a *API) showStart(c call) error {
+	c.plainDocument()
+	return a.manual.start.Serve(c)
+}
 
 // document answers another page of the documentation, which loads its style sheet and nothing else.
 func (c call) document(html []byte) error {
+	c.plainDocument()
+	return c.whole(http.StatusOK, echo.MIMETextHTMLCharsetUTF8, html)
+}
+
+func (c call) plainDocument() {
 	c.cacheable()
 	c.Response().Header().Set(echo.HeaderContentSecurityPolicy,
 		"default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-	return c.whole(http.StatusOK, echo.MIMETextHTMLCharsetUTF8, html)
 }
 
 func (a *API) showStyle(c call) error {
 	c.cacheable()
-	return c.whole(http.StatusOK, "text/css; charset=utf-8", a.reference.CSS())
+	return a.manual.style.Serve(c)
 }
 
 // showAsset answers what the reference page loads. Browsers keep it for ever: another content has another name.
 func (a *API) showAsset(c call) error {
-	found, ok := a.reference.Asset(web.Param(c, "asset"))
+	found, ok := a.manual.assets[web.Param(c, "asset")]
 	if !ok {
 		return web.ErrNoSuchPath
 	}
 	c.Response().Header().Set(echo.HeaderCacheControl, "public, max-age=31536000, immutable")
-	return c.whole(http.StatusOK, found.ContentType, found.Body)
+	return found.Serve(c)
 }
 
 // cacheable lets browsers keep what is the same for everybody, for a short while: it changes with the next version.

@@ -71,7 +71,7 @@ type technology struct {
 // room. Tests may use any of them.
 var technologies = []technology{
 	{"github.com/labstack/echo", []string{"adapters/httpapi", "adapters/console", "adapters/web"}},
-	{"github.com/klauspost/compress", []string{"adapters/httpapi", "adapters/archive"}},
+	{"github.com/klauspost/compress", []string{"adapters/httpapi", "adapters/archive", "adapters/web/static"}},
 	{"github.com/spf13/cobra", []string{"adapters/cli"}},
 	{"github.com/spf13/pflag", []string{"adapters/cli", "configs", "wiring"}},
 	{"gorm.io", []string{"adapters/gormstore"}},

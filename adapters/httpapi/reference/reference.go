@@ -8,7 +8,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"maps"
 	"path"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -102,6 +104,9 @@ func (r *Reference) Asset(name string) (a Asset, ok bool) {
 	a, ok = r.assets[name]
 	return a, ok
 }
+
+// Assets are all that the page loads.
+func (r *Reference) Assets() []Asset { return slices.Collect(maps.Values(r.assets)) }
 
 func (r *Reference) render(root *yaml.Node, urls URLs) error {
 	loaded := map[string]string{}

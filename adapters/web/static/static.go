@@ -1,0 +1,129 @@
+// Package static serves files that never change while the program runs: compressed once, and not again while a browser has them.
+package static
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/labstack/echo/v4"
+
+	"github.com/tocsin/tocsin/adapters/web"
+)
+
+// small is the size of the largest file that is not compressed, in bytes: it fits a packet as it is.
+const small = 1 << 10
+
+// File is a file with what it is compressed to.
+type File struct {
+	ContentType string
+	Body        []byte
+
+	tag    string
+	packed map[string]func() []byte // by the name of the coding
+	tags   map[string]string        // of those
+}
+
+// New returns a file. It is compressed when somebody asks for that first.
+func New(contentType string, body []byte) *File {
+	sum := sha256.Sum256(body)
+	return &File{
+		ContentType: contentType, Body: body, tag: tagOf(sum[:]),
+		tags: map[string]string{"zstd": tagOf(append(sum[:], "zstd"...)), "gzip": tagOf(append(sum[:], "gzip"...))},
+		packed: map[string]func() []byte{
+			"zstd": sync.OnceValue(func() []byte { return zstdOf(body) }), "gzip": sync.OnceValue(func() []byte { return gzipOf(body) }),
+		},
+	}
+}
+
+// Serve answers a request with the file, in the coding that the client prefers, or says that it has not changed. How long it may be kept is for the caller
+// to say.
+func (f *File) Serve(c echo.Context) error {
+	h, asked := c.Response().Header(), c.Request().Header
+	body, tag := f.Body, f.tag
+	if len(f.Body) > small {
+		if h.Get(echo.HeaderVary) == "" { // Whoever compresses other answers may have said so.
+			h.Set(echo.HeaderVary, echo.HeaderAcceptEncoding)
+		}
+		if coding := preferred(asked.Values(echo.HeaderAcceptEncoding)); coding != "" {
+			body, tag = f.packed[coding](), f.tags[coding]
+			h.Set(echo.HeaderContentEncoding, coding)
+		}
+	}
+	h.Set("ETag", tag)
+	if has(asked.Values("If-None-Match"), tag) {
+		h.Del(echo.HeaderContentEncoding)
+		return c.NoContent(http.StatusNotModified)
+	}
+	h.Set(echo.HeaderContentLength, strconv.Itoa(len(body)))
+	if err := c.Blob(http.StatusOK, f.ContentType, body); err != nil {
+		return fmt.Errorf("%w: %w", web.ErrUndelivered, err)
+	}
+	return nil
+}
+
+// tagOf is an ETag as those of the API are.
+func tagOf(content []byte) string {
+	sum := sha256.Sum256(content)
+	return `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
+}
+
+// preferred is the coding that a client would rather have; empty: none that is known. Of equal ones zstd is smaller.
+func preferred(accept []string) (best string) {
+	most := 0.0
+	for _, one := range strings.Split(strings.Join(accept, ","), ",") {
+		coding, parameter, _ := strings.Cut(one, ";")
+		coding = strings.ToLower(strings.TrimSpace(coding))
+		quality := 1.0
+		if text, given := strings.CutPrefix(strings.TrimSpace(parameter), "q="); given {
+			quality, _ = strconv.ParseFloat(text, 64) // What is no number refuses.
+		}
+		if coding != "zstd" && coding != "gzip" {
+			continue
+		}
+		if quality > most || quality == most && most > 0 && coding == "zstd" {
+			best, most = coding, quality
+		}
+	}
+	return best
+}
+
+// has reports whether a client has what has this tag. No tag of ours has a comma in it.
+func has(known []string, tag string) bool {
+	for _, one := range strings.Split(strings.Join(known, ","), ",") {
+		if one = strings.TrimSpace(one); one == "*" || strings.TrimPrefix(one, "W/") == tag {
+			return true
+		}
+	}
+	return false
+}
+
+func gzipOf(body []byte) []byte {
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err == nil {
+		_, err = w.Write(body)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		panic(err) // Impossible: the level exists, and memory takes what is written.
+	}
+	return b.Bytes()
+}
+
+func zstdOf(body []byte) []byte {
+	w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
+	if err != nil {
+		panic(err) // Impossible: the options exist.
+	}
+	return w.EncodeAll(body, nil)
+}
