@@ -39,7 +39,7 @@ func (f *filters) text(name string) string {
 	case strings.TrimSpace(values[0]) == "":
 		f.faults.Addf(name, "is empty: leave it out to see everything")
 	case !utf8.ValidString(values[0]) || strings.ContainsRune(values[0], 0):
-		f.faults.Addf(name, "must be UTF-8 without NUL")
+		f.faults.Addf(name, "must be UTF-8, without any NUL character")
 	case len(values[0]) > maxFilter:
 		f.faults.Addf(name, "has more than %d bytes", maxFilter)
 	default:
