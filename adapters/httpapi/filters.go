@@ -15,7 +15,7 @@ import (
 	"github.com/tocsin/tocsin/domain/names"
 )
 
-// maxFilter is the length of the longest value of a filter, in bytes: that of the longest address.
+// maxFilter is the length of the longest value of a filter, in characters: that of the longest address.
 const maxFilter = 2_048
 
 // filters are the parameters that a list takes beside those of paging, each at most once. A list shows what all of them let through.
@@ -40,8 +40,8 @@ func (f *filters) text(name string) string {
 		f.faults.Addf(name, "is empty: leave it out to see everything")
 	case !utf8.ValidString(values[0]) || strings.ContainsRune(values[0], 0):
 		f.faults.Addf(name, "must be UTF-8, without any NUL character")
-	case len(values[0]) > maxFilter:
-		f.faults.Addf(name, "has more than %d bytes", maxFilter)
+	case utf8.RuneCountInString(values[0]) > maxFilter:
+		f.faults.Addf(name, "has more than %d characters", maxFilter)
 	default:
 		return strings.TrimSpace(values[0])
 	}
