@@ -20,7 +20,7 @@ type application struct {
 
 func (a *API) listApplications(c call) error {
 	f := c.filters()
-	slug, name, active := f.like("slug"), f.like("name"), f.truth("active")
+	slug, name, active := f.like("slug"), f.like("name"), f.active()
 	return listing[applications.Application]{
 		filters: f,
 		keep: func(found applications.Application) bool {

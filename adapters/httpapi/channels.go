@@ -41,7 +41,7 @@ type outage struct {
 // listChannels serves an organization's channels and a project's, depending on what the path names.
 func (a *API) listChannels(c call) error {
 	f := c.filters()
-	name, active := f.like("name"), f.truth("active")
+	name, active := f.like("name"), f.active()
 	protocol := among(f, "protocol", channels.Protocols()...)
 	return listing[channels.Channel]{
 		filters: f,

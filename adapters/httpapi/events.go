@@ -34,7 +34,7 @@ type event struct {
 
 func (a *API) listEvents(c call) error {
 	f := c.filters()
-	slug, name, active := f.like("slug"), f.like("name"), f.truth("active")
+	slug, name, active := f.like("slug"), f.like("name"), f.active()
 	return listing[events.Event]{
 		filters: f,
 		keep:    func(e events.Event) bool { return slug(e.Slug) && name(e.Name) && active(e.Active) },

@@ -54,9 +54,9 @@ func (f *filters) like(name string) func(string) bool {
 	return func(s string) bool { return fold == "" || names.Fold(s) == fold }
 }
 
-// truth returns the condition that something is as the value of a filter says.
-func (f *filters) truth(name string) func(bool) bool {
-	wanted := f.boolean(name)
+// active returns the condition that something is active, or that it is not, as the filter for that says.
+func (f *filters) active() func(bool) bool {
+	wanted := f.boolean("active")
 	return func(is bool) bool { return wanted == nil || is == *wanted }
 }
 

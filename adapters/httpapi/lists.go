@@ -172,7 +172,7 @@ func (a *API) listRecipients(c call) error {
 		return err
 	}
 	f := c.filters()
-	user, address, channel, active := f.like("user"), f.like("address"), f.like("channel"), f.truth("active")
+	user, address, channel, active := f.like("user"), f.like("address"), f.like("channel"), f.active()
 	return listing[lists.Recipient]{
 		filters: f,
 		keep: func(r lists.Recipient) bool {

@@ -24,7 +24,7 @@ type notification struct {
 
 func (a *API) listNotifications(c call) error {
 	f := c.filters()
-	name, event, list, active := f.like("name"), f.number("event"), f.number("distribution_list"), f.truth("active")
+	name, event, list, active := f.like("name"), f.number("event"), f.number("distribution_list"), f.active()
 	return listing[subscriptions.Notification]{
 		filters: f,
 		keep: func(n subscriptions.Notification) bool {

@@ -78,7 +78,7 @@ func tagOf(content []byte) string {
 // preferred is the coding that a client would rather have; empty: none that is known. Of equal ones zstd is smaller.
 func preferred(accept []string) (best string) {
 	most := 0.0
-	for _, one := range strings.Split(strings.Join(accept, ","), ",") {
+	for one := range strings.SplitSeq(strings.Join(accept, ","), ",") {
 		coding, parameter, _ := strings.Cut(one, ";")
 		coding = strings.ToLower(strings.TrimSpace(coding))
 		quality := 1.0
@@ -97,7 +97,7 @@ func preferred(accept []string) (best string) {
 
 // has reports whether a client has what has this tag. No tag of ours has a comma in it.
 func has(known []string, tag string) bool {
-	for _, one := range strings.Split(strings.Join(known, ","), ",") {
+	for one := range strings.SplitSeq(strings.Join(known, ","), ",") {
 		if one = strings.TrimSpace(one); one == "*" || strings.TrimPrefix(one, "W/") == tag {
 			return true
 		}

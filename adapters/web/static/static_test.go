@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,8 +23,8 @@ import (
 func ask(t *testing.T, f *static.File, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Add(header[i], header[i+1])
+	for pair := range slices.Chunk(header, 2) {
+		r.Header.Add(pair[0], pair[1])
 	}
 	w := httptest.NewRecorder()
 	require.NoError(t, f.Serve(echo.New().NewContext(r, w)))
