@@ -137,7 +137,7 @@ func TestWrongUsageIs2(t *testing.T) {
 	}{
 		"NoCommand":             {nil, "which command?"},
 		"NoSubcommand":          {[]string{"key"}, "which command?"},
-		"UnknownCommand":        {[]string{"restart"}, `unknown command "restart", see tocsin --help`},
+		"UnknownCommand":        {[]string{"reboot"}, `unknown command "reboot", see tocsin --help`},
 		"MisspeltCommand":       {[]string{"serv"}, `unknown command "serv", did you mean "serve"? See tocsin --help`},
 		"MisspeltSubcommand":    {[]string{"key", "revok", "x"}, `unknown command "revok", did you mean "revoke"? See tocsin key --help`},
 		"UnknownFlag":           {[]string{"serve", "--port", "1"}, "unknown flag: --port, see tocsin serve --help"},
@@ -146,7 +146,7 @@ func TestWrongUsageIs2(t *testing.T) {
 		"FlagWithoutItsValue":   {[]string{"apply", "-f"}, "flag needs an argument: 'f' in -f, see tocsin apply --help"},
 		"ArgumentTooMany":       {[]string{"serve", "now"}, `the argument "now" means nothing here, see tocsin serve --help`},
 		"UnknownShell":          {[]string{"completion", "tcsh"}, `unknown command "tcsh", did you mean "bash"? See tocsin completion --help`},
-		"HelpOfNothing":         {[]string{"help", "restart"}, `there is no command "restart", see tocsin --help`},
+		"HelpOfNothing":         {[]string{"help", "reboot"}, `there is no command "reboot", see tocsin --help`},
 		"HelpOfTooMuch":         {[]string{"help", "key", "drop"}, `there is no command "key drop", see tocsin --help`},
 		"ApplyWithoutAFile":     {[]string{"apply"}, "which file? Name it with -f, or standard input with -f -"},
 		"ApplyInAnotherForm":    {[]string{"apply", "-f", "x", "-o", "xml"}, `invalid argument "xml" for "-o, --output" flag: must be table or json, see tocsin apply --help`},
