@@ -34,14 +34,21 @@ func (a *Administration) Access(ctx context.Context, at Path, id users.MemberID)
 func (a *Administration) Grant(ctx context.Context, by operators.Officer, at Path, id users.MemberID, role users.Role) error {
 	return a.store.Update(ctx, func(tx ports.Tx) error {
 		m, err := memberByID(ctx, tx, at, id)
-		if err != nil || m.Role == role {
+		if err != nil {
 			return err
 		}
-		if err := by.MayChange(m); err != nil {
-			return err
-		}
-		return a.setRole(ctx, tx, by.Actor, at, m, role)
+		return a.grant(ctx, tx, by, at, m, role)
 	})
+}
+
+func (a *Administration) grant(ctx context.Context, tx ports.Tx, by operators.Officer, at Path, m users.Member, role users.Role) error {
+	if m.Role == role {
+		return nil
+	}
+	if err := by.MayChange(m); err != nil {
+		return err
+	}
+	return a.setRole(ctx, tx, by.Actor, at, m, role)
 }
 
 // Invite makes a link's token by which a member accepts their role and sets a password, a first one or another one; whoever has it can. It holds for
@@ -53,24 +60,31 @@ func (a *Administration) Invite(ctx context.Context, by operators.Officer, at Pa
 		if err != nil {
 			return err
 		}
-		if err := by.MayChange(m); err != nil {
-			return err
-		}
-		if !(operators.Place{Role: m.Role}).HasRole() {
-			return operators.ErrNoRole
-		}
-		var i operators.Invitation
-		i, token = operators.NewInvitation(m, by.Right >= operators.Installation, a.clock.Now())
-		i.Resets, expires = reset, i.Expires
-		if err := tx.Operators().Invite(ctx, i); err != nil {
-			return err
-		}
-		after := audit.State{"expires": i.Expires.UTC().Format(time.RFC3339)}
-		if reset {
-			after["resets_factors"] = true
-		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by.Actor, At: a.clock.Now(), Action: audit.MemberInvited,
-			Object: memberPath(at, m), After: after})
+		token, expires, err = a.invite(ctx, tx, by, at, m, reset)
+		return err
 	})
 	return token, expires, err
+}
+
+func (a *Administration) invite(
+	ctx context.Context, tx ports.Tx, by operators.Officer, at Path, m users.Member, reset bool,
+) (token string, expires time.Time, err error) {
+	if err := by.MayChange(m); err != nil {
+		return "", time.Time{}, err
+	}
+	if !(operators.Place{Role: m.Role}).HasRole() {
+		return "", time.Time{}, operators.ErrNoRole
+	}
+	var i operators.Invitation
+	i, token = operators.NewInvitation(m, by.Right >= operators.Installation, a.clock.Now())
+	i.Resets = reset
+	if err := tx.Operators().Invite(ctx, i); err != nil {
+		return "", time.Time{}, err
+	}
+	after := audit.State{"expires": i.Expires.UTC().Format(time.RFC3339)}
+	if reset {
+		after["resets_factors"] = true
+	}
+	return token, i.Expires, tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by.Actor, At: a.clock.Now(), Action: audit.MemberInvited,
+		Object: memberPath(at, m), After: after})
 }

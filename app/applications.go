@@ -7,6 +7,7 @@ import (
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
@@ -15,12 +16,13 @@ import (
 // Applications shows applications and manages who is registered with them (contract 4.3 and 4.4).
 type Applications struct {
 	store       ports.Store
+	limits      quotas.Limits
 	registering *batch.Batcher[Path, registering]
 }
 
-// NewApplications returns the use cases on applications.
-func NewApplications(store ports.Store) *Applications {
-	a := &Applications{store: store}
+// NewApplications returns the use cases on applications, of which organizations without limits of their own may have so many.
+func NewApplications(store ports.Store, limits quotas.Limits) *Applications {
+	a := &Applications{store: store, limits: limits}
 	a.registering = batch.New(a.register, (*registering).username)
 	return a
 }

@@ -8,11 +8,13 @@ import (
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/names"
 	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Create stores a new application of the path's project; orgs.ErrProjectNotFound, applications.ErrSlugTaken.
+// Create stores a new application of the path's project; orgs.ErrProjectNotFound, applications.ErrSlugTaken,
+// *quotas.Exceeded.
 func (a *Applications) Create(ctx context.Context, by audit.Actor, at Path, app applications.Application) (created applications.Application, err error) {
 	err = a.store.Update(ctx, func(tx ports.Tx) error {
 		project, err := tx.Orgs().Project(ctx, at.Organization, at.Project)
@@ -28,6 +30,9 @@ func (a *Applications) Create(ctx context.Context, by audit.Actor, at Path, app 
 			return applications.ErrSlugTaken.On("slug")
 		}
 		if err != nil {
+			return err
+		}
+		if err := WithinQuota(ctx, tx, a.limits, created.Organization, quotas.Applications); err != nil {
 			return err
 		}
 		at.Application = created.Slug

@@ -41,7 +41,7 @@ func BenchmarkCreate(b *testing.B) {
 // BenchmarkRegister does the same with the register call.
 func BenchmarkRegister(b *testing.B) {
 	byCallers(b, func(store ports.Store) func(ctx context.Context, name string) error {
-		use := app.NewApplications(store)
+		use := app.NewApplications(store, nil)
 		return func(ctx context.Context, name string) error {
 			_, err := use.Register(ctx, audit.Actor{}, web, app.Registration{
 				User: users.User{Username: name}, Details: users.Details{Email: name, FirstName: "Ada", LastName: "Lovelace"}, CustomFields: metadata.Map{"plan": "pro"}, Active: true,

@@ -11,15 +11,22 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 	"github.com/tocsin/tocsin/ports"
 )
 
 // Events looks after what an application announces: its events, their channels, and who hears of them.
-type Events struct{ store ports.Store }
+type Events struct {
+	store  ports.Store
+	limits quotas.Limits
+}
 
-// NewEvents returns the use cases on events and notifications for those who look after them.
-func NewEvents(store ports.Store) *Events { return &Events{store: store} }
+// NewEvents returns the use cases on notifications and on events, of which organizations without limits of their own may have so many, for
+// those who look after them.
+func NewEvents(store ports.Store, limits quotas.Limits) *Events {
+	return &Events{store: store, limits: limits}
+}
 
 // EventForm is what an operator types of an event.
 type EventForm struct {
@@ -87,7 +94,7 @@ func (s *Events) Usable(ctx context.Context, at Path) (found []channels.Channel,
 	return found, err
 }
 
-// Create makes an event; faults about the form, events.ErrSlugTaken.
+// Create makes an event; faults about the form, events.ErrSlugTaken, *quotas.Exceeded.
 func (s *Events) Create(ctx context.Context, by audit.Actor, at Path, f EventForm) (made events.Event, err error) {
 	e, err := f.event(events.Event{Slug: f.Slug})
 	if err != nil {
@@ -104,6 +111,9 @@ func (s *Events) Create(ctx context.Context, by audit.Actor, at Path, f EventFor
 		}
 		if made, err = tx.Events().Create(ctx, e); err != nil {
 			return fieldOf("slug", events.ErrSlugTaken, err)
+		}
+		if err := WithinQuota(ctx, tx, s.limits, app.Organization, quotas.Events); err != nil {
+			return err
 		}
 		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.EventCreated,
 			Object: at.Object("e", made.Slug), After: eventState(made)})

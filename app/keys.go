@@ -27,7 +27,7 @@ func NewKeys(store ports.Store, clock ports.Clock, known *Authentication, limits
 }
 
 // Create issues a key and returns it with its text, which is shown this once and kept nowhere. lifetime 0 means that it never
-// expires. access.ErrNameTaken, *quotas.Exceeded, or the not-found fault of the scope.
+// expires. access.ErrNameTaken, access.ErrWider, *quotas.Exceeded, or the not-found fault of the scope.
 func (k *Keys) Create(
 	ctx context.Context, by audit.Actor, name string, scope access.Scope, grants []string, lifetime time.Duration, limits ...access.Limit,
 ) (key access.Key, text string, err error) {
@@ -37,6 +37,9 @@ func (k *Keys) Create(
 	}
 	text, key.Digest = access.Generate()
 	err = k.store.Update(ctx, func(tx ports.Tx) error {
+		if _, err := k.held(ctx, tx, by, key); err != nil {
+			return err
+		}
 		stored, err := tx.Keys().Create(ctx, key)
 		if err != nil {
 			return err
@@ -59,10 +62,16 @@ func (k *Keys) Create(
 	return key, text, nil
 }
 
-// List returns keys, revoked and expired ones too.
-func (k *Keys) List(ctx context.Context, p Page) (found []access.Key, err error) {
+// List returns the keys whose scope lies in the path's organization, or without one all, revoked and expired ones too. orgs.ErrNotFound.
+func (k *Keys) List(ctx context.Context, at Path, p Page) (found []KeyReport, err error) {
+	now := k.clock.Now()
 	err = k.store.View(ctx, func(tx ports.Tx) error {
-		found, err = tx.Keys().List(ctx, access.ID(p.After), p.Limit)
+		org, err := within(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		listed, err := tx.Keys().List(ctx, org, access.ID(p.After), p.Limit)
+		found = reports(listed, now)
 		return err
 	})
 	return found, err
@@ -78,10 +87,7 @@ func (k *Keys) Latest(ctx context.Context, at Path, before access.ID, limit int)
 			return err
 		}
 		latest, err := tx.Keys().Latest(ctx, org, before, limit)
-		found = make([]KeyReport, len(latest))
-		for i, key := range latest {
-			found[i] = KeyReport{key, key.State(now)}
-		}
+		found = reports(latest, now)
 		return err
 	})
 	return found, err
@@ -91,6 +97,14 @@ func (k *Keys) Latest(ctx context.Context, at Path, before access.ID, limit int)
 type KeyReport struct {
 	access.Key
 	State access.State
+}
+
+func reports(all []access.Key, now time.Time) []KeyReport {
+	found := make([]KeyReport, len(all))
+	for i, key := range all {
+		found[i] = KeyReport{key, key.State(now)}
+	}
+	return found
 }
 
 // Revocable tells whether the key can still be used, or could be: revoking it means something.
@@ -135,6 +149,9 @@ func (k *Keys) Revoke(ctx context.Context, by audit.Actor, name string, in *acce
 // it is. access.ErrKeyNotFound.
 func (k *Keys) RevokeByID(ctx context.Context, by audit.Actor, at Path, id access.ID) error {
 	err := k.store.Update(ctx, func(tx ports.Tx) error {
+		if _, err := k.held(ctx, tx, by); err != nil {
+			return err
+		}
 		key, err := keyByID(ctx, tx, at, id)
 		if err != nil || !key.Revoked.IsZero() {
 			return err
@@ -155,7 +172,7 @@ func (k *Keys) Rotate(ctx context.Context, by audit.Actor, name string, in *acce
 }
 
 // RotateByID issues a key with the name, the scope and the grants of one whose scope lies in the path's organization, or without one of any. That
-// one goes on for the overlap and then ends by itself. access.ErrKeyNotFound, access.ErrEnded, access.ErrReplaced.
+// one goes on for the overlap and then ends by itself. access.ErrKeyNotFound, access.ErrEnded, access.ErrReplaced, access.ErrWider.
 func (k *Keys) RotateByID(ctx context.Context, by audit.Actor, at Path, id access.ID, overlap time.Duration) (Rotation, error) {
 	return k.rotate(ctx, by, overlap, func(tx ports.Tx) (access.Key, error) { return keyByID(ctx, tx, at, id) })
 }
@@ -175,9 +192,14 @@ func (k *Keys) rotate(ctx context.Context, by audit.Actor, overlap time.Duration
 		if err != nil {
 			return err
 		}
+		ends, err := k.held(ctx, tx, by, was)
+		if err != nil {
+			return err
+		}
 		if r.Key, r.Old, err = was.Rotate(k.clock.Now(), overlap); err != nil {
 			return err
 		}
+		r.Key = r.Key.Bounded(ends)
 		if err := tx.Keys().Save(ctx, r.Old); err != nil {
 			return err
 		}
@@ -227,7 +249,7 @@ func recordKey(ctx context.Context, tx ports.Tx, by audit.Actor, a audit.Action,
 
 // keyState is what the audit log tells of a key: nothing that lets anybody use it.
 func keyState(k access.Key) audit.State {
-	s := audit.State{"id": k.ID, "grants": k.Grants, "expires": nil, "at_most_normal": k.AtMostNormal}
+	s := audit.State{"id": k.ID, "name": k.Name, "grants": k.Grants, "expires": nil, "at_most_normal": k.AtMostNormal}
 	if !k.Expires.IsZero() {
 		s["expires"] = k.Expires.UTC()
 	}

@@ -5,15 +5,21 @@ import (
 
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
 
 // Orgs shows what an organization is made of.
-type Orgs struct{ store ports.Store }
+type Orgs struct {
+	store  ports.Store
+	limits quotas.Limits
+}
 
-// NewOrgs returns the use cases on organizations and projects.
-func NewOrgs(store ports.Store) *Orgs { return &Orgs{store: store} }
+// NewOrgs returns the use cases on organizations and on projects, of which organizations without limits of their own may have so many.
+func NewOrgs(store ports.Store, limits quotas.Limits) *Orgs {
+	return &Orgs{store: store, limits: limits}
+}
 
 // Show returns an organization; orgs.ErrNotFound.
 func (o *Orgs) Show(ctx context.Context, at Path) (found orgs.Organization, err error) {

@@ -264,6 +264,9 @@ func (a *applying) project(place string, org orgs.Organization, want BlueprintPr
 		action = Created
 		a.created(audit.ProjectCreated, where.Object(), nameState(want.Name))
 		project, err = a.tx.Orgs().CreateProject(a.ctx, orgs.Project{Organization: org.ID, Slug: want.Slug, Name: want.Name})
+		if err == nil {
+			err = a.oneMore(quotas.Projects)
+		}
 	case err == nil && project.Name != want.Name:
 		action = Updated
 		a.updated(audit.ProjectUpdated, where.Object(), nameState(project.Name), nameState(want.Name))
@@ -309,6 +312,9 @@ func (a *applying) application(place string, org orgs.Organization, project orgs
 		a.created(audit.ApplicationCreated, where.Object(), applicationState(is))
 		app, err = a.tx.Applications().Create(a.ctx, applications.Application{
 			Organization: project.Organization, Project: project.ID, Slug: want.Slug, Name: want.Name, Active: want.Active})
+		if err == nil {
+			err = a.oneMore(quotas.Applications)
+		}
 	case err == nil && (app.Name != want.Name || app.Active != want.Active):
 		action = Updated
 		before, after := audit.Changed(applicationState(app), applicationState(is))

@@ -197,6 +197,9 @@ func (a *applying) event(where Path, app applications.Application, want Blueprin
 		}
 		made, err := a.tx.Events().Create(a.ctx, events.Event{Organization: app.Organization, Application: app.ID, Slug: want.Slug,
 			Name: want.Name, Description: want.Description, Active: want.Active, Schema: schema, Priority: priority, Channels: limited})
+		if err == nil {
+			err = a.oneMore(quotas.Events)
+		}
 		a.created(audit.EventCreated, where.Object("e", made.Slug), eventState(made))
 		return made, Created, err
 	case err != nil:

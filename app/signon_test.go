@@ -58,7 +58,7 @@ func newHall(t *testing.T, m signon.Mapping, p operators.Policy) *hall {
 	h.signOn = app.NewSingleSignOn(h.operators, h.says, app.SignOnSettings{Issuer: "https://id.example", Mapping: m})
 	h.admin = app.NewAdministration(h.store, h.clock)
 	for _, slug := range []string{"acme", "globex"} {
-		_, err := app.NewOrgs(h.store).Create(t.Context(), h.by, slug, slug)
+		_, err := app.NewOrgs(h.store, nil).Create(t.Context(), h.by, slug, slug)
 		require.NoError(t, err)
 	}
 	return h

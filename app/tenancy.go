@@ -8,6 +8,7 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/names"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -86,7 +87,8 @@ func organizationState(o orgs.Organization) audit.State {
 	return audit.State{"name": o.Name, "default_region": o.Region}
 }
 
-// CreateProject makes a project of the organization. A fault about `slug` or `name`, orgs.ErrNotFound, orgs.ErrSlugTaken.
+// CreateProject makes a project of the organization. A fault about `slug` or `name`, orgs.ErrNotFound, orgs.ErrSlugTaken,
+// *quotas.Exceeded.
 func (o *Orgs) CreateProject(ctx context.Context, by audit.Actor, at Path, slug, name string) (made orgs.Project, err error) {
 	wanted, err := orgs.NewProject(slug, name)
 	if err != nil {
@@ -103,6 +105,9 @@ func (o *Orgs) CreateProject(ctx context.Context, by audit.Actor, at Path, slug,
 		wanted.Organization = org.ID
 		if made, err = tx.Orgs().CreateProject(ctx, wanted); err != nil {
 			return aboutSlug(err)
+		}
+		if err := WithinQuota(ctx, tx, o.limits, org.ID, quotas.Projects); err != nil {
+			return err
 		}
 		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.ProjectCreated,
 			Object: Path{Organization: org.Slug, Project: made.Slug}.Object(), After: nameState(made.Name)})

@@ -49,6 +49,9 @@ type Config struct {
 	KeyLimit              int64
 	ListLimit             int64
 	GroupLimit            int64
+	ProjectLimit          int64
+	ApplicationLimit      int64
+	EventLimit            int64
 	ImportLimit           int64 // under way
 
 	ReadHeaderTimeout time.Duration

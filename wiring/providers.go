@@ -202,6 +202,9 @@ func newLimits(c configs.Config) quotas.Limits {
 		quotas.Keys:                 float64(c.KeyLimit),
 		quotas.Lists:                float64(c.ListLimit),
 		quotas.Groups:               float64(c.GroupLimit),
+		quotas.Projects:             float64(c.ProjectLimit),
+		quotas.Applications:         float64(c.ApplicationLimit),
+		quotas.Events:               float64(c.EventLimit),
 		quotas.Imports:              float64(c.ImportLimit),
 	}
 }

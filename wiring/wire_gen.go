@@ -94,7 +94,8 @@ func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	importerImporter := newImporter(c, guard, wiringSystemClock, log, watchdogWatchdog)
 	indexer := newIndexer(guard, log, watchdogWatchdog)
 	users := app.NewUsers(guard)
-	applications := app.NewApplications(guard)
+	limits := newLimits(c)
+	applications := app.NewApplications(guard, limits)
 	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importerImporter, watchdogWatchdog, standing, wiringSystemClock, log)
 	if err != nil {
 		cleanup()
@@ -124,9 +125,9 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	users := app.NewUsers(guard)
 	limits := newLimits(c)
 	lists := app.NewLists(guard, limits)
-	applications := app.NewApplications(guard)
+	applications := app.NewApplications(guard, limits)
 	subscriptions := app.NewSubscriptions(guard)
-	orgs := app.NewOrgs(guard)
+	orgs := app.NewOrgs(guard, limits)
 	links := newLinks(c, key)
 	templateComposer := newComposer(c, links)
 	quotas := newQuotas(c, wiringSystemClock)
@@ -137,11 +138,14 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	drivers := newDrivers(c, guard)
 	channelCheck := newChannelCheck(drivers)
 	provisioning := app.NewProvisioning(guard, channelCheck, limits, quotas)
-	events := app.NewEvents(guard)
+	events := app.NewEvents(guard, limits)
 	templates := newTemplates(c, guard, drivers, templateComposer, wiringSystemClock)
 	channels := app.NewChannels(guard, drivers, limits)
 	channelTests := newChannelTests(c, guard, drivers)
 	groups := app.NewGroups(guard, limits)
+	authentication := app.NewAuthentication(guard, wiringSystemClock)
+	keys := app.NewKeys(guard, wiringSystemClock, authentication, limits)
+	administration := app.NewAdministration(guard, wiringSystemClock)
 	httpapiUseCases := httpapi.UseCases{
 		Users:           users,
 		Lists:           lists,
@@ -158,8 +162,9 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Channels:        channels,
 		ChannelTests:    channelTests,
 		Groups:          groups,
+		Keys:            keys,
+		Administration:  administration,
 	}
-	authentication := app.NewAuthentication(guard, wiringSystemClock)
 	watchdogWatchdog := watchdog.New(wiringSystemClock, log)
 	health := newHealth(store, wiringSystemClock, watchdogWatchdog, standing)
 	metrics := newMetrics(self)
@@ -176,7 +181,6 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		return nil, nil, err
 	}
 	singleSignOn := newSingleSignOn(c, operators, wiringSystemClock)
-	administration := app.NewAdministration(guard, wiringSystemClock)
 	profiles := app.NewProfiles(guard, wiringSystemClock)
 	retries := app.NewRetries(guard, wiringSystemClock)
 	sentMessages := app.NewSentMessages(guard, templateComposer, wiringSystemClock)
@@ -185,7 +189,6 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	audit := app.NewAudit(guard)
 	jobs := newImportJobs(c, guard, wiringSystemClock, limits)
 	mailbox := app.NewMailbox(guard)
-	keys := app.NewKeys(guard, wiringSystemClock, authentication, limits)
 	consoleUseCases := console.UseCases{
 		Operators:      operators,
 		Factors:        factors,

@@ -118,9 +118,9 @@ func (p Program) keyList() *cobra.Command {
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return p.with(c, func(s Services) error {
-				var all []access.Key
+				var all []app.KeyReport
 				for after := int64(0); ; {
-					page, err := s.Keys.List(c.Context(), app.Page{After: after, Limit: listPage})
+					page, err := s.Keys.List(c.Context(), app.Path{}, app.Page{After: after, Limit: listPage})
 					if err != nil {
 						return err
 					}
@@ -153,7 +153,7 @@ type keyJSON struct {
 	AtMostNormal bool `json:"at_most_normal"`
 }
 
-func (p Program) printKeys(all []access.Key, output string) error {
+func (p Program) printKeys(all []app.KeyReport, output string) error {
 	if output == inJSON {
 		list := make([]keyJSON, len(all))
 		for i, k := range all {

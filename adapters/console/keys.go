@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -10,9 +9,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/access"
-	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/fault"
-	"github.com/tocsin/tocsin/domain/orgs"
 )
 
 const pageKeys = 50
@@ -78,26 +75,13 @@ func (c call) createKey() error {
 		shown.Key, shown.Text, err = c.console.use.Keys.Create(c.ctx, c.actor(), c.FormValue("name"), scope, c.values("grant"), lifetime,
 			access.AtMostNormal(c.FormValue("at_most_normal") == "true"))
 	}
-	if f, mendable := c.refused(scopeFault(err)); mendable {
+	if f, mendable := c.refused(app.ScopeFault(err)); mendable {
 		return c.keysPage(func(v *keysView) { v.New = f })
 	}
 	if err != nil {
 		return err
 	}
 	return c.render(http.StatusOK, "key", "New API key", shown)
-}
-
-// scopeFault makes a mistake in a form of what is not found because the form named it.
-func scopeFault(err error) error {
-	for field, missing := range map[string]error{"organization": orgs.ErrNotFound, "project": orgs.ErrProjectNotFound, "application": applications.ErrNotFound} {
-		if errors.Is(err, missing) {
-			return fault.Field(field, "%s", missing.Error())
-		}
-	}
-	if errors.Is(err, access.ErrNameTaken) {
-		return access.ErrNameTaken.On("name")
-	}
-	return err
 }
 
 // period is the time that is chosen in a field of the form; 0 for the choice without a value.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/users"
 )
 
@@ -64,7 +64,7 @@ func (c call) invite() error {
 	if err != nil {
 		return err
 	}
-	return c.accessPage(c.publicURL()+Prefix+web.Join("welcome", token), expires)
+	return c.accessPage(c.publicURL()+operators.WelcomePath+token+"/", expires)
 }
 
 // publicURL is the address of this installation: the configured one, else the one that the browser used.

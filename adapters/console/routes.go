@@ -55,7 +55,7 @@ func Routes() []Route {
 }
 
 func accountRoutes() []Route {
-	const welcome = Prefix + "welcome/{token}/"
+	const welcome = operators.WelcomePath + "{token}/"
 	return []Route{
 		get(assetsPath+"{asset}", operators.Anybody, call.showAsset),
 		get(signInPath, operators.Anybody, call.showSignIn),

@@ -64,3 +64,22 @@ func (r operatorRepo) EndInvitations(ctx context.Context, u users.ID, to []orgs.
 	return r.db(ctx).Exec("DELETE FROM invitations WHERE member_id IN (SELECT id FROM members WHERE user_id = ? AND organization_id ?)",
 		u, among(r.dialect, to)).Error
 }
+
+// appointedRow is a member with a role and when it was accepted.
+type appointedRow struct {
+	ID         users.MemberID
+	Username   string
+	Role       users.Role
+	Locked     bool
+	AcceptedAt *time.Time
+}
+
+func (r appointedRow) appointment() operators.Appointment {
+	return operators.Appointment{Member: r.ID, Username: r.Username, Role: r.Role, Locked: r.Locked, Accepted: momentOf(r.AcceptedAt)}
+}
+
+func (r operatorRepo) Appointments(ctx context.Context, org orgs.ID, after users.MemberID, limit int) ([]operators.Appointment, error) {
+	return all(r.db(ctx).Raw(`SELECT m.id, m.username, m.role, m.locked, c.accepted_at
+		FROM members m LEFT JOIN acceptances c ON c.member_id = m.id
+		WHERE m.organization_id = ? AND m.role <> 'member' AND m.id > ? ORDER BY m.id LIMIT ?`, org, after, limit), appointedRow.appointment)
+}

@@ -80,6 +80,9 @@ func (r keyRepo) ByDigest(ctx context.Context, d access.Digest) (access.Key, err
 const keyOfScope = `k.name_fold = ? AND COALESCE(k.organization_id, 0) = ? AND COALESCE(k.project_id, 0) = ?
 	AND COALESCE(k.application_id, 0) = ?`
 
+// nameInUse holds for the key whose name no other one of its scope may have.
+const nameInUse = keyOfScope + " AND k.revoked_at IS NULL AND k.replaced_at IS NULL"
+
 func (r keyRepo) ByName(ctx context.Context, scope access.Scope, name string) (access.Key, error) {
 	in, err := r.scope(ctx, scope)
 	if err != nil {
@@ -110,8 +113,11 @@ func (r keyRepo) Latest(ctx context.Context, org orgs.ID, before access.ID, limi
 	return all(r.keys(ctx, "k.organization_id = ? AND k.id < ? ORDER BY k.id DESC LIMIT ?", org, before, limit), scopedKeyRow.key)
 }
 
-func (r keyRepo) List(ctx context.Context, after access.ID, limit int) ([]access.Key, error) {
-	return all(r.keys(ctx, "k.id > ? ORDER BY k.id LIMIT ?", after, limit), scopedKeyRow.key)
+func (r keyRepo) List(ctx context.Context, org orgs.ID, after access.ID, limit int) ([]access.Key, error) {
+	if org == 0 {
+		return all(r.keys(ctx, "k.id > ? ORDER BY k.id LIMIT ?", after, limit), scopedKeyRow.key)
+	}
+	return all(r.keys(ctx, "k.organization_id = ? AND k.id > ? ORDER BY k.id LIMIT ?", org, after, limit), scopedKeyRow.key)
 }
 
 func (r keyRepo) Create(ctx context.Context, k access.Key) (access.Key, error) {
@@ -133,8 +139,21 @@ func (r keyRepo) Create(ctx context.Context, k access.Key) (access.Key, error) {
 }
 
 func (r keyRepo) Save(ctx context.Context, k access.Key) error {
-	return change(r.db(ctx), access.ErrKeyNotFound, "UPDATE api_keys SET expires_at = ?, replaced_at = ?, revoked_at = ? WHERE id = ?",
-		moment(k.Expires), moment(k.Replaced), moment(k.Revoked), k.ID)
+	if k.Revoked.IsZero() && k.Replaced.IsZero() {
+		in, err := r.scope(ctx, k.Scope)
+		if err != nil {
+			return err
+		}
+		switch other, err := r.one(ctx, nameInUse, names.Fold(k.Name), in.OrganizationID, in.ProjectID, in.ApplicationID); {
+		case err == nil && other.ID != k.ID:
+			return access.ErrNameTaken
+		case err != nil && !errors.Is(err, access.ErrKeyNotFound):
+			return err
+		}
+	}
+	return change(r.db(ctx), access.ErrKeyNotFound, `UPDATE api_keys SET name = ?, name_fold = ?, grants = ?, at_most_normal = ?,
+		expires_at = ?, replaced_at = ?, revoked_at = ? WHERE id = ?`,
+		k.Name, names.Fold(k.Name), joinGrants(k.Grants), k.AtMostNormal, moment(k.Expires), moment(k.Replaced), moment(k.Revoked), k.ID)
 }
 
 func (r keyRepo) Revoke(ctx context.Context, k access.Key, now time.Time) error {
@@ -180,7 +199,7 @@ func (r keyRepo) one(ctx context.Context, condition string, args ...any) (access
 
 // refusal returns which unique index kept row out. Two keys of one digest are no accident that a caller could mend.
 func (r keyRepo) refusal(ctx context.Context, row keyRow) error {
-	_, err := r.one(ctx, keyOfScope+" AND k.revoked_at IS NULL AND k.replaced_at IS NULL", row.NameFold,
+	_, err := r.one(ctx, nameInUse, row.NameFold,
 		orZero(row.OrganizationID), orZero(row.ProjectID), orZero(row.ApplicationID))
 	switch {
 	case err == nil:

@@ -29,11 +29,14 @@ func (r orgRepo) SetQuotas(ctx context.Context, id orgs.ID, own quotas.Limits) e
 // counted are the rows that quotas are about, of the organization @org. The condition of keys keeps
 // Postgres from the index of names, which holds the keys of all organizations.
 var counted = map[quotas.Name]string{
-	quotas.Channels: "channels WHERE organization_id = @org",
-	quotas.Keys:     "api_keys WHERE organization_id = @org AND COALESCE(revoked_at, replaced_at) IS NULL",
-	quotas.Lists:    "distribution_lists WHERE organization_id = @org",
-	quotas.Groups:   "member_groups WHERE organization_id = @org",
-	quotas.Imports:  "imports WHERE organization_id = @org AND stored AND state IN @open",
+	quotas.Channels:     "channels WHERE organization_id = @org",
+	quotas.Keys:         "api_keys WHERE organization_id = @org AND COALESCE(revoked_at, replaced_at) IS NULL",
+	quotas.Lists:        "distribution_lists WHERE organization_id = @org",
+	quotas.Groups:       "member_groups WHERE organization_id = @org",
+	quotas.Projects:     "projects WHERE organization_id = @org",
+	quotas.Applications: "applications WHERE organization_id = @org",
+	quotas.Events:       "events e JOIN applications a ON a.id = e.application_id WHERE a.organization_id = @org",
+	quotas.Imports:      "imports WHERE organization_id = @org AND stored AND state IN @open",
 }
 
 func (r orgRepo) Count(ctx context.Context, id orgs.ID, n quotas.Name) (have int64, err error) {

@@ -45,6 +45,8 @@ type UseCases struct {
 	Channels        *app.Channels
 	ChannelTests    *app.ChannelTests
 	Groups          *app.Groups
+	Keys            *app.Keys
+	Administration  *app.Administration
 }
 
 // Options are the settings of the API.

@@ -15,8 +15,10 @@ import (
 	"github.com/tocsin/tocsin/domain/installation"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/quotas"
+	"github.com/tocsin/tocsin/domain/requests"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 	"github.com/tocsin/tocsin/domain/templates"
 	"github.com/tocsin/tocsin/domain/users"
@@ -101,8 +103,11 @@ var problems = []Problem{
 		Remedy:  "Look for a typing mistake in the part of the path that `param` names. Without `param` the call is about more than the key is for: use a key of the project or of the organization."},
 	{Code: "grant_missing", Status: http.StatusForbidden, Faults: []error{access.ErrNotGranted}, Title: "The key lacks the grant",
 		Meaning: "The key reaches this place, but lacks the grant that the call needs; `detail` names it.", Remedy: "Ask for a key with that grant. The reference names the grant of each call."},
+	{Code: "key_wider", Status: http.StatusForbidden, Faults: []error{access.ErrWider}, Title: "The other key may do more",
+		Meaning: "A key makes and changes only keys that may do no more than itself: in scope, grants, urgency and end. `detail` names all that goes beyond, `param` the first of it.",
+		Remedy:  "Ask for less, or let a key or a person do it who may do as much."},
 	{Code: "user_protected", Status: http.StatusForbidden, Faults: []error{users.ErrProtected}, parts: []string{"username"}, Title: "The user has a role in the console",
-		Meaning: "Whoever has a role in the console of the organization is changed and removed there or on the command line, never by a key.",
+		Meaning: "Whoever has a role in the console of the organization is changed and removed there or on the command line, not by a key.",
 		Remedy:  "Leave this user out, or let an administrator change them in the console."},
 
 	{Code: "not_found", Status: http.StatusNotFound, Rest: true, Title: "It does not exist",
@@ -139,7 +144,9 @@ var problems = []Problem{
 		Meaning: "The notification exists, and the assignment is not subscribed to it.", Remedy: "Nothing needs to be done when the subscription should end: it has ended."},
 	{Code: "group_not_found", Status: http.StatusNotFound, Faults: []error{orgs.ErrGroupNotFound}, parts: []string{"group"}, Title: "The group does not exist",
 		Meaning: "The organization has no such group.", Remedy: "Create the group first, or correct its name."},
-	{Code: "key_not_found", Status: http.StatusNotFound, Faults: []error{access.ErrKeyNotFound}, parts: []string{"id"}, Title: "The key does not exist",
+	{Code: "role_not_found", Status: http.StatusNotFound, Faults: []error{operators.ErrRoleNotFound}, parts: []string{"username"}, Title: "The user has no role",
+		Meaning: "The user is a member of the organization, and has no role in its console.", Remedy: "Give the user a role first. The list of roles shows who has one."},
+	{Code: "key_not_found", Status: http.StatusNotFound, Faults: []error{access.ErrKeyNotFound}, parts: []string{"key"}, Title: "The key does not exist",
 		Meaning: "There is no key with this id in the organization.", Remedy: "The list of keys shows the ids."},
 	{Code: "template_not_found", Status: http.StatusNotFound, Faults: []error{events.ErrTemplateNotFound, events.ErrVersionNotFound}, Title: "The template does not exist",
 		Meaning: "There is no template, or no such version of it, for this event, notification and channel.", Remedy: "Store the template first, or choose a version that its list shows."},
@@ -155,6 +162,10 @@ var problems = []Problem{
 		Meaning: "The request names something by a value that several things have.", Remedy: "Name it by a value that only one has; `detail` says which there are."},
 	{Code: "user_ambiguous", Status: http.StatusConflict, Faults: []error{users.ErrAmbiguous}, parts: []string{"username", "user"}, Title: "Several members have this e-mail",
 		Meaning: "The user is named by an e-mail address that several members have.", Remedy: "Name the user by the username; `detail` lists the usernames."},
+
+	{Code: "answered_once", Status: http.StatusConflict, Faults: []error{requests.ErrShown}, param: headerIdempotencyKey, Title: "It was done, and the secret is not shown again",
+		Meaning: "A request with this `Idempotency-Key` was carried out before. Its answer held a secret, which is kept nowhere; nothing was done again.",
+		Remedy:  "If the answer was lost: find the key by its name in the list of keys and rotate it, or ask for another link, with a new `Idempotency-Key`."},
 
 	{Code: "precondition_failed", Status: http.StatusPreconditionFailed, Rest: true, param: headerIfMatch, Title: "It has changed",
 		Meaning: "The request has `If-Match` or `If-None-Match`, or the `version` of a template, and what it would change is not as that says: somebody else was faster, or it is gone. Nothing was changed.",

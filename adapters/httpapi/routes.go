@@ -92,6 +92,17 @@ func routes() []Route {
 			{post, prj + "a/", access.ApplicationWrite, (*API).createApplication},
 			{patch, app, access.ApplicationWrite, (*API).patchApplication},
 			{del, app, access.ApplicationWrite, (*API).deleteApplication},
+			{get, org + "k/", access.KeyRead, (*API).listKeys},
+			{post, org + "k/", access.KeyWrite, (*API).createKey},
+			{get, org + "k/{key}/", access.KeyRead, (*API).showKey},
+			{patch, org + "k/{key}/", access.KeyWrite, (*API).patchKey},
+			{post, org + "k/{key}/rotate/", access.KeyWrite, (*API).rotateKey},
+			{post, org + "k/{key}/revoke/", access.KeyWrite, (*API).revokeKey},
+			{get, org + "r/", access.RoleRead, (*API).listRoles},
+			{get, org + "r/{username}/", access.RoleRead, (*API).showRole},
+			{put, org + "r/{username}/", access.RoleWrite, (*API).putRole},
+			{del, org + "r/{username}/", access.RoleWrite, (*API).deleteRole},
+			{post, org + "r/{username}/invite/", access.RoleWrite, (*API).inviteByRole},
 
 			// The service itself
 			{get, "/api/system/ping/", access.SystemPing, (*API).ping},

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -36,6 +37,12 @@ func ownIdempotency() map[string]string {
 func unrepeatable() map[string]string {
 	const test = "it waits for a provider, for which no unit of work may wait"
 	return map[string]string{"/api/o/{org}/c/{channel}/test/": test, "/api/o/{org}/p/{prj}/c/{channel}/test/": test}
+}
+
+// shownOnce are the POST routes whose answers hold a secret, and so are not kept. That a request was carried out is: whoever repeats it is told
+// so (requests.ErrShown), and nothing is made twice.
+func shownOnce() []string {
+	return []string{"/api/o/{org}/k/", "/api/o/{org}/k/{key}/rotate/", "/api/o/{org}/r/{username}/invite/"}
 }
 
 // Repeatable reports whether the answers of a route are kept for repetitions of a request.
@@ -73,6 +80,8 @@ func (a *API) perform(c call, r Route) error {
 			return err
 		}
 	}
+	var sent requests.Answer
+	secret := slices.Contains(shownOnce(), r.Path)
 	answer, repeated, err := a.use.Requests.Once(c.ctx, request, func(ctx context.Context) (requests.Answer, error) {
 		in := c
 		in.ctx, in.held = ctx, new(requests.Answer)
@@ -91,10 +100,20 @@ func (a *API) perform(c call, r Route) error {
 		if err := r.handle(a, in); err != nil {
 			return requests.Answer{}, err
 		}
-		return *in.held, nil
+		sent = *in.held
+		if secret {
+			return requests.Answer{Status: sent.Status, Body: []byte("null")}, nil
+		}
+		return sent, nil
 	})
 	if err != nil {
 		return err
+	}
+	if secret && repeated {
+		return requests.ErrShown
+	}
+	if secret {
+		answer = sent
 	}
 	if repeated {
 		c.Response().Header().Set(headerReplayed, "true")

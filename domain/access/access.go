@@ -60,13 +60,18 @@ const (
 	TemplateRead      Grant = "template:read"
 	TemplateWrite     Grant = "template:write"
 	BlueprintApply    Grant = "blueprint:apply"
+	KeyRead           Grant = "key:read"
+	KeyWrite          Grant = "key:write" // keys that may do no more than the one that is used
+	RoleRead          Grant = "role:read"
+	RoleWrite         Grant = "role:write" // whom the organization lets into the console
 )
 
 // Grants returns every grant there is, in the order in which they are documented.
 func Grants() []Grant {
 	return []Grant{OrganizationRead, DistributionListRead, DistributionListWrite, ManageApplicationUsers, UserRead, UserWrite,
 		EventList, EventTrigger, DeliveryRead, SystemPing, FullAccess,
-		OrganizationWrite, ProjectWrite, ApplicationWrite, GroupWrite, ChannelRead, ChannelWrite, EventWrite, TemplateRead, TemplateWrite, BlueprintApply}
+		OrganizationWrite, ProjectWrite, ApplicationWrite, GroupWrite, ChannelRead, ChannelWrite, EventWrite, TemplateRead, TemplateWrite, BlueprintApply,
+		KeyRead, KeyWrite, RoleRead, RoleWrite}
 }
 
 // Manages tells whether the grant is one to manage what an organization is made of, which full_access does not include.
@@ -207,14 +212,14 @@ func NewKey(name string, s Scope, grants []string, now time.Time, lifetime time.
 	k.Grants, err = ParseGrants("grant", grants)
 	faults.Add("grant", err)
 	faults.Add("", s.Check())
-	if lifetime < 0 {
-		faults.Addf("expires", "must lie in the future")
-	}
-	if lifetime > 0 {
+	if lifetime != 0 {
 		k.Expires = now.Add(lifetime)
 	}
 	for _, limit := range limits {
 		limit(&k)
+	}
+	if !k.Valid(now) {
+		faults.Addf("expires", "must lie in the future")
 	}
 	return k, faults.Err()
 }
@@ -327,14 +332,14 @@ type Repository interface {
 	Named(ctx context.Context, name string, limit int) ([]Key, error)
 	// ByID finds a key whose scope lies in the organization, or with 0 any; ErrKeyNotFound.
 	ByID(ctx context.Context, org orgs.ID, id ID) (Key, error)
-	// List returns keys by id, at most limit after the given one.
-	List(ctx context.Context, after ID, limit int) ([]Key, error)
+	// List returns the keys whose scope lies in the organization, or with 0 all, by id: at most limit after the given one.
+	List(ctx context.Context, org orgs.ID, after ID, limit int) ([]Key, error)
 	// Latest returns the keys whose scope lies in the organization, or with 0 all, the newest first: at most limit, older than the one with
 	// the id before (0: from the newest on).
 	Latest(ctx context.Context, org orgs.ID, before ID, limit int) ([]Key, error)
 	// Create stores a new key and returns it with its id; ErrNameTaken, or the not-found fault of its scope.
 	Create(ctx context.Context, k Key) (Key, error)
-	// Save stores when the key expires, was replaced, and was revoked; ErrKeyNotFound.
+	// Save stores everything of a key but its scope, its digest, and when it was made and used; ErrKeyNotFound, ErrNameTaken.
 	Save(ctx context.Context, k Key) error
 	// Revoke marks the keys of k's name and scope that are not revoked: k and those whose place it took; ErrKeyNotFound.
 	Revoke(ctx context.Context, k Key, now time.Time) error

@@ -69,6 +69,7 @@ const (
 	MailboxCleared    Action = "mailbox.clear"
 
 	KeyCreated Action = "key.create"
+	KeyUpdated Action = "key.update"
 	KeyRevoked Action = "key.revoke"
 	KeyRotated Action = "key.rotate"
 

@@ -14,6 +14,9 @@ import (
 // InvitationLife is how long an invitation may be used.
 const InvitationLife = 24 * time.Hour
 
+// WelcomePath is where the console answers links with an invitation's token, which follows it.
+const WelcomePath = "/console/welcome/"
+
 // The faults of invitations.
 var (
 	ErrInvitation = fault.New(fault.NotFound, "this link is not valid, or not any more; ask for another one")

@@ -14,6 +14,8 @@ import (
 
 // The faults of this package.
 var (
+	ErrRoleNotFound = fault.New(fault.NotFound, "the user has no role in this organization")
+
 	ErrNotFound    = fault.New(fault.NotFound, "this user cannot sign in")
 	ErrExists      = fault.New(fault.Invalid, "this user can sign in already")
 	ErrSeveral     = fault.New(fault.Invalid, "this user has several passwords, each for other organizations: name the organization")
@@ -142,9 +144,20 @@ type AccountRepository interface {
 	Accept(ctx context.Context, m users.MemberID, a AccountID, at time.Time) error
 	// Acceptance returns by which account a member has accepted, and when; the zero Acceptance when by none.
 	Acceptance(ctx context.Context, m users.MemberID) (Acceptance, error)
+	// Appointments returns those members of an organization who have a role there, by id: at most limit after the given one.
+	Appointments(ctx context.Context, org orgs.ID, after users.MemberID, limit int) ([]Appointment, error)
 	// Decide announces a decision about who can sign in as a user, or what for, in whichever organization: of two units of work that decide about one
 	// user at the same time, the later sees what the earlier wrote. users.ErrNotFound.
 	Decide(ctx context.Context, u users.ID) error
+}
+
+// Appointment is that an organization gave a member a role, and when the member accepted it; zero: not yet.
+type Appointment struct {
+	Member   users.MemberID
+	Username string
+	Role     users.Role
+	Locked   bool
+	Accepted time.Time
 }
 
 // Acceptance is that a member has accepted what an organization gives them.

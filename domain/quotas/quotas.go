@@ -28,6 +28,9 @@ const (
 	Keys                 Name = "key_limit"               // API keys of an organization that are neither revoked nor replaced
 	Lists                Name = "list_limit"              // distribution lists of an organization's projects
 	Groups               Name = "group_limit"             // groups of an organization
+	Projects             Name = "project_limit"           // projects of an organization
+	Applications         Name = "application_limit"       // applications of an organization's projects
+	Events               Name = "event_limit"             // events of an organization's applications
 	Imports              Name = "import_limit"            // imports of an organization that are under way
 )
 
@@ -39,7 +42,7 @@ const (
 
 // Names returns every quota that an organization may have for itself, in the order in which they are documented.
 func Names() []Name {
-	return []Name{Requests, OrganizationRequests, Bodies, DryRuns, ContextSize, Contexts, Channels, Keys, Lists, Groups, Imports}
+	return []Name{Requests, OrganizationRequests, Bodies, DryRuns, ContextSize, Contexts, Channels, Keys, Lists, Groups, Projects, Applications, Events, Imports}
 }
 
 // Limits are the limits of quotas. A quota that is missing, or 0, has no limit.
@@ -133,6 +136,12 @@ func sentence(n Name) string {
 		return "an organization may have %s distribution lists in all of its projects"
 	case Groups:
 		return "an organization may have %s groups"
+	case Projects:
+		return "an organization may have %s projects"
+	case Applications:
+		return "an organization may have %s applications in all of its projects"
+	case Events:
+		return "an organization may have %s events in all of its applications"
 	case Imports:
 		return "an organization may have %s imports under way: wait for one of them to end, or cancel it"
 	case AuthFailures:

@@ -13,6 +13,7 @@ import (
 // The faults of requests.
 var (
 	ErrReused  = fault.New(fault.Mismatch, "this Idempotency-Key was used with another request")
+	ErrShown   = fault.New(fault.Conflict, "this request was carried out before; its answer held a secret, which is shown once and not kept")
 	ErrChanged = fault.New(fault.Changed, "this has changed since it was read, or is not what the request expects")
 )
 

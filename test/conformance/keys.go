@@ -161,7 +161,7 @@ func keyCases() cases {
 			w.issue(t, access.Key{Name: "a", Expires: noon.Add(-time.Hour)})
 			w.issue(t, access.Key{Name: "z", Scope: access.Scope{Organization: "acme"}})
 			list := func(tx ports.Tx, after access.ID, limit int) ([]access.Key, error) {
-				return tx.Keys().List(t.Context(), after, limit)
+				return tx.Keys().List(t.Context(), 0, after, limit)
 			}
 			all := look(t, w, func(tx ports.Tx) ([]access.Key, error) { return everything(tx, list) })
 			require.Len(t, all, 3)
@@ -169,6 +169,34 @@ func keyCases() cases {
 				sameKey(t, k, w.key(t, k.Digest))
 			}
 			paged(t, w, func(k access.Key) access.ID { return k.ID }, all, list)
+			ofAcme := func(tx ports.Tx, after access.ID, limit int) ([]access.Key, error) {
+				return tx.Keys().List(t.Context(), w.mine.org.ID, after, limit)
+			}
+			w.issue(t, access.Key{Name: "y", Scope: access.Scope{Organization: "acme", Project: "shop"}})
+			w.issue(t, access.Key{Name: "x", Scope: access.Scope{Organization: "zeta"}})
+			some := look(t, w, func(tx ports.Tx) ([]access.Key, error) { return everything(tx, ofAcme) })
+			require.Len(t, some, 2)
+			assert.Equal(t, []string{"z", "y"}, []string{some[0].Name, some[1].Name})
+			paged(t, w, func(k access.Key) access.ID { return k.ID }, some, ofAcme)
+		},
+		"EverythingIsChangedButItsScope": func(t *testing.T, w *world) {
+			k, other := w.issue(t, access.Key{Name: "robot"}), w.issue(t, access.Key{Name: "other"})
+			save := func(k access.Key) error {
+				return w.Update(t.Context(), func(tx ports.Tx) error { return tx.Keys().Save(t.Context(), k) })
+			}
+			k.Name, k.Grants, k.AtMostNormal, k.Expires = "ROBOT 2", []access.Grant{access.KeyRead, access.FullAccess}, true, noon.Add(time.Hour)
+			require.NoError(t, save(k))
+			sameKey(t, k, w.key(t, k.Digest))
+			sameKey(t, k, look(t, w, func(tx ports.Tx) (access.Key, error) { return tx.Keys().ByName(t.Context(), access.Scope{}, "robot 2") }))
+			taken := k
+			taken.Name = "Other"
+			require.ErrorIs(t, save(taken), access.ErrNameTaken)
+			other.Replaced = noon
+			require.NoError(t, save(other))
+			require.NoError(t, save(taken), "one that is replaced keeps nobody from its name")
+			missing := k
+			missing.ID, missing.Name = 1<<40, "missing"
+			require.ErrorIs(t, save(missing), access.ErrKeyNotFound)
 		},
 		"UseIsNotedAndNeverGoesBack": func(t *testing.T, w *world) {
 			a, b, c := w.issue(t, access.Key{Name: "a"}), w.issue(t, access.Key{Name: "b"}), w.issue(t, access.Key{Name: "c"})

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -98,6 +99,28 @@ func operatorCases() cases {
 			w.accepts(t, w.mine.ada, first, noon)
 			w.remove(t, w.mine.ada)
 			assert.Empty(t, w.held(t, first.ID).Places, "it ends with the membership")
+		},
+		"AppointmentsAreOfOneOrganizationByID": func(t *testing.T, w *world) {
+			list := func(tx ports.Tx, after users.MemberID, limit int) ([]operators.Appointment, error) {
+				return tx.Operators().Appointments(t.Context(), w.mine.org.ID, after, limit)
+			}
+			all := func() []operators.Appointment {
+				return look(t, w, func(tx ports.Tx) ([]operators.Appointment, error) { return everything(tx, list) })
+			}
+			assert.Empty(t, all())
+			mine, theirs := w.mine.ada, w.theirs.ada
+			mine.Role, theirs.Role = users.RoleViewer, users.RoleAdministrator
+			require.NoError(t, w.Update(t.Context(), func(tx ports.Tx) error {
+				return errors.Join(tx.Users().SetRole(t.Context(), mine), tx.Users().SetRole(t.Context(), theirs))
+			}))
+			want := operators.Appointment{Member: mine.ID, Username: mine.User.Username, Role: users.RoleViewer}
+			assert.Equal(t, []operators.Appointment{want}, all())
+			w.accepts(t, mine, w.account(t, operators.Account{User: mine.User, Hash: "h", Changed: noon}), noon)
+			want.Accepted = noon
+			assert.Equal(t, []operators.Appointment{want}, all())
+			paged(t, w, func(a operators.Appointment) users.MemberID { return a.Member }, all(), list)
+			theirs.Role = users.RoleMember // As it was.
+			require.NoError(t, w.Update(t.Context(), func(tx ports.Tx) error { return tx.Users().SetRole(t.Context(), theirs) }))
 		},
 		"SessionsAreListedAndEndedButOne": func(t *testing.T, w *world) {
 			ada := w.account(t, operators.Account{User: w.mine.ada.User, Hash: "h", Changed: noon})

@@ -28,7 +28,7 @@ func emptyStore(t *testing.T, s ports.Store) {
 		assert.ErrorIs(t, err, orgs.ErrNotFound, "the system organization does not count")
 		_, err = tx.Orgs().Only(t.Context())
 		assert.ErrorIs(t, err, orgs.ErrNotFound)
-		keys, err := tx.Keys().List(t.Context(), 0, 10)
+		keys, err := tx.Keys().List(t.Context(), 0, 0, 10)
 		assert.Empty(t, keys)
 		return err
 	}))

@@ -121,8 +121,8 @@ func TestBody(t *testing.T) {
 		each(wrong, func(w *world, body raw) {
 			w.unchanged(func() {
 				for _, o := range operations {
-					if body == "" && o[0] == http.MethodDelete {
-						continue // That body is optional: the query string counts then.
+					if body == "" && (o[0] == http.MethodDelete || strings.HasSuffix(o[1], "/rotate/") || strings.HasSuffix(o[1], "/invite/")) {
+						continue // That body is optional: the query string counts then, and what is usual.
 					}
 					w.do(o[0], o[1], body).blames("body")
 				}

@@ -2,13 +2,11 @@ package contract_test
 
 import (
 	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tocsin/tocsin/adapters/httpapi"
 	"github.com/tocsin/tocsin/domain/access"
 )
 
@@ -135,59 +133,6 @@ func TestConditions(t *testing.T) {
 
 func TestIdempotencyKeys(t *testing.T) {
 	t.Parallel()
-
-	t.Run("EveryPostIsRepeatable", both(func(w *world) {
-		w.apply(orders())
-		anna := w.buyer("anna", "anna@example.org")
-		occurrence := w.trigger(object{})
-		list := read[distributionList](w.post(listsPath, object{"name": "Orders"}).is(http.StatusCreated))
-		for _, r := range httpapi.Routes() {
-			if r.Method != http.MethodPost || r.Grant == "" {
-				continue
-			}
-			sample, known := map[string]struct {
-				path string
-				body any
-			}{
-				"/api/v1/user/{org}/":                                         {usersPath, object{"email": "new@example.org"}},
-				"/api/o/{org}/u/":                                             {"/api/o/acme/u/", object{"email": "newer@example.org"}},
-				"/api/v1/user/{org}/bulk/":                                    {usersPath + "bulk/", object{"users": []any{object{"email": "bulk@example.org"}}}},
-				"/api/o/{org}/u/bulk/":                                        {"/api/o/acme/u/bulk/", object{"users": []any{object{"email": "bulky@example.org"}}}},
-				"/api/v1/user/{org}/{username}/address/":                      {addressesPath("anna"), object{"value": "a@example.org"}},
-				"/api/o/{org}/u/{username}/address/":                          {"/api/o/acme/u/anna/address/", object{"value": "b@example.org"}},
-				"/api/o/":                                                     {"/api/o/", object{"slug": "made", "name": "Made"}},
-				"/api/o/{org}/g/":                                             {"/api/o/acme/g/", object{"name": "Made"}},
-				"/api/o/{org}/p/":                                             {"/api/o/acme/p/", object{"slug": "made", "name": "Made"}},
-				"/api/o/{org}/p/{prj}/a/":                                     {shopPath + "a/", object{"slug": "made", "name": "Made"}},
-				"/api/o/{org}/p/{prj}/d/":                                     {listsPath, object{"name": "Made"}},
-				"/api/o/{org}/p/{prj}/d/{pk}/add/":                            {idPath(listsPath, list.ID) + "add/", []any{"anna@example.org"}},
-				"/api/o/{org}/p/{prj}/a/{app}/register/":                      {webPath + "register/", object{"username": "registered"}},
-				"/api/o/{org}/p/{prj}/a/{app}/unregister/{username}/":         {webPath + "unregister/anna/", nil},
-				"/api/o/{org}/p/{prj}/a/{app}/unsubscribe/{username}/":        {webPath + "unsubscribe/anna/", nil},
-				"/api/o/{org}/p/{prj}/a/{app}/e/{evt}/trigger/":               {orderPath, object{}},
-				"/api/o/{org}/p/{prj}/a/{app}/occurrences/{id}/cancel/":       {occurrencePath(occurrence) + "cancel/", nil},
-				"/api/o/{org}/p/{prj}/a/{app}/n/{notification_pk}/subscribe/": {w.subscribePath(webPath, "Buyer"), object{"assignment": anna.Assignments[0].ID}},
-			}[r.Path]
-			if refuses := strings.HasSuffix(r.Path, "/c/{channel}/test/"); refuses || !known {
-				require.Equal(w, !refuses, r.Repeatable(), "POST %s is neither repeatable nor does it say why", r.Path)
-				continue
-			}
-			again := w.with("Idempotency-Key", "key of "+r.Path)
-			first := again.post(sample.path, sample.body)
-			require.Less(w, first.status, 300, first.String())
-			require.Empty(w, first.header.Values("Idempotency-Replayed"))
-			w.unchanged(func() {
-				same := again.post(sample.path, sample.body).is(first.status)
-				require.Equal(w, string(first.body), string(same.body), r.Path)
-				require.Equal(w, "true", same.header.Get("Idempotency-Replayed"), r.Path)
-				if sample.body != nil && sample.path != orderPath { // A trigger refuses members that it does not know before.
-					again.post(sample.path, object{"email": "another"}).is(http.StatusUnprocessableEntity)
-				}
-				again.post(listsPath, object{"name": "Another"}).is(http.StatusUnprocessableEntity)
-				again.post(orderPath, object{"context": object{"a": 1}}).is(http.StatusUnprocessableEntity)
-			})
-		}
-	}))
 
 	t.Run("AKeyThatIsEmptyOrThereTwiceIsRefused", both(func(w *world) {
 		w.unchanged(func() {

@@ -148,7 +148,7 @@ func TestKey(t *testing.T) {
 			}
 		})
 		require.NoError(w, w.auth.RecordUse(w.Context()))
-		all, err := w.other.Console.Keys.List(w.Context(), app.Page{Limit: 100})
+		all, err := w.other.Console.Keys.List(w.Context(), app.Path{}, app.Page{Limit: 100})
 		require.NoError(w, err)
 		for _, k := range all {
 			if k.ID == key.ID {
@@ -162,7 +162,7 @@ func TestKey(t *testing.T) {
 func (w *world) beside() client {
 	w.Helper()
 	c := w.client
-	c.base = serve(w.T, w.instance(w.T, w.assemble(nil).Authentication, httpapi.Options{BodyLimit: 1 << 20})).URL
+	c.base = serve(w.T, w.instance(w.T, w.assemble(nil), httpapi.Options{BodyLimit: 1 << 20})).URL
 	return c
 }
 

@@ -24,21 +24,25 @@ func TestManagementPage(t *testing.T) {
 		commands = append(commands, block[1])
 	}
 	require.NotEmpty(t, commands)
-	issued := regexp.MustCompile(`(?s)KEY=\$\(tocsin key create .*?--grant (\S+)\)\n`)
+	issued := regexp.MustCompile(`(?s)(KEY|ADMIN|STAFF)=\$\(tocsin key create [^)]*?--grant (\S+)\)\n`)
 
 	t.Run("WorksAsItIsWritten", both(func(w *world) {
 		script := strings.Join(commands, "\n")
-		words := issued.FindStringSubmatch(script)
-		require.Len(w, words, 2)
-		var grants []access.Grant
-		for word := range strings.SplitSeq(words[1], ",") {
-			grants = append(grants, access.Grant(word))
+		keys := issued.FindAllStringSubmatch(script, -1)
+		require.Len(w, keys, 3)
+		environment := append(os.Environ(), "URL="+w.base)
+		for _, key := range keys {
+			var grants []access.Grant
+			for word := range strings.SplitSeq(key[2], ",") {
+				grants = append(grants, access.Grant(word))
+			}
+			environment = append(environment, key[1]+"="+w.issue(scope("acme"), grants...))
 		}
 		script = issued.ReplaceAllString(script, "")
 		script = strings.ReplaceAll(script, "curl -sS", "curl -sS --fail-with-body")
 		c := exec.CommandContext(w.Context(), "bash", "-euo", "pipefail", "-c", script)
 		c.Dir = w.TempDir()
-		c.Env = append(os.Environ(), "URL="+w.base, "KEY="+w.issue(scope("acme"), grants...))
+		c.Env = environment
 		out, err := c.CombinedOutput()
 		require.NoError(w, err, string(out))
 		said := strings.Split(strings.TrimSpace(string(out)), "\n")

@@ -50,6 +50,12 @@ func bodyFor(method, path string) any {
 		return object{"users": list{1}}
 	case strings.HasSuffix(path, "/d/{pk}/remove/"):
 		return object{"recipients": list{1}}
+	case strings.HasSuffix(path, "/k/"):
+		return object{"name": "new", "grants": list{"user:read"}}
+	case strings.HasSuffix(path, "/r/{username}/"):
+		return object{"role": "viewer"}
+	case strings.Contains(path, "/k/{key}/"), strings.HasSuffix(path, "/invite/"):
+		return object{}
 	case strings.HasSuffix(path, "/g/"), strings.HasSuffix(path, "/n/"):
 		return object{"name": "new"}
 	case strings.HasSuffix(path, "/o/"), strings.HasSuffix(path, "/p/"), strings.HasSuffix(path, "/a/"), strings.HasSuffix(path, "/e/"):

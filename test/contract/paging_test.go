@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/users"
 )
 
@@ -33,6 +34,10 @@ func (w *world) listings() []string {
 	for _, email := range emails {
 		w.enroll(email)
 		w.post(addressesPath("anna@example.org"), object{"value": "room of " + email}).is(http.StatusCreated)
+	}
+	for _, username := range emails {
+		w.issue(scope("acme"), access.UserRead)
+		w.put("/api/o/acme/r/"+username+"/", object{"role": "viewer"}).is(http.StatusOK)
 	}
 	customers := w.list(listsPath, "customers")
 	w.add(customers, emails...)

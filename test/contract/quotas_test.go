@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -142,11 +143,7 @@ func TestQuotasOfWhatAnOrganizationHas(t *testing.T) {
 	t.Parallel()
 	const room, tries = 3, 12
 	acme, shop := app.Path{Organization: "acme"}, app.Path{Organization: "acme", Project: "shop"}
-	cases := map[string]struct {
-		quota quotas.Name
-		make  func(w *world, limits quotas.Limits, at app.Path, name string) error
-		apply func(o *app.BlueprintOrganization)
-	}{
+	cases := map[string]counted{
 		"Channels": {quotas.Channels, func(w *world, limits quotas.Limits, at app.Path, name string) error {
 			form := app.ChannelForm{Name: name, Protocol: "EMAIL", Driver: "mailbox"}
 			_, err := w.assemble(limits).Console.Channels.Create(w.Context(), operators.Officer{}, at, form)
@@ -171,6 +168,7 @@ func TestQuotasOfWhatAnOrganizationHas(t *testing.T) {
 			return err
 		}, func(o *app.BlueprintOrganization) { o.Groups = []string{"one more"} }},
 	}
+	maps.Copy(cases, whatIsMade())
 	for name, c := range cases {
 		t.Run(name, both(func(w *world) {
 			limits := quotas.Limits{c.quota: float64(w.count(c.quota) + room)}

@@ -20,12 +20,12 @@ func TestTenancy(t *testing.T) {
 		w.post(webPath+"e/shipped/trigger/", object{}).is(http.StatusCreated)
 		w.unchanged(func() {
 			for _, r := range guarded() {
-				for _, level := range []string{"{org}", "{prj}", "{app}", "{evt}", "{username}", "{pk}", "{notification_pk}", "{id}"} {
+				for _, level := range []string{"{org}", "{prj}", "{app}", "{evt}", "{username}", "{pk}", "{notification_pk}", "{id}", "{key}"} {
 					if !strings.Contains(r.Path, level) {
 						continue
 					}
 					nothing := "nowhere"
-					if strings.HasSuffix(level, "pk}") || level == "{id}" {
+					if strings.HasSuffix(level, "pk}") || level == "{id}" || level == "{key}" {
 						nothing = "987654321"
 					}
 					a := w.do(r.Method, w.locate(r, level, nothing), bodyFor(r.Method, r.Path))

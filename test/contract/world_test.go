@@ -48,13 +48,14 @@ func newWorld(t *testing.T, at *place, adjust ...func(*httpapi.Options)) *world 
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	w.store = store
-	w.auth = w.assemble(nil).Authentication
 	w.other = w.assemble(nil)
 	options := httpapi.Options{BodyLimit: 1 << 20, CallTimeout: time.Minute}
 	for _, a := range adjust {
 		a(&options)
 	}
-	w.api = w.instance(t, w.auth, options)
+	use := w.assemble(options.Quotas)
+	w.auth = use.Authentication
+	w.api = w.instance(t, use, options)
 	server := serve(t, w.api)
 	doc, err := readDocument(w.api)
 	require.NoError(t, err)
@@ -73,10 +74,10 @@ func (w *world) assemble(limits quotas.Limits) harness.UseCases {
 }
 
 // instance is an API over the world's store; a world may have several, like an installation.
-func (w *world) instance(t *testing.T, auth access.Authenticator, options httpapi.Options) *httpapi.API {
+func (w *world) instance(t *testing.T, use harness.UseCases, options httpapi.Options) *httpapi.API {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
-	api, err := httpapi.New(w.assemble(options.Quotas).API, auth, w.health(), w.clock, log, options)
+	api, err := httpapi.New(use.API, use.Authentication, w.health(), w.clock, log, options)
 	require.NoError(t, err)
 	return api
 }

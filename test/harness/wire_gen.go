@@ -22,9 +22,9 @@ func Assemble(p Parts) UseCases {
 	users := app.NewUsers(store)
 	limits := p.Limits
 	lists := app.NewLists(store, limits)
-	applications := app.NewApplications(store)
+	applications := app.NewApplications(store, limits)
 	subscriptions := app.NewSubscriptions(store)
-	orgs := app.NewOrgs(store)
+	orgs := app.NewOrgs(store, limits)
 	composer := p.Composer
 	clock := p.Clock
 	quotas := newQuotas(p)
@@ -35,12 +35,15 @@ func Assemble(p Parts) UseCases {
 	unsubscriptions := app.NewUnsubscriptions(store, links)
 	channelCheck := newCheck(p)
 	provisioning := app.NewProvisioning(store, channelCheck, limits, quotas)
-	events := app.NewEvents(store)
+	events := app.NewEvents(store, limits)
 	templates := newTemplates(p)
 	drivers := p.Drivers
 	channels := app.NewChannels(store, drivers, limits)
 	channelTests := newChannelTests(p)
 	groups := app.NewGroups(store, limits)
+	authentication := app.NewAuthentication(store, clock)
+	keys := app.NewKeys(store, clock, authentication, limits)
+	administration := app.NewAdministration(store, clock)
 	useCases := httpapi.UseCases{
 		Users:           users,
 		Lists:           lists,
@@ -57,12 +60,13 @@ func Assemble(p Parts) UseCases {
 		Channels:        channels,
 		ChannelTests:    channelTests,
 		Groups:          groups,
+		Keys:            keys,
+		Administration:  administration,
 	}
 	policy := p.Policy
 	operators := app.NewOperators(store, clock, policy)
 	factors := newFactors(p, operators)
 	singleSignOn := newSingleSignOn(p, operators)
-	administration := app.NewAdministration(store, clock)
 	profiles := app.NewProfiles(store, clock)
 	retries := app.NewRetries(store, clock)
 	sentMessages := app.NewSentMessages(store, composer, clock)
@@ -71,8 +75,6 @@ func Assemble(p Parts) UseCases {
 	audit := app.NewAudit(store)
 	jobs := newImportJobs(p)
 	mailbox := app.NewMailbox(store)
-	authentication := app.NewAuthentication(store, clock)
-	keys := app.NewKeys(store, clock, authentication, limits)
 	standing := newStanding(p)
 	consoleUseCases := console.UseCases{
 		Operators:      operators,

@@ -79,7 +79,7 @@ func tried() (all []asking) {
 }
 
 // ends is what leaves too little to go on with.
-var ends = regexp.MustCompile(`/(delete|remove|clear|unregister)/`)
+var ends = regexp.MustCompile(`/(delete|remove|clear|unregister)/|/k/\{key\}/(rotate|revoke)/|/r/\{username\}/$`)
 
 // fields are members of bodies, and fields of forms, that hold ids, and of which table.
 var fields = map[string]string{"member": "members", "group": "member_groups", "assignment": "assignments", "channel": "channels", "application": "applications"}

@@ -42,6 +42,16 @@ func (v *visitor) managedBody(r *rand.Rand, path string) map[string]any {
 	case strings.HasSuffix(path, "/d/{pk}/"):
 		may("name", sentence(r))
 		may("application", number(v.names.pick(r, "applications")))
+	case strings.HasSuffix(path, "/k/{key}/rotate/"):
+		may("overlap", 60)
+	case strings.HasSuffix(path, "/k/"), strings.HasSuffix(path, "/k/{key}/"):
+		may("name", sentence(r))
+		may("grants", []any{oneOf(r, "user:read", "full_access", "key:write")})
+		may("at_most_normal", r.IntN(2) == 0)
+	case strings.HasSuffix(path, "/invite/"):
+		may("reset_factors", r.IntN(2) == 0)
+	case strings.HasSuffix(path, "/r/{username}/"):
+		body["role"] = oneOf(r, "viewer", "operator", "administrator")
 	case strings.HasSuffix(path, "/c/"):
 		body["name"], body["protocol"], body["driver"] = sentence(r), oneOf(r, "EMAIL", "SMS"), "mailbox"
 		may("preferred", r.IntN(2) == 0)

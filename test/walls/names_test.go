@@ -114,6 +114,14 @@ func (n *names) pick(r *rand.Rand, table string) string {
 	return seen[r.IntN(len(seen))]
 }
 
+// newest is the id of a table that was seen last, or one that the other organization may have.
+func (n *names) newest(r *rand.Rand, table string) string {
+	if seen := n.ids[table]; len(seen) > 0 && r.IntN(4) > 0 {
+		return seen[len(seen)-1]
+	}
+	return n.foreign(r, table)
+}
+
 // firstForeign is the lowest id of a table, from its beginning, that the other organization may have.
 const firstForeign = 2
 

@@ -163,6 +163,9 @@ func (v *visitor) expand(r *rand.Rand, path string) string {
 		case "{asset}":
 			return "console.css"
 		}
+		if strings.Contains(path, "/k/{key}/") { // The keys that calls are made with stay.
+			return v.names.newest(r, "api_keys")
+		}
 		if table := tableOf(path, p); table != "" {
 			return v.names.pick(r, table)
 		}

@@ -1,0 +1,217 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/orgs"
+)
+
+// usualOverlap is how long a key that is replaced goes on, in seconds, when nobody says otherwise; longestOverlap is the most.
+const (
+	usualOverlap   = int64(24 * time.Hour / time.Second)
+	longestOverlap = 365 * usualOverlap
+)
+
+var errOverlap = fault.New(fault.Invalid, "must be a number of seconds from 1 to 31536000, a year")
+
+// apiKey is an API key without its text.
+type apiKey struct {
+	ID           access.ID      `json:"id"`
+	Name         string         `json:"name"`
+	Project      *string        `json:"project"`
+	Application  *string        `json:"application"`
+	Grants       []access.Grant `json:"grants"`
+	AtMostNormal bool           `json:"at_most_normal"`
+	State        access.State   `json:"state"`
+	Created      string         `json:"created"`
+	Expires      *string        `json:"expires"`
+	Replaced     *string        `json:"replaced"`
+	Revoked      *string        `json:"revoked"`
+	LastUsed     *string        `json:"last_used"`
+}
+
+// issuedKey is a key with its text, which is shown this once.
+type issuedKey struct {
+	apiKey
+	Token    string     `json:"token"`
+	Replaces *access.ID `json:"replaces"`
+}
+
+func showKey(r app.KeyReport) apiKey {
+	return apiKey{
+		ID: r.ID, Name: r.Name, Project: given(r.Scope.Project), Application: given(r.Scope.Application), Grants: r.Grants, AtMostNormal: r.AtMostNormal,
+		State: r.State, Created: momentText(r.Created), Expires: momentOrNull(r.Expires), Replaced: momentOrNull(r.Replaced), Revoked: momentOrNull(r.Revoked),
+		LastUsed: momentOrNull(r.LastUsed),
+	}
+}
+
+// given is a text, nil when it is empty.
+func given(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+func momentText(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+// momentOrNull is the text of a moment, nil when there is none.
+func momentOrNull(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	return new(momentText(t))
+}
+
+// bindEnd reads when a key ends; nil: nothing was sent, the zero moment: never.
+func bindEnd(body *jsonbody.Object) *time.Time {
+	if !body.Has("expires") {
+		return nil
+	}
+	text := body.String("expires")
+	if body.Null("expires") || body.Err() != nil {
+		return &time.Time{}
+	}
+	end, err := events.ParseMoment("expires", text)
+	body.Check(err)
+	return &end
+}
+
+// bindGrants reads what a key may do.
+func bindGrants(body *jsonbody.Object) []string {
+	words := body.Strings("grants")
+	if body.Err() == nil {
+		_, err := access.ParseGrants("grants", words)
+		body.Check(err)
+	}
+	return words
+}
+
+func (a *API) listKeys(c call) error {
+	return listing[app.KeyReport]{
+		page: func(ctx context.Context, p app.Page) ([]app.KeyReport, error) { return a.use.Keys.List(ctx, c.at(), p) },
+		id:   func(r app.KeyReport) int64 { return int64(r.ID) },
+		row:  func(r app.KeyReport) any { return showKey(r) },
+	}.send(c)
+}
+
+func (a *API) createKey(c call) error {
+	body, err := c.object()
+	if err != nil {
+		return err
+	}
+	body.Only("name", "project", "application", "grants", "at_most_normal", "expires")
+	scope := access.Scope{Organization: c.at().Organization, Project: body.String("project"), Application: body.String("application")}
+	name, grants := body.String("name"), bindGrants(body)
+	limits := []access.Limit{access.AtMostNormal(body.Bool("at_most_normal", false))}
+	if end := bindEnd(body); end != nil {
+		limits = append(limits, access.Until(*end))
+	}
+	_, err = access.NewKey(name, scope, []string{string(access.UserRead)}, c.api.clock.Now(), 0, limits...) // The grants were looked at.
+	body.Check(err)
+	if err := body.Err(); err != nil {
+		return err
+	}
+	made, text, err := a.use.Keys.Create(c.ctx, c.actor(), name, scope, grants, 0, limits...)
+	if errors.Is(err, orgs.ErrNotFound) { // The path names it, and no member of the body.
+		return err
+	}
+	if err != nil {
+		return app.ScopeFault(err)
+	}
+	return c.answerIssued(made, text, nil)
+}
+
+// answerIssued answers a new key with its text.
+func (c call) answerIssued(k access.Key, text string, replaces *access.ID) error {
+	return c.answer(http.StatusCreated, issuedKey{apiKey: showKey(app.KeyReport{Key: k, State: access.Active}), Token: text, Replaces: replaces})
+}
+
+func (a *API) showKey(c call) error {
+	id, err := web.ID[access.ID](c, "key")
+	if err != nil {
+		return err
+	}
+	found, err := a.use.Keys.Show(c.ctx, c.at(), id)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, showKey(found))
+}
+
+func (a *API) patchKey(c call) error {
+	id, err := web.ID[access.ID](c, "key")
+	if err != nil {
+		return err
+	}
+	body, err := c.object()
+	if err != nil {
+		return err
+	}
+	body.Only("name", "grants", "at_most_normal", "expires")
+	change := access.Change{Name: optional(body, "name", body.String), AtMostNormal: optional(body, "at_most_normal", truthOf(body)), Expires: bindEnd(body)}
+	if body.Has("grants") && !body.Null("grants") {
+		change.Grants = new(bindGrants(body))
+	}
+	if err := body.Err(); err != nil {
+		return err
+	}
+	changed, err := a.use.Keys.Change(c.ctx, c.actor(), c.at(), id, change)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, showKey(changed))
+}
+
+func (a *API) rotateKey(c call) error {
+	id, err := web.ID[access.ID](c, "key")
+	if err != nil {
+		return err
+	}
+	overlap := usualOverlap
+	text, err := c.body()
+	if err != nil {
+		return err
+	}
+	if len(text) > 0 {
+		body, err := jsonbody.ParseObject(text)
+		if err != nil {
+			return err
+		}
+		body.Only("overlap")
+		if sent, has := body.Integer("overlap"); has {
+			overlap = sent
+		}
+		if overlap < 1 || overlap > longestOverlap {
+			body.Check(errOverlap.On("overlap"))
+		}
+		if err := body.Err(); err != nil {
+			return err
+		}
+	}
+	r, err := a.use.Keys.RotateByID(c.ctx, c.actor(), c.at(), id, time.Duration(overlap)*time.Second)
+	if err != nil {
+		return err
+	}
+	return c.answerIssued(r.Key, r.Text, &r.Old.ID)
+}
+
+func (a *API) revokeKey(c call) error {
+	id, err := web.ID[access.ID](c, "key")
+	if err != nil {
+		return err
+	}
+	if err := a.use.Keys.RevokeByID(c.ctx, c.actor(), c.at(), id); err != nil {
+		return err
+	}
+	return a.showKey(c)
+}

@@ -1,0 +1,100 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// errRole refuses what is no role in the console.
+var errRole = fault.New(fault.Invalid, "must be one of viewer, operator, administrator")
+
+// role is what a member may do in the console of the organization.
+type role struct {
+	Username string     `json:"username"`
+	Role     users.Role `json:"role"`
+	Accepted *string    `json:"accepted"`
+	Locked   bool       `json:"locked"`
+}
+
+// invitation is a link by which somebody accepts a role; it is shown this once.
+type invitation struct {
+	Link    string `json:"link"`
+	Expires string `json:"expires"`
+}
+
+func showRole(a operators.Appointment) role {
+	return role{Username: a.Username, Role: a.Role, Accepted: momentOrNull(a.Accepted), Locked: a.Locked}
+}
+
+func (a *API) listRoles(c call) error {
+	return listing[operators.Appointment]{
+		page: func(ctx context.Context, p app.Page) ([]operators.Appointment, error) {
+			return a.use.Administration.Roles(ctx, c.at(), p)
+		},
+		id:  func(r operators.Appointment) int64 { return int64(r.Member) },
+		row: func(r operators.Appointment) any { return showRole(r) },
+	}.send(c)
+}
+
+func (a *API) showRole(c call) error {
+	found, err := a.use.Administration.Role(c.ctx, c.at(), web.Param(c, "username"))
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, showRole(found))
+}
+
+func (a *API) putRole(c call) error {
+	body, err := c.object()
+	if err != nil {
+		return err
+	}
+	body.Only("role")
+	wanted, err := users.ParseRole("role", body.String("role"))
+	if err != nil || wanted == users.RoleMember {
+		body.Check(errRole.On("role"))
+	}
+	if err := body.Err(); err != nil {
+		return err
+	}
+	is, err := a.use.Administration.Appoint(c.ctx, c.manager(), c.at(), web.Param(c, "username"), wanted)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, showRole(is))
+}
+
+func (a *API) deleteRole(c call) error {
+	return c.deletes(a.use.Administration.Dismiss(c.ctx, c.manager(), c.at(), web.Param(c, "username")))
+}
+
+func (a *API) inviteByRole(c call) error {
+	text, err := c.body()
+	if err != nil {
+		return err
+	}
+	reset := false
+	if len(text) > 0 {
+		body, err := jsonbody.ParseObject(text)
+		if err != nil {
+			return err
+		}
+		body.Only("reset_factors")
+		reset = body.Bool("reset_factors", false)
+		if err := body.Err(); err != nil {
+			return err
+		}
+	}
+	token, expires, err := a.use.Administration.InviteByName(c.ctx, c.manager(), c.at(), web.Param(c, "username"), reset)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusCreated, invitation{Link: c.base() + operators.WelcomePath + token + "/", Expires: momentText(expires)})
+}

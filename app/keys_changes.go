@@ -1,0 +1,101 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Show returns a key whose scope lies in the path's organization; orgs.ErrNotFound, access.ErrKeyNotFound.
+func (k *Keys) Show(ctx context.Context, at Path, id access.ID) (found KeyReport, err error) {
+	now := k.clock.Now()
+	err = k.store.View(ctx, func(tx ports.Tx) error {
+		key, err := keyByID(ctx, tx, at, id)
+		found = KeyReport{key, key.State(now)}
+		return err
+	})
+	return found, err
+}
+
+// Change makes something different about a key whose scope lies in the path's organization: here at once, within [KeyCacheLifetime] on other
+// instances. access.ErrKeyNotFound, access.ErrNameTaken, access.ErrEnded, access.ErrReplaced, access.ErrWider.
+func (k *Keys) Change(ctx context.Context, by audit.Actor, at Path, id access.ID, change access.Change) (KeyReport, error) {
+	var is access.Key
+	now := k.clock.Now()
+	err := k.store.Update(ctx, func(tx ports.Tx) error {
+		org, err := within(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		was, err := tx.Keys().ByID(ctx, org, id)
+		if err != nil {
+			return err
+		}
+		if is, err = was.Changed(change, now); err != nil {
+			return err
+		}
+		if _, err := k.held(ctx, tx, by, was, is); err != nil {
+			return err
+		}
+		before, after := audit.Changed(keyState(was), keyState(is))
+		if len(after) == 0 {
+			return nil
+		}
+		if err := tx.Orgs().Revise(ctx, org); err != nil { // So that of two keys that get one name at once the later one is refused.
+			return err
+		}
+		switch err := tx.Keys().Save(ctx, is); {
+		case errors.Is(err, access.ErrNameTaken):
+			return access.ErrNameTaken.On("name")
+		case err != nil:
+			return err
+		}
+		return recordKey(ctx, tx, by, audit.KeyUpdated, was, before, after)
+	})
+	k.known.Forget()
+	if err != nil {
+		return KeyReport{}, err
+	}
+	return KeyReport{is, is.State(now)}, nil
+}
+
+// ScopeFault is the fault of making a key as a mistake in a form, where what is not found is what the form named, or the name is taken.
+func ScopeFault(err error) error {
+	for field, missing := range map[string]error{"organization": orgs.ErrNotFound, "project": orgs.ErrProjectNotFound, "application": applications.ErrNotFound} {
+		if errors.Is(err, missing) {
+			return fault.Field(field, "%s", missing.Error())
+		}
+	}
+	if errors.Is(err, access.ErrNameTaken) {
+		return access.ErrNameTaken.On("name")
+	}
+	return err
+}
+
+// held demands that a key which manages keys may do all that those may do, and returns when it ends; zero: never. It is read in the unit of
+// work, so that a key which has just been revoked or changed does not count as it was. People are not held to anything.
+func (k *Keys) held(ctx context.Context, tx ports.Tx, by audit.Actor, managed ...access.Key) (ends time.Time, err error) {
+	if by.Key == 0 {
+		return time.Time{}, nil
+	}
+	manager, err := tx.Keys().ByID(ctx, 0, by.Key)
+	if errors.Is(err, access.ErrKeyNotFound) || err == nil && !manager.Valid(k.clock.Now()) {
+		return time.Time{}, access.ErrUnauthenticated
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	for _, key := range managed {
+		if err := manager.MayManage(key); err != nil {
+			return time.Time{}, err
+		}
+	}
+	return manager.Expires, nil
+}

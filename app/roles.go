@@ -1,0 +1,94 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Roles returns those to whom the path's organization gave a role in the console; orgs.ErrNotFound.
+func (a *Administration) Roles(ctx context.Context, at Path, p Page) (found []operators.Appointment, err error) {
+	err = a.store.View(ctx, func(tx ports.Tx) error {
+		org, err := tx.Orgs().BySlug(ctx, at.Organization)
+		if err != nil {
+			return err
+		}
+		found, err = tx.Operators().Appointments(ctx, org.ID, users.MemberID(p.After), p.Limit)
+		return err
+	})
+	return found, err
+}
+
+// Role returns the role of the member with exactly this username; users.ErrNotFound, operators.ErrRoleNotFound.
+func (a *Administration) Role(ctx context.Context, at Path, username string) (found operators.Appointment, err error) {
+	err = a.store.View(ctx, func(tx ports.Tx) error {
+		found, err = appointment(ctx, tx, at, username)
+		return err
+	})
+	return found, err
+}
+
+func appointment(ctx context.Context, tx ports.Tx, at Path, username string) (operators.Appointment, error) {
+	m, err := memberByUsername(ctx, tx, at, username)
+	if err != nil {
+		return operators.Appointment{}, err
+	}
+	if !(operators.Place{Role: m.Role}).HasRole() {
+		return operators.Appointment{}, operators.ErrRoleNotFound
+	}
+	accepted, err := tx.Operators().Acceptance(ctx, m.ID)
+	return operators.Appointment{Member: m.ID, Username: m.User.Username, Role: m.Role, Locked: m.Locked, Accepted: accepted.At}, err
+}
+
+// Appoint is Grant for the member with exactly this username, and returns what that member has then.
+func (a *Administration) Appoint(
+	ctx context.Context, by operators.Officer, at Path, username string, role users.Role,
+) (is operators.Appointment, err error) {
+	err = a.store.Update(ctx, func(tx ports.Tx) error {
+		m, err := memberByUsername(ctx, tx, at, username)
+		if err != nil {
+			return err
+		}
+		if err := a.grant(ctx, tx, by, at, m, role); err != nil {
+			return err
+		}
+		is, err = appointment(ctx, tx, at, username)
+		return err
+	})
+	return is, err
+}
+
+// Dismiss takes the role of the member with exactly this username away; users.ErrNotFound, operators.ErrRoleNotFound, operators.ErrAbove.
+func (a *Administration) Dismiss(ctx context.Context, by operators.Officer, at Path, username string) error {
+	return a.store.Update(ctx, func(tx ports.Tx) error {
+		if _, err := appointment(ctx, tx, at, username); err != nil {
+			return err
+		}
+		m, err := memberByUsername(ctx, tx, at, username)
+		if err != nil {
+			return err
+		}
+		return a.grant(ctx, tx, by, at, m, users.RoleMember)
+	})
+}
+
+// InviteByName is Invite for the member with exactly this username; operators.ErrRoleNotFound for one without a role.
+func (a *Administration) InviteByName(
+	ctx context.Context, by operators.Officer, at Path, username string, reset bool,
+) (token string, expires time.Time, err error) {
+	err = a.store.Update(ctx, func(tx ports.Tx) error {
+		if _, err := appointment(ctx, tx, at, username); err != nil {
+			return err
+		}
+		m, err := memberByUsername(ctx, tx, at, username)
+		if err != nil {
+			return err
+		}
+		token, expires, err = a.invite(ctx, tx, by, at, m, reset)
+		return err
+	})
+	return token, expires, err
+}
