@@ -1539,6 +1539,141 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/o/{org}/k/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List API keys
+         * @description Those that are limited to the organization, or to one of its projects or applications; revoked and expired ones too. The keys
+         *     themselves are kept nowhere.
+         */
+        get: operations["listKeys"];
+        put?: never;
+        /**
+         * Issue an API key
+         * @description The key is limited to the organization, or to the project or application that is named. `token` is the key itself, which is shown this
+         *     once. It can do no more than the key that makes it: grants, urgency and end are at most the same, else the answer is `403` and names what goes
+         *     beyond. A repetition with the same `Idempotency-Key` makes no second key and is answered `409`, without the token.
+         */
+        post: operations["createKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/o/{org}/k/{key}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Id of the API key.
+                 * @example 1
+                 */
+                key: components["parameters"]["APIKeyID"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Show an API key
+         * @description Its `ETag` changes when the key is used, once a minute at most.
+         */
+        get: operations["getKey"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change an API key
+         * @description What is not sent, or `null`, stays as it is, but for `expires`, where `null` stands for never. What the key is limited to never changes.
+         *     Neither as it is nor as it will be may it do more than the key that changes it: `403`. A key that is revoked, expired or replaced is refused
+         *     with `400`. Instances that run follow within five seconds.
+         */
+        patch: operations["updateKey"];
+        trace?: never;
+    };
+    "/api/o/{org}/k/{key}/rotate/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Id of the API key.
+                 * @example 1
+                 */
+                key: components["parameters"]["APIKeyID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace an API key
+         * @description Issues a key with the name, the scope, the grants and the lifetime of this one; it ends no later than the key that asks. This one goes on for the
+         *     overlap and then ends by itself. A key that may do more than the one that asks is refused with `403`. A repetition with the same
+         *     `Idempotency-Key` is answered `409`, without the token.
+         */
+        post: operations["rotateKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/o/{org}/k/{key}/revoke/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Id of the API key.
+                 * @example 1
+                 */
+                key: components["parameters"]["APIKeyID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revoke an API key
+         * @description Ends any key of the organization, also one that may do more than the key that asks, and that key itself. Instances that run stop accepting it within
+         *     five seconds. It stays in the list. Repeating it changes nothing.
+         */
+        post: operations["revokeKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/o/{org}/p/{prj}/d/{pk}/remove/": {
         parameters: {
             query?: never;
@@ -1593,6 +1728,102 @@ export interface paths {
          * @description Makes an organization with its group `Default`. A key that is limited to an organization gets `403`.
          */
         post: operations["createOrganization"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/o/{org}/r/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List who may use the console
+         * @description The users to whom the organization gave a role, and when they accepted it. A role counts only once its holder has accepted it.
+         */
+        get: operations["listRoles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/o/{org}/r/{username}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Username of a member of the organization, and no e-mail address in its place.
+                 * @example ada
+                 */
+                username: components["parameters"]["RoleHolder"];
+            };
+            cookie?: never;
+        };
+        /** Show the role of a user */
+        get: operations["getRole"];
+        /**
+         * Give a user a role
+         * @description A first one or another one. Whoever has not accepted a role of this organization before does so by a link (`/invite/`); until then
+         *     it opens nothing.
+         */
+        put: operations["putRole"];
+        post?: never;
+        /**
+         * Take the role of a user away
+         * @description The user stays a member of the organization.
+         */
+        delete: operations["deleteRole"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/o/{org}/r/{username}/invite/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Username of a member of the organization, and no e-mail address in its place.
+                 * @example ada
+                 */
+                username: components["parameters"]["RoleHolder"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a link by which a user accepts the role
+         * @description Whoever opens it chooses a password for this organization, or adds it to the account that they are signed in to. It works once and for 24 hours, and ends
+         *     the link that was made before. Hand it to the user and to nobody else: whoever has it may use it. It is shown this once; a repetition with
+         *     the same `Idempotency-Key` is answered `409`.
+         */
+        post: operations["invite"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3039,7 +3270,7 @@ export interface components {
          * @example application_not_found
          * @enum {string}
          */
-        ErrorCode: "invalid_request" | "invalid_json" | "unknown_member" | "unknown_parameter" | "unknown_recipient" | "unknown_channel" | "context_mismatch" | "metadata_too_large" | "name_taken" | "slug_taken" | "reserved" | "in_use" | "preferred_taken" | "incompatible_channel" | "template_invalid" | "unknown_list" | "list_pinned" | "list_without_channel" | "unknown_application" | "event_inactive" | "application_inactive" | "key_ended" | "unreadable_request" | "unauthenticated" | "forbidden" | "out_of_scope" | "grant_missing" | "user_protected" | "not_found" | "path_not_found" | "organization_not_found" | "project_not_found" | "application_not_found" | "list_not_found" | "event_not_found" | "notification_not_found" | "occurrence_not_found" | "user_not_found" | "user_not_registered" | "address_not_found" | "channel_not_found" | "assignment_not_found" | "subscription_not_found" | "group_not_found" | "key_not_found" | "template_not_found" | "method_not_allowed" | "request_timeout" | "conflict" | "user_ambiguous" | "precondition_failed" | "too_large" | "body_too_large" | "context_too_large" | "unsupported_media_type" | "unsupported_encoding" | "idempotency_key_reused" | "quota_exceeded" | "rate_limited" | "too_many_auth_failures" | "header_too_large" | "internal_error" | "unsupported_transfer_encoding" | "unavailable" | "maintenance" | "overloaded" | "timeout" | "not_ready" | "not_alive" | "unsupported_http_version";
+        ErrorCode: "invalid_request" | "invalid_json" | "unknown_member" | "unknown_parameter" | "unknown_recipient" | "unknown_channel" | "context_mismatch" | "metadata_too_large" | "name_taken" | "slug_taken" | "reserved" | "in_use" | "preferred_taken" | "incompatible_channel" | "template_invalid" | "unknown_list" | "list_pinned" | "list_without_channel" | "unknown_application" | "event_inactive" | "application_inactive" | "key_ended" | "unreadable_request" | "unauthenticated" | "forbidden" | "out_of_scope" | "grant_missing" | "key_wider" | "user_protected" | "not_found" | "path_not_found" | "organization_not_found" | "project_not_found" | "application_not_found" | "list_not_found" | "event_not_found" | "notification_not_found" | "occurrence_not_found" | "user_not_found" | "user_not_registered" | "address_not_found" | "channel_not_found" | "assignment_not_found" | "subscription_not_found" | "group_not_found" | "role_not_found" | "key_not_found" | "template_not_found" | "method_not_allowed" | "request_timeout" | "conflict" | "user_ambiguous" | "answered_once" | "precondition_failed" | "too_large" | "body_too_large" | "context_too_large" | "unsupported_media_type" | "unsupported_encoding" | "idempotency_key_reused" | "quota_exceeded" | "rate_limited" | "too_many_auth_failures" | "header_too_large" | "internal_error" | "unsupported_transfer_encoding" | "unavailable" | "maintenance" | "overloaded" | "timeout" | "not_ready" | "not_alive" | "unsupported_http_version";
         /** @description A problem document (RFC 9457) that names the quota which would be exceeded. */
         LimitedProblem: {
             type: components["schemas"]["ErrorPage"];
@@ -3331,6 +3562,165 @@ export interface components {
             /** @example 2 */
             changed: number;
         };
+        /** @description An API key without its token. */
+        APIKey: {
+            /**
+             * Format: int64
+             * @example 3
+             */
+            id: number;
+            /** @example web */
+            name: string;
+            /**
+             * @description Slug of the project that it is limited to.
+             * @example shop
+             */
+            project: string | null;
+            /**
+             * @description Slug of the application that it is limited to.
+             * @example web
+             */
+            application: string | null;
+            /**
+             * @description What it may do.
+             * @example [
+             *       "event:trigger"
+             *     ]
+             */
+            grants: string[];
+            /**
+             * @description Whether what it triggers is never urgent.
+             * @example false
+             */
+            at_most_normal: boolean;
+            /**
+             * @description A key that is replaced is valid until it expires.
+             * @example active
+             * @enum {string}
+             */
+            state: "active" | "replaced" | "expired" | "revoked";
+            /**
+             * Format: date-time
+             * @example 2026-03-04T05:06:07Z
+             */
+            created: string;
+            /**
+             * Format: date-time
+             * @description When it ends; `null`: never.
+             */
+            expires: string | null;
+            /**
+             * Format: date-time
+             * @description When another key took its place.
+             */
+            replaced: string | null;
+            /** Format: date-time */
+            revoked: string | null;
+            /**
+             * Format: date-time
+             * @description To the minute.
+             */
+            last_used: string | null;
+        };
+        /** @description A new API key with its token, which is shown this once. */
+        IssuedAPIKey: {
+            /**
+             * Format: int64
+             * @example 3
+             */
+            id: number;
+            /** @example web */
+            name: string;
+            /**
+             * @description Slug of the project that it is limited to.
+             * @example shop
+             */
+            project: string | null;
+            /**
+             * @description Slug of the application that it is limited to.
+             * @example web
+             */
+            application: string | null;
+            /**
+             * @description What it may do.
+             * @example [
+             *       "event:trigger"
+             *     ]
+             */
+            grants: string[];
+            /**
+             * @description Whether what it triggers is never urgent.
+             * @example false
+             */
+            at_most_normal: boolean;
+            /**
+             * @description A key that is replaced is valid until it expires.
+             * @example active
+             * @enum {string}
+             */
+            state: "active" | "replaced" | "expired" | "revoked";
+            /**
+             * Format: date-time
+             * @example 2026-03-04T05:06:07Z
+             */
+            created: string;
+            /**
+             * Format: date-time
+             * @description When it ends; `null`: never.
+             */
+            expires: string | null;
+            /**
+             * Format: date-time
+             * @description When another key took its place.
+             */
+            replaced: string | null;
+            /** Format: date-time */
+            revoked: string | null;
+            /**
+             * Format: date-time
+             * @description To the minute.
+             */
+            last_used: string | null;
+            /**
+             * @description The key itself, for the header `Authorization`.
+             * @example tcs_00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff
+             */
+            token: string;
+            /**
+             * Format: int64
+             * @description Id of the key whose place it takes.
+             */
+            replaces: number | null;
+        };
+        APIKeyInput: {
+            name: string;
+            /** @description Slug of the project that it shall be limited to. */
+            project?: string | null;
+            /** @description Slug of the application that it shall be limited to; needs `project`. */
+            application?: string | null;
+            grants: ("organization:read" | "distributionlist:read" | "distributionlist:write" | "manage_application_users" | "user:read" | "user:write" | "event:list" | "event:trigger" | "delivery:read" | "system:ping" | "full_access" | "organization:write" | "project:write" | "application:write" | "group:write" | "channel:read" | "channel:write" | "event:write" | "template:read" | "template:write" | "blueprint:apply" | "key:read" | "key:write" | "role:read" | "role:write")[];
+            /** @description Without it, false. */
+            at_most_normal?: boolean | null;
+            /**
+             * Format: date-time
+             * @description When it ends. Without it, never.
+             */
+            expires?: string | null;
+        };
+        APIKeyPatch: {
+            name?: string | null;
+            grants?: ("organization:read" | "distributionlist:read" | "distributionlist:write" | "manage_application_users" | "user:read" | "user:write" | "event:list" | "event:trigger" | "delivery:read" | "system:ping" | "full_access" | "organization:write" | "project:write" | "application:write" | "group:write" | "channel:read" | "channel:write" | "event:write" | "template:read" | "template:write" | "blueprint:apply" | "key:read" | "key:write" | "role:read" | "role:write")[] | null;
+            at_most_normal?: boolean | null;
+            /**
+             * Format: date-time
+             * @description `null`: never.
+             */
+            expires?: string | null;
+        };
+        APIKeyRotationInput: {
+            /** @description For how many seconds the other key goes on. Without it, a day. */
+            overlap?: number | null;
+        };
         DistributionListPatch: {
             name?: string | null;
             /**
@@ -3371,6 +3761,47 @@ export interface components {
         };
         NamePatch: {
             name?: string | null;
+        };
+        /** @description What a user may do in the console of the organization. */
+        Role: {
+            /** @example ada */
+            username: string;
+            /**
+             * @example operator
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "administrator";
+            /**
+             * Format: date-time
+             * @description When the user accepted a role of this organization; `null`: not yet, and the role opens nothing.
+             */
+            accepted: string | null;
+            /**
+             * @description Whether the user is locked in this organization, so that the role opens nothing.
+             * @example false
+             */
+            locked: boolean;
+        };
+        RoleInput: {
+            /** @enum {string} */
+            role: "viewer" | "operator" | "administrator";
+        };
+        InvitationInput: {
+            /** @description Whether the user has lost the second factor, and starts without one. Without it, false. */
+            reset_factors?: boolean | null;
+        };
+        /** @description A link by which a user accepts a role. */
+        Invitation: {
+            /**
+             * Format: uri
+             * @example https://tocsin.example.org/console/welcome/0011223344556677889900112233445566778899001122334455667788990011/
+             */
+            link: string;
+            /**
+             * Format: date-time
+             * @example 2026-03-05T05:06:07Z
+             */
+            expires: string;
         };
         /** @description The text of a message on one channel. */
         Template: {
@@ -3743,6 +4174,20 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description The request was carried out before. Its answer held a secret, which is not kept. */
+        ShownOnce: {
+            headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                ETag: components["headers"]["EntityTag"];
+                "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
     };
     parameters: {
         /**
@@ -3885,6 +4330,16 @@ export interface components {
          * @example 2
          */
         GroupID: number;
+        /**
+         * @description Id of the API key.
+         * @example 1
+         */
+        APIKeyID: number;
+        /**
+         * @description Username of a member of the organization, and no e-mail address in its place.
+         * @example ada
+         */
+        RoleHolder: string;
         /**
          * @description Number of the version.
          * @example 1
@@ -7992,6 +8447,339 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    listKeys: {
+        parameters: {
+            query?: {
+                /** @description How many items one page holds. Without it the whole array is sent. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
+                after?: components["parameters"]["After"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The keys of the organization. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    Link: components["headers"]["Link"];
+                    "X-Total-Count": components["headers"]["TotalCount"];
+                    "X-Total-At-Least": components["headers"]["TotalAtLeast"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["APIKey"][];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
+                 *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "web",
+                 *       "project": "shop",
+                 *       "application": "web",
+                 *       "grants": [
+                 *         "manage_application_users",
+                 *         "event:trigger"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["APIKeyInput"];
+            };
+        };
+        responses: {
+            /** @description The new key with its token. */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    ETag: components["headers"]["EntityTag"];
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IssuedAPIKey"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["ShownOnce"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["Unsupported"];
+            422: components["responses"]["Mismatch"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETags that the caller has. If one of them is still right the answer is `304`, without a body. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Id of the API key.
+                 * @example 1
+                 */
+                key: components["parameters"]["APIKeyID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The key without its token. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    ETag: components["headers"]["EntityTag"];
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["APIKey"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description ETags of GET of this path, or `*`. The change is made only if what GET shows still has one of them, else the answer is `412` and nothing
+                 *     is changed. What others change at the same time is not overlooked.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Id of the API key.
+                 * @example 1
+                 */
+                key: components["parameters"]["APIKeyID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "grants": [
+                 *         "event:trigger"
+                 *       ],
+                 *       "expires": "2099-12-31T00:00:00Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["APIKeyPatch"];
+            };
+        };
+        responses: {
+            /** @description The key as it is now. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    ETag: components["headers"]["EntityTag"];
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["APIKey"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["Unsupported"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rotateKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
+                 *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Id of the API key.
+                 * @example 1
+                 */
+                key: components["parameters"]["APIKeyID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "overlap": 86400
+                 *     }
+                 */
+                "application/json": components["schemas"]["APIKeyRotationInput"];
+            };
+        };
+        responses: {
+            /** @description The new key with its token. */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    ETag: components["headers"]["EntityTag"];
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IssuedAPIKey"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["ShownOnce"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["Unsupported"];
+            422: components["responses"]["Mismatch"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revokeKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
+                 *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Id of the API key.
+                 * @example 1
+                 */
+                key: components["parameters"]["APIKeyID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The key as it is now. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    ETag: components["headers"]["EntityTag"];
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["APIKey"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Mismatch"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     removeRecipients: {
         parameters: {
             query?: never;
@@ -8152,6 +8940,258 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["Unsupported"];
+            422: components["responses"]["Mismatch"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listRoles: {
+        parameters: {
+            query?: {
+                /** @description How many items one page holds. Without it the whole array is sent. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
+                after?: components["parameters"]["After"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The roles. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    Link: components["headers"]["Link"];
+                    "X-Total-Count": components["headers"]["TotalCount"];
+                    "X-Total-At-Least": components["headers"]["TotalAtLeast"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Role"][];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getRole: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETags that the caller has. If one of them is still right the answer is `304`, without a body. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Username of a member of the organization, and no e-mail address in its place.
+                 * @example ada
+                 */
+                username: components["parameters"]["RoleHolder"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The role. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    ETag: components["headers"]["EntityTag"];
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Role"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    putRole: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description ETags of GET of this path, or `*`. The change is made only if what GET shows still has one of them, else the answer is `412` and nothing
+                 *     is changed. What others change at the same time is not overlooked.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Username of a member of the organization, and no e-mail address in its place.
+                 * @example ada
+                 */
+                username: components["parameters"]["RoleHolder"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "role": "operator"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RoleInput"];
+            };
+        };
+        responses: {
+            /** @description The role. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    ETag: components["headers"]["EntityTag"];
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Role"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["Unsupported"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteRole: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description ETags of GET of this path, or `*`. The change is made only if what GET shows still has one of them, else the answer is `412` and nothing
+                 *     is changed. What others change at the same time is not overlooked.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Username of a member of the organization, and no e-mail address in its place.
+                 * @example ada
+                 */
+                username: components["parameters"]["RoleHolder"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["CountOfDeleted"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    invite: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
+                 *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Username of a member of the organization, and no e-mail address in its place.
+                 * @example ada
+                 */
+                username: components["parameters"]["RoleHolder"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "reset_factors": false
+                 *     }
+                 */
+                "application/json": components["schemas"]["InvitationInput"];
+            };
+        };
+        responses: {
+            /** @description The link. */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    ETag: components["headers"]["EntityTag"];
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Invitation"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["ShownOnce"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["Unsupported"];
             422: components["responses"]["Mismatch"];

@@ -4,6 +4,13 @@ from .added import Added
 from .address import Address
 from .address_input import AddressInput
 from .address_type import AddressType
+from .api_key import APIKey
+from .api_key_input import APIKeyInput
+from .api_key_input_grants_item import APIKeyInputGrantsItem
+from .api_key_patch import APIKeyPatch
+from .api_key_patch_grants_type_0_item import APIKeyPatchGrantsType0Item
+from .api_key_rotation_input import APIKeyRotationInput
+from .api_key_state import APIKeyState
 from .application import Application
 from .application_input import ApplicationInput
 from .application_patch import ApplicationPatch
@@ -74,6 +81,10 @@ from .group_members_input import GroupMembersInput
 from .health import Health
 from .invalid_problem import InvalidProblem
 from .invalid_problem_errors import InvalidProblemErrors
+from .invitation import Invitation
+from .invitation_input import InvitationInput
+from .issued_api_key import IssuedAPIKey
+from .issued_api_key_state import IssuedAPIKeyState
 from .limited_problem import LimitedProblem
 from .limited_problem_status import LimitedProblemStatus
 from .membership import Membership
@@ -105,6 +116,10 @@ from .registered_user import RegisteredUser
 from .registration import Registration
 from .registration_custom_fields_type_0 import RegistrationCustomFieldsType0
 from .removed_recipients import RemovedRecipients
+from .role import Role
+from .role_input import RoleInput
+from .role_input_role import RoleInputRole
+from .role_role import RoleRole
 from .subscription import Subscription
 from .subscription_input import SubscriptionInput
 from .template import Template
@@ -138,6 +153,13 @@ __all__ = (
     "Address",
     "AddressInput",
     "AddressType",
+    "APIKey",
+    "APIKeyInput",
+    "APIKeyInputGrantsItem",
+    "APIKeyPatch",
+    "APIKeyPatchGrantsType0Item",
+    "APIKeyRotationInput",
+    "APIKeyState",
     "Application",
     "ApplicationInput",
     "ApplicationPatch",
@@ -208,6 +230,10 @@ __all__ = (
     "Health",
     "InvalidProblem",
     "InvalidProblemErrors",
+    "Invitation",
+    "InvitationInput",
+    "IssuedAPIKey",
+    "IssuedAPIKeyState",
     "LimitedProblem",
     "LimitedProblemStatus",
     "Membership",
@@ -239,6 +265,10 @@ __all__ = (
     "Registration",
     "RegistrationCustomFieldsType0",
     "RemovedRecipients",
+    "Role",
+    "RoleInput",
+    "RoleInputRole",
+    "RoleRole",
     "Subscription",
     "SubscriptionInput",
     "Template",

@@ -3,6 +3,7 @@ from enum import StrEnum
 
 class ErrorCode(StrEnum):
     ADDRESS_NOT_FOUND = "address_not_found"
+    ANSWERED_ONCE = "answered_once"
     APPLICATION_INACTIVE = "application_inactive"
     APPLICATION_NOT_FOUND = "application_not_found"
     ASSIGNMENT_NOT_FOUND = "assignment_not_found"
@@ -25,6 +26,7 @@ class ErrorCode(StrEnum):
     IN_USE = "in_use"
     KEY_ENDED = "key_ended"
     KEY_NOT_FOUND = "key_not_found"
+    KEY_WIDER = "key_wider"
     LIST_NOT_FOUND = "list_not_found"
     LIST_PINNED = "list_pinned"
     LIST_WITHOUT_CHANNEL = "list_without_channel"
@@ -48,6 +50,7 @@ class ErrorCode(StrEnum):
     RATE_LIMITED = "rate_limited"
     REQUEST_TIMEOUT = "request_timeout"
     RESERVED = "reserved"
+    ROLE_NOT_FOUND = "role_not_found"
     SLUG_TAKEN = "slug_taken"
     SUBSCRIPTION_NOT_FOUND = "subscription_not_found"
     TEMPLATE_INVALID = "template_invalid"

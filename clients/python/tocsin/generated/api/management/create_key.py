@@ -1,0 +1,277 @@
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from ... import errors
+from ...client import AuthenticatedClient, Client
+from ...models.api_key_input import APIKeyInput
+from ...models.invalid_problem import InvalidProblem
+from ...models.issued_api_key import IssuedAPIKey
+from ...models.limited_problem import LimitedProblem
+from ...models.problem import Problem
+from ...types import UNSET, Response, Unset
+
+
+def _get_kwargs(
+    org: str,
+    *,
+    body: APIKeyInput,
+    idempotency_key: str | Unset = UNSET,
+) -> dict[str, Any]:
+    headers: dict[str, Any] = {}
+    if not isinstance(idempotency_key, Unset):
+        headers["Idempotency-Key"] = idempotency_key
+
+    _kwargs: dict[str, Any] = {
+        "method": "post",
+        "url": "/api/o/{org}/k/".format(
+            org=quote(str(org), safe=""),
+        ),
+    }
+
+    _kwargs["json"] = body.to_dict()
+
+    headers["Content-Type"] = "application/json"
+
+    _kwargs["headers"] = headers
+    return _kwargs
+
+
+def _parse_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> InvalidProblem | IssuedAPIKey | LimitedProblem | Problem | None:
+    if response.status_code == 201:
+        response_201 = IssuedAPIKey.from_dict(response.json())
+
+        return response_201
+
+    if response.status_code == 400:
+        response_400 = InvalidProblem.from_dict(response.json())
+
+        return response_400
+
+    if response.status_code == 401:
+        response_401 = Problem.from_dict(response.json())
+
+        return response_401
+
+    if response.status_code == 403:
+        response_403 = Problem.from_dict(response.json())
+
+        return response_403
+
+    if response.status_code == 404:
+        response_404 = Problem.from_dict(response.json())
+
+        return response_404
+
+    if response.status_code == 409:
+        response_409 = Problem.from_dict(response.json())
+
+        return response_409
+
+    if response.status_code == 413:
+        response_413 = LimitedProblem.from_dict(response.json())
+
+        return response_413
+
+    if response.status_code == 415:
+        response_415 = Problem.from_dict(response.json())
+
+        return response_415
+
+    if response.status_code == 422:
+        response_422 = Problem.from_dict(response.json())
+
+        return response_422
+
+    if response.status_code == 429:
+        response_429 = LimitedProblem.from_dict(response.json())
+
+        return response_429
+
+    if response.status_code == 500:
+        response_500 = Problem.from_dict(response.json())
+
+        return response_500
+
+    if response.status_code == 503:
+        response_503 = Problem.from_dict(response.json())
+
+        return response_503
+
+    if client.raise_on_unexpected_status:
+        raise errors.UnexpectedStatus(response.status_code, response.content)
+    else:
+        return None
+
+
+def _build_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Response[InvalidProblem | IssuedAPIKey | LimitedProblem | Problem]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+
+def sync_detailed(
+    org: str,
+    *,
+    client: AuthenticatedClient,
+    body: APIKeyInput,
+    idempotency_key: str | Unset = UNSET,
+) -> Response[InvalidProblem | IssuedAPIKey | LimitedProblem | Problem]:
+    """Issue an API key
+
+     The key is limited to the organization, or to the project or application that is named. `token` is
+    the key itself, which is shown this
+    once. It can do no more than the key that makes it: grants, urgency and end are at most the same,
+    else the answer is `403` and names what goes
+    beyond. A repetition with the same `Idempotency-Key` makes no second key and is answered `409`,
+    without the token.
+
+    Args:
+        org (str):
+        idempotency_key (str | Unset):
+        body (APIKeyInput):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[InvalidProblem | IssuedAPIKey | LimitedProblem | Problem]
+    """
+
+    kwargs = _get_kwargs(
+        org=org,
+        body=body,
+        idempotency_key=idempotency_key,
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+
+def sync(
+    org: str,
+    *,
+    client: AuthenticatedClient,
+    body: APIKeyInput,
+    idempotency_key: str | Unset = UNSET,
+) -> InvalidProblem | IssuedAPIKey | LimitedProblem | Problem | None:
+    """Issue an API key
+
+     The key is limited to the organization, or to the project or application that is named. `token` is
+    the key itself, which is shown this
+    once. It can do no more than the key that makes it: grants, urgency and end are at most the same,
+    else the answer is `403` and names what goes
+    beyond. A repetition with the same `Idempotency-Key` makes no second key and is answered `409`,
+    without the token.
+
+    Args:
+        org (str):
+        idempotency_key (str | Unset):
+        body (APIKeyInput):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        InvalidProblem | IssuedAPIKey | LimitedProblem | Problem
+    """
+
+    return sync_detailed(
+        org=org,
+        client=client,
+        body=body,
+        idempotency_key=idempotency_key,
+    ).parsed
+
+
+async def asyncio_detailed(
+    org: str,
+    *,
+    client: AuthenticatedClient,
+    body: APIKeyInput,
+    idempotency_key: str | Unset = UNSET,
+) -> Response[InvalidProblem | IssuedAPIKey | LimitedProblem | Problem]:
+    """Issue an API key
+
+     The key is limited to the organization, or to the project or application that is named. `token` is
+    the key itself, which is shown this
+    once. It can do no more than the key that makes it: grants, urgency and end are at most the same,
+    else the answer is `403` and names what goes
+    beyond. A repetition with the same `Idempotency-Key` makes no second key and is answered `409`,
+    without the token.
+
+    Args:
+        org (str):
+        idempotency_key (str | Unset):
+        body (APIKeyInput):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[InvalidProblem | IssuedAPIKey | LimitedProblem | Problem]
+    """
+
+    kwargs = _get_kwargs(
+        org=org,
+        body=body,
+        idempotency_key=idempotency_key,
+    )
+
+    response = await client.get_async_httpx_client().request(**kwargs)
+
+    return _build_response(client=client, response=response)
+
+
+async def asyncio(
+    org: str,
+    *,
+    client: AuthenticatedClient,
+    body: APIKeyInput,
+    idempotency_key: str | Unset = UNSET,
+) -> InvalidProblem | IssuedAPIKey | LimitedProblem | Problem | None:
+    """Issue an API key
+
+     The key is limited to the organization, or to the project or application that is named. `token` is
+    the key itself, which is shown this
+    once. It can do no more than the key that makes it: grants, urgency and end are at most the same,
+    else the answer is `403` and names what goes
+    beyond. A repetition with the same `Idempotency-Key` makes no second key and is answered `409`,
+    without the token.
+
+    Args:
+        org (str):
+        idempotency_key (str | Unset):
+        body (APIKeyInput):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        InvalidProblem | IssuedAPIKey | LimitedProblem | Problem
+    """
+
+    return (
+        await asyncio_detailed(
+            org=org,
+            client=client,
+            body=body,
+            idempotency_key=idempotency_key,
+        )
+    ).parsed
