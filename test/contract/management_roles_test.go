@@ -17,7 +17,10 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-const rolesPath = "/api/o/acme/r/"
+const (
+	rolesPath    = "/api/o/acme/r/"
+	bossPassword = "a long sentence that nobody guesses"
+)
 
 // managedRole is what a user may do in the console, as the API shows it.
 type managedRole struct {
@@ -27,10 +30,10 @@ type managedRole struct {
 	Locked   bool    `json:"locked"`
 }
 
-// entering is what boss@example.org may do in acme who signs in with a password; nothing when they cannot.
-func (w *world) entering(password string) operators.Need {
+// entering is what boss@example.org may do in acme who signs in with bossPassword; nothing when they cannot.
+func (w *world) entering() operators.Need {
 	w.Helper()
-	a, err := w.other.Console.Operators.SignIn(w.Context(), audit.Actor{Via: audit.Console}, operators.Origin{}, "boss@example.org", password)
+	a, err := w.other.Console.Operators.SignIn(w.Context(), audit.Actor{Via: audit.Console}, operators.Origin{}, "boss@example.org", bossPassword)
 	if errors.Is(err, operators.ErrCredentials) {
 		return operators.Anybody
 	}
@@ -42,7 +45,6 @@ func (w *world) entering(password string) operators.Need {
 
 func TestManagedRoles(t *testing.T) {
 	t.Parallel()
-	const password = "a long sentence that nobody guesses"
 
 	t.Run("CountOnceTheirHolderHasAcceptedThem", both(func(w *world) {
 		w.enroll("boss@example.org")
@@ -54,24 +56,24 @@ func TestManagedRoles(t *testing.T) {
 		w.unchanged(func() { m.put(path, object{"role": "operator"}).is(http.StatusOK) })
 		w.told("member.role", "acme/u/boss@example.org")
 		assert.Equal(w, []managedRole{want}, read[[]managedRole](m.get(rolesPath).is(http.StatusOK)))
-		assert.Equal(w, operators.Anybody, w.entering(password), "nobody has accepted it")
+		assert.Equal(w, operators.Anybody, w.entering(), "nobody has accepted it")
 
 		invited := read[struct{ Link, Expires string }](m.post(path+"invite/", nil).is(http.StatusCreated))
 		w.told("member.invite", "acme/u/boss@example.org")
 		assert.Equal(w, w.clock.Now().Add(operators.InvitationLife).UTC().Format(time.RFC3339Nano), invited.Expires)
 		found := regexp.MustCompile(`^` + regexp.QuoteMeta(w.base+operators.WelcomePath) + `([0-9a-f]{64})/$`).FindStringSubmatch(invited.Link)
 		require.Len(w, found, 2, invited.Link)
-		chosen, err := operators.NewPassword("password", password)
+		chosen, err := operators.NewPassword("password", bossPassword)
 		require.NoError(w, err)
 		require.NoError(w, w.other.Console.Operators.Accept(w.Context(), audit.Actor{Via: audit.Console}, found[1], chosen))
-		assert.Equal(w, operators.Operator, w.entering(password))
+		assert.Equal(w, operators.Operator, w.entering())
 		require.ErrorIs(w, w.other.Console.Operators.Accept(w.Context(), audit.Actor{}, found[1], chosen), operators.ErrInvitation, "it works once")
 
 		raised := read[managedRole](m.put(path, object{"role": "administrator"}).is(http.StatusOK))
 		assert.Equal(w, w.clock.Now().UTC().Format(time.RFC3339Nano), *raised.Accepted)
-		assert.Equal(w, operators.Administrator, w.entering(password))
+		assert.Equal(w, operators.Administrator, w.entering())
 		m.delete(path, nil).json(`{"deleted": 1}`)
-		assert.Equal(w, operators.SignedIn, w.entering(password))
+		assert.Equal(w, operators.SignedIn, w.entering())
 		w.unchanged(func() {
 			m.delete(path, nil).is(http.StatusNotFound)
 			m.post(path+"invite/", nil).is(http.StatusNotFound)
