@@ -97,10 +97,14 @@ func bindGrants(body *jsonbody.Object) []string {
 }
 
 func (a *API) listKeys(c call) error {
+	f := c.filters()
+	name, state := f.like("name"), among(f, "state", access.Active, access.Replaced, access.Expired, access.Revoked)
 	return listing[app.KeyReport]{
-		page: func(ctx context.Context, p app.Page) ([]app.KeyReport, error) { return a.use.Keys.List(ctx, c.at(), p) },
-		id:   func(r app.KeyReport) int64 { return int64(r.ID) },
-		row:  func(r app.KeyReport) any { return showKey(r) },
+		filters: f,
+		keep:    func(r app.KeyReport) bool { return name(r.Name) && (state == "" || r.State == state) },
+		page:    func(ctx context.Context, p app.Page) ([]app.KeyReport, error) { return a.use.Keys.List(ctx, c.at(), p) },
+		id:      func(r app.KeyReport) int64 { return int64(r.ID) },
+		row:     func(r app.KeyReport) any { return showKey(r) },
 	}.send(c)
 }
 

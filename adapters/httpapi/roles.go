@@ -34,7 +34,11 @@ func showRole(a operators.Appointment) role {
 }
 
 func (a *API) listRoles(c call) error {
+	f := c.filters()
+	username, held := f.like("username"), among(f, "role", users.RoleViewer, users.RoleOperator, users.RoleAdministrator)
 	return listing[operators.Appointment]{
+		filters: f,
+		keep:    func(r operators.Appointment) bool { return username(r.Username) && (held == "" || r.Role == held) },
 		page: func(ctx context.Context, p app.Page) ([]operators.Appointment, error) {
 			return a.use.Administration.Roles(ctx, c.at(), p)
 		},
