@@ -1004,6 +1004,96 @@ func (e UserPatchMode) Valid() bool {
 	}
 }
 
+// Defines values for FilterKeyState.
+const (
+	FilterKeyStateActive   FilterKeyState = "active"
+	FilterKeyStateExpired  FilterKeyState = "expired"
+	FilterKeyStateReplaced FilterKeyState = "replaced"
+	FilterKeyStateRevoked  FilterKeyState = "revoked"
+)
+
+// Valid indicates whether the value is a known member of the FilterKeyState enum.
+func (e FilterKeyState) Valid() bool {
+	switch e {
+	case FilterKeyStateActive:
+		return true
+	case FilterKeyStateExpired:
+		return true
+	case FilterKeyStateReplaced:
+		return true
+	case FilterKeyStateRevoked:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for FilterRole.
+const (
+	FilterRoleAdministrator FilterRole = "administrator"
+	FilterRoleOperator      FilterRole = "operator"
+	FilterRoleViewer        FilterRole = "viewer"
+)
+
+// Valid indicates whether the value is a known member of the FilterRole enum.
+func (e FilterRole) Valid() bool {
+	switch e {
+	case FilterRoleAdministrator:
+		return true
+	case FilterRoleOperator:
+		return true
+	case FilterRoleViewer:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListKeysParamsState.
+const (
+	ListKeysParamsStateActive   ListKeysParamsState = "active"
+	ListKeysParamsStateExpired  ListKeysParamsState = "expired"
+	ListKeysParamsStateReplaced ListKeysParamsState = "replaced"
+	ListKeysParamsStateRevoked  ListKeysParamsState = "revoked"
+)
+
+// Valid indicates whether the value is a known member of the ListKeysParamsState enum.
+func (e ListKeysParamsState) Valid() bool {
+	switch e {
+	case ListKeysParamsStateActive:
+		return true
+	case ListKeysParamsStateExpired:
+		return true
+	case ListKeysParamsStateReplaced:
+		return true
+	case ListKeysParamsStateRevoked:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListRolesParamsRole.
+const (
+	ListRolesParamsRoleAdministrator ListRolesParamsRole = "administrator"
+	ListRolesParamsRoleOperator      ListRolesParamsRole = "operator"
+	ListRolesParamsRoleViewer        ListRolesParamsRole = "viewer"
+)
+
+// Valid indicates whether the value is a known member of the ListRolesParamsRole enum.
+func (e ListRolesParamsRole) Valid() bool {
+	switch e {
+	case ListRolesParamsRoleAdministrator:
+		return true
+	case ListRolesParamsRoleOperator:
+		return true
+	case ListRolesParamsRoleViewer:
+		return true
+	default:
+		return false
+	}
+}
+
 // APIKey An API key without its token.
 type APIKey struct {
 	// Application Slug of the application that it is limited to.
@@ -2793,11 +2883,17 @@ type FilterGroup = string
 // FilterIsActive defines model for FilterIsActive.
 type FilterIsActive = bool
 
+// FilterKeyState defines model for FilterKeyState.
+type FilterKeyState string
+
 // FilterName defines model for FilterName.
 type FilterName = string
 
 // FilterProtocol Examples: SMS
 type FilterProtocol = Protocol
+
+// FilterRole defines model for FilterRole.
+type FilterRole string
 
 // FilterSlug defines model for FilterSlug.
 type FilterSlug = string
@@ -3108,7 +3204,22 @@ type ListKeysParams struct {
 
 	// After Only items with a greater id. The `Link` header of a page holds the value for the next one.
 	After *After `form:"after,omitempty" json:"after,omitempty"`
+
+	// Total Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out.
+	Total *Total `form:"total,omitempty" json:"total,omitempty"`
+
+	// FilterDigest Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`.
+	FilterDigest *FilterDigest `form:"filter_digest,omitempty" json:"filter_digest,omitempty"`
+
+	// Name Only entries with this name, the whole of it, without regard to case.
+	Name *FilterName `form:"name,omitempty" json:"name,omitempty"`
+
+	// State Keys in this state alone.
+	State *ListKeysParamsState `form:"state,omitempty" json:"state,omitempty"`
 }
+
+// ListKeysParamsState defines parameters for ListKeys.
+type ListKeysParamsState string
 
 // CreateKeyParams defines parameters for CreateKey.
 type CreateKeyParams struct {
@@ -3698,7 +3809,22 @@ type ListRolesParams struct {
 
 	// After Only items with a greater id. The `Link` header of a page holds the value for the next one.
 	After *After `form:"after,omitempty" json:"after,omitempty"`
+
+	// Total Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out.
+	Total *Total `form:"total,omitempty" json:"total,omitempty"`
+
+	// FilterDigest Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`.
+	FilterDigest *FilterDigest `form:"filter_digest,omitempty" json:"filter_digest,omitempty"`
+
+	// Username Only the user with this username, without regard to case.
+	Username *FilterUsername `form:"username,omitempty" json:"username,omitempty"`
+
+	// Role Those with this role alone.
+	Role *ListRolesParamsRole `form:"role,omitempty" json:"role,omitempty"`
 }
+
+// ListRolesParamsRole defines parameters for ListRoles.
+type ListRolesParamsRole string
 
 // DeleteRoleParams defines parameters for DeleteRole.
 type DeleteRoleParams struct {
@@ -9404,6 +9530,54 @@ func NewListKeysRequest(server string, org OrganizationSlug, params *ListKeysPar
 
 		}
 
+		if params.Total != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "total", *params.Total, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.FilterDigest != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "filter_digest", *params.FilterDigest, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Name != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "name", *params.Name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.State != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "state", *params.State, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if encoded := queryValues.Encode(); encoded != "" {
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
@@ -14698,6 +14872,54 @@ func NewListRolesRequest(server string, org OrganizationSlug, params *ListRolesP
 		if params.After != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Total != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "total", *params.Total, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.FilterDigest != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "filter_digest", *params.FilterDigest, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Username != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "username", *params.Username, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Role != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "role", *params.Role, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {

@@ -4330,11 +4330,15 @@ export interface components {
          * @example 2
          */
         GroupID: number;
+        /** @description Keys in this state alone. */
+        FilterKeyState: "active" | "replaced" | "expired" | "revoked";
         /**
          * @description Id of the API key.
          * @example 1
          */
         APIKeyID: number;
+        /** @description Those with this role alone. */
+        FilterRole: "viewer" | "operator" | "administrator";
         /**
          * @description Username of a member of the organization, and no e-mail address in its place.
          * @example ada
@@ -8454,6 +8458,14 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
+                /** @description Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out. */
+                total?: components["parameters"]["Total"];
+                /** @description Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`. */
+                filter_digest?: components["parameters"]["FilterDigest"];
+                /** @description Only entries with this name, the whole of it, without regard to case. */
+                name?: components["parameters"]["FilterName"];
+                /** @description Keys in this state alone. */
+                state?: components["parameters"]["FilterKeyState"];
             };
             header?: never;
             path: {
@@ -8955,6 +8967,17 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
                 after?: components["parameters"]["After"];
+                /** @description Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out. */
+                total?: components["parameters"]["Total"];
+                /** @description Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`. */
+                filter_digest?: components["parameters"]["FilterDigest"];
+                /**
+                 * @description Only the user with this username, without regard to case.
+                 * @example anna@example.org
+                 */
+                username?: components["parameters"]["FilterUsername"];
+                /** @description Those with this role alone. */
+                role?: components["parameters"]["FilterRole"];
             };
             header?: never;
             path: {

@@ -87,6 +87,8 @@ from .issued_api_key import IssuedAPIKey
 from .issued_api_key_state import IssuedAPIKeyState
 from .limited_problem import LimitedProblem
 from .limited_problem_status import LimitedProblemStatus
+from .list_keys_state import ListKeysState
+from .list_roles_role import ListRolesRole
 from .membership import Membership
 from .name_patch import NamePatch
 from .not_ready_problem import NotReadyProblem
@@ -236,6 +238,8 @@ __all__ = (
     "IssuedAPIKeyState",
     "LimitedProblem",
     "LimitedProblemStatus",
+    "ListKeysState",
+    "ListRolesRole",
     "Membership",
     "NamePatch",
     "Notification",

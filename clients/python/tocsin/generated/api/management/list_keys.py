@@ -9,6 +9,7 @@ from ...client import AuthenticatedClient, Client
 from ...models.api_key import APIKey
 from ...models.invalid_problem import InvalidProblem
 from ...models.limited_problem import LimitedProblem
+from ...models.list_keys_state import ListKeysState
 from ...models.problem import Problem
 from ...types import UNSET, Response, Unset
 
@@ -18,12 +19,28 @@ def _get_kwargs(
     *,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    state: ListKeysState | Unset = UNSET,
 ) -> dict[str, Any]:
     params: dict[str, Any] = {}
 
     params["limit"] = limit
 
     params["after"] = after
+
+    params["total"] = total
+
+    params["filter_digest"] = filter_digest
+
+    params["name"] = name
+
+    json_state: str | Unset = UNSET
+    if not isinstance(state, Unset):
+        json_state = state.value
+
+    params["state"] = json_state
 
     params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 
@@ -109,6 +126,10 @@ def sync_detailed(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    state: ListKeysState | Unset = UNSET,
 ) -> Response[InvalidProblem | LimitedProblem | Problem | list[APIKey]]:
     """List API keys
 
@@ -120,6 +141,10 @@ def sync_detailed(
         org (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        name (str | Unset):
+        state (ListKeysState | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -133,6 +158,10 @@ def sync_detailed(
         org=org,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        name=name,
+        state=state,
     )
 
     response = client.get_httpx_client().request(
@@ -148,6 +177,10 @@ def sync(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    state: ListKeysState | Unset = UNSET,
 ) -> InvalidProblem | LimitedProblem | Problem | list[APIKey] | None:
     """List API keys
 
@@ -159,6 +192,10 @@ def sync(
         org (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        name (str | Unset):
+        state (ListKeysState | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -173,6 +210,10 @@ def sync(
         client=client,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        name=name,
+        state=state,
     ).parsed
 
 
@@ -182,6 +223,10 @@ async def asyncio_detailed(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    state: ListKeysState | Unset = UNSET,
 ) -> Response[InvalidProblem | LimitedProblem | Problem | list[APIKey]]:
     """List API keys
 
@@ -193,6 +238,10 @@ async def asyncio_detailed(
         org (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        name (str | Unset):
+        state (ListKeysState | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -206,6 +255,10 @@ async def asyncio_detailed(
         org=org,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        name=name,
+        state=state,
     )
 
     response = await client.get_async_httpx_client().request(**kwargs)
@@ -219,6 +272,10 @@ async def asyncio(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    name: str | Unset = UNSET,
+    state: ListKeysState | Unset = UNSET,
 ) -> InvalidProblem | LimitedProblem | Problem | list[APIKey] | None:
     """List API keys
 
@@ -230,6 +287,10 @@ async def asyncio(
         org (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        name (str | Unset):
+        state (ListKeysState | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -245,5 +306,9 @@ async def asyncio(
             client=client,
             limit=limit,
             after=after,
+            total=total,
+            filter_digest=filter_digest,
+            name=name,
+            state=state,
         )
     ).parsed

@@ -8,6 +8,7 @@ from ... import errors
 from ...client import AuthenticatedClient, Client
 from ...models.invalid_problem import InvalidProblem
 from ...models.limited_problem import LimitedProblem
+from ...models.list_roles_role import ListRolesRole
 from ...models.problem import Problem
 from ...models.role import Role
 from ...types import UNSET, Response, Unset
@@ -18,12 +19,28 @@ def _get_kwargs(
     *,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    username: str | Unset = UNSET,
+    role: ListRolesRole | Unset = UNSET,
 ) -> dict[str, Any]:
     params: dict[str, Any] = {}
 
     params["limit"] = limit
 
     params["after"] = after
+
+    params["total"] = total
+
+    params["filter_digest"] = filter_digest
+
+    params["username"] = username
+
+    json_role: str | Unset = UNSET
+    if not isinstance(role, Unset):
+        json_role = role.value
+
+    params["role"] = json_role
 
     params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
 
@@ -109,6 +126,10 @@ def sync_detailed(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    username: str | Unset = UNSET,
+    role: ListRolesRole | Unset = UNSET,
 ) -> Response[InvalidProblem | LimitedProblem | Problem | list[Role]]:
     """List who may use the console
 
@@ -119,6 +140,10 @@ def sync_detailed(
         org (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        username (str | Unset):
+        role (ListRolesRole | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -132,6 +157,10 @@ def sync_detailed(
         org=org,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        username=username,
+        role=role,
     )
 
     response = client.get_httpx_client().request(
@@ -147,6 +176,10 @@ def sync(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    username: str | Unset = UNSET,
+    role: ListRolesRole | Unset = UNSET,
 ) -> InvalidProblem | LimitedProblem | Problem | list[Role] | None:
     """List who may use the console
 
@@ -157,6 +190,10 @@ def sync(
         org (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        username (str | Unset):
+        role (ListRolesRole | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -171,6 +208,10 @@ def sync(
         client=client,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        username=username,
+        role=role,
     ).parsed
 
 
@@ -180,6 +221,10 @@ async def asyncio_detailed(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    username: str | Unset = UNSET,
+    role: ListRolesRole | Unset = UNSET,
 ) -> Response[InvalidProblem | LimitedProblem | Problem | list[Role]]:
     """List who may use the console
 
@@ -190,6 +235,10 @@ async def asyncio_detailed(
         org (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        username (str | Unset):
+        role (ListRolesRole | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -203,6 +252,10 @@ async def asyncio_detailed(
         org=org,
         limit=limit,
         after=after,
+        total=total,
+        filter_digest=filter_digest,
+        username=username,
+        role=role,
     )
 
     response = await client.get_async_httpx_client().request(**kwargs)
@@ -216,6 +269,10 @@ async def asyncio(
     client: AuthenticatedClient,
     limit: int | Unset = UNSET,
     after: int | Unset = UNSET,
+    total: bool | Unset = UNSET,
+    filter_digest: str | Unset = UNSET,
+    username: str | Unset = UNSET,
+    role: ListRolesRole | Unset = UNSET,
 ) -> InvalidProblem | LimitedProblem | Problem | list[Role] | None:
     """List who may use the console
 
@@ -226,6 +283,10 @@ async def asyncio(
         org (str):
         limit (int | Unset):
         after (int | Unset):
+        total (bool | Unset):
+        filter_digest (str | Unset):
+        username (str | Unset):
+        role (ListRolesRole | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -241,5 +302,9 @@ async def asyncio(
             client=client,
             limit=limit,
             after=after,
+            total=total,
+            filter_digest=filter_digest,
+            username=username,
+            role=role,
         )
     ).parsed
