@@ -151,6 +151,40 @@ func (u *Users) Find(ctx context.Context, at Path, f MemberFilter, p Page) (foun
 	return found, err
 }
 
+// searchStretches is how much Best reads at most, in stretches.
+const searchStretches = 20
+
+// Best returns the members of an organization whom a filter with a text means, at most limit of them: those
+// who have the words themselves first, then by name. Where the text means few among very many it may miss
+// some. orgs.ErrNotFound.
+func (u *Users) Best(ctx context.Context, at Path, f MemberFilter, limit int) (ms []users.Member, err error) {
+	err = u.store.View(ctx, func(tx ports.Tx) error {
+		org, err := tx.Orgs().BySlug(ctx, at.Organization)
+		if err != nil {
+			return err
+		}
+		q, err := f.within(ctx, tx, org.ID)
+		if err != nil {
+			return err
+		}
+		ms = nil // A unit may run more than once.
+		for range searchStretches {
+			q.Limit = limit - len(ms)
+			found, err := tx.Users().Search(ctx, org.ID, q)
+			if err != nil {
+				return err
+			}
+			ms = append(ms, found.Members...)
+			if !found.More || len(ms) == limit {
+				return nil
+			}
+			q.After = found.Next
+		}
+		return nil
+	})
+	return ms, err
+}
+
 // Count returns how many members of an organization a filter lets through, up to a limit, and reports whether there may be more.
 func (u *Users) Count(ctx context.Context, at Path, f MemberFilter, limit int) (n int, more bool, err error) {
 	err = u.store.View(ctx, func(tx ports.Tx) error {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/names"
+	"github.com/tocsin/tocsin/domain/users"
 )
 
 // maxFilter is the length of the longest value of a filter, in characters: that of the longest address.
@@ -46,6 +47,18 @@ func (f *filters) text(name string) string {
 		return strings.TrimSpace(values[0])
 	}
 	return ""
+}
+
+// search is what to search for, empty where nothing is. What is found comes at once, best first.
+func (f *filters) search() string {
+	text, err := users.ParseText("q", f.text("q"))
+	if err != nil {
+		f.faults.Add("", err)
+	}
+	if text != "" && f.query.Has("after") {
+		f.faults.Addf("after", "does not go with q, which has one page: the best matches")
+	}
+	return text
 }
 
 // like returns the condition that a text is the value of a filter, without regard to case.

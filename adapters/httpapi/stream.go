@@ -39,6 +39,7 @@ type listing[T any] struct {
 	row func(T) any
 	// size is how many entries to fetch at once; 0: pageSize.
 	size int
+	once bool // whether the first stretch is all there is
 }
 
 // stretch is a part of a list.
@@ -125,7 +126,10 @@ func (l listing[T]) sendPage(c call, out *array, asked paged) error {
 	after, left := asked.after, asked.limit
 	for read := 1; ; read++ {
 		want := l.size
-		if l.keep == nil {
+		switch {
+		case l.once:
+			want = min(l.size, left)
+		case l.keep == nil:
 			want = min(l.size, left+1) // One more tells whether there is a next page.
 		}
 		s, err := l.fetch(c, after, want)

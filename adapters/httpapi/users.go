@@ -45,6 +45,10 @@ func (a *API) listUsers(c call) error {
 	return listing[users.Member]{
 		filters: f,
 		stretch: func(ctx context.Context, p app.Page) (stretch[users.Member], error) {
+			if wanted.Text != "" {
+				best, err := a.use.Users.Best(ctx, c.at(), wanted, p.Limit)
+				return stretch[users.Member]{entries: best}, err
+			}
 			if wanted.IsZero() && wanted.GroupName == "" {
 				all, err := a.use.Users.List(ctx, c.at(), p)
 				s := stretch[users.Member]{entries: all, more: len(all) == p.Limit}
@@ -62,11 +66,13 @@ func (a *API) listUsers(c call) error {
 		id:   func(m users.Member) int64 { return int64(m.ID) },
 		row:  func(m users.Member) any { return showMember(m) },
 		size: usersAtOnce,
+		once: wanted.Text != "",
 	}.send(c)
 }
 
 // memberFilter reads which users are asked for.
 func memberFilter(f *filters) (wanted app.MemberFilter) {
+	wanted.Text = f.search()
 	wanted.Username, wanted.Email, wanted.GroupName = f.text("username"), f.text("email"), f.text("group")
 	if id := f.text("external_id"); id != "" {
 		wanted.Metadata = metadata.Condition{Path: "external_id", Text: id}

@@ -65,6 +65,33 @@ func TestFilters(t *testing.T) {
 		}
 	}))
 
+	t.Run("SearchForUsers", both(func(w *world) {
+		for _, name := range []string{"zoe", "jorg", "joanna", "ann"} {
+			w.enroll(name + "@example.org")
+		}
+		w.patch(userPath("jorg@example.org"), object{"first_name": "J\u00f6rg", "last_name": "M\u00fcller-Anders"}).is(http.StatusOK)
+		w.patch(userPath("zoe@example.org"), object{"first_name": "Zoe", "last_name": "Muller"}).is(http.StatusOK)
+		w.lock("zoe@example.org")
+		w.post("/api/v1/user/globex/", object{"email": "ann@globex.test"}).is(http.StatusCreated)
+		for query, want := range map[string][]string{
+			"q=ann": {"ann@example.org"}, "q=mueller": {"jorg@example.org", "zoe@example.org"}, "q=and": {"jorg@example.org"},
+			"q=MULLER+jo": {"jorg@example.org"}, "q=muller&is_active=false": {"zoe@example.org"}, "q=globex": {}, "q=%21": {},
+			"q=example&limit=1": {"joanna@example.org"},
+		} {
+			a := w.get(usersPath + "?" + query).is(http.StatusOK)
+			got := []string{}
+			for _, u := range read[[]user](a) {
+				got = append(got, u.Username)
+			}
+			assert.ElementsMatch(w, want, got, query)
+			assert.Empty(w, a.header.Get("Link"), query)
+		}
+		w.get(usersPath + "?q=ann&after=1").blames("after")
+		w.get(usersPath + "?q=" + strings.Repeat("x", 201)).blames("q")
+		w.get(usersPath + "?q=a%07").blames("q")
+		w.get(usersPath + "?q=").blames("q")
+	}))
+
 	t.Run("RefuseWhatCannotBeMeant", both(func(w *world) {
 		for query, param := range map[string]string{
 			"email=": "email", "email=%20": "email", "email=a&email=b": "email", "username=%00": "username", "username=%ff": "username",

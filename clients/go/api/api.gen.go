@@ -2937,6 +2937,9 @@ type ProjectSlug = string
 // RoleHolder defines model for RoleHolder.
 type RoleHolder = string
 
+// SearchUsers defines model for SearchUsers.
+type SearchUsers = string
+
 // TemplateVersionNumber defines model for TemplateVersionNumber.
 type TemplateVersionNumber = int64
 
@@ -3867,6 +3870,11 @@ type ListUsersParams struct {
 
 	// FilterDigest Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`.
 	FilterDigest *FilterDigest `form:"filter_digest,omitempty" json:"filter_digest,omitempty"`
+
+	// Q Only users who have words that begin with all of these: in names, username, e-mail, phone numbers and other addresses, or
+	// `external_id`. Case and accents do not count: `muller` finds Müller. Who has the words themselves comes first, then who has
+	// longer ones, by name. There is one page, of at most 250 users: ask for more words rather than for more pages.
+	Q *SearchUsers `form:"q,omitempty" json:"q,omitempty"`
 
 	// Username Only the user with this username, without regard to case.
 	Username *FilterUsername `form:"username,omitempty" json:"username,omitempty"`
@@ -15321,6 +15329,18 @@ func NewListUsersRequest(server string, org OrganizationSlug, params *ListUsersP
 		if params.FilterDigest != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "filter_digest", *params.FilterDigest, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Q != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "q", *params.Q, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {

@@ -4257,6 +4257,13 @@ export interface components {
         /** @description Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`. */
         FilterDigest: string;
         /**
+         * @description Only users who have words that begin with all of these: in names, username, e-mail, phone numbers and other addresses, or
+         *     `external_id`. Case and accents do not count: `muller` finds Müller. Who has the words themselves comes first, then who has
+         *     longer ones, by name. There is one page, of at most 250 users: ask for more words rather than for more pages.
+         * @example anna exa
+         */
+        SearchUsers: string;
+        /**
          * @description Only the user with this username, without regard to case.
          * @example anna@example.org
          */
@@ -4438,6 +4445,13 @@ export interface operations {
                 total?: components["parameters"]["Total"];
                 /** @description Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`. */
                 filter_digest?: components["parameters"]["FilterDigest"];
+                /**
+                 * @description Only users who have words that begin with all of these: in names, username, e-mail, phone numbers and other addresses, or
+                 *     `external_id`. Case and accents do not count: `muller` finds Müller. Who has the words themselves comes first, then who has
+                 *     longer ones, by name. There is one page, of at most 250 users: ask for more words rather than for more pages.
+                 * @example anna exa
+                 */
+                q?: components["parameters"]["SearchUsers"];
                 /**
                  * @description Only the user with this username, without regard to case.
                  * @example anna@example.org

@@ -21,6 +21,7 @@ def _get_kwargs(
     after: int | Unset = UNSET,
     total: bool | Unset = UNSET,
     filter_digest: str | Unset = UNSET,
+    q: str | Unset = UNSET,
     username: str | Unset = UNSET,
     email: str | Unset = UNSET,
     external_id: str | Unset = UNSET,
@@ -38,6 +39,8 @@ def _get_kwargs(
     params["total"] = total
 
     params["filter_digest"] = filter_digest
+
+    params["q"] = q
 
     params["username"] = username
 
@@ -145,6 +148,7 @@ def sync_detailed(
     after: int | Unset = UNSET,
     total: bool | Unset = UNSET,
     filter_digest: str | Unset = UNSET,
+    q: str | Unset = UNSET,
     username: str | Unset = UNSET,
     email: str | Unset = UNSET,
     external_id: str | Unset = UNSET,
@@ -163,6 +167,7 @@ def sync_detailed(
         after (int | Unset):
         total (bool | Unset):
         filter_digest (str | Unset):
+        q (str | Unset):
         username (str | Unset):
         email (str | Unset):
         external_id (str | Unset):
@@ -185,6 +190,7 @@ def sync_detailed(
         after=after,
         total=total,
         filter_digest=filter_digest,
+        q=q,
         username=username,
         email=email,
         external_id=external_id,
@@ -209,6 +215,7 @@ def sync(
     after: int | Unset = UNSET,
     total: bool | Unset = UNSET,
     filter_digest: str | Unset = UNSET,
+    q: str | Unset = UNSET,
     username: str | Unset = UNSET,
     email: str | Unset = UNSET,
     external_id: str | Unset = UNSET,
@@ -227,6 +234,7 @@ def sync(
         after (int | Unset):
         total (bool | Unset):
         filter_digest (str | Unset):
+        q (str | Unset):
         username (str | Unset):
         email (str | Unset):
         external_id (str | Unset):
@@ -250,6 +258,7 @@ def sync(
         after=after,
         total=total,
         filter_digest=filter_digest,
+        q=q,
         username=username,
         email=email,
         external_id=external_id,
@@ -268,6 +277,7 @@ async def asyncio_detailed(
     after: int | Unset = UNSET,
     total: bool | Unset = UNSET,
     filter_digest: str | Unset = UNSET,
+    q: str | Unset = UNSET,
     username: str | Unset = UNSET,
     email: str | Unset = UNSET,
     external_id: str | Unset = UNSET,
@@ -286,6 +296,7 @@ async def asyncio_detailed(
         after (int | Unset):
         total (bool | Unset):
         filter_digest (str | Unset):
+        q (str | Unset):
         username (str | Unset):
         email (str | Unset):
         external_id (str | Unset):
@@ -308,6 +319,7 @@ async def asyncio_detailed(
         after=after,
         total=total,
         filter_digest=filter_digest,
+        q=q,
         username=username,
         email=email,
         external_id=external_id,
@@ -330,6 +342,7 @@ async def asyncio(
     after: int | Unset = UNSET,
     total: bool | Unset = UNSET,
     filter_digest: str | Unset = UNSET,
+    q: str | Unset = UNSET,
     username: str | Unset = UNSET,
     email: str | Unset = UNSET,
     external_id: str | Unset = UNSET,
@@ -348,6 +361,7 @@ async def asyncio(
         after (int | Unset):
         total (bool | Unset):
         filter_digest (str | Unset):
+        q (str | Unset):
         username (str | Unset):
         email (str | Unset):
         external_id (str | Unset):
@@ -372,6 +386,7 @@ async def asyncio(
             after=after,
             total=total,
             filter_digest=filter_digest,
+            q=q,
             username=username,
             email=email,
             external_id=external_id,
