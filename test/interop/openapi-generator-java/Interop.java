@@ -47,7 +47,7 @@ public class Interop {
         new Trigger().context(data).options(new TriggerOptions().limitTo(Arrays.asList(email))), "java", null);
     check(triggered.getStatusCode() == 201 && triggered.getData().getTriggered().getOccurrence() > 0, triggered.getData());
 
-    check(users.listUsers("acme", 1, null, null, null, null, null, null, null, true, null, null).size() == 1, null);
+    check(users.listUsers("acme", 1, null, null, null, null, null, null, null, null, true, null, null).size() == 1, null);
     try {
       users.enrollUser("acme", new Enrollment().email("nobody"), null);
       check(false, "not refused");
