@@ -17,204 +17,6 @@ import (
 	"github.com/oapi-codegen/runtime"
 )
 
-// Defines values for APIKeyState.
-const (
-	APIKeyStateActive   APIKeyState = "active"
-	APIKeyStateExpired  APIKeyState = "expired"
-	APIKeyStateReplaced APIKeyState = "replaced"
-	APIKeyStateRevoked  APIKeyState = "revoked"
-)
-
-// Valid indicates whether the value is a known member of the APIKeyState enum.
-func (e APIKeyState) Valid() bool {
-	switch e {
-	case APIKeyStateActive:
-		return true
-	case APIKeyStateExpired:
-		return true
-	case APIKeyStateReplaced:
-		return true
-	case APIKeyStateRevoked:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for APIKeyInputGrants.
-const (
-	APIKeyInputGrantsApplicationWrite       APIKeyInputGrants = "application:write"
-	APIKeyInputGrantsBlueprintApply         APIKeyInputGrants = "blueprint:apply"
-	APIKeyInputGrantsChannelRead            APIKeyInputGrants = "channel:read"
-	APIKeyInputGrantsChannelWrite           APIKeyInputGrants = "channel:write"
-	APIKeyInputGrantsDeliveryRead           APIKeyInputGrants = "delivery:read"
-	APIKeyInputGrantsDistributionlistRead   APIKeyInputGrants = "distributionlist:read"
-	APIKeyInputGrantsDistributionlistWrite  APIKeyInputGrants = "distributionlist:write"
-	APIKeyInputGrantsEventList              APIKeyInputGrants = "event:list"
-	APIKeyInputGrantsEventTrigger           APIKeyInputGrants = "event:trigger"
-	APIKeyInputGrantsEventWrite             APIKeyInputGrants = "event:write"
-	APIKeyInputGrantsFullAccess             APIKeyInputGrants = "full_access"
-	APIKeyInputGrantsGroupWrite             APIKeyInputGrants = "group:write"
-	APIKeyInputGrantsKeyRead                APIKeyInputGrants = "key:read"
-	APIKeyInputGrantsKeyWrite               APIKeyInputGrants = "key:write"
-	APIKeyInputGrantsManageApplicationUsers APIKeyInputGrants = "manage_application_users"
-	APIKeyInputGrantsOrganizationRead       APIKeyInputGrants = "organization:read"
-	APIKeyInputGrantsOrganizationWrite      APIKeyInputGrants = "organization:write"
-	APIKeyInputGrantsProjectWrite           APIKeyInputGrants = "project:write"
-	APIKeyInputGrantsRoleRead               APIKeyInputGrants = "role:read"
-	APIKeyInputGrantsRoleWrite              APIKeyInputGrants = "role:write"
-	APIKeyInputGrantsSystemPing             APIKeyInputGrants = "system:ping"
-	APIKeyInputGrantsTemplateRead           APIKeyInputGrants = "template:read"
-	APIKeyInputGrantsTemplateWrite          APIKeyInputGrants = "template:write"
-	APIKeyInputGrantsUserRead               APIKeyInputGrants = "user:read"
-	APIKeyInputGrantsUserWrite              APIKeyInputGrants = "user:write"
-)
-
-// Valid indicates whether the value is a known member of the APIKeyInputGrants enum.
-func (e APIKeyInputGrants) Valid() bool {
-	switch e {
-	case APIKeyInputGrantsApplicationWrite:
-		return true
-	case APIKeyInputGrantsBlueprintApply:
-		return true
-	case APIKeyInputGrantsChannelRead:
-		return true
-	case APIKeyInputGrantsChannelWrite:
-		return true
-	case APIKeyInputGrantsDeliveryRead:
-		return true
-	case APIKeyInputGrantsDistributionlistRead:
-		return true
-	case APIKeyInputGrantsDistributionlistWrite:
-		return true
-	case APIKeyInputGrantsEventList:
-		return true
-	case APIKeyInputGrantsEventTrigger:
-		return true
-	case APIKeyInputGrantsEventWrite:
-		return true
-	case APIKeyInputGrantsFullAccess:
-		return true
-	case APIKeyInputGrantsGroupWrite:
-		return true
-	case APIKeyInputGrantsKeyRead:
-		return true
-	case APIKeyInputGrantsKeyWrite:
-		return true
-	case APIKeyInputGrantsManageApplicationUsers:
-		return true
-	case APIKeyInputGrantsOrganizationRead:
-		return true
-	case APIKeyInputGrantsOrganizationWrite:
-		return true
-	case APIKeyInputGrantsProjectWrite:
-		return true
-	case APIKeyInputGrantsRoleRead:
-		return true
-	case APIKeyInputGrantsRoleWrite:
-		return true
-	case APIKeyInputGrantsSystemPing:
-		return true
-	case APIKeyInputGrantsTemplateRead:
-		return true
-	case APIKeyInputGrantsTemplateWrite:
-		return true
-	case APIKeyInputGrantsUserRead:
-		return true
-	case APIKeyInputGrantsUserWrite:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for APIKeyPatchGrants.
-const (
-	APIKeyPatchGrantsApplicationWrite       APIKeyPatchGrants = "application:write"
-	APIKeyPatchGrantsBlueprintApply         APIKeyPatchGrants = "blueprint:apply"
-	APIKeyPatchGrantsChannelRead            APIKeyPatchGrants = "channel:read"
-	APIKeyPatchGrantsChannelWrite           APIKeyPatchGrants = "channel:write"
-	APIKeyPatchGrantsDeliveryRead           APIKeyPatchGrants = "delivery:read"
-	APIKeyPatchGrantsDistributionlistRead   APIKeyPatchGrants = "distributionlist:read"
-	APIKeyPatchGrantsDistributionlistWrite  APIKeyPatchGrants = "distributionlist:write"
-	APIKeyPatchGrantsEventList              APIKeyPatchGrants = "event:list"
-	APIKeyPatchGrantsEventTrigger           APIKeyPatchGrants = "event:trigger"
-	APIKeyPatchGrantsEventWrite             APIKeyPatchGrants = "event:write"
-	APIKeyPatchGrantsFullAccess             APIKeyPatchGrants = "full_access"
-	APIKeyPatchGrantsGroupWrite             APIKeyPatchGrants = "group:write"
-	APIKeyPatchGrantsKeyRead                APIKeyPatchGrants = "key:read"
-	APIKeyPatchGrantsKeyWrite               APIKeyPatchGrants = "key:write"
-	APIKeyPatchGrantsManageApplicationUsers APIKeyPatchGrants = "manage_application_users"
-	APIKeyPatchGrantsOrganizationRead       APIKeyPatchGrants = "organization:read"
-	APIKeyPatchGrantsOrganizationWrite      APIKeyPatchGrants = "organization:write"
-	APIKeyPatchGrantsProjectWrite           APIKeyPatchGrants = "project:write"
-	APIKeyPatchGrantsRoleRead               APIKeyPatchGrants = "role:read"
-	APIKeyPatchGrantsRoleWrite              APIKeyPatchGrants = "role:write"
-	APIKeyPatchGrantsSystemPing             APIKeyPatchGrants = "system:ping"
-	APIKeyPatchGrantsTemplateRead           APIKeyPatchGrants = "template:read"
-	APIKeyPatchGrantsTemplateWrite          APIKeyPatchGrants = "template:write"
-	APIKeyPatchGrantsUserRead               APIKeyPatchGrants = "user:read"
-	APIKeyPatchGrantsUserWrite              APIKeyPatchGrants = "user:write"
-)
-
-// Valid indicates whether the value is a known member of the APIKeyPatchGrants enum.
-func (e APIKeyPatchGrants) Valid() bool {
-	switch e {
-	case APIKeyPatchGrantsApplicationWrite:
-		return true
-	case APIKeyPatchGrantsBlueprintApply:
-		return true
-	case APIKeyPatchGrantsChannelRead:
-		return true
-	case APIKeyPatchGrantsChannelWrite:
-		return true
-	case APIKeyPatchGrantsDeliveryRead:
-		return true
-	case APIKeyPatchGrantsDistributionlistRead:
-		return true
-	case APIKeyPatchGrantsDistributionlistWrite:
-		return true
-	case APIKeyPatchGrantsEventList:
-		return true
-	case APIKeyPatchGrantsEventTrigger:
-		return true
-	case APIKeyPatchGrantsEventWrite:
-		return true
-	case APIKeyPatchGrantsFullAccess:
-		return true
-	case APIKeyPatchGrantsGroupWrite:
-		return true
-	case APIKeyPatchGrantsKeyRead:
-		return true
-	case APIKeyPatchGrantsKeyWrite:
-		return true
-	case APIKeyPatchGrantsManageApplicationUsers:
-		return true
-	case APIKeyPatchGrantsOrganizationRead:
-		return true
-	case APIKeyPatchGrantsOrganizationWrite:
-		return true
-	case APIKeyPatchGrantsProjectWrite:
-		return true
-	case APIKeyPatchGrantsRoleRead:
-		return true
-	case APIKeyPatchGrantsRoleWrite:
-		return true
-	case APIKeyPatchGrantsSystemPing:
-		return true
-	case APIKeyPatchGrantsTemplateRead:
-		return true
-	case APIKeyPatchGrantsTemplateWrite:
-		return true
-	case APIKeyPatchGrantsUserRead:
-		return true
-	case APIKeyPatchGrantsUserWrite:
-		return true
-	default:
-		return false
-	}
-}
-
 // Defines values for AddressType.
 const (
 	EMAILADDRESS AddressType = "email"
@@ -728,24 +530,222 @@ func (e InvalidProblemTitle) Valid() bool {
 	}
 }
 
-// Defines values for IssuedAPIKeyState.
+// Defines values for IssuedKeyState.
 const (
-	IssuedAPIKeyStateActive   IssuedAPIKeyState = "active"
-	IssuedAPIKeyStateExpired  IssuedAPIKeyState = "expired"
-	IssuedAPIKeyStateReplaced IssuedAPIKeyState = "replaced"
-	IssuedAPIKeyStateRevoked  IssuedAPIKeyState = "revoked"
+	IssuedKeyStateActive   IssuedKeyState = "active"
+	IssuedKeyStateExpired  IssuedKeyState = "expired"
+	IssuedKeyStateReplaced IssuedKeyState = "replaced"
+	IssuedKeyStateRevoked  IssuedKeyState = "revoked"
 )
 
-// Valid indicates whether the value is a known member of the IssuedAPIKeyState enum.
-func (e IssuedAPIKeyState) Valid() bool {
+// Valid indicates whether the value is a known member of the IssuedKeyState enum.
+func (e IssuedKeyState) Valid() bool {
 	switch e {
-	case IssuedAPIKeyStateActive:
+	case IssuedKeyStateActive:
 		return true
-	case IssuedAPIKeyStateExpired:
+	case IssuedKeyStateExpired:
 		return true
-	case IssuedAPIKeyStateReplaced:
+	case IssuedKeyStateReplaced:
 		return true
-	case IssuedAPIKeyStateRevoked:
+	case IssuedKeyStateRevoked:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for KeyState.
+const (
+	KeyStateActive   KeyState = "active"
+	KeyStateExpired  KeyState = "expired"
+	KeyStateReplaced KeyState = "replaced"
+	KeyStateRevoked  KeyState = "revoked"
+)
+
+// Valid indicates whether the value is a known member of the KeyState enum.
+func (e KeyState) Valid() bool {
+	switch e {
+	case KeyStateActive:
+		return true
+	case KeyStateExpired:
+		return true
+	case KeyStateReplaced:
+		return true
+	case KeyStateRevoked:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for KeyInputGrants.
+const (
+	KeyInputGrantsApplicationWrite       KeyInputGrants = "application:write"
+	KeyInputGrantsBlueprintApply         KeyInputGrants = "blueprint:apply"
+	KeyInputGrantsChannelRead            KeyInputGrants = "channel:read"
+	KeyInputGrantsChannelWrite           KeyInputGrants = "channel:write"
+	KeyInputGrantsDeliveryRead           KeyInputGrants = "delivery:read"
+	KeyInputGrantsDistributionlistRead   KeyInputGrants = "distributionlist:read"
+	KeyInputGrantsDistributionlistWrite  KeyInputGrants = "distributionlist:write"
+	KeyInputGrantsEventList              KeyInputGrants = "event:list"
+	KeyInputGrantsEventTrigger           KeyInputGrants = "event:trigger"
+	KeyInputGrantsEventWrite             KeyInputGrants = "event:write"
+	KeyInputGrantsFullAccess             KeyInputGrants = "full_access"
+	KeyInputGrantsGroupWrite             KeyInputGrants = "group:write"
+	KeyInputGrantsKeyRead                KeyInputGrants = "key:read"
+	KeyInputGrantsKeyWrite               KeyInputGrants = "key:write"
+	KeyInputGrantsManageApplicationUsers KeyInputGrants = "manage_application_users"
+	KeyInputGrantsOrganizationRead       KeyInputGrants = "organization:read"
+	KeyInputGrantsOrganizationWrite      KeyInputGrants = "organization:write"
+	KeyInputGrantsProjectWrite           KeyInputGrants = "project:write"
+	KeyInputGrantsRoleRead               KeyInputGrants = "role:read"
+	KeyInputGrantsRoleWrite              KeyInputGrants = "role:write"
+	KeyInputGrantsSystemPing             KeyInputGrants = "system:ping"
+	KeyInputGrantsTemplateRead           KeyInputGrants = "template:read"
+	KeyInputGrantsTemplateWrite          KeyInputGrants = "template:write"
+	KeyInputGrantsUserRead               KeyInputGrants = "user:read"
+	KeyInputGrantsUserWrite              KeyInputGrants = "user:write"
+)
+
+// Valid indicates whether the value is a known member of the KeyInputGrants enum.
+func (e KeyInputGrants) Valid() bool {
+	switch e {
+	case KeyInputGrantsApplicationWrite:
+		return true
+	case KeyInputGrantsBlueprintApply:
+		return true
+	case KeyInputGrantsChannelRead:
+		return true
+	case KeyInputGrantsChannelWrite:
+		return true
+	case KeyInputGrantsDeliveryRead:
+		return true
+	case KeyInputGrantsDistributionlistRead:
+		return true
+	case KeyInputGrantsDistributionlistWrite:
+		return true
+	case KeyInputGrantsEventList:
+		return true
+	case KeyInputGrantsEventTrigger:
+		return true
+	case KeyInputGrantsEventWrite:
+		return true
+	case KeyInputGrantsFullAccess:
+		return true
+	case KeyInputGrantsGroupWrite:
+		return true
+	case KeyInputGrantsKeyRead:
+		return true
+	case KeyInputGrantsKeyWrite:
+		return true
+	case KeyInputGrantsManageApplicationUsers:
+		return true
+	case KeyInputGrantsOrganizationRead:
+		return true
+	case KeyInputGrantsOrganizationWrite:
+		return true
+	case KeyInputGrantsProjectWrite:
+		return true
+	case KeyInputGrantsRoleRead:
+		return true
+	case KeyInputGrantsRoleWrite:
+		return true
+	case KeyInputGrantsSystemPing:
+		return true
+	case KeyInputGrantsTemplateRead:
+		return true
+	case KeyInputGrantsTemplateWrite:
+		return true
+	case KeyInputGrantsUserRead:
+		return true
+	case KeyInputGrantsUserWrite:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for KeyPatchGrants.
+const (
+	KeyPatchGrantsApplicationWrite       KeyPatchGrants = "application:write"
+	KeyPatchGrantsBlueprintApply         KeyPatchGrants = "blueprint:apply"
+	KeyPatchGrantsChannelRead            KeyPatchGrants = "channel:read"
+	KeyPatchGrantsChannelWrite           KeyPatchGrants = "channel:write"
+	KeyPatchGrantsDeliveryRead           KeyPatchGrants = "delivery:read"
+	KeyPatchGrantsDistributionlistRead   KeyPatchGrants = "distributionlist:read"
+	KeyPatchGrantsDistributionlistWrite  KeyPatchGrants = "distributionlist:write"
+	KeyPatchGrantsEventList              KeyPatchGrants = "event:list"
+	KeyPatchGrantsEventTrigger           KeyPatchGrants = "event:trigger"
+	KeyPatchGrantsEventWrite             KeyPatchGrants = "event:write"
+	KeyPatchGrantsFullAccess             KeyPatchGrants = "full_access"
+	KeyPatchGrantsGroupWrite             KeyPatchGrants = "group:write"
+	KeyPatchGrantsKeyRead                KeyPatchGrants = "key:read"
+	KeyPatchGrantsKeyWrite               KeyPatchGrants = "key:write"
+	KeyPatchGrantsManageApplicationUsers KeyPatchGrants = "manage_application_users"
+	KeyPatchGrantsOrganizationRead       KeyPatchGrants = "organization:read"
+	KeyPatchGrantsOrganizationWrite      KeyPatchGrants = "organization:write"
+	KeyPatchGrantsProjectWrite           KeyPatchGrants = "project:write"
+	KeyPatchGrantsRoleRead               KeyPatchGrants = "role:read"
+	KeyPatchGrantsRoleWrite              KeyPatchGrants = "role:write"
+	KeyPatchGrantsSystemPing             KeyPatchGrants = "system:ping"
+	KeyPatchGrantsTemplateRead           KeyPatchGrants = "template:read"
+	KeyPatchGrantsTemplateWrite          KeyPatchGrants = "template:write"
+	KeyPatchGrantsUserRead               KeyPatchGrants = "user:read"
+	KeyPatchGrantsUserWrite              KeyPatchGrants = "user:write"
+)
+
+// Valid indicates whether the value is a known member of the KeyPatchGrants enum.
+func (e KeyPatchGrants) Valid() bool {
+	switch e {
+	case KeyPatchGrantsApplicationWrite:
+		return true
+	case KeyPatchGrantsBlueprintApply:
+		return true
+	case KeyPatchGrantsChannelRead:
+		return true
+	case KeyPatchGrantsChannelWrite:
+		return true
+	case KeyPatchGrantsDeliveryRead:
+		return true
+	case KeyPatchGrantsDistributionlistRead:
+		return true
+	case KeyPatchGrantsDistributionlistWrite:
+		return true
+	case KeyPatchGrantsEventList:
+		return true
+	case KeyPatchGrantsEventTrigger:
+		return true
+	case KeyPatchGrantsEventWrite:
+		return true
+	case KeyPatchGrantsFullAccess:
+		return true
+	case KeyPatchGrantsGroupWrite:
+		return true
+	case KeyPatchGrantsKeyRead:
+		return true
+	case KeyPatchGrantsKeyWrite:
+		return true
+	case KeyPatchGrantsManageApplicationUsers:
+		return true
+	case KeyPatchGrantsOrganizationRead:
+		return true
+	case KeyPatchGrantsOrganizationWrite:
+		return true
+	case KeyPatchGrantsProjectWrite:
+		return true
+	case KeyPatchGrantsRoleRead:
+		return true
+	case KeyPatchGrantsRoleWrite:
+		return true
+	case KeyPatchGrantsSystemPing:
+		return true
+	case KeyPatchGrantsTemplateRead:
+		return true
+	case KeyPatchGrantsTemplateWrite:
+		return true
+	case KeyPatchGrantsUserRead:
+		return true
+	case KeyPatchGrantsUserWrite:
 		return true
 	default:
 		return false
@@ -1092,97 +1092,6 @@ func (e ListRolesParamsRole) Valid() bool {
 	default:
 		return false
 	}
-}
-
-// APIKey An API key without its token.
-type APIKey struct {
-	// Application Slug of the application that it is limited to.
-	//
-	// Examples: web
-	Application *string `json:"application"`
-
-	// AtMostNormal Whether what it triggers is never urgent.
-	//
-	// Examples: false
-	AtMostNormal bool `json:"at_most_normal"`
-
-	// Created Examples: 2026-03-04T05:06:07Z
-	Created time.Time `json:"created"`
-
-	// Expires When it ends; `null`: never.
-	Expires *time.Time `json:"expires"`
-
-	// Grants What it may do.
-	//
-	// Examples: ["event:trigger"]
-	Grants []string `json:"grants"`
-
-	// Id Examples: 3
-	Id int64 `json:"id"`
-
-	// LastUsed To the minute.
-	LastUsed *time.Time `json:"last_used"`
-
-	// Name Examples: web
-	Name string `json:"name"`
-
-	// Project Slug of the project that it is limited to.
-	//
-	// Examples: shop
-	Project *string `json:"project"`
-
-	// Replaced When another key took its place.
-	Replaced *time.Time `json:"replaced"`
-	Revoked  *time.Time `json:"revoked"`
-
-	// State A key that is replaced is valid until it expires.
-	//
-	// Examples: active
-	State APIKeyState `json:"state"`
-}
-
-// APIKeyState A key that is replaced is valid until it expires.
-//
-// Examples: active
-type APIKeyState string
-
-// APIKeyInput defines model for APIKeyInput.
-type APIKeyInput struct {
-	// Application Slug of the application that it shall be limited to; needs `project`.
-	Application *string `json:"application,omitempty"`
-
-	// AtMostNormal Without it, false.
-	AtMostNormal *bool `json:"at_most_normal,omitempty"`
-
-	// Expires When it ends. Without it, never.
-	Expires *time.Time          `json:"expires,omitempty"`
-	Grants  []APIKeyInputGrants `json:"grants"`
-	Name    string              `json:"name"`
-
-	// Project Slug of the project that it shall be limited to.
-	Project *string `json:"project,omitempty"`
-}
-
-// APIKeyInputGrants defines model for APIKeyInput.Grants.
-type APIKeyInputGrants string
-
-// APIKeyPatch defines model for APIKeyPatch.
-type APIKeyPatch struct {
-	AtMostNormal *bool `json:"at_most_normal,omitempty"`
-
-	// Expires `null`: never.
-	Expires *time.Time           `json:"expires,omitempty"`
-	Grants  *[]APIKeyPatchGrants `json:"grants,omitempty"`
-	Name    *string              `json:"name,omitempty"`
-}
-
-// APIKeyPatchGrants defines model for APIKeyPatch.Grants.
-type APIKeyPatchGrants string
-
-// APIKeyRotationInput defines model for APIKeyRotationInput.
-type APIKeyRotationInput struct {
-	// Overlap For how many seconds the other key goes on. Without it, a day.
-	Overlap *int `json:"overlap,omitempty"`
 }
 
 // Added defines model for Added.
@@ -1954,8 +1863,8 @@ type InvitationInput struct {
 	ResetFactors *bool `json:"reset_factors,omitempty"`
 }
 
-// IssuedAPIKey A new API key with its token, which is shown this once.
-type IssuedAPIKey struct {
+// IssuedKey A new API key with its token, which is shown this once.
+type IssuedKey struct {
 	// Application Slug of the application that it is limited to.
 	//
 	// Examples: web
@@ -2001,7 +1910,7 @@ type IssuedAPIKey struct {
 	// State A key that is replaced is valid until it expires.
 	//
 	// Examples: active
-	State IssuedAPIKeyState `json:"state"`
+	State IssuedKeyState `json:"state"`
 
 	// Token The key itself, for the header `Authorization`.
 	//
@@ -2009,10 +1918,101 @@ type IssuedAPIKey struct {
 	Token string `json:"token"`
 }
 
-// IssuedAPIKeyState A key that is replaced is valid until it expires.
+// IssuedKeyState A key that is replaced is valid until it expires.
 //
 // Examples: active
-type IssuedAPIKeyState string
+type IssuedKeyState string
+
+// Key An API key without its token.
+type Key struct {
+	// Application Slug of the application that it is limited to.
+	//
+	// Examples: web
+	Application *string `json:"application"`
+
+	// AtMostNormal Whether what it triggers is never urgent.
+	//
+	// Examples: false
+	AtMostNormal bool `json:"at_most_normal"`
+
+	// Created Examples: 2026-03-04T05:06:07Z
+	Created time.Time `json:"created"`
+
+	// Expires When it ends; `null`: never.
+	Expires *time.Time `json:"expires"`
+
+	// Grants What it may do.
+	//
+	// Examples: ["event:trigger"]
+	Grants []string `json:"grants"`
+
+	// Id Examples: 3
+	Id int64 `json:"id"`
+
+	// LastUsed To the minute.
+	LastUsed *time.Time `json:"last_used"`
+
+	// Name Examples: web
+	Name string `json:"name"`
+
+	// Project Slug of the project that it is limited to.
+	//
+	// Examples: shop
+	Project *string `json:"project"`
+
+	// Replaced When another key took its place.
+	Replaced *time.Time `json:"replaced"`
+	Revoked  *time.Time `json:"revoked"`
+
+	// State A key that is replaced is valid until it expires.
+	//
+	// Examples: active
+	State KeyState `json:"state"`
+}
+
+// KeyState A key that is replaced is valid until it expires.
+//
+// Examples: active
+type KeyState string
+
+// KeyInput defines model for KeyInput.
+type KeyInput struct {
+	// Application Slug of the application that it shall be limited to; needs `project`.
+	Application *string `json:"application,omitempty"`
+
+	// AtMostNormal Without it, false.
+	AtMostNormal *bool `json:"at_most_normal,omitempty"`
+
+	// Expires When it ends. Without it, never.
+	Expires *time.Time       `json:"expires,omitempty"`
+	Grants  []KeyInputGrants `json:"grants"`
+	Name    string           `json:"name"`
+
+	// Project Slug of the project that it shall be limited to.
+	Project *string `json:"project,omitempty"`
+}
+
+// KeyInputGrants defines model for KeyInput.Grants.
+type KeyInputGrants string
+
+// KeyPatch defines model for KeyPatch.
+type KeyPatch struct {
+	AtMostNormal *bool `json:"at_most_normal,omitempty"`
+
+	// Expires `null`: never.
+	Expires *time.Time        `json:"expires,omitempty"`
+	Grants  *[]KeyPatchGrants `json:"grants,omitempty"`
+	Name    *string           `json:"name,omitempty"`
+}
+
+// KeyPatchGrants defines model for KeyPatch.Grants.
+type KeyPatchGrants string
+
+// KeyRotationInput defines model for KeyRotationInput.
+type KeyRotationInput struct {
+	// Overlap For how many seconds the other key goes on. Without it, a day.
+	Overlap *int `json:"overlap,omitempty"`
+}
 
 // LimitedProblem A problem document (RFC 9457) that names the quota which would be exceeded.
 type LimitedProblem struct {
@@ -2818,9 +2818,6 @@ type UserPatch struct {
 // - `ignore`: custom fields are left alone.
 type UserPatchMode string
 
-// APIKeyID defines model for APIKeyID.
-type APIKeyID = int64
-
 // AddressID defines model for AddressID.
 type AddressID = int64
 
@@ -2918,6 +2915,9 @@ type IfMatch = string
 
 // IfNoneMatch defines model for IfNoneMatch.
 type IfNoneMatch = string
+
+// KeyID defines model for KeyID.
+type KeyID = int64
 
 // Limit defines model for Limit.
 type Limit = int
@@ -4013,13 +4013,13 @@ type AddToGroupJSONRequestBody = GroupMembersInput
 type RemoveFromGroupJSONRequestBody = GroupMembersInput
 
 // CreateKeyJSONRequestBody defines body for CreateKey for application/json ContentType.
-type CreateKeyJSONRequestBody = APIKeyInput
+type CreateKeyJSONRequestBody = KeyInput
 
 // UpdateKeyJSONRequestBody defines body for UpdateKey for application/json ContentType.
-type UpdateKeyJSONRequestBody = APIKeyPatch
+type UpdateKeyJSONRequestBody = KeyPatch
 
 // RotateKeyJSONRequestBody defines body for RotateKey for application/json ContentType.
-type RotateKeyJSONRequestBody = APIKeyRotationInput
+type RotateKeyJSONRequestBody = KeyRotationInput
 
 // CreateProjectJSONRequestBody defines body for CreateProject for application/json ContentType.
 type CreateProjectJSONRequestBody = ProjectInput
@@ -4650,7 +4650,7 @@ type ClientInterface interface {
 	// Its `ETag` changes when the key is used, once a minute at most.
 	//
 	// Corresponds with GET /api/o/{org}/k/{key}/ (the `GetKey` operationId).
-	GetKey(ctx context.Context, org OrganizationSlug, key APIKeyID, params *GetKeyParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+	GetKey(ctx context.Context, org OrganizationSlug, key KeyID, params *GetKeyParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateKeyWithBody Change an API key
 	//
@@ -4661,7 +4661,7 @@ type ClientInterface interface {
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PATCH /api/o/{org}/k/{key}/ (the `UpdateKey` operationId).
-	UpdateKeyWithBody(ctx context.Context, org OrganizationSlug, key APIKeyID, params *UpdateKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	UpdateKeyWithBody(ctx context.Context, org OrganizationSlug, key KeyID, params *UpdateKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateKey Change an API key
 	//
@@ -4672,7 +4672,7 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PATCH /api/o/{org}/k/{key}/ (the `UpdateKey` operationId).
-	UpdateKey(ctx context.Context, org OrganizationSlug, key APIKeyID, params *UpdateKeyParams, body UpdateKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	UpdateKey(ctx context.Context, org OrganizationSlug, key KeyID, params *UpdateKeyParams, body UpdateKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RevokeKey Revoke an API key
 	//
@@ -4680,7 +4680,7 @@ type ClientInterface interface {
 	// five seconds. It stays in the list. Repeating it changes nothing.
 	//
 	// Corresponds with POST /api/o/{org}/k/{key}/revoke/ (the `RevokeKey` operationId).
-	RevokeKey(ctx context.Context, org OrganizationSlug, key APIKeyID, params *RevokeKeyParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+	RevokeKey(ctx context.Context, org OrganizationSlug, key KeyID, params *RevokeKeyParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RotateKeyWithBody Replace an API key
 	//
@@ -4691,7 +4691,7 @@ type ClientInterface interface {
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/o/{org}/k/{key}/rotate/ (the `RotateKey` operationId).
-	RotateKeyWithBody(ctx context.Context, org OrganizationSlug, key APIKeyID, params *RotateKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	RotateKeyWithBody(ctx context.Context, org OrganizationSlug, key KeyID, params *RotateKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RotateKey Replace an API key
 	//
@@ -4702,7 +4702,7 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/o/{org}/k/{key}/rotate/ (the `RotateKey` operationId).
-	RotateKey(ctx context.Context, org OrganizationSlug, key APIKeyID, params *RotateKeyParams, body RotateKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	RotateKey(ctx context.Context, org OrganizationSlug, key KeyID, params *RotateKeyParams, body RotateKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListProjects List an organization's projects
 	//
@@ -6171,7 +6171,7 @@ func (c *Client) CreateKey(ctx context.Context, org OrganizationSlug, params *Cr
 // Its `ETag` changes when the key is used, once a minute at most.
 //
 // Corresponds with GET /api/o/{org}/k/{key}/ (the `GetKey` operationId).
-func (c *Client) GetKey(ctx context.Context, org OrganizationSlug, key APIKeyID, params *GetKeyParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *Client) GetKey(ctx context.Context, org OrganizationSlug, key KeyID, params *GetKeyParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetKeyRequest(c.Server, org, key, params)
 	if err != nil {
 		return nil, err
@@ -6192,7 +6192,7 @@ func (c *Client) GetKey(ctx context.Context, org OrganizationSlug, key APIKeyID,
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PATCH /api/o/{org}/k/{key}/ (the `UpdateKey` operationId).
-func (c *Client) UpdateKeyWithBody(ctx context.Context, org OrganizationSlug, key APIKeyID, params *UpdateKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *Client) UpdateKeyWithBody(ctx context.Context, org OrganizationSlug, key KeyID, params *UpdateKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUpdateKeyRequestWithBody(c.Server, org, key, params, contentType, body)
 	if err != nil {
 		return nil, err
@@ -6213,7 +6213,7 @@ func (c *Client) UpdateKeyWithBody(ctx context.Context, org OrganizationSlug, ke
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PATCH /api/o/{org}/k/{key}/ (the `UpdateKey` operationId).
-func (c *Client) UpdateKey(ctx context.Context, org OrganizationSlug, key APIKeyID, params *UpdateKeyParams, body UpdateKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *Client) UpdateKey(ctx context.Context, org OrganizationSlug, key KeyID, params *UpdateKeyParams, body UpdateKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUpdateKeyRequest(c.Server, org, key, params, body)
 	if err != nil {
 		return nil, err
@@ -6231,7 +6231,7 @@ func (c *Client) UpdateKey(ctx context.Context, org OrganizationSlug, key APIKey
 // five seconds. It stays in the list. Repeating it changes nothing.
 //
 // Corresponds with POST /api/o/{org}/k/{key}/revoke/ (the `RevokeKey` operationId).
-func (c *Client) RevokeKey(ctx context.Context, org OrganizationSlug, key APIKeyID, params *RevokeKeyParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *Client) RevokeKey(ctx context.Context, org OrganizationSlug, key KeyID, params *RevokeKeyParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRevokeKeyRequest(c.Server, org, key, params)
 	if err != nil {
 		return nil, err
@@ -6252,7 +6252,7 @@ func (c *Client) RevokeKey(ctx context.Context, org OrganizationSlug, key APIKey
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /api/o/{org}/k/{key}/rotate/ (the `RotateKey` operationId).
-func (c *Client) RotateKeyWithBody(ctx context.Context, org OrganizationSlug, key APIKeyID, params *RotateKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *Client) RotateKeyWithBody(ctx context.Context, org OrganizationSlug, key KeyID, params *RotateKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRotateKeyRequestWithBody(c.Server, org, key, params, contentType, body)
 	if err != nil {
 		return nil, err
@@ -6273,7 +6273,7 @@ func (c *Client) RotateKeyWithBody(ctx context.Context, org OrganizationSlug, ke
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /api/o/{org}/k/{key}/rotate/ (the `RotateKey` operationId).
-func (c *Client) RotateKey(ctx context.Context, org OrganizationSlug, key APIKeyID, params *RotateKeyParams, body RotateKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *Client) RotateKey(ctx context.Context, org OrganizationSlug, key KeyID, params *RotateKeyParams, body RotateKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRotateKeyRequest(c.Server, org, key, params, body)
 	if err != nil {
 		return nil, err
@@ -9663,7 +9663,7 @@ func NewCreateKeyRequestWithBody(server string, org OrganizationSlug, params *Cr
 }
 
 // NewGetKeyRequest constructs an http.Request for the GetKey method
-func NewGetKeyRequest(server string, org OrganizationSlug, key APIKeyID, params *GetKeyParams) (*http.Request, error) {
+func NewGetKeyRequest(server string, org OrganizationSlug, key KeyID, params *GetKeyParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -9719,7 +9719,7 @@ func NewGetKeyRequest(server string, org OrganizationSlug, key APIKeyID, params 
 }
 
 // NewUpdateKeyRequest calls the generic UpdateKey builder with application/json body
-func NewUpdateKeyRequest(server string, org OrganizationSlug, key APIKeyID, params *UpdateKeyParams, body UpdateKeyJSONRequestBody) (*http.Request, error) {
+func NewUpdateKeyRequest(server string, org OrganizationSlug, key KeyID, params *UpdateKeyParams, body UpdateKeyJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
@@ -9730,7 +9730,7 @@ func NewUpdateKeyRequest(server string, org OrganizationSlug, key APIKeyID, para
 }
 
 // NewUpdateKeyRequestWithBody constructs an http.Request for the UpdateKey method, with any body, and a specified content type
-func NewUpdateKeyRequestWithBody(server string, org OrganizationSlug, key APIKeyID, params *UpdateKeyParams, contentType string, body io.Reader) (*http.Request, error) {
+func NewUpdateKeyRequestWithBody(server string, org OrganizationSlug, key KeyID, params *UpdateKeyParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -9788,7 +9788,7 @@ func NewUpdateKeyRequestWithBody(server string, org OrganizationSlug, key APIKey
 }
 
 // NewRevokeKeyRequest constructs an http.Request for the RevokeKey method
-func NewRevokeKeyRequest(server string, org OrganizationSlug, key APIKeyID, params *RevokeKeyParams) (*http.Request, error) {
+func NewRevokeKeyRequest(server string, org OrganizationSlug, key KeyID, params *RevokeKeyParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -9844,7 +9844,7 @@ func NewRevokeKeyRequest(server string, org OrganizationSlug, key APIKeyID, para
 }
 
 // NewRotateKeyRequest calls the generic RotateKey builder with application/json body
-func NewRotateKeyRequest(server string, org OrganizationSlug, key APIKeyID, params *RotateKeyParams, body RotateKeyJSONRequestBody) (*http.Request, error) {
+func NewRotateKeyRequest(server string, org OrganizationSlug, key KeyID, params *RotateKeyParams, body RotateKeyJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
@@ -9855,7 +9855,7 @@ func NewRotateKeyRequest(server string, org OrganizationSlug, key APIKeyID, para
 }
 
 // NewRotateKeyRequestWithBody constructs an http.Request for the RotateKey method, with any body, and a specified content type
-func NewRotateKeyRequestWithBody(server string, org OrganizationSlug, key APIKeyID, params *RotateKeyParams, contentType string, body io.Reader) (*http.Request, error) {
+func NewRotateKeyRequestWithBody(server string, org OrganizationSlug, key KeyID, params *RotateKeyParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -16445,7 +16445,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/o/{org}/k/{key}/ (the `GetKey` operationId).
-	GetKeyWithResponse(ctx context.Context, org OrganizationSlug, key APIKeyID, params *GetKeyParams, reqEditors ...RequestEditorFn) (*GetKeyResponse, error)
+	GetKeyWithResponse(ctx context.Context, org OrganizationSlug, key KeyID, params *GetKeyParams, reqEditors ...RequestEditorFn) (*GetKeyResponse, error)
 
 	// UpdateKeyWithBodyWithResponse Change an API key
 	//
@@ -16456,7 +16456,7 @@ type ClientWithResponsesInterface interface {
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /api/o/{org}/k/{key}/ (the `UpdateKey` operationId).
-	UpdateKeyWithBodyWithResponse(ctx context.Context, org OrganizationSlug, key APIKeyID, params *UpdateKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateKeyResponse, error)
+	UpdateKeyWithBodyWithResponse(ctx context.Context, org OrganizationSlug, key KeyID, params *UpdateKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateKeyResponse, error)
 
 	// UpdateKeyWithResponse Change an API key
 	//
@@ -16467,7 +16467,7 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /api/o/{org}/k/{key}/ (the `UpdateKey` operationId).
-	UpdateKeyWithResponse(ctx context.Context, org OrganizationSlug, key APIKeyID, params *UpdateKeyParams, body UpdateKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateKeyResponse, error)
+	UpdateKeyWithResponse(ctx context.Context, org OrganizationSlug, key KeyID, params *UpdateKeyParams, body UpdateKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateKeyResponse, error)
 
 	// RevokeKeyWithResponse Revoke an API key
 	//
@@ -16477,7 +16477,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/o/{org}/k/{key}/revoke/ (the `RevokeKey` operationId).
-	RevokeKeyWithResponse(ctx context.Context, org OrganizationSlug, key APIKeyID, params *RevokeKeyParams, reqEditors ...RequestEditorFn) (*RevokeKeyResponse, error)
+	RevokeKeyWithResponse(ctx context.Context, org OrganizationSlug, key KeyID, params *RevokeKeyParams, reqEditors ...RequestEditorFn) (*RevokeKeyResponse, error)
 
 	// RotateKeyWithBodyWithResponse Replace an API key
 	//
@@ -16488,7 +16488,7 @@ type ClientWithResponsesInterface interface {
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/o/{org}/k/{key}/rotate/ (the `RotateKey` operationId).
-	RotateKeyWithBodyWithResponse(ctx context.Context, org OrganizationSlug, key APIKeyID, params *RotateKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RotateKeyResponse, error)
+	RotateKeyWithBodyWithResponse(ctx context.Context, org OrganizationSlug, key KeyID, params *RotateKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RotateKeyResponse, error)
 
 	// RotateKeyWithResponse Replace an API key
 	//
@@ -16499,7 +16499,7 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/o/{org}/k/{key}/rotate/ (the `RotateKey` operationId).
-	RotateKeyWithResponse(ctx context.Context, org OrganizationSlug, key APIKeyID, params *RotateKeyParams, body RotateKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*RotateKeyResponse, error)
+	RotateKeyWithResponse(ctx context.Context, org OrganizationSlug, key KeyID, params *RotateKeyParams, body RotateKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*RotateKeyResponse, error)
 
 	// ListProjectsWithResponse List an organization's projects
 	//
@@ -21243,7 +21243,7 @@ type ListKeysResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *[]APIKey
+	JSON200 *[]Key
 	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
 	ApplicationproblemJSON400 *Invalid
 	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
@@ -21277,7 +21277,7 @@ type ListKeysResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r ListKeysResponse) GetJSON200() *[]APIKey {
+func (r ListKeysResponse) GetJSON200() *[]Key {
 	return r.JSON200
 }
 
@@ -21450,7 +21450,7 @@ type CreateKeyResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON201 the response for an HTTP 201 `application/json` response
-	JSON201 *IssuedAPIKey
+	JSON201 *IssuedKey
 	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
 	ApplicationproblemJSON400 *Invalid
 	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
@@ -21500,7 +21500,7 @@ type CreateKeyResponse struct {
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
-func (r CreateKeyResponse) GetJSON201() *IssuedAPIKey {
+func (r CreateKeyResponse) GetJSON201() *IssuedKey {
 	return r.JSON201
 }
 
@@ -21657,7 +21657,7 @@ type GetKeyResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *APIKey
+	JSON200 *Key
 	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
 	ApplicationproblemJSON401 *Unauthenticated
 	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
@@ -21689,7 +21689,7 @@ type GetKeyResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r GetKeyResponse) GetJSON200() *APIKey {
+func (r GetKeyResponse) GetJSON200() *Key {
 	return r.JSON200
 }
 
@@ -21848,7 +21848,7 @@ type UpdateKeyResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *APIKey
+	JSON200 *Key
 	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
 	ApplicationproblemJSON400 *Invalid
 	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
@@ -21894,7 +21894,7 @@ type UpdateKeyResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r UpdateKeyResponse) GetJSON200() *APIKey {
+func (r UpdateKeyResponse) GetJSON200() *Key {
 	return r.JSON200
 }
 
@@ -22064,7 +22064,7 @@ type RevokeKeyResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *APIKey
+	JSON200 *Key
 	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
 	ApplicationproblemJSON400 *Invalid
 	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
@@ -22106,7 +22106,7 @@ type RevokeKeyResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r RevokeKeyResponse) GetJSON200() *APIKey {
+func (r RevokeKeyResponse) GetJSON200() *Key {
 	return r.JSON200
 }
 
@@ -22289,7 +22289,7 @@ type RotateKeyResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON201 the response for an HTTP 201 `application/json` response
-	JSON201 *IssuedAPIKey
+	JSON201 *IssuedKey
 	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
 	ApplicationproblemJSON400 *Invalid
 	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
@@ -22339,7 +22339,7 @@ type RotateKeyResponse struct {
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
-func (r RotateKeyResponse) GetJSON201() *IssuedAPIKey {
+func (r RotateKeyResponse) GetJSON201() *IssuedKey {
 	return r.JSON201
 }
 
@@ -37508,7 +37508,7 @@ func (c *ClientWithResponses) CreateKeyWithResponse(ctx context.Context, org Org
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/o/{org}/k/{key}/ (the `GetKey` operationId).
-func (c *ClientWithResponses) GetKeyWithResponse(ctx context.Context, org OrganizationSlug, key APIKeyID, params *GetKeyParams, reqEditors ...RequestEditorFn) (*GetKeyResponse, error) {
+func (c *ClientWithResponses) GetKeyWithResponse(ctx context.Context, org OrganizationSlug, key KeyID, params *GetKeyParams, reqEditors ...RequestEditorFn) (*GetKeyResponse, error) {
 	rsp, err := c.GetKey(ctx, org, key, params, reqEditors...)
 	if err != nil {
 		return nil, err
@@ -37525,7 +37525,7 @@ func (c *ClientWithResponses) GetKeyWithResponse(ctx context.Context, org Organi
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PATCH /api/o/{org}/k/{key}/ (the `UpdateKey` operationId).
-func (c *ClientWithResponses) UpdateKeyWithBodyWithResponse(ctx context.Context, org OrganizationSlug, key APIKeyID, params *UpdateKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateKeyResponse, error) {
+func (c *ClientWithResponses) UpdateKeyWithBodyWithResponse(ctx context.Context, org OrganizationSlug, key KeyID, params *UpdateKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateKeyResponse, error) {
 	rsp, err := c.UpdateKeyWithBody(ctx, org, key, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
@@ -37542,7 +37542,7 @@ func (c *ClientWithResponses) UpdateKeyWithBodyWithResponse(ctx context.Context,
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PATCH /api/o/{org}/k/{key}/ (the `UpdateKey` operationId).
-func (c *ClientWithResponses) UpdateKeyWithResponse(ctx context.Context, org OrganizationSlug, key APIKeyID, params *UpdateKeyParams, body UpdateKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateKeyResponse, error) {
+func (c *ClientWithResponses) UpdateKeyWithResponse(ctx context.Context, org OrganizationSlug, key KeyID, params *UpdateKeyParams, body UpdateKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateKeyResponse, error) {
 	rsp, err := c.UpdateKey(ctx, org, key, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
@@ -37558,7 +37558,7 @@ func (c *ClientWithResponses) UpdateKeyWithResponse(ctx context.Context, org Org
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/o/{org}/k/{key}/revoke/ (the `RevokeKey` operationId).
-func (c *ClientWithResponses) RevokeKeyWithResponse(ctx context.Context, org OrganizationSlug, key APIKeyID, params *RevokeKeyParams, reqEditors ...RequestEditorFn) (*RevokeKeyResponse, error) {
+func (c *ClientWithResponses) RevokeKeyWithResponse(ctx context.Context, org OrganizationSlug, key KeyID, params *RevokeKeyParams, reqEditors ...RequestEditorFn) (*RevokeKeyResponse, error) {
 	rsp, err := c.RevokeKey(ctx, org, key, params, reqEditors...)
 	if err != nil {
 		return nil, err
@@ -37575,7 +37575,7 @@ func (c *ClientWithResponses) RevokeKeyWithResponse(ctx context.Context, org Org
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/o/{org}/k/{key}/rotate/ (the `RotateKey` operationId).
-func (c *ClientWithResponses) RotateKeyWithBodyWithResponse(ctx context.Context, org OrganizationSlug, key APIKeyID, params *RotateKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RotateKeyResponse, error) {
+func (c *ClientWithResponses) RotateKeyWithBodyWithResponse(ctx context.Context, org OrganizationSlug, key KeyID, params *RotateKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RotateKeyResponse, error) {
 	rsp, err := c.RotateKeyWithBody(ctx, org, key, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
@@ -37592,7 +37592,7 @@ func (c *ClientWithResponses) RotateKeyWithBodyWithResponse(ctx context.Context,
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/o/{org}/k/{key}/rotate/ (the `RotateKey` operationId).
-func (c *ClientWithResponses) RotateKeyWithResponse(ctx context.Context, org OrganizationSlug, key APIKeyID, params *RotateKeyParams, body RotateKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*RotateKeyResponse, error) {
+func (c *ClientWithResponses) RotateKeyWithResponse(ctx context.Context, org OrganizationSlug, key KeyID, params *RotateKeyParams, body RotateKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*RotateKeyResponse, error) {
 	rsp, err := c.RotateKey(ctx, org, key, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
@@ -46771,7 +46771,7 @@ func ParseListKeysResponse(rsp *http.Response) (*ListKeysResponse, error) {
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest []APIKey
+		var dest []Key
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -47111,7 +47111,7 @@ func ParseCreateKeyResponse(rsp *http.Response) (*CreateKeyResponse, error) {
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
-		var dest IssuedAPIKey
+		var dest IssuedKey
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -47624,7 +47624,7 @@ func ParseGetKeyResponse(rsp *http.Response) (*GetKeyResponse, error) {
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest APIKey
+		var dest Key
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -47953,7 +47953,7 @@ func ParseUpdateKeyResponse(rsp *http.Response) (*UpdateKeyResponse, error) {
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest APIKey
+		var dest Key
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -48421,7 +48421,7 @@ func ParseRevokeKeyResponse(rsp *http.Response) (*RevokeKeyResponse, error) {
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest APIKey
+		var dest Key
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -48844,7 +48844,7 @@ func ParseRotateKeyResponse(rsp *http.Response) (*RotateKeyResponse, error) {
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
-		var dest IssuedAPIKey
+		var dest IssuedKey
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

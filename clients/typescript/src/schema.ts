@@ -1586,7 +1586,7 @@ export interface paths {
                  * @description Id of the API key.
                  * @example 1
                  */
-                key: components["parameters"]["APIKeyID"];
+                key: components["parameters"]["KeyID"];
             };
             cookie?: never;
         };
@@ -1623,7 +1623,7 @@ export interface paths {
                  * @description Id of the API key.
                  * @example 1
                  */
-                key: components["parameters"]["APIKeyID"];
+                key: components["parameters"]["KeyID"];
             };
             cookie?: never;
         };
@@ -1656,7 +1656,7 @@ export interface paths {
                  * @description Id of the API key.
                  * @example 1
                  */
-                key: components["parameters"]["APIKeyID"];
+                key: components["parameters"]["KeyID"];
             };
             cookie?: never;
         };
@@ -3563,7 +3563,7 @@ export interface components {
             changed: number;
         };
         /** @description An API key without its token. */
-        APIKey: {
+        Key: {
             /**
              * Format: int64
              * @example 3
@@ -3623,7 +3623,7 @@ export interface components {
             last_used: string | null;
         };
         /** @description A new API key with its token, which is shown this once. */
-        IssuedAPIKey: {
+        IssuedKey: {
             /**
              * Format: int64
              * @example 3
@@ -3692,7 +3692,7 @@ export interface components {
              */
             replaces: number | null;
         };
-        APIKeyInput: {
+        KeyInput: {
             name: string;
             /** @description Slug of the project that it shall be limited to. */
             project?: string | null;
@@ -3707,7 +3707,7 @@ export interface components {
              */
             expires?: string | null;
         };
-        APIKeyPatch: {
+        KeyPatch: {
             name?: string | null;
             grants?: ("organization:read" | "distributionlist:read" | "distributionlist:write" | "manage_application_users" | "user:read" | "user:write" | "event:list" | "event:trigger" | "delivery:read" | "system:ping" | "full_access" | "organization:write" | "project:write" | "application:write" | "group:write" | "channel:read" | "channel:write" | "event:write" | "template:read" | "template:write" | "blueprint:apply" | "key:read" | "key:write" | "role:read" | "role:write")[] | null;
             at_most_normal?: boolean | null;
@@ -3717,7 +3717,7 @@ export interface components {
              */
             expires?: string | null;
         };
-        APIKeyRotationInput: {
+        KeyRotationInput: {
             /** @description For how many seconds the other key goes on. Without it, a day. */
             overlap?: number | null;
         };
@@ -4343,7 +4343,7 @@ export interface components {
          * @description Id of the API key.
          * @example 1
          */
-        APIKeyID: number;
+        KeyID: number;
         /** @description Those with this role alone. */
         FilterRole: "viewer" | "operator" | "administrator";
         /**
@@ -8505,7 +8505,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["APIKey"][];
+                    "application/json": components["schemas"]["Key"][];
                 };
             };
             400: components["responses"]["Invalid"];
@@ -8550,7 +8550,7 @@ export interface operations {
                  *       ]
                  *     }
                  */
-                "application/json": components["schemas"]["APIKeyInput"];
+                "application/json": components["schemas"]["KeyInput"];
             };
         };
         responses: {
@@ -8565,7 +8565,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["IssuedAPIKey"];
+                    "application/json": components["schemas"]["IssuedKey"];
                 };
             };
             400: components["responses"]["Invalid"];
@@ -8598,7 +8598,7 @@ export interface operations {
                  * @description Id of the API key.
                  * @example 1
                  */
-                key: components["parameters"]["APIKeyID"];
+                key: components["parameters"]["KeyID"];
             };
             cookie?: never;
         };
@@ -8615,7 +8615,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["APIKey"];
+                    "application/json": components["schemas"]["Key"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -8647,7 +8647,7 @@ export interface operations {
                  * @description Id of the API key.
                  * @example 1
                  */
-                key: components["parameters"]["APIKeyID"];
+                key: components["parameters"]["KeyID"];
             };
             cookie?: never;
         };
@@ -8661,7 +8661,7 @@ export interface operations {
                  *       "expires": "2099-12-31T00:00:00Z"
                  *     }
                  */
-                "application/json": components["schemas"]["APIKeyPatch"];
+                "application/json": components["schemas"]["KeyPatch"];
             };
         };
         responses: {
@@ -8676,7 +8676,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["APIKey"];
+                    "application/json": components["schemas"]["Key"];
                 };
             };
             400: components["responses"]["Invalid"];
@@ -8712,7 +8712,7 @@ export interface operations {
                  * @description Id of the API key.
                  * @example 1
                  */
-                key: components["parameters"]["APIKeyID"];
+                key: components["parameters"]["KeyID"];
             };
             cookie?: never;
         };
@@ -8723,7 +8723,7 @@ export interface operations {
                  *       "overlap": 86400
                  *     }
                  */
-                "application/json": components["schemas"]["APIKeyRotationInput"];
+                "application/json": components["schemas"]["KeyRotationInput"];
             };
         };
         responses: {
@@ -8738,7 +8738,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["IssuedAPIKey"];
+                    "application/json": components["schemas"]["IssuedKey"];
                 };
             };
             400: components["responses"]["Invalid"];
@@ -8775,7 +8775,7 @@ export interface operations {
                  * @description Id of the API key.
                  * @example 1
                  */
-                key: components["parameters"]["APIKeyID"];
+                key: components["parameters"]["KeyID"];
             };
             cookie?: never;
         };
@@ -8792,7 +8792,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["APIKey"];
+                    "application/json": components["schemas"]["Key"];
                 };
             };
             400: components["responses"]["Invalid"];

@@ -4,13 +4,6 @@ from .added import Added
 from .address import Address
 from .address_input import AddressInput
 from .address_type import AddressType
-from .api_key import APIKey
-from .api_key_input import APIKeyInput
-from .api_key_input_grants_item import APIKeyInputGrantsItem
-from .api_key_patch import APIKeyPatch
-from .api_key_patch_grants_type_0_item import APIKeyPatchGrantsType0Item
-from .api_key_rotation_input import APIKeyRotationInput
-from .api_key_state import APIKeyState
 from .application import Application
 from .application_input import ApplicationInput
 from .application_patch import ApplicationPatch
@@ -83,8 +76,15 @@ from .invalid_problem import InvalidProblem
 from .invalid_problem_errors import InvalidProblemErrors
 from .invitation import Invitation
 from .invitation_input import InvitationInput
-from .issued_api_key import IssuedAPIKey
-from .issued_api_key_state import IssuedAPIKeyState
+from .issued_key import IssuedKey
+from .issued_key_state import IssuedKeyState
+from .key import Key
+from .key_input import KeyInput
+from .key_input_grants_item import KeyInputGrantsItem
+from .key_patch import KeyPatch
+from .key_patch_grants_type_0_item import KeyPatchGrantsType0Item
+from .key_rotation_input import KeyRotationInput
+from .key_state import KeyState
 from .limited_problem import LimitedProblem
 from .limited_problem_status import LimitedProblemStatus
 from .list_keys_state import ListKeysState
@@ -155,13 +155,6 @@ __all__ = (
     "Address",
     "AddressInput",
     "AddressType",
-    "APIKey",
-    "APIKeyInput",
-    "APIKeyInputGrantsItem",
-    "APIKeyPatch",
-    "APIKeyPatchGrantsType0Item",
-    "APIKeyRotationInput",
-    "APIKeyState",
     "Application",
     "ApplicationInput",
     "ApplicationPatch",
@@ -234,8 +227,15 @@ __all__ = (
     "InvalidProblemErrors",
     "Invitation",
     "InvitationInput",
-    "IssuedAPIKey",
-    "IssuedAPIKeyState",
+    "IssuedKey",
+    "IssuedKeyState",
+    "Key",
+    "KeyInput",
+    "KeyInputGrantsItem",
+    "KeyPatch",
+    "KeyPatchGrantsType0Item",
+    "KeyRotationInput",
+    "KeyState",
     "LimitedProblem",
     "LimitedProblemStatus",
     "ListKeysState",

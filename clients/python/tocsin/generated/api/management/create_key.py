@@ -6,9 +6,9 @@ import httpx
 
 from ... import errors
 from ...client import AuthenticatedClient, Client
-from ...models.api_key_input import APIKeyInput
 from ...models.invalid_problem import InvalidProblem
-from ...models.issued_api_key import IssuedAPIKey
+from ...models.issued_key import IssuedKey
+from ...models.key_input import KeyInput
 from ...models.limited_problem import LimitedProblem
 from ...models.problem import Problem
 from ...types import UNSET, Response, Unset
@@ -17,7 +17,7 @@ from ...types import UNSET, Response, Unset
 def _get_kwargs(
     org: str,
     *,
-    body: APIKeyInput,
+    body: KeyInput,
     idempotency_key: str | Unset = UNSET,
 ) -> dict[str, Any]:
     headers: dict[str, Any] = {}
@@ -41,9 +41,9 @@ def _get_kwargs(
 
 def _parse_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> InvalidProblem | IssuedAPIKey | LimitedProblem | Problem | None:
+) -> InvalidProblem | IssuedKey | LimitedProblem | Problem | None:
     if response.status_code == 201:
-        response_201 = IssuedAPIKey.from_dict(response.json())
+        response_201 = IssuedKey.from_dict(response.json())
 
         return response_201
 
@@ -110,7 +110,7 @@ def _parse_response(
 
 def _build_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> Response[InvalidProblem | IssuedAPIKey | LimitedProblem | Problem]:
+) -> Response[InvalidProblem | IssuedKey | LimitedProblem | Problem]:
     return Response(
         status_code=HTTPStatus(response.status_code),
         content=response.content,
@@ -123,9 +123,9 @@ def sync_detailed(
     org: str,
     *,
     client: AuthenticatedClient,
-    body: APIKeyInput,
+    body: KeyInput,
     idempotency_key: str | Unset = UNSET,
-) -> Response[InvalidProblem | IssuedAPIKey | LimitedProblem | Problem]:
+) -> Response[InvalidProblem | IssuedKey | LimitedProblem | Problem]:
     """Issue an API key
 
      The key is limited to the organization, or to the project or application that is named. `token` is
@@ -138,14 +138,14 @@ def sync_detailed(
     Args:
         org (str):
         idempotency_key (str | Unset):
-        body (APIKeyInput):
+        body (KeyInput):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[InvalidProblem | IssuedAPIKey | LimitedProblem | Problem]
+        Response[InvalidProblem | IssuedKey | LimitedProblem | Problem]
     """
 
     kwargs = _get_kwargs(
@@ -165,9 +165,9 @@ def sync(
     org: str,
     *,
     client: AuthenticatedClient,
-    body: APIKeyInput,
+    body: KeyInput,
     idempotency_key: str | Unset = UNSET,
-) -> InvalidProblem | IssuedAPIKey | LimitedProblem | Problem | None:
+) -> InvalidProblem | IssuedKey | LimitedProblem | Problem | None:
     """Issue an API key
 
      The key is limited to the organization, or to the project or application that is named. `token` is
@@ -180,14 +180,14 @@ def sync(
     Args:
         org (str):
         idempotency_key (str | Unset):
-        body (APIKeyInput):
+        body (KeyInput):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        InvalidProblem | IssuedAPIKey | LimitedProblem | Problem
+        InvalidProblem | IssuedKey | LimitedProblem | Problem
     """
 
     return sync_detailed(
@@ -202,9 +202,9 @@ async def asyncio_detailed(
     org: str,
     *,
     client: AuthenticatedClient,
-    body: APIKeyInput,
+    body: KeyInput,
     idempotency_key: str | Unset = UNSET,
-) -> Response[InvalidProblem | IssuedAPIKey | LimitedProblem | Problem]:
+) -> Response[InvalidProblem | IssuedKey | LimitedProblem | Problem]:
     """Issue an API key
 
      The key is limited to the organization, or to the project or application that is named. `token` is
@@ -217,14 +217,14 @@ async def asyncio_detailed(
     Args:
         org (str):
         idempotency_key (str | Unset):
-        body (APIKeyInput):
+        body (KeyInput):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[InvalidProblem | IssuedAPIKey | LimitedProblem | Problem]
+        Response[InvalidProblem | IssuedKey | LimitedProblem | Problem]
     """
 
     kwargs = _get_kwargs(
@@ -242,9 +242,9 @@ async def asyncio(
     org: str,
     *,
     client: AuthenticatedClient,
-    body: APIKeyInput,
+    body: KeyInput,
     idempotency_key: str | Unset = UNSET,
-) -> InvalidProblem | IssuedAPIKey | LimitedProblem | Problem | None:
+) -> InvalidProblem | IssuedKey | LimitedProblem | Problem | None:
     """Issue an API key
 
      The key is limited to the organization, or to the project or application that is named. `token` is
@@ -257,14 +257,14 @@ async def asyncio(
     Args:
         org (str):
         idempotency_key (str | Unset):
-        body (APIKeyInput):
+        body (KeyInput):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        InvalidProblem | IssuedAPIKey | LimitedProblem | Problem
+        InvalidProblem | IssuedKey | LimitedProblem | Problem
     """
 
     return (

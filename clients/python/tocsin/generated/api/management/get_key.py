@@ -6,7 +6,7 @@ import httpx
 
 from ... import errors
 from ...client import AuthenticatedClient, Client
-from ...models.api_key import APIKey
+from ...models.key import Key
 from ...models.limited_problem import LimitedProblem
 from ...models.problem import Problem
 from ...types import UNSET, Response, Unset
@@ -36,9 +36,9 @@ def _get_kwargs(
 
 def _parse_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> APIKey | Any | LimitedProblem | Problem | None:
+) -> Any | Key | LimitedProblem | Problem | None:
     if response.status_code == 200:
-        response_200 = APIKey.from_dict(response.json())
+        response_200 = Key.from_dict(response.json())
 
         return response_200
 
@@ -84,7 +84,7 @@ def _parse_response(
 
 def _build_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> Response[APIKey | Any | LimitedProblem | Problem]:
+) -> Response[Any | Key | LimitedProblem | Problem]:
     return Response(
         status_code=HTTPStatus(response.status_code),
         content=response.content,
@@ -99,7 +99,7 @@ def sync_detailed(
     *,
     client: AuthenticatedClient,
     if_none_match: str | Unset = UNSET,
-) -> Response[APIKey | Any | LimitedProblem | Problem]:
+) -> Response[Any | Key | LimitedProblem | Problem]:
     """Show an API key
 
      Its `ETag` changes when the key is used, once a minute at most.
@@ -114,7 +114,7 @@ def sync_detailed(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[APIKey | Any | LimitedProblem | Problem]
+        Response[Any | Key | LimitedProblem | Problem]
     """
 
     kwargs = _get_kwargs(
@@ -136,7 +136,7 @@ def sync(
     *,
     client: AuthenticatedClient,
     if_none_match: str | Unset = UNSET,
-) -> APIKey | Any | LimitedProblem | Problem | None:
+) -> Any | Key | LimitedProblem | Problem | None:
     """Show an API key
 
      Its `ETag` changes when the key is used, once a minute at most.
@@ -151,7 +151,7 @@ def sync(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        APIKey | Any | LimitedProblem | Problem
+        Any | Key | LimitedProblem | Problem
     """
 
     return sync_detailed(
@@ -168,7 +168,7 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient,
     if_none_match: str | Unset = UNSET,
-) -> Response[APIKey | Any | LimitedProblem | Problem]:
+) -> Response[Any | Key | LimitedProblem | Problem]:
     """Show an API key
 
      Its `ETag` changes when the key is used, once a minute at most.
@@ -183,7 +183,7 @@ async def asyncio_detailed(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[APIKey | Any | LimitedProblem | Problem]
+        Response[Any | Key | LimitedProblem | Problem]
     """
 
     kwargs = _get_kwargs(
@@ -203,7 +203,7 @@ async def asyncio(
     *,
     client: AuthenticatedClient,
     if_none_match: str | Unset = UNSET,
-) -> APIKey | Any | LimitedProblem | Problem | None:
+) -> Any | Key | LimitedProblem | Problem | None:
     """Show an API key
 
      Its `ETag` changes when the key is used, once a minute at most.
@@ -218,7 +218,7 @@ async def asyncio(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        APIKey | Any | LimitedProblem | Problem
+        Any | Key | LimitedProblem | Problem
     """
 
     return (

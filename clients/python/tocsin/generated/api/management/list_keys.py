@@ -6,8 +6,8 @@ import httpx
 
 from ... import errors
 from ...client import AuthenticatedClient, Client
-from ...models.api_key import APIKey
 from ...models.invalid_problem import InvalidProblem
+from ...models.key import Key
 from ...models.limited_problem import LimitedProblem
 from ...models.list_keys_state import ListKeysState
 from ...models.problem import Problem
@@ -57,12 +57,12 @@ def _get_kwargs(
 
 def _parse_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> InvalidProblem | LimitedProblem | Problem | list[APIKey] | None:
+) -> InvalidProblem | LimitedProblem | Problem | list[Key] | None:
     if response.status_code == 200:
         response_200 = []
         _response_200 = response.json()
         for response_200_item_data in _response_200:
-            response_200_item = APIKey.from_dict(response_200_item_data)
+            response_200_item = Key.from_dict(response_200_item_data)
 
             response_200.append(response_200_item)
 
@@ -111,7 +111,7 @@ def _parse_response(
 
 def _build_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> Response[InvalidProblem | LimitedProblem | Problem | list[APIKey]]:
+) -> Response[InvalidProblem | LimitedProblem | Problem | list[Key]]:
     return Response(
         status_code=HTTPStatus(response.status_code),
         content=response.content,
@@ -130,7 +130,7 @@ def sync_detailed(
     filter_digest: str | Unset = UNSET,
     name: str | Unset = UNSET,
     state: ListKeysState | Unset = UNSET,
-) -> Response[InvalidProblem | LimitedProblem | Problem | list[APIKey]]:
+) -> Response[InvalidProblem | LimitedProblem | Problem | list[Key]]:
     """List API keys
 
      Those that are limited to the organization, or to one of its projects or applications; revoked and
@@ -151,7 +151,7 @@ def sync_detailed(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[InvalidProblem | LimitedProblem | Problem | list[APIKey]]
+        Response[InvalidProblem | LimitedProblem | Problem | list[Key]]
     """
 
     kwargs = _get_kwargs(
@@ -181,7 +181,7 @@ def sync(
     filter_digest: str | Unset = UNSET,
     name: str | Unset = UNSET,
     state: ListKeysState | Unset = UNSET,
-) -> InvalidProblem | LimitedProblem | Problem | list[APIKey] | None:
+) -> InvalidProblem | LimitedProblem | Problem | list[Key] | None:
     """List API keys
 
      Those that are limited to the organization, or to one of its projects or applications; revoked and
@@ -202,7 +202,7 @@ def sync(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        InvalidProblem | LimitedProblem | Problem | list[APIKey]
+        InvalidProblem | LimitedProblem | Problem | list[Key]
     """
 
     return sync_detailed(
@@ -227,7 +227,7 @@ async def asyncio_detailed(
     filter_digest: str | Unset = UNSET,
     name: str | Unset = UNSET,
     state: ListKeysState | Unset = UNSET,
-) -> Response[InvalidProblem | LimitedProblem | Problem | list[APIKey]]:
+) -> Response[InvalidProblem | LimitedProblem | Problem | list[Key]]:
     """List API keys
 
      Those that are limited to the organization, or to one of its projects or applications; revoked and
@@ -248,7 +248,7 @@ async def asyncio_detailed(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[InvalidProblem | LimitedProblem | Problem | list[APIKey]]
+        Response[InvalidProblem | LimitedProblem | Problem | list[Key]]
     """
 
     kwargs = _get_kwargs(
@@ -276,7 +276,7 @@ async def asyncio(
     filter_digest: str | Unset = UNSET,
     name: str | Unset = UNSET,
     state: ListKeysState | Unset = UNSET,
-) -> InvalidProblem | LimitedProblem | Problem | list[APIKey] | None:
+) -> InvalidProblem | LimitedProblem | Problem | list[Key] | None:
     """List API keys
 
      Those that are limited to the organization, or to one of its projects or applications; revoked and
@@ -297,7 +297,7 @@ async def asyncio(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        InvalidProblem | LimitedProblem | Problem | list[APIKey]
+        InvalidProblem | LimitedProblem | Problem | list[Key]
     """
 
     return (

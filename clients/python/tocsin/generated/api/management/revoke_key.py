@@ -6,8 +6,8 @@ import httpx
 
 from ... import errors
 from ...client import AuthenticatedClient, Client
-from ...models.api_key import APIKey
 from ...models.invalid_problem import InvalidProblem
+from ...models.key import Key
 from ...models.limited_problem import LimitedProblem
 from ...models.problem import Problem
 from ...types import UNSET, Response, Unset
@@ -37,9 +37,9 @@ def _get_kwargs(
 
 def _parse_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> APIKey | InvalidProblem | LimitedProblem | Problem | None:
+) -> InvalidProblem | Key | LimitedProblem | Problem | None:
     if response.status_code == 200:
-        response_200 = APIKey.from_dict(response.json())
+        response_200 = Key.from_dict(response.json())
 
         return response_200
 
@@ -96,7 +96,7 @@ def _parse_response(
 
 def _build_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> Response[APIKey | InvalidProblem | LimitedProblem | Problem]:
+) -> Response[InvalidProblem | Key | LimitedProblem | Problem]:
     return Response(
         status_code=HTTPStatus(response.status_code),
         content=response.content,
@@ -111,7 +111,7 @@ def sync_detailed(
     *,
     client: AuthenticatedClient,
     idempotency_key: str | Unset = UNSET,
-) -> Response[APIKey | InvalidProblem | LimitedProblem | Problem]:
+) -> Response[InvalidProblem | Key | LimitedProblem | Problem]:
     """Revoke an API key
 
      Ends any key of the organization, also one that may do more than the key that asks, and that key
@@ -128,7 +128,7 @@ def sync_detailed(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[APIKey | InvalidProblem | LimitedProblem | Problem]
+        Response[InvalidProblem | Key | LimitedProblem | Problem]
     """
 
     kwargs = _get_kwargs(
@@ -150,7 +150,7 @@ def sync(
     *,
     client: AuthenticatedClient,
     idempotency_key: str | Unset = UNSET,
-) -> APIKey | InvalidProblem | LimitedProblem | Problem | None:
+) -> InvalidProblem | Key | LimitedProblem | Problem | None:
     """Revoke an API key
 
      Ends any key of the organization, also one that may do more than the key that asks, and that key
@@ -167,7 +167,7 @@ def sync(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        APIKey | InvalidProblem | LimitedProblem | Problem
+        InvalidProblem | Key | LimitedProblem | Problem
     """
 
     return sync_detailed(
@@ -184,7 +184,7 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient,
     idempotency_key: str | Unset = UNSET,
-) -> Response[APIKey | InvalidProblem | LimitedProblem | Problem]:
+) -> Response[InvalidProblem | Key | LimitedProblem | Problem]:
     """Revoke an API key
 
      Ends any key of the organization, also one that may do more than the key that asks, and that key
@@ -201,7 +201,7 @@ async def asyncio_detailed(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[APIKey | InvalidProblem | LimitedProblem | Problem]
+        Response[InvalidProblem | Key | LimitedProblem | Problem]
     """
 
     kwargs = _get_kwargs(
@@ -221,7 +221,7 @@ async def asyncio(
     *,
     client: AuthenticatedClient,
     idempotency_key: str | Unset = UNSET,
-) -> APIKey | InvalidProblem | LimitedProblem | Problem | None:
+) -> InvalidProblem | Key | LimitedProblem | Problem | None:
     """Revoke an API key
 
      Ends any key of the organization, also one that may do more than the key that asks, and that key
@@ -238,7 +238,7 @@ async def asyncio(
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        APIKey | InvalidProblem | LimitedProblem | Problem
+        InvalidProblem | Key | LimitedProblem | Problem
     """
 
     return (

@@ -6,9 +6,9 @@ import httpx
 
 from ... import errors
 from ...client import AuthenticatedClient, Client
-from ...models.api_key_rotation_input import APIKeyRotationInput
 from ...models.invalid_problem import InvalidProblem
-from ...models.issued_api_key import IssuedAPIKey
+from ...models.issued_key import IssuedKey
+from ...models.key_rotation_input import KeyRotationInput
 from ...models.limited_problem import LimitedProblem
 from ...models.problem import Problem
 from ...types import UNSET, Response, Unset
@@ -18,7 +18,7 @@ def _get_kwargs(
     org: str,
     key: int,
     *,
-    body: APIKeyRotationInput | Unset = UNSET,
+    body: KeyRotationInput | Unset = UNSET,
     idempotency_key: str | Unset = UNSET,
 ) -> dict[str, Any]:
     headers: dict[str, Any] = {}
@@ -44,9 +44,9 @@ def _get_kwargs(
 
 def _parse_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> InvalidProblem | IssuedAPIKey | LimitedProblem | Problem | None:
+) -> InvalidProblem | IssuedKey | LimitedProblem | Problem | None:
     if response.status_code == 201:
-        response_201 = IssuedAPIKey.from_dict(response.json())
+        response_201 = IssuedKey.from_dict(response.json())
 
         return response_201
 
@@ -113,7 +113,7 @@ def _parse_response(
 
 def _build_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> Response[InvalidProblem | IssuedAPIKey | LimitedProblem | Problem]:
+) -> Response[InvalidProblem | IssuedKey | LimitedProblem | Problem]:
     return Response(
         status_code=HTTPStatus(response.status_code),
         content=response.content,
@@ -127,9 +127,9 @@ def sync_detailed(
     key: int,
     *,
     client: AuthenticatedClient,
-    body: APIKeyRotationInput | Unset = UNSET,
+    body: KeyRotationInput | Unset = UNSET,
     idempotency_key: str | Unset = UNSET,
-) -> Response[InvalidProblem | IssuedAPIKey | LimitedProblem | Problem]:
+) -> Response[InvalidProblem | IssuedKey | LimitedProblem | Problem]:
     """Replace an API key
 
      Issues a key with the name, the scope, the grants and the lifetime of this one; it ends no later
@@ -142,14 +142,14 @@ def sync_detailed(
         org (str):
         key (int):
         idempotency_key (str | Unset):
-        body (APIKeyRotationInput | Unset):
+        body (KeyRotationInput | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[InvalidProblem | IssuedAPIKey | LimitedProblem | Problem]
+        Response[InvalidProblem | IssuedKey | LimitedProblem | Problem]
     """
 
     kwargs = _get_kwargs(
@@ -171,9 +171,9 @@ def sync(
     key: int,
     *,
     client: AuthenticatedClient,
-    body: APIKeyRotationInput | Unset = UNSET,
+    body: KeyRotationInput | Unset = UNSET,
     idempotency_key: str | Unset = UNSET,
-) -> InvalidProblem | IssuedAPIKey | LimitedProblem | Problem | None:
+) -> InvalidProblem | IssuedKey | LimitedProblem | Problem | None:
     """Replace an API key
 
      Issues a key with the name, the scope, the grants and the lifetime of this one; it ends no later
@@ -186,14 +186,14 @@ def sync(
         org (str):
         key (int):
         idempotency_key (str | Unset):
-        body (APIKeyRotationInput | Unset):
+        body (KeyRotationInput | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        InvalidProblem | IssuedAPIKey | LimitedProblem | Problem
+        InvalidProblem | IssuedKey | LimitedProblem | Problem
     """
 
     return sync_detailed(
@@ -210,9 +210,9 @@ async def asyncio_detailed(
     key: int,
     *,
     client: AuthenticatedClient,
-    body: APIKeyRotationInput | Unset = UNSET,
+    body: KeyRotationInput | Unset = UNSET,
     idempotency_key: str | Unset = UNSET,
-) -> Response[InvalidProblem | IssuedAPIKey | LimitedProblem | Problem]:
+) -> Response[InvalidProblem | IssuedKey | LimitedProblem | Problem]:
     """Replace an API key
 
      Issues a key with the name, the scope, the grants and the lifetime of this one; it ends no later
@@ -225,14 +225,14 @@ async def asyncio_detailed(
         org (str):
         key (int):
         idempotency_key (str | Unset):
-        body (APIKeyRotationInput | Unset):
+        body (KeyRotationInput | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[InvalidProblem | IssuedAPIKey | LimitedProblem | Problem]
+        Response[InvalidProblem | IssuedKey | LimitedProblem | Problem]
     """
 
     kwargs = _get_kwargs(
@@ -252,9 +252,9 @@ async def asyncio(
     key: int,
     *,
     client: AuthenticatedClient,
-    body: APIKeyRotationInput | Unset = UNSET,
+    body: KeyRotationInput | Unset = UNSET,
     idempotency_key: str | Unset = UNSET,
-) -> InvalidProblem | IssuedAPIKey | LimitedProblem | Problem | None:
+) -> InvalidProblem | IssuedKey | LimitedProblem | Problem | None:
     """Replace an API key
 
      Issues a key with the name, the scope, the grants and the lifetime of this one; it ends no later
@@ -267,14 +267,14 @@ async def asyncio(
         org (str):
         key (int):
         idempotency_key (str | Unset):
-        body (APIKeyRotationInput | Unset):
+        body (KeyRotationInput | Unset):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        InvalidProblem | IssuedAPIKey | LimitedProblem | Problem
+        InvalidProblem | IssuedKey | LimitedProblem | Problem
     """
 
     return (

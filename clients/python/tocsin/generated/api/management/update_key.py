@@ -6,9 +6,9 @@ import httpx
 
 from ... import errors
 from ...client import AuthenticatedClient, Client
-from ...models.api_key import APIKey
-from ...models.api_key_patch import APIKeyPatch
 from ...models.invalid_problem import InvalidProblem
+from ...models.key import Key
+from ...models.key_patch import KeyPatch
 from ...models.limited_problem import LimitedProblem
 from ...models.problem import Problem
 from ...types import UNSET, Response, Unset
@@ -18,7 +18,7 @@ def _get_kwargs(
     org: str,
     key: int,
     *,
-    body: APIKeyPatch,
+    body: KeyPatch,
     if_match: str | Unset = UNSET,
 ) -> dict[str, Any]:
     headers: dict[str, Any] = {}
@@ -43,9 +43,9 @@ def _get_kwargs(
 
 def _parse_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> APIKey | InvalidProblem | LimitedProblem | Problem | None:
+) -> InvalidProblem | Key | LimitedProblem | Problem | None:
     if response.status_code == 200:
-        response_200 = APIKey.from_dict(response.json())
+        response_200 = Key.from_dict(response.json())
 
         return response_200
 
@@ -107,7 +107,7 @@ def _parse_response(
 
 def _build_response(
     *, client: AuthenticatedClient | Client, response: httpx.Response
-) -> Response[APIKey | InvalidProblem | LimitedProblem | Problem]:
+) -> Response[InvalidProblem | Key | LimitedProblem | Problem]:
     return Response(
         status_code=HTTPStatus(response.status_code),
         content=response.content,
@@ -121,9 +121,9 @@ def sync_detailed(
     key: int,
     *,
     client: AuthenticatedClient,
-    body: APIKeyPatch,
+    body: KeyPatch,
     if_match: str | Unset = UNSET,
-) -> Response[APIKey | InvalidProblem | LimitedProblem | Problem]:
+) -> Response[InvalidProblem | Key | LimitedProblem | Problem]:
     """Change an API key
 
      What is not sent, or `null`, stays as it is, but for `expires`, where `null` stands for never. What
@@ -136,14 +136,14 @@ def sync_detailed(
         org (str):
         key (int):
         if_match (str | Unset):
-        body (APIKeyPatch):
+        body (KeyPatch):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[APIKey | InvalidProblem | LimitedProblem | Problem]
+        Response[InvalidProblem | Key | LimitedProblem | Problem]
     """
 
     kwargs = _get_kwargs(
@@ -165,9 +165,9 @@ def sync(
     key: int,
     *,
     client: AuthenticatedClient,
-    body: APIKeyPatch,
+    body: KeyPatch,
     if_match: str | Unset = UNSET,
-) -> APIKey | InvalidProblem | LimitedProblem | Problem | None:
+) -> InvalidProblem | Key | LimitedProblem | Problem | None:
     """Change an API key
 
      What is not sent, or `null`, stays as it is, but for `expires`, where `null` stands for never. What
@@ -180,14 +180,14 @@ def sync(
         org (str):
         key (int):
         if_match (str | Unset):
-        body (APIKeyPatch):
+        body (KeyPatch):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        APIKey | InvalidProblem | LimitedProblem | Problem
+        InvalidProblem | Key | LimitedProblem | Problem
     """
 
     return sync_detailed(
@@ -204,9 +204,9 @@ async def asyncio_detailed(
     key: int,
     *,
     client: AuthenticatedClient,
-    body: APIKeyPatch,
+    body: KeyPatch,
     if_match: str | Unset = UNSET,
-) -> Response[APIKey | InvalidProblem | LimitedProblem | Problem]:
+) -> Response[InvalidProblem | Key | LimitedProblem | Problem]:
     """Change an API key
 
      What is not sent, or `null`, stays as it is, but for `expires`, where `null` stands for never. What
@@ -219,14 +219,14 @@ async def asyncio_detailed(
         org (str):
         key (int):
         if_match (str | Unset):
-        body (APIKeyPatch):
+        body (KeyPatch):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        Response[APIKey | InvalidProblem | LimitedProblem | Problem]
+        Response[InvalidProblem | Key | LimitedProblem | Problem]
     """
 
     kwargs = _get_kwargs(
@@ -246,9 +246,9 @@ async def asyncio(
     key: int,
     *,
     client: AuthenticatedClient,
-    body: APIKeyPatch,
+    body: KeyPatch,
     if_match: str | Unset = UNSET,
-) -> APIKey | InvalidProblem | LimitedProblem | Problem | None:
+) -> InvalidProblem | Key | LimitedProblem | Problem | None:
     """Change an API key
 
      What is not sent, or `null`, stays as it is, but for `expires`, where `null` stands for never. What
@@ -261,14 +261,14 @@ async def asyncio(
         org (str):
         key (int):
         if_match (str | Unset):
-        body (APIKeyPatch):
+        body (KeyPatch):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
         httpx.TimeoutException: If the request takes longer than Client.timeout.
 
     Returns:
-        APIKey | InvalidProblem | LimitedProblem | Problem
+        InvalidProblem | Key | LimitedProblem | Problem
     """
 
     return (

@@ -7,14 +7,14 @@ from typing import Any, TypeVar, cast
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
-from ..models.api_key_state import APIKeyState
+from ..models.issued_key_state import IssuedKeyState
 
-T = TypeVar("T", bound="APIKey")
+T = TypeVar("T", bound="IssuedKey")
 
 
 @_attrs_define
-class APIKey:
-    """An API key without its token.
+class IssuedKey:
+    """A new API key with its token, which is shown this once.
 
     Attributes:
         id (int):
@@ -23,12 +23,14 @@ class APIKey:
         application (None | str): Slug of the application that it is limited to.
         grants (list[str]): What it may do.
         at_most_normal (bool): Whether what it triggers is never urgent.
-        state (APIKeyState): A key that is replaced is valid until it expires.
+        state (IssuedKeyState): A key that is replaced is valid until it expires.
         created (datetime.datetime):
         expires (datetime.datetime | None): When it ends; `null`: never.
         replaced (datetime.datetime | None): When another key took its place.
         revoked (datetime.datetime | None):
         last_used (datetime.datetime | None): To the minute.
+        token (str): The key itself, for the header `Authorization`.
+        replaces (int | None): Id of the key whose place it takes.
     """
 
     id: int
@@ -37,12 +39,14 @@ class APIKey:
     application: None | str
     grants: list[str]
     at_most_normal: bool
-    state: APIKeyState
+    state: IssuedKeyState
     created: datetime.datetime
     expires: datetime.datetime | None
     replaced: datetime.datetime | None
     revoked: datetime.datetime | None
     last_used: datetime.datetime | None
+    token: str
+    replaces: int | None
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -88,6 +92,11 @@ class APIKey:
         else:
             last_used = self.last_used
 
+        token = self.token
+
+        replaces: int | None
+        replaces = self.replaces
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -104,6 +113,8 @@ class APIKey:
                 "replaced": replaced,
                 "revoked": revoked,
                 "last_used": last_used,
+                "token": token,
+                "replaces": replaces,
             }
         )
 
@@ -134,7 +145,7 @@ class APIKey:
 
         at_most_normal = d.pop("at_most_normal")
 
-        state = APIKeyState(d.pop("state"))
+        state = IssuedKeyState(d.pop("state"))
 
         created = datetime.datetime.fromisoformat(d.pop("created"))
 
@@ -198,7 +209,16 @@ class APIKey:
 
         last_used = _parse_last_used(d.pop("last_used"))
 
-        api_key = cls(
+        token = d.pop("token")
+
+        def _parse_replaces(data: object) -> int | None:
+            if data is None:
+                return data
+            return cast(int | None, data)
+
+        replaces = _parse_replaces(d.pop("replaces"))
+
+        issued_key = cls(
             id=id,
             name=name,
             project=project,
@@ -211,10 +231,12 @@ class APIKey:
             replaced=replaced,
             revoked=revoked,
             last_used=last_used,
+            token=token,
+            replaces=replaces,
         )
 
-        api_key.additional_properties = d
-        return api_key
+        issued_key.additional_properties = d
+        return issued_key
 
     @property
     def additional_keys(self) -> list[str]:

@@ -1,7 +1,7 @@
 from enum import StrEnum
 
 
-class APIKeyState(StrEnum):
+class KeyState(StrEnum):
     ACTIVE = "active"
     EXPIRED = "expired"
     REPLACED = "replaced"

@@ -7,14 +7,14 @@ from typing import Any, TypeVar, cast
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
-from ..models.issued_api_key_state import IssuedAPIKeyState
+from ..models.key_state import KeyState
 
-T = TypeVar("T", bound="IssuedAPIKey")
+T = TypeVar("T", bound="Key")
 
 
 @_attrs_define
-class IssuedAPIKey:
-    """A new API key with its token, which is shown this once.
+class Key:
+    """An API key without its token.
 
     Attributes:
         id (int):
@@ -23,14 +23,12 @@ class IssuedAPIKey:
         application (None | str): Slug of the application that it is limited to.
         grants (list[str]): What it may do.
         at_most_normal (bool): Whether what it triggers is never urgent.
-        state (IssuedAPIKeyState): A key that is replaced is valid until it expires.
+        state (KeyState): A key that is replaced is valid until it expires.
         created (datetime.datetime):
         expires (datetime.datetime | None): When it ends; `null`: never.
         replaced (datetime.datetime | None): When another key took its place.
         revoked (datetime.datetime | None):
         last_used (datetime.datetime | None): To the minute.
-        token (str): The key itself, for the header `Authorization`.
-        replaces (int | None): Id of the key whose place it takes.
     """
 
     id: int
@@ -39,14 +37,12 @@ class IssuedAPIKey:
     application: None | str
     grants: list[str]
     at_most_normal: bool
-    state: IssuedAPIKeyState
+    state: KeyState
     created: datetime.datetime
     expires: datetime.datetime | None
     replaced: datetime.datetime | None
     revoked: datetime.datetime | None
     last_used: datetime.datetime | None
-    token: str
-    replaces: int | None
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,11 +88,6 @@ class IssuedAPIKey:
         else:
             last_used = self.last_used
 
-        token = self.token
-
-        replaces: int | None
-        replaces = self.replaces
-
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -113,8 +104,6 @@ class IssuedAPIKey:
                 "replaced": replaced,
                 "revoked": revoked,
                 "last_used": last_used,
-                "token": token,
-                "replaces": replaces,
             }
         )
 
@@ -145,7 +134,7 @@ class IssuedAPIKey:
 
         at_most_normal = d.pop("at_most_normal")
 
-        state = IssuedAPIKeyState(d.pop("state"))
+        state = KeyState(d.pop("state"))
 
         created = datetime.datetime.fromisoformat(d.pop("created"))
 
@@ -209,16 +198,7 @@ class IssuedAPIKey:
 
         last_used = _parse_last_used(d.pop("last_used"))
 
-        token = d.pop("token")
-
-        def _parse_replaces(data: object) -> int | None:
-            if data is None:
-                return data
-            return cast(int | None, data)
-
-        replaces = _parse_replaces(d.pop("replaces"))
-
-        issued_api_key = cls(
+        key = cls(
             id=id,
             name=name,
             project=project,
@@ -231,12 +211,10 @@ class IssuedAPIKey:
             replaced=replaced,
             revoked=revoked,
             last_used=last_used,
-            token=token,
-            replaces=replaces,
         )
 
-        issued_api_key.additional_properties = d
-        return issued_api_key
+        key.additional_properties = d
+        return key
 
     @property
     def additional_keys(self) -> list[str]:

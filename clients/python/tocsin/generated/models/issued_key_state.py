@@ -1,7 +1,7 @@
 from enum import StrEnum
 
 
-class IssuedAPIKeyState(StrEnum):
+class IssuedKeyState(StrEnum):
     ACTIVE = "active"
     EXPIRED = "expired"
     REPLACED = "replaced"

@@ -1,7 +1,7 @@
 from enum import StrEnum
 
 
-class APIKeyPatchGrantsType0Item(StrEnum):
+class KeyPatchGrantsType0Item(StrEnum):
     APPLICATIONWRITE = "application:write"
     BLUEPRINTAPPLY = "blueprint:apply"
     CHANNELREAD = "channel:read"

@@ -8,11 +8,11 @@ from attrs import field as _attrs_field
 
 from ..types import UNSET, Unset
 
-T = TypeVar("T", bound="APIKeyRotationInput")
+T = TypeVar("T", bound="KeyRotationInput")
 
 
 @_attrs_define
-class APIKeyRotationInput:
+class KeyRotationInput:
     """
     Attributes:
         overlap (int | None | Unset): For how many seconds the other key goes on. Without it, a day.
@@ -49,12 +49,12 @@ class APIKeyRotationInput:
 
         overlap = _parse_overlap(d.pop("overlap", UNSET))
 
-        api_key_rotation_input = cls(
+        key_rotation_input = cls(
             overlap=overlap,
         )
 
-        api_key_rotation_input.additional_properties = d
-        return api_key_rotation_input
+        key_rotation_input.additional_properties = d
+        return key_rotation_input
 
     @property
     def additional_keys(self) -> list[str]:

@@ -1,7 +1,7 @@
 from enum import StrEnum
 
 
-class APIKeyInputGrantsItem(StrEnum):
+class KeyInputGrantsItem(StrEnum):
     APPLICATIONWRITE = "application:write"
     BLUEPRINTAPPLY = "blueprint:apply"
     CHANNELREAD = "channel:read"

@@ -7,18 +7,18 @@ from typing import Any, TypeVar, cast
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
-from ..models.api_key_input_grants_item import APIKeyInputGrantsItem
+from ..models.key_input_grants_item import KeyInputGrantsItem
 from ..types import UNSET, Unset
 
-T = TypeVar("T", bound="APIKeyInput")
+T = TypeVar("T", bound="KeyInput")
 
 
 @_attrs_define
-class APIKeyInput:
+class KeyInput:
     """
     Attributes:
         name (str):
-        grants (list[APIKeyInputGrantsItem]):
+        grants (list[KeyInputGrantsItem]):
         project (None | str | Unset): Slug of the project that it shall be limited to.
         application (None | str | Unset): Slug of the application that it shall be limited to; needs `project`.
         at_most_normal (bool | None | Unset): Without it, false.
@@ -26,7 +26,7 @@ class APIKeyInput:
     """
 
     name: str
-    grants: list[APIKeyInputGrantsItem]
+    grants: list[KeyInputGrantsItem]
     project: None | str | Unset = UNSET
     application: None | str | Unset = UNSET
     at_most_normal: bool | None | Unset = UNSET
@@ -94,7 +94,7 @@ class APIKeyInput:
         grants = []
         _grants = d.pop("grants")
         for grants_item_data in _grants:
-            grants_item = APIKeyInputGrantsItem(grants_item_data)
+            grants_item = KeyInputGrantsItem(grants_item_data)
 
             grants.append(grants_item)
 
@@ -142,7 +142,7 @@ class APIKeyInput:
 
         expires = _parse_expires(d.pop("expires", UNSET))
 
-        api_key_input = cls(
+        key_input = cls(
             name=name,
             grants=grants,
             project=project,
@@ -151,8 +151,8 @@ class APIKeyInput:
             expires=expires,
         )
 
-        api_key_input.additional_properties = d
-        return api_key_input
+        key_input.additional_properties = d
+        return key_input
 
     @property
     def additional_keys(self) -> list[str]:

@@ -7,24 +7,24 @@ from typing import Any, TypeVar, cast
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
-from ..models.api_key_patch_grants_type_0_item import APIKeyPatchGrantsType0Item
+from ..models.key_patch_grants_type_0_item import KeyPatchGrantsType0Item
 from ..types import UNSET, Unset
 
-T = TypeVar("T", bound="APIKeyPatch")
+T = TypeVar("T", bound="KeyPatch")
 
 
 @_attrs_define
-class APIKeyPatch:
+class KeyPatch:
     """
     Attributes:
         name (None | str | Unset):
-        grants (list[APIKeyPatchGrantsType0Item] | None | Unset):
+        grants (list[KeyPatchGrantsType0Item] | None | Unset):
         at_most_normal (bool | None | Unset):
         expires (datetime.datetime | None | Unset): `null`: never.
     """
 
     name: None | str | Unset = UNSET
-    grants: list[APIKeyPatchGrantsType0Item] | None | Unset = UNSET
+    grants: list[KeyPatchGrantsType0Item] | None | Unset = UNSET
     at_most_normal: bool | None | Unset = UNSET
     expires: datetime.datetime | None | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
@@ -89,9 +89,7 @@ class APIKeyPatch:
 
         name = _parse_name(d.pop("name", UNSET))
 
-        def _parse_grants(
-            data: object,
-        ) -> list[APIKeyPatchGrantsType0Item] | None | Unset:
+        def _parse_grants(data: object) -> list[KeyPatchGrantsType0Item] | None | Unset:
             if data is None:
                 return data
             if isinstance(data, Unset):
@@ -102,7 +100,7 @@ class APIKeyPatch:
                 grants_type_0 = []
                 _grants_type_0 = data
                 for grants_type_0_item_data in _grants_type_0:
-                    grants_type_0_item = APIKeyPatchGrantsType0Item(
+                    grants_type_0_item = KeyPatchGrantsType0Item(
                         grants_type_0_item_data
                     )
 
@@ -111,7 +109,7 @@ class APIKeyPatch:
                 return grants_type_0
             except (TypeError, ValueError, AttributeError, KeyError):
                 pass
-            return cast(list[APIKeyPatchGrantsType0Item] | None | Unset, data)
+            return cast(list[KeyPatchGrantsType0Item] | None | Unset, data)
 
         grants = _parse_grants(d.pop("grants", UNSET))
 
@@ -141,15 +139,15 @@ class APIKeyPatch:
 
         expires = _parse_expires(d.pop("expires", UNSET))
 
-        api_key_patch = cls(
+        key_patch = cls(
             name=name,
             grants=grants,
             at_most_normal=at_most_normal,
             expires=expires,
         )
 
-        api_key_patch.additional_properties = d
-        return api_key_patch
+        key_patch.additional_properties = d
+        return key_patch
 
     @property
     def additional_keys(self) -> list[str]:
