@@ -25,7 +25,7 @@ func TestTheAuditLogIsSearchedAndExported(t *testing.T) {
 		p.goBy(link, "Acme Inc.")
 		p.in(list, "acme").goBy(link, "Users")
 		p.goBy(link, "ada.lovelace@example.com")
-		p.goBy(button, "Lock in the organization")
+		p.move("Lock in the organization")
 		p.in(list, "acme").goBy(link, "Audit log")
 		p.sees("member.lock", "member.create", "browser key 1", `"locked": true`)
 

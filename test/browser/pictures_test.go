@@ -59,6 +59,7 @@ func TestPictures(t *testing.T) {
 	p.resize(tall)
 	ask[bool](p, "document.activeElement.blur(), document.querySelector('#editor').scrollIntoView(), true")
 	capture("template")
+	ask[bool](p, "document.querySelectorAll('form').forEach((f) => f.reset()), true") // Leaving would warn.
 	p.resize(desk)
 	take("occurrence", light, "/console/o/acme/p/shop/a/web/occurrences/1/")
 	take("occurrence-dark", dark, "/console/o/acme/p/shop/a/web/occurrences/1/")

@@ -114,7 +114,7 @@ func TestExamplesRun(t *testing.T) {
 			switch status {
 			case "200", "201", "404", "409", "412": // Some speak of what is not there, or is already.
 			case "400":
-				assert.Regexp(t, `"code":"(unknown_\w+|\w+_taken|in_use|application_inactive)"|is not a setting of this driver|is pinned to another application`,
+				assert.Regexp(t, `"code":"(unknown_\w+|\w+_taken|in_use|key_ended|application_inactive)"|is not a setting of this driver|is pinned to another application`,
 					answer, operation.Samples[i].Source)
 			default:
 				assert.Fail(t, status, "%s: %s", operation.Samples[i].Source, answer)
