@@ -340,6 +340,6 @@ func newImporter(c configs.Config, store ports.Store, clock ports.Clock, log *sl
 // indexerPoll is how often the store is asked for people who are to be indexed: those of an import are found that much later.
 const indexerPoll = time.Second
 
-func newIndexer(store ports.Store, log *slog.Logger, dog *watchdog.Watchdog) *indexer.Indexer {
-	return indexer.New(store, log, dog, indexerPoll)
+func newIndexer(store ports.Store, clock ports.Clock, log *slog.Logger, dog *watchdog.Watchdog) *indexer.Indexer {
+	return indexer.New(store, clock, log, dog, indexerPoll)
 }

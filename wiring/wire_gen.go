@@ -92,7 +92,7 @@ func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	metrics := newMetrics(self)
 	worker := newWorker(c, self, guard, standing, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog, metrics)
 	importerImporter := newImporter(c, guard, wiringSystemClock, log, watchdogWatchdog)
-	indexer := newIndexer(guard, log, watchdogWatchdog)
+	indexer := newIndexer(guard, wiringSystemClock, log, watchdogWatchdog)
 	users := app.NewUsers(guard)
 	limits := newLimits(c)
 	applications := app.NewApplications(guard, limits)
@@ -223,7 +223,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	}
 	worker := newWorker(c, self, guard, standing, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog, metrics)
 	importerImporter := newImporter(c, guard, wiringSystemClock, log, watchdogWatchdog)
-	indexer := newIndexer(guard, log, watchdogWatchdog)
+	indexer := newIndexer(guard, wiringSystemClock, log, watchdogWatchdog)
 	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importerImporter, watchdogWatchdog, standing, wiringSystemClock, log)
 	if err != nil {
 		cleanup()

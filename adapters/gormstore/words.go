@@ -15,7 +15,7 @@ import (
 // that writes more than indexedAtOnce only notes who they are, and Index catches up.
 
 // indexedAtOnce is how many members a unit indexes itself.
-const indexedAtOnce = 100
+const indexedAtOnce = 8
 
 // wordedRow is what the words of a member come from, and those that are indexed.
 type wordedRow struct {

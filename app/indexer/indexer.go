@@ -12,33 +12,43 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// atOnce is how many members a unit of work indexes.
-const atOnce = 500
+// atOnce is how many members a unit of work indexes. Others wait for SQLite's one writer meanwhile.
+const atOnce = 100
+
+// Indexing takes a part of a processor's time in the long run, and a burst at once.
+const (
+	part  = 0.25
+	burst = time.Second
+)
 
 // Indexer works in the background. Any number of them may share a store: of two that index the same members the store has one begin anew.
 type Indexer struct {
 	store    ports.Store
+	clock    ports.Clock
 	log      *slog.Logger
 	watchdog *watchdog.Watchdog
 	poll     time.Duration
 }
 
 // New returns an indexer that asks the store for work every poll.
-func New(store ports.Store, log *slog.Logger, dog *watchdog.Watchdog, poll time.Duration) *Indexer {
-	return &Indexer{store: store, log: log, watchdog: dog, poll: poll}
+func New(store ports.Store, clock ports.Clock, log *slog.Logger, dog *watchdog.Watchdog, poll time.Duration) *Indexer {
+	return &Indexer{store: store, clock: clock, log: log, watchdog: dog, poll: poll}
 }
 
 // Run works until ctx ends.
 func (i *Indexer) Run(ctx context.Context) { i.watchdog.Run(ctx, "index", i.loop) }
 
 func (i *Indexer) loop(ctx context.Context, turns *watchdog.Loop) {
+	share := pace.NewShare(part, burst)
 	for ctx.Err() == nil {
 		turns.Turn()
+		began := i.clock.Now()
 		n, err := i.index(ctx)
 		if err != nil && ctx.Err() == nil {
 			i.log.Error("what people are found by could not be indexed", "error", err)
 		}
 		if err == nil && n > 0 {
+			pace.Pause(ctx, share.Worked(began, i.clock.Now()), nil)
 			continue
 		}
 		turns.Rest(i.poll)
