@@ -31,13 +31,19 @@ func (a *Administration) Role(ctx context.Context, at Path, username string) (fo
 	return found, err
 }
 
-func appointment(ctx context.Context, tx ports.Tx, at Path, username string) (operators.Appointment, error) {
+// appointed finds a member who has a role in the console; users.ErrNotFound, operators.ErrRoleNotFound.
+func appointed(ctx context.Context, tx ports.Tx, at Path, username string) (users.Member, error) {
 	m, err := memberByUsername(ctx, tx, at, username)
+	if err == nil && !(operators.Place{Role: m.Role}).HasRole() {
+		err = operators.ErrRoleNotFound
+	}
+	return m, err
+}
+
+func appointment(ctx context.Context, tx ports.Tx, at Path, username string) (operators.Appointment, error) {
+	m, err := appointed(ctx, tx, at, username)
 	if err != nil {
 		return operators.Appointment{}, err
-	}
-	if !(operators.Place{Role: m.Role}).HasRole() {
-		return operators.Appointment{}, operators.ErrRoleNotFound
 	}
 	accepted, err := tx.Operators().Acceptance(ctx, m.ID)
 	return operators.Appointment{Member: m.ID, Username: m.User.Username, Role: m.Role, Locked: m.Locked, Accepted: accepted.At}, err
@@ -64,10 +70,7 @@ func (a *Administration) Appoint(
 // Dismiss takes the role of the member with exactly this username away; users.ErrNotFound, operators.ErrRoleNotFound, operators.ErrAbove.
 func (a *Administration) Dismiss(ctx context.Context, by operators.Officer, at Path, username string) error {
 	return a.store.Update(ctx, func(tx ports.Tx) error {
-		if _, err := appointment(ctx, tx, at, username); err != nil {
-			return err
-		}
-		m, err := memberByUsername(ctx, tx, at, username)
+		m, err := appointed(ctx, tx, at, username)
 		if err != nil {
 			return err
 		}
@@ -80,10 +83,7 @@ func (a *Administration) InviteByName(
 	ctx context.Context, by operators.Officer, at Path, username string, reset bool,
 ) (token string, expires time.Time, err error) {
 	err = a.store.Update(ctx, func(tx ports.Tx) error {
-		if _, err := appointment(ctx, tx, at, username); err != nil {
-			return err
-		}
-		m, err := memberByUsername(ctx, tx, at, username)
+		m, err := appointed(ctx, tx, at, username)
 		if err != nil {
 			return err
 		}

@@ -119,33 +119,31 @@ type MemberFilter struct {
 	GroupName string
 }
 
-// within returns the query that a filter means in an organization. A group that does not exist is a mistake of whoever asks.
-func (f MemberFilter) within(ctx context.Context, tx ports.Tx, org orgs.ID) (users.Query, error) {
-	if f.GroupName == "" {
-		return f.Query, nil
+// within returns the path's organization and the query that a filter means there; orgs.ErrNotFound. A group that does not exist is a mistake of
+// whoever asks.
+func (f MemberFilter) within(ctx context.Context, tx ports.Tx, at Path) (orgs.ID, users.Query, error) {
+	org, err := tx.Orgs().BySlug(ctx, at.Organization)
+	if err != nil || f.GroupName == "" {
+		return org.ID, f.Query, err
 	}
-	g, err := tx.Orgs().Group(ctx, org, f.GroupName)
+	g, err := tx.Orgs().Group(ctx, org.ID, f.GroupName)
 	if errors.Is(err, orgs.ErrGroupNotFound) {
 		err = fault.Field("group", "there is no group with this name in the organization")
 	}
 	f.Group = g.ID
-	return f.Query, err
+	return org.ID, f.Query, err
 }
 
 // Find returns a stretch of the members of an organization whom a filter lets through, by id. It may hold fewer than a page, or none,
 // although there are more. orgs.ErrNotFound.
 func (u *Users) Find(ctx context.Context, at Path, f MemberFilter, p Page) (found users.Found, err error) {
 	err = u.store.View(ctx, func(tx ports.Tx) error {
-		org, err := tx.Orgs().BySlug(ctx, at.Organization)
-		if err != nil {
-			return err
-		}
-		q, err := f.within(ctx, tx, org.ID)
+		org, q, err := f.within(ctx, tx, at)
 		if err != nil {
 			return err
 		}
 		q.After, q.Limit = users.Cursor{Order: users.ByID, ID: p.After}, p.Limit
-		found, err = tx.Users().Search(ctx, org.ID, q)
+		found, err = tx.Users().Search(ctx, org, q)
 		return err
 	})
 	return found, err
@@ -159,18 +157,14 @@ const searchStretches = 20
 // some. orgs.ErrNotFound.
 func (u *Users) Best(ctx context.Context, at Path, f MemberFilter, limit int) (ms []users.Member, err error) {
 	err = u.store.View(ctx, func(tx ports.Tx) error {
-		org, err := tx.Orgs().BySlug(ctx, at.Organization)
-		if err != nil {
-			return err
-		}
-		q, err := f.within(ctx, tx, org.ID)
+		org, q, err := f.within(ctx, tx, at)
 		if err != nil {
 			return err
 		}
 		ms = nil // A unit may run more than once.
 		for range searchStretches {
 			q.Limit = limit - len(ms)
-			found, err := tx.Users().Search(ctx, org.ID, q)
+			found, err := tx.Users().Search(ctx, org, q)
 			if err != nil {
 				return err
 			}
@@ -188,15 +182,11 @@ func (u *Users) Best(ctx context.Context, at Path, f MemberFilter, limit int) (m
 // Count returns how many members of an organization a filter lets through, up to a limit, and reports whether there may be more.
 func (u *Users) Count(ctx context.Context, at Path, f MemberFilter, limit int) (n int, more bool, err error) {
 	err = u.store.View(ctx, func(tx ports.Tx) error {
-		org, err := tx.Orgs().BySlug(ctx, at.Organization)
+		org, q, err := f.within(ctx, tx, at)
 		if err != nil {
 			return err
 		}
-		q, err := f.within(ctx, tx, org.ID)
-		if err != nil {
-			return err
-		}
-		n, more, err = tx.Users().Count(ctx, org.ID, q, limit)
+		n, more, err = tx.Users().Count(ctx, org, q, limit)
 		return err
 	})
 	return n, more, err
