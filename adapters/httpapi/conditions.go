@@ -1,30 +1,22 @@
 package httpapi
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"net/http"
 	"slices"
-	"strings"
 
+	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
 // The headers of RFC 9110, section 13.
 const (
-	headerETag        = "ETag"
+	headerETag        = web.HeaderETag
 	headerIfMatch     = "If-Match"
-	headerIfNoneMatch = "If-None-Match"
+	headerIfNoneMatch = web.HeaderIfNoneMatch
 )
 
 // errNoTag refuses a condition about what has no ETag: it would be ignored.
 var errNoTag = fault.New(fault.Invalid, "cannot be met: GET of this path shows no single thing that has an ETag")
-
-// tagOf is the strong ETag of what is shown.
-func tagOf(body []byte) string {
-	sum := sha256.Sum256(body)
-	return `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
-}
 
 // condition is what a request that changes something demands of the present state.
 type condition struct {
@@ -39,7 +31,7 @@ func conditionOf(h http.Header) (*condition, error) {
 		if len(h.Values(name)) == 0 {
 			continue
 		}
-		found, ok := parseTags(h.Values(name))
+		found, ok := web.ParseTags(h.Values(name))
 		if !ok {
 			faults.Addf(name, `must be * or ETags in double quotes, separated by commas`)
 		}
@@ -69,37 +61,4 @@ func (c *condition) header() string {
 		return headerIfNoneMatch
 	}
 	return headerIfMatch
-}
-
-// unchanged tells whether a reader has what would be answered. Weak tags will do for that.
-func unchanged(h http.Header, tag string) bool {
-	tags, ok := parseTags(h.Values(headerIfNoneMatch))
-	return ok && slices.ContainsFunc(tags, func(t string) bool { return t == "*" || strings.TrimPrefix(t, "W/") == tag })
-}
-
-// parseTags reads the values of a header that is `*` or a list of ETags.
-func parseTags(values []string) (tags []string, ok bool) {
-	rest := strings.TrimSpace(strings.Join(values, ","))
-	if rest == "*" {
-		return []string{"*"}, true
-	}
-	for rest != "" {
-		weak := strings.HasPrefix(rest, `W/"`)
-		opaque, quoted := strings.CutPrefix(strings.TrimPrefix(rest, "W/"), `"`)
-		end := strings.IndexByte(opaque, '"')
-		if !quoted || end < 0 {
-			return nil, false
-		}
-		tag := `"` + opaque[:end] + `"`
-		if weak {
-			tag = "W/" + tag
-		}
-		tags = append(tags, tag)
-		rest = strings.TrimSpace(opaque[end+1:])
-		if rest != "" && rest[0] != ',' {
-			return nil, false
-		}
-		rest = strings.Trim(rest, ", \t")
-	}
-	return tags, len(tags) > 0
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
+	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/names"
@@ -165,7 +166,7 @@ func (a *API) current(c call, path string) (string, error) {
 	if fault.KindOf(err) == fault.NotFound {
 		return "", nil
 	}
-	return tagOf(held.Body), err
+	return web.ETag(held.Body), err
 }
 
 // readers are the routes of GET by their paths, of those that take an API key.
@@ -188,9 +189,9 @@ func (c call) respond(status int, body []byte) error {
 	method := c.Request().Method
 	read := method == http.MethodGet || method == http.MethodHead
 	if status == http.StatusOK && c.shown && (read || method == http.MethodPatch || method == http.MethodPut) {
-		tag := tagOf(body)
+		tag := web.ETag(body)
 		c.Response().Header().Set(headerETag, tag)
-		if read && unchanged(c.Request().Header, tag) {
+		if read && web.Unchanged(c.Request().Header, tag) {
 			return c.NoContent(http.StatusNotModified)
 		}
 	}

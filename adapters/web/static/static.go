@@ -4,7 +4,6 @@ package static
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -35,8 +34,8 @@ type File struct {
 func New(contentType string, body []byte) *File {
 	sum := sha256.Sum256(body)
 	return &File{
-		ContentType: contentType, Body: body, tag: tagOf(sum[:]),
-		tags: map[string]string{"zstd": tagOf(append(sum[:], "zstd"...)), "gzip": tagOf(append(sum[:], "gzip"...))},
+		ContentType: contentType, Body: body, tag: web.ETag(sum[:]),
+		tags: map[string]string{"zstd": web.ETag(append(sum[:], "zstd"...)), "gzip": web.ETag(append(sum[:], "gzip"...))},
 		packed: map[string]func() []byte{
 			"zstd": sync.OnceValue(func() []byte { return zstdOf(body) }), "gzip": sync.OnceValue(func() []byte { return gzipOf(body) }),
 		},
@@ -57,8 +56,8 @@ func (f *File) Serve(c echo.Context) error {
 			h.Set(echo.HeaderContentEncoding, coding)
 		}
 	}
-	h.Set("ETag", tag)
-	if has(asked.Values("If-None-Match"), tag) {
+	h.Set(web.HeaderETag, tag)
+	if web.Unchanged(asked, tag) {
 		h.Del(echo.HeaderContentEncoding)
 		return c.NoContent(http.StatusNotModified)
 	}
@@ -67,12 +66,6 @@ func (f *File) Serve(c echo.Context) error {
 		return fmt.Errorf("%w: %w", web.ErrUndelivered, err)
 	}
 	return nil
-}
-
-// tagOf is an ETag as those of the API are.
-func tagOf(content []byte) string {
-	sum := sha256.Sum256(content)
-	return `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
 }
 
 // preferred is the coding that a client would rather have; empty: none that is known. Of equal ones zstd is smaller.
@@ -93,16 +86,6 @@ func preferred(accept []string) (best string) {
 		}
 	}
 	return best
-}
-
-// has reports whether a client has what has this tag. No tag of ours has a comma in it.
-func has(known []string, tag string) bool {
-	for one := range strings.SplitSeq(strings.Join(known, ","), ",") {
-		if one = strings.TrimSpace(one); one == "*" || strings.TrimPrefix(one, "W/") == tag {
-			return true
-		}
-	}
-	return false
 }
 
 func gzipOf(body []byte) []byte {

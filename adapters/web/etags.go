@@ -1,0 +1,54 @@
+package web
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// The headers by which a reader says what it has.
+const (
+	HeaderETag        = "ETag"
+	HeaderIfNoneMatch = "If-None-Match"
+)
+
+// ETag is the strong ETag of what is shown.
+func ETag(body []byte) string {
+	sum := sha256.Sum256(body)
+	return `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
+}
+
+// Unchanged reports whether a reader has what would be answered. Weak tags will do for that.
+func Unchanged(h http.Header, tag string) bool {
+	tags, ok := ParseTags(h.Values(HeaderIfNoneMatch))
+	return ok && slices.ContainsFunc(tags, func(t string) bool { return t == "*" || strings.TrimPrefix(t, "W/") == tag })
+}
+
+// ParseTags reads the values of a header that is `*` or a list of ETags.
+func ParseTags(values []string) (tags []string, ok bool) {
+	rest := strings.TrimSpace(strings.Join(values, ","))
+	if rest == "*" {
+		return []string{"*"}, true
+	}
+	for rest != "" {
+		weak := strings.HasPrefix(rest, `W/"`)
+		opaque, quoted := strings.CutPrefix(strings.TrimPrefix(rest, "W/"), `"`)
+		end := strings.IndexByte(opaque, '"')
+		if !quoted || end < 0 {
+			return nil, false
+		}
+		tag := `"` + opaque[:end] + `"`
+		if weak {
+			tag = "W/" + tag
+		}
+		tags = append(tags, tag)
+		rest = strings.TrimSpace(opaque[end+1:])
+		if rest != "" && rest[0] != ',' {
+			return nil, false
+		}
+		rest = strings.Trim(rest, ", \t")
+	}
+	return tags, len(tags) > 0
+}
