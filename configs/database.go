@@ -69,6 +69,15 @@ func (d Database) Format(f fmt.State, _ rune) { fmt.Fprint(f, d.String()) }
 // MarshalText returns the masked address.
 func (d Database) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
+// ParseDatabase reads an address: sqlite:PATH or postgres://….
+func ParseDatabase(text string) (Database, error) {
+	d, err := parseDatabase(text)
+	if err != nil {
+		return d, fmt.Errorf("the database %s: %w", maskURL(text), err)
+	}
+	return d, nil
+}
+
 func parseDatabase(text string) (Database, error) {
 	if strings.ContainsFunc(text, unicode.IsControl) {
 		return Database{}, errors.New("must not contain control characters")

@@ -42,6 +42,8 @@ type Tables interface {
 	// Last returns the last number that was given to a row of a numbered table, and SetLast stores it.
 	Last(ctx context.Context, t Table) (int64, error)
 	SetLast(ctx context.Context, t Table, last int64) error
+	// Sending counts the messages that somebody is sending, so that their outcome will be recorded here.
+	Sending(ctx context.Context) (int64, error)
 }
 
 // Carrier is a store that can be carried elsewhere, row by row.
@@ -49,7 +51,7 @@ type Carrier interface {
 	// Version is that of the schema.
 	Version(ctx context.Context) (int64, error)
 	// ReadTables runs fn on one consistent snapshot.
-	ReadTables(ctx context.Context, fn func(Tables) error) error
+	ReadTables(ctx context.Context, fn func(Tables, Tx) error) error
 	// WriteTables runs fn, once, as a unit of work: all of it is kept when fn returns nil, and nothing otherwise.
 	WriteTables(ctx context.Context, fn func(Tables, Tx) error) error
 }

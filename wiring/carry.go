@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/pflag"
 
 	"github.com/tocsin/tocsin/adapters/archive"
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/app/backup"
+	"github.com/tocsin/tocsin/configs"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -66,6 +68,41 @@ func (r root) restore(ctx context.Context, flags *pflag.FlagSet, file string, by
 		return done, err
 	}
 	return backup.Restore(ctx, store, by, systemClock{}.Now(), from)
+}
+
+// copy fills one database with everything of another one.
+func (r root) copy(ctx context.Context, flags *pflag.FlagSet, from, to string, by audit.Actor) (done backup.Summary, err error) {
+	c, err := configs.Load(flags, r.environ)
+	if err != nil {
+		return done, err
+	}
+	if from != "" {
+		if c.Database, err = configs.ParseDatabase(from); err != nil {
+			return done, err
+		}
+	}
+	c.NotifyDatabase = configs.Database{} // It is of one of them.
+	log := newLogger(c, r.streams.Err)
+	source, err := gormstore.Connect(ctx, storeConfig(c, systemClock{}, log))
+	if err != nil {
+		return done, fmt.Errorf("the source: %w", err)
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	if err := source.Ready(ctx); err != nil { // Before anything is made.
+		return done, fmt.Errorf("the source: %w", err)
+	}
+	if c.Database, err = configs.ParseDatabase(to); err != nil {
+		return done, err
+	}
+	target, err := gormstore.Connect(ctx, storeConfig(c, systemClock{}, log))
+	if err != nil {
+		return done, fmt.Errorf("the destination: %w", err)
+	}
+	defer func() { err = errors.Join(err, target.Close()) }()
+	if err := target.Migrate(ctx); err != nil {
+		return done, fmt.Errorf("the destination: %w", err)
+	}
+	return backup.Copy(ctx, source, target, by, systemClock{}.Now())
 }
 
 // verify looks for what is wrong in the database.

@@ -45,6 +45,7 @@ func NewProgram(version string, s Streams, environ []string) cli.Program {
 		Migrations:  r.migrations,
 		Backup:      r.backup,
 		Restore:     r.restore,
+		Copy:        r.copy,
 		Verify:      r.verify,
 	}
 }

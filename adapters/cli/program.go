@@ -57,6 +57,8 @@ type Program struct {
 	Backup func(ctx context.Context, flags *pflag.FlagSet, file string, withKey bool) (done backup.Summary, keyFile string, err error)
 	// Restore fills an empty database with a copy, and holds the installation.
 	Restore func(ctx context.Context, flags *pflag.FlagSet, file string, by audit.Actor) (backup.Summary, error)
+	// Copy fills the empty database `to` with everything of the read-only database `from`, empty: the configured one, and holds the copy.
+	Copy func(ctx context.Context, flags *pflag.FlagSet, from, to string, by audit.Actor) (backup.Summary, error)
 	// Verify looks for what is wrong in the database.
 	Verify func(context.Context, *pflag.FlagSet) ([]ports.Finding, error)
 	// Migrations returns every migration that the program or the database knows, in their order, and changes nothing.
@@ -185,7 +187,7 @@ func (p Program) root() *cobra.Command {
 	p.Flags(root.PersistentFlags())
 	root.AddCommand(p.serve(), p.worker(), p.healthcheck(), p.migrate(), p.config(), p.apply(), p.delete(), p.key(), p.imports(), p.deliveries(),
 		p.channel(), p.mailbox(), p.reencrypt(), p.release(), p.maintenance(),
-		p.backup(), p.restore(), p.verify(), p.admin(), p.audit(), p.version(), p.man())
+		p.backup(), p.restore(), p.copy(), p.verify(), p.admin(), p.audit(), p.version(), p.man())
 	return root
 }
 

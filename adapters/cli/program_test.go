@@ -73,6 +73,9 @@ func newDesk(t *testing.T) *desk {
 		Restore: func(context.Context, *pflag.FlagSet, string, audit.Actor) (backup.Summary, error) {
 			return backup.Summary{}, nil
 		},
+		Copy: func(context.Context, *pflag.FlagSet, string, string, audit.Actor) (backup.Summary, error) {
+			return backup.Summary{}, nil
+		},
 		Verify: func(context.Context, *pflag.FlagSet) ([]ports.Finding, error) { return nil, nil },
 		Open: func(ctx context.Context, _ *pflag.FlagSet) (cli.Services, func(), error) {
 			store, err := gormstore.Open(ctx, gormstore.Config{URL: "sqlite:" + d.database, AutoMigrate: true, Clock: frozen{}, Keys: d.keys})

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tocsin/tocsin/adapters/gormstore/rows"
+	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -24,14 +25,14 @@ func (s *Store) Version(ctx context.Context) (version int64, err error) {
 }
 
 // ReadTables runs fn on one consistent snapshot.
-func (s *Store) ReadTables(ctx context.Context, fn func(ports.Tables) error) error {
+func (s *Store) ReadTables(ctx context.Context, fn func(ports.Tables, ports.Tx) error) error {
 	return s.call(func() error {
 		return s.engine.view(paced(ctx, paceUnlimited), func(t tx) error {
 			r, err := t.rows(ctx)
 			if err != nil {
 				return err
 			}
-			return fn(r)
+			return fn(carried{r, t}, t)
 		})
 	})
 }
@@ -44,9 +45,21 @@ func (s *Store) WriteTables(ctx context.Context, fn func(ports.Tables, ports.Tx)
 			if err != nil {
 				return err
 			}
-			return fn(r, t)
+			return fn(carried{r, t}, t)
 		})
 	})
+}
+
+// carried is what a unit holds, row by row.
+type carried struct {
+	*rows.Rows
+	unit tx
+}
+
+// Sending counts deliveries under a lease.
+func (c carried) Sending(ctx context.Context) (n int64, err error) {
+	err = c.unit.db(ctx).Raw("SELECT COUNT(*) FROM deliveries WHERE state = ? AND next_at > ?", number(deliveries.Sending), c.unit.clock()).Scan(&n).Error
+	return n, err
 }
 
 // rows are those of the unit's database.

@@ -118,7 +118,7 @@ func Write(ctx context.Context, from ports.Carrier, program string, taken time.T
 	if err := write(to, header{formatName, formatVersion, schema, program, taken.UTC()}); err != nil {
 		return done, err
 	}
-	err = from.ReadTables(ctx, func(tables ports.Tables) error {
+	err = from.ReadTables(ctx, func(tables ports.Tables, _ ports.Tx) error {
 		done.Tables = nil
 		for _, t := range tables.Tables() {
 			counted, err := writeTable(ctx, tables, t, to)
@@ -226,18 +226,23 @@ func Restore(ctx context.Context, to ports.Carrier, by audit.Actor, now time.Tim
 		if done.Tables, err = readTables(ctx, tables, from); err != nil {
 			return err
 		}
-		state, err := tx.Installation().State(ctx)
-		if err != nil {
-			return err
-		}
-		state.Held = now
-		if err := tx.Installation().SetState(ctx, state); err != nil {
-			return err
-		}
-		return tx.Audit().Record(ctx, audit.Entry{Actor: by, At: now, Action: audit.InstallationRestored, Object: "installation",
-			After: audit.State{"taken": h.Taken, "rows": done.Rows()}})
+		return hold(ctx, tx, by, now, done)
 	})
 	return done, err
+}
+
+// hold has an installation that was filled send nothing until it is released.
+func hold(ctx context.Context, tx ports.Tx, by audit.Actor, now time.Time, done Summary) error {
+	state, err := tx.Installation().State(ctx)
+	if err != nil {
+		return err
+	}
+	state.Held = now
+	if err := tx.Installation().SetState(ctx, state); err != nil {
+		return err
+	}
+	return tx.Audit().Record(ctx, audit.Entry{Actor: by, At: now, Action: audit.InstallationRestored, Object: "installation",
+		After: audit.State{"taken": done.Taken, "rows": done.Rows()}})
 }
 
 // used are the tables without rows in an installation that nobody has used yet, but for so many from the beginning: whatever there is

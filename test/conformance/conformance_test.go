@@ -2,6 +2,7 @@ package conformance_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,9 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
+	"github.com/tocsin/tocsin/app/backup"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/installation"
 	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/conformance"
 	"github.com/tocsin/tocsin/test/pgtest"
@@ -65,6 +69,50 @@ func TestConformance(t *testing.T) {
 		})
 		conformance.RunSealing(t, func(t *testing.T) conformance.Vault { return vault(t, empty(t)) })
 	})
+	// What `tocsin copy` wrote to the other database is a store like any other.
+	t.Run("copied", func(t *testing.T) {
+		t.Parallel()
+		some := []string{"Users", "Lists", "Keys", "Expansion", "Claims", "Tallies", "Search"}
+		empty := func(t *testing.T) ports.Store {
+			return open(t, gormstore.Config{URL: "sqlite::memory:", AutoMigrate: true, Keys: keys})
+		}
+		conformance.Run(t, conformance.Backend{Only: some, Empty: empty, Furnish: func(t *testing.T, fill func(s ports.Store)) func(t *testing.T) ports.Store {
+			source := pgtest.New(t)
+			furnish(t, source, fill)
+			furnished := file(t, func(url string) { require.NoError(t, carry(t.Context(), source, url)) })
+			return func(t *testing.T) ports.Store { return open(t, gormstore.Config{URL: furnished(t), Keys: keys}) }
+		}})
+		conformance.Run(t, conformance.Backend{Only: some, Empty: empty, Furnish: func(t *testing.T, fill func(s ports.Store)) func(t *testing.T) ports.Store {
+			source := "sqlite:" + filepath.Join(t.TempDir(), "source.db")
+			furnish(t, source, fill)
+			template := fmt.Sprintf("copied_%d", os.Getpid())
+			furnished := func(t *testing.T) string {
+				return pgtest.Lend(t, template, func(url string) error { return carry(context.WithoutCancel(t.Context()), source, url) })
+			}
+			furnished(t)
+			return func(t *testing.T) ports.Store { return open(t, gormstore.Config{URL: furnished(t), Keys: keys}) }
+		}})
+	})
+}
+
+// carry copies one database to another, whose schema it makes.
+func carry(ctx context.Context, from, to string) error {
+	source, err := gormstore.Open(ctx, gormstore.Config{URL: from, Clock: wall{}})
+	if err != nil {
+		return err
+	}
+	target, err := gormstore.Open(ctx, gormstore.Config{URL: to, AutoMigrate: true, Clock: wall{}})
+	if err != nil {
+		return errors.Join(err, source.Close())
+	}
+	now := time.Now()
+	err = source.Update(ctx, func(tx ports.Tx) error {
+		return tx.Installation().SetState(ctx, installation.State{ReadOnly: now.Add(-backup.Settled)})
+	})
+	if err == nil {
+		_, err = backup.Copy(ctx, source, target, audit.Actor{Name: "root"}, now)
+	}
+	return errors.Join(err, source.Close(), target.Close())
 }
 
 // wall is the clock of the stores: no case asks when a row was written.

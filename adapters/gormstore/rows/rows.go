@@ -27,8 +27,6 @@ var left = []string{"goose_db_version", "workers", "channel_troubles", "installa
 // most is how many parameters one statement has at most: what SQLite takes.
 const most = 32_000
 
-var _ ports.Tables = (*Rows)(nil)
-
 // Rows are the rows of a database.
 type Rows struct {
 	conn     Conn

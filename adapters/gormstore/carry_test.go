@@ -1,0 +1,40 @@
+package gormstore_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Whoever copies an installation asks whether the outcomes of messages will still be recorded there.
+func TestWhatIsBeingSentIsCounted(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, url string) {
+		s := open(t, url)
+		p := newPost(t, s)
+		sending := func() (n int64) {
+			t.Helper()
+			require.NoError(t, s.ReadTables(t.Context(), func(tables ports.Tables, _ ports.Tx) (err error) {
+				n, err = tables.Sending(t.Context())
+				return err
+			}))
+			return n
+		}
+		p.trigger(t, nil, nil)
+		_, err := s.Queue().Expand(t.Context(), 10)
+		require.NoError(t, err)
+		assert.Zero(t, sending(), "it waits")
+		jobs, err := s.Queue().Claim(t.Context(), p.channel.ID, "a", 10, time.Minute)
+		require.NoError(t, err)
+		require.Len(t, jobs, 1)
+		assert.EqualValues(t, 1, sending())
+		_, err = s.Queue().Renew(t.Context(), "a", []deliveries.ID{jobs[0].ID}, -time.Minute)
+		require.NoError(t, err)
+		assert.Zero(t, sending(), "its lease has ended: nobody sends it any more")
+	})
+}

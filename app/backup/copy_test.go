@@ -1,0 +1,137 @@
+package backup_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/app/backup"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/installation"
+	"github.com/tocsin/tocsin/ports"
+)
+
+func copied(ctx context.Context, from, to ports.Carrier) (backup.Summary, error) {
+	return backup.Copy(ctx, from, to, audit.Actor{Name: "root"}, noon.Add(time.Hour))
+}
+
+// readOnly is an installation with an entry in its audit log, which is read-only since a moment.
+func readOnly(t *testing.T, since time.Time) interface {
+	ports.Carrier
+	ports.Store
+} {
+	t.Helper()
+	s := memory(t)
+	require.NoError(t, s.Update(t.Context(), func(tx ports.Tx) error {
+		return errors.Join(tx.Installation().SetState(t.Context(), installation.State{ReadOnly: since}),
+			tx.Audit().Record(t.Context(), audit.Entry{At: noon, Action: audit.LogExported, Object: "a"}))
+	}))
+	return s
+}
+
+func TestWhatIsInUseIsNotCopied(t *testing.T) {
+	t.Parallel()
+	to := memory(t)
+	for _, since := range []time.Time{{}, noon.Add(time.Hour), noon.Add(time.Hour - backup.Settled + time.Millisecond)} {
+		_, err := copied(t.Context(), readOnly(t, since), to)
+		require.ErrorIs(t, err, backup.ErrInUse)
+	}
+	done, err := copied(t.Context(), readOnly(t, noon.Add(time.Hour-backup.Settled)), to)
+	require.NoError(t, err)
+	assert.Positive(t, done.Rows())
+	require.NoError(t, to.View(t.Context(), func(tx ports.Tx) error {
+		state, err := tx.Installation().State(t.Context())
+		assert.Equal(t, installation.State{Held: noon.Add(time.Hour)}, state, "the copy is held, and takes changes")
+		found, err2 := tx.Audit().Search(t.Context(), audit.Query{Limit: 10})
+		require.Len(t, found.Entries, 2)
+		assert.Equal(t, audit.InstallationRestored, found.Entries[0].Action)
+		return errors.Join(err, err2)
+	}))
+	_, err = copied(t.Context(), readOnly(t, noon), to)
+	require.ErrorIs(t, err, backup.ErrNotEmpty)
+}
+
+// tampering changes what passes through a store.
+type tampering struct {
+	ports.Carrier
+	version int64
+	sending int64
+	insert  func(some [][]any) ([][]any, error)
+	read    error
+}
+
+func (c tampering) Version(ctx context.Context) (int64, error) {
+	v, err := c.Carrier.Version(ctx)
+	return v + c.version, err
+}
+
+func (c tampering) ReadTables(ctx context.Context, fn func(ports.Tables, ports.Tx) error) error {
+	return c.Carrier.ReadTables(ctx, func(t ports.Tables, tx ports.Tx) error { return fn(tampered{t, c}, tx) })
+}
+
+func (c tampering) WriteTables(ctx context.Context, fn func(ports.Tables, ports.Tx) error) error {
+	return c.Carrier.WriteTables(ctx, func(t ports.Tables, tx ports.Tx) error { return fn(tampered{t, c}, tx) })
+}
+
+type rows = ports.Tables
+
+type tampered struct {
+	rows
+	by tampering
+}
+
+func (t tampered) Sending(context.Context) (int64, error) { return t.by.sending, nil }
+
+func (t tampered) Page(ctx context.Context, table ports.Table, after []any, limit int) ([][]any, error) {
+	if table.Name == "audit_entries" && t.by.read != nil {
+		return nil, t.by.read
+	}
+	return t.rows.Page(ctx, table, after, limit)
+}
+
+func (t tampered) Insert(ctx context.Context, table ports.Table, rows [][]any) error {
+	if table.Name == "audit_entries" && t.by.insert != nil {
+		var err error
+		if rows, err = t.by.insert(rows); err != nil {
+			return err
+		}
+	}
+	return t.rows.Insert(ctx, table, rows)
+}
+
+func TestACopyThatFailsLeavesTheDestinationEmpty(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("the cable was pulled")
+	for name, c := range map[string]struct {
+		from, to tampering
+		want     string
+	}{
+		"AnotherSchema":     {from: tampering{version: 1}, want: "the source has the schema"},
+		"SomethingIsSent":   {from: tampering{sending: 3}, want: "still sending 3 messages"},
+		"ReadingFails":      {from: tampering{read: broken}, want: broken.Error()},
+		"WritingFails":      {to: tampering{insert: func([][]any) ([][]any, error) { return nil, broken }}, want: broken.Error()},
+		"ARowIsLost":        {to: tampering{insert: func(some [][]any) ([][]any, error) { return some[1:], nil }}, want: "audit_entries: 2 rows were read and 1 are there"},
+		"AValueIsDifferent": {to: tampering{insert: func(some [][]any) ([][]any, error) { some[0][1] = "other"; return some, nil }}, want: "audit_entries: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			source, target := readOnly(t, noon), memory(t)
+			require.NoError(t, source.Update(t.Context(), func(tx ports.Tx) error {
+				return tx.Audit().Record(t.Context(), audit.Entry{At: noon, Action: audit.LogExported, Object: "b"})
+			}))
+			c.from.Carrier, c.to.Carrier = source, target
+			_, err := copied(t.Context(), c.from, c.to)
+			require.ErrorContains(t, err, c.want)
+			_, err = copied(t.Context(), source, target)
+			require.NoError(t, err, "nothing of it is left")
+		})
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	_, err := copied(ended, readOnly(t, noon), memory(t))
+	require.ErrorIs(t, err, context.Canceled)
+}

@@ -1,0 +1,117 @@
+package wiring_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/wiring"
+)
+
+// setting is the value of a variable of an installation.
+func (i *installation) setting(name string) (value string) {
+	for _, v := range i.environ {
+		if after, is := strings.CutPrefix(v, name+"="); is {
+			value = after
+		}
+	}
+	return value
+}
+
+// still copies an installation once it has been read-only for long enough.
+func (i *installation) still(t *testing.T, args ...string) (out string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		var printed, errs bytes.Buffer
+		status := wiring.NewProgram("test", wiring.Streams{In: strings.NewReader(""), Out: &printed, Err: &errs}, i.environ).Run(t.Context(), append([]string{"copy"}, args...))
+		out = printed.String()
+		if status != 0 {
+			require.Contains(t, errs.String(), "repeat the command in a moment")
+		}
+		return status == 0
+	}, patience, 200*time.Millisecond)
+	return out
+}
+
+// mails is ticks by mail.
+const mails = `{organizations: [{slug: acme, name: Acme, channels: [{name: mail, protocol: EMAIL, driver: smtp, preferred: true,
+		settings: {host: 127.0.0.1, port: %d, from: notify@acme.example, tls: none}}],
+	projects: [{slug: shop, name: Shop, lists: [{name: all}], applications: [{slug: web, name: Web, events: [{slug: tick, name: Tick,
+		templates: [{channel: mail, subject: "{{ context.n }}", text: Tock}], notifications: [{name: Ticks, list: all}]}]}]}]}]}`
+
+func TestAnInstallationIsCopiedToTheOtherDatabase(t *testing.T) {
+	t.Parallel()
+	const base = "https://notify.acme.example"
+	for name, to := range map[string][2]func(*testing.T) *installation{
+		"FromSQLiteToPostgres": {newInstallation, onPostgres}, "FromPostgresToSQLite": {onPostgres, newInstallation},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			from, into := to[0](t), to[1](t)
+			for _, i := range []*installation{from, into} {
+				i.environ = append(i.environ, "TOCSIN_SECRET_KEY="+strings.Repeat("ab", 32), "TOCSIN_BASE_URL="+base)
+			}
+			target := into.setting("TOCSIN_DATABASE_URL")
+			received, port := newMailServer(t)
+			from.run(t, fmt.Sprintf(mails, port), "apply", "-f", "-")
+			key := from.run(t, "", "key", "create", "--name", "test", "--grant", "full_access")
+			line, stop := from.start(t, "listening", "serve")
+			call(t, line["address"], key, "register/",
+				`{"username": "ada", "distribution_list": "all", "addresses": [{"value": "ada@example.org", "assign_to_preferred_channel": true}]}`)
+			call(t, line["address"], key, "e/tick/trigger/", `{"context": {"n": "one"}}`)
+			link := strings.Trim((<-received).Header.Get("List-Unsubscribe"), "<>")
+			stop()
+			line, stop = from.start(t, "listening", "serve", "--hold")
+			o := call(t, line["address"], key, "e/tick/trigger/", `{"context": {"n": "two"}}`, "once").Occurrence
+			state := func() string { return call(t, line["address"], key, fmt.Sprintf("occurrences/%d/", o), "").State }
+			require.Eventually(t, func() bool { return state() == "delivering" }, patience, 10*time.Millisecond)
+
+			_, complaint := from.fails(t, "copy", "--to", target)
+			assert.Contains(t, complaint, "the source is in use; `tocsin maintenance on` makes it read-only")
+			from.run(t, "", "maintenance", "on")
+			log := from.run(t, "", "audit", "list", "-o", "json")
+			copied := from.still(t, "--to", target) // while it serves, read-only
+			stop()
+			assert.Contains(t, copied, "the copy is held until `tocsin release`")
+			file := filepath.Join(t.TempDir(), "copy.zst")
+			require.NotEmpty(t, rowsOf(copied))
+			assert.Equal(t, rowsOf(from.run(t, "", "backup", file)), rowsOf(copied))
+			assert.Equal(t, rowsOf(copied), rowsOf(into.run(t, "", "backup", file+".again")))
+			_, complaint = from.fails(t, "copy", "--to", target)
+			assert.Contains(t, complaint, "is not empty")
+			out := into.run(t, "", "verify")
+			assert.NotContains(t, out, "WRONG")
+			assert.Contains(t, into.run(t, "", "audit", "list", "-o", "json"), strings.TrimPrefix(log, "[\n"), "the audit log goes on")
+
+			line, stop = into.start(t, "listening", "serve")
+			defer stop()
+			assert.Equal(t, o, call(t, line["address"], key, "e/tick/trigger/", `{"context": {"n": "two"}}`, "once").Occurrence, "keys and requests live on")
+			assert.Equal(t, "delivering", state())
+			into.run(t, "", "release")
+			select {
+			case m := <-received:
+				assert.Equal(t, "two", m.Header.Get("Subject"))
+			case <-time.After(patience):
+				t.Fatal("what was pending was not sent")
+			}
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, fmt.Sprintf("http://%v%s", line["address"], strings.TrimPrefix(link, base)),
+				strings.NewReader("List-Unsubscribe=One-Click"))
+			require.NoError(t, err)
+			request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			response, err := (&http.Client{Timeout: patience}).Do(request)
+			require.NoError(t, err)
+			defer func() { _ = response.Body.Close() }() // It has been read.
+			page, err := io.ReadAll(response.Body)
+			require.NoError(t, err)
+			assert.Contains(t, string(page), "<h1>You are unsubscribed</h1>")
+		})
+	}
+}
