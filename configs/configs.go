@@ -25,7 +25,8 @@ type Config struct {
 	SecretKey        SecretKey   // zero when none is configured, see [Config.EnsureSecretKey]
 	PreviousKeys     []SecretKey // those that SecretKey took the place of
 
-	Listen              string // host:port
+	Listen              string // host:port, or UnixPrefix and a path
+	Encryption          Encryption
 	BaseURL             string // without a trailing slash; empty: URLs are built from the request
 	RequireSecondFactor bool   // of the installation's administrators
 	TrustedProxies      []netip.Prefix
@@ -158,6 +159,7 @@ func (c *Config) reconcile(found *Error) {
 		found.add("retry_base", c.origin("retry_base"), "must not be longer than retry_max")
 	}
 	c.reconcileSSO(found)
+	c.reconcileEncryption(found)
 	if c.RateLimit == 0 && !found.about("rate_limit") && c.AuthFailureLimit > 0 {
 		c.AuthFailureLimit = 0
 		i := slices.IndexFunc(c.values, named("auth_failure_limit"))

@@ -51,6 +51,18 @@ func TestLoadMistakes(t *testing.T) {
 			"sso_client_id (default): is required with sso_issuer",
 			"base_url (default): is required with sso_issuer: the provider sends people back there",
 		}},
+		"ACertificateWithoutItsKey": {[]string{"TOCSIN_TLS_CERT_FILE=cert.pem"}, []string{"tls_key_file (default): is required with tls_cert_file"}},
+		"AKeyWithoutItsCertificate": {[]string{"TOCSIN_TLS_KEY_FILE=key.pem"}, []string{"tls_cert_file (default): is required with tls_key_file"}},
+		"CertificatesFromTwoPlaces": {[]string{"TOCSIN_TLS_CERT_FILE=cert.pem", "TOCSIN_TLS_KEY_FILE=key.pem", "TOCSIN_ACME_HOSTS=notify.example.org"},
+			[]string{"acme_hosts (env TOCSIN_ACME_HOSTS): must be empty when tls_cert_file is set: certificates come from one place"}},
+		"AnEncryptedUnixSocket": {[]string{"TOCSIN_LISTEN=unix:/run/tocsin.sock", "TOCSIN_ACME_HOSTS=notify.example.org"},
+			[]string{"listen (env TOCSIN_LISTEN): must be host:port when the server encrypts its connections: those by a unix socket are not encrypted"}},
+		"NoHosts": {[]string{"TOCSIN_ACME_HOSTS=localhost", "TOCSIN_ACME_EMAIL=nobody", "TOCSIN_ACME_DIRECTORY=http://ca.example", "TOCSIN_LISTEN=unix:tocsin.sock"}, []string{
+			"listen (env TOCSIN_LISTEN): must name a unix socket by its absolute path of at most 100 bytes, for example unix:/run/tocsin/tocsin.sock",
+			"acme_hosts (env TOCSIN_ACME_HOSTS): must be at most 20 host names, for example notify.example.org",
+			"acme_email (env TOCSIN_ACME_EMAIL): must be an e-mail address, for example operations@example.org",
+			"acme_directory (env TOCSIN_ACME_DIRECTORY): must be the https URL of an ACME directory, for example https://acme-v02.api.letsencrypt.org/directory",
+		}},
 		"OnlySingleSignOnWithoutAny": {[]string{"TOCSIN_REQUIRE_SSO=true"}, []string{
 			"sso_issuer (default): is required with require_sso",
 			"sso_break_glass (default): is required with require_sso: nobody else could sign in while the provider is away",

@@ -32,7 +32,7 @@ type monitor struct {
 }
 
 func newMonitor(c configs.Config, m *metrics.Metrics, store *gormstore.Store, users *app.Users, applications *app.Applications, worker *delivery.Worker,
-	importer *importer.Importer, dog *watchdog.Watchdog, standing *app.Standing, clock ports.Clock, log *slog.Logger) (*monitor, error) {
+	importer *importer.Importer, dog *watchdog.Watchdog, standing *app.Standing, where *listening, clock ports.Clock, log *slog.Logger) (*monitor, error) {
 	err := m.Watch(metrics.Sources{
 		Clock: clock,
 		Loops: dog.Loops,
@@ -67,6 +67,7 @@ func newMonitor(c configs.Config, m *metrics.Metrics, store *gormstore.Store, us
 			return d.Size, err
 		},
 		Standing:      standing.State,
+		Certificate:   where.ends,
 		Organizations: c.MetricsOrganizations,
 	})
 	return &monitor{address: c.MetricsListen, profiles: c.MetricsProfiles, metrics: m, log: log}, err

@@ -37,6 +37,7 @@ func NewProgram(version string, s Streams, environ []string) cli.Program {
 		Flags:       configs.Flags,
 		ServerFlags: configs.ServerFlags,
 		Settings:    r.settings,
+		Check:       r.check,
 		Listen:      r.listen,
 		Serve:       r.serve,
 		Work:        r.work,
@@ -69,9 +70,18 @@ func (r root) settings(flags *pflag.FlagSet) ([]cli.Setting, error) {
 	return all, nil
 }
 
-func (r root) listen(flags *pflag.FlagSet) (string, error) {
+func (r root) check(flags *pflag.FlagSet) error {
 	c, err := configs.Load(flags, r.environ)
-	return c.Listen, err
+	if err != nil {
+		return err
+	}
+	_, err = newIdentity(c.Encryption)
+	return err
+}
+
+func (r root) listen(flags *pflag.FlagSet) (address string, encrypted bool, err error) {
+	c, err := configs.Load(flags, r.environ)
+	return c.Listen, c.Encryption.On(), err
 }
 
 func (r root) serve(ctx context.Context, flags *pflag.FlagSet, serving cli.Serving) error {
@@ -80,7 +90,7 @@ func (r root) serve(ctx context.Context, flags *pflag.FlagSet, serving cli.Servi
 	if err != nil {
 		return err
 	}
-	self := newInstance(r.version)
+	self := newInstance(r.version, r.environ)
 	log = self.problems.watch(log)
 	return within(ctx, longestEnd(c), log, self.unrecorded, func() error {
 		s, closeAll, err := openServer(ctx, c, key, log, self)
@@ -109,7 +119,7 @@ func (r root) work(ctx context.Context, flags *pflag.FlagSet) error {
 	if err != nil {
 		return err
 	}
-	self := newInstance(r.version)
+	self := newInstance(r.version, r.environ)
 	return within(ctx, longestEnd(c), log, self.unrecorded, func() error {
 		work, closeAll, err := openWorker(ctx, c, key, log, self)
 		if err != nil {

@@ -108,7 +108,7 @@ var useCases = wire.NewSet(
 )
 
 // sending is what works in the background: it turns occurrences into messages, and files into users, who can be found.
-var sending = wire.NewSet(watchdog.New, newMetrics, newWorker, newImporter, newIndexer, newMonitor, wire.Struct(new(background), "*"))
+var sending = wire.NewSet(watchdog.New, newMetrics, newWorker, newImporter, newIndexer, newListening, newMonitor, wire.Struct(new(background), "*"))
 
 // web is the HTTP API, the console, and the server that runs both.
 var web = wire.NewSet(newHealth, newSystem, newAPI, newConsole, newServer)

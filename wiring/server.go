@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/console"
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/adapters/httpapi"
+	"github.com/tocsin/tocsin/adapters/listener"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/app/health"
 	"github.com/tocsin/tocsin/app/watchdog"
@@ -36,6 +36,7 @@ type server struct {
 	dog     *watchdog.Watchdog
 	monitor *monitor
 
+	listening    *listening
 	installation *app.Installation
 }
 
@@ -51,8 +52,8 @@ func newHealth(store *gormstore.Store, clock ports.Clock, dog *watchdog.Watchdog
 		}, Note: func() string { return standing.Known().String() }})
 }
 
-func newServer(c configs.Config, api *httpapi.API, pages *console.Console, auth *app.Authentication, work background, state *health.Health, dog *watchdog.Watchdog, whole *app.Installation, log *slog.Logger) *server {
-	return &server{config: c, api: api, console: pages, auth: auth, work: work.run, health: state, dog: dog, monitor: work.Monitor, log: log, installation: whole}
+func newServer(c configs.Config, api *httpapi.API, pages *console.Console, auth *app.Authentication, work background, state *health.Health, dog *watchdog.Watchdog, whole *app.Installation, where *listening, log *slog.Logger) *server {
+	return &server{config: c, api: api, console: pages, auth: auth, work: work.run, health: state, dog: dog, monitor: work.Monitor, log: log, listening: where, installation: whole}
 }
 
 // ServeHTTP answers one request: the console's below its prefix and whoever opens the bare address, the API's elsewhere.
@@ -71,24 +72,35 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serve answers requests and sends messages until ctx ends. Then the instance is not ready any more, goes on for the shutdown delay,
 // finishes the requests that have begun within the shutdown timeout and the messages within theirs, and returns nil.
 func (s *server) serve(ctx context.Context) error {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.Listen)
+	listeners, err := s.listening.open(ctx)
 	if err != nil {
 		return err
 	}
 	stopMonitor, err := s.monitor.start(ctx)
 	if err != nil {
-		return errors.Join(err, listener.Close())
+		return errors.Join(err, listener.Close(listeners))
 	}
 	defer stopMonitor()
 	web := httpapi.NewServer(s, httpapi.Timeouts{ReadHeader: s.config.ReadHeaderTimeout, Read: s.config.ReadTimeout,
 		Write: s.config.WriteTimeout, Idle: s.config.IdleTimeout}, s.log)
-	s.log.Info("listening", "address", listener.Addr().String(), "database", s.config.Database.String())
-	ended := make(chan error, 1)
-	go func() { ended <- web.Serve(httpapi.Problems(listener, s.config.BaseURL)) }()
+	if s.config.Encryption.On() {
+		web.Protocols = httpapi.EncryptedProtocols()
+	}
+	ended := make(chan error, len(listeners))
+	for _, l := range listeners {
+		s.log.Info("listening", "address", l.Addr().String(), "encrypted", l.Encrypted, "handed_over", l.HandedOver, "database", s.config.Database.String())
+		go func() { ended <- web.Serve(httpapi.Problems(l.Listener, s.config.BaseURL)) }()
+	}
 	// What works in the background ends with the server, for whatever reason that ends.
 	working, stopWorking := context.WithCancel(context.WithoutCancel(ctx))
 	var beside sync.WaitGroup
 	beside.Go(func() { s.dog.Run(working, "use of keys", s.recordUse) })
+	beside.Go(func() {
+		s.dog.Run(working, "reload", func(ctx context.Context, turns *watchdog.Loop) { hangups(ctx, turns, s.log, s.listening.look) })
+	})
+	if s.config.Encryption.On() {
+		beside.Go(func() { s.dog.Run(working, "certificates", s.listening.watch) })
+	}
 	if s.work != nil {
 		beside.Go(func() { s.work(working) })
 	}

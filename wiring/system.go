@@ -16,14 +16,15 @@ import (
 // instance is this process, as it knows itself.
 type instance struct {
 	version  string
+	environ  []string
 	started  time.Time
 	problems *problems
 
 	unrecorded *unrecorded // of its worker
 }
 
-func newInstance(version string) instance {
-	return instance{version: version, started: time.Now(), problems: &problems{}, unrecorded: &unrecorded{}}
+func newInstance(version string, environ []string) instance {
+	return instance{version: version, environ: environ, started: time.Now(), problems: &problems{}, unrecorded: &unrecorded{}}
 }
 
 func newSystem(c configs.Config, self instance, store *gormstore.Store, state *health.Health, clock ports.Clock) *app.System {

@@ -96,7 +96,8 @@ func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	users := app.NewUsers(guard)
 	limits := newLimits(c)
 	applications := app.NewApplications(guard, limits)
-	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importerImporter, watchdogWatchdog, standing, wiringSystemClock, log)
+	wiringListening := newListening(c, self, log)
+	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importerImporter, watchdogWatchdog, standing, wiringListening, wiringSystemClock, log)
 	if err != nil {
 		cleanup()
 		return background{}, nil, err
@@ -224,7 +225,8 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	worker := newWorker(c, self, guard, standing, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog, metrics)
 	importerImporter := newImporter(c, guard, wiringSystemClock, log, watchdogWatchdog)
 	indexer := newIndexer(guard, wiringSystemClock, log, watchdogWatchdog)
-	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importerImporter, watchdogWatchdog, standing, wiringSystemClock, log)
+	wiringListening := newListening(c, self, log)
+	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importerImporter, watchdogWatchdog, standing, wiringListening, wiringSystemClock, log)
 	if err != nil {
 		cleanup()
 		return nil, nil, err
@@ -236,7 +238,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Monitor:  wiringMonitor,
 	}
 	installation := newInstallation(store, occurrences, standing, wiringSystemClock)
-	wiringServer := newServer(c, api, consoleConsole, authentication, wiringBackground, health, watchdogWatchdog, installation, log)
+	wiringServer := newServer(c, api, consoleConsole, authentication, wiringBackground, health, watchdogWatchdog, installation, wiringListening, log)
 	return wiringServer, func() {
 		cleanup()
 	}, nil

@@ -66,15 +66,15 @@ func (p Program) checkConfig() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check FILE",
 		Short: "Check a configuration file",
-		Long: "Check a configuration file before the server reads it: every mistake is reported. Flags and the environment come before\n" +
-			"the file, as they do for the server.",
+		Long: "Check a configuration file before the server reads it: every mistake is reported, and a certificate that does not fit its key.\n" +
+			"Flags and the environment come before the file, as they do for the server.",
 		Example: "  tocsin config check tocsin.yaml",
 		Args:    oneArgument("FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := c.Flags().Set("config", args[0]); err != nil {
 				return err
 			}
-			if _, err := p.Settings(c.Flags()); err != nil {
+			if err := p.Check(c.Flags()); err != nil {
 				return err
 			}
 			_, err := fmt.Fprintf(p.Out, "%s: no mistakes\n", args[0])

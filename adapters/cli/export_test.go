@@ -15,7 +15,9 @@ func (p Program) Root() *cobra.Command {
 }
 
 // ReadyURL is where healthcheck asks a server that listens on an address.
-func ReadyURL(listen string) (string, error) { return readyURL(listen) }
+func ReadyURL(listen string, encrypted bool) (ready, socket string, err error) {
+	return readyURL(listen, encrypted)
+}
 
 // Progress is the progress of a long command.
 type Progress = progress

@@ -33,7 +33,7 @@ func TestHealthcheck(t *testing.T) {
 
 	d := newDesk(t)
 	check := func(listen string, args ...string) int {
-		d.Listen = func(*pflag.FlagSet) (string, error) { return listen, nil }
+		d.Listen = func(*pflag.FlagSet) (string, bool, error) { return listen, false, nil }
 		return d.run(t, append([]string{"healthcheck"}, args...)...)
 	}
 	assert.Zero(t, check(ready))
@@ -61,10 +61,17 @@ func TestReadyURL(t *testing.T) {
 		"127.0.0.1:http":   "http://127.0.0.1:http/readyz",
 		"[fe80::1%eth0]:1": "http://[fe80::1%25eth0]:1/readyz",
 	} {
-		got, err := cli.ReadyURL(listen)
+		got, socket, err := cli.ReadyURL(listen, false)
 		require.NoError(t, err)
 		assert.Equal(t, want, got, listen)
+		assert.Empty(t, socket)
+		got, _, err = cli.ReadyURL(listen, true)
+		require.NoError(t, err)
+		assert.Equal(t, strings.Replace(want, "http:", "https:", 1), got, listen)
 	}
-	_, err := cli.ReadyURL("8080")
-	assert.Error(t, err)
+	_, _, err := cli.ReadyURL("8080", false)
+	require.Error(t, err)
+	_, socket, err := cli.ReadyURL("unix:/run/tocsin.sock", false)
+	require.NoError(t, err)
+	assert.Equal(t, "/run/tocsin.sock", socket)
 }

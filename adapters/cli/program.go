@@ -43,8 +43,10 @@ type Program struct {
 
 	// Settings returns the configuration, fit to be shown.
 	Settings func(*pflag.FlagSet) ([]Setting, error)
-	// Listen returns the host:port that the server listens on.
-	Listen func(*pflag.FlagSet) (string, error)
+	// Check returns what is wrong with the configuration, what it names included.
+	Check func(*pflag.FlagSet) error
+	// Listen returns the address that the server listens on, host:port or `unix:` and a path, and whether it encrypts connections there.
+	Listen func(*pflag.FlagSet) (address string, encrypted bool, err error)
 	// Serve answers requests, and does what it is told beside that, until ctx ends; then it finishes what has begun. nil when that went well.
 	Serve func(ctx context.Context, flags *pflag.FlagSet, serving Serving) error
 	// Work sends messages until ctx ends, then finishes what has begun.

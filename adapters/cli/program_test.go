@@ -56,12 +56,13 @@ func newDesk(t *testing.T) *desk {
 	t.Helper()
 	d := &desk{database: filepath.Join(t.TempDir(), "tocsin.db"), keys: seal.NewRing(firstKey), wrap: func(s ports.Store) ports.Store { return s },
 		provider: &provider{}, sendTimeout: 100 * time.Millisecond}
-	nowhere := func(*pflag.FlagSet) (string, error) { return "", errors.New("there is no server") }
+	nowhere := func(*pflag.FlagSet) (string, bool, error) { return "", false, errors.New("there is no server") }
 	d.Program = cli.Program{
 		Version: "1.2.3", In: strings.NewReader(""), Out: &d.out, Err: &d.err,
 		Flags:       func(f *pflag.FlagSet) { f.String("config", "", "Configuration file") },
 		ServerFlags: func(f *pflag.FlagSet) { f.String("listen", "", "Where the server listens") },
 		Settings:    func(*pflag.FlagSet) ([]cli.Setting, error) { return nil, nil },
+		Check:       func(*pflag.FlagSet) error { return nil },
 		Listen:      nowhere,
 		Serve:       func(context.Context, *pflag.FlagSet, cli.Serving) error { return nil },
 		Work:        func(context.Context, *pflag.FlagSet) error { return nil },

@@ -3,10 +3,13 @@ package httpapi
 import (
 	"bytes"
 	"crypto/rand"
+	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -51,11 +54,26 @@ func (c problemConn) CloseWrite() error {
 	return nil
 }
 
+// Read reads what the client sends. One who does not encrypt where that is asked for is told so.
+func (c problemConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if e, plain := errors.AsType[tls.RecordHeaderError](err); plain && e.Conn != nil && methodForm.Match(e.RecordHeader[:]) {
+		_, _ = e.Conn.Write(plainProblem(c.base, http.StatusBadRequest, ": it came by http, and this address speaks https")) // The connection ends anyway.
+	}
+	return n, err
+}
+
+// methodForm is how a request that is not encrypted begins.
+var methodForm = regexp.MustCompile(`^[A-Z]{3,}( /?|$)`)
+
 // plainHeaders are those of the answers that net/http writes by itself, each in one piece. Answers of handlers have others.
 const plainHeaders = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 
 // Write sends what net/http writes.
 func (c problemConn) Write(b []byte) (int, error) {
+	if encrypted, ok := c.Conn.(*tls.Conn); ok && encrypted.ConnectionState().NegotiatedProtocol == "h2" {
+		return c.Conn.Write(b) // Frames; net/http writes no such answers there.
+	}
 	first, plain, found := bytes.Cut(b[:min(len(b), 1<<10)], []byte(plainHeaders))
 	status, err := strconv.Atoi(string(first[min(len("HTTP/1.1 "), len(first)):min(len("HTTP/1.1 400"), len(first))]))
 	if !found || err != nil || status < http.StatusBadRequest || bytes.Contains(first, []byte("\r\n")) {

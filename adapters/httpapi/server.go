@@ -1,7 +1,10 @@
 package httpapi
 
 import (
+	"context"
+	"crypto/tls"
 	"log/slog"
+	"net"
 	"net/http"
 	"time"
 )
@@ -17,10 +20,12 @@ type Timeouts struct {
 // maxHeaderBytes is far above what a request of this API needs and far below what would hurt.
 const maxHeaderBytes = 64 << 10
 
-// NewServer returns an HTTP server that no client can keep busy for ever.
+// NewServer returns an HTTP server that no client can keep busy for ever. It serves listeners of [Problems], also those that encrypt
+// (see [EncryptedProtocols]).
 func NewServer(handler http.Handler, t Timeouts, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler:           handler,
+		Handler:           encryption(handler),
+		ConnContext:       connected,
 		ReadHeaderTimeout: t.ReadHeader,
 		ReadTimeout:       t.Read,
 		WriteTimeout:      t.Write,
@@ -28,4 +33,36 @@ func NewServer(handler http.Handler, t Timeouts, log *slog.Logger) *http.Server 
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
+}
+
+// connectionKey is where the context of a request has its connection, when that is encrypted.
+type connectionKey struct{}
+
+// connected notes a connection that is encrypted. net/http does not see it below that of [Problems].
+func connected(ctx context.Context, c net.Conn) context.Context {
+	if p, ok := c.(problemConn); ok {
+		if encrypted, ok := p.Conn.(*tls.Conn); ok {
+			return context.WithValue(ctx, connectionKey{}, encrypted)
+		}
+	}
+	return ctx
+}
+
+// encryption tells the handler how a request came.
+func encryption(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c, ok := r.Context().Value(connectionKey{}).(*tls.Conn); ok {
+			r.TLS = new(c.ConnectionState())
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// EncryptedProtocols are what a server speaks on listeners that encrypt. To net/http these are no encrypted connections, because those of
+// [Problems] hide that.
+func EncryptedProtocols() *http.Protocols {
+	p := new(http.Protocols)
+	p.SetHTTP1(true)
+	p.SetUnencryptedHTTP2(true)
+	return p
 }

@@ -41,6 +41,8 @@ func sources(backlogs, resting int) metrics.Sources {
 		Imports:  func() (int64, int64) { return 1, 5_000 },
 		Unstored: func() int { return 12 },
 		Skew:     func() time.Duration { return -1500 * time.Millisecond },
+
+		Certificate: func() time.Time { return noon.Add(time.Hour) },
 		Resting: func() map[channels.ID]time.Time {
 			all := map[channels.ID]time.Time{}
 			for i := range resting {
@@ -120,6 +122,7 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 		`tocsin_imports_running 1`,
 		`tocsin_deliveries_unrecorded 12`,
 		`tocsin_clock_skew_seconds -1.5`,
+		`tocsin_certificate_expires_timestamp_seconds 1.7673588e+09`,
 		`tocsin_channel_rests_until_timestamp_seconds{channel="1"} 1.76735526e+09`,
 		`tocsin_database_up 1`,
 		`tocsin_database_size_bytes 1.048576e+06`,

@@ -59,6 +59,8 @@ type Sources struct {
 	Queue    func(ctx context.Context, most int) (statistics.Queue, error)
 	Size     func(ctx context.Context) (int64, error) // of the database, in bytes
 	Standing func(ctx context.Context) (installation.State, error)
+	// Certificate is when the certificate of the server's own connections is over; zero: there is none.
+	Certificate func() time.Time
 	// Organizations adds the slug of its organization to a channel's id.
 	Organizations bool
 }
@@ -75,7 +77,7 @@ type state struct {
 	units, calls, running, rows           *prometheus.Desc
 	unstored, resting, skew               *prometheus.Desc
 	up, size, unexpanded, waiting, oldest *prometheus.Desc
-	held, readOnly                        *prometheus.Desc
+	held, readOnly, certificate           *prometheus.Desc
 
 	mu    sync.Mutex
 	asked time.Time
@@ -115,20 +117,21 @@ func newState(s Sources) *state {
 		resting:  desc("channel_rests_until_timestamp_seconds", "Until when a channel rests because its provider is away. A channel that works has no value.", "channel"),
 		skew:     desc("clock_skew_seconds", "How far the clock of this machine is ahead of the database's."),
 
-		up:         desc("database_up", "1 when the database has answered, 0 when it has not."),
-		size:       desc("database_size_bytes", "How large the database is."),
-		unexpanded: desc("occurrences_unexpanded", "Occurrences whose recipients are still being found, as far as they were counted."),
-		waiting:    desc("channel_deliveries_due", "Deliveries of a channel that are due, as far as they were counted.", "channel", "organization"),
-		held:       desc("installation_held", "1 while nothing is sent until the installation is released."),
-		readOnly:   desc("installation_read_only", "1 while nothing may be changed, for maintenance."),
-		oldest:     desc("channel_oldest_due_timestamp_seconds", "When the delivery of a channel was due that waits longest.", "channel", "organization"),
+		up:          desc("database_up", "1 when the database has answered, 0 when it has not."),
+		size:        desc("database_size_bytes", "How large the database is."),
+		unexpanded:  desc("occurrences_unexpanded", "Occurrences whose recipients are still being found, as far as they were counted."),
+		waiting:     desc("channel_deliveries_due", "Deliveries of a channel that are due, as far as they were counted.", "channel", "organization"),
+		held:        desc("installation_held", "1 while nothing is sent until the installation is released."),
+		readOnly:    desc("installation_read_only", "1 while nothing may be changed, for maintenance."),
+		certificate: desc("certificate_expires_timestamp_seconds", "When the certificate that the server proves itself with is over, of several the first. A server that does not encrypt has no value."),
+		oldest:      desc("channel_oldest_due_timestamp_seconds", "When the delivery of a channel was due that waits longest.", "channel", "organization"),
 	}
 }
 
 // Describe tells what there is.
 func (s *state) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{s.turned, s.still, s.anew, s.open, s.inUse, s.most, s.waits, s.waited, s.units, s.calls, s.running, s.rows, s.unstored,
-		s.resting, s.skew, s.up, s.size, s.unexpanded, s.waiting, s.oldest, s.held, s.readOnly} {
+		s.resting, s.skew, s.up, s.size, s.unexpanded, s.waiting, s.oldest, s.held, s.readOnly, s.certificate} {
 		to <- d
 	}
 }
@@ -162,6 +165,9 @@ func (s *state) Collect(to chan<- prometheus.Metric) {
 	counter(s.rows, float64(rows))
 	gauge(s.unstored, float64(s.Unstored()))
 	gauge(s.skew, s.Skew().Seconds())
+	if ends := s.Certificate(); !ends.IsZero() {
+		gauge(s.certificate, seconds(ends))
+	}
 	resting := s.Resting()
 	ids := make([]channels.ID, 0, len(resting))
 	for id := range resting {

@@ -32,12 +32,15 @@ func (p Proxies) Client(r *http.Request) netip.Prefix {
 	return network
 }
 
+// trustSender reports whether the word of whoever connected counts. A unix socket is opened only by a proxy of this machine.
+func (p Proxies) trustSender(r *http.Request) bool { return r.RemoteAddr == "@" || p.trust(remote(r)) }
+
 // client is the address that a request came from; behind trusted proxies the last one in X-Forwarded-For that is no trusted proxy.
 func (p Proxies) client(r *http.Request) netip.Addr {
 	address := remote(r)
-	if p.trust(address) {
+	if p.trustSender(r) {
 		hops := strings.Split(strings.Join(r.Header.Values(echo.HeaderXForwardedFor), ","), ",")
-		for i := len(hops) - 1; i >= 0 && p.trust(address); i-- {
+		for i := len(hops) - 1; i >= 0 && (!address.IsValid() || p.trust(address)); i-- {
 			hop, err := netip.ParseAddr(strings.Trim(hops[i], " \t[]"))
 			if err != nil {
 				break
@@ -59,7 +62,7 @@ func (p Proxies) Address(r *http.Request) string {
 
 // Scheme is how the client reached the service: https when the connection is encrypted or a trusted proxy says so.
 func (p Proxies) Scheme(r *http.Request) string {
-	if r.TLS != nil || (p.trust(remote(r)) && strings.EqualFold(r.Header.Get(echo.HeaderXForwardedProto), "https")) {
+	if r.TLS != nil || (p.trustSender(r) && strings.EqualFold(r.Header.Get(echo.HeaderXForwardedProto), "https")) {
 		return "https"
 	}
 	return "http"

@@ -1,0 +1,85 @@
+package listener
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/acme"
+	"golang.org/x/crypto/acme/autocert"
+)
+
+// ACMESettings say which certificates an authority is asked for.
+type ACMESettings struct {
+	Hosts     []string
+	Email     string // where the authority may write to; may be empty
+	Directory string // the URL of the authority's directory
+	Folder    string // where certificates and keys are kept
+	Client    *http.Client
+}
+
+// ACME returns an identity whose certificates an authority gives (RFC 8555) once it has reached the server by the challenge
+// tls-alpn-01 (RFC 8737). They are renewed a month before they are over. Its first Look gets them.
+func ACME(s ACMESettings) *Identity {
+	manager := &autocert.Manager{
+		Prompt:     autocert.AcceptTOS,
+		Cache:      autocert.DirCache(s.Folder),
+		HostPolicy: autocert.HostWhitelist(s.Hosts...),
+		Email:      s.Email,
+		Client:     &acme.Client{DirectoryURL: s.Directory, HTTPClient: s.Client, UserAgent: "tocsin"},
+	}
+	a := &authority{get: manager.GetCertificate, hosts: s.Hosts, ends: map[string]time.Time{}}
+	return &Identity{
+		config: &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: append(protocols(), acme.ALPNProto), GetCertificate: manager.GetCertificate},
+		look:   a.look,
+		ends:   a.first,
+	}
+}
+
+// authority asks for the certificates of hosts before a client does.
+type authority struct {
+	get   func(*tls.ClientHelloInfo) (*tls.Certificate, error)
+	hosts []string
+
+	mu   sync.Mutex
+	ends map[string]time.Time
+}
+
+// look asks for the certificate of each host, as a client of today does, who takes one with an elliptic curve.
+func (a *authority) look(ctx context.Context) (changed bool, err error) {
+	for _, host := range a.hosts {
+		if ctx.Err() != nil {
+			return changed, errors.Join(err, ctx.Err())
+		}
+		certificate, wrong := a.get(&tls.ClientHelloInfo{ServerName: host, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256},
+			SupportedCurves: []tls.CurveID{tls.CurveP256}, SignatureSchemes: []tls.SignatureScheme{tls.ECDSAWithP256AndSHA256}})
+		if wrong != nil {
+			err = errors.Join(err, fmt.Errorf("no certificate for %s: %w", host, wrong))
+			continue
+		}
+		a.mu.Lock()
+		if !a.ends[host].Equal(certificate.Leaf.NotAfter) {
+			a.ends[host], changed = certificate.Leaf.NotAfter, true
+		}
+		a.mu.Unlock()
+	}
+	return changed, err
+}
+
+func (a *authority) first() (t time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	all := make([]time.Time, 0, len(a.ends))
+	for _, end := range a.ends {
+		all = append(all, end)
+	}
+	if len(all) == 0 {
+		return t
+	}
+	return slices.MinFunc(all, time.Time.Compare)
+}

@@ -1,0 +1,101 @@
+package listener
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Identity is what the server proves to clients: a certificate and its key.
+type Identity struct {
+	config *tls.Config
+
+	// Look sees to it that the certificates are those of the moment, and reports whether one of them is new.
+	look func(context.Context) (changed bool, err error)
+	// ends is when the first certificate is over; zero: there is none.
+	ends func() time.Time
+}
+
+// Look reads certificates again, or gets those that are missing, and reports whether one of them is new. When that fails, those
+// before stay.
+func (i *Identity) Look(ctx context.Context) (changed bool, err error) { return i.look(ctx) }
+
+// Ends is when the certificate is over, of several the first; zero while there is none.
+func (i *Identity) Ends() time.Time { return i.ends() }
+
+// protocols are those that the server speaks above TLS, the preferred one first.
+func protocols() []string { return []string{"h2", "http/1.1"} }
+
+func (i *Identity) encrypt(l net.Listener) net.Listener { return tls.NewListener(l, i.config) }
+
+// maxPEM is more than any chain of certificates needs, and stops a file without end.
+const maxPEM = 1 << 20
+
+// errFiles says that a certificate cannot be used.
+var errFiles = errors.New("tls_cert_file and tls_key_file cannot be used")
+
+// Files returns the identity that two PEM files hold.
+func Files(certificate, key string) (*Identity, error) {
+	f := &files{paths: [2]string{certificate, key}}
+	if _, err := f.read(); err != nil {
+		return nil, err
+	}
+	return &Identity{
+		config: &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: protocols(),
+			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return f.current.Load(), nil }},
+		look: func(context.Context) (bool, error) { return f.read() },
+		ends: func() time.Time { return f.current.Load().Leaf.NotAfter },
+	}, nil
+}
+
+// files is the certificate of two files.
+type files struct {
+	paths   [2]string
+	current atomic.Pointer[tls.Certificate]
+
+	mu    sync.Mutex
+	texts [2][]byte // of current
+}
+
+// read takes over what the files hold, when that has changed and fits together.
+func (f *files) read() (changed bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var texts [2][]byte
+	for i, path := range f.paths {
+		if texts[i], err = readFile(path); err != nil {
+			return false, fmt.Errorf("%w: %w", errFiles, err)
+		}
+	}
+	if bytes.Equal(texts[0], f.texts[0]) && bytes.Equal(texts[1], f.texts[1]) {
+		return false, nil
+	}
+	pair, err := tls.X509KeyPair(texts[0], texts[1])
+	if err != nil {
+		return false, fmt.Errorf("%w: %w", errFiles, err)
+	}
+	f.current.Store(&pair)
+	f.texts = texts
+	return true, nil
+}
+
+func readFile(path string) (text []byte, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	text, err = io.ReadAll(io.LimitReader(f, maxPEM+1))
+	if err == nil && len(text) > maxPEM {
+		return nil, fmt.Errorf("%s is larger than 1 MiB", path)
+	}
+	return text, err
+}

@@ -1,0 +1,101 @@
+// Package listener knows how clients connect to the server: by a port, a unix socket or a socket of systemd, in the clear or by TLS. It
+// refuses to know what they ask for.
+package listener
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// unixPrefix begins the address of a unix socket.
+const unixPrefix = "unix:"
+
+// socketMode lets the owner of a unix socket and its group connect, a proxy as a rule.
+const socketMode = 0o660
+
+// Options say where to listen.
+type Options struct {
+	Address  string    // host:port, or `unix:` and a path
+	Environ  []string  // `NAME=value`: where systemd tells which sockets it hands over; they take the place of Address
+	Identity *Identity // nil: connections are not encrypted. Those by unix sockets never are.
+}
+
+// Listener is a socket that clients connect to.
+type Listener struct {
+	net.Listener
+
+	Encrypted  bool
+	HandedOver bool // by systemd
+}
+
+// Open opens what there is to listen on.
+func Open(ctx context.Context, o Options) ([]Listener, error) {
+	found, err := inherited(o.Environ, os.Getpid())
+	if err != nil {
+		return nil, err
+	}
+	handedOver := len(found) > 0
+	if !handedOver {
+		one, err := listen(ctx, o.Address)
+		if err != nil {
+			return nil, err
+		}
+		found = []net.Listener{one}
+	}
+	all := make([]Listener, len(found))
+	for i, l := range found {
+		all[i] = Listener{Listener: l, HandedOver: handedOver}
+		if o.Identity != nil && l.Addr().Network() != "unix" {
+			all[i].Listener, all[i].Encrypted = o.Identity.encrypt(l), true
+		}
+	}
+	return all, nil
+}
+
+// Close closes all listeners.
+func Close(all []Listener) error {
+	var problems []error
+	for _, l := range all {
+		problems = append(problems, l.Close())
+	}
+	return errors.Join(problems...)
+}
+
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	path, socket := strings.CutPrefix(address, unixPrefix)
+	if !socket {
+		return (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
+	if errors.Is(err, syscall.EADDRINUSE) && abandoned(ctx, path) {
+		if err = os.Remove(path); err == nil {
+			l, err = (&net.ListenConfig{}).Listen(ctx, "unix", path)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, socketMode); err != nil {
+		return nil, errors.Join(fmt.Errorf("the mode of the socket: %w", err), l.Close())
+	}
+	return l, nil
+}
+
+// abandoned reports whether nobody listens on a unix socket: it was left behind by a process that was killed.
+func abandoned(ctx context.Context, path string) bool {
+	at, err := os.Lstat(path)
+	if err != nil || at.Mode().Type() != os.ModeSocket {
+		return false
+	}
+	c, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", path)
+	if err == nil {
+		_ = c.Close() // It was only tried.
+	}
+	return errors.Is(err, syscall.ECONNREFUSED)
+}

@@ -1,0 +1,122 @@
+package wiring
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/tocsin/tocsin/adapters/listener"
+	"github.com/tocsin/tocsin/app/watchdog"
+	"github.com/tocsin/tocsin/configs"
+)
+
+const (
+	certificateFiles = 10 * time.Second // how often the files of a certificate are read
+	certificateACME  = time.Hour        // how often missing certificates are asked for; they are renewed without being asked for
+	authorityTimeout = 30 * time.Second // for one answer of the authority
+)
+
+// listening is where a server listens, and what it proves to clients.
+type listening struct {
+	address    string
+	environ    []string
+	encryption configs.Encryption
+	log        *slog.Logger
+
+	mu       sync.Mutex
+	identity *listener.Identity // nil: none, or it has not been opened
+	wrong    string             // with the certificates, when they were last looked at
+}
+
+func newListening(c configs.Config, self instance, log *slog.Logger) *listening {
+	return &listening{address: c.Listen, environ: self.environ, encryption: c.Encryption, log: log}
+}
+
+// newIdentity returns what a configuration has the server prove; nil when it encrypts nothing.
+func newIdentity(e configs.Encryption) (*listener.Identity, error) {
+	switch {
+	case e.CertFile != "":
+		return listener.Files(e.CertFile, e.KeyFile)
+	case len(e.ACMEHosts) > 0:
+		return listener.ACME(listener.ACMESettings{Hosts: e.ACMEHosts, Email: e.ACMEEmail, Directory: e.ACMEDirectory, Folder: e.ACMEFolder,
+			Client: &http.Client{Timeout: authorityTimeout}}), nil
+	}
+	return nil, nil //nolint:nilnil // It is no mistake to encrypt nothing.
+}
+
+// open opens the listeners.
+func (l *listening) open(ctx context.Context) ([]listener.Listener, error) {
+	identity, err := newIdentity(l.encryption)
+	if err != nil {
+		return nil, err
+	}
+	all, err := listener.Open(ctx, listener.Options{Address: l.address, Environ: l.environ, Identity: identity})
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.identity = identity
+	return all, nil
+}
+
+// current is the identity in use; nil when there is none.
+func (l *listening) current() *listener.Identity {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.identity
+}
+
+// ends is when the certificate is over; zero when there is none.
+func (l *listening) ends() time.Time {
+	if i := l.current(); i != nil {
+		return i.Ends()
+	}
+	return time.Time{}
+}
+
+// look sees to the certificates. What is wrong is logged once, until something else is.
+func (l *listening) look(ctx context.Context) {
+	identity := l.current()
+	if identity == nil {
+		return
+	}
+	changed, err := identity.Look(ctx)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+		return
+	case err == nil:
+		l.wrong = ""
+	case err.Error() != l.wrong:
+		l.wrong = err.Error()
+		l.log.Error("there is no new certificate; one that is there stays in use", "error", err, "ends", identity.Ends().UTC())
+	}
+	if changed {
+		l.log.Info("a new certificate is in use", "ends", identity.Ends().UTC())
+	}
+}
+
+// watch looks after the certificates until ctx ends.
+func (l *listening) watch(ctx context.Context, turns *watchdog.Loop) {
+	interval := certificateFiles
+	if len(l.encryption.ACMEHosts) > 0 {
+		interval = certificateACME
+	}
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		turns.Idle() // An authority may take minutes, within deadlines of its own.
+		l.look(ctx)
+		turns.Rest(interval)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
