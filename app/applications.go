@@ -16,12 +16,12 @@ import (
 // Applications shows applications and manages who is registered with them (contract 4.3 and 4.4).
 type Applications struct {
 	store       ports.Store
-	limits      quotas.Limits
+	limits      *quotas.Defaults
 	registering *batch.Batcher[Path, registering]
 }
 
 // NewApplications returns the use cases on applications, of which organizations without limits of their own may have so many.
-func NewApplications(store ports.Store, limits quotas.Limits) *Applications {
+func NewApplications(store ports.Store, limits *quotas.Defaults) *Applications {
 	a := &Applications{store: store, limits: limits}
 	a.registering = batch.New(a.register, (*registering).username)
 	return a

@@ -20,11 +20,11 @@ import (
 type Channels struct {
 	store   ports.Store
 	drivers delivery.Drivers
-	limits  quotas.Limits
+	limits  *quotas.Defaults
 }
 
 // NewChannels returns the use cases on channels, which these drivers work for. Organizations without limits of their own may have so many.
-func NewChannels(store ports.Store, drivers delivery.Drivers, limits quotas.Limits) *Channels {
+func NewChannels(store ports.Store, drivers delivery.Drivers, limits *quotas.Defaults) *Channels {
 	return &Channels{store: store, drivers: drivers, limits: limits}
 }
 

@@ -19,12 +19,12 @@ import (
 // Events looks after what an application announces: its events, their channels, and who hears of them.
 type Events struct {
 	store  ports.Store
-	limits quotas.Limits
+	limits *quotas.Defaults
 }
 
 // NewEvents returns the use cases on notifications and on events, of which organizations without limits of their own may have so many, for
 // those who look after them.
-func NewEvents(store ports.Store, limits quotas.Limits) *Events {
+func NewEvents(store ports.Store, limits *quotas.Defaults) *Events {
 	return &Events{store: store, limits: limits}
 }
 

@@ -16,11 +16,11 @@ import (
 // Groups is the use cases on the groups of an organization and on who is in them.
 type Groups struct {
 	store  ports.Store
-	limits quotas.Limits
+	limits *quotas.Defaults
 }
 
 // NewGroups returns the use cases on groups, of which organizations without limits of their own may have so many.
-func NewGroups(store ports.Store, limits quotas.Limits) *Groups {
+func NewGroups(store ports.Store, limits *quotas.Defaults) *Groups {
 	return &Groups{store: store, limits: limits}
 }
 

@@ -17,12 +17,12 @@ type Keys struct {
 	clock ports.Clock
 	known *Authentication // what this instance remembers of keys
 
-	limits quotas.Limits
+	limits *quotas.Defaults
 }
 
 // NewKeys returns the use cases on API keys, of which organizations without limits of their own may have so many. What is revoked or
 // rotated is forgotten in known at once.
-func NewKeys(store ports.Store, clock ports.Clock, known *Authentication, limits quotas.Limits) *Keys {
+func NewKeys(store ports.Store, clock ports.Clock, known *Authentication, limits *quotas.Defaults) *Keys {
 	return &Keys{store: store, clock: clock, known: known, limits: limits}
 }
 

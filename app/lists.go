@@ -19,11 +19,11 @@ import (
 // Lists is the use cases on distribution lists (contract 4.2).
 type Lists struct {
 	store  ports.Store
-	limits quotas.Limits
+	limits *quotas.Defaults
 }
 
 // NewLists returns the use cases on distribution lists, of which organizations without limits of their own may have so many.
-func NewLists(store ports.Store, limits quotas.Limits) *Lists {
+func NewLists(store ports.Store, limits *quotas.Defaults) *Lists {
 	return &Lists{store: store, limits: limits}
 }
 

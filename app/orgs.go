@@ -13,11 +13,11 @@ import (
 // Orgs shows what an organization is made of.
 type Orgs struct {
 	store  ports.Store
-	limits quotas.Limits
+	limits *quotas.Defaults
 }
 
 // NewOrgs returns the use cases on organizations and on projects, of which organizations without limits of their own may have so many.
-func NewOrgs(store ports.Store, limits quotas.Limits) *Orgs {
+func NewOrgs(store ports.Store, limits *quotas.Defaults) *Orgs {
 	return &Orgs{store: store, limits: limits}
 }
 

@@ -20,7 +20,7 @@ import (
 type Provisioning struct {
 	store  ports.Store
 	check  ChannelCheck
-	limits quotas.Limits
+	limits *quotas.Defaults
 	quotas *Quotas
 }
 
@@ -29,7 +29,7 @@ type ChannelCheck func(channels.Channel) error
 
 // NewProvisioning returns the use case of declarative provisioning. Organizations without limits of their own may have so much.
 // quotas hold the dry runs of API keys to their limit.
-func NewProvisioning(store ports.Store, check ChannelCheck, limits quotas.Limits, quotas *Quotas) *Provisioning {
+func NewProvisioning(store ports.Store, check ChannelCheck, limits *quotas.Defaults, quotas *Quotas) *Provisioning {
 	return &Provisioning{store: store, check: check, limits: limits, quotas: quotas}
 }
 
@@ -135,7 +135,7 @@ type applying struct {
 	org  orgs.ID // at work
 	done []Applied
 	// limits are those of organizations that have none of their own.
-	limits quotas.Limits
+	limits *quotas.Defaults
 	// trusted is set for those who look after the installation.
 	trusted bool
 

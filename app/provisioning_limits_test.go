@@ -52,7 +52,7 @@ func TestApplyToIsBounded(t *testing.T) {
 		founded(t, store, "acme")
 		founded(t, store, "globex")
 		var within func()
-		q := app.NewQuotas(frozen{}, quotas.Limits{quotas.DryRuns: 1}, 0)
+		q := app.NewQuotas(frozen{}, quotas.NewDefaults(quotas.Limits{quotas.DryRuns: 1}), 0)
 		p := app.NewProvisioning(store, func(channels.Channel) error {
 			if f := within; f != nil {
 				within = nil

@@ -29,7 +29,7 @@ const (
 // Quotas holds organizations to their limits. What is under way it counts for this instance alone. It may be used concurrently.
 type Quotas struct {
 	clock     ports.Clock
-	limits    quotas.Limits
+	limits    *quotas.Defaults
 	retention time.Duration
 
 	mu            sync.Mutex
@@ -48,7 +48,7 @@ type allowance struct {
 }
 
 // NewQuotas returns the quotas of organizations that have none of their own. retention is how long occurrences are kept; 0: for ever.
-func NewQuotas(clock ports.Clock, limits quotas.Limits, retention time.Duration) *Quotas {
+func NewQuotas(clock ports.Clock, limits *quotas.Defaults, retention time.Duration) *Quotas {
 	return &Quotas{clock: clock, limits: limits, retention: retention, organizations: map[orgs.ID]*allowance{}}
 }
 
@@ -104,7 +104,7 @@ func (q *Quotas) DryRun(ctx context.Context, tx ports.Tx, org orgs.ID) (done fun
 // WithinQuota refuses what a unit of work has just made when its organization now has more of that
 // than a quota allows: *quotas.Exceeded. Of two units that make something at the same moment the
 // later one counts what the earlier one made.
-func WithinQuota(ctx context.Context, tx ports.Tx, all quotas.Limits, org orgs.ID, n quotas.Name) error {
+func WithinQuota(ctx context.Context, tx ports.Tx, all *quotas.Defaults, org orgs.ID, n quotas.Name) error {
 	own, err := tx.Orgs().Quotas(ctx, org)
 	if err != nil {
 		return err

@@ -11,7 +11,6 @@ import (
 
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/orgs"
-	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/clocks"
 )
@@ -19,7 +18,7 @@ import (
 func TestDryRunsOfAnOrganizationShareTime(t *testing.T) {
 	t.Parallel()
 	store, clock := emptyInstallation(t), clocks.At(frozen{}.Now())
-	q := app.NewQuotas(clock, quotas.Limits{}, 0)
+	q := app.NewQuotas(clock, nil, 0)
 	acme, globex := founded(t, store, "acme"), founded(t, store, "globex")
 	paused := func(org orgs.ID, took time.Duration) (pause time.Duration) {
 		var done func(context.Context)

@@ -87,6 +87,7 @@ type Config struct {
 	LogFormat LogFormat
 
 	values []Value
+	texts  []Secret // of values, as they were given
 }
 
 // LogFormat is how log lines look.
@@ -133,6 +134,7 @@ func Load(fs *pflag.FlagSet, environ []string) (Config, error) {
 			continue
 		}
 		c.values = append(c.values, Value{Name: s.Name, Value: s.shown(text), Origin: origin})
+		c.texts = append(c.texts, Secret{text: &text})
 	}
 	c.reconcile(&found)
 	if len(found.Mistakes) > 0 {

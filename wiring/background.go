@@ -15,6 +15,7 @@ type background struct {
 	Importer *importer.Importer
 	Indexer  *indexer.Indexer
 	Monitor  *monitor
+	Reloader *reloader
 }
 
 // run works until ctx ends, then finishes what has begun.

@@ -82,7 +82,7 @@ func (r root) copy(ctx context.Context, flags *pflag.FlagSet, from, to string, b
 		}
 	}
 	c.NotifyDatabase = configs.Database{} // It is of one of them.
-	log := newLogger(c, r.streams.Err)
+	log := newLogger(c, r.streams.Err, r.level)
 	source, err := gormstore.Connect(ctx, storeConfig(c, systemClock{}, log))
 	if err != nil {
 		return done, fmt.Errorf("the source: %w", err)

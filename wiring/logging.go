@@ -10,9 +10,11 @@ import (
 	"github.com/tocsin/tocsin/configs"
 )
 
-// newLogger writes to out: text when that is a terminal, JSON elsewhere, unless the configuration says which.
-func newLogger(c configs.Config, out io.Writer) *slog.Logger {
-	options := &slog.HandlerOptions{Level: c.LogLevel}
+// newLogger writes to out, from a level on that may change: text when that is a terminal, JSON elsewhere, unless the configuration says
+// which.
+func newLogger(c configs.Config, out io.Writer, level *slog.LevelVar) *slog.Logger {
+	level.Set(c.LogLevel)
+	options := &slog.HandlerOptions{Level: level}
 	if c.LogFormat == configs.LogText || (c.LogFormat == configs.LogAuto && isTerminal(out)) {
 		return slog.New(slog.NewTextHandler(out, options))
 	}

@@ -27,7 +27,7 @@ type Streams struct {
 
 // NewProgram returns the command line program over these streams and this environment (`NAME=value`).
 func NewProgram(version string, s Streams, environ []string) cli.Program {
-	r := root{version: version, streams: s, environ: environ}
+	r := root{version: version, streams: s, environ: environ, level: &slog.LevelVar{}}
 	return cli.Program{
 		Version:     version,
 		In:          s.In,
@@ -56,6 +56,7 @@ type root struct {
 	version string
 	streams Streams
 	environ []string
+	level   *slog.LevelVar // of the log
 }
 
 func (r root) settings(flags *pflag.FlagSet) ([]cli.Setting, error) {
@@ -90,7 +91,7 @@ func (r root) serve(ctx context.Context, flags *pflag.FlagSet, serving cli.Servi
 	if err != nil {
 		return err
 	}
-	self := newInstance(r.version, r.environ)
+	self := newInstance(r, flags)
 	log = self.problems.watch(log)
 	return within(ctx, longestEnd(c), log, self.unrecorded, func() error {
 		s, closeAll, err := openServer(ctx, c, key, log, self)
@@ -119,7 +120,7 @@ func (r root) work(ctx context.Context, flags *pflag.FlagSet) error {
 	if err != nil {
 		return err
 	}
-	self := newInstance(r.version, r.environ)
+	self := newInstance(r, flags)
 	return within(ctx, longestEnd(c), log, self.unrecorded, func() error {
 		work, closeAll, err := openWorker(ctx, c, key, log, self)
 		if err != nil {
@@ -132,6 +133,7 @@ func (r root) work(ctx context.Context, flags *pflag.FlagSet) error {
 		}
 		defer stop()
 		tellOfLinks(c, log)
+		work.Reloader.start(ctx)
 		log.Info("working", "database", c.Database.String())
 		work.run(ctx)
 		log.Info("stopped working")
@@ -146,7 +148,7 @@ func (r root) prepare(flags *pflag.FlagSet) (configs.Config, *slog.Logger, confi
 	if err != nil {
 		return configs.Config{}, nil, configs.SecretKey{}, err
 	}
-	log := newLogger(c, r.streams.Err)
+	log := newLogger(c, r.streams.Err, r.level)
 	key, made, err := c.EnsureSecretKey()
 	if made != "" {
 		log.Info("a secret key was made; back it up together with the database", "file", made)
@@ -221,7 +223,7 @@ func (r root) connect(ctx context.Context, flags *pflag.FlagSet) (*gormstore.Sto
 	if err != nil {
 		return nil, err
 	}
-	return gormstore.Connect(ctx, storeConfig(c, systemClock{}, newLogger(c, r.streams.Err)))
+	return gormstore.Connect(ctx, storeConfig(c, systemClock{}, newLogger(c, r.streams.Err, r.level)))
 }
 
 func shown(all []gormstore.Migration) []cli.Migration {

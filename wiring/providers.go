@@ -96,7 +96,7 @@ var useCases = wire.NewSet(
 	newChannelTests,
 	newTemplates,
 	newQuotas,
-	newLimits,
+	newDefaults,
 	newFactors,
 	newPolicy,
 	newSingleSignOn,
@@ -108,7 +108,7 @@ var useCases = wire.NewSet(
 )
 
 // sending is what works in the background: it turns occurrences into messages, and files into users, who can be found.
-var sending = wire.NewSet(watchdog.New, newMetrics, newWorker, newImporter, newIndexer, newListening, newMonitor, wire.Struct(new(background), "*"))
+var sending = wire.NewSet(watchdog.New, newMetrics, newWorker, newImporter, newIndexer, newListening, newReloader, newMonitor, wire.Struct(new(background), "*"))
 
 // web is the HTTP API, the console, and the server that runs both.
 var web = wire.NewSet(newHealth, newSystem, newAPI, newConsole, newServer)
@@ -167,11 +167,11 @@ func storeConfig(c configs.Config, clock ports.Clock, log *slog.Logger) gormstor
 // refusalDelay is how long the API holds a refusal. A client that heeds Retry-After does not notice it.
 const refusalDelay = 250 * time.Millisecond
 
-func newAPI(c configs.Config, use httpapi.UseCases, auth access.Authenticator, state *health.Health, clock ports.Clock, log *slog.Logger, counted *metrics.Metrics) (*httpapi.API, error) {
+func newAPI(c configs.Config, use httpapi.UseCases, auth access.Authenticator, state *health.Health, limits *quotas.Defaults, clock ports.Clock, log *slog.Logger, counted *metrics.Metrics) (*httpapi.API, error) {
 	return httpapi.New(use, auth, state, clock, log, httpapi.Options{
 		BaseURL:          c.BaseURL,
 		BodyLimit:        c.BodyLimit,
-		Quotas:           newLimits(c),
+		Quotas:           limits,
 		AuthFailureLimit: c.AuthFailureLimit,
 		RefusalDelay:     refusalDelay,
 		TrustedProxies:   c.TrustedProxies,
@@ -185,9 +185,11 @@ func newAPI(c configs.Config, use httpapi.UseCases, auth access.Authenticator, s
 	})
 }
 
-func newQuotas(c configs.Config, clock ports.Clock) *app.Quotas {
-	return app.NewQuotas(clock, newLimits(c), c.Retention)
+func newQuotas(c configs.Config, clock ports.Clock, limits *quotas.Defaults) *app.Quotas {
+	return app.NewQuotas(clock, limits, c.Retention)
 }
+
+func newDefaults(c configs.Config) *quotas.Defaults { return quotas.NewDefaults(newLimits(c)) }
 
 // newLimits returns the limits of organizations that have none of their own.
 func newLimits(c configs.Config) quotas.Limits {
@@ -320,7 +322,7 @@ func newWorker(c configs.Config, self instance, store ports.Store, standing *app
 	return worker
 }
 
-func newImportJobs(c configs.Config, store ports.Store, clock ports.Clock, limits quotas.Limits) *importer.Jobs {
+func newImportJobs(c configs.Config, store ports.Store, clock ports.Clock, limits *quotas.Defaults) *importer.Jobs {
 	return importer.NewJobs(store, clock, c.ImportMaxBytes, limits)
 }
 

@@ -37,6 +37,7 @@ type server struct {
 	monitor *monitor
 
 	listening    *listening
+	reloader     *reloader
 	installation *app.Installation
 }
 
@@ -53,7 +54,7 @@ func newHealth(store *gormstore.Store, clock ports.Clock, dog *watchdog.Watchdog
 }
 
 func newServer(c configs.Config, api *httpapi.API, pages *console.Console, auth *app.Authentication, work background, state *health.Health, dog *watchdog.Watchdog, whole *app.Installation, where *listening, log *slog.Logger) *server {
-	return &server{config: c, api: api, console: pages, auth: auth, work: work.run, health: state, dog: dog, monitor: work.Monitor, log: log, listening: where, installation: whole}
+	return &server{config: c, api: api, console: pages, auth: auth, work: work.run, health: state, dog: dog, monitor: work.Monitor, log: log, listening: where, reloader: work.Reloader, installation: whole}
 }
 
 // ServeHTTP answers one request: the console's below its prefix and whoever opens the bare address, the API's elsewhere.
@@ -95,9 +96,7 @@ func (s *server) serve(ctx context.Context) error {
 	working, stopWorking := context.WithCancel(context.WithoutCancel(ctx))
 	var beside sync.WaitGroup
 	beside.Go(func() { s.dog.Run(working, "use of keys", s.recordUse) })
-	beside.Go(func() {
-		s.dog.Run(working, "reload", func(ctx context.Context, turns *watchdog.Loop) { hangups(ctx, turns, s.log, s.listening.look) })
-	})
+	s.reloader.start(working)
 	if s.config.Encryption.On() {
 		beside.Go(func() { s.dog.Run(working, "certificates", s.listening.watch) })
 	}

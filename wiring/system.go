@@ -3,8 +3,11 @@ package wiring
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/app"
@@ -17,18 +20,21 @@ import (
 type instance struct {
 	version  string
 	environ  []string
+	level    *slog.LevelVar                 // of its log
+	load     func() (configs.Config, error) // reads the configuration again
 	started  time.Time
 	problems *problems
 
 	unrecorded *unrecorded // of its worker
 }
 
-func newInstance(version string, environ []string) instance {
-	return instance{version: version, environ: environ, started: time.Now(), problems: &problems{}, unrecorded: &unrecorded{}}
+func newInstance(r root, flags *pflag.FlagSet) instance {
+	load := func() (configs.Config, error) { return configs.Load(flags, r.environ) }
+	return instance{version: r.version, environ: r.environ, level: r.level, load: load, started: time.Now(), problems: &problems{}, unrecorded: &unrecorded{}}
 }
 
-func newSystem(c configs.Config, self instance, store *gormstore.Store, state *health.Health, clock ports.Clock) *app.System {
-	return app.NewSystem(store, clock, func(ctx context.Context) app.Facts { return self.facts(ctx, c, store, state) })
+func newSystem(settings *reloader, self instance, store *gormstore.Store, state *health.Health, clock ports.Clock) *app.System {
+	return app.NewSystem(store, clock, func(ctx context.Context) app.Facts { return self.facts(ctx, settings.config(), store, state) })
 }
 
 // facts are what is known of this instance and its database. What cannot be found out is told as a problem of health.

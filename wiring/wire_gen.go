@@ -32,12 +32,12 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 	guard := newGuard(store, standing)
 	drivers := newDrivers(c, guard)
 	channelCheck := newChannelCheck(drivers)
-	limits := newLimits(c)
-	quotas := newQuotas(c, wiringSystemClock)
-	provisioning := app.NewProvisioning(guard, channelCheck, limits, quotas)
+	defaults := newDefaults(c)
+	quotas := newQuotas(c, wiringSystemClock, defaults)
+	provisioning := app.NewProvisioning(guard, channelCheck, defaults, quotas)
 	authentication := app.NewAuthentication(guard, wiringSystemClock)
-	keys := app.NewKeys(guard, wiringSystemClock, authentication, limits)
-	imports := importer.NewImports(guard, limits)
+	keys := app.NewKeys(guard, wiringSystemClock, authentication, defaults)
+	imports := importer.NewImports(guard, defaults)
 	deletions := app.NewDeletions(guard)
 	retries := app.NewRetries(guard, wiringSystemClock)
 	sealing := app.NewSealing(guard)
@@ -94,19 +94,21 @@ func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	importerImporter := newImporter(c, guard, wiringSystemClock, log, watchdogWatchdog)
 	indexer := newIndexer(guard, wiringSystemClock, log, watchdogWatchdog)
 	users := app.NewUsers(guard)
-	limits := newLimits(c)
-	applications := app.NewApplications(guard, limits)
+	defaults := newDefaults(c)
+	applications := app.NewApplications(guard, defaults)
 	wiringListening := newListening(c, self, log)
 	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importerImporter, watchdogWatchdog, standing, wiringListening, wiringSystemClock, log)
 	if err != nil {
 		cleanup()
 		return background{}, nil, err
 	}
+	wiringReloader := newReloader(c, self, defaults, wiringListening, log)
 	wiringBackground := background{
 		Worker:   worker,
 		Importer: importerImporter,
 		Indexer:  indexer,
 		Monitor:  wiringMonitor,
+		Reloader: wiringReloader,
 	}
 	return wiringBackground, func() {
 		cleanup()
@@ -124,28 +126,28 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	standing := newStanding(store, wiringSystemClock)
 	guard := newGuard(store, standing)
 	users := app.NewUsers(guard)
-	limits := newLimits(c)
-	lists := app.NewLists(guard, limits)
-	applications := app.NewApplications(guard, limits)
+	defaults := newDefaults(c)
+	lists := app.NewLists(guard, defaults)
+	applications := app.NewApplications(guard, defaults)
 	subscriptions := app.NewSubscriptions(guard)
-	orgs := app.NewOrgs(guard, limits)
+	orgs := app.NewOrgs(guard, defaults)
 	links := newLinks(c, key)
 	templateComposer := newComposer(c, links)
-	quotas := newQuotas(c, wiringSystemClock)
+	quotas := newQuotas(c, wiringSystemClock, defaults)
 	triggers := app.NewTriggers(guard, templateComposer, wiringSystemClock, quotas)
 	occurrences := app.NewOccurrences(guard, wiringSystemClock)
 	requests := app.NewRequests(guard, wiringSystemClock)
 	unsubscriptions := app.NewUnsubscriptions(guard, links)
 	drivers := newDrivers(c, guard)
 	channelCheck := newChannelCheck(drivers)
-	provisioning := app.NewProvisioning(guard, channelCheck, limits, quotas)
-	events := app.NewEvents(guard, limits)
+	provisioning := app.NewProvisioning(guard, channelCheck, defaults, quotas)
+	events := app.NewEvents(guard, defaults)
 	templates := newTemplates(c, guard, drivers, templateComposer, wiringSystemClock)
-	channels := app.NewChannels(guard, drivers, limits)
+	channels := app.NewChannels(guard, drivers, defaults)
 	channelTests := newChannelTests(c, guard, drivers)
-	groups := app.NewGroups(guard, limits)
+	groups := app.NewGroups(guard, defaults)
 	authentication := app.NewAuthentication(guard, wiringSystemClock)
-	keys := app.NewKeys(guard, wiringSystemClock, authentication, limits)
+	keys := app.NewKeys(guard, wiringSystemClock, authentication, defaults)
 	administration := app.NewAdministration(guard, wiringSystemClock)
 	httpapiUseCases := httpapi.UseCases{
 		Users:           users,
@@ -169,7 +171,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	watchdogWatchdog := watchdog.New(wiringSystemClock, log)
 	health := newHealth(store, wiringSystemClock, watchdogWatchdog, standing)
 	metrics := newMetrics(self)
-	api, err := newAPI(c, httpapiUseCases, authentication, health, wiringSystemClock, log, metrics)
+	api, err := newAPI(c, httpapiUseCases, authentication, health, defaults, wiringSystemClock, log, metrics)
 	if err != nil {
 		cleanup()
 		return nil, nil, err
@@ -186,9 +188,11 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	retries := app.NewRetries(guard, wiringSystemClock)
 	sentMessages := app.NewSentMessages(guard, templateComposer, wiringSystemClock)
 	insight := app.NewInsight(guard, wiringSystemClock)
-	system := newSystem(c, self, store, health, wiringSystemClock)
+	wiringListening := newListening(c, self, log)
+	wiringReloader := newReloader(c, self, defaults, wiringListening, log)
+	system := newSystem(wiringReloader, self, store, health, wiringSystemClock)
 	audit := app.NewAudit(guard)
-	jobs := newImportJobs(c, guard, wiringSystemClock, limits)
+	jobs := newImportJobs(c, guard, wiringSystemClock, defaults)
 	mailbox := app.NewMailbox(guard)
 	consoleUseCases := console.UseCases{
 		Operators:      operators,
@@ -225,7 +229,6 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	worker := newWorker(c, self, guard, standing, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog, metrics)
 	importerImporter := newImporter(c, guard, wiringSystemClock, log, watchdogWatchdog)
 	indexer := newIndexer(guard, wiringSystemClock, log, watchdogWatchdog)
-	wiringListening := newListening(c, self, log)
 	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importerImporter, watchdogWatchdog, standing, wiringListening, wiringSystemClock, log)
 	if err != nil {
 		cleanup()
@@ -236,6 +239,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Importer: importerImporter,
 		Indexer:  indexer,
 		Monitor:  wiringMonitor,
+		Reloader: wiringReloader,
 	}
 	installation := newInstallation(store, occurrences, standing, wiringSystemClock)
 	wiringServer := newServer(c, api, consoleConsole, authentication, wiringBackground, health, watchdogWatchdog, installation, wiringListening, log)

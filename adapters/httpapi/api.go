@@ -57,7 +57,7 @@ type Options struct {
 	// BodyLimit is the size of the largest request body, in bytes.
 	BodyLimit int64
 	// Quotas are the limits of requests per second, where an organization has none of its own.
-	Quotas quotas.Limits
+	Quotas *quotas.Defaults
 	// AuthFailureLimit is how many authentications per second may fail from one client address. 0: no limit.
 	AuthFailureLimit float64
 	// TrustedProxies are the addresses whose X-Forwarded-For and X-Forwarded-Proto are believed.

@@ -72,7 +72,7 @@ func TestCORS(t *testing.T) {
 
 	t.Run("EveryAnswerCanBeRead", func(t *testing.T) {
 		t.Parallel()
-		f := newFixture(t, shared, func(o *httpapi.Options) { o.Quotas = quotas.Limits{quotas.Requests: 2} })
+		f := newFixture(t, shared, func(o *httpapi.Options) { o.Quotas = quotas.NewDefaults(quotas.Limits{quotas.Requests: 2}) })
 		for _, c := range []struct {
 			request
 			status int

@@ -33,7 +33,7 @@ const linkLimit = 10
 type guard struct {
 	auth     access.Authenticator
 	proxies  web.Proxies
-	quotas   quotas.Limits
+	quotas   *quotas.Defaults
 	requests *throttle.Throttle[access.Digest] // of keys that were valid when they last came
 	together *throttle.Throttle[string]        // requests of all keys of an organization, by its slug
 	bodies   *throttle.Throttle[string]        // bytes of bodies of all keys of an organization, by its slug
@@ -45,9 +45,9 @@ type guard struct {
 func newGuard(auth access.Authenticator, o Options, clock ports.Clock) *guard {
 	return &guard{
 		auth: auth, proxies: o.TrustedProxies, quotas: o.Quotas,
-		requests: throttle.New[access.Digest](o.Quotas[quotas.Requests], roomForKeys, clock.Now),
-		together: throttle.New[string](o.Quotas[quotas.OrganizationRequests], roomForOrganizations, clock.Now),
-		bodies:   throttle.New[string](o.Quotas[quotas.Bodies], roomForOrganizations, clock.Now),
+		requests: throttle.New[access.Digest](0, roomForKeys, clock.Now),
+		together: throttle.New[string](0, roomForOrganizations, clock.Now),
+		bodies:   throttle.New[string](0, roomForOrganizations, clock.Now),
 		most:     o.AuthFailureLimit,
 		failures: throttle.New[netip.Prefix](o.AuthFailureLimit, roomForAddresses, clock.Now),
 		links:    throttle.New[[sha256.Size]byte](linkLimit, roomForLinks, clock.Now),

@@ -139,7 +139,7 @@ func TestAuthenticatorThatCannotAnswerIs503(t *testing.T) {
 
 func limited(perSecond float64) func(*httpapi.Options) {
 	return func(o *httpapi.Options) {
-		o.Quotas, o.AuthFailureLimit = quotas.Limits{quotas.Requests: perSecond}, perSecond
+		o.Quotas, o.AuthFailureLimit = quotas.NewDefaults(quotas.Limits{quotas.Requests: perSecond}), perSecond
 	}
 }
 
@@ -204,7 +204,9 @@ func TestRateLimit(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				w := newFixture(t, limited(9), func(o *httpapi.Options) { o.Quotas[quotas.Bodies] = 100 }).do(c.request)
+				w := newFixture(t, limited(9), func(o *httpapi.Options) {
+					o.Quotas = quotas.NewDefaults(quotas.Limits{quotas.Requests: 9, quotas.Bodies: 100})
+				}).do(c.request)
 				require.Equal(t, c.status, w.Code, w.Body.String())
 				assert.Equal(t, c.policy, w.Header().Get("RateLimit-Policy"))
 				assert.Equal(t, c.state, w.Header().Get("RateLimit"))

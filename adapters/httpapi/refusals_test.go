@@ -18,7 +18,7 @@ func TestARefusalOfARateIsHeld(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, func(o *httpapi.Options) {
-			o.Quotas, o.RefusalDelay = quotas.Limits{quotas.Requests: 1}, 250*time.Millisecond
+			o.Quotas, o.RefusalDelay = quotas.NewDefaults(quotas.Limits{quotas.Requests: 1}), 250*time.Millisecond
 		})
 		ask := func(ctx context.Context, path string) (status int, took time.Duration) {
 			w, begin := httptest.NewRecorder(), time.Now()

@@ -27,13 +27,13 @@ const (
 // for every way to start it.
 type Imports struct {
 	store       ports.Store
-	limits      quotas.Limits
+	limits      *quotas.Defaults
 	keysPerPass int
 }
 
 // NewImports returns the use case of bulk imports. Organizations without limits of their own may
 // have so many groups.
-func NewImports(store ports.Store, limits quotas.Limits) *Imports {
+func NewImports(store ports.Store, limits *quotas.Defaults) *Imports {
 	return &Imports{store: store, limits: limits, keysPerPass: keysPerPass}
 }
 

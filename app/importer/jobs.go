@@ -20,13 +20,13 @@ type Jobs struct {
 	clock    ports.Clock
 	files    files
 	maxBytes int64
-	limits   quotas.Limits
+	limits   *quotas.Defaults
 }
 
 // NewJobs returns the use cases on imports that run in the background, of files up to so many
 // bytes. Organizations without limits of their own may have so many under way, files that wait to
 // be started included.
-func NewJobs(store ports.Store, clock ports.Clock, maxBytes int64, limits quotas.Limits) *Jobs {
+func NewJobs(store ports.Store, clock ports.Clock, maxBytes int64, limits *quotas.Defaults) *Jobs {
 	return &Jobs{store: store, clock: clock, files: files{store}, maxBytes: maxBytes, limits: limits}
 }
 

@@ -404,7 +404,7 @@ func TestImportUpload(t *testing.T) {
 	t.Run("ThereAreNotTooManyAtATime", func(t *testing.T) {
 		t.Parallel()
 		b := newBureau(t, 1<<20)
-		b.jobs = importer.NewJobs(b.store, b.clock, 1<<20, quotas.Limits{quotas.Imports: 3})
+		b.jobs = importer.NewJobs(b.store, b.clock, 1<<20, quotas.NewDefaults(quotas.Limits{quotas.Imports: 3}))
 		var last imports.Job
 		for range 3 {
 			last = b.uploaded(acme, "email\n")

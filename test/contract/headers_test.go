@@ -71,7 +71,9 @@ func TestProblems(t *testing.T) {
 
 func TestRateLimit(t *testing.T) {
 	t.Parallel()
-	limited := func(o *httpapi.Options) { o.Quotas, o.AuthFailureLimit = quotas.Limits{quotas.Requests: 2}, 2 }
+	limited := func(o *httpapi.Options) {
+		o.Quotas, o.AuthFailureLimit = quotas.NewDefaults(quotas.Limits{quotas.Requests: 2}), 2
+	}
 
 	t.Run("OfAKeyIs429WithRetryAfter", both(func(w *world) {
 		hasty, other := w.as(w.issue(access.Scope{}, access.SystemPing)), w.as(w.issue(access.Scope{}, access.SystemPing))
@@ -95,7 +97,7 @@ func TestRateLimit(t *testing.T) {
 		require.Equal(w, "organization_rate_limit", read[problem](a).Quota)
 		w.as(w.issue(scope("globex"), access.SystemPing)).get("/api/system/ping/").is(http.StatusOK)
 		w.get("/api/o/acme/").is(http.StatusOK)
-	}, func(o *httpapi.Options) { o.Quotas = quotas.Limits{quotas.OrganizationRequests: 3} }))
+	}, func(o *httpapi.Options) { o.Quotas = quotas.NewDefaults(quotas.Limits{quotas.OrganizationRequests: 3}) }))
 
 	t.Run("BodiesOfAnOrganizationAreCountedInBytes", both(func(w *world) {
 		first, second := w.as(w.issue(scope("acme"), access.FullAccess)), w.as(w.issue(scope("acme/shop/web"), access.FullAccess))
@@ -115,7 +117,7 @@ func TestRateLimit(t *testing.T) {
 		w.post(path, large).is(http.StatusCreated)
 		w.clock.Advance(time.Second)
 		second.post(path, chunked(large)).is(http.StatusCreated)
-	}, func(o *httpapi.Options) { o.Quotas = quotas.Limits{quotas.Bodies: 1000} }))
+	}, func(o *httpapi.Options) { o.Quotas = quotas.NewDefaults(quotas.Limits{quotas.Bodies: 1000}) }))
 
 	t.Run("IsToldByEveryAnswerToAKey", both(func(w *world) {
 		c := w.as(w.issue(scope("acme"), access.OrganizationRead))
@@ -130,7 +132,7 @@ func TestRateLimit(t *testing.T) {
 		require.Equal(w, `"rate_limit";r=2;t=1, "organization_rate_limit";r=1;t=1`, stray.header.Get("RateLimit"), "a path that does not exist counts, too")
 		require.Empty(w, w.nobody().get("/api/o/acme/").header.Get("RateLimit"), "there is no limit of failures here")
 	}, func(o *httpapi.Options) {
-		o.Quotas = quotas.Limits{quotas.Requests: 3, quotas.OrganizationRequests: 5}
+		o.Quotas = quotas.NewDefaults(quotas.Limits{quotas.Requests: 3, quotas.OrganizationRequests: 5})
 	}))
 
 	t.Run("OfAnOrganizationMayBeItsOwn", both(func(w *world) {

@@ -28,7 +28,7 @@ import (
 
 // under are the options of a service with these quotas.
 func under(limits quotas.Limits) func(*httpapi.Options) {
-	return func(o *httpapi.Options) { o.Quotas = limits }
+	return func(o *httpapi.Options) { o.Quotas = quotas.NewDefaults(limits) }
 }
 
 // exceeds demands that an answer refuses because of a quota.

@@ -53,7 +53,7 @@ func newWorld(t *testing.T, at *place, adjust ...func(*httpapi.Options)) *world 
 	for _, a := range adjust {
 		a(&options)
 	}
-	use := w.assemble(options.Quotas)
+	use := w.assemble(options.Quotas.With(nil))
 	w.auth = use.Authentication
 	w.api = w.instance(t, use, options)
 	server := serve(t, w.api)
@@ -65,7 +65,7 @@ func newWorld(t *testing.T, at *place, adjust ...func(*httpapi.Options)) *world 
 
 // parts are those of an installation on the world's store with these limits.
 func (w *world) parts(limits quotas.Limits) harness.Parts {
-	return harness.Parts{Store: w.store, Clock: w.clock, Limits: limits, Drivers: background.Drivers{mailbox.New(w.store)}, Composer: composer(), Links: links(), SendTimeout: time.Minute}
+	return harness.Parts{Store: w.store, Clock: w.clock, Limits: quotas.NewDefaults(limits), Drivers: background.Drivers{mailbox.New(w.store)}, Composer: composer(), Links: links(), SendTimeout: time.Minute}
 }
 
 // assemble returns the use cases of a process on the world's store.

@@ -26,8 +26,8 @@ type Parts struct {
 	Store ports.Store
 	Clock ports.Clock
 
-	Limits    quotas.Limits // of organizations that have none of their own
-	MaxImport int64         // bytes of the largest import file
+	Limits    *quotas.Defaults // of organizations that have none of their own
+	MaxImport int64            // bytes of the largest import file
 
 	Drivers      delivery.Drivers
 	CheckChannel app.ChannelCheck // nil: a channel's own check, whatever its driver

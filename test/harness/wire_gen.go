@@ -20,11 +20,11 @@ import (
 func Assemble(p Parts) UseCases {
 	store := p.Store
 	users := app.NewUsers(store)
-	limits := p.Limits
-	lists := app.NewLists(store, limits)
-	applications := app.NewApplications(store, limits)
+	defaults := p.Limits
+	lists := app.NewLists(store, defaults)
+	applications := app.NewApplications(store, defaults)
 	subscriptions := app.NewSubscriptions(store)
-	orgs := app.NewOrgs(store, limits)
+	orgs := app.NewOrgs(store, defaults)
 	composer := p.Composer
 	clock := p.Clock
 	quotas := newQuotas(p)
@@ -34,15 +34,15 @@ func Assemble(p Parts) UseCases {
 	links := p.Links
 	unsubscriptions := app.NewUnsubscriptions(store, links)
 	channelCheck := newCheck(p)
-	provisioning := app.NewProvisioning(store, channelCheck, limits, quotas)
-	events := app.NewEvents(store, limits)
+	provisioning := app.NewProvisioning(store, channelCheck, defaults, quotas)
+	events := app.NewEvents(store, defaults)
 	templates := newTemplates(p)
 	drivers := p.Drivers
-	channels := app.NewChannels(store, drivers, limits)
+	channels := app.NewChannels(store, drivers, defaults)
 	channelTests := newChannelTests(p)
-	groups := app.NewGroups(store, limits)
+	groups := app.NewGroups(store, defaults)
 	authentication := app.NewAuthentication(store, clock)
-	keys := app.NewKeys(store, clock, authentication, limits)
+	keys := app.NewKeys(store, clock, authentication, defaults)
 	administration := app.NewAdministration(store, clock)
 	useCases := httpapi.UseCases{
 		Users:           users,
@@ -103,7 +103,7 @@ func Assemble(p Parts) UseCases {
 		Subscriptions:  subscriptions,
 		Standing:       standing,
 	}
-	imports := importer.NewImports(store, limits)
+	imports := importer.NewImports(store, defaults)
 	deletions := app.NewDeletions(store)
 	sealing := app.NewSealing(store)
 	installation := newInstallation(p, occurrences, standing)

@@ -77,12 +77,12 @@ func open(ctx context.Context, at place, now time.Time) (*installation, error) {
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	use := harness.Assemble(harness.Parts{Store: store, Clock: clock, Limits: limits(), MaxImport: 1 << 20, Drivers: drivers, CheckChannel: drivers.Check, SendTimeout: time.Minute,
+	use := harness.Assemble(harness.Parts{Store: store, Clock: clock, Limits: quotas.NewDefaults(limits()), MaxImport: 1 << 20, Drivers: drivers, CheckChannel: drivers.Check, SendTimeout: time.Minute,
 		Composer: composer, Links: links, Authenticators: authenticators, Facts: func(context.Context) app.Facts { return app.Facts{} }})
 	i := &installation{store: store, tables: tables, clock: clock, drivers: drivers, composer: composer, use: use,
 		importer: importer.New(store, clock, log, importer.Settings{Lease: time.Minute, Poll: time.Millisecond, Sweep: time.Minute})}
 	state := health.New(clock, 0, health.Probe{Ask: func(context.Context) error { return nil }})
-	i.api, err = httpapi.New(use.API, use.Authentication, state, clock, log, httpapi.Options{BaseURL: publicURL, BodyLimit: 1 << 20, CallTimeout: time.Minute, Quotas: limits(), AuthFailureLimit: 5})
+	i.api, err = httpapi.New(use.API, use.Authentication, state, clock, log, httpapi.Options{BaseURL: publicURL, BodyLimit: 1 << 20, CallTimeout: time.Minute, Quotas: quotas.NewDefaults(limits()), AuthFailureLimit: 5})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}

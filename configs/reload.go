@@ -1,0 +1,42 @@
+package configs
+
+// Change is a setting whose value differs from one configuration to another. Secrets are masked.
+type Change struct {
+	Name          string
+	Before, After string
+}
+
+// Reload returns c with those settings of next that may change while the program runs. changed are those of them that differ; restart are the
+// others that differ, which stay as they are.
+func (c Config) Reload(next Config) (now Config, changed, restart []Change) {
+	now = c
+	now.values, now.texts = c.Values(), append([]Secret(nil), c.texts...)
+	for i, s := range table() {
+		if c.texts[i].Reveal() == next.texts[i].Reveal() && c.values[i].Value == next.values[i].Value { // One may imply another.
+			continue
+		}
+		one := Change{Name: s.Name, Before: c.values[i].Value, After: next.values[i].Value}
+		if !s.Live {
+			restart = append(restart, one)
+			continue
+		}
+		if err := s.set(&now, next.texts[i].Reveal()); err != nil {
+			continue // Impossible: next could be loaded.
+		}
+		now.values[i], now.texts[i] = next.values[i], next.texts[i]
+		changed = append(changed, one)
+	}
+	return now, changed, restart
+}
+
+// String tells the change.
+func (c Change) String() string {
+	return c.Name + ": " + orNothing(c.Before) + " -> " + orNothing(c.After)
+}
+
+func orNothing(text string) string {
+	if text == "" {
+		return "(empty)"
+	}
+	return text
+}
