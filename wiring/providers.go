@@ -339,7 +339,7 @@ func newImporter(c configs.Config, store ports.Store, clock ports.Clock, log *sl
 		Lease: min(c.Lease, importerLease), Poll: importerPoll, Sweep: importerSweep, Retention: c.Retention, Watchdog: dog})
 }
 
-// indexerPoll is how often the store is asked for people who are to be indexed: those of an import are found that much later.
+// indexerPoll is how often the store is asked for people who are to be indexed: those who came together are found that much later.
 const indexerPoll = time.Second
 
 func newIndexer(store ports.Store, clock ports.Clock, log *slog.Logger, dog *watchdog.Watchdog) *indexer.Indexer {

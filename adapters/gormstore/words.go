@@ -11,11 +11,11 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// The index over what members are found by belongs to userRepo, too. Whoever changes a member indexes them in the same unit of work; a unit
-// that writes more than indexedAtOnce only notes who they are, and Index catches up.
+// The index over what members are found by belongs to userRepo, too. Whoever changes one member indexes them in the same unit of work; a unit
+// that writes several only notes who they are, and Index catches up.
 
-// indexedAtOnce is how many members a unit indexes itself.
-const indexedAtOnce = 8
+// noted is how many members one note is about at most.
+const noted = 100
 
 // wordedRow is what the words of a member come from, and those that are indexed.
 type wordedRow struct {
@@ -70,15 +70,20 @@ type wordRow struct {
 	member int64
 }
 
-// indexOf indexes members whom a unit has written, or notes that somebody has to where they are many.
+// indexOf indexes a member whom a unit has written, or notes that somebody has to where they are several.
 func (t tx) indexOf(ctx context.Context, org orgs.ID, written map[users.MemberID]bool) error {
 	ids := slices.Sorted(maps.Keys(written))
-	if len(ids) <= indexedAtOnce {
+	if len(ids) <= 1 {
 		return t.index(ctx, org, ids)
 	}
-	set := columnsOf(t.dialect, "member_id bigint")
-	return t.sets().exec(t.lasting(ctx), "INSERT INTO member_words_waiting (organization_id, member_id) SELECT "+set.arg(1)+", s.member_id FROM "+set.from+
-		" WHERE TRUE"+unlessThere, []any{mapped(ids, func(id users.MemberID) int64 { return int64(id) })}, []any{org})
+	var notes []string
+	var sizes []int64
+	for note := range slices.Chunk(ids, noted) {
+		notes, sizes = append(notes, jsonArray(note)), append(sizes, int64(len(note)))
+	}
+	set := columnsOf(t.dialect, "members text", "size bigint")
+	return t.sets().exec(t.lasting(ctx), "INSERT INTO member_words_notes (organization_id, members, size) SELECT "+set.arg(1)+", s.members, s.size FROM "+set.from+
+		" WHERE TRUE", []any{notes, sizes}, []any{org})
 }
 
 // index makes members' words what they should be.
@@ -139,36 +144,47 @@ func (r userRepo) addEnrolled(ctx context.Context, w users.Writes) error {
 	return r.indexOf(ctx, w.Organization, written)
 }
 
-func (r userRepo) Unindexed(ctx context.Context) (waits bool, err error) {
-	err = r.db(ctx).Raw("SELECT EXISTS (SELECT 1 FROM member_words_waiting LIMIT 1) OR EXISTS (SELECT 1 FROM member_words_builds LIMIT 1)").Scan(&waits).Error
-	return waits, err
+func (r userRepo) Unindexed(ctx context.Context) (waits bool, latest int64, err error) {
+	err = r.db(ctx).Raw("SELECT COALESCE((SELECT n.id FROM member_words_notes n ORDER BY n.id DESC LIMIT 1), 0), EXISTS (SELECT 1 FROM member_words_builds LIMIT 1)").
+		Row().Scan(&latest, &waits)
+	return waits || latest > 0, latest, err
 }
 
-// waitingRow is a member who waits to be indexed.
-type waitingRow struct {
+// noteRow is a note of members who wait to be indexed.
+type noteRow struct {
+	ID             int64
 	OrganizationID orgs.ID
-	MemberID       users.MemberID
+	Members        string // a JSON array
+	Size           int
 }
 
 func (r userRepo) Index(ctx context.Context, limit int) (int, error) {
-	rows, err := rowsOf[waitingRow](r.db(ctx).Raw("SELECT organization_id, member_id FROM member_words_waiting ORDER BY member_id LIMIT ?", limit))
+	rows, err := rowsOf[noteRow](r.db(ctx).Raw("SELECT id, organization_id, members, size FROM member_words_notes ORDER BY id LIMIT ?", limit))
 	if err != nil {
 		return 0, err
 	}
 	if len(rows) == 0 {
 		return r.build(ctx, limit)
 	}
-	of := map[orgs.ID][]users.MemberID{}
+	of, done := map[orgs.ID][]users.MemberID{}, 0
+	var taken []int64
 	for _, row := range rows {
-		of[row.OrganizationID] = append(of[row.OrganizationID], row.MemberID)
+		if done += row.Size; done > limit && len(taken) > 0 {
+			done -= row.Size
+			break
+		}
+		var ids []users.MemberID
+		if err := json.Unmarshal([]byte(row.Members), &ids); err != nil {
+			return 0, unreadable(err, "note %d of members", row.ID)
+		}
+		taken, of[row.OrganizationID] = append(taken, row.ID), append(of[row.OrganizationID], ids...)
 	}
 	for org, ids := range of {
 		if err := r.index(ctx, org, ids); err != nil {
 			return 0, err
 		}
 	}
-	ids := mapped(rows, func(row waitingRow) users.MemberID { return row.MemberID })
-	return len(rows), r.db(ctx).Exec("DELETE FROM member_words_waiting WHERE member_id ?", among(r.dialect, ids)).Error
+	return done, r.db(ctx).Exec("DELETE FROM member_words_notes WHERE id ?", among(r.dialect, taken)).Error
 }
 
 // buildRow is an organization whose index is being built.
@@ -214,7 +230,9 @@ func (r userRepo) Indexing(ctx context.Context, org orgs.ID) (users.Indexing, er
 	if err != nil {
 		return is, err
 	}
-	err = r.db(ctx).Raw("SELECT COUNT(*) FROM (SELECT 1 FROM member_words_waiting WHERE organization_id = ? LIMIT ?) AS few", org, users.MaxWaiting).Scan(&is.Waiting).Error
+	err = r.db(ctx).Raw("SELECT COALESCE(SUM(few.size), 0) FROM (SELECT size FROM member_words_notes WHERE organization_id = ? ORDER BY id LIMIT ?) AS few",
+		org, users.MaxWaiting).Scan(&is.Waiting).Error
+	is.Waiting = min(is.Waiting, users.MaxWaiting)
 	return is, err
 }
 

@@ -15,10 +15,15 @@ import (
 // atOnce is how many members a unit of work indexes. Others wait for SQLite's one writer meanwhile.
 const atOnce = 100
 
-// Indexing takes a part of a processor's time in the long run, and a burst at once.
+// Indexing takes a part of a processor's time in the long run, and a burst at once: less while people are being added, so that it does not
+// slow down what adds them. On SQLite nobody else writes while it does.
 const (
-	part  = 0.25
-	burst = time.Second
+	part       = 0.25
+	burst      = time.Second
+	addedPart  = 0.05
+	addedBurst = 50 * time.Millisecond
+	// quiet is how long nobody must have been added.
+	quiet = time.Second
 )
 
 // Indexer works in the background. Any number of them may share a store: of two that index the same members the store has one begin anew.
@@ -39,16 +44,25 @@ func New(store ports.Store, clock ports.Clock, log *slog.Logger, dog *watchdog.W
 func (i *Indexer) Run(ctx context.Context) { i.watchdog.Run(ctx, "index", i.loop) }
 
 func (i *Indexer) loop(ctx context.Context, turns *watchdog.Loop) {
-	share := pace.NewShare(part, burst)
+	share, shareBeside := pace.NewShare(part, burst), pace.NewShare(addedPart, addedBurst)
+	var latest int64
+	var added time.Time
 	for ctx.Err() == nil {
 		turns.Turn()
 		began := i.clock.Now()
-		n, err := i.index(ctx)
+		n, now, err := i.index(ctx)
 		if err != nil && ctx.Err() == nil {
 			i.log.Error("what people are found by could not be indexed", "error", err)
 		}
 		if err == nil && n > 0 {
-			pace.Pause(ctx, share.Worked(began, i.clock.Now()), nil)
+			if now != latest {
+				latest, added = now, began
+			}
+			pacing := &share
+			if began.Sub(added) < quiet {
+				pacing = &shareBeside
+			}
+			pace.Pause(ctx, pacing.Worked(began, i.clock.Now()), nil)
 			continue
 		}
 		turns.Rest(i.poll)
@@ -56,19 +70,20 @@ func (i *Indexer) loop(ctx context.Context, turns *watchdog.Loop) {
 	}
 }
 
-// index does the next piece of work and returns how much it was. It reads before it writes, because usually nothing waits.
-func (i *Indexer) index(ctx context.Context) (n int, err error) {
+// index does the next piece of work and returns how much it was, and the latest that waited. It reads before it writes, because usually
+// nothing waits.
+func (i *Indexer) index(ctx context.Context) (n int, latest int64, err error) {
 	waits := false
 	err = i.store.View(ctx, func(tx ports.Tx) (err error) {
-		waits, err = tx.Users().Unindexed(ctx)
+		waits, latest, err = tx.Users().Unindexed(ctx)
 		return err
 	})
 	if err != nil || !waits {
-		return 0, err
+		return 0, latest, err
 	}
 	err = i.store.Update(ctx, func(tx ports.Tx) (err error) {
 		n, err = tx.Users().Index(ctx, atOnce)
 		return err
 	})
-	return n, err
+	return n, latest, err
 }

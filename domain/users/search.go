@@ -83,7 +83,7 @@ type Indexing struct {
 	// Building is set while all of them are being indexed, of whom Done of a hundred have been.
 	Building bool
 	Done     int
-	// Waiting are those whom an import has brought or changed, and who follow within seconds; at most MaxWaiting are counted.
+	// Waiting are those whom a unit of work has written together with others, and who follow soon; at most MaxWaiting are counted.
 	Waiting int
 }
 

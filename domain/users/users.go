@@ -143,12 +143,12 @@ type Repository interface {
 	// Search returns a page of the members that a query asks for. How much it reads does not depend on how many members there are.
 	// ErrSince.
 	Search(ctx context.Context, org orgs.ID, q Query) (Found, error)
-	// Index adds what members are found by where that was put off, at most limit of them, and returns how many they were: those whom an
-	// import has brought, then everybody of an organization whose index is being built. 0: nothing is left to do. Everybody else is found as
-	// soon as they are written.
+	// Index adds what members are found by where that was put off, about limit of them, and returns how many they were: those whom a unit
+	// of work has written together with others, then everybody of an organization whose index is being built. 0: nothing is left to do. Who
+	// is written alone is found at once.
 	Index(ctx context.Context, limit int) (int, error)
-	// Unindexed reports whether Index has anything to do.
-	Unindexed(ctx context.Context) (bool, error)
+	// Unindexed reports whether Index has anything to do. latest is another number whenever more has been left to it since.
+	Unindexed(ctx context.Context) (waits bool, latest int64, err error)
 	// Indexing tells how far the organization's members are indexed.
 	Indexing(ctx context.Context, org orgs.ID) (Indexing, error)
 	// Count returns how many members a query asks for, whatever its cursor and limit, and reports whether there may be more: it counts to

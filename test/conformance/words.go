@@ -17,7 +17,11 @@ import (
 // indexAll does what the background does about what people are found by, and returns how often there was something.
 func (w *world) indexAll(t *testing.T) (rounds int) {
 	t.Helper()
-	for ; look(t, w, func(tx ports.Tx) (bool, error) { return tx.Users().Unindexed(t.Context()) }); rounds++ {
+	waits := func(tx ports.Tx) (bool, error) {
+		waits, _, err := tx.Users().Unindexed(t.Context())
+		return waits, err
+	}
+	for ; look(t, w, waits); rounds++ {
 		require.Less(t, rounds, 1_000, "the index is never finished")
 		n := do(t, w, func(tx ports.Tx) (int, error) { return tx.Users().Index(t.Context(), 400) })
 		require.Positive(t, n)
