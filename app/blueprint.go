@@ -29,6 +29,7 @@ type BlueprintOrganization struct {
 	Projects   []BlueprintProject
 	Quotas     quotas.Limits // where they differ from the installation's; nil: as they are
 	Region     *string       // of phone numbers without country code; nil: as it is
+	Searchable *[]string     // paths of metadata that people are found by; nil: as they are
 	Factor     *bool         // whether a second factor is required of whoever has a role there; nil: as it is
 }
 
@@ -107,6 +108,10 @@ func (b Blueprint) check(channel ChannelCheck) error {
 		c.faults.Add("", o.Quotas.Check(place+".quotas"))
 		if o.Region != nil {
 			_, err := orgs.ParseRegion(place+".default_region", *o.Region)
+			c.faults.Add("", err)
+		}
+		if o.Searchable != nil {
+			_, err := orgs.ParseSearchable(place+".searchable_metadata", *o.Searchable)
 			c.faults.Add("", err)
 		}
 		groups := once{}

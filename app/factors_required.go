@@ -101,7 +101,7 @@ func (f *Factors) Owes(ctx context.Context, v operators.Visitor, slug string) (n
 	if err != nil && !errors.Is(err, orgs.ErrNotFound) {
 		return nil, err
 	}
-	if err == nil && !slices.Contains(of, from) {
+	if err == nil && !slices.ContainsFunc(of, func(o orgs.Organization) bool { return o.ID == from.ID }) {
 		of = append(of, from)
 	}
 	all, err := f.OwedTo(ctx, v, of...)

@@ -193,7 +193,11 @@ func (a *applying) organizations(b Blueprint) error {
 		if err != nil {
 			return at(place, err)
 		}
-		if (changed || other || moved) && action == Unchanged {
+		found, err := a.searchable(org, want.Searchable)
+		if err != nil {
+			return at(place, err)
+		}
+		if (changed || other || moved || found) && action == Unchanged {
 			action = Updated
 		}
 		a.note("organization", org.Slug, int64(org.ID), action)

@@ -2,6 +2,7 @@ package app
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -36,6 +37,19 @@ func (a *applying) region(org orgs.Organization, want *string) (changed bool, er
 	}
 	a.updated(audit.OrganizationUpdated, org.Slug, regionState(org.Region), regionState(region))
 	return true, a.tx.Orgs().SetRegion(a.ctx, org.ID, region)
+}
+
+// searchable stores the paths of metadata that people are found by and reports whether they were others before. nil leaves them as they are.
+func (a *applying) searchable(org orgs.Organization, want *[]string) (changed bool, err error) {
+	if want == nil {
+		return false, nil
+	}
+	paths, err := orgs.ParseSearchable("searchable_metadata", *want)
+	if err != nil || slices.Equal(org.Searchable, paths) {
+		return false, err
+	}
+	a.updated(audit.OrganizationUpdated, org.Slug, searchableState(org.Searchable), searchableState(paths))
+	return true, a.tx.Orgs().SetSearchable(a.ctx, org.ID, paths)
 }
 
 // factor makes an organization require a second factor or not, and reports whether it was otherwise before. nil leaves it as it is.

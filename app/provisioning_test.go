@@ -187,6 +187,8 @@ func TestApplyUpdatesWhatDiffers(t *testing.T) {
 		"NoQuotasOfItsOwn":     {func(o *app.BlueprintOrganization) { o.Quotas = quotas.Limits{} }, nil},
 		"ARegion":              {func(o *app.BlueprintOrganization) { o.Region = new("DE") }, []string{"organization acme updated"}},
 		"NoRegion":             {func(o *app.BlueprintOrganization) { o.Region = new("") }, nil},
+		"SearchableMetadata":   {func(o *app.BlueprintOrganization) { o.Searchable = &[]string{"plan"} }, []string{"organization acme updated"}},
+		"NothingSearchable":    {func(o *app.BlueprintOrganization) { o.Searchable = &[]string{} }, nil},
 		"ASecondFactor":        {func(o *app.BlueprintOrganization) { o.Factor = new(true) }, []string{"organization acme updated"}},
 		"NoSecondFactor":       {func(o *app.BlueprintOrganization) { o.Factor = new(false) }, nil},
 		"AProjectsName":        {func(o *app.BlueprintOrganization) { o.Projects[0].Name = "Shop" }, []string{"project acme/shop updated"}},

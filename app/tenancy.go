@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/fault"
@@ -32,12 +33,15 @@ func (o *Orgs) Create(ctx context.Context, by audit.Actor, slug, name string) (m
 type OrganizationChange struct {
 	Name   *string
 	Region *string // whose phone numbers those without country code are; empty: they are refused
+	// Searchable are paths of metadata that people are found by. Other ones than before have everybody indexed anew in the background.
+	Searchable *[]string
 }
 
-// Patch changes an organization, all of it or nothing; repeating it changes nothing. Faults about `name` and `default_region`,
-// orgs.ErrNotFound.
+// Patch changes an organization, all of it or nothing; repeating it changes nothing. Faults about `name`, `default_region` and
+// `searchable_metadata`, orgs.ErrNotFound.
 func (o *Orgs) Patch(ctx context.Context, by audit.Actor, at Path, change OrganizationChange) (is orgs.Organization, err error) {
 	var name, region string
+	var searchable []string
 	var faults fault.Fields
 	if change.Name != nil {
 		name, err = names.Label("name", *change.Name)
@@ -45,6 +49,10 @@ func (o *Orgs) Patch(ctx context.Context, by audit.Actor, at Path, change Organi
 	}
 	if change.Region != nil {
 		region, err = orgs.ParseRegion("default_region", *change.Region)
+		faults.Add("", err)
+	}
+	if change.Searchable != nil {
+		searchable, err = orgs.ParseSearchable("searchable_metadata", *change.Searchable)
 		faults.Add("", err)
 	}
 	if err := faults.Err(); err != nil {
@@ -62,7 +70,11 @@ func (o *Orgs) Patch(ctx context.Context, by audit.Actor, at Path, change Organi
 		if change.Region != nil {
 			is.Region = region
 		}
-		if is == was {
+		if change.Searchable != nil {
+			is.Searchable = searchable
+		}
+		before, after := audit.Changed(organizationState(was), organizationState(is))
+		if len(after) == 0 {
 			return nil
 		}
 		if is.Name != was.Name {
@@ -71,20 +83,26 @@ func (o *Orgs) Patch(ctx context.Context, by audit.Actor, at Path, change Organi
 		if err == nil && is.Region != was.Region {
 			err = tx.Orgs().SetRegion(ctx, is.ID, is.Region)
 		}
+		if err == nil && !slices.Equal(is.Searchable, was.Searchable) {
+			err = tx.Orgs().SetSearchable(ctx, is.ID, is.Searchable)
+		}
 		if err != nil {
 			return err
 		}
-		e := audit.Entry{Organization: is.ID, Actor: by, Action: audit.OrganizationUpdated, Object: Path{Organization: is.Slug}.Object()}
-		e.Before, e.After = audit.Changed(organizationState(was), organizationState(is))
-		return tx.Audit().Record(ctx, e)
+		return tx.Audit().Record(ctx, audit.Entry{Organization: is.ID, Actor: by, Action: audit.OrganizationUpdated,
+			Object: Path{Organization: is.Slug}.Object(), Before: before, After: after})
 	})
 	return is, err
 }
 
 func regionState(region string) audit.State { return audit.State{"default_region": region} }
 
+func searchableState(paths []string) audit.State {
+	return audit.State{"searchable_metadata": append([]string{}, paths...)} // never null
+}
+
 func organizationState(o orgs.Organization) audit.State {
-	return audit.State{"name": o.Name, "default_region": o.Region}
+	return audit.State{"name": o.Name, "default_region": o.Region, "searchable_metadata": searchableState(o.Searchable)["searchable_metadata"]}
 }
 
 // CreateProject makes a project of the organization. A fault about `slug` or `name`, orgs.ErrNotFound, orgs.ErrSlugTaken,

@@ -36,6 +36,7 @@ organizations:
     quotas: {rate_limit: 0.5, organization_rate_limit: 1000}
     require_second_factor: true
     default_region: " DE "
+    searchable_metadata: [plan, " address.city "]
     channels:
       - {name: mail, protocol: EMAIL, driver: smtp, preferred: true, active: false, settings: {host: localhost, port: 25}}
     projects:
@@ -72,6 +73,7 @@ func TestParseReadsEveryMember(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, app.Blueprint{Organizations: []app.BlueprintOrganization{{
 		Slug: "acme", Name: "Acme Inc.", Groups: []string{"Staff", "Crew"}, Quotas: quotas.Limits{quotas.Requests: 0.5, quotas.OrganizationRequests: 1000}, Region: new("DE"), Factor: new(true),
+		Searchable: &[]string{"plan", "address.city"},
 		Channels: []app.BlueprintChannel{{Name: "mail", Protocol: "EMAIL", Driver: "smtp", Preferred: true,
 			Settings: channels.Settings{"host": "localhost", "port": 25}}},
 		Projects: []app.BlueprintProject{{
@@ -231,7 +233,7 @@ func TestParseRefuses(t *testing.T) {
 		"TextForATruth":        {"organizations: [{channels: [{active: yes}]}]", []string{"demo.yaml:1: organizations[0].channels[0].active: must be true or false"}},
 		"TaggedNonsense":       {"organizations: [{channels: [{active: !!bool maybe}]}]", []string{"demo.yaml:1: organizations[0].channels[0].active: must be true or false"}},
 		"TextForASequence":     {"organizations: [{groups: Staff}]", []string{"demo.yaml:1: organizations[0].groups: must be a sequence"}},
-		"TextForAMapping":      {"organizations: [acme]", []string{"demo.yaml:1: organizations[0]: must be a mapping with the members channels, default_region, groups, name, projects, quotas, require_second_factor, slug"}},
+		"TextForAMapping":      {"organizations: [acme]", []string{"demo.yaml:1: organizations[0]: must be a mapping with the members channels, default_region, groups, name, projects, quotas, require_second_factor, searchable_metadata, slug"}},
 		"ListForQuotas":        {"organizations: [{quotas: [rate_limit]}]", []string{"demo.yaml:1: organizations[0].quotas: must be a mapping"}},
 		"TextForANumber":       {"organizations: [{quotas: {rate_limit: \"5\"}}]", []string{"demo.yaml:1: organizations[0].quotas.rate_limit: must be a number"}},
 		"TextForADecision":     {"organizations: [{require_second_factor: sometimes}]", []string{"demo.yaml:1: organizations[0].require_second_factor: must be true or false"}},

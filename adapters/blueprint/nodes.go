@@ -155,6 +155,16 @@ func (d *decoding) optional(to **string) field {
 	}
 }
 
+// words reads a sequence of texts that leaves things as they are when it is absent.
+func (d *decoding) words(to **[]string) field {
+	return func(place string, n *yaml.Node) {
+		if _, given := d.enter(place, n); given {
+			*to = new([]string)
+			sequence(d, *to, d.word)(place, n)
+		}
+	}
+}
+
 // members lists the members of a mapping and notes what is wrong with its keys.
 func (d *decoding) members(place string, n *yaml.Node) []pair {
 	pairs, wrong := members(n)

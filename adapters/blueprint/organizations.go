@@ -28,6 +28,7 @@ func (d *decoding) organization(place string, n *yaml.Node) (o app.BlueprintOrga
 
 		"default_region":        d.optional(&o.Region),
 		"require_second_factor": d.decision(&o.Factor),
+		"searchable_metadata":   d.words(&o.Searchable),
 	})
 	return o
 }

@@ -30,7 +30,8 @@ func (p Program) apply() *cobra.Command {
 			"  organizations: [{slug, name, groups?: [name], channels?: [CHANNEL], projects?: [{slug, name, channels?: [CHANNEL],\n" +
 			"    lists?: [{name, application?: slug}],\n" +
 			"    applications?: [{slug, name, active?, events?: [{slug, name, description?, active?, channels?: [name],\n" +
-			"      templates?: [TEMPLATE], notifications?: [{name, list?, active?, templates?: [TEMPLATE]}]}]}]}]}]\n" +
+			"      templates?: [TEMPLATE], notifications?: [{name, list?, active?, templates?: [TEMPLATE]}]}]}]}],\n" +
+			"    default_region?, searchable_metadata?: [path], require_second_factor?, quotas?: {…}}]\n" +
 			"  CHANNEL: {name, protocol: EMAIL|SMS|WEBHOOK|SLACK|PLAINTEXT, driver, preferred?, active?, settings?: {…}}\n" +
 			"  TEMPLATE: {channel, subject?, text?, html?}\n" +
 			"active is true and preferred is false when missing. In the texts of settings ${NAME} is replaced by an environment\n" +

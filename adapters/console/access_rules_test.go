@@ -144,6 +144,7 @@ var rules = map[operators.Need][]string{
 	operators.Administrator: {
 		"POST /console/o/{org}/name/",
 		"POST /console/o/{org}/region/",
+		"POST /console/o/{org}/searchable/",
 		"POST /console/o/{org}/second-factor/",
 		"POST /console/o/{org}/projects/",
 		"POST /console/o/{org}/groups/",

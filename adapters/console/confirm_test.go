@@ -56,6 +56,7 @@ var recent = map[string]bool{
 	"/console/organizations/":                                                                   false,
 	"/console/audit/export/":                                                                    false,
 	"/console/o/{org}/region/":                                                                  false,
+	"/console/o/{org}/searchable/":                                                              false,
 	"/console/o/{org}/name/":                                                                    false,
 	"/console/o/{org}/projects/":                                                                false,
 	"/console/o/{org}/groups/":                                                                  false,

@@ -22,6 +22,7 @@ var examples = map[string]example{
 	"POST /console/sign-out/":             {},
 	"POST /console/organizations/":        {fields: []string{"slug", "initech", "name", "Initech"}},
 	"POST /console/o/{org}/region/":       {fields: []string{"default_region", "de"}},
+	"POST /console/o/{org}/searchable/":   {fields: []string{"searchable_metadata", "plan"}},
 	"POST /console/o/{org}/name/":         {fields: []string{"organization", "Acme"}},
 	"POST /console/o/{org}/projects/":     {fields: []string{"slug", "blog", "name", "Blog"}},
 	"POST /console/o/{org}/p/{prj}/name/": {fields: []string{"name", "Store"}},

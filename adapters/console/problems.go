@@ -16,7 +16,8 @@ var labels = map[string]string{
 	"again": "Repeat the new password", "cid": "Correlation id", "assign_to_preferred_channel": "Assign to preferred channels", "context_schema": "Schema of contexts",
 	"current": "Password", "custom_fields": "Metadata", "default_region": "Region", "email": "E-mail", "emails": "E-mail addresses", "example": "Example context",
 	"grant": "Grants", "html": "HTML", "lifetime": "Valid", "list": "Distribution list", "options.channels": "Only by", "options.expires_at": "Not after",
-	"options.limit_to": "Only to", "options.priority": "Priority", "options.send_at": "Not before", "second_factor": "Code", "user": "Preview for", "value": "Address",
+	"options.limit_to": "Only to", "options.priority": "Priority", "options.send_at": "Not before", "searchable_metadata": "Metadata that people are found by", "second_factor": "Code",
+	"user": "Preview for", "value": "Address",
 }
 
 // labelOf is what forms call a field. A setting of a channel is called as its driver calls it.

@@ -120,6 +120,7 @@ func organizationRoutes() []Route {
 		get(organizationPath+"search/", operators.Viewer, call.showSearch),
 		post(organizationPath+"name/", operators.Administrator, call.renameOrganization),
 		post(organizationPath+"region/", operators.Administrator, call.setRegion),
+		post(organizationPath+"searchable/", operators.Administrator, call.setSearchable),
 		guarded(organizationPath+"second-factor/", operators.Administrator, call.requireFactor),
 		get(organizationPath+"projects/", operators.Viewer, call.showProjects),
 		post(organizationPath+"projects/", operators.Administrator, call.createProject),

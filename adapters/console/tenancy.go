@@ -1,6 +1,8 @@
 package console
 
 import (
+	"strings"
+
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/channels"
@@ -39,6 +41,7 @@ type projectsView struct {
 	Next         orgs.ProjectID // 0: no more
 	Name         form
 	Region       form
+	Searchable   form
 	New          form
 }
 
@@ -60,7 +63,10 @@ func (c call) projectsPage(v projectsView) (err error) {
 	if !v.Region.Wrong() {
 		v.Region = filled("default_region", v.Organization.Region)
 	}
-	return c.render(statusOf(v.Name, v.Region, v.New), "projects", "Projects", v)
+	if !v.Searchable.Wrong() {
+		v.Searchable = filled("searchable_metadata", strings.Join(v.Organization.Searchable, "\n"))
+	}
+	return c.render(statusOf(v.Name, v.Region, v.Searchable, v.New), "projects", "Projects", v)
 }
 
 func (c call) renameOrganization() error {
@@ -72,6 +78,13 @@ func (c call) renameOrganization() error {
 func (c call) setRegion() error {
 	_, err := c.console.use.Orgs.Patch(c.ctx, c.actor(), c.at(), app.OrganizationChange{Region: new(c.FormValue("default_region"))})
 	return c.settle(err, func(f form) error { return c.projectsPage(projectsView{Region: f}) }, c.below("projects"), "saved")
+}
+
+// setSearchable says by which metadata people are found.
+func (c call) setSearchable() error {
+	paths := strings.Split(c.FormValue("searchable_metadata"), "\n")
+	_, err := c.console.use.Orgs.Patch(c.ctx, c.actor(), c.at(), app.OrganizationChange{Searchable: &paths})
+	return c.settle(err, func(f form) error { return c.projectsPage(projectsView{Searchable: f}) }, c.below("projects"), "saved")
 }
 
 func (c call) createProject() error {

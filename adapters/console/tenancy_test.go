@@ -37,6 +37,24 @@ func TestOrganizationsAreMadeByHand(t *testing.T) {
 	})
 }
 
+func TestSearchableMetadata(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		eva := f.as(f.operator("eva", users.RoleAdministrator))
+		eva.post("/console/o/acme/searchable/", "searchable_metadata", " department\r\n\r\naddress.city\r\n").is(f.T, http.StatusSeeOther)
+		assert.Contains(f, eva.get("/console/o/acme/projects/").body, "\ndepartment\naddress.city</textarea>")
+		e := f.entries("acme")
+		assert.Equal(f, audit.State{"searchable_metadata": []any{"department", "address.city"}}, e[0].After)
+		wrong := eva.post("/console/o/acme/searchable/", "searchable_metadata", strings.Repeat("x", 201)).is(f.T, http.StatusBadRequest)
+		assert.Contains(f, wrong.said(), "has a name longer than 200 characters")
+		assert.Contains(f, wrong.body, strings.Repeat("x", 201), "what was typed stays")
+		eva.post("/console/o/acme/searchable/", "searchable_metadata", strings.Repeat("x\n", 9)+"a\nb\nc\nd\ne\nf\ng\nh\ni\nj").is(f.T, http.StatusBadRequest)
+		eva.post("/console/o/globex/searchable/", "searchable_metadata", "").is(f.T, http.StatusNotFound)
+		eva.post("/console/o/acme/searchable/", "searchable_metadata", "").is(f.T, http.StatusSeeOther)
+		assert.NotContains(f, eva.get("/console/o/acme/projects/").body, "address.city</textarea>")
+	})
+}
+
 func TestProjectsAreMadeAndRenamed(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
@@ -20,7 +21,8 @@ type renderInputRow struct {
 }
 
 func (r renderInputRow) input(o events.Occurrence) deliveries.RenderInput {
-	return deliveries.RenderInput{Occurrence: o, Organization: r.Organization.organization(), Project: r.Project.project(), Application: r.Application.application(),
+	organization := orgs.Organization{ID: r.Organization.ID, Slug: r.Organization.Slug, Name: r.Organization.Name}
+	return deliveries.RenderInput{Occurrence: o, Organization: organization, Project: r.Project.project(), Application: r.Application.application(),
 		Event: r.Event.event(r.Organization.ID), Notification: r.Notification.notification(), Channel: r.Channel.channel(), Template: r.Template.template()}
 }
 

@@ -28,8 +28,9 @@ type organizationRow struct {
 
 func (organizationRow) TableName() string { return "organizations" }
 
-func (r organizationRow) organization() orgs.Organization {
-	return orgs.Organization{ID: r.ID, Slug: r.Slug, Name: r.Name, RequiresFactor: r.RequiresFactor, Region: r.DefaultRegion}
+func (r organizationRow) organization() (orgs.Organization, error) {
+	searchable, err := searchablePaths(r.Searchable)
+	return orgs.Organization{ID: r.ID, Slug: r.Slug, Name: r.Name, RequiresFactor: r.RequiresFactor, Region: r.DefaultRegion, Searchable: searchable}, err
 }
 
 type projectRow struct {
@@ -66,13 +67,12 @@ func (r groupRow) group() orgs.Group {
 type orgRepo struct{ tx }
 
 func (r orgRepo) BySlug(ctx context.Context, slug string) (orgs.Organization, error) {
-	row, err := one[organizationRow](r.db(ctx).Where("slug = ?", slug).Where(notSystem), orgs.ErrNotFound)
-	return row.organization(), err
+	return decodeOne(r.db(ctx).Where("slug = ?", slug).Where(notSystem), orgs.ErrNotFound, organizationRow.organization)
 }
 
 // withGroups is the statement of WithGroups. Its parameters are the key of the default group, the id of the other, and the slug.
 func withGroups(d dialect) string {
-	return "SELECT o.id, o.slug, o.name, o.requires_factor, o.default_region, g.id, g.name FROM organizations AS o" +
+	return "SELECT o.id, o.slug, o.name, o.requires_factor, o.default_region, o.searchable, g.id, g.name FROM organizations AS o" +
 		" LEFT JOIN member_groups AS g ON g.organization_id = o.id AND (g.name_fold = " + d.parameter(1) + " OR g.id = " + d.parameter(2) + ")" +
 		" WHERE o.slug = " + d.parameter(3) + " AND o." + notSystem + " ORDER BY g.id"
 }
@@ -82,7 +82,12 @@ func (r orgRepo) WithGroups(ctx context.Context, slug string, g orgs.GroupID) (o
 	err = r.sets().query(r.lasting(ctx), withGroups(r.dialect), nil, []any{names.Fold(orgs.DefaultGroup), g, slug}, func(rows *sql.Rows) error {
 		var id sql.Null[orgs.GroupID]
 		var name sql.NullString
-		if err := rows.Scan(&o.ID, &o.Slug, &o.Name, &o.RequiresFactor, &o.Region, &id, &name); err != nil || !id.Valid {
+		var searchable string
+		err := rows.Scan(&o.ID, &o.Slug, &o.Name, &o.RequiresFactor, &o.Region, &searchable, &id, &name)
+		if err == nil {
+			o.Searchable, err = searchablePaths(searchable)
+		}
+		if err != nil || !id.Valid {
 			return err
 		}
 		found = append(found, orgs.Group{ID: id.V, Organization: o.ID, Name: name.String})
@@ -95,17 +100,15 @@ func (r orgRepo) WithGroups(ctx context.Context, slug string, g orgs.GroupID) (o
 }
 
 func (r orgRepo) ByID(ctx context.Context, id orgs.ID) (orgs.Organization, error) {
-	row, err := one[organizationRow](r.db(ctx).Where("id = ?", id).Where(notSystem), orgs.ErrNotFound)
-	return row.organization(), err
+	return decodeOne(r.db(ctx).Where("id = ?", id).Where(notSystem), orgs.ErrNotFound, organizationRow.organization)
 }
 
 func (r orgRepo) List(ctx context.Context, after orgs.ID, limit int) ([]orgs.Organization, error) {
-	return page(r.db(ctx).Where(notSystem), after, limit, organizationRow.organization)
+	return decodeAll(r.db(ctx).Where(notSystem).Where("id > ?", after).Order("id").Limit(limit), organizationRow.organization)
 }
 
 func (r orgRepo) First(ctx context.Context) (orgs.Organization, error) {
-	row, err := one[organizationRow](r.db(ctx).Where(notSystem).Order("id"), orgs.ErrNotFound)
-	return row.organization(), err
+	return decodeOne(r.db(ctx).Where(notSystem).Order("id"), orgs.ErrNotFound, organizationRow.organization)
 }
 
 func (r orgRepo) Only(ctx context.Context) (orgs.Organization, error) {
@@ -118,7 +121,7 @@ func (r orgRepo) Only(ctx context.Context) (orgs.Organization, error) {
 	case len(rows) > 1:
 		return orgs.Organization{}, orgs.ErrSeveral
 	}
-	return rows[0].organization(), nil
+	return rows[0].organization()
 }
 
 func (r orgRepo) Create(ctx context.Context, o orgs.Organization) (orgs.Organization, error) {
@@ -130,8 +133,10 @@ func (r orgRepo) Create(ctx context.Context, o orgs.Organization) (orgs.Organiza
 		return orgs.Organization{}, orgs.ErrSlugTaken
 	}
 	group := newGroupRow(row.ID, orgs.DefaultGroup)
-	_, err := insert(r.db(ctx), &group)
-	return row.organization(), err
+	if _, err := insert(r.db(ctx), &group); err != nil {
+		return orgs.Organization{}, err
+	}
+	return row.organization()
 }
 
 func (r orgRepo) Rename(ctx context.Context, o orgs.Organization) error {

@@ -247,14 +247,6 @@ func searchablePaths(text string) (paths []string, err error) {
 	return paths, nil
 }
 
-func (r orgRepo) Searchable(ctx context.Context, id orgs.ID) ([]string, error) {
-	row, err := one[organizationRow](r.db(ctx).Where("id = ?", id).Where(notSystem), orgs.ErrNotFound)
-	if err != nil {
-		return nil, err
-	}
-	return searchablePaths(row.Searchable)
-}
-
 func (r orgRepo) SetSearchable(ctx context.Context, id orgs.ID, paths []string) error {
 	err := change(r.db(ctx), orgs.ErrNotFound, "UPDATE organizations SET searchable = ? WHERE id = ? AND "+notSystem, jsonArray(paths), id)
 	if err != nil {

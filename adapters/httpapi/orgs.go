@@ -15,6 +15,8 @@ type organization struct {
 	Users    string `json:"users"`
 	Projects string `json:"projects"`
 	Channels string `json:"channels"`
+
+	Searchable []string `json:"searchable_metadata"`
 }
 
 type project struct {
@@ -35,7 +37,7 @@ func (a *API) showOrganization(c call) error {
 
 func (c call) showOrganization(o orgs.Organization) organization {
 	return organization{
-		Name: o.Name, Slug: o.Slug, Region: o.Region,
+		Name: o.Name, Slug: o.Slug, Region: o.Region, Searchable: append([]string{}, o.Searchable...),
 		Users:    c.url("api", "o", o.Slug, "u"),
 		Projects: c.url("api", "o", o.Slug, "p"),
 		Channels: c.url("api", "o", o.Slug, "c"),
@@ -71,8 +73,9 @@ func (a *API) patchOrganization(c call) error {
 	if err != nil {
 		return err
 	}
-	body.Only("name", "default_region")
-	change := app.OrganizationChange{Name: optional(body, "name", body.String), Region: optional(body, "default_region", body.String)}
+	body.Only("name", "default_region", "searchable_metadata")
+	change := app.OrganizationChange{Name: optional(body, "name", body.String), Region: optional(body, "default_region", body.String),
+		Searchable: optional(body, "searchable_metadata", body.Strings)}
 	if err := body.Err(); err != nil {
 		return err
 	}

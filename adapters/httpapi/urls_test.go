@@ -61,7 +61,7 @@ func TestURLsOfAnOrganizationAndAProject(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	w := f.do(request{path: "/api/o/acme/"})
-	assert.JSONEq(t, `{"name":"Acme","slug":"acme","default_region":"","users":"http://tocsin.test/api/o/acme/u/",
+	assert.JSONEq(t, `{"name":"Acme","slug":"acme","default_region":"","searchable_metadata":[],"users":"http://tocsin.test/api/o/acme/u/",
 		"projects":"http://tocsin.test/api/o/acme/p/","channels":"http://tocsin.test/api/o/acme/c/"}`, w.Body.String())
 	w = f.do(request{path: "/api/o/acme/p/a%20b/"})
 	assert.JSONEq(t, `{"name":"Shop","slug":"a b","applications":"http://tocsin.test/api/o/acme/p/a%20b/a/",

@@ -47,8 +47,9 @@ type Organization struct {
 	ID             ID
 	Slug           string
 	Name           string
-	RequiresFactor bool   // of whoever has a role there: a second factor
-	Region         string // of phone numbers without country code, such as DE; empty: they are refused
+	RequiresFactor bool     // of whoever has a role there: a second factor
+	Region         string   // of phone numbers without country code, such as DE; empty: they are refused
+	Searchable     []string // paths of metadata that members are found by, beside ExternalID
 }
 
 // New checks what an operator says of an organization.
@@ -164,8 +165,6 @@ type Repository interface {
 	Count(ctx context.Context, id ID, n quotas.Name) (int64, error)
 	// SetRegion stores the region of phone numbers without country code; ErrNotFound.
 	SetRegion(ctx context.Context, id ID, region string) error
-	// Searchable returns the paths of metadata that members are found by, beside ExternalID; ErrNotFound.
-	Searchable(ctx context.Context, id ID) ([]string, error)
 	// SetSearchable stores the paths of metadata that members are found by, and has the index built anew; ErrNotFound.
 	SetSearchable(ctx context.Context, id ID, paths []string) error
 	// RequireFactor stores whether the organization requires a second factor; ErrNotFound.

@@ -102,7 +102,8 @@ func wordCases() cases {
 			act(t, w, func(tx ports.Tx) error { return tx.Users().SaveFields(t.Context(), anna) })
 			set := func(paths ...string) {
 				act(t, w, func(tx ports.Tx) error { return tx.Orgs().SetSearchable(t.Context(), w.mine.org.ID, paths) })
-				assert.Equal(t, paths, look(t, w, func(tx ports.Tx) ([]string, error) { return tx.Orgs().Searchable(t.Context(), w.mine.org.ID) }))
+				stored := look(t, w, func(tx ports.Tx) (orgs.Organization, error) { return tx.Orgs().BySlug(t.Context(), w.mine.org.Slug) })
+				assert.Equal(t, paths, stored.Searchable)
 				assert.True(t, w.indexing(t).Building)
 				assert.Positive(t, w.indexAll(t))
 				assert.Equal(t, users.Indexing{}, w.indexing(t))
@@ -113,7 +114,6 @@ func wordCases() cases {
 			set("place.city")
 			assert.Empty(t, w.hits(t, users.Query{Text: "night", Limit: 5}))
 			refused(t, w, orgs.ErrNotFound, func(tx ports.Tx) error { return tx.Orgs().SetSearchable(t.Context(), 1<<40, nil) })
-			missing(t, w, orgs.ErrNotFound, func(tx ports.Tx) ([]string, error) { return tx.Orgs().Searchable(t.Context(), 1<<40) })
 		},
 		"OfManyAreIndexedLater": func(t *testing.T, w *world) {
 			var many []users.Enrollment

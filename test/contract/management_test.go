@@ -92,6 +92,26 @@ func TestManagedOrganizations(t *testing.T) {
 		assert.Equal(w, "Acme Ltd", read[named](m.get("/api/o/acme/")).Name)
 	}))
 
+	t.Run("SayByWhichMetadataUsersAreFound", both(func(w *world) {
+		m := w.manager()
+		paths := func(a answer) any { return read[object](a.is(http.StatusOK))["searchable_metadata"] }
+		assert.Equal(w, []any{}, paths(m.get("/api/o/acme/")))
+		want := []any{"department", "address.city"}
+		assert.Equal(w, want, paths(m.patch("/api/o/acme/", object{"searchable_metadata": []string{" department", "external_id", "address.city", "department"}})))
+		w.told("organization.update", "acme")
+		w.unchanged(func() {
+			assert.Equal(w, want, paths(m.patch("/api/o/acme/", object{"searchable_metadata": nil})))
+			assert.Equal(w, want, paths(m.patch("/api/o/acme/", object{"searchable_metadata": want})))
+			for _, wrong := range []any{"department", []any{1}, []any{nil}, []string{"a\x00"}, []string{strings.Repeat("a", 201)}, strings.Split("a b c d e f g h i j k", " ")} {
+				m.patch("/api/o/acme/", object{"searchable_metadata": wrong}).is(http.StatusBadRequest)
+			}
+			m.patch("/api/o/acme/", object{"name": "Other", "searchable_metadata": strings.Split("a b c d e f g h i j k", " ")}).blames("searchable_metadata")
+			m.patch("/api/o/globex/", object{"searchable_metadata": []string{}}).is(http.StatusForbidden)
+		})
+		assert.Equal(w, want, paths(m.get("/api/o/acme/")))
+		assert.Equal(w, []any{}, paths(m.patch("/api/o/acme/", object{"searchable_metadata": []string{}})))
+	}))
+
 	t.Run("NeverLoseTheirNames", both(func(w *world) {
 		m := w.manager()
 		group := read[named](m.post("/api/o/acme/g/", object{"name": "Board"}).is(http.StatusCreated)).ID

@@ -16,7 +16,7 @@ func TestOrganization(t *testing.T) {
 
 	t.Run("ShowsNameSlugAndURLs", both(func(w *world) {
 		base := w.base + "/api/o/acme/"
-		w.get("/api/o/acme/").is(http.StatusOK).json(`{"name": "ACME", "slug": "acme", "default_region": "",
+		w.get("/api/o/acme/").is(http.StatusOK).json(`{"name": "ACME", "slug": "acme", "default_region": "", "searchable_metadata": [],
 			"users": "` + base + `u/", "projects": "` + base + `p/", "channels": "` + base + `c/"}`)
 	}))
 
