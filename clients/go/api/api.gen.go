@@ -2297,6 +2297,11 @@ type Organization struct {
 	// Projects Examples: https://tocsin.example.org/api/o/acme/p/
 	Projects string `json:"projects"`
 
+	// SearchableMetadata Paths of metadata that users are found by in the console, beside `external_id` and what everybody is found by.
+	//
+	// Examples: ["department","address.city"]
+	SearchableMetadata []string `json:"searchable_metadata"`
+
 	// Slug Examples: acme
 	Slug string `json:"slug"`
 
@@ -2319,6 +2324,13 @@ type OrganizationPatch struct {
 	// Examples: DE
 	DefaultRegion *string `json:"default_region,omitempty"`
 	Name          *string `json:"name,omitempty"`
+
+	// SearchableMetadata Paths of metadata that users are found by in the console, beside `external_id` and what everybody is found by. Each counts once.
+	// After a change everybody is indexed anew in the background.
+	//
+	//
+	// Examples: ["department","address.city"]
+	SearchableMetadata *[]string `json:"searchable_metadata,omitempty"`
 }
 
 // Ping defines model for Ping.

@@ -3149,6 +3149,14 @@ export interface components {
              */
             default_region: string;
             /**
+             * @description Paths of metadata that users are found by in the console, beside `external_id` and what everybody is found by.
+             * @example [
+             *       "department",
+             *       "address.city"
+             *     ]
+             */
+            searchable_metadata: string[];
+            /**
              * Format: uri
              * @example https://tocsin.example.org/api/o/acme/u/
              */
@@ -3758,6 +3766,15 @@ export interface components {
              * @example DE
              */
             default_region?: string | null;
+            /**
+             * @description Paths of metadata that users are found by in the console, beside `external_id` and what everybody is found by. Each counts once.
+             *     After a change everybody is indexed anew in the background.
+             * @example [
+             *       "department",
+             *       "address.city"
+             *     ]
+             */
+            searchable_metadata?: string[] | null;
         };
         NamePatch: {
             name?: string | null;
@@ -6516,7 +6533,11 @@ export interface operations {
                 /**
                  * @example {
                  *       "name": "Acme Ltd",
-                 *       "default_region": "DE"
+                 *       "default_region": "DE",
+                 *       "searchable_metadata": [
+                 *         "department",
+                 *         "address.city"
+                 *       ]
                  *     }
                  */
                 "application/json": components["schemas"]["OrganizationPatch"];

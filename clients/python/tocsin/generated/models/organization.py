@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
@@ -17,6 +17,8 @@ class Organization:
         slug (str):
         default_region (str): Whose phone numbers those without country code are, by two letters of ISO 3166. Empty,
             they are refused.
+        searchable_metadata (list[str]): Paths of metadata that users are found by in the console, beside `external_id`
+            and what everybody is found by.
         users (str):
         projects (str):
         channels (str):
@@ -25,6 +27,7 @@ class Organization:
     name: str
     slug: str
     default_region: str
+    searchable_metadata: list[str]
     users: str
     projects: str
     channels: str
@@ -36,6 +39,8 @@ class Organization:
         slug = self.slug
 
         default_region = self.default_region
+
+        searchable_metadata = self.searchable_metadata
 
         users = self.users
 
@@ -50,6 +55,7 @@ class Organization:
                 "name": name,
                 "slug": slug,
                 "default_region": default_region,
+                "searchable_metadata": searchable_metadata,
                 "users": users,
                 "projects": projects,
                 "channels": channels,
@@ -67,6 +73,8 @@ class Organization:
 
         default_region = d.pop("default_region")
 
+        searchable_metadata = cast(list[str], d.pop("searchable_metadata"))
+
         users = d.pop("users")
 
         projects = d.pop("projects")
@@ -77,6 +85,7 @@ class Organization:
             name=name,
             slug=slug,
             default_region=default_region,
+            searchable_metadata=searchable_metadata,
             users=users,
             projects=projects,
             channels=channels,

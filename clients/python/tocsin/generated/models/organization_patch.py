@@ -18,10 +18,14 @@ class OrganizationPatch:
         name (None | str | Unset):
         default_region (None | str | Unset): Whose phone numbers those without country code are, by two letters of ISO
             3166. Empty, they are refused.
+        searchable_metadata (list[str] | None | Unset): Paths of metadata that users are found by in the console, beside
+            `external_id` and what everybody is found by. Each counts once.
+            After a change everybody is indexed anew in the background.
     """
 
     name: None | str | Unset = UNSET
     default_region: None | str | Unset = UNSET
+    searchable_metadata: list[str] | None | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -37,6 +41,15 @@ class OrganizationPatch:
         else:
             default_region = self.default_region
 
+        searchable_metadata: list[str] | None | Unset
+        if isinstance(self.searchable_metadata, Unset):
+            searchable_metadata = UNSET
+        elif isinstance(self.searchable_metadata, list):
+            searchable_metadata = self.searchable_metadata
+
+        else:
+            searchable_metadata = self.searchable_metadata
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update({})
@@ -44,6 +57,8 @@ class OrganizationPatch:
             field_dict["name"] = name
         if default_region is not UNSET:
             field_dict["default_region"] = default_region
+        if searchable_metadata is not UNSET:
+            field_dict["searchable_metadata"] = searchable_metadata
 
         return field_dict
 
@@ -69,9 +84,29 @@ class OrganizationPatch:
 
         default_region = _parse_default_region(d.pop("default_region", UNSET))
 
+        def _parse_searchable_metadata(data: object) -> list[str] | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, list):
+                    raise TypeError()
+                searchable_metadata_type_0 = cast(list[str], data)
+
+                return searchable_metadata_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(list[str] | None | Unset, data)
+
+        searchable_metadata = _parse_searchable_metadata(
+            d.pop("searchable_metadata", UNSET)
+        )
+
         organization_patch = cls(
             name=name,
             default_region=default_region,
+            searchable_metadata=searchable_metadata,
         )
 
         organization_patch.additional_properties = d
