@@ -9,14 +9,14 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Search returns a stretch of the recipients of a list whose address or username begins as the query says; lists.ErrNotFound.
+// Search returns a stretch of the recipients of a list whose holders are found by the words of a query; lists.ErrNotFound.
 func (l *Lists) Search(ctx context.Context, at Path, id lists.ID, q lists.Query) (found lists.Found, err error) {
 	err = l.store.View(ctx, func(tx ports.Tx) error {
 		list, err := list(ctx, tx, at, id)
 		if err != nil {
 			return err
 		}
-		found, err = tx.Lists().Search(ctx, list, q.Trimmed())
+		found, err = tx.Lists().Search(ctx, list, q)
 		return err
 	})
 	return found, err

@@ -20,7 +20,7 @@ const (
 
 // recipientsView is a stretch of the recipients of a list.
 type recipientsView struct {
-	Prefix     string
+	Text       string
 	Recipients []lists.Recipient
 	Next       string // the path of the next stretch; empty: no more
 	First      bool   // this is where the search begins
@@ -29,31 +29,31 @@ type recipientsView struct {
 
 // recipientsQuery reads what the query of the page of a list asks of recipients.
 func (c call) recipientsQuery(id lists.ID) lists.Query {
-	q := lists.Query{Prefix: c.QueryParam("q"), Limit: pageRecipients}.Trimmed()
+	q := lists.Query{Text: strings.TrimSpace(c.QueryParam("q")), Limit: pageRecipients}
 	c.console.cursors.open(c.below("d", id), c.QueryParam("after"), &q.After)
 	return q
 }
 
 // recipientsAfter is the query that leads to the recipients behind a cursor, in pairs of name and value.
-func (c call) recipientsAfter(id lists.ID, prefix string, after lists.Cursor) []string {
-	if after == (lists.Cursor{}) {
-		return []string{"q", prefix}
+func (c call) recipientsAfter(id lists.ID, text string, after users.Cursor) []string {
+	if after.IsZero() {
+		return []string{"q", text}
 	}
-	return []string{"q", prefix, "after", c.console.cursors.seal(c.below("d", id), after)}
+	return []string{"q", text, "after", c.console.cursors.seal(c.below("d", id), after)}
 }
 
 func (c call) listRecipients(id lists.ID) (recipientsView, error) {
 	q := c.recipientsQuery(id)
-	at := func(after lists.Cursor) string { return "?" + pairs(c.recipientsAfter(id, q.Prefix, after)).Encode() }
-	v := recipientsView{Prefix: q.Prefix, First: q.After == lists.Cursor{}, Back: at(q.After)}
-	if q.Prefix == "" {
+	at := func(after users.Cursor) string { return "?" + pairs(c.recipientsAfter(id, q.Text, after)).Encode() }
+	v := recipientsView{Text: q.Text, First: q.After.IsZero(), Back: at(q.After)}
+	if q.Text == "" {
 		found, err := c.console.use.Lists.Recipients(c.ctx, c.at(), id, app.Page{After: q.After.ID, Limit: pageRecipients + 1})
 		if err != nil {
 			return v, err
 		}
 		var next channels.AssignmentID
 		if v.Recipients, next = paged(found, pageRecipients, func(r lists.Recipient) channels.AssignmentID { return r.ID }); next != 0 {
-			v.Next = c.below("d", id) + at(lists.Cursor{ID: int64(next)})
+			v.Next = c.below("d", id) + at(users.Cursor{ID: int64(next)})
 		}
 		return v, nil
 	}
@@ -173,5 +173,5 @@ func (c call) removeRecipients() error {
 		return err
 	}
 	q := c.recipientsQuery(id)
-	return c.done(c.below("d", id), "taken-off", append(c.recipientsAfter(id, q.Prefix, q.After), "count", strconv.Itoa(len(removed)))...)
+	return c.done(c.below("d", id), "taken-off", append(c.recipientsAfter(id, q.Text, q.After), "count", strconv.Itoa(len(removed)))...)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/names"
 	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/domain/users"
 )
 
 func (r deliveryRepo) Skipped(
@@ -41,7 +42,7 @@ func (r deliveryRepo) ByAddress(
 	// Each kind is a range of the unique index of those that were chosen; those that were not have an index of their own.
 	var pages []string
 	for i, form := range slices.Compact([]string{prefix, names.Fold(prefix)}) { // E-mails are stored folded, other addresses as they are.
-		p[fmt.Sprintf("from%d", i)], p[fmt.Sprintf("to%d", i)] = max(form, after.Key), form+beyond
+		p[fmt.Sprintf("from%d", i)], p[fmt.Sprintf("to%d", i)] = max(form, after.Key), form+users.Beyond
 		page := func(condition, order string) {
 			pages = append(pages, fmt.Sprintf(`SELECT id, address_key FROM (SELECT id, address_key FROM deliveries WHERE occurrence_id = %[1]s AND %[2]s
 				AND address_key >= @from%[3]d AND address_key < @to%[3]d AND (address_key > @after OR id > @id )

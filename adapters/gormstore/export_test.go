@@ -3,7 +3,6 @@ package gormstore
 import (
 	"context"
 	"database/sql"
-	"strconv"
 	"strings"
 	"time"
 
@@ -51,10 +50,10 @@ func SearchStatements(q users.Query) map[string][2]string {
 	return all
 }
 
-// PlacePages are the statements that pages of recipients, subscribers and opt-outs begin with, by the name of the index
+// PlacePages are the statements that pages of subscribers and opt-outs begin with, by the name of the index
 // that each reads in its order, with these values in the place of their parameters.
 func PlacePages(values *strings.Replacer) map[string]string {
-	pages := map[string]string{"addresses_value": searchAddresses, "subscriptions_notification_id_assignment_id_key": subscriberPage, "opt_outs_notification": optOutPage}
+	pages := map[string]string{"subscriptions_notification_id_assignment_id_key": subscriberPage, "opt_outs_notification": optOutPage}
 	for name, sql := range pages {
 		pages[name] = values.Replace(sql)
 	}
@@ -67,12 +66,7 @@ func PlaceLookups(dialect string) map[string]string {
 	if dialect == onPostgres.String() {
 		d, set = onPostgres, "SELECT * FROM json_to_recordset('[]'::json) AS r(id bigint)"
 	}
-	values := strings.NewReplacer("@set", set, "@org", "1", "@list", "1", "@fold_end", "'b'", "@fold", "'a'", "@written_end", "'B'", "@written", "'A'")
-	found := map[string]string{}
-	for i, w := range ways("A") {
-		found["recipients "+strconv.Itoa(i)] = values.Replace(w.entries(d))
-	}
-	return found
+	return map[string]string{"recipients": strings.NewReplacer("@set", set, "@list", "1").Replace(entriesOfMembers(d))}
 }
 
 // Rows are the structs that stand for a row of a table.
