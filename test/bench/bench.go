@@ -16,13 +16,14 @@ const (
 	partSend   = "send"   // triggers, what becomes of them, and sending
 	// partConsole is the pages of the console in an organization with very many users and deliveries.
 	partConsole = "console"
-	partOrder   = "order" // single messages beside a blast, and blasts beside each other
-	partWalls   = "walls" // what an organization feels of another one that does its worst
+	partSearch  = "search" // the console's search box in that organization
+	partOrder   = "order"  // single messages beside a blast, and blasts beside each other
+	partWalls   = "walls"  // what an organization feels of another one that does its worst
 	// partOverload is what is served when more requests come than can be, and beside clients that are slow.
 	partOverload = "overload"
 )
 
-var parts = []string{partAPI, partImport, partUpload, partSend, partConsole, partOrder, partWalls, partOverload}
+var parts = []string{partAPI, partImport, partUpload, partSend, partConsole, partSearch, partOrder, partWalls, partOverload}
 
 // bench measures everything on every database, as often as asked for.
 type bench struct {
@@ -65,7 +66,7 @@ func (b *bench) measureAll(ctx context.Context) (err error) {
 					}
 				}
 			}
-			if slices.Contains(b.measure, partConsole) {
+			if slices.Contains(b.measure, partConsole) || slices.Contains(b.measure, partSearch) {
 				if err := b.withDatabase(ctx, kind, b.console); err != nil {
 					return err
 				}

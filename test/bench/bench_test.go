@@ -52,7 +52,7 @@ func TestBench(t *testing.T) {
 			rows = append(rows, strings.Split(strings.Trim(line, "| \n"), " | "))
 		}
 	}
-	const title, perDatabase = 1, 53
+	const title, perDatabase = 1, 59
 	require.Len(t, rows, title+2*perDatabase)
 	for _, row := range rows {
 		assert.Len(t, row, len(rows[0]), "every line has every column: %s", row)

@@ -10,6 +10,7 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -19,8 +20,8 @@ const (
 	password = "a password for the benchmark"
 )
 
-// deserted is an organization with nobody in it, whose page of users is the floor of all pages: the session is looked up, and the
-// frame of a page is written.
+// deserted is an organization with nobody in it, whose page of users is the floor of all pages but those of searches: the session is looked up,
+// and the frame of a page is written.
 const deserted = "deserted"
 
 // page is a page of the console; its path may depend on the number of the request, so that no two ask for the same.
@@ -29,7 +30,16 @@ type page struct {
 	path func(n int) string
 }
 
-// console measures pages in an organization with many users and deliveries, one after the other.
+// floor is the page that is measured beside another one: of a search the same where nobody is.
+func (p page) floor(n int) string {
+	const search = "/search/"
+	if _, query, searched := strings.Cut(p.path(n), search); searched {
+		return "o/" + deserted + search + query
+	}
+	return "o/" + deserted + "/u/"
+}
+
+// console measures pages, and the search box, in an organization with many users and deliveries, one after the other.
 func (b *bench) console(ctx context.Context, d database) error {
 	i, err := install(ctx, b.options, d)
 	if err != nil {
@@ -47,18 +57,28 @@ func (b *bench) console(ctx context.Context, d database) error {
 		return err
 	}
 	b.say("  %s users are there", number(float64(b.users)))
-	h, err := d.happen(ctx, b.users, b.deliveries)
-	if err != nil {
+	if err := d.index(ctx, b.users); err != nil {
 		return err
 	}
-	b.say("  %s deliveries are there", number(float64(b.deliveries)))
-	h.list = idOf(made, "list", i.listPath)
+	var pages []page
+	if slices.Contains(b.measure, partConsole) {
+		h, err := d.happen(ctx, b.users, b.deliveries)
+		if err != nil {
+			return err
+		}
+		b.say("  %s deliveries are there", number(float64(b.deliveries)))
+		h.list = idOf(made, "list", i.listPath)
+		pages = h.pages(b.users)
+	}
+	if slices.Contains(b.measure, partSearch) {
+		pages = append(pages, searches(b.users)...)
+	}
 	return b.serving(ctx, i, func(s *server) error {
 		session, err := signIn(ctx, s)
 		if err != nil {
 			return err
 		}
-		for _, p := range h.pages(b.users) {
+		for _, p := range pages {
 			if err := b.look(ctx, d, s, session, p); err != nil {
 				return err
 			}
@@ -105,7 +125,7 @@ func (b *bench) look(ctx context.Context, d database, s *server, session string,
 			return fmt.Appendf(into, "GET /console/%s HTTP/1.1\r\nHost: bench\r\nCookie: tocsin_session=%s\r\n\r\n", path(n), session)
 		}
 	}
-	l := load{server: s, connections: 1, length: b.length / 5, status: http.StatusOK, request: get(func(int) string { return "o/" + deserted + "/u/" })}
+	l := load{server: s, connections: 1, length: b.length / 5, status: http.StatusOK, request: get(p.floor)}
 	floor, _, err := l.run(ctx)
 	if err != nil {
 		return fmt.Errorf("floor of the pages on %s: %w", d.kind, err)

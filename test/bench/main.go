@@ -4,7 +4,7 @@
 //
 //	go build -o bin/tocsin ./wiring/tocsin
 //	go run ./test/bench [-runs 3] [-rows 1000000] [-list 200000] [-messages 50000] [-handoffs 200] [-users 1000000] [-deliveries 5000000]
-//	    [-slow 2000] [-length 5s] [-measure api,import,upload,send,console,order,walls,overload]
+//	    [-slow 2000] [-length 5s] [-measure api,import,upload,send,console,search,order,walls,overload]
 //
 // It prints a table in Markdown on standard output and its progress on standard error. PostgreSQL is the server of
 // TOCSIN_TEST_POSTGRES, which must wait for the disk (`withpostgres -durable` provides one); where that is not set it starts one.
@@ -131,7 +131,7 @@ func (o options) check() error {
 			return fmt.Errorf("there is no database %q, only %s and %s", d, sqlite, postgres)
 		}
 	}
-	if slices.Contains(o.measure, partConsole) && (o.users < 200 || o.deliveries < o.users) {
+	if (slices.Contains(o.measure, partConsole) || slices.Contains(o.measure, partSearch)) && (o.users < 200 || o.deliveries < o.users) {
 		return errors.New("there must be at least 200 users, and deliveries at least as many as users")
 	}
 	if o.runs < 1 || o.list < 1 || o.rows < o.list || o.messages < 1 || o.handOffs < 1 || o.connections < 1 || o.attackers < 1 || o.slow < 1 || o.length <= 0 {
