@@ -1,8 +1,10 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/tocsin/tocsin/domain/applications"
@@ -27,6 +29,7 @@ type Finds struct {
 	Channels     []channels.Channel
 	Applications []applications.Application
 	Within       map[applications.ID]applications.Application // those of the occurrences and events
+	Named        []orgs.Project                               // by their names
 	Projects     map[orgs.ProjectID]orgs.Project
 }
 
@@ -60,6 +63,8 @@ func (o *Orgs) Find(ctx context.Context, at Path, text string, limit int) (found
 			found.Within[a.ID] = a
 		}
 		found.Projects, errs[6] = projectsOf(ctx, tx, org.ID)
+		found.Named = saying(slices.SortedFunc(maps.Values(found.Projects), func(a, b orgs.Project) int { return cmp.Compare(a.ID, b.ID) }), limit, text,
+			func(p orgs.Project) string { return p.Name + " " + p.Slug })
 		elsewhere := func(a applications.ID) bool { _, known := found.Within[a]; return !known }
 		found.Events = slices.DeleteFunc(found.Events, func(e events.Event) bool { return elsewhere(e.Application) })
 		found.Occurrences = slices.DeleteFunc(found.Occurrences, func(o events.Occurrence) bool { return elsewhere(o.Application) })

@@ -54,6 +54,7 @@ var rules = map[operators.Need][]string{
 	operators.Viewer: {
 		"GET /console/o/{org}/",
 		"GET /console/o/{org}/search/",
+		"GET /console/o/{org}/settings/",
 		"GET /console/o/{org}/projects/",
 		"GET /console/o/{org}/groups/",
 		"GET /console/o/{org}/groups/{group}/",
@@ -150,6 +151,7 @@ var rules = map[operators.Need][]string{
 		"POST /console/o/{org}/groups/",
 		"POST /console/o/{org}/groups/{group}/",
 		"POST /console/o/{org}/groups/{group}/delete/",
+		"GET /console/o/{org}/team/",
 		"GET /console/o/{org}/audit/",
 		"POST /console/o/{org}/audit/export/",
 		"GET /console/o/{org}/keys/",

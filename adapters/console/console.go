@@ -192,6 +192,7 @@ type call struct {
 	token   string // of the session, else of the visit
 	state   installation.State
 	file    *upload // of the form; nil: it has none
+	frame   *frame  // what stands around the page; nil: the visitor may not see it
 }
 
 // recognized is where a call is kept for the page of an error, once it is known whose it is.
@@ -234,6 +235,10 @@ func (c *Console) handler(r Route) echo.HandlerFunc {
 		}
 		if owed {
 			return in.toFactors()
+		}
+		if r.Needs != operators.Anybody {
+			in.frame = &frame{}
+			e.Set(recognized, in)
 		}
 		if r.Recent {
 			if answered, err := in.confirm(); answered || err != nil {

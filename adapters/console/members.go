@@ -46,7 +46,7 @@ func (c call) showMembers() error {
 		asked.Set("after", c.console.cursors.seal(c.membersPath(), found.Next))
 		v.Next = c.membersPath() + "?" + asked.Encode()
 	}
-	return c.render(http.StatusOK, "members", "Users", v)
+	return c.render(http.StatusOK, "members", "People", v)
 }
 
 // memberQuery reads what the query of a page asks of members. What it cannot read it asks not.

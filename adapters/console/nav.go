@@ -5,99 +5,147 @@ import (
 	"strings"
 
 	"github.com/tocsin/tocsin/adapters/web"
-	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/app"
 )
 
-// section is a part of the navigation: a heading and the links below it.
-type section struct {
-	Title string
-	Links []link
-}
-
+// link is a place to go to.
 type link struct {
 	Text, Path string
 	Current    bool // the page is this one, or below it
 }
 
-// Navigation is where one can go from a page: the places around it that the visitor may see, the widest first.
-func (v view) Navigation() []section {
+// entry is a line of the menu, with the pages below it.
+type entry struct {
+	link
+
+	Open  bool // the page is among them, so they are shown
+	Pages []link
+	also  []string // paths of other pages that belong here
+}
+
+// Navigation is the menu of a page: what the visitor may see of the organization that it is in, else of the installation.
+func (v view) Navigation() []entry {
 	if v.User() == "" {
 		return nil
 	}
-	var all []section
-	add := func(title string, links ...link) { all = append(all, section{title, links}) }
-	at := v.call.at()
-	if org := at.Organization; org != "" && v.call.visitor.May(org, operators.Viewer) {
-		here := []link{v.to("Home", "o", org), v.to("Users", "o", org, "u"), v.to("Groups", "o", org, "groups"),
-			v.to("Projects", "o", org, "projects"), v.to("Channels", "o", org, "channels"), v.to("Mailbox", "o", org, "mailbox")}
-		if v.MayOperate() {
-			here = slices.Insert(here, 3, v.to("Imports", "o", org, "imports"))
-		}
-		if v.MayAdminister() {
-			here = append(here, v.to("API keys", "o", org, "keys"), v.to("Audit log", "o", org, "audit"))
-		}
-		add(org, here...)
-		if prj := at.Project; prj != "" {
-			add(prj, v.to("Overview", "o", org, "p", prj), v.to("Distribution lists", "o", org, "p", prj, "d"),
-				v.to("Applications", "o", org, "p", prj, "a"), v.to("Channels", "o", org, "p", prj, "channels"))
-			if app := at.Application; app != "" {
-				here := []link{v.to("Occurrences", "o", org, "p", prj, "a", app), v.to("Members", "o", org, "p", prj, "a", app, "m"),
-					v.to("Events", "o", org, "p", prj, "a", app, "e")}
-				if v.MayAdminister() {
-					here = append(here, v.to("Settings", "o", org, "p", prj, "a", app, "settings"))
-				}
-				add(app, here...)
-			}
-		}
+	all := v.installationMenu()
+	if p := v.call.around().place; p.Organization.ID != 0 {
+		all = v.organizationMenu(p)
 	}
-	installation := []link{v.to("Overview")}
-	if v.MayInstall() {
-		installation = append(installation, v.to("Organizations", "organizations"), v.to("API keys", "keys"), v.to("System", "system"), v.to("Audit log", "audit"))
-	}
-	add("Installation", installation...)
 	markCurrent(all, v.call.path(web.Canonical(v.call.Request()).URL.RawPath))
 	return all
 }
 
-// Trail is the places that the page is below, the widest first, by their slugs; of a place's own page, those around it.
-func (v view) Trail() []link {
-	at := v.call.at()
-	if v.User() == "" || !v.call.visitor.May(at.Organization, operators.Viewer) {
+func (v view) installationMenu() []entry {
+	all := []entry{{link: v.to("Home")}}
+	for _, l := range v.installationPages() {
+		all = append(all, entry{link: l})
+	}
+	return all
+}
+
+// installationPages are those that look after the installation.
+func (v view) installationPages() []link {
+	if !v.MayInstall() {
 		return nil
 	}
+	return []link{v.to("Organizations", "organizations"), v.to("Installation's API keys", "keys"), v.to("Installation's audit log", "audit"), v.to("System", "system")}
+}
+
+func (v view) organizationMenu(p app.Surroundings) []entry {
+	org, prj := []any{"o", p.Organization.Slug}, []any{"o", p.Organization.Slug, "p", p.Project.Slug}
+	application := slices.Concat(prj, []any{"a", p.Application.Slug})
+	// Where there is nothing that a page could be of, the menu leads to where one makes it.
+	messages, events, lists := v.in("Messages", application), v.in("Events", application, "e"), v.in("Lists", prj, "d")
+	switch {
+	case p.Project.ID == 0:
+		messages, events, lists = v.in("Messages", org, "projects"), v.in("Events", org, "projects"), v.in("Lists", org, "projects")
+	case p.Application.ID == 0:
+		messages, events = v.in("Messages", prj, "a"), v.in("Events", prj, "a")
+	}
+	people := entry{link: v.in("People", org, "u"), Pages: []link{v.in("Groups", org, "groups")}}
+	if v.MayOperate() {
+		people.Pages = append(people.Pages, v.in("Imports", org, "imports"))
+	}
+	channels := entry{link: v.in("Channels", org, "channels")}
+	settings := entry{link: v.in("Settings", org, "settings"), Pages: v.settingsPages(p)}
+	eventsEntry := entry{link: events}
+	if p.Project.ID != 0 {
+		channels.Pages = []link{v.in("Of the project", prj, "channels")}
+	}
+	if p.Application.ID != 0 {
+		people.Pages = append(people.Pages, v.in("Of the application", application, "m"))
+		eventsEntry.also = []string{v.in("", application, "n").Path}
+	}
+	return []entry{{link: v.in("Home", org)}, people, {link: messages, Pages: []link{v.in("Mailbox", org, "mailbox")}}, eventsEntry, {link: lists}, channels, settings}
+}
+
+// settingsPages are the pages of the settings that the visitor may see.
+func (v view) settingsPages(p app.Surroundings) []link {
+	org, prj := []any{"o", p.Organization.Slug}, []any{"o", p.Organization.Slug, "p", p.Project.Slug}
+	all := []link{v.in("Projects and sign-in", org, "projects")}
+	if p.Project.ID != 0 {
+		all = append(all, v.in("This project", prj), v.in("Applications", prj, "a"))
+	}
+	if v.MayAdminister() {
+		if p.Application.ID != 0 {
+			all = append(all, v.in("This application", prj, "a", p.Application.Slug, "settings"))
+		}
+		all = append(all, v.in("Team", org, "team"), v.in("API keys", org, "keys"), v.in("Audit log", org, "audit"))
+	}
+	return append(all, v.installationPages()...)
+}
+
+// Trail is the places that the page is below, the widest first, by their names; of a place's own page, those around it.
+func (v view) Trail() []link {
+	at, p := v.call.at(), v.call.around().place
 	var all []link
 	here := v.call.path(web.Canonical(v.call.Request()).URL.RawPath)
 	for _, place := range []struct {
-		slug string
-		path []any
+		slug, name string
+		path       []any
 	}{
-		{at.Organization, []any{"o", at.Organization}},
-		{at.Project, []any{"o", at.Organization, "p", at.Project}},
-		{at.Application, []any{"o", at.Organization, "p", at.Project, "a", at.Application}},
+		{at.Organization, p.Organization.Name, []any{"o", at.Organization}},
+		{at.Project, p.Project.Name, []any{"o", at.Organization, "p", at.Project}},
+		{at.Application, p.Application.Name, []any{"o", at.Organization, "p", at.Project, "a", at.Application}},
 	} {
-		if l := v.to(place.slug, place.path...); place.slug != "" && l.Path != here {
+		if l := v.to(place.name, place.path...); place.slug != "" && place.name != "" && l.Path != here {
 			all = append(all, l)
 		}
 	}
 	return all
 }
 
+// in is the link to a page of a place.
+func (v view) in(text string, place []any, page ...any) link {
+	return v.to(text, slices.Concat(place, page)...)
+}
+
 func (v view) to(text string, segments ...any) link {
 	return link{Text: text, Path: v.call.link(segments...)}
 }
 
-// markCurrent marks the link that is nearest to a path: the longest of those that it begins with.
-func markCurrent(all []section, path string) {
+// markCurrent marks the link that is nearest to a path, the longest of those that it begins with, and opens the entry that it is in.
+func markCurrent(all []entry, path string) {
 	var nearest *link
-	for s := range all {
-		for i := range all[s].Links {
-			l := &all[s].Links[i]
-			if strings.HasPrefix(path, l.Path) && (nearest == nil || len(l.Path) > len(nearest.Path)) {
-				nearest = l
-			}
+	var within *entry
+	longest := 0
+	look := func(e *entry, l *link, at string) {
+		if strings.HasPrefix(path, at) && len(at) >= longest {
+			nearest, within, longest = l, e, len(at)
+		}
+	}
+	for i := range all {
+		e := &all[i]
+		look(e, &e.link, e.Path)
+		for j := range e.Pages {
+			look(e, &e.Pages[j], e.Pages[j].Path)
+		}
+		for _, at := range e.also {
+			look(e, &e.link, at)
 		}
 	}
 	if nearest != nil {
-		nearest.Current = true
+		nearest.Current, within.Open = true, true
 	}
 }

@@ -18,7 +18,6 @@ const (
 
 // occurrencesView is the occurrences of an application.
 type occurrencesView struct {
-	Name        string // of the application
 	Occurrences []occurrenceOfList
 	Events      map[events.ID]string // by name
 	Older       events.OccurrenceID  // 0: no more
@@ -33,11 +32,7 @@ type occurrenceOfList struct {
 }
 
 func (c call) showOccurrences() error {
-	application, err := c.console.use.Applications.Show(c.ctx, c.at())
-	if err != nil {
-		return err
-	}
-	v := occurrencesView{Name: application.Name}
+	var v occurrencesView
 	found, err := c.console.use.Occurrences.Reports(c.ctx, c.at(), events.OccurrenceID(c.number("before")), pageOccurrences+1)
 	if err != nil {
 		return err
@@ -49,7 +44,7 @@ func (c call) showOccurrences() error {
 	if v.Events, err = c.eventNames(); err != nil {
 		return err
 	}
-	return c.render(http.StatusOK, "occurrences", application.Name+": occurrences", v)
+	return c.render(http.StatusOK, "occurrences", "Messages", v)
 }
 
 // eventNames are the names of the application's events.

@@ -8,6 +8,7 @@ import (
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
 )
 
 // How many things a page lists.
@@ -21,6 +22,8 @@ type homeView struct {
 	Organizations []organizationOfHome
 	Concerned     bool    // one of them needs attention
 	Next          orgs.ID // 0: no more
+	Text          string  // of which their names have the words; empty: all
+	Rest          bool    // there are more whose names have them
 }
 
 type organizationOfHome struct {
@@ -58,17 +61,23 @@ func (c call) showHome() error {
 
 // visible is a page of the organizations that one may see.
 func (c call) visible() (v homeView, err error) {
+	if v.Text, err = users.ParseText("q", c.QueryParam("q")); err != nil {
+		v.Text = ""
+	}
 	after := orgs.ID(c.number("after"))
 	var of []orgs.Organization
 	if !c.visitor.Administrator {
 		for _, p := range c.visitor.Visible() {
+			if v.Text != "" && !users.Says(p.Organization.Name+" "+p.Organization.Slug, v.Text) {
+				continue
+			}
 			of = append(of, p.Organization)
 			v.Organizations = append(v.Organizations, organizationOfHome{ID: p.Organization.ID, Slug: p.Organization.Slug, Name: p.Organization.Name, Role: string(p.Role)})
 		}
 		slices.SortFunc(v.Organizations, func(a, b organizationOfHome) int { return cmp.Compare(a.ID, b.ID) })
 		v.Organizations = slices.DeleteFunc(v.Organizations, func(o organizationOfHome) bool { return o.ID <= after })
 	} else {
-		found, err := c.console.use.Orgs.List(c.ctx, app.Page{After: int64(after), Limit: pageOrgs + 1})
+		found, err := c.organizations(after, v.Text)
 		if err != nil {
 			return homeView{}, err
 		}
@@ -86,7 +95,18 @@ func (c call) visible() (v homeView, err error) {
 		o.Closed = slices.ContainsFunc(owed, func(other orgs.Organization) bool { return other.ID == o.ID })
 	}
 	v.Organizations, v.Next = paged(v.Organizations, pageOrgs, func(o organizationOfHome) orgs.ID { return o.ID })
+	if v.Text != "" {
+		v.Rest, v.Next = v.Next != 0, 0
+	}
 	return v, nil
+}
+
+// organizations are those of the installation behind one of them, or the first whose names have the words of a text.
+func (c call) organizations(after orgs.ID, text string) ([]orgs.Organization, error) {
+	if text != "" {
+		return c.console.use.Orgs.Named(c.ctx, text, pageOrgs)
+	}
+	return c.console.use.Orgs.List(c.ctx, app.Page{After: int64(after), Limit: pageOrgs + 1})
 }
 
 // organizationView is an organization, how it is doing, and what it is made of.

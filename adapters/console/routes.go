@@ -118,6 +118,8 @@ func organizationRoutes() []Route {
 	return []Route{
 		get(organizationPath, operators.Viewer, call.showOrganization),
 		get(organizationPath+"search/", operators.Viewer, call.showSearch),
+		get(organizationPath+"settings/", operators.Viewer, call.showSettings),
+		get(organizationPath+"team/", operators.Administrator, call.showTeam),
 		post(organizationPath+"name/", operators.Administrator, call.renameOrganization),
 		post(organizationPath+"region/", operators.Administrator, call.setRegion),
 		post(organizationPath+"searchable/", operators.Administrator, call.setSearchable),

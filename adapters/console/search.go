@@ -74,7 +74,7 @@ func (c call) search(v *searchView, kind string) error {
 			in := found.Within[e.Application]
 			return hit{e.Name, c.link(c.applicationSegments(found, in.Project, in.Slug, "e", e.Slug)...), in.Name}
 		}), ""},
-		{"lists", "Distribution lists", nil, ""}, {"channels", "Channels", nil, ""}, {"applications", "Applications", nil, ""},
+		{"lists", "Distribution lists", nil, ""}, {"channels", "Channels", nil, ""}, {"projects", "Projects", nil, ""}, {"applications", "Applications", nil, ""},
 		{"pages", "Pages and actions", c.pageHits(v.Text), ""},
 	} {
 		switch g.Kind {
@@ -91,6 +91,10 @@ func (c call) search(v *searchView, kind string) error {
 					to = append(to, "p", beside)
 				}
 				g.Hits = append(g.Hits, hit{ch.Name, c.link(append(to, "channels", ch.ID)...), beside})
+			}
+		case "projects":
+			for _, p := range found.Named {
+				g.Hits = append(g.Hits, hit{p.Name, c.link("o", c.at().Organization, "p", p.Slug), p.Slug})
 			}
 		case "applications":
 			for _, a := range found.Applications {
@@ -147,8 +151,8 @@ func (c call) applicationSegments(found app.Finds, project orgs.ProjectID, slug 
 func (c call) pageHits(text string) (found []hit) {
 	v := view{call: c}
 	var all []link
-	for _, s := range v.Navigation() {
-		all = append(all, s.Links...)
+	for _, e := range v.Navigation() {
+		all = append(append(all, e.link), e.Pages...)
 	}
 	org := c.at().Organization
 	if v.MayOperate() {

@@ -231,6 +231,7 @@ func (c call) signOut() error {
 // same domain have, too.
 func (c call) signedOut() error {
 	c.SetCookie(c.cookie(sessionCookie, ""))
+	c.SetCookie(c.cookie(placeCookie, ""))
 	c.Response().Header().Set("Clear-Site-Data", `"cache", "storage"`)
 	if c.visitor.Method == operators.BySingleSignOn { // The session at the provider goes on, which people should know.
 		return c.to(c.path(signInPath) + "?left=provider")

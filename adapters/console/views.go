@@ -95,6 +95,17 @@ func (v view) Token() (field struct{ Name, Value string }) {
 // User is who is signed in, empty for nobody.
 func (v view) User() string { return v.call.visitor.User.Username }
 
+// Place is the names of the places that the path of the page names, the innermost first.
+func (v view) Place() (names []string) {
+	at, p := v.call.at(), v.call.around().place
+	for _, level := range [][2]string{{at.Application, p.Application.Name}, {at.Project, p.Project.Name}, {at.Organization, p.Organization.Name}} {
+		if level[0] != "" && level[1] != "" {
+			names = append(names, level[1])
+		}
+	}
+	return names
+}
+
 // Org is the slug of the organization that the page is about.
 func (v view) Org() string { return web.Param(v.call, "org") }
 
@@ -147,6 +158,9 @@ func (c call) write(status int, name string, v view) error {
 	var b bytes.Buffer
 	if err := c.console.views[name].Execute(&b, v); err != nil {
 		return fmt.Errorf("page %s: %w", name, err)
+	}
+	if status < http.StatusBadRequest {
+		c.remember(c.around().place)
 	}
 	return c.whole(status, echo.MIMETextHTMLCharsetUTF8, b.Bytes())
 }

@@ -61,6 +61,6 @@ func TestOnesOwnPasswordAndSessions(t *testing.T) {
 	p.signIn(root, another)
 	p.sees("Where you are signed in")
 	p.goBy(link, "Tocsin")
-	p.in(list, "Installation").goBy(link, "Audit log")
+	p.menu("Installation's audit log")
 	p.sees("account.password", "account.end_session", "account.sign_out_everywhere", "127.0.0.2")
 }

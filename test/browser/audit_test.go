@@ -23,10 +23,10 @@ func TestTheAuditLogIsSearchedAndExported(t *testing.T) {
 	each(t, func(w *world, p *tab) {
 		w.member("ada.lovelace@example.com", "Ada", "Lovelace")
 		p.goBy(link, "Acme Inc.")
-		p.in(list, "acme").goBy(link, "Users")
+		p.menu("People")
 		p.goBy(link, "ada.lovelace@example.com")
 		p.move("Lock in the organization")
-		p.in(list, "acme").goBy(link, "Audit log")
+		p.menu("Settings", "Audit log")
 		p.sees("member.lock", "member.create", "browser key 1", `"locked": true`)
 
 		p.choose("By way of", "console")

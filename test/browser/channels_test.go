@@ -6,7 +6,7 @@ func TestAChannelIsMadeTestedAndDeleted(t *testing.T) {
 	t.Parallel()
 	each(t, func(_ *world, p *tab) {
 		p.goBy(link, "Acme Inc.")
-		p.in(list, "acme").goBy(link, "Channels")
+		p.menu("Channels")
 		p.goBy(link, "New channel")
 		p.goBy(link, "smtp")
 		p.fill("Name", "relay")

@@ -18,7 +18,7 @@ func TestAnEventIsMadeWrittenSentAndRead(t *testing.T) {
 	each(t, func(w *world, p *tab) {
 		w.populate(greeted)
 		p.open("/console/o/acme/p/shop/a/web/")
-		p.in(list, "web").goBy(link, "Events")
+		p.menu("Events")
 		p.fill("Slug", "back-in-stock")
 		p.fill("Name", "Back in stock")
 		p.fill("Example context", `{"item": "The bell"}`)
@@ -59,7 +59,7 @@ func TestAnEventIsMadeWrittenSentAndRead(t *testing.T) {
 		p.sees("Version 1")
 
 		w.settled(w.trigger("back-in-stock", object{"item": "The horn"}))
-		p.in(list, "acme").goBy(link, "Mailbox")
+		p.menu("Messages", "Mailbox")
 		p.sees("tester@example.com")
 		p.sees("The horn is back")
 		p.fill("To the address", "grace.hopper@example.com")

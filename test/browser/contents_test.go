@@ -66,7 +66,7 @@ func TestATemplateIsWrittenWithoutScripts(t *testing.T) {
 	p.steps(p.clicking(button, "Show the HTML as it is typed"))
 	p.goBy(button, "Send a test")
 	p.sees("Accepted: the provider took the message to grace.hopper@example.com.")
-	p.in(list, "acme").goBy(link, "Mailbox")
+	p.menu("Messages", "Mailbox")
 	p.sees("[Test] Hello Grace")
 	p.goBy(button, "Search")
 	require.Equal(t, 1, strings.Count(ask[string](p, "document.body.innerText"), "[Test] Hello Grace"))

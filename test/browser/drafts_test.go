@@ -75,10 +75,10 @@ func TestMomentsStandInTheZoneOfTheViewer(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, at.Add(5*time.Hour+30*time.Minute).Format(time.DateTime)+" GMT+5:30", ask[string](p, "document.querySelector('td time').innerText"))
 	assert.Regexp(t, "^"+at.Format("2006-01-02 15:04:05 UTC, ")+".*(second|minute|now)", ask[string](p, "document.querySelector('td time').title"))
-	assert.Equal(t, "Shop front: occurrences · web · shop · acme · Tocsin", ask[string](p, "document.title"))
-	p.in("navigation", "Breadcrumbs").goBy(link, "shop")
+	assert.Equal(t, "Messages · Shop front · Web shop · Acme Inc. · Tocsin", ask[string](p, "document.title"))
+	p.in("navigation", "Breadcrumbs").goBy(link, "Web shop")
 	assert.Equal(t, "/console/o/acme/p/shop/", p.at())
-	p.in("navigation", "Breadcrumbs").goBy(link, "acme")
+	p.in("navigation", "Breadcrumbs").goBy(link, "Acme Inc.")
 	assert.Equal(t, "/console/o/acme/", p.at())
 }
 

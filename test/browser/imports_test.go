@@ -30,7 +30,7 @@ func TestAMixedFileIsImportedMendedAndImportedAgain(t *testing.T) {
 	each(t, func(w *world, p *tab) {
 		w.populate(greeted)
 		p.goBy(link, "Acme Inc.")
-		p.in(list, "acme").goBy(link, "Imports")
+		p.menu("People", "Imports")
 		p.choose("Group", "Staff")
 		p.upload(w.file("mixed.csv", mixed))
 		p.goBy(button, "Upload and check")
@@ -40,7 +40,7 @@ func TestAMixedFileIsImportedMendedAndImportedAgain(t *testing.T) {
 		p.open("/console/o/acme/u/?q=katherine")
 		p.sees("Nobody is found.") // It was a try.
 
-		p.in(list, "acme").goBy(link, "Imports")
+		p.menu("People", "Imports")
 		p.goBy(link, "mixed.csv")
 		p.goBy(button, "Start the import")
 		p.awaits("What became of the rows")
@@ -53,14 +53,14 @@ func TestAMixedFileIsImportedMendedAndImportedAgain(t *testing.T) {
 		assert.NotContains(t, string(text), "katherine")
 		mended := strings.Replace(string(text), "mary.jackson.example.com", "mary.jackson@example.com", 1)
 
-		p.in(list, "acme").goBy(link, "Imports")
+		p.menu("People", "Imports")
 		p.upload(w.file("mended.csv", mended))
 		p.goBy(button, "Upload and check")
 		p.awaits("What would become of the rows")
 		p.goBy(button, "Start the import")
 		p.awaits("What became of the rows")
 		p.sees("Added 1 users who are new in this organization", "Rejected 1")
-		p.in(list, "acme").goBy(link, "Users")
+		p.menu("People")
 		p.fill("Name, address or ID", "mary")
 		p.goBy(button, "Search")
 		p.sees("mary.jackson@example.com", "Mary Jackson", "Default")

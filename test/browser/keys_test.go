@@ -12,7 +12,7 @@ func TestAnAPIKeyIsShownOnce(t *testing.T) {
 	t.Parallel()
 	each(t, func(w *world, p *tab) {
 		p.goBy(link, "Acme Inc.")
-		p.in(list, "acme").goBy(link, "API keys")
+		p.menu("Settings", "API keys")
 		p.fill("Name", "shop front")
 		p.fill("Limited to the project", "shop")
 		p.tick("distributionlist:read")
@@ -39,7 +39,7 @@ func TestAnAPIKeyIsShownOnce(t *testing.T) {
 			w.call(http.MethodGet, "o/acme/p/shop/d/", nil, nil)
 		}
 		p.goBy(link, "Done")
-		p.in(list, "acme").goBy(link, "Audit log")
+		p.menu("Settings", "Audit log")
 		p.sees("key.create", "key.rotate")
 		assert.NotContains(t, ask[string](p, "document.documentElement.outerHTML"), second)
 	})

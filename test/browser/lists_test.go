@@ -12,7 +12,7 @@ func TestAListIsMadeAndFilled(t *testing.T) {
 	each(t, func(w *world, p *tab) {
 		w.populate(greeted)
 		p.open("/console/o/acme/p/shop/a/web/")
-		p.in(list, "shop").goBy(link, "Distribution lists")
+		p.menu("Lists")
 		p.fill("Name", "Customers")
 		p.forgive("400")
 		p.goBy(button, "Create the list")
@@ -49,7 +49,7 @@ func TestAListIsPinnedRenamedAndDeleted(t *testing.T) {
 	p := w.signedIn()
 	p.open("/console/")
 	p.goBy(link, "Acme Inc.")
-	p.in(list, "acme").goBy(link, "Projects")
+	p.menu("Settings", "Projects and sign-in")
 	p.goBy(link, "Web shop")
 	p.goBy(link, "customers")
 	p.sees("Pinned to no application", "To all customers")
@@ -69,7 +69,7 @@ func TestAListIsPinnedRenamedAndDeleted(t *testing.T) {
 	p.goBy(button, "Delete Customers of the shop")
 	p.sees(`is used by notification "To all customers" of event web/newsletter.`)
 
-	p.in(list, "shop").goBy(link, "Distribution lists")
+	p.menu("Lists")
 	p.fill("Name", "For a moment")
 	p.choose("Pinned to", "Shop front")
 	p.goBy(button, "Create the list")

@@ -32,7 +32,7 @@ func TestAMembershipThatIsLockedMakesTheNextEventSkipThatPerson(t *testing.T) {
 	each(t, func(w *world, p *tab) {
 		w.populate(12)
 		p.goBy(link, "Acme Inc.")
-		p.goBy(link, "Users")
+		p.menu("People")
 		p.fill("Name, address or ID", "grace")
 		p.goBy(button, "Search")
 		p.seesNot("ada.lovelace@example.com")
@@ -62,7 +62,7 @@ func TestAMembershipThatIsLockedMakesTheNextEventSkipThatPerson(t *testing.T) {
 		p.goBy(link, p.newest("Order shipped"))
 		p.sees("sent 12")
 
-		p.in(list, "acme").goBy(link, "Audit log")
+		p.menu("Settings", "Audit log")
 		p.sees("membership.lock", "acme/p/shop/a/web/u/grace.hopper@example.com", root)
 	})
 }
@@ -93,7 +93,7 @@ func TestAUserIsCreatedAndChanged(t *testing.T) {
 	t.Parallel()
 	each(t, func(w *world, p *tab) {
 		p.goBy(link, "Acme Inc.")
-		p.goBy(link, "Users")
+		p.menu("People")
 		p.sees("Nobody is found.")
 		p.goBy(link, "New user")
 		p.fill("E-mail", "mary.jackson")
@@ -134,7 +134,7 @@ func TestAUserIsCreatedAndChanged(t *testing.T) {
 		p.sees("what this organization recorded about mary.jackson@example.com")
 		p.goBy(button, "Remove for good")
 		p.sees("Nobody is found.")
-		p.in(list, "acme").goBy(link, "Audit log")
+		p.menu("Settings", "Audit log")
 		p.sees("member.create", "member.remove")
 	})
 }

@@ -26,6 +26,7 @@ const (
 	choice   = "combobox"
 	list     = "list"
 	folded   = "DisclosureTriangle"
+	grouped  = "DisclosureTriangleGrouped" // folded, and another one folds when it unfolds
 )
 
 // part is a part of a page, by what it is and what it is called.
@@ -36,6 +37,14 @@ func (t *tab) in(role, name string) *tab {
 	own := *t
 	own.scope = part{role, name}
 	return &own
+}
+
+// menu goes to a page by the menu: by its entry, then by what that opens.
+func (t *tab) menu(entries ...string) {
+	t.Helper()
+	for _, e := range entries {
+		t.in(list, "Menu").goBy(link, e)
+	}
 }
 
 // goBy clicks on what leads to another page, and waits for it.
@@ -73,7 +82,7 @@ func (t *tab) choose(label, option string) {
 // unfold opens what is folded away below these words.
 func (t *tab) unfold(words string) {
 	t.Helper()
-	t.steps(t.clicking(folded, words))
+	t.steps(t.clickingOn(t.find(words, folded, grouped)))
 	t.arrived()
 }
 

@@ -57,8 +57,10 @@ func TestAnInvitedOperatorSignsIn(t *testing.T) {
 		p.goBy(button, "Set password")
 		p.signIn("grace.hopper@example.com", "nanoseconds of wire")
 		p.goBy(link, "Acme Inc.")
-		p.sees("Users", "Imports")
-		p.seesNot("API keys", "Audit log") // An operator has no business there,
+		p.menu("People")
+		p.sees("Imports")
+		p.menu("Settings")
+		p.seesNot("Team", "Audit log") // An operator has no business there,
 		p.forgive("403")
 		p.open("/console/o/acme/keys/") // and gets nowhere by the path alone.
 		p.seesNot("New API key")

@@ -112,12 +112,12 @@ func TestAnImportIsCancelledWhileItRuns(t *testing.T) {
 		far := w.begunElsewhere("everybody.csv", 100_000)
 		require.NoError(p, far.goesOn(40_000))
 		p.goBy(link, "Acme Inc.")
-		p.in(list, "acme").goBy(link, "Imports")
+		p.menu("People", "Imports")
 		p.upload(w.file("mixed.csv", mixed))
 		p.goBy(button, "Upload and check")
 		p.sees("It waits for its turn.", "katherine.johnson@example.com", "not known yet") // One import of an organization is worked at.
 
-		p.in(list, "acme").goBy(link, "Imports")
+		p.menu("People", "Imports")
 		p.goBy(link, "everybody.csv")
 		p.sees("40,000 of 100,000 rows", "So far 40,000 added", "Started by grace", "rows a second")
 		require.NoError(p, far.goesOn(30_000))
@@ -127,14 +127,14 @@ func TestAnImportIsCancelledWhileItRuns(t *testing.T) {
 		p.seesNot("Cancel:", "Remaining")
 		require.ErrorIs(p, far.goesOn(1), imports.ErrTaken, "nothing is written once it is cancelled")
 
-		p.in(list, "acme").goBy(link, "Imports")
+		p.menu("People", "Imports")
 		p.goBy(link, "mixed.csv")
 		p.awaits("What would become of the rows")
 		p.goBy(button, "Cancel: import nothing")
 		p.sees("The import was cancelled.")
-		p.in(list, "acme").goBy(link, "Users")
+		p.menu("People")
 		p.sees("Nobody is found.")
-		p.in(list, "acme").goBy(link, "Audit log")
+		p.menu("Settings", "Audit log")
 		assert.Equal(p, 2, strings.Count(ask[string](p, "document.querySelector('tbody').innerText"), "import.cancel"))
 	})
 }

@@ -96,6 +96,19 @@ document.addEventListener("keydown", (event) => {
   stops[Math.max(0, Math.min(stops.length - 1, at + (event.key === "ArrowDown" ? 1 : -1)))].focus();
 });
 
+// The lists of the top bar close with Escape and with a click elsewhere, and so does the drawer of the menu.
+const closePickers = (but) => document.querySelectorAll(".picker[open]").forEach((p) => {
+  if (p === but) return;
+  p.open = false;
+  if (p.contains(document.activeElement)) p.querySelector("summary").focus();
+});
+document.addEventListener("click", (event) => closePickers(event.target.closest?.(".picker")));
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  closePickers();
+  if (location.hash === "#menu") location.hash = "#content";
+});
+
 // Moments stand in UTC; here they are shown in the viewer's zone, and in UTC and from now on hover.
 const localize = (root) => root.querySelectorAll("time[datetime]:not([title])").forEach((time) => {
   const at = new Date(time.dateTime), two = (n) => String(n).padStart(2, "0");

@@ -1,0 +1,147 @@
+package console
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/orgs"
+)
+
+// pickable is how many places each list of the top bar shows; a search finds the others.
+const pickable = 20
+
+// placeCookie says which project and application somebody opened last in which organization, as `acme/shop/web`, so that the menu leads back
+// there from pages of the whole organization.
+const placeCookie = "tocsin_place"
+
+// frame is what stands around a page, read once.
+type frame struct {
+	read          bool
+	place         app.Surroundings    // of the zero organization: the page is in none
+	organizations []orgs.Organization // the first that the visitor may open, and one more than pickable where there are more
+}
+
+// around reads what stands around the page. What cannot be read is left out: the page is not worth less for that.
+func (c call) around() frame {
+	f := c.frame
+	if f == nil {
+		return frame{}
+	}
+	if f.read {
+		return *f
+	}
+	f.read = true
+	at := c.at()
+	if at.Organization != "" && c.visitor.May(at.Organization, operators.Viewer) {
+		like := c.remembered()
+		if like.Organization != at.Organization {
+			like = app.Path{}
+		}
+		if found, err := c.console.use.Orgs.Around(c.ctx, at, like, pickable+1); err == nil {
+			f.place = found
+		}
+	}
+	if c.visitor.Administrator {
+		if found, err := c.console.use.Orgs.List(c.ctx, app.Page{Limit: pickable + 1}); err == nil {
+			f.organizations = found
+		}
+	} else {
+		for _, p := range c.visitor.Visible() {
+			f.organizations = append(f.organizations, p.Organization)
+		}
+	}
+	return *f
+}
+
+// remembered is the place that the browser has shown last, as far as it says so.
+func (c call) remembered() (p app.Path) {
+	parts := strings.Split(c.sent(placeCookie), "/")
+	for i, level := range []*string{&p.Organization, &p.Project, &p.Application} {
+		if i < len(parts) {
+			*level = parts[i]
+		}
+	}
+	return p
+}
+
+// remember has the browser keep the place that it shows.
+func (c call) remember(place app.Surroundings) {
+	if place.Project.ID == 0 {
+		return
+	}
+	value := strings.Join([]string{place.Organization.Slug, place.Project.Slug, place.Application.Slug}, "/")
+	if value != c.sent(placeCookie) {
+		c.SetCookie(c.cookie(placeCookie, value))
+	}
+}
+
+// picker is a list of the top bar: where the page is, and where one can go instead.
+type picker struct {
+	Kind, Name string // Name is empty where the page is in none
+	Links      []link
+	Search     string // the path of a search for more of them; empty: these are all
+	Found      string // the kind that it looks for; empty: it finds nothing else
+	All        link   // what shows them all
+}
+
+// Pickers are the lists of the top bar, the widest first.
+func (v view) Pickers() (all []picker) {
+	f := v.call.around()
+	if f.organizations == nil {
+		return nil
+	}
+	p, org := f.place, f.place.Organization.Slug
+	organizations := picker{Kind: "Organization", Name: p.Organization.Name, All: v.to("All organizations")}
+	for _, o := range f.organizations {
+		organizations.Links = append(organizations.Links, v.choice(o.Name, o.ID == p.Organization.ID, "o", o.Slug))
+	}
+	all = append(all, organizations.cut(v.call.link()))
+	if org == "" {
+		return all
+	}
+	projects := picker{Kind: "Project", Name: p.Project.Name, Found: "projects", All: v.to("All projects", "o", org, "projects")}
+	for _, one := range p.Projects {
+		projects.Links = append(projects.Links, v.choice(one.Name, one.ID == p.Project.ID, "o", org, "p", one.Slug))
+	}
+	all = append(all, projects.cut(v.SearchPath()))
+	if p.Project.ID == 0 {
+		return all
+	}
+	applications := picker{Kind: "Application", Name: p.Application.Name, Found: "applications",
+		All: v.to("All applications of the project", "o", org, "p", p.Project.Slug, "a")}
+	for _, one := range p.Applications {
+		to := []any{"o", org, "p", p.Project.Slug, "a", one.Slug}
+		if page := v.pageOfApplication(); page != "" {
+			to = append(to, page)
+		}
+		applications.Links = append(applications.Links, v.choice(one.Name, one.ID == p.Application.ID, to...))
+	}
+	return append(all, applications.cut(v.SearchPath()))
+}
+
+// cut leaves as many places as are shown, beside a search where there are more.
+func (p picker) cut(search string) picker {
+	if len(p.Links) > pickable {
+		p.Links, p.Search = p.Links[:pickable], search
+	}
+	return p
+}
+
+// choice is a link of a picker.
+func (v view) choice(text string, current bool, segments ...any) link {
+	l := v.to(text, segments...)
+	l.Current = current
+	return l
+}
+
+// pageOfApplication is the page of an application that this one is, as far as others have the same: so one stays on it in another application.
+func (v view) pageOfApplication() string {
+	here := strings.TrimPrefix(v.call.Request().URL.Path, Prefix)
+	parts := strings.Split(strings.Trim(here, "/"), "/") // o, acme, p, shop, a, web, e
+	if len(parts) >= 7 && slices.Contains([]string{"e", "m", "settings"}, parts[6]) && (parts[6] != "settings" || v.MayAdminister()) {
+		return parts[6]
+	}
+	return ""
+}

@@ -1,0 +1,50 @@
+package app
+
+import (
+	"context"
+	"slices"
+
+	"github.com/tocsin/tocsin/domain/quotas"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// counted are the quotas whose use is counted in the database.
+var counted = []quotas.Name{quotas.Projects, quotas.Applications, quotas.Events, quotas.Channels, quotas.Lists, quotas.Groups, quotas.Keys, quotas.Imports}
+
+// QuotaUse is how much an organization may use of something, and uses.
+type QuotaUse struct {
+	Name    quotas.Name
+	Limit   float64 // 0: no limit
+	Used    int64
+	Counted bool // else Used is not known here
+}
+
+// Quotas returns the quotas of an organization with what it uses of them: those that are counted come first; orgs.ErrNotFound.
+func (o *Orgs) Quotas(ctx context.Context, at Path) (all []QuotaUse, err error) {
+	err = o.store.View(ctx, func(tx ports.Tx) error {
+		all = nil
+		org, err := tx.Orgs().BySlug(ctx, at.Organization)
+		if err != nil {
+			return err
+		}
+		own, err := tx.Orgs().Quotas(ctx, org.ID)
+		if err != nil {
+			return err
+		}
+		limits := o.limits.With(own)
+		for _, n := range counted {
+			used, err := tx.Orgs().Count(ctx, org.ID, n)
+			if err != nil {
+				return err
+			}
+			all = append(all, QuotaUse{Name: n, Limit: limits[n], Used: used, Counted: true})
+		}
+		for _, n := range quotas.Names() {
+			if !slices.Contains(counted, n) {
+				all = append(all, QuotaUse{Name: n, Limit: limits[n]})
+			}
+		}
+		return nil
+	})
+	return all, err
+}

@@ -1,0 +1,109 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// maxSearched is how many organizations Named looks through.
+const maxSearched = 20_000
+
+// Surroundings are a place in an organization and what stands beside it: the first projects of the organization and the first applications of
+// the project. A project or an application that there is none of is the zero value.
+type Surroundings struct {
+	Organization orgs.Organization
+	Project      orgs.Project
+	Application  applications.Application
+	Projects     []orgs.Project
+	Applications []applications.Application
+}
+
+// Around returns the surroundings of a path. Where the path names no project or application, or one that does not exist, those of like are
+// taken, else the first ones that there are. At most limit are listed of each kind; orgs.ErrNotFound.
+func (o *Orgs) Around(ctx context.Context, at, like Path, limit int) (found Surroundings, err error) {
+	err = o.store.View(ctx, func(tx ports.Tx) error {
+		found = Surroundings{}
+		if found.Organization, err = tx.Orgs().BySlug(ctx, at.Organization); err != nil {
+			return err
+		}
+		org := found.Organization.ID
+		if found.Projects, err = tx.Orgs().Projects(ctx, org, 0, limit); err != nil {
+			return err
+		}
+		if found.Project, err = projectAround(ctx, tx, org, at, like); err != nil || found.Project.ID == 0 {
+			return err
+		}
+		if found.Applications, err = tx.Applications().List(ctx, org, found.Project.ID, 0, limit); err != nil {
+			return err
+		}
+		at.Project = found.Project.Slug
+		if at.Application == "" && like.Project == at.Project {
+			at.Application = like.Application
+		}
+		found.Application, err = applicationAround(ctx, tx, at, found.Applications)
+		return err
+	})
+	return found, err
+}
+
+// projectAround is the project that a path names, else the one of another path, else that of the organization's first application, else the first.
+func projectAround(ctx context.Context, tx ports.Tx, org orgs.ID, at, like Path) (orgs.Project, error) {
+	for _, slug := range []string{at.Project, like.Project} {
+		if slug == "" {
+			continue
+		}
+		p, err := tx.Orgs().Project(ctx, at.Organization, slug)
+		if !errors.Is(err, orgs.ErrProjectNotFound) {
+			return p, err
+		}
+	}
+	if first, err := tx.Applications().OfOrganization(ctx, org, 0, 1); err != nil {
+		return orgs.Project{}, err
+	} else if len(first) > 0 {
+		return tx.Orgs().ProjectByID(ctx, org, first[0].Project)
+	}
+	first, err := tx.Orgs().Projects(ctx, org, 0, 1)
+	if err != nil || len(first) == 0 {
+		return orgs.Project{}, err
+	}
+	return first[0], nil
+}
+
+// applicationAround is the application that a path names, else the first of some.
+func applicationAround(ctx context.Context, tx ports.Tx, at Path, first []applications.Application) (applications.Application, error) {
+	if at.Application != "" {
+		a, err := application(ctx, tx, at)
+		if !errors.Is(err, applications.ErrNotFound) {
+			return a, err
+		}
+	}
+	if len(first) == 0 {
+		return applications.Application{}, nil
+	}
+	return first[0], nil
+}
+
+// Named returns the first organizations of the installation whose name or slug has the words of a text, and one more than the limit where there
+// are more. It looks through the first 20,000.
+func (o *Orgs) Named(ctx context.Context, text string, limit int) (found []orgs.Organization, err error) {
+	err = o.store.View(ctx, func(tx ports.Tx) error {
+		found = nil
+		for after, seen := orgs.ID(0), 0; seen < maxSearched && len(found) <= limit; {
+			some, err := tx.Orgs().List(ctx, after, maxNamed)
+			if err != nil {
+				return err
+			}
+			found = append(found, saying(some, limit-len(found), text, func(o orgs.Organization) string { return o.Name + " " + o.Slug })...)
+			if len(some) < maxNamed {
+				return nil
+			}
+			after, seen = some[len(some)-1].ID, seen+len(some)
+		}
+		return nil
+	})
+	return found, err
+}
