@@ -47,7 +47,9 @@ func NewProgram(version string, s Streams, environ []string) cli.Program {
 		Backup:      r.backup,
 		Restore:     r.restore,
 		Copy:        r.copy,
-		Verify:      r.verify,
+
+		MigrationPlan: r.migrationPlan,
+		Verify:        r.verify,
 	}
 }
 
@@ -216,6 +218,21 @@ func (r root) migrations(ctx context.Context, flags *pflag.FlagSet) ([]cli.Migra
 	defer func() { _ = store.Close() }() // Nothing is under way any more.
 	all, err := store.Status(ctx)
 	return shown(all), err
+}
+
+// migrationPlan says what migrate would do.
+func (r root) migrationPlan(ctx context.Context, flags *pflag.FlagSet) ([]cli.PlannedStep, error) {
+	store, err := r.connect(ctx, flags)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = store.Close() }() // Nothing is under way any more.
+	plan, err := store.Plan(ctx)
+	steps := make([]cli.PlannedStep, len(plan))
+	for i, p := range plan {
+		steps[i] = cli.PlannedStep{Migration: p.Migration, Statement: p.Statement, Table: p.Table, Lock: p.Lock, Work: string(p.Work), Rows: p.Rows, Blocks: p.Blocks()}
+	}
+	return steps, err
 }
 
 func (r root) connect(ctx context.Context, flags *pflag.FlagSet) (*gormstore.Store, error) {

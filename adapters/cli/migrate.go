@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
+	"strconv"
 
 	"github.com/spf13/cobra"
 )
@@ -52,6 +54,47 @@ func (p Program) migrate() *cobra.Command {
 			return t.flush()
 		},
 	}
-	c.AddCommand(up, status)
+	plan := &cobra.Command{
+		Use:   "plan",
+		Short: "Print what `migrate up` would do, and which tables it would lock",
+		Long: "Print the statements of the migrations that are missing, with the table that each works on, about how many rows that has,\n" +
+			"which lock it takes, and what it does to the rows. Others wait for longer than a moment where the line begins with BLOCKS.\n" +
+			"Nothing is changed.",
+		Example: "  tocsin migrate plan",
+		Args:    noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			steps, err := p.MigrationPlan(c.Context(), c.Flags())
+			if err != nil {
+				return err
+			}
+			return p.printPlan(steps)
+		},
+	}
+	c.AddCommand(up, status, plan)
 	return c
 }
+
+func (p Program) printPlan(steps []PlannedStep) error {
+	if len(steps) == 0 {
+		_, err := fmt.Fprintln(p.Out, "the schema is up to date")
+		return err
+	}
+	t := newTable(p.Out, "", "MIGRATION", "TABLE", "ROWS", "LOCK", "WORK", "STATEMENT")
+	for _, s := range steps {
+		blocks, rows, statement := "", "-", s.Statement
+		if s.Blocks {
+			blocks = "BLOCKS"
+		}
+		if s.Rows >= 0 {
+			rows = strconv.FormatInt(s.Rows, 10)
+		}
+		if letters := []rune(statement); len(letters) > planWidth {
+			statement = string(letters[:planWidth-1]) + "…"
+		}
+		t.row(blocks, s.Migration, cmp.Or(s.Table, "-"), rows, s.Lock, cmp.Or(s.Work, "-"), statement)
+	}
+	return t.flush()
+}
+
+// planWidth is how much of a statement is printed.
+const planWidth = 80

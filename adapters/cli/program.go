@@ -55,6 +55,8 @@ type Program struct {
 	Open func(context.Context, *pflag.FlagSet) (Services, func(), error)
 	// Migrate brings the schema up to date and returns the migrations that were missing, in their order.
 	Migrate func(context.Context, *pflag.FlagSet) ([]Migration, error)
+	// MigrationPlan returns what Migrate would do, statement by statement, and does nothing.
+	MigrationPlan func(context.Context, *pflag.FlagSet) ([]PlannedStep, error)
 	// Backup writes a copy of the database to a file, with the secret key beside it or not, and returns what is in it and where the key is.
 	Backup func(ctx context.Context, flags *pflag.FlagSet, file string, withKey bool) (done backup.Summary, keyFile string, err error)
 	// Restore fills an empty database with a copy, and holds the installation.
@@ -103,6 +105,17 @@ type Setting struct {
 type Migration struct {
 	Name    string
 	Applied time.Time // zero: not yet
+}
+
+// PlannedStep is a statement of a migration that is missing.
+type PlannedStep struct {
+	Migration string
+	Statement string
+	Table     string // empty: none
+	Lock      string
+	Work      string
+	Rows      int64 // of the table, about; negative: nobody knows
+	Blocks    bool  // others wait for longer than a moment
 }
 
 // Run executes one command line, args without the program's name, and returns the exit status: 0 done, 1 failed, 2 usage; for

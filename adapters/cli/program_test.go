@@ -68,6 +68,10 @@ func newDesk(t *testing.T) *desk {
 		Work:        func(context.Context, *pflag.FlagSet) error { return nil },
 		Migrate:     func(context.Context, *pflag.FlagSet) ([]cli.Migration, error) { return nil, nil },
 		Migrations:  func(context.Context, *pflag.FlagSet) ([]cli.Migration, error) { return nil, nil },
+		MigrationPlan: func(context.Context, *pflag.FlagSet) ([]cli.PlannedStep, error) {
+			return []cli.PlannedStep{{Migration: "00042_more", Statement: "CREATE INDEX a_b ON a (b)", Table: "a", Lock: "SHARE", Work: "reads all rows", Rows: 1200, Blocks: true},
+				{Migration: "00043_new", Statement: "CREATE TABLE b (id BIGINT)", Table: "b", Lock: "none", Work: "a moment", Rows: -1}}, nil
+		},
 		Backup: func(context.Context, *pflag.FlagSet, string, bool) (backup.Summary, string, error) {
 			return backup.Summary{}, "", nil
 		},

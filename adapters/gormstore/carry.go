@@ -3,7 +3,11 @@ package gormstore
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"slices"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/tocsin/tocsin/adapters/gormstore/rows"
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -54,6 +58,26 @@ func (s *Store) WriteTables(ctx context.Context, fn func(ports.Tables, ports.Tx)
 type carried struct {
 	*rows.Rows
 	unit tx
+}
+
+// Insert adds rows. Postgres takes them as a stream: so many values in a statement cost it more to read than to write.
+func (c carried) Insert(ctx context.Context, t ports.Table, all [][]any) error {
+	conn, streams := c.unit.session.Statement.ConnPool.(session)
+	if !streams {
+		return c.Rows.Insert(ctx, t, all)
+	}
+	columns := make([]string, len(t.Columns))
+	for i, column := range t.Columns {
+		columns[i] = column.Name
+	}
+	err := conn.Raw(func(driver any) error {
+		_, err := driver.(*stdlib.Conn).Conn().CopyFrom(ctx, pgx.Identifier{t.Name}, columns, pgx.CopyFromRows(all))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("write %s: %w", t.Name, err)
+	}
+	return nil
 }
 
 // Sending counts deliveries under a lease.

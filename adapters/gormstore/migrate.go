@@ -26,6 +26,7 @@ var migrations embed.FS
 var (
 	ErrSchemaBehind = fault.New(fault.Unavailable, "the database schema is older than this program; `tocsin migrate up` brings it up to date")
 	ErrSchemaNewer  = fault.New(fault.Unavailable, "the database schema is newer than this program, which would damage it; use the newer program")
+	errDiverged     = ErrSchemaNewer.With("the database has migrations of a newer program, and lacks some of this one; use the newer program")
 )
 
 // Migration is one step of the schema.
@@ -35,28 +36,43 @@ type Migration struct {
 	Applied time.Time // zero: not yet
 }
 
-// history is what a database remembers of its migrations: when it has seen which version.
-type history map[int64]time.Time
+// history is what a database remembers of its migrations.
+type history struct {
+	applied map[int64]time.Time // when it has seen which version
+	// compatible is the oldest newest migration of a program that works with this schema, 0: nobody has said so. Migrations that
+	// take something away raise it.
+	compatible int64
+}
 
-// Ready tells whether the database answers and its schema is this program's; ports.ErrUnavailable, ErrSchemaBehind, ErrSchemaNewer.
+// compatibleSince is the migration since which a schema says which programs work with it.
+const compatibleSince = 38
+
+// Ready tells whether the database answers and this program works with its schema, which may be a newer one that says so;
+// ports.ErrUnavailable, ErrSchemaBehind, ErrSchemaNewer.
 func (s *Store) Ready(ctx context.Context) error {
-	all, err := s.Status(ctx)
+	all, compatible, err := s.status(ctx)
 	if err != nil {
 		return err
 	}
-	return compare(all)
+	return compare(all, compatible)
 }
 
 // Status lists the migrations of this program, and those that only the database knows, by version.
-func (s *Store) Status(ctx context.Context) (all []Migration, err error) {
+func (s *Store) Status(ctx context.Context) ([]Migration, error) {
+	all, _, err := s.status(ctx)
+	return all, err
+}
+
+func (s *Store) status(ctx context.Context) (all []Migration, compatible int64, err error) {
 	err = s.call(func() error {
 		h, err := s.engine.applied(ctx)
 		if err == nil {
-			all, err = status(h)
+			all, err = status(h.applied)
 		}
+		compatible = h.compatible
 		return err
 	})
-	return all, err
+	return all, compatible, err
 }
 
 // Migrate brings the schema up to date. Instances that do so at the same time, in whatever process, wait for each other.
@@ -79,7 +95,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 }
 
 // status joins what the program knows with what the database remembers.
-func status(h history) ([]Migration, error) {
+func status(h map[int64]time.Time) ([]Migration, error) {
 	files, err := fs.Glob(migrations, path.Join("migrations", onSQLite.String(), "*.sql")) // both folders hold the same names
 	if err != nil {
 		return nil, err
@@ -100,11 +116,22 @@ func status(h history) ([]Migration, error) {
 	return all, nil
 }
 
-func compare(all []Migration) error {
-	if slices.ContainsFunc(all, func(m Migration) bool { return m.Name == "" }) {
-		return ErrSchemaNewer
+func compare(all []Migration, compatible int64) error {
+	var newest int64 // of this program
+	var newer, behind bool
+	for _, m := range all {
+		if m.Name == "" {
+			newer = true
+			continue
+		}
+		newest, behind = m.Version, behind || m.Applied.IsZero()
 	}
-	if slices.ContainsFunc(all, func(m Migration) bool { return m.Applied.IsZero() }) {
+	switch {
+	case newer && behind:
+		return errDiverged
+	case newer && (compatible == 0 || compatible > newest):
+		return ErrSchemaNewer
+	case behind:
 		return ErrSchemaBehind
 	}
 	return nil
@@ -112,25 +139,28 @@ func compare(all []Migration) error {
 
 // readHistory asks a database what it remembers; nothing, when it has never been migrated.
 func readHistory(ctx context.Context, db *sql.DB, exists string) (h history, err error) {
-	h = history{}
+	h.applied = map[int64]time.Time{}
 	var migrated bool
 	if err := db.QueryRowContext(ctx, exists).Scan(&migrated); err != nil || !migrated {
 		return h, err
 	}
 	rows, err := db.QueryContext(ctx, "SELECT version_id, tstamp FROM goose_db_version WHERE is_applied AND version_id > 0")
 	if err != nil {
-		return nil, err
+		return h, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var version int64
 		var applied time.Time
 		if err := rows.Scan(&version, &applied); err != nil {
-			return nil, err
+			return h, err
 		}
-		h[version] = applied
+		h.applied[version] = applied
 	}
-	return h, rows.Err()
+	if err := rows.Err(); err != nil || h.applied[compatibleSince].IsZero() {
+		return h, err
+	}
+	return h, db.QueryRowContext(ctx, "SELECT compatible_from FROM installation WHERE id = 1").Scan(&h.compatible)
 }
 
 // up applies the migrations of a dialect that db has not seen.

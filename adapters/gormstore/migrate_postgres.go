@@ -3,6 +3,8 @@ package gormstore
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"strconv"
 	"time"
 
 	"github.com/pressly/goose/v3"
@@ -12,6 +14,13 @@ const (
 	// migrationLock is the advisory lock of those who migrate, a number that nobody else is likely to use.
 	migrationLock  = 0x746f6373696e // "tocsin"
 	migrationPause = 50 * time.Millisecond
+	// lockWait is how long a migration waits for the lock of a table, lockPause how long it lets others work before it tries again, and
+	// lockTries how often it does so: for some minutes.
+	lockWait  = 2 * time.Second
+	lockPause = time.Second
+	lockTries = 100
+	// lockNotAvailable is what Postgres answers after lockWait.
+	lockNotAvailable = "55P03"
 )
 
 func (e *postgresEngine) applied(ctx context.Context) (history, error) {
@@ -19,12 +28,33 @@ func (e *postgresEngine) applied(ctx context.Context) (history, error) {
 }
 
 // migrate runs each step in a transaction of its own, all of them under a lock of the session, which ends with its holder,
-// however that one ends. A step takes as long as it takes. Connections that were used for it are not kept: their plans for the checks of
+// however that one ends. A step takes as long as it takes, but waits shortly for those who use its tables: others would wait behind it. Then it
+// lets them pass, and tries again. Connections that were used for it are not kept: their plans for the checks of
 // foreign keys were made without plannerSettings.
-func (e *postgresEngine) migrate(ctx context.Context) ([]*goose.MigrationResult, error) {
+func (e *postgresEngine) migrate(ctx context.Context) (done []*goose.MigrationResult, err error) {
 	defer e.pool.Reset()
-	return up(paced(ctx, paceUnlimited), e.sqlDB, onPostgres, goose.WithSessionLocker(advisoryLock{}))
+	again := time.NewTicker(lockPause)
+	defer again.Stop()
+	for range lockTries {
+		some, err := up(paced(ctx, paceUnlimited), e.sqlDB, onPostgres, goose.WithSessionLocker(advisoryLock{}))
+		done = append(done, some...)
+		if stopped, is := errors.AsType[*goose.PartialError](err); is {
+			done = append(done, stopped.Applied...)
+		}
+		if sqlState(err) != lockNotAvailable {
+			return done, err
+		}
+		select {
+		case <-ctx.Done():
+			return done, ctx.Err()
+		case <-again.C:
+		}
+	}
+	return done, errTablesInUse
 }
+
+// errTablesInUse is why a migration gives up.
+var errTablesInUse = errors.New("a table was in use whenever the migration wanted to change it: look for long transactions (pg_stat_activity), and repeat `tocsin migrate up`")
 
 // advisoryLock keeps instances that migrate apart.
 type advisoryLock struct{}
@@ -37,6 +67,9 @@ func (advisoryLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
 	for {
 		var locked bool
 		err := conn.QueryRowContext(ctx, "SELECT pg_try_advisory_lock($1)", migrationLock).Scan(&locked)
+		if err == nil && locked {
+			_, err = conn.ExecContext(ctx, "SET lock_timeout = "+strconv.FormatInt(lockWait.Milliseconds(), 10))
+		}
 		if err != nil || locked {
 			return err
 		}
@@ -51,5 +84,6 @@ func (advisoryLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
 // SessionUnlock gives the lock back.
 func (advisoryLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
 	_, err := conn.ExecContext(ctx, "SELECT pg_advisory_unlock($1)", migrationLock)
-	return err
+	_, reset := conn.ExecContext(ctx, "RESET lock_timeout")
+	return errors.Join(err, reset)
 }

@@ -99,11 +99,12 @@ func TestLookingAtASchemaChangesNothing(t *testing.T) {
 	})
 }
 
-func TestASchemaThatIsNewerIsAlwaysRefused(t *testing.T) {
+func TestASchemaThatIsTooNewIsAlwaysRefused(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		s := open(t, url)
 		exec(t, s, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, TRUE)")
+		exec(t, s, "UPDATE installation SET compatible_from = 99999")
 		require.ErrorIs(t, s.Ready(t.Context()), gormstore.ErrSchemaNewer)
 		require.ErrorIs(t, s.Migrate(t.Context()), gormstore.ErrSchemaNewer)
 		if url == "sqlite::memory:" {

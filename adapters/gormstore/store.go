@@ -77,6 +77,8 @@ type engine interface {
 	listen(ctx context.Context, notified func()) error
 	applied(ctx context.Context) (history, error)
 	migrate(ctx context.Context) ([]*goose.MigrationResult, error)
+	estimate(ctx context.Context, plan []Planned) error
+	dialect() dialect
 	// tryWrite writes and commits something that changes nothing.
 	tryWrite(ctx context.Context) error
 	pools() []Pool

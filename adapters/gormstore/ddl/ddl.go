@@ -1,0 +1,149 @@
+// Package ddl says what the statements of a migration of Postgres do to those who use the database meanwhile. It goes by the words of a statement, knows
+// the forms that our migrations have, and takes what it does not know for the worst.
+package ddl
+
+import (
+	"regexp"
+	"strings"
+)
+
+// The locks of a table, from the weakest.
+const (
+	LockNone      = "none"                   // the table is new, or there is none
+	LockWrites    = "ROW EXCLUSIVE"          // others read and write, but for the rows that are changed
+	LockUpkeep    = "SHARE UPDATE EXCLUSIVE" // others read and write
+	LockReaders   = "SHARE"                  // others read, and wait to write
+	LockReference = "SHARE ROW EXCLUSIVE"    // the same
+	LockAll       = "ACCESS EXCLUSIVE"       // others wait
+)
+
+// Work is how long a statement takes.
+type Work string
+
+// The works.
+const (
+	Moment  Work = "a moment"
+	Reads   Work = "reads all rows"
+	Changes Work = "changes rows"
+	Rewrite Work = "writes all rows anew"
+)
+
+// Step is a statement.
+type Step struct {
+	Statement string // in one line
+	Table     string // empty: none
+	Lock      string
+	Work      Work
+	// Contracts reports whether a program that knows only earlier migrations may fail after it.
+	Contracts bool
+}
+
+// Blocks reports whether others wait for longer than a moment.
+func (s Step) Blocks() bool {
+	return s.Work != Moment && (s.Lock == LockAll || s.Lock == LockReaders || s.Lock == LockReference)
+}
+
+// form is what statements look like, and what they do.
+type form struct {
+	like      *regexp.Regexp // its first group is the table
+	lock      string
+	work      Work
+	contracts bool
+}
+
+const (
+	name  = `"?([a-z_]+)"?`
+	alter = `(?i)^ALTER TABLE (?:IF EXISTS )?(?:ONLY )?` + name + ` `
+)
+
+// forms are tried in their order.
+var forms = []form{
+	{regexp.MustCompile(`(?i)^CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?` + name), LockNone, Moment, false},
+	{regexp.MustCompile(`(?i)^DROP TABLE (?:IF EXISTS )?` + name), LockAll, Moment, true},
+	{regexp.MustCompile(`(?i)^CREATE (?:UNIQUE )?INDEX CONCURRENTLY (?:IF NOT EXISTS )?\w+ ON ` + name), LockUpkeep, Reads, false},
+	{regexp.MustCompile(`(?i)^CREATE UNIQUE INDEX (?:IF NOT EXISTS )?\w+ ON ` + name), LockReaders, Reads, true},
+	{regexp.MustCompile(`(?i)^CREATE INDEX (?:IF NOT EXISTS )?\w+ ON ` + name), LockReaders, Reads, false},
+	{regexp.MustCompile(`(?i)^DROP INDEX CONCURRENTLY ()`), LockUpkeep, Moment, false},
+	{regexp.MustCompile(`(?i)^DROP INDEX ()`), LockAll, Moment, false},
+	// Since Postgres 11 a default that is a constant is not written to the rows.
+	{regexp.MustCompile(alter + `ADD CONSTRAINT .* NOT VALID$`), LockReference, Moment, true},
+	{regexp.MustCompile(alter + `ADD CONSTRAINT .* USING INDEX `), LockAll, Moment, true},
+	{regexp.MustCompile(alter + `ADD (?:CONSTRAINT|CHECK|FOREIGN|UNIQUE|PRIMARY)`), LockAll, Reads, true},
+	{regexp.MustCompile(alter + `ADD (?:COLUMN )?(?:IF NOT EXISTS )?\w+ [^,]*(?:REFERENCES|CHECK|UNIQUE|PRIMARY KEY|GENERATED)`), LockAll, Reads, true},
+	{regexp.MustCompile(alter + `VALIDATE CONSTRAINT`), LockUpkeep, Reads, false},
+	{regexp.MustCompile(alter + `ADD (?:COLUMN )?(?:IF NOT EXISTS )?[^,]*DEFAULT [^,]*\(`), LockAll, Rewrite, false}, // It may be volatile.
+	{regexp.MustCompile(alter + `ADD (?:COLUMN )?(?:IF NOT EXISTS )?[^,]*NOT NULL(?: DEFAULT [^,]+)$`), LockAll, Moment, false},
+	{regexp.MustCompile(alter + `ADD (?:COLUMN )?(?:IF NOT EXISTS )?[^,]*DEFAULT [^,]+$`), LockAll, Moment, false},
+	{regexp.MustCompile(alter + `ADD (?:COLUMN )?(?:IF NOT EXISTS )?[^,]*NOT NULL`), LockAll, Reads, true},
+	{regexp.MustCompile(alter + `ADD (?:COLUMN )?[^,]*$`), LockAll, Moment, false},
+	{regexp.MustCompile(alter + `ALTER (?:COLUMN )?\w+ (?:DROP NOT NULL|SET DEFAULT|DROP DEFAULT)`), LockAll, Moment, false},
+	{regexp.MustCompile(alter + `ALTER (?:COLUMN )?\w+ (?:SET STATISTICS|SET STORAGE)`), LockUpkeep, Moment, false},
+	{regexp.MustCompile(alter + `SET \(`), LockUpkeep, Moment, false},
+	{regexp.MustCompile(alter + `ALTER (?:COLUMN )?\w+ SET NOT NULL`), LockAll, Reads, true},
+	{regexp.MustCompile(alter + `(?:DROP|RENAME)`), LockAll, Moment, true},
+	{regexp.MustCompile(`(?i)^ALTER TABLE (?:IF EXISTS )?(?:ONLY )?` + name), LockAll, Rewrite, true},
+	{regexp.MustCompile(`(?i)^INSERT INTO ` + name), LockWrites, Changes, false},
+	{regexp.MustCompile(`(?i)^(?:UPDATE|DELETE FROM) ` + name), LockWrites, Changes, false},
+	{regexp.MustCompile(`(?i)^(?:ANALYZE|COMMENT ON|SET|RESET|SELECT) ?()`), LockNone, Moment, false},
+}
+
+// worst is what is not known.
+var worst = form{lock: LockAll, work: Rewrite, contracts: true}
+
+var (
+	comments = regexp.MustCompile(`(?m)--.*$`)
+	spaces   = regexp.MustCompile(`\s+`)
+)
+
+// Steps returns the statements with which a migration brings the schema up.
+func Steps(migration string) (steps []Step) {
+	_, text, _ := strings.Cut(migration, "-- +goose Up")
+	text, _, _ = strings.Cut(text, "-- +goose Down")
+	fresh := map[string]bool{}
+	for _, statement := range split(comments.ReplaceAllString(text, "")) {
+		s := stepOf(statement)
+		if fresh[s.Table] { // Nobody else sees it yet.
+			s.Lock, s.Work, s.Contracts = LockNone, Moment, false
+		}
+		if s.Lock == LockNone && s.Table != "" {
+			fresh[s.Table] = true
+		}
+		steps = append(steps, s)
+	}
+	return steps
+}
+
+func stepOf(statement string) Step {
+	for _, f := range forms {
+		if m := f.like.FindStringSubmatch(statement); m != nil {
+			return Step{Statement: statement, Table: m[1], Lock: f.lock, Work: f.work, Contracts: f.contracts}
+		}
+	}
+	return Step{Statement: statement, Lock: worst.lock, Work: worst.work, Contracts: worst.contracts}
+}
+
+// split returns statements in one line each. A semicolon within quotes ends none.
+func split(text string) (all []string) {
+	var b strings.Builder
+	var quote rune
+	end := func() {
+		if s := strings.TrimSpace(spaces.ReplaceAllString(b.String(), " ")); s != "" {
+			all = append(all, s)
+		}
+		b.Reset()
+	}
+	for _, r := range text {
+		switch {
+		case quote == 0 && (r == '\'' || r == '"'):
+			quote = r
+		case r == quote:
+			quote = 0
+		case r == ';' && quote == 0:
+			end()
+			continue
+		}
+		b.WriteRune(r)
+	}
+	end()
+	return all
+}

@@ -1,0 +1,56 @@
+package ddl_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/tocsin/tocsin/adapters/gormstore/ddl"
+)
+
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	for statement, want := range map[string]ddl.Step{
+		"CREATE TABLE a (id BIGINT PRIMARY KEY)":                                  {Table: "a", Lock: ddl.LockNone, Work: ddl.Moment},
+		"DROP TABLE a":                                                            {Table: "a", Lock: ddl.LockAll, Work: ddl.Moment, Contracts: true},
+		"CREATE INDEX a_b ON a (b)":                                               {Table: "a", Lock: ddl.LockReaders, Work: ddl.Reads},
+		"CREATE UNIQUE INDEX a_b ON a (b)":                                        {Table: "a", Lock: ddl.LockReaders, Work: ddl.Reads, Contracts: true},
+		"CREATE INDEX CONCURRENTLY a_b ON a (b)":                                  {Table: "a", Lock: ddl.LockUpkeep, Work: ddl.Reads},
+		"DROP INDEX CONCURRENTLY IF EXISTS a_b":                                   {Lock: ddl.LockUpkeep, Work: ddl.Moment},
+		"DROP INDEX a_b":                                                          {Lock: ddl.LockAll, Work: ddl.Moment},
+		"ALTER TABLE a ADD COLUMN b TEXT":                                         {Table: "a", Lock: ddl.LockAll, Work: ddl.Moment},
+		"ALTER TABLE a ADD COLUMN b TEXT NOT NULL DEFAULT '[]'":                   {Table: "a", Lock: ddl.LockAll, Work: ddl.Moment},
+		"ALTER TABLE a ADD COLUMN b TEXT NOT NULL":                                {Table: "a", Lock: ddl.LockAll, Work: ddl.Reads, Contracts: true},
+		"ALTER TABLE a ADD COLUMN b TIMESTAMPTZ DEFAULT clock_timestamp()":        {Table: "a", Lock: ddl.LockAll, Work: ddl.Rewrite},
+		"ALTER TABLE a ADD COLUMN b BIGINT REFERENCES c (id)":                     {Table: "a", Lock: ddl.LockAll, Work: ddl.Reads, Contracts: true},
+		"ALTER TABLE a ADD CONSTRAINT b CHECK (c > 0)":                            {Table: "a", Lock: ddl.LockAll, Work: ddl.Reads, Contracts: true},
+		"ALTER TABLE a ADD CONSTRAINT b CHECK (c > 0) NOT VALID":                  {Table: "a", Lock: ddl.LockReference, Work: ddl.Moment, Contracts: true},
+		"ALTER TABLE a VALIDATE CONSTRAINT b":                                     {Table: "a", Lock: ddl.LockUpkeep, Work: ddl.Reads},
+		"ALTER TABLE a ALTER COLUMN b DROP NOT NULL":                              {Table: "a", Lock: ddl.LockAll, Work: ddl.Moment},
+		"ALTER TABLE a ALTER COLUMN b SET NOT NULL":                               {Table: "a", Lock: ddl.LockAll, Work: ddl.Reads, Contracts: true},
+		"ALTER TABLE a ALTER COLUMN b TYPE BIGINT":                                {Table: "a", Lock: ddl.LockAll, Work: ddl.Rewrite, Contracts: true},
+		"ALTER TABLE a RENAME COLUMN b TO c":                                      {Table: "a", Lock: ddl.LockAll, Work: ddl.Moment, Contracts: true},
+		"ALTER TABLE a DROP COLUMN b":                                             {Table: "a", Lock: ddl.LockAll, Work: ddl.Moment, Contracts: true},
+		"ALTER TABLE a SET (fillfactor = 50)":                                     {Table: "a", Lock: ddl.LockUpkeep, Work: ddl.Moment},
+		"UPDATE a SET b = ';'":                                                    {Table: "a", Lock: ddl.LockWrites, Work: ddl.Changes},
+		"DELETE FROM a":                                                           {Table: "a", Lock: ddl.LockWrites, Work: ddl.Changes},
+		"INSERT INTO a (b) SELECT b FROM c":                                       {Table: "a", Lock: ddl.LockWrites, Work: ddl.Changes},
+		"SET lock_timeout = 0":                                                    {Lock: ddl.LockNone, Work: ddl.Moment},
+		"CLUSTER a":                                                               {Lock: ddl.LockAll, Work: ddl.Rewrite, Contracts: true},
+		"ALTER TABLE a ADD COLUMN b TEXT, ADD COLUMN c TEXT, ALTER d TYPE BIGINT": {Table: "a", Lock: ddl.LockAll, Work: ddl.Rewrite, Contracts: true},
+	} {
+		want.Statement = statement
+		assert.Equal(t, []ddl.Step{want}, ddl.Steps("-- +goose Up\n-- +goose StatementBegin\n"+statement+"; -- why\n-- +goose StatementEnd\n-- +goose Down\nDROP TABLE z;"), statement)
+	}
+}
+
+func TestNobodyWaitsForATableThatIsNew(t *testing.T) {
+	t.Parallel()
+	for _, s := range ddl.Steps("-- +goose Up\nCREATE TABLE a (\n  b TEXT -- the name\n);\nCREATE INDEX a_b ON a (b);\nINSERT INTO a VALUES ('x');") {
+		assert.Equal(t, "a", s.Table)
+		assert.Equal(t, ddl.LockNone, s.Lock)
+		assert.False(t, s.Blocks())
+	}
+	assert.True(t, ddl.Steps("-- +goose Up\nCREATE INDEX a_b ON a (b);")[0].Blocks())
+	assert.False(t, ddl.Steps("-- +goose Up\nUPDATE a SET b = 1;")[0].Blocks())
+}

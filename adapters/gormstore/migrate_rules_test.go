@@ -1,0 +1,201 @@
+package gormstore_test
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/adapters/gormstore/ddl"
+	"github.com/tocsin/tocsin/test/pgtest"
+)
+
+// frozen are the migrations that somebody may have applied, with their sums.
+//
+//go:embed testdata/frozen.sha256
+var frozen []byte
+
+// lastFrozen is the number of the last of them. Those after it keep the rules of docs/operations.md.
+const lastFrozen = 33
+
+// compatibleSince is the migration since which a schema says which programs work with it: earlier ones refuse every newer schema.
+const compatibleSince = 38
+
+func version(t *testing.T, file string) int {
+	t.Helper()
+	n, err := strconv.Atoi(path.Base(file)[:5])
+	require.NoError(t, err)
+	return n
+}
+
+func TestAppliedMigrationsAreNeverEdited(t *testing.T) {
+	t.Parallel()
+	want := map[string]string{}
+	for lines := bufio.NewScanner(bytes.NewReader(frozen)); lines.Scan(); {
+		sum, file, found := strings.Cut(lines.Text(), "  ")
+		require.True(t, found)
+		want[file] = sum
+	}
+	files, err := fs.Glob(gormstore.Migrations, "migrations/*/*.sql")
+	require.NoError(t, err)
+	for _, file := range files {
+		name := strings.TrimPrefix(file, "migrations/")
+		sum, is := want[name]
+		if !is {
+			assert.Greater(t, version(t, file), lastFrozen, "%s is missing in frozen.sha256", name)
+			continue
+		}
+		text, err := fs.ReadFile(gormstore.Migrations, file)
+		require.NoError(t, err)
+		digest := sha256.Sum256(text)
+		assert.Equal(t, sum, hex.EncodeToString(digest[:]), "%s was edited: write a new migration instead", name)
+		delete(want, name)
+	}
+	assert.Empty(t, want, "migrations were removed")
+}
+
+// problems are what is wrong with a migration of Postgres that runs while others work.
+func problems(n int, text string) (all []string) {
+	up, _, _ := strings.Cut(text, "-- +goose Down")
+	var contracts string
+	for _, s := range ddl.Steps(text) {
+		if s.Blocks() {
+			all = append(all, "others wait while it "+string(s.Work)+": "+s.Statement)
+		}
+		if s.Contracts {
+			contracts = s.Statement
+		}
+	}
+	if contracts != "" && n > compatibleSince && !strings.Contains(up, "UPDATE installation SET compatible_from = "+strconv.Itoa(n)+";") {
+		all = append(all, "programs of before may fail, but compatible_from is not raised: "+contracts)
+	}
+	if strings.Contains(up, "CONCURRENTLY") {
+		for _, part := range []string{"-- +goose NO TRANSACTION", "SET lock_timeout = 0", "DROP INDEX CONCURRENTLY IF EXISTS"} {
+			if !strings.Contains(up, part) {
+				all = append(all, "an index that is built beside others needs: "+part)
+			}
+		}
+	}
+	return all
+}
+
+func TestMigrationsLetOthersWork(t *testing.T) {
+	t.Parallel()
+	files, err := fs.Glob(gormstore.Migrations, "migrations/postgres/*.sql")
+	require.NoError(t, err)
+	for _, file := range files {
+		if n := version(t, file); n > lastFrozen {
+			text, err := fs.ReadFile(gormstore.Migrations, file)
+			require.NoError(t, err)
+			assert.Empty(t, problems(n, string(text)), file)
+		}
+	}
+}
+
+func TestTheRulesOfMigrations(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"CREATE INDEX a_b ON a (b);":                                               "others wait while it reads all rows",
+		"ALTER TABLE a ALTER COLUMN b TYPE BIGINT;":                                "others wait while it writes all rows anew",
+		"ALTER TABLE a DROP COLUMN b;":                                             "compatible_from is not raised",
+		"ALTER TABLE a RENAME TO b; UPDATE installation SET compatible_from = 39;": "compatible_from is not raised",
+		"CREATE INDEX CONCURRENTLY a_b ON a (b);":                                  "NO TRANSACTION",
+		"ALTER TABLE a ADD COLUMN b BIGINT NOT NULL;":                              "others wait while it reads all rows",
+	} {
+		assert.Contains(t, strings.Join(problems(40, "-- +goose Up\n"+text), "\n"), want, text)
+	}
+	for _, text := range []string{
+		"-- +goose Up\nALTER TABLE a ADD COLUMN b BIGINT NOT NULL DEFAULT 0;",
+		"-- +goose Up\nCREATE TABLE a (b BIGINT); CREATE INDEX a_b ON a (b);",
+		"-- +goose Up\nALTER TABLE a DROP COLUMN b; UPDATE installation SET compatible_from = 40;",
+		"-- +goose NO TRANSACTION\n-- +goose Up\nSET lock_timeout = 0; DROP INDEX CONCURRENTLY IF EXISTS a_b; CREATE INDEX CONCURRENTLY a_b ON a (b);",
+	} {
+		up := text
+		if strings.HasPrefix(text, "-- +goose NO") {
+			up = "-- +goose Up\n" + text
+		}
+		assert.Empty(t, problems(40, up), text)
+	}
+}
+
+func TestAProgramWorksWithANewerSchemaThatSaysSo(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, url string) {
+		s := open(t, url)
+		all, err := s.Status(t.Context())
+		require.NoError(t, err)
+		newest := all[len(all)-1].Version
+		exec(t, s, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, TRUE)")
+		set := func(from int64) {
+			t.Helper()
+			exec(t, s, "UPDATE installation SET compatible_from = "+strconv.FormatInt(from, 10))
+		}
+		set(newest)
+		require.NoError(t, s.Ready(t.Context()), "what serves goes on")
+		require.NoError(t, s.Migrate(t.Context()), "what starts has nothing to do")
+		newPost(t, s)
+		if url != "sqlite::memory:" {
+			beside, err := gormstore.Open(t.Context(), gormstore.Config{URL: url, AutoMigrate: true, Clock: clock{}})
+			require.NoError(t, err, "it can be started beside the newer program")
+			require.NoError(t, beside.Close())
+		}
+		set(newest + 1)
+		require.ErrorIs(t, s.Ready(t.Context()), gormstore.ErrSchemaNewer)
+		require.ErrorContains(t, s.Migrate(t.Context()), "use the newer program")
+		set(newest)
+		exec(t, s, "DELETE FROM goose_db_version WHERE version_id = "+strconv.FormatInt(newest, 10))
+		require.ErrorIs(t, s.Ready(t.Context()), gormstore.ErrSchemaNewer)
+	})
+}
+
+// A migration that waited for a lock would have everybody wait behind it.
+func TestAMigrationLetsOthersPass(t *testing.T) {
+	t.Parallel()
+	url := pgtest.New(t)
+	s, p, _ := migrating(t, url)
+	_, err := p.UpTo(t.Context(), lastFrozen)
+	require.NoError(t, err)
+	plan, err := s.Plan(t.Context())
+	require.NoError(t, err)
+	var planned bool
+	for _, step := range plan {
+		planned = planned || step.Migration == "00038_compatible" && step.Table == "installation" && step.Lock == ddl.LockAll && !step.Blocks()
+	}
+	assert.True(t, planned, "%v", plan)
+
+	other := connect(t, url)
+	conn, err := other.Handle().Conn(t.Context())
+	require.NoError(t, err)
+	_, err = conn.ExecContext(t.Context(), "BEGIN; LOCK TABLE installation IN ACCESS SHARE MODE")
+	require.NoError(t, err)
+	var done sync.WaitGroup
+	done.Go(func() { assert.NoError(t, s.Migrate(t.Context())) })
+	waiting := func() (n int) {
+		require.NoError(t, other.Handle().QueryRowContext(t.Context(),
+			"SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&n))
+		return n
+	}
+	for _, want := range []int{1, 0, 1} { // It waits, lets others pass, and waits again.
+		require.Eventually(t, func() bool { return waiting() == want }, 20*time.Second, 5*time.Millisecond)
+	}
+	_, err = conn.ExecContext(t.Context(), "ROLLBACK")
+	require.NoError(t, err)
+	require.NoError(t, conn.Close())
+	done.Wait()
+	require.NoError(t, s.Ready(t.Context()))
+	plan, err = s.Plan(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, plan)
+}
