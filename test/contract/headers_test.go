@@ -62,8 +62,9 @@ func TestProblems(t *testing.T) {
 			w.with("Content-Type", "text/plain").post(usersPath, raw(`x`)),
 		} {
 			require.GreaterOrEqual(w, a.status, http.StatusBadRequest)
+			said := strings.ToLower(strings.ReplaceAll(string(a.body), a.header.Get("X-Request-ID"), "")) // Its letters are chance.
 			for _, leak := range []string{"goroutine", ".go:", "SELECT", "INSERT", "constraint", "sqlite", "SQLSTATE", "pgx", "gorm", "/work/", "/tmp/", "panic"} {
-				assert.NotContains(w, strings.ToLower(string(a.body)), strings.ToLower(leak))
+				assert.NotContains(w, said, strings.ToLower(leak))
 			}
 		}
 	}))
