@@ -47,21 +47,45 @@ func (o *Occurrences) Reports(ctx context.Context, at Path, before events.Occurr
 		if err != nil {
 			return err
 		}
-		ids := make([]events.OccurrenceID, len(found))
-		for i, f := range found {
-			ids[i] = f.ID
-		}
-		counts, err := tx.Deliveries().CountsOf(ctx, app, ids)
+		all, err = occurrenceReports(ctx, tx, app, found)
+		return err
+	})
+	return all, err
+}
+
+// Page returns occurrences of the application in the order of their ids, each with its state and counts, and without its context and whom it is
+// limited to.
+func (o *Occurrences) Page(ctx context.Context, at Path, p Page) (all []OccurrenceReport, err error) {
+	err = o.store.View(ctx, func(tx ports.Tx) error {
+		app, err := application(ctx, tx, at)
 		if err != nil {
 			return err
 		}
-		all = make([]OccurrenceReport, len(found))
-		for i, f := range found {
-			all[i] = OccurrenceReport{Occurrence: f, State: stateOf(f, counts[f.ID]), Counts: counts[f.ID]}
+		found, err := tx.Deliveries().OccurrencesAfter(ctx, app, events.OccurrenceID(p.After), p.Limit)
+		if err != nil {
+			return err
 		}
-		return nil
+		all, err = occurrenceReports(ctx, tx, app, found)
+		return err
 	})
 	return all, err
+}
+
+// occurrenceReports tells the state and the counts of occurrences of an application.
+func occurrenceReports(ctx context.Context, tx ports.Tx, app applications.Application, found []events.Occurrence) ([]OccurrenceReport, error) {
+	ids := make([]events.OccurrenceID, len(found))
+	for i, f := range found {
+		ids[i] = f.ID
+	}
+	counts, err := tx.Deliveries().CountsOf(ctx, app, ids)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]OccurrenceReport, len(found))
+	for i, f := range found {
+		all[i] = OccurrenceReport{Occurrence: f, State: stateOf(f, counts[f.ID]), Counts: counts[f.ID]}
+	}
+	return all, nil
 }
 
 // FailuresRead is how many failed deliveries of an occurrence are looked at for their causes: the first of them.
@@ -92,6 +116,11 @@ const (
 	Done       OccurrenceState = "done"
 	Cancelled  OccurrenceState = "cancelled" // nothing is sent any more
 )
+
+// OccurrenceStates returns all of them.
+func OccurrenceStates() []OccurrenceState {
+	return []OccurrenceState{Scheduled, Expanding, Delivering, Done, Cancelled}
+}
 
 // OccurrenceReport is an occurrence with the counts of its deliveries.
 type OccurrenceReport struct {

@@ -140,6 +140,17 @@ func (r deliveryRepo) Occurrences(
 	return r.withCancellations(ctx, os)
 }
 
+func (r deliveryRepo) OccurrencesAfter(
+	ctx context.Context, a applications.Application, after events.OccurrenceID, limit int,
+) ([]events.Occurrence, error) {
+	os, err := decodeAll(r.db(ctx).Select("*", "'' AS context", "'[]' AS limit_to", "'[]' AS channels").
+		Where("application_id = ? AND organization_id = ? AND id > ?", a.ID, a.Organization, after).Order("id").Limit(limit), occurrenceRow.occurrence)
+	if err != nil {
+		return nil, err
+	}
+	return r.withCancellations(ctx, os)
+}
+
 func (r deliveryRepo) Locate(ctx context.Context, id events.OccurrenceID) (events.Occurrence, access.Scope, error) {
 	o, err := decodeOne(r.db(ctx).Where("id = ?", id), events.ErrOccurrenceNotFound, occurrenceRow.occurrence)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
-// occurrence is an occurrence as answers show it.
-type occurrence struct {
+// listedOccurrence is an occurrence as its list shows it.
+type listedOccurrence struct {
 	ID            events.OccurrenceID      `json:"id"`
 	Event         events.ID                `json:"event"`
 	State         app.OccurrenceState      `json:"state"`
@@ -27,9 +27,14 @@ type occurrence struct {
 	Cancelled     *time.Time               `json:"cancelled"`
 	CorrelationID string                   `json:"correlation_id"`
 	Counts        map[deliveries.State]int `json:"counts"`
-	Waiting       []hold                   `json:"waiting"`
-	ExpectedEnd   *time.Time               `json:"expected_end"`
 	Deliveries    string                   `json:"deliveries"`
+}
+
+// occurrence is an occurrence as answers show it.
+type occurrence struct {
+	listedOccurrence
+	Waiting     []hold     `json:"waiting"`
+	ExpectedEnd *time.Time `json:"expected_end"`
 }
 
 // waiting is what an open delivery waits for.
@@ -99,20 +104,55 @@ func (a *API) showOccurrence(c call) error {
 	if err != nil {
 		return err
 	}
-	counts := make(map[deliveries.State]int, len(deliveries.States()))
-	for _, s := range deliveries.States() {
-		counts[s] = r.Counts[s]
-	}
 	holds := make([]hold, len(r.Holds))
 	for i, h := range r.Holds {
 		holds[i] = hold{h.Channel, showWaiting(h.Waiting), h.Ahead}
 	}
-	at := c.at()
-	return c.answer(http.StatusOK, occurrence{ID: r.Occurrence.ID, Event: r.Occurrence.Event, State: r.State, Priority: r.Occurrence.Priority.String(), Created: r.Occurrence.Created,
-		SendAt: orNull(r.Occurrence.Options.SendAt), ExpiresAt: orNull(r.Occurrence.Options.ExpiresAt), Cancelled: orNull(r.Occurrence.Cancelled),
-		CorrelationID: r.Occurrence.CorrelationID, Counts: counts, Waiting: holds, ExpectedEnd: orNull(r.Expected),
+	return c.answer(http.StatusOK, occurrence{listedOccurrence: c.listed(r), Waiting: holds, ExpectedEnd: orNull(r.Expected)})
+}
+
+func (a *API) listOccurrences(c call) error {
+	f := c.filters()
+	event, correlation := f.number("event"), f.text("correlation_id")
+	state, priority := among(f, "state", app.OccurrenceStates()...), priorityFilter(f)
+	from, before := f.moment("created_after"), f.moment("created_before")
+	return listing[app.OccurrenceReport]{
+		filters: f,
+		keep: func(r app.OccurrenceReport) bool {
+			o := r.Occurrence
+			return event(int64(o.Event)) && (correlation == "" || o.CorrelationID == correlation) && (state == "" || r.State == state) &&
+				priority(o.Priority) && !o.Created.Before(from) && (before.IsZero() || o.Created.Before(before))
+		},
+		page: func(ctx context.Context, p app.Page) ([]app.OccurrenceReport, error) {
+			return a.use.Occurrences.Page(ctx, c.at(), p)
+		},
+		id:  func(r app.OccurrenceReport) int64 { return int64(r.Occurrence.ID) },
+		row: func(r app.OccurrenceReport) any { return c.listed(r) },
+	}.send(c)
+}
+
+// priorityFilter returns the condition that something has the priority that is asked for.
+func priorityFilter(f *filters) func(events.Priority) bool {
+	var known []string
+	for _, p := range events.Priorities() {
+		known = append(known, p.String())
+	}
+	wanted := among(f, "priority", known...)
+	return func(p events.Priority) bool { return wanted == "" || p.String() == wanted }
+}
+
+// listed is what is shown of an occurrence of the path's application everywhere.
+func (c call) listed(r app.OccurrenceReport) listedOccurrence {
+	counts := make(map[deliveries.State]int, len(deliveries.States()))
+	for _, s := range deliveries.States() {
+		counts[s] = r.Counts[s]
+	}
+	o, at := r.Occurrence, c.at()
+	return listedOccurrence{ID: o.ID, Event: o.Event, State: r.State, Priority: o.Priority.String(), Created: o.Created,
+		SendAt: orNull(o.Options.SendAt), ExpiresAt: orNull(o.Options.ExpiresAt), Cancelled: orNull(o.Cancelled),
+		CorrelationID: o.CorrelationID, Counts: counts,
 		Deliveries: c.url("api", "o", at.Organization, "p", at.Project, "a", at.Application, "occurrences",
-			strconv.FormatInt(int64(r.Occurrence.ID), 10), "deliveries")})
+			strconv.FormatInt(int64(o.ID), 10), "deliveries")}
 }
 
 // cancelled is the answer of cancel.

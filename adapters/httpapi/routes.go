@@ -55,6 +55,7 @@ func routes() []Route {
 			{post, app + "unsubscribe/{username}/", access.ManageApplicationUsers, (*API).unsubscribeFromLists},
 			{get, app + "e/", access.EventList, (*API).listEvents},
 			{post, app + "e/{evt}/trigger/", access.EventTrigger, (*API).trigger},
+			{get, app + "occurrences/", access.DeliveryRead, (*API).listOccurrences},
 			{get, app + "occurrences/{id}/", access.DeliveryRead, (*API).showOccurrence},
 			{get, app + "occurrences/{id}/deliveries/", access.DeliveryRead, (*API).listDeliveries},
 			{get, app + "occurrences/{id}/explain/", access.DeliveryRead, (*API).explainOccurrence},

@@ -147,6 +147,9 @@ type Repository interface {
 	// Occurrences returns the occurrences of the application, the newest first: at most limit, older than the one with the id before
 	// (0: from the newest on).
 	Occurrences(ctx context.Context, a applications.Application, before events.OccurrenceID, limit int) ([]events.Occurrence, error)
+	// OccurrencesAfter returns the occurrences of the application in the order of their ids, at most limit after the given one, without what
+	// may be large: their contexts and the lists of their options.
+	OccurrencesAfter(ctx context.Context, a applications.Application, after events.OccurrenceID, limit int) ([]events.Occurrence, error)
 	// Locate finds an occurrence of any organization, and where that is, for the operator of the installation;
 	// events.ErrOccurrenceNotFound.
 	Locate(ctx context.Context, id events.OccurrenceID) (events.Occurrence, access.Scope, error)

@@ -210,5 +210,35 @@ func profileCases() cases {
 			spy.Organization = w.mine.org.ID
 			assert.Empty(t, of(spy, 0, 10))
 		},
+		"OccurrencesOfAnApplicationByIDWithoutWhatIsLarge": func(t *testing.T, w *world) {
+			want := make([]events.Occurrence, 3)
+			for i := range want {
+				o := w.mine.occurrence([]string{"ada@example.org"}, []string{"mail"})
+				o.Context, o.CorrelationID = events.Context(`{"order":1}`), "order"
+				want[i] = w.trigger(t, o)
+				want[i].Context, want[i].Options.LimitTo, want[i].Options.Channels = events.Context(""), []string{}, []string{}
+			}
+			w.trigger(t, w.theirs.occurrence(nil, nil))
+			of := func(a applications.Application, after events.OccurrenceID, limit int) []events.Occurrence {
+				return look(t, w, func(tx ports.Tx) ([]events.Occurrence, error) {
+					return tx.Deliveries().OccurrencesAfter(t.Context(), a, after, limit)
+				})
+			}
+			require.NoError(t, w.Update(t.Context(), func(tx ports.Tx) error {
+				_, err := tx.Deliveries().Cancel(t.Context(), want[1])
+				return err
+			}))
+			found := of(w.mine.web, 0, 10)
+			require.Len(t, found, 3)
+			assert.NotZero(t, found[1].Cancelled)
+			want[1].Cancelled = found[1].Cancelled
+			assert.Equal(t, want, found)
+			assert.Equal(t, want[:2], of(w.mine.web, 0, 2))
+			assert.Equal(t, want[2:], of(w.mine.web, want[1].ID, 2))
+			assert.Empty(t, of(w.mine.desk, 0, 10))
+			spy := w.theirs.web
+			spy.Organization = w.mine.org.ID
+			assert.Empty(t, of(spy, 0, 10))
+		},
 	}
 }

@@ -38,6 +38,7 @@ func rules() map[string]string {
 		"GET " + app + "n/":                                "organization:read",
 		"GET " + app + "e/":                                "event:list",
 		"POST " + app + "e/{evt}/trigger/":                 "event:trigger",
+		"GET " + app + "occurrences/":                      "delivery:read",
 		"GET " + app + "occurrences/{id}/":                 "delivery:read",
 		"GET " + app + "occurrences/{id}/deliveries/":      "delivery:read",
 		"GET " + app + "occurrences/{id}/explain/":         "delivery:read",

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,6 +54,48 @@ func TestOccurrence(t *testing.T) {
 		w.work()
 		id := w.happens(object{})
 		require.Empty(w, w.deliveries(id))
+	}))
+
+	t.Run("IsListedAsItIsShown", both(func(w *world) {
+		w.apply(orders())
+		w.buyer("anna", "anna@example.org")
+		w.buyer("ben", "ben@example.org")
+		var early, urgent, scheduled int64
+		early = w.trigger(object{"context": object{"order": 1}, "options": object{"limit_to": list{"anna"}}})
+		w.expandAll()
+		w.clock.Advance(time.Hour)
+		late := w.clock.Now()
+		urgent = w.trigger(object{"options": object{"priority": "urgent"}})
+		scheduled = read[triggered](w.post(orderPath+"?cid=a+b", object{"options": object{"send_at": late.Add(time.Hour)}}).is(http.StatusCreated)).Occurrence
+		ids := func(query string) []int64 {
+			found := []int64{}
+			for _, o := range read[[]occurrence](w.get(webPath + "occurrences/" + query).is(http.StatusOK)) {
+				shown := w.occurrence(o.ID)
+				shown.Waiting, shown.ExpectedEnd = nil, nil // Those are told of one alone.
+				require.Equal(w, shown, o)
+				found = append(found, o.ID)
+			}
+			return found
+		}
+		require.Equal(w, []int64{early, urgent, scheduled}, ids(""))
+		at := url.QueryEscape(late.Format(time.RFC3339))
+		event := fmt.Sprint(w.occurrence(early).Event)
+		for query, want := range map[string][]int64{
+			"?state=delivering": {early}, "?state=scheduled": {scheduled}, "?state=done": {}, "?state=expanding&priority=urgent": {urgent},
+			"?priority=normal": {early, scheduled}, "?priority=bulk": {}, "?event=" + event: {early, urgent, scheduled}, "?event=987654321": {},
+			"?correlation_id=a+b": {scheduled}, "?correlation_id=a": {},
+			"?created_before=" + at: {early}, "?created_after=" + at: {urgent, scheduled}, "?created_after=" + at + "&state=scheduled": {scheduled},
+		} {
+			require.Equal(w, want, ids(query), query)
+		}
+		for query, param := range map[string]string{"?state=sent": "state", "?priority=high": "priority", "?event=order": "event", "?created_after=today": "created_after",
+			"?sort=-id": "sort"} {
+			w.get(webPath + "occurrences/" + query).blames(param)
+		}
+		require.Equal(w, "3", w.get(webPath+"occurrences/?total=true&limit=1").is(http.StatusOK).header.Get("X-Total-Count"))
+		require.Empty(w, read[[]occurrence](w.get(officePath+"occurrences/").is(http.StatusOK)))
+		require.Empty(w, read[[]occurrence](w.get(strings.ReplaceAll(webPath, "shop", "blog")+"occurrences/").is(http.StatusOK)))
+		w.get(strings.ReplaceAll(webPath, "a/web", "a/nothing") + "occurrences/").is(http.StatusNotFound)
 	}))
 
 	t.Run("OfAnotherApplicationDoesNotExist", both(func(w *world) {

@@ -42,7 +42,10 @@ func (w *world) listings() []string {
 	customers := w.list(listsPath, "customers")
 	w.add(customers, emails...)
 	w.add(w.list(listsPath, "web-users"), emails...)
-	occurrence := read[struct{ Occurrence int64 }](w.post(webPath+"e/shipped/trigger/", object{}).is(http.StatusCreated)).Occurrence
+	var occurrence int64
+	for _, cid := range []string{"one", "two", "two"} {
+		occurrence = read[triggered](w.post(webPath+"e/shipped/trigger/?cid="+cid, object{}).is(http.StatusCreated)).Occurrence
+	}
 	w.expandAll()
 
 	var all []string

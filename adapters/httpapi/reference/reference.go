@@ -70,6 +70,9 @@ func New(shared string, parts []string, urls URLs) (*Reference, error) {
 		}
 	}
 	follow(root, conventions)
+	if err := link(root); err != nil {
+		return nil, fmt.Errorf("linking the answers of the OpenAPI document: %w", err)
+	}
 	if err := addSamples(root); err != nil {
 		return nil, fmt.Errorf("making examples of the OpenAPI document: %w", err)
 	}

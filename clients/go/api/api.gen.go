@@ -770,6 +770,33 @@ func (e LimitedProblemStatus) Valid() bool {
 	}
 }
 
+// Defines values for ListedOccurrenceState.
+const (
+	ListedOccurrenceStateCancelled  ListedOccurrenceState = "cancelled"
+	ListedOccurrenceStateDelivering ListedOccurrenceState = "delivering"
+	ListedOccurrenceStateDone       ListedOccurrenceState = "done"
+	ListedOccurrenceStateExpanding  ListedOccurrenceState = "expanding"
+	ListedOccurrenceStateScheduled  ListedOccurrenceState = "scheduled"
+)
+
+// Valid indicates whether the value is a known member of the ListedOccurrenceState enum.
+func (e ListedOccurrenceState) Valid() bool {
+	switch e {
+	case ListedOccurrenceStateCancelled:
+		return true
+	case ListedOccurrenceStateDelivering:
+		return true
+	case ListedOccurrenceStateDone:
+		return true
+	case ListedOccurrenceStateExpanding:
+		return true
+	case ListedOccurrenceStateScheduled:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for NotReadyProblemDetail.
 const (
 	TheServiceIsNotReady NotReadyProblemDetail = "the service is not ready"
@@ -1067,6 +1094,54 @@ func (e ListKeysParamsState) Valid() bool {
 	case ListKeysParamsStateReplaced:
 		return true
 	case ListKeysParamsStateRevoked:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListOccurrencesParamsState.
+const (
+	ListOccurrencesParamsStateCancelled  ListOccurrencesParamsState = "cancelled"
+	ListOccurrencesParamsStateDelivering ListOccurrencesParamsState = "delivering"
+	ListOccurrencesParamsStateDone       ListOccurrencesParamsState = "done"
+	ListOccurrencesParamsStateExpanding  ListOccurrencesParamsState = "expanding"
+	ListOccurrencesParamsStateScheduled  ListOccurrencesParamsState = "scheduled"
+)
+
+// Valid indicates whether the value is a known member of the ListOccurrencesParamsState enum.
+func (e ListOccurrencesParamsState) Valid() bool {
+	switch e {
+	case ListOccurrencesParamsStateCancelled:
+		return true
+	case ListOccurrencesParamsStateDelivering:
+		return true
+	case ListOccurrencesParamsStateDone:
+		return true
+	case ListOccurrencesParamsStateExpanding:
+		return true
+	case ListOccurrencesParamsStateScheduled:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListOccurrencesParamsPriority.
+const (
+	ListOccurrencesParamsPriorityBulk   ListOccurrencesParamsPriority = "bulk"
+	ListOccurrencesParamsPriorityNormal ListOccurrencesParamsPriority = "normal"
+	ListOccurrencesParamsPriorityUrgent ListOccurrencesParamsPriority = "urgent"
+)
+
+// Valid indicates whether the value is a known member of the ListOccurrencesParamsPriority enum.
+func (e ListOccurrencesParamsPriority) Valid() bool {
+	switch e {
+	case ListOccurrencesParamsPriorityBulk:
+		return true
+	case ListOccurrencesParamsPriorityNormal:
+		return true
+	case ListOccurrencesParamsPriorityUrgent:
 		return true
 	default:
 		return false
@@ -1506,6 +1581,27 @@ type Delivery_Waiting struct {
 	//
 	// Examples: null
 	Until *time.Time `json:"until"`
+}
+
+// DeliveryCounts How many deliveries are in each state.
+type DeliveryCounts struct {
+	// Failed Examples: 0
+	Failed int `json:"failed"`
+
+	// Pending Examples: 0
+	Pending int `json:"pending"`
+
+	// Retrying Examples: 0
+	Retrying int `json:"retrying"`
+
+	// Sending Examples: 0
+	Sending int `json:"sending"`
+
+	// Sent Examples: 41
+	Sent int `json:"sent"`
+
+	// Skipped Examples: 1
+	Skipped int `json:"skipped"`
 }
 
 // DeliveryState defines model for DeliveryState.
@@ -2056,6 +2152,58 @@ type LimitedProblem struct {
 // LimitedProblemStatus Examples: 429
 type LimitedProblemStatus int
 
+// ListedOccurrence defines model for ListedOccurrence.
+type ListedOccurrence struct {
+	// Cancelled When it was cancelled.
+	//
+	// Examples: null
+	Cancelled *time.Time `json:"cancelled"`
+
+	// CorrelationId Examples:
+	CorrelationId string `json:"correlation_id"`
+
+	// Counts How many deliveries are in each state.
+	Counts  DeliveryCounts `json:"counts"`
+	Created time.Time      `json:"created"`
+
+	// Deliveries URL of the deliveries.
+	Deliveries string `json:"deliveries"`
+
+	// Event Id of the event.
+	//
+	// Examples: 2
+	Event int64 `json:"event"`
+
+	// ExpiresAt Nothing is sent from then on; null never.
+	//
+	// Examples: null
+	ExpiresAt *time.Time `json:"expires_at"`
+
+	// Id Examples: 12
+	Id int64 `json:"id"`
+
+	// Priority On each channel `urgent` goes before `normal` before `bulk`, and each of them that waits keeps a share.
+	//
+	//
+	// Examples: normal
+	Priority Priority `json:"priority"`
+
+	// SendAt Nothing is sent before; null at once.
+	//
+	// Examples: null
+	SendAt *time.Time `json:"send_at"`
+
+	// State It waits for `send_at`; recipients are being found; deliveries are open; everything is over; nothing more is sent.
+	//
+	// Examples: done
+	State ListedOccurrenceState `json:"state"`
+}
+
+// ListedOccurrenceState It waits for `send_at`; recipients are being found; deliveries are open; everything is over; nothing more is sent.
+//
+// Examples: done
+type ListedOccurrenceState string
+
 // Membership What the application records about the user. Notifications of the application are delivered only when the membership is
 // active, not locked and has notifications enabled.
 type Membership struct {
@@ -2169,8 +2317,8 @@ type Occurrence struct {
 	CorrelationId string `json:"correlation_id"`
 
 	// Counts How many deliveries are in each state.
-	Counts  Occurrence_Counts `json:"counts"`
-	Created time.Time         `json:"created"`
+	Counts  DeliveryCounts `json:"counts"`
+	Created time.Time      `json:"created"`
 
 	// Deliveries URL of the deliveries.
 	Deliveries string `json:"deliveries"`
@@ -2213,27 +2361,6 @@ type Occurrence struct {
 	//
 	// Examples: []
 	Waiting []Occurrence_Waiting `json:"waiting"`
-}
-
-// Occurrence_Counts How many deliveries are in each state.
-type Occurrence_Counts struct {
-	// Failed Examples: 0
-	Failed int `json:"failed"`
-
-	// Pending Examples: 0
-	Pending int `json:"pending"`
-
-	// Retrying Examples: 0
-	Retrying int `json:"retrying"`
-
-	// Sending Examples: 0
-	Sending int `json:"sending"`
-
-	// Sent Examples: 41
-	Sent int `json:"sent"`
-
-	// Skipped Examples: 1
-	Skipped int `json:"skipped"`
 }
 
 // OccurrenceState It waits for `send_at`; recipients are being found; deliveries are open; everything is over; nothing more is sent.
@@ -2976,9 +3103,6 @@ type Addresses = []Address
 // Ambiguous A problem document (RFC 9457).
 type Ambiguous = Problem
 
-// Channels defines model for Channels.
-type Channels = []Channel
-
 // Conflict A problem document (RFC 9457).
 type Conflict = Problem
 
@@ -3590,6 +3714,45 @@ type SubscribeParams struct {
 	// for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
+
+// ListOccurrencesParams defines parameters for ListOccurrences.
+type ListOccurrencesParams struct {
+	// Limit How many items one page holds. Without it the whole array is sent.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only items with a greater id. The `Link` header of a page holds the value for the next one.
+	After *After `form:"after,omitempty" json:"after,omitempty"`
+
+	// Total Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out.
+	Total *Total `form:"total,omitempty" json:"total,omitempty"`
+
+	// FilterDigest Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`.
+	FilterDigest *FilterDigest `form:"filter_digest,omitempty" json:"filter_digest,omitempty"`
+
+	// Event Only occurrences of the event with this id.
+	Event *int64 `form:"event,omitempty" json:"event,omitempty"`
+
+	// State Only occurrences in this state.
+	State *ListOccurrencesParamsState `form:"state,omitempty" json:"state,omitempty"`
+
+	// Priority Only occurrences of this priority.
+	Priority *ListOccurrencesParamsPriority `form:"priority,omitempty" json:"priority,omitempty"`
+
+	// CorrelationId Only occurrences whose triggers came with this `cid`.
+	CorrelationId *string `form:"correlation_id,omitempty" json:"correlation_id,omitempty"`
+
+	// CreatedAfter Only what was created at this moment or later. A user is created when they become a member of the organization.
+	CreatedAfter *CreatedAfter `form:"created_after,omitempty" json:"created_after,omitempty"`
+
+	// CreatedBefore Only what was created before this moment.
+	CreatedBefore *CreatedBefore `form:"created_before,omitempty" json:"created_before,omitempty"`
+}
+
+// ListOccurrencesParamsState defines parameters for ListOccurrences.
+type ListOccurrencesParamsState string
+
+// ListOccurrencesParamsPriority defines parameters for ListOccurrences.
+type ListOccurrencesParamsPriority string
 
 // GetOccurrenceParams defines parameters for GetOccurrence.
 type GetOccurrenceParams struct {
@@ -5094,6 +5257,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/o/{org}/p/{prj}/a/{app}/n/{notification_pk}/subscribe/ (the `Subscribe` operationId).
 	Subscribe(ctx context.Context, org OrganizationSlug, prj ProjectSlug, app ApplicationSlug, notificationPk NotificationID, params *SubscribeParams, body SubscribeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListOccurrences List occurrences
+	//
+	// What was triggered, the oldest first, as long as it is kept. What an occurrence waits for is shown with it alone.
+	//
+	// Corresponds with GET /api/o/{org}/p/{prj}/a/{app}/occurrences/ (the `ListOccurrences` operationId).
+	ListOccurrences(ctx context.Context, org OrganizationSlug, prj ProjectSlug, app ApplicationSlug, params *ListOccurrencesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetOccurrence Show an occurrence
 	//
@@ -7156,6 +7326,23 @@ func (c *Client) SubscribeWithBody(ctx context.Context, org OrganizationSlug, pr
 // Corresponds with POST /api/o/{org}/p/{prj}/a/{app}/n/{notification_pk}/subscribe/ (the `Subscribe` operationId).
 func (c *Client) Subscribe(ctx context.Context, org OrganizationSlug, prj ProjectSlug, app ApplicationSlug, notificationPk NotificationID, params *SubscribeParams, body SubscribeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewSubscribeRequest(c.Server, org, prj, app, notificationPk, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListOccurrences List occurrences
+//
+// What was triggered, the oldest first, as long as it is kept. What an occurrence waits for is shown with it alone.
+//
+// Corresponds with GET /api/o/{org}/p/{prj}/a/{app}/occurrences/ (the `ListOccurrences` operationId).
+func (c *Client) ListOccurrences(ctx context.Context, org OrganizationSlug, prj ProjectSlug, app ApplicationSlug, params *ListOccurrencesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListOccurrencesRequest(c.Server, org, prj, app, params)
 	if err != nil {
 		return nil, err
 	}
@@ -13030,6 +13217,189 @@ func NewSubscribeRequestWithBody(server string, org OrganizationSlug, prj Projec
 	return req, nil
 }
 
+// NewListOccurrencesRequest constructs an http.Request for the ListOccurrences method
+func NewListOccurrencesRequest(server string, org OrganizationSlug, prj ProjectSlug, app ApplicationSlug, params *ListOccurrencesParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "org", org, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "prj", prj, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam2 string
+
+	pathParam2, err = runtime.StyleParamWithOptions("simple", false, "app", app, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/o/%s/p/%s/a/%s/occurrences/", pathParam0, pathParam1, pathParam2)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Total != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "total", *params.Total, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.FilterDigest != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "filter_digest", *params.FilterDigest, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Event != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "event", *params.Event, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.State != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "state", *params.State, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Priority != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "priority", *params.Priority, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.CorrelationId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "correlation_id", *params.CorrelationId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.CreatedAfter != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "created_after", *params.CreatedAfter, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.CreatedBefore != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "created_before", *params.CreatedBefore, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetOccurrenceRequest constructs an http.Request for the GetOccurrence method
 func NewGetOccurrenceRequest(server string, org OrganizationSlug, prj ProjectSlug, app ApplicationSlug, id OccurrenceID, params *GetOccurrenceParams) (*http.Request, error) {
 	var err error
@@ -16938,6 +17308,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/o/{org}/p/{prj}/a/{app}/n/{notification_pk}/subscribe/ (the `Subscribe` operationId).
 	SubscribeWithResponse(ctx context.Context, org OrganizationSlug, prj ProjectSlug, app ApplicationSlug, notificationPk NotificationID, params *SubscribeParams, body SubscribeJSONRequestBody, reqEditors ...RequestEditorFn) (*SubscribeResponse, error)
 
+	// ListOccurrencesWithResponse List occurrences
+	//
+	// What was triggered, the oldest first, as long as it is kept. What an occurrence waits for is shown with it alone.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/o/{org}/p/{prj}/a/{app}/occurrences/ (the `ListOccurrences` operationId).
+	ListOccurrencesWithResponse(ctx context.Context, org OrganizationSlug, prj ProjectSlug, app ApplicationSlug, params *ListOccurrencesParams, reqEditors ...RequestEditorFn) (*ListOccurrencesResponse, error)
+
 	// GetOccurrenceWithResponse Show an occurrence
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -18594,7 +18973,7 @@ type ListOrganizationChannelsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *Channels
+	JSON200 *[]Channel
 	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
 	ApplicationproblemJSON400 *Invalid
 	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
@@ -18628,7 +19007,7 @@ type ListOrganizationChannelsResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r ListOrganizationChannelsResponse) GetJSON200() *Channels {
+func (r ListOrganizationChannelsResponse) GetJSON200() *[]Channel {
 	return r.JSON200
 }
 
@@ -29559,6 +29938,178 @@ func (r SubscribeResponse) ContentType() string {
 	return ""
 }
 
+// ListOccurrencesResponse200Headers the declared response headers of an HTTP 200 response for ListOccurrences
+type ListOccurrencesResponse200Headers struct {
+	Link            *string
+	RateLimit       *string
+	RateLimitPolicy *string
+	XRequestID      string
+	XTotalAtLeast   *int
+	XTotalCount     *int
+}
+
+// ListOccurrencesResponse400Headers the declared response headers of an HTTP 400 response for ListOccurrences
+type ListOccurrencesResponse400Headers struct {
+	ETag                *string
+	IdempotencyReplayed *string
+	RateLimit           *string
+	RateLimitPolicy     *string
+	XRequestID          string
+}
+
+// ListOccurrencesResponse401Headers the declared response headers of an HTTP 401 response for ListOccurrences
+type ListOccurrencesResponse401Headers struct {
+	RateLimit       *string
+	RateLimitPolicy *string
+	WWWAuthenticate string
+	XRequestID      string
+}
+
+// ListOccurrencesResponse403Headers the declared response headers of an HTTP 403 response for ListOccurrences
+type ListOccurrencesResponse403Headers struct {
+	ETag                *string
+	IdempotencyReplayed *string
+	RateLimit           *string
+	RateLimitPolicy     *string
+	XRequestID          string
+}
+
+// ListOccurrencesResponse404Headers the declared response headers of an HTTP 404 response for ListOccurrences
+type ListOccurrencesResponse404Headers struct {
+	ETag                *string
+	IdempotencyReplayed *string
+	RateLimit           *string
+	RateLimitPolicy     *string
+	XRequestID          string
+}
+
+// ListOccurrencesResponse429Headers the declared response headers of an HTTP 429 response for ListOccurrences
+type ListOccurrencesResponse429Headers struct {
+	RetryAfter int
+	XRequestID string
+}
+
+// ListOccurrencesResponse500Headers the declared response headers of an HTTP 500 response for ListOccurrences
+type ListOccurrencesResponse500Headers struct {
+	ETag                *string
+	IdempotencyReplayed *string
+	RateLimit           *string
+	RateLimitPolicy     *string
+	XRequestID          string
+}
+
+// ListOccurrencesResponse503Headers the declared response headers of an HTTP 503 response for ListOccurrences
+type ListOccurrencesResponse503Headers struct {
+	RetryAfter int
+	XRequestID string
+}
+
+type ListOccurrencesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *[]ListedOccurrence
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Invalid
+	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationproblemJSON401 *Unauthenticated
+	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationproblemJSON403 *Forbidden
+	// ApplicationproblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationproblemJSON404 *NotFound
+	// ApplicationproblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationproblemJSON429 *Limited
+	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationproblemJSON500 *Internal
+	// ApplicationproblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationproblemJSON503 *Unavailable
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListOccurrencesResponse200Headers
+	// Headers400 the parsed response headers for an HTTP 400 response
+	Headers400 *ListOccurrencesResponse400Headers
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *ListOccurrencesResponse401Headers
+	// Headers403 the parsed response headers for an HTTP 403 response
+	Headers403 *ListOccurrencesResponse403Headers
+	// Headers404 the parsed response headers for an HTTP 404 response
+	Headers404 *ListOccurrencesResponse404Headers
+	// Headers429 the parsed response headers for an HTTP 429 response
+	Headers429 *ListOccurrencesResponse429Headers
+	// Headers500 the parsed response headers for an HTTP 500 response
+	Headers500 *ListOccurrencesResponse500Headers
+	// Headers503 the parsed response headers for an HTTP 503 response
+	Headers503 *ListOccurrencesResponse503Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListOccurrencesResponse) GetJSON200() *[]ListedOccurrence {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ListOccurrencesResponse) GetApplicationproblemJSON400() *Invalid {
+	return r.ApplicationproblemJSON400
+}
+
+// GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ListOccurrencesResponse) GetApplicationproblemJSON401() *Unauthenticated {
+	return r.ApplicationproblemJSON401
+}
+
+// GetApplicationproblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ListOccurrencesResponse) GetApplicationproblemJSON403() *Forbidden {
+	return r.ApplicationproblemJSON403
+}
+
+// GetApplicationproblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r ListOccurrencesResponse) GetApplicationproblemJSON404() *NotFound {
+	return r.ApplicationproblemJSON404
+}
+
+// GetApplicationproblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ListOccurrencesResponse) GetApplicationproblemJSON429() *Limited {
+	return r.ApplicationproblemJSON429
+}
+
+// GetApplicationproblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ListOccurrencesResponse) GetApplicationproblemJSON500() *Internal {
+	return r.ApplicationproblemJSON500
+}
+
+// GetApplicationproblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ListOccurrencesResponse) GetApplicationproblemJSON503() *Unavailable {
+	return r.ApplicationproblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ListOccurrencesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListOccurrencesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListOccurrencesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListOccurrencesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // GetOccurrenceResponse200Headers the declared response headers of an HTTP 200 response for GetOccurrence
 type GetOccurrenceResponse200Headers struct {
 	ETag                *string
@@ -31029,7 +31580,7 @@ type ListProjectChannelsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *Channels
+	JSON200 *[]Channel
 	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
 	ApplicationproblemJSON400 *Invalid
 	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
@@ -31063,7 +31614,7 @@ type ListProjectChannelsResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r ListProjectChannelsResponse) GetJSON200() *Channels {
+func (r ListProjectChannelsResponse) GetJSON200() *[]Channel {
 	return r.JSON200
 }
 
@@ -38331,6 +38882,21 @@ func (c *ClientWithResponses) SubscribeWithResponse(ctx context.Context, org Org
 	return ParseSubscribeResponse(rsp)
 }
 
+// ListOccurrencesWithResponse List occurrences
+//
+// What was triggered, the oldest first, as long as it is kept. What an occurrence waits for is shown with it alone.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/o/{org}/p/{prj}/a/{app}/occurrences/ (the `ListOccurrences` operationId).
+func (c *ClientWithResponses) ListOccurrencesWithResponse(ctx context.Context, org OrganizationSlug, prj ProjectSlug, app ApplicationSlug, params *ListOccurrencesParams, reqEditors ...RequestEditorFn) (*ListOccurrencesResponse, error) {
+	rsp, err := c.ListOccurrences(ctx, org, prj, app, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListOccurrencesResponse(rsp)
+}
+
 // GetOccurrenceWithResponse Show an occurrence
 //
 // Returns a wrapper object for the known response body format(s).
@@ -41323,7 +41889,7 @@ func ParseListOrganizationChannelsResponse(rsp *http.Response) (*ListOrganizatio
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest Channels
+		var dest []Channel
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -63932,6 +64498,346 @@ func ParseSubscribeResponse(rsp *http.Response) (*SubscribeResponse, error) {
 	return response, nil
 }
 
+// ParseListOccurrencesResponse parses an HTTP response from a ListOccurrencesWithResponse call
+func ParseListOccurrencesResponse(rsp *http.Response) (*ListOccurrencesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListOccurrencesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest []ListedOccurrence
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Invalid
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Limited
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Unavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListOccurrencesResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		if values := rsp.Header.Values("RateLimit"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimit = &value
+		}
+		if values := rsp.Header.Values("RateLimit-Policy"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit-Policy", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimitPolicy = &value
+		}
+		if values := rsp.Header.Values("X-Request-ID"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-ID", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		if values := rsp.Header.Values("X-Total-At-Least"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Total-At-Least", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTotalAtLeast = &value
+		}
+		if values := rsp.Header.Values("X-Total-Count"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Total-Count", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTotalCount = &value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 400:
+		var headers ListOccurrencesResponse400Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("Idempotency-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyReplayed = &value
+		}
+		if values := rsp.Header.Values("RateLimit"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimit = &value
+		}
+		if values := rsp.Header.Values("RateLimit-Policy"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit-Policy", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimitPolicy = &value
+		}
+		if values := rsp.Header.Values("X-Request-ID"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-ID", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers400 = &headers
+	case rsp.StatusCode == 401:
+		var headers ListOccurrencesResponse401Headers
+		if values := rsp.Header.Values("RateLimit"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimit = &value
+		}
+		if values := rsp.Header.Values("RateLimit-Policy"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit-Policy", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimitPolicy = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = value
+		}
+		if values := rsp.Header.Values("X-Request-ID"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-ID", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers401 = &headers
+	case rsp.StatusCode == 403:
+		var headers ListOccurrencesResponse403Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("Idempotency-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyReplayed = &value
+		}
+		if values := rsp.Header.Values("RateLimit"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimit = &value
+		}
+		if values := rsp.Header.Values("RateLimit-Policy"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit-Policy", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimitPolicy = &value
+		}
+		if values := rsp.Header.Values("X-Request-ID"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-ID", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers403 = &headers
+	case rsp.StatusCode == 404:
+		var headers ListOccurrencesResponse404Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("Idempotency-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyReplayed = &value
+		}
+		if values := rsp.Header.Values("RateLimit"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimit = &value
+		}
+		if values := rsp.Header.Values("RateLimit-Policy"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit-Policy", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimitPolicy = &value
+		}
+		if values := rsp.Header.Values("X-Request-ID"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-ID", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers404 = &headers
+	case rsp.StatusCode == 429:
+		var headers ListOccurrencesResponse429Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = value
+		}
+		if values := rsp.Header.Values("X-Request-ID"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-ID", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers429 = &headers
+	case rsp.StatusCode == 500:
+		var headers ListOccurrencesResponse500Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("Idempotency-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyReplayed = &value
+		}
+		if values := rsp.Header.Values("RateLimit"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimit = &value
+		}
+		if values := rsp.Header.Values("RateLimit-Policy"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit-Policy", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimitPolicy = &value
+		}
+		if values := rsp.Header.Values("X-Request-ID"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-ID", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers500 = &headers
+	case rsp.StatusCode == 503:
+		var headers ListOccurrencesResponse503Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = value
+		}
+		if values := rsp.Header.Values("X-Request-ID"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-ID", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers503 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseGetOccurrenceResponse parses an HTTP response from a GetOccurrenceWithResponse call
 func ParseGetOccurrenceResponse(rsp *http.Response) (*GetOccurrenceResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -66817,7 +67723,7 @@ func ParseListProjectChannelsResponse(rsp *http.Response) (*ListProjectChannelsR
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest Channels
+		var dest []Channel
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

@@ -605,6 +605,42 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/o/{org}/p/{prj}/a/{app}/occurrences/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Slug of the project.
+                 * @example shop
+                 */
+                prj: components["parameters"]["ProjectSlug"];
+                /**
+                 * @description Slug of the application.
+                 * @example web
+                 */
+                app: components["parameters"]["ApplicationSlug"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List occurrences
+         * @description What was triggered, the oldest first, as long as it is kept. What an occurrence waits for is shown with it alone.
+         */
+        get: operations["listOccurrences"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/o/{org}/p/{prj}/a/{app}/occurrences/{id}/": {
         parameters: {
             query?: never;
@@ -2885,6 +2921,69 @@ export interface components {
                 error?: string;
             }[];
         };
+        /** @description How many deliveries are in each state. */
+        DeliveryCounts: {
+            /** @example 0 */
+            pending: number;
+            /** @example 0 */
+            sending: number;
+            /** @example 0 */
+            retrying: number;
+            /** @example 41 */
+            sent: number;
+            /** @example 0 */
+            failed: number;
+            /** @example 1 */
+            skipped: number;
+        };
+        ListedOccurrence: {
+            /**
+             * Format: int64
+             * @example 12
+             */
+            id: number;
+            /**
+             * Format: int64
+             * @description Id of the event.
+             * @example 2
+             */
+            event: number;
+            /**
+             * @description It waits for `send_at`; recipients are being found; deliveries are open; everything is over; nothing more is sent.
+             * @example done
+             * @enum {string}
+             */
+            state: "scheduled" | "expanding" | "delivering" | "done" | "cancelled";
+            priority: components["schemas"]["Priority"];
+            /** Format: date-time */
+            created: string;
+            /**
+             * Format: date-time
+             * @description Nothing is sent before; null at once.
+             * @example null
+             */
+            send_at: string | null;
+            /**
+             * Format: date-time
+             * @description Nothing is sent from then on; null never.
+             * @example null
+             */
+            expires_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it was cancelled.
+             * @example null
+             */
+            cancelled: string | null;
+            /** @example  */
+            correlation_id: string;
+            counts: components["schemas"]["DeliveryCounts"];
+            /**
+             * Format: uri
+             * @description URL of the deliveries.
+             */
+            deliveries: string;
+        };
         Occurrence: {
             /**
              * Format: int64
@@ -2926,21 +3025,12 @@ export interface components {
             cancelled: string | null;
             /** @example  */
             correlation_id: string;
-            /** @description How many deliveries are in each state. */
-            counts: {
-                /** @example 0 */
-                pending: number;
-                /** @example 0 */
-                sending: number;
-                /** @example 0 */
-                retrying: number;
-                /** @example 41 */
-                sent: number;
-                /** @example 0 */
-                failed: number;
-                /** @example 1 */
-                skipped: number;
-            };
+            counts: components["schemas"]["DeliveryCounts"];
+            /**
+             * Format: uri
+             * @description URL of the deliveries.
+             */
+            deliveries: string;
             /**
              * @description What it waits for, each cause of each channel once, as far as the first open deliveries tell.
              * @example []
@@ -2987,11 +3077,6 @@ export interface components {
              * @example null
              */
             expected_end: string | null;
-            /**
-             * Format: uri
-             * @description URL of the deliveries.
-             */
-            deliveries: string;
         };
         /**
          * @description `scheduled`: the moment when the occurrence is to be sent. `channel not working`: the channel's provider. `next attempt`: the pause
@@ -3973,21 +4058,6 @@ export interface components {
             };
             content: {
                 "application/json": components["schemas"]["Address"];
-            };
-        };
-        /** @description The channels. */
-        Channels: {
-            headers: {
-                "X-Request-ID": components["headers"]["RequestID"];
-                Link: components["headers"]["Link"];
-                "X-Total-Count": components["headers"]["TotalCount"];
-                "X-Total-At-Least": components["headers"]["TotalAtLeast"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Channel"][];
             };
         };
         /** @description How many were deleted. */
@@ -5993,6 +6063,82 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    listOccurrences: {
+        parameters: {
+            query?: {
+                /** @description How many items one page holds. Without it the whole array is sent. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
+                after?: components["parameters"]["After"];
+                /** @description Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out. */
+                total?: components["parameters"]["Total"];
+                /** @description Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`. */
+                filter_digest?: components["parameters"]["FilterDigest"];
+                /** @description Only occurrences of the event with this id. */
+                event?: number;
+                /** @description Only occurrences in this state. */
+                state?: "scheduled" | "expanding" | "delivering" | "done" | "cancelled";
+                /** @description Only occurrences of this priority. */
+                priority?: "urgent" | "normal" | "bulk";
+                /** @description Only occurrences whose triggers came with this `cid`. */
+                correlation_id?: string;
+                /**
+                 * @description Only what was created at this moment or later. A user is created when they become a member of the organization.
+                 * @example 2026-03-01T08:30:00Z
+                 */
+                created_after?: components["parameters"]["CreatedAfter"];
+                /**
+                 * @description Only what was created before this moment.
+                 * @example 2026-04-01T08:30:00Z
+                 */
+                created_before?: components["parameters"]["CreatedBefore"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Slug of the project.
+                 * @example shop
+                 */
+                prj: components["parameters"]["ProjectSlug"];
+                /**
+                 * @description Slug of the application.
+                 * @example web
+                 */
+                app: components["parameters"]["ApplicationSlug"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The occurrences of the application. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    Link: components["headers"]["Link"];
+                    "X-Total-Count": components["headers"]["TotalCount"];
+                    "X-Total-At-Least": components["headers"]["TotalAtLeast"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListedOccurrence"][];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     getOccurrence: {
         parameters: {
             query?: never;
@@ -6600,7 +6746,21 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["Channels"];
+            /** @description The channels. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    Link: components["headers"]["Link"];
+                    "X-Total-Count": components["headers"]["TotalCount"];
+                    "X-Total-At-Least": components["headers"]["TotalAtLeast"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Channel"][];
+                };
+            };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
@@ -6928,7 +7088,21 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["Channels"];
+            /** @description The channels. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    Link: components["headers"]["Link"];
+                    "X-Total-Count": components["headers"]["TotalCount"];
+                    "X-Total-At-Least": components["headers"]["TotalAtLeast"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Channel"][];
+                };
+            };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];

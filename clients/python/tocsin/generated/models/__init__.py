@@ -35,6 +35,7 @@ from .checks_item_status import ChecksItemStatus
 from .custom_fields import CustomFields
 from .deleted import Deleted
 from .delivery import Delivery
+from .delivery_counts import DeliveryCounts
 from .delivery_state import DeliveryState
 from .delivery_waiting_type_0 import DeliveryWaitingType0
 from .distribution_list import DistributionList
@@ -88,7 +89,11 @@ from .key_state import KeyState
 from .limited_problem import LimitedProblem
 from .limited_problem_status import LimitedProblemStatus
 from .list_keys_state import ListKeysState
+from .list_occurrences_priority import ListOccurrencesPriority
+from .list_occurrences_state import ListOccurrencesState
 from .list_roles_role import ListRolesRole
+from .listed_occurrence import ListedOccurrence
+from .listed_occurrence_state import ListedOccurrenceState
 from .membership import Membership
 from .name_patch import NamePatch
 from .not_ready_problem import NotReadyProblem
@@ -96,7 +101,6 @@ from .notification import Notification
 from .notification_input import NotificationInput
 from .notification_patch import NotificationPatch
 from .occurrence import Occurrence
-from .occurrence_counts import OccurrenceCounts
 from .occurrence_state import OccurrenceState
 from .occurrence_waiting_item import OccurrenceWaitingItem
 from .organization import Organization
@@ -186,6 +190,7 @@ __all__ = (
     "CustomFields",
     "Deleted",
     "Delivery",
+    "DeliveryCounts",
     "DeliveryState",
     "DeliveryWaitingType0",
     "DistributionList",
@@ -238,7 +243,11 @@ __all__ = (
     "KeyState",
     "LimitedProblem",
     "LimitedProblemStatus",
+    "ListedOccurrence",
+    "ListedOccurrenceState",
     "ListKeysState",
+    "ListOccurrencesPriority",
+    "ListOccurrencesState",
     "ListRolesRole",
     "Membership",
     "NamePatch",
@@ -247,7 +256,6 @@ __all__ = (
     "NotificationPatch",
     "NotReadyProblem",
     "Occurrence",
-    "OccurrenceCounts",
     "OccurrenceState",
     "OccurrenceWaitingItem",
     "Organization",

@@ -11,7 +11,7 @@ from ..models.occurrence_state import OccurrenceState
 from ..models.priority import Priority
 
 if TYPE_CHECKING:
-    from ..models.occurrence_counts import OccurrenceCounts
+    from ..models.delivery_counts import DeliveryCounts
     from ..models.occurrence_waiting_item import OccurrenceWaitingItem
 
 
@@ -33,12 +33,12 @@ class Occurrence:
         expires_at (datetime.datetime | None): Nothing is sent from then on; null never.
         cancelled (datetime.datetime | None): When it was cancelled.
         correlation_id (str):
-        counts (OccurrenceCounts): How many deliveries are in each state.
+        counts (DeliveryCounts): How many deliveries are in each state.
+        deliveries (str): URL of the deliveries.
         waiting (list[OccurrenceWaitingItem]): What it waits for, each cause of each channel once, as far as the first
             open deliveries tell.
         expected_end (datetime.datetime | None): When the last delivery will be over at the rate so far. Null before the
             first is over, and when nothing is open.
-        deliveries (str): URL of the deliveries.
     """
 
     id: int
@@ -50,10 +50,10 @@ class Occurrence:
     expires_at: datetime.datetime | None
     cancelled: datetime.datetime | None
     correlation_id: str
-    counts: OccurrenceCounts
+    counts: DeliveryCounts
+    deliveries: str
     waiting: list[OccurrenceWaitingItem]
     expected_end: datetime.datetime | None
-    deliveries: str
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -89,6 +89,8 @@ class Occurrence:
 
         counts = self.counts.to_dict()
 
+        deliveries = self.deliveries
+
         waiting = []
         for waiting_item_data in self.waiting:
             waiting_item = waiting_item_data.to_dict()
@@ -99,8 +101,6 @@ class Occurrence:
             expected_end = self.expected_end.isoformat()
         else:
             expected_end = self.expected_end
-
-        deliveries = self.deliveries
 
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
@@ -116,9 +116,9 @@ class Occurrence:
                 "cancelled": cancelled,
                 "correlation_id": correlation_id,
                 "counts": counts,
+                "deliveries": deliveries,
                 "waiting": waiting,
                 "expected_end": expected_end,
-                "deliveries": deliveries,
             }
         )
 
@@ -126,7 +126,7 @@ class Occurrence:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
-        from ..models.occurrence_counts import OccurrenceCounts  # noqa: PLC0415
+        from ..models.delivery_counts import DeliveryCounts  # noqa: PLC0415
         from ..models.occurrence_waiting_item import (
             OccurrenceWaitingItem,  # noqa: PLC0415
         )
@@ -189,7 +189,9 @@ class Occurrence:
 
         correlation_id = d.pop("correlation_id")
 
-        counts = OccurrenceCounts.from_dict(d.pop("counts"))
+        counts = DeliveryCounts.from_dict(d.pop("counts"))
+
+        deliveries = d.pop("deliveries")
 
         waiting = []
         _waiting = d.pop("waiting")
@@ -213,8 +215,6 @@ class Occurrence:
 
         expected_end = _parse_expected_end(d.pop("expected_end"))
 
-        deliveries = d.pop("deliveries")
-
         occurrence = cls(
             id=id,
             event=event,
@@ -226,9 +226,9 @@ class Occurrence:
             cancelled=cancelled,
             correlation_id=correlation_id,
             counts=counts,
+            deliveries=deliveries,
             waiting=waiting,
             expected_end=expected_end,
-            deliveries=deliveries,
         )
 
         occurrence.additional_properties = d

@@ -6,11 +6,11 @@ from typing import Any, TypeVar
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
-T = TypeVar("T", bound="OccurrenceCounts")
+T = TypeVar("T", bound="DeliveryCounts")
 
 
 @_attrs_define
-class OccurrenceCounts:
+class DeliveryCounts:
     """How many deliveries are in each state.
 
     Attributes:
@@ -73,7 +73,7 @@ class OccurrenceCounts:
 
         skipped = d.pop("skipped")
 
-        occurrence_counts = cls(
+        delivery_counts = cls(
             pending=pending,
             sending=sending,
             retrying=retrying,
@@ -82,8 +82,8 @@ class OccurrenceCounts:
             skipped=skipped,
         )
 
-        occurrence_counts.additional_properties = d
-        return occurrence_counts
+        delivery_counts.additional_properties = d
+        return delivery_counts
 
     @property
     def additional_keys(self) -> list[str]:

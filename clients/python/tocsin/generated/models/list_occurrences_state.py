@@ -1,0 +1,12 @@
+from enum import StrEnum
+
+
+class ListOccurrencesState(StrEnum):
+    CANCELLED = "cancelled"
+    DELIVERING = "delivering"
+    DONE = "done"
+    EXPANDING = "expanding"
+    SCHEDULED = "scheduled"
+
+    def __str__(self) -> str:
+        return str(self.value)
