@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"path/filepath"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/requests"
 	"github.com/tocsin/tocsin/test/mocks"
 )
 
@@ -32,6 +34,28 @@ func TestAClockThatRunsBackwardsKeepsNoKeyAlive(t *testing.T) {
 	_, err = authentication.Authenticate(t.Context(), text)
 	require.NoError(t, err)
 	_, err = keys.Revoke(t.Context(), audit.Actor{}, "sync", nil)
+	require.NoError(t, err)
+	_, err = authentication.Authenticate(t.Context(), text)
+	require.ErrorIs(t, err, access.ErrUnauthenticated)
+}
+
+// TestAKeyThatIsRevokedOnceStopsWithItsUnit holds that a repeatable revocation counts as soon as it is kept, although the key was looked up
+// again while it was not.
+func TestAKeyThatIsRevokedOnceStopsWithItsUnit(t *testing.T) {
+	t.Parallel()
+	store := opened(t, filepath.Join(t.TempDir(), "tocsin.db"), seal.Ring{})
+	authentication := app.NewAuthentication(store, frozen{})
+	keys := app.NewKeys(store, frozen{}, authentication, nil)
+	key, text, err := keys.Create(t.Context(), audit.Actor{}, "sync", access.Scope{}, []string{"system:ping"}, 0)
+	require.NoError(t, err)
+	request := &requests.Request{Key: key.ID, IdempotencyKey: "one"}
+	_, _, err = app.NewRequests(store, frozen{}).Once(t.Context(), request, func(ctx context.Context) (requests.Answer, error) {
+		err := keys.RevokeByID(ctx, audit.Actor{}, app.Path{}, key.ID)
+		require.NoError(t, err)
+		_, err = authentication.Authenticate(t.Context(), text)
+		require.NoError(t, err, "nothing is kept yet")
+		return requests.Answer{Status: 200, Body: []byte("null")}, nil
+	})
 	require.NoError(t, err)
 	_, err = authentication.Authenticate(t.Context(), text)
 	require.ErrorIs(t, err, access.ErrUnauthenticated)

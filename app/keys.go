@@ -141,7 +141,7 @@ func (k *Keys) Revoke(ctx context.Context, by audit.Actor, name string, in *acce
 		}
 		return recordKey(ctx, tx, by, audit.KeyRevoked, revoked, keyState(revoked), nil)
 	})
-	k.known.Forget()
+	afterUnit(ctx, k.known.Forget)
 	return revoked, err
 }
 
@@ -162,7 +162,7 @@ func (k *Keys) RevokeByID(ctx context.Context, by audit.Actor, at Path, id acces
 		}
 		return recordKey(ctx, tx, by, audit.KeyRevoked, key, keyState(key), nil)
 	})
-	k.known.Forget()
+	afterUnit(ctx, k.known.Forget)
 	return err
 }
 
@@ -209,7 +209,7 @@ func (k *Keys) rotate(ctx context.Context, by audit.Actor, overlap time.Duration
 		}
 		return recordKey(ctx, tx, by, audit.KeyRotated, r.Key, keyState(was), audit.State{"id": r.Key.ID, "old_expires": r.Old.Expires.UTC()})
 	})
-	k.known.Forget()
+	afterUnit(ctx, k.known.Forget)
 	if err != nil {
 		return Rotation{}, err
 	}

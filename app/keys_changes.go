@@ -59,7 +59,7 @@ func (k *Keys) Change(ctx context.Context, by audit.Actor, at Path, id access.ID
 		}
 		return recordKey(ctx, tx, by, audit.KeyUpdated, was, before, after)
 	})
-	k.known.Forget()
+	afterUnit(ctx, k.known.Forget)
 	if err != nil {
 		return KeyReport{}, err
 	}

@@ -25,6 +25,9 @@ func NewRequests(store ports.Store, clock ports.Clock) *Requests {
 func (r *Requests) Once(
 	ctx context.Context, request *requests.Request, call func(context.Context) (requests.Answer, error),
 ) (answer requests.Answer, repeated bool, err error) {
+	var after afterwards
+	defer after.run()
+	ctx = context.WithValue(ctx, afterKey{}, &after)
 	err = r.store.Update(ctx, func(tx ports.Tx) error {
 		answer, repeated = requests.Answer{}, false
 		if request != nil {
@@ -38,4 +41,25 @@ func (r *Requests) Once(
 		return tx.Requests().Finish(ctx, *request, answer)
 	})
 	return answer, repeated, err
+}
+
+// afterwards is what is to be done once a unit of work of Once is over, whatever became of it.
+type afterwards []func()
+
+// afterKey is how a context knows its afterwards.
+type afterKey struct{}
+
+func (a *afterwards) run() {
+	for _, fn := range *a {
+		fn()
+	}
+}
+
+// afterUnit calls fn once the unit of work that a context belongs to is over: at once, where a use case has ended its own.
+func afterUnit(ctx context.Context, fn func()) {
+	if after, within := ctx.Value(afterKey{}).(*afterwards); within {
+		*after = append(*after, fn)
+		return
+	}
+	fn()
 }
