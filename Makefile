@@ -20,7 +20,7 @@ TOOLS := .bin
 export CGO_ENABLED := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help alerts build clients image interop run lint vulncheck verify generate test fuzz walls bench chaos screenshots clean test-clients test-tools test-browser
+.PHONY: help alerts build chart clients image interop run lint vulncheck verify generate test fuzz walls bench chaos screenshots clean test-clients test-tools test-browser
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ fuzz: ## fuzz every fuzz target for FUZZTIME each (30s)
 alerts: ## test the alerts for Prometheus, where promtool can be built
 	@.ci/alerts $(TOOLS)/promtool
 
+chart: $(TOOLS)/chart ## lint the Helm chart, and read what it makes of three files of values as Kubernetes would
+	$(TOOLS)/chart deploy/chart deploy/chart/ci/*-values.yaml
+
 walls: test-tools ## play SCRIPTS random scripts (500) to find what one organization sees of another
 	$(TOOLS)/withpostgres $(GO) test -count 1 -timeout 0 -run TestNonInterference ./test/walls -rapid.checks=$(SCRIPTS)
 
@@ -113,6 +116,9 @@ $(TOOLS)/govulncheck: .ci/tools/go.mod .ci/tools/go.sum
 
 $(TOOLS)/release: .ci/release/go.mod .ci/release/go.sum $(wildcard .ci/release/*.go)
 	$(GO) build -C .ci/release -buildvcs=false -o $(CURDIR)/$@ .
+
+$(TOOLS)/chart: .ci/chart/go.mod .ci/chart/go.sum $(wildcard .ci/chart/*.go)
+	$(GO) build -C .ci/chart -buildvcs=false -o $(CURDIR)/$@ .
 
 $(TOOLS)/promtool: .ci/promtool/go.mod .ci/promtool/go.sum
 	$(GO) build -C .ci/promtool -buildvcs=false -tags remove_all_sd -o $(CURDIR)/$@ github.com/prometheus/prometheus/cmd/promtool

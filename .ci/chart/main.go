@@ -1,0 +1,120 @@
+// Program chart checks a Helm chart as Helm and Kubernetes would: it lints the chart, renders it with each file of values, and reads what comes of it
+// strictly as the objects of the Kubernetes API, so that a field that does not exist, or has another type, is a mistake.
+//
+//	chart CHART VALUES...
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+	"helm.sh/helm/v3/pkg/lint"
+	"helm.sh/helm/v3/pkg/lint/support"
+	apps "k8s.io/api/apps/v1"
+	autoscaling "k8s.io/api/autoscaling/v2"
+	batch "k8s.io/api/batch/v1"
+	core "k8s.io/api/core/v1"
+	networking "k8s.io/api/networking/v1"
+	policy "k8s.io/api/policy/v1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// serviceMonitor is what we use of the Prometheus operator's.
+type serviceMonitor struct {
+	meta.TypeMeta   `json:",inline"`
+	meta.ObjectMeta `json:"metadata"`
+	Spec            struct {
+		Selector  meta.LabelSelector `json:"selector"`
+		Endpoints []struct {
+			Port     string `json:"port"`
+			Path     string `json:"path"`
+			Interval string `json:"interval"`
+		} `json:"endpoints"`
+	} `json:"spec"`
+}
+
+// kinds are the objects that the chart may hold.
+var kinds = map[string]func() any{
+	"apps/v1 Deployment":                      func() any { return &apps.Deployment{} },
+	"autoscaling/v2 HorizontalPodAutoscaler":  func() any { return &autoscaling.HorizontalPodAutoscaler{} },
+	"batch/v1 Job":                            func() any { return &batch.Job{} },
+	"monitoring.coreos.com/v1 ServiceMonitor": func() any { return &serviceMonitor{} },
+	"networking.k8s.io/v1 Ingress":            func() any { return &networking.Ingress{} },
+	"networking.k8s.io/v1 NetworkPolicy":      func() any { return &networking.NetworkPolicy{} },
+	"policy/v1 PodDisruptionBudget":           func() any { return &policy.PodDisruptionBudget{} },
+	"v1 PersistentVolumeClaim":                func() any { return &core.PersistentVolumeClaim{} },
+	"v1 Service":                              func() any { return &core.Service{} },
+	"v1 ServiceAccount":                       func() any { return &core.ServiceAccount{} },
+}
+
+func main() {
+	if len(os.Args) < 3 {
+		fmt.Fprintln(os.Stderr, "chart CHART VALUES...")
+		os.Exit(2)
+	}
+	for _, file := range os.Args[2:] {
+		found, err := check(os.Args[1], file)
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "chart: %s: %v\n", file, err)
+			os.Exit(1)
+		}
+		fmt.Printf("%s: %s\n", filepath.Base(file), strings.Join(found, ", "))
+	}
+}
+
+// check returns the objects that a chart makes of a file of values.
+func check(folder, file string) (found []string, err error) {
+	values, err := chartutil.ReadValuesFile(file)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range lint.All(folder, values, "default", true).Messages {
+		if m.Severity >= support.WarningSev {
+			err = errors.Join(err, m)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	chart, err := loader.Load(folder)
+	if err != nil {
+		return nil, err
+	}
+	all, err := chartutil.ToRenderValues(chart, values, chartutil.ReleaseOptions{Name: "release", Namespace: "default", IsInstall: true}, chartutil.DefaultCapabilities)
+	if err != nil {
+		return nil, err
+	}
+	rendered, err := engine.Render(chart, all)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(rendered)) {
+		for _, text := range strings.Split(rendered[name], "\n---\n") {
+			if strings.HasSuffix(name, ".txt") || strings.TrimSpace(text) == "" {
+				continue
+			}
+			var about meta.TypeMeta
+			if err := yaml.Unmarshal([]byte(text), &about); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			known, is := kinds[about.APIVersion+" "+about.Kind]
+			if !is {
+				return nil, fmt.Errorf("%s: %s %s is not one of the objects that the chart may hold", name, about.APIVersion, about.Kind)
+			}
+			if err := yaml.UnmarshalStrict([]byte(text), known()); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			found = append(found, about.Kind)
+		}
+	}
+	return found, nil
+}
