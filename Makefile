@@ -20,7 +20,7 @@ TOOLS := .bin
 export CGO_ENABLED := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help alerts build chart clients image interop run lint vulncheck verify generate test fuzz walls bench chaos screenshots clean test-clients test-tools test-browser
+.PHONY: help alerts build chart clients image interop run lint migrations vulncheck verify generate test fuzz walls bench chaos screenshots clean test-clients test-tools test-browser
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ run: build ## start the demo on SQLite below ./data and print the console's pass
 lint: $(TOOLS)/golangci-lint ## check the code with golangci-lint, as .golangci.yml says
 	$(TOOLS)/golangci-lint run ./...
 	cd clients/go && $(CURDIR)/$(TOOLS)/golangci-lint run ./...
+
+migrations: ## lint the migrations of Postgres with squawk, which npm installs
+	@.ci/migrations $(TOOLS)/squawk
 
 vulncheck: $(TOOLS)/govulncheck ## check for known vulnerabilities, where their database can be reached
 	@.ci/vulnerabilities $(TOOLS)/govulncheck
