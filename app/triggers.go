@@ -47,6 +47,8 @@ type Trigger struct {
 	Context       events.Context
 	Options       events.Options
 	CorrelationID string
+	RequestID     string            // of the call, as the log tells it
+	Traceparent   string            // of the caller (W3C Trace Context); empty: none
 	Request       *requests.Request // nil: not repeatable
 	// IgnoreUnknown leaves people out whom the organization does not know, instead of refusing the trigger.
 	IgnoreUnknown bool
@@ -190,7 +192,7 @@ func (t *Triggers) occurrences(
 	for i, what := range whats {
 		what.Options, untimely[i] = what.Options.Settle(now)
 		os[i] = events.Occurrence{Organization: app.Organization, Project: app.Project, Application: app.ID, Event: e.ID,
-			Context: what.Context, Options: what.Options, Priority: what.priority(e), CorrelationID: what.CorrelationID, Created: now}
+			Context: what.Context, Options: what.Options, Priority: what.priority(e), CorrelationID: what.CorrelationID, RequestID: what.RequestID, Traceparent: what.Traceparent, Created: now}
 		ts[i] = deliveries.Triggering{Occurrence: os[i], Request: what.Request}
 	}
 	unknown, err := tx.Deliveries().Unknown(ctx, os)

@@ -31,6 +31,8 @@ type occurrenceRow struct {
 	LimitTo            string
 	Channels           string
 	CorrelationID      string
+	RequestID          string
+	Traceparent        string
 	CreatedAt          time.Time
 	TurnAt             time.Time
 	CursorNotification subscriptions.NotificationID
@@ -51,7 +53,7 @@ func (occurrenceRow) TableName() string { return "occurrences" }
 
 func (r occurrenceRow) occurrence() (events.Occurrence, error) {
 	o := events.Occurrence{ID: r.ID, Organization: r.OrganizationID, Project: r.ProjectID, Application: r.ApplicationID, Event: r.EventID,
-		Context: events.Context(r.Context), Priority: r.Priority, CorrelationID: r.CorrelationID, Created: r.CreatedAt, Scheduled: r.Scheduled, Expanded: orZero(r.ExpandedAt), Recipients: r.Recipients,
+		Context: events.Context(r.Context), Priority: r.Priority, CorrelationID: r.CorrelationID, RequestID: r.RequestID, Traceparent: r.Traceparent, Created: r.CreatedAt, Scheduled: r.Scheduled, Expanded: orZero(r.ExpandedAt), Recipients: r.Recipients,
 		Cancelled: momentOf(r.CancelledAt), Options: events.Options{SendAt: momentOf(r.SendAt), ExpiresAt: momentOf(r.ExpiresAt)}}
 	if r.Scheduled {
 		o.Expanded = time.Time{}

@@ -83,6 +83,8 @@ type occurrenceSetRow struct {
 	LimitTo     string `json:"limit_to"`
 	Channels    string `json:"channels"`
 	Correlation string `json:"correlation"`
+	RequestID   string `json:"request_id"`
+	Traceparent string `json:"traceparent"`
 	Created     string `json:"created"`
 	SendAt      string `json:"send_at,omitempty"`
 	ExpiresAt   string `json:"expires_at,omitempty"`
@@ -100,7 +102,7 @@ func (r deliveryRepo) store(ctx context.Context, fresh []*deliveries.Triggered) 
 			large = 1
 		}
 		rows[i] = occurrenceSetRow{Number: i, Context: string(o.Context), LimitTo: jsonArray(o.Options.LimitTo),
-			Channels: jsonArray(o.Options.Channels), Correlation: o.CorrelationID, Created: momentText(o.Created),
+			Channels: jsonArray(o.Options.Channels), Correlation: o.CorrelationID, RequestID: o.RequestID, Traceparent: o.Traceparent, Created: momentText(o.Created),
 			Priority: int(o.Priority), Large: large, Recipients: o.Recipients}
 		if !o.Options.SendAt.IsZero() {
 			rows[i].SendAt = momentText(o.Options.SendAt)
@@ -111,15 +113,15 @@ func (r deliveryRepo) store(ctx context.Context, fresh []*deliveries.Triggered) 
 	}
 	first := fresh[0].Occurrence
 	ids, err := rowsOf[events.OccurrenceID](r.db(ctx).Raw(`
-		INSERT INTO occurrences (organization_id, project_id, application_id, event_id, context, limit_to, channels, correlation_id,
+		INSERT INTO occurrences (organization_id, project_id, application_id, event_id, context, limit_to, channels, correlation_id, request_id, traceparent,
 			created_at, turn_at, cursor_notification, cursor_phase, cursor_assignment, send_at, expires_at, scheduled,
 			expanded_at, sweep_at, priority, large, recipients)
-		SELECT a.organization_id, a.project_id, a.id, e.id, r.context, r.limit_to, r.channels, r.correlation, r.created, r.created, 0, 0, 0,
+		SELECT a.organization_id, a.project_id, a.id, e.id, r.context, r.limit_to, r.channels, r.correlation, r.request_id, r.traceparent, r.created, r.created, 0, 0, 0,
 			r.send_at, r.expires_at, r.send_at IS NOT NULL, r.send_at, r.expires_at, r.priority, r.large = 1, r.recipients
 		FROM (@rows ) AS r CROSS JOIN events e JOIN applications a ON a.id = e.application_id
 		WHERE e.id = @event AND a.id = @application AND a.project_id = @project AND a.organization_id = @organization
 		ORDER BY r.number RETURNING id`,
-		map[string]any{"rows": rowSet(r.dialect, rows, "number bigint", "context text", "limit_to text", "channels text", "correlation text",
+		map[string]any{"rows": rowSet(r.dialect, rows, "number bigint", "context text", "limit_to text", "channels text", "correlation text", "request_id text", "traceparent text",
 			"created timestamptz", "send_at timestamptz", "expires_at timestamptz",
 			"priority smallint", "large smallint", "recipients integer"), "event": first.Event, "application": first.Application, "project": first.Project,
 			"organization": first.Organization}))

@@ -100,6 +100,7 @@ func (c call) bindTrigger(body *jsonbody.Object, text []byte) (what app.Trigger,
 	onlyParameters(c.QueryParams(), &faults, "cid") // Whoever writes ?dry_run=true wants nothing sent.
 	what.CorrelationID, err = names.OptionalLabel("cid", c.QueryParam("cid"))
 	faults.Add("cid", err)
+	what.RequestID, what.Traceparent = web.RequestID(c), web.Traceparent(c)
 	if c.asksOnce() {
 		what.Request, err = c.request(text)
 		faults.Add("", err)

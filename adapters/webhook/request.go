@@ -63,6 +63,9 @@ func (s *settings) request(ctx context.Context, m deliveries.Message, now time.T
 	for name, value := range s.headers {
 		request.Header.Set(name, value)
 	}
+	if m.Traceparent != "" {
+		request.Header.Set("Traceparent", m.Traceparent)
+	}
 	timestamp := strconv.FormatInt(now.Unix(), 10)
 	request.Header.Set("Content-Type", "application/json; charset=utf-8")
 	request.Header.Set("Webhook-Id", m.ID)

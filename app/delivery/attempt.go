@@ -96,7 +96,7 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) answe
 	message, err := s.compose(in, j)
 	if err != nil {
 		out := deliveries.Outcome{ID: j.ID, State: deliveries.Failed, Attempts: j.Attempts, Error: shortened("the template cannot be rendered: " + err.Error())}
-		s.logFailed(j, out)
+		s.logFailed(in.Occurrence, j, message, out)
 		held.finish(out, &s.at)
 		return notAsked
 	}
@@ -113,7 +113,7 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) answe
 	err = s.dispatch(ctx, message)
 	out := s.outcome(j, err)
 	s.meter(j, out, began)
-	s.logFailed(j, out)
+	s.logFailed(in.Occurrence, j, message, out)
 	held.finish(out, &s.at)
 	s.reportHealth(ctx)
 	if err != nil && deliveries.FailureOf(err).Target {

@@ -55,7 +55,7 @@ func (c *TemplateComposer) Compose(in deliveries.RenderInput, j deliveries.Job) 
 	if err != nil {
 		return deliveries.Message{}, err
 	}
-	m := deliveries.Message{ID: c.links.MessageID(j.ID), To: j.Address, Subject: rendered.Subject, Text: rendered.Text, HTML: rendered.HTML,
+	m := deliveries.Message{ID: c.links.MessageID(j.ID), To: j.Address, Subject: rendered.Subject, Text: rendered.Text, HTML: rendered.HTML, Traceparent: in.Occurrence.Traceparent,
 		Facts: map[string]string{
 			"organization": in.Organization.Slug, "project": in.Project.Slug, "application": in.Application.Slug,
 			"event": in.Event.Slug, "notification": in.Notification.Name,

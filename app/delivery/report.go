@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
 )
 
 // Of the deliveries of one channel that fail for good so many are logged one by one in so long; the others are counted.
@@ -34,7 +35,7 @@ func (s *sampler) pass(now time.Time) (pass bool, held int) {
 }
 
 // logFailed logs a delivery that has failed for good, unless there are many. A log holds no addresses.
-func (s *sender) logFailed(j deliveries.Job, o deliveries.Outcome) {
+func (s *sender) logFailed(of events.Occurrence, j deliveries.Job, m deliveries.Message, o deliveries.Outcome) {
 	if o.State != deliveries.Failed {
 		return
 	}
@@ -46,6 +47,11 @@ func (s *sender) logFailed(j deliveries.Job, o deliveries.Outcome) {
 	}
 	attributes := []any{"organization", int64(s.at.organization), "channel", int64(s.at.channel), "occurrence", int64(j.Occurrence),
 		"delivery", int64(j.ID), "attempts", o.Attempts, "error", withoutAddress(j, o.Error)}
+	for _, known := range [][2]string{{"message", m.ID}, {"request", of.RequestID}, {"traceparent", of.Traceparent}} {
+		if known[1] != "" {
+			attributes = append(attributes, known[0], known[1])
+		}
+	}
 	if held > 0 {
 		attributes = append(attributes, "others_not_logged", held)
 	}

@@ -20,6 +20,8 @@ type Message struct {
 	Unsubscribe string
 	// Facts are what a machine wants to know beside the text: organization, project, application, event, notification, occurrence.
 	Facts map[string]string
+	// Traceparent is what the caller of the trigger said of its trace (W3C Trace Context); empty: nothing.
+	Traceparent string
 }
 
 // Target returns the host to which a message to an address goes; empty when all messages of a protocol go to the channel's own

@@ -151,6 +151,8 @@ type Occurrence struct {
 	Options       Options
 	Priority      Priority
 	CorrelationID string
+	RequestID     string // of the request that triggered it; empty: none is known
+	Traceparent   string // of the caller (W3C Trace Context); empty: none
 	Created       time.Time
 	Scheduled     bool      // it waits for Options.SendAt
 	Expanded      time.Time // when the last delivery was written; zero: not yet

@@ -364,6 +364,10 @@ func deliveryCases() cases {
 			o := w.mine.occurrence(nil, nil)
 			o.Event = e.ID
 			stored := w.trigger(t, o)
+			found := do(t, w, func(tx ports.Tx) (events.Occurrence, error) {
+				return tx.Deliveries().Occurrence(t.Context(), w.mine.web, stored.ID)
+			})
+			assert.Equal(t, []string{o.CorrelationID, o.RequestID, o.Traceparent}, []string{found.CorrelationID, found.RequestID, found.Traceparent})
 			del := func(tx ports.Tx) error { return tx.Events().Delete(t.Context(), e) }
 			assert.ErrorContains(t, refusal(t, w, events.ErrInUse, del), fmt.Sprint(stored.ID), "it is not expanded yet")
 			assert.ErrorContains(t, refusal(t, w, applications.ErrInUse, func(tx ports.Tx) error { return tx.Applications().Delete(t.Context(), w.mine.web) }), "rare")

@@ -31,7 +31,7 @@ func (o tenant) occurrence(limitTo, channels []string) events.Occurrence {
 		panic(err) // the case is wrong
 	}
 	return events.Occurrence{Organization: o.org.ID, Project: o.shop.ID, Application: o.web.ID, Event: o.order.ID,
-		Context: events.Context(`{"n":1}`), Options: options, CorrelationID: "cid", Created: time.Now()}
+		Context: events.Context(`{"n":1}`), Options: options, CorrelationID: "cid", RequestID: "request", Traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", Created: time.Now()}
 }
 
 // trigger stores an occurrence of the order event.
