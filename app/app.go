@@ -32,7 +32,7 @@ func (p Path) short() string {
 	return strings.TrimRight(strings.Join([]string{p.Organization, p.Project, p.Application}, "/"), "/")
 }
 
-// Page is a stretch of a list ordered by id: at most Limit entries with ids greater than After.
+// Page is a part of a list ordered by id: at most Limit entries with ids greater than After.
 type Page struct {
 	After int64
 	Limit int

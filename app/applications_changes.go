@@ -114,14 +114,14 @@ type Registrant struct {
 	Membership applications.Membership
 }
 
-// Registrants is a stretch of those who are registered with an application; see users.Found.
+// Registrants is a batch of those who are registered with an application; see users.Found.
 type Registrants struct {
 	Members []Registrant
 	Next    users.Cursor
 	More    bool
 }
 
-// Registrants returns a stretch of those members registered with the path's application of whom all is true that the query says;
+// Registrants returns a batch of those members registered with the path's application of whom all is true that the query says;
 // applications.ErrNotFound.
 func (a *Applications) Registrants(ctx context.Context, at Path, q users.Query) (found Registrants, err error) {
 	err = a.store.View(ctx, func(tx ports.Tx) error {

@@ -14,13 +14,13 @@ type Audit struct{ store ports.Store }
 // NewAudit returns the use cases on the audit log.
 func NewAudit(store ports.Store) *Audit { return &Audit{store: store} }
 
-// Search returns a stretch of the entries of the path's organization, or without one of the installation, that a query asks for; its
+// Search returns a batch of the entries of the path's organization, or without one of the installation, that a query asks for; its
 // Organization does not count. orgs.ErrNotFound.
 func (a *Audit) Search(ctx context.Context, at Path, q audit.Query) (audit.Found, error) {
-	return a.stretch(ctx, at, q.Trimmed())
+	return a.find(ctx, at, q.Trimmed())
 }
 
-func (a *Audit) stretch(ctx context.Context, at Path, q audit.Query) (found audit.Found, err error) {
+func (a *Audit) find(ctx context.Context, at Path, q audit.Query) (found audit.Found, err error) {
 	err = a.store.View(ctx, func(tx ports.Tx) error {
 		org, err := logOf(ctx, tx, at)
 		if err != nil {
@@ -36,7 +36,7 @@ func (a *Audit) stretch(ctx context.Context, at Path, q audit.Query) (found audi
 // exportPage is how many entries an export holds in memory at a time.
 const exportPage = 500
 
-// Export calls each for all entries that Search would find, stretch by stretch, the newest first, until it returns an error. That somebody
+// Export calls each for all entries that Search would find, batch by batch, the newest first, until it returns an error. That somebody
 // exports is itself recorded, before anything is handed out. It is many units of work: what is recorded meanwhile is not exported.
 func (a *Audit) Export(ctx context.Context, by audit.Actor, at Path, q audit.Query, each func([]audit.Entry) error) error {
 	q = q.Trimmed()
@@ -53,7 +53,7 @@ func (a *Audit) Export(ctx context.Context, by audit.Actor, at Path, q audit.Que
 	}
 	q.Limit, q.After = exportPage, audit.Cursor{}
 	for {
-		found, err := a.stretch(ctx, at, q)
+		found, err := a.find(ctx, at, q)
 		if err != nil {
 			return err
 		}

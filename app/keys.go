@@ -107,10 +107,10 @@ func reports(all []access.Key, now time.Time) []KeyReport {
 	return found
 }
 
-// Revocable tells whether the key can still be used, or could be: revoking it means something.
+// Revocable reports whether the key can still be used, or could be: revoking it means something.
 func (r KeyReport) Revocable() bool { return r.State != access.Revoked }
 
-// Rotatable tells whether another key can take the place of this one.
+// Rotatable reports whether another key can take the place of this one.
 func (r KeyReport) Rotatable() bool { return r.State == access.Active }
 
 // maxNamesakes is how many keys of one name are looked at to see whether a name is enough.

@@ -9,7 +9,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Search returns a stretch of the recipients of a list whose holders are found by the words of a query; lists.ErrNotFound.
+// Search returns a batch of the recipients of a list whose holders are found by the words of a query; lists.ErrNotFound.
 func (l *Lists) Search(ctx context.Context, at Path, id lists.ID, q lists.Query) (found lists.Found, err error) {
 	err = l.store.View(ctx, func(tx ports.Tx) error {
 		list, err := list(ctx, tx, at, id)
@@ -22,7 +22,7 @@ func (l *Lists) Search(ctx context.Context, at Path, id lists.ID, q lists.Query)
 	return found, err
 }
 
-// AddAssignment puts one assignment on a list, whatever its protocol is, and tells whether it was not on it. lists.ErrNotFound,
+// AddAssignment puts one assignment on a list, whatever its protocol is, and reports whether it was not on it. lists.ErrNotFound,
 // channels.ErrAssignmentNotFound.
 func (l *Lists) AddAssignment(ctx context.Context, by audit.Actor, at Path, id lists.ID, assignment channels.AssignmentID) (added bool, err error) {
 	err = l.store.Update(ctx, func(tx ports.Tx) error {

@@ -55,7 +55,7 @@ func (p Profile) Assignable(a users.Address) []channels.Channel {
 	})
 }
 
-// Search returns a stretch of the organization's members; orgs.ErrNotFound.
+// Search returns a batch of the organization's members; orgs.ErrNotFound.
 func (p *Profiles) Search(ctx context.Context, at Path, q users.Query) (found users.Found, err error) {
 	err = p.store.View(ctx, func(tx ports.Tx) error {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)

@@ -15,14 +15,14 @@ type Reachable struct {
 	Assignments []channels.Assignment
 }
 
-// FoundReachable is a stretch of what a query of members finds; see users.Found.
+// FoundReachable is a batch of what a query of members finds; see users.Found.
 type FoundReachable struct {
 	Members []Reachable
 	Next    users.Cursor
 	More    bool
 }
 
-// Reachable returns a stretch of the members that a query asks for with how the path's project can reach each; orgs.ErrProjectNotFound.
+// Reachable returns a batch of the members that a query asks for with how the path's project can reach each; orgs.ErrProjectNotFound.
 func (p *Profiles) Reachable(ctx context.Context, at Path, q users.Query) (found FoundReachable, err error) {
 	err = p.store.View(ctx, func(tx ports.Tx) error {
 		project, err := tx.Orgs().Project(ctx, at.Organization, at.Project)

@@ -72,7 +72,7 @@ func (r *Retries) Same(ctx context.Context, by audit.Actor, at Path, id events.O
 	return requeued, err
 }
 
-// One makes a failed delivery of an occurrence of the application due again and tells whether it had failed; events.ErrOccurrenceNotFound,
+// One makes a failed delivery of an occurrence of the application due again and reports whether it had failed; events.ErrOccurrenceNotFound,
 // deliveries.ErrNotFound, events.ErrCancelled, events.ErrExpired.
 func (r *Retries) One(ctx context.Context, by audit.Actor, at Path, id events.OccurrenceID, delivery deliveries.ID) (requeued bool, err error) {
 	err = r.store.Update(ctx, func(tx ports.Tx) error {

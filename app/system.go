@@ -76,7 +76,7 @@ type SystemReport struct {
 	Workers []deliveries.Presence
 }
 
-// Counted tells whether there may be more of something in the queue than were counted.
+// Counted reports whether there may be more of something in the queue than were counted.
 func (r SystemReport) Counted(n int) bool { return n >= queueCounted }
 
 // Show returns how the installation is doing.

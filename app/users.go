@@ -134,7 +134,7 @@ func (f MemberFilter) within(ctx context.Context, tx ports.Tx, at Path) (orgs.ID
 	return org.ID, f.Query, err
 }
 
-// Find returns a stretch of the members of an organization whom a filter lets through, by id. It may hold fewer than a page, or none,
+// Find returns a batch of the members of an organization whom a filter lets through, by id. It may hold fewer than a page, or none,
 // although there are more. orgs.ErrNotFound.
 func (u *Users) Find(ctx context.Context, at Path, f MemberFilter, p Page) (found users.Found, err error) {
 	err = u.store.View(ctx, func(tx ports.Tx) error {
@@ -149,8 +149,8 @@ func (u *Users) Find(ctx context.Context, at Path, f MemberFilter, p Page) (foun
 	return found, err
 }
 
-// searchStretches is how much Best reads at most, in stretches.
-const searchStretches = 20
+// searchBatches is how much Best reads at most, in batches.
+const searchBatches = 20
 
 // Best returns the members of an organization whom a filter with a text means, at most limit of them: those
 // who have the words themselves first, then by name. Where the text means few among very many it may miss
@@ -162,7 +162,7 @@ func (u *Users) Best(ctx context.Context, at Path, f MemberFilter, limit int) (m
 			return err
 		}
 		ms = nil // A unit may run more than once.
-		for range searchStretches {
+		for range searchBatches {
 			q.Limit = limit - len(ms)
 			found, err := tx.Users().Search(ctx, org, q)
 			if err != nil {

@@ -41,7 +41,7 @@ func (d Database) Path() string {
 	return *d.source
 }
 
-// InMemory tells whether it is a SQLite database that ends with the program.
+// InMemory reports whether it is a SQLite database that ends with the program.
 func (d Database) InMemory() bool { return d.dialect == SQLite && *d.source == memory }
 
 // URL is the address of a Postgres database, password included; empty for SQLite.
@@ -155,7 +155,7 @@ func maskURL(text string) string {
 	return b.String()
 }
 
-// publicParameter tells whether a connection parameter is known to be no secret.
+// publicParameter reports whether a connection parameter is known to be no secret.
 func publicParameter(name string) bool {
 	switch name {
 	case "host", "port", "user", "dbname", "sslmode", "application_name", "connect_timeout", "search_path", "target_session_attrs":

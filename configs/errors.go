@@ -36,7 +36,7 @@ func (e *Error) add(setting, origin, message string) {
 	e.Mistakes = append(e.Mistakes, Mistake{Setting: setting, Origin: origin, Message: message})
 }
 
-// about tells whether a setting has a mistake already.
+// about reports whether a setting has a mistake already.
 func (e *Error) about(setting string) bool {
 	return slices.ContainsFunc(e.Mistakes, func(m Mistake) bool { return m.Setting == setting })
 }

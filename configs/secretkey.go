@@ -21,7 +21,7 @@ type SecretKey struct {
 	bytes *string // a pointer to a string for the same reason as in [Database]
 }
 
-// IsZero tells whether there is no key.
+// IsZero reports whether there is no key.
 func (k SecretKey) IsZero() bool { return k.bytes == nil }
 
 // Bytes returns a copy of the key; nil when there is none.

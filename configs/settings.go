@@ -197,7 +197,7 @@ func table() []row {
 			About: "How long the service may work on an answer before it gives up with 503."},
 			into(func(c *Config) *time.Duration { return &c.RequestTimeout }, duration)},
 		{Setting{Name: "write_timeout", Default: "5m", Form: "duration", Server: true,
-			About: "How long a client may take to read an answer; of a long list, each stretch of it."},
+			About: "How long a client may take to read an answer; of a long list, each chunk of it."},
 			into(func(c *Config) *time.Duration { return &c.WriteTimeout }, duration)},
 		{Setting{Name: "idle_timeout", Default: "2m", Form: "duration", Server: true,
 			About: "How long a connection is kept open between two requests."},

@@ -165,7 +165,7 @@ func tellOfLinks(c configs.Config, log *slog.Logger) {
 	}
 }
 
-// tellOfHTTPS warns when nothing tells whether browsers come by https.
+// tellOfHTTPS warns when nothing says whether browsers come by https.
 func tellOfHTTPS(c configs.Config, log *slog.Logger) {
 	if c.BaseURL == "" && len(c.TrustedProxies) == 0 {
 		log.Warn("cookies are sent over http, too, because nothing tells that browsers come by https: set base_url or trusted_proxies")

@@ -79,7 +79,7 @@ var UseCases = wire.NewSet(
 	app.NewProfiles,
 	app.NewGroups,
 	app.NewRetries,
-	app.NewInsight,
+	app.NewOverviews,
 	app.NewSentMessages,
 	app.NewAudit,
 	wire.Struct(new(httpapi.UseCases), "*"),

@@ -187,7 +187,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	profiles := app.NewProfiles(guard, wiringSystemClock)
 	retries := app.NewRetries(guard, wiringSystemClock)
 	sentMessages := app.NewSentMessages(guard, templateComposer, wiringSystemClock)
-	insight := app.NewInsight(guard, wiringSystemClock)
+	overviews := app.NewOverviews(guard, wiringSystemClock)
 	wiringListening := newListening(c, self, log)
 	wiringReloader := newReloader(c, self, defaults, wiringListening, log)
 	system := newSystem(wiringReloader, self, store, health, wiringSystemClock)
@@ -207,7 +207,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Occurrences:    occurrences,
 		Retries:        retries,
 		SentMessages:   sentMessages,
-		Insight:        insight,
+		Overviews:      overviews,
 		System:         system,
 		Audit:          audit,
 		ImportJobs:     jobs,

@@ -26,7 +26,7 @@ func (d *decoding) blame(n *yaml.Node, place, message string) {
 	}
 }
 
-// enter counts a node, follows it if it is an alias, and tells whether there is something to read: a null counts as missing. When
+// enter counts a node, follows it if it is an alias, and reports whether there is something to read: a null counts as missing. When
 // the limit is exceeded, which is said once, nothing is read any more.
 func (d *decoding) enter(place string, n *yaml.Node) (*yaml.Node, bool) {
 	d.visited++

@@ -40,7 +40,7 @@ func spelled(s, allowed, form string) string {
 	return b.String()
 }
 
-// isActive tells whether a character does something: the control characters of ASCII and of Latin 1, separators of lines and paragraphs,
+// isActive reports whether a character does something: the control characters of ASCII and of Latin 1, separators of lines and paragraphs,
 // and what turns the direction of writing.
 func isActive(r rune) bool {
 	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r == '\u200e' || r == '\u200f' || r == '\u061c' ||

@@ -17,13 +17,13 @@ const pageAudit = 50
 // auditFilters are the fields of the form that asks for entries.
 var auditFilters = []string{"actor", "via", "action", "object", "from", "to"}
 
-// auditView is a stretch of the audit log.
+// auditView is a batch of the audit log.
 type auditView struct {
 	Form    form
 	Fields  []string // of the form
 	Vias    []option
 	Entries []audit.Entry
-	Next    string // the path of the next stretch; empty: no more
+	Next    string // the path of the next batch; empty: no more
 	First   bool   // this is where the search begins
 	Path    string // of the page
 	Export  string // the path that the file comes from
@@ -117,7 +117,7 @@ func (c call) exportAudit() error {
 	default:
 		return errForm
 	}
-	// Each stretch is bounded; the whole takes as long as the log is.
+	// Each batch is bounded; the whole takes as long as the log is.
 	if err := c.console.use.Audit.Export(c.Request().Context(), c.actor(), c.at(), q, write); err != nil {
 		return err
 	}

@@ -110,7 +110,7 @@ func (b *browser) send(method, path, contentType string, body io.Reader) answer 
 	return answer{response, string(text)}
 }
 
-// further is the link to what comes behind a stretch of something.
+// further is the link to what comes behind a batch of something.
 var further = regexp.MustCompile(`<a class="more" href="([^"]*)">(?:Next page|Go on searching|Older|More)`)
 
 // walk goes from a page on as long as there is more, and returns what a pattern finds on the way.
@@ -135,7 +135,7 @@ func (b *browser) signIn(username, word string) answer {
 	return b.post("/console/sign-in/", "username", username, "password", word)
 }
 
-// signedIn tells whether the browser is.
+// signedIn reports whether the browser is.
 func (b *browser) signedIn() bool { return b.get("/console/").StatusCode == http.StatusOK }
 
 // is demands a status.

@@ -44,7 +44,7 @@ type UseCases struct {
 	Occurrences    *app.Occurrences
 	Retries        *app.Retries
 	SentMessages   *app.SentMessages
-	Insight        *app.Insight
+	Overviews      *app.Overviews
 	System         *app.System
 	Audit          *app.Audit
 	ImportJobs     *importer.Jobs
@@ -72,7 +72,7 @@ type Options struct {
 	CallTimeout time.Duration
 	// Secret is what the keys of sealed links are derived from, the same on every instance. Empty: only this process reads its links.
 	Secret []byte
-	// WriteTimeout is how long a browser may take to read one stretch of a download before it is cut off. 0: no bound.
+	// WriteTimeout is how long a browser may take to read one chunk of a download before it is cut off. 0: no bound.
 	WriteTimeout time.Duration
 	// Answered counts what was answered. Nil: nobody does.
 	Answered web.Answered

@@ -18,7 +18,7 @@ type deliveryView struct {
 	MayRetry   bool   // if it failed
 }
 
-// Over tells whether nothing more happens to the delivery.
+// Over reports whether nothing more happens to the delivery.
 func (v deliveryView) Over() bool { return !v.Delivery.State.Open() }
 
 func (c call) showDelivery() error {

@@ -83,7 +83,7 @@ func (f form) renamed(said, shown string) form {
 // Value is what stands in a field.
 func (f form) Value(name string) string { return f.values.Get(name) }
 
-// Chosen tells whether a value is among those of a field: a ticked box, a chosen option.
+// Chosen reports whether a value is among those of a field: a ticked box, a chosen option.
 func (f form) Chosen(name, value string) bool { return slices.Contains(f.values[name], value) }
 
 // Faults are what is wrong with a field, or with a part of it.
@@ -109,10 +109,10 @@ func (f form) OthersOf(shown []string) []fault.FieldErrors {
 	})
 }
 
-// Wrong tells whether anything is wrong.
+// Wrong reports whether anything is wrong.
 func (f form) Wrong() bool { return f.Failed != "" || len(f.faults) > 0 }
 
-// within tells whether a field's path lies in another field: `custom_fields.a` and `addresses[2]` do.
+// within reports whether a field's path lies in another field: `custom_fields.a` and `addresses[2]` do.
 func within(path, name string) bool {
 	return len(path) > len(name) && path[:len(name)] == name && (path[len(name)] == '.' || path[len(name)] == '[')
 }

@@ -103,7 +103,7 @@ func (c *call) readForm(limit int64) (err error) {
 	return nil
 }
 
-// isReadable tells whether a form holds text alone, as all do that browsers send.
+// isReadable reports whether a form holds text alone, as all do that browsers send.
 func isReadable(form url.Values) bool {
 	strange := func(s string) bool { return readable(s) != s }
 	for name, texts := range form {

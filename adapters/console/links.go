@@ -60,7 +60,7 @@ func (c call) moved(path string, query ...string) error {
 	return c.to(path + "?" + pairs(append(query, "done", "moved", "switch", id)).Encode() + "#" + id)
 }
 
-// Moved tells whether the page follows a form that has moved this switch.
+// Moved reports whether the page follows a form that has moved this switch.
 func (v view) Moved(id string) bool {
 	return v.call.QueryParam("done") == "moved" && v.call.QueryParam("switch") == id
 }

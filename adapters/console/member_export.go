@@ -24,7 +24,7 @@ func (c call) exportMembers() error {
 	if err := out.row(memberColumns...); err != nil {
 		return err
 	}
-	// Each stretch is bounded; the whole takes as long as the organization is large.
+	// Each batch is bounded; the whole takes as long as the organization is large.
 	err = c.console.use.Profiles.Export(c.Request().Context(), c.actor(), c.at(), q, func(ms []users.Member) error {
 		for _, m := range ms {
 			fields, err := m.CustomFields.Encode()

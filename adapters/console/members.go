@@ -14,7 +14,7 @@ import (
 
 const pageMembers = 50
 
-// membersView is a stretch of the members of an organization.
+// membersView is a batch of the members of an organization.
 type membersView struct {
 	app.Choices
 	Limit    int  // of the choices of each kind
@@ -22,7 +22,7 @@ type membersView struct {
 	Filtered bool // by more than the beginning of a name
 	Query    string
 	Members  []users.Member
-	Next     string // the path of the next stretch; empty: no more
+	Next     string // the path of the next batch; empty: no more
 	First    bool   // this is where the search begins
 }
 
@@ -115,7 +115,7 @@ func (c call) profile() (app.Profile, error) {
 	return c.console.use.Profiles.Show(c.ctx, c.at(), id)
 }
 
-// mayChange tells whether the page may offer to change a member. Whether they are changed the use cases decide.
+// mayChange reports whether the page may offer to change a member. Whether they are changed the use cases decide.
 func (c call) mayChange(m users.Member) bool {
 	return view{call: c}.MayOperate() && c.officer().MayChange(m) == nil
 }

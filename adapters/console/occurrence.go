@@ -59,12 +59,12 @@ func (p progressView) Percent() int {
 	return p.Over * 100 / p.All
 }
 
-// Live tells whether there is something to wait for.
+// Live reports whether there is something to wait for.
 func (p progressView) Live() bool {
 	return p.State != app.Done && (p.State != app.Cancelled || p.Over < p.All)
 }
 
-// Moves tells whether deliveries are being made or sent.
+// Moves reports whether deliveries are being made or sent.
 func (p progressView) Moves() bool { return p.Live() && p.State != app.Scheduled }
 
 // Waits are what deliveries wait for. The state of a scheduled occurrence says it already.
@@ -75,7 +75,7 @@ func (p progressView) Waits() []app.Hold {
 	return p.Holds
 }
 
-// MayCancel tells whether there is something to cancel.
+// MayCancel reports whether there is something to cancel.
 func (p progressView) MayCancel() bool { return p.State != app.Done && p.State != app.Cancelled }
 
 func (c call) showOccurrence() error {
@@ -193,7 +193,7 @@ func (c call) further(id events.OccurrenceID, filter url.Values, last deliveries
 	return c.below("occurrences", id) + "?" + filter.Encode()
 }
 
-// mayRetry tells whether what failed of an occurrence may be sent again.
+// mayRetry reports whether what failed of an occurrence may be sent again.
 func (c call) mayRetry(o events.Occurrence) bool {
 	return o.Cancelled.IsZero() && !o.Expired(c.console.clock.Now())
 }

@@ -44,7 +44,7 @@ func (c call) showHome() error {
 			ids = append(ids, o.ID)
 		}
 	}
-	attention, err := c.console.use.Insight.Attention(c.ctx, ids)
+	attention, err := c.console.use.Overviews.Attention(c.ctx, ids)
 	if err != nil {
 		return err
 	}

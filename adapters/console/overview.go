@@ -32,7 +32,7 @@ type dayView struct {
 }
 
 func (c call) overview(org string) (overviewView, error) {
-	found, err := c.console.use.Insight.Overview(c.ctx, c.at())
+	found, err := c.console.use.Overviews.Overview(c.ctx, c.at())
 	v := overviewView{Concerns: c.concerns(org, found.Attention), Hours: found.Hours, Quiet: true}
 	for _, d := range found.Days {
 		v.Days = append(v.Days, dayView{Hour: d, Half: d.HandOff.Quantile(0.5), Most: d.HandOff.Quantile(0.95)})

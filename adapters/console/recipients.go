@@ -18,13 +18,13 @@ const (
 	pagePeople     = 10
 )
 
-// recipientsView is a stretch of the recipients of a list.
+// recipientsView is a batch of the recipients of a list.
 type recipientsView struct {
 	Text       string
 	Recipients []lists.Recipient
-	Next       string // the path of the next stretch; empty: no more
+	Next       string // the path of the next batch; empty: no more
 	First      bool   // this is where the search begins
-	Back       string // the query that leads back to this stretch
+	Back       string // the query that leads back to this batch
 }
 
 // recipientsQuery reads what the query of the page of a list asks of recipients.
@@ -72,7 +72,7 @@ func (c call) listRecipients(id lists.ID) (recipientsView, error) {
 type peopleView struct {
 	Prefix  string
 	Members []app.Reachable
-	Next    string // the path of the next stretch; empty: no more
+	Next    string // the path of the next batch; empty: no more
 	Asked   bool
 }
 

@@ -12,17 +12,17 @@ import (
 
 const pageRegistrants = 50
 
-// registrantsView is a stretch of those who are registered with an application.
+// registrantsView is a batch of those who are registered with an application.
 type registrantsView struct {
 	Prefix      string
 	Registrants []app.Registrant
-	Next        string // the path of the next stretch; empty: no more
+	Next        string // the path of the next batch; empty: no more
 	First       bool   // this is where the search begins
 	New         form
-	Back        string // the query that leads back to this stretch
+	Back        string // the query that leads back to this batch
 }
 
-// MayChange tells whether the page may offer to change a member.
+// MayChange reports whether the page may offer to change a member.
 func (v view) MayChange(m users.Member) bool { return v.call.mayChange(m) }
 
 // registrantsAfter is the query that leads to the page behind a cursor.

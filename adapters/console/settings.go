@@ -48,7 +48,7 @@ type settingView struct {
 // Field is the name of the field.
 func (v settingView) Field() string { return settingField(v.Name) }
 
-// Must tells whether something has to be typed.
+// Must reports whether something has to be typed.
 func (v settingView) Must() bool { return v.Required && !v.Set }
 
 // Long reports whether the field has lines.

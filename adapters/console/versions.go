@@ -39,7 +39,7 @@ type versionView struct {
 	Parts   []partView // from this version to the current one
 }
 
-// Current tells whether the version is the one that counts.
+// Current reports whether the version is the one that counts.
 func (v versionView) Current() bool { return v.Version.Version == v.Template.Version }
 
 func (c call) showVersion() error {

@@ -115,13 +115,13 @@ func (v view) Prj() string { return web.Param(v.call, "prj") }
 // App is the slug of the application that the page is about.
 func (v view) App() string { return web.Param(v.call, "app") }
 
-// MayOperate tells whether the visitor may change members and deliveries of the page's organization.
+// MayOperate reports whether the visitor may change members and deliveries of the page's organization.
 func (v view) MayOperate() bool { return v.call.visitor.May(v.Org(), operators.Operator) }
 
-// MayAdminister tells whether the visitor may do everything in the page's organization.
+// MayAdminister reports whether the visitor may do everything in the page's organization.
 func (v view) MayAdminister() bool { return v.call.visitor.May(v.Org(), operators.Administrator) }
 
-// MayInstall tells whether the visitor is administrator of the installation.
+// MayInstall reports whether the visitor is administrator of the installation.
 func (v view) MayInstall() bool { return v.call.visitor.May("", operators.Installation) }
 
 // Held tells the administrators of the installation since when nothing is sent; the zero time for nobody else, and when messages are.

@@ -15,12 +15,12 @@ const auditMost = 20_000
 // would not know that it is the same in all rows, and sort them.
 const newestFirst = "organization_id DESC, created_at DESC, id DESC"
 
-// Search reads a stretch of the index over organization and time, and picks what the query selects.
+// Search reads a batch of the index over organization and time, and picks what the query selects.
 func (r auditRepo) Search(ctx context.Context, q audit.Query) (audit.Found, error) {
-	var end audit.Cursor // of the stretch; zero: the last entry
+	var end audit.Cursor // of the batch; zero: the last entry
 	if q.Selects() {
 		var err error
-		if end, err = r.stretch(ctx, q); err != nil {
+		if end, err = r.batchEnd(ctx, q); err != nil {
 			return audit.Found{}, err
 		}
 	}
@@ -41,8 +41,8 @@ func (r auditRepo) Search(ctx context.Context, q audit.Query) (audit.Found, erro
 	return found, err
 }
 
-// stretch is where the entries end that a search may read; zero where that is at the last one.
-func (r auditRepo) stretch(ctx context.Context, q audit.Query) (audit.Cursor, error) {
+// batchEnd is where the entries end that a search may read; zero where that is at the last one.
+func (r auditRepo) batchEnd(ctx context.Context, q audit.Query) (audit.Cursor, error) {
 	rows, err := rowsOf[auditRow](r.within(ctx, q).Select("created_at, id").Order(newestFirst).Offset(auditMost - 1).Limit(1))
 	if err != nil || len(rows) == 0 {
 		return audit.Cursor{}, err

@@ -18,7 +18,7 @@ func candidatesOf(d dialect, o events.Occurrence) candidates {
 	return candidates{dialect: d, occurrence: o, usernames: usernames, addresses: addresses}
 }
 
-// limited tells whether the options name recipients.
+// limited reports whether the options name recipients.
 func (c candidates) limited() bool { return len(c.occurrence.Options.LimitTo) > 0 }
 
 // parameters are those of ways and source.

@@ -147,7 +147,7 @@ func (r eventRepo) setChannels(ctx context.Context, e events.Event) error {
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	// What is there already is written again, so that the count tells whether every channel may be used.
+	// What is there already is written again, so that the count reports whether every channel may be used.
 	return changeAll(r.db(ctx), len(ids), channels.ErrNotFound, `INSERT INTO event_channels (event_id, channel_id)
 		SELECT e.id, c.id FROM events e JOIN applications a ON a.id = e.application_id
 		JOIN channels c ON c.organization_id = a.organization_id AND (c.project_id IS NULL OR c.project_id = a.project_id)

@@ -35,7 +35,7 @@ func (r membershipRow) membership(app applications.ID, locked bool) (application
 		EnableNotifications: r.EnableNotifications}, nil
 }
 
-// lockedRow tells whether a member is locked in an application.
+// lockedRow reports whether a member is locked in an application.
 type lockedRow struct {
 	ID     users.MemberID
 	Locked bool

@@ -214,10 +214,10 @@ func wholly() map[string]string {
 
 // sorted says which methods put in order what is not narrowed down, and why that is little.
 func sorted() map[string]string {
-	const page, stretch, firsts = "sorts the page", "sorts a stretch of an index, which is bounded", "sorts the first of each channel"
+	const page, indexRange, firsts = "sorts the page", "sorts a range of an index, which is bounded", "sorts the first of each channel"
 	return map[string]string{
 		"Lists.Recipients": page, "Subscriptions.Subscribers": page, "Deliveries.Unsubscribers": page, "Deliveries.List": "sorts a page of each state",
-		"Deliveries.ByAddress": "sorts a page of each notification", "Lists.Search": stretch, "Users.Search": stretch, "Users.Count": stretch, "Statistics.Backlogs": firsts, "Statistics.Queue": firsts,
+		"Deliveries.ByAddress": "sorts a page of each notification", "Lists.Search": indexRange, "Users.Search": indexRange, "Users.Count": indexRange, "Statistics.Backlogs": firsts, "Statistics.Queue": firsts,
 		"Statistics.Failures": "sorts the newest hundred", "Deliveries.Candidates": "sorts what one member may get",
 		"Deliveries.Forecast":        "a dry run finds everybody",
 		"Deliveries.CountRecipients": "sorts what a few names or CountedEntries lead to",

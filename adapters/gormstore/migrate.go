@@ -47,7 +47,7 @@ type history struct {
 // compatibleSince is the migration since which a schema says which programs work with it.
 const compatibleSince = 38
 
-// Ready tells whether the database answers and this program works with its schema, which may be a newer one that says so;
+// Ready reports whether the database answers and this program works with its schema, which may be a newer one that says so;
 // ports.ErrUnavailable, ErrSchemaBehind, ErrSchemaNewer.
 func (s *Store) Ready(ctx context.Context) error {
 	all, compatible, err := s.status(ctx)

@@ -36,7 +36,7 @@ func TestPagesReadRangesOfIndexesOnPostgres(t *testing.T) {
 	conn, err := open(t, pgtest.New(t)).Handle().Conn(t.Context())
 	require.NoError(t, err)
 	defer conn.Close()
-	for _, setting := range []string{"enable_seqscan", "enable_bitmapscan", "enable_sort"} { // An empty table is read whole otherwise; this tells whether it must be.
+	for _, setting := range []string{"enable_seqscan", "enable_bitmapscan", "enable_sort"} { // An empty table is read whole otherwise; this reports whether it must be.
 		_, err = conn.ExecContext(t.Context(), "SET "+setting+" = off")
 		require.NoError(t, err)
 	}

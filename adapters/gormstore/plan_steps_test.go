@@ -35,10 +35,10 @@ var sharedColumns = []string{"organization_id", "list_id", "application_id", "gr
 // few are indexes that hold only what is waiting.
 var few = []string{"occurrences_unexpanded", "deliveries_waiting", "deliveries_due"}
 
-// whole tells whether a step goes through all there is.
+// whole reports whether a step goes through all there is.
 func (s step) whole() bool { return len(s.equal) == 0 && !s.between && !slices.Contains(few, s.index) }
 
-// crowded tells whether a step may find very many.
+// crowded reports whether a step may find very many.
 func (s step) crowded() bool {
 	crowds := []string{"users", "members", "addresses", "assignments", "list_entries", "application_memberships", "member_group_links", "subscriptions", "opt_outs",
 		"deliveries", "occurrences", "occurrence_tallies", "audit_entries", "mailbox_messages", "import_rejects"}

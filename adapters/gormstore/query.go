@@ -82,7 +82,7 @@ func decoded[R, D any](rows []R, decode func(R) (D, error)) (ds []D, err error) 
 	return ds, nil
 }
 
-// insert stores a row, unless that would break a unique index, and tells whether it did. The row then has its id.
+// insert stores a row, unless that would break a unique index, and reports whether it did. The row then has its id.
 func insert[R any](db *gorm.DB, row *R) (bool, error) {
 	res := db.Clauses(clause.OnConflict{DoNothing: true}).Create(row)
 	return res.RowsAffected == 1, res.Error

@@ -36,7 +36,7 @@ const crowded = `
 	DELETE FROM assignments WHERE address_id IN (SELECT id FROM addresses WHERE member_id % 999983 = 7);
 	DELETE FROM addresses WHERE member_id % 999983 = 7;`
 
-// BenchmarkSearch goes through stretches of what queries find in an organization of MEMBERS (1,000,000) and tells the slowest of a hundred:
+// BenchmarkSearch goes through batches of what queries find in an organization of MEMBERS (1,000,000) and tells the slowest of a hundred:
 // `-bench Search -benchtime 1x`.
 func BenchmarkSearch(b *testing.B) {
 	members := 1_000_000
@@ -58,12 +58,12 @@ func BenchmarkSearch(b *testing.B) {
 		_, err := s.Handle().ExecContext(b.Context(), crowded)
 		require.NoError(b, err)
 		for name, q := range queriesOfMany() {
-			b.Run(name, func(b *testing.B) { stretches(b, s, q) })
+			b.Run(name, func(b *testing.B) { batches(b, s, q) })
 		}
 		_, err = s.Handle().ExecContext(b.Context(), "ANALYZE")
 		require.NoError(b, err)
 		for name, q := range queriesOfMany() {
-			b.Run("analyzed/"+name, func(b *testing.B) { stretches(b, s, q) })
+			b.Run("analyzed/"+name, func(b *testing.B) { batches(b, s, q) })
 		}
 	})
 }
@@ -91,7 +91,7 @@ func queriesOfMany() map[string]users.Query {
 	}
 }
 
-func stretches(b *testing.B, s *gormstore.Store, q users.Query) {
+func batches(b *testing.B, s *gormstore.Store, q users.Query) {
 	q.Limit = 50
 	var took []time.Duration
 	for b.Loop() {

@@ -78,7 +78,7 @@ func (q *queue) release() {
 	q.units.Wait()
 }
 
-// kept tells whether an organization is in the database.
+// kept reports whether an organization is in the database.
 func kept(t *testing.T, s ports.Store, slug string) bool {
 	t.Helper()
 	err := s.View(t.Context(), func(tx ports.Tx) error {

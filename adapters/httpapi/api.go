@@ -68,7 +68,7 @@ type Options struct {
 	CallTimeout time.Duration
 	// QueueTimeout is how long a call may wait for its turn when very many come at once. 0: nobody waits, all are begun.
 	QueueTimeout time.Duration
-	// WriteTimeout is how long a client may take to read one stretch of a list before it is cut off. 0: no bound.
+	// WriteTimeout is how long a client may take to read one chunk of a list before it is cut off. 0: no bound.
 	WriteTimeout time.Duration
 	// SecurityContact are the URIs by which vulnerabilities are reported, for security.txt. Empty: there is no such file.
 	SecurityContact []string

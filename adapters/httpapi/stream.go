@@ -21,7 +21,7 @@ import (
 const (
 	maxLimit = 1_000    // the largest ?limit=
 	pageSize = 1_000    // how many entries of a list are usually fetched at once
-	flushAt  = 64 << 10 // a list is sent in stretches of at least this many bytes
+	flushAt  = 64 << 10 // a list is sent in chunks of at least this many bytes
 )
 
 // listing is how a list is fetched and shown.
@@ -30,8 +30,8 @@ type listing[T any] struct {
 	keep    func(T) bool // whether the filters let an entry through that page has returned; nil: all
 	// page returns entries by ascending id, like every list of the application.
 	page func(context.Context, app.Page) ([]T, error)
-	// stretch is page for lists whose filters are for the store to know.
-	stretch func(context.Context, app.Page) (stretch[T], error)
+	// batch is page for lists whose filters are for the store to know.
+	batch func(context.Context, app.Page) (batch[T], error)
 	// count counts up to a limit what the filters let through, and reports whether there may be more; nil: the entries are read for that.
 	count func(ctx context.Context, limit int) (n int, more bool, err error)
 	id    func(T) int64
@@ -39,18 +39,18 @@ type listing[T any] struct {
 	row func(T) any
 	// size is how many entries to fetch at once; 0: pageSize.
 	size int
-	once bool // whether the first stretch is all there is
+	once bool // whether the first batch is all there is
 }
 
-// stretch is a part of a list.
-type stretch[T any] struct {
+// batch is a part of a list.
+type batch[T any] struct {
 	entries []T
 	next    int64 // where to go on: nothing wanted is left up to this id
 	more    bool  // whether there may be any
 }
 
-// maxStretches is how many stretches are read for one page. Where filters let through few among very many, a page may end before it is full.
-const maxStretches = 20
+// maxBatches is how many batches are read for one page. Where filters let through few among very many, a page may end before it is full.
+const maxBatches = 20
 
 // send answers a JSON array. Without ?limit= the list is fetched page by page and sent as it comes, so that memory
 // does not grow with it. Nothing is sent before the first page is there, so that a list which does not exist is a 404; a
@@ -130,7 +130,7 @@ func (l listing[T]) sendPage(c call, out *array, asked paged) error {
 		case l.once:
 			want = min(l.size, left)
 		case l.keep == nil:
-			want = min(l.size, left+1) // One more tells whether there is a next page.
+			want = min(l.size, left+1) // One more reports whether there is a next page.
 		}
 		s, err := l.fetch(c, after, want)
 		if err != nil {
@@ -147,10 +147,10 @@ func (l listing[T]) sendPage(c call, out *array, asked paged) error {
 			after = l.id(e)
 			left--
 		}
-		if after = s.next; s.more && read == maxStretches {
+		if after = s.next; s.more && read == maxBatches {
 			c.linkNext(after, asked.limit, l.filters)
 		}
-		if !s.more || read == maxStretches {
+		if !s.more || read == maxBatches {
 			return out.finish(c)
 		}
 		if err := c.extend(); err != nil {
@@ -159,13 +159,13 @@ func (l listing[T]) sendPage(c call, out *array, asked paged) error {
 	}
 }
 
-// fetch gets one stretch, within the time that a call of a use case may take.
-func (l listing[T]) fetch(c call, after int64, limit int) (s stretch[T], err error) {
+// fetch gets one batch, within the time that a call of a use case may take.
+func (l listing[T]) fetch(c call, after int64, limit int) (s batch[T], err error) {
 	ctx, cancel := c.limited()
 	defer cancel()
 	p := app.Page{After: after, Limit: limit}
-	if l.stretch != nil {
-		return l.stretch(ctx, p)
+	if l.batch != nil {
+		return l.batch(ctx, p)
 	}
 	if s.entries, err = l.page(ctx, p); err != nil || len(s.entries) == 0 {
 		return s, err
@@ -214,7 +214,7 @@ func (l listing[T]) counted(c call) (n int, more bool, err error) {
 		defer cancel()
 		return l.count(ctx, maxTotal)
 	}
-	s := stretch[T]{more: true}
+	s := batch[T]{more: true}
 	for range maxTotal / l.size {
 		if s, err = l.fetch(c, s.next, l.size); err != nil || !s.more {
 			return n + len(s.entries), false, err

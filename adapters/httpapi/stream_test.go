@@ -274,7 +274,7 @@ func TestTotalsAreCountedToALimit(t *testing.T) {
 func TestAPageEndsBeforeItHasReadTooMuch(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	const many = 95_000 // 20 stretches of 2,000 are 40,000
+	const many = 95_000 // 20 batches of 2,000 are 40,000
 	f.store.reader = recipients(many, 0, nil)
 	next := membersPath + fmt.Sprintf("?limit=3&address=user%d@example.org", 2*many)
 	var shown []int

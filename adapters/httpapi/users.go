@@ -44,21 +44,21 @@ func (a *API) listUsers(c call) error {
 	wanted := memberFilter(f)
 	return listing[users.Member]{
 		filters: f,
-		stretch: func(ctx context.Context, p app.Page) (stretch[users.Member], error) {
+		batch: func(ctx context.Context, p app.Page) (batch[users.Member], error) {
 			if wanted.Text != "" {
 				best, err := a.use.Users.Best(ctx, c.at(), wanted, p.Limit)
-				return stretch[users.Member]{entries: best}, err
+				return batch[users.Member]{entries: best}, err
 			}
 			if wanted.IsZero() && wanted.GroupName == "" {
 				all, err := a.use.Users.List(ctx, c.at(), p)
-				s := stretch[users.Member]{entries: all, more: len(all) == p.Limit}
+				s := batch[users.Member]{entries: all, more: len(all) == p.Limit}
 				if len(all) > 0 {
 					s.next = int64(all[len(all)-1].ID)
 				}
 				return s, err
 			}
 			found, err := a.use.Users.Find(ctx, c.at(), wanted, p)
-			return stretch[users.Member]{found.Members, found.Next.ID, found.More}, err
+			return batch[users.Member]{found.Members, found.Next.ID, found.More}, err
 		},
 		count: func(ctx context.Context, limit int) (int, bool, error) {
 			return a.use.Users.Count(ctx, c.at(), wanted, limit)

@@ -68,7 +68,7 @@ func (s *settings) compose(m deliveries.Message) (letter, *deliveries.Failure) {
 	return letter{from: from.String(), to: to.String(), ascii: isASCII(to.Address), content: out.Bytes()}, nil
 }
 
-// isLink tells whether a URL can stand in a header as it is.
+// isLink reports whether a URL can stand in a header as it is.
 func isLink(s string) bool {
 	link, err := url.Parse(s)
 	return err == nil && link.Host != "" && strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '<' || r == '>' || r == ',' }) < 0

@@ -93,7 +93,7 @@ func judge(response *http.Response, peer *outbound.Peer, now time.Time) *deliver
 	return peer.Tell(failed, words)
 }
 
-// isOfChannel tells whether an answer is about the account or the API and not about a recipient.
+// isOfChannel reports whether an answer is about the account or the API and not about a recipient.
 func isOfChannel(status, code int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:

@@ -74,7 +74,7 @@ func Grants() []Grant {
 		KeyRead, KeyWrite, RoleRead, RoleWrite}
 }
 
-// Manages tells whether the grant is one to manage what an organization is made of, which full_access does not include.
+// Manages reports whether the grant is one to manage what an organization is made of, which full_access does not include.
 func (g Grant) Manages() bool {
 	all := Grants()
 	return slices.Index(all, g) > slices.Index(all, FullAccess)
@@ -107,7 +107,7 @@ type Scope struct {
 	Application  string
 }
 
-// Covers tells whether a key of scope s reaches a URL of scope target: every level that the key names is in the URL
+// Covers reports whether a key of scope s reaches a URL of scope target: every level that the key names is in the URL
 // and equal. A URL that names no tenant is reached by every key.
 func (s Scope) Covers(target Scope) bool {
 	if target == (Scope{}) {
@@ -230,7 +230,7 @@ type Limit func(*Key)
 // AtMostNormal keeps what a key triggers from being urgent, if on is true.
 func AtMostNormal(on bool) Limit { return func(k *Key) { k.AtMostNormal = on } }
 
-// Valid tells whether the key authenticates at this moment.
+// Valid reports whether the key authenticates at this moment.
 func (k Key) Valid(now time.Time) bool {
 	return k.Revoked.IsZero() && (k.Expires.IsZero() || now.Before(k.Expires))
 }

@@ -108,6 +108,6 @@ type Repository interface {
 	SaveMemberships(ctx context.Context, a Application, ms []Membership) error
 	// SetLocked stores the lock, whether the member is registered or not.
 	SetLocked(ctx context.Context, a Application, m users.MemberID, locked bool) error
-	// Unregister deletes the membership, not the lock, and tells whether there was one.
+	// Unregister deletes the membership, not the lock, and reports whether there was one.
 	Unregister(ctx context.Context, a Application, m users.MemberID) (bool, error)
 }

@@ -48,6 +48,6 @@ type Entry struct {
 type Repository interface {
 	// Record stores entries, in their order, at one go; what is too long of their states is cut ([State.Text]).
 	Record(ctx context.Context, es ...Entry) error
-	// Search returns a stretch of the entries that a query asks for. How much it reads does not depend on how many there are.
+	// Search returns a batch of the entries that a query asks for. How much it reads does not depend on how many there are.
 	Search(ctx context.Context, q Query) (Found, error)
 }

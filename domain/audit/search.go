@@ -16,11 +16,11 @@ type Query struct {
 	Action       Action    // how it begins: `member.` stands for all that is done to members
 	Object       string    // how the path of what was changed begins
 	From, Until  time.Time // at or after From, before Until
-	After        Cursor    // where the stretch before this one ended; zero: from the newest on
+	After        Cursor    // where the batch before this one ended; zero: from the newest on
 	Limit        int
 }
 
-// Selects tells whether the query leaves out entries within its time.
+// Selects reports whether the query leaves out entries within its time.
 func (q Query) Selects() bool {
 	return q.Actor != "" || q.Via != "" || q.Action != "" || q.Object != ""
 }
@@ -54,7 +54,7 @@ type Cursor struct {
 	ID ID
 }
 
-// IsZero tells whether the cursor stands before the newest entry.
+// IsZero reports whether the cursor stands before the newest entry.
 func (c Cursor) IsZero() bool { return c.ID == 0 }
 
 // String is the cursor as a text, empty for the zero one.
@@ -79,7 +79,7 @@ func ParseCursor(text string) Cursor {
 // maxMoment is the last moment of the year 9999 in microseconds: databases know none that are much later.
 const maxMoment = 253_402_300_799_999_999
 
-// Found is a stretch of what a query asks for, the newest first. It may hold fewer entries than the limit, or none, although there are more:
+// Found is a batch of what a query asks for, the newest first. It may hold fewer entries than the limit, or none, although there are more:
 // looking for few among very many ends, for a while, before it has found them.
 type Found struct {
 	Entries []Entry

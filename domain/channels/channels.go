@@ -23,9 +23,10 @@ var (
 	ErrAssignmentNotFound = fault.New(fault.NotFound, "the assignment does not exist")
 )
 
-// Identifiers. They are positive; 0 means "not stored yet".
 type (
-	ID           int64
+	// ID identifies a channel. Identifiers are positive; 0 means "not stored yet".
+	ID int64
+	// AssignmentID identifies an assignment of an address to a channel.
 	AssignmentID int64
 )
 
@@ -59,7 +60,7 @@ func ParseProtocol(field, s string) (Protocol, error) {
 // Type is the type of address that the protocol reaches.
 func (p Protocol) Type() users.AddressType { return accepts[p] }
 
-// Accepts tells whether the protocol can reach addresses of this type.
+// Accepts reports whether the protocol can reach addresses of this type.
 func (p Protocol) Accepts(t users.AddressType) bool {
 	accepted, known := accepts[p]
 	return known && accepted == t
@@ -198,9 +199,9 @@ type Repository interface {
 	// Stale returns the channels of every organization whose settings are not sealed under the current key, by id, at most limit after
 	// the given one; ErrSealed when there is no key.
 	Stale(ctx context.Context, after ID, limit int) ([]Stale, error)
-	// Reseal seals the settings of a channel anew, and tells whether they were stale; ErrNotFound, ErrSealed.
+	// Reseal seals the settings of a channel anew, and reports whether they were stale; ErrNotFound, ErrSealed.
 	Reseal(ctx context.Context, org orgs.ID, id ID) (bool, error)
-	// Discard replaces the settings of a channel by none if they cannot be opened, and tells whether that was so; ErrNotFound,
+	// Discard replaces the settings of a channel by none if they cannot be opened, and reports whether that was so; ErrNotFound,
 	// ErrSealed when there is no key.
 	Discard(ctx context.Context, org orgs.ID, id ID) (bool, error)
 }

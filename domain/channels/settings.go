@@ -20,7 +20,7 @@ func (s Settings) String() string {
 // Format prints no value whatever the verb.
 func (s Settings) Format(f fmt.State, _ rune) { fmt.Fprint(f, s.String()) }
 
-// Equal tells whether both say the same.
+// Equal reports whether both say the same.
 func (s Settings) Equal(other Settings) bool {
 	a, errA := json.Marshal(s)
 	b, errB := json.Marshal(other)

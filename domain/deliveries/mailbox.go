@@ -34,7 +34,7 @@ type MailboxFilter struct {
 
 // MailboxRepository keeps messages for looking at. Every method stays inside its organization, and a channel's messages go with it.
 type MailboxRepository interface {
-	// Keep stores a message of a channel and tells whether it is new: of several with one Message.ID the channel keeps the first.
+	// Keep stores a message of a channel and reports whether it is new: of several with one Message.ID the channel keeps the first.
 	// Texts are kept whatever characters they consist of; what is no UTF-8 in them is replaced. channels.ErrNotFound.
 	Keep(ctx context.Context, org orgs.ID, channel channels.ID, m Message) (created bool, err error)
 	// Trim deletes what is older than the newest messages of a channel, at most limit of it, the oldest first, and returns how many

@@ -29,9 +29,10 @@ var (
 	ErrInUse     = fault.New(fault.Invalid, "the event is in use")
 )
 
-// Identifiers. They are positive; 0 means "not stored yet".
 type (
-	ID         int64
+	// ID identifies an event. Identifiers are positive; 0 means "not stored yet".
+	ID int64
+	// TemplateID identifies a template of an event.
 	TemplateID int64
 )
 

@@ -42,7 +42,7 @@ func NewTemplate(channel channels.ID, subject, text, html string) (Template, err
 	return Template{Channel: channel, Subject: subject, Text: text, HTML: html}, faults.Err()
 }
 
-// Says tells whether both have the same texts.
+// Says reports whether both have the same texts.
 func (t Template) Says(other Template) bool {
 	return t.Subject == other.Subject && t.Text == other.Text && t.HTML == other.HTML
 }

@@ -52,10 +52,10 @@ const (
 	Failed    State = "failed"
 )
 
-// Over tells whether nothing more will happen.
+// Over reports whether nothing more will happen.
 func (s State) Over() bool { return s == Done || s == Cancelled || s == Failed }
 
-// Working tells whether an instance of the service works at the job, or should.
+// Working reports whether an instance of the service works at the job, or should.
 func (s State) Working() bool { return s == Checking || s == Running }
 
 // Job is an import that runs in the background. Whoever changes it stores the whole of it, and only if nobody else did so meanwhile: see

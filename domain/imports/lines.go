@@ -58,7 +58,7 @@ func (l *lines) take(n int) {
 // content is the text without the carriage return that may end it.
 func (x line) content() string { return strings.TrimSuffix(x.text, "\r") }
 
-// ends tells whether nothing comes behind this line.
+// ends reports whether nothing comes behind this line.
 func (x line) ends() bool {
 	var tooLong *RowError
 	return x.err != nil && !errors.As(x.err, &tooLong)

@@ -15,7 +15,7 @@ const (
 // alive are the beginnings by which programs for tables take a cell for a formula.
 const alive = "=+-@\t\r\n"
 
-// IsFormula tells whether programs for tables take a cell for a formula, and run it.
+// IsFormula reports whether programs for tables take a cell for a formula, and run it.
 func IsFormula(cell string) bool { return cell != "" && strings.IndexByte(alive, cell[0]) >= 0 }
 
 // mark put before such a cell makes them take it for text. They keep it when the table is saved, so an import takes it away again.
@@ -80,7 +80,7 @@ func (h Header) Safe(text string) string {
 	return h.join(kept)
 }
 
-// tells whether the column is one of those before a rejected row.
+// reports whether the column is one of those before a rejected row.
 func (c column) tells() bool { return c.means == "" && (c.key == LineColumn || c.key == ReasonColumn) }
 
 func (h Header) join(cells []string) string {

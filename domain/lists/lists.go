@@ -46,7 +46,7 @@ func New(name string) (List, error) {
 	return List{Name: name}, err
 }
 
-// Serves tells whether an application may use the list: it is pinned to that application or to none.
+// Serves reports whether an application may use the list: it is pinned to that application or to none.
 func (l List) Serves(app applications.ID) bool { return l.Application == 0 || l.Application == app }
 
 // Recipient is a member of a list as it is listed (contract 2.4). ID and Active are its assignment's.
@@ -82,7 +82,7 @@ type Repository interface {
 
 	// Recipients returns the list's members by id, at most limit after the given one.
 	Recipients(ctx context.Context, l List, after channels.AssignmentID, limit int) ([]Recipient, error)
-	// Search returns a stretch of the list's members that a query asks for.
+	// Search returns a batch of the list's members that a query asks for.
 	Search(ctx context.Context, l List, q Query) (Found, error)
 	// Add puts assignments on the list and returns those that were not on it.
 	Add(ctx context.Context, l List, as []channels.AssignmentID) ([]channels.AssignmentID, error)

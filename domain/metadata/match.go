@@ -17,10 +17,10 @@ type Condition struct {
 	Text string
 }
 
-// IsZero tells whether nothing is asked.
+// IsZero reports whether nothing is asked.
 func (c Condition) IsZero() bool { return c.Path == "" }
 
-// Holds tells whether metadata is as asked.
+// Holds reports whether metadata is as asked.
 func (c Condition) Holds(m Map) bool { return c.IsZero() || c.holdsBelow(map[string]any(m), c.Path) }
 
 // holdsBelow takes as long as there are members, however long the path is: that is anybody's to choose.

@@ -103,7 +103,7 @@ func (m Map) Check() error {
 	return err
 }
 
-// surelyFine tells whether m is a flat object of strings, as imports bring them, whose JSON text cannot be longer than MaxBytes
+// surelyFine reports whether m is a flat object of strings, as imports bring them, whose JSON text cannot be longer than MaxBytes
 // however much of it is escaped. It spares most of them from being encoded only to be measured.
 func (m Map) surelyFine() bool {
 	const longestEscape, around = len(`\u0000`), len(`"":"",`)

@@ -81,7 +81,7 @@ func (v Visitor) Recent(now time.Time) bool {
 	return v.User.ID != 0 && now.Before(v.Authenticated.Add(Recent))
 }
 
-// May tells whether the visitor fulfils a need, in the organization with this slug where the need is about one.
+// May reports whether the visitor fulfils a need, in the organization with this slug where the need is about one.
 func (v Visitor) May(org string, n Need) bool { return v.Authorize(org, n) == nil }
 
 // Authorize answers whether the visitor fulfils a need: ErrNoSession for nobody, orgs.ErrNotFound where the visitor sees nothing of the

@@ -35,11 +35,13 @@ var (
 	ErrSlugTaken       = fault.New(fault.Invalid, "this slug is taken")
 )
 
-// Identifiers. They are positive; 0 means "not stored yet".
 type (
-	ID        int64
+	// ID identifies an organization. Identifiers are positive; 0 means "not stored yet".
+	ID int64
+	// ProjectID identifies a project of an organization.
 	ProjectID int64
-	GroupID   int64
+	// GroupID identifies a group of an organization.
+	GroupID int64
 )
 
 // Organization is a tenant: nothing of one is visible in another.
@@ -138,7 +140,7 @@ func NewGroup(org ID, name string) (Group, error) {
 	return Group{Organization: org, Name: name}, err
 }
 
-// IsDefault tells whether the group is the one that every organization is created with. Enrolling looks for it by its name.
+// IsDefault reports whether the group is the one that every organization is created with. Enrolling looks for it by its name.
 func (g Group) IsDefault() bool { return names.Fold(g.Name) == names.Fold(DefaultGroup) }
 
 // Repository keeps organizations, projects and groups. No method ever returns the system organization.

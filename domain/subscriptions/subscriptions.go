@@ -23,10 +23,11 @@ var (
 	ErrInUse                = fault.New(fault.Invalid, "the notification is in use")
 )
 
-// Identifiers. They are positive; 0 means "not stored yet".
 type (
+	// NotificationID identifies a notification. Identifiers are positive; 0 means "not stored yet".
 	NotificationID int64
-	ID             int64
+	// ID identifies a subscription to a notification.
+	ID int64
 )
 
 // Notification tells who gets a message when an event is triggered: the recipients of its list and its active

@@ -184,7 +184,7 @@ func (p *parser) skip(length int) {
 	p.blank = p.blank && strings.Trim(text, " \t") == ""
 }
 
-// endOfLine tells whether nothing but white space comes before the next line, and how far away that is.
+// endOfLine reports whether nothing but white space comes before the next line, and how far away that is.
 func endOfLine(rest string) (length int, ends bool) {
 	trimmed := strings.TrimLeft(rest, " \t")
 	length = len(rest) - len(trimmed)

@@ -226,7 +226,7 @@ func isEmail(s string) bool {
 	return a.Address == s || (&mail.Address{Address: a.Address}).String() == "<"+s+">"
 }
 
-// isDotAtom tells whether s is of the plain form that nearly all e-mail addresses have on both sides (RFC 5322, 3.2.3).
+// isDotAtom reports whether s is of the plain form that nearly all e-mail addresses have on both sides (RFC 5322, 3.2.3).
 func isDotAtom(s string) bool {
 	previous := byte('.')
 	for i := range len(s) {

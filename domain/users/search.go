@@ -29,9 +29,9 @@ type Query struct {
 	List, Application int64
 	// Metadata asks for members whose custom fields are so.
 	Metadata metadata.Condition
-	// After is where the stretch before this one ended; zero: from the beginning.
+	// After is where the batch before this one ended; zero: from the beginning.
 	After Cursor
-	// Since is whom the stretch before this one ended with, for those who know no cursor; 0: After says where.
+	// Since is whom the batch before this one ended with, for those who know no cursor; 0: After says where.
 	Since MemberID
 	Limit int
 }
@@ -70,7 +70,7 @@ type Cursor struct {
 // IsZero reports whether the cursor stands at the beginning.
 func (c Cursor) IsZero() bool { return c == Cursor{} }
 
-// Found is a stretch of what a query finds. It may hold fewer members than the limit, or none, although there are more: looking for few among
+// Found is a batch of what a query finds. It may hold fewer members than the limit, or none, although there are more: looking for few among
 // very many ends, for a while, before it has found them.
 type Found struct {
 	Members []Member

@@ -22,10 +22,12 @@ var (
 	ErrAmbiguous       = fault.New(fault.Conflict, "several members have this e-mail")
 )
 
-// Identifiers. They are positive; 0 means "not stored yet".
 type (
-	ID        int64
-	MemberID  int64
+	// ID identifies a user. Identifiers are positive; 0 means "not stored yet".
+	ID int64
+	// MemberID identifies a membership of a user in an organization.
+	MemberID int64
+	// AddressID identifies an address of a member.
 	AddressID int64
 )
 

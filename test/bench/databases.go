@@ -72,7 +72,7 @@ func (d database) settle(ctx context.Context) error {
 	return nil
 }
 
-// isForbidden tells whether a server said that our role may not do that.
+// isForbidden reports whether a server said that our role may not do that.
 func isForbidden(err error) bool {
 	refused, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && refused.Code == "42501"

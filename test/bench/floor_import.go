@@ -101,7 +101,7 @@ func inTransaction(ctx context.Context, pool *sql.DB, do func(*sql.Tx) error) er
 	return tx.Commit()
 }
 
-// jsonPeople is a stretch of the import as JSON: number, e-mail, names, metadata.
+// jsonPeople is a batch of the import as JSON: number, e-mail, names, metadata.
 func jsonPeople(first, last int) string {
 	var b strings.Builder
 	for n := first; n <= last; n++ {

@@ -16,7 +16,7 @@ func (r *reader) from(address string) *reader {
 	return r
 }
 
-// isIn tells whether the reader is signed in.
+// isIn reports whether the reader is signed in.
 func (r *reader) isIn() bool {
 	r.w.Helper()
 	return r.read("/console/account/", nil).url.Path == "/console/account/"

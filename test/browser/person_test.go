@@ -114,7 +114,7 @@ func (t *tab) seesNot(words ...string) {
 	}
 }
 
-// shows tells whether the page shows these words, however they are broken into lines.
+// shows reports whether the page shows these words, however they are broken into lines.
 func (t *tab) shows(words string) bool {
 	text, err := try[string](t, "document.body.innerText")
 	return err == nil && strings.Contains(strings.Join(strings.Fields(text), " "), words)

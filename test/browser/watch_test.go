@@ -69,7 +69,7 @@ func (w *watch) forgive(words string) {
 	w.forgiven = append(w.forgiven, words)
 }
 
-// heard tells whether there was a complaint with these words.
+// heard reports whether there was a complaint with these words.
 func (w *watch) heard(words string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -80,7 +80,7 @@ func (i *instance) ask(s shop, o string) *clients {
 	return c
 }
 
-// all tells whether the last answer to everything that was asked since a moment is this.
+// all reports whether the last answer to everything that was asked since a moment is this.
 func (c *clients) all(status int, since time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

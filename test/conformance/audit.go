@@ -14,7 +14,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// entries is what a search finds, however many stretches it takes.
+// entries is what a search finds, however many batches it takes.
 func (w *world) entries(t *testing.T, q audit.Query) (all []audit.Entry) {
 	t.Helper()
 	for {
@@ -129,7 +129,7 @@ func auditCases() cases {
 				}
 			}
 		},
-		"FewAmongVeryManyAreFoundInStretches": func(t *testing.T, w *world) {
+		"FewAmongVeryManyAreFoundInBatches": func(t *testing.T, w *world) {
 			const many = 21_000
 			crowd := []audit.Entry{entry(w.mine.org.ID, "few")}
 			for range many {

@@ -269,7 +269,7 @@ func spellings() []spelling {
 	}
 }
 
-// bySpelling checks a kind of name: store keeps one and tells whether it was new, known tells whether it is found.
+// bySpelling checks a kind of name: store keeps one and reports whether it was new, known reports whether it is found.
 func bySpelling(t *testing.T, store, known func(name string) bool) {
 	t.Helper()
 	for _, s := range spellings() {

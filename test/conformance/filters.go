@@ -151,7 +151,7 @@ func filterCases() cases {
 				for _, limit := range []int{1 + set%4, 50} {
 					q.Limit = limit
 					// Ada, whom every world has, is registered, and on the list.
-					require.ElementsMatch(t, meant, without(w.hits(t, q), "ada@example.org"), "%s in stretches of %d", name, limit)
+					require.ElementsMatch(t, meant, without(w.hits(t, q), "ada@example.org"), "%s in batches of %d", name, limit)
 				}
 			}
 		},

@@ -21,7 +21,7 @@ func letter(id, to string) deliveries.Message {
 		Facts: map[string]string{"organization": "acme", "event": "order"}}
 }
 
-// keep stores a message of a channel of the case's organization and tells whether it was new.
+// keep stores a message of a channel of the case's organization and reports whether it was new.
 func (w *world) keep(t *testing.T, c channels.Channel, m deliveries.Message) bool {
 	t.Helper()
 	return do(t, w, func(tx ports.Tx) (bool, error) { return tx.Mailbox().Keep(t.Context(), c.Organization, c.ID, m) })

@@ -30,7 +30,7 @@ func (w *world) register(t *testing.T, ms applications.Membership) {
 	act(t, w, func(tx ports.Tx) error { return saveMembership(t.Context(), tx, w.mine.web, ms) })
 }
 
-// unregister ends a membership in web and tells whether there was one.
+// unregister ends a membership in web and reports whether there was one.
 func (w *world) unregister(t *testing.T, m users.Member) bool {
 	t.Helper()
 	return do(t, w, func(tx ports.Tx) (bool, error) { return tx.Applications().Unregister(t.Context(), w.mine.web, m.ID) })

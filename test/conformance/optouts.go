@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// optOut sets an opt-out and tells whether that changed anything.
+// optOut sets an opt-out and reports whether that changed anything.
 func (w *world) optOut(t *testing.T, o deliveries.OptOut, out bool) bool {
 	t.Helper()
 	return do(t, w, func(tx ports.Tx) (bool, error) { return tx.Deliveries().SetOptOut(t.Context(), o, out) })

@@ -239,7 +239,7 @@ func attempt(t *testing.T, w *world, fn func(tx ports.Tx) error) {
 	w.unchanged(t, w.mine, before, "the organization of the caller was changed")
 }
 
-// finds tells whether a look-up finds something; any fault but want fails the test.
+// finds reports whether a look-up finds something; any fault but want fails the test.
 func (w *world) finds(t *testing.T, want error, fn func(tx ports.Tx) error) bool {
 	t.Helper()
 	err := w.View(t.Context(), fn)
@@ -249,7 +249,7 @@ func (w *world) finds(t *testing.T, want error, fn func(tx ports.Tx) error) bool
 	return err == nil
 }
 
-// creates tells whether an Update was kept; any fault but want fails the test.
+// creates reports whether an Update was kept; any fault but want fails the test.
 func (w *world) creates(t *testing.T, want error, fn func(tx ports.Tx) error) bool {
 	t.Helper()
 	err := w.Update(t.Context(), fn)

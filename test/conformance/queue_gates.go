@@ -26,7 +26,7 @@ const (
 	mazeChannels = 1 << 3 // inactive, not the event's, without a template
 )
 
-// bit tells whether a path takes a turn.
+// bit reports whether a path takes a turn.
 func bit(path, n int) bool { return path>>n&1 == 1 }
 
 // maze is the assignments by member, by link and channel; and what the gates say of each.

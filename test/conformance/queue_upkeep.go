@@ -31,7 +31,7 @@ func (w *world) purge(t *testing.T, old deliveries.Expiry, limit int) (gone int)
 	}
 }
 
-// exists tells whether an occurrence is still kept.
+// exists reports whether an occurrence is still kept.
 func (w *world) exists(t *testing.T, o events.Occurrence) bool {
 	t.Helper()
 	return w.finds(t, events.ErrOccurrenceNotFound, func(tx ports.Tx) error {
@@ -48,7 +48,7 @@ func (w *world) finish(t *testing.T, c channels.Channel) {
 	}
 }
 
-// rung tells whether there was news within a moment.
+// rung reports whether there was news within a moment.
 func (w *world) rung(t *testing.T) bool {
 	t.Helper()
 	select {

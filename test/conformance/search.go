@@ -18,7 +18,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// hits are the usernames that a query finds, read to its end in stretches.
+// hits are the usernames that a query finds, read to its end in batches.
 func (w *world) hits(t *testing.T, q users.Query) []string {
 	t.Helper()
 	found := []string{}

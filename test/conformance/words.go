@@ -66,7 +66,7 @@ func wordCases() cases {
 				"+1 415 555 2671": {"ada@example.org"}, "(415) 555-2671": {"ada@example.org"}, "0014155552671": {"ada@example.org"}, "4155552671": {"ada@example.org"},
 			} {
 				for limit := 1; limit <= 8; limit++ {
-					assert.Equal(t, want, w.hits(t, users.Query{Text: text, Limit: limit}.Trimmed()), "%q in stretches of %d", text, limit)
+					assert.Equal(t, want, w.hits(t, users.Query{Text: text, Limit: limit}.Trimmed()), "%q in batches of %d", text, limit)
 				}
 			}
 		},

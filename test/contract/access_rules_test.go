@@ -161,7 +161,7 @@ func TestAccessRules(t *testing.T) {
 	}))
 }
 
-// managing tells whether a grant is one to manage an organization, which full_access does not include.
+// managing reports whether a grant is one to manage an organization, which full_access does not include.
 func managing(grant string) bool {
 	return !slices.Contains([]string{"organization:read", "distributionlist:read", "distributionlist:write", "manage_application_users", "user:read", "user:write",
 		"event:list", "event:trigger", "delivery:read", "system:ping"}, grant)

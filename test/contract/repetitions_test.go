@@ -75,7 +75,7 @@ func (w *world) samples() map[string]sample {
 	}
 }
 
-// shownOnce tells whether the answers of a route hold a secret, which no repetition shows.
+// shownOnce reports whether the answers of a route hold a secret, which no repetition shows.
 func shownOnce(path string) bool {
 	return strings.HasSuffix(path, "/k/") || strings.HasSuffix(path, "/rotate/") || strings.HasSuffix(path, "/invite/")
 }

@@ -70,7 +70,7 @@ func Assemble(p Parts) UseCases {
 	profiles := app.NewProfiles(store, clock)
 	retries := app.NewRetries(store, clock)
 	sentMessages := app.NewSentMessages(store, composer, clock)
-	insight := app.NewInsight(store, clock)
+	overviews := app.NewOverviews(store, clock)
 	system := newSystem(p)
 	audit := app.NewAudit(store)
 	jobs := newImportJobs(p)
@@ -89,7 +89,7 @@ func Assemble(p Parts) UseCases {
 		Occurrences:    occurrences,
 		Retries:        retries,
 		SentMessages:   sentMessages,
-		Insight:        insight,
+		Overviews:      overviews,
 		System:         system,
 		Audit:          audit,
 		ImportJobs:     jobs,

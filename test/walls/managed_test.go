@@ -8,7 +8,7 @@ import (
 	"github.com/tocsin/tocsin/domain/access"
 )
 
-// managed tells whether a route of this path manages what an organization is made of, so that its body has members of its own.
+// managed reports whether a route of this path manages what an organization is made of, so that its body has members of its own.
 func managed(path string) bool {
 	if strings.HasSuffix(path, "/d/{pk}/") || strings.HasSuffix(path, "/d/{pk}/remove/") {
 		return true

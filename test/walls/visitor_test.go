@@ -35,7 +35,7 @@ type reply struct {
 	text   string
 }
 
-// tells are the routes whose answers tell whether a username is known to the installation, by a status and the member created. This is the
+// tells are the routes whose answers say whether a username is known to the installation, by a status and the member created. This is the
 // only thing that an organization may learn of others (docs/security.md).
 var tells = regexp.MustCompile(`^/api/((v1/user/[^/]+|o/[^/]+/u)(/bulk)?|o/[^/]+/p/[^/]+/a/[^/]+/register)/?$`)
 

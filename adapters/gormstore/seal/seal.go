@@ -132,7 +132,7 @@ func (r Ring) String() string {
 // Format prints the ids of the keys and nothing of the keys, whatever the verb.
 func (r Ring) Format(f fmt.State, _ rune) { fmt.Fprint(f, r.String()) }
 
-// IsSealed tells whether a text looks like a sealed one, under whatever key.
+// IsSealed reports whether a text looks like a sealed one, under whatever key.
 func IsSealed(text string) bool { return strings.HasPrefix(text, scheme) }
 
 // KeyID is the id of the key that a text says it is sealed under; empty for a text that is not sealed. It is hexadecimal digits, or what

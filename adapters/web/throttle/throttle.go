@@ -84,7 +84,7 @@ func (t *Throttle[K]) Wait(key K) time.Duration {
 	return time.Duration(missing / float64(t.limit) * float64(time.Second))
 }
 
-// Knows tells whether the key was seen and not forgotten since.
+// Knows reports whether the key was seen and not forgotten since.
 func (t *Throttle[K]) Knows(key K) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

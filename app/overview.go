@@ -28,15 +28,15 @@ const (
 	keysRead        = 100
 )
 
-// Insight shows how an organization's notifications are doing, from numbers that are kept while things happen: it counts no deliveries.
-type Insight struct {
+// Overviews shows how an organization's notifications are doing, from numbers that are kept while things happen: it counts no deliveries.
+type Overviews struct {
 	store ports.Store
 	clock ports.Clock
 }
 
-// NewInsight returns the use cases of looking at how things are going.
-func NewInsight(store ports.Store, clock ports.Clock) *Insight {
-	return &Insight{store: store, clock: clock}
+// NewOverviews returns the use cases of looking at how things are going.
+func NewOverviews(store ports.Store, clock ports.Clock) *Overviews {
+	return &Overviews{store: store, clock: clock}
 }
 
 // Attention is what somebody should look at in an organization.
@@ -56,7 +56,7 @@ func ending(ctx context.Context, tx ports.Tx, org orgs.ID, now time.Time) ([]acc
 	}), err
 }
 
-// OverdueCounted tells whether there may be more deliveries in a backlog than were counted.
+// OverdueCounted reports whether there may be more deliveries in a backlog than were counted.
 func (a Attention) OverdueCounted(b statistics.Backlog) bool { return b.Waiting >= overdueCounted }
 
 // Overview is how an organization's notifications are doing.
@@ -67,7 +67,7 @@ type Overview struct {
 }
 
 // Overview returns how the path's organization is doing; orgs.ErrNotFound.
-func (i *Insight) Overview(ctx context.Context, at Path) (o Overview, err error) {
+func (i *Overviews) Overview(ctx context.Context, at Path) (o Overview, err error) {
 	now := i.clock.Now().UTC()
 	hour, day := now.Truncate(time.Hour).Add(time.Hour), now.Truncate(24*time.Hour).Add(24*time.Hour)
 	err = i.store.View(ctx, func(tx ports.Tx) error {
@@ -92,7 +92,7 @@ func (i *Insight) Overview(ctx context.Context, at Path) (o Overview, err error)
 }
 
 // Attention returns what needs attention in each of these organizations.
-func (i *Insight) Attention(ctx context.Context, in []orgs.ID) (found map[orgs.ID]*Attention, err error) {
+func (i *Overviews) Attention(ctx context.Context, in []orgs.ID) (found map[orgs.ID]*Attention, err error) {
 	err = i.store.View(ctx, func(tx ports.Tx) error {
 		found, err = i.attention(ctx, tx, in)
 		return err
@@ -101,7 +101,7 @@ func (i *Insight) Attention(ctx context.Context, in []orgs.ID) (found map[orgs.I
 }
 
 // attention asks each of its questions about all organizations at once.
-func (i *Insight) attention(ctx context.Context, tx ports.Tx, in []orgs.ID) (map[orgs.ID]*Attention, error) {
+func (i *Overviews) attention(ctx context.Context, tx ports.Tx, in []orgs.ID) (map[orgs.ID]*Attention, error) {
 	now := i.clock.Now()
 	outages, err := tx.Channels().Failing(ctx, in, outagesCounted)
 	if err != nil {
