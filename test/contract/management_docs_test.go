@@ -5,12 +5,16 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/adapters/cli"
+	"github.com/tocsin/tocsin/adapters/httpapi"
+	"github.com/tocsin/tocsin/configs"
 	"github.com/tocsin/tocsin/domain/access"
 )
 
@@ -56,4 +60,45 @@ func TestManagementPage(t *testing.T) {
 		assert.InDelta(w, 3, template["version"], 0)
 		assert.Equal(w, "{{ context.page }} was edited", template["subject"])
 	}))
+}
+
+// TestEveryCommandHasItsCall holds the table of docs/management.md: each command is there, and the calls that it names exist.
+func TestEveryCommandHasItsCall(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	program := cli.Program{In: strings.NewReader(""), Out: t.Output(), Err: t.Output(), Flags: configs.Flags, ServerFlags: configs.ServerFlags}
+	require.Zero(t, program.Run(t.Context(), []string{"man", folder}))
+	pages, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.NotEmpty(t, pages)
+	calls := map[string]bool{}
+	for _, r := range httpapi.Routes() {
+		calls[r.Method+" "+strings.TrimPrefix(r.Path, "/api/")] = true
+	}
+	text, err := os.ReadFile(root + "docs/management.md")
+	require.NoError(t, err)
+	_, table, found := strings.Cut(string(text), "## Commands and calls")
+	require.True(t, found)
+	rows := map[string]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\| (.+) \\|$").FindAllStringSubmatch(table, -1) {
+		rows[strings.ReplaceAll(row[1], "-", " ")] = row[2]
+		named := regexp.MustCompile("`((?:GET|POST|PUT|PATCH|DELETE) [^`]+)`").FindAllStringSubmatch(row[2], -1)
+		assert.Equal(t, strings.HasPrefix(row[2], "none: "), len(named) == 0, "%s: calls, or why there is none", row[1])
+		for _, call := range named {
+			assert.True(t, calls[call[1]], "%s: there is no call %s", row[1], call[1])
+		}
+	}
+	var commands []string
+	for _, page := range pages {
+		commands = append(commands, strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(page.Name(), "tocsin-"), ".1"), "-", " "))
+	}
+	for _, command := range commands {
+		within := slices.ContainsFunc(commands, func(other string) bool { return strings.HasPrefix(other, command+" ") })
+		if _, told := rows[command]; !told && !within && command != "tocsin" && command != "help" && !strings.HasPrefix(command, "completion") {
+			assert.Fail(t, "no row in docs/management.md", command)
+		}
+		delete(rows, command)
+	}
+	delete(rows, "man") // Hidden, and so without a page.
+	assert.Empty(t, rows, "rows of no command")
 }
