@@ -12,8 +12,11 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// atOnce is how many members a unit of work indexes. Others wait for SQLite's one writer meanwhile.
-const atOnce = 100
+// How many members a unit of work indexes, alone and while people are being added. Others wait for SQLite's one writer meanwhile.
+const (
+	atOnce      = 100
+	addedAtOnce = 10
+)
 
 // Indexing takes a part of a processor's time in the long run, and a burst at once: less while people are being added, so that it does not
 // slow down what adds them. On SQLite nobody else writes while it does.
@@ -50,17 +53,17 @@ func (i *Indexer) loop(ctx context.Context, turns *watchdog.Loop) {
 	for ctx.Err() == nil {
 		turns.Turn()
 		began := i.clock.Now()
-		n, now, err := i.index(ctx)
+		pacing, most := &share, atOnce
+		if began.Sub(added) < quiet {
+			pacing, most = &shareBeside, addedAtOnce
+		}
+		n, now, err := i.index(ctx, most)
 		if err != nil && ctx.Err() == nil {
 			i.log.Error("what people are found by could not be indexed", "error", err)
 		}
 		if err == nil && n > 0 {
 			if now != latest {
-				latest, added = now, began
-			}
-			pacing := &share
-			if began.Sub(added) < quiet {
-				pacing = &shareBeside
+				latest, added, pacing = now, began, &shareBeside
 			}
 			pace.Pause(ctx, pacing.Worked(began, i.clock.Now()), nil)
 			continue
@@ -70,9 +73,9 @@ func (i *Indexer) loop(ctx context.Context, turns *watchdog.Loop) {
 	}
 }
 
-// index does the next piece of work and returns how much it was, and the latest that waited. It reads before it writes, because usually
+// index does the next piece of work, of about so many, and returns how much it was, and the latest that waited. It reads before it writes, because usually
 // nothing waits.
-func (i *Indexer) index(ctx context.Context) (n int, latest int64, err error) {
+func (i *Indexer) index(ctx context.Context, most int) (n int, latest int64, err error) {
 	waits := false
 	err = i.store.View(ctx, func(tx ports.Tx) (err error) {
 		waits, latest, err = tx.Users().Unindexed(ctx)
@@ -82,7 +85,7 @@ func (i *Indexer) index(ctx context.Context) (n int, latest int64, err error) {
 		return 0, latest, err
 	}
 	err = i.store.Update(ctx, func(tx ports.Tx) (err error) {
-		n, err = tx.Users().Index(ctx, atOnce)
+		n, err = tx.Users().Index(ctx, most)
 		return err
 	})
 	return n, latest, err
