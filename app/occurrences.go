@@ -36,23 +36,6 @@ func (o *Occurrences) List(ctx context.Context, at Path, before events.Occurrenc
 	return found, err
 }
 
-// Reports is List with the state and the counts of each.
-func (o *Occurrences) Reports(ctx context.Context, at Path, before events.OccurrenceID, limit int) (all []OccurrenceReport, err error) {
-	err = o.store.View(ctx, func(tx ports.Tx) error {
-		app, err := application(ctx, tx, at)
-		if err != nil {
-			return err
-		}
-		found, err := tx.Deliveries().Occurrences(ctx, app, before, limit)
-		if err != nil {
-			return err
-		}
-		all, err = occurrenceReports(ctx, tx, app, found)
-		return err
-	})
-	return all, err
-}
-
 // Page returns occurrences of the application in the order of their ids, each with its state and counts, and without its context and whom it is
 // limited to.
 func (o *Occurrences) Page(ctx context.Context, at Path, p Page) (all []OccurrenceReport, err error) {

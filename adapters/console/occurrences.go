@@ -1,13 +1,20 @@
 package console
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
+	"strconv"
+	"time"
 
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/users"
 )
 
 const (
@@ -16,11 +23,25 @@ const (
 	maxEventNames   = 1_000
 )
 
-// occurrencesView is the occurrences of an application.
+// occurrencesView is a page of the application's occurrences.
 type occurrencesView struct {
+	Asked       form
+	Filtered    bool
+	Wrong       string // what is wrong with the filter
 	Occurrences []occurrenceOfList
+	Choices     []events.Event
 	Events      map[events.ID]string // by name
-	Older       events.OccurrenceID  // 0: no more
+	Person      *users.Member        // whom it is about; nil: everybody
+	People      []users.Member       // who is called what was asked for
+	Newer       string               // the path of the page before; empty: this is the first
+	Older       string               // of the next one; empty: this is the last
+}
+
+// Of is the path of the page about one of the people who are called what was asked for.
+func (v occurrencesView) Of(m users.Member) string {
+	asked := maps.Clone(v.Asked.values)
+	asked.Set("person", m.User.Username)
+	return "?" + asked.Encode()
 }
 
 // occurrenceOfList is an occurrence with how far it is.
@@ -31,30 +52,92 @@ type occurrenceOfList struct {
 	Shares []share
 }
 
+// occurrenceStates are the states that messages are asked for by, as the page calls them.
+var occurrenceStates = map[string]deliveries.State{"waiting": deliveries.Pending, "sent": deliveries.Sent, "failed": deliveries.Failed, "skipped": deliveries.Skipped}
+
 func (c call) showOccurrences() error {
-	var v occurrencesView
-	found, err := c.console.use.Occurrences.Reports(c.ctx, c.at(), events.OccurrenceID(c.number("before")), pageOccurrences+1)
+	asked := c.asked()
+	asked.Del("done")
+	v := occurrencesView{Asked: form{values: asked}}
+	q := deliveries.Selection{Event: events.ID(integer(asked.Get("event"))), State: occurrenceStates[asked.Get("state")],
+		Before: events.OccurrenceID(integer(asked.Get("before"))), After: events.OccurrenceID(integer(asked.Get("after"))), Limit: pageOccurrences}
+	person, errPerson := users.ParseText("person", asked.Get("person"))
+	var errFrom, errUntil error
+	q.From, errFrom = dayOf("from", asked.Get("from"))
+	q.Until, errUntil = dayOf("to", asked.Get("to"))
+	if !q.Until.IsZero() {
+		q.Until = q.Until.AddDate(0, 0, 1)
+	}
+	if wrong, is := errors.AsType[*fault.Error](errors.Join(errPerson, errFrom, errUntil)); is {
+		v.Wrong = sentence(wrong.Error())
+		return c.render(http.StatusBadRequest, "occurrences", "Messages", v)
+	}
+	v.Filtered = person != "" || q.Event != 0 || q.State != "" || !q.From.IsZero() || !q.Until.IsZero()
+	found, err := c.console.use.Occurrences.Select(c.ctx, c.at(), q, person, maxEventNames)
 	if err != nil {
 		return err
 	}
-	found, v.Older = paged(found, pageOccurrences, func(o app.OccurrenceReport) events.OccurrenceID { return o.Occurrence.ID })
-	for _, r := range found {
+	v.Choices, v.Events, v.Person, v.People = found.Events, namesOf(found.Events), found.Person, found.People
+	for _, r := range found.Reports {
 		v.Occurrences = append(v.Occurrences, occurrenceOfList{r.Occurrence, r.State, sharesOf(r.Counts)})
 	}
-	if v.Events, err = c.eventNames(); err != nil {
-		return err
-	}
+	v.Newer, v.Older = c.neighbours(asked, q, found)
 	return c.render(http.StatusOK, "occurrences", "Messages", v)
+}
+
+// neighbours are the paths of the pages before and behind one.
+func (c call) neighbours(asked url.Values, q deliveries.Selection, found app.OccurrencePage) (newer, older string) {
+	to := func(name string, id events.OccurrenceID) string {
+		there := maps.Clone(asked)
+		there.Del("before")
+		there.Del("after")
+		there.Set(name, strconv.FormatInt(int64(id), 10))
+		return "?" + there.Encode()
+	}
+	// Where a page shows nothing, its neighbours begin at its own end.
+	newest, oldest := q.Before-1, found.Last
+	if q.After != 0 {
+		newest, oldest = found.Last, q.After+1
+	}
+	if n := len(found.Reports); n > 0 {
+		newest = found.Reports[0].Occurrence.ID
+		if q.After != 0 || n == pageOccurrences {
+			oldest = found.Reports[n-1].Occurrence.ID
+		}
+	}
+	if q.Before != 0 || q.After != 0 && found.More {
+		newer = to("after", newest)
+	}
+	if q.After != 0 || found.More {
+		older = to("before", oldest)
+	}
+	return newer, older
+}
+
+// dayOf reads a day of a filter; empty: the zero time.
+func dayOf(name, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return t, fault.Field(name, "must be a day such as 2026-03-31")
+	}
+	return t, nil
+}
+
+func namesOf(all []events.Event) map[events.ID]string {
+	byID := make(map[events.ID]string, len(all))
+	for _, e := range all {
+		byID[e.ID] = e.Name
+	}
+	return byID
 }
 
 // eventNames are the names of the application's events.
 func (c call) eventNames() (map[events.ID]string, error) {
 	found, err := c.console.use.Applications.Events(c.ctx, c.at(), app.Page{Limit: maxEventNames})
-	byID := make(map[events.ID]string, len(found))
-	for _, e := range found {
-		byID[e.ID] = e.Name
-	}
-	return byID, err
+	return namesOf(found), err
 }
 
 // explanationView is why somebody did or did not get an occurrence.

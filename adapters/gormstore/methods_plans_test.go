@@ -100,6 +100,11 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 		all[reflect.TypeOf(one)] = append(all[reflect.TypeOf(one)], one)
 	}
 	all[reflect.TypeFor[context.Context]()] = []any{ctx}
+	for _, q := range []deliveries.Selection{{}, {Event: p.event.ID, State: deliveries.Pending, Before: o.ID + 1}, {State: deliveries.Failed, After: 1}, {Member: p.member.ID, From: now, Until: now},
+		{Member: p.member.ID, State: deliveries.Skipped, After: 1}} {
+		q.Limit, q.Searched = 10, 100
+		all[reflect.TypeOf(q)] = append(all[reflect.TypeOf(q)], q)
+	}
 	for _, q := range []users.Query{{}, {Text: "a"}, {Text: "a b"}, {Locked: true}, {Unreached: true}, {Role: users.RoleViewer}, {Group: group.ID}, {List: int64(p.list.ID)},
 		{Application: int64(p.app.ID)}, {Metadata: metadata.Condition{Path: "a"}}, {Text: "a", Locked: true, List: int64(p.list.ID)},
 		{Username: "a"}, {Email: "a@example.org"}, {Active: true, Group: group.ID, From: now, Before: now}, {Username: "a", Email: "a@example.org", Locked: true}} {

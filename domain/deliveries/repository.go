@@ -150,6 +150,8 @@ type Repository interface {
 	// OccurrencesAfter returns the occurrences of the application in the order of their ids, at most limit after the given one, without what
 	// may be large: their contexts and the lists of their options.
 	OccurrencesAfter(ctx context.Context, a applications.Application, after events.OccurrenceID, limit int) ([]events.Occurrence, error)
+	// Select returns the occurrences of the application that are selected. It looks at q.Searched of them at most.
+	Select(ctx context.Context, a applications.Application, q Selection) (Selected, error)
 	// Locate finds an occurrence of any organization, and where that is, for the operator of the installation;
 	// events.ErrOccurrenceNotFound.
 	Locate(ctx context.Context, id events.OccurrenceID) (events.Occurrence, access.Scope, error)

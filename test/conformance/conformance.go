@@ -58,6 +58,7 @@ func nouns() map[string]cases {
 		"Tallies":       tallyCases(),
 		"Statistics":    statisticsCases(),
 		"Finding":       findCases(),
+		"Occurrences":   occurrenceSelectionCases(),
 		"OptOuts":       optOutCases(),
 		"Mailbox":       mailboxCases(),
 		"Units":         unitCases(),

@@ -1,0 +1,114 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+const (
+	// searchedOccurrences is how many occurrences one page of a selection looks at.
+	searchedOccurrences = 2_000
+	// likePeople is how many members a selection names where several are called what it asks for.
+	likePeople = 10
+)
+
+// OccurrencePage is a page of the occurrences that a selection wants.
+type OccurrencePage struct {
+	Reports []OccurrenceReport // the newest first
+	Events  []events.Event     // of the application, the first of them
+	More    bool               // there may be more in the direction of the selection
+	Last    events.OccurrenceID
+	Person  *users.Member  // whom the selection is about; nil: nobody is called so, or nobody was asked for
+	People  []users.Member // those who are called so, where there are several
+}
+
+// Select returns the occurrences of the application that q wants, of a person where a text names one: by the username or by words that one
+// member alone is found by. At most maxEvents events are returned beside them.
+func (o *Occurrences) Select(ctx context.Context, at Path, q deliveries.Selection, person string, maxEvents int) (found OccurrencePage, err error) {
+	err = o.store.View(ctx, func(tx ports.Tx) error {
+		found = OccurrencePage{}
+		app, err := application(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		if found.Events, err = tx.Events().List(ctx, app, 0, maxEvents); err != nil {
+			return err
+		}
+		q := q
+		if person != "" {
+			if err := found.called(ctx, tx, app, person); err != nil || found.Person == nil {
+				return err
+			}
+			q.Member = found.Person.ID
+		}
+		if !q.Until.IsZero() && q.Before == 0 && q.After == 0 {
+			if q.Before, err = firstAfter(ctx, tx, app, q.Until); err != nil {
+				return err
+			}
+		}
+		return found.read(ctx, tx, app, q)
+	})
+	return found, err
+}
+
+// called finds whom a text names.
+func (p *OccurrencePage) called(ctx context.Context, tx ports.Tx, a applications.Application, person string) error {
+	m, err := tx.Users().ByUsername(ctx, a.Organization, person)
+	if err == nil {
+		p.Person = &m
+	}
+	if !errors.Is(err, users.ErrNotFound) {
+		return err
+	}
+	like, err := tx.Users().Search(ctx, a.Organization, users.Query{Text: person, Limit: likePeople})
+	if len(like.Members) == 1 && !like.More {
+		p.Person = &like.Members[0]
+	} else {
+		p.People = like.Members
+	}
+	return err
+}
+
+func (p *OccurrencePage) read(ctx context.Context, tx ports.Tx, a applications.Application, q deliveries.Selection) error {
+	q.Searched = searchedOccurrences
+	selected, err := tx.Deliveries().Select(ctx, a, q)
+	if err != nil {
+		return err
+	}
+	p.More, p.Last = selected.More, selected.Last
+	p.Reports, err = occurrenceReports(ctx, tx, a, selected.Occurrences)
+	return err
+}
+
+// firstAfter is the id of the first occurrence of the application that is not before a moment: later ones have higher ids. 0: there is none.
+func firstAfter(ctx context.Context, tx ports.Tx, a applications.Application, at time.Time) (first events.OccurrenceID, err error) {
+	reaches := func(before events.OccurrenceID) (bool, error) { // The newest one before an id is not before the moment.
+		newest, err := tx.Deliveries().Occurrences(ctx, a, before, 1)
+		if err != nil || len(newest) == 0 || newest[0].Created.Before(at) {
+			return false, err
+		}
+		first = newest[0].ID
+		return true, nil
+	}
+	if found, err := reaches(0); !found {
+		return 0, err
+	}
+	for low := events.OccurrenceID(0); low < first; {
+		middle := low + (first-low)/2
+		found, err := reaches(middle + 1)
+		if err != nil {
+			return 0, err
+		}
+		if !found {
+			low = middle + 1
+		}
+	}
+	return first, nil
+}
