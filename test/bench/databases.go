@@ -108,6 +108,20 @@ func (d database) open() (*sql.DB, error) {
 	return pool, err
 }
 
+// held runs something while a transaction of somebody else keeps its snapshot, as pg_dump does: no version of a row that was removed since then can
+// be cleaned away.
+func (d database) held(ctx context.Context, do func() error) error {
+	conn, err := pgx.Connect(ctx, d.url)
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")
+	if err == nil {
+		err = do()
+	}
+	return errors.Join(err, conn.Close(ctx))
+}
+
 // path is the file of a database on SQLite.
 func (d database) path() string { return strings.TrimPrefix(d.url, "sqlite:") }
 
