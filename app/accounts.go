@@ -19,8 +19,9 @@ type proof struct {
 	matched operators.Holding
 }
 
-// prove finds out whether somebody who has a session knows its account's password. What is guessed wrong counts as at signing in.
-// operators.ErrPassword about `current`, operators.TooMany, operators.ErrNoSession.
+// prove finds out whether somebody who has a session knows its account's password. What is guessed
+// wrong counts as at signing in. operators.ErrPassword about `current`, operators.TooMany,
+// operators.ErrNoSession.
 func (o *Operators) prove(ctx context.Context, by audit.Actor, from operators.Origin, token, current string) (p proof, err error) {
 	if p.session, err = operators.ParseToken(token); err != nil {
 		return proof{}, err
@@ -69,8 +70,9 @@ func aboutCurrent(err error) error {
 	return err
 }
 
-// SignInAgain has somebody who has a session show once more who they are, so that they may change what opens doors: by the password, and by a
-// code where the account has a second factor. operators.ErrPassword about `current`, factors.ErrCode about `code`, operators.TooMany,
+// SignInAgain has somebody who has a session show once more who they are, so that they may change
+// what opens doors: by the password, and by a code where the account has a second factor.
+// operators.ErrPassword about `current`, factors.ErrCode about `code`, operators.TooMany,
 // operators.ErrNoSession.
 func (o *Operators) SignInAgain(ctx context.Context, by audit.Actor, from operators.Origin, token, current, code string) error {
 	p, err := o.prove(ctx, by, from, token, current)
@@ -106,8 +108,9 @@ func (o *Operators) again(ctx context.Context, tx ports.Tx, by audit.Actor, s op
 	return recordAccount(ctx, tx, by, now, audit.SignedInAgain, account.Account, audit.State{"method": string(m)})
 }
 
-// ChangePassword gives the account of a session another password, if whoever has it knows the one that there is. It ends the account's other
-// sessions, forgets its other devices and ends the links that would set its password. operators.ErrPassword about `current`, operators.TooMany,
+// ChangePassword gives the account of a session another password, if whoever has it knows the one
+// that there is. It ends the account's other sessions, forgets its other devices and ends the links
+// that would set its password. operators.ErrPassword about `current`, operators.TooMany,
 // operators.ErrNoSession.
 func (o *Operators) ChangePassword(ctx context.Context, by audit.Actor, from operators.Origin, token, current string, next operators.Password) error {
 	p, err := o.prove(ctx, by, from, token, current)
@@ -146,7 +149,8 @@ func endInvitations(ctx context.Context, tx ports.Tx, h operators.Holding) error
 	return tx.Operators().EndInvitations(ctx, h.User.ID, to)
 }
 
-// hashFor is Password.Hash beside the passwords that a user has, for so many at once as there is memory for.
+// hashFor is Password.Hash beside the passwords that a user has, for so many at once as there is
+// memory for.
 func (o *Operators) hashFor(ctx context.Context, username string, p operators.Password) (hash operators.Hash, err error) {
 	var others []operators.Holding
 	err = o.store.View(ctx, func(tx ports.Tx) (err error) {
@@ -165,7 +169,8 @@ func (o *Operators) hashFor(ctx context.Context, username string, p operators.Pa
 	}
 }
 
-// Sessions returns the sessions of the visitor's account that still hold, the one that was used last first, at most MaxShown.
+// Sessions returns the sessions of the visitor's account that still hold, the one that was used
+// last first, at most MaxShown.
 func (o *Operators) Sessions(ctx context.Context, v operators.Visitor) (found []operators.Session, err error) {
 	now := o.clock.Now()
 	err = o.store.View(ctx, func(tx ports.Tx) error {
@@ -181,7 +186,8 @@ func (o *Operators) Sessions(ctx context.Context, v operators.Visitor) (found []
 	return found, err
 }
 
-// EndSession ends one of the sessions of the visitor's account; operators.ErrNoSession when it is not theirs.
+// EndSession ends one of the sessions of the visitor's account; operators.ErrNoSession when it is
+// not theirs.
 func (o *Operators) EndSession(ctx context.Context, by audit.Actor, v operators.Visitor, d operators.Digest) error {
 	return o.store.Update(ctx, func(tx ports.Tx) error {
 		s, account, err := tx.Operators().Session(ctx, d)

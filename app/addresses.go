@@ -24,8 +24,8 @@ func (u *Users) Addresses(ctx context.Context, at Path, username string, p Page)
 	return found, err
 }
 
-// AddAddress gives a member an address, and on request assigns it to the organization's preferred channels. created is false when
-// the member had it already. users.ErrProtected.
+// AddAddress gives a member an address, and on request assigns it to the organization's preferred
+// channels. created is false when the member had it already. users.ErrProtected.
 func (u *Users) AddAddress(
 	ctx context.Context, by audit.Actor, at Path, username string, a users.Address, toPreferred bool,
 ) (added users.Address, created bool, err error) {
@@ -63,7 +63,8 @@ func addAddress(
 		After: audit.State{"address": added.Value, "name": added.Name, "new": created, "assigned": assigned}})
 }
 
-// assignPreferred assigns an address to the organization's preferred channels and returns the names of those that it was not assigned to.
+// assignPreferred assigns an address to the organization's preferred channels and returns the names
+// of those that it was not assigned to.
 func assignPreferred(ctx context.Context, tx ports.Tx, m users.Member, a users.Address) ([]string, error) {
 	preferred, err := tx.Channels().Preferred(ctx, m.Organization, 0)
 	if err != nil {
@@ -88,7 +89,8 @@ func newlyAssigned(as []channels.Assignment, created []bool) []string {
 	return fresh
 }
 
-// RemoveAddress takes an address from a member with all that hangs on it and returns how many that were: 1. users.ErrProtected.
+// RemoveAddress takes an address from a member with all that hangs on it and returns how many that
+// were: 1. users.ErrProtected.
 func (u *Users) RemoveAddress(ctx context.Context, by audit.Actor, at Path, username string, id users.AddressID) (deleted int, err error) {
 	err = u.store.Update(ctx, func(tx ports.Tx) error {
 		m, err := changeableMember(ctx, tx, at, username)

@@ -23,8 +23,10 @@ func NewAdministration(store ports.Store, clock ports.Clock) *Administration {
 	return &Administration{store: store, clock: clock}
 }
 
-// Create makes an administrator of the installation, of an existing identity with this username or of a new one. The account is one of its own: organizations that made accounts for the username before do not hinder it, and nothing of it is theirs.
-// operators.ErrExists for whoever has a password by the installation already, whom SetPassword is for.
+// Create makes an administrator of the installation, of an existing identity with this username or
+// of a new one. The account is one of its own: organizations that made accounts for the username
+// before do not hinder it, and nothing of it is theirs. operators.ErrExists for whoever has a
+// password by the installation already, whom SetPassword is for.
 func (a *Administration) Create(ctx context.Context, by audit.Actor, username string, p operators.Password) error {
 	u, err := users.NewUser(username)
 	if err != nil {
@@ -54,9 +56,11 @@ func (a *Administration) Create(ctx context.Context, by audit.Actor, username st
 	})
 }
 
-// SetPassword gives a user another password, or a first one, and ends all sessions of the account. With an organization it is the account that opens
-// it: the role there is accepted with that, because whoever may do this could do everything anyway, and hands out the password. Without one it is the
-// user's only account, or the one that makes them administrator of the installation. operators.ErrNotFound, operators.ErrSeveral, users.ErrNotFound.
+// SetPassword gives a user another password, or a first one, and ends all sessions of the account.
+// With an organization it is the account that opens it: the role there is accepted with that,
+// because whoever may do this could do everything anyway, and hands out the password. Without one
+// it is the user's only account, or the one that makes them administrator of the installation.
+// operators.ErrNotFound, operators.ErrSeveral, users.ErrNotFound.
 func (a *Administration) SetPassword(ctx context.Context, by audit.Actor, at Path, username string, p operators.Password) error {
 	hash, err := a.hashFor(ctx, at, username, p)
 	if err != nil {
@@ -119,9 +123,10 @@ func (a *Administration) renew(ctx context.Context, tx ports.Tx, by audit.Actor,
 	return recordAccount(ctx, tx, by, account.Changed, audit.PasswordSet, account, audit.State{"sessions_ended": ended})
 }
 
-// SetRole says what a member may do in the console of the organization, and returns whether it counts already: it does for somebody who has accepted
-// before, and for whom the installation itself gave a password, which no organization knows. Everybody else accepts it by a link of the organization,
-// or gets a password for it (SetPassword). orgs.ErrNotFound, users.ErrNotFound.
+// SetRole says what a member may do in the console of the organization, and returns whether it
+// counts already: it does for somebody who has accepted before, and for whom the installation
+// itself gave a password, which no organization knows. Everybody else accepts it by a link of the
+// organization, or gets a password for it (SetPassword). orgs.ErrNotFound, users.ErrNotFound.
 func (a *Administration) SetRole(ctx context.Context, by audit.Actor, at Path, username string, role users.Role) (counts bool, err error) {
 	err = a.store.Update(ctx, func(tx ports.Tx) error {
 		m, err := memberByUsername(ctx, tx, at, username)
@@ -139,7 +144,8 @@ func (a *Administration) SetRole(ctx context.Context, by audit.Actor, at Path, u
 	return counts, err
 }
 
-// accepted reports whether a member's role counts, and has it count where the installation gave the user a password.
+// accepted reports whether a member's role counts, and has it count where the installation gave the
+// user a password.
 func (a *Administration) accepted(ctx context.Context, tx ports.Tx, m users.Member) (bool, error) {
 	found, err := tx.Operators().Acceptance(ctx, m.ID)
 	if err != nil || found.Account != 0 {
@@ -156,7 +162,8 @@ func (a *Administration) accepted(ctx context.Context, tx ports.Tx, m users.Memb
 	return true, tx.Operators().Accept(ctx, m.ID, of[i].ID, a.clock.Now())
 }
 
-// setRole decides about the user, because whether a role counts is decided where a link is used, too.
+// setRole decides about the user, because whether a role counts is decided where a link is used,
+// too.
 func (a *Administration) setRole(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, m users.Member, role users.Role) error {
 	if err := tx.Operators().Decide(ctx, m.User.ID); err != nil {
 		return err

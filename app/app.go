@@ -1,10 +1,12 @@
-// Package app is the use cases: one struct for each area, one method for each thing a caller can ask for, each a single unit of
-// work. It speaks in terms of the domain and knows no HTTP, no SQL and no terminal.
+// Package app is the use cases: one struct for each area, one method for each thing a caller can
+// ask for, each a single unit of work. It speaks in terms of the domain and knows no HTTP, no SQL
+// and no terminal.
 package app
 
 import "strings"
 
-// Path names a place in the tenancy by the slugs of a URL; levels that a use case does not need are empty.
+// Path names a place in the tenancy by the slugs of a URL; levels that a use case does not need are
+// empty.
 type Path struct {
 	Organization string
 	Project      string

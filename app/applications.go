@@ -20,7 +20,8 @@ type Applications struct {
 	registering *batch.Batcher[Path, registering]
 }
 
-// NewApplications returns the use cases on applications, of which organizations without limits of their own may have so many.
+// NewApplications returns the use cases on applications, of which organizations without limits of
+// their own may have so many.
 func NewApplications(store ports.Store, limits *quotas.Defaults) *Applications {
 	a := &Applications{store: store, limits: limits}
 	a.registering = batch.New(a.register, (*registering).username)
@@ -78,8 +79,9 @@ func (a *Applications) Notifications(ctx context.Context, at Path, p Page) (foun
 	return found, err
 }
 
-// Unregister deletes a member's membership of the application and returns how many that were, 0 or 1. The
-// user must be a member of the organization and is found by the username alone: users.ErrNotFound.
+// Unregister deletes a member's membership of the application and returns how many that were, 0 or
+// 1. The user must be a member of the organization and is found by the username alone:
+// users.ErrNotFound.
 func (a *Applications) Unregister(ctx context.Context, by audit.Actor, at Path, username string) (deleted int, err error) {
 	err = a.store.Update(ctx, func(tx ports.Tx) error {
 		deleted = 0
@@ -106,8 +108,9 @@ func (a *Applications) Unregister(ctx context.Context, by audit.Actor, at Path, 
 	return deleted, err
 }
 
-// Unsubscribe takes a member off every distribution list that is pinned to the application and returns how many
-// entries that were; the membership stays. The member is found by the username alone: users.ErrNotFound.
+// Unsubscribe takes a member off every distribution list that is pinned to the application and
+// returns how many entries that were; the membership stays. The member is found by the username
+// alone: users.ErrNotFound.
 func (a *Applications) Unsubscribe(ctx context.Context, by audit.Actor, at Path, username string) (deleted int, err error) {
 	err = a.store.Update(ctx, func(tx ports.Tx) error {
 		app, err := application(ctx, tx, at)

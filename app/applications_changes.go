@@ -13,8 +13,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Create stores a new application of the path's project; orgs.ErrProjectNotFound, applications.ErrSlugTaken,
-// *quotas.Exceeded.
+// Create stores a new application of the path's project; orgs.ErrProjectNotFound,
+// applications.ErrSlugTaken, *quotas.Exceeded.
 func (a *Applications) Create(ctx context.Context, by audit.Actor, at Path, app applications.Application) (created applications.Application, err error) {
 	err = a.store.Update(ctx, func(tx ports.Tx) error {
 		project, err := tx.Orgs().Project(ctx, at.Organization, at.Project)
@@ -81,7 +81,8 @@ func (a *Applications) Patch(ctx context.Context, by audit.Actor, at Path, name 
 	return is, err
 }
 
-// Delete removes an application; applications.ErrNotFound, and applications.ErrInUse, naming what uses it.
+// Delete removes an application; applications.ErrNotFound, and applications.ErrInUse, naming what
+// uses it.
 func (a *Applications) Delete(ctx context.Context, by audit.Actor, at Path) error {
 	return a.store.Update(ctx, func(tx ports.Tx) error {
 		app, err := revisedApplication(ctx, tx, at)
@@ -96,7 +97,8 @@ func (a *Applications) Delete(ctx context.Context, by audit.Actor, at Path) erro
 	})
 }
 
-// revisedApplication finds an application in a unit of work that changes what its organization is made of.
+// revisedApplication finds an application in a unit of work that changes what its organization is
+// made of.
 func revisedApplication(ctx context.Context, tx ports.Tx, at Path) (applications.Application, error) {
 	found, err := application(ctx, tx, at)
 	if err != nil {
@@ -121,8 +123,8 @@ type Registrants struct {
 	More    bool
 }
 
-// Registrants returns a batch of those members registered with the path's application of whom all is true that the query says;
-// applications.ErrNotFound.
+// Registrants returns a batch of those members registered with the path's application of whom all
+// is true that the query says; applications.ErrNotFound.
 func (a *Applications) Registrants(ctx context.Context, at Path, q users.Query) (found Registrants, err error) {
 	err = a.store.View(ctx, func(tx ports.Tx) error {
 		app, err := application(ctx, tx, at)
@@ -151,8 +153,8 @@ func (a *Applications) Registrants(ctx context.Context, at Path, q users.Query) 
 	return found, err
 }
 
-// UnregisterMember deletes a member's membership of the application, as Unregister does; who is not registered is left alone.
-// operators.ErrAbove, users.ErrNotFound, applications.ErrNotFound.
+// UnregisterMember deletes a member's membership of the application, as Unregister does; who is not
+// registered is left alone. operators.ErrAbove, users.ErrNotFound, applications.ErrNotFound.
 func (a *Applications) UnregisterMember(ctx context.Context, by operators.Officer, at Path, id users.MemberID) error {
 	return a.store.Update(ctx, func(tx ports.Tx) error {
 		m, app, was, registered, err := membership(ctx, tx, at, id)

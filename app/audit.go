@@ -14,8 +14,8 @@ type Audit struct{ store ports.Store }
 // NewAudit returns the use cases on the audit log.
 func NewAudit(store ports.Store) *Audit { return &Audit{store: store} }
 
-// Search returns a batch of the entries of the path's organization, or without one of the installation, that a query asks for; its
-// Organization does not count. orgs.ErrNotFound.
+// Search returns a batch of the entries of the path's organization, or without one of the
+// installation, that a query asks for; its Organization does not count. orgs.ErrNotFound.
 func (a *Audit) Search(ctx context.Context, at Path, q audit.Query) (audit.Found, error) {
 	return a.find(ctx, at, q.Trimmed())
 }
@@ -36,8 +36,9 @@ func (a *Audit) find(ctx context.Context, at Path, q audit.Query) (found audit.F
 // exportPage is how many entries an export holds in memory at a time.
 const exportPage = 500
 
-// Export calls each for all entries that Search would find, batch by batch, the newest first, until it returns an error. That somebody
-// exports is itself recorded, before anything is handed out. It is many units of work: what is recorded meanwhile is not exported.
+// Export calls each for all entries that Search would find, batch by batch, the newest first, until
+// it returns an error. That somebody exports is itself recorded, before anything is handed out. It
+// is many units of work: what is recorded meanwhile is not exported.
 func (a *Audit) Export(ctx context.Context, by audit.Actor, at Path, q audit.Query, each func([]audit.Entry) error) error {
 	q = q.Trimmed()
 	err := a.store.Update(ctx, func(tx ports.Tx) error {

@@ -10,15 +10,16 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// KeyCacheLifetime is how long an instance trusts what it knows of a key: a key that another process revokes stops here within
-// this time (decisions 1 allow 5 s).
+// KeyCacheLifetime is how long an instance trusts what it knows of a key: a key that another
+// process revokes stops here within this time (decisions 1 allow 5 s).
 const KeyCacheLifetime = 4 * time.Second
 
-// maxCachedKeys bounds the memory of the cache. Only keys that exist enter it, so strangers cannot fill it.
+// maxCachedKeys bounds the memory of the cache. Only keys that exist enter it, so strangers cannot
+// fill it.
 const maxCachedKeys = 10_000
 
-// Authentication tells whose key a text is, and remembers when each key was last used. It asks the store once per key and
-// KeyCacheLifetime, not once per request.
+// Authentication tells whose key a text is, and remembers when each key was last used. It asks the
+// store once per key and KeyCacheLifetime, not once per request.
 type Authentication struct {
 	store ports.Store
 	clock ports.Clock
@@ -34,7 +35,8 @@ type knownKey struct {
 	read time.Time
 }
 
-// trusted reports whether what is known is young enough. A clock that was set back does not make it younger.
+// trusted reports whether what is known is young enough. A clock that was set back does not make it
+// younger.
 func (k knownKey) trusted(now time.Time) bool {
 	age := now.Sub(k.read)
 	return age >= 0 && age < KeyCacheLifetime
@@ -47,8 +49,8 @@ func NewAuthentication(store ports.Store, clock ports.Clock) *Authentication {
 	return &Authentication{store: store, clock: clock, known: map[access.Digest]knownKey{}}
 }
 
-// Authenticate returns the key whose text is given. Missing, malformed, unknown, expired and revoked keys get the same
-// answer, access.ErrUnauthenticated.
+// Authenticate returns the key whose text is given. Missing, malformed, unknown, expired and
+// revoked keys get the same answer, access.ErrUnauthenticated.
 func (a *Authentication) Authenticate(ctx context.Context, token string) (access.Key, error) {
 	digest, err := access.ParseToken(token)
 	if err != nil {
@@ -103,7 +105,8 @@ func (a *Authentication) note(key access.Key, now time.Time) {
 	a.used.Store(key.ID, minute)
 }
 
-// Forget makes the next call of every key ask the store again, so that a key which this instance revoked stops at once.
+// Forget makes the next call of every key ask the store again, so that a key which this instance
+// revoked stops at once.
 func (a *Authentication) Forget() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -111,7 +114,8 @@ func (a *Authentication) Forget() {
 	a.times++
 }
 
-// RecordUse stores when keys were last used since the last call. What cannot be stored is kept for the next call.
+// RecordUse stores when keys were last used since the last call. What cannot be stored is kept for
+// the next call.
 func (a *Authentication) RecordUse(ctx context.Context) error {
 	moments := map[access.ID]time.Time{}
 	a.used.Range(func(id, at any) bool {

@@ -14,9 +14,10 @@ import (
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
-// Blueprint describes what organizations are made of. Names refer to each other: a list to the application it is pinned to, a
-// notification to its list, events and templates to channels, which are sought in the project first, then in the
-// organization. What a blueprint refers to may be described by it or be there already.
+// Blueprint describes what organizations are made of. Names refer to each other: a list to the
+// application it is pinned to, a notification to its list, events and templates to channels, which
+// are sought in the project first, then in the organization. What a blueprint refers to may be
+// described by it or be there already.
 type Blueprint struct {
 	Organizations []BlueprintOrganization
 }
@@ -130,7 +131,8 @@ func (b Blueprint) check(channel ChannelCheck) error {
 	return c.faults.Err()
 }
 
-// checkOnly reports what a key may not describe: another organization than this one, and what is decided by people.
+// checkOnly reports what a key may not describe: another organization than this one, and what is
+// decided by people.
 func (b Blueprint) checkOnly(organization string) error {
 	var faults fault.Fields
 	if len(b.Organizations) != 1 {
@@ -151,7 +153,8 @@ func (b Blueprint) checkOnly(organization string) error {
 	return faults.Err()
 }
 
-// MaxBlueprint is how many objects a blueprint of a key may describe. Each channel that an event names counts as one.
+// MaxBlueprint is how many objects a blueprint of a key may describe. Each channel that an event
+// names counts as one.
 const MaxBlueprint = 2_000
 
 // checkSize refuses a blueprint of more than MaxBlueprint objects.

@@ -15,15 +15,16 @@ import (
 type ChannelForm struct {
 	Name, Protocol, Driver string // of a new one
 	Preferred, Active      bool
-	// Unrestricted lets the channel connect to every address; it counts only of those who look after the
-	// installation.
+	// Unrestricted lets the channel connect to every address; it counts only of those who look
+	// after the installation.
 	Unrestricted bool
-	// Settings are the settings as texts, by name; an empty text is none, but for a secret: that is kept as it is. An object is a line for each
-	// member, `Name: value`, and a list a line for each part.
+	// Settings are the settings as texts, by name; an empty text is none, but for a secret: that is
+	// kept as it is. An object is a line for each member, `Name: value`, and a list a line for each
+	// part.
 	Settings map[string]string
 	Without  []string // the secrets to remove
-	// Changes are settings as values, by name, and take the place of Settings and Without where they are not nil: those that are named change, nil
-	// removes one, and the others stay.
+	// Changes are settings as values, by name, and take the place of Settings and Without where
+	// they are not nil: those that are named change, nil removes one, and the others stay.
 	Changes map[string]any
 }
 
@@ -155,8 +156,9 @@ func (f ChannelForm) moved(described []channels.Setting, was, is channels.Settin
 	return ""
 }
 
-// value reads what was typed as a value of the setting's kind. `${` stands for a variable where `tocsin apply` reads settings; here it would
-// be one of the service's own environment, which is nobody's business, and so is refused.
+// value reads what was typed as a value of the setting's kind. `${` stands for a variable where
+// `tocsin apply` reads settings; here it would be one of the service's own environment, which is
+// nobody's business, and so is refused.
 func value(s channels.Setting, typed string) (any, error) {
 	const variable, escaped = "${", "$${"
 	if strings.Contains(strings.ReplaceAll(typed, escaped, ""), variable) {

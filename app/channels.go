@@ -23,7 +23,8 @@ type Channels struct {
 	limits  *quotas.Defaults
 }
 
-// NewChannels returns the use cases on channels, which these drivers work for. Organizations without limits of their own may have so many.
+// NewChannels returns the use cases on channels, which these drivers work for. Organizations
+// without limits of their own may have so many.
 func NewChannels(store ports.Store, drivers delivery.Drivers, limits *quotas.Defaults) *Channels {
 	return &Channels{store: store, drivers: drivers, limits: limits}
 }
@@ -50,7 +51,8 @@ func (s *Channels) Drivers() []deliveries.Driver { return slices.Clone(s.drivers
 // Driver returns one of them; a fault about `driver`.
 func (s *Channels) Driver(name string) (deliveries.Driver, error) { return s.drivers.Find(name) }
 
-// List returns the channels of the place without settings, and the outages of each; orgs.ErrNotFound, orgs.ErrProjectNotFound.
+// List returns the channels of the place without settings, and the outages of each;
+// orgs.ErrNotFound, orgs.ErrProjectNotFound.
 func (s *Channels) List(ctx context.Context, at Path, p Page) (found []channels.Channel, outages map[channels.ID][]channels.Outage, err error) {
 	err = s.store.View(ctx, func(tx ports.Tx) error {
 		org, project, err := owner(ctx, tx, at)
@@ -70,7 +72,8 @@ func (s *Channels) List(ctx context.Context, at Path, p Page) (found []channels.
 	return found, outages, err
 }
 
-// Show returns a channel of the place; orgs.ErrNotFound, orgs.ErrProjectNotFound, channels.ErrNotFound.
+// Show returns a channel of the place; orgs.ErrNotFound, orgs.ErrProjectNotFound,
+// channels.ErrNotFound.
 func (s *Channels) Show(ctx context.Context, at Path, id channels.ID) (report ChannelReport, err error) {
 	err = s.store.View(ctx, func(tx ports.Tx) error {
 		report = ChannelReport{}
@@ -99,8 +102,8 @@ func (s *Channels) Show(ctx context.Context, at Path, id channels.ID) (report Ch
 	return report, err
 }
 
-// Create makes a channel; faults about the form, channels.ErrNameTaken, channels.ErrPreferredTaken, channels.ErrSealed,
-// *quotas.Exceeded.
+// Create makes a channel; faults about the form, channels.ErrNameTaken, channels.ErrPreferredTaken,
+// channels.ErrSealed, *quotas.Exceeded.
 func (s *Channels) Create(ctx context.Context, by operators.Officer, at Path, f ChannelForm) (made channels.Channel, err error) {
 	c, err := channels.New(f.Name, f.Protocol, f.Driver)
 	if err != nil {
@@ -130,8 +133,9 @@ func (s *Channels) Create(ctx context.Context, by operators.Officer, at Path, f 
 	return made, err
 }
 
-// Save changes everything of a channel but its name, protocol and driver, and takes back what instances said of it; faults about the form,
-// channels.ErrNotFound, channels.ErrPreferredTaken, channels.ErrSealed.
+// Save changes everything of a channel but its name, protocol and driver, and takes back what
+// instances said of it; faults about the form, channels.ErrNotFound, channels.ErrPreferredTaken,
+// channels.ErrSealed.
 func (s *Channels) Save(ctx context.Context, by operators.Officer, at Path, id channels.ID, f ChannelForm) error {
 	return s.Patch(ctx, by, at, id, func(form *ChannelForm) { *form = f })
 }
@@ -165,7 +169,8 @@ func (s *Channels) Patch(ctx context.Context, by operators.Officer, at Path, id 
 	})
 }
 
-// Delete removes a channel that nothing uses, whether its settings can be read or not; channels.ErrNotFound, channels.ErrInUse naming what does.
+// Delete removes a channel that nothing uses, whether its settings can be read or not;
+// channels.ErrNotFound, channels.ErrInUse naming what does.
 func (s *Channels) Delete(ctx context.Context, by audit.Actor, at Path, id channels.ID) error {
 	return s.store.Update(ctx, func(tx ports.Tx) error {
 		c, err := s.revise(ctx, tx, at, id)
@@ -192,8 +197,9 @@ func (s *Channels) revise(ctx context.Context, tx ports.Tx, at Path, id channels
 	return tx.Channels().ByID(ctx, org, project, id)
 }
 
-// set makes the settings of a channel from a form. What is wrong is named `settings.NAME`. A channel that
-// somebody else than those who look after the installation leads elsewhere is not unrestricted any more.
+// set makes the settings of a channel from a form. What is wrong is named `settings.NAME`. A
+// channel that somebody else than those who look after the installation leads elsewhere is not
+// unrestricted any more.
 func (s *Channels) set(c *channels.Channel, by operators.Officer, f ChannelForm) error {
 	driver, err := s.drivers.Find(c.Driver)
 	if err != nil {
@@ -225,7 +231,8 @@ func onField(err error) error {
 	return err
 }
 
-// usableChannels are those that an application may send through: its project's, then its organization's; without settings.
+// usableChannels are those that an application may send through: its project's, then its
+// organization's; without settings.
 func usableChannels(ctx context.Context, tx ports.Tx, org orgs.ID, project orgs.ProjectID) ([]channels.Channel, error) {
 	own, err := tx.Channels().List(ctx, org, project, 0, maxUsable)
 	if err != nil {

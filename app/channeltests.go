@@ -24,7 +24,8 @@ type ChannelTests struct {
 	timeout time.Duration
 }
 
-// NewChannelTests returns the use case of testing a channel; an attempt takes at most as long as timeout says.
+// NewChannelTests returns the use case of testing a channel; an attempt takes at most as long as
+// timeout says.
 func NewChannelTests(store ports.Store, drivers delivery.Drivers, timeout time.Duration) *ChannelTests {
 	return &ChannelTests{store: store, drivers: drivers, timeout: timeout}
 }
@@ -36,8 +37,9 @@ type Tested struct {
 	Failure *deliveries.Failure
 }
 
-// Send sends one message through a channel, active or not, once. A channel that fails is an answer and no error. orgs.ErrNotFound,
-// orgs.ErrSeveral, channels.ErrNotFound, a fault about `to`, or what the driver finds wrong with the settings.
+// Send sends one message through a channel, active or not, once. A channel that fails is an answer
+// and no error. orgs.ErrNotFound, orgs.ErrSeveral, channels.ErrNotFound, a fault about `to`, or
+// what the driver finds wrong with the settings.
 func (s *ChannelTests) Send(ctx context.Context, by audit.Actor, at ChannelName, to string) (Tested, error) {
 	var org orgs.Organization
 	var c channels.Channel
@@ -54,7 +56,8 @@ func (s *ChannelTests) Send(ctx context.Context, by audit.Actor, at ChannelName,
 	return s.send(ctx, by, place, org, c, to)
 }
 
-// SendThrough is Send for a channel of the path's organization or project itself; channels.ErrNotFound, channels.ErrSealed.
+// SendThrough is Send for a channel of the path's organization or project itself;
+// channels.ErrNotFound, channels.ErrSealed.
 func (s *ChannelTests) SendThrough(ctx context.Context, by audit.Actor, at Path, id channels.ID, to string) (Tested, error) {
 	var org orgs.Organization
 	var c channels.Channel
@@ -73,7 +76,8 @@ func (s *ChannelTests) SendThrough(ctx context.Context, by audit.Actor, at Path,
 	return s.send(ctx, by, at, org, c, to)
 }
 
-// send sends the message and notes that, once its end is known, in a unit of work of its own: nothing may be held while a provider takes its time.
+// send sends the message and notes that, once its end is known, in a unit of work of its own:
+// nothing may be held while a provider takes its time.
 func (s *ChannelTests) send(ctx context.Context, by audit.Actor, at Path, org orgs.Organization, c channels.Channel, to string) (Tested, error) {
 	address, err := testAddress(c, to)
 	if err != nil {

@@ -27,7 +27,8 @@ import (
 
 var web = app.Path{Organization: "acme", Project: "shop", Application: "web"}
 
-// BenchmarkCreate makes people members of an organization, from one caller and from 64, new people and then the first hundred again.
+// BenchmarkCreate makes people members of an organization, from one caller and from 64, new people
+// and then the first hundred again.
 func BenchmarkCreate(b *testing.B) {
 	byCallers(b, func(store ports.Store) func(ctx context.Context, name string) error {
 		use := app.NewUsers(store)

@@ -29,8 +29,9 @@ const (
 	DeletableEvent       Deletable = "event"       // acme/shop/web/order-shipped
 )
 
-// Delete removes the object at a path, which is spelled as [Applied] spells it. What others use is not removed: the ErrInUse of
-// its package names them. A path that leads nowhere gets the not-found fault of the first thing that is missing.
+// Delete removes the object at a path, which is spelled as [Applied] spells it. What others use is
+// not removed: the ErrInUse of its package names them. A path that leads nowhere gets the not-found
+// fault of the first thing that is missing.
 func (d *Deletions) Delete(ctx context.Context, by audit.Actor, kind Deletable, path string) error {
 	parts, err := kind.split(path)
 	if err != nil {
@@ -69,7 +70,8 @@ func (kind Deletable) CheckPath(path string) error {
 	return err
 }
 
-// split takes a path apart. Names may contain slashes and slugs may not, so what is left at the end is the name.
+// split takes a path apart. Names may contain slashes and slugs may not, so what is left at the end
+// is the name.
 func (kind Deletable) split(path string) ([]string, error) {
 	var shape string
 	levels := 3
@@ -109,7 +111,8 @@ func deleteList(ctx context.Context, tx ports.Tx, org orgs.Organization, project
 	return audit.Entry{Action: audit.ListDeleted, Object: listPath(at, l), Before: listState(l.Name, pinned)}, tx.Lists().Delete(ctx, l)
 }
 
-// deleteChannel deletes the channel of a project when the rest of the path begins with the slug of one, else the organization's.
+// deleteChannel deletes the channel of a project when the rest of the path begins with the slug of
+// one, else the organization's.
 func deleteChannel(ctx context.Context, tx ports.Tx, org orgs.Organization, rest string) (audit.Entry, error) {
 	var in orgs.ProjectID
 	at, name := Path{Organization: org.Slug}, rest

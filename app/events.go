@@ -16,14 +16,15 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Events looks after what an application announces: its events, their channels, and who hears of them.
+// Events looks after what an application announces: its events, their channels, and who hears of
+// them.
 type Events struct {
 	store  ports.Store
 	limits *quotas.Defaults
 }
 
-// NewEvents returns the use cases on notifications and on events, of which organizations without limits of their own may have so many, for
-// those who look after them.
+// NewEvents returns the use cases on notifications and on events, of which organizations without
+// limits of their own may have so many, for those who look after them.
 func NewEvents(store ports.Store, limits *quotas.Defaults) *Events {
 	return &Events{store: store, limits: limits}
 }
@@ -52,7 +53,8 @@ type EventReport struct {
 // MaxNotifications is how many notifications of an event a report holds at most.
 const MaxNotifications = 500
 
-// Show returns an event of the path's application; orgs.ErrNotFound, orgs.ErrProjectNotFound, applications.ErrNotFound, events.ErrNotFound.
+// Show returns an event of the path's application; orgs.ErrNotFound, orgs.ErrProjectNotFound,
+// applications.ErrNotFound, events.ErrNotFound.
 func (s *Events) Show(ctx context.Context, at Path, slug string) (r EventReport, err error) {
 	err = s.store.View(ctx, func(tx ports.Tx) error {
 		r = EventReport{Lists: map[lists.ID]lists.List{}}
@@ -81,7 +83,8 @@ func (s *Events) Show(ctx context.Context, at Path, slug string) (r EventReport,
 	return r, err
 }
 
-// Usable returns the channels that events of the path's application may use, the project's first, without settings.
+// Usable returns the channels that events of the path's application may use, the project's first,
+// without settings.
 func (s *Events) Usable(ctx context.Context, at Path) (found []channels.Channel, err error) {
 	err = s.store.View(ctx, func(tx ports.Tx) error {
 		app, err := application(ctx, tx, at)
@@ -171,7 +174,8 @@ func formOf(e events.Event) EventForm {
 	return f
 }
 
-// Delete removes an event that nothing uses, with its templates; events.ErrNotFound, events.ErrInUse naming what does.
+// Delete removes an event that nothing uses, with its templates; events.ErrNotFound,
+// events.ErrInUse naming what does.
 func (s *Events) Delete(ctx context.Context, by audit.Actor, at Path, slug string) error {
 	return s.store.Update(ctx, func(tx ports.Tx) error {
 		app, err := s.revise(ctx, tx, at)
@@ -214,7 +218,8 @@ func (f EventForm) event(e events.Event) (events.Event, error) {
 	return checked, faults.Err()
 }
 
-// limitedTo finds the channels that an event shall be limited to among those that its application may use.
+// limitedTo finds the channels that an event shall be limited to among those that its application
+// may use.
 func limitedTo(ctx context.Context, tx ports.Tx, app applications.Application, ids []channels.ID) ([]events.Channel, error) {
 	if len(ids) == 0 {
 		return nil, nil

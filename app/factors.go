@@ -21,8 +21,8 @@ type Factors struct {
 	required       bool
 }
 
-// NewFactors returns the use cases on second factors. Without authenticators, nil, there are no passkeys. required is whether the installation
-// requires a second factor of its administrators.
+// NewFactors returns the use cases on second factors. Without authenticators, nil, there are no
+// passkeys. required is whether the installation requires a second factor of its administrators.
 func NewFactors(o *Operators, a factors.Authenticators, required bool) *Factors {
 	return &Factors{operators: o, authenticators: a, store: o.store, clock: o.clock, required: required}
 }
@@ -50,7 +50,8 @@ func (f *Factors) Held(ctx context.Context, v operators.Visitor) (h HeldFactors,
 	return h, err
 }
 
-// BeginApp makes the secret of a new authenticator app, and the token by which ConfirmApp finds it; factors.ErrExists.
+// BeginApp makes the secret of a new authenticator app, and the token by which ConfirmApp finds it;
+// factors.ErrExists.
 func (f *Factors) BeginApp(ctx context.Context, v operators.Visitor) (secret factors.Secret, token string, err error) {
 	secret = factors.NewSecret()
 	err = f.store.Update(ctx, func(tx ports.Tx) error {
@@ -81,9 +82,10 @@ func (f *Factors) BegunApp(ctx context.Context, v operators.Visitor, token strin
 	return secret, err
 }
 
-// ConfirmApp sets up the authenticator app that BeginApp made a secret for, when somebody shows a code of it. The codes that are
-// returned are the recovery codes of the account, if it had none; they are shown this once. The account's other sessions end, and this
-// one counts as begun with a second factor. factors.ErrStep, factors.ErrExists, factors.ErrCode about `code`.
+// ConfirmApp sets up the authenticator app that BeginApp made a secret for, when somebody shows a
+// code of it. The codes that are returned are the recovery codes of the account, if it had none;
+// they are shown this once. The account's other sessions end, and this one counts as begun with a
+// second factor. factors.ErrStep, factors.ErrExists, factors.ErrCode about `code`.
 func (f *Factors) ConfirmApp(ctx context.Context, by audit.Actor, v operators.Visitor, session, token, code string) (codes []string, err error) {
 	err = f.store.Update(ctx, func(tx ports.Tx) error {
 		s, err := f.step(ctx, tx, factors.SetUpTOTP, token)
@@ -119,7 +121,8 @@ func (f *Factors) ConfirmApp(ctx context.Context, by audit.Actor, v operators.Vi
 	return codes, err
 }
 
-// added is what every new factor brings about. It returns recovery codes for an account that has none.
+// added is what every new factor brings about. It returns recovery codes for an account that has
+// none.
 func (f *Factors) added(
 	ctx context.Context, tx ports.Tx, by audit.Actor, v operators.Visitor, session string, what audit.State, m operators.Method,
 ) (codes []string, err error) {
@@ -163,8 +166,8 @@ func (f *Factors) recovery(ctx context.Context, tx ports.Tx, a operators.Account
 	return codes, tx.Factors().SetRecoveryCodes(ctx, a, digests)
 }
 
-// RenewRecoveryCodes gives the visitor's account new recovery codes, which are shown this once; the earlier ones work no more.
-// factors.ErrNotFound for an account without a second factor.
+// RenewRecoveryCodes gives the visitor's account new recovery codes, which are shown this once; the
+// earlier ones work no more. factors.ErrNotFound for an account without a second factor.
 func (f *Factors) RenewRecoveryCodes(ctx context.Context, by audit.Actor, v operators.Visitor) (codes []string, err error) {
 	err = f.change(ctx, v, func(tx ports.Tx, account operators.Holding) error {
 		held, err := tx.Factors().Held(ctx, v.Account)
@@ -192,7 +195,8 @@ func (f *Factors) RemoveApp(ctx context.Context, by audit.Actor, v operators.Vis
 	})
 }
 
-// removed is what the end of a factor brings about: recovery codes do not outlive the last one. factors.ErrRequired.
+// removed is what the end of a factor brings about: recovery codes do not outlive the last one.
+// factors.ErrRequired.
 func (f *Factors) removed(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.Holding, what audit.State) error {
 	held, err := tx.Factors().Held(ctx, account.ID)
 	if err != nil {
@@ -236,8 +240,8 @@ func (f *Factors) step(ctx context.Context, tx ports.Tx, p factors.Purpose, toke
 	return s, err
 }
 
-// Reset removes all second factors of every account of a user, and ends their sessions; operators.ErrNotFound for a user who cannot
-// sign in. It returns how many accounts had any.
+// Reset removes all second factors of every account of a user, and ends their sessions;
+// operators.ErrNotFound for a user who cannot sign in. It returns how many accounts had any.
 func (f *Factors) Reset(ctx context.Context, by audit.Actor, username string) (reset int, err error) {
 	err = f.store.Update(ctx, func(tx ports.Tx) error {
 		reset = 0
@@ -259,7 +263,8 @@ func (f *Factors) Reset(ctx context.Context, by audit.Actor, username string) (r
 	return reset, err
 }
 
-// resetFactors removes all second factors of an account, ends its sessions and what it has begun, and reports whether there were any.
+// resetFactors removes all second factors of an account, ends its sessions and what it has begun,
+// and reports whether there were any.
 func resetFactors(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.Holding, now time.Time) (bool, error) {
 	held, err := tx.Factors().Held(ctx, account.ID)
 	if err != nil || held == (factors.Held{}) {
@@ -275,8 +280,8 @@ func resetFactors(ctx context.Context, tx ports.Tx, by audit.Actor, account oper
 	return true, recordHolder(ctx, tx, by, now, audit.FactorsReset, []operators.Holding{account}, audit.State{"sessions_ended": ended})
 }
 
-// everywhere stands where the network of an attempt would: whoever guesses codes knows the password, so their networks do not count
-// separately.
+// everywhere stands where the network of an attempt would: whoever guesses codes knows the
+// password, so their networks do not count separately.
 const everywhere = "everywhere"
 
 // codeGuess is an attempt at the second factor of an account.

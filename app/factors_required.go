@@ -12,11 +12,12 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// thisInstallation stands for the installation where organizations are that require a second factor.
+// thisInstallation stands for the installation where organizations are that require a second
+// factor.
 var thisInstallation = orgs.Organization{Name: "This installation"}
 
-// Require makes an organization require a second factor of whoever has a role there, or no longer; repeating it changes nothing.
-// orgs.ErrNotFound.
+// Require makes an organization require a second factor of whoever has a role there, or no longer;
+// repeating it changes nothing. orgs.ErrNotFound.
 func (f *Factors) Require(ctx context.Context, by audit.Actor, at Path, on bool) error {
 	return f.store.Update(ctx, func(tx ports.Tx) error {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)
@@ -31,8 +32,9 @@ func (f *Factors) Require(ctx context.Context, by audit.Actor, at Path, on bool)
 	})
 }
 
-// Owed reports whether a rule stands in a visitor's way: a second factor is required, and they have none. slug is that of the
-// organization which the rule is about. One that is not there requires nothing.
+// Owed reports whether a rule stands in a visitor's way: a second factor is required, and they have
+// none. slug is that of the organization which the rule is about. One that is not there requires
+// nothing.
 func (f *Factors) Owed(ctx context.Context, v operators.Visitor, r operators.FactorRule, slug string) (owed bool, err error) {
 	switch r {
 	case operators.NoFactor:
@@ -68,8 +70,8 @@ func (f *Factors) organization(ctx context.Context, v operators.Visitor, slug st
 	return org, err
 }
 
-// OwedTo returns those of some organizations that require a second factor of a visitor who has none. What the installation requires of its
-// administrators it requires wherever they go.
+// OwedTo returns those of some organizations that require a second factor of a visitor who has
+// none. What the installation requires of its administrators it requires wherever they go.
 func (f *Factors) OwedTo(ctx context.Context, v operators.Visitor, of ...orgs.Organization) (all []orgs.Organization, err error) {
 	for _, o := range of {
 		if o.RequiresFactor || (f.required && v.Administrator) {
@@ -90,8 +92,9 @@ func (f *Factors) OwedTo(ctx context.Context, v operators.Visitor, of ...orgs.Or
 	return all, nil
 }
 
-// Owes returns who requires a second factor of a visitor who has none, by name: the installation and the organizations in which they have
-// a role, and the one with this slug where they have come from.
+// Owes returns who requires a second factor of a visitor who has none, by name: the installation
+// and the organizations in which they have a role, and the one with this slug where they have come
+// from.
 func (f *Factors) Owes(ctx context.Context, v operators.Visitor, slug string) (names []string, err error) {
 	of := []orgs.Organization{thisInstallation}
 	for _, p := range v.Visible() {
@@ -111,7 +114,8 @@ func (f *Factors) Owes(ctx context.Context, v operators.Visitor, slug string) (n
 	return names, err
 }
 
-// keep refuses that the last factor of an account goes while one is required of its holder; factors.ErrRequired.
+// keep refuses that the last factor of an account goes while one is required of its holder;
+// factors.ErrRequired.
 func (f *Factors) keep(account operators.Holding) error {
 	by := ""
 	if f.required && account.Administrator {

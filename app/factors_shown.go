@@ -34,9 +34,9 @@ func (f *Factors) Asked(ctx context.Context, step string) (a Asked, err error) {
 	return a, err
 }
 
-// ShowCode begins the session of somebody who has shown the right password and now shows a code of their authenticator app or a
-// recovery code. Wrong codes count like wrong passwords, wherever they come from. factors.ErrStep, factors.ErrCode about `code`,
-// operators.TooMany.
+// ShowCode begins the session of somebody who has shown the right password and now shows a code of
+// their authenticator app or a recovery code. Wrong codes count like wrong passwords, wherever they
+// come from. factors.ErrStep, factors.ErrCode about `code`, operators.TooMany.
 func (f *Factors) ShowCode(ctx context.Context, by audit.Actor, from operators.Origin, step, code string) (a Admission, err error) {
 	var account operators.Holding
 	err = f.store.View(ctx, func(tx ports.Tx) error {
@@ -65,7 +65,8 @@ func (f *Factors) ShowCode(ctx context.Context, by audit.Actor, from operators.O
 	return a, err
 }
 
-// tryCode does something for whoever shows a code of an account. factors.ErrCode about `code`, operators.TooMany.
+// tryCode does something for whoever shows a code of an account. factors.ErrCode about `code`,
+// operators.TooMany.
 func (o *Operators) tryCode(
 	ctx context.Context, by audit.Actor, from operators.Origin, of operators.Holding, code string, do func(tx ports.Tx, account operators.Holding) error,
 ) error {

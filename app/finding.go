@@ -19,7 +19,8 @@ import (
 // maxNamed is how many things of each kind Find looks through by their names.
 const maxNamed = 2_000
 
-// Finds are what an organization has that a text means, of each kind the first, and one more than the limit where there are more.
+// Finds are what an organization has that a text means, of each kind the first, and one more than
+// the limit where there are more.
 type Finds struct {
 	People       []users.Member
 	Indexing     users.Indexing
@@ -33,8 +34,8 @@ type Finds struct {
 	Projects     map[orgs.ProjectID]orgs.Project
 }
 
-// Find looks for a text in an organization: people by words, occurrences by the exact correlation id or id, all else by words of its
-// name or slug. orgs.ErrNotFound.
+// Find looks for a text in an organization: people by words, occurrences by the exact correlation
+// id or id, all else by words of its name or slug. orgs.ErrNotFound.
 func (o *Orgs) Find(ctx context.Context, at Path, text string, limit int) (found Finds, err error) {
 	err = o.store.View(ctx, func(tx ports.Tx) error {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)

@@ -19,7 +19,8 @@ type Groups struct {
 	limits *quotas.Defaults
 }
 
-// NewGroups returns the use cases on groups, of which organizations without limits of their own may have so many.
+// NewGroups returns the use cases on groups, of which organizations without limits of their own may
+// have so many.
 func NewGroups(store ports.Store, limits *quotas.Defaults) *Groups {
 	return &Groups{store: store, limits: limits}
 }
@@ -80,7 +81,8 @@ func (g *Groups) Create(ctx context.Context, by audit.Actor, at Path, name strin
 	return made, err
 }
 
-// Rename gives a group another name; orgs.ErrGroupNotFound, orgs.ErrGroupTaken, orgs.ErrGroupDefault.
+// Rename gives a group another name; orgs.ErrGroupNotFound, orgs.ErrGroupTaken,
+// orgs.ErrGroupDefault.
 func (g *Groups) Rename(ctx context.Context, by audit.Actor, at Path, id orgs.GroupID, name string) error {
 	wanted, err := orgs.NewGroup(0, name)
 	if err != nil {
@@ -108,7 +110,8 @@ func (g *Groups) Rename(ctx context.Context, by audit.Actor, at Path, id orgs.Gr
 	})
 }
 
-// Delete removes a group that nobody is in; orgs.ErrGroupNotFound, orgs.ErrGroupInUse, orgs.ErrGroupDefault.
+// Delete removes a group that nobody is in; orgs.ErrGroupNotFound, orgs.ErrGroupInUse,
+// orgs.ErrGroupDefault.
 func (g *Groups) Delete(ctx context.Context, by audit.Actor, at Path, id orgs.GroupID) error {
 	return g.store.Update(ctx, func(tx ports.Tx) error {
 		was, err := group(ctx, tx, at, id)
@@ -125,16 +128,16 @@ func (g *Groups) Delete(ctx context.Context, by audit.Actor, at Path, id orgs.Gr
 	})
 }
 
-// Link puts members into a group, all or none, and returns how many were not in it. operators.ErrAbove, orgs.ErrGroupNotFound,
-// users.ErrNotFound, ErrSelection.
+// Link puts members into a group, all or none, and returns how many were not in it.
+// operators.ErrAbove, orgs.ErrGroupNotFound, users.ErrNotFound, ErrSelection.
 func (g *Groups) Link(ctx context.Context, by operators.Officer, at Path, id orgs.GroupID, ids ...users.MemberID) (int, error) {
 	return g.regroup(ctx, by, at, id, ids, users.Repository.Link, func(groups []string, name string) []string {
 		return slices.Sorted(slices.Values(append(slices.Clone(groups), name)))
 	})
 }
 
-// Unlink takes members out of a group, all or none, and returns how many were in it. operators.ErrAbove, orgs.ErrGroupNotFound,
-// users.ErrNotFound, ErrSelection.
+// Unlink takes members out of a group, all or none, and returns how many were in it.
+// operators.ErrAbove, orgs.ErrGroupNotFound, users.ErrNotFound, ErrSelection.
 func (g *Groups) Unlink(ctx context.Context, by operators.Officer, at Path, id orgs.GroupID, ids ...users.MemberID) (int, error) {
 	return g.regroup(ctx, by, at, id, ids, users.Repository.Unlink, func(groups []string, name string) []string {
 		return slices.DeleteFunc(slices.Clone(groups), func(n string) bool { return n == name })

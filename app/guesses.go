@@ -22,7 +22,8 @@ type guess struct {
 	known []operators.Holding // those of the accounts that somebody signed in to from the same device before
 }
 
-// device returns the digest of the device that somebody comes from, and the accounts that it is known of. A device that is none is known of none.
+// device returns the digest of the device that somebody comes from, and the accounts that it is
+// known of. A device that is none is known of none.
 func device(ctx context.Context, tx ports.Tx, from operators.Origin, now time.Time) (operators.Digest, []operators.AccountID, error) {
 	digest, err := operators.ParseToken(from.Device)
 	if err != nil {
@@ -40,10 +41,11 @@ func (g *guess) look(ctx context.Context, tx ports.Tx, now time.Time) error {
 	return err
 }
 
-// try returns the account whose password the guess is. It is counted before it is looked at, and stays counted until proved has taken it
-// back. operators.ErrCredentials, operators.TooMany.
+// try returns the account whose password the guess is. It is counted before it is looked at, and
+// stays counted until proved has taken it back. operators.ErrCredentials, operators.TooMany.
 func (o *Operators) try(ctx context.Context, g guess, password string) (matched operators.Holding, err error) {
-	// What comes in faster than it can be hashed waits here, and so does not fill the table of guesses either.
+	// What comes in faster than it can be hashed waits here, and so does not fill the table of
+	// guesses either.
 	select {
 	case o.hashing <- struct{}{}:
 		defer func() { <-o.hashing }()
@@ -77,7 +79,8 @@ func (o *Operators) wrong(ctx context.Context, tx ports.Tx, g guess, a audit.Act
 	return g.record(ctx, tx, now, a)
 }
 
-// count counts the guess, unless it comes too early: operators.TooMany. Of several that come too early in a row the first is recorded.
+// count counts the guess, unless it comes too early: operators.TooMany. Of several that come too
+// early in a row the first is recorded.
 func (o *Operators) count(ctx context.Context, g guess) error {
 	var wait time.Duration
 	err := o.store.Update(ctx, func(tx ports.Tx) error {
@@ -102,8 +105,8 @@ func (o *Operators) count(ctx context.Context, g guess) error {
 	return err
 }
 
-// proved returns the account whose password the guess was, as it is now, and forgets the wrong ones before it; operators.ErrCredentials when the
-// password was changed meanwhile.
+// proved returns the account whose password the guess was, as it is now, and forgets the wrong ones
+// before it; operators.ErrCredentials when the password was changed meanwhile.
 func (g guess) proved(ctx context.Context, tx ports.Tx, matched operators.Holding) (operators.Holding, error) {
 	account, err := tx.Operators().Account(ctx, matched.ID)
 	if errors.Is(err, operators.ErrNotFound) || (err == nil && account.Hash != matched.Hash) {
@@ -115,8 +118,8 @@ func (g guess) proved(ctx context.Context, tx ports.Tx, matched operators.Holdin
 	return account, tx.Operators().ForgetGuesses(ctx, g.key)
 }
 
-// record notes what became of a guess. From a device that is known of some of the user's accounts it concerns those, from elsewhere all: nobody
-// can tell which it was meant for.
+// record notes what became of a guess. From a device that is known of some of the user's accounts
+// it concerns those, from elsewhere all: nobody can tell which it was meant for.
 func (g guess) record(ctx context.Context, tx ports.Tx, now time.Time, a audit.Action) error {
 	concerned := g.known
 	if len(concerned) == 0 {

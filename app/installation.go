@@ -66,8 +66,8 @@ func (i *Installation) change(
 	return changed, nil
 }
 
-// Maintain makes the installation read-only, with a notice for those who would change something, or has it take changes again. It reports
-// whether that changed anything.
+// Maintain makes the installation read-only, with a notice for those who would change something, or
+// has it take changes again. It reports whether that changed anything.
 func (i *Installation) Maintain(ctx context.Context, by audit.Actor, on bool, notice string) (changed bool, err error) {
 	if notice, err = names.OptionalLabel("message", notice); err != nil {
 		return false, err
@@ -100,8 +100,8 @@ type Amount struct {
 // Release is what a release finds, and does.
 type Release struct {
 	State installation.State // before it
-	// Scheduled waits for a moment to come. Waiting is what is to be sent now, grouped by Ages: each group is of those who have waited that
-	// long, and not as long as the next one.
+	// Scheduled waits for a moment to come. Waiting is what is to be sent now, grouped by Ages:
+	// each group is of those who have waited that long, and not as long as the next one.
 	Scheduled Amount
 	Waiting   []Amount
 	// Cancelled is what was cancelled, or would be, because it is too old.
@@ -109,13 +109,15 @@ type Release struct {
 }
 
 const (
-	// backlogPage is how many occurrences are looked at, and schedulePage how many rows are changed at once.
+	// backlogPage is how many occurrences are looked at, and schedulePage how many rows are changed
+	// at once.
 	backlogPage  = 5_000
 	schedulePage = 2_000
 )
 
-// Release has messages sent again, after it has cancelled what has waited for longer than a time, 0: nothing. A dry run only tells what waits.
-// What was cancelled is skipped before the first message leaves. installation.ErrReadOnly.
+// Release has messages sent again, after it has cancelled what has waited for longer than a time,
+// 0: nothing. A dry run only tells what waits. What was cancelled is skipped before the first
+// message leaves. installation.ErrReadOnly.
 func (i *Installation) Release(ctx context.Context, by audit.Actor, olderThan time.Duration, dryRun bool) (r Release, err error) {
 	if r.State, err = i.State(ctx); err != nil {
 		return r, err

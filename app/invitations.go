@@ -12,8 +12,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Welcome is what a link that an organization handed out is about. It is the same for everybody who has the link and is not signed in, whatever
-// accounts the user may have elsewhere.
+// Welcome is what a link that an organization handed out is about. It is the same for everybody who
+// has the link and is not signed in, whatever accounts the user may have elsewhere.
 type Welcome struct {
 	User         users.User
 	Organization orgs.Organization // that invites
@@ -22,7 +22,8 @@ type Welcome struct {
 	NewPassword  bool              // their password was set through another organization: they must choose another one
 }
 
-// Welcome returns what a token's link is about, for somebody who may be signed in; operators.ErrInvitation.
+// Welcome returns what a token's link is about, for somebody who may be signed in;
+// operators.ErrInvitation.
 func (o *Operators) Welcome(ctx context.Context, token string, v operators.Visitor) (w Welcome, err error) {
 	err = o.store.View(ctx, func(tx ports.Tx) error {
 		i, err := o.invitation(ctx, tx, token)
@@ -42,10 +43,11 @@ func (o *Operators) Welcome(ctx context.Context, token string, v operators.Visit
 	return w, err
 }
 
-// Accept accepts, for somebody who has a token's link and nothing else, what it is about: it sets the password of an account that opens the
-// organization alone, which is made when there is none. Nothing changes about accounts of the user that open other organizations, and nothing that
-// can be seen depends on them. The link ends, and so do all sessions of the account. The audit log names the user as who did it.
-// operators.ErrInvitation.
+// Accept accepts, for somebody who has a token's link and nothing else, what it is about: it sets
+// the password of an account that opens the organization alone, which is made when there is none.
+// Nothing changes about accounts of the user that open other organizations, and nothing that can be
+// seen depends on them. The link ends, and so do all sessions of the account. The audit log names
+// the user as who did it. operators.ErrInvitation.
 func (o *Operators) Accept(ctx context.Context, by audit.Actor, token string, p operators.Password) error {
 	var i operators.Invited
 	err := o.store.View(ctx, func(tx ports.Tx) (err error) {
@@ -90,9 +92,10 @@ func (o *Operators) reset(ctx context.Context, tx ports.Tx, by audit.Actor, id o
 	return err
 }
 
-// Join accepts what a token's link is about with the account of somebody who is signed in as the user, so that one password opens this organization
-// and those before it. Where the password was set through another organization they must choose another one. The link ends, and so do all sessions of
-// the account. operators.ErrInvitation, operators.ErrAccepted, operators.ErrNoSession.
+// Join accepts what a token's link is about with the account of somebody who is signed in as the
+// user, so that one password opens this organization and those before it. Where the password was
+// set through another organization they must choose another one. The link ends, and so do all
+// sessions of the account. operators.ErrInvitation, operators.ErrAccepted, operators.ErrNoSession.
 func (o *Operators) Join(ctx context.Context, by audit.Actor, token string, v operators.Visitor, next *operators.Password) error {
 	var hash operators.Hash
 	if next != nil {
@@ -127,7 +130,8 @@ func (o *Operators) Join(ctx context.Context, by audit.Actor, token string, v op
 	})
 }
 
-// accept makes an account the one that opens the place of an invitation. renewed is whether it has another password.
+// accept makes an account the one that opens the place of an invitation. renewed is whether it has
+// another password.
 func (o *Operators) accept(ctx context.Context, tx ports.Tx, by audit.Actor, i operators.Invited, account operators.Account, renewed bool) error {
 	by.Name = i.User.Username
 	before, err := tx.Operators().Acceptance(ctx, i.Member)
@@ -168,8 +172,8 @@ func (o *Operators) accept(ctx context.Context, tx ports.Tx, by audit.Actor, i o
 		Object: Path{Organization: i.Place.Organization.Slug}.Object("u", i.User.Username), After: audit.State{"role": string(i.Place.Role)}})
 }
 
-// bereave ends the sessions of an account that opened an organization until another account took over, and drops it when it opens nothing any more
-// and the organization's link had made it.
+// bereave ends the sessions of an account that opened an organization until another account took
+// over, and drops it when it opens nothing any more and the organization's link had made it.
 func (o *Operators) bereave(ctx context.Context, tx ports.Tx, id, heir operators.AccountID) error {
 	if id == 0 || id == heir {
 		return nil
@@ -185,7 +189,8 @@ func (o *Operators) bereave(ctx context.Context, tx ports.Tx, id, heir operators
 	return err
 }
 
-// invitation finds what a token is about, if it still holds: things may have changed since somebody invited.
+// invitation finds what a token is about, if it still holds: things may have changed since somebody
+// invited.
 func (o *Operators) invitation(ctx context.Context, tx ports.Tx, token string) (operators.Invited, error) {
 	digest, err := operators.ParseToken(token)
 	if err != nil {

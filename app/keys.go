@@ -20,14 +20,15 @@ type Keys struct {
 	limits *quotas.Defaults
 }
 
-// NewKeys returns the use cases on API keys, of which organizations without limits of their own may have so many. What is revoked or
-// rotated is forgotten in known at once.
+// NewKeys returns the use cases on API keys, of which organizations without limits of their own may
+// have so many. What is revoked or rotated is forgotten in known at once.
 func NewKeys(store ports.Store, clock ports.Clock, known *Authentication, limits *quotas.Defaults) *Keys {
 	return &Keys{store: store, clock: clock, known: known, limits: limits}
 }
 
-// Create issues a key and returns it with its text, which is shown this once and kept nowhere. lifetime 0 means that it never
-// expires. access.ErrNameTaken, access.ErrWider, *quotas.Exceeded, or the not-found fault of the scope.
+// Create issues a key and returns it with its text, which is shown this once and kept nowhere.
+// lifetime 0 means that it never expires. access.ErrNameTaken, access.ErrWider, *quotas.Exceeded,
+// or the not-found fault of the scope.
 func (k *Keys) Create(
 	ctx context.Context, by audit.Actor, name string, scope access.Scope, grants []string, lifetime time.Duration, limits ...access.Limit,
 ) (key access.Key, text string, err error) {
@@ -62,7 +63,8 @@ func (k *Keys) Create(
 	return key, text, nil
 }
 
-// List returns the keys whose scope lies in the path's organization, or without one all, revoked and expired ones too. orgs.ErrNotFound.
+// List returns the keys whose scope lies in the path's organization, or without one all, revoked
+// and expired ones too. orgs.ErrNotFound.
 func (k *Keys) List(ctx context.Context, at Path, p Page) (found []KeyReport, err error) {
 	now := k.clock.Now()
 	err = k.store.View(ctx, func(tx ports.Tx) error {
@@ -77,8 +79,9 @@ func (k *Keys) List(ctx context.Context, at Path, p Page) (found []KeyReport, er
 	return found, err
 }
 
-// Latest returns the keys whose scope lies in the path's organization, or without one all, the newest first: at most limit, older than the
-// one with the id before (0: from the newest on). orgs.ErrNotFound.
+// Latest returns the keys whose scope lies in the path's organization, or without one all, the
+// newest first: at most limit, older than the one with the id before (0: from the newest on).
+// orgs.ErrNotFound.
 func (k *Keys) Latest(ctx context.Context, at Path, before access.ID, limit int) (found []KeyReport, err error) {
 	now := k.clock.Now()
 	err = k.store.View(ctx, func(tx ports.Tx) error {
@@ -116,7 +119,8 @@ func (r KeyReport) Rotatable() bool { return r.State == access.Active }
 // maxNamesakes is how many keys of one name are looked at to see whether a name is enough.
 const maxNamesakes = 20
 
-// keyNamed finds the newest key of a name that is not revoked: of the scope, or without one of all if a single scope has it.
+// keyNamed finds the newest key of a name that is not revoked: of the scope, or without one of all
+// if a single scope has it.
 func keyNamed(ctx context.Context, tx ports.Tx, name string, in *access.Scope) (access.Key, error) {
 	if in != nil {
 		return tx.Keys().ByName(ctx, *in, name)
@@ -128,8 +132,9 @@ func keyNamed(ctx context.Context, tx ports.Tx, name string, in *access.Scope) (
 	return access.Only(found)
 }
 
-// Revoke ends the key of this name, and those whose place it took: at once here, within [KeyCacheLifetime] on other instances. With in
-// the key is one of exactly this scope. access.ErrKeyNotFound, access.ErrAmbiguous.
+// Revoke ends the key of this name, and those whose place it took: at once here, within
+// [KeyCacheLifetime] on other instances. With in the key is one of exactly this scope.
+// access.ErrKeyNotFound, access.ErrAmbiguous.
 func (k *Keys) Revoke(ctx context.Context, by audit.Actor, name string, in *access.Scope) (revoked access.Key, err error) {
 	err = k.store.Update(ctx, func(tx ports.Tx) error {
 		if revoked, err = keyNamed(ctx, tx, name, in); err != nil {
@@ -145,8 +150,8 @@ func (k *Keys) Revoke(ctx context.Context, by audit.Actor, name string, in *acce
 	return revoked, err
 }
 
-// RevokeByID ends a key whose scope lies in the path's organization, or without one any, as Revoke does; one that is revoked already stays as
-// it is. access.ErrKeyNotFound.
+// RevokeByID ends a key whose scope lies in the path's organization, or without one any, as Revoke
+// does; one that is revoked already stays as it is. access.ErrKeyNotFound.
 func (k *Keys) RevokeByID(ctx context.Context, by audit.Actor, at Path, id access.ID) error {
 	err := k.store.Update(ctx, func(tx ports.Tx) error {
 		if _, err := k.held(ctx, tx, by); err != nil {
@@ -166,18 +171,21 @@ func (k *Keys) RevokeByID(ctx context.Context, by audit.Actor, at Path, id acces
 	return err
 }
 
-// Rotate issues a key in the place of the one with this name, with in of exactly this scope; see RotateByID. access.ErrAmbiguous.
+// Rotate issues a key in the place of the one with this name, with in of exactly this scope; see
+// RotateByID. access.ErrAmbiguous.
 func (k *Keys) Rotate(ctx context.Context, by audit.Actor, name string, in *access.Scope, overlap time.Duration) (Rotation, error) {
 	return k.rotate(ctx, by, overlap, func(tx ports.Tx) (access.Key, error) { return keyNamed(ctx, tx, name, in) })
 }
 
-// RotateByID issues a key with the name, the scope and the grants of one whose scope lies in the path's organization, or without one of any. That
-// one goes on for the overlap and then ends by itself. access.ErrKeyNotFound, access.ErrEnded, access.ErrReplaced, access.ErrWider.
+// RotateByID issues a key with the name, the scope and the grants of one whose scope lies in the
+// path's organization, or without one of any. That one goes on for the overlap and then ends by
+// itself. access.ErrKeyNotFound, access.ErrEnded, access.ErrReplaced, access.ErrWider.
 func (k *Keys) RotateByID(ctx context.Context, by audit.Actor, at Path, id access.ID, overlap time.Duration) (Rotation, error) {
 	return k.rotate(ctx, by, overlap, func(tx ports.Tx) (access.Key, error) { return keyByID(ctx, tx, at, id) })
 }
 
-// Rotation is a new key with its text, which is shown this once and kept nowhere, and the one whose place it takes.
+// Rotation is a new key with its text, which is shown this once and kept nowhere, and the one whose
+// place it takes.
 type Rotation struct {
 	Key  access.Key
 	Text string
@@ -234,7 +242,8 @@ func keyByID(ctx context.Context, tx ports.Tx, at Path, id access.ID) (access.Ke
 	return tx.Keys().ByID(ctx, org, id)
 }
 
-// recordKey notes a change to a key in the log of the organization that it is limited to, else in the installation's.
+// recordKey notes a change to a key in the log of the organization that it is limited to, else in
+// the installation's.
 func recordKey(ctx context.Context, tx ports.Tx, by audit.Actor, a audit.Action, k access.Key, before, after audit.State) error {
 	var org orgs.Organization
 	if k.Scope.Organization != "" {

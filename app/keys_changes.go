@@ -13,7 +13,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Show returns a key whose scope lies in the path's organization; orgs.ErrNotFound, access.ErrKeyNotFound.
+// Show returns a key whose scope lies in the path's organization; orgs.ErrNotFound,
+// access.ErrKeyNotFound.
 func (k *Keys) Show(ctx context.Context, at Path, id access.ID) (found KeyReport, err error) {
 	now := k.clock.Now()
 	err = k.store.View(ctx, func(tx ports.Tx) error {
@@ -24,8 +25,9 @@ func (k *Keys) Show(ctx context.Context, at Path, id access.ID) (found KeyReport
 	return found, err
 }
 
-// Change makes something different about a key whose scope lies in the path's organization: here at once, within [KeyCacheLifetime] on other
-// instances. access.ErrKeyNotFound, access.ErrNameTaken, access.ErrEnded, access.ErrReplaced, access.ErrWider.
+// Change makes something different about a key whose scope lies in the path's organization: here at
+// once, within [KeyCacheLifetime] on other instances. access.ErrKeyNotFound, access.ErrNameTaken,
+// access.ErrEnded, access.ErrReplaced, access.ErrWider.
 func (k *Keys) Change(ctx context.Context, by audit.Actor, at Path, id access.ID, change access.Change) (KeyReport, error) {
 	var is access.Key
 	now := k.clock.Now()
@@ -66,7 +68,8 @@ func (k *Keys) Change(ctx context.Context, by audit.Actor, at Path, id access.ID
 	return KeyReport{is, is.State(now)}, nil
 }
 
-// ScopeFault is the fault of making a key as a mistake in a form, where what is not found is what the form named, or the name is taken.
+// ScopeFault is the fault of making a key as a mistake in a form, where what is not found is what
+// the form named, or the name is taken.
 func ScopeFault(err error) error {
 	for field, missing := range map[string]error{"organization": orgs.ErrNotFound, "project": orgs.ErrProjectNotFound, "application": applications.ErrNotFound} {
 		if errors.Is(err, missing) {
@@ -79,8 +82,9 @@ func ScopeFault(err error) error {
 	return err
 }
 
-// held demands that a key which manages keys may do all that those may do, and returns when it ends; zero: never. It is read in the unit of
-// work, so that a key which has just been revoked or changed does not count as it was. People are not held to anything.
+// held demands that a key which manages keys may do all that those may do, and returns when it
+// ends; zero: never. It is read in the unit of work, so that a key which has just been revoked or
+// changed does not count as it was. People are not held to anything.
 func (k *Keys) held(ctx context.Context, tx ports.Tx, by audit.Actor, managed ...access.Key) (ends time.Time, err error) {
 	if by.Key == 0 {
 		return time.Time{}, nil

@@ -22,7 +22,8 @@ type Lists struct {
 	limits *quotas.Defaults
 }
 
-// NewLists returns the use cases on distribution lists, of which organizations without limits of their own may have so many.
+// NewLists returns the use cases on distribution lists, of which organizations without limits of
+// their own may have so many.
 func NewLists(store ports.Store, limits *quotas.Defaults) *Lists {
 	return &Lists{store: store, limits: limits}
 }
@@ -40,8 +41,8 @@ func (l *Lists) List(ctx context.Context, at Path, p Page) (found []lists.List, 
 	return found, err
 }
 
-// Create stores a new list, pinned to an application of the project or (0) to none; lists.ErrNameTaken, lists.ErrApplication,
-// *quotas.Exceeded.
+// Create stores a new list, pinned to an application of the project or (0) to none;
+// lists.ErrNameTaken, lists.ErrApplication, *quotas.Exceeded.
 func (l *Lists) Create(
 	ctx context.Context, by audit.Actor, at Path, list lists.List, pinned applications.ID,
 ) (created lists.List, err error) {
@@ -100,8 +101,8 @@ func (l *Lists) Recipients(ctx context.Context, at Path, id lists.ID, p Page) (f
 	return found, err
 }
 
-// Add puts e-mail addresses on a list and returns those that were not on it. Each must be recorded in the organization; otherwise
-// the fault names every offender and nothing is added.
+// Add puts e-mail addresses on a list and returns those that were not on it. Each must be recorded
+// in the organization; otherwise the fault names every offender and nothing is added.
 func (l *Lists) Add(ctx context.Context, by audit.Actor, at Path, id lists.ID, emails []string) (added []string, err error) {
 	wanted, err := distinctEmails(emails)
 	if err != nil {
@@ -133,7 +134,8 @@ func (l *Lists) Add(ctx context.Context, by audit.Actor, at Path, id lists.ID, e
 	return added, err
 }
 
-// recipients are the addresses of an add call: each once, under its key and as it was first spelled.
+// recipients are the addresses of an add call: each once, under its key and as it was first
+// spelled.
 type recipients struct {
 	keys     []string
 	spelling []string
@@ -181,9 +183,9 @@ func (r recipients) refuseUnknown(holders []users.Address) error {
 	return faults.Err()
 }
 
-// reach returns the assignments by which a list gets to e-mail addresses: those to EMAIL channels of the list's project,
-// if there are none those of the organization, and if there are none at all a new one to the preferred EMAIL channel. The new ones are also
-// returned by themselves.
+// reach returns the assignments by which a list gets to e-mail addresses: those to EMAIL channels
+// of the list's project, if there are none those of the organization, and if there are none at all
+// a new one to the preferred EMAIL channel. The new ones are also returned by themselves.
 func reach(ctx context.Context, tx ports.Tx, list lists.List, holders []users.Address) (found, made []channels.Assignment, err error) {
 	ids := make([]users.AddressID, len(holders))
 	for i, h := range holders {
@@ -212,7 +214,8 @@ func reach(ctx context.Context, tx ports.Tx, list lists.List, holders []users.Ad
 	return append(found, made...), made, err
 }
 
-// assignToPreferred assigns addresses that have no assignment to an EMAIL channel which the list could use.
+// assignToPreferred assigns addresses that have no assignment to an EMAIL channel which the list
+// could use.
 func assignToPreferred(ctx context.Context, tx ports.Tx, list lists.List, emails []users.Address) ([]channels.Assignment, error) {
 	preferred, err := tx.Channels().Preferred(ctx, list.Organization, list.Project)
 	if err != nil {
@@ -230,7 +233,8 @@ func assignToPreferred(ctx context.Context, tx ports.Tx, list lists.List, emails
 	return made, err
 }
 
-// added returns, in the order of the call, the addresses of which at least one assignment is fresh on the list.
+// added returns, in the order of the call, the addresses of which at least one assignment is fresh
+// on the list.
 func (r recipients) added(holders []users.Address, assignments []channels.Assignment, fresh []channels.AssignmentID) []string {
 	isFresh := make(map[channels.AssignmentID]bool, len(fresh))
 	for _, id := range fresh {

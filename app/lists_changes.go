@@ -12,8 +12,9 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Change gives a list another name, and pins it to an application of its project or (0) to none. lists.ErrNotFound, lists.ErrNameTaken,
-// lists.ErrApplication, and lists.ErrRepinned, naming the notifications of other applications that use it.
+// Change gives a list another name, and pins it to an application of its project or (0) to none.
+// lists.ErrNotFound, lists.ErrNameTaken, lists.ErrApplication, and lists.ErrRepinned, naming the
+// notifications of other applications that use it.
 func (l *Lists) Change(ctx context.Context, by audit.Actor, at Path, id lists.ID, name string, pinned applications.ID) error {
 	_, err := l.Patch(ctx, by, at, id, &name, &pinned)
 	return err
@@ -69,7 +70,8 @@ func (l *Lists) Patch(ctx context.Context, by audit.Actor, at Path, id lists.ID,
 	return is, err
 }
 
-// usableWhenPinned refuses a pin that would take the list from notifications that use it (decisions 5).
+// usableWhenPinned refuses a pin that would take the list from notifications that use it (decisions
+// 5).
 func usableWhenPinned(ctx context.Context, tx ports.Tx, l lists.List) error {
 	if l.Application == 0 {
 		return nil
@@ -81,7 +83,8 @@ func usableWhenPinned(ctx context.Context, tx ports.Tx, l lists.List) error {
 	return err
 }
 
-// Delete removes a list with its recipients' entries; lists.ErrNotFound, and lists.ErrInUse, naming the notifications that use it.
+// Delete removes a list with its recipients' entries; lists.ErrNotFound, and lists.ErrInUse, naming
+// the notifications that use it.
 func (l *Lists) Delete(ctx context.Context, by audit.Actor, at Path, id lists.ID) error {
 	return l.store.Update(ctx, func(tx ports.Tx) error {
 		list, err := revised(ctx, tx, at, id)

@@ -16,8 +16,8 @@ type AddedMembers struct {
 	Without []string // by username: those who hold no e-mail address
 }
 
-// AddMembers puts every e-mail address of members on a list, as Add would. users.ErrNotFound, ErrSelection, lists.ErrNotFound,
-// lists.ErrNoChannel.
+// AddMembers puts every e-mail address of members on a list, as Add would. users.ErrNotFound,
+// ErrSelection, lists.ErrNotFound, lists.ErrNoChannel.
 func (l *Lists) AddMembers(ctx context.Context, by audit.Actor, at Path, id lists.ID, ids []users.MemberID) (done AddedMembers, err error) {
 	err = l.store.Update(ctx, func(tx ports.Tx) error {
 		done = AddedMembers{}
@@ -72,8 +72,9 @@ type gain struct {
 	assigned []string // newly assigned for that
 }
 
-// gains tells what each member gained who holds any of the addresses: as are the assignments that shall be on the list, made those of them that
-// are new altogether, and fresh those that were not on it.
+// gains tells what each member gained who holds any of the addresses: as are the assignments that
+// shall be on the list, made those of them that are new altogether, and fresh those that were not
+// on it.
 func gains(held []users.Address, as, made []channels.Assignment, fresh []channels.AssignmentID) map[users.MemberID]gain {
 	isFresh := make(map[channels.AssignmentID]bool, len(fresh))
 	for _, id := range fresh {

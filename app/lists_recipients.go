@@ -9,7 +9,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Search returns a batch of the recipients of a list whose holders are found by the words of a query; lists.ErrNotFound.
+// Search returns a batch of the recipients of a list whose holders are found by the words of a
+// query; lists.ErrNotFound.
 func (l *Lists) Search(ctx context.Context, at Path, id lists.ID, q lists.Query) (found lists.Found, err error) {
 	err = l.store.View(ctx, func(tx ports.Tx) error {
 		list, err := list(ctx, tx, at, id)
@@ -22,8 +23,8 @@ func (l *Lists) Search(ctx context.Context, at Path, id lists.ID, q lists.Query)
 	return found, err
 }
 
-// AddAssignment puts one assignment on a list, whatever its protocol is, and reports whether it was not on it. lists.ErrNotFound,
-// channels.ErrAssignmentNotFound.
+// AddAssignment puts one assignment on a list, whatever its protocol is, and reports whether it was
+// not on it. lists.ErrNotFound, channels.ErrAssignmentNotFound.
 func (l *Lists) AddAssignment(ctx context.Context, by audit.Actor, at Path, id lists.ID, assignment channels.AssignmentID) (added bool, err error) {
 	err = l.store.Update(ctx, func(tx ports.Tx) error {
 		list, err := list(ctx, tx, at, id)
@@ -63,7 +64,8 @@ func (l *Lists) Remove(ctx context.Context, by audit.Actor, at Path, id lists.ID
 	return removed, err
 }
 
-// recordAdded notes which addresses are new on a list, if any is, and how many assignments were made for that.
+// recordAdded notes which addresses are new on a list, if any is, and how many assignments were
+// made for that.
 func recordAdded(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, l lists.List, added []string, made []channels.Assignment) error {
 	if len(added) == 0 {
 		return nil

@@ -27,8 +27,9 @@ type ChannelName struct {
 	Channel      string // in the project if it has one of this name, else in the organization
 }
 
-// List returns kept messages, the newest first and at most limit, without their texts: of one channel, or of all when none is named, and to
-// one address unless that is empty. orgs.ErrNotFound, orgs.ErrSeveral, channels.ErrNotFound.
+// List returns kept messages, the newest first and at most limit, without their texts: of one
+// channel, or of all when none is named, and to one address unless that is empty. orgs.ErrNotFound,
+// orgs.ErrSeveral, channels.ErrNotFound.
 func (m *Mailbox) List(ctx context.Context, of ChannelName, to string, limit int) (found []deliveries.MailboxMessage, err error) {
 	f := deliveries.MailboxFilter{Limit: limit}
 	if to != "" {
@@ -56,8 +57,9 @@ type MailboxPage struct {
 	Channels []channels.Channel          // that have messages, at most so many as can be chosen from
 }
 
-// Browse returns kept messages of the path's organization: of one channel or with 0 of all, to one address unless that is empty, kept before another
-// one (0: from the newest on), at most limit. A fault about `to`; orgs.ErrNotFound.
+// Browse returns kept messages of the path's organization: of one channel or with 0 of all, to one
+// address unless that is empty, kept before another one (0: from the newest on), at most limit. A
+// fault about `to`; orgs.ErrNotFound.
 func (m *Mailbox) Browse(ctx context.Context, at Path, channel channels.ID, to string, before deliveries.MailboxID, limit int) (found MailboxPage, err error) {
 	f := deliveries.MailboxFilter{Channel: channel, Before: before, Limit: limit}
 	if strings.TrimSpace(to) != "" {
@@ -94,17 +96,19 @@ func (m *Mailbox) Show(ctx context.Context, organization string, id deliveries.M
 	return found, err
 }
 
-// clearedAtOnce is how many messages are deleted in one unit of work, so that others can write between two of them.
+// clearedAtOnce is how many messages are deleted in one unit of work, so that others can write
+// between two of them.
 const clearedAtOnce = 1_000
 
-// Clear deletes the kept messages of a channel, or of all when none is named, and returns how many that were. It is the exception to the rule
-// of one unit of work: after a fault some may be gone. orgs.ErrNotFound, orgs.ErrSeveral, channels.ErrNotFound.
+// Clear deletes the kept messages of a channel, or of all when none is named, and returns how many
+// that were. It is the exception to the rule of one unit of work: after a fault some may be gone.
+// orgs.ErrNotFound, orgs.ErrSeveral, channels.ErrNotFound.
 func (m *Mailbox) Clear(ctx context.Context, by audit.Actor, of ChannelName) (gone int, err error) {
 	return m.clear(ctx, by, func(tx ports.Tx) (orgs.Organization, channels.Channel, error) { return named(ctx, tx, of) })
 }
 
-// ClearChannel is Clear for a channel of the path's organization, or with 0 for all of them; orgs.ErrNotFound. There is nothing to delete of a channel of
-// another organization.
+// ClearChannel is Clear for a channel of the path's organization, or with 0 for all of them;
+// orgs.ErrNotFound. There is nothing to delete of a channel of another organization.
 func (m *Mailbox) ClearChannel(ctx context.Context, by audit.Actor, at Path, id channels.ID) (gone int, err error) {
 	return m.clear(ctx, by, func(tx ports.Tx) (orgs.Organization, channels.Channel, error) {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)

@@ -33,7 +33,8 @@ type NotificationReport struct {
 	Lists        []lists.List       // that it may use
 }
 
-// ShowNotification returns a notification of an event; events.ErrNotFound, subscriptions.ErrNotificationNotFound.
+// ShowNotification returns a notification of an event; events.ErrNotFound,
+// subscriptions.ErrNotificationNotFound.
 func (s *Events) ShowNotification(ctx context.Context, at Path, event string, id subscriptions.NotificationID) (r NotificationReport, err error) {
 	err = s.store.View(ctx, func(tx ports.Tx) error {
 		r = NotificationReport{}
@@ -50,7 +51,8 @@ func (s *Events) ShowNotification(ctx context.Context, at Path, event string, id
 	return r, err
 }
 
-// Lists returns the lists that notifications of the path's application may use, at most so many as can be chosen from.
+// Lists returns the lists that notifications of the path's application may use, at most so many as
+// can be chosen from.
 func (s *Events) Lists(ctx context.Context, at Path) (found []lists.List, err error) {
 	err = s.store.View(ctx, func(tx ports.Tx) error {
 		app, err := application(ctx, tx, at)
@@ -63,7 +65,8 @@ func (s *Events) Lists(ctx context.Context, at Path) (found []lists.List, err er
 	return found, err
 }
 
-// CreateNotification makes a notification of an event; faults about the form, events.ErrNotFound, subscriptions.ErrNameTaken.
+// CreateNotification makes a notification of an event; faults about the form, events.ErrNotFound,
+// subscriptions.ErrNameTaken.
 func (s *Events) CreateNotification(ctx context.Context, by audit.Actor, at Path, event string, f NotificationForm) (made subscriptions.Notification, err error) {
 	n, err := subscriptions.NewNotification(f.Name)
 	if err != nil {
@@ -93,14 +96,15 @@ func (s *Events) CreateNotification(ctx context.Context, by audit.Actor, at Path
 	return made, err
 }
 
-// SaveNotification changes a notification; faults about the form, events.ErrNotFound, subscriptions.ErrNotificationNotFound,
-// subscriptions.ErrNameTaken.
+// SaveNotification changes a notification; faults about the form, events.ErrNotFound,
+// subscriptions.ErrNotificationNotFound, subscriptions.ErrNameTaken.
 func (s *Events) SaveNotification(ctx context.Context, by audit.Actor, at Path, event string, id subscriptions.NotificationID, f NotificationForm) error {
 	_, err := s.PatchNotification(ctx, by, at, event, id, func(form *NotificationForm) { *form = f })
 	return err
 }
 
-// PatchNotification is SaveNotification of a form that is what the notification is until change has changed it.
+// PatchNotification is SaveNotification of a form that is what the notification is until change has
+// changed it.
 func (s *Events) PatchNotification(
 	ctx context.Context, by audit.Actor, at Path, event string, id subscriptions.NotificationID, change func(*NotificationForm),
 ) (is subscriptions.Notification, err error) {
@@ -142,8 +146,9 @@ func (s *Events) PatchNotification(
 	return is, err
 }
 
-// DeleteNotification removes a notification that nothing uses, with its templates; events.ErrNotFound, subscriptions.ErrNotificationNotFound,
-// subscriptions.ErrInUse naming what does.
+// DeleteNotification removes a notification that nothing uses, with its templates;
+// events.ErrNotFound, subscriptions.ErrNotificationNotFound, subscriptions.ErrInUse naming what
+// does.
 func (s *Events) DeleteNotification(ctx context.Context, by audit.Actor, at Path, event string, id subscriptions.NotificationID) error {
 	return s.store.Update(ctx, func(tx ports.Tx) error {
 		app, err := s.revise(ctx, tx, at)
@@ -191,7 +196,8 @@ func listOf(ctx context.Context, tx ports.Tx, app applications.Application, id l
 	return tx.Lists().ByID(ctx, app.Organization, app.Project, id)
 }
 
-// servingList finds the list that a notification of an application shall have; a fault about `distribution_list`.
+// servingList finds the list that a notification of an application shall have; a fault about
+// `distribution_list`.
 func servingList(ctx context.Context, tx ports.Tx, app applications.Application, id lists.ID) (lists.List, error) {
 	l, err := listOf(ctx, tx, app, id)
 	switch {
@@ -203,7 +209,8 @@ func servingList(ctx context.Context, tx ports.Tx, app applications.Application,
 	return l, err
 }
 
-// usableLists are lists of its project that an application may use, and the one that is used already in any case.
+// usableLists are lists of its project that an application may use, and the one that is used
+// already in any case.
 func usableLists(ctx context.Context, tx ports.Tx, app applications.Application, used lists.ID) ([]lists.List, error) {
 	all, err := tx.Lists().List(ctx, app.Organization, app.Project, 0, maxUsable)
 	if err != nil {

@@ -23,7 +23,8 @@ func NewOccurrences(store ports.Store, clock ports.Clock) *Occurrences {
 	return &Occurrences{store: store, clock: clock}
 }
 
-// List returns occurrences of the application, the newest first: at most limit, older than the one with the id before (0: from the newest on).
+// List returns occurrences of the application, the newest first: at most limit, older than the one
+// with the id before (0: from the newest on).
 func (o *Occurrences) List(ctx context.Context, at Path, before events.OccurrenceID, limit int) (found []events.Occurrence, err error) {
 	err = o.store.View(ctx, func(tx ports.Tx) error {
 		app, err := application(ctx, tx, at)
@@ -36,8 +37,8 @@ func (o *Occurrences) List(ctx context.Context, at Path, before events.Occurrenc
 	return found, err
 }
 
-// Page returns occurrences of the application in the order of their ids, each with its state and counts, and without its context and whom it is
-// limited to.
+// Page returns occurrences of the application in the order of their ids, each with its state and
+// counts, and without its context and whom it is limited to.
 func (o *Occurrences) Page(ctx context.Context, at Path, p Page) (all []OccurrenceReport, err error) {
 	err = o.store.View(ctx, func(tx ports.Tx) error {
 		app, err := application(ctx, tx, at)
@@ -71,7 +72,8 @@ func occurrenceReports(ctx context.Context, tx ports.Tx, app applications.Applic
 	return all, nil
 }
 
-// FailuresRead is how many failed deliveries of an occurrence are looked at for their causes: the first of them.
+// FailuresRead is how many failed deliveries of an occurrence are looked at for their causes: the
+// first of them.
 const FailuresRead = 1_000
 
 // Failures groups the failed deliveries of an occurrence by their cause.
@@ -227,7 +229,8 @@ func (o *Occurrences) Skipped(ctx context.Context, at Path, id events.Occurrence
 	return found, err
 }
 
-// ByAddress lists the deliveries of an occurrence to addresses that begin with a prefix, and returns where the page ended.
+// ByAddress lists the deliveries of an occurrence to addresses that begin with a prefix, and
+// returns where the page ended.
 func (o *Occurrences) ByAddress(
 	ctx context.Context, at Path, id events.OccurrenceID, prefix string, after deliveries.Cursor, limit int,
 ) (found []deliveries.Delivery, next deliveries.Cursor, err error) {
@@ -251,7 +254,8 @@ type Explanation struct {
 	Deliveries []deliveries.Delivery
 }
 
-// Explain tells gate by gate, as things are now, why a member did or did not get an occurrence; users.ErrNotFound, users.ErrAmbiguous.
+// Explain tells gate by gate, as things are now, why a member did or did not get an occurrence;
+// users.ErrNotFound, users.ErrAmbiguous.
 func (o *Occurrences) Explain(ctx context.Context, at Path, id events.OccurrenceID, username string) (e Explanation, err error) {
 	err = o.store.View(ctx, func(tx ports.Tx) error {
 		app, occurred, err := occurrence(ctx, tx, at, id)
@@ -275,8 +279,9 @@ func (o *Occurrences) Explain(ctx context.Context, at Path, id events.Occurrence
 	return e, err
 }
 
-// Cancel ends an occurrence of the application: what has not left by then stays unsent, within a moment. It returns when that was, also of
-// one that was cancelled before; the zero moment when nothing was left to cancel. events.ErrOccurrenceNotFound.
+// Cancel ends an occurrence of the application: what has not left by then stays unsent, within a
+// moment. It returns when that was, also of one that was cancelled before; the zero moment when
+// nothing was left to cancel. events.ErrOccurrenceNotFound.
 func (o *Occurrences) Cancel(ctx context.Context, by audit.Actor, at Path, id events.OccurrenceID) (cancelled time.Time, err error) {
 	err = o.store.Update(ctx, func(tx ports.Tx) error {
 		cancelled = time.Time{}

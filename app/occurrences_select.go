@@ -29,8 +29,9 @@ type OccurrencePage struct {
 	People  []users.Member // those who are called so, where there are several
 }
 
-// Select returns the occurrences of the application that q wants, of a person where a text names one: by the username or by words that one
-// member alone is found by. At most maxEvents events are returned beside them.
+// Select returns the occurrences of the application that q wants, of a person where a text names
+// one: by the username or by words that one member alone is found by. At most maxEvents events are
+// returned beside them.
 func (o *Occurrences) Select(ctx context.Context, at Path, q deliveries.Selection, person string, maxEvents int) (found OccurrencePage, err error) {
 	err = o.store.View(ctx, func(tx ports.Tx) error {
 		found = OccurrencePage{}
@@ -87,7 +88,8 @@ func (p *OccurrencePage) read(ctx context.Context, tx ports.Tx, a applications.A
 	return err
 }
 
-// firstAfter is the id of the first occurrence of the application that is not before a moment: later ones have higher ids. 0: there is none.
+// firstAfter is the id of the first occurrence of the application that is not before a moment:
+// later ones have higher ids. 0: there is none.
 func firstAfter(ctx context.Context, tx ports.Tx, a applications.Application, at time.Time) (first events.OccurrenceID, err error) {
 	reaches := func(before events.OccurrenceID) (bool, error) { // The newest one before an id is not before the moment.
 		newest, err := tx.Deliveries().Occurrences(ctx, a, before, 1)

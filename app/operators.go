@@ -28,17 +28,19 @@ func NewOperators(store ports.Store, clock ports.Clock, p operators.Policy) *Ope
 	return &Operators{store: store, clock: clock, policy: p, hashing: make(chan struct{}, maxHashing)}
 }
 
-// Admission is what a browser is given when somebody has signed in there: the token of the session, and the one by which the browser is known
-// from then on.
+// Admission is what a browser is given when somebody has signed in there: the token of the session,
+// and the one by which the browser is known from then on.
 type Admission struct {
 	Session string
 	Device  string
-	// Step is set, and nothing else, where a second factor is asked for first: the token of the step that Factors.ShowCode goes on with.
+	// Step is set, and nothing else, where a second factor is asked for first: the token of the
+	// step that Factors.ShowCode goes on with.
 	Step string
 }
 
-// SignIn begins a session of whichever account of a user has this password. Whatever stands in the way, an unknown user or a wrong password, the
-// answer is operators.ErrCredentials and takes equally long; operators.TooMany, for unknown users too, after too many wrong ones.
+// SignIn begins a session of whichever account of a user has this password. Whatever stands in the
+// way, an unknown user or a wrong password, the answer is operators.ErrCredentials and takes
+// equally long; operators.TooMany, for unknown users too, after too many wrong ones.
 func (o *Operators) SignIn(ctx context.Context, by audit.Actor, from operators.Origin, username, password string) (a Admission, err error) {
 	g := guess{username: username, from: from}
 	err = o.store.View(ctx, func(tx ports.Tx) (err error) {
@@ -87,8 +89,8 @@ func (o *Operators) ask(ctx context.Context, tx ports.Tx, account operators.Hold
 	return Admission{Step: token}, errors.Join(tx.Factors().Sweep(ctx, now), tx.Factors().Begin(ctx, step))
 }
 
-// admit begins a session of somebody who has shown who they are. Whichever the way, this is where signing in succeeds: the browser is known of the
-// account from now on, and the audit log tells.
+// admit begins a session of somebody who has shown who they are. Whichever the way, this is where
+// signing in succeeds: the browser is known of the account from now on, and the audit log tells.
 func (o *Operators) admit(
 	ctx context.Context, tx ports.Tx, by audit.Actor, account operators.Holding, from operators.Origin, method operators.Method,
 ) (a Admission, err error) {
@@ -129,7 +131,8 @@ func (o *Operators) admit(
 	return a, recordAccount(ctx, tx, by, now, audit.SignedIn, account.Account, audit.State{"method": string(method)})
 }
 
-// Resume returns whose session a token is, with what they may do as things are now; operators.ErrNoSession.
+// Resume returns whose session a token is, with what they may do as things are now;
+// operators.ErrNoSession.
 func (o *Operators) Resume(ctx context.Context, token string) (v operators.Visitor, err error) {
 	digest, err := operators.ParseToken(token)
 	if err != nil {
@@ -217,15 +220,17 @@ func decideAccounts(ctx context.Context, tx ports.Tx, username string) ([]operat
 	return of, tx.Operators().Decide(ctx, of[0].User.ID)
 }
 
-// recordAccount notes what happened to an account in the log of the installation, to which accounts belong.
+// recordAccount notes what happened to an account in the log of the installation, to which accounts
+// belong.
 func recordAccount(
 	ctx context.Context, tx ports.Tx, by audit.Actor, now time.Time, a audit.Action, account operators.Account, after audit.State,
 ) error {
 	return tx.Audit().Record(ctx, audit.Entry{Actor: by, At: now, Action: a, Object: "accounts/" + account.User.Username, After: after})
 }
 
-// recordHolder notes what happened to the holder of accounts, who are one user's, in the log of the installation and in those of the organizations
-// in which they have a role by these accounts. Of other organizations nobody hears anything.
+// recordHolder notes what happened to the holder of accounts, who are one user's, in the log of the
+// installation and in those of the organizations in which they have a role by these accounts. Of
+// other organizations nobody hears anything.
 func recordHolder(
 	ctx context.Context, tx ports.Tx, by audit.Actor, now time.Time, a audit.Action, hs []operators.Holding, after audit.State,
 ) error {

@@ -16,7 +16,8 @@ type Orgs struct {
 	limits *quotas.Defaults
 }
 
-// NewOrgs returns the use cases on organizations and on projects, of which organizations without limits of their own may have so many.
+// NewOrgs returns the use cases on organizations and on projects, of which organizations without
+// limits of their own may have so many.
 func NewOrgs(store ports.Store, limits *quotas.Defaults) *Orgs {
 	return &Orgs{store: store, limits: limits}
 }
@@ -39,8 +40,8 @@ func (o *Orgs) List(ctx context.Context, p Page) (found []orgs.Organization, err
 	return found, err
 }
 
-// Address reads an address as somebody of the organization wrote it: a phone number without country code is one of the
-// organization's region. A fault about `value` or `name`, orgs.ErrNotFound.
+// Address reads an address as somebody of the organization wrote it: a phone number without country
+// code is one of the organization's region. A fault about `value` or `name`, orgs.ErrNotFound.
 func (o *Orgs) Address(ctx context.Context, at Path, value, name string) (users.Address, error) {
 	if !users.IsNational(value) {
 		return users.NewAddress(value, name)

@@ -28,7 +28,8 @@ const (
 	keysRead        = 100
 )
 
-// Overviews shows how an organization's notifications are doing, from numbers that are kept while things happen: it counts no deliveries.
+// Overviews shows how an organization's notifications are doing, from numbers that are kept while
+// things happen: it counts no deliveries.
 type Overviews struct {
 	store ports.Store
 	clock ports.Clock
@@ -48,7 +49,8 @@ type Attention struct {
 	Keys     []access.Key          // of the latest 100, those that nobody has replaced and that end within two weeks; told by Overview only
 }
 
-// ending returns the API keys of an organization that will end soon, and that no other has taken the place of.
+// ending returns the API keys of an organization that will end soon, and that no other has taken
+// the place of.
 func ending(ctx context.Context, tx ports.Tx, org orgs.ID, now time.Time) ([]access.Key, error) {
 	found, err := tx.Keys().Latest(ctx, org, 0, keysRead)
 	return slices.DeleteFunc(found, func(k access.Key) bool {

@@ -33,7 +33,8 @@ func (f *Factors) Passkeys(ctx context.Context, v operators.Visitor) (found []fa
 	return found, err
 }
 
-// BeginPasskey asks for a new passkey of the visitor's account; factors.ErrTooMany, factors.ErrNoSite.
+// BeginPasskey asks for a new passkey of the visitor's account; factors.ErrTooMany,
+// factors.ErrNoSite.
 func (f *Factors) BeginPasskey(ctx context.Context, v operators.Visitor) (Asking, error) {
 	return f.begin(ctx, factors.SetUpPasskey, func(tx ports.Tx) (of operators.AccountID, asked, held []byte, err error) {
 		o, err := ownerOf(ctx, tx, v.Account, v.User.Username)
@@ -81,9 +82,10 @@ func ownerOf(ctx context.Context, tx ports.Tx, a operators.AccountID, username s
 	return o, nil
 }
 
-// ConfirmPasskey adds the passkey that BeginPasskey asked for to the visitor's account. The codes that are returned are the recovery
-// codes of the account, if it had none; they are shown this once. The account's other sessions end, and this one counts as begun with
-// a second factor. factors.ErrStep, factors.ErrTooMany, factors.ErrExists, factors.ErrPasskey.
+// ConfirmPasskey adds the passkey that BeginPasskey asked for to the visitor's account. The codes
+// that are returned are the recovery codes of the account, if it had none; they are shown this
+// once. The account's other sessions end, and this one counts as begun with a second factor.
+// factors.ErrStep, factors.ErrTooMany, factors.ErrExists, factors.ErrPasskey.
 func (f *Factors) ConfirmPasskey(ctx context.Context, by audit.Actor, v operators.Visitor, session, step, name string, answer []byte) (codes []string, err error) {
 	if f.authenticators == nil {
 		return nil, factors.ErrNoSite

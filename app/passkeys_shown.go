@@ -10,7 +10,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// AskAnybody asks for a passkey of whoever has one, to sign in with nothing else; factors.ErrNoSite.
+// AskAnybody asks for a passkey of whoever has one, to sign in with nothing else;
+// factors.ErrNoSite.
 func (f *Factors) AskAnybody(ctx context.Context) (Asking, error) {
 	return f.begin(ctx, factors.SignIn, func(ports.Tx) (operators.AccountID, []byte, []byte, error) {
 		asked, held, err := f.authenticators.Ask(factors.Owner{})
@@ -18,8 +19,8 @@ func (f *Factors) AskAnybody(ctx context.Context) (Asking, error) {
 	})
 }
 
-// AskAfterPassword asks somebody who has shown the right password for one of their passkeys; factors.ErrStep, factors.ErrNotFound,
-// factors.ErrNoSite.
+// AskAfterPassword asks somebody who has shown the right password for one of their passkeys;
+// factors.ErrStep, factors.ErrNotFound, factors.ErrNoSite.
 func (f *Factors) AskAfterPassword(ctx context.Context, step string) (Asking, error) {
 	return f.begin(ctx, factors.Prove, func(tx ports.Tx) (operators.AccountID, []byte, []byte, error) {
 		s, err := f.step(ctx, tx, factors.SecondFactor, step)
@@ -30,7 +31,8 @@ func (f *Factors) AskAfterPassword(ctx context.Context, step string) (Asking, er
 	})
 }
 
-// AskAgain asks somebody who is signed in for one of their passkeys; factors.ErrNotFound, factors.ErrNoSite.
+// AskAgain asks somebody who is signed in for one of their passkeys; factors.ErrNotFound,
+// factors.ErrNoSite.
 func (f *Factors) AskAgain(ctx context.Context, v operators.Visitor) (Asking, error) {
 	return f.begin(ctx, factors.Prove, func(tx ports.Tx) (operators.AccountID, []byte, []byte, error) {
 		return f.askHolder(ctx, tx, v.Account)
@@ -50,7 +52,8 @@ func (f *Factors) askHolder(ctx context.Context, tx ports.Tx, a operators.Accoun
 	return a, asked, held, err
 }
 
-// SignIn begins the session of somebody who shows a passkey and nothing else; factors.ErrStep, factors.ErrPasskey.
+// SignIn begins the session of somebody who shows a passkey and nothing else; factors.ErrStep,
+// factors.ErrPasskey.
 func (f *Factors) SignIn(ctx context.Context, by audit.Actor, from operators.Origin, step string, answer []byte) (a Admission, err error) {
 	err = f.take(ctx, by, factors.SignIn, step, answer, func(tx ports.Tx, by audit.Actor, account operators.Holding) error {
 		a, err = f.operators.admit(ctx, tx, by, account, from, operators.ByPasskey)
@@ -59,8 +62,9 @@ func (f *Factors) SignIn(ctx context.Context, by audit.Actor, from operators.Ori
 	return a, err
 }
 
-// ShowPasskey begins the session of somebody who has shown the right password, and now shows one of their passkeys. step is that of the
-// password, asked that of AskAfterPassword. factors.ErrStep, factors.ErrPasskey.
+// ShowPasskey begins the session of somebody who has shown the right password, and now shows one of
+// their passkeys. step is that of the password, asked that of AskAfterPassword. factors.ErrStep,
+// factors.ErrPasskey.
 func (f *Factors) ShowPasskey(ctx context.Context, by audit.Actor, from operators.Origin, step, asked string, answer []byte) (a Admission, err error) {
 	err = f.take(ctx, by, factors.Prove, asked, answer, func(tx ports.Tx, by audit.Actor, account operators.Holding) error {
 		s, err := f.step(ctx, tx, factors.SecondFactor, step)
@@ -79,8 +83,8 @@ func (f *Factors) ShowPasskey(ctx context.Context, by audit.Actor, from operator
 	return a, err
 }
 
-// SignInAgain has somebody who has a session show once more who they are, by one of their passkeys. factors.ErrStep, factors.ErrPasskey,
-// operators.ErrNoSession.
+// SignInAgain has somebody who has a session show once more who they are, by one of their passkeys.
+// factors.ErrStep, factors.ErrPasskey, operators.ErrNoSession.
 func (f *Factors) SignInAgain(ctx context.Context, by audit.Actor, session, asked string, answer []byte) error {
 	digest, err := operators.ParseToken(session)
 	if err != nil {
@@ -98,7 +102,8 @@ func (f *Factors) SignInAgain(ctx context.Context, by audit.Actor, session, aske
 	})
 }
 
-// take does something for whoever shows a passkey. A step takes one answer, right or wrong. factors.ErrStep, factors.ErrPasskey.
+// take does something for whoever shows a passkey. A step takes one answer, right or wrong.
+// factors.ErrStep, factors.ErrPasskey.
 func (f *Factors) take(
 	ctx context.Context, by audit.Actor, p factors.Purpose, step string, answer []byte, do func(tx ports.Tx, by audit.Actor, account operators.Holding) error,
 ) error {
@@ -132,8 +137,8 @@ func (f *Factors) take(
 	return err
 }
 
-// check returns the account whose passkey the answer to a step shows; factors.ErrPasskey. Of several who show one passkey at the same
-// time each sees what the one before has counted.
+// check returns the account whose passkey the answer to a step shows; factors.ErrPasskey. Of
+// several who show one passkey at the same time each sees what the one before has counted.
 func (f *Factors) check(ctx context.Context, tx ports.Tx, by audit.Actor, s factors.Step, answer []byte) (account operators.Holding, err error) {
 	now := f.clock.Now()
 	shown, err := f.authenticators.Answered(s.Held, answer, func(credential []byte) (o factors.Owner, err error) {

@@ -30,8 +30,8 @@ type Preview struct {
 	MadeUp   bool               // the address is: the member has none that the channel reaches
 }
 
-// Preview renders a draft as delivery would: by the same composer, with the same variables. The faults name `subject`, `text`, `html`, `user` and
-// `example`; and those of Show.
+// Preview renders a draft as delivery would: by the same composer, with the same variables. The
+// faults name `subject`, `text`, `html`, `user` and `example`; and those of Show.
 func (s *Templates) Preview(ctx context.Context, at Path, of TemplateName, d Draft, with Rehearsal) (Preview, error) {
 	var r TemplateReport
 	var p persona
@@ -97,7 +97,8 @@ var somebody = deliveries.Recipient{Username: "ada@example.org", Email: "ada@exa
 // maxConsidered is how many addresses and assignments of a member are looked at.
 const maxConsidered = 200
 
-// personaOf finds a member with the address that the channel would reach: one that is assigned to it, else one of the right type.
+// personaOf finds a member with the address that the channel would reach: one that is assigned to
+// it, else one of the right type.
 func personaOf(ctx context.Context, tx ports.Tx, c channels.Channel, user string) (persona, error) {
 	sample := samples[c.Protocol.Type()]
 	if strings.TrimSpace(user) == "" {
@@ -139,8 +140,9 @@ func personaOf(ctx context.Context, tx ports.Tx, c channels.Channel, user string
 	return p, nil
 }
 
-// Test sends a draft through its channel, active or not, once, marked as a test: to an address or, when that is empty, to the chosen member's. A
-// channel that fails is an answer and no error. The faults are those of Preview, about `to`, and what the driver finds wrong with the settings.
+// Test sends a draft through its channel, active or not, once, marked as a test: to an address or,
+// when that is empty, to the chosen member's. A channel that fails is an answer and no error. The
+// faults are those of Preview, about `to`, and what the driver finds wrong with the settings.
 func (s *Templates) Test(ctx context.Context, by audit.Actor, at Path, of TemplateName, d Draft, with Rehearsal, to string) (Tested, error) {
 	var r TemplateReport
 	var p persona

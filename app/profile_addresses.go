@@ -12,8 +12,9 @@ import (
 
 // Addresses and what they are assigned to belong to Profiles, too.
 
-// AddAddress gives a member an address, and on request assigns it to the organization's preferred channels, as the API does (decisions 4);
-// whatever of this is there already stays. operators.ErrAbove, users.ErrNotFound.
+// AddAddress gives a member an address, and on request assigns it to the organization's preferred
+// channels, as the API does (decisions 4); whatever of this is there already stays.
+// operators.ErrAbove, users.ErrNotFound.
 func (p *Profiles) AddAddress(ctx context.Context, by operators.Officer, at Path, id users.MemberID, a users.Address, toPreferred bool) error {
 	return p.change(ctx, by, at, id, func(tx ports.Tx, m users.Member) error {
 		_, _, err := addAddress(ctx, tx, by.Actor, at, m, a, toPreferred)
@@ -21,15 +22,17 @@ func (p *Profiles) AddAddress(ctx context.Context, by operators.Officer, at Path
 	})
 }
 
-// RemoveAddress takes an address from a member with all that hangs on it. operators.ErrAbove, users.ErrNotFound, users.ErrAddressNotFound.
+// RemoveAddress takes an address from a member with all that hangs on it. operators.ErrAbove,
+// users.ErrNotFound, users.ErrAddressNotFound.
 func (p *Profiles) RemoveAddress(ctx context.Context, by operators.Officer, at Path, id users.MemberID, address users.AddressID) error {
 	return p.change(ctx, by, at, id, func(tx ports.Tx, m users.Member) error {
 		return removeAddress(ctx, tx, by.Actor, at, m, address)
 	})
 }
 
-// Assign assigns an address of a member to a channel of the organization or of any of its projects, as registration would: active and
-// validated. operators.ErrAbove, users.ErrNotFound, users.ErrAddressNotFound, channels.ErrNotFound, channels.ErrIncompatible.
+// Assign assigns an address of a member to a channel of the organization or of any of its projects,
+// as registration would: active and validated. operators.ErrAbove, users.ErrNotFound,
+// users.ErrAddressNotFound, channels.ErrNotFound, channels.ErrIncompatible.
 func (p *Profiles) Assign(
 	ctx context.Context, by operators.Officer, at Path, id users.MemberID, address users.AddressID, channel channels.ID,
 ) error {
@@ -54,8 +57,8 @@ func (p *Profiles) Assign(
 	})
 }
 
-// SetAssignment says whether an assignment of a member is active and validated; repeating it changes nothing. operators.ErrAbove,
-// users.ErrNotFound, channels.ErrAssignmentNotFound.
+// SetAssignment says whether an assignment of a member is active and validated; repeating it
+// changes nothing. operators.ErrAbove, users.ErrNotFound, channels.ErrAssignmentNotFound.
 func (p *Profiles) SetAssignment(
 	ctx context.Context, by operators.Officer, at Path, id users.MemberID, assignment channels.AssignmentID, active, validated bool,
 ) error {
@@ -76,8 +79,8 @@ func (p *Profiles) SetAssignment(
 	})
 }
 
-// Unassign ends an assignment of a member with the list entries and subscriptions that hang on it. operators.ErrAbove, users.ErrNotFound,
-// channels.ErrAssignmentNotFound.
+// Unassign ends an assignment of a member with the list entries and subscriptions that hang on it.
+// operators.ErrAbove, users.ErrNotFound, channels.ErrAssignmentNotFound.
 func (p *Profiles) Unassign(ctx context.Context, by operators.Officer, at Path, id users.MemberID, assignment channels.AssignmentID) error {
 	return p.change(ctx, by, at, id, func(tx ports.Tx, m users.Member) error {
 		was, err := tx.Assignments().OfMemberByID(ctx, m.Organization, m.ID, assignment)

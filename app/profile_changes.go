@@ -14,8 +14,9 @@ import (
 
 // Creating, editing and removing members belong to Profiles, too.
 
-// Create makes a person a member of the organization as POST does (decisions 4), and of a group beside the Default one (0: none); what is
-// there already stays. orgs.ErrNotFound, orgs.ErrGroupNotFound; operators.ErrAbove where somebody is there who stands above.
+// Create makes a person a member of the organization as POST does (decisions 4), and of a group
+// beside the Default one (0: none); what is there already stays. orgs.ErrNotFound,
+// orgs.ErrGroupNotFound; operators.ErrAbove where somebody is there who stands above.
 func (p *Profiles) Create(
 	ctx context.Context, by operators.Officer, at Path, e users.Enrollment, group orgs.GroupID,
 ) (users.Enrolled, error) {
@@ -41,14 +42,14 @@ func (p *Profiles) Create(
 	return c.done, c.done.Err
 }
 
-// SaveDetails changes the names and the e-mail of a member as PATCH does: what is blank stays as it is. operators.ErrAbove,
-// users.ErrNotFound.
+// SaveDetails changes the names and the e-mail of a member as PATCH does: what is blank stays as it
+// is. operators.ErrAbove, users.ErrNotFound.
 func (p *Profiles) SaveDetails(ctx context.Context, by operators.Officer, at Path, id users.MemberID, given users.Details) error {
 	return p.edit(ctx, by, at, id, func(tx ports.Tx, m *users.Member) error { return saveDetails(ctx, tx, m, given) })
 }
 
-// SaveFields replaces the metadata of a member, who had that with the digest shown when it was shown. operators.ErrAbove,
-// users.ErrNotFound, users.ErrChanged.
+// SaveFields replaces the metadata of a member, who had that with the digest shown when it was
+// shown. operators.ErrAbove, users.ErrNotFound, users.ErrChanged.
 func (p *Profiles) SaveFields(
 	ctx context.Context, by operators.Officer, at Path, id users.MemberID, shown string, fields metadata.Map,
 ) error {
@@ -98,7 +99,8 @@ const MaxSelected = 200
 // ErrSelection refuses a selection of nobody, or of more than MaxSelected.
 var ErrSelection = fault.New(fault.Invalid, "choose 1 to 200 users")
 
-// selected finds members by their ids, each once; users.ErrNotFound when somebody is missing: whoever chose them saw them there.
+// selected finds members by their ids, each once; users.ErrNotFound when somebody is missing:
+// whoever chose them saw them there.
 func selected(ctx context.Context, tx ports.Tx, at Path, ids []users.MemberID) ([]users.Member, error) {
 	org, err := tx.Orgs().BySlug(ctx, at.Organization)
 	if err != nil {
@@ -127,7 +129,8 @@ func (p *Profiles) Selected(ctx context.Context, at Path, ids []users.MemberID) 
 	return found, err
 }
 
-// Remove ends memberships with all that hangs on them, all or none. operators.ErrAbove, users.ErrNotFound, ErrSelection.
+// Remove ends memberships with all that hangs on them, all or none. operators.ErrAbove,
+// users.ErrNotFound, ErrSelection.
 func (p *Profiles) Remove(ctx context.Context, by operators.Officer, at Path, ids ...users.MemberID) error {
 	return p.store.Update(ctx, func(tx ports.Tx) error {
 		ms, err := selected(ctx, tx, at, ids)
@@ -148,8 +151,8 @@ func (p *Profiles) Remove(ctx context.Context, by operators.Officer, at Path, id
 	})
 }
 
-// Lock locks members in the organization or lifts their locks, all or none, and returns how many that concerned. operators.ErrAbove,
-// users.ErrNotFound, ErrSelection.
+// Lock locks members in the organization or lifts their locks, all or none, and returns how many
+// that concerned. operators.ErrAbove, users.ErrNotFound, ErrSelection.
 func (p *Profiles) Lock(ctx context.Context, by operators.Officer, at Path, ids []users.MemberID, locked bool) (changed int, err error) {
 	err = p.store.Update(ctx, func(tx ports.Tx) error {
 		ms, err := selected(ctx, tx, at, ids)

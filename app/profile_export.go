@@ -8,8 +8,9 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Export calls each for all members that Search would find, batch by batch, until it returns an error. That somebody exports is itself
-// recorded, before anything is handed out. It is many units of work: what changes meanwhile may be in it or not. orgs.ErrNotFound.
+// Export calls each for all members that Search would find, batch by batch, until it returns an
+// error. That somebody exports is itself recorded, before anything is handed out. It is many units
+// of work: what changes meanwhile may be in it or not. orgs.ErrNotFound.
 func (p *Profiles) Export(ctx context.Context, by audit.Actor, at Path, q users.Query, each func([]users.Member) error) error {
 	q = q.Trimmed()
 	err := p.store.Update(ctx, func(tx ports.Tx) error {

@@ -12,7 +12,8 @@ import (
 
 // Locks and switches belong to Profiles, too.
 
-// SetLocked locks a member in the organization or lifts the lock; repeating it changes nothing. operators.ErrAbove, users.ErrNotFound.
+// SetLocked locks a member in the organization or lifts the lock; repeating it changes nothing.
+// operators.ErrAbove, users.ErrNotFound.
 func (p *Profiles) SetLocked(ctx context.Context, by operators.Officer, at Path, id users.MemberID, locked bool) error {
 	return p.store.Update(ctx, func(tx ports.Tx) error {
 		m, err := memberByID(ctx, tx, at, id)
@@ -31,8 +32,9 @@ func (p *Profiles) SetLocked(ctx context.Context, by operators.Officer, at Path,
 	})
 }
 
-// SetMembershipLocked locks what an application records about a member or lifts the lock (contract 2.6), whether the member is registered or
-// not; repeating it changes nothing. operators.ErrAbove, users.ErrNotFound, applications.ErrNotFound.
+// SetMembershipLocked locks what an application records about a member or lifts the lock (contract
+// 2.6), whether the member is registered or not; repeating it changes nothing. operators.ErrAbove,
+// users.ErrNotFound, applications.ErrNotFound.
 func (p *Profiles) SetMembershipLocked(ctx context.Context, by operators.Officer, at Path, id users.MemberID, locked bool) error {
 	return p.store.Update(ctx, func(tx ports.Tx) error {
 		m, app, ms, _, err := membership(ctx, tx, at, id)
@@ -49,8 +51,9 @@ func (p *Profiles) SetMembershipLocked(ctx context.Context, by operators.Officer
 	})
 }
 
-// SetNotifications says whether an application may notify a registered member at all; repeating it changes nothing.
-// operators.ErrAbove, users.ErrNotFound, applications.ErrNotFound, applications.ErrMembershipNotFound.
+// SetNotifications says whether an application may notify a registered member at all; repeating it
+// changes nothing. operators.ErrAbove, users.ErrNotFound, applications.ErrNotFound,
+// applications.ErrMembershipNotFound.
 func (p *Profiles) SetNotifications(ctx context.Context, by operators.Officer, at Path, id users.MemberID, enabled bool) error {
 	return p.store.Update(ctx, func(tx ports.Tx) error {
 		m, app, ms, registered, err := membership(ctx, tx, at, id)

@@ -15,7 +15,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Profiles is what operators see of people and change about them: the only place where locks change (contract 3).
+// Profiles is what operators see of people and change about them: the only place where locks change
+// (contract 3).
 type Profiles struct {
 	store ports.Store
 	clock ports.Clock
@@ -68,7 +69,8 @@ func (p *Profiles) Search(ctx context.Context, at Path, q users.Query) (found us
 	return found, err
 }
 
-// Choices are what members can be filtered by and put into, of each kind the first MaxShown, and what was asked for wherever it stands.
+// Choices are what members can be filtered by and put into, of each kind the first MaxShown, and
+// what was asked for wherever it stands.
 type Choices struct {
 	Groups       []orgs.Group
 	Lists        []lists.List
@@ -76,7 +78,8 @@ type Choices struct {
 	Projects     map[orgs.ProjectID]orgs.Project // of the lists and applications
 }
 
-// Choices returns what members of an organization can be filtered by and put into, what q filters by included; orgs.ErrNotFound.
+// Choices returns what members of an organization can be filtered by and put into, what q filters
+// by included; orgs.ErrNotFound.
 func (p *Profiles) Choices(ctx context.Context, at Path, q users.Query) (found Choices, err error) {
 	err = p.store.View(ctx, func(tx ports.Tx) error {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)
@@ -100,7 +103,8 @@ func (p *Profiles) Choices(ctx context.Context, at Path, q users.Query) (found C
 	return found, err
 }
 
-// choices reads the first MaxShown of something by their ids, and the one with the id that was asked for; 0 asks for none.
+// choices reads the first MaxShown of something by their ids, and the one with the id that was
+// asked for; 0 asks for none.
 func choices[T any, ID ~int64](asked ID, id func(T) ID, read func(after ID, limit int) ([]T, error)) ([]T, error) {
 	all, err := read(0, MaxShown)
 	is := func(t T) bool { return id(t) == asked }
@@ -114,7 +118,8 @@ func choices[T any, ID ~int64](asked ID, id func(T) ID, read func(after ID, limi
 	return all, err
 }
 
-// Show returns a member with all that is recorded, of each kind at most MaxShown; orgs.ErrNotFound, users.ErrNotFound.
+// Show returns a member with all that is recorded, of each kind at most MaxShown; orgs.ErrNotFound,
+// users.ErrNotFound.
 func (p *Profiles) Show(ctx context.Context, at Path, id users.MemberID) (found Profile, err error) {
 	err = p.store.View(ctx, func(tx ports.Tx) error {
 		m, err := memberByID(ctx, tx, at, id)

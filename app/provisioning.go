@@ -16,7 +16,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Provisioning brings the store to what a blueprint describes: it creates what is missing, updates what differs and never deletes.
+// Provisioning brings the store to what a blueprint describes: it creates what is missing, updates
+// what differs and never deletes.
 type Provisioning struct {
 	store  ports.Store
 	check  ChannelCheck
@@ -27,8 +28,8 @@ type Provisioning struct {
 // ChannelCheck tells what is wrong with a channel's driver and settings.
 type ChannelCheck func(channels.Channel) error
 
-// NewProvisioning returns the use case of declarative provisioning. Organizations without limits of their own may have so much.
-// quotas hold the dry runs of API keys to their limit.
+// NewProvisioning returns the use case of declarative provisioning. Organizations without limits of
+// their own may have so much. quotas hold the dry runs of API keys to their limit.
 func NewProvisioning(store ports.Store, check ChannelCheck, limits *quotas.Defaults, quotas *Quotas) *Provisioning {
 	return &Provisioning{store: store, check: check, limits: limits, quotas: quotas}
 }
@@ -53,17 +54,20 @@ type Applied struct {
 
 var errDryRun = errors.New("dry run")
 
-// Apply applies a blueprint, all or nothing, and tells what became of each object in the blueprint's order. A dry run
-// tells the same and keeps nothing; ids of objects that it would create are then 0. Faults name the place in
-// the blueprint: `organizations[0].projects[1].lists[0].name`. Channels that come from those who look after the
+// Apply applies a blueprint, all or nothing, and tells what became of each object in the
+// blueprint's order. A dry run tells the same and keeps nothing; ids of objects that it would
+// create are then 0. Faults name the place in the blueprint:
+// `organizations[0].projects[1].lists[0].name`. Channels that come from those who look after the
 // installation are unrestricted.
 func (p *Provisioning) Apply(ctx context.Context, by operators.Officer, b Blueprint, dryRun bool) ([]Applied, error) {
 	return p.apply(ctx, by, b, dryRun, func(ports.Tx) error { return nil })
 }
 
-// ApplyTo is Apply of an API key to the path's organization, which must be there: the blueprint describes this one alone, and neither its quotas
-// nor whether it requires a second factor, which people decide. It has at most MaxBlueprint objects, because it is written in one unit of work, for
-// which others wait. A dry run counts among those of the organization, and must not be within a unit of work. orgs.ErrNotFound, *quotas.Exceeded.
+// ApplyTo is Apply of an API key to the path's organization, which must be there: the blueprint
+// describes this one alone, and neither its quotas nor whether it requires a second factor, which
+// people decide. It has at most MaxBlueprint objects, because it is written in one unit of work,
+// for which others wait. A dry run counts among those of the organization, and must not be within a
+// unit of work. orgs.ErrNotFound, *quotas.Exceeded.
 func (p *Provisioning) ApplyTo(ctx context.Context, by audit.Actor, at Path, b Blueprint, dryRun bool) ([]Applied, error) {
 	there := func(tx ports.Tx) error {
 		_, err := tx.Orgs().BySlug(ctx, at.Organization)
@@ -285,7 +289,8 @@ func (a *applying) project(place string, org orgs.Organization, want BlueprintPr
 	if err := a.channels(place, where, org.ID, project.ID, want.Channels); err != nil {
 		return err
 	}
-	// Applications come before the lists that may be pinned to them, and lists before the notifications that use them.
+	// Applications come before the lists that may be pinned to them, and lists before the
+	// notifications that use them.
 	apps := make([]applications.Application, len(want.Applications))
 	for i, w := range want.Applications {
 		if apps[i], err = a.application(index(place, "applications", i), org, project, w); err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// channels applies the channels of an organization (project 0) or of a project. Channels that stop being preferred
-// go first, so that a blueprint may move the preference in any order.
+// channels applies the channels of an organization (project 0) or of a project. Channels that stop
+// being preferred go first, so that a blueprint may move the preference in any order.
 func (a *applying) channels(place string, where Path, org orgs.ID, project orgs.ProjectID, wanted []BlueprintChannel) error {
 	demoted := map[channels.ID]channels.Channel{} // as they were
 	for i, want := range wanted {
@@ -129,7 +129,8 @@ func (a *applying) list(place string, org orgs.Organization, project orgs.Projec
 	return nil
 }
 
-// pinnedTo is the slug of the application that a list is pinned to, empty when it is pinned to none.
+// pinnedTo is the slug of the application that a list is pinned to, empty when it is pinned to
+// none.
 func pinnedTo(ctx context.Context, tx ports.Tx, l lists.List) (string, error) {
 	if l.Application == 0 {
 		return "", nil
@@ -273,7 +274,8 @@ func (a *applying) notification(
 	return a.templates(place, path, where.Object("e", e.Slug, "n", n.Name), app, e, stored, want.Templates, save)
 }
 
-// templates applies the templates of an event or of one of its notifications, which the audit log calls owner; save stores one of them there.
+// templates applies the templates of an event or of one of its notifications, which the audit log
+// calls owner; save stores one of them there.
 func (a *applying) templates(place, path, owner string, app applications.Application, e events.Event, stored []events.Template, wanted []BlueprintTemplate,
 	save func(events.Template) (events.Template, error)) error {
 	for i, want := range wanted {

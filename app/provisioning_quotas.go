@@ -12,7 +12,8 @@ import (
 // oneMore refuses what was made when the organization at work has more of that than a quota allows.
 func (a *applying) oneMore(n quotas.Name) error { return WithinQuota(a.ctx, a.tx, a.limits, a.org, n) }
 
-// quotas gives an organization exactly these quotas of its own and reports whether they were others before. nil leaves them as they are.
+// quotas gives an organization exactly these quotas of its own and reports whether they were others
+// before. nil leaves them as they are.
 func (a *applying) quotas(org orgs.Organization, want quotas.Limits) (changed bool, err error) {
 	if want == nil {
 		return false, nil
@@ -25,8 +26,8 @@ func (a *applying) quotas(org orgs.Organization, want quotas.Limits) (changed bo
 	return true, a.tx.Orgs().SetQuotas(a.ctx, org.ID, want)
 }
 
-// region stores the region of phone numbers without country code and reports whether it was another one before. nil leaves
-// it as it is.
+// region stores the region of phone numbers without country code and reports whether it was another
+// one before. nil leaves it as it is.
 func (a *applying) region(org orgs.Organization, want *string) (changed bool, err error) {
 	if want == nil {
 		return false, nil
@@ -39,7 +40,8 @@ func (a *applying) region(org orgs.Organization, want *string) (changed bool, er
 	return true, a.tx.Orgs().SetRegion(a.ctx, org.ID, region)
 }
 
-// searchable stores the paths of metadata that people are found by and reports whether they were others before. nil leaves them as they are.
+// searchable stores the paths of metadata that people are found by and reports whether they were
+// others before. nil leaves them as they are.
 func (a *applying) searchable(org orgs.Organization, want *[]string) (changed bool, err error) {
 	if want == nil {
 		return false, nil
@@ -52,7 +54,8 @@ func (a *applying) searchable(org orgs.Organization, want *[]string) (changed bo
 	return true, a.tx.Orgs().SetSearchable(a.ctx, org.ID, paths)
 }
 
-// factor makes an organization require a second factor or not, and reports whether it was otherwise before. nil leaves it as it is.
+// factor makes an organization require a second factor or not, and reports whether it was otherwise
+// before. nil leaves it as it is.
 func (a *applying) factor(org orgs.Organization, want *bool) (changed bool, err error) {
 	if want == nil || org.RequiresFactor == *want {
 		return false, nil

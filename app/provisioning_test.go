@@ -246,7 +246,8 @@ func event(o *app.BlueprintOrganization) *app.BlueprintEvent {
 	return &o.Projects[0].Applications[0].Events[0]
 }
 
-// TestApplyRefuses holds that what is wrong is named by its place, and that nothing is kept of a blueprint that is wrong.
+// TestApplyRefuses holds that what is wrong is named by its place, and that nothing is kept of a
+// blueprint that is wrong.
 func TestApplyRefuses(t *testing.T) {
 	t.Parallel()
 	const (

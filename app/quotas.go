@@ -12,21 +12,24 @@ import (
 )
 
 const (
-	// quotaPeriod is how long an instance trusts what it has read of an organization's limits and of what it uses.
+	// quotaPeriod is how long an instance trusts what it has read of an organization's limits and
+	// of what it uses.
 	quotaPeriod = 10 * time.Second
 	// roomForAllowances is of how many organizations that is remembered.
 	roomForAllowances = 10_000
-	// dryRunShare is how much of a processor's time an organization's dry runs may take in the long run,
-	// dryRunBurst what they may take at once. Beyond that, answers wait, at most longestPause.
+	// dryRunShare is how much of a processor's time an organization's dry runs may take in the long
+	// run, dryRunBurst what they may take at once. Beyond that, answers wait, at most longestPause.
 	dryRunShare  = 0.25
 	dryRunBurst  = time.Second
 	longestPause = time.Second
-	// retrySoon and retryLater are when another attempt makes sense: when a call ends, and when somebody has made room.
+	// retrySoon and retryLater are when another attempt makes sense: when a call ends, and when
+	// somebody has made room.
 	retrySoon  = time.Second
 	retryLater = time.Hour
 )
 
-// Quotas holds organizations to their limits. What is under way it counts for this instance alone. It may be used concurrently.
+// Quotas holds organizations to their limits. What is under way it counts for this instance alone.
+// It may be used concurrently.
 type Quotas struct {
 	clock     ports.Clock
 	limits    *quotas.Defaults
@@ -47,13 +50,14 @@ type allowance struct {
 	time     pace.Share // of dry runs
 }
 
-// NewQuotas returns the quotas of organizations that have none of their own. retention is how long occurrences are kept; 0: for ever.
+// NewQuotas returns the quotas of organizations that have none of their own. retention is how long
+// occurrences are kept; 0: for ever.
 func NewQuotas(clock ports.Clock, limits *quotas.Defaults, retention time.Duration) *Quotas {
 	return &Quotas{clock: clock, limits: limits, retention: retention, organizations: map[orgs.ID]*allowance{}}
 }
 
-// Context returns the refusal of a context of so many bytes, nil when there is none. more is how many
-// bytes are about to be stored beside it.
+// Context returns the refusal of a context of so many bytes, nil when there is none. more is how
+// many bytes are about to be stored beside it.
 func (q *Quotas) Context(ctx context.Context, tx ports.Tx, org orgs.ID, size, more int) (refusal, err error) {
 	a, err := q.allowance(ctx, tx, org)
 	if err != nil {
@@ -76,8 +80,8 @@ func (q *Quotas) Kept(org orgs.ID, size int) {
 	}
 }
 
-// DryRun begins a dry run, which done ends, or refuses it. done waits when the organization's dry runs
-// have taken more than their share of time; it must not be called within a unit of work.
+// DryRun begins a dry run, which done ends, or refuses it. done waits when the organization's dry
+// runs have taken more than their share of time; it must not be called within a unit of work.
 func (q *Quotas) DryRun(ctx context.Context, tx ports.Tx, org orgs.ID) (done func(context.Context), err error) {
 	a, err := q.allowance(ctx, tx, org)
 	if err != nil {
@@ -157,7 +161,8 @@ func (q *Quotas) allowance(ctx context.Context, tx ports.Tx, org orgs.ID) (*allo
 	return a, nil
 }
 
-// forgetIdle makes room for another organization. Of those who have no dry run under way it forgets all: they are read again.
+// forgetIdle makes room for another organization. Of those who have no dry run under way it forgets
+// all: they are read again.
 func (q *Quotas) forgetIdle() {
 	if len(q.organizations) < roomForAllowances {
 		return

@@ -19,7 +19,8 @@ type QuotaUse struct {
 	Counted bool // else Used is not known here
 }
 
-// Quotas returns the quotas of an organization with what it uses of them: those that are counted come first; orgs.ErrNotFound.
+// Quotas returns the quotas of an organization with what it uses of them: those that are counted
+// come first; orgs.ErrNotFound.
 func (o *Orgs) Quotas(ctx context.Context, at Path) (all []QuotaUse, err error) {
 	err = o.store.View(ctx, func(tx ports.Tx) error {
 		all = nil

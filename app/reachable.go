@@ -9,7 +9,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Reachable is a member with the assignments by which a project can reach them: those to channels of the project or of its organization.
+// Reachable is a member with the assignments by which a project can reach them: those to channels
+// of the project or of its organization.
 type Reachable struct {
 	Member      users.Member
 	Assignments []channels.Assignment
@@ -22,7 +23,8 @@ type FoundReachable struct {
 	More    bool
 }
 
-// Reachable returns a batch of the members that a query asks for with how the path's project can reach each; orgs.ErrProjectNotFound.
+// Reachable returns a batch of the members that a query asks for with how the path's project can
+// reach each; orgs.ErrProjectNotFound.
 func (p *Profiles) Reachable(ctx context.Context, at Path, q users.Query) (found FoundReachable, err error) {
 	err = p.store.View(ctx, func(tx ports.Tx) error {
 		project, err := tx.Orgs().Project(ctx, at.Organization, at.Project)

@@ -38,7 +38,8 @@ type RegisteredAddress struct {
 	ToPreferred bool // assign_to_preferred_channel
 }
 
-// Registered is what a registration came to. Addresses and Assignments speak of this payload, in its order, new or not.
+// Registered is what a registration came to. Addresses and Assignments speak of this payload, in
+// its order, new or not.
 type Registered struct {
 	Member          users.Member // as the organization recorded it
 	Created         bool         // the identity is new
@@ -50,15 +51,16 @@ type Registered struct {
 	Skipped         []string // addresses that asked for a preferred channel and found none
 }
 
-// Register makes a user a member of the application (contract 4.4). The user is found by username and created when missing. Whoever is
-// not a member of the organization yet is enrolled with the details sent; an existing member is never updated. Everything or nothing
-// is kept. Concurrent calls are kept together.
+// Register makes a user a member of the application (contract 4.4). The user is found by username
+// and created when missing. Whoever is not a member of the organization yet is enrolled with the
+// details sent; an existing member is never updated. Everything or nothing is kept. Concurrent
+// calls are kept together.
 func (a *Applications) Register(ctx context.Context, by audit.Actor, at Path, r Registration) (Registered, error) {
 	return a.registerAs(ctx, operators.Officer{Actor: by, Right: operators.Installation}, at, r) // Nobody stands above an application.
 }
 
-// RegisterByHand is Register by somebody who looks after members: they may not set what an application records about those who stand above them.
-// operators.ErrAbove.
+// RegisterByHand is Register by somebody who looks after members: they may not set what an
+// application records about those who stand above them. operators.ErrAbove.
 func (a *Applications) RegisterByHand(ctx context.Context, by operators.Officer, at Path, r Registration) (Registered, error) {
 	return a.registerAs(ctx, by, at, r)
 }
@@ -84,7 +86,8 @@ type registering struct {
 // username is the form under which two calls speak of one user.
 func (c *registering) username() string { return names.Fold(c.User.Username) }
 
-// register does what several calls ask of one application, who speak of different users, in one unit of work.
+// register does what several calls ask of one application, who speak of different users, in one
+// unit of work.
 func (a *Applications) register(ctx context.Context, at Path, calls []*registering) error {
 	return a.store.Update(ctx, func(tx ports.Tx) error {
 		app, err := application(ctx, tx, at)
@@ -108,7 +111,8 @@ func (a *Applications) register(ctx context.Context, at Path, calls []*registeri
 	})
 }
 
-// distinct keeps each address value once, in order; it asks for a preferred channel when any mention does.
+// distinct keeps each address value once, in order; it asks for a preferred channel when any
+// mention does.
 func distinct(sent []RegisteredAddress) []RegisteredAddress {
 	var kept []RegisteredAddress
 	at := map[string]int{}
@@ -169,7 +173,8 @@ func usableList(ctx context.Context, tx ports.Tx, app applications.Application, 
 	return &l, nil
 }
 
-// addMembers makes everybody a member of the organization, and refuses the calls about members who are there already and may not be changed.
+// addMembers makes everybody a member of the organization, and refuses the calls about members who
+// are there already and may not be changed.
 func (s registrations) addMembers(ctx context.Context, calls []*registering) error {
 	wanted := make([]users.User, len(calls))
 	for i, c := range calls {

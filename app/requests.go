@@ -7,8 +7,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Requests joins a use case with what its caller demands of it: that it does its work once, however often it is asked, or only while
-// something is as the caller knows it.
+// Requests joins a use case with what its caller demands of it: that it does its work once, however
+// often it is asked, or only while something is as the caller knows it.
 type Requests struct {
 	store ports.Store
 	clock ports.Clock
@@ -19,9 +19,10 @@ func NewRequests(store ports.Store, clock ports.Clock) *Requests {
 	return &Requests{store: store, clock: clock}
 }
 
-// Once runs a call and returns its answer. What use cases do under the context that the call is given belongs to one unit of work
-// with the request and its answer, and is kept when the call returns nil. A request that was answered before is answered again, and
-// the call is not run; nil is a call that is not repeatable. The call may run more than once. requests.ErrReused.
+// Once runs a call and returns its answer. What use cases do under the context that the call is
+// given belongs to one unit of work with the request and its answer, and is kept when the call
+// returns nil. A request that was answered before is answered again, and the call is not run; nil
+// is a call that is not repeatable. The call may run more than once. requests.ErrReused.
 func (r *Requests) Once(
 	ctx context.Context, request *requests.Request, call func(context.Context) (requests.Answer, error),
 ) (answer requests.Answer, repeated bool, err error) {
@@ -55,7 +56,8 @@ func (a *afterwards) run() {
 	}
 }
 
-// afterUnit calls fn once the unit of work that a context belongs to is over: at once, where a use case has ended its own.
+// afterUnit calls fn once the unit of work that a context belongs to is over: at once, where a use
+// case has ended its own.
 func afterUnit(ctx context.Context, fn func()) {
 	if after, within := ctx.Value(afterKey{}).(*afterwards); within {
 		*after = append(*after, fn)

@@ -21,8 +21,9 @@ func NewRetries(store ports.Store, clock ports.Clock) *Retries {
 	return &Retries{store: store, clock: clock}
 }
 
-// Failed makes the failed deliveries of an occurrence of the path's application due again and returns how many; without a path, of any
-// application: that is for the operator of the installation. events.ErrOccurrenceNotFound, events.ErrCancelled, events.ErrExpired.
+// Failed makes the failed deliveries of an occurrence of the path's application due again and
+// returns how many; without a path, of any application: that is for the operator of the
+// installation. events.ErrOccurrenceNotFound, events.ErrCancelled, events.ErrExpired.
 func (r *Retries) Failed(ctx context.Context, by audit.Actor, at Path, id events.OccurrenceID) (requeued int, err error) {
 	err = r.store.Update(ctx, func(tx ports.Tx) error {
 		occurred, place, err := locate(ctx, tx, at, id)
@@ -41,8 +42,9 @@ func (r *Retries) Failed(ctx context.Context, by audit.Actor, at Path, id events
 	return requeued, err
 }
 
-// Same makes those failed deliveries of an occurrence of the application due again that have one cause, and returns how many;
-// events.ErrOccurrenceNotFound, events.ErrCancelled, events.ErrExpired.
+// Same makes those failed deliveries of an occurrence of the application due again that have one
+// cause, and returns how many; events.ErrOccurrenceNotFound, events.ErrCancelled,
+// events.ErrExpired.
 func (r *Retries) Same(ctx context.Context, by audit.Actor, at Path, id events.OccurrenceID, cause deliveries.FailureCause) (requeued int, err error) {
 	err = r.store.Update(ctx, func(tx ports.Tx) error {
 		requeued = 0
@@ -72,8 +74,9 @@ func (r *Retries) Same(ctx context.Context, by audit.Actor, at Path, id events.O
 	return requeued, err
 }
 
-// One makes a failed delivery of an occurrence of the application due again and reports whether it had failed; events.ErrOccurrenceNotFound,
-// deliveries.ErrNotFound, events.ErrCancelled, events.ErrExpired.
+// One makes a failed delivery of an occurrence of the application due again and reports whether it
+// had failed; events.ErrOccurrenceNotFound, deliveries.ErrNotFound, events.ErrCancelled,
+// events.ErrExpired.
 func (r *Retries) One(ctx context.Context, by audit.Actor, at Path, id events.OccurrenceID, delivery deliveries.ID) (requeued bool, err error) {
 	err = r.store.Update(ctx, func(tx ports.Tx) error {
 		_, occurred, err := occurrence(ctx, tx, at, id)

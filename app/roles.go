@@ -22,7 +22,8 @@ func (a *Administration) Roles(ctx context.Context, at Path, p Page) (found []op
 	return found, err
 }
 
-// Role returns the role of the member with exactly this username; users.ErrNotFound, operators.ErrRoleNotFound.
+// Role returns the role of the member with exactly this username; users.ErrNotFound,
+// operators.ErrRoleNotFound.
 func (a *Administration) Role(ctx context.Context, at Path, username string) (found operators.Appointment, err error) {
 	err = a.store.View(ctx, func(tx ports.Tx) error {
 		found, err = appointment(ctx, tx, at, username)
@@ -31,7 +32,8 @@ func (a *Administration) Role(ctx context.Context, at Path, username string) (fo
 	return found, err
 }
 
-// appointed finds a member who has a role in the console; users.ErrNotFound, operators.ErrRoleNotFound.
+// appointed finds a member who has a role in the console; users.ErrNotFound,
+// operators.ErrRoleNotFound.
 func appointed(ctx context.Context, tx ports.Tx, at Path, username string) (users.Member, error) {
 	m, err := memberByUsername(ctx, tx, at, username)
 	if err == nil && !(operators.Place{Role: m.Role}).HasRole() {
@@ -49,7 +51,8 @@ func appointment(ctx context.Context, tx ports.Tx, at Path, username string) (op
 	return operators.Appointment{Member: m.ID, Username: m.User.Username, Role: m.Role, Locked: m.Locked, Accepted: accepted.At}, err
 }
 
-// Appoint is Grant for the member with exactly this username, and returns what that member has then.
+// Appoint is Grant for the member with exactly this username, and returns what that member has
+// then.
 func (a *Administration) Appoint(
 	ctx context.Context, by operators.Officer, at Path, username string, role users.Role,
 ) (is operators.Appointment, err error) {
@@ -67,7 +70,8 @@ func (a *Administration) Appoint(
 	return is, err
 }
 
-// Dismiss takes the role of the member with exactly this username away; users.ErrNotFound, operators.ErrRoleNotFound, operators.ErrAbove.
+// Dismiss takes the role of the member with exactly this username away; users.ErrNotFound,
+// operators.ErrRoleNotFound, operators.ErrAbove.
 func (a *Administration) Dismiss(ctx context.Context, by operators.Officer, at Path, username string) error {
 	return a.store.Update(ctx, func(tx ports.Tx) error {
 		m, err := appointed(ctx, tx, at, username)
@@ -78,7 +82,8 @@ func (a *Administration) Dismiss(ctx context.Context, by operators.Officer, at P
 	})
 }
 
-// InviteByName is Invite for the member with exactly this username; operators.ErrRoleNotFound for one without a role.
+// InviteByName is Invite for the member with exactly this username; operators.ErrRoleNotFound for
+// one without a role.
 func (a *Administration) InviteByName(
 	ctx context.Context, by operators.Officer, at Path, username string, reset bool,
 ) (token string, expires time.Time, err error) {

@@ -47,7 +47,8 @@ type contextFit struct {
 	faults []error
 }
 
-// fault refuses a call, with all that is wrong with its context and its options; nil when nothing is.
+// fault refuses a call, with all that is wrong with its context and its options; nil when nothing
+// is.
 func (f contextFit) fault(call int, unknown events.Unknown, untimely error) error {
 	var faults fault.Fields
 	if f.schema != "" {
@@ -63,8 +64,8 @@ type uncheckedContext string
 
 func (uncheckedContext) Error() string { return "the context is not checked yet" }
 
-// fitting runs a unit of work and, when it asks for that, once more after the contexts were held against a schema. That may take a while, in
-// which nobody should wait for the database.
+// fitting runs a unit of work and, when it asks for that, once more after the contexts were held
+// against a schema. That may take a while, in which nobody should wait for the database.
 func (t *Triggers) fitting(whats []Trigger, run func(contextFit) error) error {
 	var fit contextFit
 	for {

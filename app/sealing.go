@@ -18,7 +18,8 @@ type Sealing struct{ store ports.Store }
 // NewSealing returns the use case of encrypting anew.
 func NewSealing(store ports.Store) *Sealing { return &Sealing{store: store} }
 
-// Sealed is something that is stored encrypted: the settings of a channel, or the secret of an authenticator app.
+// Sealed is something that is stored encrypted: the settings of a channel, or the secret of an
+// authenticator app.
 type Sealed struct {
 	ID   int64  // of the channel, or of the account
 	Path string // by which people know it
@@ -41,10 +42,12 @@ type Unreadable struct {
 // stalePage is how many things are looked up at once.
 const stalePage = 100
 
-// Reencrypt encrypts everything that is stored encrypted under the current key, unless it is already. Each thing is a unit of work of
-// its own, so that it works beside everything else, may be interrupted and repeated. What cannot be opened is left alone, or removed
-// with discard, for keys that are lost: the channel then has no settings, the account no authenticator app. An error tells why it could
-// not go on; the answer then is about what was done before. channels.ErrSealed or factors.ErrSealed when there is no key.
+// Reencrypt encrypts everything that is stored encrypted under the current key, unless it is
+// already. Each thing is a unit of work of its own, so that it works beside everything else, may be
+// interrupted and repeated. What cannot be opened is left alone, or removed with discard, for keys
+// that are lost: the channel then has no settings, the account no authenticator app. An error tells
+// why it could not go on; the answer then is about what was done before. channels.ErrSealed or
+// factors.ErrSealed when there is no key.
 func (s *Sealing) Reencrypt(ctx context.Context, by audit.Actor, discard bool) (Reencrypted, error) {
 	var done Reencrypted
 	err := s.channels(ctx, by, discard, &done)

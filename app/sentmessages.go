@@ -12,7 +12,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// SentMessages shows messages as they were sent. What was sent is not kept: it is put together again.
+// SentMessages shows messages as they were sent. What was sent is not kept: it is put together
+// again.
 type SentMessages struct {
 	store    ports.Store
 	composer delivery.Composer
@@ -31,16 +32,18 @@ type SentMessage struct {
 	Message    deliveries.Message
 	// Missing says why there is no message; empty: there is one.
 	Missing string
-	// Template is the version that the message was put together with, and Latest the number of the newest one.
+	// Template is the version that the message was put together with, and Latest the number of the
+	// newest one.
 	Template events.Version
 	Latest   int
-	// Guessed tells that the version of then is not kept any more, and Template is the oldest that is.
+	// Guessed tells that the version of then is not kept any more, and Template is the oldest that
+	// is.
 	Guessed bool
 }
 
-// Show returns a delivery of an occurrence of the application with its message: of one that is over, with the template as it was then, else
-// with the one that it would be sent with now. Of the recipient it knows what is recorded now. events.ErrOccurrenceNotFound,
-// deliveries.ErrNotFound.
+// Show returns a delivery of an occurrence of the application with its message: of one that is
+// over, with the template as it was then, else with the one that it would be sent with now. Of the
+// recipient it knows what is recorded now. events.ErrOccurrenceNotFound, deliveries.ErrNotFound.
 func (s *SentMessages) Show(ctx context.Context, at Path, id events.OccurrenceID, delivery deliveries.ID) (m SentMessage, err error) {
 	var in deliveries.RenderInput
 	var job deliveries.Job

@@ -56,7 +56,8 @@ type Pending struct {
 	Sealed string
 }
 
-// KeepDraft keeps a form of the visitor for as long as a step takes, and returns the token by which Begin finds it.
+// KeepDraft keeps a form of the visitor for as long as a step takes, and returns the token by which
+// Begin finds it.
 func (s *SingleSignOn) KeepDraft(ctx context.Context, v operators.Visitor, d Pending) (token string, err error) {
 	kept, err := json.Marshal(d)
 	if err != nil {
@@ -89,9 +90,10 @@ type Departure struct {
 	Step    string
 }
 
-// Begin sends somebody to the provider, who is sent back to an address of ours (back) and comes to a page of ours (next) when all is
-// well. With the token of a draft it is somebody who has a session and shows once more who they are. signon.ErrOff, signon.ErrAway,
-// factors.ErrStep for a draft that is none of the visitor's.
+// Begin sends somebody to the provider, who is sent back to an address of ours (back) and comes to
+// a page of ours (next) when all is well. With the token of a draft it is somebody who has a
+// session and shows once more who they are. signon.ErrOff, signon.ErrAway, factors.ErrStep for a
+// draft that is none of the visitor's.
 func (s *SingleSignOn) Begin(ctx context.Context, v operators.Visitor, back, next, draft string) (d Departure, err error) {
 	if s.provider == nil {
 		return Departure{}, signon.ErrOff
@@ -153,9 +155,9 @@ type Arrival struct {
 	Draft     *Pending // of whoever has shown once more who they are
 }
 
-// Finish ends what Begin began: it begins a session of the account that the identity opens, which is made when there is none, or
-// notes that somebody has shown once more who they are. Refusals are in the audit log. signon.ErrAway, and everything of package
-// signon that forbids.
+// Finish ends what Begin began: it begins a session of the account that the identity opens, which
+// is made when there is none, or notes that somebody has shown once more who they are. Refusals are
+// in the audit log. signon.ErrAway, and everything of package signon that forbids.
 func (s *SingleSignOn) Finish(ctx context.Context, by audit.Actor, from operators.Origin, r Return) (a Arrival, err error) {
 	if s.provider == nil {
 		return Arrival{}, signon.ErrOff
@@ -185,7 +187,8 @@ func (s *SingleSignOn) Finish(ctx context.Context, by audit.Actor, from operator
 	return a, s.refuse(ctx, by, i, err)
 }
 
-// back ends the step that a browser kept, which takes place once, and returns what was kept; factors.ErrStep.
+// back ends the step that a browser kept, which takes place once, and returns what was kept;
+// factors.ErrStep.
 func (s *SingleSignOn) back(ctx context.Context, r Return) (j journey, err error) {
 	digest, err := operators.ParseToken(r.Step)
 	if err != nil {
@@ -208,7 +211,8 @@ func (s *SingleSignOn) back(ctx context.Context, r Return) (j journey, err error
 	return j, err
 }
 
-// refuse notes why somebody was not let in, and returns that. What is nobody's refusal stays out of the log.
+// refuse notes why somebody was not let in, and returns that. What is nobody's refusal stays out of
+// the log.
 func (s *SingleSignOn) refuse(ctx context.Context, by audit.Actor, i signon.Identity, why error) error {
 	if fault.KindOf(why) != fault.Forbidden {
 		return why
@@ -229,7 +233,8 @@ func (s *SingleSignOn) refuse(ctx context.Context, by audit.Actor, i signon.Iden
 	return why
 }
 
-// again notes that whoever has a session has shown the provider once more who they are, and returns what waits for that.
+// again notes that whoever has a session has shown the provider once more who they are, and returns
+// what waits for that.
 func (s *SingleSignOn) again(ctx context.Context, by audit.Actor, r Return, j journey, i signon.Identity) (*Pending, error) {
 	digest, err := operators.ParseToken(r.Session)
 	if err != nil {
@@ -268,8 +273,8 @@ func (s *SingleSignOn) again(ctx context.Context, by audit.Actor, r Return, j jo
 	return &d, err
 }
 
-// LogOut ends the sessions that a logout token of the provider is about. signon.ErrOff, signon.ErrAway, signon.ErrAnswer,
-// signon.ErrReplayed.
+// LogOut ends the sessions that a logout token of the provider is about. signon.ErrOff,
+// signon.ErrAway, signon.ErrAnswer, signon.ErrReplayed.
 func (s *SingleSignOn) LogOut(ctx context.Context, by audit.Actor, token string) error {
 	if s.provider == nil {
 		return signon.ErrOff
@@ -309,7 +314,8 @@ func (s *SingleSignOn) end(ctx context.Context, tx ports.Tx, by audit.Actor, f s
 	return recordAccount(ctx, tx, by, s.clock.Now(), audit.SignedOutByProvider, account.Account, audit.State{"from": session.Address})
 }
 
-// Leave returns the address where somebody ends their session at the provider; empty when it has none. signon.ErrOff, signon.ErrAway.
+// Leave returns the address where somebody ends their session at the provider; empty when it has
+// none. signon.ErrOff, signon.ErrAway.
 func (s *SingleSignOn) Leave(ctx context.Context, back string) (string, error) {
 	if s.provider == nil {
 		return "", signon.ErrOff

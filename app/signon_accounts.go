@@ -13,8 +13,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// enter begins a session of the account that an identity opens. The roles of the mapping are set even for whoever is not let in
-// because none is left.
+// enter begins a session of the account that an identity opens. The roles of the mapping are set
+// even for whoever is not let in because none is left.
 func (s *SingleSignOn) enter(ctx context.Context, by audit.Actor, from operators.Origin, i signon.Identity) (a Admission, err error) {
 	var refused error
 	err = s.store.Update(ctx, func(tx ports.Tx) error {
@@ -50,9 +50,10 @@ func (s *SingleSignOn) enter(ctx context.Context, by audit.Actor, from operators
 	return a, errors.Join(err, refused)
 }
 
-// account finds the account that an identity opens, or makes one, and has the audit log name its user. What the identity opens hangs
-// on the name that the provider never changes. The username counts once, for a new account, and takes over nobody's: an account that
-// an organization made for it stays what it was, and where the installation made one the identity has to be linked to it.
+// account finds the account that an identity opens, or makes one, and has the audit log name its
+// user. What the identity opens hangs on the name that the provider never changes. The username
+// counts once, for a new account, and takes over nobody's: an account that an organization made for
+// it stays what it was, and where the installation made one the identity has to be linked to it.
 func (s *SingleSignOn) account(ctx context.Context, tx ports.Tx, by *audit.Actor, i signon.Identity) (operators.Holding, error) {
 	link, err := tx.SignOn().Link(ctx, i.Subject)
 	if err == nil {
@@ -121,7 +122,8 @@ func (s *SingleSignOn) create(ctx context.Context, tx ports.Tx, by audit.Actor, 
 	return operators.Holding{Account: account}, err
 }
 
-// apply has an account have what the groups of its identity give, in the organizations that the mapping names and in no other.
+// apply has an account have what the groups of its identity give, in the organizations that the
+// mapping names and in no other.
 func (s *SingleSignOn) apply(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.Holding, i signon.Identity) error {
 	if is, decides := s.settings.Mapping.Administrator(i.Groups); decides && is != account.Administrator {
 		before := account.Administrator
@@ -150,8 +152,8 @@ func (s *SingleSignOn) apply(ctx context.Context, tx ports.Tx, by audit.Actor, a
 	return nil
 }
 
-// applyIn is apply for one organization. A role that another account of the user has accepted is left alone where the groups give
-// none: it was not given by the provider.
+// applyIn is apply for one organization. A role that another account of the user has accepted is
+// left alone where the groups give none: it was not given by the provider.
 func (s *SingleSignOn) applyIn(
 	ctx context.Context, tx ports.Tx, by audit.Actor, org orgs.Organization, account operators.Holding, i signon.Identity,
 ) error {

@@ -46,9 +46,9 @@ func (s *SingleSignOn) LinksOf(ctx context.Context, username string) (all []Link
 	return all, err
 }
 
-// Link has an identity of the provider open the account that the installation made for a user, in the place of the identity that
-// opened it before, whose sessions end. An empty issuer is the configured one. operators.ErrNotFound, signon.ErrLinked,
-// signon.ErrReserved.
+// Link has an identity of the provider open the account that the installation made for a user, in
+// the place of the identity that opened it before, whose sessions end. An empty issuer is the
+// configured one. operators.ErrNotFound, signon.ErrLinked, signon.ErrReserved.
 func (s *SingleSignOn) Link(ctx context.Context, by audit.Actor, username string, to signon.Subject) error {
 	if to.Issuer == "" {
 		to.Issuer = s.settings.Issuer
@@ -100,8 +100,9 @@ func (s *SingleSignOn) own(ctx context.Context, tx ports.Tx, username string) (o
 	return own, errSeveral
 }
 
-// Unlink has no identity open a user's account any more, and ends the sessions that came from the provider. An account without a
-// password goes with that. dropped tells. operators.ErrNotFound, signon.ErrNotFound.
+// Unlink has no identity open a user's account any more, and ends the sessions that came from the
+// provider. An account without a password goes with that. dropped tells. operators.ErrNotFound,
+// signon.ErrNotFound.
 func (s *SingleSignOn) Unlink(ctx context.Context, by audit.Actor, username string) (dropped bool, err error) {
 	err = s.store.Update(ctx, func(tx ports.Tx) error {
 		of, err := decideAccounts(ctx, tx, username)

@@ -75,7 +75,8 @@ func (h *hall) comes(subject, username string, groups ...string) (app.Admission,
 	return a.Admission, err
 }
 
-// roles is what somebody who has just come may do: their role in each organization, and whether they are administrator.
+// roles is what somebody who has just come may do: their role in each organization, and whether
+// they are administrator.
 func (h *hall) roles(subject, username string, groups ...string) (map[string]users.Role, bool) {
 	h.Helper()
 	a, err := h.comes(subject, username, groups...)
@@ -109,7 +110,8 @@ func (h *hall) member(org string) (m users.Member) {
 	return m
 }
 
-// joins has an organization give grace a role, which is accepted with a password that its people know.
+// joins has an organization give grace a role, which is accepted with a password that its people
+// know.
 func (h *hall) joins(org, word string, role users.Role) {
 	h.Helper()
 	m := h.member(org)

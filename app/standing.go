@@ -14,13 +14,15 @@ import (
 )
 
 const (
-	// standingLifetime is how long the state of the installation is trusted. A change holds everywhere after that.
+	// standingLifetime is how long the state of the installation is trusted. A change holds
+	// everywhere after that.
 	standingLifetime = time.Second
 	// standingPatience is how long the store may take to tell it.
 	standingPatience = 5 * time.Second
 )
 
-// Standing knows the state of the installation as it was a moment ago. It is safe for concurrent use.
+// Standing knows the state of the installation as it was a moment ago. It is safe for concurrent
+// use.
 type Standing struct {
 	store   ports.Store
 	clock   ports.Clock
@@ -76,7 +78,8 @@ func (s *Standing) keep(state installation.State, read time.Time) {
 	s.known, s.state, s.read = true, state, read
 }
 
-// Known returns the state that was read last, without asking for it. It is the zero State when there is none.
+// Known returns the state that was read last, without asking for it. It is the zero State when
+// there is none.
 func (s *Standing) Known() installation.State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,9 +89,10 @@ func (s *Standing) Known() installation.State {
 // Paused reports whether nothing may be sent, as far as is known.
 func (s *Standing) Paused() bool { return !s.Known().Sends() }
 
-// Guard is a store that heeds the state of the installation: while that is read-only it refuses what would change anything, and while nothing
-// may be sent its queue has nothing to send. What was begun is finished: outcomes are recorded, and leases renewed. Workers say in any state
-// that they are there.
+// Guard is a store that heeds the state of the installation: while that is read-only it refuses
+// what would change anything, and while nothing may be sent its queue has nothing to send. What was
+// begun is finished: outcomes are recorded, and leases renewed. Workers say in any state that they
+// are there.
 type Guard struct {
 	ports.Store
 

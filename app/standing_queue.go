@@ -10,7 +10,8 @@ import (
 	"github.com/tocsin/tocsin/domain/installation"
 )
 
-// guardedQueue is a queue that heeds the state of the installation. To a worker it then looks as if there were nothing to do.
+// guardedQueue is a queue that heeds the state of the installation. To a worker it then looks as if
+// there were nothing to do.
 type guardedQueue struct {
 	deliveries.Queue
 
@@ -57,7 +58,8 @@ func (q guardedQueue) Claim(ctx context.Context, channel channels.ID, owner stri
 	return q.Queue.Claim(ctx, channel, owner, limit, lease)
 }
 
-// quiet is the error of something that is not done: instead, where that is because nothing may be changed.
+// quiet is the error of something that is not done: instead, where that is because nothing may be
+// changed.
 func quiet(err, instead error) error {
 	if errors.Is(err, installation.ErrReadOnly) {
 		return instead

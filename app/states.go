@@ -15,7 +15,8 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// What the audit log tells of things, before and after: without secrets, and of long texts only how long they are and a digest.
+// What the audit log tells of things, before and after: without secrets, and of long texts only how
+// long they are and a digest.
 
 func factorState(required bool) audit.State { return audit.State{"requires_second_factor": required} }
 

@@ -10,7 +10,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Notification returns a notification of the path's application; subscriptions.ErrNotificationNotFound.
+// Notification returns a notification of the path's application;
+// subscriptions.ErrNotificationNotFound.
 func (s *Subscriptions) Notification(ctx context.Context, at Path, id subscriptions.NotificationID) (found subscriptions.Notification, err error) {
 	err = s.store.View(ctx, func(tx ports.Tx) error {
 		_, found, err = notification(ctx, tx, at, id)
@@ -19,8 +20,8 @@ func (s *Subscriptions) Notification(ctx context.Context, at Path, id subscripti
 	return found, err
 }
 
-// Subscribers returns the subscriptions to a notification by their assignment, at most limit after the given one;
-// subscriptions.ErrNotificationNotFound.
+// Subscribers returns the subscriptions to a notification by their assignment, at most limit after
+// the given one; subscriptions.ErrNotificationNotFound.
 func (s *Subscriptions) Subscribers(
 	ctx context.Context, at Path, id subscriptions.NotificationID, after channels.AssignmentID, limit int,
 ) (found []subscriptions.Subscriber, err error) {
@@ -35,8 +36,8 @@ func (s *Subscriptions) Subscribers(
 	return found, err
 }
 
-// Unsubscribers returns who has opted out of a notification by member and address, at most limit after the given one;
-// subscriptions.ErrNotificationNotFound.
+// Unsubscribers returns who has opted out of a notification by member and address, at most limit
+// after the given one; subscriptions.ErrNotificationNotFound.
 func (s *Subscriptions) Unsubscribers(
 	ctx context.Context, at Path, id subscriptions.NotificationID, after deliveries.OptOut, limit int,
 ) (found []deliveries.Unsubscriber, err error) {
@@ -51,8 +52,8 @@ func (s *Subscriptions) Unsubscribers(
 	return found, err
 }
 
-// WithdrawOptOut undoes the opt-out of a member's address from a notification (decisions 6); where there is none it changes nothing.
-// subscriptions.ErrNotificationNotFound, users.ErrNotFound.
+// WithdrawOptOut undoes the opt-out of a member's address from a notification (decisions 6); where
+// there is none it changes nothing. subscriptions.ErrNotificationNotFound, users.ErrNotFound.
 func (s *Subscriptions) WithdrawOptOut(ctx context.Context, by audit.Actor, at Path, o deliveries.OptOut) error {
 	return s.store.Update(ctx, func(tx ports.Tx) error {
 		app, n, err := notification(ctx, tx, at, o.Notification)

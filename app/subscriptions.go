@@ -18,8 +18,9 @@ type Subscriptions struct{ store ports.Store }
 // NewSubscriptions returns the use cases on subscriptions.
 func NewSubscriptions(store ports.Store) *Subscriptions { return &Subscriptions{store: store} }
 
-// Subscribe creates the subscription of an assignment to a notification of the application, or sets the active flag of the one there
-// is. subscriptions.ErrNotificationNotFound, channels.ErrAssignmentNotFound.
+// Subscribe creates the subscription of an assignment to a notification of the application, or sets
+// the active flag of the one there is. subscriptions.ErrNotificationNotFound,
+// channels.ErrAssignmentNotFound.
 func (s *Subscriptions) Subscribe(
 	ctx context.Context, by audit.Actor, at Path, id subscriptions.NotificationID, assignment channels.AssignmentID, active bool,
 ) (made subscriptions.Subscription, created bool, err error) {
@@ -44,7 +45,8 @@ func (s *Subscriptions) Subscribe(
 	return made, created, err
 }
 
-// Unsubscribe deactivates a subscription; subscriptions.ErrNotificationNotFound, subscriptions.ErrNotFound.
+// Unsubscribe deactivates a subscription; subscriptions.ErrNotificationNotFound,
+// subscriptions.ErrNotFound.
 func (s *Subscriptions) Unsubscribe(
 	ctx context.Context, by audit.Actor, at Path, id subscriptions.NotificationID, assignment channels.AssignmentID,
 ) (ended subscriptions.Subscription, err error) {
@@ -69,7 +71,8 @@ func (s *Subscriptions) Unsubscribe(
 	return ended, err
 }
 
-// recordSubscription notes that a subscription is new (was is zero then) or that its flag has changed.
+// recordSubscription notes that a subscription is new (was is zero then) or that its flag has
+// changed.
 func recordSubscription(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, app applications.Application, n subscriptions.Notification,
 	a channels.Assignment, was, is subscriptions.Subscription) error {
 	if was == is {

@@ -12,8 +12,9 @@ import (
 // maxSearched is how many organizations Named looks through.
 const maxSearched = 20_000
 
-// Surroundings are a place in an organization and what stands beside it: the first projects of the organization and the first applications of
-// the project. A project or an application that there is none of is the zero value.
+// Surroundings are a place in an organization and what stands beside it: the first projects of the
+// organization and the first applications of the project. A project or an application that there is
+// none of is the zero value.
 type Surroundings struct {
 	Organization orgs.Organization
 	Project      orgs.Project
@@ -22,8 +23,9 @@ type Surroundings struct {
 	Applications []applications.Application
 }
 
-// Around returns the surroundings of a path. Where the path names no project or application, or one that does not exist, those of like are
-// taken, else the first ones that there are. At most limit are listed of each kind; orgs.ErrNotFound.
+// Around returns the surroundings of a path. Where the path names no project or application, or one
+// that does not exist, those of like are taken, else the first ones that there are. At most limit
+// are listed of each kind; orgs.ErrNotFound.
 func (o *Orgs) Around(ctx context.Context, at, like Path, limit int) (found Surroundings, err error) {
 	err = o.store.View(ctx, func(tx ports.Tx) error {
 		found = Surroundings{}
@@ -50,7 +52,8 @@ func (o *Orgs) Around(ctx context.Context, at, like Path, limit int) (found Surr
 	return found, err
 }
 
-// projectAround is the project that a path names, else the one of another path, else that of the organization's first application, else the first.
+// projectAround is the project that a path names, else the one of another path, else that of the
+// organization's first application, else the first.
 func projectAround(ctx context.Context, tx ports.Tx, org orgs.ID, at, like Path) (orgs.Project, error) {
 	for _, slug := range []string{at.Project, like.Project} {
 		if slug == "" {
@@ -87,8 +90,8 @@ func applicationAround(ctx context.Context, tx ports.Tx, at Path, first []applic
 	return first[0], nil
 }
 
-// Named returns the first organizations of the installation whose name or slug has the words of a text, and one more than the limit where there
-// are more. It looks through the first 20,000.
+// Named returns the first organizations of the installation whose name or slug has the words of a
+// text, and one more than the limit where there are more. It looks through the first 20,000.
 func (o *Orgs) Named(ctx context.Context, text string, limit int) (found []orgs.Organization, err error) {
 	err = o.store.View(ctx, func(tx ports.Tx) error {
 		found = nil

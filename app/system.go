@@ -59,7 +59,8 @@ type System struct {
 	facts func(ctx context.Context) Facts
 }
 
-// NewSystem returns the use case of looking at the installation; facts tells what the instance knows, whatever it cannot find out left empty.
+// NewSystem returns the use case of looking at the installation; facts tells what the instance
+// knows, whatever it cannot find out left empty.
 func NewSystem(store ports.Store, clock ports.Clock, facts func(ctx context.Context) Facts) *System {
 	return &System{store: store, clock: clock, facts: facts}
 }

@@ -18,7 +18,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Templates is writing the texts of messages: templates, their versions, how they look for somebody, and sending one to try it.
+// Templates is writing the texts of messages: templates, their versions, how they look for
+// somebody, and sending one to try it.
 type Templates struct {
 	store    ports.Store
 	drivers  delivery.Drivers
@@ -32,7 +33,8 @@ func NewTemplates(store ports.Store, drivers delivery.Drivers, composer delivery
 	return &Templates{store: store, drivers: drivers, composer: composer, clock: clock, timeout: timeout}
 }
 
-// AnyVersion stands for whatever version there is, or none, where a change says on which it is based.
+// AnyVersion stands for whatever version there is, or none, where a change says on which it is
+// based.
 const AnyVersion = math.MinInt
 
 // TemplateName names a template, which need not exist yet.
@@ -54,7 +56,8 @@ type TemplateReport struct {
 	Inherited    events.Template            // of the event, which counts while the notification has none of its own; Version 0: none
 }
 
-// Show returns a template; events.ErrNotFound, subscriptions.ErrNotificationNotFound, channels.ErrNotFound.
+// Show returns a template; events.ErrNotFound, subscriptions.ErrNotificationNotFound,
+// channels.ErrNotFound.
 func (s *Templates) Show(ctx context.Context, at Path, of TemplateName) (r TemplateReport, err error) {
 	err = s.store.View(ctx, func(tx ports.Tx) error {
 		r, err = templateOf(ctx, tx, at, of)
@@ -125,8 +128,9 @@ func (d Draft) template(c channels.ID) (events.Template, error) {
 	return events.NewTemplate(c, d.Subject, lines(d.Text), lines(d.HTML))
 }
 
-// Save stores a draft that was begun with the version base (0: with none), and makes it a version. events.ErrOutdated when there is another version by
-// now, faults about the draft and its variables, and the not-found faults of Show.
+// Save stores a draft that was begun with the version base (0: with none), and makes it a version.
+// events.ErrOutdated when there is another version by now, faults about the draft and its
+// variables, and the not-found faults of Show.
 func (s *Templates) Save(ctx context.Context, by audit.Actor, at Path, of TemplateName, d Draft, base int) (saved events.Template, err error) {
 	wanted, err := d.template(of.Channel)
 	if err != nil {
@@ -143,7 +147,8 @@ func (s *Templates) Save(ctx context.Context, by audit.Actor, at Path, of Templa
 	return saved, err
 }
 
-// Restore makes an earlier version the current one again, as a new version; events.ErrVersionNotFound, and as Save.
+// Restore makes an earlier version the current one again, as a new version;
+// events.ErrVersionNotFound, and as Save.
 func (s *Templates) Restore(ctx context.Context, by audit.Actor, at Path, of TemplateName, version, base int) error {
 	return s.store.Update(ctx, func(tx ports.Tx) error {
 		r, err := s.revise(ctx, tx, at, of, base)

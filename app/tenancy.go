@@ -13,7 +13,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Create makes an organization with its Default group. A fault about `slug` or `name`, orgs.ErrSlugTaken.
+// Create makes an organization with its Default group. A fault about `slug` or `name`,
+// orgs.ErrSlugTaken.
 func (o *Orgs) Create(ctx context.Context, by audit.Actor, slug, name string) (made orgs.Organization, err error) {
 	wanted, err := orgs.New(slug, name)
 	if err != nil {
@@ -33,12 +34,13 @@ func (o *Orgs) Create(ctx context.Context, by audit.Actor, slug, name string) (m
 type OrganizationChange struct {
 	Name   *string
 	Region *string // whose phone numbers those without country code are; empty: they are refused
-	// Searchable are paths of metadata that people are found by. Other ones than before have everybody indexed anew in the background.
+	// Searchable are paths of metadata that people are found by. Other ones than before have
+	// everybody indexed anew in the background.
 	Searchable *[]string
 }
 
-// Patch changes an organization, all of it or nothing; repeating it changes nothing. Faults about `name`, `default_region` and
-// `searchable_metadata`, orgs.ErrNotFound.
+// Patch changes an organization, all of it or nothing; repeating it changes nothing. Faults about
+// `name`, `default_region` and `searchable_metadata`, orgs.ErrNotFound.
 func (o *Orgs) Patch(ctx context.Context, by audit.Actor, at Path, change OrganizationChange) (is orgs.Organization, err error) {
 	var name, region string
 	var searchable []string
@@ -105,8 +107,8 @@ func organizationState(o orgs.Organization) audit.State {
 	return audit.State{"name": o.Name, "default_region": o.Region, "searchable_metadata": searchableState(o.Searchable)["searchable_metadata"]}
 }
 
-// CreateProject makes a project of the organization. A fault about `slug` or `name`, orgs.ErrNotFound, orgs.ErrSlugTaken,
-// *quotas.Exceeded.
+// CreateProject makes a project of the organization. A fault about `slug` or `name`,
+// orgs.ErrNotFound, orgs.ErrSlugTaken, *quotas.Exceeded.
 func (o *Orgs) CreateProject(ctx context.Context, by audit.Actor, at Path, slug, name string) (made orgs.Project, err error) {
 	wanted, err := orgs.NewProject(slug, name)
 	if err != nil {
@@ -133,8 +135,8 @@ func (o *Orgs) CreateProject(ctx context.Context, by audit.Actor, at Path, slug,
 	return made, err
 }
 
-// RenameProject gives the path's project another name; repeating it changes nothing. A fault about `name`, orgs.ErrNotFound,
-// orgs.ErrProjectNotFound.
+// RenameProject gives the path's project another name; repeating it changes nothing. A fault about
+// `name`, orgs.ErrNotFound, orgs.ErrProjectNotFound.
 func (o *Orgs) RenameProject(ctx context.Context, by audit.Actor, at Path, name string) error {
 	name, err := names.Label("name", name)
 	if err != nil {

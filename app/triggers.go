@@ -21,8 +21,8 @@ import (
 // forecastSamples is how many messages a dry run renders.
 const forecastSamples = 5
 
-// countedTogether is of how many triggers that come at the same time the recipients are counted at most: where more come, it
-// is better to be fast.
+// countedTogether is of how many triggers that come at the same time the recipients are counted at
+// most: where more come, it is better to be fast.
 const countedTogether = 4
 
 // Triggers lets applications announce that an event happened (decisions 6).
@@ -50,13 +50,15 @@ type Trigger struct {
 	RequestID     string            // of the call, as the log tells it
 	Traceparent   string            // of the caller (W3C Trace Context); empty: none
 	Request       *requests.Request // nil: not repeatable
-	// IgnoreUnknown leaves people out whom the organization does not know, instead of refusing the trigger.
+	// IgnoreUnknown leaves people out whom the organization does not know, instead of refusing the
+	// trigger.
 	IgnoreUnknown bool
 	Priority      *events.Priority // nil: the event's
 	AtMostNormal  bool             // the caller may not trigger what is urgent
 }
 
-// priority is the class of what is triggered. What the event makes urgent is normal for a caller who may not trigger it.
+// priority is the class of what is triggered. What the event makes urgent is normal for a caller
+// who may not trigger it.
 func (t Trigger) priority(e events.Event) events.Priority {
 	p := e.Priority
 	if t.Priority != nil {
@@ -68,10 +70,11 @@ func (t Trigger) priority(e events.Event) events.Priority {
 	return p
 }
 
-// Trigger records an occurrence. When it returns, the occurrence is on disk and its messages will go out. A request that was seen
-// before is answered with the occurrence of then, even if it would be refused now. Concurrent calls for one event are kept together.
-// Errors: events.ErrNotFound, ErrInactive, ErrApplicationInactive, requests.ErrReused, *quotas.Exceeded, and a fault that names all
-// that does not fit the event's schema and every unknown channel and person of the options.
+// Trigger records an occurrence. When it returns, the occurrence is on disk and its messages will
+// go out. A request that was seen before is answered with the occurrence of then, even if it would
+// be refused now. Concurrent calls for one event are kept together. Errors: events.ErrNotFound,
+// ErrInactive, ErrApplicationInactive, requests.ErrReused, *quotas.Exceeded, and a fault that names
+// all that does not fit the event's schema and every unknown channel and person of the options.
 func (t *Triggers) Trigger(
 	ctx context.Context, by audit.Actor, at Path, event string, what Trigger,
 ) (stored events.Occurrence, repeated bool, err error) {
@@ -238,7 +241,8 @@ type ForecastMessage struct {
 	Error        string
 }
 
-// DryRun returns what Trigger would do and writes nothing. Without mayRead it only counts: the forecast holds no message and no name.
+// DryRun returns what Trigger would do and writes nothing. Without mayRead it only counts: the
+// forecast holds no message and no name.
 func (t *Triggers) DryRun(ctx context.Context, at Path, event string, what Trigger, mayRead bool) (f Forecast, err error) {
 	samples := 0
 	if mayRead {

@@ -40,8 +40,8 @@ func (c waitingContext) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// TestTriggersThatComeTogetherAreCountedUpToFour holds that of as many triggers as wait for one unit of work the recipients are counted, and
-// of one more they are left out.
+// TestTriggersThatComeTogetherAreCountedUpToFour holds that of as many triggers as wait for one
+// unit of work the recipients are counted, and of one more they are left out.
 func TestTriggersThatComeTogetherAreCountedUpToFour(t *testing.T) {
 	t.Parallel()
 	for n, counted := range map[int]bool{4: true, 5: false} {

@@ -29,8 +29,8 @@ func NewUsers(store ports.Store) *Users {
 // Batched returns how many units of work Create has made, for how many calls.
 func (u *Users) Batched() (units, calls int64) { return u.creating.Served() }
 
-// Create makes a person a member of the organization, as a new user when there is none; repeating it changes
-// nothing. Concurrent calls are kept together. orgs.ErrNotFound.
+// Create makes a person a member of the organization, as a new user when there is none; repeating
+// it changes nothing. Concurrent calls are kept together. orgs.ErrNotFound.
 func (u *Users) Create(ctx context.Context, by audit.Actor, at Path, e users.Enrollment) (users.Enrolled, error) {
 	c := &creating{Enrollment: e, by: by}
 	if err := u.creating.Do(ctx, at.Organization, c); err != nil {
@@ -39,8 +39,8 @@ func (u *Users) Create(ctx context.Context, by audit.Actor, at Path, e users.Enr
 	return c.done, c.done.Err
 }
 
-// CreateAll does for several people what Create does for one, in one unit of work, and tells in their order what became of each. A
-// person who is named again counts once. orgs.ErrNotFound.
+// CreateAll does for several people what Create does for one, in one unit of work, and tells in
+// their order what became of each. A person who is named again counts once. orgs.ErrNotFound.
 func (u *Users) CreateAll(ctx context.Context, by audit.Actor, at Path, all []users.Enrollment) ([]users.Enrolled, error) {
 	calls := make([]*creating, len(all))
 	for i, e := range all {
@@ -119,8 +119,8 @@ type MemberFilter struct {
 	GroupName string
 }
 
-// within returns the path's organization and the query that a filter means there; orgs.ErrNotFound. A group that does not exist is a mistake of
-// whoever asks.
+// within returns the path's organization and the query that a filter means there; orgs.ErrNotFound.
+// A group that does not exist is a mistake of whoever asks.
 func (f MemberFilter) within(ctx context.Context, tx ports.Tx, at Path) (orgs.ID, users.Query, error) {
 	org, err := tx.Orgs().BySlug(ctx, at.Organization)
 	if err != nil || f.GroupName == "" {
@@ -134,8 +134,8 @@ func (f MemberFilter) within(ctx context.Context, tx ports.Tx, at Path) (orgs.ID
 	return org.ID, f.Query, err
 }
 
-// Find returns a batch of the members of an organization whom a filter lets through, by id. It may hold fewer than a page, or none,
-// although there are more. orgs.ErrNotFound.
+// Find returns a batch of the members of an organization whom a filter lets through, by id. It may
+// hold fewer than a page, or none, although there are more. orgs.ErrNotFound.
 func (u *Users) Find(ctx context.Context, at Path, f MemberFilter, p Page) (found users.Found, err error) {
 	err = u.store.View(ctx, func(tx ports.Tx) error {
 		org, q, err := f.within(ctx, tx, at)
@@ -152,9 +152,9 @@ func (u *Users) Find(ctx context.Context, at Path, f MemberFilter, p Page) (foun
 // searchBatches is how much Best reads at most, in batches.
 const searchBatches = 20
 
-// Best returns the members of an organization whom a filter with a text means, at most limit of them: those
-// who have the words themselves first, then by name. Where the text means few among very many it may miss
-// some. orgs.ErrNotFound.
+// Best returns the members of an organization whom a filter with a text means, at most limit of
+// them: those who have the words themselves first, then by name. Where the text means few among
+// very many it may miss some. orgs.ErrNotFound.
 func (u *Users) Best(ctx context.Context, at Path, f MemberFilter, limit int) (ms []users.Member, err error) {
 	err = u.store.View(ctx, func(tx ports.Tx) error {
 		org, q, err := f.within(ctx, tx, at)
@@ -179,7 +179,8 @@ func (u *Users) Best(ctx context.Context, at Path, f MemberFilter, limit int) (m
 	return ms, err
 }
 
-// Count returns how many members of an organization a filter lets through, up to a limit, and reports whether there may be more.
+// Count returns how many members of an organization a filter lets through, up to a limit, and
+// reports whether there may be more.
 func (u *Users) Count(ctx context.Context, at Path, f MemberFilter, limit int) (n int, more bool, err error) {
 	err = u.store.View(ctx, func(tx ports.Tx) error {
 		org, q, err := f.within(ctx, tx, at)
@@ -192,7 +193,8 @@ func (u *Users) Count(ctx context.Context, at Path, f MemberFilter, limit int) (
 	return n, more, err
 }
 
-// Show returns a member by username, else by e-mail; orgs.ErrNotFound, users.ErrNotFound, users.ErrAmbiguous.
+// Show returns a member by username, else by e-mail; orgs.ErrNotFound, users.ErrNotFound,
+// users.ErrAmbiguous.
 func (u *Users) Show(ctx context.Context, at Path, username string) (found users.Member, err error) {
 	err = u.store.View(ctx, func(tx ports.Tx) error {
 		found, err = member(ctx, tx, at, username)
@@ -201,7 +203,8 @@ func (u *Users) Show(ctx context.Context, at Path, username string) (found users
 	return found, err
 }
 
-// Patch is what a PATCH sends. Fields nil means that custom_fields were not sent; a blank detail stays as it is.
+// Patch is what a PATCH sends. Fields nil means that custom_fields were not sent; a blank detail
+// stays as it is.
 type Patch struct {
 	Details users.Details
 	Fields  metadata.Map
@@ -221,8 +224,9 @@ func NewPatch(email, first, last string, fields metadata.Map, mode string) (Patc
 	return p, faults.Err()
 }
 
-// Patch changes what the organization recorded about a member: metadata, names, e-mail. users.ErrNotFound, users.ErrAmbiguous,
-// users.ErrProtected, metadata.ErrTooLarge for the result of a merge.
+// Patch changes what the organization recorded about a member: metadata, names, e-mail.
+// users.ErrNotFound, users.ErrAmbiguous, users.ErrProtected, metadata.ErrTooLarge for the result of
+// a merge.
 func (u *Users) Patch(ctx context.Context, by audit.Actor, at Path, username string, p Patch) (changed users.Member, err error) {
 	err = u.store.Update(ctx, func(tx ports.Tx) error {
 		m, err := changeableMember(ctx, tx, at, username)
@@ -272,8 +276,9 @@ func applyFields(ctx context.Context, tx ports.Tx, m *users.Member, p Patch) err
 	return tx.Users().SaveFields(ctx, *m)
 }
 
-// Remove ends a membership of the organization with all that hangs on it and returns how many that were: 1. The member is found by the
-// username alone, so that a repeated call never reaches somebody else. users.ErrProtected.
+// Remove ends a membership of the organization with all that hangs on it and returns how many that
+// were: 1. The member is found by the username alone, so that a repeated call never reaches
+// somebody else. users.ErrProtected.
 func (u *Users) Remove(ctx context.Context, by audit.Actor, at Path, username string) (deleted int, err error) {
 	err = u.store.Update(ctx, func(tx ports.Tx) error {
 		m, err := memberByUsername(ctx, tx, at, username)
@@ -316,7 +321,8 @@ func member(ctx context.Context, tx ports.Tx, at Path, name string) (users.Membe
 // maxAmbiguous is how many usernames a refusal of an e-mail names at most.
 const maxAmbiguous = 20
 
-// memberOf finds a member by username, else by an e-mail that no other member has. users.ErrNotFound, users.ErrAmbiguous.
+// memberOf finds a member by username, else by an e-mail that no other member has.
+// users.ErrNotFound, users.ErrAmbiguous.
 func memberOf(ctx context.Context, tx ports.Tx, org orgs.ID, name string) (users.Member, error) {
 	m, err := tx.Users().ByUsername(ctx, org, name)
 	if !errors.Is(err, users.ErrNotFound) {

@@ -47,17 +47,19 @@ type Hold struct {
 	deliveries.Waiting
 
 	Channel string // by name; empty: the occurrence itself waits
-	// Ahead is how many messages go before the next one there, deliveries.MostAhead for that many or more.
-	// Nil: nothing of it waits for its turn.
+	// Ahead is how many messages go before the next one there, deliveries.MostAhead for that many
+	// or more. Nil: nothing of it waits for its turn.
 	Ahead *int
 
 	channel channels.ID
 }
 
-// holdsRead is how many deliveries in each state are looked at to tell what an occurrence waits for.
+// holdsRead is how many deliveries in each state are looked at to tell what an occurrence waits
+// for.
 const holdsRead = 100
 
-// holdsOf returns what deliveries wait for, each cause of each channel once: with the earliest moment until which it waits.
+// holdsOf returns what deliveries wait for, each cause of each channel once: with the earliest
+// moment until which it waits.
 func holdsOf(ds []deliveries.Delivery) (holds []Hold) {
 	for _, d := range ds {
 		if d.Waiting.For == "" {

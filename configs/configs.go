@@ -1,6 +1,6 @@
-// Package configs knows which settings Tocsin has, where their values come from and which values make
-// sense. It refuses to know what is done with them: it opens no database and no port, imports nothing else
-// of Tocsin, and reads no environment but the one it is handed.
+// Package configs knows which settings Tocsin has, where their values come from and which values
+// make sense. It refuses to know what is done with them: it opens no database and no port, imports
+// nothing else of Tocsin, and reads no environment but the one it is handed.
 package configs
 
 import (
@@ -14,8 +14,8 @@ import (
 
 //go:generate go test . -run ^TestGenerated$ -update
 
-// Config is a complete and valid configuration; [Load] makes it. Whatever way it is printed, it shows no
-// secret. docs/configuration.md says what each setting means.
+// Config is a complete and valid configuration; [Load] makes it. Whatever way it is printed, it
+// shows no secret. docs/configuration.md says what each setting means.
 type Config struct {
 	Database         Database
 	NotifyDatabase   Database // zero: Database
@@ -110,11 +110,11 @@ type Value struct {
 // Values lists every setting, its value and where that came from, in the order of [Settings].
 func (c Config) Values() []Value { return slices.Clone(c.values) }
 
-// Load reads the configuration: flags (registered by [Flags] and [ServerFlags], and parsed; nil for none),
-// then the environment (`KEY=value`, as os.Environ returns it), then the file that the flag --config or
-// else TOCSIN_CONFIG names, then the defaults. A setting that nobody knows is a mistake wherever it
-// stands. The error is an [*Error] with every mistake; it repeats no value, because a value in the wrong
-// place may be a secret.
+// Load reads the configuration: flags (registered by [Flags] and [ServerFlags], and parsed; nil for
+// none), then the environment (`KEY=value`, as os.Environ returns it), then the file that the flag
+// --config or else TOCSIN_CONFIG names, then the defaults. A setting that nobody knows is a mistake
+// wherever it stands. The error is an [*Error] with every mistake; it repeats no value, because a
+// value in the wrong place may be a secret.
 func Load(fs *pflag.FlagSet, environ []string) (Config, error) {
 	var found Error
 	path, givenBy := configFile(fs, environ)
@@ -143,8 +143,8 @@ func Load(fs *pflag.FlagSet, environ []string) (Config, error) {
 	return c, nil
 }
 
-// reconcile checks and settles what concerns two settings at once. A setting that already failed is still
-// zero here, and is not blamed a second time.
+// reconcile checks and settles what concerns two settings at once. A setting that already failed is
+// still zero here, and is not blamed a second time.
 func (c *Config) reconcile(found *Error) {
 	if c.Database.Dialect() == Postgres && c.SecretKey.IsZero() && !found.about("secret_key") {
 		found.add("secret_key", c.origin("secret_key"),

@@ -22,8 +22,9 @@ const (
 // Database says which database to open. It may hold a password, and so prints masked.
 type Database struct {
 	dialect Dialect
-	// source is a pointer because fmt cannot call the methods of a value in somebody's unexported field and
-	// prints its bare parts: of a pointer to a string, unlike one to an array, that is always the address.
+	// source is a pointer because fmt cannot call the methods of a value in somebody's unexported
+	// field and prints its bare parts: of a pointer to a string, unlike one to an array, that is
+	// always the address.
 	source *string
 }
 
@@ -32,8 +33,8 @@ const memory = ":memory:"
 // Dialect tells what kind of database it is.
 func (d Database) Dialect() Dialect { return d.dialect }
 
-// Path is the file of a SQLite database, as it was configured; empty for one in memory and for Postgres.
-// It may hold any character but control characters and `?`.
+// Path is the file of a SQLite database, as it was configured; empty for one in memory and for
+// Postgres. It may hold any character but control characters and `?`.
 func (d Database) Path() string {
 	if d.dialect != SQLite || *d.source == memory {
 		return ""
@@ -121,8 +122,9 @@ func parseSQLite(path string) (Database, error) {
 	return Database{dialect: SQLite, source: &path}, nil
 }
 
-// maskURL is a database URL without its secrets. Whatever it does not understand it leaves out: a password
-// with a raw `/`, `?` or `#` ends up in the wrong part of the parsed URL, and then an `@` stands there too.
+// maskURL is a database URL without its secrets. Whatever it does not understand it leaves out: a
+// password with a raw `/`, `?` or `#` ends up in the wrong part of the parsed URL, and then an `@`
+// stands there too.
 func maskURL(text string) string {
 	scheme, rest, _ := strings.Cut(text, ":")
 	if scheme == string(SQLite) {

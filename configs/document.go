@@ -11,8 +11,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// document is what a configuration file says. Every value is kept as the text that was written: to YAML
-// a key of 64 digits would be a number, and 1e3 something else than 1000.
+// document is what a configuration file says. Every value is kept as the text that was written: to
+// YAML a key of 64 digits would be a number, and 1e3 something else than 1000.
 type document struct {
 	texts    map[string]any // strings, by name
 	lines    map[string]int
@@ -25,8 +25,8 @@ type fileMistake struct {
 	message string
 }
 
-// decode reads a configuration file. The error is about the file as a whole; mistakes in its parts are in
-// the document.
+// decode reads a configuration file. The error is about the file as a whole; mistakes in its parts
+// are in the document.
 func decode(data []byte) (document, error) {
 	d := document{texts: map[string]any{}, lines: map[string]int{}}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
@@ -97,7 +97,8 @@ func notScalar(n *yaml.Node) bool { return n.Kind != yaml.ScalarNode }
 // nameShape is what a misspelled name looks like. It is too short for a key in hex.
 var nameShape = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,40}$`)
 
-// syntax is an error of the YAML parser without the one thing it quotes from the file, names of anchors.
+// syntax is an error of the YAML parser without the one thing it quotes from the file, names of
+// anchors.
 func syntax(err error) error {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	if strings.Contains(message, "anchor") {

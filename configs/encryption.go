@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Encryption is how the server encrypts its connections by itself: with files, or with certificates that it gets by ACME. The zero value
-// is not at all.
+// Encryption is how the server encrypts its connections by itself: with files, or with certificates
+// that it gets by ACME. The zero value is not at all.
 type Encryption struct {
 	CertFile string // PEM, the server's own certificate first
 	KeyFile  string // PEM

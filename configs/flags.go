@@ -41,8 +41,8 @@ func (v *flagValue) Set(text string) error { v.text = text; return nil }
 
 func fileFlag(s Setting) string { return strings.ReplaceAll(s.FileName(), "_", "-") }
 
-// usage is the first sentence of a description as a terminal shows it: without Markdown, and because pflag
-// takes quoted words for the name of the value.
+// usage is the first sentence of a description as a terminal shows it: without Markdown, and
+// because pflag takes quoted words for the name of the value.
 func usage(about string) string {
 	sentence, _, _ := strings.Cut(about, ". ")
 	return strings.TrimSuffix(strings.ReplaceAll(sentence, "`", ""), ".")

@@ -41,8 +41,8 @@ func newLayer(p koanf.Provider, origin func(string) string) layer {
 	return layer{texts: k, origin: origin}
 }
 
-// find returns the setting's text from the first layer that gives one, else the default, and its origin,
-// which comes with an error as well.
+// find returns the setting's text from the first layer that gives one, else the default, and its
+// origin, which comes with an error as well.
 func (r row) find(layers []layer) (text, origin string, err error) {
 	for _, l := range layers {
 		plain, file := l.texts.Exists(r.Name), r.Secret && l.texts.Exists(r.FileName())
@@ -59,8 +59,8 @@ func (r row) find(layers []layer) (text, origin string, err error) {
 	return r.Default, "default", nil
 }
 
-// secretFile reads a secret. Its errors leave the path out: a secret that was put where a path belongs
-// must not be repeated.
+// secretFile reads a secret. Its errors leave the path out: a secret that was put where a path
+// belongs must not be repeated.
 func secretFile(path string) (string, error) {
 	data, err := readFile(path)
 	if err != nil {
@@ -94,8 +94,8 @@ func flagLayer(flags *pflag.FlagSet) layer {
 	})
 }
 
-// environLayer takes the variables that begin with TOCSIN_. An empty one counts as not set: that is what
-// `KEY=${KEY:-}` in a compose file leaves behind.
+// environLayer takes the variables that begin with TOCSIN_. An empty one counts as not set: that is
+// what `KEY=${KEY:-}` in a compose file leaves behind.
 func environLayer(environ []string, found *Error) layer {
 	known := map[string]string{configEnv: ""}
 	for _, name := range settable() {

@@ -6,8 +6,8 @@ type Change struct {
 	Before, After string
 }
 
-// Reload returns c with those settings of next that may change while the program runs. changed are those of them that differ; restart are the
-// others that differ, which stay as they are.
+// Reload returns c with those settings of next that may change while the program runs. changed are
+// those of them that differ; restart are the others that differ, which stay as they are.
 func (c Config) Reload(next Config) (now Config, changed, restart []Change) {
 	now = c
 	now.values, now.texts = c.Values(), append([]Secret(nil), c.texts...)

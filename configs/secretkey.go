@@ -46,11 +46,11 @@ func (k SecretKey) Format(f fmt.State, _ rune) { fmt.Fprint(f, k.String()) }
 // MarshalText returns no key.
 func (k SecretKey) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// EnsureSecretKey returns the configured key. Without one, a SQLite database has its key in a file beside
-// it, PATH.key, which is made when it is missing, together with the folder; made is then its path, else
-// empty. Processes that start at once agree on one key, and whoever dies half-way leaves no half of one. A
-// database in memory gets a key that ends with it. A key file that everyone may read is refused; a group may
-// read it, because orchestrators open volumes to one.
+// EnsureSecretKey returns the configured key. Without one, a SQLite database has its key in a file
+// beside it, PATH.key, which is made when it is missing, together with the folder; made is then its
+// path, else empty. Processes that start at once agree on one key, and whoever dies half-way leaves
+// no half of one. A database in memory gets a key that ends with it. A key file that everyone may
+// read is refused; a group may read it, because orchestrators open volumes to one.
 func (c Config) EnsureSecretKey() (key SecretKey, made string, err error) {
 	switch {
 	case !c.SecretKey.IsZero():
@@ -94,8 +94,8 @@ func readKeyFile(path string) (SecretKey, error) {
 	return key, nil
 }
 
-// makeKeyFile writes a new key to a file of its own and links that to the path: a link appears with its
-// whole content or not at all, and of several only the first succeeds.
+// makeKeyFile writes a new key to a file of its own and links that to the path: a link appears with
+// its whole content or not at all, and of several only the first succeeds.
 func makeKeyFile(path string) (key SecretKey, made string, err error) {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -133,8 +133,8 @@ func writeDraft(dir, base, content string) (path string, err error) {
 	return f.Name(), err
 }
 
-// syncDir makes a new name in a folder durable. Some file systems cannot do that for a folder, so it is
-// tried and no more.
+// syncDir makes a new name in a folder durable. Some file systems cannot do that for a folder, so
+// it is tried and no more.
 func syncDir(dir string) {
 	if d, err := os.Open(dir); err == nil {
 		_ = d.Sync()

@@ -23,8 +23,8 @@ type Setting struct {
 // Env is the setting's environment variable.
 func (s Setting) Env() string { return envPrefix + strings.ToUpper(s.Name) }
 
-// Flag is the setting's command line flag, without the dashes. Secret keys have none: other users of a
-// machine can read its command lines.
+// Flag is the setting's command line flag, without the dashes. Secret keys have none: other users
+// of a machine can read its command lines.
 func (s Setting) Flag() string {
 	if s.Name == "secret_key" || s.Name == "secret_key_previous" || s.Name == "sso_client_secret" {
 		return ""
@@ -32,8 +32,8 @@ func (s Setting) Flag() string {
 	return strings.ReplaceAll(s.Name, "_", "-")
 }
 
-// FileName is the name of the setting's companion that names a file with the value; empty when the setting
-// is no secret.
+// FileName is the name of the setting's companion that names a file with the value; empty when the
+// setting is no secret.
 func (s Setting) FileName() string {
 	if !s.Secret {
 		return ""

@@ -72,7 +72,8 @@ func parseSecret(text string) (Secret, error) {
 	return Secret{text: &text}, nil
 }
 
-// issuer reads the name of a provider. It stays as it is, to the last slash: the provider has to say the same.
+// issuer reads the name of a provider. It stays as it is, to the last slash: the provider has to
+// say the same.
 func issuer(text string) (string, error) {
 	if text == "" {
 		return "", nil

@@ -163,7 +163,8 @@ func baseURL(text string) (string, error) {
 	return strings.TrimRight(u.String(), "/"), nil
 }
 
-// contacts reads where vulnerabilities are reported, as RFC 9116 wants it: URLs, and https where http would do.
+// contacts reads where vulnerabilities are reported, as RFC 9116 wants it: URLs, and https where
+// http would do.
 func contacts(text string) ([]string, error) {
 	if text == "" {
 		return nil, nil

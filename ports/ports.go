@@ -1,5 +1,5 @@
-// Package ports is where the domain's ports meet: the store that keeps everything, and the clock. It promises
-// what every backend must hold (test/conformance proves it) and knows none of them.
+// Package ports is where the domain's ports meet: the store that keeps everything, and the clock.
+// It promises what every backend must hold (test/conformance proves it) and knows none of them.
 package ports
 
 import (
@@ -26,7 +26,8 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// ErrUnavailable says that the store cannot be reached or is too busy; nothing was written and a retry may help.
+// ErrUnavailable says that the store cannot be reached or is too busy; nothing was written and a
+// retry may help.
 var ErrUnavailable = fault.New(fault.Unavailable, "the database is not available")
 
 // Two of its causes, which an operator has to know.
@@ -39,15 +40,17 @@ var (
 type Store interface {
 	// View runs fn on one consistent snapshot. fn must not write.
 	View(ctx context.Context, fn func(Tx) error) error
-	// Update runs fn as a unit of work: all of it is kept, durably, when fn returns nil, and nothing otherwise. Of two
-	// units that write the same row, the later one starts from what the earlier one left. fn may run more
-	// than once, so inside it touch only the Tx and the result. Under a context of Within, View and Update are parts of a unit.
+	// Update runs fn as a unit of work: all of it is kept, durably, when fn returns nil, and
+	// nothing otherwise. Of two units that write the same row, the later one starts from what the
+	// earlier one left. fn may run more than once, so inside it touch only the Tx and the result.
+	// Under a context of Within, View and Update are parts of a unit.
 	Update(ctx context.Context, fn func(Tx) error) error
 	// Queue is the work that is still to be done: occurrences to expand, deliveries to send.
 	Queue() deliveries.Queue
 	// Ready returns nil when the store answers and its schema is the one this program works with.
 	Ready(ctx context.Context) error
-	// Writable returns nil when the store takes writes. It tries one that changes nothing. ErrReadOnly, ErrFull.
+	// Writable returns nil when the store takes writes. It tries one that changes nothing.
+	// ErrReadOnly, ErrFull.
 	Writable(ctx context.Context) error
 }
 

@@ -5,9 +5,10 @@ import "context"
 // unitKey is how a context knows its unit of work.
 type unitKey struct{}
 
-// Within returns a context whose calls of View and Update belong to the unit of work of tx: what they do is kept with the unit or not at all, and
-// they see what it has done so far. Of an Update that returns an error nothing is left, whatever becomes of the unit. It lets a caller
-// join a use case with something of its own.
+// Within returns a context whose calls of View and Update belong to the unit of work of tx: what
+// they do is kept with the unit or not at all, and they see what it has done so far. Of an Update
+// that returns an error nothing is left, whatever becomes of the unit. It lets a caller join a use
+// case with something of its own.
 func Within(ctx context.Context, tx Tx) context.Context { return context.WithValue(ctx, unitKey{}, tx) }
 
 // Unit returns the unit of work that a context belongs to, if any.

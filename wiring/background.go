@@ -9,7 +9,8 @@ import (
 	"github.com/tocsin/tocsin/app/indexer"
 )
 
-// background is what a process does beside answering: it sends messages, runs imports and indexes people.
+// background is what a process does beside answering: it sends messages, runs imports and indexes
+// people.
 type background struct {
 	Worker   *delivery.Worker
 	Importer *importer.Importer

@@ -34,7 +34,8 @@ func onPostgres(t *testing.T) *installation {
 	return i
 }
 
-// rowsOf are the tables that a command printed, with numbers and sums, but for the audit log, which goes on.
+// rowsOf are the tables that a command printed, with numbers and sums, but for the audit log, which
+// goes on.
 func rowsOf(out string) (lines []string) {
 	for line := range strings.Lines(out) {
 		if fields := strings.Fields(line); len(fields) == 3 && len(fields[2]) == 64 && fields[0] != "audit_entries" {

@@ -67,7 +67,8 @@ func TestTheServerEncrypts(t *testing.T) {
 	i.run(t, "", "healthcheck")
 }
 
-// TestRequestsThatCannotBeReadAreProblemsByTLSToo holds that clients get a problem document where no handler sees their request.
+// TestRequestsThatCannotBeReadAreProblemsByTLSToo holds that clients get a problem document where
+// no handler sees their request.
 func TestRequestsThatCannotBeReadAreProblemsByTLSToo(t *testing.T) {
 	t.Parallel()
 	c := certificates.New(t, "notify.example")
@@ -94,7 +95,8 @@ func TestRequestsThatCannotBeReadAreProblemsByTLSToo(t *testing.T) {
 	assert.Contains(t, string(text[:n]), "application/problem+json")
 }
 
-// TestACertificateIsReplacedUnderLoad holds that no request fails while the files of the certificate change, and that SIGHUP has them read.
+// TestACertificateIsReplacedUnderLoad holds that no request fails while the files of the
+// certificate change, and that SIGHUP has them read.
 func TestACertificateIsReplacedUnderLoad(t *testing.T) {
 	t.Parallel()
 	before, after := certificates.New(t, "notify.example"), certificates.New(t, "notify.example")
@@ -161,7 +163,8 @@ func TestTheServerListensOnAUnixSocket(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// TestTheServerTakesTheSocketsOfSystemd starts the program with sockets that are open already, as systemd does.
+// TestTheServerTakesTheSocketsOfSystemd starts the program with sockets that are open already, as
+// systemd does.
 func TestTheServerTakesTheSocketsOfSystemd(t *testing.T) {
 	t.Parallel()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")

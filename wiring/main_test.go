@@ -37,7 +37,8 @@ type process struct {
 	lines chan map[string]any // of its log
 }
 
-// spawn starts the program as a process of its own, with these files as 3 and on. The test ends it with SIGTERM, and it must end well.
+// spawn starts the program as a process of its own, with these files as 3 and on. The test ends it
+// with SIGTERM, and it must end well.
 func (i *installation) spawn(t *testing.T, files []*os.File, args ...string) *process {
 	t.Helper()
 	// The shell tells the program its own number, as systemd does.

@@ -53,8 +53,8 @@ type now struct{}
 
 func (now) Now() time.Time { return time.Now() }
 
-// TestWaysOut plays an organization's administrator who points channels of every driver at services of
-// the installation's own network and reads in the tests of the channels what they say.
+// TestWaysOut plays an organization's administrator who points channels of every driver at services
+// of the installation's own network and reads in the tests of the channels what they say.
 func TestWaysOut(t *testing.T) {
 	t.Parallel()
 	const banner = "internal-secret-banner"

@@ -14,7 +14,8 @@ import (
 // maxProblems is how many problems are remembered.
 const maxProblems = 50
 
-// problems remembers the latest warnings and errors that were logged, for those who do not see the log.
+// problems remembers the latest warnings and errors that were logged, for those who do not see the
+// log.
 type problems struct {
 	mu   sync.Mutex
 	last []app.Problem // the oldest first

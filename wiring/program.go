@@ -1,5 +1,5 @@
-// Package wiring is the composition root: the only place that knows every adapter and joins them to the use cases. It holds
-// no rule of its own.
+// Package wiring is the composition root: the only place that knows every adapter and joins them to
+// the use cases. It holds no rule of its own.
 package wiring
 
 import (
@@ -25,7 +25,8 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
-// NewProgram returns the command line program over these streams and this environment (`NAME=value`).
+// NewProgram returns the command line program over these streams and this environment
+// (`NAME=value`).
 func NewProgram(version string, s Streams, environ []string) cli.Program {
 	r := root{version: version, streams: s, environ: environ, level: &slog.LevelVar{}}
 	return cli.Program{
@@ -143,8 +144,8 @@ func (r root) work(ctx context.Context, flags *pflag.FlagSet) error {
 	})
 }
 
-// prepare loads what everything needs that works on what is stored: the configuration, a log and the secret key, which the first one
-// makes.
+// prepare loads what everything needs that works on what is stored: the configuration, a log and
+// the secret key, which the first one makes.
 func (r root) prepare(flags *pflag.FlagSet) (configs.Config, *slog.Logger, configs.SecretKey, error) {
 	c, err := configs.Load(flags, r.environ)
 	if err != nil {

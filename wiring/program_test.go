@@ -46,7 +46,8 @@ func (i *installation) run(t *testing.T, in string, args ...string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// start runs a command that stays until it is stopped, waits for a line of its log, and returns that. Stopped, it must end well.
+// start runs a command that stays until it is stopped, waits for a line of its log, and returns
+// that. Stopped, it must end well.
 func (i *installation) start(t *testing.T, message string, args ...string) (line map[string]any, stop func()) {
 	t.Helper()
 	reader, writer := io.Pipe()
@@ -89,7 +90,8 @@ type answer struct {
 	State      string
 }
 
-// call makes a call about acme/shop/web, POST when it has a body, which must be answered with a 2xx; a word makes it repeatable.
+// call makes a call about acme/shop/web, POST when it has a body, which must be answered with a
+// 2xx; a word makes it repeatable.
 func call(t *testing.T, address any, key, path, body string, word ...string) (a answer) {
 	t.Helper()
 	method := http.MethodPost

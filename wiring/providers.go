@@ -54,7 +54,8 @@ var storage = wire.NewSet(
 	wire.Bind(new(ports.Clock), new(systemClock)),
 )
 
-// UseCases is what callers can ask for, whichever way they come, where no setting says how. The harness of the tests takes it, too.
+// UseCases is what callers can ask for, whichever way they come, where no setting says how. The
+// harness of the tests takes it, too.
 var UseCases = wire.NewSet(
 	app.NewUsers,
 	app.NewLists,
@@ -107,7 +108,8 @@ var useCases = wire.NewSet(
 	wire.Bind(new(access.Authenticator), new(*app.Authentication)),
 )
 
-// sending is what works in the background: it turns occurrences into messages, and files into users, who can be found.
+// sending is what works in the background: it turns occurrences into messages, and files into
+// users, who can be found.
 var sending = wire.NewSet(watchdog.New, newMetrics, newWorker, newImporter, newIndexer, newListening, newReloader, newMonitor, wire.Struct(new(background), "*"))
 
 // web is the HTTP API, the console, and the server that runs both.
@@ -149,7 +151,8 @@ func newGuard(store *gormstore.Store, standing *app.Standing) *app.Guard {
 	return app.NewGuard(store, standing)
 }
 
-// newInstallation returns what changes the state of the installation: by the store itself, because the guard heeds the state.
+// newInstallation returns what changes the state of the installation: by the store itself, because
+// the guard heeds the state.
 func newInstallation(store *gormstore.Store, occurrences *app.Occurrences, standing *app.Standing, clock ports.Clock) *app.Installation {
 	return app.NewInstallation(store, occurrences, standing, clock)
 }
@@ -164,7 +167,8 @@ func storeConfig(c configs.Config, clock ports.Clock, log *slog.Logger) gormstor
 		AutoMigrate: c.AutoMigrate, Clock: clock, ServerClock: true, Logger: log}
 }
 
-// refusalDelay is how long the API holds a refusal. A client that heeds Retry-After does not notice it.
+// refusalDelay is how long the API holds a refusal. A client that heeds Retry-After does not notice
+// it.
 const refusalDelay = 250 * time.Millisecond
 
 func newAPI(c configs.Config, use httpapi.UseCases, auth access.Authenticator, state *health.Health, limits *quotas.Defaults, clock ports.Clock, log *slog.Logger, counted *metrics.Metrics) (*httpapi.API, error) {
@@ -223,7 +227,8 @@ func newConsole(c configs.Config, key configs.SecretKey, use console.UseCases, c
 	})
 }
 
-// newFactors returns the use cases on second factors. Where the public address takes none there are no passkeys.
+// newFactors returns the use cases on second factors. Where the public address takes none there are
+// no passkeys.
 func newFactors(c configs.Config, o *app.Operators) (*app.Factors, error) {
 	a, err := webauthn.New(c.BaseURL)
 	switch {
@@ -289,8 +294,8 @@ const (
 	workerPoll       = time.Second
 )
 
-// instanceName is the machine's name and the number of the process: what operators look for. A process that takes the place of another, as in
-// a container, takes over its words, too.
+// instanceName is the machine's name and the number of the process: what operators look for. A
+// process that takes the place of another, as in a container, takes over its words, too.
 func instanceName() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -326,8 +331,8 @@ func newImportJobs(c configs.Config, store ports.Store, clock ports.Clock, limit
 	return importer.NewJobs(store, clock, c.ImportMaxBytes, limits)
 }
 
-// How an importer works where there is nothing to choose. Its lease is at most importerLease: after a crash nobody should wait long
-// for an import to go on.
+// How an importer works where there is nothing to choose. Its lease is at most importerLease: after
+// a crash nobody should wait long for an import to go on.
 const (
 	importerLease = 20 * time.Second
 	importerPoll  = time.Second
@@ -339,7 +344,8 @@ func newImporter(c configs.Config, store ports.Store, clock ports.Clock, log *sl
 		Lease: min(c.Lease, importerLease), Poll: importerPoll, Sweep: importerSweep, Retention: c.Retention, Watchdog: dog})
 }
 
-// indexerPoll is how often the store is asked for people who are to be indexed: those who came together are found that much later.
+// indexerPoll is how often the store is asked for people who are to be indexed: those who came
+// together are found that much later.
 const indexerPoll = time.Second
 
 func newIndexer(store ports.Store, clock ports.Clock, log *slog.Logger, dog *watchdog.Watchdog) *indexer.Indexer {

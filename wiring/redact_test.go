@@ -50,7 +50,8 @@ func gossip(t *testing.T, write func(w io.Writer, request string)) *httptest.Ser
 	return s
 }
 
-// TestProvidersThatRepeatTheRequest: what they say is kept with the delivery, for everybody who may look at it.
+// TestProvidersThatRepeatTheRequest: what they say is kept with the delivery, for everybody who may
+// look at it.
 func TestProvidersThatRepeatTheRequest(t *testing.T) {
 	t.Parallel()
 	t.Run("Webhook", func(t *testing.T) {

@@ -35,7 +35,8 @@ func (r *reloader) config() configs.Config {
 	return r.now
 }
 
-// start reloads at each SIGHUP until ctx ends. From its return on the signal does not end the process.
+// start reloads at each SIGHUP until ctx ends. From its return on the signal does not end the
+// process.
 func (r *reloader) start(ctx context.Context) {
 	told := make(chan os.Signal, 1)
 	signal.Notify(told, syscall.SIGHUP)

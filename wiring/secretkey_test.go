@@ -21,7 +21,8 @@ const secretShop = `organizations:
       - {name: mail, protocol: EMAIL, driver: smtp, settings: {host: localhost, port: 25, username: a, password: hunter2, from: a@acme.example}}
 `
 
-// command executes a command on a SQLite database, with these further variables, and returns what it printed.
+// command executes a command on a SQLite database, with these further variables, and returns what
+// it printed.
 func command(t *testing.T, database string, environ []string, args ...string) (status int, out, complaint string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer

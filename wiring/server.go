@@ -57,7 +57,8 @@ func newServer(c configs.Config, api *httpapi.API, pages *console.Console, auth 
 	return &server{config: c, api: api, console: pages, auth: auth, work: work.run, health: state, dog: dog, monitor: work.Monitor, log: log, listening: where, reloader: work.Reloader, installation: whole}
 }
 
-// ServeHTTP answers one request: the console's below its prefix and whoever opens the bare address, the API's elsewhere.
+// ServeHTTP answers one request: the console's below its prefix and whoever opens the bare address,
+// the API's elsewhere.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.health.Draining() {
 		w.Header().Set("Connection", "close") // The next request goes to another instance.
@@ -70,8 +71,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.api.ServeHTTP(w, r)
 }
 
-// serve answers requests and sends messages until ctx ends. Then the instance is not ready any more, goes on for the shutdown delay,
-// finishes the requests that have begun within the shutdown timeout and the messages within theirs, and returns nil.
+// serve answers requests and sends messages until ctx ends. Then the instance is not ready any
+// more, goes on for the shutdown delay, finishes the requests that have begun within the shutdown
+// timeout and the messages within theirs, and returns nil.
 func (s *server) serve(ctx context.Context) error {
 	listeners, err := s.listening.open(ctx)
 	if err != nil {

@@ -27,8 +27,9 @@ func everyDriver() delivery.Drivers {
 	return delivery.Drivers{mailbox.New(nil), smtp.New(guard, smtp.Timeouts{}), webhook.New(guard), twilio.New(guard), shoutrrr.New(guard)}
 }
 
-// TestDriversDescribeTheirSettings holds what a driver says of its settings to what it does with them and to the documents. That it reads
-// no others it shows by not panicking (channels.SettingsReader).
+// TestDriversDescribeTheirSettings holds what a driver says of its settings to what it does with
+// them and to the documents. That it reads no others it shows by not panicking
+// (channels.SettingsReader).
 func TestDriversDescribeTheirSettings(t *testing.T) {
 	t.Parallel()
 	for _, d := range everyDriver() {

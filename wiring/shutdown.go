@@ -29,8 +29,8 @@ func longestEnd(c configs.Config) time.Duration {
 	return c.ShutdownDelay + c.ShutdownTimeout + c.SendTimeout
 }
 
-// within runs something until it ends, or for so long after ctx has ended. What hangs then ends with the process: a disk that does not
-// answer, a driver that heeds no deadline.
+// within runs something until it ends, or for so long after ctx has ended. What hangs then ends
+// with the process: a disk that does not answer, a driver that heeds no deadline.
 func within(ctx context.Context, limit time.Duration, log *slog.Logger, left *unrecorded, run func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- run() }()

@@ -42,7 +42,8 @@ func TestTheEndIsCutOffWhenSomethingHangs(t *testing.T) {
 	})
 }
 
-// started runs the program until stop, which returns its exit status and how long it took to end, and calls heard for every line of its log.
+// started runs the program until stop, which returns its exit status and how long it took to end,
+// and calls heard for every line of its log.
 func (i *installation) started(t *testing.T, heard func(line map[string]any), args ...string) (stop func() (status int, took time.Duration)) {
 	t.Helper()
 	reader, writer := io.Pipe()
@@ -112,7 +113,8 @@ func TestSIGTERMEndsAProcessWhoseDatabaseFellSilent(t *testing.T) {
 	}
 }
 
-// TestLameDuck holds that after SIGTERM nothing is refused until shutdown_delay is over, though the instance says that it is not ready.
+// TestLameDuck holds that after SIGTERM nothing is refused until shutdown_delay is over, though the
+// instance says that it is not ready.
 func TestLameDuck(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)

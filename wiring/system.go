@@ -37,7 +37,8 @@ func newSystem(settings *reloader, self instance, store *gormstore.Store, state 
 	return app.NewSystem(store, clock, func(ctx context.Context) app.Facts { return self.facts(ctx, settings.config(), store, state) })
 }
 
-// facts are what is known of this instance and its database. What cannot be found out is told as a problem of health.
+// facts are what is known of this instance and its database. What cannot be found out is told as a
+// problem of health.
 func (i instance) facts(ctx context.Context, c configs.Config, store *gormstore.Store, state *health.Health) app.Facts {
 	f := app.Facts{Version: i.version, Runtime: fmt.Sprintf("%s, %s/%s", runtime.Version(), runtime.GOOS, runtime.GOARCH), Instance: instanceName(),
 		Started: i.started, Problems: i.problems.newest()}

@@ -50,7 +50,8 @@ func newMailServer(t *testing.T) (received mailServer, port int) {
 	return received, listener.Addr().(*net.TCPAddr).Port
 }
 
-// The process that sends makes links that the process that serves believes, because they share the secret key.
+// The process that sends makes links that the process that serves believes, because they share the
+// secret key.
 func TestALinkOfAWorkerIsBelievedByTheServer(t *testing.T) {
 	t.Parallel()
 	received, port := newMailServer(t)

@@ -1,5 +1,6 @@
-// Program chart checks a Helm chart as Helm and Kubernetes would: it lints the chart, renders it with each file of values, and reads what comes of it
-// strictly as the objects of the Kubernetes API, so that a field that does not exist, or has another type, is a mistake.
+// Program chart checks a Helm chart as Helm and Kubernetes would: it lints the chart, renders it
+// with each file of values, and reads what comes of it strictly as the objects of the Kubernetes
+// API, so that a field that does not exist, or has another type, is a mistake.
 //
 //	chart CHART VALUES...
 package main

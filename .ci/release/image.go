@@ -25,8 +25,8 @@ const (
 	home = "var/lib/tocsin"
 )
 
-// writeImages writes an image of each binary, to be loaded with `docker load` or `podman load`, and one
-// OCI layout of them all, to be pushed with any tool. The same binaries make the same images.
+// writeImages writes an image of each binary, to be loaded with `docker load` or `podman load`, and
+// one OCI layout of them all, to be pushed with any tool. The same binaries make the same images.
 func writeImages(args []string) error {
 	flags := flag.NewFlagSet("image", flag.ContinueOnError)
 	version := flags.String("version", "development", "the image's tag")
@@ -66,7 +66,8 @@ func writeImages(args []string) error {
 	return nil
 }
 
-// image returns an image that holds a binary, a folder for its data and one for temporary files, and nothing else.
+// image returns an image that holds a binary, a folder for its data and one for temporary files,
+// and nothing else.
 func image(path, version string, p v1.Platform) (v1.Image, error) {
 	binary, err := os.ReadFile(path)
 	if err != nil {
@@ -106,7 +107,8 @@ func image(path, version string, p v1.Platform) (v1.Image, error) {
 	return mutate.AppendLayers(base, layer)
 }
 
-// writeFiles writes the files of an image as a tar archive. All times are the same, so that the archive is, too.
+// writeFiles writes the files of an image as a tar archive. All times are the same, so that the
+// archive is, too.
 func writeFiles(out io.Writer, binary []byte) error {
 	w := tar.NewWriter(out)
 	for _, h := range []tar.Header{

@@ -1,5 +1,5 @@
-// Package archive keeps a text of lines in a file, compressed by zstd. A file is there as a whole or not at all, on the disk, and for its
-// owner's eyes only.
+// Package archive keeps a text of lines in a file, compressed by zstd. A file is there as a whole
+// or not at all, on the disk, and for its owner's eyes only.
 package archive
 
 import (

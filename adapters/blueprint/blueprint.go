@@ -1,5 +1,6 @@
-// Package blueprint reads the YAML that `apply` and the API are given: it turns text into a blueprint of the use case, or says where it is
-// wrong, all at once. It does not know what is stored, nor which names and values make sense there.
+// Package blueprint reads the YAML that `apply` and the API are given: it turns text into a
+// blueprint of the use case, or says where it is wrong, all at once. It does not know what is
+// stored, nor which names and values make sense there.
 package blueprint
 
 import (
@@ -19,7 +20,8 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// Limits of a file. A blueprint of thousands of objects is far below them; they stop a file that was not meant, or meant harm.
+// Limits of a file. A blueprint of thousands of objects is far below them; they stop a file that
+// was not meant, or meant harm.
 const (
 	MaxBytes = 16 << 20
 	maxNodes = 250_000   // of the tree with every alias written out
@@ -34,10 +36,11 @@ type File struct {
 	root      *yaml.Node
 }
 
-// Parse reads a file of one YAML document. In the texts of channel settings, `${NAME}` stands for the value of an environment
-// variable, which must be set, and `$${` for `${`; nothing is replaced in what a variable holds. Aliases and merge keys are
-// allowed. Space around texts is trimmed, except in settings and in the text and html of templates. A null member counts
-// as missing. The name is what mistakes call the file; the error is [Mistakes].
+// Parse reads a file of one YAML document. In the texts of channel settings, `${NAME}` stands for
+// the value of an environment variable, which must be set, and `$${` for `${`; nothing is replaced
+// in what a variable holds. Aliases and merge keys are allowed. Space around texts is trimmed,
+// except in settings and in the text and html of templates. A null member counts as missing. The
+// name is what mistakes call the file; the error is [Mistakes].
 func Parse(name string, text []byte, environ []string) (File, error) {
 	f := File{name: name}
 	if len(text) > MaxBytes {
@@ -68,8 +71,8 @@ func Parse(name string, text []byte, environ []string) (File, error) {
 // escape is a pair of surrogates, or any other escape of JSON.
 var escape = regexp.MustCompile(`\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\.`)
 
-// withKnownEscapes replaces those escapes of a JSON text that the parser of YAML does not know: pairs of
-// surrogates, and the slash. A text that is not JSON stays as it is.
+// withKnownEscapes replaces those escapes of a JSON text that the parser of YAML does not know:
+// pairs of surrogates, and the slash. A text that is not JSON stays as it is.
 func withKnownEscapes(text []byte) []byte {
 	if !json.Valid(bytes.TrimPrefix(text, []byte("\ufeff"))) {
 		return text
@@ -106,7 +109,8 @@ func syntax(name string, err error) Mistake {
 	return m
 }
 
-// Locate adds to what the use case finds wrong with the blueprint where that stands in the file. Other errors pass.
+// Locate adds to what the use case finds wrong with the blueprint where that stands in the file.
+// Other errors pass.
 func (f File) Locate(err error) error {
 	var wrong *fault.Error
 	if !errors.As(err, &wrong) || len(wrong.Fields()) == 0 {

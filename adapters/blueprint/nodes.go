@@ -26,8 +26,9 @@ func (d *decoding) blame(n *yaml.Node, place, message string) {
 	}
 }
 
-// enter counts a node, follows it if it is an alias, and reports whether there is something to read: a null counts as missing. When
-// the limit is exceeded, which is said once, nothing is read any more.
+// enter counts a node, follows it if it is an alias, and reports whether there is something to
+// read: a null counts as missing. When the limit is exceeded, which is said once, nothing is read
+// any more.
 func (d *decoding) enter(place string, n *yaml.Node) (*yaml.Node, bool) {
 	d.visited++
 	if d.visited == maxNodes {
@@ -183,7 +184,8 @@ type wrongKey struct {
 	message string
 }
 
-// members lists the members of a mapping: its own, then those that merge keys (<<) bring and that it does not have itself.
+// members lists the members of a mapping: its own, then those that merge keys (<<) bring and that
+// it does not have itself.
 func members(n *yaml.Node) (found []pair, wrong []wrongKey) {
 	own := map[string]bool{}
 	var merged []*yaml.Node

@@ -89,10 +89,12 @@ func (d *decoding) scalar(place string, n *yaml.Node) any {
 	return nil
 }
 
-// variable is what expand replaces: an escaped dollar, a variable, or the beginning of a mistaken one.
+// variable is what expand replaces: an escaped dollar, a variable, or the beginning of a mistaken
+// one.
 var variable = regexp.MustCompile(`\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$\{`)
 
-// expand replaces the variables in a text, and tells what is wrong with it; never what it has become, which may be a secret.
+// expand replaces the variables in a text, and tells what is wrong with it; never what it has
+// become, which may be a secret.
 func (d *decoding) expand(text string) (expanded, wrong string) {
 	var b strings.Builder
 	rest := text

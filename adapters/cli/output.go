@@ -42,8 +42,8 @@ func moment(t time.Time, none string) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// printJSON prints a value. Of the characters that a terminal would act upon, the encoder leaves some as they are; in JSON they can
-// only be in texts, where they have another spelling.
+// printJSON prints a value. Of the characters that a terminal would act upon, the encoder leaves
+// some as they are; in JSON they can only be in texts, where they have another spelling.
 func printJSON(out io.Writer, v any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

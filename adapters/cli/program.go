@@ -1,5 +1,6 @@
-// Package cli is the command line of Tocsin: it reads arguments, calls use cases and prints what they answer. It knows no
-// database, no HTTP server and no configuration file; the composition root hands it functions that do.
+// Package cli is the command line of Tocsin: it reads arguments, calls use cases and prints what
+// they answer. It knows no database, no HTTP server and no configuration file; the composition root
+// hands it functions that do.
 package cli
 
 import (
@@ -28,8 +29,8 @@ const (
 	statusRejected = 3
 )
 
-// Program is what the commands need from the composition root. Every field must be set. The flag sets that its functions are
-// given hold the flags of the command at hand, parsed.
+// Program is what the commands need from the composition root. Every field must be set. The flag
+// sets that its functions are given hold the flags of the command at hand, parsed.
 type Program struct {
 	Version string
 	In      io.Reader
@@ -37,7 +38,8 @@ type Program struct {
 	Err     io.Writer
 	Environ []string // `NAME=value`, as os.Environ returns it
 
-	// Flags registers the flags of the settings that every command heeds, ServerFlags those that only the server does.
+	// Flags registers the flags of the settings that every command heeds, ServerFlags those that
+	// only the server does.
 	Flags       func(*pflag.FlagSet)
 	ServerFlags func(*pflag.FlagSet)
 
@@ -45,27 +47,33 @@ type Program struct {
 	Settings func(*pflag.FlagSet) ([]Setting, error)
 	// Check returns what is wrong with the configuration, what it names included.
 	Check func(*pflag.FlagSet) error
-	// Listen returns the address that the server listens on, host:port or `unix:` and a path, and whether it encrypts connections there.
+	// Listen returns the address that the server listens on, host:port or `unix:` and a path, and
+	// whether it encrypts connections there.
 	Listen func(*pflag.FlagSet) (address string, encrypted bool, err error)
-	// Serve answers requests, and does what it is told beside that, until ctx ends; then it finishes what has begun. nil when that went well.
+	// Serve answers requests, and does what it is told beside that, until ctx ends; then it
+	// finishes what has begun. nil when that went well.
 	Serve func(ctx context.Context, flags *pflag.FlagSet, serving Serving) error
 	// Work sends messages until ctx ends, then finishes what has begun.
 	Work func(context.Context, *pflag.FlagSet) error
 	// Open opens the database and returns the use cases on it, and how to close it again.
 	Open func(context.Context, *pflag.FlagSet) (Services, func(), error)
-	// Migrate brings the schema up to date and returns the migrations that were missing, in their order.
+	// Migrate brings the schema up to date and returns the migrations that were missing, in their
+	// order.
 	Migrate func(context.Context, *pflag.FlagSet) ([]Migration, error)
 	// MigrationPlan returns what Migrate would do, statement by statement, and does nothing.
 	MigrationPlan func(context.Context, *pflag.FlagSet) ([]PlannedStep, error)
-	// Backup writes a copy of the database to a file, with the secret key beside it or not, and returns what is in it and where the key is.
+	// Backup writes a copy of the database to a file, with the secret key beside it or not, and
+	// returns what is in it and where the key is.
 	Backup func(ctx context.Context, flags *pflag.FlagSet, file string, withKey bool) (done backup.Summary, keyFile string, err error)
 	// Restore fills an empty database with a copy, and holds the installation.
 	Restore func(ctx context.Context, flags *pflag.FlagSet, file string, by audit.Actor) (backup.Summary, error)
-	// Copy fills the empty database `to` with everything of the read-only database `from`, empty: the configured one, and holds the copy.
+	// Copy fills the empty database `to` with everything of the read-only database `from`, empty:
+	// the configured one, and holds the copy.
 	Copy func(ctx context.Context, flags *pflag.FlagSet, from, to string, by audit.Actor) (backup.Summary, error)
 	// Verify looks for what is wrong in the database.
 	Verify func(context.Context, *pflag.FlagSet) ([]ports.Finding, error)
-	// Migrations returns every migration that the program or the database knows, in their order, and changes nothing.
+	// Migrations returns every migration that the program or the database knows, in their order,
+	// and changes nothing.
 	Migrations func(context.Context, *pflag.FlagSet) ([]Migration, error)
 }
 
@@ -118,8 +126,9 @@ type PlannedStep struct {
 	Blocks    bool  // others wait for longer than a moment
 }
 
-// Run executes one command line, args without the program's name, and returns the exit status: 0 done, 1 failed, 2 usage; for
-// an import 3 when rows were rejected. When ctx ends the command stops at the next good moment.
+// Run executes one command line, args without the program's name, and returns the exit status: 0
+// done, 1 failed, 2 usage; for an import 3 when rows were rejected. When ctx ends the command stops
+// at the next good moment.
 func (p Program) Run(ctx context.Context, args []string) int {
 	root := p.root() //nolint:contextcheck // Cobra hands the commands their context.
 	root.SetArgs(args)
@@ -151,8 +160,8 @@ func isInterruption(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// complain prints an error the way every error is printed. Of one that has several lines, those that are not indented stand for
-// themselves.
+// complain prints an error the way every error is printed. Of one that has several lines, those
+// that are not indented stand for themselves.
 func (p Program) complain(message string) {
 	for l := range strings.SplitSeq(message, "\n") {
 		if !strings.HasPrefix(l, " ") {
@@ -193,7 +202,8 @@ func (p Program) root() *cobra.Command {
 	root.SetErr(p.Err)
 	root.SetVersionTemplate("tocsin {{.Version}}\n")
 	root.SetHelpCommand(p.help())
-	// Commands that hold others cannot be called alone, with few exceptions, although they are runnable, to say so.
+	// Commands that hold others cannot be called alone, with few exceptions, although they are
+	// runnable, to say so.
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}",
 		`{{if or (not .HasAvailableSubCommands) (eq (index .Annotations "`+runsAlone+`") "yes")}}`, 1))
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
@@ -209,7 +219,8 @@ func (p Program) root() *cobra.Command {
 // runsAlone is the annotation of commands that hold others and can be called alone nevertheless.
 const runsAlone = "alone"
 
-// prepare makes the commands of a tree note that they were started, and those that only hold others refuse to be called alone.
+// prepare makes the commands of a tree note that they were started, and those that only hold others
+// refuse to be called alone.
 func prepare(c *cobra.Command, started *bool) {
 	if c.HasSubCommands() && !c.Runnable() {
 		c.Args, c.RunE = unknownCommand, missingCommand

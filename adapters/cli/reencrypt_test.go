@@ -95,7 +95,8 @@ func TestReencrypt(t *testing.T) {
 	})
 }
 
-// TestNoSecretIsPrintedOrStored goes through everything that apply says, when it succeeds and when it fails.
+// TestNoSecretIsPrintedOrStored goes through everything that apply says, when it succeeds and when
+// it fails.
 func TestNoSecretIsPrintedOrStored(t *testing.T) {
 	t.Parallel()
 	d, path := newSecretShop(t)

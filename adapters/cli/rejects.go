@@ -10,8 +10,9 @@ import (
 	"github.com/tocsin/tocsin/domain/imports"
 )
 
-// rejects is the file of rejected rows: two columns that say where and why, then the row (imports.Header.Safe). It is complete or it is not
-// there. A nil *rejects is nobody's wish for one.
+// rejects is the file of rejected rows: two columns that say where and why, then the row
+// (imports.Header.Safe). It is complete or it is not there. A nil *rejects is nobody's wish for
+// one.
 type rejects struct {
 	path string
 	file *os.File
@@ -22,8 +23,8 @@ type rejects struct {
 	header imports.Header
 }
 
-// openRejects prepares the file before the import starts, so that a path at which nothing can be written is known in time. An empty
-// path is none.
+// openRejects prepares the file before the import starts, so that a path at which nothing can be
+// written is known in time. An empty path is none.
 func openRejects(path string, source *os.File) (*rejects, error) {
 	if path == "" {
 		return nil, nil //nolint:nilnil // A nil *rejects is ready for use.

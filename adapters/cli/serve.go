@@ -81,7 +81,8 @@ func (p Program) healthcheck() *cobra.Command {
 	return c
 }
 
-// readyURL is where a server that listens on an address is asked from the same machine, and the path of its unix socket, if it has one.
+// readyURL is where a server that listens on an address is asked from the same machine, and the
+// path of its unix socket, if it has one.
 func readyURL(listen string, encrypted bool) (ready, socket string, err error) {
 	if path, found := strings.CutPrefix(listen, "unix:"); found {
 		return "http://localhost/readyz", path, nil
@@ -112,7 +113,8 @@ func checkReady(ctx context.Context, ready, socket string) error {
 	if err != nil {
 		return err
 	}
-	// Unlike the default one it asks no proxy. The certificate is for another name than that of this machine, and nothing secret is said.
+	// Unlike the default one it asks no proxy. The certificate is for another name than that of
+	// this machine, and nothing secret is said.
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // As said above.
 	if socket != "" {
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {

@@ -7,16 +7,17 @@ import (
 	"os"
 )
 
-// importSource is a file that can be read from its beginning more than once. It stays the same file when something else is
-// put under its name meanwhile.
+// importSource is a file that can be read from its beginning more than once. It stays the same file
+// when something else is put under its name meanwhile.
 type importSource struct {
 	file *os.File
 	size int64
 	temp bool // it has to be removed
 }
 
-// openImport opens a file to import. What can be read only once, such as standard input, is copied to a temporary file, which
-// nobody else can read and which is gone when the program ends, however it ends where the system allows that.
+// openImport opens a file to import. What can be read only once, such as standard input, is copied
+// to a temporary file, which nobody else can read and which is gone when the program ends, however
+// it ends where the system allows that.
 func (p Program) openImport(ctx context.Context, path string) (importSource, error) {
 	if path == stdin {
 		return spool(ctx, p.In)
@@ -60,7 +61,8 @@ func spool(ctx context.Context, in io.Reader) (importSource, error) {
 	return s, nil
 }
 
-// interruptible runs what may wait for ever for whoever writes our input, and returns early, leaving it behind, when ctx ends.
+// interruptible runs what may wait for ever for whoever writes our input, and returns early,
+// leaving it behind, when ctx ends.
 func interruptible(ctx context.Context, run func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- run() }()

@@ -15,7 +15,8 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 )
 
-// rules says of every route whom it is for; whether it takes a recent sign-in says recent. A route without a rule fails the tests.
+// rules says of every route whom it is for; whether it takes a recent sign-in says recent. A route
+// without a rule fails the tests.
 var rules = map[operators.Need][]string{
 	operators.Anybody: {
 		"GET /console/assets/{asset}",
@@ -262,7 +263,8 @@ func expected(route, who, how string, need operators.Need) verdict {
 	return admitted
 }
 
-// TestAccessRules goes through the table of routes, for every role and for every way to have signed in.
+// TestAccessRules goes through the table of routes, for every role and for every way to have signed
+// in.
 func TestAccessRules(t *testing.T) {
 	t.Parallel()
 	for how, browserOf := range map[string]func(s *scene) func(who string) *browser{

@@ -19,7 +19,8 @@ const assetsPath = Prefix + "assets/"
 //go:embed assets/*.css assets/*.js assets/*.svg assets/vendor/*.js assets/vendor/*.css
 var assetFiles embed.FS
 
-// assets are the style sheets, scripts and pictures by name, which is that of the file without its folder.
+// assets are the style sheets, scripts and pictures by name, which is that of the file without its
+// folder.
 type assets map[string]asset
 
 type asset struct {
@@ -42,7 +43,8 @@ func loadAssets() (assets, error) {
 	return all, err
 }
 
-// showAsset lets browsers keep what they asked for by its version for ever, and the rest for a short while.
+// showAsset lets browsers keep what they asked for by its version for ever, and the rest for a
+// short while.
 func (c call) showAsset() error {
 	found, ok := c.console.assets[web.Param(c, "asset")]
 	if !ok {

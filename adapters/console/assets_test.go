@@ -67,7 +67,8 @@ func TestOurStylesAndScriptsStaySmall(t *testing.T) {
 	}
 }
 
-// TestVendoredAssetsAreWhatTheirTableSays keeps the table of versions true, and the files as they were published.
+// TestVendoredAssetsAreWhatTheirTableSays keeps the table of versions true, and the files as they
+// were published.
 func TestVendoredAssetsAreWhatTheirTableSays(t *testing.T) {
 	t.Parallel()
 	table, err := os.ReadFile("assets/vendor/README.md")

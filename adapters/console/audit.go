@@ -29,7 +29,8 @@ type auditView struct {
 	Export  string // the path that the file comes from
 }
 
-// showAudit shows the log of the path's organization, or of the installation where the path names none.
+// showAudit shows the log of the path's organization, or of the installation where the path names
+// none.
 func (c call) showAudit() error {
 	values := c.asked()
 	q, faults := auditQuery(values)

@@ -175,7 +175,8 @@ func (c call) deleteChannel() error {
 	return c.settle(err, func(f form) error { return c.channelPage(func(v *channelView) { v.Deletion = f }) }, c.below("channels"), "deleted")
 }
 
-// channelForm is what the form of a channel says. Secrets that were typed are forgotten: a page that shows the form again does not have them.
+// channelForm is what the form of a channel says. Secrets that were typed are forgotten: a page
+// that shows the form again does not have them.
 func (c call) channelForm() app.ChannelForm {
 	sent := c.fields()
 	f := app.ChannelForm{Name: c.FormValue("name"), Protocol: c.FormValue("protocol"), Driver: c.FormValue("driver"), Preferred: c.FormValue("preferred") == "true",

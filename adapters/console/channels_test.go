@@ -211,8 +211,8 @@ func TestAChannelShowsWhereItFails(t *testing.T) {
 	})
 }
 
-// TestReachOfChannels: an organization's administrators neither see nor set what lets a channel reach
-// everything, and are not told what a private service says.
+// TestReachOfChannels: an organization's administrators neither see nor set what lets a channel
+// reach everything, and are not told what a private service says.
 func TestReachOfChannels(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {

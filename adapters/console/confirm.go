@@ -16,7 +16,8 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 )
 
-// The fields of the page that asks somebody to sign in again: what they had sent, the password, and the code of a second factor.
+// The fields of the page that asks somebody to sign in again: what they had sent, the password, and
+// the code of a second factor.
 const (
 	draftField   = "draft"
 	currentField = "current"
@@ -30,17 +31,21 @@ type confirmView struct {
 	Held  app.HeldFactors
 	Form  form
 	Wait  string // how long to wait after too many wrong passwords; empty: not at all
-	// SignOn is the path of the provider, for whoever signed in there; empty: the password is asked for. Done is whether they are back.
+	// SignOn is the path of the provider, for whoever signed in there; empty: the password is asked
+	// for. Done is whether they are back.
 	SignOn string
 	Label  string
 	Done   bool
 }
 
-// confirm has whoever has not signed in recently do so again, on the way to what they have sent: it answers with a page that asks for the password,
-// and for a second factor where there is one, or for a passkey instead of both, and carries the form along, and once that is right the form is what it was, at the path where it was sent. answered is whether the request is
-// answered with that page; otherwise it goes on.
+// confirm has whoever has not signed in recently do so again, on the way to what they have sent: it
+// answers with a page that asks for the password, and for a second factor where there is one, or
+// for a passkey instead of both, and carries the form along, and once that is right the form is
+// what it was, at the path where it was sent. answered is whether the request is answered with that
+// page; otherwise it goes on.
 //
-// A form that already holds the current password, as that of one's own password does, needs no page where there is no second factor.
+// A form that already holds the current password, as that of one's own password does, needs no page
+// where there is no second factor.
 func (c *call) confirm() (answered bool, err error) {
 	draft, err := c.entered()
 	if err != nil {
@@ -108,7 +113,8 @@ func (c call) askAgain(status int, v confirmView) error {
 	return c.render(status, "confirm", "Sign in again", v)
 }
 
-// entered is what somebody wants to send: what the page that asks for the password carries along, else the form as it is.
+// entered is what somebody wants to send: what the page that asks for the password carries along,
+// else the form as it is.
 func (c call) entered() (url.Values, error) {
 	sealed := c.FormValue(draftField)
 	if sealed == "" {
@@ -135,7 +141,8 @@ func (c call) entered() (url.Values, error) {
 	return url.ParseQuery(string(plain))
 }
 
-// replaceForm makes a draft the form that was sent. The password stays, for the form that has such a field.
+// replaceForm makes a draft the form that was sent. The password stays, for the form that has such
+// a field.
 func (c call) replaceForm(draft url.Values, current string) {
 	if current != "" {
 		draft.Set(currentField, current)
@@ -143,7 +150,8 @@ func (c call) replaceForm(draft url.Values, current string) {
 	c.Request().PostForm = draft //nolint:forbidigo // It is the field of a request, not the function.
 }
 
-// sealed makes a text of a draft which holds secrets that people have typed, so that no page shows them and nobody changes where they go.
+// sealed makes a text of a draft which holds secrets that people have typed, so that no page shows
+// them and nobody changes where they go.
 func (c call) sealed(draft url.Values) (string, error) {
 	sealer, err := c.sealer()
 	if err != nil {

@@ -17,8 +17,9 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// recent says of every route that changes something whether it takes a recent sign-in: so it does when it changes keys, secrets of channels,
-// roles, passwords or factors. A new route is missing here: decide, and say so in the table of routes.
+// recent says of every route that changes something whether it takes a recent sign-in: so it does
+// when it changes keys, secrets of channels, roles, passwords or factors. A new route is missing
+// here: decide, and say so in the table of routes.
 var recent = map[string]bool{
 	"/console/account/password/":                                true,
 	"/console/account/second-factor/app/":                       true,
@@ -166,7 +167,8 @@ func TestEveryRouteSaysWhetherItTakesARecentSignIn(t *testing.T) {
 	assert.Len(t, recent, known, "there are no others")
 }
 
-// TestWhoHasNotSignedInRecentlyIsAskedAndNothingIsDone goes through the table of routes, for everybody who may.
+// TestWhoHasNotSignedInRecentlyIsAskedAndNothingIsDone goes through the table of routes, for
+// everybody who may.
 func TestWhoHasNotSignedInRecentlyIsAskedAndNothingIsDone(t *testing.T) {
 	t.Parallel()
 	for _, r := range console.Routes() {
@@ -306,7 +308,8 @@ func TestAcceptingWithAnAccountTakesARecentSignIn(t *testing.T) {
 	f.signedInAs("ada", password).sees("acme", "globex")
 }
 
-// TestALargeDraftIsCarriedAlong holds that a form that is as large as forms may be is not too large once it is sealed.
+// TestALargeDraftIsCarriedAlong holds that a form that is as large as forms may be is not too large
+// once it is sealed.
 func TestALargeDraftIsCarriedAlong(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

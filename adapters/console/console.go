@@ -1,9 +1,10 @@
-// Package console is the web console: pages, made on the server, for the people who look after an installation. It knows paths, forms, cookies
-// and HTML, and refuses to know any rule: what happens, and who may have it happen, the use cases and domain/operators say.
+// Package console is the web console: pages, made on the server, for the people who look after an
+// installation. It knows paths, forms, cookies and HTML, and refuses to know any rule: what
+// happens, and who may have it happen, the use cases and domain/operators say.
 //
-// routes.go is the table of all routes with what each needs; session.go and forms.go keep strangers out; each noun has a file with its
-// handlers, which bind, call, map to what a page shows, and render. The pages work without any script; the few of
-// assets/ make them pleasanter.
+// routes.go is the table of all routes with what each needs; session.go and forms.go keep strangers
+// out; each noun has a file with its handlers, which bind, call, map to what a page shows, and
+// render. The pages work without any script; the few of assets/ make them pleasanter.
 package console
 
 import (
@@ -61,25 +62,29 @@ type UseCases struct {
 
 // Options are the settings of the console.
 type Options struct {
-	// BaseURL is the public address of the installation. When it is https, cookies are for https alone; its path stands before
-	// those of links. Empty: each request tells.
+	// BaseURL is the public address of the installation. When it is https, cookies are for https
+	// alone; its path stands before those of links. Empty: each request tells.
 	BaseURL string
-	// BodyLimit is the size of the largest form, in bytes, where it is less than what the console allows itself.
+	// BodyLimit is the size of the largest form, in bytes, where it is less than what the console
+	// allows itself.
 	BodyLimit int64
 	// TrustedProxies are the addresses whose X-Forwarded-For and X-Forwarded-Proto are believed.
 	TrustedProxies []netip.Prefix
 	// CallTimeout bounds how long a page may take, which then is 503. 0: no bound.
 	CallTimeout time.Duration
-	// Secret is what the keys of sealed links are derived from, the same on every instance. Empty: only this process reads its links.
+	// Secret is what the keys of sealed links are derived from, the same on every instance. Empty:
+	// only this process reads its links.
 	Secret []byte
-	// WriteTimeout is how long a browser may take to read one chunk of a download before it is cut off. 0: no bound.
+	// WriteTimeout is how long a browser may take to read one chunk of a download before it is cut
+	// off. 0: no bound.
 	WriteTimeout time.Duration
 	// Answered counts what was answered. Nil: nobody does.
 	Answered web.Answered
 }
 
-// From one network so many passwords may be tried at once, for whichever usernames, and then one every so many seconds. Who has signed in before in
-// the same browser is not held up. How often one username's may be wrong domain/operators says.
+// From one network so many passwords may be tried at once, for whichever usernames, and then one
+// every so many seconds. Who has signed in before in the same browser is not held up. How often one
+// username's may be wrong domain/operators says.
 const (
 	signInBurst    = 5
 	signInInterval = 6 * time.Second
@@ -107,7 +112,8 @@ type Console struct {
 
 var _ http.Handler = (*Console)(nil)
 
-// New returns the console over these use cases. It fails when a page that is built in is broken or the base URL is none.
+// New returns the console over these use cases. It fails when a page that is built in is broken or
+// the base URL is none.
 func New(use UseCases, clock ports.Clock, log *slog.Logger, o Options) (*Console, error) {
 	v, err := loadViews()
 	if err != nil {
@@ -160,16 +166,19 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.echo.ServeHTTP(w, web.Canonical(r))
 }
 
-// policy is the Content-Security-Policy of the pages: scripts, style sheets and frames of ours, no other host, nothing inline.
+// policy is the Content-Security-Policy of the pages: scripts, style sheets and frames of ours, no
+// other host, nothing inline.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// foreignPolicy is that of what others wrote, such as the HTML of a message: it looks as they like, but runs nothing, loads nothing from
-// anywhere, sends no form, and is a stranger to our pages, the only ones that may show it in a frame.
+// foreignPolicy is that of what others wrote, such as the HTML of a message: it looks as they like,
+// but runs nothing, loads nothing from anywhere, sends no form, and is a stranger to our pages, the
+// only ones that may show it in a frame.
 const foreignPolicy = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
 
-// harden tells browsers what pages of ours never do. Its Referrer-Policy is milder than the API's: with "no-referrer" browsers send
-// `Origin: null` with forms, and nobody could tell where a form came from.
+// harden tells browsers what pages of ours never do. Its Referrer-Policy is milder than the API's:
+// with "no-referrer" browsers send `Origin: null` with forms, and nobody could tell where a form
+// came from.
 func (c *Console) harden(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(e echo.Context) error {
 		h := e.Response().Header()
@@ -198,8 +207,9 @@ type call struct {
 // recognized is where a call is kept for the page of an error, once it is known whose it is.
 const recognized = "tocsin.console.call"
 
-// handler wraps a route's handler in the checks that the table asks for: who, then whether the form is ours, then whether they may, then
-// whether they have a second factor where one is required, then whether they have signed in recently enough.
+// handler wraps a route's handler in the checks that the table asks for: who, then whether the form
+// is ours, then whether they may, then whether they have a second factor where one is required,
+// then whether they have signed in recently enough.
 func (c *Console) handler(r Route) echo.HandlerFunc {
 	return func(e echo.Context) error {
 		web.Route(e, r.Path, false)

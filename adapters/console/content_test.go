@@ -125,7 +125,8 @@ func (f *fixture) notificationOf(event string) subscriptions.Notification {
 	return r.Notifications[0]
 }
 
-// contents are channels, events, templates and messages for every parameter that names one, and others that nothing uses.
+// contents are channels, events, templates and messages for every parameter that names one, and
+// others that nothing uses.
 func (f *fixture) contents() map[string]string {
 	f.Helper()
 	spare := func(name string) app.BlueprintChannel {
@@ -241,7 +242,8 @@ func (f *fixture) actions(n int) (told []string) {
 	return told
 }
 
-// TestWhateverPeopleWriteOfContentsIsTextOnly arms every text of channels, events, notifications, templates and messages.
+// TestWhateverPeopleWriteOfContentsIsTextOnly arms every text of channels, events, notifications,
+// templates and messages.
 func TestWhateverPeopleWriteOfContentsIsTextOnly(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -27,7 +27,8 @@ func (s sheet) flush() error {
 	return s.out.Error()
 }
 
-// harmless is a cell as text and nothing else: what begins like a formula, spreadsheets run, unless an apostrophe stands before it.
+// harmless is a cell as text and nothing else: what begins like a formula, spreadsheets run, unless
+// an apostrophe stands before it.
 func harmless(cell string) string {
 	if imports.IsFormula(cell) {
 		return "'" + cell

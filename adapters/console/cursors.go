@@ -11,15 +11,16 @@ import (
 	"encoding/json"
 )
 
-// cursors seals the places where searches go on. A search that looks for few among many may stop at somebody whom it does not show, and the
-// link to the next page names nobody whom the page does not.
+// cursors seals the places where searches go on. A search that looks for few among many may stop at
+// somebody whom it does not show, and the link to the next page names nobody whom the page does
+// not.
 type cursors struct {
 	aead    cipher.AEAD
 	nonceOf []byte // the key of the nonces
 }
 
-// newCursors derives the keys from the installation's secret, so that every instance reads what another one has sealed. Without a secret
-// only this process does.
+// newCursors derives the keys from the installation's secret, so that every instance reads what
+// another one has sealed. Without a secret only this process does.
 func newCursors(secret []byte) (cursors, error) {
 	if len(secret) == 0 {
 		secret = make([]byte, sha256.Size)
@@ -39,8 +40,8 @@ func newCursors(secret []byte) (cursors, error) {
 	return cursors{aead: aead, nonceOf: keys[sha256.Size:]}, err
 }
 
-// seal returns a cursor of a page as an opaque text, the same one each time. The nonce is a MAC of what is sealed: only equal
-// cursors of one page have the same.
+// seal returns a cursor of a page as an opaque text, the same one each time. The nonce is a MAC of
+// what is sealed: only equal cursors of one page have the same.
 func (s cursors) seal(page string, cursor any) string {
 	text, err := json.Marshal(cursor)
 	if err != nil {

@@ -28,7 +28,8 @@ var morning = time.Date(2026, time.March, 4, 5, 6, 7, 0, time.UTC)
 
 func keys() seal.Ring { return seal.NewRing([seal.KeySize]byte{1}) }
 
-// master is a database on SQLite that was made once, because that takes longer than most tests, and is copied for each.
+// master is a database on SQLite that was made once, because that takes longer than most tests, and
+// is copied for each.
 type master struct {
 	once sync.Once
 	file []byte

@@ -16,8 +16,9 @@ import (
 // flushAt is from how many bytes on a chunk of a download is sent.
 const flushAt = 64 << 10
 
-// download is a file on its way to the browser, a chunk at a time. It may take longer than a page, as long as the browser keeps reading.
-// Before the first chunk is sent nothing is, so that what goes wrong until then can still be answered.
+// download is a file on its way to the browser, a chunk at a time. It may take longer than a page,
+// as long as the browser keeps reading. Before the first chunk is sent nothing is, so that what
+// goes wrong until then can still be answered.
 type download struct {
 	call call
 	kind string // media type

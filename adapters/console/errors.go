@@ -15,8 +15,8 @@ import (
 // failureView is what the page of an error shows.
 type failureView struct{ Text string }
 
-// fail answers an error with a page. What nobody classified, and what kept the service from answering, is logged once with the request id and
-// never shown.
+// fail answers an error with a page. What nobody classified, and what kept the service from
+// answering, is logged once with the request id and never shown.
 func (c *Console) fail(e echo.Context, err error) {
 	status, title, text := c.told(e, err)
 	h := e.Response().Header()

@@ -40,7 +40,8 @@ func (c call) showStep() error {
 	return c.stepPage(http.StatusOK, stepView{Next: c.next(c.QueryParam("next"))})
 }
 
-// stepPage asks for the second factor. Whoever has shown no password, or too long ago, begins again.
+// stepPage asks for the second factor. Whoever has shown no password, or too long ago, begins
+// again.
 func (c call) stepPage(status int, v stepView) (err error) {
 	v.Asked, err = c.console.use.Factors.Asked(c.ctx, c.sent(stepCookie))
 	if errors.Is(err, factors.ErrStep) {

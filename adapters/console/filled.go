@@ -11,8 +11,9 @@ import (
 	"github.com/tocsin/tocsin/domain/quotas"
 )
 
-// form is a form as a page shows it: what stands in the fields, and what is wrong with each. The zero value is an empty one.
-// The pieces `input`, `textarea`, `select`, `checkbox` and `faults` of pages/pieces.gohtml show it.
+// form is a form as a page shows it: what stands in the fields, and what is wrong with each. The
+// zero value is an empty one. The pieces `input`, `textarea`, `select`, `checkbox` and `faults` of
+// pages/pieces.gohtml show it.
 type form struct {
 	values url.Values
 	faults fault.Fields
@@ -28,8 +29,8 @@ func filled(texts ...string) form { return form{values: pairs(texts)} }
 // asSent is the form as it was sent.
 func (c call) asSent() form { return form{values: c.fields()} }
 
-// refused is the form as it was sent with what is wrong about it. ok is false when err is no complaint about an input, and then nothing
-// that the sender could mend.
+// refused is the form as it was sent with what is wrong about it. ok is false when err is no
+// complaint about an input, and then nothing that the sender could mend.
 func (c call) refused(err error) (f form, ok bool) {
 	known, isFault := errors.AsType[*fault.Error](err)
 	_, exceeded := errors.AsType[*quotas.Exceeded](err)
@@ -45,8 +46,9 @@ func (c call) refused(err error) (f form, ok bool) {
 	return f, true
 }
 
-// settle answers a form. Where nothing went wrong the browser goes on to a page, which says what was done; what the sender can mend, again shows
-// beside the form as it was sent; any other err is the answer. See done.
+// settle answers a form. Where nothing went wrong the browser goes on to a page, which says what
+// was done; what the sender can mend, again shows beside the form as it was sent; any other err is
+// the answer. See done.
 func (c call) settle(err error, again func(form) error, path, done string, query ...string) error {
 	if f, mendable := c.refused(err); mendable {
 		return again(f)
@@ -57,7 +59,8 @@ func (c call) settle(err error, again func(form) error, path, done string, query
 	return c.done(path, done, query...)
 }
 
-// statusOf is the status of a page that shows these forms: whether something is wrong with one of them.
+// statusOf is the status of a page that shows these forms: whether something is wrong with one of
+// them.
 func statusOf(forms ...form) int {
 	if slices.ContainsFunc(forms, func(f form) bool { return f.limited }) {
 		return web.Status(fault.Limited)
@@ -112,7 +115,8 @@ func (f form) OthersOf(shown []string) []fault.FieldErrors {
 // Wrong reports whether anything is wrong.
 func (f form) Wrong() bool { return f.Failed != "" || len(f.faults) > 0 }
 
-// within reports whether a field's path lies in another field: `custom_fields.a` and `addresses[2]` do.
+// within reports whether a field's path lies in another field: `custom_fields.a` and `addresses[2]`
+// do.
 func within(path, name string) bool {
 	return len(path) > len(name) && path[:len(name)] == name && (path[len(name)] == '.' || path[len(name)] == '[')
 }

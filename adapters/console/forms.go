@@ -18,8 +18,9 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// The size of the largest form, in bytes: metadata of 64 KiB that is laid out for people, and encoded, fits; a template; and a list of e-mail
-// addresses, as long as one that a call of the API may send.
+// The size of the largest form, in bytes: metadata of 64 KiB that is laid out for people, and
+// encoded, fits; a template; and a list of e-mail addresses, as long as one that a call of the API
+// may send.
 const (
 	maxForm         = 512 << 10
 	maxTemplateForm = 4 << 20
@@ -49,7 +50,8 @@ var (
 	errNoText      = fault.New(fault.Invalid, "the form holds a character that no text can hold; go back and take it out")
 )
 
-// formToken is what tokenField must hold: bound to the session, or to the visit, so that no token of another browser is worth anything.
+// formToken is what tokenField must hold: bound to the session, or to the visit, so that no token
+// of another browser is worth anything.
 func (c call) formToken() string {
 	if c.token == "" {
 		return ""
@@ -59,8 +61,8 @@ func (c call) formToken() string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// checkForm refuses forms that another site sent, or that no page of ours made for this browser. It reads the form, which may have so many
-// bytes; of one with a file, what stands before the file.
+// checkForm refuses forms that another site sent, or that no page of ours made for this browser. It
+// reads the form, which may have so many bytes; of one with a file, what stands before the file.
 func (c *call) checkForm(limit int64) error {
 	r := c.Request()
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
@@ -129,7 +131,8 @@ func (c call) values(name string) []string { return c.fields()[name] }
 // chosen is the id that is chosen in a field of the form, 0 for none.
 func (c call) chosen(name string) int64 { return integer(c.FormValue(name)) }
 
-// number is a parameter of the query that is an id or a count; whatever is none counts as 0, the beginning.
+// number is a parameter of the query that is an id or a count; whatever is none counts as 0, the
+// beginning.
 func (c call) number(name string) int64 { return integer(c.QueryParam(name)) }
 
 // integer is an id as somebody sent it; what is none is 0, the id of nothing.
@@ -160,7 +163,8 @@ func allReadable(query url.Values) url.Values {
 	return all
 }
 
-// readable is what somebody sent without what no text can hold, and so no database can be asked for.
+// readable is what somebody sent without what no text can hold, and so no database can be asked
+// for.
 func readable(sent string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(sent, ""), "\x00", "")
 }

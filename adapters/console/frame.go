@@ -12,8 +12,8 @@ import (
 // pickable is how many places each list of the top bar shows; a search finds the others.
 const pickable = 20
 
-// placeCookie says which project and application somebody opened last in which organization, as `acme/shop/web`, so that the menu leads back
-// there from pages of the whole organization.
+// placeCookie says which project and application somebody opened last in which organization, as
+// `acme/shop/web`, so that the menu leads back there from pages of the whole organization.
 const placeCookie = "tocsin_place"
 
 // frame is what stands around a page, read once.
@@ -23,7 +23,8 @@ type frame struct {
 	organizations []orgs.Organization // the first that the visitor may open, and one more than pickable where there are more
 }
 
-// around reads what stands around the page. What cannot be read is left out: the page is not worth less for that.
+// around reads what stands around the page. What cannot be read is left out: the page is not worth
+// less for that.
 func (c call) around() frame {
 	f := c.frame
 	if f == nil {
@@ -136,7 +137,8 @@ func (v view) choice(text string, current bool, segments ...any) link {
 	return l
 }
 
-// pageOfApplication is the page of an application that this one is, as far as others have the same: so one stays on it in another application.
+// pageOfApplication is the page of an application that this one is, as far as others have the same:
+// so one stays on it in another application.
 func (v view) pageOfApplication() string {
 	here := strings.TrimPrefix(v.call.Request().URL.Path, Prefix)
 	parts := strings.Split(strings.Trim(here, "/"), "/") // o, acme, p, shop, a, web, e

@@ -50,7 +50,8 @@ var hash = sync.OnceValue(func() operators.Hash {
 	return p.Hash(cheap)
 })
 
-// fixture is a console over a store of its own with two organizations, acme and globex, which are alike to the letter.
+// fixture is a console over a store of its own with two organizations, acme and globex, which are
+// alike to the letter.
 type fixture struct {
 	*testing.T
 	store ports.Store
@@ -177,7 +178,8 @@ func (f *fixture) accountWithout(username string, administrator bool) (a operato
 	return a
 }
 
-// accepts has the holder of an account accept what an organization gives them, if they belong to it.
+// accepts has the holder of an account accept what an organization gives them, if they belong to
+// it.
 func (f *fixture) accepts(org string, a operators.Account) {
 	f.Helper()
 	f.update(func(tx ports.Tx) error {
@@ -208,7 +210,8 @@ func (f *fixture) acceptsIn(org, username string) {
 	f.accepts(org, of[0].Account)
 }
 
-// signInPause is how long a network waits that has tried many passwords, until it may try as many again.
+// signInPause is how long a network waits that has tried many passwords, until it may try as many
+// again.
 const signInPause = time.Minute
 
 // operator is somebody with a role in acme who can sign in.
@@ -246,7 +249,8 @@ func (f *fixture) nobody() *browser {
 	return &browser{f: f, cookies: map[string]string{}, header: http.Header{}, remote: "192.0.2.1:1234"}
 }
 
-// entries is what the audit log of an organization, or of the installation, tells of the console, the newest first.
+// entries is what the audit log of an organization, or of the installation, tells of the console,
+// the newest first.
 func (f *fixture) entries(org string) []audit.Entry {
 	f.Helper()
 	found, err := f.use.Audit.Search(f.Context(), app.Path{Organization: org}, audit.Query{Limit: 1000})

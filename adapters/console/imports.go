@@ -49,7 +49,8 @@ func (c call) importsPage(status int, f form) error {
 	return c.render(status, "imports", "Import members", v)
 }
 
-// uploadImport takes a file as it comes. What is wrong with it is told beside the form, once the browser has sent everything.
+// uploadImport takes a file as it comes. What is wrong with it is told beside the form, once the
+// browser has sent everything.
 func (c call) uploadImport() error {
 	if c.file == nil || c.file.name() == "" {
 		return c.refuseImport(http.StatusBadRequest, fileField, "choose a file")
@@ -141,7 +142,8 @@ func (c call) showImport() error {
 	return c.render(http.StatusOK, "import", job.File, v)
 }
 
-// showImportProgress is asked for by a script every second. Once there is more to see than progress the whole page is asked for.
+// showImportProgress is asked for by a script every second. Once there is more to see than progress
+// the whole page is asked for.
 func (c call) showImportProgress() error {
 	id, err := web.ID[imports.ID](c, "import")
 	if err != nil {

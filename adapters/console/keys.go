@@ -14,7 +14,8 @@ import (
 
 const pageKeys = 50
 
-// The choices of how long a key is valid, and of how long one that is replaced goes on, by what the forms send.
+// The choices of how long a key is valid, and of how long one that is replaced goes on, by what the
+// forms send.
 var (
 	lifetimes = []option{{"", "for ever"}, {"24h", "a day"}, {"720h", "30 days"}, {"2160h", "90 days"}, {"8760h", "a year"}}
 	overlaps  = []option{{"1h", "an hour"}, {"24h", "a day"}, {"168h", "a week"}}
@@ -43,7 +44,8 @@ func (keysView) Rotating() form { return filled("overlap", "24h") }
 
 func (c call) showKeys() error { return c.keysPage(func(*keysView) {}) }
 
-// keysPage shows a page of the keys of the path's organization, or of all where the path names none, as adjust leaves it.
+// keysPage shows a page of the keys of the path's organization, or of all where the path names
+// none, as adjust leaves it.
 func (c call) keysPage(adjust func(v *keysView)) error {
 	found, err := c.console.use.Keys.Latest(c.ctx, c.at(), access.ID(c.number("before")), pageKeys+1)
 	if err != nil {
@@ -62,8 +64,8 @@ type shownKeyView struct {
 	Old  access.Key // the one whose place it takes; zero: none
 }
 
-// createKey answers with the key itself: it must not be in any address or cookie, and nothing is kept of it. Sending the form again makes no
-// second key, because the name is taken then.
+// createKey answers with the key itself: it must not be in any address or cookie, and nothing is
+// kept of it. Sending the form again makes no second key, because the name is taken then.
 func (c call) createKey() error {
 	scope := access.Scope{Organization: c.at().Organization, Project: c.FormValue("project"), Application: c.FormValue("application")}
 	if scope.Organization == "" {
@@ -93,7 +95,8 @@ func (c call) period(field string, choices []option) (time.Duration, error) {
 	return time.ParseDuration(cmp.Or(sent, "0"))
 }
 
-// rotateKey answers with the new key itself, as createKey does. Sending the form again makes no third key: what is replaced is not replaced again.
+// rotateKey answers with the new key itself, as createKey does. Sending the form again makes no
+// third key: what is replaced is not replaced again.
 func (c call) rotateKey() error {
 	id, err := web.ID[access.ID](c, "key")
 	if err != nil {

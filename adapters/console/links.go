@@ -22,8 +22,8 @@ func (c call) link(segments ...any) string {
 	return c.path(Prefix) + web.Join(texts...)
 }
 
-// below is the path of a page below the innermost place that the path of this one names: its application, its project, its organization or the
-// installation.
+// below is the path of a page below the innermost place that the path of this one names: its
+// application, its project, its organization or the installation.
 func (c call) below(segments ...any) string {
 	at := c.at()
 	var place []any
@@ -43,7 +43,8 @@ func (c call) to(path string) error {
 	return nil
 }
 
-// done goes on to a page that says what was done, by a word that view.Notice knows. What else the page's query has comes in pairs.
+// done goes on to a page that says what was done, by a word that view.Notice knows. What else the
+// page's query has comes in pairs.
 func (c call) done(path, word string, query ...string) error {
 	return c.to(path + "?" + pairs(append(query, "done", word)).Encode())
 }
@@ -51,7 +52,8 @@ func (c call) done(path, word string, query ...string) error {
 // isSwitch is the form of an id of a switch.
 var isSwitch = regexp.MustCompile(`^switch-[a-z]+(-\d+)?$`)
 
-// moved goes on to the place of the switch on its page that the form has moved, which then offers to undo that.
+// moved goes on to the place of the switch on its page that the form has moved, which then offers
+// to undo that.
 func (c call) moved(path string, query ...string) error {
 	id := c.FormValue("switch")
 	if !isSwitch.MatchString(id) {

@@ -35,7 +35,8 @@ var (
 	scripts = regexp.MustCompile(`<[a-z]+ [^>]*data-(?:check-all|copy)=[^>]*>`)
 )
 
-// TestEnterPressesNoneOfSeveralButtons: in a field or a tick box it presses the first button of the form, which may be the one of a row.
+// TestEnterPressesNoneOfSeveralButtons: in a field or a tick box it presses the first button of the
+// form, which may be the one of a row.
 func TestEnterPressesNoneOfSeveralButtons(t *testing.T) {
 	t.Parallel()
 	met := 0

@@ -67,7 +67,8 @@ func (c call) invite() error {
 	return c.accessPage(c.publicURL()+operators.WelcomePath+token+"/", expires)
 }
 
-// publicURL is the address of this installation: the configured one, else the one that the browser used.
+// publicURL is the address of this installation: the configured one, else the one that the browser
+// used.
 func (c call) publicURL() string {
 	if c.console.options.BaseURL != "" {
 		return strings.TrimRight(c.console.options.BaseURL, "/")

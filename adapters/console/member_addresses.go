@@ -84,7 +84,8 @@ func (c call) assignAddress() error {
 	return c.settle(err, c.addressPage, c.addressPath(address), "saved")
 }
 
-// setAssignment moves the two switches of an assignment; each form sends both, one of them as it was.
+// setAssignment moves the two switches of an assignment; each form sends both, one of them as it
+// was.
 func (c call) setAssignment() error {
 	member, assignment, err := c.assignmentOfMember()
 	if err != nil {
@@ -128,7 +129,8 @@ func (c call) assignmentOfMember() (member users.MemberID, assignment channels.A
 	return member, assignment, err
 }
 
-// addressPath is the path of the page of an address of the path's member; without an address that of the member.
+// addressPath is the path of the page of an address of the path's member; without an address that
+// of the member.
 func (c call) addressPath(id users.AddressID) string {
 	if id == 0 {
 		return c.memberPath()

@@ -115,7 +115,8 @@ func (c call) profile() (app.Profile, error) {
 	return c.console.use.Profiles.Show(c.ctx, c.at(), id)
 }
 
-// mayChange reports whether the page may offer to change a member. Whether they are changed the use cases decide.
+// mayChange reports whether the page may offer to change a member. Whether they are changed the use
+// cases decide.
 func (c call) mayChange(m users.Member) bool {
 	return view{call: c}.MayOperate() && c.officer().MayChange(m) == nil
 }
@@ -123,7 +124,8 @@ func (c call) mayChange(m users.Member) bool {
 // member is the id of the path's member.
 func (c call) member() (users.MemberID, error) { return web.ID[users.MemberID](c, "member") }
 
-// membersPath is the path of the page of members, whatever application or project the path of this one names, too.
+// membersPath is the path of the page of members, whatever application or project the path of this
+// one names, too.
 func (c call) membersPath() string { return c.link("o", c.at().Organization, "u") }
 
 // memberPath is the path of the page of the path's member, and of those below it.

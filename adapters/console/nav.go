@@ -23,7 +23,8 @@ type entry struct {
 	also  []string // paths of other pages that belong here
 }
 
-// Navigation is the menu of a page: what the visitor may see of the organization that it is in, else of the installation.
+// Navigation is the menu of a page: what the visitor may see of the organization that it is in,
+// else of the installation.
 func (v view) Navigation() []entry {
 	if v.User() == "" {
 		return nil
@@ -96,7 +97,8 @@ func (v view) settingsPages(p app.Surroundings) []link {
 	return append(all, v.installationPages()...)
 }
 
-// Trail is the places that the page is below, the widest first, by their names; of a place's own page, those around it.
+// Trail is the places that the page is below, the widest first, by their names; of a place's own
+// page, those around it.
 func (v view) Trail() []link {
 	at, p := v.call.at(), v.call.around().place
 	var all []link
@@ -125,7 +127,8 @@ func (v view) to(text string, segments ...any) link {
 	return link{Text: text, Path: v.call.link(segments...)}
 }
 
-// markCurrent marks the link that is nearest to a path, the longest of those that it begins with, and opens the entry that it is in.
+// markCurrent marks the link that is nearest to a path, the longest of those that it begins with,
+// and opens the entry that it is in.
 func markCurrent(all []entry, path string) {
 	var nearest *link
 	var within *entry

@@ -111,8 +111,8 @@ func (c call) showOccurrence() error {
 	return c.render(http.StatusOK, "occurrence", fmt.Sprintf("Occurrence %d", id), v)
 }
 
-// showProgress answers with the part of the page that tells how far the occurrence is. When it is over, the whole page is to be asked for
-// again, because the rest of it has changed as well.
+// showProgress answers with the part of the page that tells how far the occurrence is. When it is
+// over, the whole page is to be asked for again, because the rest of it has changed as well.
 func (c call) showProgress() error {
 	id, err := web.ID[events.OccurrenceID](c, "id")
 	if err != nil {

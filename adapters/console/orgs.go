@@ -101,7 +101,8 @@ func (c call) visible() (v homeView, err error) {
 	return v, nil
 }
 
-// organizations are those of the installation behind one of them, or the first whose names have the words of a text.
+// organizations are those of the installation behind one of them, or the first whose names have the
+// words of a text.
 func (c call) organizations(after orgs.ID, text string) ([]orgs.Organization, error) {
 	if text != "" {
 		return c.console.use.Orgs.Named(c.ctx, text, pageOrgs)

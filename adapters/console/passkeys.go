@@ -15,7 +15,8 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 )
 
-// passkeysPath begins the paths of one's own passkeys, signInPasskeyPath those of signing in with one alone.
+// passkeysPath begins the paths of one's own passkeys, signInPasskeyPath those of signing in with
+// one alone.
 const (
 	passkeysPath      = factorsPath + "passkeys/"
 	passkeyPath       = passkeysPath + "{passkey}/"
@@ -28,8 +29,8 @@ const passkeyCookie = "tocsin_passkey"
 // passkeyField is the field that holds what an authenticator answers.
 const passkeyField = "passkey"
 
-// A network may have strangers asked for their passkeys so many times at once, and then once every so many seconds. Each time is a row in
-// the database for ten minutes.
+// A network may have strangers asked for their passkeys so many times at once, and then once every
+// so many seconds. Each time is a row in the database for ten minutes.
 const (
 	askBurst    = 30
 	askInterval = 2 * time.Second
@@ -38,7 +39,8 @@ const (
 // Site is the origin for which passkeys are, empty where there are none.
 func (v view) Site() string { return v.call.console.use.Factors.Site() }
 
-// ask answers a script with what it asks the browser's authenticators, and binds the answer to this browser.
+// ask answers a script with what it asks the browser's authenticators, and binds the answer to this
+// browser.
 func (c call) ask(a app.Asking, err error) error {
 	if errors.Is(err, factors.ErrStep) {
 		return c.to(c.toSignInFor(c.path(Prefix)))
@@ -52,7 +54,8 @@ func (c call) ask(a app.Asking, err error) error {
 	return c.whole(http.StatusOK, echo.MIMEApplicationJSON, a.Asked)
 }
 
-// tooOften counts that a stranger is asked for a passkey. Browsers in which somebody has signed in before are not held up.
+// tooOften counts that a stranger is asked for a passkey. Browsers in which somebody has signed in
+// before are not held up.
 func (c call) tooOften() error {
 	left := c.console.asks.Take(c.client())
 	if left == 0 {
@@ -66,7 +69,8 @@ func (c call) tooOften() error {
 	return web.TooMany("too many attempts", left)
 }
 
-// askAnybody asks for a passkey of whoever has one. It is told no username, and so tells nothing of any.
+// askAnybody asks for a passkey of whoever has one. It is told no username, and so tells nothing of
+// any.
 func (c call) askAnybody() error {
 	if err := c.tooOften(); err != nil {
 		return err
@@ -129,7 +133,8 @@ func (c call) answerStepByPasskey() error {
 	return c.admitted(admitted, v.Next)
 }
 
-// askOwner asks whoever is signed in for one of their passkeys, on the way to what takes a recent sign-in.
+// askOwner asks whoever is signed in for one of their passkeys, on the way to what takes a recent
+// sign-in.
 func (c call) askOwner() error { return c.ask(c.console.use.Factors.AskAgain(c.ctx, c.visitor)) }
 
 // signInAgainByPasskey takes the passkey of whoever signs in again, and says what is wrong with it.

@@ -119,7 +119,8 @@ func TestWrongPasskeys(t *testing.T) {
 	assert.Contains(t, got.Header.Get("Location"), "/console/sign-in/")
 }
 
-// TestStrangersLearnNothingOfPasskeys: whether a username has an account or a passkey shows in nothing that a stranger sees.
+// TestStrangersLearnNothingOfPasskeys: whether a username has an account or a passkey shows in
+// nothing that a stranger sees.
 func TestStrangersLearnNothingOfPasskeys(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -27,7 +27,8 @@ const (
 // system is an actor of tests.
 var system = audit.Actor{Name: "test", Via: audit.CommandLine}
 
-// places makes a list that nothing uses and a key of acme, puts ada on the other list, and returns what names them in paths.
+// places makes a list that nothing uses and a key of acme, puts ada on the other list, and returns
+// what names them in paths.
 func (f *fixture) places() map[string]string {
 	f.Helper()
 	f.listed("ada")

@@ -32,7 +32,8 @@ func labelOf(field string) string {
 	return strings.ToUpper(words[:1]) + words[1:]
 }
 
-// Problems are all that is wrong with the form, in the order of the fields that it shows; what is about none of them comes last.
+// Problems are all that is wrong with the form, in the order of the fields that it shows; what is
+// about none of them comes last.
 func (f form) Problems(shown []string) []problem {
 	var all []problem
 	if f.Failed != "" {

@@ -34,7 +34,8 @@ func (c call) recipientsQuery(id lists.ID) lists.Query {
 	return q
 }
 
-// recipientsAfter is the query that leads to the recipients behind a cursor, in pairs of name and value.
+// recipientsAfter is the query that leads to the recipients behind a cursor, in pairs of name and
+// value.
 func (c call) recipientsAfter(id lists.ID, text string, after users.Cursor) []string {
 	if after.IsZero() {
 		return []string{"q", text}
@@ -95,7 +96,8 @@ func (c call) people(page string) (peopleView, error) {
 	return v, nil
 }
 
-// addEmails adds e-mail addresses, which stand on lines of their own or between commas, semicolons or spaces.
+// addEmails adds e-mail addresses, which stand on lines of their own or between commas, semicolons
+// or spaces.
 func (c call) addEmails() error {
 	id, err := web.ID[lists.ID](c, "list")
 	if err != nil {
@@ -109,7 +111,8 @@ func (c call) addEmails() error {
 	}, c.below("d", id), "added", "count", strconv.Itoa(len(added)))
 }
 
-// faultsOfElements are the faults of the elements of a list, which the form has in one field, by the words that were sent.
+// faultsOfElements are the faults of the elements of a list, which the form has in one field, by
+// the words that were sent.
 func faultsOfElements(field string, words []string, faults fault.Fields) fault.Fields {
 	var messages []string
 	for _, e := range faults {
@@ -130,7 +133,8 @@ func faultsOfElements(field string, words []string, faults fault.Fields) fault.F
 	return fault.Fields{{Name: field, Messages: messages}}
 }
 
-// addPerson adds what one button of the search for people stands for: a member's e-mail addresses, or one assignment.
+// addPerson adds what one button of the search for people stands for: a member's e-mail addresses,
+// or one assignment.
 func (c call) addPerson() error {
 	id, err := web.ID[lists.ID](c, "list")
 	if err != nil {
@@ -154,7 +158,8 @@ func (c call) addPerson() error {
 	return c.settle(err, c.listFailed, c.below("d", id), "added", "count", strconv.Itoa(count), "people", c.FormValue("people"))
 }
 
-// removeRecipients takes those who are ticked off the list, or the one whose button was pressed, and goes back to where they stood.
+// removeRecipients takes those who are ticked off the list, or the one whose button was pressed,
+// and goes back to where they stood.
 func (c call) removeRecipients() error {
 	id, err := web.ID[lists.ID](c, "list")
 	if err != nil {

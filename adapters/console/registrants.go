@@ -117,7 +117,8 @@ func (c call) toRegistrants() error {
 
 func (c call) toMovedRegistrant() error { return c.moved(c.below("m"), c.stretchOfRegistrants()...) }
 
-// stretchOfRegistrants is the query that leads to where in the list of members the form was, in pairs of name and value.
+// stretchOfRegistrants is the query that leads to where in the list of members the form was, in
+// pairs of name and value.
 func (c call) stretchOfRegistrants() []string {
 	var after users.Cursor
 	c.console.cursors.open(c.below("m"), c.QueryParam("after"), &after)

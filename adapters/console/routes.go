@@ -8,14 +8,16 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 )
 
-// Route is a line of the table: a path, and what it needs of whoever asks for it. {org} in the path is the organization that the need is about.
+// Route is a line of the table: a path, and what it needs of whoever asks for it. {org} in the path
+// is the organization that the need is about.
 type Route struct {
 	Method string
 	Path   string
 	Needs  operators.Need
 	Recent bool                 // whoever asks must have signed in recently, or does so on the way: it changes what opens doors
 	Factor operators.FactorRule // whose requirement of a second factor it is under: that of its need, unless it says otherwise
-	// Machine says that no browser sends this but the provider of single sign-on, which is bound to no page of ours and proves itself.
+	// Machine says that no browser sends this but the provider of single sign-on, which is bound to
+	// no page of ours and proves itself.
 	Machine bool
 	handle  func(call) error
 }
@@ -190,7 +192,8 @@ func importRoutes() []Route {
 	}
 }
 
-// channelRoutes are about the channels of an organization or of a project, which the parameter names.
+// channelRoutes are about the channels of an organization or of a project, which the parameter
+// names.
 func channelRoutes(place, param string) []Route {
 	channels := place + "channels/"
 	channel := channels + param + "/"
@@ -303,8 +306,8 @@ func eventRoutes() []Route {
 	}
 }
 
-// templateRoutes are about the templates of an event or of a notification. Looking at a draft changes nothing, and so takes no more than looking
-// at the template.
+// templateRoutes are about the templates of an event or of a notification. Looking at a draft
+// changes nothing, and so takes no more than looking at the template.
 func templateRoutes(owner string) []Route {
 	template := owner + "t/{channel}/"
 	version := template + "versions/{version}/"
@@ -322,7 +325,8 @@ func templateRoutes(owner string) []Route {
 	}
 }
 
-// pattern is the path in the router's notation. It always ends in a slash, like every canonical path.
+// pattern is the path in the router's notation. It always ends in a slash, like every canonical
+// path.
 func (r Route) pattern() string {
 	p := strings.NewReplacer("{", ":", "}", "").Replace(r.Path)
 	if !strings.HasSuffix(p, "/") {

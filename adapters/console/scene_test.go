@@ -22,7 +22,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// scene is a fixture with one of everything that a path can name, and with everybody who may ask for it.
+// scene is a fixture with one of everything that a path can name, and with everybody who may ask
+// for it.
 type scene struct {
 	*fixture
 	set

@@ -147,7 +147,8 @@ func (c call) applicationSegments(found app.Finds, project orgs.ProjectID, slug 
 	return slices.Concat([]any{"o", c.at().Organization, "p", found.Projects[project].Slug, "a", slug}, below)
 }
 
-// pageHits are the pages of the navigation, and what can be done in the organization, that a text names.
+// pageHits are the pages of the navigation, and what can be done in the organization, that a text
+// names.
 func (c call) pageHits(text string) (found []hit) {
 	v := view{call: c}
 	var all []link
@@ -170,7 +171,8 @@ func (c call) pageHits(text string) (found []hit) {
 	return found
 }
 
-// SearchPath is the path of the search in the page's organization; empty where the visitor may not see it.
+// SearchPath is the path of the search in the page's organization; empty where the visitor may not
+// see it.
 func (v view) SearchPath() string {
 	org := v.call.at().Organization
 	if v.User() == "" || org == "" || !v.call.visitor.May(org, operators.Viewer) {

@@ -114,7 +114,8 @@ func TestASelectionIsPutOnAList(t *testing.T) {
 	})
 }
 
-// TestAdministratorsAreChangedByAdministratorsOnly tries every way in which an operator could change an administrator.
+// TestAdministratorsAreChangedByAdministratorsOnly tries every way in which an operator could
+// change an administrator.
 func TestAdministratorsAreChangedByAdministratorsOnly(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

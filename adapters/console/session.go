@@ -19,8 +19,9 @@ import (
 
 const signInPath = Prefix + "sign-in/"
 
-// The cookies: of a session; of a visit by somebody who has not signed in yet, which only binds the sign-in form to a browser; and of a device, by
-// which a browser is known where somebody has signed in before.
+// The cookies: of a session; of a visit by somebody who has not signed in yet, which only binds the
+// sign-in form to a browser; and of a device, by which a browser is known where somebody has signed
+// in before.
 const (
 	sessionCookie = "tocsin_session"
 	visitCookie   = "tocsin_visit"
@@ -30,8 +31,8 @@ const (
 // secure reports whether the browser reaches us by https, as far as we know.
 func (c call) secure() bool { return c.console.outside.Secure(c.Request()) }
 
-// cookie makes a cookie that no script reads and no other site sends with a form. By https it has the prefix __Host-, with which browsers take
-// it from this host alone. An empty value deletes it.
+// cookie makes a cookie that no script reads and no other site sends with a form. By https it has
+// the prefix __Host-, with which browsers take it from this host alone. An empty value deletes it.
 func (c call) cookie(name, value string) *http.Cookie {
 	k := &http.Cookie{Name: name, Value: value, Path: c.path(Prefix), HttpOnly: true, SameSite: http.SameSiteLaxMode}
 	if c.secure() {
@@ -71,7 +72,8 @@ func (c *call) recognize() error {
 	return err
 }
 
-// toSignIn sends whoever must sign in first to the form, and a page that was asked for comes after it.
+// toSignIn sends whoever must sign in first to the form, and a page that was asked for comes after
+// it.
 func (c call) toSignIn() error {
 	to := c.path(signInPath)
 	if c.Request().Method == http.MethodGet {
@@ -94,7 +96,8 @@ func (c call) toSignInFor(page string) string {
 	return c.path(signInPath) + "?" + url.Values{"next": {page}}.Encode()
 }
 
-// next is where to go after signing in: a page of ours that the form names, else the first one. Nothing leads out of the console.
+// next is where to go after signing in: a page of ours that the form names, else the first one.
+// Nothing leads out of the console.
 func (c call) next(wanted string) string {
 	home := c.path(Prefix)
 	u, err := url.Parse(wanted)
@@ -143,8 +146,9 @@ func (c call) origin() operators.Origin {
 	return operators.Origin{Network: c.client().String(), Device: c.sent(deviceCookie)}
 }
 
-// tooFast takes one of the attempts at passwords that the client's network has, and returns how long to wait where there is none left, as words. A
-// browser in which this user has signed in before is not held up by others in its network.
+// tooFast takes one of the attempts at passwords that the client's network has, and returns how
+// long to wait where there is none left, as words. A browser in which this user has signed in
+// before is not held up by others in its network.
 func (c call) tooFast(username string) (wait string, err error) {
 	left := c.console.attempts.Take(c.client())
 	if left == 0 {
@@ -157,7 +161,8 @@ func (c call) tooFast(username string) (wait string, err error) {
 	return c.refuse(operators.TooMany{Wait: left}), nil
 }
 
-// refuse notes that an attempt at a password came too early, and returns how long to wait, as words.
+// refuse notes that an attempt at a password came too early, and returns how long to wait, as
+// words.
 func (c call) refuse(t operators.TooMany) string {
 	c.Response().Header().Set(echo.HeaderRetryAfter, web.RetryAfter(web.TooMany("", t.Wait)))
 	c.console.observer.LogRefusal(c, c.address(), "too many attempts")
@@ -172,7 +177,8 @@ func waiting(d time.Duration) string {
 	return counted(int(math.Ceil(d.Minutes())), "minute", "minutes")
 }
 
-// signIn begins a session with a token that nobody has seen before, whatever cookie came with the form.
+// signIn begins a session with a token that nobody has seen before, whatever cookie came with the
+// form.
 func (c call) signIn() error {
 	v := signInView{Next: c.next(c.FormValue("next")), Username: c.FormValue("username")}
 	username := strings.TrimSpace(v.Username)
@@ -218,8 +224,8 @@ func (c call) admitted(a app.Admission, next string) error {
 	return c.to(next)
 }
 
-// signOut ends all sessions of whoever asks, wherever they are signed in: this is what people mean who leave. One alone ends on the page of
-// the account.
+// signOut ends all sessions of whoever asks, wherever they are signed in: this is what people mean
+// who leave. One alone ends on the page of the account.
 func (c call) signOut() error {
 	if err := c.console.use.Operators.SignOutEverywhere(c.ctx, c.actor(), c.visitor); err != nil {
 		return err
@@ -227,8 +233,8 @@ func (c call) signOut() error {
 	return c.signedOut()
 }
 
-// signedOut has the browser forget what it keeps of the pages. Its cookies go one by one: to clear them all would end what other services of the
-// same domain have, too.
+// signedOut has the browser forget what it keeps of the pages. Its cookies go one by one: to clear
+// them all would end what other services of the same domain have, too.
 func (c call) signedOut() error {
 	c.SetCookie(c.cookie(sessionCookie, ""))
 	c.SetCookie(c.cookie(placeCookie, ""))

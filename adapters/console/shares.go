@@ -16,7 +16,8 @@ type share struct {
 // leastShare is how wide a part is at least, in percent, so that a few of very many are seen.
 const leastShare = 1.5
 
-// sharesOf divides deliveries into those that were sent, wait, failed and were skipped, without those kinds of which there is none.
+// sharesOf divides deliveries into those that were sent, wait, failed and were skipped, without
+// those kinds of which there is none.
 func sharesOf(counts map[deliveries.State]int) []share {
 	all := []share{
 		{Kind: "sent", Count: counts[deliveries.Sent]},

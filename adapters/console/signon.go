@@ -21,7 +21,8 @@ const signOnPath = signInPath + "sso/"
 // signOnCookie holds the token of the step while a browser is at the provider.
 const signOnCookie = "tocsin_sso"
 
-// From one network so many browsers may go to the provider or come back at once, and then so many each second: each costs a row.
+// From one network so many browsers may go to the provider or come back at once, and then so many
+// each second: each costs a row.
 const (
 	visitBurst = 60
 	visitRate  = 2
@@ -35,7 +36,8 @@ func (c call) tooManyVisits() error {
 	return nil
 }
 
-// beginSignOn sends a browser to the provider. It is a link and no form: a browser that follows our policy goes with a form nowhere else.
+// beginSignOn sends a browser to the provider. It is a link and no form: a browser that follows our
+// policy goes with a form nowhere else.
 func (c call) beginSignOn() error {
 	if err := c.tooManyVisits(); err != nil {
 		return err
@@ -111,7 +113,8 @@ func (c call) leave() error {
 	return c.to(to)
 }
 
-// logOutByProvider ends sessions because the provider says so (OpenID Connect Back-Channel Logout 1.0).
+// logOutByProvider ends sessions because the provider says so (OpenID Connect Back-Channel Logout
+// 1.0).
 func (c call) logOutByProvider() error {
 	if err := c.tooManyVisits(); err != nil {
 		return err
@@ -129,8 +132,8 @@ func (c call) logOutByProvider() error {
 	return c.NoContent(http.StatusOK)
 }
 
-// askProviderAgain answers somebody who has not signed in recently with a page that leads to the provider. What they have sent is kept
-// here meanwhile.
+// askProviderAgain answers somebody who has not signed in recently with a page that leads to the
+// provider. What they have sent is kept here meanwhile.
 func (c call) askProviderAgain(v confirmView) error {
 	token, err := c.console.use.SingleSignOn.KeepDraft(c.ctx, c.visitor, app.Pending{Path: v.Path, Sealed: v.Draft})
 	if err != nil {

@@ -93,7 +93,8 @@ func TestSigningInWithSingleSignOn(t *testing.T) {
 		assert.Contains(f, b.get("/console/account/").is(f.T, http.StatusOK).said(), "You have signed in with single sign-on.")
 		assert.Equal(f, "Ada", f.found("ada").FirstName)
 
-		// What opens doors changes within ten minutes of having signed in to the provider, which is asked once more after that.
+		// What opens doors changes within ten minutes of having signed in to the provider, which is
+		// asked once more after that.
 		const keys = "/console/o/acme/keys/"
 		b.post(keys, "name", "first", "grant", "user:read", "lifetime", "24h").is(f.T, http.StatusOK)
 		f.clock.Advance(operators.Recent)

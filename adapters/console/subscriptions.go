@@ -13,7 +13,8 @@ const (
 	pageOptOuts     = 50
 )
 
-// subscriptionsView is a page of the subscriptions to a notification and one of those who have opted out of it.
+// subscriptionsView is a page of the subscriptions to a notification and one of those who have
+// opted out of it.
 type subscriptionsView struct {
 	Notification subscriptions.Notification
 	Subscribers  []subscriptions.Subscriber
@@ -62,7 +63,8 @@ func (c call) afterOptOut() deliveries.OptOut {
 	return deliveries.OptOut{Member: users.MemberID(c.number("after_member")), AddressKey: c.QueryParam("after_address")}
 }
 
-// stretchOfOptOuts is the query that leads to a page of those who have opted out, in pairs of name and value.
+// stretchOfOptOuts is the query that leads to a page of those who have opted out, in pairs of name
+// and value.
 func stretchOfOptOuts(after deliveries.OptOut) []string {
 	return []string{"after_member", text(after.Member), "after_address", after.AddressKey}
 }

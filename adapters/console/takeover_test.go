@@ -16,7 +16,8 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// These tests are about administrators of acme who are after what other organizations of the installation give to the same username.
+// These tests are about administrators of acme who are after what other organizations of the
+// installation give to the same username.
 
 // in is the path of a member's page in another organization than acme.
 func in(org string, m users.Member) string { return strings.Replace(memberPath(m), "acme", org, 1) }
@@ -77,7 +78,8 @@ func TestAnAccountMadeBeforeItsOwnerComesOpensNothingElse(t *testing.T) {
 		owner.sees("globex")
 		f.signedInAs("bob@globex.example", theirs).sees("acme")
 
-		// Another link of acme's sets acme's password and ends acme's sessions, and neither his nor his session.
+		// Another link of acme's sets acme's password and ends acme's sessions, and neither his nor
+		// his session.
 		f.accept(f.invited(eva, m), second).is(f.T, http.StatusSeeOther)
 		assert.False(f, attacker.signedIn())
 		owner.sees("globex")
@@ -123,7 +125,8 @@ func TestOnePasswordForTwoOrganizationsIsKnownToNeither(t *testing.T) {
 	t.Run("NoThirdOrganizationMakesItLookLikeBobsOwn", func(t *testing.T) {
 		t.Parallel()
 		f, _, gil, attacker, _, there := prepared(t)
-		// acme's people have another organization, which has bob accept and choose a password; they do both.
+		// acme's people have another organization, which has bob accept and choose a password; they
+		// do both.
 		root := f.as(f.account("root", true))
 		root.post("/console/organizations/", "slug", "initech", "name", "Initech").is(t, http.StatusSeeOther)
 		third := f.person("initech", "bob", users.RoleViewer, false)
@@ -191,8 +194,8 @@ func TestWhoForgotAPasswordOfSeveralOrganizationsIsHelpedByTheInstallation(t *te
 	f.signedInAs("ada", newPassword).sees("acme", "globex")
 }
 
-// TestWhatAnOrganizationSeesOfAUserDoesNotDependOnOthers asks for every page about a user, and goes through an invitation, with and without another
-// organization to which the user means a lot.
+// TestWhatAnOrganizationSeesOfAUserDoesNotDependOnOthers asks for every page about a user, and goes
+// through an invitation, with and without another organization to which the user means a lot.
 func TestWhatAnOrganizationSeesOfAUserDoesNotDependOnOthers(t *testing.T) {
 	t.Parallel()
 	secret := regexp.MustCompile(`[0-9a-f]{64}`)

@@ -179,7 +179,8 @@ func (c call) saveTemplate() error {
 	return c.done(c.templatePath(of), "saved")
 }
 
-// outdated shows a draft beside what somebody else has saved meanwhile. Sent again, it is saved on top of that.
+// outdated shows a draft beside what somebody else has saved meanwhile. Sent again, it is saved on
+// top of that.
 func (c call) outdated(of app.TemplateName, d app.Draft) error {
 	_, versions, err := c.console.use.Templates.Versions(c.ctx, c.at(), of)
 	if err != nil {
@@ -194,7 +195,8 @@ func (c call) outdated(of app.TemplateName, d app.Draft) error {
 	})
 }
 
-// previewTemplate shows what is typed as somebody would get it: a whole page or, for a script, the preview alone.
+// previewTemplate shows what is typed as somebody would get it: a whole page or, for a script, the
+// preview alone.
 func (c call) previewTemplate() error {
 	of, err := c.templateName()
 	if err != nil {
@@ -210,7 +212,8 @@ func (c call) previewTemplate() error {
 	return c.typed(statusOf(p.Form), of, func(v *templateView) { v.Form.faults, v.Form.Failed = p.Form.faults, p.Form.Failed })
 }
 
-// showTemplateHTML is the document in the frame: the HTML of what is typed or, asked for with GET, of what is stored. It is nobody's page: see foreignPolicy.
+// showTemplateHTML is the document in the frame: the HTML of what is typed or, asked for with GET,
+// of what is stored. It is nobody's page: see foreignPolicy.
 func (c call) showTemplateHTML() error {
 	of, err := c.templateName()
 	if err != nil {

@@ -25,7 +25,8 @@ func (f *fixture) editor() string {
 	return ofEvent + "tick/t/" + idText(f.channel(app.Path{Organization: "acme"}, "mail").ID) + "/"
 }
 
-// stranger demands that an answer is what a document of others may be, and nothing more: browsers run nothing of it, load nothing for it, and keep it from our pages.
+// stranger demands that an answer is what a document of others may be, and nothing more: browsers
+// run nothing of it, load nothing for it, and keep it from our pages.
 func (a answer) stranger(t *testing.T) answer {
 	t.Helper()
 	a.is(t, http.StatusOK)

@@ -9,8 +9,8 @@ type testView struct {
 	Said     string // by the provider
 }
 
-// tested says what became of a test. What a service at a private address said is shown to those who look
-// after the installation alone.
+// tested says what became of a test. What a service at a private address said is shown to those who
+// look after the installation alone.
 func (c call) tested(done app.Tested) *testView {
 	v := &testView{Accepted: done.Failure == nil}
 	switch f := done.Failure; {

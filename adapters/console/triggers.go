@@ -22,7 +22,8 @@ import (
 	"github.com/tocsin/tocsin/domain/requests"
 )
 
-// triedFor is how long after a dry run its outcome may be sent: what it has said is less and less true.
+// triedFor is how long after a dry run its outcome may be sent: what it has said is less and less
+// true.
 const triedFor = time.Hour
 
 // typedFrom is the number of people above which it must be typed to send.
@@ -94,7 +95,8 @@ type triedMessage struct {
 	Seal  string // of its HTML
 }
 
-// attempt is what was tried, to be sent just so and once: Word makes the form its own, Seal proves that we made it for this session.
+// attempt is what was tried, to be sent just so and once: Word makes the form its own, Seal proves
+// that we made it for this session.
 type attempt struct {
 	Context  string
 	LimitTo  []string
@@ -184,7 +186,8 @@ func (c call) sendTrigger() error {
 	return c.to(c.below("occurrences", o.ID))
 }
 
-// showTriedHTML is the document in a frame of a check: the HTML of a message just as the check made it. It is nobody's page: see foreignPolicy.
+// showTriedHTML is the document in a frame of a check: the HTML of a message just as the check made
+// it. It is nobody's page: see foreignPolicy.
 func (c call) showTriedHTML() error {
 	document := c.FormValue("html")
 	if !hmac.Equal([]byte(c.FormValue("seal")), []byte(c.sealHTML(document))) {
@@ -230,7 +233,8 @@ func (c call) attempt() (a attempt, what app.Trigger, err error) {
 	return a, what, faults.Err()
 }
 
-// moment reads a field that holds a moment in UTC, as the browser writes it, and returns it with its text.
+// moment reads a field that holds a moment in UTC, as the browser writes it, and returns it with
+// its text.
 func (c call) moment(field string, faults *fault.Fields) (time.Time, string) {
 	text := strings.TrimSpace(c.FormValue(field))
 	if text == "" {
@@ -278,7 +282,8 @@ func (c call) seal(a attempt) string {
 		a.People, a.Word, a.At}, a.LimitTo, a.Channels)
 }
 
-// sealHTML is of the HTML of a message that was made for this session. Forms turn every end of a line into CR LF.
+// sealHTML is of the HTML of a message that was made for this session. Forms turn every end of a
+// line into CR LF.
 func (c call) sealHTML(document string) string {
 	return c.sealTexts([]string{"html", strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(document)})
 }

@@ -13,15 +13,19 @@ import (
 )
 
 const (
-	// fileField is the field of a form that holds a file. It comes last: what stands behind it is not read.
+	// fileField is the field of a form that holds a file. It comes last: what stands behind it is
+	// not read.
 	fileField = "file"
 	// fieldCost is what a field counts beside its text, so that there are not too many.
 	fieldCost = 256
-	// partsCost is what the headers of the parts before a file may take, and the file's own, beside the fields' texts, in bytes.
+	// partsCost is what the headers of the parts before a file may take, and the file's own, beside
+	// the fields' texts, in bytes.
 	partsCost = 16 << 10
-	// pieceTimeout is how long the next piece of a file may take. A file as a whole may take as long as it likes.
+	// pieceTimeout is how long the next piece of a file may take. A file as a whole may take as
+	// long as it likes.
 	pieceTimeout = time.Minute
-	// maxDrained is how much of a file that is refused is read on, because browsers show an answer only when they could send everything.
+	// maxDrained is how much of a file that is refused is read on, because browsers show an answer
+	// only when they could send everything.
 	maxDrained = 1 << 30
 )
 
@@ -33,8 +37,8 @@ type upload struct {
 // name is what the browser calls the file, empty when none was chosen.
 func (u *upload) name() string { return u.FileName() }
 
-// fenced is the body of a form: until the fence is taken down, because the file is reached, only so much of it can be read. The parts have
-// headers, which whoever reads parts holds in memory.
+// fenced is the body of a form: until the fence is taken down, because the file is reached, only so
+// much of it can be read. The parts have headers, which whoever reads parts holds in memory.
 type fenced struct {
 	io.ReadCloser
 	left, limit int64
@@ -53,7 +57,8 @@ func (f *fenced) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// readUpload reads the fields of a form up to its file, so that whose form it is can be asked before any of the file is read.
+// readUpload reads the fields of a form up to its file, so that whose form it is can be asked
+// before any of the file is read.
 func readUpload(r *http.Request, limit int64) (url.Values, *upload, error) {
 	body := &fenced{ReadCloser: r.Body, left: limit + partsCost, limit: limit}
 	r.Body = body
@@ -85,7 +90,8 @@ func readUpload(r *http.Request, limit int64) (url.Values, *upload, error) {
 	}
 }
 
-// arriving reads the file of the form with patience: as long as something comes the request may go on.
+// arriving reads the file of the form with patience: as long as something comes the request may go
+// on.
 func (c call) arriving() io.Reader {
 	return arriving{file: c.file, connection: http.NewResponseController(c.Response())}
 }

@@ -115,7 +115,8 @@ func (v view) Prj() string { return web.Param(v.call, "prj") }
 // App is the slug of the application that the page is about.
 func (v view) App() string { return web.Param(v.call, "app") }
 
-// MayOperate reports whether the visitor may change members and deliveries of the page's organization.
+// MayOperate reports whether the visitor may change members and deliveries of the page's
+// organization.
 func (v view) MayOperate() bool { return v.call.visitor.May(v.Org(), operators.Operator) }
 
 // MayAdminister reports whether the visitor may do everything in the page's organization.
@@ -124,7 +125,8 @@ func (v view) MayAdminister() bool { return v.call.visitor.May(v.Org(), operator
 // MayInstall reports whether the visitor is administrator of the installation.
 func (v view) MayInstall() bool { return v.call.visitor.May("", operators.Installation) }
 
-// Held tells the administrators of the installation since when nothing is sent; the zero time for nobody else, and when messages are.
+// Held tells the administrators of the installation since when nothing is sent; the zero time for
+// nobody else, and when messages are.
 func (v view) Held() (since time.Time) {
 	if v.MayInstall() {
 		since = v.call.state.Held
@@ -174,7 +176,8 @@ func (c call) whole(status int, contentType string, body []byte) error {
 	return nil
 }
 
-// foreign answers with a document that others wrote, such as the HTML of a message, to be shown in a sandboxed frame of a page.
+// foreign answers with a document that others wrote, such as the HTML of a message, to be shown in
+// a sandboxed frame of a page.
 func (c call) foreign(document string) error {
 	h := c.Response().Header()
 	h.Set(echo.HeaderContentSecurityPolicy, foreignPolicy)

@@ -18,7 +18,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// breaks records that the mail channel of acme has not worked for a minute and rests for another one.
+// breaks records that the mail channel of acme has not worked for a minute and rests for another
+// one.
 func (f *fixture) breaks() {
 	f.Helper()
 	var c channels.Channel

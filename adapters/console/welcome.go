@@ -32,7 +32,8 @@ func (c call) welcomePage(status int, v welcomeView) error {
 	return c.render(status, "welcome", "Welcome", v)
 }
 
-// acceptWelcome accepts what the link is about: with the account of whoever is signed in as the user, else with a password of its own.
+// acceptWelcome accepts what the link is about: with the account of whoever is signed in as the
+// user, else with a password of its own.
 func (c call) acceptWelcome() error {
 	token := web.Param(c, "token")
 	w, err := c.console.use.Operators.Welcome(c.ctx, token, c.visitor)

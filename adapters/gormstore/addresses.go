@@ -89,7 +89,8 @@ func (r addressRepo) OfMembers(ctx context.Context, org orgs.ID, ms []users.Memb
 		org, among(r.dialect, ms), t), addressRow.address)
 }
 
-// Remove leaves the assignments and what hangs on them to the foreign keys; deliveries refer to nothing.
+// Remove leaves the assignments and what hangs on them to the foreign keys; deliveries refer to
+// nothing.
 func (r addressRepo) Remove(ctx context.Context, org orgs.ID, m users.MemberID, id users.AddressID) error {
 	err := r.skipRemoved(ctx, `member_id = @member AND assignment_id IN (SELECT s.id FROM assignments s JOIN addresses a ON a.id = s.address_id
 		WHERE a.id = @address AND a.member_id = @member AND a.organization_id = @organization )`,

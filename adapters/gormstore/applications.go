@@ -26,7 +26,8 @@ func (r applicationRow) application() applications.Application {
 		Active: r.Active}
 }
 
-// applicationBeside selects an applicationRow from applications under this name, in a row with other things.
+// applicationBeside selects an applicationRow from applications under this name, in a row with
+// other things.
 func applicationBeside(a string) string {
 	return beside("application_", a, "id", "organization_id", "project_id", "slug", "name", "active")
 }
@@ -78,7 +79,8 @@ func (r applicationRepo) Save(ctx context.Context, a applications.Application) e
 		a.Name, a.Active, a.ID, a.Project, a.Organization)
 }
 
-// Delete takes with it the keys of this scope that were revoked: they open nothing, and nobody could remove them to make room.
+// Delete takes with it the keys of this scope that were revoked: they open nothing, and nobody
+// could remove them to make room.
 func (r applicationRepo) Delete(ctx context.Context, a applications.Application) error {
 	if err := r.unused(ctx, usesOfApplication(a), applications.ErrInUse, "application", a.Slug); err != nil {
 		return err

@@ -11,7 +11,8 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// channelOfProject holds for the channels c that a project (0: none) may use: its own and its organization's own.
+// channelOfProject holds for the channels c that a project (0: none) may use: its own and its
+// organization's own.
 const channelOfProject = "(c.project_id IS NULL OR c.project_id = ?)"
 
 // assignmentColumns select an assignmentRow from assignments s, addresses a and channels c.
@@ -64,8 +65,8 @@ func (r assignmentRepo) Find(
 	return row.assignment(), err
 }
 
-// Ensure first asks for all of them, with what it must know of addresses and channels, and so it is one statement where
-// nothing is new and two where something is.
+// Ensure first asks for all of them, with what it must know of addresses and channels, and so it is
+// one statement where nothing is new and two where something is.
 func (r assignmentRepo) Ensure(ctx context.Context, org orgs.ID, as []channels.Assignment) (stored []channels.Assignment, created []bool, err error) {
 	if len(as) == 0 {
 		return nil, nil, nil

@@ -11,8 +11,9 @@ import (
 // auditMost is how many entries a search reads at most before it says what it has found.
 const auditMost = 20_000
 
-// newestFirst is the order of the entries, and of the index that they are read by. Postgres must hear of its first column: where that is NULL it
-// would not know that it is the same in all rows, and sort them.
+// newestFirst is the order of the entries, and of the index that they are read by. Postgres must
+// hear of its first column: where that is NULL it would not know that it is the same in all rows,
+// and sort them.
 const newestFirst = "organization_id DESC, created_at DESC, id DESC"
 
 // Search reads a batch of the index over organization and time, and picks what the query selects.
@@ -52,8 +53,8 @@ func (r auditRepo) batchEnd(ctx context.Context, q audit.Query) (audit.Cursor, e
 
 func (r auditRow) cursor() audit.Cursor { return audit.Cursor{At: r.CreatedAt.UTC(), ID: r.ID} }
 
-// within are the entries of the query's organization and time, as far as one index leads to them. Nearly all entries may be the API's: those
-// that are not have an index of their own.
+// within are the entries of the query's organization and time, as far as one index leads to them.
+// Nearly all entries may be the API's: those that are not have an index of their own.
 func (r auditRepo) within(ctx context.Context, q audit.Query) *gorm.DB {
 	db := r.db(ctx).Where("organization_id = ?", q.Organization)
 	if q.Organization == 0 {

@@ -15,7 +15,8 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest/pgserver"
 )
 
-// BenchmarkEnrollImport enrolls new people in chunks of 2,000, as an import does: `-benchtime 1000000x` is a million of them.
+// BenchmarkEnrollImport enrolls new people in chunks of 2,000, as an import does: `-benchtime
+// 1000000x` is a million of them.
 func BenchmarkEnrollImport(b *testing.B) {
 	const chunk = 2000
 	onBoth(b, func(b *testing.B, s *gormstore.Store) {

@@ -60,7 +60,8 @@ type carried struct {
 	unit tx
 }
 
-// Insert adds rows. Postgres takes them as a stream: so many values in a statement cost it more to read than to write.
+// Insert adds rows. Postgres takes them as a stream: so many values in a statement cost it more to
+// read than to write.
 func (c carried) Insert(ctx context.Context, t ports.Table, all [][]any) error {
 	conn, streams := c.unit.session.Statement.ConnPool.(session)
 	if !streams {

@@ -11,7 +11,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Whoever copies an installation asks whether the outcomes of messages will still be recorded there.
+// Whoever copies an installation asks whether the outcomes of messages will still be recorded
+// there.
 func TestWhatIsBeingSentIsCounted(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {

@@ -25,7 +25,8 @@ func (r outageRow) outage() channels.Outage {
 		Until: r.UntilAt.UTC(), Error: r.LastError}
 }
 
-// Outages begins with the channels of the organization, because other organizations may have more outages.
+// Outages begins with the channels of the organization, because other organizations may have more
+// outages.
 func (r channelRepo) Outages(ctx context.Context, org orgs.ID, limit int) ([]channels.Outage, error) {
 	return all(r.db(ctx).Raw(`SELECT t.channel_id, c.project_id, c.name, t.instance, t.since, t.last_at, t.until_at, t.last_error
 		FROM channels c CROSS JOIN channel_troubles t

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReachOfChannelsThatWereThereBefore: what the audit log says of those who saved a channel decides
-// whether it may go on reaching everything.
+// TestReachOfChannelsThatWereThereBefore: what the audit log says of those who saved a channel
+// decides whether it may go on reaching everything.
 func TestReachOfChannelsThatWereThereBefore(t *testing.T) {
 	t.Parallel()
 	type entry struct{ via, actor, action, after string }

@@ -16,8 +16,8 @@ import (
 // noSettings is the text of no settings.
 const noSettings = "{}"
 
-// place is what the settings of a channel are bound to: settings that somebody moves to another row, or with their row to another
-// organization, do not open there.
+// place is what the settings of a channel are bound to: settings that somebody moves to another
+// row, or with their row to another organization, do not open there.
 func (r channelRow) place() string {
 	return fmt.Sprintf("settings of channel %d of organization %d, project %d", r.ID, r.OrganizationID, orZero(r.ProjectID))
 }

@@ -84,7 +84,8 @@ func TestTheDatabaseHoldsNoSecret(t *testing.T) {
 	})
 }
 
-// TestTheFilesHoldNoSecret is about the log beside the database, too, in which everything stands that was written for a moment only.
+// TestTheFilesHoldNoSecret is about the log beside the database, too, in which everything stands
+// that was written for a moment only.
 func TestTheFilesHoldNoSecret(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -133,7 +134,8 @@ func TestPlainSettingsOfEarlierVersions(t *testing.T) {
 	})
 }
 
-// TestSettingsBelongToTheirChannel plays somebody who may write to the database and would like to send with what others paid for.
+// TestSettingsBelongToTheirChannel plays somebody who may write to the database and would like to
+// send with what others paid for.
 func TestSettingsBelongToTheirChannel(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
@@ -182,7 +184,8 @@ func TestWhatIsNoSettingsIsSealedForAllWeKnow(t *testing.T) {
 	})
 }
 
-// TestPlainSettingsThatAreNoJSONAreOurFault: nothing but Tocsin writes them, and who asks can do nothing about it.
+// TestPlainSettingsThatAreNoJSONAreOurFault: nothing but Tocsin writes them, and who asks can do
+// nothing about it.
 func TestPlainSettingsThatAreNoJSONAreOurFault(t *testing.T) {
 	t.Parallel()
 	s := open(t, "sqlite::memory:")

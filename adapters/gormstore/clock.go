@@ -7,9 +7,9 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-// When a delivery is due and a lease ends is decided by one clock for all instances: the server's, so that nobody's lease depends on
-// how another machine keeps time. A database in a file has one machine, whose clock it is. Tests whose clock stands still have a
-// server decide by that one, too.
+// When a delivery is due and a lease ends is decided by one clock for all instances: the server's,
+// so that nobody's lease depends on how another machine keeps time. A database in a file has one
+// machine, whose clock it is. Tests whose clock stands still have a server decide by that one, too.
 
 // clock is the present moment as an expression of SQL.
 func (t tx) clock() clause.Expr { return t.after(0) }

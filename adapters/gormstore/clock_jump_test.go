@@ -76,8 +76,8 @@ func (numbered) Compose(_ deliveries.RenderInput, j deliveries.Job) (deliveries.
 	return deliveries.Message{ID: string(rune(j.ID)), To: j.Address}, nil
 }
 
-// TestAClockThatJumpsNeitherLosesNorRepeats sets the clocks of machines forward and back by more than a lease while they send. On Postgres two
-// of them share the database, whose clock is right.
+// TestAClockThatJumpsNeitherLosesNorRepeats sets the clocks of machines forward and back by more
+// than a lease while they send. On Postgres two of them share the database, whose clock is right.
 func TestAClockThatJumpsNeitherLosesNorRepeats(t *testing.T) {
 	t.Parallel()
 	for name, machines := range map[string]int{"sqlite": 1, "postgres": 2} {
@@ -120,7 +120,8 @@ func TestAClockThatJumpsNeitherLosesNorRepeats(t *testing.T) {
 				start()
 			}
 			require.Eventually(t, func() bool {
-				// What was given back in the moment of a jump may be due when that time has come: here at once.
+				// What was given back in the moment of a jump may be due when that time has come:
+				// here at once.
 				_, err := stores[0].Handle().ExecContext(t.Context(), "UPDATE deliveries SET next_at = '2024-03-01 00:00:00+00:00' WHERE state IN (0, 2)")
 				return driver.count() == messages || !assert.NoError(t, err)
 			}, time.Minute, 100*time.Millisecond, "nothing is lost")

@@ -99,7 +99,8 @@ func number(s deliveries.State) int { return slices.Index(deliveries.States(), s
 
 type deliveryRepo struct{ tx }
 
-// occurrenceID is the id of an occurrence, unless it is not one of its application and organization; then it is NULL.
+// occurrenceID is the id of an occurrence, unless it is not one of its application and
+// organization; then it is NULL.
 const occurrenceID = "(SELECT id FROM occurrences WHERE id = @occurrence AND application_id = @application AND organization_id = @organization )"
 
 func ofOccurrence(o events.Occurrence) map[string]any {
@@ -201,7 +202,8 @@ func (t tallyRow) counts() map[deliveries.State]int {
 	return counts
 }
 
-// List takes a page of each state wanted from the index that holds them by state and id, and of those the first.
+// List takes a page of each state wanted from the index that holds them by state and id, and of
+// those the first.
 func (r deliveryRepo) List(
 	ctx context.Context, o events.Occurrence, in deliveries.State, after deliveries.ID, limit int,
 ) ([]deliveries.Delivery, error) {
@@ -225,7 +227,8 @@ func (r deliveryRepo) OfMember(ctx context.Context, o events.Occurrence, m users
 	return r.deliveries(ctx, "d.member_id = @member AND d.occurrence_id = "+occurrenceID, p)
 }
 
-// deliveries queries deliveries by id with the names of what they went through, as far as it is still there.
+// deliveries queries deliveries by id with the names of what they went through, as far as it is
+// still there.
 func (r deliveryRepo) deliveries(ctx context.Context, condition string, p map[string]any) ([]deliveries.Delivery, error) {
 	return all(r.db(ctx).Raw(`SELECT d.id, d.occurrence_id, d.notification_id, d.assignment_id, COALESCE(m.username, '') AS username, d.address,
 			COALESCE(c.name, '') AS channel, d.channel_id, d.protocol, d.state, d.reason, d.attempts, d.last_error, d.created_at, d.next_at, d.finished_at
@@ -262,8 +265,9 @@ func (r deliveryRepo) requeue(ctx context.Context, o events.Occurrence, conditio
 const skip = `UPDATE deliveries SET state = @skipped , turn = NULL, reason = @reason , finished_at = @now
 			`
 
-// skipRemoved ends the deliveries that wait for an assignment which is about to go. What a worker holds at this moment is the worker's: it
-// goes out, or finds the address gone when it is tried again.
+// skipRemoved ends the deliveries that wait for an assignment which is about to go. What a worker
+// holds at this moment is the worker's: it goes out, or finds the address gone when it is tried
+// again.
 func (t tx) skipRemoved(ctx context.Context, condition string, p map[string]any) error {
 	type waitingRow struct {
 		OccurrenceID events.OccurrenceID

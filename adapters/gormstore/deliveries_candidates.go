@@ -4,8 +4,9 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 )
 
-// candidates writes the parts of statements that say who may be a recipient of an occurrence at all: members of the notifications'
-// lists and active subscribers, as far as the options of the occurrence do not exclude them.
+// candidates writes the parts of statements that say who may be a recipient of an occurrence at
+// all: members of the notifications' lists and active subscribers, as far as the options of the
+// occurrence do not exclude them.
 type candidates struct {
 	dialect    dialect
 	occurrence events.Occurrence
@@ -28,13 +29,15 @@ func (c candidates) parameters() map[string]any {
 		"addresses": among(c.dialect, c.addresses), "set": textSet(c.dialect, c.usernames)}
 }
 
-// byUsername selects columns of each member m of the organization whose username the options name, and of what else is reached from there.
+// byUsername selects columns of each member m of the organization whose username the options name,
+// and of what else is reached from there.
 func (c candidates) byUsername(columns string, further ...hop) string {
 	member := hop{"members m", "m.organization_id = @organization AND m.username_fold = wanted.value"}
 	return c.dialect.alongAs("wanted", []string{columns}, append([]hop{member}, further...)...)
 }
 
-// ways is waysCTE for those notifications of the event that meet a condition, and for those of the channels that the options do not exclude.
+// ways is waysCTE for those notifications of the event that meet a condition, and for those of the
+// channels that the options do not exclude.
 func (c candidates) ways(channels, condition string) string {
 	return waysCTE(channels, ofItsEvent+" AND "+condition+" AND "+c.channelChosen(), "TRUE")
 }
@@ -46,8 +49,8 @@ func (c candidates) allWays() string { return waysCTE(bothChannels, ofItsEvent, 
 const ofItsEvent = `n.event_id = @event AND n.application_id = @application
 			AND EXISTS (SELECT 1 FROM applications app WHERE app.id = n.application_id AND app.organization_id = @organization AND app.project_id = @project )`
 
-// channelChosen holds for the channels c that the options do not exclude. From a project, a name means the project's channel before the
-// organization's.
+// channelChosen holds for the channels c that the options do not exclude. From a project, a name
+// means the project's channel before the organization's.
 func (c candidates) channelChosen() string {
 	if len(c.occurrence.Options.Channels) == 0 {
 		return "TRUE"
@@ -56,7 +59,8 @@ func (c candidates) channelChosen() string {
 			SELECT 1 FROM channels own WHERE own.project_id = @project AND own.name_fold = c.name_fold)))`
 }
 
-// chosen holds for the candidates that the options do not exclude: member m, address a, way w of allWays.
+// chosen holds for the candidates that the options do not exclude: member m, address a, way w of
+// allWays.
 func (c candidates) chosen() string {
 	if !c.limited() {
 		return "w.channel_chosen"
@@ -70,9 +74,10 @@ func reaches(list, notification, assignment string) string {
 				OR ` + exists("SELECT 1 FROM subscriptions sb WHERE sb.notification_id = "+notification+" AND sb.active AND sb.assignment_id = "+assignment) + ")"
 }
 
-// source selects the assignment_id of those candidates of ONE notification (@notification , @list ) which meet a condition; page orders
-// and limits, if anything. Both halves find their rows in an index, by id. Where the options name recipients it is these who are looked
-// up, however long the list is.
+// source selects the assignment_id of those candidates of ONE notification (@notification , @list )
+// which meet a condition; page orders and limits, if anything. Both halves find their rows in an
+// index, by id. Where the options name recipients it is these who are looked up, however long the
+// list is.
 func (c candidates) source(condition, page string) string {
 	if c.limited() {
 		return `SELECT assignment_id FROM (` + c.named() + `) AS named WHERE ` + condition + `
@@ -97,8 +102,8 @@ func (c candidates) sources() string {
 		FROM (SELECT DISTINCT notification_id AS id FROM ways) AS heard CROSS JOIN subscriptions sb WHERE sb.notification_id = heard.id AND sb.active`
 }
 
-// named selects the assignments of those whom the options name, by username or by address. Databases that may choose the order of the joins
-// go through all addresses of the organization.
+// named selects the assignments of those whom the options name, by username or by address.
+// Databases that may choose the order of the joins go through all addresses of the organization.
 func (c candidates) named() string {
 	return `SELECT s.id AS assignment_id FROM (
 			SELECT a.id FROM addresses a WHERE a.organization_id = @organization AND a.value_key @addresses

@@ -54,9 +54,10 @@ func (r deliveryRepo) Candidates(ctx context.Context, o events.Occurrence, m use
 	}), err
 }
 
-// candidates queries every way in which the event's notifications could go to assignments s of members m that meet a condition, whether
-// the options of the occurrence exclude it or not, in the order in which the expansion would come to them. The plus sign keeps SQLite from
-// beginning with all addresses of the organization.
+// candidates queries every way in which the event's notifications could go to assignments s of
+// members m that meet a condition, whether the options of the occurrence exclude it or not, in the
+// order in which the expansion would come to them. The plus sign keeps SQLite from beginning with
+// all addresses of the organization.
 func (r deliveryRepo) candidates(ctx context.Context, c candidates, condition string, more map[string]any) ([]candidateRow, error) {
 	p := c.parameters()
 	maps.Copy(p, more)

@@ -39,7 +39,8 @@ func (r deliveryRepo) ByAddress(
 	}
 	p := ofOccurrence(o)
 	p["after"], p["id"], p["limit"] = after.Key, after.ID, limit
-	// Each kind is a range of the unique index of those that were chosen; those that were not have an index of their own.
+	// Each kind is a range of the unique index of those that were chosen; those that were not have
+	// an index of their own.
 	var pages []string
 	for i, form := range slices.Compact([]string{prefix, names.Fold(prefix)}) { // E-mails are stored folded, other addresses as they are.
 		p[fmt.Sprintf("from%d", i)], p[fmt.Sprintf("to%d", i)] = max(form, after.Key), form+users.Beyond
@@ -72,7 +73,8 @@ type kindRow struct {
 	Protocol       channels.Protocol
 }
 
-// maxKinds bounds how many kinds are looked for; an occurrence has as many as its event has notifications, times the protocols.
+// maxKinds bounds how many kinds are looked for; an occurrence has as many as its event has
+// notifications, times the protocols.
 const maxKinds = 200
 
 // kinds jumps through the index of an occurrence's deliveries from kind to kind.

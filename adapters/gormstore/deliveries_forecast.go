@@ -11,7 +11,8 @@ import (
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
-// forecastRow is a group of a forecast, or the number of people, which has no notification, or one of the assignments that would be sent to first.
+// forecastRow is a group of a forecast, or the number of people, which has no notification, or one
+// of the assignments that would be sent to first.
 type forecastRow struct {
 	NotificationID subscriptions.NotificationID
 	Name           string
@@ -25,7 +26,8 @@ func (r forecastRow) group() deliveries.Group {
 	return deliveries.Group{Notification: r.NotificationID, Name: r.Name, Channel: r.Channel, Reason: r.Reason, Recipients: r.Recipients}
 }
 
-// Forecast numbers those who share a notification, a protocol and an address as the expansion would come to them: the first gets it.
+// Forecast numbers those who share a notification, a protocol and an address as the expansion would
+// come to them: the first gets it.
 func (r deliveryRepo) Forecast(
 	ctx context.Context, o events.Occurrence, samples int,
 ) (f deliveries.Forecast, err error) {

@@ -6,8 +6,9 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// waysCTE is the CTE ways: how each notification n that meets a condition may go out through each of these channels c. Channels are few, so
-// what depends on them is found once, not again for everybody.
+// waysCTE is the CTE ways: how each notification n that meets a condition may go out through each
+// of these channels c. Channels are few, so what depends on them is found once, not again for
+// everybody.
 func waysCTE(channels, condition, chosen string) string {
 	return `ways AS MATERIALIZED (
 		SELECT n.id AS notification_id, n.event_id, n.application_id, n.list_id, c.id AS channel_id, c.name AS channel_name, c.project_id,
@@ -19,8 +20,8 @@ func waysCTE(channels, condition, chosen string) string {
 		WHERE ` + condition + `)`
 }
 
-// The channels that an occurrence may use, by phase: an address that both phases reach goes to the project's channel. Each finds its
-// partial index.
+// The channels that an occurrence may use, by phase: an address that both phases reach goes to the
+// project's channel. Each finds its partial index.
 const (
 	channelColumns       = "SELECT id, name, name_fold, project_id, protocol, active, "
 	projectChannels      = channelColumns + "0 AS phase FROM channels WHERE project_id = @project AND organization_id = @organization "
@@ -28,12 +29,13 @@ const (
 	bothChannels         = projectChannels + "UNION ALL " + organizationChannels
 )
 
-// channelAllowed holds when the event of a notification n may use a channel c: without channels of its own it may use them all.
+// channelAllowed holds when the event of a notification n may use a channel c: without channels of
+// its own it may use them all.
 const channelAllowed = `(NOT EXISTS (SELECT 1 FROM event_channels ec WHERE ec.event_id = n.event_id)
 			OR EXISTS (SELECT 1 FROM event_channels ec WHERE ec.event_id = n.event_id AND ec.channel_id = c.id))`
 
-// gateRow is what the columns of gateColumns are read into: the gates of a recipient. Those of the whole occurrence are asked when
-// a delivery is claimed, and by Schedule.
+// gateRow is what the columns of gateColumns are read into: the gates of a recipient. Those of the
+// whole occurrence are asked when a delivery is claimed, and by Schedule.
 type gateRow struct {
 	AddressGone         bool
 	MemberLocked        bool
@@ -56,8 +58,8 @@ func (r gateRow) gates() deliveries.Gates {
 		ChannelAllowed: r.ChannelAllowed, OptedOut: r.OptedOut, HasTemplate: r.HasTemplate}
 }
 
-// gateColumns select a gateRow. They speak of the assignment s, the member m and what joinsAt joins, each of which
-// may be missing, and of the way w.
+// gateColumns select a gateRow. They speak of the assignment s, the member m and what joinsAt
+// joins, each of which may be missing, and of the way w.
 const gateColumns = `s.id IS NULL AS address_gone, COALESCE(m.locked, FALSE) AS member_locked,
 	ms.id IS NOT NULL AS has_membership, COALESCE(ms.active, FALSE) AS membership_active, al.member_id IS NOT NULL AS membership_locked,
 	COALESCE(ms.enable_notifications, FALSE) AS membership_enabled,
@@ -65,7 +67,8 @@ const gateColumns = `s.id IS NULL AS address_gone, COALESCE(m.locked, FALSE) AS 
 	COALESCE(w.channel_active, FALSE) AS channel_active, COALESCE(w.channel_allowed, FALSE) AS channel_allowed,
 	o.member_id IS NOT NULL AS opted_out, w.template_id IS NOT NULL AS has_template`
 
-// joinsAt adds what is recorded of a member m with the application and the notification of a way w, at an address key.
+// joinsAt adds what is recorded of a member m with the application and the notification of a way w,
+// at an address key.
 func joinsAt(addressKey string) string {
 	return `
 		LEFT JOIN application_memberships ms ON ms.member_id = m.id AND ms.application_id = w.application_id
@@ -73,8 +76,8 @@ func joinsAt(addressKey string) string {
 		LEFT JOIN opt_outs o ON o.member_id = m.id AND o.notification_id = w.notification_id AND o.address_key = ` + addressKey
 }
 
-// candidatesFrom is the FROM and WHERE of a query of candidates whose notification_id and assignment_id source selects. CROSS JOIN tells
-// SQLite to begin with those and look up the rest.
+// candidatesFrom is the FROM and WHERE of a query of candidates whose notification_id and
+// assignment_id source selects. CROSS JOIN tells SQLite to begin with those and look up the rest.
 func candidatesFrom(source string) string {
 	return `
 		FROM (` + source + `) AS r CROSS JOIN assignments s CROSS JOIN ways w CROSS JOIN addresses a CROSS JOIN members m` +
@@ -83,7 +86,8 @@ func candidatesFrom(source string) string {
 			AND a.id = s.address_id AND m.id = a.member_id`
 }
 
-// closedGates are deliveries.Gates.All in SQL, on the columns of a gateRow: what closes each gate. A test holds them to it.
+// closedGates are deliveries.Gates.All in SQL, on the columns of a gateRow: what closes each gate.
+// A test holds them to it.
 func closedGates() []closedGate {
 	return []closedGate{
 		{"address_gone", deliveries.AddressRemoved},

@@ -22,7 +22,8 @@ func (r recentRow) recent() deliveries.Recent {
 	return deliveries.Recent{Delivery: r.Delivery.delivery(), Application: r.Application.application(), Notification: r.Notification}
 }
 
-// latestOfMember selects the deliveries to a member from the end of the index that holds them by occurrence.
+// latestOfMember selects the deliveries to a member from the end of the index that holds them by
+// occurrence.
 const latestOfMember = `SELECT d.id, d.occurrence_id, d.notification_id, d.assignment_id, d.channel_id, d.address, d.protocol, d.state, d.reason, d.attempts,
 		d.last_error, d.created_at, d.next_at, d.finished_at
 	FROM deliveries d WHERE d.member_id = ? ORDER BY d.occurrence_id DESC, d.id DESC LIMIT ?`

@@ -13,8 +13,8 @@ type peopleRow struct {
 	People     int
 }
 
-// CountRecipients asks once for those that name nobody and choose the same channels, because they reach the same people, and once for
-// those that name some.
+// CountRecipients asks once for those that name nobody and choose the same channels, because they
+// reach the same people, and once for those that name some.
 func (r deliveryRepo) CountRecipients(ctx context.Context, ts []deliveries.Triggering) error {
 	named, all := map[string][]*events.Occurrence{}, map[string][]*events.Occurrence{}
 	for i := range ts {
@@ -54,8 +54,8 @@ func (r deliveryRepo) CountRecipients(ctx context.Context, ts []deliveries.Trigg
 	return nil
 }
 
-// entries is how many entries of lists and active subscriptions the event's notifications have, which is counted no further
-// than is asked for each of them.
+// entries is how many entries of lists and active subscriptions the event's notifications have,
+// which is counted no further than is asked for each of them.
 func (r deliveryRepo) entries(ctx context.Context, o events.Occurrence) (n int, err error) {
 	p := candidatesOf(r.dialect, o).parameters()
 	p["most"] = deliveries.CountedEntries + 1
@@ -96,8 +96,8 @@ func (r deliveryRepo) countNamed(ctx context.Context, some []*events.Occurrence)
 	return err
 }
 
-// peopleQuery counts, by occurrence, those whom an open way reaches. Where several share an address it is the first who gets the message, as
-// in an expansion.
+// peopleQuery counts, by occurrence, those whom an open way reaches. Where several share an address
+// it is the first who gets the message, as in an expansion.
 func peopleQuery(c candidates, occurrence, from string) string {
 	return `WITH ` + c.ways(bothChannels, "n.active") + `
 		SELECT occurrence, COUNT(DISTINCT member_id) AS people FROM (

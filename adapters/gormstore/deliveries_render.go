@@ -9,7 +9,8 @@ import (
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
-// renderInputRow is everything of a deliveries.RenderInput but its occurrence, by the tables that it comes from.
+// renderInputRow is everything of a deliveries.RenderInput but its occurrence, by the tables that
+// it comes from.
 type renderInputRow struct {
 	Organization organizationRow `gorm:"embedded;embeddedPrefix:organization_"`
 	Project      projectRow      `gorm:"embedded;embeddedPrefix:project_"`

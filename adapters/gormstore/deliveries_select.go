@@ -11,8 +11,9 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 )
 
-// Select looks at a stretch of the application's occurrences, or of those that have a delivery for the member, in the order of their index. Of those it picks
-// the ones that are selected, and reads as many as are wanted.
+// Select looks at a stretch of the application's occurrences, or of those that have a delivery for
+// the member, in the order of their index. Of those it picks the ones that are selected, and reads
+// as many as are wanted.
 func (r deliveryRepo) Select(ctx context.Context, a applications.Application, q deliveries.Selection) (found deliveries.Selected, err error) {
 	p := map[string]any{"application": a.ID, "organization": a.Organization, "member": q.Member, "event": q.Event, "state": number(q.State), "sent": number(deliveries.Sent),
 		"from": moment(q.From), "until": moment(q.Until), "limit": q.Searched, "bound": int64(math.MaxInt64)}

@@ -186,9 +186,9 @@ func (r deliveryRepo) earlier(ctx context.Context, ts []deliveries.Triggering, d
 	return nil
 }
 
-// remember keeps requests in the place of those whose time is over. Of parallel equal requests Postgres lets one get this far and
-// refuses the others, which then run again and find it; on SQLite they come one after another. They are sorted, so that no two
-// units wait for each other.
+// remember keeps requests in the place of those whose time is over. Of parallel equal requests
+// Postgres lets one get this far and refuses the others, which then run again and find it; on
+// SQLite they come one after another. They are sorted, so that no two units wait for each other.
 func (r deliveryRepo) remember(ctx context.Context, fresh []*deliveries.Triggered, asked []*requests.Request) error {
 	var rows []requestSetRow
 	for i, f := range fresh {

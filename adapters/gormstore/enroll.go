@@ -29,7 +29,8 @@ func matches(d dialect) string {
 	set := columnsOf(d, "key text")
 	org := set.arg(1)
 	member := memberColumns + ", " + groupNames(d, "m") + " AS group_names"
-	// LIMIT keeps Postgres from reading all addresses once instead of looking one up for each member.
+	// LIMIT keeps Postgres from reading all addresses once instead of looking one up for each
+	// member.
 	holds := ", COALESCE((SELECT TRUE FROM addresses AS a WHERE a.organization_id = " + org +
 		" AND a.member_id = m.id AND a.value_key = s.key LIMIT 1), FALSE)"
 	columns := "m.id, m.user_id, m.username, m.email, m.first_name, m.last_name, m.role, m.custom_fields, m.locked, "

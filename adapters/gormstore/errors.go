@@ -34,12 +34,14 @@ const (
 	diskFull            = "53100"
 )
 
-// noRoom is what a system says when a file cannot grow: for want of space, for a quota, for a limit of the process.
+// noRoom is what a system says when a file cannot grow: for want of space, for a quota, for a limit
+// of the process.
 var noRoom = []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}
 
-// translated is the one place where a fault of a database becomes one of the port. Faults of the domain pass. What says that the
-// database is away, too busy, read-only or full becomes ports.ErrUnavailable or one of its kinds, and so does a context that ended; the
-// cause stays in the chain for the log. All else is ours and stays what it is.
+// translated is the one place where a fault of a database becomes one of the port. Faults of the
+// domain pass. What says that the database is away, too busy, read-only or full becomes
+// ports.ErrUnavailable or one of its kinds, and so does a context that ended; the cause stays in
+// the chain for the log. All else is ours and stays what it is.
 func translated(err error) error {
 	if err == nil {
 		return nil
@@ -54,7 +56,8 @@ func translated(err error) error {
 	return fmt.Errorf("%w: %w", kind, err)
 }
 
-// unavailability returns which kind of ports.ErrUnavailable a fault of a database is; nil when it is none.
+// unavailability returns which kind of ports.ErrUnavailable a fault of a database is; nil when it
+// is none.
 func unavailability(err error) error {
 	lite, onFile := errors.AsType[sqlite3.Error](err)
 	switch state := sqlState(err); {
@@ -90,8 +93,9 @@ func isUnavailable(err error) bool {
 	return connecting || network || pgconn.SafeToRetry(err)
 }
 
-// isServerAway reports by a SQLSTATE of Postgres whether waiting may help: connection exceptions (08), insufficient resources such as too
-// many connections (53), an operator's intervention such as a shutdown (57), a system error (58).
+// isServerAway reports by a SQLSTATE of Postgres whether waiting may help: connection exceptions
+// (08), insufficient resources such as too many connections (53), an operator's intervention such
+// as a shutdown (57), a system error (58).
 func isServerAway(code string) bool {
 	for _, class := range []string{"08", "53", "57", "58"} {
 		if strings.HasPrefix(code, class) {

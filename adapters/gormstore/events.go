@@ -14,7 +14,8 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// ofApplication holds for the rows of events and notifications that belong to an application of an organization.
+// ofApplication holds for the rows of events and notifications that belong to an application of an
+// organization.
 const ofApplication = "application_id IN (SELECT id FROM applications WHERE id = ? AND organization_id = ?)"
 
 type eventRow struct {
@@ -137,7 +138,8 @@ func (r eventRepo) withChannels(ctx context.Context, es []events.Event) ([]event
 	return es, nil
 }
 
-// setChannels limits the event to its channels, which must be of its project or its organization; channels.ErrNotFound.
+// setChannels limits the event to its channels, which must be of its project or its organization;
+// channels.ErrNotFound.
 func (r eventRepo) setChannels(ctx context.Context, e events.Event) error {
 	ids := mapped(e.Channels, func(c events.Channel) channels.ID { return c.ID })
 	slices.Sort(ids)
@@ -147,7 +149,8 @@ func (r eventRepo) setChannels(ctx context.Context, e events.Event) error {
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	// What is there already is written again, so that the count reports whether every channel may be used.
+	// What is there already is written again, so that the count reports whether every channel may
+	// be used.
 	return changeAll(r.db(ctx), len(ids), channels.ErrNotFound, `INSERT INTO event_channels (event_id, channel_id)
 		SELECT e.id, c.id FROM events e JOIN applications a ON a.id = e.application_id
 		JOIN channels c ON c.organization_id = a.organization_id AND (c.project_id IS NULL OR c.project_id = a.project_id)
@@ -156,7 +159,8 @@ func (r eventRepo) setChannels(ctx context.Context, e events.Event) error {
 		e.ID, e.Application, e.Organization, set)
 }
 
-// applicationExists returns applications.ErrNotFound unless the application is one of the organization.
+// applicationExists returns applications.ErrNotFound unless the application is one of the
+// organization.
 func (t tx) applicationExists(ctx context.Context, org orgs.ID, app applications.ID) error {
 	_, err := one[applicationRow](t.db(ctx).Where("id = ? AND organization_id = ?", app, org), applications.ErrNotFound)
 	return err

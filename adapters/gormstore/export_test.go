@@ -32,8 +32,8 @@ const SearchWords = searchWords
 // LatestOfMember is the statement that finds the last deliveries to a member.
 const LatestOfMember = latestOfMember
 
-// SearchStatements are the statements with which a query goes along each of its sources, by way of the source's columns; the second of each
-// two picks the members.
+// SearchStatements are the statements with which a query goes along each of its sources, by way of
+// the source's columns; the second of each two picks the members.
 func SearchStatements(q users.Query) map[string][2]string {
 	s := search{userRepo: userRepo{tx{dialect: onSQLite}}, org: 1, q: q, terms: users.Terms(q.Text)}
 	all := map[string][2]string{}
@@ -50,8 +50,8 @@ func SearchStatements(q users.Query) map[string][2]string {
 	return all
 }
 
-// PlacePages are the statements that pages of subscribers and opt-outs begin with, by the name of the index
-// that each reads in its order, with these values in the place of their parameters.
+// PlacePages are the statements that pages of subscribers and opt-outs begin with, by the name of
+// the index that each reads in its order, with these values in the place of their parameters.
 func PlacePages(values *strings.Replacer) map[string]string {
 	pages := map[string]string{"subscriptions_notification_id_assignment_id_key": subscriberPage, "opt_outs_notification": optOutPage}
 	for name, sql := range pages {
@@ -92,7 +92,8 @@ func (s *Store) OnPostgres() bool {
 	return is
 }
 
-// OnCommit has fn called before each commit of a store on SQLite; the commit fails when it returns false.
+// OnCommit has fn called before each commit of a store on SQLite; the commit fails when it returns
+// false.
 func (s *Store) OnCommit(ctx context.Context, fn func() bool) error {
 	conn, err := s.Handle().Conn(ctx)
 	if err != nil {
@@ -116,7 +117,8 @@ func Retried(ctx context.Context, attempt func() error) error {
 	return e.retried(ctx, attempt)
 }
 
-// Matches, SaveFields and WithGroups are those statements of an enrollment that do not just add rows.
+// Matches, SaveFields and WithGroups are those statements of an enrollment that do not just add
+// rows.
 func (s *Store) Matches() string    { return matches(s.engineDialect()) }
 func (s *Store) SaveFields() string { return saveFields(s.engineDialect()) }
 func (s *Store) WithGroups() string { return withGroups(s.engineDialect()) }

@@ -113,8 +113,9 @@ func (r importRepo) List(ctx context.Context, org orgs.ID, before imports.ID, li
 	return decodeAll(q.Order("id DESC").Limit(limit), importRow.job)
 }
 
-// Rejecting knows a run that rejected rows by its keeping some. The condition is that of its index to the letter, and no OR, for which SQLite would
-// look through the imports of all organizations by their states.
+// Rejecting knows a run that rejected rows by its keeping some. The condition is that of its index
+// to the letter, and no OR, for which SQLite would look through the imports of all organizations by
+// their states.
 func (r importRepo) Rejecting(ctx context.Context, in []orgs.ID, since time.Time, limit int) ([]imports.Job, error) {
 	return decodeAll(r.db(ctx).Raw(`SELECT * FROM (SELECT i.*, ROW_NUMBER() OVER (PARTITION BY organization_id ORDER BY id DESC) AS nth FROM imports i
 			WHERE organization_id @in AND ended_at >= @since AND CASE state WHEN 'failed' THEN TRUE WHEN 'done' THEN kept_count > 0 ELSE FALSE END) AS ranked

@@ -76,7 +76,8 @@ func (r keyRepo) ByDigest(ctx context.Context, d access.Digest) (access.Key, err
 	})
 }
 
-// keyOfScope holds for the keys k of one name and of exactly one scope, given by three ids that are 0 where it names no level.
+// keyOfScope holds for the keys k of one name and of exactly one scope, given by three ids that are
+// 0 where it names no level.
 const keyOfScope = `k.name_fold = ? AND COALESCE(k.organization_id, 0) = ? AND COALESCE(k.project_id, 0) = ?
 	AND COALESCE(k.application_id, 0) = ?`
 
@@ -197,7 +198,8 @@ func (r keyRepo) one(ctx context.Context, condition string, args ...any) (access
 	return row.key(), err
 }
 
-// refusal returns which unique index kept row out. Two keys of one digest are no accident that a caller could mend.
+// refusal returns which unique index kept row out. Two keys of one digest are no accident that a
+// caller could mend.
 func (r keyRepo) refusal(ctx context.Context, row keyRow) error {
 	_, err := r.one(ctx, nameInUse, row.NameFold,
 		orZero(row.OrganizationID), orZero(row.ProjectID), orZero(row.ApplicationID))

@@ -33,7 +33,8 @@ type shownRow struct {
 	Protocol channels.Protocol
 }
 
-// keptHead is what listings show of a message, keptBody the rest. JSON writes characters that Postgres would not keep in a text.
+// keptHead is what listings show of a message, keptBody the rest. JSON writes characters that
+// Postgres would not keep in a text.
 type (
 	keptHead struct {
 		Subject     string            `json:"subject"`
@@ -86,7 +87,8 @@ func (r mailboxRepo) Keep(ctx context.Context, org orgs.ID, channel channels.ID,
 	return insert(r.db(ctx), &row)
 }
 
-// Trim finds the boundary in an index, so that it costs as much as there are messages to keep or, below that, to delete.
+// Trim finds the boundary in an index, so that it costs as much as there are messages to keep or,
+// below that, to delete.
 func (r mailboxRepo) Trim(ctx context.Context, org orgs.ID, channel channels.ID, newest, limit int) (int, error) {
 	return affected(r.db(ctx).Exec(`DELETE FROM mailbox_messages WHERE id IN (
 		SELECT id FROM mailbox_messages WHERE channel_id = ? AND organization_id = ?

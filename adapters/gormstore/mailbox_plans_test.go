@@ -12,8 +12,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// TestTheMailboxGoesThroughAnIndex holds that no statement about the mailbox reads or sorts more than it needs, on SQLite where plans do not
-// change with the number of rows.
+// TestTheMailboxGoesThroughAnIndex holds that no statement about the mailbox reads or sorts more
+// than it needs, on SQLite where plans do not change with the number of rows.
 func TestTheMailboxGoesThroughAnIndex(t *testing.T) {
 	t.Parallel()
 	s := open(t, "sqlite::memory:")

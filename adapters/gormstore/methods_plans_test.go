@@ -33,12 +33,13 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Whatever a page of the console or a call of the API asks of the database, it asks by a method of a repository. These tests call every method
-// there is with everything there may be to ask, and hold the plans of all statements that come of it to one rule: no table is read, counted
-// or sorted as a whole. Plans are made on nearly empty tables, where doing so looks cheapest.
+// Whatever a page of the console or a call of the API asks of the database, it asks by a method of
+// a repository. These tests call every method there is with everything there may be to ask, and
+// hold the plans of all statements that come of it to one rule: no table is read, counted or sorted
+// as a whole. Plans are made on nearly empty tables, where doing so looks cheapest.
 
-// choices are what the methods are called with, by the type of the parameter, and what they find. Where there are several, a method is called
-// with each.
+// choices are what the methods are called with, by the type of the parameter, and what they find.
+// Where there are several, a method is called with each.
 func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 	t.Helper()
 	ctx, now, org := t.Context(), clock{}.Now(), p.channel.Organization
@@ -114,15 +115,16 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 	return all
 }
 
-// inSets are the methods whose statements about sets go past the sessions that are overheard. The plans of those that do not
-// just add rows are held by TestEnrollLooksPeopleUpOnSQLite and its neighbours.
+// inSets are the methods whose statements about sets go past the sessions that are overheard. The
+// plans of those that do not just add rows are held by TestEnrollLooksPeopleUpOnSQLite and its
+// neighbours.
 var inSets = []string{"Audit.Record", "Orgs.WithGroups", "Users.Enroll", "Users.Matches"}
 
 // errUndo ends a unit of which nothing is to stay.
 var errUndo = errors.New("undo")
 
-// askEverything calls every method of every repository with every choice, each in a unit of its own that leaves nothing, and returns the
-// statements of each method.
+// askEverything calls every method of every repository with every choice, each in a unit of its own
+// that leaves nothing, and returns the statements of each method.
 func (p *post) askEverything(t *testing.T, hear func(func(statement string)), choices map[reflect.Type][]any) map[string][]string {
 	t.Helper()
 	asked := map[string][]string{}

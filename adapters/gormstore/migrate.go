@@ -39,16 +39,16 @@ type Migration struct {
 // history is what a database remembers of its migrations.
 type history struct {
 	applied map[int64]time.Time // when it has seen which version
-	// compatible is the oldest newest migration of a program that works with this schema, 0: nobody has said so. Migrations that
-	// take something away raise it.
+	// compatible is the oldest newest migration of a program that works with this schema, 0: nobody
+	// has said so. Migrations that take something away raise it.
 	compatible int64
 }
 
 // compatibleSince is the migration since which a schema says which programs work with it.
 const compatibleSince = 38
 
-// Ready reports whether the database answers and this program works with its schema, which may be a newer one that says so;
-// ports.ErrUnavailable, ErrSchemaBehind, ErrSchemaNewer.
+// Ready reports whether the database answers and this program works with its schema, which may be a
+// newer one that says so; ports.ErrUnavailable, ErrSchemaBehind, ErrSchemaNewer.
 func (s *Store) Ready(ctx context.Context) error {
 	all, compatible, err := s.status(ctx)
 	if err != nil {
@@ -75,7 +75,8 @@ func (s *Store) status(ctx context.Context) (all []Migration, compatible int64, 
 	return all, compatible, err
 }
 
-// Migrate brings the schema up to date. Instances that do so at the same time, in whatever process, wait for each other.
+// Migrate brings the schema up to date. Instances that do so at the same time, in whatever process,
+// wait for each other.
 func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.Ready(ctx); !errors.Is(err, ErrSchemaBehind) {
 		return err

@@ -13,7 +13,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// TestRolesFromBeforeAccountsAreAcceptedButOfStrangers begins with what an installation has that never heard of accounts.
+// TestRolesFromBeforeAccountsAreAcceptedButOfStrangers begins with what an installation has that
+// never heard of accounts.
 func TestRolesFromBeforeAccountsAreAcceptedButOfStrangers(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {

@@ -11,7 +11,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// twoThatShare are two organizations that share the user Ada, before memberships had names, and a user who is nobody's member.
+// twoThatShare are two organizations that share the user Ada, before memberships had names, and a
+// user who is nobody's member.
 const twoThatShare = `
 	INSERT INTO organizations (id, slug, name, revision, created_at) VALUES (12, 'acme', 'Acme', 0, CURRENT_TIMESTAMP), (13, 'globex', 'Globex', 0, CURRENT_TIMESTAMP);
 	INSERT INTO member_groups (id, organization_id, name, name_fold) VALUES (12, 12, 'Default', 'default'), (13, 13, 'Default', 'default');
@@ -26,7 +27,8 @@ const twoThatShare = `
 	INSERT INTO addresses (id, organization_id, member_id, value, value_key, name, type) VALUES (31, 12, 21, 'Ada@Example.org', 'ada@example.org', 'email', 'email');
 	INSERT INTO credentials (user_id, password_hash, administrator, failed_attempts, changed_at) VALUES (3, 'h', TRUE, 0, CURRENT_TIMESTAMP);`
 
-// TestMembershipsGetTheNamesThatTheirUsersHave goes up from the schemas in which users had names, and back again.
+// TestMembershipsGetTheNamesThatTheirUsersHave goes up from the schemas in which users had names,
+// and back again.
 func TestMembershipsGetTheNamesThatTheirUsersHave(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {

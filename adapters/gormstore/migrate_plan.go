@@ -57,7 +57,8 @@ func (e *postgresEngine) estimate(ctx context.Context, plan []Planned) error {
 	return nil
 }
 
-// estimate says that all migrations run in one transaction. Nobody counts the rows of SQLite without reading them.
+// estimate says that all migrations run in one transaction. Nobody counts the rows of SQLite
+// without reading them.
 func (e *sqliteEngine) estimate(_ context.Context, plan []Planned) error {
 	for i := range plan {
 		plan[i].Lock, plan[i].Work = wholeFile, ""

@@ -11,11 +11,12 @@ import (
 )
 
 const (
-	// migrationLock is the advisory lock of those who migrate, a number that nobody else is likely to use.
+	// migrationLock is the advisory lock of those who migrate, a number that nobody else is likely
+	// to use.
 	migrationLock  = 0x746f6373696e // "tocsin"
 	migrationPause = 50 * time.Millisecond
-	// lockWait is how long a migration waits for the lock of a table, lockPause how long it lets others work before it tries again, and
-	// lockTries how often it does so: for some minutes.
+	// lockWait is how long a migration waits for the lock of a table, lockPause how long it lets
+	// others work before it tries again, and lockTries how often it does so: for some minutes.
 	lockWait  = 2 * time.Second
 	lockPause = time.Second
 	lockTries = 100
@@ -27,9 +28,10 @@ func (e *postgresEngine) applied(ctx context.Context) (history, error) {
 	return readHistory(paced(ctx, paceBrief), e.sqlDB, "SELECT to_regclass('goose_db_version') IS NOT NULL")
 }
 
-// migrate runs each step in a transaction of its own, all of them under a lock of the session, which ends with its holder,
-// however that one ends. A step takes as long as it takes, but waits shortly for those who use its tables: others would wait behind it. Then it
-// lets them pass, and tries again. Connections that were used for it are not kept: their plans for the checks of
+// migrate runs each step in a transaction of its own, all of them under a lock of the session,
+// which ends with its holder, however that one ends. A step takes as long as it takes, but waits
+// shortly for those who use its tables: others would wait behind it. Then it lets them pass, and
+// tries again. Connections that were used for it are not kept: their plans for the checks of
 // foreign keys were made without plannerSettings.
 func (e *postgresEngine) migrate(ctx context.Context) (done []*goose.MigrationResult, err error) {
 	defer e.pool.Reset()
@@ -59,8 +61,8 @@ var errTablesInUse = errors.New("a table was in use whenever the migration wante
 // advisoryLock keeps instances that migrate apart.
 type advisoryLock struct{}
 
-// SessionLock asks again and again instead of waiting within one statement: that would hold a snapshot for as long, which a
-// migration that builds an index concurrently in turn waits for.
+// SessionLock asks again and again instead of waiting within one statement: that would hold a
+// snapshot for as long, which a migration that builds an index concurrently in turn waits for.
 func (advisoryLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
 	again := time.NewTicker(migrationPause)
 	defer again.Stop()

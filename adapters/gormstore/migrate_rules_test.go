@@ -27,10 +27,12 @@ import (
 //go:embed testdata/frozen.sha256
 var frozen []byte
 
-// lastFrozen is the number of the last of them. Those after it keep the rules of docs/operations.md.
+// lastFrozen is the number of the last of them. Those after it keep the rules of
+// docs/operations.md.
 const lastFrozen = 33
 
-// compatibleSince is the migration since which a schema says which programs work with it: earlier ones refuse every newer schema.
+// compatibleSince is the migration since which a schema says which programs work with it: earlier
+// ones refuse every newer schema.
 const compatibleSince = 38
 
 func version(t *testing.T, file string) int {

@@ -14,11 +14,12 @@ func (e *sqliteEngine) applied(ctx context.Context) (history, error) {
 	return readHistory(ctx, e.reading, "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'goose_db_version')")
 }
 
-// migrate runs in ONE immediate transaction. Its write lock is what keeps instances apart, in one process or in several, and it ends
-// with its holder, however that one ends. It also makes an upgrade of several steps all or nothing.
+// migrate runs in ONE immediate transaction. Its write lock is what keeps instances apart, in one
+// process or in several, and it ends with its holder, however that one ends. It also makes an
+// upgrade of several steps all or nothing.
 //
-// Foreign keys are off meanwhile, because SQLite changes most of a table by building another in its place; they are
-// checked at the end instead.
+// Foreign keys are off meanwhile, because SQLite changes most of a table by building another in its
+// place; they are checked at the end instead.
 func (e *sqliteEngine) migrate(ctx context.Context) (done []*goose.MigrationResult, err error) {
 	conn, err := e.writing.Conn(ctx)
 	if err != nil {
@@ -63,7 +64,8 @@ func checkForeignKeys(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// lent shows one connection that is in a transaction already to goose, as a database whose transactions are savepoints.
+// lent shows one connection that is in a transaction already to goose, as a database whose
+// transactions are savepoints.
 type lent struct{ *sqlite3.SQLiteConn }
 
 var (

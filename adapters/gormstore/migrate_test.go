@@ -146,7 +146,8 @@ func TestBothDialectsHaveTheSameMigrations(t *testing.T) {
 	assert.Equal(t, names["sqlite"], names["postgres"])
 }
 
-// migrating returns a store without a schema, and what brings it to any version of the dialect's migrations.
+// migrating returns a store without a schema, and what brings it to any version of the dialect's
+// migrations.
 func migrating(t *testing.T, url string) (s *gormstore.Store, p *goose.Provider, dialect string) {
 	t.Helper()
 	dialect, kind := "sqlite", goose.DialectSQLite3
@@ -164,7 +165,8 @@ func migrating(t *testing.T, url string) (s *gormstore.Store, p *goose.Provider,
 	return s, p, dialect
 }
 
-// TestEveryEarlierSchemaIsBroughtUpToDate starts from each version there was, and also goes all the way back.
+// TestEveryEarlierSchemaIsBroughtUpToDate starts from each version there was, and also goes all the
+// way back.
 func TestEveryEarlierSchemaIsBroughtUpToDate(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {

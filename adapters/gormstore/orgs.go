@@ -70,14 +70,16 @@ func (r orgRepo) BySlug(ctx context.Context, slug string) (orgs.Organization, er
 	return decodeOne(r.db(ctx).Where("slug = ?", slug).Where(notSystem), orgs.ErrNotFound, organizationRow.organization)
 }
 
-// withGroups is the statement of WithGroups. Its parameters are the key of the default group, the id of the other, and the slug.
+// withGroups is the statement of WithGroups. Its parameters are the key of the default group, the
+// id of the other, and the slug.
 func withGroups(d dialect) string {
 	return "SELECT o.id, o.slug, o.name, o.requires_factor, o.default_region, o.searchable, g.id, g.name FROM organizations AS o" +
 		" LEFT JOIN member_groups AS g ON g.organization_id = o.id AND (g.name_fold = " + d.parameter(1) + " OR g.id = " + d.parameter(2) + ")" +
 		" WHERE o.slug = " + d.parameter(3) + " AND o." + notSystem + " ORDER BY g.id"
 }
 
-// WithGroups is asked by every enrollment, so it spares itself what GORM does to find out about a row.
+// WithGroups is asked by every enrollment, so it spares itself what GORM does to find out about a
+// row.
 func (r orgRepo) WithGroups(ctx context.Context, slug string, g orgs.GroupID) (o orgs.Organization, found []orgs.Group, err error) {
 	err = r.sets().query(r.lasting(ctx), withGroups(r.dialect), nil, []any{names.Fold(orgs.DefaultGroup), g, slug}, func(rows *sql.Rows) error {
 		var id sql.Null[orgs.GroupID]
@@ -152,8 +154,9 @@ func (r orgRepo) SetRegion(ctx context.Context, id orgs.ID, region string) error
 	return change(r.db(ctx), orgs.ErrNotFound, "UPDATE organizations SET default_region = ? WHERE id = ? AND "+notSystem, region, id)
 }
 
-// Revise changes the organization's row, so that of two units that overlap Postgres refuses the later one, which
-// then runs again and sees everything the earlier one wrote, whichever tables that was in.
+// Revise changes the organization's row, so that of two units that overlap Postgres refuses the
+// later one, which then runs again and sees everything the earlier one wrote, whichever tables that
+// was in.
 func (r orgRepo) Revise(ctx context.Context, id orgs.ID) error {
 	return change(r.db(ctx), orgs.ErrNotFound,
 		"UPDATE organizations SET revision = revision + 1 WHERE id = ? AND "+notSystem, id)

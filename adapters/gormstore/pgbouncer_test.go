@@ -28,8 +28,9 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// pooled starts a PgBouncer in transaction mode before a database, with few connections, and returns the URL that leads through it as the guide
-// says for its version; empty where there is none.
+// pooled starts a PgBouncer in transaction mode before a database, with few connections, and
+// returns the URL that leads through it as the guide says for its version; empty where there is
+// none.
 func pooled(t *testing.T, direct string) string {
 	t.Helper()
 	program, err := programs.LookPath("pgbouncer")
@@ -102,8 +103,9 @@ default_pool_size = 3
 	return address.String()
 }
 
-// TestBehindPgBouncer holds what the guide says of PgBouncer in transaction mode: all works, notifications by way of database_notify_url,
-// and nothing that is set for a transaction reaches another client of the pool.
+// TestBehindPgBouncer holds what the guide says of PgBouncer in transaction mode: all works,
+// notifications by way of database_notify_url, and nothing that is set for a transaction reaches
+// another client of the pool.
 func TestBehindPgBouncer(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {

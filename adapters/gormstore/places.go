@@ -8,7 +8,8 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// place is what the slugs of a path lead to. A level that the path does not name, or that does not exist, is zero.
+// place is what the slugs of a path lead to. A level that the path does not name, or that does not
+// exist, is zero.
 type place struct {
 	OrganizationID    orgs.ID
 	ProjectID         orgs.ProjectID
@@ -18,8 +19,8 @@ type place struct {
 	ApplicationActive bool
 }
 
-// locate follows the slugs of a path, in one statement whether all of its levels exist or not. It returns the not-found fault
-// of the first level that is missing.
+// locate follows the slugs of a path, in one statement whether all of its levels exist or not. It
+// returns the not-found fault of the first level that is missing.
 func (t tx) locate(ctx context.Context, path access.Scope) (place, error) {
 	p, err := one[place](t.db(ctx).Raw(`
 		SELECT o.id AS organization_id, p.id AS project_id, p.name AS project_name,

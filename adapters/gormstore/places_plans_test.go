@@ -48,7 +48,9 @@ func TestPagesReadRangesOfIndexesOnPostgres(t *testing.T) {
 	}
 }
 
-// TestSearchesNeverGoThroughAnOrganization is about going from what a search has found to the entries of a list, while everything looks small, as it does before Postgres has gathered statistics.
+// TestSearchesNeverGoThroughAnOrganization is about going from what a search has found to the
+// entries of a list, while everything looks small, as it does before Postgres has gathered
+// statistics.
 func TestSearchesNeverGoThroughAnOrganization(t *testing.T) {
 	t.Parallel()
 	db := planning(t, open(t, pgtest.New(t)))

@@ -21,8 +21,8 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// The plans of the statements of an enrollment are made here on an empty database, where to read a whole
-// table looks cheapest: what is not done there is done nowhere.
+// The plans of the statements of an enrollment are made here on an empty database, where to read a
+// whole table looks cheapest: what is not done there is done nowhere.
 
 func TestEnrollLooksPeopleUpOnSQLite(t *testing.T) {
 	t.Parallel()
@@ -58,8 +58,8 @@ func TestEnrollLooksPeopleUpOnPostgres(t *testing.T) {
 	}
 }
 
-// TestEnrollNeverGoesThroughAnOrganization is about the plan for a whole set of people while the organization looks small, as it does
-// before Postgres has gathered statistics.
+// TestEnrollNeverGoesThroughAnOrganization is about the plan for a whole set of people while the
+// organization looks small, as it does before Postgres has gathered statistics.
 func TestEnrollNeverGoesThroughAnOrganization(t *testing.T) {
 	t.Parallel()
 	s := open(t, pgtest.New(t))
@@ -118,8 +118,9 @@ func lines(t *testing.T, db interface {
 	return all
 }
 
-// TestListsGrowByWhatIsAddedOnly is about the work of adding to a list that is long already, before Postgres has gathered
-// statistics: each call looks up what it was given and nothing that earlier calls have left.
+// TestListsGrowByWhatIsAddedOnly is about the work of adding to a list that is long already, before
+// Postgres has gathered statistics: each call looks up what it was given and nothing that earlier
+// calls have left.
 func TestListsGrowByWhatIsAddedOnly(t *testing.T) {
 	t.Parallel()
 	s := open(t, pgtest.New(t))

@@ -22,11 +22,12 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// DefaultConnections is how many connections are opened at most unless Config or the URL says otherwise.
+// DefaultConnections is how many connections are opened at most unless Config or the URL says
+// otherwise.
 const DefaultConnections = 16
 
-// postgresEngine keeps everything on a Postgres server. One pool of connections serves GORM and the statements that need
-// pgx itself.
+// postgresEngine keeps everything on a Postgres server. One pool of connections serves GORM and the
+// statements that need pgx itself.
 type postgresEngine struct {
 	pool   *pgxpool.Pool
 	sqlDB  *sql.DB // the pool, as database/sql knows it
@@ -48,8 +49,9 @@ type isolation string
 const (
 	snapshot         isolation = "BEGIN ISOLATION LEVEL REPEATABLE READ"
 	snapshotReadOnly isolation = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-	// freshPlans has statements planned each time, for the values they have: what is known of a table that grows from nothing to a million
-	// rows within seconds is always wrong, and a plan that reads all of it would be made once and kept. Each sees what others commit meanwhile.
+	// freshPlans has statements planned each time, for the values they have: what is known of a
+	// table that grows from nothing to a million rows within seconds is always wrong, and a plan
+	// that reads all of it would be made once and kept. Each sees what others commit meanwhile.
 	freshPlans isolation = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL plan_cache_mode = force_custom_plan"
 )
 
@@ -84,9 +86,11 @@ func openPostgres(ctx context.Context, c Config, now func() time.Time) (*postgre
 		return nil, err
 	}
 	e.sqlDB = stdlib.OpenDBFromPool(e.pool)
-	// No PrepareStmt: pgx prepares and keeps statements itself, and twice is slower than once. To keep only their description and have
-	// Postgres plan them each time (default_query_exec_mode=cache_describe) takes a fifth to a half of the register calls, and
-	// gives nothing: what a plan that was made on empty tables would get wrong is settled in the statements (see unindexed, lookUp).
+	// No PrepareStmt: pgx prepares and keeps statements itself, and twice is slower than once. To
+	// keep only their description and have Postgres plan them each time
+	// (default_query_exec_mode=cache_describe) takes a fifth to a half of the register calls, and
+	// gives nothing: what a plan that was made on empty tables would get wrong is settled in the
+	// statements (see unindexed, lookUp).
 	e.base, err = gorm.Open(postgres.New(postgres.Config{Conn: e.sqlDB}), gormConfig(now))
 	if err != nil {
 		return nil, errors.Join(err, e.close())
@@ -94,7 +98,8 @@ func openPostgres(ctx context.Context, c Config, now func() time.Time) (*postgre
 	return e, nil
 }
 
-// poolConfig reads a URL. Session parameters are only those that a pooler in transaction mode keeps for each of its clients.
+// poolConfig reads a URL. Session parameters are only those that a pooler in transaction mode keeps
+// for each of its clients.
 func poolConfig(source string, connections int) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(source)
 	if err != nil {
@@ -128,8 +133,9 @@ func (e *postgresEngine) view(ctx context.Context, fn func(tx) error) error {
 	return e.attempt(ctx, snapshotReadOnly, fn)
 }
 
-// update works on one snapshot, too (REPEATABLE READ). Of two units that write the same row Postgres lets the first
-// commit and refuses the other, which then starts again from what the first left: no update is lost.
+// update works on one snapshot, too (REPEATABLE READ). Of two units that write the same row
+// Postgres lets the first commit and refuses the other, which then starts again from what the first
+// left: no update is lost.
 func (e *postgresEngine) update(ctx context.Context, fn func(tx) error) error {
 	return e.retried(ctx, func() error { return e.attempt(ctx, snapshot, fn) })
 }
@@ -144,7 +150,8 @@ func (e *postgresEngine) attempt(ctx context.Context, i isolation, fn func(tx) e
 	})
 }
 
-// transaction runs fn in a transaction on a connection of its own, and commits unless fn fails or panics.
+// transaction runs fn in a transaction on a connection of its own, and commits unless fn fails or
+// panics.
 func (e *postgresEngine) transaction(ctx context.Context, i isolation, fn func(session) error) error {
 	conn, err := e.sqlDB.Conn(ctx)
 	if err != nil {
@@ -160,21 +167,22 @@ func (e *postgresEngine) transaction(ctx context.Context, i isolation, fn func(s
 	if err != nil {
 		return err
 	}
-	// Without effect after a commit. Where it fails the connection is closed, and the server undoes what is left.
+	// Without effect after a commit. Where it fails the connection is closed, and the server undoes
+	// what is left.
 	defer conn.Raw(func(any) error { return t.Rollback(context.WithoutCancel(brief)) }) //nolint:errcheck // See above.
 	if err := fn(session{conn}); err != nil {
 		return err
 	}
-	// When the connection is lost meanwhile nobody knows whether the commit succeeded. All that can be said is that the unit may be
-	// repeated, as every write of the API may.
+	// When the connection is lost meanwhile nobody knows whether the commit succeeded. All that can
+	// be said is that the unit may be repeated, as every write of the API may.
 	if err := conn.Raw(func(any) error { return t.Commit(brief) }); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
 	return nil
 }
 
-// session runs the statements of a transaction. It keeps those of a caller that has gone from the driver, whose answer to them has
-// database/sql close the connection.
+// session runs the statements of a transaction. It keeps those of a caller that has gone from the
+// driver, whose answer to them has database/sql close the connection.
 type session struct{ *sql.Conn }
 
 // ExecContext runs a statement without a result.

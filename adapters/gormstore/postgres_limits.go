@@ -16,17 +16,20 @@ const (
 	connectTimeout = 5 * time.Second
 	// pingLimit bounds the proof that a connection which has been idle still leads to a server.
 	pingLimit = 2 * time.Second
-	// cleanUpLimit bounds each of the steps in which pgx takes leave of a connection that gave no answer.
+	// cleanUpLimit bounds each of the steps in which pgx takes leave of a connection that gave no
+	// answer.
 	cleanUpLimit = time.Second
-	// How soon the kernel gives up a connection whose other side is gone: keepAlive when we wait for
-	// an answer, and unacknowledged when what we sent was not received.
+	// How soon the kernel gives up a connection whose other side is gone: keepAlive when we wait
+	// for an answer, and unacknowledged when what we sent was not received.
 	keepAliveIdle     = 5 * time.Second
 	keepAliveInterval = 2 * time.Second
 	keepAliveCount    = 3
 	unacknowledged    = 10 * time.Second
-	// setFactor is how much longer a statement about a large set of rows may take than one about a few.
+	// setFactor is how much longer a statement about a large set of rows may take than one about a
+	// few.
 	setFactor = 3
-	// DefaultStatementTimeout is how long a statement about a few rows may take unless Config says otherwise.
+	// DefaultStatementTimeout is how long a statement about a few rows may take unless Config says
+	// otherwise.
 	DefaultStatementTimeout = 10 * time.Second
 )
 
@@ -53,14 +56,14 @@ func paceOf(ctx context.Context) pace {
 	return p
 }
 
-// limits bounds what a pool of connections is asked to do: every statement, every wait for a connection.
-// The limit is applied by the driver's tracing hooks, whose context the driver goes on with. No caller
-// can leave it out.
+// limits bounds what a pool of connections is asked to do: every statement, every wait for a
+// connection. The limit is applied by the driver's tracing hooks, whose context the driver goes on
+// with. No caller can leave it out.
 type limits struct {
 	brief time.Duration
-	// reset makes the pool give up the connections that it has. It is called when one of them gave no
-	// answer in time, because then the others probably lead nowhere either, and when one leads to a
-	// server that takes no writes any more.
+	// reset makes the pool give up the connections that it has. It is called when one of them gave
+	// no answer in time, because then the others probably lead nowhere either, and when one leads
+	// to a server that takes no writes any more.
 	reset func()
 }
 
@@ -144,7 +147,8 @@ func (l *limits) applyTo(config *pgx.ConnConfig) {
 // apply sets the limits up in the configuration of a pool.
 func (l *limits) apply(config *pgxpool.Config) {
 	l.applyTo(config.ConnConfig)
-	// The pool's own check would go on with one dead connection after the other, each for its full time.
+	// The pool's own check would go on with one dead connection after the other, each for its full
+	// time.
 	config.ShouldPing = func(ctx context.Context, p pgxpool.ShouldPingParams) bool {
 		if p.IdleDuration > time.Second {
 			l.prove(ctx, p.Conn)
@@ -162,9 +166,9 @@ func (l *limits) prove(ctx context.Context, conn *pgx.Conn) {
 	}
 }
 
-// dial connects to a server. A connection dialed outside of TraceConnectStart is the one by which pgx
-// cancels a statement that took too long. It must not keep the place in the pool of the connection that
-// it is about for long.
+// dial connects to a server. A connection dialed outside of TraceConnectStart is the one by which
+// pgx cancels a statement that took too long. It must not keep the place in the pool of the
+// connection that it is about for long.
 func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	cancels := ctx.Value(connectKey{}) == nil
 	dialer := net.Dialer{Control: controlSocket, KeepAliveConfig: net.KeepAliveConfig{
@@ -184,8 +188,8 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return connection{conn}, nil
 }
 
-// connection is a connection that is given up soon. pgx sets a deadline in the future only when it takes
-// leave of a connection, and then allows 15 seconds.
+// connection is a connection that is given up soon. pgx sets a deadline in the future only when it
+// takes leave of a connection, and then allows 15 seconds.
 type connection struct{ net.Conn }
 
 // SetDeadline sets the deadline, which is near.
@@ -196,8 +200,9 @@ func (c connection) SetDeadline(t time.Time) error {
 	return c.Conn.SetDeadline(t)
 }
 
-// beginnings are the statements that transactions begin with: BEGIN, and what holds for the transaction alone. Nothing is set for
-// the connection: behind a pooler it is another client's afterwards.
+// beginnings are the statements that transactions begin with: BEGIN, and what holds for the
+// transaction alone. Nothing is set for the connection: behind a pooler it is another client's
+// afterwards.
 func (l *limits) beginnings() map[beginning]string {
 	all := map[beginning]string{}
 	for _, p := range []pace{paceSet, paceBrief, paceUnlimited} {
@@ -208,9 +213,10 @@ func (l *limits) beginnings() map[beginning]string {
 	return all
 }
 
-// serverSettings are the server's own limits. They are for the case that we are gone, or cannot reach it to cancel a statement: it must
-// not keep the locks of a client that nobody hears of. When a path was cut within a transaction, whoever repeats it waits for its locks: so
-// a transaction may be idle no longer than one statement takes us to give it up.
+// serverSettings are the server's own limits. They are for the case that we are gone, or cannot
+// reach it to cancel a statement: it must not keep the locks of a client that nobody hears of. When
+// a path was cut within a transaction, whoever repeats it waits for its locks: so a transaction may
+// be idle no longer than one statement takes us to give it up.
 func (l *limits) serverSettings(p pace) string {
 	statement, idle := l.of(p), l.brief
 	if statement > 0 {
@@ -222,10 +228,12 @@ func (l *limits) serverSettings(p pace) string {
 		statement.Milliseconds(), idle.Milliseconds())
 }
 
-// plannerSettings have Postgres plan as if every table were large. Every statement of ours has an index to go by. Left to itself Postgres
-// reads a nearly empty table from end to end instead, and keeps that plan (for the checks of foreign keys, too) while the table grows to
-// millions. A bitmap scan is such a plan as well: it has no order, so for each page of a list all the rest of the list would be read and
-// sorted. So are hash and merge joins: one of the two sides is read whole, where a few look-ups would do. The price that Postgres puts
-// on the plans it is to avoid would have it compile the statements that have no other; here that never pays.
+// plannerSettings have Postgres plan as if every table were large. Every statement of ours has an
+// index to go by. Left to itself Postgres reads a nearly empty table from end to end instead, and
+// keeps that plan (for the checks of foreign keys, too) while the table grows to millions. A bitmap
+// scan is such a plan as well: it has no order, so for each page of a list all the rest of the list
+// would be read and sorted. So are hash and merge joins: one of the two sides is read whole, where
+// a few look-ups would do. The price that Postgres puts on the plans it is to avoid would have it
+// compile the statements that have no other; here that never pays.
 const plannerSettings = "; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off" +
 	"; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL jit = off"

@@ -11,7 +11,8 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// BenchmarkPurge removes b.N deliveries that are old: of one occurrence, and of as many occurrences as there are deliveries.
+// BenchmarkPurge removes b.N deliveries that are old: of one occurrence, and of as many occurrences
+// as there are deliveries.
 func BenchmarkPurge(b *testing.B) {
 	for _, database := range []string{"sqlite", "postgres"} {
 		b.Run(database+"/of one", func(b *testing.B) {

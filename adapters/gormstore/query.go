@@ -82,7 +82,8 @@ func decoded[R, D any](rows []R, decode func(R) (D, error)) (ds []D, err error) 
 	return ds, nil
 }
 
-// insert stores a row, unless that would break a unique index, and reports whether it did. The row then has its id.
+// insert stores a row, unless that would break a unique index, and reports whether it did. The row
+// then has its id.
 func insert[R any](db *gorm.DB, row *R) (bool, error) {
 	res := db.Clauses(clause.OnConflict{DoNothing: true}).Create(row)
 	return res.RowsAffected == 1, res.Error
@@ -132,11 +133,13 @@ type ensured[R any] struct {
 	Created bool
 }
 
-// ensure adds rows that may exist already. find selects the rows wanted, insert ends with ON CONFLICT DO NOTHING RETURNING
-// the same columns. On Postgres they are one round trip: find reads the snapshot from before the statement, so that a row comes
-// twice only when somebody removed it behind that snapshot: found there and, as the index knows better, made anew. Rows that others
-// may add at the same time come sorted, so that no two wait for each other. SQLite has no
-// INSERT within a query, and no round trips either: it looks first and inserts only when fewer than want are there.
+// ensure adds rows that may exist already. find selects the rows wanted, insert ends with ON
+// CONFLICT DO NOTHING RETURNING the same columns. On Postgres they are one round trip: find reads
+// the snapshot from before the statement, so that a row comes twice only when somebody removed it
+// behind that snapshot: found there and, as the index knows better, made anew. Rows that others may
+// add at the same time come sorted, so that no two wait for each other. SQLite has no INSERT within
+// a query, and no round trips either: it looks first and inserts only when fewer than want are
+// there.
 func ensure[R any](ctx context.Context, t tx, want int, find, insert statement) ([]ensured[R], error) {
 	if t.dialect == onPostgres {
 		sql := "WITH made AS (" + insert.sql + ") SELECT made.*, TRUE AS created FROM made" +
@@ -167,7 +170,8 @@ func ensure[R any](ctx context.Context, t tx, want int, find, insert statement) 
 	return rows, nil
 }
 
-// inOrder returns the rows of ensure in the order of their keys, and which of them are new; missing when one is not there.
+// inOrder returns the rows of ensure in the order of their keys, and which of them are new; missing
+// when one is not there.
 func inOrder[K comparable, R any](keys []K, rows []ensured[R], key func(R) K, missing error) ([]R, []bool, error) {
 	byKey := make(map[K]ensured[R], len(rows))
 	for _, row := range rows {

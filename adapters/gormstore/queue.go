@@ -13,7 +13,8 @@ import (
 
 var _ deliveries.Queue = queue{}
 
-// queue is the work that is still to be done. It lives in the tables occurrences and deliveries and nowhere else.
+// queue is the work that is still to be done. It lives in the tables occurrences and deliveries and
+// nowhere else.
 type queue struct{ store *Store }
 
 // Queue returns the work that is still to be done.
@@ -57,7 +58,8 @@ func (q queue) Due(ctx context.Context) (due []deliveries.Due, err error) {
 		if err != nil {
 			return err
 		}
-		// next_at is selected as the column that it is: of an expression, SQLite does not know that it is a time.
+		// next_at is selected as the column that it is: of an expression, SQLite does not know that
+		// it is a time.
 		rows, err := rowsOf[dueRow](t.db(ctx).Raw(busyChannels + heads + ` SELECT c.organization_id, d.channel_id, d.priority, d.next_at
 			FROM ` + t.dialect.theHeads() + ` LEFT JOIN channels c ON c.id = d.channel_id ORDER BY d.channel_id, d.next_at`))
 		if err != nil {

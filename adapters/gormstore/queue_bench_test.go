@@ -151,7 +151,8 @@ func (c *crowd) expand(b *testing.B, want int) {
 	require.Equal(b, want, written)
 }
 
-// twin copies every delivery into a table like theirs, in one statement: the least that writing them can take.
+// twin copies every delivery into a table like theirs, in one statement: the least that writing
+// them can take.
 func (c *crowd) twin(b *testing.B) time.Duration {
 	b.Helper()
 	if c.sqlite {
@@ -205,8 +206,9 @@ func (c *crowd) work(b *testing.B, workers int) {
 	all.Wait()
 }
 
-// BenchmarkQueue measures a million of everything, or as many as -benchtime says: from a trigger to all deliveries on disk, beside
-// the bare copy of the same rows; then claiming and recording all of them with nothing in between.
+// BenchmarkQueue measures a million of everything, or as many as -benchtime says: from a trigger to
+// all deliveries on disk, beside the bare copy of the same rows; then claiming and recording all of
+// them with nothing in between.
 func BenchmarkQueue(b *testing.B) {
 	for _, database := range []string{"sqlite", "postgres"} {
 		b.Run(database, func(b *testing.B) {
@@ -248,7 +250,8 @@ func BenchmarkTrigger(b *testing.B) {
 	}
 }
 
-// BenchmarkOneOfMany triggers an event for one of so many people on its list, until the delivery is on disk.
+// BenchmarkOneOfMany triggers an event for one of so many people on its list, until the delivery is
+// on disk.
 func BenchmarkOneOfMany(b *testing.B) {
 	const people = 200_000
 	for _, database := range []string{"sqlite", "postgres"} {

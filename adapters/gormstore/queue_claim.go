@@ -62,8 +62,8 @@ type dueDelivery struct {
 	state      deliveries.State
 }
 
-// light returns the first of the deliveries, at least one and as many as deliveries.ClaimBytes allows. Only sizes are read: neither
-// database looks at the text of a large value for that.
+// light returns the first of the deliveries, at least one and as many as deliveries.ClaimBytes
+// allows. Only sizes are read: neither database looks at the text of a large value for that.
 func (t tx) light(ctx context.Context, found []dueDelivery) (first []dueDelivery, err error) {
 	ids, occurrences := make([]deliveries.ID, len(found)), make([]events.OccurrenceID, 0, 1)
 	contexts := map[events.OccurrenceID]int{}

@@ -11,7 +11,8 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// BenchmarkClaims claims 128 at a time where b.N deliveries wait, records them as sent, and reports how long claims and looks at what is due take.
+// BenchmarkClaims claims 128 at a time where b.N deliveries wait, records them as sent, and reports
+// how long claims and looks at what is due take.
 func BenchmarkClaims(b *testing.B) {
 	const claims, size = 300, 128
 	for _, database := range []string{"sqlite", "postgres"} {

@@ -11,8 +11,9 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// TestPlansOfAnEmptyQueueServeAFullOne is about Postgres, which keeps the plan of a statement as long as the connection: whoever starts with
-// an empty queue must not read all of it when it has filled.
+// TestPlansOfAnEmptyQueueServeAFullOne is about Postgres, which keeps the plan of a statement as
+// long as the connection: whoever starts with an empty queue must not read all of it when it has
+// filled.
 func TestPlansOfAnEmptyQueueServeAFullOne(t *testing.T) {
 	t.Parallel()
 	s := open(t, pgtest.New(t)+"&pool_max_conns=3")
@@ -42,7 +43,8 @@ func TestPlansOfAnEmptyQueueServeAFullOne(t *testing.T) {
 	assert.Less(t, readOf(t, s, "deliveries")-before, each/4, "rows and entries of indexes that were read")
 }
 
-// TestAnExpansionReadsOneOfManyThatWait is about Postgres, which may join what waits with the lanes instead of looking it up.
+// TestAnExpansionReadsOneOfManyThatWait is about Postgres, which may join what waits with the lanes
+// instead of looking it up.
 func TestAnExpansionReadsOneOfManyThatWait(t *testing.T) {
 	t.Parallel()
 	s := open(t, pgtest.New(t)+"&pool_max_conns=3")

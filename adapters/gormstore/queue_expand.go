@@ -12,8 +12,9 @@ import (
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
-// expansion is one page of the deliveries of an occurrence. It goes through the event's active notifications; for each of them first
-// through those assignments whose channel is the project's, then through those whose channel is the organization's; each time by id.
+// expansion is one page of the deliveries of an occurrence. It goes through the event's active
+// notifications; for each of them first through those assignments whose channel is the project's,
+// then through those whose channel is the organization's; each time by id.
 type expansion struct {
 	tx
 	occurrence occurrenceRow
@@ -31,8 +32,9 @@ type step struct {
 	after          channels.AssignmentID `gorm:"-"`
 }
 
-// expandNext writes a page of the occurrence whose turn it is: of the first lane in which one waits, of the first organization after the
-// one whose turn was before, and of that organization the one that has waited longest. Postgres gives each worker another one.
+// expandNext writes a page of the occurrence whose turn it is: of the first lane in which one
+// waits, of the first organization after the one whose turn was before, and of that organization
+// the one that has waited longest. Postgres gives each worker another one.
 func expandNext(
 	ctx context.Context, t tx, lanes []deliveries.Lane, after map[deliveries.Lane]orgs.ID, limit int,
 ) (deliveries.Expansion, deliveries.Lane, error) {
@@ -76,7 +78,8 @@ func (t tx) expand(ctx context.Context, row occurrenceRow, limit int) (deliverie
 	return deliveries.Expansion{Organization: row.OrganizationID, Occurrence: row.ID, Deliveries: e.written, Done: done}, nil
 }
 
-// itsTurn locks the occurrence whose turn it is. Of a lane in which another worker holds all there is, it is the turn of the next lane.
+// itsTurn locks the occurrence whose turn it is. Of a lane in which another worker holds all there
+// is, it is the turn of the next lane.
 func (t tx) itsTurn(ctx context.Context, lanes []deliveries.Lane, after map[deliveries.Lane]orgs.ID) (occurrenceRow, error) {
 	waiting, err := rowsOf[deliveries.Lane](t.db(ctx).Raw("SELECT size.large, class.priority FROM (SELECT FALSE AS large UNION ALL SELECT TRUE) AS size CROSS JOIN (" + classes + `) AS class
 		WHERE (SELECT o.id FROM occurrences o WHERE o.large = size.large AND o.priority = class.priority AND o.expanded_at IS NULL
@@ -104,8 +107,8 @@ func (t tx) nextUnexpanded(ctx context.Context, in deliveries.Lane, after orgs.I
 		ORDER BY large, priority, organization_id, turn_at, id LIMIT 1`+t.dialect.skipLocked(), in.Large, in.Priority, after), deliveries.ErrNothingToDo)
 }
 
-// count keeps the numbers of what the page wrote. What was left out is counted in the index of states, behind what was there before: it is
-// nothing or little, and others cannot touch it yet.
+// count keeps the numbers of what the page wrote. What was left out is counted in the index of
+// states, behind what was there before: it is nothing or little, and others cannot touch it yet.
 func (e *expansion) count(ctx context.Context, first bool) error {
 	done := newChanges()
 	if first {
@@ -153,7 +156,8 @@ func (e *expansion) page(ctx context.Context, limit int) (done bool, err error) 
 	return false, e.save(ctx, false)
 }
 
-// next is the step that the cursor is in, or the first one behind it. Phases without a channel are none.
+// next is the step that the cursor is in, or the first one behind it. Phases without a channel are
+// none.
 func (e *expansion) next(ctx context.Context) (step, error) {
 	p := e.candidates.parameters()
 	p["notification"], p["phase"] = e.occurrence.CursorNotification, e.occurrence.CursorPhase
@@ -189,8 +193,9 @@ const (
 			CASE WHEN reason = '' THEN (SELECT f.turn FROM fronts f WHERE f.channel_id = judged.channel_id) + @ahead + number END`
 )
 
-// fronts continues a query about ways with the turn of what goes next on each of their channels, in the class and the project of an occurrence:
-// what is new begins there. Where nothing waits, turns begin anew.
+// fronts continues a query about ways with the turn of what goes next on each of their channels, in
+// the class and the project of an occurrence: what is new begins there. Where nothing waits, turns
+// begin anew.
 const fronts = `, fronts AS MATERIALIZED (SELECT through.channel_id, COALESCE((SELECT d.turn FROM deliveries d
 			WHERE d.channel_id = through.channel_id AND d.priority = @priority AND d.project_id = @project AND d.turn IS NOT NULL
 			ORDER BY d.turn, d.id LIMIT 1), 0) AS turn
@@ -199,7 +204,8 @@ const fronts = `, fronts AS MATERIALIZED (SELECT through.channel_id, COALESCE((S
 // onceEach leaves out what was chosen for an address before.
 const onceEach = "ON CONFLICT (occurrence_id, notification_id, protocol, address_key) WHERE chosen DO NOTHING"
 
-// write writes the deliveries of a step up to an assignment. An address that has one already gets no second.
+// write writes the deliveries of a step up to an assignment. An address that has one already gets
+// no second.
 func (e *expansion) write(ctx context.Context, s step, last channels.AssignmentID) error {
 	p := e.step(s)
 	p["last"], p["now"], p["occurrence"] = last, e.clock(), e.occurrence.ID

@@ -123,7 +123,8 @@ func wantedSet(d dialect, rows []wantedRow) clause.Expr {
 	return rowSet(d, rows, "occurrence bigint", "username text", "address text")
 }
 
-// wantedFrom is the FROM and WHERE of a query of the candidates r whom a set of wantedRow names, by occurrence.
+// wantedFrom is the FROM and WHERE of a query of the candidates r whom a set of wantedRow names, by
+// occurrence.
 func wantedFrom(d dialect) string {
 	reached := d.alongAs("wanted", []string{"wanted.occurrence", "a.id"},
 		hop{"addresses a", "a.organization_id = @organization AND a.value_key = wanted.address"}) + `

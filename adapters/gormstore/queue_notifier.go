@@ -13,12 +13,13 @@ const (
 	listenPauseLongest = 5 * time.Second
 )
 
-// notifier says that there may be new work: to workers of this process at once, and to other instances through the database.
-// A notification that is lost costs only time, because workers also poll; the rows are the truth.
+// notifier says that there may be new work: to workers of this process at once, and to other
+// instances through the database. A notification that is lost costs only time, because workers also
+// poll; the rows are the truth.
 //
-// Other instances are notified after the commit, not within the transaction: Postgres commits transactions that notify one
-// after another, each with a flush of its own, and triggers would queue up behind each other. Notifications that come while
-// one is on its way become one.
+// Other instances are notified after the commit, not within the transaction: Postgres commits
+// transactions that notify one after another, each with a flush of its own, and triggers would
+// queue up behind each other. Notifications that come while one is on its way become one.
 type notifier struct {
 	local  chan struct{} // received by whoever waits for work in this process
 	remote chan struct{} // to be passed on to other instances
@@ -65,8 +66,8 @@ func (n *notifier) notifyOthers() {
 	}
 }
 
-// listen begins to receive the notifications of other instances. Commands that only read never call it, and need no
-// connection for it.
+// listen begins to receive the notifications of other instances. Commands that only read never call
+// it, and need no connection for it.
 func (n *notifier) listen() {
 	n.listenOnce.Do(func() { n.listening.Go(n.listenToOthers) })
 }

@@ -210,8 +210,9 @@ func (p *post) look(ctx context.Context, tx ports.Tx, o events.Occurrence) error
 	return nil
 }
 
-// TestTheQueueReadsNoTableFromEndToEnd goes through every statement about occurrences and deliveries on an empty SQLite database: what is
-// looked up there is looked up everywhere, because SQLite gathers no statistics by itself.
+// TestTheQueueReadsNoTableFromEndToEnd goes through every statement about occurrences and
+// deliveries on an empty SQLite database: what is looked up there is looked up everywhere, because
+// SQLite gathers no statistics by itself.
 func TestTheQueueReadsNoTableFromEndToEnd(t *testing.T) {
 	t.Parallel()
 	s := open(t, "sqlite::memory:")
@@ -228,7 +229,8 @@ func TestTheQueueReadsNoTableFromEndToEnd(t *testing.T) {
 	scan := regexp.MustCompile(`^SCAN (\S+)`)
 	// These are as many as there are people.
 	wholeOrganization := regexp.MustCompile(`^SEARCH (a|m|s|addresses|members|assignments) USING .*\(organization_id=\?\)`)
-	// What is made within a statement is read from end to end: sets given, common tables, subqueries.
+	// What is made within a statement is read from end to end: sets given, common tables,
+	// subqueries.
 	made := regexp.MustCompile(`^(json_each|jsonb_each|ways|w|heard|named|held|page\d*|pages|listed|subscribed|following|r|gated|judged|ranked|counted|first|left_out|sent|busy|due|waiting|newest|f|either|wanted|CONSTANT|classes|class|size|lines|heads|fresh|returned|fronts|through|\(subquery-\d+\)|\d+)$`)
 	for statement := range heard {
 		if strings.HasPrefix(statement, "INSERT") && !strings.Contains(statement, "SELECT") {
@@ -246,7 +248,8 @@ func TestTheQueueReadsNoTableFromEndToEnd(t *testing.T) {
 	}
 }
 
-// TestClaimsTakeTheIndexOfWhatIsDue is about Postgres before it has gathered statistics, when it would rather sort everything that is due.
+// TestClaimsTakeTheIndexOfWhatIsDue is about Postgres before it has gathered statistics, when it
+// would rather sort everything that is due.
 func TestClaimsTakeTheIndexOfWhatIsDue(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {

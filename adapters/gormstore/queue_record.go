@@ -33,8 +33,9 @@ func (t tx) newOutcomeRow(o deliveries.Outcome) outcomeRow {
 	return r
 }
 
-// Record is one statement for those that were sent, which most are, and one for the others. A delivery keeps its last error when it gets
-// no new one: what made it take three attempts stays to be seen.
+// Record is one statement for those that were sent, which most are, and one for the others. A
+// delivery keeps its last error when it gets no new one: what made it take three attempts stays to
+// be seen.
 func (q queue) Record(ctx context.Context, owner string, outcomes []deliveries.Outcome) (lost int, err error) {
 	ctx = paced(ctx, paceBrief)
 	sent := map[int][]deliveries.ID{} // by attempts
@@ -119,8 +120,9 @@ func endings(statement *gorm.DB) (ends []ending, err error) {
 	return ends, rows.Err()
 }
 
-// keepEndings keeps what attempts that came to an end change in the numbers. The hand-off took the time since the occurrence was triggered or was to begin,
-// or since the delivery was made due again, which is the case when it is younger than the last that was written.
+// keepEndings keeps what attempts that came to an end change in the numbers. The hand-off took the
+// time since the occurrence was triggered or was to begin, or since the delivery was made due
+// again, which is the case when it is younger than the last that was written.
 func (t tx) keepEndings(ctx context.Context, ends []ending, now time.Time) error {
 	seen := map[events.OccurrenceID]occurrenceRow{}
 	for _, e := range ends {

@@ -64,7 +64,8 @@ type cancelledRow struct {
 	ContextBytes       int
 }
 
-// endCancelled has occurrences say that they were cancelled. It waits for those whose page of recipients is being written.
+// endCancelled has occurrences say that they were cancelled. It waits for those whose page of
+// recipients is being written.
 func (t tx) endCancelled(ctx context.Context) (int, error) {
 	rows, err := rowsOf[cancelledRow](t.db(ctx).Raw(`SELECT o.id, o.created_at, o.send_at, o.scheduled, o.expanded_at, o.cursor_notification,
 			octet_length(o.context) AS context_bytes
@@ -115,8 +116,8 @@ type sweptRow struct {
 	CancelledAt *time.Time
 }
 
-// sweep skips open deliveries of occurrences that were cancelled or have expired. What workers hold is theirs: they ask the same
-// before they send it.
+// sweep skips open deliveries of occurrences that were cancelled or have expired. What workers hold
+// is theirs: they ask the same before they send it.
 func (t tx) sweep(ctx context.Context, limit int) (int, error) {
 	rows, err := rowsOf[sweptRow](t.db(ctx).Raw("SELECT id, cancelled_at "+sweptNow+"ORDER BY sweep_at, id LIMIT @limit "+t.dialect.skipLocked(),
 		map[string]any{"now": t.clock(), "limit": sweepSet}))
@@ -184,8 +185,8 @@ func (q queue) Cancelled(ctx context.Context, limit int) (ids []events.Occurrenc
 	return ids, err
 }
 
-// countScheduled counts the contexts of scheduled occurrences at once, as old as they will be when they are sent: they are kept until
-// then, and after that as long as others.
+// countScheduled counts the contexts of scheduled occurrences at once, as old as they will be when
+// they are sent: they are kept until then, and after that as long as others.
 func (t tx) countScheduled(ctx context.Context, fresh []*deliveries.Triggered) error {
 	done := newChanges()
 	for _, f := range fresh {

@@ -39,7 +39,8 @@ func (t *turns) take(c channels.ID, turn deliveries.Turn) {
 	t.places[c] = turn
 }
 
-// expansion returns the number of the next expansion, and after which organization each lane goes on.
+// expansion returns the number of the next expansion, and after which organization each lane goes
+// on.
 func (t *turns) expansion() (n uint64, after map[deliveries.Lane]orgs.ID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -54,7 +55,8 @@ func (t *turns) expanded(in deliveries.Lane, of orgs.ID) {
 	t.organizations[in] = of
 }
 
-// classRow is a class, and in a list of what waits a project with something that waits for its first attempt; 0: what was claimed before.
+// classRow is a class, and in a list of what waits a project with something that waits for its
+// first attempt; 0: what was claimed before.
 type classRow struct {
 	Priority  events.Priority
 	ProjectID orgs.ProjectID
@@ -63,13 +65,15 @@ type classRow struct {
 // classes selects every class.
 const classes = "SELECT -1 AS priority UNION ALL SELECT 0 UNION ALL SELECT 1"
 
-// waiting is what is due on a channel: by class the projects of what waits for its first attempt, and whether something was claimed before.
+// waiting is what is due on a channel: by class the projects of what waits for its first attempt,
+// and whether something was claimed before.
 type waiting struct {
 	projects map[events.Priority][]orgs.ProjectID
 	returned map[events.Priority]bool
 }
 
-// waiting jumps from project to project in the index of what waits, so that its cost does not depend on how much that is.
+// waiting jumps from project to project in the index of what waits, so that its cost does not
+// depend on how much that is.
 func (t tx) waiting(ctx context.Context, channel channels.ID) (waiting, error) {
 	w := waiting{projects: map[events.Priority][]orgs.ProjectID{}, returned: map[events.Priority]bool{}}
 	rows, err := rowsOf[classRow](t.db(ctx).Raw(`WITH RECURSIVE classes (priority) AS (`+classes+`), lines (priority, project_id) AS (
@@ -102,7 +106,8 @@ func (t tx) waiting(ctx context.Context, channel channels.ID) (waiting, error) {
 // has reports whether something of a class is due.
 func (w waiting) has(p events.Priority) bool { return w.returned[p] || len(w.projects[p]) > 0 }
 
-// due locks deliveries that are due, by the rule of docs/delivery.md, and returns the turn after them.
+// due locks deliveries that are due, by the rule of docs/delivery.md, and returns the turn after
+// them.
 func (t tx) due(ctx context.Context, channel channels.ID, limit int, turn deliveries.Turn) ([]dueDelivery, deliveries.Turn, error) {
 	w, err := t.waiting(ctx, channel)
 	if err != nil {

@@ -31,8 +31,9 @@ const recipientQuery = `SELECT s.id, a.value AS address, m.username, c.name AS c
 	JOIN members m ON m.id = a.member_id
 	WHERE s.id `
 
-// Recipients takes its page from the entries' primary key and then looks up each of them. Postgres must be told so: left to
-// itself it reads whole tables for a page, or, before it has statistics, joins and sorts the whole list for each.
+// Recipients takes its page from the entries' primary key and then looks up each of them. Postgres
+// must be told so: left to itself it reads whole tables for a page, or, before it has statistics,
+// joins and sorts the whole list for each.
 func (r listRepo) Recipients(
 	ctx context.Context, l lists.List, after channels.AssignmentID, limit int,
 ) ([]lists.Recipient, error) {

@@ -14,20 +14,23 @@ import (
 const (
 	// maxAttempts bounds how often a unit of work is tried. Conflicts come from elsewhere and pass.
 	maxAttempts = 40
-	// maxViolations bounds it where a constraint was violated, which may be nobody's fault but the unit's.
+	// maxViolations bounds it where a constraint was violated, which may be nobody's fault but the
+	// unit's.
 	maxViolations = 3
 	firstPause    = 500 * time.Microsecond
 	longestPause  = 50 * time.Millisecond
 )
 
-// retried runs a unit of work on Postgres again while others get in its way: another unit changed a row first (40001) or
-// the two waited for each other (40P01). A violated constraint is tried again as well, because another unit's commit may
-// have caused it behind the unit's snapshot: it added the row that the unit did not see and added too (23505), or
-// removed the one that the unit saw and referred to (23503). On a new snapshot the unit sees that row, or sees that it is
-// gone, and takes the other way; if not, the fault is its own.
+// retried runs a unit of work on Postgres again while others get in its way: another unit changed a
+// row first (40001) or the two waited for each other (40P01). A violated constraint is tried again
+// as well, because another unit's commit may have caused it behind the unit's snapshot: it added
+// the row that the unit did not see and added too (23505), or removed the one that the unit saw and
+// referred to (23503). On a new snapshot the unit sees that row, or sees that it is gone, and takes
+// the other way; if not, the fault is its own.
 //
-// A unit that has failed twice waits in the lane, so that of the many that want one row only one competes with newcomers
-// and each of them gets its turn, instead of all of them failing each other.
+// A unit that has failed twice waits in the lane, so that of the many that want one row only one
+// competes with newcomers and each of them gets its turn, instead of all of them failing each
+// other.
 func (e *postgresEngine) retried(ctx context.Context, attempt func() error) error {
 	violations, inLane := 0, false
 	defer func() {

@@ -40,8 +40,8 @@ func TestEveryColumnOfEveryRowExists(t *testing.T) {
 	})
 }
 
-// TestRowsDoWithoutTheTrapsOfTheORM forbids what changes values behind our backs: tags with a default (false is stored as
-// true), soft deletion, associations, hooks.
+// TestRowsDoWithoutTheTrapsOfTheORM forbids what changes values behind our backs: tags with a
+// default (false is stored as true), soft deletion, associations, hooks.
 func TestRowsDoWithoutTheTrapsOfTheORM(t *testing.T) {
 	t.Parallel()
 	for _, row := range gormstore.Rows() {

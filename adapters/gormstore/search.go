@@ -8,8 +8,8 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// How a search reads: more and more at a time, up to a chunk, and not much more than searchMost before it says what it has found. Few
-// may be meant among very many.
+// How a search reads: more and more at a time, up to a chunk, and not much more than searchMost
+// before it says what it has found. Few may be meant among very many.
 const (
 	searchChunk  = 1_000
 	searchGrowth = 4
@@ -26,7 +26,8 @@ func strides(limit int) iter.Seq[int] {
 	}
 }
 
-// search is a query at work. It goes through the places of one index in their order and picks those members whom the whole query means.
+// search is a query at work. It goes through the places of one index in their order and picks those
+// members whom the whole query means.
 type search struct {
 	userRepo
 
@@ -114,7 +115,8 @@ func (r userRepo) Count(ctx context.Context, org orgs.ID, q users.Query, limit i
 	return len(ids), found.More, err
 }
 
-// walk goes through a source until it has found as many as the query wants, or read as much as it may.
+// walk goes through a source until it has found as many as the query wants, or read as much as it
+// may.
 func (s search) walk(ctx context.Context, by source) (ids []users.MemberID, found users.Found, err error) {
 	found.Next = users.Cursor{Order: by.order, Term: by.term}
 	if s.q.After.Order == by.order && s.q.After.Term == by.term {

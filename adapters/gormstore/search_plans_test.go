@@ -15,7 +15,8 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// TestFiltersReadRangesOfIndexesOnSQLite is about every way in which a query that asks for everything could be gone about.
+// TestFiltersReadRangesOfIndexesOnSQLite is about every way in which a query that asks for
+// everything could be gone about.
 func TestFiltersReadRangesOfIndexesOnSQLite(t *testing.T) {
 	t.Parallel()
 	s := open(t, "sqlite::memory:")
@@ -46,8 +47,8 @@ func TestFiltersReadRangesOfIndexesOnSQLite(t *testing.T) {
 	}
 }
 
-// TestAStretchReadsABoundedNumberOfRowsOnPostgres counts what each query reads in an organization that is larger, before statistics
-// are gathered and after.
+// TestAStretchReadsABoundedNumberOfRowsOnPostgres counts what each query reads in an organization
+// that is larger, before statistics are gathered and after.
 func TestAStretchReadsABoundedNumberOfRowsOnPostgres(t *testing.T) {
 	t.Parallel()
 	const members, most = 40_000, 30_000 // A place is read once, and what is asked of the member there twice at most.

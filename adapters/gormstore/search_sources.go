@@ -8,7 +8,8 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// source is where a search goes along: places in the order of an index. That of a term has its order and the term only.
+// source is where a search goes along: places in the order of an index. That of a term has its
+// order and the term only.
 type source struct {
 	order  users.Order
 	term   string // of ByWord
@@ -18,8 +19,9 @@ type source struct {
 	args   []any  // of set
 }
 
-// source chooses what to read. Sets that the query names are measured against each other, and the words that begin with each of its terms. Of
-// those that cannot be read at one go the words of a term come first, the longest.
+// source chooses what to read. Sets that the query names are measured against each other, and the
+// words that begin with each of its terms. Of those that cannot be read at one go the words of a
+// term come first, the longest.
 func (s search) source(ctx context.Context) (source, error) {
 	after := s.q.After.Order
 	if after == users.ByWord && slices.Contains(s.terms, s.q.After.Term) {
@@ -63,8 +65,8 @@ func (s search) source(ctx context.Context) (source, error) {
 	return best, nil
 }
 
-// sets are the sets of members that the query names, those first that are smaller as a rule. A list, an application or a group of another
-// organization is an empty set.
+// sets are the sets of members that the query names, those first that are smaller as a rule. A
+// list, an application or a group of another organization is an empty set.
 func (s search) sets() []source {
 	var all []source
 	if s.q.Username != "" {
@@ -96,7 +98,8 @@ func (s search) sets() []source {
 	return all
 }
 
-// searchMailed selects the members of the organization with an e-mail. An index has them, but for the one whose username it is.
+// searchMailed selects the members of the organization with an e-mail. An index has them, but for
+// the one whose username it is.
 const searchMailed = `SELECT id FROM members WHERE organization_id = ? AND username_fold = ? AND email_fold = username_fold
 	UNION ALL SELECT id FROM members WHERE organization_id = ? AND email_fold = ? AND email_fold <> username_fold`
 

@@ -20,10 +20,12 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest/pgproxy"
 )
 
-// brisk is a statement timeout short enough to wait for. Statements about sets may take three times as long.
+// brisk is a statement timeout short enough to wait for. Statements about sets may take three times
+// as long.
 const brisk = time.Second
 
-// proxied returns a path to a database that can be cut, and a store that goes that way. The store's pool is full of connections.
+// proxied returns a path to a database that can be cut, and a store that goes that way. The store's
+// pool is full of connections.
 func proxied(t *testing.T, url string, heard func(message string)) (*pgproxy.Proxy, *gormstore.Store) {
 	t.Helper()
 	p, err := pgproxy.Start(t.Context(), url)

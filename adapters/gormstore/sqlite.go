@@ -23,16 +23,19 @@ const (
 	inMemory = ":memory:"
 	// sqliteReaders is how many Views run at the same time.
 	sqliteReaders = 8
-	// common are the parameters of every connection. Another process (an import beside the server) may hold the write
-	// lock for a while, hence the busy timeout. The statement cache spares GORM's many equal statements their preparation.
+	// common are the parameters of every connection. Another process (an import beside the server)
+	// may hold the write lock for a while, hence the busy timeout. The statement cache spares
+	// GORM's many equal statements their preparation.
 	common = "_foreign_keys=on&_busy_timeout=5000&_stmt_cache_size=128"
-	// A writer has a cache of 16 MiB, each reader one of 4; larger ones were not faster, the system caches the file as well.
+	// A writer has a cache of 16 MiB, each reader one of 4; larger ones were not faster, the system
+	// caches the file as well.
 	writes = common + "&_cache_size=-16384&_txlock=immediate"
 	reads  = common + "&_cache_size=-4096&mode=ro&_query_only=on"
 )
 
-// sqliteEngine keeps everything in one file: one connection writes, in the hands of the writer, and others read beside it, which
-// the write-ahead log allows. A database in memory belongs to its one connection, which then does both.
+// sqliteEngine keeps everything in one file: one connection writes, in the hands of the writer, and
+// others read beside it, which the write-ahead log allows. A database in memory belongs to its one
+// connection, which then does both.
 type sqliteEngine struct {
 	base    *gorm.DB
 	now     func() time.Time
@@ -65,7 +68,8 @@ func openSQLite(ctx context.Context, path string, now func() time.Time, keys sea
 	return e, nil
 }
 
-// openFile makes the file for nobody else's eyes, and its folder; SQLite gives the files beside it the same mode.
+// openFile makes the file for nobody else's eyes, and its folder; SQLite gives the files beside it
+// the same mode.
 func (e *sqliteEngine) openFile(path string) error {
 	path, err := filepath.Abs(path) // connections are opened later too, and the working directory may change
 	if err != nil {
@@ -95,8 +99,9 @@ func openPool(source string, connections int) *sql.DB {
 	return pool
 }
 
-// connector opens connections to a file. They leave its log and the log's index behind, the log empty: when the disk is full later, there is no
-// room to make them, and without them the file cannot even be read.
+// connector opens connections to a file. They leave its log and the log's index behind, the log
+// empty: when the disk is full later, there is no room to make them, and without them the file
+// cannot even be read.
 type connector struct{ source string }
 
 // Connect opens a connection.
@@ -123,8 +128,9 @@ func gormConfig(now func() time.Time) *gorm.Config {
 	}
 }
 
-// checkJournal refuses a place where SQLite cannot keep a write-ahead log, such as some network file systems: it would
-// go on silently in a mode in which readers and the writer lock each other out.
+// checkJournal refuses a place where SQLite cannot keep a write-ahead log, such as some network
+// file systems: it would go on silently in a mode in which readers and the writer lock each other
+// out.
 func (e *sqliteEngine) checkJournal(ctx context.Context) error {
 	var mode string
 	if err := e.writing.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&mode); err != nil {
@@ -175,13 +181,14 @@ func bound(base *gorm.DB, conn gorm.ConnPool) *gorm.DB {
 
 func (e *sqliteEngine) close() error {
 	e.writer.stop()
-	// The log of a file that is restored from a copy later must not be taken for the copy's. While the file is open, the log keeps its size,
-	// because it is faster to write over it.
+	// The log of a file that is restored from a copy later must not be taken for the copy's. While
+	// the file is open, the log keeps its size, because it is faster to write over it.
 	_, err := e.writing.ExecContext(context.Background(), "PRAGMA journal_size_limit = 0")
 	return errors.Join(err, e.closePools())
 }
 
-// closePools closes the readers first: the last connection to a file, if it may write, empties the log.
+// closePools closes the readers first: the last connection to a file, if it may write, empties the
+// log.
 func (e *sqliteEngine) closePools() error {
 	var err error
 	for _, pool := range []*sql.DB{e.reading, e.writing} {

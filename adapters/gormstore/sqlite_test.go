@@ -48,8 +48,9 @@ func TestAPathStaysWhereItWas(t *testing.T) { // not parallel: it changes the wo
 	assert.FileExists(t, "../data/store.db")
 }
 
-// TestClosingLeavesNothingToBeMade holds that a file can be opened when the disk is full: what it takes besides is there already. The log is
-// empty: all of it went into the file, and it cannot be taken for the log of a file that is restored there.
+// TestClosingLeavesNothingToBeMade holds that a file can be opened when the disk is full: what it
+// takes besides is there already. The log is empty: all of it went into the file, and it cannot be
+// taken for the log of a file that is restored there.
 func TestClosingLeavesNothingToBeMade(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -47,8 +47,9 @@ func (r statisticsRepo) Hours(ctx context.Context, org orgs.ID, from, until time
 	return hours, nil
 }
 
-// Contexts looks up the days one by one: the key leads to each, past everything else that is counted. Of what is still to come there is
-// nothing else: those are contexts of scheduled occurrences.
+// Contexts looks up the days one by one: the key leads to each, past everything else that is
+// counted. Of what is still to come there is nothing else: those are contexts of scheduled
+// occurrences.
 func (r statisticsRepo) Contexts(ctx context.Context, org orgs.ID, since time.Time) (bytes int64, err error) {
 	now := r.now()
 	if kept := now.Add(-statistics.Retention); since.Before(kept) {
@@ -66,8 +67,9 @@ func (r statisticsRepo) Contexts(ctx context.Context, org orgs.ID, since time.Ti
 	return bytes, err
 }
 
-// busyChannels is the beginning of a query about the channels with open deliveries: it jumps from channel to channel in the indexes of
-// what is open, so that its cost does not depend on how much that is.
+// busyChannels is the beginning of a query about the channels with open deliveries: it jumps from
+// channel to channel in the indexes of what is open, so that its cost does not depend on how much
+// that is.
 const busyChannels = `WITH RECURSIVE fresh (channel_id) AS (
 		SELECT (SELECT d.channel_id FROM deliveries d WHERE d.turn IS NOT NULL AND d.channel_id > 0 ORDER BY d.channel_id, d.priority, d.project_id, d.turn, d.id LIMIT 1)
 		UNION ALL
@@ -84,8 +86,9 @@ const busyChannels = `WITH RECURSIVE fresh (channel_id) AS (
 		SELECT channel_id FROM fresh WHERE channel_id IS NOT NULL UNION SELECT channel_id FROM returned WHERE channel_id IS NOT NULL
 	)`
 
-// heads continues a query about channels called busy, with the deliveries of each that go next, by id: of each class what is due first of
-// those that were claimed before, and of those that wait for their first attempt the next of each project.
+// heads continues a query about channels called busy, with the deliveries of each that go next, by
+// id: of each class what is due first of those that were claimed before, and of those that wait for
+// their first attempt the next of each project.
 const heads = `, classes (priority) AS (` + classes + `), lines (channel_id, priority, project_id) AS (
 		SELECT busy.channel_id, class.priority, (SELECT d.project_id FROM deliveries d WHERE d.channel_id = busy.channel_id
 			AND d.priority = class.priority AND d.turn IS NOT NULL ORDER BY d.channel_id, d.priority, d.project_id, d.turn, d.id LIMIT 1)
@@ -105,7 +108,8 @@ const heads = `, classes (priority) AS (` + classes + `), lines (channel_id, pri
 		FROM busy CROSS JOIN classes class
 	)`
 
-// theHeads are the deliveries d of heads: each is looked up, whatever the planner believed of the table when it was empty.
+// theHeads are the deliveries d of heads: each is looked up, whatever the planner believed of the
+// table when it was empty.
 func (d dialect) theHeads() string {
 	if d == onPostgres {
 		return "heads CROSS JOIN LATERAL (SELECT * FROM deliveries r WHERE r.id = heads.id OFFSET 0) AS d"
@@ -127,7 +131,8 @@ func (r statisticsRepo) Queue(ctx context.Context, now time.Time, most int) (q s
 	return q, err
 }
 
-// backlogs finds those of the channels called busy that have deliveries which were due before a moment.
+// backlogs finds those of the channels called busy that have deliveries which were due before a
+// moment.
 func (r statisticsRepo) backlogs(ctx context.Context, busy string, p map[string]any) ([]statistics.Backlog, error) {
 	type backlogRow struct {
 		OrganizationID orgs.ID
@@ -164,7 +169,8 @@ func (r statisticsRepo) backlogs(ctx context.Context, busy string, p map[string]
 	return found, nil
 }
 
-// failuresRead is how many occurrences of an organization with failed deliveries are looked at. Of some, all that failed may have been sent again since.
+// failuresRead is how many occurrences of an organization with failed deliveries are looked at. Of
+// some, all that failed may have been sent again since.
 const failuresRead = 100
 
 func (r statisticsRepo) Failures(ctx context.Context, in []orgs.ID, since time.Time, limit int) ([]statistics.Failures, error) {

@@ -1,5 +1,6 @@
-// Package gormstore keeps everything on SQLite or Postgres, through GORM and, where many rows are concerned, in plain SQL. It
-// knows both databases' habits and keeps the promises of ports.Store on each; the rules about what is stored are the domain's.
+// Package gormstore keeps everything on SQLite or Postgres, through GORM and, where many rows are
+// concerned, in plain SQL. It knows both databases' habits and keeps the promises of ports.Store on
+// each; the rules about what is stored are the domain's.
 package gormstore
 
 import (
@@ -28,24 +29,28 @@ var (
 
 // Config says which database to open and how.
 type Config struct {
-	// URL is `sqlite:PATH`, `sqlite::memory:` or `postgres://…`, whose parameter `pool_max_conns` comes before MaxConnections.
+	// URL is `sqlite:PATH`, `sqlite::memory:` or `postgres://…`, whose parameter `pool_max_conns`
+	// comes before MaxConnections.
 	URL string
-	// MaxConnections is how many connections to Postgres are opened at most, besides one that listens. 0: DefaultConnections.
+	// MaxConnections is how many connections to Postgres are opened at most, besides one that
+	// listens. 0: DefaultConnections.
 	MaxConnections int
 	// AutoMigrate brings the schema up to date. Without it, Open refuses a schema that is behind.
 	AutoMigrate bool
-	// StatementTimeout is how long Postgres may take to answer a statement about a few rows before its connection is given up; one
-	// about a large set of rows may take three times as long. 0: DefaultStatementTimeout.
+	// StatementTimeout is how long Postgres may take to answer a statement about a few rows before
+	// its connection is given up; one about a large set of rows may take three times as long. 0:
+	// DefaultStatementTimeout.
 	StatementTimeout time.Duration
-	// NotifyURL is where the connection goes that listens for notifications of other instances, when URL leads to a pooler that cannot pass
-	// them on. Empty: to URL.
+	// NotifyURL is where the connection goes that listens for notifications of other instances,
+	// when URL leads to a pooler that cannot pass them on. Empty: to URL.
 	NotifyURL string
 	// Clock gives the moments that are stored.
 	Clock ports.Clock
-	// ServerClock has the clock of a Postgres server decide when deliveries are due and leases end. Without it Clock does, which then must
-	// be the same for all who share the database.
+	// ServerClock has the clock of a Postgres server decide when deliveries are due and leases end.
+	// Without it Clock does, which then must be the same for all who share the database.
 	ServerClock bool
-	// Keys encrypt the settings of channels. Without any, channels can be neither stored nor read with their settings; all else can.
+	// Keys encrypt the settings of channels. Without any, channels can be neither stored nor read
+	// with their settings; all else can.
 	Keys seal.Ring
 	// Logger hears of migrations; nil for nobody.
 	Logger *slog.Logger
@@ -69,10 +74,11 @@ type Store struct {
 type engine interface {
 	view(ctx context.Context, fn func(tx) error) error
 	update(ctx context.Context, fn func(tx) error) error
-	// work is update for sets of rows that others want as well: what another has locked may be passed over.
+	// work is update for sets of rows that others want as well: what another has locked may be
+	// passed over.
 	work(ctx context.Context, fn func(tx) error) error
-	// notify tells other instances that there is work. listen calls notified when another instance does, until ctx ends; it returns nil when
-	// there can be no other instance.
+	// notify tells other instances that there is work. listen calls notified when another instance
+	// does, until ctx ends; it returns nil when there can be no other instance.
 	notify(ctx context.Context) error
 	listen(ctx context.Context, notified func()) error
 	applied(ctx context.Context) (history, error)
@@ -150,7 +156,8 @@ func (s *Store) Update(ctx context.Context, fn func(ports.Tx) error) error {
 	})
 }
 
-// Close waits for the calls that are under way, then closes the database. Later calls return ports.ErrUnavailable.
+// Close waits for the calls that are under way, then closes the database. Later calls return
+// ports.ErrUnavailable.
 func (s *Store) Close() error {
 	s.gate.Lock()
 	already := s.closed

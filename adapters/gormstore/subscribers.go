@@ -27,7 +27,8 @@ func (r subscriberRow) subscriber() subscriptions.Subscriber {
 	return subscriptions.Subscriber{Subscription: r.Row.subscription(), Member: r.MemberID, Username: r.Username, Address: r.Address, Channel: r.Channel}
 }
 
-// subscriberPage selects the next subscriptions from an index that is in the order of their assignments.
+// subscriberPage selects the next subscriptions from an index that is in the order of their
+// assignments.
 const subscriberPage = `SELECT id, notification_id, assignment_id, active FROM subscriptions
 	WHERE notification_id = ? AND assignment_id > ? AND EXISTS (SELECT 1 FROM notifications WHERE id = ? AND application_id = ?)
 	ORDER BY assignment_id LIMIT ?`

@@ -11,8 +11,8 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// TestAServerThatTurnsReadOnly is about a switch-over that leaves connections to the former primary open, while new ones lead to the new
-// primary: the first refusal gives up all of them.
+// TestAServerThatTurnsReadOnly is about a switch-over that leaves connections to the former primary
+// open, while new ones lead to the new primary: the first refusal gives up all of them.
 func TestAServerThatTurnsReadOnly(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {

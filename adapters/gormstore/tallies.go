@@ -14,8 +14,9 @@ import (
 	"github.com/tocsin/tocsin/domain/statistics"
 )
 
-// parts is among how many parts of a number those who work on sets of deliveries choose. A unit that cannot wait for others, because it
-// sees the database as it was when it began, writes to a part of its own beyond these.
+// parts is among how many parts of a number those who work on sets of deliveries choose. A unit
+// that cannot wait for others, because it sees the database as it was when it began, writes to a
+// part of its own beyond these.
 const parts = 16
 
 // measure is what an hourly number counts. They are stored: none ever changes.
@@ -29,8 +30,9 @@ const (
 	sentMeasure        measure = 16 // and those that follow, by statistics.Bucket
 )
 
-// changes is what a unit of work changes in the numbers that are kept beside deliveries. They are kept in its own transaction, so that they
-// are right whenever somebody looks, and at its end, so that others wait for them as shortly as can be.
+// changes is what a unit of work changes in the numbers that are kept beside deliveries. They are
+// kept in its own transaction, so that they are right whenever somebody looks, and at its end, so
+// that others wait for them as shortly as can be.
 type changes struct {
 	tallies map[events.OccurrenceID]map[deliveries.State]int
 	hours   map[hourKey]int
@@ -46,7 +48,8 @@ func newChanges() changes {
 	return changes{tallies: map[events.OccurrenceID]map[deliveries.State]int{}, hours: map[hourKey]int{}}
 }
 
-// move notes that so many deliveries of an occurrence went from a state to another; from none when they are new.
+// move notes that so many deliveries of an occurrence went from a state to another; from none when
+// they are new.
 func (c changes) move(o events.OccurrenceID, from, to deliveries.State, n int) {
 	if from == to || n == 0 {
 		return
@@ -83,7 +86,8 @@ func (c changes) keepContext(o events.OccurrenceID, since time.Time, bytes int) 
 	c.count(o, dayOf(since), contextsMeasure, bytes)
 }
 
-// end notes that a delivery that was being sent came to an outcome, and how long after its occurrence.
+// end notes that a delivery that was being sent came to an outcome, and how long after its
+// occurrence.
 func (c changes) end(o events.OccurrenceID, to deliveries.State, took time.Duration, now time.Time) {
 	c.move(o, deliveries.Sending, to, 1)
 	switch to {
@@ -122,7 +126,8 @@ type hourRow struct {
 	Amount     int                 `json:"amount"`
 }
 
-// keep writes the changes down: first those of occurrences, by id, then those of hours, by key, so that no two units wait for each other.
+// keep writes the changes down: first those of occurrences, by id, then those of hours, by key, so
+// that no two units wait for each other.
 func (t tx) keep(ctx context.Context, c changes) error {
 	return errors.Join(t.keepTallies(ctx, c), t.keepHours(ctx, c))
 }

@@ -63,7 +63,8 @@ func (t tx) templatesOf(ctx context.Context, o templateOwner) ([]events.Template
 		WHERE o.id = ? AND o.application_id = ? ORDER BY t.channel_id`, o.id, o.app), templateRow.template)
 }
 
-// saveTemplate returns channels.ErrNotFound unless the owner exists and its project or organization has the channel.
+// saveTemplate returns channels.ErrNotFound unless the owner exists and its project or organization
+// has the channel.
 func (t tx) saveTemplate(ctx context.Context, o templateOwner, text events.Template, by string) (events.Template, error) {
 	row, err := one[templateRow](t.db(ctx).Raw(`
 		INSERT INTO templates (`+o.column+`, channel_id, subject, text_body, html_body)

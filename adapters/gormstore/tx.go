@@ -30,16 +30,19 @@ import (
 
 var _ ports.Tx = tx{}
 
-// tx is one unit of work. Its repositories (orgRepo in orgs.go, and so on) embed it and so share its connection.
+// tx is one unit of work. Its repositories (orgRepo in orgs.go, and so on) embed it and so share
+// its connection.
 type tx struct {
 	session *gorm.DB // bound to the unit's connection; reached through db
 	dialect dialect
 	now     func() time.Time // UTC, in whole microseconds, which is what both databases keep
-	// serverClock says that the database server's clock decides when deliveries are due and leases end (see clock).
+	// serverClock says that the database server's clock decides when deliveries are due and leases
+	// end (see clock).
 	serverClock bool
 	keys        seal.Ring // of what is stored encrypted
 	part        int       // of the numbers that are kept in parts (see changes)
-	// shielded is set where several units share a transaction, so that none may interrupt it (see writer).
+	// shielded is set where several units share a transaction, so that none may interrupt it (see
+	// writer).
 	shielded bool
 	// added is set by whoever adds work for the background; nil where nobody asks.
 	added *bool
@@ -69,7 +72,8 @@ func unitOf(ctx context.Context) (tx, bool) {
 	return t, ours
 }
 
-// within runs fn as a part of the unit, of which nothing is left when it fails. Errors stay as they are: whether the unit is run again goes by them.
+// within runs fn as a part of the unit, of which nothing is left when it fails. Errors stay as they
+// are: whether the unit is run again goes by them.
 func (t tx) within(ctx context.Context, fn func(ports.Tx) error) error {
 	if err := t.db(ctx).Exec("SAVEPOINT part").Error; err != nil {
 		return err

@@ -207,7 +207,8 @@ func (r userRepo) members(ctx context.Context, condition string, args ...any) *g
 	return r.db(ctx).Raw("SELECT "+memberColumns+", "+groupNames(r.dialect, "m")+" AS group_names FROM members m WHERE "+condition, args...)
 }
 
-// groupNames selects the names of the groups of a member as a JSON array, within the query that selects the member under this name.
+// groupNames selects the names of the groups of a member as a JSON array, within the query that
+// selects the member under this name.
 func groupNames(d dialect, member string) string {
 	array := "json_group_array(g.name)"
 	if d == onPostgres {

@@ -47,9 +47,10 @@ func (r userRepo) touched(ctx context.Context, sql string, args ...any) ([]users
 	return ids, err
 }
 
-// Remove leaves what hangs on the memberships to the foreign keys. It changes the identities' rows first, so that of two
-// organizations that let go of one at the same time Postgres refuses the later one, which then runs again and
-// sees that its membership is the last; neither would otherwise see the other's end, and the identity would stay for ever.
+// Remove leaves what hangs on the memberships to the foreign keys. It changes the identities' rows
+// first, so that of two organizations that let go of one at the same time Postgres refuses the
+// later one, which then runs again and sees that its membership is the last; neither would
+// otherwise see the other's end, and the identity would stay for ever.
 func (r userRepo) Remove(ctx context.Context, ms ...users.Member) error {
 	if len(ms) == 0 {
 		return nil
@@ -75,5 +76,6 @@ func (r userRepo) Remove(ctx context.Context, ms ...users.Member) error {
 		AND NOT EXISTS (SELECT 1 FROM accounts WHERE accounts.user_id = users.id)`, among(r.dialect, identities)).Error
 }
 
-// theirIdentities are the identities of members, in one order: of two who let go of the same ones none waits for the other for ever.
+// theirIdentities are the identities of members, in one order: of two who let go of the same ones
+// none waits for the other for ever.
 const theirIdentities = `SELECT user_id FROM members WHERE id ? AND organization_id + 0 = ? ORDER BY user_id`

@@ -16,7 +16,8 @@ import (
 // maxUses is how many users of a thing are named when its deletion is refused.
 const maxUses = 10
 
-// useRow is a thing that refers to another: an event, or something of it, or something that has only a name.
+// useRow is a thing that refers to another: an event, or something of it, or something that has
+// only a name.
 type useRow struct {
 	Kind        string // empty for the event itself
 	Name        string // may be empty
@@ -106,7 +107,8 @@ func usesOfEvent(e events.Event) statement {
 		e.ID, e.Application, e.Organization)
 }
 
-// usesOfNotification looks each occurrence of the event up in an index of its deliveries. Those that a gate left out do not count.
+// usesOfNotification looks each occurrence of the event up in an index of its deliveries. Those
+// that a gate left out do not count.
 func usesOfNotification(n subscriptions.Notification) statement {
 	return stmt(`
 		WITH n AS (SELECT id, event_id FROM notifications WHERE id = ? AND event_id = ? AND application_id = ?)

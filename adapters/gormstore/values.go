@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// momentLayout is how the driver of SQLite writes moments: in UTC, their texts sort as they do. Postgres reads it, too.
+// momentLayout is how the driver of SQLite writes moments: in UTC, their texts sort as they do.
+// Postgres reads it, too.
 const momentLayout = "2006-01-02 15:04:05.999999999-07:00"
 
 // stamp is a time as both databases keep it: in UTC and whole microseconds.
@@ -46,8 +47,8 @@ func storable(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
 }
 
-// unreadable reports a stored value that cannot be what we stored. Nobody who asks for it can help that, so whatever kind
-// err has is left behind.
+// unreadable reports a stored value that cannot be what we stored. Nobody who asks for it can help
+// that, so whatever kind err has is left behind.
 func unreadable(err error, format string, args ...any) error {
 	return fmt.Errorf("stored "+format+": %s", append(args, err.Error())...)
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// The index over what members are found by belongs to userRepo, too. Whoever changes one member indexes them in the same unit of work; a unit
-// that writes several only notes who they are, and Index catches up.
+// The index over what members are found by belongs to userRepo, too. Whoever changes one member
+// indexes them in the same unit of work; a unit that writes several only notes who they are, and
+// Index catches up.
 
 // noted is how many members one note is about at most.
 const noted = 100
@@ -30,7 +31,8 @@ type wordedRow struct {
 	Words        string
 }
 
-// worded selects members, whom it takes: of two units that change what one member is found by, the later one sees what the earlier wrote.
+// worded selects members, whom it takes: of two units that change what one member is found by, the
+// later one sees what the earlier wrote.
 func worded(d dialect) string {
 	array := "json_group_array(r.value)"
 	if d == onPostgres {
@@ -70,7 +72,8 @@ type wordRow struct {
 	member int64
 }
 
-// indexOf indexes a member whom a unit has written, or notes that somebody has to where they are several.
+// indexOf indexes a member whom a unit has written, or notes that somebody has to where they are
+// several.
 func (t tx) indexOf(ctx context.Context, org orgs.ID, written map[users.MemberID]bool) error {
 	ids := slices.Sorted(maps.Keys(written))
 	if len(ids) <= 1 {

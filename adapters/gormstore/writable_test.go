@@ -61,7 +61,8 @@ func TestADatabaseThatIsReadOnly(t *testing.T) {
 	}
 }
 
-// TestADiskThatIsFull is about a database that cannot grow. What was committed stays, and the next unit after room was made is kept.
+// TestADiskThatIsFull is about a database that cannot grow. What was committed stays, and the next
+// unit after room was made is kept.
 func TestADiskThatIsFull(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {

@@ -16,17 +16,20 @@ import (
 const (
 	// maxGroup is how many units share a transaction at most.
 	maxGroup = 64
-	// groupTime is how long a transaction takes more units in, so that the first of them does not wait for all of many long ones.
+	// groupTime is how long a transaction takes more units in, so that the first of them does not
+	// wait for all of many long ones.
 	groupTime = 10 * time.Millisecond
 )
 
-// writer lets units of work write one after another, and saves most of what that costs: units that are waiting when the turn is
-// free share ONE transaction, each within a savepoint of its own, and ONE commit, that is one flush to the disk. Nobody waits
-// for company: a unit that comes alone runs alone. Nobody is answered before the commit.
+// writer lets units of work write one after another, and saves most of what that costs: units that
+// are waiting when the turn is free share ONE transaction, each within a savepoint of its own, and
+// ONE commit, that is one flush to the disk. Nobody waits for company: a unit that comes alone runs
+// alone. Nobody is answered before the commit.
 //
-// A unit runs on its caller's goroutine, so that a panic (or the end of a test) goes where it belongs, and takes with it
-// its savepoint only. Its statements must not be interrupted: SQLite undoes the whole transaction when a statement that writes
-// is, and with it the work of everybody in it. So a context counts while its unit waits, and no more once it runs.
+// A unit runs on its caller's goroutine, so that a panic (or the end of a test) goes where it
+// belongs, and takes with it its savepoint only. Its statements must not be interrupted: SQLite
+// undoes the whole transaction when a statement that writes is, and with it the work of everybody
+// in it. So a context counts while its unit waits, and no more once it runs.
 type writer struct {
 	pool    *sql.DB // of one connection
 	queue   chan *unit
@@ -84,7 +87,8 @@ func (w *writer) do(ctx context.Context, run func(*sql.Conn) error) error {
 	}
 }
 
-// run runs the caller's function within a savepoint and reports to the writer, whatever becomes of the function.
+// run runs the caller's function within a savepoint and reports to the writer, whatever becomes of
+// the function.
 func (u *unit) run(conn *sql.Conn, fn func(*sql.Conn) error) (err error) {
 	const save, release, undo = "SAVEPOINT unit", "RELEASE unit", "ROLLBACK TO unit; RELEASE unit"
 	ctx := context.Background()
@@ -98,8 +102,8 @@ func (u *unit) run(conn *sql.Conn, fn func(*sql.Conn) error) (err error) {
 		if !finished || err != nil {
 			end = undo
 		}
-		// Some faults (a full disk, for one) make SQLite undo the whole transaction at once. Then there is
-		// no savepoint left to end, which is how the writer learns of it.
+		// Some faults (a full disk, for one) make SQLite undo the whole transaction at once. Then
+		// there is no savepoint left to end, which is how the writer learns of it.
 		if _, ended := conn.ExecContext(ctx, end); ended != nil {
 			u.ran <- errors.Join(err, ended)
 			return
@@ -153,7 +157,8 @@ func (w *writer) waiting() *unit {
 	}
 }
 
-// transaction runs fn in an immediate transaction: it takes the write lock at the start, where it can be waited for.
+// transaction runs fn in an immediate transaction: it takes the write lock at the start, where it
+// can be waited for.
 func (w *writer) transaction(fn func(*sql.Conn) error) error {
 	ctx := context.Background()
 	conn, err := w.pool.Conn(ctx)
@@ -173,7 +178,8 @@ func (w *writer) transaction(fn func(*sql.Conn) error) error {
 	return err
 }
 
-// rollback leaves the connection without a transaction. Where that fails the pool closes it instead of using it again.
+// rollback leaves the connection without a transaction. Where that fails the pool closes it instead
+// of using it again.
 func rollback(conn *sql.Conn) {
 	_ = conn.Raw(func(c any) error {
 		lite := c.(*sqlite3.SQLiteConn)

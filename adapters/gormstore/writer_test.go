@@ -21,7 +21,8 @@ import (
 
 var errWanted = errors.New("the unit's own")
 
-// queue is a store on SQLite whose writer is busy with a first unit, so that others queue up behind it.
+// queue is a store on SQLite whose writer is busy with a first unit, so that others queue up behind
+// it.
 type queue struct {
 	*gormstore.Store
 	t       *testing.T
@@ -31,7 +32,8 @@ type queue struct {
 	broken  bool // commits fail
 }
 
-// inQueue runs a test in a bubble, where synctest.Wait returns once every unit has come to stand in the queue.
+// inQueue runs a test in a bubble, where synctest.Wait returns once every unit has come to stand in
+// the queue.
 func inQueue(t *testing.T, test func(*testing.T, *queue), pragmas ...string) {
 	t.Helper()
 	t.Parallel()
@@ -48,7 +50,8 @@ func inQueue(t *testing.T, test func(*testing.T, *queue), pragmas ...string) {
 	})
 }
 
-// update starts a unit of work, whose error arrives on the channel, and waits until it stands in the queue.
+// update starts a unit of work, whose error arrives on the channel, and waits until it stands in
+// the queue.
 func (q *queue) update(ctx context.Context, failed chan<- error, fn func(ports.Tx) error) {
 	q.units.Go(func() {
 		if err := q.Update(ctx, fn); failed != nil {
@@ -262,7 +265,8 @@ func TestADiskThatIsFullIsUnavailable(t *testing.T) {
 		require.ErrorAs(t, err, &lite)
 		assert.Equal(t, sqlite3.ErrFull, lite.Code)
 		assert.False(t, kept(t, q, "large"))
-		// Whether SQLite undoes one statement or the whole transaction is up to it; what was answered is what is there.
+		// Whether SQLite undoes one statement or the whole transaction is up to it; what was
+		// answered is what is there.
 		assert.Equal(t, <-small == nil, kept(t, q, "small"))
 	}, "PRAGMA max_page_count = 1") // no more pages than there are
 }

@@ -1,8 +1,9 @@
-// Package httpapi is the HTTP API (contract 4, decisions 1 and 2). It turns requests into calls of use cases and their
-// results into answers: it knows paths, headers, JSON and statuses, and refuses to know why a use case says no.
+// Package httpapi is the HTTP API (contract 4, decisions 1 and 2). It turns requests into calls of
+// use cases and their results into answers: it knows paths, headers, JSON and statuses, and refuses
+// to know why a use case says no.
 //
-// routes.go is the table of all routes, errors.go turns faults into answers, and each noun has a file with its handlers,
-// which do four things: bind, call, map, write.
+// routes.go is the table of all routes, errors.go turns faults into answers, and each noun has a
+// file with its handlers, which do four things: bind, call, map, write.
 package httpapi
 
 import (
@@ -51,36 +52,44 @@ type UseCases struct {
 
 // Options are the settings of the API.
 type Options struct {
-	// BaseURL is the public address of the installation, such as https://tocsin.example.org, for the URLs in
-	// answers. Empty: they are built from each request.
+	// BaseURL is the public address of the installation, such as https://tocsin.example.org, for
+	// the URLs in answers. Empty: they are built from each request.
 	BaseURL string
 	// BodyLimit is the size of the largest request body, in bytes.
 	BodyLimit int64
 	// Quotas are the limits of requests per second, where an organization has none of its own.
 	Quotas *quotas.Defaults
-	// AuthFailureLimit is how many authentications per second may fail from one client address. 0: no limit.
+	// AuthFailureLimit is how many authentications per second may fail from one client address. 0:
+	// no limit.
 	AuthFailureLimit float64
 	// TrustedProxies are the addresses whose X-Forwarded-For and X-Forwarded-Proto are believed.
 	TrustedProxies []netip.Prefix
-	// CORSOrigins are the origins whose pages may use the API, such as https://app.example.org. Empty: none.
+	// CORSOrigins are the origins whose pages may use the API, such as https://app.example.org.
+	// Empty: none.
 	CORSOrigins []string
-	// CallTimeout bounds one call of a use case, which then answers 503; a long list is many calls. 0: no bound.
+	// CallTimeout bounds one call of a use case, which then answers 503; a long list is many calls.
+	// 0: no bound.
 	CallTimeout time.Duration
-	// QueueTimeout is how long a call may wait for its turn when very many come at once. 0: nobody waits, all are begun.
+	// QueueTimeout is how long a call may wait for its turn when very many come at once. 0: nobody
+	// waits, all are begun.
 	QueueTimeout time.Duration
-	// WriteTimeout is how long a client may take to read one chunk of a list before it is cut off. 0: no bound.
+	// WriteTimeout is how long a client may take to read one chunk of a list before it is cut off.
+	// 0: no bound.
 	WriteTimeout time.Duration
-	// SecurityContact are the URIs by which vulnerabilities are reported, for security.txt. Empty: there is no such file.
+	// SecurityContact are the URIs by which vulnerabilities are reported, for security.txt. Empty:
+	// there is no such file.
 	SecurityContact []string
 	// SecurityPolicy is the URL of the page about such reports; empty: none.
 	SecurityPolicy string
-	// RefusalDelay is how long a request that is over a rate waits for its refusal, so that asking again at once gains nothing.
+	// RefusalDelay is how long a request that is over a rate waits for its refusal, so that asking
+	// again at once gains nothing.
 	RefusalDelay time.Duration
 	// Answered counts what was answered. Nil: nobody does.
 	Answered web.Answered
 }
 
-// API serves everything below /api/, /healthz and /readyz, and the page behind unsubscribe links. It is safe for concurrent use.
+// API serves everything below /api/, /healthz and /readyz, and the page behind unsubscribe links.
+// It is safe for concurrent use.
 type API struct {
 	use      UseCases
 	guard    *guard
@@ -100,7 +109,8 @@ type API struct {
 
 var _ http.Handler = (*API)(nil)
 
-// New returns the API over these use cases. It fails only when the document or the page that is built in is broken.
+// New returns the API over these use cases. It fails only when the document or the page that is
+// built in is broken.
 func New(use UseCases, auth access.Authenticator, state *health.Health, clock ports.Clock, log *slog.Logger, o Options) (*API, error) {
 	doc, err := loadReference()
 	if err != nil {
@@ -177,7 +187,8 @@ func (a *API) serving(r Route) echo.HandlerFunc {
 	})
 }
 
-// countStrays counts what no route answers for the key that it comes with, so that every answer to a key tells its rates.
+// countStrays counts what no route answers for the key that it comes with, so that every answer to
+// a key tells its rates.
 func (a *API) countStrays(next echo.HandlerFunc) echo.HandlerFunc {
 	counted := a.holdingRefusals(func(c echo.Context) error {
 		ctx, cancel := a.limited(c)

@@ -53,7 +53,8 @@ func (c call) actor() audit.Actor {
 	return audit.Actor{Name: c.key.Name, Key: c.key.ID, Address: c.address(), Via: audit.API}
 }
 
-// officer is who does it as those know who look after people: a key has no role, and so changes nobody who has one.
+// officer is who does it as those know who look after people: a key has no role, and so changes
+// nobody who has one.
 func (c call) officer() operators.Officer { return operators.Officer{Actor: c.actor()} }
 
 // manager is who changes what an organization is made of: no more than its administrators.
@@ -71,7 +72,8 @@ func (c call) deletes(err error) error {
 
 func (c call) address() string { return c.api.guard.proxies.Address(c.Request()) }
 
-// body reads the body, nil when there is none. It refuses bodies that are too large or no JSON by their header.
+// body reads the body, nil when there is none. It refuses bodies that are too large or no JSON by
+// their header.
 func (c call) body() ([]byte, error) {
 	return c.bodyOf(isJSON, errMediaType)
 }
@@ -124,8 +126,8 @@ func (c call) object() (*jsonbody.Object, error) {
 	return jsonbody.ParseObject(text)
 }
 
-// isJSON accepts application/json alone. The `+json` types carry meanings of their own, such as merge-patch's, that this
-// API does not have.
+// isJSON accepts application/json alone. The `+json` types carry meanings of their own, such as
+// merge-patch's, that this API does not have.
 func isJSON(contentType string) bool {
 	media, parameters, err := mime.ParseMediaType(contentType)
 	charset, named := parameters["charset"]

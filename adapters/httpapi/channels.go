@@ -21,7 +21,8 @@ type channel struct {
 	Active    bool              `json:"active"`
 }
 
-// channelDetails is a channel for those who manage it. Of secrets there is only whether they are set.
+// channelDetails is a channel for those who manage it. Of secrets there is only whether they are
+// set.
 type channelDetails struct {
 	channel
 	Unrestricted bool           `json:"unrestricted"`

@@ -43,7 +43,8 @@ func conditionOf(h http.Header) (*condition, error) {
 	return &c, faults.Err()
 }
 
-// fails is the header whose demand is not met, empty when all are; no current ETag means that there is nothing.
+// fails is the header whose demand is not met, empty when all are; no current ETag means that there
+// is nothing.
 func (c *condition) fails(current string) string {
 	among := func(tags []string) bool { return current != "" && (tags[0] == "*" || slices.Contains(tags, current)) }
 	switch {

@@ -19,8 +19,9 @@ var (
 		echo.HeaderWWWAuthenticate}
 )
 
-// cors lets scripts in pages of these origins, and of no others, use the API. They need a key as everybody does: no cookie counts here, and none is
-// asked for. A preflight takes no key. Without origins nothing is different from a service that has never heard of CORS.
+// cors lets scripts in pages of these origins, and of no others, use the API. They need a key as
+// everybody does: no cookie counts here, and none is asked for. A preflight takes no key. Without
+// origins nothing is different from a service that has never heard of CORS.
 func cors(origins []string) echo.MiddlewareFunc {
 	if len(origins) == 0 {
 		return func(next echo.HandlerFunc) echo.HandlerFunc { return next }

@@ -23,8 +23,8 @@ const (
 	errorsPath   = docsPath + "errors/" // the type of each problem leads below it
 )
 
-// documentation is the pages about the API, and what they load. They are read by people, and the OpenAPI document
-// leaves them out.
+// documentation is the pages about the API, and what they load. They are read by people, and the
+// OpenAPI document leaves them out.
 func documentation() []Route {
 	return []Route{
 		{http.MethodGet, startPath, "", (*API).showStart},
@@ -35,8 +35,9 @@ func documentation() []Route {
 	}
 }
 
-// document is the OpenAPI document as it is written, in YAML: openapi.yaml describes what the contract demands, and the
-// folder openapi has a file for each noun that is managed beyond that, and the fragments that all share.
+// document is the OpenAPI document as it is written, in YAML: openapi.yaml describes what the
+// contract demands, and the folder openapi has a file for each noun that is managed beyond that,
+// and the fragments that all share.
 //
 //go:embed openapi.yaml openapi/*.yaml
 var document embed.FS
@@ -47,7 +48,8 @@ type manual struct {
 	assets                   map[string]*static.File
 }
 
-// loadReference reads the document once for the life of the process: it is built in and never changes.
+// loadReference reads the document once for the life of the process: it is built in and never
+// changes.
 var loadReference = sync.OnceValues(func() (*manual, error) {
 	const main, fragments = "openapi.yaml", "openapi/fragments.yaml"
 	names, err := fs.Glob(document, "openapi/*.yaml")
@@ -119,7 +121,8 @@ func (a *API) showStyle(c call) error {
 	return a.manual.style.Serve(c)
 }
 
-// showAsset answers what the reference page loads. Browsers keep it for ever: another content has another name.
+// showAsset answers what the reference page loads. Browsers keep it for ever: another content has
+// another name.
 func (a *API) showAsset(c call) error {
 	found, ok := a.manual.assets[web.Param(c, "asset")]
 	if !ok {
@@ -129,5 +132,6 @@ func (a *API) showAsset(c call) error {
 	return found.Serve(c)
 }
 
-// cacheable lets browsers keep what is the same for everybody, for a short while: it changes with the next version.
+// cacheable lets browsers keep what is the same for everybody, for a short while: it changes with
+// the next version.
 func (c call) cacheable() { c.Response().Header().Set(echo.HeaderCacheControl, "public, max-age=300") }

@@ -104,7 +104,8 @@ func TestEveryOperationDocumentsItsErrors(t *testing.T) {
 	}
 }
 
-// TestGeneratorsCanReadTheDocument holds what docs/compatibility.md says of the document; make interop runs the generators.
+// TestGeneratorsCanReadTheDocument holds what docs/compatibility.md says of the document; make
+// interop runs the generators.
 func TestGeneratorsCanReadTheDocument(t *testing.T) {
 	t.Parallel()
 	doc := load(t)
@@ -161,8 +162,9 @@ func TestGeneratorsCanReadTheDocument(t *testing.T) {
 	}
 }
 
-// TestLinksLeadToOperations holds the links of answers: each names an operation and all of its parameters that are in the path, by an expression
-// that reads a parameter of the request which is there, or a member of the answer.
+// TestLinksLeadToOperations holds the links of answers: each names an operation and all of its
+// parameters that are in the path, by an expression that reads a parameter of the request which is
+// there, or a member of the answer.
 func TestLinksLeadToOperations(t *testing.T) {
 	t.Parallel()
 	doc := load(t)
@@ -227,8 +229,8 @@ func TestAnswersAreDescribedCompletely(t *testing.T) {
 	}
 }
 
-// TestExchangesFollowTheDocument holds the answers that need no database against the document; test/contract does the same
-// for all the others.
+// TestExchangesFollowTheDocument holds the answers that need no database against the document;
+// test/contract does the same for all the others.
 func TestExchangesFollowTheDocument(t *testing.T) {
 	t.Parallel()
 	doc := load(t)
@@ -275,7 +277,8 @@ func TestExchangesFollowTheDocument(t *testing.T) {
 	}
 }
 
-// TestPagesLoadFromHereOnly: whatever the pages of the documentation load or link to is served here, without a key.
+// TestPagesLoadFromHereOnly: whatever the pages of the documentation load or link to is served
+// here, without a key.
 func TestPagesLoadFromHereOnly(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

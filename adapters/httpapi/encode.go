@@ -24,7 +24,8 @@ type appender interface {
 	appendJSON(b []byte) []byte
 }
 
-// encode appends v as JSON, without the newline that the standard library adds and without escaping for HTML.
+// encode appends v as JSON, without the newline that the standard library adds and without escaping
+// for HTML.
 func encode(b *bytes.Buffer, v any) error {
 	if a, ok := v.(appender); ok {
 		b.Write(a.appendJSON(b.AvailableBuffer()))

@@ -37,8 +37,9 @@ type problem struct {
 	Checks    []check             `json:"checks,omitempty"`
 }
 
-// fail answers an error that a handler or a middleware returned before the answer began. What nobody classified, and what
-// kept the service from answering, is logged once with the request id and never shown.
+// fail answers an error that a handler or a middleware returned before the answer began. What
+// nobody classified, and what kept the service from answering, is logged once with the request id
+// and never shown.
 func (a *API) fail(c echo.Context, err error) {
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		err = quotas.Refuse(quotas.Body, float64(tooLarge.Limit), 0)

@@ -111,7 +111,8 @@ func (a *API) deleteEvent(c call) error {
 	return c.deletes(a.use.Events.Delete(c.ctx, c.actor(), c.at(), web.Param(c, "evt")))
 }
 
-// bindEvent reads what may be changed of an event. Channels are named, and sought in the project first.
+// bindEvent reads what may be changed of an event. Channels are named, and sought in the project
+// first.
 func (a *API) bindEvent(c call, body *jsonbody.Object) (func(*app.EventForm), error) {
 	name, description, priority := optional(body, "name", body.String), optional(body, "description", body.String), optional(body, "priority", body.String)
 	active := optional(body, "active", truthOf(body))

@@ -23,7 +23,8 @@ const (
 	otherKey = "other" // system:ping, the whole installation
 )
 
-// authenticator knows the keys above. Their texts have no digest, as little as any malformed text has.
+// authenticator knows the keys above. Their texts have no digest, as little as any malformed text
+// has.
 type authenticator struct {
 	err   error // answered instead, when set
 	mu    sync.Mutex
@@ -60,8 +61,8 @@ func (a *authenticator) calls() int {
 	return a.asked
 }
 
-// store is a store with one organization, acme, and only the repositories that the tests reach. What is not
-// overridden panics.
+// store is a store with one organization, acme, and only the repositories that the tests reach.
+// What is not overridden panics.
 type store struct {
 	ports.Store
 	mu      sync.Mutex

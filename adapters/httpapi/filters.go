@@ -16,10 +16,12 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// maxFilter is the length of the longest value of a filter, in characters: that of the longest address.
+// maxFilter is the length of the longest value of a filter, in characters: that of the longest
+// address.
 const maxFilter = 2_048
 
-// filters are the parameters that a list takes beside those of paging, each at most once. A list shows what all of them let through.
+// filters are the parameters that a list takes beside those of paging, each at most once. A list
+// shows what all of them let through.
 type filters struct {
 	query  url.Values
 	names  []string
@@ -67,7 +69,8 @@ func (f *filters) like(name string) func(string) bool {
 	return func(s string) bool { return fold == "" || names.Fold(s) == fold }
 }
 
-// active returns the condition that something is active, or that it is not, as the filter for that says.
+// active returns the condition that something is active, or that it is not, as the filter for that
+// says.
 func (f *filters) active() func(bool) bool {
 	wanted := f.boolean("active")
 	return func(is bool) bool { return wanted == nil || is == *wanted }

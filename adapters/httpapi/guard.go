@@ -75,8 +75,8 @@ func (g *guard) admit(ctx context.Context, c echo.Context, grant access.Grant) (
 	return key, err
 }
 
-// stray counts a request to what is no route for its key, and returns the refusal if there are too many. Whoever sends no valid key is not refused:
-// there is nothing that they could get.
+// stray counts a request to what is no route for its key, and returns the refusal if there are too
+// many. Whoever sends no valid key is not refused: there is nothing that they could get.
 func (g *guard) stray(ctx context.Context, c echo.Context) error {
 	key, digest, err := g.authenticate(ctx, c)
 	if err == nil {
@@ -89,8 +89,9 @@ func (g *guard) stray(ctx context.Context, c echo.Context) error {
 	return nil
 }
 
-// authenticate finds the key of a request. A client address from which too many authentications failed is held up before
-// anything is looked up, but not for keys that were valid before: behind a proxy many clients share an address.
+// authenticate finds the key of a request. A client address from which too many authentications
+// failed is held up before anything is looked up, but not for keys that were valid before: behind a
+// proxy many clients share an address.
 func (g *guard) authenticate(ctx context.Context, c echo.Context) (key access.Key, digest access.Digest, err error) {
 	r, header := c.Request(), c.Response().Header()
 	client := g.proxies.Client(r)
@@ -113,8 +114,8 @@ func (g *guard) authenticate(ctx context.Context, c echo.Context) (key access.Ke
 	return key, digest, err
 }
 
-// count counts a request for its key and for the organization that the key is limited to, and says in the header what is left. What it
-// counts is of this instance alone.
+// count counts a request for its key and for the organization that the key is limited to, and says
+// in the header what is left. What it counts is of this instance alone.
 func (g *guard) count(key access.Key, digest access.Digest, header http.Header) error {
 	limits := g.quotas.With(key.Quotas)
 	limit := limits[quotas.Requests]
@@ -133,7 +134,8 @@ func (g *guard) count(key access.Key, digest access.Digest, header http.Header) 
 	return nil
 }
 
-// countBody counts the bytes of a body for the organization that the key is limited to, and says in the header what is left.
+// countBody counts the bytes of a body for the organization that the key is limited to, and says in
+// the header what is left.
 func (g *guard) countBody(key access.Key, size int, header http.Header) error {
 	org, limit := key.Scope.Organization, g.quotas.With(key.Quotas)[quotas.Bodies]
 	if org == "" || size == 0 {
@@ -147,8 +149,8 @@ func (g *guard) countBody(key access.Key, size int, header http.Header) error {
 	return nil
 }
 
-// ParseAuthorization returns the API key in the values of the Authorization header: there is exactly one, the word `Key` in any
-// case, a space and the key. ok is false for everything else.
+// ParseAuthorization returns the API key in the values of the Authorization header: there is
+// exactly one, the word `Key` in any case, a space and the key. ok is false for everything else.
 func ParseAuthorization(values []string) (token string, ok bool) {
 	if len(values) != 1 {
 		return "", false

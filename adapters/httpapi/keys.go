@@ -15,7 +15,8 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// usualOverlap is how long a key that is replaced goes on, in seconds, when nobody says otherwise; longestOverlap is the most.
+// usualOverlap is how long a key that is replaced goes on, in seconds, when nobody says otherwise;
+// longestOverlap is the most.
 const (
 	usualOverlap   = int64(24 * time.Hour / time.Second)
 	longestOverlap = 365 * usualOverlap

@@ -29,7 +29,8 @@ type added struct {
 	Added []string `json:"added"`
 }
 
-// recipientsAtOnce is how many members of a list are fetched at once: there may be very many, and they are small.
+// recipientsAtOnce is how many members of a list are fetched at once: there may be very many, and
+// they are small.
 const recipientsAtOnce = 2_000
 
 func (a *API) listLists(c call) error {

@@ -9,8 +9,8 @@ import (
 	"github.com/tocsin/tocsin/adapters/web"
 )
 
-// lost is the fault of a path that no route has. Below /api/ it says where the path leaves the table of routes, and what is there instead.
-// It knows the table and nothing that is stored.
+// lost is the fault of a path that no route has. Below /api/ it says where the path leaves the
+// table of routes, and what is there instead. It knows the table and nothing that is stored.
 func lost(path string) error {
 	segments := strings.Split(strings.Trim(path, "/"), "/")
 	switch {

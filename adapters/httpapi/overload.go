@@ -17,20 +17,24 @@ import (
 )
 
 const (
-	// callsAtOnce is how many calls are worked on at once: enough for large batches, and few enough to be over soon.
+	// callsAtOnce is how many calls are worked on at once: enough for large batches, and few enough
+	// to be over soon.
 	callsAtOnce = 256
-	// bodyMoment is how long a body may take to come before the call gives its place to others meanwhile.
+	// bodyMoment is how long a body may take to come before the call gives its place to others
+	// meanwhile.
 	bodyMoment = 50 * time.Millisecond
 	// bodyFree is what every body may take of the memory.
 	bodyFree = 16 << 10
-	// bodiesTogether is what all bodies may take beyond that, where two of the largest are not larger.
+	// bodiesTogether is what all bodies may take beyond that, where two of the largest are not
+	// larger.
 	bodiesTogether = 64 << 20
 )
 
 // errSlowBody ends a call whose client does not send what it has announced.
 var errSlowBody = fault.New(fault.TooSlow, "the body did not come in time")
 
-// enter waits until a call may be worked on. It holds its place until the answer begins, because nobody knows how long a client takes to read it.
+// enter waits until a call may be worked on. It holds its place until the answer begins, because
+// nobody knows how long a client takes to read it.
 func (c *call) enter() (leave func(), err error) {
 	if c.api.gate == nil {
 		return func() {}, nil
@@ -44,7 +48,8 @@ func (c *call) enter() (leave func(), err error) {
 	return place.Leave, nil
 }
 
-// receive reads a body that is at most so many bytes long. A client that is slow has no place meanwhile.
+// receive reads a body that is at most so many bytes long. A client that is slow has no place
+// meanwhile.
 func (c call) receive(limit int64) ([]byte, error) {
 	again := c.standAside()
 	r := c.Request()
@@ -62,7 +67,8 @@ func (c call) receive(limit int64) ([]byte, error) {
 	return nil, fault.Field(jsonbody.Body, "could not be read to its end")
 }
 
-// standAside gives the place of a call to others when its body takes longer than a moment. What it returns waits for a place again.
+// standAside gives the place of a call to others when its body takes longer than a moment. What it
+// returns waits for a place again.
 func (c call) standAside() (again func() error) {
 	if c.place == nil {
 		return func() error { return nil }
@@ -81,7 +87,8 @@ func (c call) standAside() (again func() error) {
 	}
 }
 
-// readUpTo reads a body to its end. The memory that it takes grows with what has come, whatever was announced.
+// readUpTo reads a body to its end. The memory that it takes grows with what has come, whatever was
+// announced.
 func (c call) readUpTo(body io.Reader, announced, limit int64) ([]byte, error) {
 	size := int64(512)
 	if announced > 0 {

@@ -29,7 +29,8 @@ const (
 
 func queueing(o *httpapi.Options) { o.QueueTimeout = soon }
 
-// TestACallThatWouldWaitTooLongIsRefused has as many calls as are worked on at once wait for the store.
+// TestACallThatWouldWaitTooLongIsRefused has as many calls as are worked on at once wait for the
+// store.
 func TestACallThatWouldWaitTooLongIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, queueing)
@@ -60,7 +61,8 @@ func TestACallThatWouldWaitTooLongIsRefused(t *testing.T) {
 	assert.Equal(t, http.StatusOK, f.do(request{path: membersPath}).Code)
 }
 
-// TestSlowBodies has more clients begin a body and stop in the middle of it than calls are worked on at once.
+// TestSlowBodies has more clients begin a body and stop in the middle of it than calls are worked
+// on at once.
 func TestSlowBodies(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, queueing)
@@ -124,7 +126,8 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestLargeBodiesHaveRoomForSoMany bounds the memory of bodies that come slowly. Small ones are taken in any case.
+// TestLargeBodiesHaveRoomForSoMany bounds the memory of bodies that come slowly. Small ones are
+// taken in any case.
 func TestLargeBodiesHaveRoomForSoMany(t *testing.T) {
 	t.Parallel()
 	const most = 1 << 20

@@ -21,8 +21,9 @@ import (
 // errUnreadable is the fault of a request that no handler sees.
 var errUnreadable = fault.New(fault.Invalid, "the request cannot be read")
 
-// Problems returns a listener for the server of the API with this base URL, or none. Requests that cannot be read never reach a handler: net/http answers them itself, in
-// plain text. On the connections of this listener those answers become problem documents too.
+// Problems returns a listener for the server of the API with this base URL, or none. Requests that
+// cannot be read never reach a handler: net/http answers them itself, in plain text. On the
+// connections of this listener those answers become problem documents too.
 func Problems(l net.Listener, baseURL string) net.Listener {
 	return problemListener{l, strings.TrimRight(baseURL, "/")}
 }
@@ -46,7 +47,8 @@ type problemConn struct {
 	base string
 }
 
-// CloseWrite lets net/http wait for the end of a request that it has refused, so that the client reads the answer.
+// CloseWrite lets net/http wait for the end of a request that it has refused, so that the client
+// reads the answer.
 func (c problemConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -66,7 +68,8 @@ func (c problemConn) Read(b []byte) (int, error) {
 // methodForm is how a request that is not encrypted begins.
 var methodForm = regexp.MustCompile(`^[A-Z]{3,}( /?|$)`)
 
-// plainHeaders are those of the answers that net/http writes by itself, each in one piece. Answers of handlers have others.
+// plainHeaders are those of the answers that net/http writes by itself, each in one piece. Answers
+// of handlers have others.
 const plainHeaders = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 
 // Write sends what net/http writes.
@@ -85,8 +88,9 @@ func (c problemConn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// plainProblem is an answer to a request that could not be read, for the reason that net/http told. Without a base URL the link to the page of
-// the error is a path: which host was asked for nobody knows.
+// plainProblem is an answer to a request that could not be read, for the reason that net/http told.
+// Without a base URL the link to the page of the error is a path: which host was asked for nobody
+// knows.
 func plainProblem(base string, status int, reason string) []byte {
 	known := problemOf(status, errUnreadable)
 	switch _, said, more := strings.Cut(reason, ": "); {

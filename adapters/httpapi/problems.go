@@ -13,7 +13,8 @@ import (
 	"github.com/tocsin/tocsin/domain/quotas"
 )
 
-// Problem is one row of the table of all errors that the API answers. Its code never changes and never gets another meaning.
+// Problem is one row of the table of all errors that the API answers. Its code never changes and
+// never gets another meaning.
 type Problem struct {
 	Code    string
 	Status  int
@@ -21,8 +22,8 @@ type Problem struct {
 	Meaning string // why this is answered
 	Remedy  string // what whoever reads it can do
 
-	// param is what is wrong, and parts are parts of the path or of the query that are, where the request has one of them. What an error
-	// itself says comes first.
+	// param is what is wrong, and parts are parts of the path or of the query that are, where the
+	// request has one of them. What an error itself says comes first.
 	param  string
 	parts  []string
 	Faults []error       // that are answered with this code
@@ -33,7 +34,8 @@ type Problem struct {
 // ProblemTable returns the table of all errors that the API answers, by status.
 func ProblemTable() []Problem { return slices.Clone(problems) }
 
-// problemOf finds the row for an error that is answered with a status. Of several mistakes the first one counts.
+// problemOf finds the row for an error that is answered with a status. Of several mistakes the
+// first one counts.
 func problemOf(status int, err error) Problem {
 	var rest Problem
 	exceeded, _ := errors.AsType[*quotas.Exceeded](err)
@@ -62,7 +64,8 @@ func firstMistake(err error) fault.FieldErrors {
 	return fault.FieldErrors{}
 }
 
-// where is the member, header, query parameter or part of the path that is wrong; nil when no single one is.
+// where is the member, header, query parameter or part of the path that is wrong; nil when no
+// single one is.
 func (p Problem) where(c echo.Context, err error) *string {
 	if known, ok := errors.AsType[*fault.Error](err); ok && (len(known.Fields()) > 0 || known.Kind() == fault.Invalid) {
 		return new(cmp.Or(firstMistake(err).Name, jsonbody.Body))

@@ -58,7 +58,8 @@ func TestProblemTable(t *testing.T) {
 	assert.Equal(t, codes, load(t).Components.Schemas["ErrorCode"].Value.Enum, "the document lists the codes of the table")
 }
 
-// TestEveryCodeIsAnswered makes each row of the table happen, as far as HTTP is concerned, and reads the page that the answer leads to.
+// TestEveryCodeIsAnswered makes each row of the table happen, as far as HTTP is concerned, and
+// reads the page that the answer leads to.
 func TestEveryCodeIsAnswered(t *testing.T) {
 	t.Parallel()
 	kinds := map[int]fault.Kind{}
@@ -143,8 +144,9 @@ func plain(sent string) func(*testing.T) problem {
 	}
 }
 
-// TestEveryFaultHasACode finds the faults of the domain and the use cases that the API would answer with the code of the rest of their
-// status: to give them one later would be a change that clients notice.
+// TestEveryFaultHasACode finds the faults of the domain and the use cases that the API would answer
+// with the code of the rest of their status: to give them one later would be a change that clients
+// notice.
 func TestEveryFaultHasACode(t *testing.T) {
 	t.Parallel()
 	table, err := os.ReadFile("problemtable.go")

@@ -24,8 +24,9 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// problems is the table of all errors. The pages below /api/docs/errors/ show it; the OpenAPI document lists its codes. Rows come by status, and
-// the row that stands for the rest of a status is the first of it.
+// problems is the table of all errors. The pages below /api/docs/errors/ show it; the OpenAPI
+// document lists its codes. Rows come by status, and the row that stands for the rest of a status
+// is the first of it.
 var problems = []Problem{
 	{Code: "invalid_request", Status: http.StatusBadRequest, Rest: true, Title: "A value is wrong",
 		Meaning: "A member of the body, a header or a query parameter is missing, or has a value that cannot be taken.",

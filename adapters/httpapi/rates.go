@@ -22,7 +22,8 @@ const (
 	perByte    unit = `;qu="content-bytes"` // bytes of bodies
 )
 
-// tellRate adds to an answer a rate that its request counts for: so much a second, of which so much is left. 0 is no limit, of which nothing is told.
+// tellRate adds to an answer a rate that its request counts for: so much a second, of which so much
+// is left. 0 is no limit, of which nothing is told.
 func tellRate(header http.Header, n quotas.Name, of unit, perSecond float64, left int) {
 	if perSecond <= 0 {
 		return

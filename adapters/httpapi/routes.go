@@ -12,8 +12,9 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// Route is a line of the table: what the contract calls "method and path" and "permission". The levels {org}, {prj} and
-// {app} in the path are the scope that the key must cover. An empty grant means that everybody may call.
+// Route is a line of the table: what the contract calls "method and path" and "permission". The
+// levels {org}, {prj} and {app} in the path are the scope that the key must cover. An empty grant
+// means that everybody may call.
 type Route struct {
 	Method string
 	Path   string
@@ -115,7 +116,8 @@ func routes() []Route {
 	)
 }
 
-// organizationsPath is about the installation. No key that is limited to an organization reaches it, although it names none.
+// organizationsPath is about the installation. No key that is limited to an organization reaches
+// it, although it names none.
 const organizationsPath = "/api/o/"
 
 // channelRoutes manage the channels of an organization or of a project.
@@ -177,8 +179,9 @@ func userRoutes(users string) []Route {
 	}
 }
 
-// pages are what people open in a browser, without a key, because a link that we signed says whom it is about. They are no part of the
-// API: they answer with HTML, errors too, and the OpenAPI document leaves them out.
+// pages are what people open in a browser, without a key, because a link that we signed says whom
+// it is about. They are no part of the API: they answer with HTML, errors too, and the OpenAPI
+// document leaves them out.
 func pages() []Route {
 	const unsubscribe = deliveries.UnsubscribePath + "{token}/"
 	return []Route{
@@ -187,8 +190,8 @@ func pages() []Route {
 	}
 }
 
-// open reports whether the last parameter of the path takes slashes too. Clients of the contract's system leave those of a username
-// as they are, and here nothing else can follow it.
+// open reports whether the last parameter of the path takes slashes too. Clients of the contract's
+// system leave those of a username as they are, and here nothing else can follow it.
 func (r Route) open() bool {
 	return r.Method == http.MethodPost && strings.HasSuffix(r.Path, "/{username}/")
 }
@@ -208,7 +211,8 @@ func bindOpen(c echo.Context) error {
 	return nil
 }
 
-// pattern is the path in the router's notation. It always ends in a slash, like every canonical path.
+// pattern is the path in the router's notation. It always ends in a slash, like every canonical
+// path.
 func (r Route) pattern() string {
 	if r.open() {
 		r.Path = strings.TrimSuffix(r.Path, "{username}/") + "*"

@@ -14,14 +14,16 @@ import (
 // securityTextPath is where security.txt lies. Like the pages for people it is no part of the API.
 const securityTextPath = "/.well-known/security.txt"
 
-// securityTextLife is how long security.txt is good for: a reader who has kept it for longer asks again. RFC 9116 advises less than a year.
+// securityTextLife is how long security.txt is good for: a reader who has kept it for longer asks
+// again. RFC 9116 advises less than a year.
 const securityTextLife = 180 * 24 * time.Hour
 
 func securityText() Route {
 	return Route{http.MethodGet, securityTextPath, "", (*API).showSecurityText}
 }
 
-// showSecurityText says how to report a vulnerability of this installation (RFC 9116), where its settings say so.
+// showSecurityText says how to report a vulnerability of this installation (RFC 9116), where its
+// settings say so.
 func (a *API) showSecurityText(c call) error {
 	if len(a.options.SecurityContact) == 0 {
 		return web.ErrNoSuchPath

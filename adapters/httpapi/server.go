@@ -20,8 +20,8 @@ type Timeouts struct {
 // maxHeaderBytes is far above what a request of this API needs and far below what would hurt.
 const maxHeaderBytes = 64 << 10
 
-// NewServer returns an HTTP server that no client can keep busy for ever. It serves listeners of [Problems], also those that encrypt
-// (see [EncryptedProtocols]).
+// NewServer returns an HTTP server that no client can keep busy for ever. It serves listeners of
+// [Problems], also those that encrypt (see [EncryptedProtocols]).
 func NewServer(handler http.Handler, t Timeouts, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           encryption(handler),
@@ -38,7 +38,8 @@ func NewServer(handler http.Handler, t Timeouts, log *slog.Logger) *http.Server 
 // connectionKey is where the context of a request has its connection, when that is encrypted.
 type connectionKey struct{}
 
-// connected notes a connection that is encrypted. net/http does not see it below that of [Problems].
+// connected notes a connection that is encrypted. net/http does not see it below that of
+// [Problems].
 func connected(ctx context.Context, c net.Conn) context.Context {
 	if p, ok := c.(problemConn); ok {
 		if encrypted, ok := p.Conn.(*tls.Conn); ok {
@@ -58,8 +59,8 @@ func encryption(next http.Handler) http.Handler {
 	})
 }
 
-// EncryptedProtocols are what a server speaks on listeners that encrypt. To net/http these are no encrypted connections, because those of
-// [Problems] hide that.
+// EncryptedProtocols are what a server speaks on listeners that encrypt. To net/http these are no
+// encrypted connections, because those of [Problems] hide that.
 func EncryptedProtocols() *http.Protocols {
 	p := new(http.Protocols)
 	p.SetHTTP1(true)

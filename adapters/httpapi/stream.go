@@ -32,7 +32,8 @@ type listing[T any] struct {
 	page func(context.Context, app.Page) ([]T, error)
 	// batch is page for lists whose filters are for the store to know.
 	batch func(context.Context, app.Page) (batch[T], error)
-	// count counts up to a limit what the filters let through, and reports whether there may be more; nil: the entries are read for that.
+	// count counts up to a limit what the filters let through, and reports whether there may be
+	// more; nil: the entries are read for that.
 	count func(ctx context.Context, limit int) (n int, more bool, err error)
 	id    func(T) int64
 	// row is what is shown of an entry: a struct with JSON tags, or an appender.
@@ -49,12 +50,14 @@ type batch[T any] struct {
 	more    bool  // whether there may be any
 }
 
-// maxBatches is how many batches are read for one page. Where filters let through few among very many, a page may end before it is full.
+// maxBatches is how many batches are read for one page. Where filters let through few among very
+// many, a page may end before it is full.
 const maxBatches = 20
 
-// send answers a JSON array. Without ?limit= the list is fetched page by page and sent as it comes, so that memory
-// does not grow with it. Nothing is sent before the first page is there, so that a list which does not exist is a 404; a
-// failure after that is returned with half the answer out, which cuts the connection.
+// send answers a JSON array. Without ?limit= the list is fetched page by page and sent as it comes,
+// so that memory does not grow with it. Nothing is sent before the first page is there, so that a
+// list which does not exist is a 404; a failure after that is returned with half the answer out,
+// which cuts the connection.
 func (l listing[T]) send(c call) error {
 	if l.filters == nil {
 		l.filters = c.filters()
@@ -121,7 +124,8 @@ func (l listing[T]) sendAll(c call, out *array, after int64) error {
 	}
 }
 
-// sendPage answers at most limit entries, in one piece: the header that leads to the next page comes first.
+// sendPage answers at most limit entries, in one piece: the header that leads to the next page
+// comes first.
 func (l listing[T]) sendPage(c call, out *array, asked paged) error {
 	after, left := asked.after, asked.limit
 	for read := 1; ; read++ {
@@ -263,8 +267,8 @@ func (a *array) flush(c call) error {
 	return nil
 }
 
-// extend gives a list time to go on. The server's limits are for ordinary answers; a list may take longer, as long as the client keeps
-// reading.
+// extend gives a list time to go on. The server's limits are for ordinary answers; a list may take
+// longer, as long as the client keeps reading.
 func (c call) extend() error {
 	if timeout := c.api.options.WriteTimeout; timeout > 0 {
 		connection := http.NewResponseController(c.Response())
@@ -276,7 +280,8 @@ func (c call) extend() error {
 	return nil
 }
 
-// linkNext tells where the next page of the same list is, with what else the list was asked for. The total does not change from page to page.
+// linkNext tells where the next page of the same list is, with what else the list was asked for.
+// The total does not change from page to page.
 func (c call) linkNext(after int64, limit int, f *filters) {
 	query := maps.Clone(c.QueryParams())
 	query.Del(totalParameter)
@@ -289,7 +294,8 @@ func (c call) linkNext(after int64, limit int, f *filters) {
 	c.Response().Header().Set("Link", "<"+next+`>; rel="next"`)
 }
 
-// maxStrangers is how many unknown parameters are named, and maxParameter how much of each, in characters.
+// maxStrangers is how many unknown parameters are named, and maxParameter how much of each, in
+// characters.
 const (
 	maxStrangers = 20
 	maxParameter = 64
@@ -305,8 +311,8 @@ func shortened(name string) string {
 	return name
 }
 
-// The parameters of paging beside after and limit. Links of filtered lists have a digest of the filters, so that who goes on with other ones, or
-// forgets them, hears of it.
+// The parameters of paging beside after and limit. Links of filtered lists have a digest of the
+// filters, so that who goes on with other ones, or forgets them, hears of it.
 const (
 	totalParameter  = "total"
 	digestParameter = "filter_digest"
@@ -319,8 +325,8 @@ type paged struct {
 	total bool
 }
 
-// paging reads the query of a list. A parameter that is neither one of every list nor a filter of this one is a mistake: whoever asks for
-// ?page=2 must not get everything.
+// paging reads the query of a list. A parameter that is neither one of every list nor a filter of
+// this one is a mistake: whoever asks for ?page=2 must not get everything.
 func paging(query url.Values, f *filters) (asked paged, err error) {
 	faults := f.faults
 	onlyParameters(query, &faults, append([]string{"after", "limit", totalParameter, digestParameter}, f.names...)...)

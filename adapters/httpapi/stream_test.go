@@ -22,7 +22,8 @@ import (
 
 const membersPath = "/api/o/acme/p/shop/d/1/m/"
 
-// recipients is a list of n members with even ids; it fails once it was asked for what comes after failAt.
+// recipients is a list of n members with even ids; it fails once it was asked for what comes after
+// failAt.
 func recipients(n int, failAt int64, largest *int) func(int64, int) ([]lists.Recipient, error) {
 	return func(after int64, limit int) ([]lists.Recipient, error) {
 		if failAt > 0 && after >= failAt {

@@ -38,7 +38,8 @@ type check struct {
 
 func (a *API) ping(c call) error { return c.answer(http.StatusOK, pong{c.key.Name}) }
 
-// liveness fails only when a restart would help, because that is what follows: never for a database that is away.
+// liveness fails only when a restart would help, because that is what follows: never for a database
+// that is away.
 func (a *API) liveness(c call) error {
 	if err := a.health.Alive(c.ctx); err != nil {
 		return fmt.Errorf("%w: %w", errNotAlive, err)
@@ -46,7 +47,8 @@ func (a *API) liveness(c call) error {
 	return c.answer(http.StatusOK, status{Status: "ok"})
 }
 
-// readiness really asks. With `?verbose` it says which checks failed and why, in sentences of ours; what a database said is for the log.
+// readiness really asks. With `?verbose` it says which checks failed and why, in sentences of ours;
+// what a database said is for the log.
 func (a *API) readiness(c call) error {
 	report := a.health.Report(c.ctx)
 	var checks []check
@@ -71,5 +73,6 @@ func described(report []health.Check) []check {
 	return checks
 }
 
-// withChecks is where the checks of an instance that is not ready are kept for its problem document.
+// withChecks is where the checks of an instance that is not ready are kept for its problem
+// document.
 const withChecks = "tocsin.checks"

@@ -26,7 +26,8 @@ type messageTemplate struct {
 // templateVersion is a template as somebody saved it.
 type templateVersion struct {
 	Version int `json:"version"`
-	// By is who saved it, and Saved when; both are empty for what was saved before versions were kept.
+	// By is who saved it, and Saved when; both are empty for what was saved before versions were
+	// kept.
 	By    string `json:"by"`
 	Saved string `json:"saved"`
 }

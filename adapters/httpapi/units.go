@@ -19,29 +19,30 @@ import (
 	"github.com/tocsin/tocsin/domain/requests"
 )
 
-// headerIdempotencyKey makes a POST repeatable; headerReplayed says that an answer is that to an earlier request.
+// headerIdempotencyKey makes a POST repeatable; headerReplayed says that an answer is that to an
+// earlier request.
 const (
 	headerIdempotencyKey = "Idempotency-Key"
 	headerReplayed       = "Idempotency-Replayed"
 )
 
-// ownIdempotency are the POST routes that look after an Idempotency-Key themselves, and why. All others that take an API key have theirs
-// kept by perform.
+// ownIdempotency are the POST routes that look after an Idempotency-Key themselves, and why. All
+// others that take an API key have theirs kept by perform.
 func ownIdempotency() map[string]string {
 	return map[string]string{
 		"/api/o/{org}/p/{prj}/a/{app}/e/{evt}/trigger/": "requests are kept together with the occurrences of a batch",
 	}
 }
 
-// unrepeatable are the POST routes that do their work each time, whatever the Idempotency-Key, and why. They take one all the same:
-// clients send it with every POST.
+// unrepeatable are the POST routes that do their work each time, whatever the Idempotency-Key, and
+// why. They take one all the same: clients send it with every POST.
 func unrepeatable() map[string]string {
 	const test = "it waits for a provider, for which no unit of work may wait"
 	return map[string]string{"/api/o/{org}/c/{channel}/test/": test, "/api/o/{org}/p/{prj}/c/{channel}/test/": test}
 }
 
-// shownOnce are the POST routes whose answers hold a secret, and so are not kept. That a request was carried out is: whoever repeats it is told
-// so (requests.ErrShown), and nothing is made twice.
+// shownOnce are the POST routes whose answers hold a secret, and so are not kept. That a request
+// was carried out is: whoever repeats it is told so (requests.ErrShown), and nothing is made twice.
 func shownOnce() []string {
 	return []string{"/api/o/{org}/k/", "/api/o/{org}/k/{key}/rotate/", "/api/o/{org}/r/{username}/invite/"}
 }
@@ -51,13 +52,15 @@ func (r Route) Repeatable() bool {
 	return r.Method == http.MethodPost && r.Grant != "" && ownIdempotency()[r.Path] == "" && unrepeatable()[r.Path] == ""
 }
 
-// perform calls the handler of a route. A request with an Idempotency-Key, or with a condition (If-Match, If-None-Match), is
-// served in one unit of work with what it demands: the condition, the handler with all that its use cases do, and the answer that
-// is kept. So a handler needs to do nothing for that but answer with call.answer; its use cases may run more than once, and a route
+// perform calls the handler of a route. A request with an Idempotency-Key, or with a condition
+// (If-Match, If-None-Match), is served in one unit of work with what it demands: the condition, the
+// handler with all that its use cases do, and the answer that is kept. So a handler needs to do
+// nothing for that but answer with call.answer; its use cases may run more than once, and a route
 // gets both by its line in the table:
 //
 //   - A POST is repeatable, unless it is one of ownIdempotency or unrepeatable.
-//   - What GET of the same path answers is the noun that a change has to match. GET gets its ETag, and 304, from call.answer.
+//   - What GET of the same path answers is the noun that a change has to match. GET gets its
+//     ETag, and 304, from call.answer.
 func (a *API) perform(c call, r Route) error {
 	if r.Grant == "" || r.Method == http.MethodGet {
 		return r.handle(a, c)
@@ -125,8 +128,9 @@ func (a *API) perform(c call, r Route) error {
 // asksOnce reports whether a request is meant to be repeatable.
 func (c call) asksOnce() bool { return len(c.Request().Header.Values(headerIdempotencyKey)) > 0 }
 
-// request is what makes a call repeatable. Two requests are the same when they mean the same: method,
-// path, query and body, whatever the spaces in it and the order of its members. Numbers are as they are written.
+// request is what makes a call repeatable. Two requests are the same when they mean the same:
+// method, path, query and body, whatever the spaces in it and the order of its members. Numbers are
+// as they are written.
 func (c call) request(text []byte) (*requests.Request, error) {
 	sent := c.Request().Header.Values(headerIdempotencyKey)
 	if len(sent) > 1 {
@@ -151,7 +155,8 @@ func (c call) request(text []byte) (*requests.Request, error) {
 	return &requests.Request{Key: c.key.ID, IdempotencyKey: word, Digest: [sha256.Size]byte(asked.Sum(nil))}, nil
 }
 
-// current is the ETag of what GET of a path would answer within the unit of work of a call; empty when it does not exist.
+// current is the ETag of what GET of a path would answer within the unit of work of a call; empty
+// when it does not exist.
 func (a *API) current(c call, path string) (string, error) {
 	r, found := a.shows[path]
 	if !found {
@@ -180,7 +185,8 @@ func readers(all []Route) map[string]Route {
 	return found
 }
 
-// respond sends the whole of a JSON answer. What is read gets its ETag, and so does what was changed where the answer shows it as GET does.
+// respond sends the whole of a JSON answer. What is read gets its ETag, and so does what was
+// changed where the answer shows it as GET does.
 func (c call) respond(status int, body []byte) error {
 	if c.held != nil {
 		*c.held = requests.Answer{Status: status, Body: append([]byte(nil), body...)}

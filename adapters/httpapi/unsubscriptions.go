@@ -18,10 +18,12 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// maxForm is the size of the largest form that the page takes, in bytes. Its own and the one that mail providers send are tiny.
+// maxForm is the size of the largest form that the page takes, in bytes. Its own and the one that
+// mail providers send are tiny.
 const maxForm = 16 << 10
 
-// showUnsubscription is the page behind an unsubscribe link. It changes nothing, because scanners of mail follow links.
+// showUnsubscription is the page behind an unsubscribe link. It changes nothing, because scanners
+// of mail follow links.
 func (a *API) showUnsubscription(c call) error {
 	token, err := a.openLink(c)
 	if err != nil {
@@ -35,8 +37,9 @@ func (a *API) showUnsubscription(c call) error {
 	return c.showLink(title, text, found, err)
 }
 
-// setUnsubscription unsubscribes, whoever sends the form: the page's own button, or a mail provider whose form says
-// `List-Unsubscribe=One-Click` (RFC 8058) and who follows no redirect and keeps no cookie. Only `action=undo` does the opposite.
+// setUnsubscription unsubscribes, whoever sends the form: the page's own button, or a mail provider
+// whose form says `List-Unsubscribe=One-Click` (RFC 8058) and who follows no redirect and keeps no
+// cookie. Only `action=undo` does the opposite.
 func (a *API) setUnsubscription(c call) error {
 	token, err := a.openLink(c)
 	if err != nil {
@@ -55,8 +58,9 @@ func (a *API) setUnsubscription(c call) error {
 	return c.showLink(title, text, found, err)
 }
 
-// openLink returns the token of the path. A link that is used again and again is held up, since each time costs the database something;
-// the mail providers, who use many links from few addresses, are not. What nobody signed costs nothing but the answer.
+// openLink returns the token of the path. A link that is used again and again is held up, since
+// each time costs the database something; the mail providers, who use many links from few
+// addresses, are not. What nobody signed costs nothing but the answer.
 func (a *API) openLink(c call) (string, error) {
 	token := web.Param(c, "token")
 	if wait := a.guard.links.Take(sha256.Sum256([]byte(token))); wait > 0 {
@@ -82,7 +86,8 @@ func (c call) showLink(title, text string, found deliveries.Unsubscription, err 
 	return c.whole(http.StatusOK, echo.MIMETextHTMLCharsetUTF8, html)
 }
 
-// formValue returns a field of a form in either of the two encodings that forms have, "" when it cannot be found.
+// formValue returns a field of a form in either of the two encodings that forms have, "" when it
+// cannot be found.
 func formValue(contentType string, form []byte, name string) string {
 	media, parameters, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -102,7 +107,8 @@ func formValue(contentType string, form []byte, name string) string {
 	return url.Values(fields).Get(name)
 }
 
-// masked leaves of an e-mail address what its owner knows it by: scanners of links keep pages for everybody to see.
+// masked leaves of an e-mail address what its owner knows it by: scanners of links keep pages for
+// everybody to see.
 func masked(address string) string {
 	_, first := utf8.DecodeRuneInString(address)
 	at := strings.LastIndexByte(address, '@')

@@ -28,7 +28,8 @@ var anna = deliveries.OptOut{Member: 7, Notification: 3, AddressKey: "anna@examp
 // linkTo is the path of the link about an opt-out.
 func linkTo(o deliveries.OptOut) string { return "/unsubscribe/" + links.Token(o) + "/" }
 
-// newPageFixture is a fixture whose links are about the notification Buyer of the application Web of Acme.
+// newPageFixture is a fixture whose links are about the notification Buyer of the application Web
+// of Acme.
 func newPageFixture(t testing.TB, options ...func(*httpapi.Options)) *fixture {
 	t.Helper()
 	f := newFixture(t, options...)
@@ -312,7 +313,8 @@ func TestFaultsOfAnUnsubscribeLinkArePages(t *testing.T) {
 	})
 }
 
-// FuzzUnsubscribeToken sends arbitrary tokens to the page: only the one that was signed is believed.
+// FuzzUnsubscribeToken sends arbitrary tokens to the page: only the one that was signed is
+// believed.
 func FuzzUnsubscribeToken(f *testing.F) {
 	for _, seed := range []string{links.Token(anna), links.Token(anna)[1:], "x", "%2F", "%zz", "..", "<b>", "", "a/b", "\x00", "\xff", "?", "#", ":token", "*"} {
 		f.Add(seed)

@@ -23,8 +23,9 @@ type ACMESettings struct {
 	Client    *http.Client
 }
 
-// ACME returns an identity whose certificates an authority gives (RFC 8555) once it has reached the server by the challenge
-// tls-alpn-01 (RFC 8737). They are renewed a month before they are over. Its first Look gets them.
+// ACME returns an identity whose certificates an authority gives (RFC 8555) once it has reached the
+// server by the challenge tls-alpn-01 (RFC 8737). They are renewed a month before they are over.
+// Its first Look gets them.
 func ACME(s ACMESettings) *Identity {
 	manager := &autocert.Manager{
 		Prompt:     autocert.AcceptTOS,
@@ -50,7 +51,8 @@ type authority struct {
 	ends map[string]time.Time
 }
 
-// look asks for the certificate of each host, as a client of today does, who takes one with an elliptic curve.
+// look asks for the certificate of each host, as a client of today does, who takes one with an
+// elliptic curve.
 func (a *authority) look(ctx context.Context) (changed bool, err error) {
 	for _, host := range a.hosts {
 		if ctx.Err() != nil {

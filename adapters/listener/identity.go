@@ -18,14 +18,15 @@ import (
 type Identity struct {
 	config *tls.Config
 
-	// Look sees to it that the certificates are those of the moment, and reports whether one of them is new.
+	// Look sees to it that the certificates are those of the moment, and reports whether one of
+	// them is new.
 	look func(context.Context) (changed bool, err error)
 	// ends is when the first certificate is over; zero: there is none.
 	ends func() time.Time
 }
 
-// Look reads certificates again, or gets those that are missing, and reports whether one of them is new. When that fails, those
-// before stay.
+// Look reads certificates again, or gets those that are missing, and reports whether one of them is
+// new. When that fails, those before stay.
 func (i *Identity) Look(ctx context.Context) (changed bool, err error) { return i.look(ctx) }
 
 // Ends is when the certificate is over, of several the first; zero while there is none.

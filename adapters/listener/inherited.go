@@ -18,7 +18,8 @@ const (
 // errInherited says that what systemd hands over is of no use.
 var errInherited = errors.New("the sockets of systemd (LISTEN_FDS) cannot be used")
 
-// inherited are the sockets that systemd hands over to the process of this number; none when it does not.
+// inherited are the sockets that systemd hands over to the process of this number; none when it
+// does not.
 func inherited(environ []string, process int) ([]net.Listener, error) {
 	told := map[string]string{}
 	for _, entry := range environ {

@@ -1,5 +1,5 @@
-// Package listener knows how clients connect to the server: by a port, a unix socket or a socket of systemd, in the clear or by TLS. It
-// refuses to know what they ask for.
+// Package listener knows how clients connect to the server: by a port, a unix socket or a socket of
+// systemd, in the clear or by TLS. It refuses to know what they ask for.
 package listener
 
 import (
@@ -87,7 +87,8 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// abandoned reports whether nobody listens on a unix socket: it was left behind by a process that was killed.
+// abandoned reports whether nobody listens on a unix socket: it was left behind by a process that
+// was killed.
 func abandoned(ctx context.Context, path string) bool {
 	at, err := os.Lstat(path)
 	if err != nil || at.Mode().Type() != os.ModeSocket {

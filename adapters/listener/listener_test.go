@@ -65,7 +65,8 @@ func TestAFileIsNotTakenForAUnixSocket(t *testing.T) {
 	assert.Equal(t, "text", string(text))
 }
 
-// TestSocketsForAnotherProcessAreLeftAlone holds that a child of the process that systemd started does not take its sockets.
+// TestSocketsForAnotherProcessAreLeftAlone holds that a child of the process that systemd started
+// does not take its sockets.
 func TestSocketsForAnotherProcessAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	all, err := listener.Open(t.Context(), listener.Options{Address: "127.0.0.1:0", Environ: []string{"LISTEN_FDS=1", "LISTEN_PID=1"}})
@@ -124,7 +125,8 @@ func presented(t *testing.T, i *listener.Identity) *big.Int {
 	return c.PeerCertificates[0].SerialNumber
 }
 
-// shake makes a handshake with a server of this identity by a host's name. Which certificate it gets is for the test to judge.
+// shake makes a handshake with a server of this identity by a host's name. Which certificate it
+// gets is for the test to judge.
 func shake(t *testing.T, i *listener.Identity, host string) (tls.ConnectionState, error) {
 	t.Helper()
 	all, err := listener.Open(t.Context(), listener.Options{Address: "127.0.0.1:0", Identity: i})

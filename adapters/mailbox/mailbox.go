@@ -1,5 +1,6 @@
-// Package mailbox keeps messages for looking at instead of sending them on, which is what development and tests want of a channel. It knows
-// the store's mailbox and how full that may get; it does not know who looks at it.
+// Package mailbox keeps messages for looking at instead of sending them on, which is what
+// development and tests want of a channel. It knows the store's mailbox and how full that may get;
+// it does not know who looks at it.
 package mailbox
 
 import (
@@ -22,8 +23,9 @@ const (
 	MaxKeep     = 100_000
 )
 
-// How a mailbox is kept small: one message in step finds out what is too old and deletes at most trimmed of it. What that costs is so
-// shared by many messages, and a channel that is to keep much less than it did gets there in bounded steps.
+// How a mailbox is kept small: one message in step finds out what is too old and deletes at most
+// trimmed of it. What that costs is so shared by many messages, and a channel that is to keep much
+// less than it did gets there in bounded steps.
 const (
 	longestStep = 500
 	trimmed     = 1_000
@@ -87,7 +89,8 @@ type dispatcher struct {
 	messages atomic.Uint64
 }
 
-// Dispatch keeps a message. It returns nil when it is on disk; of a message that comes again the first one stays.
+// Dispatch keeps a message. It returns nil when it is on disk; of a message that comes again the
+// first one stays.
 func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 	trim := d.messages.Add(1)%d.step == 1%d.step // Beginning with the first, because a process may send just one.
 	err := d.store.Update(ctx, func(tx ports.Tx) error {

@@ -189,7 +189,8 @@ func TestDispatch(t *testing.T) {
 	})
 }
 
-// BenchmarkDispatch keeps messages on a disk, 16 at once, as a channel with the default settings does.
+// BenchmarkDispatch keeps messages on a disk, 16 at once, as a channel with the default settings
+// does.
 func BenchmarkDispatch(b *testing.B) {
 	d := newPost(b, "sqlite:"+b.TempDir()+"/tocsin.db", nil).open(b)
 	numbers := make(chan int)

@@ -25,7 +25,8 @@ var (
 	runbook    = regexp.MustCompile(`(?m)^ +runbook: (\S+)$`)
 )
 
-// TestWhatIsDeployedAsksForMetricsThatExist holds the alerts, the dashboard and the runbooks against what an instance shows.
+// TestWhatIsDeployedAsksForMetricsThatExist holds the alerts, the dashboard and the runbooks
+// against what an instance shows.
 func TestWhatIsDeployedAsksForMetricsThatExist(t *testing.T) {
 	t.Parallel()
 	shown := shownMetrics(t)

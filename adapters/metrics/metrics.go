@@ -1,5 +1,6 @@
-// Package metrics counts what an instance does and shows that to Prometheus. It knows names, labels and buckets, and nothing of how work
-// is done. Every label has few values: routes, statuses, protocols, states, names of loops, and the ids of at most MaxChannels channels.
+// Package metrics counts what an instance does and shows that to Prometheus. It knows names, labels
+// and buckets, and nothing of how work is done. Every label has few values: routes, statuses,
+// protocols, states, names of loops, and the ids of at most MaxChannels channels.
 package metrics
 
 import (
@@ -36,7 +37,8 @@ type Metrics struct {
 
 var _ delivery.Meter = (*Metrics)(nil)
 
-// Buckets, in seconds. An answer takes milliseconds as a rule, a provider a second, and a message leaves within a tenth of one.
+// Buckets, in seconds. An answer takes milliseconds as a rule, a provider a second, and a message
+// leaves within a tenth of one.
 var (
 	requestBuckets = []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30}
 	attemptBuckets = []float64{0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60}

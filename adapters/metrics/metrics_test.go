@@ -152,7 +152,8 @@ func TestMetricsNameOrganizationsWhenTold(t *testing.T) {
 	assert.Contains(t, shown(t, s), `tocsin_channel_deliveries_due{channel="1",organization="acme"} 1`+"\n")
 }
 
-// TestMetricsWithoutADatabase are all but those that it tells, and those who ask often cause no more work.
+// TestMetricsWithoutADatabase are all but those that it tells, and those who ask often cause no
+// more work.
 func TestMetricsWithoutADatabase(t *testing.T) {
 	t.Parallel()
 	s := sources(1, 0)

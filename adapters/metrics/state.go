@@ -19,7 +19,8 @@ import (
 )
 
 const (
-	// MaxChannels is how many channels have values of their own: those for which most waits. The others are one, `other`.
+	// MaxChannels is how many channels have values of their own: those for which most waits. The
+	// others are one, `other`.
 	MaxChannels = 100
 	// queueCounted is how far the deliveries of a channel that wait are counted.
 	queueCounted = 100_000
@@ -59,7 +60,8 @@ type Sources struct {
 	Queue    func(ctx context.Context, most int) (statistics.Queue, error)
 	Size     func(ctx context.Context) (int64, error) // of the database, in bytes
 	Standing func(ctx context.Context) (installation.State, error)
-	// Certificate is when the certificate of the server's own connections is over; zero: there is none.
+	// Certificate is when the certificate of the server's own connections is over; zero: there is
+	// none.
 	Certificate func() time.Time
 	// Organizations adds the slug of its organization to a channel's id.
 	Organizations bool
@@ -244,7 +246,8 @@ type loop struct {
 	still int
 }
 
-// byName joins loops that differ in a number only, such as the senders of channels: theirs is the turn that is longest ago.
+// byName joins loops that differ in a number only, such as the senders of channels: theirs is the
+// turn that is longest ago.
 func byName(states []watchdog.State) []loop {
 	var all []loop
 	for _, l := range states {

@@ -29,7 +29,8 @@ func (c claims) text(name string) string {
 	return strings.TrimSpace(s)
 }
 
-// verified reports whether the provider has made sure that the e-mail is theirs. Some providers say so with a text.
+// verified reports whether the provider has made sure that the e-mail is theirs. Some providers say
+// so with a text.
 func (c claims) verified() bool { return c["email_verified"] == true || c["email_verified"] == "true" }
 
 // identity is who the claims say that somebody is.
@@ -56,7 +57,8 @@ func (p *Provider) identity(subject string, c claims) (signon.Identity, error) {
 	return i, err
 }
 
-// groups are the groups that a claim names: a list of texts, or one text. Who is in none has no such claim.
+// groups are the groups that a claim names: a list of texts, or one text. Who is in none has no
+// such claim.
 func (c claims) groups(name string) ([]string, error) {
 	if name == "" {
 		return nil, nil

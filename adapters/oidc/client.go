@@ -17,7 +17,8 @@ import (
 // maxAnswer is how much of an answer of the provider is read, in bytes.
 const maxAnswer = 1 << 20
 
-// newClient returns a client that waits for nothing for ever, reads no answer without end, and goes nowhere that it was not sent.
+// newClient returns a client that waits for nothing for ever, reads no answer without end, and goes
+// nowhere that it was not sent.
 func newClient() *http.Client {
 	return &http.Client{
 		Timeout: callTimeout,
@@ -67,7 +68,8 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// awayError says why the provider could not be asked. People see signon.ErrAway; the log tells the cause.
+// awayError says why the provider could not be asked. People see signon.ErrAway; the log tells the
+// cause.
 type awayError struct{ cause error }
 
 func away(cause error) error { return awayError{cause} }

@@ -15,9 +15,10 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Keys are asked for again when they are older than keysAge, so that one which the provider has withdrawn stops counting, and when
-// a token names an unknown one; not more often than once in keysPause, because anybody can send us tokens. While the provider is
-// away, keys count up to keysLife.
+// Keys are asked for again when they are older than keysAge, so that one which the provider has
+// withdrawn stops counting, and when a token names an unknown one; not more often than once in
+// keysPause, because anybody can send us tokens. While the provider is away, keys count up to
+// keysLife.
 const (
 	keysAge   = time.Hour
 	keysPause = 10 * time.Second
@@ -51,7 +52,8 @@ func (k *keys) at(address string) {
 	}
 }
 
-// VerifySignature returns what a token says if one of the keys has signed it. The caller has looked at its algorithm.
+// VerifySignature returns what a token says if one of the keys has signed it. The caller has looked
+// at its algorithm.
 func (k *keys) VerifySignature(ctx context.Context, token string) ([]byte, error) {
 	signed, err := jose.ParseSignedCompact(token, algorithms)
 	if err != nil {
@@ -100,8 +102,8 @@ func (k *keys) current() ([]jose.JSONWebKey, bool) {
 	return k.known, k.clock.Now().Before(k.read.Add(keysAge))
 }
 
-// refresh asks the provider for its keys, unless that was done a moment ago. With an error come the keys from before, if they
-// still count.
+// refresh asks the provider for its keys, unless that was done a moment ago. With an error come the
+// keys from before, if they still count.
 func (k *keys) refresh(ctx context.Context) ([]jose.JSONWebKey, error) {
 	select {
 	case k.turn <- struct{}{}:

@@ -1,5 +1,6 @@
-// Package oidc speaks OpenID Connect with an identity provider: it sends browsers there with the authorization code flow and PKCE,
-// checks what comes back, and checks logout tokens. It knows the protocol; it does not know what an identity may open.
+// Package oidc speaks OpenID Connect with an identity provider: it sends browsers there with the
+// authorization code flow and PKCE, checks what comes back, and checks logout tokens. It knows the
+// protocol; it does not know what an identity may open.
 package oidc
 
 import (
@@ -30,7 +31,8 @@ const (
 	retryPause   = 5 * time.Second  // how long after a failure nobody asks again
 )
 
-// algorithms are those that sign with a private key. A signature by a shared secret, and none, are not among them.
+// algorithms are those that sign with a private key. A signature by a shared secret, and none, are
+// not among them.
 var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.ES256, jose.ES384, jose.ES512, jose.EdDSA}
 
 // Settings say which provider, and what it calls things.
@@ -43,8 +45,8 @@ type Settings struct {
 	GroupsClaim   string // empty: none
 }
 
-// Provider is an identity provider. It is asked for nothing before somebody signs in, so that the server starts without it. It is
-// safe for concurrent use.
+// Provider is an identity provider. It is asked for nothing before somebody signs in, so that the
+// server starts without it. It is safe for concurrent use.
 type Provider struct {
 	settings Settings
 	clock    ports.Clock
@@ -224,7 +226,8 @@ func (p *Provider) Logout(ctx context.Context, raw string) (signon.Logout, error
 	return signon.Logout{Issuer: p.settings.Issuer, Subject: t.Subject, Session: t.SessionID, Token: t.TokenID, Expires: t.Expiry.Add(signon.Skew).UTC()}, nil
 }
 
-// Leave returns the address of the provider where its session ends (OpenID Connect RP-Initiated Logout 1.0).
+// Leave returns the address of the provider where its session ends (OpenID Connect RP-Initiated
+// Logout 1.0).
 func (p *Provider) Leave(ctx context.Context, back string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -253,7 +256,8 @@ func (p *Provider) verifier() *oidc.IDTokenVerifier {
 		Now: func() time.Time { return p.clock.Now().Add(-signon.Skew) }})
 }
 
-// discover returns what the provider says of itself. One call at a time asks; what is known is used while the provider is away.
+// discover returns what the provider says of itself. One call at a time asks; what is known is used
+// while the provider is away.
 func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 	if d, err := p.remembered(); d != nil || err != nil {
 		return d, err
@@ -281,7 +285,8 @@ func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 	return d, nil
 }
 
-// remembered is what is known of the provider, as long as it need not be asked; nothing and no error when it has to be.
+// remembered is what is known of the provider, as long as it need not be asked; nothing and no
+// error when it has to be.
 func (p *Provider) remembered() (*discovered, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// IsPublic reports whether an address can belong to anybody: it is none of those that the registries
-// of RFC 6890 set apart, none behind which clouds keep their metadata, and no IPv6 address that takes
-// a gateway to such an IPv4 address.
+// IsPublic reports whether an address can belong to anybody: it is none of those that the
+// registries of RFC 6890 set apart, none behind which clouds keep their metadata, and no IPv6
+// address that takes a gateway to such an IPv4 address.
 func IsPublic(addr netip.Addr) bool {
 	addr = addr.WithZone("").Unmap()
 	for _, t := range tunnels {

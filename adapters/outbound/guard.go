@@ -1,6 +1,7 @@
-// Package outbound is how drivers connect to what lies outside: every dialer of every driver asks its
-// guard, which decides what a channel may reach, and its words say what went wrong without repeating
-// what a private service said. It knows addresses and connections; it does not know what is sent.
+// Package outbound is how drivers connect to what lies outside: every dialer of every driver asks
+// its guard, which decides what a channel may reach, and its words say what went wrong without
+// repeating what a private service said. It knows addresses and connections; it does not know what
+// is sent.
 package outbound
 
 import (
@@ -91,8 +92,8 @@ func (g *Guard) allows(host string) bool {
 	return slices.Contains(g.allowed.Hosts, strings.ToLower(strings.TrimSuffix(host, ".")))
 }
 
-// control looks at the address of a connection at the last moment, after names were resolved: what a
-// name resolved to a moment ago protects nobody.
+// control looks at the address of a connection at the last moment, after names were resolved: what
+// a name resolved to a moment ago protects nobody.
 func control(check func(netip.Addr) error) func(context.Context, string, string, syscall.RawConn) error {
 	return func(_ context.Context, _, address string, _ syscall.RawConn) error {
 		target, err := netip.ParseAddrPort(address)

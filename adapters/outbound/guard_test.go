@@ -101,8 +101,8 @@ func TestDial(t *testing.T) {
 	})
 }
 
-// TestRebinding plays a name that resolves to loopback by the time of the connection, whatever it was
-// before: the address that is connected to decides.
+// TestRebinding plays a name that resolves to loopback by the time of the connection, whatever it
+// was before: the address that is connected to decides.
 func TestRebinding(t *testing.T) {
 	t.Parallel()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -67,8 +67,8 @@ func (a answer) quote(said string) string {
 	return strings.TrimSuffix(a.words(), " with an error") + " " + said
 }
 
-// byStatus says what a status means (decisions 6); nil: the message was taken. What goes wrong with the
-// service itself is about the channel; so is a login, unless the address takes part in it.
+// byStatus says what a status means (decisions 6); nil: the message was taken. What goes wrong with
+// the service itself is about the channel; so is a login, unless the address takes part in it.
 func byStatus(a answer) *deliveries.Failure {
 	switch status := a.status; {
 	case status >= 200 && status < 300:
@@ -80,9 +80,9 @@ func byStatus(a answer) *deliveries.Failure {
 	return deliveries.Refused("%s", a.words())
 }
 
-// What Slack says, see https://docs.slack.dev/reference/methods/chat.postMessage: the words of slackNever
-// are about a recipient or a message, those of slackLater about the login or the service. Words that are
-// in neither list are about nobody knows what, and pass.
+// What Slack says, see https://docs.slack.dev/reference/methods/chat.postMessage: the words of
+// slackNever are about a recipient or a message, those of slackLater about the login or the
+// service. Words that are in neither list are about nobody knows what, and pass.
 var (
 	slackNever = []string{"channel_not_found", "is_archived", "channel_is_archived", "not_in_channel", "user_not_found", "no_text", "msg_too_long",
 		"invalid_payload", "action_prohibited", "posting_to_general_channel_denied", "restricted_action", "cannot_dm_bot", "messages_tab_disabled", "user_not_visible"}
@@ -136,7 +136,8 @@ func judgeTeams(a answer) *deliveries.Failure {
 	return byStatus(a)
 }
 
-// judgeLark knows the codes of https://open.larksuite.com/document/client-docs/bot-v3/add-custom-bot.
+// judgeLark knows the codes of
+// https://open.larksuite.com/document/client-docs/bot-v3/add-custom-bot.
 func judgeLark(a answer) *deliveries.Failure {
 	var said struct {
 		Code int    `json:"code"`
@@ -179,8 +180,9 @@ func judgeWecom(a answer) *deliveries.Failure {
 	return a.postponed(text)
 }
 
-// judgeDiscord knows the codes of https://discord.com/developers/docs/topics/opcodes-and-status-codes:
-// a webhook that is gone answers 404 like a thread that is.
+// judgeDiscord knows the codes of
+// https://discord.com/developers/docs/topics/opcodes-and-status-codes: a webhook that is gone
+// answers 404 like a thread that is.
 func judgeDiscord(a answer) *deliveries.Failure {
 	var said struct {
 		Code    int    `json:"code"`
@@ -193,7 +195,8 @@ func judgeDiscord(a answer) *deliveries.Failure {
 	return byStatus(a)
 }
 
-// judgeMattermost tells a webhook that does not exist, or is switched off, from a channel that does not.
+// judgeMattermost tells a webhook that does not exist, or is switched off, from a channel that does
+// not.
 func judgeMattermost(a answer) *deliveries.Failure {
 	var said struct {
 		ID string `json:"id"`
@@ -233,8 +236,8 @@ func judgeSignal(a answer) *deliveries.Failure {
 	return byStatus(a)
 }
 
-// retryAfter reads how long a service wants to be left alone: seconds, in whole or with a fraction, or a
-// date. 0 when it does not say.
+// retryAfter reads how long a service wants to be left alone: seconds, in whole or with a fraction,
+// or a date. 0 when it does not say.
 func retryAfter(header string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseFloat(strings.TrimSpace(header), 64); err == nil {
 		return pauseOf(seconds)

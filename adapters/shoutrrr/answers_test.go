@@ -20,8 +20,9 @@ var (
 	unreachable = kind{true, true}
 )
 
-// recorded are answers of the services, and what docs/channels.md promises of each. Those of Matrix were
-// recorded from Synapse 1.163.2, the others are as the services' documentation or source has them.
+// recorded are answers of the services, and what docs/channels.md promises of each. Those of Matrix
+// were recorded from Synapse 1.163.2, the others are as the services' documentation or source has
+// them.
 var recorded = map[string]struct {
 	service string // a row of services
 	status  int
@@ -125,8 +126,8 @@ func TestRecordedAnswers(t *testing.T) { //nolint:paralleltest // they share the
 	}
 }
 
-// TestEveryServiceMayAskForAPause: too many messages are the channel's fault whoever says so, and the pause
-// that a service asks for is kept.
+// TestEveryServiceMayAskForAPause: too many messages are the channel's fault whoever says so, and
+// the pause that a service asks for is kept.
 func TestEveryServiceMayAskForAPause(t *testing.T) { //nolint:paralleltest // they share the Internet
 	for name, row := range services {
 		t.Run(name, func(t *testing.T) {

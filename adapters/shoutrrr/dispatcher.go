@@ -19,7 +19,8 @@ type dispatcher struct {
 	transport http.RoundTripper
 }
 
-// Dispatch posts one message. The subject becomes the title where the service has one, else the first line.
+// Dispatch posts one message. The subject becomes the title where the service has one, else the
+// first line.
 func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 	link, err := d.settings.link(m.To)
 	if err != nil {

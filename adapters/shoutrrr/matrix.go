@@ -36,7 +36,8 @@ func matrixConfig(link *url.URL) (*matrix.Config, error) {
 	return &c, nil
 }
 
-// matrixRequest is a request of the client-server API, see https://spec.matrix.org/latest/client-server-api/.
+// matrixRequest is a request of the client-server API, see
+// https://spec.matrix.org/latest/client-server-api/.
 func matrixRequest(c *matrix.Config, method string, body any, path ...string) (post, error) {
 	target := url.URL{Scheme: "https", Host: c.Host}
 	if c.DisableTLS {
@@ -68,8 +69,8 @@ func matrixJoins(link *url.URL, _ note) ([]post, error) {
 	return joins, nil
 }
 
-// sendMatrix joins each room and writes to it. The library does that, too, but neither says which status
-// it got, nor gives a message an identity by which the server knows a repetition.
+// sendMatrix joins each room and writes to it. The library does that, too, but neither says which
+// status it got, nor gives a message an identity by which the server knows a repetition.
 func sendMatrix(ctx context.Context, client *http.Client, link *url.URL, n note) error {
 	joins, err := matrixJoins(link, n)
 	if err != nil {
@@ -103,7 +104,8 @@ func sendMatrix(ctx context.Context, client *http.Client, link *url.URL, n note)
 	return nil
 }
 
-// judgeMatrix knows the codes of https://spec.matrix.org/latest/client-server-api/#standard-error-response.
+// judgeMatrix knows the codes of
+// https://spec.matrix.org/latest/client-server-api/#standard-error-response.
 func judgeMatrix(a answer) *deliveries.Failure {
 	if a.status < 300 {
 		return byStatus(a)

@@ -153,8 +153,8 @@ func notifiarrPosts(link *url.URL, n note) ([]post, error) {
 		notifiarr.NotificationPayload{Notification: notifiarr.NotificationData{Name: c.Name}, Discord: body}, "Accept", "application/json"))
 }
 
-// signLark signs a message of this moment as Lark wants it: the time and the secret are the key, and
-// nothing is signed.
+// signLark signs a message of this moment as Lark wants it: the time and the secret are the key,
+// and nothing is signed.
 func signLark(secret string) (timestamp, sign string) {
 	timestamp = strconv.FormatInt(time.Now().Unix(), 10)
 	mac := hmac.New(sha256.New, []byte(timestamp+"\n"+secret))

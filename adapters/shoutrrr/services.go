@@ -29,8 +29,8 @@ type service struct {
 	connects bool // to the host of its URL; others keep an identifier in its place
 	titled   bool // it has a place for a title
 	keyed    bool // its key is in the path
-	// posts makes the requests for a message from a URL, by the library's reading of it. nil: the library
-	// sends, because it can be given our client.
+	// posts makes the requests for a message from a URL, by the library's reading of it. nil: the
+	// library sends, because it can be given our client.
 	posts func(link *url.URL, n note) ([]post, error)
 	// send sends what posts alone cannot: where one request needs the answer to another one.
 	send func(ctx context.Context, client *http.Client, link *url.URL, n note) error
@@ -38,12 +38,12 @@ type service struct {
 	judge func(a answer) *deliveries.Failure
 }
 
-// services are those that a message can be trusted to: the tests hold each to reporting what goes wrong.
-// Left out are `generic` (the webhook driver does it), `smtp` (has a driver of its own), `logger` (sends
-// nothing) and `pagerduty` (connects to port 0 unless told otherwise).
+// services are those that a message can be trusted to: the tests hold each to reporting what goes
+// wrong. Left out are `generic` (the webhook driver does it), `smtp` (has a driver of its own),
+// `logger` (sends nothing) and `pagerduty` (connects to port 0 unless told otherwise).
 //
-// Where the library sends by a client that cannot be replaced, its requests are made here: they would
-// pass the guard by, know no context and follow redirects.
+// Where the library sends by a client that cannot be replaced, its requests are made here: they
+// would pass the guard by, know no context and follow redirects.
 func services() map[string]service {
 	return map[string]service{
 		"bark":       {connects: true, titled: true, posts: barkPosts, judge: judgeBark},

@@ -108,8 +108,9 @@ func (s *settings) try(sample string) (err error) {
 	return nil
 }
 
-// link puts an address into the URL. Whatever is in it stays within its place: services take URLs apart, decode what they find and put it into
-// other URLs and lists, so that what means something there is refused, and everything else is encoded.
+// link puts an address into the URL. Whatever is in it stays within its place: services take URLs
+// apart, decode what they find and put it into other URLs and lists, so that what means something
+// there is refused, and everything else is encoded.
 func (s *settings) link(address string) (*url.URL, error) {
 	switch {
 	case address == "" || address == "." || address == "..",
@@ -131,7 +132,8 @@ func (s *settings) link(address string) (*url.URL, error) {
 	return link, nil
 }
 
-// steering are the parameters by which services let themselves be connected elsewhere than to the host of the URL, or in another way.
+// steering are the parameters by which services let themselves be connected elsewhere than to the
+// host of the URL, or in another way.
 var steering = []string{"host", "port", "scheme"}
 
 // steered reports whether such a parameter has a sample in it.
@@ -147,7 +149,8 @@ func steered(link *url.URL, sample string) bool {
 // word is what secrets are made of, and what is left of them in other URLs.
 var word = regexp.MustCompile(`[A-Za-z0-9]{4,}`)
 
-// hide returns what takes the secrets of a URL out of a text: every word of it but service, host and the names of parameters.
+// hide returns what takes the secrets of a URL out of a text: every word of it but service, host
+// and the names of parameters.
 func hide(link *url.URL, sample string, known service) deliveries.Mask {
 	texts := []string{link.Path, link.RawPath, link.RawQuery}
 	if link.User != nil {

@@ -1,11 +1,11 @@
-// Package shoutrrr posts messages to chat and push services (Slack, Teams, Telegram, Discord, Matrix,
-// ntfy, Gotify and others) that the library of that name describes by a service URL. It knows which
-// services can be trusted with a message and how to read what they say; it does not know why a message
-// is sent, nor decide when a failed one is tried again.
+// Package shoutrrr posts messages to chat and push services (Slack, Teams, Telegram, Discord,
+// Matrix, ntfy, Gotify and others) that the library of that name describes by a service URL. It
+// knows which services can be trusted with a message and how to read what they say; it does not
+// know why a message is sent, nor decide when a failed one is tried again.
 //
 // The library leaves much to its caller: its services take no context, some retry by themselves, or
-// report failures as success. So it reads the URL, it sends where it can be given a client, and every
-// answer is judged here.
+// report failures as success. So it reads the URL, it sends where it can be given a client, and
+// every answer is judged here.
 package shoutrrr
 
 import (
@@ -23,7 +23,8 @@ const Name = "shoutrrr"
 // timeout is how long a service may take.
 const timeout = 30 * time.Second
 
-// Driver makes dispatchers that post through services. Channels of one reach share their connections.
+// Driver makes dispatchers that post through services. Channels of one reach share their
+// connections.
 type Driver struct {
 	transports map[outbound.Reach]http.RoundTripper
 }
@@ -63,7 +64,8 @@ func (*Driver) Check(c channels.Channel) error {
 	return err
 }
 
-// Open returns a dispatcher for a channel. A message that a service does not answer in time is given up.
+// Open returns a dispatcher for a channel. A message that a service does not answer in time is
+// given up.
 func (d *Driver) Open(c channels.Channel) (deliveries.Dispatcher, error) {
 	s, err := read(c)
 	if err != nil {

@@ -28,8 +28,8 @@ import (
 	"github.com/tocsin/tocsin/test/fakenet"
 )
 
-// internet is what is behind the transport of the driver. Tests that set what it answers do not run in
-// parallel.
+// internet is what is behind the transport of the driver. Tests that set what it answers do not run
+// in parallel.
 type internet struct {
 	mu     sync.Mutex
 	answer func(*http.Request) reply
@@ -50,7 +50,8 @@ type exchange struct {
 
 var world = &internet{}
 
-// bypass is the default transport of the program, which no service may use: the guard would not see it.
+// bypass is the default transport of the program, which no service may use: the guard would not see
+// it.
 type bypass struct{ used atomic.Int64 }
 
 func (b *bypass) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -142,8 +143,8 @@ func message(to string) deliveries.Message {
 	return deliveries.Message{ID: "1", To: to, Subject: "The subject", Text: "The text.\n", HTML: "<p>"}
 }
 
-// services has a row for every service: a URL, an address for it, what the service says when it takes a message, and where address
-// and title are in the request.
+// services has a row for every service: a URL, an address for it, what the service says when it
+// takes a message, and where address and title are in the request.
 var services = map[string]struct {
 	url, address, yes string
 	where             string // in the URL or the body

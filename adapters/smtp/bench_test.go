@@ -32,9 +32,10 @@ func (sink) Data(r io.Reader) error {
 	return err
 }
 
-// BenchmarkSend sends messages of 2.8 KB from 16 goroutines to a sink in this process: through the driver, and beside it its floor, 16
-// reused connections of the library with nothing around them, once as the library comes (NOOP before and RSET after each message) and once
-// without these. They take turns, so that a noisy machine is as noisy for all of them.
+// BenchmarkSend sends messages of 2.8 KB from 16 goroutines to a sink in this process: through the
+// driver, and beside it its floor, 16 reused connections of the library with nothing around them,
+// once as the library comes (NOOP before and RSET after each message) and once without these. They
+// take turns, so that a noisy machine is as noisy for all of them.
 func BenchmarkSend(b *testing.B) {
 	const workers, turn = 16, 1600
 	server := gosmtp.NewServer(sink{})

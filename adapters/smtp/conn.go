@@ -14,7 +14,8 @@ import (
 	"github.com/tocsin/tocsin/adapters/outbound"
 )
 
-// longestAnswer is how much a server may say in answer to one message: a server gone mad must not fill the memory.
+// longestAnswer is how much a server may say in answer to one message: a server gone mad must not
+// fill the memory.
 const longestAnswer = 1 << 20
 
 // step is a part of the conversation; failures name it.
@@ -93,8 +94,8 @@ func (s *settings) open(ctx context.Context, c *conn) (err error) {
 	return nil
 }
 
-// mechanism chooses the best way to log in that the server offers. Without encryption the password is
-// never sent in the clear, except to this machine.
+// mechanism chooses the best way to log in that the server offers. Without encryption the password
+// is never sent in the clear, except to this machine.
 func (s *settings) mechanism(c *mail.Client) (mail.Auth, error) {
 	_, words := c.Extension("AUTH")
 	offered := strings.Fields(strings.ToUpper(words))
@@ -127,7 +128,8 @@ func (s *settings) mechanism(c *mail.Client) (mail.Auth, error) {
 	return nil, remark("the server offers no login")
 }
 
-// send hands a message over. Its MAIL FROM is also how a connection that waited shows whether it still lives.
+// send hands a message over. Its MAIL FROM is also how a connection that waited shows whether it
+// still lives.
 func (c *conn) send(ctx context.Context, l letter) error {
 	c.raw.left = longestAnswer
 	return c.watched(ctx, func() error {
@@ -157,8 +159,8 @@ type command struct {
 	code int // the right answer, or its first digits
 }
 
-// introduce says who sends and to whom, and asks to begin. A server that takes commands in groups (RFC 2920) hears all of it at once, which
-// saves two of three waits for it.
+// introduce says who sends and to whom, and asks to begin. A server that takes commands in groups
+// (RFC 2920) hears all of it at once, which saves two of three waits for it.
 func (c *conn) introduce(l letter) error {
 	commands := []command{
 		{"MAIL FROM:" + l.from + c.parameters(l), sender, 250},
@@ -176,7 +178,8 @@ func (c *conn) introduce(l letter) error {
 	return nil
 }
 
-// ask says some commands at once and reads all answers, of which the first that is not right counts.
+// ask says some commands at once and reads all answers, of which the first that is not right
+// counts.
 func (c *conn) ask(commands []command) (failed error) {
 	for _, said := range commands {
 		if strings.ContainsAny(said.text, "\r\n") {
@@ -222,7 +225,8 @@ func (c *conn) answer(to step, code int) error {
 	return nil
 }
 
-// endEmpty ends the message that a server asks for although it has refused its only recipient: one without content, for nobody.
+// endEmpty ends the message that a server asks for although it has refused its only recipient: one
+// without content, for nobody.
 func (c *conn) endEmpty() {
 	if err := c.client.Text.PrintfLine("."); err == nil {
 		_ = c.answer(content, 250) // The server may well say no.
@@ -234,8 +238,9 @@ func (c *conn) reset(ctx context.Context) bool {
 	return c.watched(ctx, c.client.Reset) == nil
 }
 
-// watched talks to the server until it is done or the context ends: then the connection is closed under the conversation, and the error is
-// the context's. A conversation that has come to a good end has, even if the time ran out with its last word.
+// watched talks to the server until it is done or the context ends: then the connection is closed
+// under the conversation, and the error is the context's. A conversation that has come to a good
+// end has, even if the time ran out with its last word.
 func (c *conn) watched(ctx context.Context, talk func() error) error {
 	stop := context.AfterFunc(ctx, c.abandon)
 	err := talk()

@@ -11,7 +11,8 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// dispatcher sends the messages of one channel. It has no more connections than messages are under way at once.
+// dispatcher sends the messages of one channel. It has no more connections than messages are under
+// way at once.
 type dispatcher struct {
 	settings settings
 	dial     func(context.Context) (net.Conn, error)
@@ -43,8 +44,8 @@ func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 			d.pool.put(c)
 			return nil
 		case kept && wasClosed(err) && ctx.Err() == nil:
-			// The server had closed the connection while it waited, or has had enough of it; nothing of the message was said yet. The
-			// next one is another that waited, or new.
+			// The server had closed the connection while it waited, or has had enough of it;
+			// nothing of the message was said yet. The next one is another that waited, or new.
 			c.abandon()
 			continue
 		case answered(err) && c.reset(ctx):
@@ -88,8 +89,8 @@ func wasClosed(err error) bool {
 	return found && failed.step == sender && (failed.code() == 0 || failed.code() == serviceClosing)
 }
 
-// answered reports whether the server said no and will listen on: a connection that broke is of no use any more, and one that the
-// server wants to close neither.
+// answered reports whether the server said no and will listen on: a connection that broke is of no
+// use any more, and one that the server wants to close neither.
 func answered(err error) bool {
 	answer, found := errors.AsType[*textproto.Error](err)
 	return found && answer.Code >= 400 && answer.Code != serviceClosing

@@ -21,8 +21,8 @@ var errNotASCII = errors.New("the mail server takes no addresses beyond ASCII (S
 // serviceClosing is the answer of a server that will close the connection.
 const serviceClosing = 421
 
-// ofChannel are the answers that are about us or the server and not about a message, whenever they come: too many connections, sending too
-// fast, not logged in, wrong password.
+// ofChannel are the answers that are about us or the server and not about a message, whenever they
+// come: too many connections, sending too fast, not logged in, wrong password.
 var ofChannel = []int{serviceClosing, 432, 454, 530, 534, 535, 538}
 
 // stepError says in which part of the conversation something went wrong.
@@ -54,8 +54,9 @@ type remark string
 
 func (r remark) Error() string { return string(r) }
 
-// failureOf says what an error means (decisions 6): an answer about a recipient or a message is about
-// nothing else; what goes wrong before, and a connection that breaks, is about the channel and passes.
+// failureOf says what an error means (decisions 6): an answer about a recipient or a message is
+// about nothing else; what goes wrong before, and a connection that breaks, is about the channel
+// and passes.
 func (s *settings) failureOf(ctx context.Context, err error, peer *outbound.Peer) *deliveries.Failure {
 	failed, found := errors.AsType[*stepError](err)
 	if !found {

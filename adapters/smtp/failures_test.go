@@ -172,7 +172,8 @@ func TestTime(t *testing.T) {
 	}
 	t.Run("ASilentNetworkEndsWithTheDeadline", func(t *testing.T) {
 		t.Parallel()
-		// A listener whose queue is full answers no connection at all; one that never accepts comes close enough to it.
+		// A listener whose queue is full answers no connection at all; one that never accepts comes
+		// close enough to it.
 		listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 		require.NoError(t, err)
 		defer listener.Close()

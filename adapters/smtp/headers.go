@@ -19,8 +19,8 @@ const (
 	wordEnd   = "?="
 )
 
-// subject writes the value of a subject, folded, so that whoever decodes it gets the text and nothing
-// else: what would read as an encoded word is encoded, and the first line is never empty.
+// subject writes the value of a subject, folded, so that whoever decodes it gets the text and
+// nothing else: what would read as an encoded word is encoded, and the first line is never empty.
 func subject(text string) string {
 	const name = "Subject: "
 	words := strings.Split(text, " ")
@@ -56,8 +56,8 @@ func isPlain(text string) bool {
 		strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) < 0
 }
 
-// encodedWords writes a text as encoded words (RFC 2047); the first has at most so many characters. No
-// character is divided among two.
+// encodedWords writes a text as encoded words (RFC 2047); the first has at most so many characters.
+// No character is divided among two.
 func encodedWords(text string, first int) []string {
 	var words []string
 	word, room := wordBegin, first-len(wordEnd)
@@ -90,8 +90,8 @@ func encodedRune(r rune) string {
 // longestListID is how many characters an identity of a list has at most (RFC 2919).
 const longestListID = 255
 
-// listID is the identity of the list that a message belongs to (RFC 2919): all messages of an event have
-// one, by which recipients sort them. Empty: it belongs to none.
+// listID is the identity of the list that a message belongs to (RFC 2919): all messages of an event
+// have one, by which recipients sort them. Empty: it belongs to none.
 func listID(facts map[string]string, from string) string {
 	parts := make([]string, 0, 5)
 	for _, name := range []string{"event", "application", "project", "organization"} {

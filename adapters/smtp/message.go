@@ -21,8 +21,8 @@ type letter struct {
 	content  []byte
 }
 
-// compose writes a message in the form of RFC 5322. Nothing in it can add a header or a recipient: every value is encoded, or
-// refused.
+// compose writes a message in the form of RFC 5322. Nothing in it can add a header or a recipient:
+// every value is encoded, or refused.
 func (s *settings) compose(m deliveries.Message) (letter, *deliveries.Failure) {
 	to, err := mail.ParseAddress(m.To)
 	if err == nil {
@@ -77,7 +77,8 @@ func isLink(s string) bool {
 // atoms is what may stand before the @ of an identity as it is.
 var atoms = regexp.MustCompile(`^[0-9A-Za-z_-]+(\.[0-9A-Za-z_-]+)*$`)
 
-// messageID makes the identity of a delivery that of a message: the same on every attempt, and of this sender.
+// messageID makes the identity of a delivery that of a message: the same on every attempt, and of
+// this sender.
 func messageID(id, from string) string {
 	if !atoms.MatchString(id) {
 		id = "x" + hex.EncodeToString([]byte(id))

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// pool keeps the connections that have nothing to do. The one that was used last is used next, so that the others, when
-// there are too many, grow old and go.
+// pool keeps the connections that have nothing to do. The one that was used last is used next, so
+// that the others, when there are too many, grow old and go.
 type pool struct {
 	idle, age time.Duration
 

@@ -10,9 +10,10 @@ import (
 // maxDenied is how many recipients are remembered.
 const maxDenied = 1_000
 
-// relay finds out whether a server that denies a recipient for a matter of policy (554 5.7.1: relaying
-// denied, login required, client rejected) means this recipient or everybody. Such an answer is the
-// channel's fault unless the recipient was denied before and others were accepted since.
+// relay finds out whether a server that denies a recipient for a matter of policy (554 5.7.1:
+// relaying denied, login required, client rejected) means this recipient or everybody. Such an
+// answer is the channel's fault unless the recipient was denied before and others were accepted
+// since.
 type relay struct {
 	mu     sync.Mutex
 	row    int            // how many rows of denials an accepted recipient has ended

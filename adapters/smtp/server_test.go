@@ -24,7 +24,8 @@ const (
 	drop = "drop" // close the connection
 )
 
-// server is a mail server on the loopback device that answers as it is told and remembers what it was told.
+// server is a mail server on the loopback device that answers as it is told and remembers what it
+// was told.
 type server struct {
 	t        testing.TB
 	listener net.Listener
@@ -46,7 +47,8 @@ type server struct {
 // received is a message that the server took, or would have taken.
 type received struct{ from, to, content string }
 
-// serve starts a server. An answer to "greeting" or "." is the one to the connection and to the end of the data.
+// serve starts a server. An answer to "greeting" or "." is the one to the connection and to the end
+// of the data.
 func serve(t testing.TB) *server {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -184,7 +186,8 @@ func (s *server) talk(conn net.Conn) {
 	}
 }
 
-// splitCRLF splits at CRLF only: a bare CR or LF is part of a line and shows in what a test compares.
+// splitCRLF splits at CRLF only: a bare CR or LF is part of a line and shows in what a test
+// compares.
 func splitCRLF(data []byte, _ bool) (advance int, token []byte, err error) {
 	if i := bytes.Index(data, []byte("\r\n")); i >= 0 {
 		return i + 2, data[:i], nil

@@ -120,7 +120,8 @@ func readAddress(r *channels.SettingsReader, name, value string) *mail.Address {
 	return a
 }
 
-// ascii writes the domain of an address in the form that every mail server understands. A local part beyond ASCII stays.
+// ascii writes the domain of an address in the form that every mail server understands. A local
+// part beyond ASCII stays.
 func ascii(address string) (string, error) {
 	at := strings.LastIndexByte(address, '@')
 	domain := address[at+1:]

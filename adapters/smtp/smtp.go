@@ -1,5 +1,6 @@
-// Package smtp sends e-mail through a mail server. It knows the protocol, the form of a message and how to keep connections; it does
-// not know why a message is sent, nor decide when a failed one is tried again.
+// Package smtp sends e-mail through a mail server. It knows the protocol, the form of a message and
+// how to keep connections; it does not know why a message is sent, nor decide when a failed one is
+// tried again.
 package smtp
 
 import (
@@ -20,13 +21,13 @@ const Name = "smtp"
 type Timeouts struct {
 	// Connect is for a new connection, encryption and login included; 30 s.
 	Connect time.Duration
-	// Send is for one message, 5 min: a server that scans a message answers late, and giving up on one that it has taken
-	// sends it twice (RFC 5321, 4.5.3.2.6).
+	// Send is for one message, 5 min: a server that scans a message answers late, and giving up on
+	// one that it has taken sends it twice (RFC 5321, 4.5.3.2.6).
 	Send time.Duration
 	// Idle is how long a connection waits for the next message, 30 s: less than servers wait.
 	Idle time.Duration
-	// Age is how long a connection is used altogether, 5 min, so that a change of address or a new machine behind a
-	// balancer is noticed.
+	// Age is how long a connection is used altogether, 5 min, so that a change of address or a new
+	// machine behind a balancer is noticed.
 	Age time.Duration
 }
 

@@ -23,7 +23,8 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// certificate makes a certificate for addresses of the loopback device that is its own authority, in PEM.
+// certificate makes a certificate for addresses of the loopback device that is its own authority,
+// in PEM.
 func certificate(t *testing.T) (tls.Certificate, string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

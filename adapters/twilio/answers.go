@@ -25,8 +25,9 @@ const (
 	longestPause  = 24 * time.Hour
 )
 
-// ofChannel are the error codes that are about the account or its senders, not about a recipient: they stay until somebody changes
-// something at Twilio or here, and meanwhile messages wait. See https://www.twilio.com/docs/api/errors.
+// ofChannel are the error codes that are about the account or its senders, not about a recipient:
+// they stay until somebody changes something at Twilio or here, and meanwhile messages wait. See
+// https://www.twilio.com/docs/api/errors.
 var ofChannel = []int{
 	10001, // the account is not active
 	14107, // too many messages
@@ -104,7 +105,8 @@ func isOfChannel(status, code int) bool {
 	return status >= 500 || status < 400 || slices.Contains(ofChannel, code)
 }
 
-// retryAfter reads how long the API wants to be left alone: seconds or a date. 0 when it does not say.
+// retryAfter reads how long the API wants to be left alone: seconds or a date. 0 when it does not
+// say.
 func retryAfter(header string, now time.Time) time.Duration {
 	var pause time.Duration
 	if seconds, err := strconv.Atoi(strings.TrimSpace(header)); err == nil {

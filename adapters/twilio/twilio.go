@@ -1,5 +1,6 @@
-// Package twilio sends text messages through the REST API of Twilio, or of somebody who speaks the same. It knows the API and what
-// its error codes mean; it does not know why a message is sent, nor decide when a failed one is tried again.
+// Package twilio sends text messages through the REST API of Twilio, or of somebody who speaks the
+// same. It knows the API and what its error codes mean; it does not know why a message is sent, nor
+// decide when a failed one is tried again.
 package twilio
 
 import (
@@ -18,8 +19,8 @@ import (
 // Name is what channels call the driver.
 const Name = "twilio"
 
-// LongestText is how many characters a text message may have; Twilio refuses more, and nothing is cut here: the end of a message may be the
-// link it was sent for.
+// LongestText is how many characters a text message may have; Twilio refuses more, and nothing is
+// cut here: the end of a message may be the link it was sent for.
 const LongestText = 1600
 
 // timeout is how long the API may take.
@@ -75,7 +76,8 @@ type dispatcher struct {
 	client   *http.Client
 }
 
-// Dispatch sends one message. It returns nil when Twilio has queued it. The text is sent, the subject only when there is no text.
+// Dispatch sends one message. It returns nil when Twilio has queued it. The text is sent, the
+// subject only when there is no text.
 func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 	text := m.Text
 	if strings.TrimSpace(text) == "" {

@@ -22,7 +22,8 @@ const (
 	quietName  = "quiet"
 )
 
-// Route notes which route a request took, as the table of routes spells it. A quiet one is logged at a lower level.
+// Route notes which route a request took, as the table of routes spells it. A quiet one is logged
+// at a lower level.
 func Route(c echo.Context, path string, quiet bool) {
 	c.Set(routeName, path)
 	c.Set(quietName, quiet)
@@ -34,7 +35,8 @@ func Caller(c echo.Context, kind, name string) { c.Set(callerName, slog.String(k
 // ErrUndelivered says that the client did not take the answer.
 var ErrUndelivered = errors.New("the client did not take the answer")
 
-// Answered is told of every answer: the method, one of HTTP's or `other`, the route as the table of routes spells it, or `unknown`.
+// Answered is told of every answer: the method, one of HTTP's or `other`, the route as the table of
+// routes spells it, or `unknown`.
 type Answered func(method, route string, status int, took time.Duration)
 
 // Observer watches over requests: it names them, catches what goes wrong, keeps the log and counts.
@@ -45,7 +47,8 @@ type Observer struct {
 	outside  Outside
 }
 
-// NewObserver returns an observer that writes to a log, and tells answered what was answered; nil: nobody.
+// NewObserver returns an observer that writes to a log, and tells answered what was answered; nil:
+// nobody.
 func NewObserver(clock ports.Clock, log *slog.Logger, outside Outside, answered Answered) Observer {
 	if answered == nil {
 		answered = func(string, string, int, time.Duration) {}
@@ -53,8 +56,9 @@ func NewObserver(clock ports.Clock, log *slog.Logger, outside Outside, answered 
 	return Observer{clock: clock, log: log, outside: outside, answered: answered}
 }
 
-// Around surrounds everything else: it names the request, sets the headers that every answer has, catches panics, has errors
-// answered by fail, and logs one line. The line tells the route and never the path, which holds usernames and e-mail addresses.
+// Around surrounds everything else: it names the request, sets the headers that every answer has,
+// catches panics, has errors answered by fail, and logs one line. The line tells the route and
+// never the path, which holds usernames and e-mail addresses.
 func (o Observer) Around(fail func(echo.Context, error)) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
@@ -87,7 +91,8 @@ func (o Observer) Around(fail func(echo.Context, error)) echo.MiddlewareFunc {
 // RequestID is the name of a request, as its answer and its log lines tell it.
 func RequestID(c echo.Context) string { return c.Response().Header().Get(echo.HeaderXRequestID) }
 
-// LogFailure tells the operator what the caller is not told. Nobody cares about a request whose client went away.
+// LogFailure tells the operator what the caller is not told. Nobody cares about a request whose
+// client went away.
 func (o Observer) LogFailure(c echo.Context, level slog.Level, err error) {
 	if c.Request().Context().Err() != nil {
 		level = slog.LevelDebug
@@ -95,8 +100,8 @@ func (o Observer) LogFailure(c echo.Context, level slog.Level, err error) {
 	o.log.LogAttrs(c.Request().Context(), level, "request failed", slog.String("id", RequestID(c)), slog.String("error", err.Error()))
 }
 
-// LogRefusal notes that somebody was not let in, with the address that they came from: what fail2ban and its like go by
-// (deploy/fail2ban). What they typed stays out of the log.
+// LogRefusal notes that somebody was not let in, with the address that they came from: what
+// fail2ban and its like go by (deploy/fail2ban). What they typed stays out of the log.
 func (o Observer) LogRefusal(c echo.Context, client, reason string) {
 	o.log.LogAttrs(c.Request().Context(), slog.LevelWarn, "sign-in refused", slog.String("client", client), slog.String("reason", reason),
 		slog.String("id", RequestID(c)))

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// transportSecurity tells browsers to use https alone for this host, for a year. Other hosts of the domain are none of our business.
+// transportSecurity tells browsers to use https alone for this host, for a year. Other hosts of the
+// domain are none of our business.
 const transportSecurity = "max-age=31536000"
 
 // Outside is how clients reach the service, as far as its settings and its proxies tell.

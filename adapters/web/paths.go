@@ -18,9 +18,10 @@ var ErrNoSuchPath = fault.New(fault.NotFound, "there is nothing at this path")
 // Nowhere is the path of a request whose own can name nothing. No route has it.
 const Nowhere = "//"
 
-// Canonical gives every spelling of a path the one form in which routes are looked up: each segment decoded once and
-// encoded again the same way, with a slash at the end. Echo routes by RawPath, which the server sets for some spellings only;
-// here it is set always, so that a parameter is always still encoded, exactly once.
+// Canonical gives every spelling of a path the one form in which routes are looked up: each segment
+// decoded once and encoded again the same way, with a slash at the end. Echo routes by RawPath,
+// which the server sets for some spellings only; here it is set always, so that a parameter is
+// always still encoded, exactly once.
 func Canonical(r *http.Request) *http.Request {
 	path, ok := canonical(r.URL.EscapedPath())
 	if !ok {
@@ -33,7 +34,8 @@ func Canonical(r *http.Request) *http.Request {
 	return r
 }
 
-// canonical is false for a path that can name nothing: it has an empty segment, or text that no name can hold.
+// canonical is false for a path that can name nothing: it has an empty segment, or text that no
+// name can hold.
 func canonical(escaped string) (path string, ok bool) {
 	escaped = strings.TrimSuffix(strings.TrimPrefix(escaped, "/"), "/")
 	if escaped == "" {
@@ -63,7 +65,8 @@ func Join(segments ...string) string {
 	return b.String()
 }
 
-// RefuseOptions answers OPTIONS like any other method that a path does not have; Echo would answer 204.
+// RefuseOptions answers OPTIONS like any other method that a path does not have; Echo would answer
+// 204.
 func RefuseOptions(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if c.Request().Method == http.MethodOptions && c.Get(echo.ContextKeyHeaderAllow) != nil {

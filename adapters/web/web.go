@@ -1,5 +1,6 @@
-// Package web is what every adapter that speaks HTTP does alike: how requests are named, logged and recovered, how paths are read, who a
-// client behind proxies is, how long an answer to a fault says to wait, and which status a kind of fault has. It knows no route and no use case.
+// Package web is what every adapter that speaks HTTP does alike: how requests are named, logged and
+// recovered, how paths are read, who a client behind proxies is, how long an answer to a fault says
+// to wait, and which status a kind of fault has. It knows no route and no use case.
 package web
 
 import (

@@ -1,5 +1,6 @@
-// Package webauthn speaks with the authenticators that keep passkeys, by the protocol of the same name. It knows what browsers are
-// asked and what they answer. It knows no account, no page, and no database.
+// Package webauthn speaks with the authenticators that keep passkeys, by the protocol of the same
+// name. It knows what browsers are asked and what they answer. It knows no account, no page, and no
+// database.
 package webauthn
 
 import (
@@ -17,7 +18,8 @@ import (
 	"github.com/tocsin/tocsin/domain/factors"
 )
 
-// maxCredential is the size of the longest id of a credential in bytes, which the specification says.
+// maxCredential is the size of the longest id of a credential in bytes, which the specification
+// says.
 const maxCredential = 1023
 
 // Authenticators are the authenticators of whoever visits one site. It is safe for concurrent use.
@@ -28,8 +30,8 @@ type Authenticators struct {
 
 var _ factors.Authenticators = (*Authenticators)(nil)
 
-// New returns the authenticators for the site with this public address; factors.ErrNoSite where browsers know no passkeys: they do by
-// https and on localhost, and where the host is a name.
+// New returns the authenticators for the site with this public address; factors.ErrNoSite where
+// browsers know no passkeys: they do by https and on localhost, and where the host is a name.
 func New(baseURL string) (*Authenticators, error) {
 	u, err := url.Parse(baseURL)
 	if err != nil {

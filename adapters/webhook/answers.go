@@ -22,8 +22,8 @@ const (
 	longestPause  = 24 * time.Hour
 )
 
-// broken says what it means that there was no answer. It is always about this target and never about
-// the channel: another recipient's target is another host.
+// broken says what it means that there was no answer. It is always about this target and never
+// about the channel: another recipient's target is another host.
 func broken(ctx context.Context, err error, peer *outbound.Peer) *deliveries.Failure {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return deliveries.Postponed("given up: %w", context.Cause(ctx))
@@ -33,7 +33,8 @@ func broken(ctx context.Context, err error, peer *outbound.Peer) *deliveries.Fai
 	if _, forbidden := errors.AsType[*outbound.ForbiddenError](err); forbidden {
 		failed = deliveries.Refused("%s", words)
 	}
-	// The outer error repeats the address, which the delivery names already and which may hold a password.
+	// The outer error repeats the address, which the delivery names already and which may hold a
+	// password.
 	if outer, found := errors.AsType[*url.Error](err); found {
 		err = outer.Err
 	}
@@ -63,7 +64,8 @@ func judge(response *http.Response, peer *outbound.Peer, now time.Time) *deliver
 	return peer.Tell(deliveries.Refused("%s", said), words)
 }
 
-// retryAfter reads how long a target wants to be left alone: seconds or a date. 0 when it does not say.
+// retryAfter reads how long a target wants to be left alone: seconds or a date. 0 when it does not
+// say.
 func retryAfter(header string, now time.Time) time.Duration {
 	var pause time.Duration
 	if seconds, err := strconv.Atoi(strings.TrimSpace(header)); err == nil {

@@ -109,8 +109,8 @@ func TestANameThatMovesInside(t *testing.T) {
 	assert.Len(t, h.requests, 1)
 }
 
-// TestConnectionsAreNotShared: a connection that a channel made which may reach everything is not handed
-// to one that may not.
+// TestConnectionsAreNotShared: a connection that a channel made which may reach everything is not
+// handed to one that may not.
 func TestConnectionsAreNotShared(t *testing.T) {
 	t.Parallel()
 	h := listen(t, says(http.StatusOK))

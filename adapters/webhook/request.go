@@ -29,8 +29,8 @@ type body struct {
 	Unsubscribe string `json:"unsubscribe,omitempty"`
 }
 
-// request writes the request for a message. The id is the same on every attempt, so that a target may recognize a repetition; time and
-// signature are new.
+// request writes the request for a message. The id is the same on every attempt, so that a target
+// may recognize a repetition; time and signature are new.
 func (s *settings) request(ctx context.Context, m deliveries.Message, now time.Time) (*http.Request, *deliveries.Failure) {
 	target, err := url.Parse(m.To)
 	if err != nil || (target.Scheme != "http" && target.Scheme != "https") || target.Hostname() == "" {

@@ -28,7 +28,8 @@ const (
 	longestBytes  = 64
 )
 
-// ours are the headers that nobody else sets: they describe the body, the signature or the connection.
+// ours are the headers that nobody else sets: they describe the body, the signature or the
+// connection.
 var ours = []string{"Host", "Content-Type", "Content-Length", "Content-Encoding", "Accept-Encoding", "Webhook-Id", "Webhook-Timestamp",
 	"Webhook-Signature", "Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer",
 	"Transfer-Encoding", "Upgrade", "Expect"}

@@ -1,8 +1,8 @@
-// Package webhook delivers messages as JSON to the addresses of recipients, by POST, signed as Standard
-// Webhooks wants it (https://www.standardwebhooks.com). The addresses are chosen by people who are not
-// trusted: it connects to no private network unless it was allowed to, follows no redirects and reads
-// little of an answer. It does not know why a message is sent, nor decide when a failed one is tried
-// again.
+// Package webhook delivers messages as JSON to the addresses of recipients, by POST, signed as
+// Standard Webhooks wants it (https://www.standardwebhooks.com). The addresses are chosen by people
+// who are not trusted: it connects to no private network unless it was allowed to, follows no
+// redirects and reads little of an answer. It does not know why a message is sent, nor decide when
+// a failed one is tried again.
 package webhook
 
 import (
@@ -32,7 +32,8 @@ var (
 )
 
 // New returns the driver, which connects through the guard. It uses no proxy, whatever the reach: a
-// target that a recipient has chosen is not reached by way of machines that may reach more than we do.
+// target that a recipient has chosen is not reached by way of machines that may reach more than we
+// do.
 func New(guard *outbound.Guard) *Driver {
 	d := &Driver{clients: map[outbound.Reach]*http.Client{}}
 	for _, reach := range []outbound.Reach{outbound.Public, outbound.Everywhere} {
@@ -57,8 +58,9 @@ func (*Driver) Check(c channels.Channel) error {
 	return err
 }
 
-// Open returns a dispatcher for a channel. Its targets are chosen by recipients, whom nobody trusts: it
-// reaches everything only where its settings name the hosts, and who named them may reach everything.
+// Open returns a dispatcher for a channel. Its targets are chosen by recipients, whom nobody
+// trusts: it reaches everything only where its settings name the hosts, and who named them may
+// reach everything.
 func (d *Driver) Open(c channels.Channel) (deliveries.Dispatcher, error) {
 	s, err := read(c)
 	if err != nil {

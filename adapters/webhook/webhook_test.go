@@ -289,7 +289,8 @@ func TestForbiddenTargets(t *testing.T) {
 			require.Error(t, err)
 			failure := deliveries.FailureOf(err)
 			assert.False(t, failure.Channel)
-			// Some systems do not resolve the odd spellings at all; then there is nothing to refuse.
+			// Some systems do not resolve the odd spellings at all; then there is nothing to
+			// refuse.
 			if failure.Temporary {
 				assert.EqualError(t, err, outbound.Unresolved)
 				return

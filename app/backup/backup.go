@@ -1,5 +1,6 @@
-// Package backup carries everything that an installation keeps: to a copy, and from a copy into an empty database. A copy is a text of lines,
-// the same whatever database it comes from. It knows neither files nor databases.
+// Package backup carries everything that an installation keeps: to a copy, and from a copy into an
+// empty database. A copy is a text of lines, the same whatever database it comes from. It knows
+// neither files nor databases.
 package backup
 
 import (
@@ -90,7 +91,8 @@ func (s Summary) Rows() (n int64) {
 	return n
 }
 
-// sum is a checksum of rows that does not depend on their order, because databases put texts in different ones: the sum of their digests.
+// sum is a checksum of rows that does not depend on their order, because databases put texts in
+// different ones: the sum of their digests.
 type sum struct {
 	rows   int64
 	digest [4]uint64
@@ -196,7 +198,8 @@ func write(to Lines, v any) error {
 	return to.WriteLine(line)
 }
 
-// Restore fills an empty database with a copy: all of it, or nothing. Nothing of it is sent until the installation is released.
+// Restore fills an empty database with a copy: all of it, or nothing. Nothing of it is sent until
+// the installation is released.
 func Restore(ctx context.Context, to ports.Carrier, by audit.Actor, now time.Time, from Source) (done Summary, err error) {
 	schema, err := to.Version(ctx)
 	if err != nil {
@@ -245,11 +248,12 @@ func hold(ctx context.Context, tx ports.Tx, by audit.Actor, now time.Time, done 
 		After: audit.State{"taken": done.Taken, "rows": done.Rows()}})
 }
 
-// used are the tables without rows in an installation that nobody has used yet, but for so many from the beginning: whatever there is
-// belongs to one of these, or is in the audit log.
+// used are the tables without rows in an installation that nobody has used yet, but for so many
+// from the beginning: whatever there is belongs to one of these, or is in the audit log.
 var used = map[string]int{"organizations": 1, "users": 0, "accounts": 0, "api_keys": 0, "occurrences": 0, "audit_entries": 0}
 
-// empty removes what a database has from the beginning. It returns ErrNotEmpty when somebody has used it.
+// empty removes what a database has from the beginning. It returns ErrNotEmpty when somebody has
+// used it.
 func empty(ctx context.Context, tables ports.Tables) error {
 	for _, t := range tables.Tables() {
 		most, tells := used[t.Name]

@@ -14,11 +14,13 @@ import (
 // ErrInUse says that what happens while an installation is copied would be lost.
 var ErrInUse = fault.New(fault.Invalid, "the source is in use; `tocsin maintenance on` makes it read-only")
 
-// Settled is how long an installation must have been read-only before it is copied: by then all of its instances know.
+// Settled is how long an installation must have been read-only before it is copied: by then all of
+// its instances know.
 const Settled = 3 * time.Second
 
-// Copy fills an empty database with everything of another one, which must be read-only: all of it, or nothing. What was written is read
-// again and compared before it is kept. Nothing of the copy is sent until it is released.
+// Copy fills an empty database with everything of another one, which must be read-only: all of it,
+// or nothing. What was written is read again and compared before it is kept. Nothing of the copy is
+// sent until it is released.
 func Copy(ctx context.Context, from, to ports.Carrier, by audit.Actor, now time.Time) (done Summary, err error) {
 	has, err := from.Version(ctx)
 	if err != nil {
@@ -83,7 +85,8 @@ type page struct {
 	err  error
 }
 
-// copyTable copies a table, reading ahead of what it writes, and checks that what is there now is what was read.
+// copyTable copies a table, reading ahead of what it writes, and checks that what is there now is
+// what was read.
 func copyTable(ctx context.Context, from, to ports.Tables, t ports.Table) (Counted, error) {
 	ctx, stop := context.WithCancel(ctx)
 	pages := make(chan page, 1)

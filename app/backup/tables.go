@@ -63,7 +63,8 @@ func readTable(ctx context.Context, to ports.Tables, b begin, from Source) (Coun
 	return Counted{t.Name, s.rows, s.String()}, nil
 }
 
-// encode is a row as a line: a JSON array. Bytes are in base64, moments in RFC 3339 with microseconds at most.
+// encode is a row as a line: a JSON array. Bytes are in base64, moments in RFC 3339 with
+// microseconds at most.
 func encode(row []any) ([]byte, error) {
 	said := make([]any, len(row))
 	for i, v := range row {

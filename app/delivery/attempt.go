@@ -15,8 +15,9 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// start begins an attempt at a delivery. It waits until the channel's limits and the organization's share of places allow one.
-// What needs no attempt, or may have none now, is finished or parked instead.
+// start begins an attempt at a delivery. It waits until the channel's limits and the organization's
+// share of places allow one. What needs no attempt, or may have none now, is finished or parked
+// instead.
 func (s *sender) start(ctx context.Context, held *claims, j deliveries.Job, attempts *sync.WaitGroup) {
 	if reason := cmp.Or(j.Gates.Closed(), s.worker.ended(j)); reason != "" {
 		held.finish(skipped(j, reason), nil)
@@ -50,7 +51,8 @@ func (s *sender) start(ctx context.Context, held *claims, j deliveries.Job, atte
 	}
 }
 
-// takePlace waits until the rate limit and the organization's share allow an attempt. It reports false when ctx ends first.
+// takePlace waits until the rate limit and the organization's share allow an attempt. It reports
+// false when ctx ends first.
 func (s *sender) takePlace(ctx context.Context) bool {
 	return s.takeSlot(ctx) && s.worker.attempts.acquire(ctx, s.at)
 }
@@ -70,7 +72,8 @@ func (s *sender) attempt(ctx context.Context, held *claims, j deliveries.Job) {
 	}
 }
 
-// send makes one attempt at a delivery and records its outcome. The caller holds a place, which goes to the recorder.
+// send makes one attempt at a delivery and records its outcome. The caller holds a place, which
+// goes to the recorder.
 func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) answer {
 	in, err := s.cache.get(ctx, j)
 	switch {
@@ -150,8 +153,9 @@ const abandonAfter = time.Second
 // errAbandoned is the failure of an attempt whose driver does not heed its deadline.
 var errAbandoned = deliveries.Unreachable("the attempt did not end in time")
 
-// dispatch hands a message to the provider. An attempt that has begun is not cut short when the worker stops. One whose driver does not heed
-// its deadline is left behind: it must not keep the place of others for ever.
+// dispatch hands a message to the provider. An attempt that has begun is not cut short when the
+// worker stops. One whose driver does not heed its deadline is left behind: it must not keep the
+// place of others for ever.
 func (s *sender) dispatch(ctx context.Context, m deliveries.Message) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.worker.set.SendTimeout)
 	answer := make(chan error, 1)
@@ -170,7 +174,8 @@ func (s *sender) dispatch(ctx context.Context, m deliveries.Message) error {
 	}
 }
 
-// outcome reads the provider's answer: it moves the breaker and decides what becomes of the delivery.
+// outcome reads the provider's answer: it moves the breaker and decides what becomes of the
+// delivery.
 func (s *sender) outcome(j deliveries.Job, err error) deliveries.Outcome {
 	now := s.worker.clock.Now()
 	out := deliveries.Outcome{ID: j.ID, Attempts: j.Attempts + 1}
@@ -206,7 +211,8 @@ func (s *sender) judge(j deliveries.Job, f *deliveries.Failure, now time.Time) {
 	s.breaker.passed()
 }
 
-// takeSlot waits until the channel's rate limit lets a message go. It reports false when ctx ends first.
+// takeSlot waits until the channel's rate limit lets a message go. It reports false when ctx ends
+// first.
 func (s *sender) takeSlot(ctx context.Context) bool {
 	if s.limits.PerSecond <= 0 {
 		return true

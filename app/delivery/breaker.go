@@ -9,8 +9,8 @@ const (
 	breakerLongest  = time.Minute
 )
 
-// breaker keeps a channel quiet whose attempts keep failing. Answers about one recipient do not count. After a pause one
-// attempt is let through as a trial; when it fails too the pause doubles.
+// breaker keeps a channel quiet whose attempts keep failing. Answers about one recipient do not
+// count. After a pause one attempt is let through as a trial; when it fails too the pause doubles.
 type breaker struct {
 	failures int
 	since    time.Time // of the first failure in the row
@@ -27,7 +27,8 @@ func (b *breaker) open(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// onTrial reports whether the breaker was open, so that one attempt shall show whether the channel works again.
+// onTrial reports whether the breaker was open, so that one attempt shall show whether the channel
+// works again.
 func (b *breaker) onTrial() bool { return b.pause > 0 }
 
 // passed notes that the channel works.

@@ -10,7 +10,8 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// claims are the deliveries that a sender has claimed and not finished. Their leases are renewed as long as they are held.
+// claims are the deliveries that a sender has claimed and not finished. Their leases are renewed as
+// long as they are held.
 type claims struct {
 	worker   *Worker
 	empty    chan struct{} // receives when the last one is finished
@@ -30,16 +31,16 @@ func newClaims(w *Worker) *claims {
 
 // claim claims deliveries and returns those that are to be sent.
 //
-// While the store is away leases end. So a claim may return what is held already, whose lease then begins anew, and what was
-// sent and is yet to be recorded, which must not be sent again.
+// While the store is away leases end. So a claim may return what is held already, whose lease then
+// begins anew, and what was sent and is yet to be recorded, which must not be sent again.
 //
-// A claim that has begun is not cut short when the worker stops: what it took would be held by nobody until the lease ends,
-// instead of being given back.
+// A claim that has begun is not cut short when the worker stops: what it took would be held by
+// nobody until the lease ends, instead of being given back.
 func (c *claims) claim(ctx context.Context, channel channels.ID, limit int) ([]deliveries.Job, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
 	defer cancel()
-	// What is known is taken before the claim, because all of it may be recorded meanwhile. What is held comes first, because
-	// it becomes what is unrecorded.
+	// What is known is taken before the claim, because all of it may be recorded meanwhile. What is
+	// held comes first, because it becomes what is unrecorded.
 	held := c.ids()
 	known := c.worker.records.unrecorded()
 	for _, id := range held {
@@ -57,8 +58,8 @@ func (c *claims) claim(ctx context.Context, channel channels.ID, limit int) ([]d
 	return fresh, err
 }
 
-// sort adds what was not known before the claim to the claims, and returns it as fresh. Done is what was known before and is
-// not held any more.
+// sort adds what was not known before the claim to the claims, and returns it as fresh. Done is
+// what was known before and is not held any more.
 func (c *claims) sort(claimed []deliveries.Job, known map[deliveries.ID]bool, until time.Time) (fresh, done []deliveries.Job) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,7 +78,8 @@ func (c *claims) sort(claimed []deliveries.Job, known map[deliveries.ID]bool, un
 	return fresh, done
 }
 
-// wait waits until there may be something to claim. It reports false when nothing is held any more, or when ctx ends.
+// wait waits until there may be something to claim. It reports false when nothing is held any more,
+// or when ctx ends.
 func (c *claims) wait(ctx context.Context, notified <-chan struct{}) bool {
 	for len(c.ids()) > 0 {
 		timer := time.NewTimer(refreshInterval)
@@ -108,7 +110,8 @@ func (c *claims) holds(id deliveries.ID) bool {
 	return c.worker.clock.Now().Add(spare).Before(c.jobs[id].until)
 }
 
-// finish records the outcome of a delivery, with the place of its attempt if there was one, and drops it.
+// finish records the outcome of a delivery, with the place of its attempt if there was one, and
+// drops it.
 func (c *claims) finish(o deliveries.Outcome, at *place) {
 	c.mu.Lock()
 	c.worker.records.expect(o.ID) // It is known at every moment.

@@ -15,14 +15,15 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// How much a composer remembers. Decoded, a context takes up to thirty times the memory of its text.
+// How much a composer remembers. Decoded, a context takes up to thirty times the memory of its
+// text.
 const (
 	keptTemplates = 1_000
 	keptContexts  = 2 << 20 // bytes of text
 )
 
-// TemplateComposer makes messages from templates (decisions 6). It remembers parsed templates and decoded contexts, because
-// thousands of messages share them.
+// TemplateComposer makes messages from templates (decisions 6). It remembers parsed templates and
+// decoded contexts, because thousands of messages share them.
 type TemplateComposer struct {
 	baseURL string
 	links   deliveries.Links
@@ -35,7 +36,8 @@ type TemplateComposer struct {
 
 var _ Composer = (*TemplateComposer)(nil)
 
-// NewTemplateComposer returns a composer whose unsubscribe links begin with baseURL; without one messages carry no link.
+// NewTemplateComposer returns a composer whose unsubscribe links begin with baseURL; without one
+// messages carry no link.
 func NewTemplateComposer(baseURL string, links deliveries.Links) *TemplateComposer {
 	return &TemplateComposer{baseURL: baseURL, links: links,
 		parsed: map[events.Template]*templates.Template{}, contexts: map[events.OccurrenceID]map[string]any{}}
@@ -151,7 +153,8 @@ func (c *TemplateComposer) context(o events.Occurrence) (map[string]any, error) 
 	return decoded, nil
 }
 
-// decodeObject reads a stored JSON object with its numbers as they were sent; nothing is an empty object.
+// decodeObject reads a stored JSON object with its numbers as they were sent; nothing is an empty
+// object.
 func decodeObject(text []byte) (map[string]any, error) {
 	decoded := map[string]any{}
 	if len(text) == 0 {

@@ -151,7 +151,8 @@ func TestComposer(t *testing.T) {
 	})
 }
 
-// TestComposerRemembersLittleOfLargeContexts runs alone, because it looks at the heap of the whole program.
+// TestComposerRemembersLittleOfLargeContexts runs alone, because it looks at the heap of the whole
+// program.
 func TestComposerRemembersLittleOfLargeContexts(t *testing.T) { //nolint:paralleltest // For the reason given.
 	c := delivery.NewTemplateComposer("", secret)
 	heap := func() uint64 {

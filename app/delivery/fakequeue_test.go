@@ -22,7 +22,8 @@ type machineClock struct{}
 
 func (machineClock) Now() time.Time { return time.Now() }
 
-// fakeQueue keeps deliveries in memory, with leases as the real one has them. Most tests need one channel only.
+// fakeQueue keeps deliveries in memory, with leases as the real one has them. Most tests need one
+// channel only.
 type fakeQueue struct {
 	mu        sync.Mutex
 	rows      map[deliveries.ID]*queued
@@ -112,7 +113,8 @@ func (q *fakeQueue) Due(context.Context) ([]deliveries.Due, error) {
 	return slices.Collect(maps.Values(due)), nil
 }
 
-// Claim claims first and then reads what that is, as the real one does: when ctx ends in between, it is claimed and nobody knows.
+// Claim claims first and then reads what that is, as the real one does: when ctx ends in between,
+// it is claimed and nobody knows.
 func (q *fakeQueue) Claim(ctx context.Context, c channels.ID, owner string, limit int, lease time.Duration) ([]deliveries.Job, error) {
 	claimed, err := q.claim(c, owner, limit, lease)
 	if err == nil && q.reading > 0 {

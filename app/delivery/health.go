@@ -8,8 +8,8 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// Limits of reporting a channel's health. A report is no message: one that the store does not take is dropped, and the next
-// change is reported again.
+// Limits of reporting a channel's health. A report is no message: one that the store does not take
+// is dropped, and the next change is reported again.
 const (
 	reportTimeout = 5 * time.Second
 	reportPause   = 30 * time.Second // after a report that the store did not take
@@ -35,8 +35,9 @@ func (h *health) reset() {
 	h.reported = report{}
 }
 
-// reportHealth records an outage in the store when the channel begins to rest or rests anew, and clears it when the channel
-// works: after a rest, and with the first message of a dispatcher, because an earlier process may have left a record behind.
+// reportHealth records an outage in the store when the channel begins to rest or rests anew, and
+// clears it when the channel works: after a rest, and with the first message of a dispatcher,
+// because an earlier process may have left a record behind.
 func (s *sender) reportHealth(ctx context.Context) {
 	h := &s.health
 	h.mu.Lock()

@@ -88,8 +88,8 @@ func TestWorkerReportsWhichChannelsDoNotWork(t *testing.T) {
 	})
 }
 
-// TestWhatIsStoredIsForEverybody: what only those may see who look after the installation is neither kept
-// with a delivery nor reported of the channel.
+// TestWhatIsStoredIsForEverybody: what only those may see who look after the installation is
+// neither kept with a delivery nor reported of the channel.
 func TestWhatIsStoredIsForEverybody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -117,8 +117,8 @@ func TestWhatIsStoredIsForEverybody(t *testing.T) {
 	})
 }
 
-// TestAChangeOfReachTakesEffect: the dispatcher that was opened for a channel that may reach everything
-// is not used any more when it may not.
+// TestAChangeOfReachTakesEffect: the dispatcher that was opened for a channel that may reach
+// everything is not used any more when it may not.
 func TestAChangeOfReachTakesEffect(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

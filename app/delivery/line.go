@@ -10,7 +10,8 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// line is what a sender has claimed and not begun: the urgent first, and within a class what was claimed first.
+// line is what a sender has claimed and not begun: the urgent first, and within a class what was
+// claimed first.
 type line struct {
 	mu      sync.Mutex
 	jobs    []deliveries.Job
@@ -38,7 +39,8 @@ func (l *line) close() {
 	notify(l.added)
 }
 
-// take takes the first job, and waits for one. It reports false when nothing is left and nothing more will be added.
+// take takes the first job, and waits for one. It reports false when nothing is left and nothing
+// more will be added.
 func (l *line) take() (deliveries.Job, bool) {
 	for {
 		l.mu.Lock()
@@ -64,8 +66,8 @@ func (l *line) length() int {
 	return len(l.jobs)
 }
 
-// waitFor waits until no more than so many are left, or until something urgent is due, if the line is not much longer. It reports whether
-// that is why.
+// waitFor waits until no more than so many are left, or until something urgent is due, if the line
+// is not much longer. It reports whether that is why.
 func (l *line) waitFor(ctx context.Context, most int, urgent <-chan struct{}) (hurry bool) {
 	for l.length() > most {
 		select {
@@ -81,7 +83,8 @@ func (l *line) waitFor(ctx context.Context, most int, urgent <-chan struct{}) (h
 	return false
 }
 
-// claimAhead is how long what is claimed at once should take to be begun: whatever is claimed later waits behind it.
+// claimAhead is how long what is claimed at once should take to be begun: whatever is claimed later
+// waits behind it.
 const claimAhead = 100 * time.Millisecond
 
 // tempo is how many attempts a sender begins in a second.

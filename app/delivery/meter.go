@@ -11,9 +11,11 @@ import (
 type Meter interface {
 	// Attempted is told of every message that was handed to a provider, or was to be.
 	Attempted(a Attempt)
-	// Recorded is told of outcomes that were stored, and how many leases were lost to another worker before.
+	// Recorded is told of outcomes that were stored, and how many leases were lost to another
+	// worker before.
 	Recorded(outcomes []deliveries.Outcome, lost int)
-	// Expanded is told of deliveries that were written, and whether they were the last of their occurrence.
+	// Expanded is told of deliveries that were written, and whether they were the last of their
+	// occurrence.
 	Expanded(e deliveries.Expansion)
 }
 
@@ -22,7 +24,8 @@ type Attempt struct {
 	Protocol channels.Protocol
 	Became   deliveries.State // of the delivery: Sent, Retrying, Failed
 	Took     time.Duration    // until the provider had answered
-	// Waited is how long the delivery existed before its first attempt began; 0: it was not the first.
+	// Waited is how long the delivery existed before its first attempt began; 0: it was not the
+	// first.
 	Waited time.Duration
 }
 
@@ -49,5 +52,6 @@ func (w *Worker) Resting() map[channels.ID]time.Time {
 	return all
 }
 
-// Skew returns how far the clock of this machine is ahead of the database's, by the latest heartbeat.
+// Skew returns how far the clock of this machine is ahead of the database's, by the latest
+// heartbeat.
 func (w *Worker) Skew() time.Duration { return time.Duration(w.skew.Load()) }

@@ -10,16 +10,19 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// channelShare is how many times the places that its organization may still take a channel may hold.
+// channelShare is how many times the places that its organization may still take a channel may
+// hold.
 const channelShare = 3
 
-// places are a number of things that organizations share, such as messages whose outcome is not recorded yet.
+// places are a number of things that organizations share, such as messages whose outcome is not
+// recorded yet.
 //
-// A part of them, spare, is for organizations that hold none: whoever comes gets one at once, however long others hold theirs.
-// Of the others an organization may take one while it holds fewer than are free. So one organization alone gets half of them,
-// and two get a third each. Within an organization a channel may take a place while it holds fewer than channelShare times
-// those that the organization may still take. (These are the dynamic thresholds of Choudhury and Hahne, by which network
-// switches share their buffers.)
+// A part of them, spare, is for organizations that hold none: whoever comes gets one at once,
+// however long others hold theirs. Of the others an organization may take one while it holds fewer
+// than are free. So one organization alone gets half of them, and two get a third each. Within an
+// organization a channel may take a place while it holds fewer than channelShare times those that
+// the organization may still take. (These are the dynamic thresholds of Choudhury and Hahne, by
+// which network switches share their buffers.)
 type places struct {
 	limit int // how many an organization may hold
 
@@ -95,8 +98,8 @@ func (p *places) acquire(ctx context.Context, at place) bool {
 	return false
 }
 
-// release frees a place and grants what is free now: to the organization that holds least, and within it to the channel that
-// holds least.
+// release frees a place and grants what is free now: to the organization that holds least, and
+// within it to the channel that holds least.
 func (p *places) release(at place) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

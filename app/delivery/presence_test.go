@@ -65,7 +65,8 @@ func TestAWorkerRemovesWhatIsOld(t *testing.T) {
 	}
 }
 
-// TestAWorkerSaysWhenItsClockIsWrong logs once when the clock becomes wrong, and once when it is right again.
+// TestAWorkerSaysWhenItsClockIsWrong logs once when the clock becomes wrong, and once when it is
+// right again.
 func TestAWorkerSaysWhenItsClockIsWrong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -23,8 +23,9 @@ const (
 	storePatience = 30 * time.Second       // with one call of the store
 )
 
-// recorder records outcomes in sets: while one set is being written, the next one gathers. A message may only be handed to a
-// provider with a place, which the recorder frees once the outcome is stored. So the places bound what a crash can repeat.
+// recorder records outcomes in sets: while one set is being written, the next one gathers. A
+// message may only be handed to a provider with a place, which the recorder frees once the outcome
+// is stored. So the places bound what a crash can repeat.
 type recorder struct {
 	queue    deliveries.Queue
 	owner    string
@@ -88,8 +89,8 @@ func (r *recorder) settled(page []deliveries.Outcome) {
 // close says that no outcome follows.
 func (r *recorder) close() { close(r.outcomes) }
 
-// run records outcomes until close. When ctx has ended, it waits for a store that is away as long as attempts may take and for Settings.Grace,
-// and no longer.
+// run records outcomes until close. When ctx has ended, it waits for a store that is away as long
+// as attempts may take and for Settings.Grace, and no longer.
 func (r *recorder) run(ctx context.Context) {
 	stop := context.AfterFunc(ctx, func() {
 		giveUp := r.clock.Now().Add(r.grace)
@@ -138,8 +139,8 @@ func (r *recorder) run(ctx context.Context) {
 	}
 }
 
-// store records a set and does not give up while the worker runs: to forget that a message was sent is to send it twice. It reports
-// whether the set is recorded.
+// store records a set and does not give up while the worker runs: to forget that a message was sent
+// is to send it twice. It reports whether the set is recorded.
 func (r *recorder) store(ctx context.Context, page []deliveries.Outcome) bool {
 	for !r.over() {
 		r.turns.Turn()

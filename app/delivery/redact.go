@@ -10,8 +10,9 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// redacting is a dispatcher whose failures do not repeat the secrets of its channel. Whoever may look at deliveries sees what
-// a provider answers, and some providers quote the request that they refuse.
+// redacting is a dispatcher whose failures do not repeat the secrets of its channel. Whoever may
+// look at deliveries sees what a provider answers, and some providers quote the request that they
+// refuse.
 type redacting struct {
 	deliveries.Dispatcher
 

@@ -7,7 +7,8 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 )
 
-// Of the deliveries of one channel that fail for good so many are logged one by one in so long; the others are counted.
+// Of the deliveries of one channel that fail for good so many are logged one by one in so long; the
+// others are counted.
 const (
 	failuresLogged = 10
 	failuresWindow = time.Minute
@@ -20,7 +21,8 @@ type sampler struct {
 	held   int
 }
 
-// pass reports whether the next one may pass, and how many were held back since the last one that did.
+// pass reports whether the next one may pass, and how many were held back since the last one that
+// did.
 func (s *sampler) pass(now time.Time) (pass bool, held int) {
 	if now.Sub(s.begun) >= failuresWindow {
 		s.begun, s.passed = now, 0
@@ -34,7 +36,8 @@ func (s *sampler) pass(now time.Time) (pass bool, held int) {
 	return true, held
 }
 
-// logFailed logs a delivery that has failed for good, unless there are many. A log holds no addresses.
+// logFailed logs a delivery that has failed for good, unless there are many. A log holds no
+// addresses.
 func (s *sender) logFailed(of events.Occurrence, j deliveries.Job, m deliveries.Message, o deliveries.Outcome) {
 	if o.State != deliveries.Failed {
 		return
@@ -68,7 +71,8 @@ func (s *sender) logUnlogged() {
 	}
 }
 
-// logRest logs that a channel begins to rest, or works again. before is its breaker before the latest attempt. The caller holds the lock.
+// logRest logs that a channel begins to rest, or works again. before is its breaker before the
+// latest attempt. The caller holds the lock.
 func (s *sender) logRest(before breaker) {
 	switch now := s.breaker; {
 	case !before.onTrial() && now.onTrial():

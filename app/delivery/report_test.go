@@ -27,7 +27,8 @@ func lines(log []map[string]any, message string) (found []map[string]any) {
 	return found
 }
 
-// TestDeliveriesThatFailForGoodAreLogged with who they belong to, without addresses, and only some of many.
+// TestDeliveriesThatFailForGoodAreLogged with who they belong to, without addresses, and only some
+// of many.
 func TestDeliveriesThatFailForGoodAreLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -16,7 +16,8 @@ const (
 	cancelledMost = 1_000 // cancelled occurrences that a worker keeps in mind
 )
 
-// scheduleLoop begins scheduled occurrences, ends those that were cancelled or have expired, and keeps in mind which were cancelled.
+// scheduleLoop begins scheduled occurrences, ends those that were cancelled or have expired, and
+// keeps in mind which were cancelled.
 func (w *Worker) scheduleLoop(ctx context.Context, turns *watchdog.Loop) {
 	for ctx.Err() == nil {
 		turns.Turn()

@@ -24,8 +24,9 @@ const (
 	claimHurry      = 16 // deliveries claimed at once because something urgent is due
 )
 
-// sender sends the deliveries of one channel: it claims what is due, keeps the channel's limits and rests while its provider
-// is away. Each channel has its own, so that a slow channel does not hold up another one.
+// sender sends the deliveries of one channel: it claims what is due, keeps the channel's limits and
+// rests while its provider is away. Each channel has its own, so that a slow channel does not hold
+// up another one.
 type sender struct {
 	worker   *Worker
 	at       place // the channel, and its organization
@@ -64,7 +65,8 @@ func newSender(w *Worker, at place) *sender {
 func (s *sender) run(ctx context.Context) {
 	defer s.closeDispatcher()
 	defer s.logUnlogged()
-	// A sender that stands still holds claims, so no other one may take its place before it has ended.
+	// A sender that stands still holds claims, so no other one may take its place before it has
+	// ended.
 	s.turns = s.worker.set.Watchdog.Watch(fmt.Sprintf("sending by channel %d", s.at.channel))
 	defer s.turns.End()
 	for {
@@ -94,8 +96,8 @@ func (s *sender) run(ctx context.Context) {
 	}
 }
 
-// work sends until nothing is due and every attempt has ended. It reports whether anything was claimed. Attempts run while
-// the next deliveries are being claimed.
+// work sends until nothing is due and every attempt has ended. It reports whether anything was
+// claimed. Attempts run while the next deliveries are being claimed.
 func (s *sender) work(ctx context.Context) (claimed bool, err error) {
 	changed, err := s.reload(ctx)
 	if err != nil {
@@ -127,7 +129,8 @@ func (s *sender) work(ctx context.Context) (claimed bool, err error) {
 	return claimed, err
 }
 
-// feed claims deliveries and hands them out until nothing is left, or until the channel's settings have changed.
+// feed claims deliveries and hands them out until nothing is left, or until the channel's settings
+// have changed.
 func (s *sender) feed(ctx context.Context, held *claims, jobs *line) (claimed bool, err error) {
 	for hurry := false; ctx.Err() == nil; {
 		s.turns.Turn()
@@ -142,8 +145,8 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *line) (claimed bo
 			}
 		}
 		if rest := s.resting(); rest > 0 {
-			// The sender stays while the channel rests, and keeps what it knows of it. It still checks whether an operator
-			// has changed the settings.
+			// The sender stays while the channel rests, and keeps what it knows of it. It still
+			// checks whether an operator has changed the settings.
 			pace.Pause(ctx, min(rest, refreshInterval), nil)
 			continue
 		}
@@ -195,15 +198,16 @@ func (s *sender) claim(ctx context.Context, held *claims, size int) ([]deliverie
 	return held.claim(ctx, s.at.channel, size)
 }
 
-// takeTurn waits until it is the organization's turn to read from the queue. It reports false when ctx ends first.
+// takeTurn waits until it is the organization's turn to read from the queue. It reports false when
+// ctx ends first.
 func (s *sender) takeTurn(ctx context.Context) bool {
 	s.turns.Idle() // It is the others who take so long.
 	defer s.turns.Turn()
 	return s.worker.claiming.acquire(ctx, s.at)
 }
 
-// claimSize is how many deliveries are claimed at once: enough to keep the attempts busy, and no more than leave soon, so that what is
-// triggered meanwhile does not wait behind them.
+// claimSize is how many deliveries are claimed at once: enough to keep the attempts busy, and no
+// more than leave soon, so that what is triggered meanwhile does not wait behind them.
 func (s *sender) claimSize() int {
 	most := min(max(claimFactor*s.limits.Concurrency, claimLeast), claimMost)
 	size := s.tempo.ahead(min(most, max(2*s.limits.Concurrency, claimHurry)), most)
@@ -213,9 +217,9 @@ func (s *sender) claimSize() int {
 	return size
 }
 
-// room is how many deliveries may be claimed now. A rate limit bounds what is held, not only what is claimed at once: the
-// gates are checked at the claim, and a message that then waits long for its turn would leave although a gate has closed
-// meanwhile. Room is refilled by halves.
+// room is how many deliveries may be claimed now. A rate limit bounds what is held, not only what
+// is claimed at once: the gates are checked at the claim, and a message that then waits long for
+// its turn would leave although a gate has closed meanwhile. Room is refilled by halves.
 func (s *sender) room(held *claims) int {
 	size := s.claimSize()
 	if s.limits.PerSecond <= 0 {
@@ -246,7 +250,8 @@ func (s *sender) onTrial() bool {
 	return s.breaker.onTrial()
 }
 
-// reload reads the channel and clears the render cache. It reports whether the dispatcher has to be opened anew.
+// reload reads the channel and clears the render cache. It reports whether the dispatcher has to be
+// opened anew.
 func (s *sender) reload(ctx context.Context) (changed bool, err error) {
 	now := s.worker.clock.Now()
 	if s.dispatcher != nil && now.Sub(s.checked) < refreshInterval {

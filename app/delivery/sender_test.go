@@ -101,8 +101,8 @@ func TestASlowChannelClaimsNoMoreThanItsConnectionsNeed(t *testing.T) {
 	})
 }
 
-// TestWorkerDropsWhatOthersMayHaveTaken is about a store that is away for longer than a lease: of what was claimed before, nothing more
-// is sent.
+// TestWorkerDropsWhatOthersMayHaveTaken is about a store that is away for longer than a lease: of
+// what was claimed before, nothing more is sent.
 func TestWorkerDropsWhatOthersMayHaveTaken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -156,7 +156,8 @@ func TestWorkerResumesWhatNobodyElseTook(t *testing.T) {
 	})
 }
 
-// TestWorkerDoesNotSendAgainWhatIsNotRecordedYet is about a store that takes claims and no outcomes for longer than a lease.
+// TestWorkerDoesNotSendAgainWhatIsNotRecordedYet is about a store that takes claims and no outcomes
+// for longer than a lease.
 func TestWorkerDoesNotSendAgainWhatIsNotRecordedYet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -178,8 +179,8 @@ func TestWorkerDoesNotSendAgainWhatIsNotRecordedYet(t *testing.T) {
 	})
 }
 
-// TestWorkerChecksTheGatesOfARateLimitedChannelLate is about a backlog of minutes: a gate that is shut meanwhile keeps back all but what
-// leaves within a quarter of the lease.
+// TestWorkerChecksTheGatesOfARateLimitedChannelLate is about a backlog of minutes: a gate that is
+// shut meanwhile keeps back all but what leaves within a quarter of the lease.
 func TestWorkerChecksTheGatesOfARateLimitedChannelLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -227,7 +228,8 @@ func TestWorkerGivesBackWhatItIsClaimingWhenItIsStopped(t *testing.T) {
 	})
 }
 
-// TestWorkerGivesBackWhatMayNotBeSent is about an installation that is held while a slow channel has claimed more than it has begun.
+// TestWorkerGivesBackWhatMayNotBeSent is about an installation that is held while a slow channel
+// has claimed more than it has begun.
 func TestWorkerGivesBackWhatMayNotBeSent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -318,7 +320,8 @@ func TestWorkerAMendedChannelIsTriedAtOnce(t *testing.T) {
 	})
 }
 
-// TestWorkerAChannelWhoseSettingsCannotBeOpenedWaits is about a wrong secret_key: deliveries wait for the right one.
+// TestWorkerAChannelWhoseSettingsCannotBeOpenedWaits is about a wrong secret_key: deliveries wait
+// for the right one.
 func TestWorkerAChannelWhoseSettingsCannotBeOpenedWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

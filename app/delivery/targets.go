@@ -18,12 +18,13 @@ const (
 	targetsKept   = 1_000           // targets that fail and have nothing under way
 )
 
-// targets hands out the attempts of a sender. On channels whose messages go to a host of their recipient (webhooks), each host
-// is a target with a share of the attempts and a breaker: one that hangs does not use up the attempts, and others go on.
+// targets hands out the attempts of a sender. On channels whose messages go to a host of their
+// recipient (webhooks), each host is a target with a share of the attempts and a breaker: one that
+// hangs does not use up the attempts, and others go on.
 //
-// A target may have another attempt while it has fewer than targetShare times those that are free. What is over that is parked
-// until one ends. What does not fit there either is put off when the target does not answer; else it holds up the sender for
-// the moment that an answer takes.
+// A target may have another attempt while it has fewer than targetShare times those that are free.
+// What is over that is parked until one ends. What does not fit there either is put off when the
+// target does not answer; else it holds up the sender for the moment that an answer takes.
 type targets struct {
 	limit   int // attempts at once
 	changed chan struct{}
@@ -101,8 +102,8 @@ func (t *targets) offer(name string, j deliveries.Job, now time.Time) (verdict, 
 	return mustWait, time.Time{}
 }
 
-// end ends an attempt and returns a parked delivery to go on with, if there is one. Off are deliveries that were parked and are
-// put off until a moment.
+// end ends an attempt and returns a parked delivery to go on with, if there is one. Off are
+// deliveries that were parked and are put off until a moment.
 func (t *targets) end(name string, a answer, now time.Time) (next deliveries.Job, more bool, off []deliveries.Job, until time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -164,8 +165,8 @@ func (t *targets) begin(g *target, now time.Time) {
 	g.running++
 }
 
-// delay returns until when a delivery is put off: not before a moment, and in groups, so that not all of them are due again at
-// once.
+// delay returns until when a delivery is put off: not before a moment, and in groups, so that not
+// all of them are due again at once.
 func (g *target) delay(earliest time.Time) time.Time {
 	switch {
 	case g.putOff.Before(earliest):

@@ -16,7 +16,8 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// hanging is a queue of which one method hangs the first time that it is called, whatever becomes of its context.
+// hanging is a queue of which one method hangs the first time that it is called, whatever becomes
+// of its context.
 type hanging struct {
 	*fakeQueue
 	method string
@@ -62,7 +63,8 @@ func (h *hanging) Record(ctx context.Context, owner string, all []deliveries.Out
 	return h.fakeQueue.Record(ctx, owner, all)
 }
 
-// TestAWorkerWhoseLoopHangs holds that each loop is noticed that has not turned for a minute, and started anew where that is safe.
+// TestAWorkerWhoseLoopHangs holds that each loop is noticed that has not turned for a minute, and
+// started anew where that is safe.
 func TestAWorkerWhoseLoopHangs(t *testing.T) {
 	t.Parallel()
 	for name, anew := range map[string]bool{"send": true, "expand": true, "purge": true, "heartbeat": true, "sending by channel 1": false, "record": false} {
@@ -99,8 +101,8 @@ func TestAWorkerWhoseLoopHangs(t *testing.T) {
 	}
 }
 
-// TestAWorkerThatHasMuchToWaitForStandsNotStill is about waits that are as they should be: for a slow provider, a rate limit, a channel
-// that rests, and a store that is away.
+// TestAWorkerThatHasMuchToWaitForStandsNotStill is about waits that are as they should be: for a
+// slow provider, a rate limit, a channel that rests, and a store that is away.
 func TestAWorkerThatHasMuchToWaitForStandsNotStill(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

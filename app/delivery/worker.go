@@ -1,6 +1,6 @@
-// Package delivery is what works by itself: it expands occurrences into deliveries, sends them, records their outcomes and
-// removes what is old. It speaks to the queue and the drivers through the ports of the domain and knows no provider, no SQL
-// and no caller.
+// Package delivery is what works by itself: it expands occurrences into deliveries, sends them,
+// records their outcomes and removes what is old. It speaks to the queue and the drivers through
+// the ports of the domain and knows no provider, no SQL and no caller.
 package delivery
 
 import (
@@ -29,12 +29,14 @@ type Settings struct {
 	Retention   time.Duration    // how long occurrences, deliveries and messages in the mailbox are kept; 0: for ever
 	Lease       time.Duration    // how long a claimed delivery belongs to a worker that does not renew it
 	SendTimeout time.Duration    // of one attempt
-	// Grace is how long after the last attempts a worker that stops tries to record their outcomes, while the store is away.
+	// Grace is how long after the last attempts a worker that stops tries to record their outcomes,
+	// while the store is away.
 	Grace time.Duration
 	// AuditRetention is how long entries of the audit log are kept; 0: for ever.
 	AuditRetention time.Duration
-	// Unrecorded bounds how many messages may have been handed to providers without a recorded outcome: so many may be sent
-	// twice when the process dies, two fifths of them of one organization.
+	// Unrecorded bounds how many messages may have been handed to providers without a recorded
+	// outcome: so many may be sent twice when the process dies, two fifths of them of one
+	// organization.
 	Unrecorded int
 	// Poll is how often the store is asked for work when no notification arrives.
 	Poll time.Duration
@@ -42,19 +44,22 @@ type Settings struct {
 	Watchdog *watchdog.Watchdog
 	// Meter counts what the worker does. Nil: nobody does.
 	Meter Meter
-	// Paused reports whether nothing may be sent for now: what is claimed is then given back. Nil: never.
+	// Paused reports whether nothing may be sent for now: what is claimed is then given back. Nil:
+	// never.
 	Paused func() bool
 }
 
-// Limits of the pages by which recipients are found. While a page is written others wait, so it is as large as is written in expansionTime.
+// Limits of the pages by which recipients are found. While a page is written others wait, so it is
+// as large as is written in expansionTime.
 const (
 	expansionPage  = 10_000 // at most
 	expansionLeast = 1_000
 	expansionTime  = 75 * time.Millisecond
 )
 
-// nextPage is how many recipients the next page takes, after one of so many, of which so many deliveries were written in some time. It
-// grows and shrinks by no more than half and a quarter, because others hold up single pages.
+// nextPage is how many recipients the next page takes, after one of so many, of which so many
+// deliveries were written in some time. It grows and shrinks by no more than half and a quarter,
+// because others hold up single pages.
 func nextPage(size, written int, took time.Duration) int {
 	if written < expansionLeast/2 || took <= 0 {
 		return size // It says nothing of large ones.
@@ -63,8 +68,8 @@ func nextPage(size, written int, took time.Duration) int {
 	return min(max(fits, size*3/4, expansionLeast), size*3/2, expansionPage)
 }
 
-// Looking for what is due takes at most dueShare of a processor's time in the long run, and dueBurst at
-// once: with a backlog every answer is a reason to look again.
+// Looking for what is due takes at most dueShare of a processor's time in the long run, and
+// dueBurst at once: with a backlog every answer is a reason to look again.
 const (
 	dueShare = 0.25
 	dueBurst = 50 * time.Millisecond
@@ -83,7 +88,8 @@ const (
 type Composer interface {
 	// Compose renders a message. An error fails this delivery and no other.
 	Compose(in deliveries.RenderInput, j deliveries.Job) (deliveries.Message, error)
-	// Blanks names the variables that the message of a job shows nothing for, with the place of each.
+	// Blanks names the variables that the message of a job shows nothing for, with the place of
+	// each.
 	Blanks(in deliveries.RenderInput, j deliveries.Job) []string
 }
 
@@ -129,8 +135,9 @@ func NewWorker(queue deliveries.Queue, drivers Drivers, composer Composer, clock
 	return w
 }
 
-// Run works until ctx ends. Then it claims nothing more, lets the attempts that have begun finish (at most SendTimeout),
-// records their outcomes, gives back what it had claimed and not begun, and returns.
+// Run works until ctx ends. Then it claims nothing more, lets the attempts that have begun finish
+// (at most SendTimeout), records their outcomes, gives back what it had claimed and not begun, and
+// returns.
 func (w *Worker) Run(ctx context.Context) {
 	var recording, loops sync.WaitGroup
 	recording.Go(func() { w.records.run(ctx) })
@@ -174,7 +181,8 @@ func (w *Worker) heartbeatLoop(ctx context.Context, turns *watchdog.Loop) {
 	}
 }
 
-// reportSkew logs when the clock of this machine becomes wrong, or right again, and returns how wrong it is.
+// reportSkew logs when the clock of this machine becomes wrong, or right again, and returns how
+// wrong it is.
 func (w *Worker) reportSkew(was, is time.Duration) time.Duration {
 	before, now := deliveries.Presence{Skew: was}, deliveries.Presence{Skew: is}
 	switch {
@@ -250,7 +258,8 @@ func (w *Worker) purge(ctx context.Context, turns *watchdog.Loop) error {
 	}
 }
 
-// sendLoop keeps a sender running for every channel that has something due, until ctx ends. The senders work until working ends.
+// sendLoop keeps a sender running for every channel that has something due, until ctx ends. The
+// senders work until working ends.
 func (w *Worker) sendLoop(ctx, working context.Context, turns *watchdog.Loop) {
 	share := pace.NewShare(dueShare, dueBurst)
 	for ctx.Err() == nil {
@@ -275,7 +284,8 @@ func (w *Worker) sendLoop(ctx, working context.Context, turns *watchdog.Loop) {
 	}
 }
 
-// notifySender tells the sender of a channel that something is due. A channel without a sender gets one.
+// notifySender tells the sender of a channel that something is due. A channel without a sender gets
+// one.
 func (w *Worker) notifySender(ctx context.Context, d deliveries.Due) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -291,7 +301,8 @@ func (w *Worker) notifySender(ctx context.Context, d deliveries.Due) {
 	notify(s.notified)
 }
 
-// retire removes a sender. It reports false, and does nothing, when the sender was notified in the meantime.
+// retire removes a sender. It reports false, and does nothing, when the sender was notified in the
+// meantime.
 func (w *Worker) retire(s *sender) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -115,7 +115,8 @@ func TestWorkerSkipsWhatAGateClosed(t *testing.T) {
 	})
 }
 
-// TestWorkerAsksAgainBeforeAnAttempt is about deliveries that wait for their turn while somebody cancels the occurrence, or it expires.
+// TestWorkerAsksAgainBeforeAnAttempt is about deliveries that wait for their turn while somebody
+// cancels the occurrence, or it expires.
 func TestWorkerAsksAgainBeforeAnAttempt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

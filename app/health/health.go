@@ -1,5 +1,6 @@
-// Package health knows whether this instance can do its work, and why not. It asks questions that others answer, such as whether the
-// database takes writes, and knows neither the database nor who wants to know.
+// Package health knows whether this instance can do its work, and why not. It asks questions that
+// others answer, such as whether the database takes writes, and knows neither the database nor who
+// wants to know.
 package health
 
 import (
@@ -14,7 +15,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Lifetime is how long the answers of an instance in use are valid: whoever asks more often, from however many machines, causes no more work.
+// Lifetime is how long the answers of an instance in use are valid: whoever asks more often, from
+// however many machines, causes no more work.
 const Lifetime = time.Second
 
 // patience is how long a probe may take. Clients do not wait longer either.
@@ -37,13 +39,15 @@ type Probe struct {
 // Check is a question about health and its answer.
 type Check struct {
 	Name string
-	// Err is why the answer is no; nil when all is well. It may name hosts and users of the installation, and is for operators.
+	// Err is why the answer is no; nil when all is well. It may name hosts and users of the
+	// installation, and is for operators.
 	Err error
 	// Note is what is worth knowing although the answer is yes, a sentence of ours.
 	Note string
 }
 
-// Reason is what anybody may know of why the answer is no: a sentence of ours. When all is well it is the note.
+// Reason is what anybody may know of why the answer is no: a sentence of ours. When all is well it
+// is the note.
 func (c Check) Reason() string {
 	if c.Err == nil {
 		return c.Note
@@ -79,7 +83,8 @@ type answers struct {
 	checks []Check
 }
 
-// New returns the health of an instance that is alive while one probe says so, and ready while the others do. Their answers are valid for lifetime.
+// New returns the health of an instance that is alive while one probe says so, and ready while the
+// others do. Their answers are valid for lifetime.
 func New(clock ports.Clock, lifetime time.Duration, alive Probe, ready ...Probe) *Health {
 	h := &Health{clock: clock, alive: alive, lifetime: lifetime}
 	for _, p := range ready {
@@ -125,7 +130,8 @@ func (h *Health) Report(ctx context.Context) []Check {
 	}
 }
 
-// round returns the answers that are valid, or asks. Those who ask at the same time share the answers.
+// round returns the answers that are valid, or asks. Those who ask at the same time share the
+// answers.
 func (h *Health) round(ctx context.Context) *answers {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -147,7 +153,8 @@ func (a *answers) complete() bool {
 	}
 }
 
-// ask asks all probes at once. One that does not answer in time counts as failed, and is not asked again until it does.
+// ask asks all probes at once. One that does not answer in time counts as failed, and is not asked
+// again until it does.
 func (a *answers) ask(ctx context.Context, probes []*probe) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -172,7 +179,8 @@ func (a *answers) ask(ctx context.Context, probes []*probe) {
 	close(a.given)
 }
 
-// answer waits for the answer of a probe. An answer that came in time counts, even when it is looked at later.
+// answer waits for the answer of a probe. An answer that came in time counts, even when it is
+// looked at later.
 func answer(ctx context.Context, result <-chan error) error {
 	var err error
 	select {

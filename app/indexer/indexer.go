@@ -1,5 +1,6 @@
-// Package indexer indexes in the background what people are found by, where that was put off: whom an import has brought, and everybody
-// of an organization whose index is new or whose searchable metadata changed.
+// Package indexer indexes in the background what people are found by, where that was put off: whom
+// an import has brought, and everybody of an organization whose index is new or whose searchable
+// metadata changed.
 package indexer
 
 import (
@@ -12,14 +13,16 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// How many members a unit of work indexes, alone and while people are being added. Others wait for SQLite's one writer meanwhile.
+// How many members a unit of work indexes, alone and while people are being added. Others wait for
+// SQLite's one writer meanwhile.
 const (
 	atOnce      = 100
 	addedAtOnce = 10
 )
 
-// Indexing takes a part of a processor's time in the long run, and a burst at once: less while people are being added, so that it does not
-// slow down what adds them. On SQLite nobody else writes while it does.
+// Indexing takes a part of a processor's time in the long run, and a burst at once: less while
+// people are being added, so that it does not slow down what adds them. On SQLite nobody else
+// writes while it does.
 const (
 	part       = 0.25
 	burst      = time.Second
@@ -29,7 +32,8 @@ const (
 	quiet = time.Second
 )
 
-// Indexer works in the background. Any number of them may share a store: of two that index the same members the store has one begin anew.
+// Indexer works in the background. Any number of them may share a store: of two that index the same
+// members the store has one begin anew.
 type Indexer struct {
 	store    ports.Store
 	clock    ports.Clock
@@ -73,8 +77,8 @@ func (i *Indexer) loop(ctx context.Context, turns *watchdog.Loop) {
 	}
 }
 
-// index does the next piece of work, of about so many, and returns how much it was, and the latest that waited. It reads before it writes, because usually
-// nothing waits.
+// index does the next piece of work, of about so many, and returns how much it was, and the latest
+// that waited. It reads before it writes, because usually nothing waits.
 func (i *Indexer) index(ctx context.Context, most int) (n int, latest int64, err error) {
 	waits := false
 	err = i.store.View(ctx, func(tx ports.Tx) (err error) {

@@ -1,4 +1,5 @@
-// Package pace keeps work that nobody waits for from taking the time of work that somebody waits for.
+// Package pace keeps work that nobody waits for from taking the time of work that somebody waits
+// for.
 package pace
 
 import (
@@ -6,8 +7,8 @@ import (
 	"time"
 )
 
-// Share lets something that is done again and again take no more than a part of a processor's time in
-// the long run. A Share must not be used concurrently.
+// Share lets something that is done again and again take no more than a part of a processor's time
+// in the long run. A Share must not be used concurrently.
 type Share struct {
 	part   float64
 	burst  time.Duration

@@ -64,7 +64,8 @@ func (l *Loop) turn(now time.Time, pause time.Duration, expected bool) {
 	if p.present != l {
 		return
 	}
-	// A run that was begun in the place of another has to end a turn: to begin one, the other was able, too.
+	// A run that was begun in the place of another has to end a turn: to begin one, the other was
+	// able, too.
 	if l.turns++; p.still && (p.anew == 0 || l.turns > 1) {
 		p.still = false
 		p.dog.log.Info("a background loop turns again", "loop", p.name)

@@ -1,5 +1,5 @@
-// Package watchdog notices when something that works in the background stands still, says so, and starts it anew. It knows names and
-// times, and nothing of the work.
+// Package watchdog notices when something that works in the background stands still, says so, and
+// starts it anew. It knows names and times, and nothing of the work.
 package watchdog
 
 import (
@@ -22,13 +22,14 @@ const (
 	// Hopeless is how long a loop stands still before only a restart of the process helps.
 	Hopeless = 10 * time.Minute
 
-	// confirmation is how long a loop that seems to stand still has to prove that it does not: after a process was paused, all of its loops
-	// seem to.
+	// confirmation is how long a loop that seems to stand still has to prove that it does not:
+	// after a process was paused, all of its loops seem to.
 	confirmation = 10 * time.Second
 	// leaving is how long a loop that was given up has to end. After that it is left behind.
 	leaving = 5 * time.Second
-	// patienceMost bounds the patience with a loop that was started anew and did not turn. It doubles each time, so that a turn that only
-	// takes long gets to its end, and few goroutines are left behind.
+	// patienceMost bounds the patience with a loop that was started anew and did not turn. It
+	// doubles each time, so that a turn that only takes long gets to its end, and few goroutines
+	// are left behind.
 	patienceMost = 16 * Patience
 )
 
@@ -54,8 +55,9 @@ func New(clock ports.Clock, log *slog.Logger) *Watchdog {
 	return &Watchdog{clock: clock, log: log, posts: map[*post]bool{}}
 }
 
-// Run runs a loop until ctx ends, and starts it anew when it stands still: its context ends, and one that does not heed that is left
-// behind. So a loop must bear that another one of it runs beside. It marks its turns with the Loop that it is given.
+// Run runs a loop until ctx ends, and starts it anew when it stands still: its context ends, and
+// one that does not heed that is left behind. So a loop must bear that another one of it runs
+// beside. It marks its turns with the Loop that it is given.
 func (w *Watchdog) Run(ctx context.Context, name string, loop func(ctx context.Context, turns *Loop)) {
 	p := w.watch(name)
 	defer w.forget(p)

@@ -102,7 +102,8 @@ func TestALoopThatTurnsIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestALoopThatStandsStillIsStartedAnew is about one that waits for something that never comes, whether it heeds that it was given up or not.
+// TestALoopThatStandsStillIsStartedAnew is about one that waits for something that never comes,
+// whether it heeds that it was given up or not.
 func TestALoopThatStandsStillIsStartedAnew(t *testing.T) {
 	t.Parallel()
 	for name, heeds := range map[string]bool{"HeedsIt": true, "DoesNotHeedIt": false} {

@@ -1,6 +1,7 @@
-// Package tocsin is a client of the Tocsin API. Calls, bodies and answers are generated from its OpenAPI document and live in the package api; this
-// package adds what every program needs around them: the key, repetition of what failed for the moment, typed errors, pages, a trigger
-// that waits, and verification of webhooks.
+// Package tocsin is a client of the Tocsin API. Calls, bodies and answers are generated from its
+// OpenAPI document and live in the package api; this package adds what every program needs around
+// them: the key, repetition of what failed for the moment, typed errors, pages, a trigger that
+// waits, and verification of webhooks.
 package tocsin
 
 import (
@@ -15,7 +16,8 @@ import (
 )
 
 // Client makes calls with one key. It may be used by several goroutines. Its methods are those of
-// [api.ClientWithResponses]; an answer of 400 or more is an [*Error], so that what they return without an error succeeded.
+// [api.ClientWithResponses]; an answer of 400 or more is an [*Error], so that what they return
+// without an error succeeded.
 type Client struct {
 	*api.ClientWithResponses
 }
@@ -23,16 +25,18 @@ type Client struct {
 // Option changes how a client works.
 type Option func(*transport)
 
-// WithHTTPClient makes calls through another HTTP client than the default, whose calls end after 30 seconds.
+// WithHTTPClient makes calls through another HTTP client than the default, whose calls end after 30
+// seconds.
 func WithHTTPClient(c *http.Client) Option { return func(t *transport) { t.client = c } }
 
-// WithRetries says how often a call is repeated, 4 times by default, and for how long one pause may last, a minute by default. A longer pause that
-// the service asks for is not waited for.
+// WithRetries says how often a call is repeated, 4 times by default, and for how long one pause may
+// last, a minute by default. A longer pause that the service asks for is not waited for.
 func WithRetries(times int, longestPause time.Duration) Option {
 	return func(t *transport) { t.retries, t.longest = times, longestPause }
 }
 
-// WithFirstPause says how long the first pause between attempts lasts; each further one is twice as long. The default is 250 milliseconds.
+// WithFirstPause says how long the first pause between attempts lasts; each further one is twice as
+// long. The default is 250 milliseconds.
 func WithFirstPause(d time.Duration) Option { return func(t *transport) { t.first = d } }
 
 // New returns a client of the service at a URL, such as https://tocsin.example.org.

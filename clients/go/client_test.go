@@ -19,7 +19,8 @@ import (
 	"github.com/tocsin/tocsin/clients/go/api"
 )
 
-// service is the client of a real service with the tenants of configs/demo.yaml, which test/interop/run starts.
+// service is the client of a real service with the tenants of configs/demo.yaml, which
+// test/interop/run starts.
 func service(t *testing.T) *Client {
 	t.Helper()
 	return clientOf(t, environment(t, "TOCSIN_URL"))
@@ -149,7 +150,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// unreliable is a proxy in front of the service. It asks a function what to do with each request before it passes it on.
+// unreliable is a proxy in front of the service. It asks a function what to do with each request
+// before it passes it on.
 func unreliable(t *testing.T, meddle func(attempt int, w http.ResponseWriter, r *http.Request, pass http.Handler)) (address string, keys func() []string) {
 	t.Helper()
 	target, err := url.Parse(environment(t, "TOCSIN_URL"))

@@ -17,13 +17,15 @@ import (
 // pageSize is how many items a page has where the call does not say.
 const pageSize = "500"
 
-// All returns the items of a list, page by page, as they are asked for. The call makes one request with the editor that it is given:
+// All returns the items of a list, page by page, as they are asked for. The call makes one request
+// with the editor that it is given:
 //
 //	for user, err := range tocsin.All[api.User](ctx, func(ctx context.Context, page api.RequestEditorFn) (*http.Response, error) {
 //		return client.ListUsers(ctx, "acme", nil, page)
 //	}) { … }
 //
-// An error ends it. The service lists by id: what is added meanwhile comes, and nothing comes twice.
+// An error ends it. The service lists by id: what is added meanwhile comes, and nothing comes
+// twice.
 func All[T any](ctx context.Context, call func(context.Context, api.RequestEditorFn) (*http.Response, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// transport sends requests with the key, repeats what failed for the moment, and turns refusals into errors.
+// transport sends requests with the key, repeats what failed for the moment, and turns refusals
+// into errors.
 type transport struct {
 	client         *http.Client
 	key            string
@@ -54,7 +55,8 @@ func (t *transport) Do(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// backoff is how long to wait after an attempt: twice as long each time, cut by chance to between half and all of it.
+// backoff is how long to wait after an attempt: twice as long each time, cut by chance to between
+// half and all of it.
 func (t *transport) backoff(attempt int) time.Duration {
 	d := min(t.first<<min(attempt, 16), t.longest)
 	return d/2 + time.Duration(random.Int64N(int64(d/2)+1)) //nolint:gosec // no secret, only chance

@@ -11,9 +11,10 @@ import (
 // TriggerOptions are the options of a trigger.
 type TriggerOptions = api.Trigger_Options
 
-// TriggerAndWait triggers an event and returns its occurrence when every delivery has ended: sent, failed or skipped, as Counts says. When the context
-// ends before, it returns the occurrence as it was seen last together with the context's error; messages go on being sent.
-// The key needs event:trigger and delivery:read.
+// TriggerAndWait triggers an event and returns its occurrence when every delivery has ended: sent,
+// failed or skipped, as Counts says. When the context ends before, it returns the occurrence as it
+// was seen last together with the context's error; messages go on being sent. The key needs
+// event:trigger and delivery:read.
 func (c *Client) TriggerAndWait(ctx context.Context, org, project, application, event string, body api.Trigger) (*api.Occurrence, error) {
 	if body.Options != nil && body.Options.DryRun != nil && *body.Options.DryRun {
 		return nil, errors.New("tocsin: a dry run has nothing to wait for")

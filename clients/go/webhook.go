@@ -29,8 +29,8 @@ type Message struct {
 // ErrSignature says that a webhook does not come from who knows the secret, or not now.
 var ErrSignature = errors.New("tocsin: the webhook is not signed with this secret")
 
-// VerifyWebhook checks the signature of a webhook (Standard Webhooks) and returns its message. The secret is the channel's, whsec_ and
-// base64; the body is what came, byte for byte.
+// VerifyWebhook checks the signature of a webhook (Standard Webhooks) and returns its message. The
+// secret is the channel's, whsec_ and base64; the body is what came, byte for byte.
 func VerifyWebhook(secret string, h http.Header, body []byte) (*Message, error) {
 	if err := verify(secret, h, body, time.Now()); err != nil {
 		return nil, err

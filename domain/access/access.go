@@ -1,5 +1,5 @@
-// Package access is about who may call: API keys, what they are granted and how far they reach. It knows no HTTP; a route
-// says what it needs as a Grant and a Scope.
+// Package access is about who may call: API keys, what they are granted and how far they reach. It
+// knows no HTTP; a route says what it needs as a Grant and a Scope.
 package access
 
 import (
@@ -47,8 +47,8 @@ const (
 	FullAccess             Grant = "full_access" // every grant above, never more than the scope
 )
 
-// The grants to manage what an organization is made of. full_access does not include them: who issued such a key meant
-// that it works with what is there.
+// The grants to manage what an organization is made of. full_access does not include them: who
+// issued such a key meant that it works with what is there.
 const (
 	OrganizationWrite Grant = "organization:write"
 	ProjectWrite      Grant = "project:write"
@@ -74,7 +74,8 @@ func Grants() []Grant {
 		KeyRead, KeyWrite, RoleRead, RoleWrite}
 }
 
-// Manages reports whether the grant is one to manage what an organization is made of, which full_access does not include.
+// Manages reports whether the grant is one to manage what an organization is made of, which
+// full_access does not include.
 func (g Grant) Manages() bool {
 	all := Grants()
 	return slices.Index(all, g) > slices.Index(all, FullAccess)
@@ -99,16 +100,16 @@ func ParseGrants(field string, words []string) ([]Grant, error) {
 	return granted, faults.Err()
 }
 
-// Scope is a place in the tenancy by its slugs: of a key, how far it reaches; of a route, what it is about. An
-// empty level is not named.
+// Scope is a place in the tenancy by its slugs: of a key, how far it reaches; of a route, what it
+// is about. An empty level is not named.
 type Scope struct {
 	Organization string
 	Project      string
 	Application  string
 }
 
-// Covers reports whether a key of scope s reaches a URL of scope target: every level that the key names is in the URL
-// and equal. A URL that names no tenant is reached by every key.
+// Covers reports whether a key of scope s reaches a URL of scope target: every level that the key
+// names is in the URL and equal. A URL that names no tenant is reached by every key.
 func (s Scope) Covers(target Scope) bool {
 	if target == (Scope{}) {
 		return true
@@ -118,7 +119,8 @@ func (s Scope) Covers(target Scope) bool {
 		(s.Application == "" || s.Application == target.Application)
 }
 
-// Stranger is the first level that s and the target both name, and name differently: `org`, `prj` or `app`. It is empty when there is none.
+// Stranger is the first level that s and the target both name, and name differently: `org`, `prj`
+// or `app`. It is empty when there is none.
 func (s Scope) Stranger(target Scope) string {
 	for _, level := range []struct{ name, ours, asked string }{
 		{"org", s.Organization, target.Organization}, {"prj", s.Project, target.Project}, {"app", s.Application, target.Application},
@@ -184,7 +186,8 @@ func ParseToken(text string) (Digest, error) {
 	return sha256.Sum256([]byte(text)), nil
 }
 
-// Key is an API key without its secret. Its name is unique among the keys of its scope that are neither revoked nor replaced.
+// Key is an API key without its secret. Its name is unique among the keys of its scope that are
+// neither revoked nor replaced.
 type Key struct {
 	ID       ID
 	Name     string
@@ -259,8 +262,9 @@ func (k Key) State(now time.Time) State {
 	return Active
 }
 
-// Rotate returns the key that takes the place of k, to live as long as k was meant to, and k itself, which goes on for the overlap and then
-// ends by itself, or earlier where it was to end earlier. ErrEnded, ErrReplaced.
+// Rotate returns the key that takes the place of k, to live as long as k was meant to, and k
+// itself, which goes on for the overlap and then ends by itself, or earlier where it was to end
+// earlier. ErrEnded, ErrReplaced.
 func (k Key) Rotate(now time.Time, overlap time.Duration) (next, old Key, err error) {
 	switch {
 	case !k.Valid(now):
@@ -281,7 +285,8 @@ func (k Key) Rotate(now time.Time, overlap time.Duration) (next, old Key, err er
 	return next, k, nil
 }
 
-// Authorize answers whether the key may use a route: first the scope, then the grant; ErrOutOfScope, ErrNotGranted.
+// Authorize answers whether the key may use a route: first the scope, then the grant;
+// ErrOutOfScope, ErrNotGranted.
 func (k Key) Authorize(target Scope, g Grant) error {
 	if !k.Scope.Covers(target) {
 		return ErrOutOfScope
@@ -292,8 +297,8 @@ func (k Key) Authorize(target Scope, g Grant) error {
 	return nil
 }
 
-// Only returns the newest of keys of one name, which come newest first, if all have one scope; ErrKeyNotFound, and ErrAmbiguous
-// naming the scopes.
+// Only returns the newest of keys of one name, which come newest first, if all have one scope;
+// ErrKeyNotFound, and ErrAmbiguous naming the scopes.
 func Only(namesakes []Key) (Key, error) {
 	if len(namesakes) == 0 {
 		return Key{}, ErrKeyNotFound
@@ -316,7 +321,8 @@ func (k Key) Granted(g Grant) bool {
 	return slices.Contains(k.Grants, g) || !g.Manages() && slices.Contains(k.Grants, FullAccess)
 }
 
-// Authenticator tells whose key a text is; ErrUnauthenticated for every text that is not a valid key now.
+// Authenticator tells whose key a text is; ErrUnauthenticated for every text that is not a valid
+// key now.
 type Authenticator interface {
 	Authenticate(ctx context.Context, token string) (Key, error)
 }
@@ -325,23 +331,28 @@ type Authenticator interface {
 type Repository interface {
 	// ByDigest finds a key with its quotas; ErrKeyNotFound. Revoked and expired keys are found too.
 	ByDigest(ctx context.Context, d Digest) (Key, error)
-	// ByName finds the newest key of this name and exactly this scope that is not revoked; ErrKeyNotFound, or the not-found fault of
-	// the scope.
+	// ByName finds the newest key of this name and exactly this scope that is not revoked;
+	// ErrKeyNotFound, or the not-found fault of the scope.
 	ByName(ctx context.Context, s Scope, name string) (Key, error)
-	// Named returns the keys of this name in all scopes that are not revoked, the newest first, at most limit.
+	// Named returns the keys of this name in all scopes that are not revoked, the newest first, at
+	// most limit.
 	Named(ctx context.Context, name string, limit int) ([]Key, error)
 	// ByID finds a key whose scope lies in the organization, or with 0 any; ErrKeyNotFound.
 	ByID(ctx context.Context, org orgs.ID, id ID) (Key, error)
-	// List returns the keys whose scope lies in the organization, or with 0 all, by id: at most limit after the given one.
+	// List returns the keys whose scope lies in the organization, or with 0 all, by id: at most
+	// limit after the given one.
 	List(ctx context.Context, org orgs.ID, after ID, limit int) ([]Key, error)
-	// Latest returns the keys whose scope lies in the organization, or with 0 all, the newest first: at most limit, older than the one with
-	// the id before (0: from the newest on).
+	// Latest returns the keys whose scope lies in the organization, or with 0 all, the newest
+	// first: at most limit, older than the one with the id before (0: from the newest on).
 	Latest(ctx context.Context, org orgs.ID, before ID, limit int) ([]Key, error)
-	// Create stores a new key and returns it with its id; ErrNameTaken, or the not-found fault of its scope.
+	// Create stores a new key and returns it with its id; ErrNameTaken, or the not-found fault of
+	// its scope.
 	Create(ctx context.Context, k Key) (Key, error)
-	// Save stores everything of a key but its scope, its digest, and when it was made and used; ErrKeyNotFound, ErrNameTaken.
+	// Save stores everything of a key but its scope, its digest, and when it was made and used;
+	// ErrKeyNotFound, ErrNameTaken.
 	Save(ctx context.Context, k Key) error
-	// Revoke marks the keys of k's name and scope that are not revoked: k and those whose place it took; ErrKeyNotFound.
+	// Revoke marks the keys of k's name and scope that are not revoked: k and those whose place it
+	// took; ErrKeyNotFound.
 	Revoke(ctx context.Context, k Key, now time.Time) error
 	// Used notes when keys were last used; an earlier moment never replaces a later one.
 	Used(ctx context.Context, moments map[ID]time.Time) error

@@ -14,7 +14,8 @@ var ErrWider = fault.New(fault.Forbidden, "the API key may not manage keys that 
 // Until ends a new key at a moment; zero: never.
 func Until(end time.Time) Limit { return func(k *Key) { k.Expires = end } }
 
-// Beyond returns what other may do and k may not: `scope`, `grants`, `at_most_normal` and `expires`, as far as they differ.
+// Beyond returns what other may do and k may not: `scope`, `grants`, `at_most_normal` and
+// `expires`, as far as they differ.
 func (k Key) Beyond(other Key) (all []string) {
 	if other.Scope == (Scope{}) && k.Scope != (Scope{}) || !k.Scope.Covers(other.Scope) {
 		all = append(all, "scope")
@@ -34,8 +35,9 @@ func (k Key) Beyond(other Key) (all []string) {
 	return all
 }
 
-// MayManage answers whether a key may issue or change another one: ErrWider on the first of what that key may do beyond this one, naming all
-// of it. It takes the grant to manage keys as well: ErrNotGranted.
+// MayManage answers whether a key may issue or change another one: ErrWider on the first of what
+// that key may do beyond this one, naming all of it. It takes the grant to manage keys as well:
+// ErrNotGranted.
 func (k Key) MayManage(other Key) error {
 	if !k.Granted(KeyWrite) {
 		return ErrNotGranted.With("the API key lacks the permission %s", KeyWrite)
@@ -46,7 +48,8 @@ func (k Key) MayManage(other Key) error {
 	return nil
 }
 
-// Bounded is the key with its end brought forward to a moment, if it would end later; zero: it stays.
+// Bounded is the key with its end brought forward to a moment, if it would end later; zero: it
+// stays.
 func (k Key) Bounded(end time.Time) Key {
 	if !end.IsZero() && (k.Expires.IsZero() || k.Expires.After(end)) {
 		k.Expires = end
@@ -54,7 +57,8 @@ func (k Key) Bounded(end time.Time) Key {
 	return k
 }
 
-// Change is what shall be different about a key; nil leaves it as it is. Whom the key reaches never changes.
+// Change is what shall be different about a key; nil leaves it as it is. Whom the key reaches never
+// changes.
 type Change struct {
 	Name         *string
 	Grants       *[]string

@@ -1,5 +1,5 @@
-// Package applications is about applications and what each of them records about its members. It knows when a membership lets
-// notifications through, and nothing of how they are sent.
+// Package applications is about applications and what each of them records about its members. It
+// knows when a membership lets notifications through, and nothing of how they are sent.
 package applications
 
 import (
@@ -55,14 +55,14 @@ type Membership struct {
 	EnableNotifications bool
 }
 
-// NewMembership is the membership of a member who was not registered before; a lock that is left from an earlier
-// one still holds.
+// NewMembership is the membership of a member who was not registered before; a lock that is left
+// from an earlier one still holds.
 func NewMembership(app ID, m users.MemberID, locked bool) Membership {
 	return Membership{Application: app, Member: m, CustomFields: metadata.Map{}, Active: true, Locked: locked, EnableNotifications: true}
 }
 
-// Register returns the membership after a register call: fields merged in, active as sent, all else as it
-// was (contract 3).
+// Register returns the membership after a register call: fields merged in, active as sent, all else
+// as it was (contract 3).
 func (m Membership) Register(fields metadata.Map, active bool) (Membership, error) {
 	merged, err := metadata.Merge.Apply(m.CustomFields, fields)
 	if err != nil {
@@ -74,7 +74,8 @@ func (m Membership) Register(fields metadata.Map, active bool) (Membership, erro
 	return m, nil
 }
 
-// Registration is a membership with its application. Registered is false where of an earlier one only the lock is left.
+// Registration is a membership with its application. Registered is false where of an earlier one
+// only the lock is left.
 type Registration struct {
 	Application Application
 	Membership  Membership
@@ -83,28 +84,33 @@ type Registration struct {
 
 // Repository keeps applications and memberships.
 type Repository interface {
-	// BySlug finds an application by the slugs of a path; orgs.ErrNotFound, orgs.ErrProjectNotFound or ErrNotFound.
+	// BySlug finds an application by the slugs of a path; orgs.ErrNotFound, orgs.ErrProjectNotFound
+	// or ErrNotFound.
 	BySlug(ctx context.Context, org, project, app string) (Application, error)
 	// ByID finds an application of the project; ErrNotFound.
 	ByID(ctx context.Context, org orgs.ID, project orgs.ProjectID, id ID) (Application, error)
 	// List returns the project's applications by id, at most limit after the given one.
 	List(ctx context.Context, org orgs.ID, project orgs.ProjectID, after ID, limit int) ([]Application, error)
-	// OfOrganization returns the applications of all projects of the organization by id, at most limit after the given one.
+	// OfOrganization returns the applications of all projects of the organization by id, at most
+	// limit after the given one.
 	OfOrganization(ctx context.Context, org orgs.ID, after ID, limit int) ([]Application, error)
 	// Create stores a new application and returns it with its id; ErrSlugTaken.
 	Create(ctx context.Context, a Application) (Application, error)
 	// Save stores the name and the active flag.
 	Save(ctx context.Context, a Application) error
-	// Delete removes an application; ErrInUse, naming what uses it: lists pinned to it, its events, its members, keys scoped to it.
+	// Delete removes an application; ErrInUse, naming what uses it: lists pinned to it, its events,
+	// its members, keys scoped to it.
 	Delete(ctx context.Context, a Application) error
 
-	// Memberships returns the memberships of these members, in the order given; where there is none, NewMembership and exist
-	// false. The members are distinct. users.ErrNotFound for who is no member of the organization.
+	// Memberships returns the memberships of these members, in the order given; where there is
+	// none, NewMembership and exist false. The members are distinct. users.ErrNotFound for who is
+	// no member of the organization.
 	Memberships(ctx context.Context, a Application, members []users.MemberID) (ms []Membership, exist []bool, err error)
-	// OfMember returns what the organization's applications record about a member, by the application's id, at most limit.
+	// OfMember returns what the organization's applications record about a member, by the
+	// application's id, at most limit.
 	OfMember(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]Registration, error)
-	// SaveMemberships stores fields and flags but not the lock, creating the rows that are missing. Their members are distinct;
-	// users.ErrNotFound as above.
+	// SaveMemberships stores fields and flags but not the lock, creating the rows that are missing.
+	// Their members are distinct; users.ErrNotFound as above.
 	SaveMemberships(ctx context.Context, a Application, ms []Membership) error
 	// SetLocked stores the lock, whether the member is registered or not.
 	SetLocked(ctx context.Context, a Application, m users.MemberID, locked bool) error

@@ -1,5 +1,6 @@
-// Package audit is about who did what: entries that tell who changed something, when, from where, and what was before and after, whatever has become
-// of it since. It knows no rule about what may be changed.
+// Package audit is about who did what: entries that tell who changed something, when, from where,
+// and what was before and after, whatever has become of it since. It knows no rule about what may
+// be changed.
 package audit
 
 import (
@@ -46,8 +47,10 @@ type Entry struct {
 
 // Repository keeps entries. Nothing changes them, and nothing but their age removes them.
 type Repository interface {
-	// Record stores entries, in their order, at one go; what is too long of their states is cut ([State.Text]).
+	// Record stores entries, in their order, at one go; what is too long of their states is cut
+	// ([State.Text]).
 	Record(ctx context.Context, es ...Entry) error
-	// Search returns a batch of the entries that a query asks for. How much it reads does not depend on how many there are.
+	// Search returns a batch of the entries that a query asks for. How much it reads does not
+	// depend on how many there are.
 	Search(ctx context.Context, q Query) (Found, error)
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// Query asks for the entries of an organization, or of the installation itself. What is empty or zero restricts nothing.
+// Query asks for the entries of an organization, or of the installation itself. What is empty or
+// zero restricts nothing.
 type Query struct {
 	Organization orgs.ID // 0: of the installation
 	Actor        string  // their name
@@ -76,11 +77,13 @@ func ParseCursor(text string) Cursor {
 	return Cursor{At: time.UnixMicro(micros).UTC(), ID: ID(n)}
 }
 
-// maxMoment is the last moment of the year 9999 in microseconds: databases know none that are much later.
+// maxMoment is the last moment of the year 9999 in microseconds: databases know none that are much
+// later.
 const maxMoment = 253_402_300_799_999_999
 
-// Found is a batch of what a query asks for, the newest first. It may hold fewer entries than the limit, or none, although there are more:
-// looking for few among very many ends, for a while, before it has found them.
+// Found is a batch of what a query asks for, the newest first. It may hold fewer entries than the
+// limit, or none, although there are more: looking for few among very many ends, for a while,
+// before it has found them.
 type Found struct {
 	Entries []Entry
 	Next    Cursor // where to go on

@@ -18,7 +18,8 @@ const (
 	maxValue = 256
 )
 
-// Changed returns what of two states differs, of objects within them only the members that do; a member that is missing is null.
+// Changed returns what of two states differs, of objects within them only the members that do; a
+// member that is missing is null.
 func Changed(before, after State) (was, is State) {
 	was, is = State{}, State{}
 	for _, s := range []State{before, after} {
@@ -41,8 +42,8 @@ func both(before, after map[string]any) (was, is any) {
 	return map[string]any(b), map[string]any(a)
 }
 
-// Text is the state as JSON. Of a state that is longer than MaxState the longest values are cut: in their place stands how they begin and how
-// long they were.
+// Text is the state as JSON. Of a state that is longer than MaxState the longest values are cut: in
+// their place stands how they begin and how long they were.
 func (s State) Text() (string, error) {
 	text, err := json.Marshal(s)
 	if err != nil || len(text) <= MaxState {

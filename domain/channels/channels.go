@@ -1,5 +1,6 @@
-// Package channels is about the ways out: channels with their protocol and driver, which address types they accept,
-// which of them is preferred, and the assignments that link an address to a channel. It sends nothing.
+// Package channels is about the ways out: channels with their protocol and driver, which address
+// types they accept, which of them is preferred, and the assignments that link an address to a
+// channel. It sends nothing.
 package channels
 
 import (
@@ -66,8 +67,8 @@ func (p Protocol) Accepts(t users.AddressType) bool {
 	return known && accepted == t
 }
 
-// Channel is a way out. It belongs to an organization, or to one project of it, and its name is unique
-// there without regard to case.
+// Channel is a way out. It belongs to an organization, or to one project of it, and its name is
+// unique there without regard to case.
 type Channel struct {
 	ID           ID
 	Organization orgs.ID
@@ -78,8 +79,8 @@ type Channel struct {
 	Settings     Settings
 	Preferred    bool
 	Active       bool
-	// Unrestricted channels may connect to every address that their settings name. Others reach public
-	// addresses, and what the installation allows.
+	// Unrestricted channels may connect to every address that their settings name. Others reach
+	// public addresses, and what the installation allows.
 	Unrestricted bool
 }
 
@@ -104,9 +105,9 @@ func New(name, protocol, driver string) (Channel, error) {
 	return c, faults.Err()
 }
 
-// PreferredFor returns where an address of this type goes when its holder leaves the choice to us: for every
-// protocol that accepts the type, the project's active preferred channel, else the organization's
-// (contract 4.4). The channels given are those of one project and its organization.
+// PreferredFor returns where an address of this type goes when its holder leaves the choice to us:
+// for every protocol that accepts the type, the project's active preferred channel, else the
+// organization's (contract 4.4). The channels given are those of one project and its organization.
 func PreferredFor(t users.AddressType, project orgs.ProjectID, all []Channel) []Channel {
 	best := map[Protocol]Channel{}
 	for _, c := range all {
@@ -138,14 +139,15 @@ type Assignment struct {
 	Validated bool
 }
 
-// Assign returns the assignment of an address to a channel as registration makes it: active and already validated.
+// Assign returns the assignment of an address to a channel as registration makes it: active and
+// already validated.
 func Assign(a users.Address, c Channel) Assignment {
 	return Assignment{Address: a.ID, Value: a.Value, Channel: c.ID, Project: c.Project, Name: c.Name, Protocol: c.Protocol,
 		Active: true, Validated: true}
 }
 
-// InProjectElseOrganization keeps the assignments to channels of a project; if there are none, those to channels of the
-// organization (decisions 5, add recipients).
+// InProjectElseOrganization keeps the assignments to channels of a project; if there are none,
+// those to channels of the organization (decisions 5, add recipients).
 func InProjectElseOrganization(as []Assignment) []Assignment {
 	ofProject := slices.ContainsFunc(as, func(a Assignment) bool { return a.Project != 0 })
 	return slices.DeleteFunc(slices.Clone(as), func(a Assignment) bool { return (a.Project != 0) != ofProject })
@@ -159,69 +161,82 @@ type Stale struct {
 	Key          string // id of the key that the settings are sealed under; empty: they are plain text of an earlier version
 }
 
-// Repository keeps channels. Settings hold secrets, and so are sealed wherever they are stored, bound to their channel, under the
-// installation's current key; they are opened under that one or an earlier one. ErrSealed says which key is missing, or that the
-// settings were tampered with.
+// Repository keeps channels. Settings hold secrets, and so are sealed wherever they are stored,
+// bound to their channel, under the installation's current key; they are opened under that one or
+// an earlier one. ErrSealed says which key is missing, or that the settings were tampered with.
 type Repository interface {
-	// Find returns the channel of this name in the project (0: none), else in the organization; ErrNotFound, ErrSealed.
+	// Find returns the channel of this name in the project (0: none), else in the organization;
+	// ErrNotFound, ErrSealed.
 	Find(ctx context.Context, org orgs.ID, project orgs.ProjectID, name string) (Channel, error)
-	// List returns the channels that belong to the project itself, or with project 0 to the organization itself,
-	// by id, at most limit after the given one. Settings are left out.
+	// List returns the channels that belong to the project itself, or with project 0 to the
+	// organization itself, by id, at most limit after the given one. Settings are left out.
 	List(ctx context.Context, org orgs.ID, project orgs.ProjectID, after ID, limit int) ([]Channel, error)
-	// ByID returns a channel of the project (0: of the organization itself); ErrNotFound, and with ErrSealed the channel without its settings.
+	// ByID returns a channel of the project (0: of the organization itself); ErrNotFound, and with
+	// ErrSealed the channel without its settings.
 	ByID(ctx context.Context, org orgs.ID, project orgs.ProjectID, id ID) (Channel, error)
-	// Within returns a channel of the organization or of any of its projects without its settings; ErrNotFound.
+	// Within returns a channel of the organization or of any of its projects without its settings;
+	// ErrNotFound.
 	Within(ctx context.Context, org orgs.ID, id ID) (Channel, error)
-	// OfOrganization returns the channels of the organization and of all its projects by id, at most limit after the given one. Settings are
-	// left out.
+	// OfOrganization returns the channels of the organization and of all its projects by id, at
+	// most limit after the given one. Settings are left out.
 	OfOrganization(ctx context.Context, org orgs.ID, after ID, limit int) ([]Channel, error)
-	// Preferred returns the active preferred channels of the project (0: none) and of the organization. Settings are left out.
+	// Preferred returns the active preferred channels of the project (0: none) and of the
+	// organization. Settings are left out.
 	Preferred(ctx context.Context, org orgs.ID, project orgs.ProjectID) ([]Channel, error)
-	// Create stores a new channel and returns it with its id; ErrNameTaken, ErrPreferredTaken naming the other, ErrSealed when there is
-	// no key.
+	// Create stores a new channel and returns it with its id; ErrNameTaken, ErrPreferredTaken
+	// naming the other, ErrSealed when there is no key.
 	Create(ctx context.Context, c Channel) (Channel, error)
-	// Save stores everything of c but its organization, project and name; ErrPreferredTaken naming the other, ErrSealed when there is
-	// no key.
+	// Save stores everything of c but its organization, project and name; ErrPreferredTaken naming
+	// the other, ErrSealed when there is no key.
 	Save(ctx context.Context, c Channel) error
-	// Delete removes a channel with its outages; ErrInUse, naming what uses it: assignments, events, templates.
+	// Delete removes a channel with its outages; ErrInUse, naming what uses it: assignments,
+	// events, templates.
 	Delete(ctx context.Context, c Channel) error
-	// Outages returns the outages of the organization's channels that have not expired, those of its projects included, by channel
-	// and instance; at most limit.
+	// Outages returns the outages of the organization's channels that have not expired, those of
+	// its projects included, by channel and instance; at most limit.
 	Outages(ctx context.Context, org orgs.ID, limit int) ([]Outage, error)
-	// Failing returns the channels of each of these organizations that do not work, those of its projects included, by id. Each comes
-	// once, with its longest outage that has not expired; at most limit of each organization.
+	// Failing returns the channels of each of these organizations that do not work, those of its
+	// projects included, by id. Each comes once, with its longest outage that has not expired; at
+	// most limit of each organization.
 	Failing(ctx context.Context, in []orgs.ID, limit int) ([]Failing, error)
-	// Conditions returns how these channels of the organization, or of any of its projects, are. Of one that does not work on several
-	// instances it is the longest outage that counts.
+	// Conditions returns how these channels of the organization, or of any of its projects, are. Of
+	// one that does not work on several instances it is the longest outage that counts.
 	Conditions(ctx context.Context, org orgs.ID, ids []ID) (map[ID]Condition, error)
-	// ClearOutages removes the outages of a channel on every instance, because its settings have changed.
+	// ClearOutages removes the outages of a channel on every instance, because its settings have
+	// changed.
 	ClearOutages(ctx context.Context, org orgs.ID, id ID) error
-	// Stale returns the channels of every organization whose settings are not sealed under the current key, by id, at most limit after
-	// the given one; ErrSealed when there is no key.
+	// Stale returns the channels of every organization whose settings are not sealed under the
+	// current key, by id, at most limit after the given one; ErrSealed when there is no key.
 	Stale(ctx context.Context, after ID, limit int) ([]Stale, error)
-	// Reseal seals the settings of a channel anew, and reports whether they were stale; ErrNotFound, ErrSealed.
+	// Reseal seals the settings of a channel anew, and reports whether they were stale;
+	// ErrNotFound, ErrSealed.
 	Reseal(ctx context.Context, org orgs.ID, id ID) (bool, error)
-	// Discard replaces the settings of a channel by none if they cannot be opened, and reports whether that was so; ErrNotFound,
-	// ErrSealed when there is no key.
+	// Discard replaces the settings of a channel by none if they cannot be opened, and reports
+	// whether that was so; ErrNotFound, ErrSealed when there is no key.
 	Discard(ctx context.Context, org orgs.ID, id ID) (bool, error)
 }
 
 // AssignmentRepository keeps assignments.
 type AssignmentRepository interface {
-	// Find returns an assignment whose channel is the organization's own or the project's; ErrAssignmentNotFound.
+	// Find returns an assignment whose channel is the organization's own or the project's;
+	// ErrAssignmentNotFound.
 	Find(ctx context.Context, org orgs.ID, project orgs.ProjectID, id AssignmentID) (Assignment, error)
-	// Ensure adds the assignments that do not exist yet and returns all of them as stored, in the order given, and which of them are
-	// new. An existing one is left as it is. The pairs of address and channel are distinct.
+	// Ensure adds the assignments that do not exist yet and returns all of them as stored, in the
+	// order given, and which of them are new. An existing one is left as it is. The pairs of
+	// address and channel are distinct.
 	Ensure(ctx context.Context, org orgs.ID, as []Assignment) (stored []Assignment, created []bool, err error)
-	// OfMember returns the assignments of all addresses of a member of the organization by id, at most limit.
+	// OfMember returns the assignments of all addresses of a member of the organization by id, at
+	// most limit.
 	OfMember(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]Assignment, error)
-	// OfMemberByID finds an assignment of an address of a member of the organization; ErrAssignmentNotFound.
+	// OfMemberByID finds an assignment of an address of a member of the organization;
+	// ErrAssignmentNotFound.
 	OfMemberByID(ctx context.Context, org orgs.ID, m users.MemberID, id AssignmentID) (Assignment, error)
 	// Save stores the flags of an assignment; ErrAssignmentNotFound.
 	Save(ctx context.Context, org orgs.ID, a Assignment) error
-	// Remove deletes an assignment with its list entries and subscriptions; deliveries that wait for it are skipped. ErrAssignmentNotFound.
+	// Remove deletes an assignment with its list entries and subscriptions; deliveries that wait
+	// for it are skipped. ErrAssignmentNotFound.
 	Remove(ctx context.Context, org orgs.ID, a Assignment) error
-	// OfAddresses returns the assignments of these addresses to channels of one protocol of the project or of the
-	// organization itself, ordered by id.
+	// OfAddresses returns the assignments of these addresses to channels of one protocol of the
+	// project or of the organization itself, ordered by id.
 	OfAddresses(ctx context.Context, org orgs.ID, project orgs.ProjectID, p Protocol, as []users.AddressID) ([]Assignment, error)
 }

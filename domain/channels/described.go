@@ -16,7 +16,8 @@ const (
 	List    Kind = "list"   // an array of lines of text
 )
 
-// Setting describes one of a driver's settings, for those who make forms and documents. What is wrong with a value the driver alone says.
+// Setting describes one of a driver's settings, for those who make forms and documents. What is
+// wrong with a value the driver alone says.
 type Setting struct {
 	Name     string
 	Kind     Kind
@@ -25,8 +26,9 @@ type Setting struct {
 	Help     string // a sentence
 	Words    []string
 	Secret   bool // never shown again
-	// Leads is set where the setting says whom the secrets are told: whoever changes it has to know them, or a secret that was written
-	// once could be sent to somebody else by everybody who may change a setting.
+	// Leads is set where the setting says whom the secrets are told: whoever changes it has to know
+	// them, or a secret that was written once could be sent to somebody else by everybody who may
+	// change a setting.
 	Leads bool
 	// Target is set where the setting decides what is connected to.
 	Target bool

@@ -54,7 +54,8 @@ func (s Settings) CheckLimits() error {
 	return faults.Err()
 }
 
-// number reads a number as YAML and JSON decoders leave it, or a variable of the environment: as a string.
+// number reads a number as YAML and JSON decoders leave it, or a variable of the environment: as a
+// string.
 func number(v any) (float64, bool) {
 	switch v := v.(type) {
 	case int:

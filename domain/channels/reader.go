@@ -11,9 +11,9 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// SettingsReader takes a channel's settings apart for its driver: it hands out values of the right type, and remembers every mistake.
-// What is read of a setting that is missing or wrong is the zero value. Mistakes are named
-// `settings.NAME`, and never repeat a value: it may be a secret.
+// SettingsReader takes a channel's settings apart for its driver: it hands out values of the right
+// type, and remembers every mistake. What is read of a setting that is missing or wrong is the zero
+// value. Mistakes are named `settings.NAME`, and never repeat a value: it may be a secret.
 type SettingsReader struct {
 	channel  Channel
 	settings Settings
@@ -21,9 +21,9 @@ type SettingsReader struct {
 	faults   fault.Fields
 }
 
-// ReadSettings returns a reader that has checked what every driver accepts already. These are the driver's own settings; a channel with
-// another one is a mistake, and so is a driver that reads another one: it panics. The driver carries these protocols; another one is
-// a mistake.
+// ReadSettings returns a reader that has checked what every driver accepts already. These are the
+// driver's own settings; a channel with another one is a mistake, and so is a driver that reads
+// another one: it panics. The driver carries these protocols; another one is a mistake.
 func (c Channel) ReadSettings(described []Setting, protocols ...Protocol) *SettingsReader {
 	r := &SettingsReader{channel: c, settings: c.Settings}
 	for _, s := range described {
@@ -125,9 +125,9 @@ func (r *SettingsReader) Lines(name string) map[string]string {
 	return lines
 }
 
-// List reads an array of texts without control characters and without space around them; nil when it
-// is absent. A text counts as well, with commas or white space between its parts: that is how a list
-// arrives from a variable of the environment.
+// List reads an array of texts without control characters and without space around them; nil when
+// it is absent. A text counts as well, with commas or white space between its parts: that is how a
+// list arrives from a variable of the environment.
 func (r *SettingsReader) List(name string) []string {
 	v, given := r.value(name)
 	if !given {

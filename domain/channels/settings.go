@@ -27,5 +27,6 @@ func (s Settings) Equal(other Settings) bool {
 	return errA == nil && errB == nil && (bytes.Equal(a, b) || len(s) == 0 && len(other) == 0)
 }
 
-// CheckSettings checks the settings that every driver accepts; the others are the driver's to check.
+// CheckSettings checks the settings that every driver accepts; the others are the driver's to
+// check.
 func (c Channel) CheckSettings() error { return c.Settings.CheckLimits() }

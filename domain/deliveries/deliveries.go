@@ -1,6 +1,6 @@
-// Package deliveries is about getting one message to one address: the states a delivery goes through, the gates it must pass, when a
-// failed attempt is tried again, and the ports through which work is found and messages leave. It knows no
-// provider and no table.
+// Package deliveries is about getting one message to one address: the states a delivery goes
+// through, the gates it must pass, when a failed attempt is tried again, and the ports through
+// which work is found and messages leave. It knows no provider and no table.
 package deliveries
 
 import (

@@ -10,7 +10,8 @@ import (
 
 // Message is what leaves through a channel.
 type Message struct {
-	// ID is the same on every attempt of a delivery and belongs to no other, so that a receiver may recognize a repetition.
+	// ID is the same on every attempt of a delivery and belongs to no other, so that a receiver may
+	// recognize a repetition.
 	ID      string
 	To      string // the address value
 	Subject string
@@ -18,14 +19,16 @@ type Message struct {
 	HTML    string // empty: text only
 	// Unsubscribe is the signed link of this recipient (RFC 8058); empty: none.
 	Unsubscribe string
-	// Facts are what a machine wants to know beside the text: organization, project, application, event, notification, occurrence.
+	// Facts are what a machine wants to know beside the text: organization, project, application,
+	// event, notification, occurrence.
 	Facts map[string]string
-	// Traceparent is what the caller of the trigger said of its trace (W3C Trace Context); empty: nothing.
+	// Traceparent is what the caller of the trigger said of its trace (W3C Trace Context); empty:
+	// nothing.
 	Traceparent string
 }
 
-// Target returns the host to which a message to an address goes; empty when all messages of a protocol go to the channel's own
-// provider.
+// Target returns the host to which a message to an address goes; empty when all messages of a
+// protocol go to the channel's own provider.
 func Target(p channels.Protocol, address string) string {
 	if p != channels.WEBHOOK {
 		return ""
@@ -51,9 +54,11 @@ type Driver interface {
 	Name() string
 	// Protocols are those that the driver carries.
 	Protocols() []channels.Protocol
-	// Settings describes the driver's own settings, beside those of channels.CommonSettings: all that Check knows.
+	// Settings describes the driver's own settings, beside those of channels.CommonSettings: all
+	// that Check knows.
 	Settings() []channels.Setting
-	// Check reports what is wrong with the channel's settings, or that the driver cannot carry its protocol.
+	// Check reports what is wrong with the channel's settings, or that the driver cannot carry its
+	// protocol.
 	Check(c channels.Channel) error
 	// Open returns a dispatcher for a channel that passed Check. It does not connect yet.
 	Open(c channels.Channel) (Dispatcher, error)

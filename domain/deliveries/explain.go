@@ -52,8 +52,9 @@ func (c Candidate) Fate(made []Delivery) (words string, delivered bool) {
 	return words, delivered
 }
 
-// Summary says in one sentence why a person did or did not get an occurrence: what became of the deliveries that were made, of several the
-// one that came furthest; else what stands in the way as things are now.
+// Summary says in one sentence why a person did or did not get an occurrence: what became of the
+// deliveries that were made, of several the one that came furthest; else what stands in the way as
+// things are now.
 func Summary(o events.Occurrence, candidates []Candidate, made []Delivery) string {
 	if len(made) > 0 {
 		return slices.MaxFunc(made, func(a, b Delivery) int { return cmp.Compare(a.State.rank(), b.State.rank()) }).sentence()

@@ -9,7 +9,8 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// FailureCause is what failed deliveries have in common: a channel, and the words of the failure without what is about one of them alone.
+// FailureCause is what failed deliveries have in common: a channel, and the words of the failure
+// without what is about one of them alone.
 type FailureCause struct {
 	Channel channels.ID
 	Words   string
@@ -24,7 +25,8 @@ type FailureGroup struct {
 	Example string // the words of the first of them
 }
 
-// ofOne are the words of a failure that are about one message alone: long ones with a digit, such as ids and times.
+// ofOne are the words of a failure that are about one message alone: long ones with a digit, such
+// as ids and times.
 var ofOne = regexp.MustCompile(`\S*\d\S*`)
 
 // shortWord is how long a word with a digit may be that is a status or a code.

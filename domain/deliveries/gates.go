@@ -1,6 +1,7 @@
 package deliveries
 
-// Reason says in plain words why a delivery was skipped. The empty reason means that nothing stands in the way.
+// Reason says in plain words why a delivery was skipped. The empty reason means that nothing stands
+// in the way.
 type Reason string
 
 // The reasons, in the order in which the gates are asked.
@@ -28,8 +29,9 @@ func Reasons() (all []Reason) {
 	return all
 }
 
-// Gates is everything that decides, at one moment, whether a recipient of a notification is delivered to on one channel
-// (decisions 6). The options of the occurrence decide before who is a recipient at all.
+// Gates is everything that decides, at one moment, whether a recipient of a notification is
+// delivered to on one channel (decisions 6). The options of the occurrence decide before who is a
+// recipient at all.
 type Gates struct {
 	AddressGone         bool
 	MemberLocked        bool

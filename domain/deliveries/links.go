@@ -24,9 +24,10 @@ var (
 // UnsubscribePath is where unsubscribe links lead, before the token.
 const UnsubscribePath = "/unsubscribe/"
 
-// Links signs and reads the tokens of unsubscribe links. A token says whom and what it is about and needs no row in any table, so it
-// works for as long as the installation keeps its secret key, as the current one or a previous one. Nobody else can read it: links end up in the logs of proxies and in the
-// archives of link scanners, where an address does not belong.
+// Links signs and reads the tokens of unsubscribe links. A token says whom and what it is about and
+// needs no row in any table, so it works for as long as the installation keeps its secret key, as
+// the current one or a previous one. Nobody else can read it: links end up in the logs of proxies
+// and in the archives of link scanners, where an address does not belong.
 type Links struct {
 	linkKeys
 
@@ -39,7 +40,8 @@ type linkKeys struct {
 	cipher cipher.Block
 }
 
-// NewLinks derives the keys of tokens from the installation's secret key, and from those that it had before.
+// NewLinks derives the keys of tokens from the installation's secret key, and from those that it
+// had before.
 func NewLinks(secret []byte, previous ...[]byte) Links {
 	l := Links{linkKeys: newLinkKeys(secret)}
 	for _, s := range previous {
@@ -63,8 +65,8 @@ func newLinkKeys(secret []byte) linkKeys {
 
 const macSize = aes.BlockSize
 
-// Token returns the token for a recipient's opt-out, the same one each time: a synthetic IV, which is the MAC of what it says, and what
-// it says, encrypted under that IV.
+// Token returns the token for a recipient's opt-out, the same one each time: a synthetic IV, which
+// is the MAC of what it says, and what it says, encrypted under that IV.
 func (l Links) Token(o OptOut) string {
 	b := binary.AppendUvarint(nil, uint64(o.Member))
 	b = binary.AppendUvarint(b, uint64(o.Notification))
@@ -112,7 +114,8 @@ func (k linkKeys) mac(body []byte) []byte {
 	return mac.Sum(nil)[:macSize]
 }
 
-// MessageID returns the id of a delivery's message: the same on every attempt, and different in every installation.
+// MessageID returns the id of a delivery's message: the same on every attempt, and different in
+// every installation.
 func (l Links) MessageID(id ID) string {
 	return fmt.Sprintf("d%d-%x", id, l.mac(binary.AppendUvarint([]byte("message "), uint64(id)))[:6])
 }

@@ -12,7 +12,8 @@ import (
 // ErrMessageNotFound answers for a message that is not, or no more, in the mailbox.
 var ErrMessageNotFound = fault.New(fault.NotFound, "the message is not in the mailbox")
 
-// MailboxID identifies a message in the mailbox. It is positive, and a later message has a greater one.
+// MailboxID identifies a message in the mailbox. It is positive, and a later message has a greater
+// one.
 type MailboxID int64
 
 // MailboxMessage is a message that a channel kept for looking at instead of sending it on.
@@ -32,13 +33,15 @@ type MailboxFilter struct {
 	Limit      int
 }
 
-// MailboxRepository keeps messages for looking at. Every method stays inside its organization, and a channel's messages go with it.
+// MailboxRepository keeps messages for looking at. Every method stays inside its organization, and
+// a channel's messages go with it.
 type MailboxRepository interface {
-	// Keep stores a message of a channel and reports whether it is new: of several with one Message.ID the channel keeps the first.
-	// Texts are kept whatever characters they consist of; what is no UTF-8 in them is replaced. channels.ErrNotFound.
+	// Keep stores a message of a channel and reports whether it is new: of several with one
+	// Message.ID the channel keeps the first. Texts are kept whatever characters they consist of;
+	// what is no UTF-8 in them is replaced. channels.ErrNotFound.
 	Keep(ctx context.Context, org orgs.ID, channel channels.ID, m Message) (created bool, err error)
-	// Trim deletes what is older than the newest messages of a channel, at most limit of it, the oldest first, and returns how many
-	// that were.
+	// Trim deletes what is older than the newest messages of a channel, at most limit of it, the
+	// oldest first, and returns how many that were.
 	Trim(ctx context.Context, org orgs.ID, channel channels.ID, newest, limit int) (int, error)
 	// List returns messages, the newest first, without their Text and HTML.
 	List(ctx context.Context, org orgs.ID, f MailboxFilter) ([]MailboxMessage, error)
@@ -46,6 +49,7 @@ type MailboxRepository interface {
 	Find(ctx context.Context, org orgs.ID, id MailboxID) (MailboxMessage, error)
 	// Channels returns the channels that have messages by id, at most limit, without settings.
 	Channels(ctx context.Context, org orgs.ID, limit int) ([]channels.Channel, error)
-	// Clear deletes messages of a channel, or with channel 0 of all, at most limit, and returns how many that were.
+	// Clear deletes messages of a channel, or with channel 0 of all, at most limit, and returns how
+	// many that were.
 	Clear(ctx context.Context, org orgs.ID, channel channels.ID, limit int) (int, error)
 }

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Mask hides secrets in what providers say: some repeat the request that they refuse. It never hides
-// ordinary words: a password that is one is not given away by a sentence that it is part of.
+// Mask hides secrets in what providers say: some repeat the request that they refuse. It never
+// hides ordinary words: a password that is one is not given away by a sentence that it is part of.
 type Mask struct {
 	anywhere *strings.Replacer
 	words    []string // hidden where they stand alone
@@ -26,8 +26,8 @@ const (
 // simple is what may be a word or a number.
 var simple = regexp.MustCompile(`^(\p{L}+|\p{N}+)$`)
 
-// NewMask returns a mask that puts a sign in the place of secrets and of the encodings in which they
-// travel.
+// NewMask returns a mask that puts a sign in the place of secrets and of the encodings in which
+// they travel.
 func NewMask(sign string, secrets ...string) Mask {
 	m := Mask{sign: sign}
 	var anywhere []string

@@ -13,14 +13,16 @@ type Presence struct {
 	Skew time.Duration
 }
 
-// How often a worker sends a heartbeat, after how long without one it is thought to be gone, and after how long it is removed.
+// How often a worker sends a heartbeat, after how long without one it is thought to be gone, and
+// after how long it is removed.
 const (
 	PresenceInterval  = 15 * time.Second
 	PresenceDoubted   = time.Minute
 	PresenceForgotten = 24 * time.Hour
 )
 
-// SkewTolerated is how far the clock of a machine may be from the database's before somebody should look after it.
+// SkewTolerated is how far the clock of a machine may be from the database's before somebody should
+// look after it.
 const SkewTolerated = 2 * time.Second
 
 // Skewed reports whether the clock of the worker's machine is wrong by more than SkewTolerated.

@@ -11,70 +11,84 @@ import (
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
-// Queue is the work of the background. The rows of occurrences and deliveries are the truth. Every method is a unit of work of
-// its own, works on sets, and may be called by any number of workers on any number of machines at once.
+// Queue is the work of the background. The rows of occurrences and deliveries are the truth. Every
+// method is a unit of work of its own, works on sets, and may be called by any number of workers on
+// any number of machines at once.
 type Queue interface {
-	// Expand writes the deliveries of at most limit further recipients of an occurrence and stores how far it came, in one unit of
-	// work. Large occurrences and those that name a few recipients take turns, classes by their priority, then organizations; within an
-	// organization it is the turn of the occurrence that has waited longest.
-	// ErrNothingToDo when no occurrence has any left.
+	// Expand writes the deliveries of at most limit further recipients of an occurrence and stores
+	// how far it came, in one unit of work. Large occurrences and those that name a few recipients
+	// take turns, classes by their priority, then organizations; within an organization it is the
+	// turn of the occurrence that has waited longest. ErrNothingToDo when no occurrence has any
+	// left.
 	Expand(ctx context.Context, limit int) (Expansion, error)
-	// Schedule does what the time has come for, about limit rows at most, and returns how many that were; 0: nothing is left. Occurrences
-	// whose SendAt has come go to those that Expand finds, those that were cancelled leave them, and open deliveries of occurrences that
-	// were cancelled or have expired are skipped.
+	// Schedule does what the time has come for, about limit rows at most, and returns how many that
+	// were; 0: nothing is left. Occurrences whose SendAt has come go to those that Expand finds,
+	// those that were cancelled leave them, and open deliveries of occurrences that were cancelled
+	// or have expired are skipped.
 	Schedule(ctx context.Context, limit int) (int, error)
-	// Cancelled returns the occurrences that were cancelled and have open deliveries, those that were cancelled latest, at most limit.
+	// Cancelled returns the occurrences that were cancelled and have open deliveries, those that
+	// were cancelled latest, at most limit.
 	Cancelled(ctx context.Context, limit int) ([]events.OccurrenceID, error)
-	// Due returns the channels with open deliveries and when the first of each is due, by the clock of this machine. Deliveries of an
-	// inactive channel are due, too: they will be skipped.
+	// Due returns the channels with open deliveries and when the first of each is due, by the clock
+	// of this machine. Deliveries of an inactive channel are due, too: they will be skipped.
 	Due(ctx context.Context) ([]Due, error)
-	// Claim takes at most limit deliveries of a channel that are due, and leases them to owner: what is urgent first, and within a class
-	// projects and occurrences in turn, by the rule of docs/delivery.md. Of deliveries that are large it takes fewer, see ClaimBytes. A delivery whose lease has ended is due again. Leases are set and
-	// compared by one clock for all instances.
+	// Claim takes at most limit deliveries of a channel that are due, and leases them to owner:
+	// what is urgent first, and within a class projects and occurrences in turn, by the rule of
+	// docs/delivery.md. Of deliveries that are large it takes fewer, see ClaimBytes. A delivery
+	// whose lease has ended is due again. Leases are set and compared by one clock for all
+	// instances.
 	Claim(ctx context.Context, channel channels.ID, owner string, limit int, lease time.Duration) ([]Job, error)
 	// Renew extends the lease of those deliveries that owner still holds, and returns them.
 	Renew(ctx context.Context, owner string, ids []ID, lease time.Duration) (held []ID, err error)
-	// Record stores the outcomes of deliveries that owner holds. Those which another owner has taken over stay as they are, and
-	// their number is returned.
+	// Record stores the outcomes of deliveries that owner holds. Those which another owner has
+	// taken over stay as they are, and their number is returned.
 	Record(ctx context.Context, owner string, outcomes []Outcome) (lost int, err error)
 	// Channel returns a channel with its settings; channels.ErrNotFound.
 	Channel(ctx context.Context, id channels.ID) (channels.Channel, error)
-	// ReportOutage records that a channel does not work on an instance, in place of what that instance recorded before. The outage
-	// of a channel that is gone is ignored, and so are Outage.Project and Name.
+	// ReportOutage records that a channel does not work on an instance, in place of what that
+	// instance recorded before. The outage of a channel that is gone is ignored, and so are
+	// Outage.Project and Name.
 	ReportOutage(ctx context.Context, o channels.Outage) error
-	// ClearOutage removes the outage of a channel on an instance, and those on other instances that are channels.OutageOverdue.
+	// ClearOutage removes the outage of a channel on an instance, and those on other instances that
+	// are channels.OutageOverdue.
 	ClearOutage(ctx context.Context, channel channels.ID, instance string) error
 	// Occurrences returns those of these occurrences that exist, in any order.
 	Occurrences(ctx context.Context, ids []events.OccurrenceID) ([]events.Occurrence, error)
-	// RenderInput returns what a job's message is rendered from, beside the recipient; ErrNotFound when a part of it is gone.
-	// Apart from the occurrence itself it is the same for all occurrences of an event.
+	// RenderInput returns what a job's message is rendered from, beside the recipient; ErrNotFound
+	// when a part of it is gone. Apart from the occurrence itself it is the same for all
+	// occurrences of an event.
 	RenderInput(ctx context.Context, o events.Occurrence, n subscriptions.NotificationID, t events.TemplateID) (RenderInput, error)
-	// Purge deletes some of what is old and returns how many rows that were, about limit at most. Hourly numbers are old when they
-	// are older than statistics.Retention. 0 means that nothing is left.
+	// Purge deletes some of what is old and returns how many rows that were, about limit at most.
+	// Hourly numbers are old when they are older than statistics.Retention. 0 means that nothing is
+	// left.
 	Purge(ctx context.Context, old Expiry, limit int) (int, error)
-	// Heartbeat records that a worker runs, now, and removes those that were not seen for PresenceForgotten. It returns how far the
-	// clock of this machine is ahead of the one that decides about leases, and records that, too.
+	// Heartbeat records that a worker runs, now, and removes those that were not seen for
+	// PresenceForgotten. It returns how far the clock of this machine is ahead of the one that
+	// decides about leases, and records that, too.
 	Heartbeat(ctx context.Context, p Presence) (skew time.Duration, err error)
 	// Leave removes a worker.
 	Leave(ctx context.Context, owner string) error
-	// NewWork returns a channel that receives when there may be new work, added on this instance or on another one. It is always
-	// the same: of several receivers one gets each notification.
+	// NewWork returns a channel that receives when there may be new work, added on this instance or
+	// on another one. It is always the same: of several receivers one gets each notification.
 	NewWork() <-chan struct{}
 }
 
-// ClaimBytes bounds what is loaded to send the deliveries of one claim: the contexts of their occurrences, each counted once, and
-// the custom fields of their recipients. A claim of one delivery is never too large.
+// ClaimBytes bounds what is loaded to send the deliveries of one claim: the contexts of their
+// occurrences, each counted once, and the custom fields of their recipients. A claim of one
+// delivery is never too large.
 const ClaimBytes = 8 << 20
 
 // ErrNothingToDo says that no occurrence waits to be expanded.
 var ErrNothingToDo = fault.New(fault.NotFound, "there is nothing to do")
 
-// Expiry says what is old: of each kind, what is of before its moment. The zero moment makes nothing old.
+// Expiry says what is old: of each kind, what is of before its moment. The zero moment makes
+// nothing old.
 type Expiry struct {
 	Requests time.Time // idempotency keys
 	Entries  time.Time // of the audit log
-	// Occurrences is of messages in the mailbox, and of occurrences that are expanded and have nothing open, each after its deliveries.
-	// An occurrence is as old as its cancellation, else as the moment when it was to be sent.
+	// Occurrences is of messages in the mailbox, and of occurrences that are expanded and have
+	// nothing open, each after its deliveries. An occurrence is as old as its cancellation, else as
+	// the moment when it was to be sent.
 	Occurrences time.Time
 }
 
@@ -94,7 +108,8 @@ type Due struct {
 	Priority     events.Priority // the first class of which something is due; of what is due later, of that
 }
 
-// Job is a claimed delivery with all that is needed to send it: the gates as they are now, and what its template may use.
+// Job is a claimed delivery with all that is needed to send it: the gates as they are now, and what
+// its template may use.
 type Job struct {
 	ID           ID
 	Occurrence   events.OccurrenceID

@@ -18,8 +18,8 @@ import (
 type Triggering struct {
 	Occurrence events.Occurrence
 	Request    *requests.Request // nil: it is not repeatable
-	// Refusal is why the occurrence may not be stored; nil when it may. A request that was seen before
-	// is answered nevertheless.
+	// Refusal is why the occurrence may not be stored; nil when it may. A request that was seen
+	// before is answered nevertheless.
 	Refusal error
 }
 
@@ -30,8 +30,8 @@ type Triggered struct {
 	Err        error // nothing was stored: the refusal, or requests.ErrReused
 }
 
-// RenderInput is what a message is rendered from beside its recipient. All deliveries of one notification of one occurrence
-// through one template share it.
+// RenderInput is what a message is rendered from beside its recipient. All deliveries of one
+// notification of one occurrence through one template share it.
 type RenderInput struct {
 	Occurrence   events.Occurrence
 	Organization orgs.Organization
@@ -60,7 +60,8 @@ type Forecast struct {
 	Jobs   []Job   // samples of what would be sent: the first of each notification and channel, then the second of each
 }
 
-// Candidate is one way in which a notification could reach a member: an assignment, how the notification came to it, and the gates.
+// Candidate is one way in which a notification could reach a member: an assignment, how the
+// notification came to it, and the gates.
 type Candidate struct {
 	Notification       subscriptions.Notification
 	ListName           string // of the notification's list; empty: none
@@ -75,8 +76,8 @@ type Candidate struct {
 	Gates              Gates
 }
 
-// OptOut says that a recipient does not want a notification at an address any more. It survives subscribing, registering and
-// being added to a list again.
+// OptOut says that a recipient does not want a notification at an address any more. It survives
+// subscribing, registering and being added to a list again.
 type OptOut struct {
 	Member       users.MemberID
 	AddressKey   string // users.Address.Key
@@ -119,91 +120,108 @@ type Unsubscription struct {
 	Username       string       // of the recipient
 }
 
-// Cursor is a place in a listing by address: behind the delivery with this key and id. The zero Cursor is its beginning.
+// Cursor is a place in a listing by address: behind the delivery with this key and id. The zero
+// Cursor is its beginning.
 type Cursor struct {
 	Key string
 	ID  ID
 }
 
-// Repository keeps occurrences and their deliveries for those who trigger and those who look; workers use [Queue].
+// Repository keeps occurrences and their deliveries for those who trigger and those who look;
+// workers use [Queue].
 type Repository interface {
-	// Trigger stores occurrences of one event and returns what became of each, in their order, with the
-	// ids of those that were stored. For a request that was seen within requests.Lifetime it stores nothing
-	// and returns the occurrence of then; requests.ErrReused when the digests differ. No two may have
-	// the same request. events.ErrNotFound when the event is not one of their application.
+	// Trigger stores occurrences of one event and returns what became of each, in their order, with
+	// the ids of those that were stored. For a request that was seen within requests.Lifetime it
+	// stores nothing and returns the occurrence of then; requests.ErrReused when the digests
+	// differ. No two may have the same request. events.ErrNotFound when the event is not one of
+	// their application.
 	Trigger(ctx context.Context, ts []Triggering) ([]Triggered, error)
-	// CountRecipients fills in the Recipients of those occurrences of one event that are not refused, where CountedNames and
-	// CountedEntries allow it: as many as Forecast calls People.
+	// CountRecipients fills in the Recipients of those occurrences of one event that are not
+	// refused, where CountedNames and CountedEntries allow it: as many as Forecast calls People.
 	CountRecipients(ctx context.Context, ts []Triggering) error
-	// Unknown returns, for occurrences of one event, the people and channels that the options of each name
-	// in vain: people who are neither members of the organization nor hold an address recorded there,
-	// and channels that the event cannot use.
+	// Unknown returns, for occurrences of one event, the people and channels that the options of
+	// each name in vain: people who are neither members of the organization nor hold an address
+	// recorded there, and channels that the event cannot use.
 	Unknown(ctx context.Context, os []events.Occurrence) ([]events.Unknown, error)
 	// Occurrence finds an occurrence of the application; events.ErrOccurrenceNotFound.
 	Occurrence(ctx context.Context, a applications.Application, id events.OccurrenceID) (events.Occurrence, error)
-	// Correlated returns the occurrences of the organization with this correlation id, the newest first, behind the one whose id the text is: at
-	// most limit.
+	// Correlated returns the occurrences of the organization with this correlation id, the newest
+	// first, behind the one whose id the text is: at most limit.
 	Correlated(ctx context.Context, org orgs.ID, text string, limit int) ([]events.Occurrence, error)
-	// Occurrences returns the occurrences of the application, the newest first: at most limit, older than the one with the id before
-	// (0: from the newest on).
+	// Occurrences returns the occurrences of the application, the newest first: at most limit,
+	// older than the one with the id before (0: from the newest on).
 	Occurrences(ctx context.Context, a applications.Application, before events.OccurrenceID, limit int) ([]events.Occurrence, error)
-	// OccurrencesAfter returns the occurrences of the application in the order of their ids, at most limit after the given one, without what
-	// may be large: their contexts and the lists of their options.
+	// OccurrencesAfter returns the occurrences of the application in the order of their ids, at
+	// most limit after the given one, without what may be large: their contexts and the lists of
+	// their options.
 	OccurrencesAfter(ctx context.Context, a applications.Application, after events.OccurrenceID, limit int) ([]events.Occurrence, error)
-	// Select returns the occurrences of the application that are selected. It looks at q.Searched of them at most.
+	// Select returns the occurrences of the application that are selected. It looks at q.Searched
+	// of them at most.
 	Select(ctx context.Context, a applications.Application, q Selection) (Selected, error)
-	// Locate finds an occurrence of any organization, and where that is, for the operator of the installation;
-	// events.ErrOccurrenceNotFound.
+	// Locate finds an occurrence of any organization, and where that is, for the operator of the
+	// installation; events.ErrOccurrenceNotFound.
 	Locate(ctx context.Context, id events.OccurrenceID) (events.Occurrence, access.Scope, error)
 	// Counts returns how many deliveries of the occurrence are in each state.
 	Counts(ctx context.Context, o events.Occurrence) (map[State]int, error)
-	// CountsOf is Counts of those occurrences of the application that have these ids; what has no deliveries is not there.
+	// CountsOf is Counts of those occurrences of the application that have these ids; what has no
+	// deliveries is not there.
 	CountsOf(ctx context.Context, a applications.Application, ids []events.OccurrenceID) (map[events.OccurrenceID]map[State]int, error)
-	// Ahead returns how many messages go before the next one of the occurrence on a channel, as things are: what is more urgent, and what
-	// the rule of turns puts before it. It counts to most at most, and reports whether anything of the occurrence waits there for
-	// its first attempt.
+	// Ahead returns how many messages go before the next one of the occurrence on a channel, as
+	// things are: what is more urgent, and what the rule of turns puts before it. It counts to most
+	// at most, and reports whether anything of the occurrence waits there for its first attempt.
 	Ahead(ctx context.Context, o events.Occurrence, c channels.ID, most int) (ahead int, waits bool, err error)
-	// List returns the occurrence's deliveries by id, at most limit after the given one; with a state only those in it.
+	// List returns the occurrence's deliveries by id, at most limit after the given one; with a
+	// state only those in it.
 	List(ctx context.Context, o events.Occurrence, in State, after ID, limit int) ([]Delivery, error)
-	// Skipped returns the occurrence's deliveries that were skipped for a reason, by id, at most limit after the given one.
+	// Skipped returns the occurrence's deliveries that were skipped for a reason, by id, at most
+	// limit after the given one.
 	Skipped(ctx context.Context, o events.Occurrence, why Reason, after ID, limit int) ([]Delivery, error)
-	// ByAddress returns the occurrence's deliveries to addresses that begin with a prefix, e-mails without regard to case, at most limit
-	// behind a place, and the place of the last: by the form under which addresses are compared, then by id.
+	// ByAddress returns the occurrence's deliveries to addresses that begin with a prefix, e-mails
+	// without regard to case, at most limit behind a place, and the place of the last: by the form
+	// under which addresses are compared, then by id.
 	ByAddress(ctx context.Context, o events.Occurrence, prefix string, after Cursor, limit int) ([]Delivery, Cursor, error)
 	// Delivery finds a delivery of the occurrence; ErrNotFound.
 	Delivery(ctx context.Context, o events.Occurrence, id ID) (Delivery, error)
-	// Job is what a worker that claimed this delivery of the occurrence now would be given; ErrNotFound.
+	// Job is what a worker that claimed this delivery of the occurrence now would be given;
+	// ErrNotFound.
 	Job(ctx context.Context, o events.Occurrence, id ID) (Job, error)
-	// Cancel ends an occurrence: no further recipient is found, what is open is skipped, and what is claimed is not begun, as soon as
-	// workers have heard of it (Queue.Schedule, Queue.Cancelled). It reports false, and does nothing, when the occurrence was cancelled
+	// Cancel ends an occurrence: no further recipient is found, what is open is skipped, and what
+	// is claimed is not begun, as soon as workers have heard of it (Queue.Schedule,
+	// Queue.Cancelled). It reports false, and does nothing, when the occurrence was cancelled
 	// before or has nothing open.
 	Cancel(ctx context.Context, o events.Occurrence) (bool, error)
-	// Requeue makes failed deliveries of the occurrence due again, as if they had never been tried, and returns how many.
+	// Requeue makes failed deliveries of the occurrence due again, as if they had never been tried,
+	// and returns how many.
 	Requeue(ctx context.Context, o events.Occurrence) (int, error)
 	// RequeueThese is Requeue for those of these deliveries that have failed.
 	RequeueThese(ctx context.Context, o events.Occurrence, ids []ID) (int, error)
 
 	// RenderInput is Queue.RenderInput for an occurrence that need not be stored.
 	RenderInput(ctx context.Context, o events.Occurrence, n subscriptions.NotificationID, t events.TemplateID) (RenderInput, error)
-	// Forecast returns what would become of an occurrence that is not stored, with at most so many samples of those whom each
-	// reason leaves out, and of the jobs; samples may be 0. It counts in the database and writes nothing.
+	// Forecast returns what would become of an occurrence that is not stored, with at most so many
+	// samples of those whom each reason leaves out, and of the jobs; samples may be 0. It counts in
+	// the database and writes nothing.
 	Forecast(ctx context.Context, o events.Occurrence, samples int) (Forecast, error)
-	// Candidates returns every way in which the notifications of the occurrence's event could reach the member: each of
-	// the member's assignments that is on a notification's list or subscribed to it, in the order in which they are preferred.
+	// Candidates returns every way in which the notifications of the occurrence's event could reach
+	// the member: each of the member's assignments that is on a notification's list or subscribed
+	// to it, in the order in which they are preferred.
 	Candidates(ctx context.Context, o events.Occurrence, m users.MemberID) ([]Candidate, error)
 	// OfMember returns the deliveries of the occurrence to the member, by id.
 	OfMember(ctx context.Context, o events.Occurrence, m users.MemberID) ([]Delivery, error)
 
-	// Latest returns the deliveries to a member of the organization, those of the newest occurrences first, at most limit.
+	// Latest returns the deliveries to a member of the organization, those of the newest
+	// occurrences first, at most limit.
 	Latest(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]Recent, error)
-	// OptOuts returns what a member of the organization has opted out of, by notification and address, at most limit.
+	// OptOuts returns what a member of the organization has opted out of, by notification and
+	// address, at most limit.
 	OptOuts(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]Silence, error)
 
-	// Unsubscription describes what an unsubscribe link is about; ErrLinkOutdated when the notification or the member is gone.
+	// Unsubscription describes what an unsubscribe link is about; ErrLinkOutdated when the
+	// notification or the member is gone.
 	Unsubscription(ctx context.Context, o OptOut) (Unsubscription, error)
 	// SetOptOut records or removes an opt-out and reports whether that changed anything.
 	SetOptOut(ctx context.Context, o OptOut, out bool) (changed bool, err error)
-	// Unsubscribers returns who has opted out of a notification by member and address, at most limit after the given one (zero: from the
-	// beginning).
+	// Unsubscribers returns who has opted out of a notification by member and address, at most
+	// limit after the given one (zero: from the beginning).
 	Unsubscribers(ctx context.Context, n subscriptions.Notification, after OptOut, limit int) ([]Unsubscriber, error)
 }

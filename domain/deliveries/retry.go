@@ -12,14 +12,15 @@ type Failure struct {
 	// Err is what everybody may see who may see the delivery: nothing that a service at a private
 	// address said is in it.
 	Err error
-	// Detail is what only those see who look after the installation: the words of such a service, and
-	// addresses. nil: Err says everything.
+	// Detail is what only those see who look after the installation: the words of such a service,
+	// and addresses. nil: Err says everything.
 	Detail    error
 	Temporary bool // another attempt may succeed
-	// Channel says that the channel itself failed (connection, time-out, login, throttling), not this recipient. Such failures open
-	// its breaker.
+	// Channel says that the channel itself failed (connection, time-out, login, throttling), not
+	// this recipient. Such failures open its breaker.
 	Channel bool
-	// Target says that the host of this recipient did not answer. Such failures open the breaker of that host.
+	// Target says that the host of this recipient did not answer. Such failures open the breaker of
+	// that host.
 	Target     bool
 	RetryAfter time.Duration // what the provider asked for; 0: nothing
 }
@@ -50,7 +51,8 @@ func Postponed(format string, args ...any) *Failure {
 	return &Failure{Err: fmt.Errorf(format, args...), Temporary: true}
 }
 
-// Unanswered is a failure of the recipient's own host that may pass: there was no connection, or no answer in time.
+// Unanswered is a failure of the recipient's own host that may pass: there was no connection, or no
+// answer in time.
 func Unanswered(format string, args ...any) *Failure {
 	return &Failure{Err: fmt.Errorf(format, args...), Temporary: true, Target: true}
 }
@@ -60,8 +62,8 @@ func Unreachable(format string, args ...any) *Failure {
 	return &Failure{Err: fmt.Errorf(format, args...), Temporary: true, Channel: true}
 }
 
-// FailureOf reads an error of a dispatcher; what is no Failure counts as the channel's, and as temporary: a fault
-// of ours must not lose a message.
+// FailureOf reads an error of a dispatcher; what is no Failure counts as the channel's, and as
+// temporary: a fault of ours must not lose a message.
 func FailureOf(err error) *Failure {
 	if f, ok := errors.AsType[*Failure](err); ok {
 		return f
@@ -69,16 +71,18 @@ func FailureOf(err error) *Failure {
 	return &Failure{Err: err, Temporary: true, Channel: true}
 }
 
-// Retry is when failed attempts are made again: exponential backoff with jitter, until the delivery is too old.
+// Retry is when failed attempts are made again: exponential backoff with jitter, until the delivery
+// is too old.
 type Retry struct {
 	Base time.Duration // the pause after the first attempt
 	Max  time.Duration // the longest pause
 	For  time.Duration // how long after its creation a delivery is still tried
 }
 
-// Next returns when to try again after so many attempts, or false when the time is up. jitter is random in [0, 1): the pause is
-// between half and all of the exponential one, so that a crowd that failed together does not come back together. What the
-// provider asked for is honoured when it is longer.
+// Next returns when to try again after so many attempts, or false when the time is up. jitter is
+// random in [0, 1): the pause is between half and all of the exponential one, so that a crowd that
+// failed together does not come back together. What the provider asked for is honoured when it is
+// longer.
 func (r Retry) Next(attempts int, created, now time.Time, after time.Duration, jitter float64) (time.Time, bool) {
 	pause := time.Duration(math.Min(float64(r.Base)*math.Pow(2, float64(max(attempts, 1)-1)), float64(r.Max)))
 	pause = pause/2 + time.Duration(jitter*float64(pause/2))

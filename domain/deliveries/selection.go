@@ -7,7 +7,8 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// Selection says which occurrences of an application are wanted. What it leaves empty it does not ask; what it asks together must all be true.
+// Selection says which occurrences of an application are wanted. What it leaves empty it does not
+// ask; what it asks together must all be true.
 type Selection struct {
 	Event    events.ID
 	State    State          // one of the deliveries is in it. Pending: one is open, or recipients are still being found

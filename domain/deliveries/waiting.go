@@ -25,8 +25,8 @@ func Causes() []Cause {
 	return []Cause{ForMoment, ForChannel, ForAttempt, ForLimit, ForTurn, ForAnswer}
 }
 
-// Waiting is what an open delivery waits for. It tells of the channel what everybody may know whose messages
-// wait for it, and nothing of what else waits there. The zero Waiting is of what is over.
+// Waiting is what an open delivery waits for. It tells of the channel what everybody may know whose
+// messages wait for it, and nothing of what else waits there. The zero Waiting is of what is over.
 type Waiting struct {
 	For   Cause
 	Until time.Time // nothing is tried before; zero: as soon as it can be
@@ -64,8 +64,8 @@ func (d Delivery) WaitsFor(c channels.Condition, now time.Time) Waiting {
 // MostAhead is how far what goes before an occurrence is counted.
 const MostAhead = 10_000
 
-// ExpectedEnd returns when the last delivery of an occurrence will be over, if those that are open take as
-// long each as those that are over did; zero when none is over.
+// ExpectedEnd returns when the last delivery of an occurrence will be over, if those that are open
+// take as long each as those that are over did; zero when none is over.
 func ExpectedEnd(o events.Occurrence, counts map[State]int, now time.Time) time.Time {
 	var open, over int
 	for state, n := range counts {

@@ -1,5 +1,6 @@
-// Package events is about what applications announce: events, the channels each may use, and the templates of the messages. It
-// knows how they are named and stored; rendering and sending are others' work.
+// Package events is about what applications announce: events, the channels each may use, and the
+// templates of the messages. It knows how they are named and stored; rendering and sending are
+// others' work.
 package events
 
 import (
@@ -36,8 +37,8 @@ type (
 	TemplateID int64
 )
 
-// Event is something an application announces; its slug is unique in the application. Without channels it may use
-// every active channel of its project and organization.
+// Event is something an application announces; its slug is unique in the application. Without
+// channels it may use every active channel of its project and organization.
 type Event struct {
 	ID           ID
 	Organization orgs.ID
@@ -106,12 +107,15 @@ type Repository interface {
 	Delete(ctx context.Context, e Event) error
 	// Templates returns the event's own templates.
 	Templates(ctx context.Context, e Event) ([]Template, error)
-	// SaveTemplate stores the event's template for one channel, in place of the one there was, and returns it with its id and the number of the
-	// version that it is. The latest MaxVersions versions are kept, each with who saved it.
+	// SaveTemplate stores the event's template for one channel, in place of the one there was, and
+	// returns it with its id and the number of the version that it is. The latest MaxVersions
+	// versions are kept, each with who saved it.
 	SaveTemplate(ctx context.Context, e Event, t Template, by string) (Template, error)
-	// DeleteTemplate removes the event's template for a channel with its versions; ErrTemplateNotFound.
+	// DeleteTemplate removes the event's template for a channel with its versions;
+	// ErrTemplateNotFound.
 	DeleteTemplate(ctx context.Context, e Event, c channels.ID) error
-	// Versions returns the versions of a template of the application's events and notifications, the newest first, without their texts.
+	// Versions returns the versions of a template of the application's events and notifications,
+	// the newest first, without their texts.
 	Versions(ctx context.Context, a applications.Application, id TemplateID) ([]Version, error)
 	// Version returns one of them with its texts; ErrVersionNotFound.
 	Version(ctx context.Context, a applications.Application, id TemplateID, number int) (Version, error)

@@ -41,11 +41,13 @@ type Options struct {
 	ExpiresAt time.Time // nothing is sent from then on
 }
 
-// MaxAhead is how far ahead of its trigger an occurrence may be sent, and how long after that it may expire.
+// MaxAhead is how far ahead of its trigger an occurrence may be sent, and how long after that it
+// may expire.
 const MaxAhead = 366 * 24 * time.Hour
 
-// NewOptions checks the options of a trigger; nil means that one is not given. What is repeated counts once. An empty list is refused:
-// whoever computed one and meant "nobody" must not reach everybody.
+// NewOptions checks the options of a trigger; nil means that one is not given. What is repeated
+// counts once. An empty list is refused: whoever computed one and meant "nobody" must not reach
+// everybody.
 func NewOptions(limitTo, channels []string) (Options, error) {
 	var faults fault.Fields
 	if len(limitTo) > MaxLimitTo {
@@ -111,7 +113,8 @@ func (o Options) Settle(now time.Time) (Options, error) {
 	return o, faults.Err()
 }
 
-// Recipients returns what LimitTo means: usernames, folded, and the keys of addresses. Each word may be either.
+// Recipients returns what LimitTo means: usernames, folded, and the keys of addresses. Each word
+// may be either.
 func (o Options) Recipients() (usernames, addresses []string) {
 	for _, w := range o.LimitTo {
 		usernames = append(usernames, names.Fold(w))
@@ -122,7 +125,8 @@ func (o Options) Recipients() (usernames, addresses []string) {
 	return usernames, addresses
 }
 
-// Unknown is what the options of an occurrence name and nobody knows, in the order in which it was sent.
+// Unknown is what the options of an occurrence name and nobody knows, in the order in which it was
+// sent.
 type Unknown struct {
 	People   []string // neither usernames of members nor recorded addresses
 	Channels []string // that the event cannot use
@@ -157,8 +161,8 @@ type Occurrence struct {
 	Scheduled     bool      // it waits for Options.SendAt
 	Expanded      time.Time // when the last delivery was written; zero: not yet
 	Cancelled     time.Time // nothing is sent from then on; zero: it was not cancelled
-	// Recipients is how many people would get at least one message, as things were when it was triggered; nil: they were not counted,
-	// because that would have taken long.
+	// Recipients is how many people would get at least one message, as things were when it was
+	// triggered; nil: they were not counted, because that would have taken long.
 	Recipients *int
 }
 

@@ -4,8 +4,8 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// Priority is the class that the messages of an occurrence wait in. The lower number goes first; the zero value is Normal. The numbers are
-// stored: none ever changes.
+// Priority is the class that the messages of an occurrence wait in. The lower number goes first;
+// the zero value is Normal. The numbers are stored: none ever changes.
 type Priority int8
 
 // The priorities.

@@ -8,8 +8,8 @@ import (
 	"github.com/tocsin/tocsin/domain/templates"
 )
 
-// ParseSchema checks the JSON Schema of an event's contexts, and the example, which must fit it. An empty text, or a schema that allows
-// everything, `{}`, is none.
+// ParseSchema checks the JSON Schema of an event's contexts, and the example, which must fit it. An
+// empty text, or a schema that allows everything, `{}`, is none.
 func ParseSchema(field, text, example string) (string, error) {
 	text = strings.TrimSpace(text)
 	if text == "" || text == "{}" {
@@ -41,7 +41,8 @@ func CheckContext(s *schemas.Schema, c Context) error {
 	return faults.Err()
 }
 
-// Variables is what the templates of an event may speak of, whose contexts fit this schema; an empty text is none.
+// Variables is what the templates of an event may speak of, whose contexts fit this schema; an
+// empty text is none.
 func Variables(schema string) (*templates.Shape, error) {
 	context := &templates.Shape{Open: true}
 	if schema != "" {
@@ -69,7 +70,8 @@ func Variables(schema string) (*templates.Shape, error) {
 	}), nil
 }
 
-// CheckVariables refuses a template of the event that speaks of what no message of it can have, naming part, line and variable.
+// CheckVariables refuses a template of the event that speaks of what no message of it can have,
+// naming part, line and variable.
 func (e Event) CheckVariables(t Template) error {
 	parsed, err := templates.Parse(t.Subject, t.Text, t.HTML)
 	if err != nil {

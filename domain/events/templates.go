@@ -19,7 +19,8 @@ var (
 	ErrOutdated         = fault.New(fault.Invalid, "the template was saved by somebody else in the meantime")
 )
 
-// Template is the text of a message on one channel. It belongs to an event or to one of its notifications.
+// Template is the text of a message on one channel. It belongs to an event or to one of its
+// notifications.
 type Template struct {
 	ID      TemplateID
 	Version int // counts the saves; 0: not stored yet
@@ -29,7 +30,8 @@ type Template struct {
 	HTML    string
 }
 
-// NewTemplate checks what an operator says of a template; a part that cannot be read is refused with line and reason.
+// NewTemplate checks what an operator says of a template; a part that cannot be read is refused
+// with line and reason.
 func NewTemplate(channel channels.ID, subject, text, html string) (Template, error) {
 	var faults fault.Fields
 	faults.Add("subject", checkText(subject, MaxSubject))

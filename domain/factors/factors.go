@@ -1,6 +1,7 @@
-// Package factors is about what people show besides a password when they sign in to the console: one-time codes of an authenticator
-// app, recovery codes, and passkeys. It knows the rules of each. It knows no page, no cookie, and no database; how the signature of
-// a passkey is checked is the business of the Authenticators port.
+// Package factors is about what people show besides a password when they sign in to the console:
+// one-time codes of an authenticator app, recovery codes, and passkeys. It knows the rules of each.
+// It knows no page, no cookie, and no database; how the signature of a passkey is checked is the
+// business of the Authenticators port.
 package factors
 
 import (
@@ -44,18 +45,22 @@ type Repository interface {
 
 	// TOTP returns an account's authenticator app; ErrNotFound, ErrSealed.
 	TOTP(ctx context.Context, a operators.AccountID) (TOTP, error)
-	// SaveTOTP stores an account's authenticator app in the place of the one that there was. The secret is stored encrypted.
+	// SaveTOTP stores an account's authenticator app in the place of the one that there was. The
+	// secret is stored encrypted.
 	SaveTOTP(ctx context.Context, t TOTP) error
 	// UseTOTP notes that a code was taken; ErrNotFound.
 	UseTOTP(ctx context.Context, t TOTP) error
 	// RemoveTOTP deletes an account's authenticator app; ErrNotFound.
 	RemoveTOTP(ctx context.Context, a operators.AccountID) error
-	// StaleTOTP returns the accounts after one, by id, whose secret is not encrypted under the current key, at most limit.
+	// StaleTOTP returns the accounts after one, by id, whose secret is not encrypted under the
+	// current key, at most limit.
 	StaleTOTP(ctx context.Context, after operators.AccountID, limit int) ([]Stale, error)
-	// ResealTOTP encrypts the secret of an account under the current key, and reports whether that was needed; ErrNotFound, ErrSealed.
+	// ResealTOTP encrypts the secret of an account under the current key, and reports whether that
+	// was needed; ErrNotFound, ErrSealed.
 	ResealTOTP(ctx context.Context, a operators.AccountID) (bool, error)
 
-	// SetRecoveryCodes stores the digests of an account's recovery codes in the place of those that there were.
+	// SetRecoveryCodes stores the digests of an account's recovery codes in the place of those that
+	// there were.
 	SetRecoveryCodes(ctx context.Context, a operators.AccountID, ds []operators.Digest) error
 	// UseRecoveryCode deletes a recovery code; ErrNotFound when the account has no such code.
 	UseRecoveryCode(ctx context.Context, a operators.AccountID, d operators.Digest) error
@@ -64,9 +69,11 @@ type Repository interface {
 	Passkeys(ctx context.Context, a operators.AccountID) ([]Passkey, error)
 	// Passkey finds a passkey by the id that its authenticator gave it; ErrNotFound.
 	Passkey(ctx context.Context, credential []byte) (Passkey, error)
-	// AddPasskey stores a new passkey and returns it with its id; ErrExists when one with this credential is known.
+	// AddPasskey stores a new passkey and returns it with its id; ErrExists when one with this
+	// credential is known.
 	AddPasskey(ctx context.Context, p Passkey) (Passkey, error)
-	// UsePasskey stores the record of a passkey, its last use and whether it is blocked; ErrNotFound.
+	// UsePasskey stores the record of a passkey, its last use and whether it is blocked;
+	// ErrNotFound.
 	UsePasskey(ctx context.Context, p Passkey) error
 	// RenamePasskey stores the name of a passkey of an account; ErrNotFound.
 	RenamePasskey(ctx context.Context, a operators.AccountID, id PasskeyID, name string) error
@@ -80,7 +87,8 @@ type Repository interface {
 	Begin(ctx context.Context, s Step) error
 	// Step finds a step, over or not; ErrStep.
 	Step(ctx context.Context, d operators.Digest) (Step, error)
-	// End deletes a step and reports whether it was there: of several who end one step, one alone has it.
+	// End deletes a step and reports whether it was there: of several who end one step, one alone
+	// has it.
 	End(ctx context.Context, d operators.Digest) (bool, error)
 	// EndSteps deletes every step of an account.
 	EndSteps(ctx context.Context, a operators.AccountID) error

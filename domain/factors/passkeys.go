@@ -11,7 +11,8 @@ import (
 // handleSize is the size of a handle in bytes, as the specification recommends it.
 const handleSize = 64
 
-// Handle is how passkeys name an account: a random text that says nothing of whose it is. All passkeys of an account have the same.
+// Handle is how passkeys name an account: a random text that says nothing of whose it is. All
+// passkeys of an account have the same.
 type Handle []byte
 
 // NewHandle returns a handle that no account has.
@@ -24,8 +25,8 @@ func NewHandle() Handle {
 // PasskeyID names a passkey.
 type PasskeyID int64
 
-// Passkey is a public key whose private key an authenticator of somebody keeps: a telephone, a computer, a password manager, a
-// security key.
+// Passkey is a public key whose private key an authenticator of somebody keeps: a telephone, a
+// computer, a password manager, a security key.
 type Passkey struct {
 	ID         PasskeyID
 	Account    operators.AccountID
@@ -57,20 +58,24 @@ func PasskeyName(s string) (string, error) {
 	return name, err
 }
 
-// Authenticators speaks with the authenticators that keep passkeys, through the browser: it makes what the browser is asked, and
-// checks what it answers. Asked is what the browser gets, in JSON; held is what has to be kept until it answers. A passkey is of use
-// for one site alone, that of the installation's public address. Each time the authenticator makes sure, by a PIN or a finger, who
+// Authenticators speaks with the authenticators that keep passkeys, through the browser: it makes
+// what the browser is asked, and checks what it answers. Asked is what the browser gets, in JSON;
+// held is what has to be kept until it answers. A passkey is of use for one site alone, that of the
+// installation's public address. Each time the authenticator makes sure, by a PIN or a finger, who
 // holds it.
 type Authenticators interface {
 	// Site is the origin for which the passkeys are, such as https://notify.example.
 	Site() string
 	// Register asks for a new passkey of an owner, none of those whom the owner has.
 	Register(o Owner) (asked, held []byte, err error)
-	// Registered checks the answer and returns the handle, the credential and the record of a new passkey; ErrPasskey.
+	// Registered checks the answer and returns the handle, the credential and the record of a new
+	// passkey; ErrPasskey.
 	Registered(held, answer []byte) (Passkey, error)
-	// Ask asks for a passkey of the owner. Of nobody in particular, the zero Owner, whoever has one for this site may answer.
+	// Ask asks for a passkey of the owner. Of nobody in particular, the zero Owner, whoever has one
+	// for this site may answer.
 	Ask(o Owner) (asked, held []byte, err error)
-	// Answered checks the answer to Ask and returns the passkey with its record as it is now; it is blocked when its signatures were
-	// counted backwards, as happens when somebody has a copy. find returns whose a credential is, or ErrNotFound. ErrPasskey.
+	// Answered checks the answer to Ask and returns the passkey with its record as it is now; it is
+	// blocked when its signatures were counted backwards, as happens when somebody has a copy. find
+	// returns whose a credential is, or ErrNotFound. ErrPasskey.
 	Answered(held, answer []byte, find func(credential []byte) (Owner, error)) (Passkey, error)
 }

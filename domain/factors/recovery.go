@@ -12,7 +12,8 @@ import (
 // RecoveryCodes is how many recovery codes somebody gets. Each works once.
 const RecoveryCodes = 10
 
-// recoverySize is the size of a recovery code in bytes: with 80 random bits a plain digest of it cannot be turned back.
+// recoverySize is the size of a recovery code in bytes: with 80 random bits a plain digest of it
+// cannot be turned back.
 const recoverySize = 10
 
 // NewRecoveryCodes returns new codes, which are shown once and kept nowhere, and their digests.
@@ -27,8 +28,9 @@ func NewRecoveryCodes() (codes []string, ds []operators.Digest) {
 	return codes, ds
 }
 
-// ParseRecoveryCode returns the digest of a recovery code as somebody typed it, and whether it can be one. Hyphens, spaces and case
-// do not count, and digits that no code has are read as the letters that they look like.
+// ParseRecoveryCode returns the digest of a recovery code as somebody typed it, and whether it can
+// be one. Hyphens, spaces and case do not count, and digits that no code has are read as the
+// letters that they look like.
 func ParseRecoveryCode(s string) (d operators.Digest, is bool) {
 	text := strings.Map(func(r rune) rune {
 		switch {

@@ -14,7 +14,8 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 )
 
-// A code holds for Period. The codes of the periods before and after are taken too, because clocks differ.
+// A code holds for Period. The codes of the periods before and after are taken too, because clocks
+// differ.
 const (
 	Period     = 30 * time.Second
 	skew       = 1
@@ -23,7 +24,8 @@ const (
 
 var secretEncoding = base32.StdEncoding.WithPadding(base32.NoPadding)
 
-// Secret is what an authenticator app shares with us, in base32. It prints as nothing, so that no log can hold it.
+// Secret is what an authenticator app shares with us, in base32. It prints as nothing, so that no
+// log can hold it.
 type Secret string
 
 // String hides the secret.
@@ -42,7 +44,8 @@ func NewSecret() Secret {
 	return Secret(secretEncoding.EncodeToString(raw[:]))
 }
 
-// URL is the address by which authenticator apps learn the secret, for the account with this name at this installation.
+// URL is the address by which authenticator apps learn the secret, for the account with this name
+// at this installation.
 func (s Secret) URL(installation, account string) string {
 	query := url.Values{"secret": {string(s)}, "issuer": {installation}}
 	// Some apps show a plus sign where a space is meant.
@@ -58,7 +61,8 @@ type TOTP struct {
 	Used    time.Time
 }
 
-// Confirm returns the app of somebody who shows that they have a secret by a code of it; ErrCode about `code`.
+// Confirm returns the app of somebody who shows that they have a secret by a code of it; ErrCode
+// about `code`.
 func Confirm(a operators.AccountID, s Secret, code string, now time.Time) (TOTP, error) {
 	t, right := TOTP{Account: a, Secret: s, Created: now}.Take(code, now)
 	if !right {
@@ -67,8 +71,8 @@ func Confirm(a operators.AccountID, s Secret, code string, now time.Time) (TOTP,
 	return t, nil
 }
 
-// Take returns the app after somebody gave a code of it, and whether the code is right. No code is taken twice, and none that is
-// older than the last one.
+// Take returns the app after somebody gave a code of it, and whether the code is right. No code is
+// taken twice, and none that is older than the last one.
 func (t TOTP) Take(code string, now time.Time) (TOTP, bool) {
 	code = strings.Join(strings.Fields(code), "")
 	current := now.Unix() / int64(Period/time.Second)

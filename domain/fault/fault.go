@@ -120,14 +120,14 @@ func (f *Fields) AddAs(cause error, name, format string, args ...any) {
 	}
 }
 
-// Append records a mistake in a field that has none yet. Addf looks for the field first, which is too slow for
-// thousands of them.
+// Append records a mistake in a field that has none yet. Addf looks for the field first, which is
+// too slow for thousands of them.
 func (f *Fields) Append(name, format string, args ...any) {
 	*f = append(*f, FieldErrors{Name: name, Messages: []string{fmt.Sprintf(format, args...)}})
 }
 
-// Add records err against a field: its own fields when it has some (below the name), else its message.
-// A nil err records nothing.
+// Add records err against a field: its own fields when it has some (below the name), else its
+// message. A nil err records nothing.
 func (f *Fields) Add(name string, err error) {
 	if err == nil {
 		return

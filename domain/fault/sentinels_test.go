@@ -14,8 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSentinels walks every exported error of the domain, the ports and the use cases: each is made by fault.New with a kind and a
-// sentence, or refines one that is, so that none is Internal, and shown as a fault of ours, by accident.
+// TestSentinels walks every exported error of the domain, the ports and the use cases: each is made
+// by fault.New with a kind and a sentence, or refines one that is, so that none is Internal, and
+// shown as a fault of ours, by accident.
 func TestSentinels(t *testing.T) {
 	t.Parallel()
 	found := 0
@@ -43,7 +44,8 @@ func TestSentinels(t *testing.T) {
 	assert.Greater(t, found, 40, "the walk finds the sentinels")
 }
 
-// sentinels returns the exported package variables of a file that are errors, by their name or by how they are made.
+// sentinels returns the exported package variables of a file that are errors, by their name or by
+// how they are made.
 func sentinels(file *ast.File) map[string]ast.Expr {
 	found := map[string]ast.Expr{}
 	for _, d := range file.Decls {

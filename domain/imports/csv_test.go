@@ -63,8 +63,9 @@ func TestReaderAgreesWithEncodingCSV(t *testing.T) {
 	})
 }
 
-// FuzzReader: whatever file comes in, reading it does not panic and ends, each row stands behind the one before, and what is kept
-// of a row is the row: put under the same header it says the same again, and to encoding/csv too.
+// FuzzReader: whatever file comes in, reading it does not panic and ends, each row stands behind
+// the one before, and what is kept of a row is the row: put under the same header it says the same
+// again, and to encoding/csv too.
 func FuzzReader(f *testing.F) {
 	for _, file := range []string{
 		"", "\xef\xbb\xbf", "email", "email\n", "\n\nemail\n\na\n", "email,first_name,last_name,custom__x\na,b,c,d\n", "email;n\r\na;1\r\n",

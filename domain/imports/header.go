@@ -20,7 +20,8 @@ type Header struct {
 	text      string
 	columns   []column
 	ignored   []string
-	// listsRejects tells that the file is a list of rejected rows, by its columns: its cells are marked.
+	// listsRejects tells that the file is a list of rejected rows, by its columns: its cells are
+	// marked.
 	listsRejects bool
 }
 
@@ -38,9 +39,10 @@ func (h Header) Delimiter() rune { return h.delimiter }
 // Ignored names the columns that mean nothing to an import, each once.
 func (h Header) Ignored() []string { return h.ignored }
 
-// ParseHeader reads a header row as it stands in a file. It detects the delimiter, which is the candidate that splits the header into the most
-// columns with an email among them, and reads the names. They count without regard to case or surrounding space, except the <key> of custom__<key>, kept
-// as written. ErrNoEmail, or what is wrong with it.
+// ParseHeader reads a header row as it stands in a file. It detects the delimiter, which is the
+// candidate that splits the header into the most columns with an email among them, and reads the
+// names. They count without regard to case or surrounding space, except the <key> of custom__<key>,
+// kept as written. ErrNoEmail, or what is wrong with it.
 func ParseHeader(text string) (Header, error) {
 	var best Header
 	for _, d := range []rune{',', ';', '\t'} {
@@ -86,8 +88,8 @@ func meaning(name string) column {
 	return column{key: name}
 }
 
-// Enrollment reads the cells of a row. custom__ cells that are empty are left out, the others are strings. In a list of rejected rows the
-// marks against formulas are taken away.
+// Enrollment reads the cells of a row. custom__ cells that are empty are left out, the others are
+// strings. In a list of rejected rows the marks against formulas are taken away.
 func (h Header) Enrollment(cells []string) (users.Enrollment, error) {
 	var email, first, last string
 	var fields metadata.Map

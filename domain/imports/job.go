@@ -28,7 +28,8 @@ var (
 const (
 	// MaxKept is how many rejected rows of an import are kept.
 	MaxKept = 100_000
-	// MaxFailures is how often in a row a job may fail, for reasons that are not its own, without getting any further.
+	// MaxFailures is how often in a row a job may fail, for reasons that are not its own, without
+	// getting any further.
 	MaxFailures = 10
 	// maxFileName is how much of a file's name is kept, in characters.
 	maxFileName = 200
@@ -40,8 +41,8 @@ type ID int64
 // State is how far a job is.
 type State string
 
-// The states. A file is uploaded, then checked by a dry run, which writes nothing; then somebody has to start it. Until it is over it
-// can be cancelled at any time.
+// The states. A file is uploaded, then checked by a dry run, which writes nothing; then somebody
+// has to start it. Until it is over it can be cancelled at any time.
 const (
 	Uploading State = "uploading"
 	Checking  State = "checking"
@@ -58,8 +59,8 @@ func (s State) Over() bool { return s == Done || s == Cancelled || s == Failed }
 // Working reports whether an instance of the service works at the job, or should.
 func (s State) Working() bool { return s == Checking || s == Running }
 
-// Job is an import that runs in the background. Whoever changes it stores the whole of it, and only if nobody else did so meanwhile: see
-// Repository.Save.
+// Job is an import that runs in the background. Whoever changes it stores the whole of it, and only
+// if nobody else did so meanwhile: see Repository.Save.
 type Job struct {
 	ID           ID
 	Organization orgs.ID
@@ -100,7 +101,8 @@ func NewJob(org orgs.ID, file string, g orgs.Group, by audit.Actor, now time.Tim
 	return Job{Organization: org, File: fileName(file), Group: g, By: by, State: Uploading, Uploaded: now, Touched: now}
 }
 
-// fileName is what is kept of the name that a browser tells: the last piece of a path, without what would not show.
+// fileName is what is kept of the name that a browser tells: the last piece of a path, without what
+// would not show.
 func fileName(name string) string {
 	name = name[strings.LastIndexAny(name, `/\`)+1:]
 	name = strings.TrimSpace(strings.Map(func(r rune) rune {
@@ -163,7 +165,8 @@ func (j Job) Release(now time.Time) Job {
 	return j
 }
 
-// Stumble gives the job back after a failure that is not its own, to be tried again after a pause; after too many it has failed.
+// Stumble gives the job back after a failure that is not its own, to be tried again after a pause;
+// after too many it has failed.
 func (j Job) Stumble(now time.Time, pause time.Duration) Job {
 	j = j.Release(now)
 	if j.Failures++; j.Failures >= MaxFailures {

@@ -12,7 +12,8 @@ import (
 
 const byteOrderMark = "\xef\xbb\xbf"
 
-// lines is a file as a queue of lines that can be looked at before they are taken. It holds no more than one row needs.
+// lines is a file as a queue of lines that can be looked at before they are taken. It holds no more
+// than one row needs.
 type lines struct {
 	in      *bufio.Reader
 	number  int // of the line that was read last
@@ -23,7 +24,8 @@ type lines struct {
 type line struct {
 	number int // counted from 1
 	text   string
-	// err is set instead of the text: a *RowError for a line that is too long, else what ended the file.
+	// err is set instead of the text: a *RowError for a line that is too long, else what ended the
+	// file.
 	err error
 }
 
@@ -80,8 +82,8 @@ func (l *lines) read() line {
 	return line{number: l.number, text: string(text)}
 }
 
-// readText returns the next line with its end. Of one that is too long only the beginning is kept. The text may share the
-// reader's buffer.
+// readText returns the next line with its end. Of one that is too long only the beginning is kept.
+// The text may share the reader's buffer.
 func (l *lines) readText() (text []byte, tooLong bool, err error) {
 	text, err = l.in.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {

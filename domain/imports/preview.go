@@ -33,7 +33,8 @@ type PreviewRow struct {
 	Warning  string
 }
 
-// ReadPreview reads at most so many rows. ErrEmpty, ErrNotText, ErrNoEmail, or what is wrong with the header.
+// ReadPreview reads at most so many rows. ErrEmpty, ErrNotText, ErrNoEmail, or what is wrong with
+// the header.
 func ReadPreview(file io.Reader, rows int) (Preview, error) {
 	reader, err := NewReader(file)
 	if err != nil {

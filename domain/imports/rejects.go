@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// The columns that a list of rejected rows puts before the row itself, so that it can be mended and imported again. They mean
-// nothing to an import, and nobody has to be warned of them.
+// The columns that a list of rejected rows puts before the row itself, so that it can be mended and
+// imported again. They mean nothing to an import, and nobody has to be warned of them.
 const (
 	LineColumn   = "import_line"
 	ReasonColumn = "import_reason"
@@ -18,11 +18,12 @@ const alive = "=+-@\t\r\n"
 // IsFormula reports whether programs for tables take a cell for a formula, and run it.
 func IsFormula(cell string) bool { return cell != "" && strings.IndexByte(alive, cell[0]) >= 0 }
 
-// mark put before such a cell makes them take it for text. They keep it when the table is saved, so an import takes it away again.
+// mark put before such a cell makes them take it for text. They keep it when the table is saved, so
+// an import takes it away again.
 const mark = "'"
 
-// marked is a cell that no program takes for a formula. Cells that look as if they were marked already are marked once more, so that
-// unmarked undoes it whatever the cell was.
+// marked is a cell that no program takes for a formula. Cells that look as if they were marked
+// already are marked once more, so that unmarked undoes it whatever the cell was.
 func marked(cell string) string {
 	if IsFormula(strings.TrimLeft(cell, mark)) {
 		return mark + cell
@@ -57,8 +58,9 @@ func (h Header) Keep(e *RowError) Kept {
 	return Kept{Line: e.Line, Reason: e.Reason, Cells: h.Safe(e.Text)}
 }
 
-// Safe writes a row of this file anew, such that no program for tables takes a cell for a formula: marked, and quoted where it must be. A row
-// that cannot be split becomes one cell. The columns that tell of an earlier rejection are left out.
+// Safe writes a row of this file anew, such that no program for tables takes a cell for a formula:
+// marked, and quoted where it must be. A row that cannot be split becomes one cell. The columns
+// that tell of an earlier rejection are left out.
 func (h Header) Safe(text string) string {
 	if text == "" {
 		return ""

@@ -12,8 +12,9 @@ import (
 	"github.com/tocsin/tocsin/domain/imports"
 )
 
-// TestRejectsAreTextAndComeBackAsTheyWere holds that no program for tables finds a formula in a list of rejected rows, however its cells are
-// separated, and that every row that could be split is imported from it as from the file itself.
+// TestRejectsAreTextAndComeBackAsTheyWere holds that no program for tables finds a formula in a
+// list of rejected rows, however its cells are separated, and that every row that could be split is
+// imported from it as from the file itself.
 func TestRejectsAreTextAndComeBackAsTheyWere(t *testing.T) {
 	t.Parallel()
 	cell := rapid.OneOf(rapid.StringOfN(rapid.RuneFrom([]rune("='+-@\t\r\n\",;a ")), 0, 6, -1), rapid.SampledFrom([]string{"'=1", "''=1", "'", "=1", "'a", "+49301", `"=1`}))

@@ -10,8 +10,8 @@ type Report struct {
 	Rejected   int // rows that are wrong
 }
 
-// Added is how many users are new in the organization. Its operators read this number alone: who is known to the installation
-// is nothing that a count may say.
+// Added is how many users are new in the organization. Its operators read this number alone: who is
+// known to the installation is nothing that a count may say.
 func (r Report) Added() int { return r.Created + r.Enrolled }
 
 // Rows is how many rows the report speaks of.

@@ -20,20 +20,24 @@ type Repository interface {
 	Create(ctx context.Context, j Job) (Job, error)
 	// ByID finds a job of the organization whose file is there, or was; ErrNotFound.
 	ByID(ctx context.Context, org orgs.ID, id ID) (Job, error)
-	// List returns such jobs, the newest first: at most limit, older than the one with the id before (0: from the newest on).
+	// List returns such jobs, the newest first: at most limit, older than the one with the id
+	// before (0: from the newest on).
 	List(ctx context.Context, org orgs.ID, before ID, limit int) ([]Job, error)
-	// Rejecting returns such jobs of these organizations that ended at or after a moment and failed, or are done and keep rejected rows: the
-	// newest first, at most limit of each organization.
+	// Rejecting returns such jobs of these organizations that ended at or after a moment and
+	// failed, or are done and keep rejected rows: the newest first, at most limit of each
+	// organization.
 	Rejecting(ctx context.Context, in []orgs.ID, since time.Time, limit int) ([]Job, error)
-	// Save stores everything that can change of a job and returns it with its new version. When the job has changed since it was read, nothing
-	// is stored: ErrTaken.
+	// Save stores everything that can change of a job and returns it with its new version. When the
+	// job has changed since it was read, nothing is stored: ErrTaken.
 	Save(ctx context.Context, j Job) (Job, error)
-	// Hold prolongs the time that the owner of a job has; ErrTaken when another has it. The version stays.
+	// Hold prolongs the time that the owner of a job has; ErrTaken when another has it. The version
+	// stays.
 	Hold(ctx context.Context, id ID, owner string, until time.Time) error
 
-	// Waiting finds the next job for somebody to work at: nobody owns it any more at this moment, and nobody works for its organization.
-	// Organizations take turns: the one comes first whose jobs nobody has worked at for longest, and of its jobs the one that has waited
-	// longest. ErrNothingToDo.
+	// Waiting finds the next job for somebody to work at: nobody owns it any more at this moment,
+	// and nobody works for its organization. Organizations take turns: the one comes first whose
+	// jobs nobody has worked at for longest, and of its jobs the one that has waited longest.
+	// ErrNothingToDo.
 	Waiting(ctx context.Context, now time.Time) (Job, error)
 	// Idle returns jobs in a state that have not changed since a moment, at most limit.
 	Idle(ctx context.Context, s State, since time.Time, limit int) ([]Job, error)
@@ -42,11 +46,13 @@ type Repository interface {
 	// Remove deletes a job with everything that belongs to it.
 	Remove(ctx context.Context, id ID) error
 
-	// AddPiece stores the next piece of the file of a job that is uploading; ErrTaken when it is not.
+	// AddPiece stores the next piece of the file of a job that is uploading; ErrTaken when it is
+	// not.
 	AddPiece(ctx context.Context, id ID, number int, data []byte) error
 	// Piece returns a piece of a file; ErrNotFound behind the last one.
 	Piece(ctx context.Context, id ID, number int) ([]byte, error)
-	// RemovePieces deletes at most limit pieces of a file and returns how many; fewer than limit were the last.
+	// RemovePieces deletes at most limit pieces of a file and returns how many; fewer than limit
+	// were the last.
 	RemovePieces(ctx context.Context, id ID, limit int) (gone int, err error)
 
 	// Keep stores rejected rows. Their lines are not stored yet.

@@ -1,6 +1,7 @@
-// Package imports reads the files of a bulk import (contract 1.1, decisions 7): it turns text into rows that can be enrolled,
-// or says what is wrong with them; and it knows the life of an import that runs in the background. It does not know where the text
-// comes from nor how the rows are enrolled.
+// Package imports reads the files of a bulk import (contract 1.1, decisions 7): it turns text into
+// rows that can be enrolled, or says what is wrong with them; and it knows the life of an import
+// that runs in the background. It does not know where the text comes from nor how the rows are
+// enrolled.
 package imports
 
 import (
@@ -49,7 +50,8 @@ type Reader struct {
 	header Header
 }
 
-// NewReader reads the header of a file. ErrEmpty, ErrNotText, ErrNoEmail, or what is wrong with the header.
+// NewReader reads the header of a file. ErrEmpty, ErrNotText, ErrNoEmail, or what is wrong with the
+// header.
 func NewReader(file io.Reader) (*Reader, error) {
 	r := &Reader{lines: newLines(file)}
 	first, err := r.nextFilled()
@@ -73,8 +75,8 @@ func NewReader(file io.Reader) (*Reader, error) {
 // Header tells what the columns mean.
 func (r *Reader) Header() Header { return r.header }
 
-// Next returns the next row; blank lines are skipped. io.EOF at the end, a *RowError for a row that cannot be
-// split, ErrNotText when the file is not text after all.
+// Next returns the next row; blank lines are skipped. io.EOF at the end, a *RowError for a row that
+// cannot be split, ErrNotText when the file is not text after all.
 func (r *Reader) Next() (Row, error) {
 	first, err := r.nextFilled()
 	if err != nil {
@@ -91,7 +93,8 @@ func (r *Reader) Next() (Row, error) {
 	return row, nil
 }
 
-// nextFilled returns the next line that is not blank and leaves it in the queue, unless it is too long to be a row.
+// nextFilled returns the next line that is not blank and leaves it in the queue, unless it is too
+// long to be a row.
 func (r *Reader) nextFilled() (line, error) {
 	for {
 		switch l := r.lines.peek(0); {
@@ -107,8 +110,9 @@ func (r *Reader) nextFilled() (line, error) {
 	}
 }
 
-// split takes the lines of the row that begins with this one and returns it. A quoted cell may go on over several lines. When
-// the row is not well-formed nothing is taken and only its first line is to blame: a stray quote must not swallow the rows behind it.
+// split takes the lines of the row that begins with this one and returns it. A quoted cell may go
+// on over several lines. When the row is not well-formed nothing is taken and only its first line
+// is to blame: a stray quote must not swallow the rows behind it.
 func (r *Reader) split(first line) (Row, error) {
 	row := Row{Line: first.number, Text: first.content()}
 	if strings.IndexByte(row.Text, '"') < 0 {
@@ -130,7 +134,8 @@ func (r *Reader) split(first line) (Row, error) {
 	return row, nil
 }
 
-// quoted returns the text from the first line up to the one in which its last quote is closed, and how many lines that are.
+// quoted returns the text from the first line up to the one in which its last quote is closed, and
+// how many lines that are.
 func (r *Reader) quoted(first string) (text string, n int, closed bool) {
 	open := strings.Count(first, `"`)%2 == 1
 	if !open {
@@ -150,7 +155,8 @@ func (r *Reader) quoted(first string) (text string, n int, closed bool) {
 	return b.String(), n, true
 }
 
-// splitQuoted splits a row like encoding/csv, which would take several times as long to be set up for each row.
+// splitQuoted splits a row like encoding/csv, which would take several times as long to be set up
+// for each row.
 func splitQuoted(text, delimiter string) (cells []string, ok bool) {
 	for more := true; more; {
 		var cell string
@@ -169,7 +175,8 @@ func splitQuoted(text, delimiter string) (cells []string, ok bool) {
 	return cells, true
 }
 
-// unquote returns what stands before the closing quote, in which two quotes stand for one, and what comes behind it.
+// unquote returns what stands before the closing quote, in which two quotes stand for one, and what
+// comes behind it.
 func unquote(text string) (cell, rest string, ok bool) {
 	end := 0
 	for {

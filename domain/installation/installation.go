@@ -1,4 +1,5 @@
-// Package installation is about the installation as a whole: whether it sends messages, and whether anything in it may be changed.
+// Package installation is about the installation as a whole: whether it sends messages, and whether
+// anything in it may be changed.
 package installation
 
 import (
@@ -23,7 +24,8 @@ type State struct {
 	Notice   string    // what its operator says to those who would change something
 }
 
-// Sends reports whether messages may leave. The outcome of an attempt is a change, so nothing is sent while nothing may be changed.
+// Sends reports whether messages may leave. The outcome of an attempt is a change, so nothing is
+// sent while nothing may be changed.
 func (s State) Sends() bool { return s.Held.IsZero() && s.ReadOnly.IsZero() }
 
 // String tells what is out of the ordinary; empty: nothing is.
@@ -63,7 +65,8 @@ type Repository interface {
 	State(ctx context.Context) (State, error)
 	// SetState stores the state.
 	SetState(ctx context.Context, s State) error
-	// Backlogs returns what occurrences of all organizations have still to do, for the operator of the installation: those after the
-	// given one by id, at most limit, whether or not that is anything. Of cancelled ones it is nothing.
+	// Backlogs returns what occurrences of all organizations have still to do, for the operator of
+	// the installation: those after the given one by id, at most limit, whether or not that is
+	// anything. Of cancelled ones it is nothing.
 	Backlogs(ctx context.Context, after events.OccurrenceID, limit int) ([]Backlog, error)
 }

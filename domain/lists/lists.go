@@ -1,5 +1,6 @@
-// Package lists is about distribution lists: named groups of recipients within a project, which may be pinned to one of its
-// applications. A list holds assignments; it does not know who is notified through them.
+// Package lists is about distribution lists: named groups of recipients within a project, which may
+// be pinned to one of its applications. A list holds assignments; it does not know who is notified
+// through them.
 package lists
 
 import (
@@ -46,10 +47,12 @@ func New(name string) (List, error) {
 	return List{Name: name}, err
 }
 
-// Serves reports whether an application may use the list: it is pinned to that application or to none.
+// Serves reports whether an application may use the list: it is pinned to that application or to
+// none.
 func (l List) Serves(app applications.ID) bool { return l.Application == 0 || l.Application == app }
 
-// Recipient is a member of a list as it is listed (contract 2.4). ID and Active are its assignment's.
+// Recipient is a member of a list as it is listed (contract 2.4). ID and Active are its
+// assignment's.
 type Recipient struct {
 	ID       channels.AssignmentID
 	Address  string
@@ -66,16 +69,18 @@ type Repository interface {
 	ByName(ctx context.Context, org orgs.ID, project orgs.ProjectID, name string) (List, error)
 	// List returns the project's lists by id, at most limit after the given one.
 	List(ctx context.Context, org orgs.ID, project orgs.ProjectID, after ID, limit int) ([]List, error)
-	// OfOrganization returns the lists of all projects of the organization by id, at most limit after the given one.
+	// OfOrganization returns the lists of all projects of the organization by id, at most limit
+	// after the given one.
 	OfOrganization(ctx context.Context, org orgs.ID, after ID, limit int) ([]List, error)
-	// OfMember returns the lists of the organization that a member is on with any assignment by id, at most limit.
+	// OfMember returns the lists of the organization that a member is on with any assignment by id,
+	// at most limit.
 	OfMember(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]List, error)
 	// Create stores a new list and returns it with its id; ErrNameTaken.
 	Create(ctx context.Context, l List) (List, error)
 	// Save stores the name's spelling and the pin; ErrNameTaken.
 	Save(ctx context.Context, l List) error
-	// Users names the notifications that use the list but belong to events of applications other than app; with
-	// app 0, all that use it. At most 10.
+	// Users names the notifications that use the list but belong to events of applications other
+	// than app; with app 0, all that use it. At most 10.
 	Users(ctx context.Context, l List, app applications.ID) ([]string, error)
 	// Delete removes a list and its entries; ErrInUse, naming the notifications that use it.
 	Delete(ctx context.Context, l List) error
@@ -88,7 +93,7 @@ type Repository interface {
 	Add(ctx context.Context, l List, as []channels.AssignmentID) ([]channels.AssignmentID, error)
 	// Remove takes assignments off the list and returns, by id, those that were on it.
 	Remove(ctx context.Context, l List, as []channels.AssignmentID) ([]Recipient, error)
-	// RemoveFromPinned takes a member's assignments off every list that is pinned to the application and returns how many
-	// entries that were.
+	// RemoveFromPinned takes a member's assignments off every list that is pinned to the
+	// application and returns how many entries that were.
 	RemoveFromPinned(ctx context.Context, a applications.Application, m users.MemberID) (int, error)
 }

@@ -11,8 +11,9 @@ type Query struct {
 	Limit int // how many people are found at most
 }
 
-// Found is a batch of what a query finds: every entry of each person. There may be fewer people than the limit, or none, although
-// there are more: looking for few among very many ends, for a while, before it has found them.
+// Found is a batch of what a query finds: every entry of each person. There may be fewer people
+// than the limit, or none, although there are more: looking for few among very many ends, for a
+// while, before it has found them.
 type Found struct {
 	Recipients []Recipient
 	Next       users.Cursor // where to go on

@@ -17,8 +17,8 @@ var seeds = []string{
 	`{"a":"<&>"}`, `{"":{"":{}}}`,
 }
 
-// FuzzParse: whatever text comes in, Parse does not panic, blames the text, and what it accepts keeps its
-// limits and comes back from Encode and Decode as it was.
+// FuzzParse: whatever text comes in, Parse does not panic, blames the text, and what it accepts
+// keeps its limits and comes back from Encode and Decode as it was.
 func FuzzParse(f *testing.F) {
 	for _, text := range seeds {
 		f.Add([]byte(text))
@@ -30,7 +30,8 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		if m.Check() != nil {
-			// Encode spells the line separators U+2028 and U+2029 with six bytes where three may have been sent.
+			// Encode spells the line separators U+2028 and U+2029 with six bytes where three may
+			// have been sent.
 			require.ErrorIs(t, m.Check(), metadata.ErrTooLarge)
 			return
 		}
@@ -45,8 +46,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzModes: whatever two objects meet, no mode panics or changes its arguments, and applying it again
-// changes nothing more.
+// FuzzModes: whatever two objects meet, no mode panics or changes its arguments, and applying it
+// again changes nothing more.
 func FuzzModes(f *testing.F) {
 	for i, text := range seeds {
 		f.Add([]byte(text), []byte(seeds[len(seeds)-1-i]), uint8(i))

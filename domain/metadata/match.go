@@ -8,12 +8,15 @@ import (
 	"strings"
 )
 
-// Condition is what a search asks of metadata: a value at a path that reads as a text. The zero Condition asks nothing.
+// Condition is what a search asks of metadata: a value at a path that reads as a text. The zero
+// Condition asks nothing.
 type Condition struct {
-	// Path names a member, or with dots one within an object: `address.city`. A dot may be part of a name as well.
+	// Path names a member, or with dots one within an object: `address.city`. A dot may be part of
+	// a name as well.
 	Path string
-	// Text is how the value reads: strings without their quotes, numbers as they were sent, true, false, null. Of an array one element
-	// must read so. Empty: any value will do, whatever its kind.
+	// Text is how the value reads: strings without their quotes, numbers as they were sent, true,
+	// false, null. Of an array one element must read so. Empty: any value will do, whatever its
+	// kind.
 	Text string
 }
 
@@ -23,7 +26,8 @@ func (c Condition) IsZero() bool { return c.Path == "" }
 // Holds reports whether metadata is as asked.
 func (c Condition) Holds(m Map) bool { return c.IsZero() || c.holdsBelow(map[string]any(m), c.Path) }
 
-// holdsBelow takes as long as there are members, however long the path is: that is anybody's to choose.
+// holdsBelow takes as long as there are members, however long the path is: that is anybody's to
+// choose.
 func (c Condition) holdsBelow(object map[string]any, path string) bool {
 	for name, v := range object {
 		rest, begins := strings.CutPrefix(path, name)
@@ -52,7 +56,8 @@ func (c Condition) reads(v any) bool {
 	return textOf(v) == c.Text
 }
 
-// Texts are how the values at a path read that say something: texts and numbers, and those of an array.
+// Texts are how the values at a path read that say something: texts and numbers, and those of an
+// array.
 func (m Map) Texts(path string) []string { return textsBelow(map[string]any(m), path) }
 
 func textsBelow(object map[string]any, path string) (all []string) {
@@ -96,8 +101,9 @@ func textOf(v any) string {
 	return ""
 }
 
-// Traces are pieces of text that [Map.Encode] writes for every metadata of which the condition holds, and which it may also write for
-// others: who looks through many texts need not read those without all of them.
+// Traces are pieces of text that [Map.Encode] writes for every metadata of which the condition
+// holds, and which it may also write for others: who looks through many texts need not read those
+// without all of them.
 func (c Condition) Traces() []string {
 	if c.IsZero() {
 		return nil
@@ -110,7 +116,8 @@ func (c Condition) Traces() []string {
 	return traces
 }
 
-// within is a text as it stands within the quotes of a JSON string, or as a number, true, false or null.
+// within is a text as it stands within the quotes of a JSON string, or as a number, true, false or
+// null.
 func within(s string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)

@@ -1,5 +1,6 @@
-// Package metadata is the free-form data (custom_fields) that organizations and applications keep about
-// a user, and the four ways to change it. It knows JSON's values and nothing of who owns them.
+// Package metadata is the free-form data (custom_fields) that organizations and applications keep
+// about a user, and the four ways to change it. It knows JSON's values and nothing of who owns
+// them.
 package metadata
 
 import (
@@ -26,15 +27,18 @@ const (
 
 const tooDeep = "is nested deeper than 32 levels"
 
-// ErrTooLarge refuses metadata whose JSON text is longer than MaxBytes, be it sent or the result of a merge.
+// ErrTooLarge refuses metadata whose JSON text is longer than MaxBytes, be it sent or the result of
+// a merge.
 var ErrTooLarge = fault.New(fault.Invalid, "metadata is larger than 64 KiB")
 
-// Map is one JSON object. Its values are nil, bool, string, json.Number, []any and map[string]any; numbers
-// stay json.Number, so that they come back as they were sent. A Map is never changed in place.
+// Map is one JSON object. Its values are nil, bool, string, json.Number, []any and map[string]any;
+// numbers stay json.Number, so that they come back as they were sent. A Map is never changed in
+// place.
 type Map map[string]any
 
-// Parse reads one JSON object, and says where a mistake is. It refuses other values, trailing text, invalid UTF-8, NUL characters, numbers that no double holds,
-// nesting deeper than MaxDepth and more than MaxBytes.
+// Parse reads one JSON object, and says where a mistake is. It refuses other values, trailing text,
+// invalid UTF-8, NUL characters, numbers that no double holds, nesting deeper than MaxDepth and
+// more than MaxBytes.
 func Parse(text []byte) (Map, error) {
 	if len(text) > MaxBytes {
 		return nil, ErrTooLarge
@@ -103,8 +107,9 @@ func (m Map) Check() error {
 	return err
 }
 
-// surelyFine reports whether m is a flat object of strings, as imports bring them, whose JSON text cannot be longer than MaxBytes
-// however much of it is escaped. It spares most of them from being encoded only to be measured.
+// surelyFine reports whether m is a flat object of strings, as imports bring them, whose JSON text
+// cannot be longer than MaxBytes however much of it is escaped. It spares most of them from being
+// encoded only to be measured.
 func (m Map) surelyFine() bool {
 	const longestEscape, around = len(`\u0000`), len(`"":"",`)
 	size := len("{}")
@@ -125,8 +130,9 @@ func (m Map) checkValues() error {
 	return nil
 }
 
-// check returns what is wrong with v and, relative to v, where; nothing when all is well. The path is put together
-// on the way back from a mistake, because building one for every value costs time that an attacker can choose.
+// check returns what is wrong with v and, relative to v, where; nothing when all is well. The path
+// is put together on the way back from a mistake, because building one for every value costs time
+// that an attacker can choose.
 func check(v any, depth int) (path, wrong string) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -165,8 +171,9 @@ func check(v any, depth int) (path, wrong string) {
 // NoDouble says what is wrong with a number that Holds refuses.
 const NoDouble = "is a number that is too large for a double"
 
-// Holds reports whether a double holds the number, if not exactly. A larger one comes out of many JSON decoders as infinity or as a fault, and
-// then whoever reads it among others reads none of them.
+// Holds reports whether a double holds the number, if not exactly. A larger one comes out of many
+// JSON decoders as infinity or as a fault, and then whoever reads it among others reads none of
+// them.
 func Holds(n json.Number) bool {
 	const safe = 300 // digits
 	if len(n) <= safe && !strings.ContainsAny(string(n), "eE") {
@@ -178,7 +185,8 @@ func Holds(n json.Number) bool {
 
 func hasNUL(s string) bool { return strings.IndexByte(s, 0) >= 0 }
 
-// below is the path of what lies at the relative path inner within the member or element called name.
+// below is the path of what lies at the relative path inner within the member or element called
+// name.
 func below(name, inner string) string {
 	if inner == "" || strings.HasPrefix(inner, "[") {
 		return name + inner

@@ -25,8 +25,8 @@ func ParseMode(s string) (Mode, error) {
 	return "", fault.Field("_mode", "must be one of merge, override, rewrite, remove, ignore")
 }
 
-// Apply returns what stored becomes when sent is applied in this mode. Neither argument is changed. The
-// result may be larger than either: ErrTooLarge when it exceeds MaxBytes.
+// Apply returns what stored becomes when sent is applied in this mode. Neither argument is changed.
+// The result may be larger than either: ErrTooLarge when it exceeds MaxBytes.
 func (mode Mode) Apply(stored, sent Map) (Map, error) {
 	var result Map
 	switch mode {
@@ -67,8 +67,8 @@ func merged(stored, sent map[string]any) map[string]any {
 	return result
 }
 
-// without deletes the members of sent from stored. Where both sides hold an object and the sent one is not
-// empty it recurses, and an object that this empties goes too.
+// without deletes the members of sent from stored. Where both sides hold an object and the sent one
+// is not empty it recurses, and an object that this empties goes too.
 func without(stored, sent map[string]any) map[string]any {
 	result := Map(stored).Clone()
 	for k, v := range sent {

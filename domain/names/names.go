@@ -19,9 +19,9 @@ const (
 	MaxSlug       = 100
 )
 
-// Fold returns the form under which names are compared "without regard to case": NFC, then lower case.
-// It is the only such function; its result is stored in a column of its own and never left to a database's
-// lower() or collation, which differ.
+// Fold returns the form under which names are compared "without regard to case": NFC, then lower
+// case. It is the only such function; its result is stored in a column of its own and never left to
+// a database's lower() or collation, which differ.
 func Fold(s string) string { return strings.ToLower(norm.NFC.String(s)) }
 
 // Label trims a display name and checks it: not empty, at most MaxLabel characters, no control

@@ -15,7 +15,8 @@ import (
 	"github.com/tocsin/tocsin/domain/names"
 )
 
-// wide is a character of four bytes: a limit that counts bytes, or UTF-16 units, refuses it too early.
+// wide is a character of four bytes: a limit that counts bytes, or UTF-16 units, refuses it too
+// early.
 const wide = "𝔸"
 
 func TestFold(t *testing.T) {

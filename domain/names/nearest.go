@@ -5,8 +5,9 @@ import "strings"
 // maxNearest is the longest word, in bytes, for which a similar one is looked for.
 const maxNearest = 64
 
-// Nearest returns the known name that was probably meant by an unknown one; ok is false when none is similar. Case does not count, and `-` is
-// as good as `_`. Of names equally near, the first one is returned.
+// Nearest returns the known name that was probably meant by an unknown one; ok is false when none
+// is similar. Case does not count, and `-` is as good as `_`. Of names equally near, the first one
+// is returned.
 func Nearest(name string, known []string) (meant string, ok bool) {
 	if len(name) > maxNearest {
 		return "", false

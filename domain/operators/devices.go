@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// DeviceLife is how long a browser is known after somebody last signed in there, MaxDevices how many are known of an account.
+// DeviceLife is how long a browser is known after somebody last signed in there, MaxDevices how
+// many are known of an account.
 const (
 	DeviceLife = 180 * 24 * time.Hour
 	MaxDevices = 20
@@ -25,7 +26,8 @@ func (d Device) Expires() time.Time { return d.Seen.Add(DeviceLife) }
 type DeviceRepository interface {
 	// Device returns the accounts that a device is known of, by id.
 	Device(ctx context.Context, d Digest, now time.Time) ([]AccountID, error)
-	// Remember stores a device, and forgets the longest unseen of those that an account has beyond MaxDevices.
+	// Remember stores a device, and forgets the longest unseen of those that an account has beyond
+	// MaxDevices.
 	Remember(ctx context.Context, d Device) error
 	// ForgetDevices forgets all devices of an account but one.
 	ForgetDevices(ctx context.Context, a AccountID, keep Digest) error

@@ -10,8 +10,9 @@ import (
 	"github.com/tocsin/tocsin/domain/names"
 )
 
-// After FreeGuesses wrong passwords in a row the next has to wait for FirstDelay, and after each further one twice as long, up to LongestDelay.
-// Who has tried none for GuessMemory after that starts afresh.
+// After FreeGuesses wrong passwords in a row the next has to wait for FirstDelay, and after each
+// further one twice as long, up to LongestDelay. Who has tried none for GuessMemory after that
+// starts afresh.
 const (
 	FreeGuesses  = 3
 	FirstDelay   = 10 * time.Second
@@ -38,8 +39,9 @@ type Origin struct {
 	Device  string // the token that the browser was given when somebody signed in there; empty: none
 }
 
-// GuessKey is what guesses are counted by: a username, without regard to case and whether anybody has it or not, and the place that they come
-// from. A device that has signed in to the account before is a place of its own. So strangers never lock it out, nor anybody in another network.
+// GuessKey is what guesses are counted by: a username, without regard to case and whether anybody
+// has it or not, and the place that they come from. A device that has signed in to the account
+// before is a place of its own. So strangers never lock it out, nor anybody in another network.
 func (o Origin) GuessKey(username string, device Digest, known bool) Digest {
 	place := "network " + o.Network
 	if known {
@@ -56,8 +58,9 @@ type Guesses struct {
 	Refused  bool      // one was not looked at, since the last that was
 }
 
-// Try counts an attempt before it is known whether it is right, so that of many at once no more come through than one after the other. wait is
-// how long it has to be put off; then nothing is counted.
+// Try counts an attempt before it is known whether it is right, so that of many at once no more
+// come through than one after the other. wait is how long it has to be put off; then nothing is
+// counted.
 func (g Guesses) Try(now time.Time) (after Guesses, wait time.Duration) {
 	switch {
 	case now.Before(g.Until):
@@ -70,7 +73,8 @@ func (g Guesses) Try(now time.Time) (after Guesses, wait time.Duration) {
 	return Guesses{Failures: g.Failures, Until: now.Add(delay(g.Failures))}, 0
 }
 
-// Failed notes that an attempt, which Try has counted, was wrong: the time to wait begins with the answer.
+// Failed notes that an attempt, which Try has counted, was wrong: the time to wait begins with the
+// answer.
 func (g Guesses) Failed(now time.Time) Guesses {
 	if until := now.Add(delay(g.Failures)); until.After(g.Until) {
 		g.Until = until
@@ -99,7 +103,8 @@ func delay(failures int) time.Duration {
 type GuessRepository interface {
 	// Guesses returns the guesses of a key, zero when there are none.
 	Guesses(ctx context.Context, key Digest) (Guesses, error)
-	// SaveGuesses stores the guesses of a key and deletes some of those that do not count any more, more of them than it stores.
+	// SaveGuesses stores the guesses of a key and deletes some of those that do not count any more,
+	// more of them than it stores.
 	SaveGuesses(ctx context.Context, key Digest, g Guesses, now time.Time) error
 	// ForgetGuesses deletes the guesses of a key, if there are any.
 	ForgetGuesses(ctx context.Context, key Digest) error

@@ -25,7 +25,8 @@ var (
 	ErrOwed       = fault.New(fault.Invalid, "your password was set through another organization: choose another one")
 )
 
-// Invitation lets whoever has its token accept, once, what an organization gives one of its members.
+// Invitation lets whoever has its token accept, once, what an organization gives one of its
+// members.
 type Invitation struct {
 	Digest       Digest
 	Member       users.MemberID
@@ -48,17 +49,19 @@ func NewInvitation(m users.Member, byInstallation bool, now time.Time) (i Invita
 	return Invitation{Digest: sha256.Sum256([]byte(token)), Member: m.ID, Installation: byInstallation, Expires: now.Add(InvitationLife)}, token
 }
 
-// Valid reports whether the invitation still holds: it is not too old, and there is still a role to accept. A role counts even while its holder is
-// locked: the lock may be lifted.
+// Valid reports whether the invitation still holds: it is not too old, and there is still a role to
+// accept. A role counts even while its holder is locked: the lock may be lifted.
 func (i Invited) Valid(now time.Time) bool {
 	return now.Before(i.Expires) && i.Place.HasRole()
 }
 
-// Account is the account whose password somebody sets who has the invitation and nothing else, of those that the user has. Whoever hands out an
-// invitation may use it themselves, so it must not open more than the organization has to give: this is the account that opens the organization and
-// nothing else, else one that the organization made and that opens nothing, else a new one. An administrator of the installation, who could do
-// everything anyway, sets the password of whichever account opens the organization, so that people with several organizations can be helped.
-// An account that the provider of single sign-on opens is not an organization's to set a password for.
+// Account is the account whose password somebody sets who has the invitation and nothing else, of
+// those that the user has. Whoever hands out an invitation may use it themselves, so it must not
+// open more than the organization has to give: this is the account that opens the organization and
+// nothing else, else one that the organization made and that opens nothing, else a new one. An
+// administrator of the installation, who could do everything anyway, sets the password of whichever
+// account opens the organization, so that people with several organizations can be helped. An
+// account that the provider of single sign-on opens is not an organization's to set a password for.
 func (i Invited) Account(of []Holding) Account {
 	org := i.Place.Organization.ID
 	of = slices.DeleteFunc(slices.Clone(of), func(h Holding) bool { return h.SignOnAlone() || (h.Linked && !i.Installation) })
@@ -85,8 +88,9 @@ func (i Invited) Origin() orgs.ID {
 	return i.Place.Organization.ID
 }
 
-// AsksFor reports whether somebody who is signed in must choose another password before their account opens the place: its password was set
-// through another organization, whose people may know it.
+// AsksFor reports whether somebody who is signed in must choose another password before their
+// account opens the place: its password was set through another organization, whose people may know
+// it.
 func (i Invited) AsksFor(a Account) bool {
 	return a.Hash != "" && a.Organization != 0 && a.Organization != i.Place.Organization.ID
 }

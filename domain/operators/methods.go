@@ -8,5 +8,6 @@ const (
 	BySingleSignOn       Method = "single sign-on"
 )
 
-// Strong reports whether the method takes more than knowing a password. With single sign-on the provider asks for what it wants.
+// Strong reports whether the method takes more than knowing a password. With single sign-on the
+// provider asks for what it wants.
 func (m Method) Strong() bool { return m != ByPassword }

@@ -18,12 +18,13 @@ type Officer struct {
 	Right Need
 }
 
-// OfInstallation reports whether the officer looks after the installation: what such a person says of a
-// channel is trusted, wherever it leads.
+// OfInstallation reports whether the officer looks after the installation: what such a person says
+// of a channel is trusted, wherever it leads.
 func (o Officer) OfInstallation() bool { return o.Right >= Installation }
 
-// MayChange answers ErrAbove, naming them, when some of the members stand above the officer. Who could lock, remove or edit those would take
-// rights away that they could not give. A role counts even while its holder is locked: the lock may be lifted.
+// MayChange answers ErrAbove, naming them, when some of the members stand above the officer. Who
+// could lock, remove or edit those would take rights away that they could not give. A role counts
+// even while its holder is locked: the lock may be lifted.
 func (o Officer) MayChange(ms ...users.Member) error {
 	var above []string
 	for _, m := range ms {

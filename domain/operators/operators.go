@@ -1,5 +1,6 @@
-// Package operators is about the people who work with the console: their accounts and passwords, how often those may be guessed wrong, their
-// sessions, and what they may do where. It knows no cookie and no page; what the pages show is other packages' business.
+// Package operators is about the people who work with the console: their accounts and passwords,
+// how often those may be guessed wrong, their sessions, and what they may do where. It knows no
+// cookie and no page; what the pages show is other packages' business.
 package operators
 
 import (
@@ -30,23 +31,26 @@ var (
 // AccountID identifies an account. It is positive; 0 means "not stored yet".
 type AccountID int64
 
-// Account is one way for a user to sign in, with the roles that were accepted with it. A user may have several accounts, which know nothing of
-// each other: an organization that hands out a link to set a password decides about an account that opens that organization alone. So what one
-// organization does about a username never opens, hinders or shows what another one has given to the same username.
+// Account is one way for a user to sign in, with the roles that were accepted with it. A user may
+// have several accounts, which know nothing of each other: an organization that hands out a link to
+// set a password decides about an account that opens that organization alone. So what one
+// organization does about a username never opens, hinders or shows what another one has given to
+// the same username.
 type Account struct {
 	ID            AccountID
 	User          users.User // only the identity: id and username
 	Hash          Hash       // zero: no password
 	Administrator bool       // of the installation: may do everything everywhere
-	// Organization is the one through whose link the password was last set, so that its people may know it; 0: none's. A password that the
-	// holder changes to another one leaves it as it is.
+	// Organization is the one through whose link the password was last set, so that its people may
+	// know it; 0: none's. A password that the holder changes to another one leaves it as it is.
 	Organization orgs.ID
 	Changed      time.Time // when the password was set
 	Linked       bool      // an identity of the provider of single sign-on opens it; Save leaves this alone
 }
 
-// SignOnAlone reports whether the account has no password because its holder signs in with single sign-on. Nobody gives it one: it
-// would go on opening the account when the provider does not any more.
+// SignOnAlone reports whether the account has no password because its holder signs in with single
+// sign-on. Nobody gives it one: it would go on opening the account when the provider does not any
+// more.
 func (a Account) SignOnAlone() bool { return a.Linked && a.Hash == "" }
 
 // Renewed is the account with another password.
@@ -75,8 +79,9 @@ func (h Holding) opens(org orgs.ID) (this, other bool) {
 	return this, other
 }
 
-// Main is the account whose password is meant when nobody names an organization: the one that makes its holder administrator of the
-// installation, else the only one. ErrNotFound, ErrSeveral, ErrSignOnAlone.
+// Main is the account whose password is meant when nobody names an organization: the one that makes
+// its holder administrator of the installation, else the only one. ErrNotFound, ErrSeveral,
+// ErrSignOnAlone.
 func Main(of []Holding) (Account, error) {
 	all := len(of)
 	of = slices.DeleteFunc(slices.Clone(of), func(h Holding) bool { return h.SignOnAlone() })
@@ -97,8 +102,9 @@ func Main(of []Holding) (Account, error) {
 	return Account{}, ErrSeveral
 }
 
-// For is the account by which a user does things in an organization: the one that opens it, else the one that makes them administrator of the
-// installation; the zero Holding when there is neither.
+// For is the account by which a user does things in an organization: the one that opens it, else
+// the one that makes them administrator of the installation; the zero Holding when there is
+// neither.
 func For(of []Holding, org orgs.ID) (found Holding) {
 	for _, h := range of {
 		if this, _ := h.opens(org); this {
@@ -133,25 +139,31 @@ type Repository interface {
 type AccountRepository interface {
 	// Account finds an account with its places; ErrNotFound.
 	Account(ctx context.Context, id AccountID) (Holding, error)
-	// Accounts returns the accounts of the user with this username, without regard to case, with their places, by id. Who is unknown has none.
+	// Accounts returns the accounts of the user with this username, without regard to case, with
+	// their places, by id. Who is unknown has none.
 	Accounts(ctx context.Context, username string) ([]Holding, error)
-	// Save stores everything of an account but its identity, which must exist, and returns its id; an account without an id is made.
-	// users.ErrNotFound, ErrNotFound.
+	// Save stores everything of an account but its identity, which must exist, and returns its id;
+	// an account without an id is made. users.ErrNotFound, ErrNotFound.
 	Save(ctx context.Context, a Account) (AccountID, error)
 	// Drop deletes an account with its sessions and devices, if it exists.
 	Drop(ctx context.Context, id AccountID) error
-	// Accept makes an account the one that opens a member's organization, in the place of whichever did before.
+	// Accept makes an account the one that opens a member's organization, in the place of whichever
+	// did before.
 	Accept(ctx context.Context, m users.MemberID, a AccountID, at time.Time) error
-	// Acceptance returns by which account a member has accepted, and when; the zero Acceptance when by none.
+	// Acceptance returns by which account a member has accepted, and when; the zero Acceptance when
+	// by none.
 	Acceptance(ctx context.Context, m users.MemberID) (Acceptance, error)
-	// Appointments returns those members of an organization who have a role there, by id: at most limit after the given one.
+	// Appointments returns those members of an organization who have a role there, by id: at most
+	// limit after the given one.
 	Appointments(ctx context.Context, org orgs.ID, after users.MemberID, limit int) ([]Appointment, error)
-	// Decide announces a decision about who can sign in as a user, or what for, in whichever organization: of two units of work that decide about one
-	// user at the same time, the later sees what the earlier wrote. users.ErrNotFound.
+	// Decide announces a decision about who can sign in as a user, or what for, in whichever
+	// organization: of two units of work that decide about one user at the same time, the later
+	// sees what the earlier wrote. users.ErrNotFound.
 	Decide(ctx context.Context, u users.ID) error
 }
 
-// Appointment is that an organization gave a member a role, and when the member accepted it; zero: not yet.
+// Appointment is that an organization gave a member a role, and when the member accepted it; zero:
+// not yet.
 type Appointment struct {
 	Member   users.MemberID
 	Username string

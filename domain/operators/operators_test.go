@@ -63,7 +63,8 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// TestNobodysHashTakesTheSameWork runs alone, because it looks at the memory of the whole program, which is what the work consists of.
+// TestNobodysHashTakesTheSameWork runs alone, because it looks at the memory of the whole program,
+// which is what the work consists of.
 func TestNobodysHashTakesTheSameWork(t *testing.T) { //nolint:paralleltest // For the reason given.
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

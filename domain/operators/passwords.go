@@ -21,7 +21,8 @@ const (
 	MaxPassword = 200
 )
 
-// The cost of argon2id, as OWASP recommends it: 19 MiB, twice, one lane. Hashes carry the cost that they were made with.
+// The cost of argon2id, as OWASP recommends it: 19 MiB, twice, one lane. Hashes carry the cost that
+// they were made with.
 const (
 	memory  = 19 << 10 // KiB
 	passes  = 2
@@ -33,7 +34,8 @@ const (
 // Password is a password that may be set. It prints as nothing, so that no log can hold it.
 type Password struct{ text string }
 
-// NewPassword checks a password. It is taken as it is, white space included; spellings of one character count as the same.
+// NewPassword checks a password. It is taken as it is, white space included; spellings of one
+// character count as the same.
 func NewPassword(field, s string) (Password, error) {
 	text := norm.NFKC.String(s)
 	n := utf8.RuneCountInString(text)
@@ -58,8 +60,8 @@ func (Password) String() string { return "***" }
 // GoString hides it from %#v, too.
 func (Password) GoString() string { return "***" }
 
-// Hash hashes the password under the salt of the hashes that its user has already, so that one derivation compares a text with all of them;
-// without any, under a salt of its own.
+// Hash hashes the password under the salt of the hashes that its user has already, so that one
+// derivation compares a text with all of them; without any, under a salt of its own.
 func (p Password) Hash(others ...Hash) Hash {
 	for _, h := range others {
 		if c, salt, known := h.parse(); known {
@@ -71,14 +73,16 @@ func (p Password) Hash(others ...Hash) Hash {
 	return derive(p.text, cost{memory: memory, passes: passes, lanes: lanes}, salt[:])
 }
 
-// Hash is what is kept of a password: argon2id with its cost and its salt, in the PHC string format.
+// Hash is what is kept of a password: argon2id with its cost and its salt, in the PHC string
+// format.
 type Hash string
 
 // Matches reports whether a text is the password.
 func (h Hash) Matches(text string) bool { return Match(text, h) == 0 }
 
-// Match returns which of a user's hashes is that of a text, the first of several, -1 for none. It takes as long for no hash and for the zero one,
-// which nothing matches, as for any other and for several, so that time does not tell who can sign in, nor how.
+// Match returns which of a user's hashes is that of a text, the first of several, -1 for none. It
+// takes as long for no hash and for the zero one, which nothing matches, as for any other and for
+// several, so that time does not tell who can sign in, nor how.
 func Match(text string, hashes ...Hash) int {
 	if utf8.RuneCountInString(text) > MaxPassword {
 		text = "" // It cannot be right; hashing it would cost what its length says.

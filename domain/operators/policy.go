@@ -8,7 +8,8 @@ type Policy struct {
 	BreakGlass       string // the username of the administrator of the installation who may sign in with a password all the same
 }
 
-// Reserves reports whether a username is that of the emergency account, which single sign-on never opens.
+// Reserves reports whether a username is that of the emergency account, which single sign-on never
+// opens.
 func (p Policy) Reserves(username string) bool {
 	return p.BreakGlass != "" && names.Fold(username) == names.Fold(p.BreakGlass)
 }
@@ -18,8 +19,9 @@ func (p Policy) TakesPasswordOf(username string) bool {
 	return !p.SingleSignOnOnly || p.Reserves(username)
 }
 
-// Admits reports whether somebody may have a session of an account who has shown in this way who they are. An account without a
-// password takes single sign-on alone, so that nothing set up here opens it when the provider does not any more.
+// Admits reports whether somebody may have a session of an account who has shown in this way who
+// they are. An account without a password takes single sign-on alone, so that nothing set up here
+// opens it when the provider does not any more.
 func (p Policy) Admits(a Account, m Method) bool {
 	if m == BySingleSignOn {
 		return true

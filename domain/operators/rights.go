@@ -48,7 +48,8 @@ var rights = map[users.Role]Need{users.RoleViewer: Viewer, users.RoleOperator: O
 // Above reports whether one role may do more than another.
 func Above(one, other users.Role) bool { return rights[one] > rights[other] }
 
-// Place is an organization that an account opens, because its holder has accepted what the organization gives them.
+// Place is an organization that an account opens, because its holder has accepted what the
+// organization gives them.
 type Place struct {
 	Organization orgs.Organization
 	Role         users.Role
@@ -76,16 +77,19 @@ type Visitor struct {
 	Method        Method    // how
 }
 
-// Recent reports whether the visitor has shown who they are so recently that they may change what opens doors.
+// Recent reports whether the visitor has shown who they are so recently that they may change what
+// opens doors.
 func (v Visitor) Recent(now time.Time) bool {
 	return v.User.ID != 0 && now.Before(v.Authenticated.Add(Recent))
 }
 
-// May reports whether the visitor fulfils a need, in the organization with this slug where the need is about one.
+// May reports whether the visitor fulfils a need, in the organization with this slug where the need
+// is about one.
 func (v Visitor) May(org string, n Need) bool { return v.Authorize(org, n) == nil }
 
-// Authorize answers whether the visitor fulfils a need: ErrNoSession for nobody, orgs.ErrNotFound where the visitor sees nothing of the
-// organization, whether it exists or not, ErrForbidden where the role is too low.
+// Authorize answers whether the visitor fulfils a need: ErrNoSession for nobody, orgs.ErrNotFound
+// where the visitor sees nothing of the organization, whether it exists or not, ErrForbidden where
+// the role is too low.
 func (v Visitor) Authorize(org string, n Need) error {
 	switch {
 	case n == Anybody:

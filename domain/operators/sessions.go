@@ -15,10 +15,12 @@ const (
 	SessionLife = 7 * 24 * time.Hour
 )
 
-// SessionGrain is how exactly it is known when a session was last used, so that not every page costs a write.
+// SessionGrain is how exactly it is known when a session was last used, so that not every page
+// costs a write.
 const SessionGrain = time.Minute
 
-// Recent is how long after signing in one may change what opens doors: keys, secrets, roles, passwords.
+// Recent is how long after signing in one may change what opens doors: keys, secrets, roles,
+// passwords.
 const Recent = 10 * time.Minute
 
 // tokenLength is the length of a token: 256 bits in hex.
@@ -53,7 +55,8 @@ func NewToken() string {
 	return hex.EncodeToString(secret[:])
 }
 
-// NewSession begins a session of somebody who has just shown who they are, and returns its token, which only the browser keeps.
+// NewSession begins a session of somebody who has just shown who they are, and returns its token,
+// which only the browser keeps.
 func NewSession(a AccountID, m Method, d Digest, address string, now time.Time) (s Session, token string) {
 	token = NewToken()
 	return Session{Digest: sha256.Sum256([]byte(token)), Account: a, Created: now, Authenticated: now, Method: m, Seen: now, Expires: now.Add(SessionLife),
@@ -92,7 +95,8 @@ type SessionRepository interface {
 	EndAll(ctx context.Context, a AccountID) (int, error)
 	// EndOthers deletes every session of an account but one and returns how many those were.
 	EndOthers(ctx context.Context, a AccountID, keep Digest) (int, error)
-	// Sessions returns the sessions of an account, over or not, the one that was used last first, at most limit.
+	// Sessions returns the sessions of an account, over or not, the one that was used last first,
+	// at most limit.
 	Sessions(ctx context.Context, a AccountID, limit int) ([]Session, error)
 	// Sweep deletes the sessions, the invitations and the devices that have expired.
 	Sweep(ctx context.Context, now time.Time) error

@@ -1,5 +1,5 @@
-// Package orgs is the frame of an installation: organizations, their projects and their groups. It knows
-// how they are named and found, and nothing of what they contain.
+// Package orgs is the frame of an installation: organizations, their projects and their groups. It
+// knows how they are named and found, and nothing of what they contain.
 package orgs
 
 import (
@@ -65,7 +65,8 @@ func New(slug, name string) (Organization, error) {
 	return o, faults.Err()
 }
 
-// ParseRegion checks the region of phone numbers without country code: two letters of ISO 3166, or nothing.
+// ParseRegion checks the region of phone numbers without country code: two letters of ISO 3166, or
+// nothing.
 func ParseRegion(field, s string) (string, error) {
 	s = strings.ToUpper(strings.TrimSpace(s))
 	if s != "" && phonenumbers.GetCountryCodeForRegion(s) == 0 {
@@ -140,10 +141,12 @@ func NewGroup(org ID, name string) (Group, error) {
 	return Group{Organization: org, Name: name}, err
 }
 
-// IsDefault reports whether the group is the one that every organization is created with. Enrolling looks for it by its name.
+// IsDefault reports whether the group is the one that every organization is created with. Enrolling
+// looks for it by its name.
 func (g Group) IsDefault() bool { return names.Fold(g.Name) == names.Fold(DefaultGroup) }
 
-// Repository keeps organizations, projects and groups. No method ever returns the system organization.
+// Repository keeps organizations, projects and groups. No method ever returns the system
+// organization.
 type Repository interface {
 	// BySlug returns ErrNotFound when there is none.
 	BySlug(ctx context.Context, slug string) (Organization, error)
@@ -155,24 +158,30 @@ type Repository interface {
 	First(ctx context.Context) (Organization, error)
 	// Only returns the organization when there is exactly one; ErrNotFound, ErrSeveral.
 	Only(ctx context.Context) (Organization, error)
-	// Create stores a new organization with its Default group and returns it with its id; ErrSlugTaken.
+	// Create stores a new organization with its Default group and returns it with its id;
+	// ErrSlugTaken.
 	Create(ctx context.Context, o Organization) (Organization, error)
 	// Rename stores the name of the organization with o.ID.
 	Rename(ctx context.Context, o Organization) error
-	// Quotas returns the limits of the organization that differ from the installation's; ErrNotFound.
+	// Quotas returns the limits of the organization that differ from the installation's;
+	// ErrNotFound.
 	Quotas(ctx context.Context, id ID) (quotas.Limits, error)
-	// SetQuotas stores the limits of the organization that differ from the installation's; ErrNotFound.
+	// SetQuotas stores the limits of the organization that differ from the installation's;
+	// ErrNotFound.
 	SetQuotas(ctx context.Context, id ID, own quotas.Limits) error
-	// Count counts what the organization has of what a quota is about: quotas.Channels, Keys, Lists, Groups or Imports.
+	// Count counts what the organization has of what a quota is about: quotas.Channels, Keys,
+	// Lists, Groups or Imports.
 	Count(ctx context.Context, id ID, n quotas.Name) (int64, error)
 	// SetRegion stores the region of phone numbers without country code; ErrNotFound.
 	SetRegion(ctx context.Context, id ID, region string) error
-	// SetSearchable stores the paths of metadata that members are found by, and has the index built anew; ErrNotFound.
+	// SetSearchable stores the paths of metadata that members are found by, and has the index built
+	// anew; ErrNotFound.
 	SetSearchable(ctx context.Context, id ID, paths []string) error
 	// RequireFactor stores whether the organization requires a second factor; ErrNotFound.
 	RequireFactor(ctx context.Context, id ID, on bool) error
-	// Revise announces a change to what the organization is made of (projects, channels, lists, applications,
-	// events): of two units of work that revise one organization at the same time, the later sees what the earlier wrote.
+	// Revise announces a change to what the organization is made of (projects, channels, lists,
+	// applications, events): of two units of work that revise one organization at the same time,
+	// the later sees what the earlier wrote.
 	Revise(ctx context.Context, id ID) error
 
 	// Project finds a project by the slugs of a path; ErrNotFound or ErrProjectNotFound.
@@ -190,8 +199,8 @@ type Repository interface {
 	Group(ctx context.Context, id ID, name string) (Group, error)
 	// EnsureGroup returns the group of this name, created when it is missing.
 	EnsureGroup(ctx context.Context, id ID, name string) (g Group, created bool, err error)
-	// WithGroups finds an organization with the Default group and the group with this id (0: none), as
-	// far as it has them; ErrNotFound.
+	// WithGroups finds an organization with the Default group and the group with this id (0: none),
+	// as far as it has them; ErrNotFound.
 	WithGroups(ctx context.Context, slug string, g GroupID) (Organization, []Group, error)
 	// GroupByID finds a group of the organization; ErrGroupNotFound.
 	GroupByID(ctx context.Context, id ID, g GroupID) (Group, error)

@@ -1,5 +1,6 @@
-// Package quotas is about how much one organization may use of what all organizations of an installation share. It knows the quotas, their
-// names and how going over one is reported. It counts nothing itself.
+// Package quotas is about how much one organization may use of what all organizations of an
+// installation share. It knows the quotas, their names and how going over one is reported. It
+// counts nothing itself.
 package quotas
 
 import (
@@ -34,13 +35,15 @@ const (
 	Imports              Name = "import_limit"            // imports of an organization that are under way
 )
 
-// Limits of an installation that no organization can have for itself. They are reported as quotas are.
+// Limits of an installation that no organization can have for itself. They are reported as quotas
+// are.
 const (
 	AuthFailures Name = "auth_failure_limit" // failed authentications a second of one client address
 	Body         Name = "body_limit"         // bytes of one request body
 )
 
-// Names returns every quota that an organization may have for itself, in the order in which they are documented.
+// Names returns every quota that an organization may have for itself, in the order in which they
+// are documented.
 func Names() []Name {
 	return []Name{Requests, OrganizationRequests, Bodies, DryRuns, ContextSize, Contexts, Channels, Keys, Lists, Groups, Projects, Applications, Events, Imports}
 }

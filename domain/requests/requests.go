@@ -1,5 +1,5 @@
-// Package requests is about calls that may be sent again: what makes two of them the same, and what became of the first one. It knows
-// nothing of what they ask for.
+// Package requests is about calls that may be sent again: what makes two of them the same, and what
+// became of the first one. It knows nothing of what they ask for.
 package requests
 
 import (
@@ -20,7 +20,8 @@ var (
 // Lifetime is how long an Idempotency-Key is remembered (decisions 6).
 const Lifetime = 24 * time.Hour
 
-// Request makes a call repeatable: the Idempotency-Key with whose key it was sent and what it asked for.
+// Request makes a call repeatable: the Idempotency-Key with whose key it was sent and what it asked
+// for.
 type Request struct {
 	Key            access.ID // the API key; 0: a form of the console, whose idempotency key nobody else could know
 	IdempotencyKey string
@@ -33,10 +34,12 @@ type Answer struct {
 	Body   []byte
 }
 
-// Repository remembers requests and their answers. Those of triggers it shares with deliveries.Repository.
+// Repository remembers requests and their answers. Those of triggers it shares with
+// deliveries.Repository.
 type Repository interface {
-	// Begin claims a request, so that of equal parallel ones the others wait for its unit of work. It returns the answer, and true, when the
-	// request was answered within Lifetime; ErrReused when it was used for something else.
+	// Begin claims a request, so that of equal parallel ones the others wait for its unit of work.
+	// It returns the answer, and true, when the request was answered within Lifetime; ErrReused
+	// when it was used for something else.
 	Begin(ctx context.Context, r Request, now time.Time) (Answer, bool, error)
 	// Finish remembers the answer to a request that the same unit of work has begun.
 	Finish(ctx context.Context, r Request, a Answer) error

@@ -1,5 +1,6 @@
-// Package schemas is about JSON Schemas that organizations write for the data of their events: which of them are taken, and what is wrong with
-// data. It never loads anything: a schema stands alone. Whoever writes schemas and sends data is not trusted, so neither may cost much.
+// Package schemas is about JSON Schemas that organizations write for the data of their events:
+// which of them are taken, and what is wrong with data. It never loads anything: a schema stands
+// alone. Whoever writes schemas and sends data is not trusted, so neither may cost much.
 package schemas
 
 import (
@@ -23,12 +24,14 @@ const (
 	MaxBytes  = 64 << 10 // of a schema
 	MaxDepth  = 64       // levels of a schema
 	MaxWeight = 5_000    // objects and arrays of a schema, each as often as $ref leads to it
-	// MaxWork bounds the weight of a schema times the values of the data that are held against it, each of which takes about a microsecond.
+	// MaxWork bounds the weight of a schema times the values of the data that are held against it,
+	// each of which takes about a microsecond.
 	MaxWork = 200_000
 	// maxDigits and maxExponent bound numbers, which are compared exactly.
 	maxDigits   = 1_000
 	maxExponent = 400
-	// maxMistakes is how many mistakes in data are told, and maxMistake how long each may be, in characters.
+	// maxMistakes is how many mistakes in data are told, and maxMistake how long each may be, in
+	// characters.
 	maxMistakes = 50
 	maxMistake  = 300
 )
@@ -80,7 +83,8 @@ func Parse(text string) (*Schema, error) {
 // Size is about how much memory the schema takes, in bytes.
 func (s *Schema) Size() int { return 16 * s.text }
 
-// Check returns what is wrong with a JSON text, each with the JSON Pointer of the value: `/lines/0/price: got string, want number`.
+// Check returns what is wrong with a JSON text, each with the JSON Pointer of the value:
+// `/lines/0/price: got string, want number`.
 func (s *Schema) Check(text []byte) (mistakes []string) {
 	data, err := jsonschema.UnmarshalJSON(strings.NewReader(string(text)))
 	if err != nil {
@@ -124,7 +128,8 @@ func leaves(e *jsonschema.ValidationError, found []string) []string {
 	return found
 }
 
-// size counts the values of data, long texts as several, and returns the first number that cannot be checked.
+// size counts the values of data, long texts as several, and returns the first number that cannot
+// be checked.
 func size(v any) (values int, number string) {
 	values = 1
 	add := func(inner any) {

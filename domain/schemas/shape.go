@@ -8,8 +8,9 @@ import (
 	"github.com/tocsin/tocsin/domain/templates"
 )
 
-// Shape returns what the schema knows of its data, for those who speak of them. An object has the members that the schema describes anywhere;
-// it has others only where `additionalProperties` says so, or names follow a pattern.
+// Shape returns what the schema knows of its data, for those who speak of them. An object has the
+// members that the schema describes anywhere; it has others only where `additionalProperties` says
+// so, or names follow a pattern.
 func (s *Schema) Shape() *templates.Shape {
 	if shape, known := shapeOf(s.compiled); known {
 		return shape

@@ -17,7 +17,8 @@ type Rule struct {
 // Mapping is every rule. What no rule is about, the provider decides nothing about.
 type Mapping []Rule
 
-// Organizations are the slugs of the organizations whose roles the provider decides, in the order of the rules.
+// Organizations are the slugs of the organizations whose roles the provider decides, in the order
+// of the rules.
 func (m Mapping) Organizations() []string {
 	var all []string
 	for _, r := range m {
@@ -28,7 +29,8 @@ func (m Mapping) Organizations() []string {
 	return all
 }
 
-// Role is the highest role in an organization that these groups give; users.RoleMember when they give none.
+// Role is the highest role in an organization that these groups give; users.RoleMember when they
+// give none.
 func (m Mapping) Role(org string, groups []string) users.Role {
 	best := users.RoleMember
 	for _, r := range m {
@@ -39,8 +41,8 @@ func (m Mapping) Role(org string, groups []string) users.Role {
 	return best
 }
 
-// Administrator reports whether these groups make somebody an administrator of the installation, and whether the provider
-// decides about that at all.
+// Administrator reports whether these groups make somebody an administrator of the installation,
+// and whether the provider decides about that at all.
 func (m Mapping) Administrator(groups []string) (is, decides bool) {
 	for _, r := range m {
 		if r.Organization == "" {

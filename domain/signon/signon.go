@@ -1,5 +1,6 @@
-// Package signon is about single sign-on: who an identity provider says that somebody is, which account this opens, and
-// which roles the provider's groups give. It knows no protocol and no page; the Provider port speaks with the provider.
+// Package signon is about single sign-on: who an identity provider says that somebody is, which
+// account this opens, and which roles the provider's groups give. It knows no protocol and no page;
+// the Provider port speaks with the provider.
 package signon
 
 import (
@@ -33,14 +34,15 @@ var (
 // Skew is how much the clock of the provider may differ from ours.
 const Skew = time.Minute
 
-// Subject names an identity for ever: what the provider calls it, and which provider that is. Usernames may change; this
-// does not.
+// Subject names an identity for ever: what the provider calls it, and which provider that is.
+// Usernames may change; this does not.
 type Subject struct {
 	Issuer string
 	ID     string
 }
 
-// MaxSubject is how long the name of an identity may be in bytes (OpenID Connect Core 1.0, section 2).
+// MaxSubject is how long the name of an identity may be in bytes (OpenID Connect Core 1.0, section
+// 2).
 const MaxSubject = 255
 
 // Identity is who the provider says that somebody is.
@@ -57,8 +59,9 @@ type Identity struct {
 // RecentFor reports whether somebody showed the provider who they are after they were sent there.
 func (i Identity) RecentFor(sent time.Time) bool { return !i.Authenticated.Before(sent.Add(-Skew)) }
 
-// AuthenticatedAt is when a session that begins now counts as last authenticated. A provider that remembers somebody does
-// not ask for anything, so the moment is what it says; where it says none, it was not recently.
+// AuthenticatedAt is when a session that begins now counts as last authenticated. A provider that
+// remembers somebody does not ask for anything, so the moment is what it says; where it says none,
+// it was not recently.
 func (i Identity) AuthenticatedAt(now time.Time) time.Time {
 	switch {
 	case i.Authenticated.IsZero():
@@ -86,7 +89,8 @@ type Session struct {
 	Provider string // what the provider calls its session; empty: it does not say
 }
 
-// Logout is what a provider says has ended: one of its sessions, or all of an identity. One of the two may be empty.
+// Logout is what a provider says has ended: one of its sessions, or all of an identity. One of the
+// two may be empty.
 type Logout struct {
 	Issuer  string
 	Subject string
@@ -104,8 +108,8 @@ type Repository interface {
 	Link(ctx context.Context, s Subject) (Link, error)
 	// Of returns the identity that opens an account; ErrNotFound.
 	Of(ctx context.Context, a operators.AccountID) (Link, error)
-	// SaveLink stores that an identity opens an account, in the place of the identity that opened it before; ErrLinked when it
-	// opens another account.
+	// SaveLink stores that an identity opens an account, in the place of the identity that opened
+	// it before; ErrLinked when it opens another account.
 	SaveLink(ctx context.Context, l Link) error
 	// Unlink deletes the link of an account; ErrNotFound.
 	Unlink(ctx context.Context, a operators.AccountID) error
@@ -116,9 +120,11 @@ type Repository interface {
 	Began(ctx context.Context, s Session) error
 	// Sessions returns the sessions that a logout concerns, at most limit.
 	Sessions(ctx context.Context, l Logout, limit int) ([]Session, error)
-	// EndSessions deletes every session of an account that came from the provider and returns how many those were.
+	// EndSessions deletes every session of an account that came from the provider and returns how
+	// many those were.
 	EndSessions(ctx context.Context, a operators.AccountID) (int, error)
 
-	// Take notes that a logout token was used and forgets those that have expired; ErrReplayed when it was used before.
+	// Take notes that a logout token was used and forgets those that have expired; ErrReplayed when
+	// it was used before.
 	Take(ctx context.Context, l Logout, now time.Time) error
 }

@@ -8,7 +8,8 @@ import (
 // Buckets is how many groups of durations a Histogram has.
 const Buckets = 16
 
-// bounds are where a group ends and the next one begins. What is stored refers to them by place: they never change.
+// bounds are where a group ends and the next one begins. What is stored refers to them by place:
+// they never change.
 func bounds() [Buckets - 1]time.Duration {
 	return [...]time.Duration{50 * time.Millisecond, 100 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond, time.Second,
 		2500 * time.Millisecond, 5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour,
@@ -44,8 +45,9 @@ func (h Histogram) Plus(other Histogram) Histogram {
 	return h
 }
 
-// Quantile is the duration that the part q of all does not exceed, q in (0, 1], taken as evenly spread within its group; 0 when there is
-// none. Of the last group, which has no end, its beginning is told.
+// Quantile is the duration that the part q of all does not exceed, q in (0, 1], taken as evenly
+// spread within its group; 0 when there is none. Of the last group, which has no end, its beginning
+// is told.
 func (h Histogram) Quantile(q float64) time.Duration {
 	if h.Count() == 0 {
 		return 0

@@ -1,5 +1,6 @@
-// Package statistics is about numbers that are kept while things happen: how many deliveries ended in which way within an hour, how long the
-// hand-off took, and what needs somebody's attention. It knows what the numbers mean and refuses to know how they are kept.
+// Package statistics is about numbers that are kept while things happen: how many deliveries ended
+// in which way within an hour, how long the hand-off took, and what needs somebody's attention. It
+// knows what the numbers mean and refuses to know how they are kept.
 package statistics
 
 import (
@@ -68,21 +69,25 @@ type Failures struct {
 
 // Repository tells the numbers. Those who write deliveries keep them, in the same units of work.
 type Repository interface {
-	// Hours returns what happened in the organization in the hours from the one that a moment is in to the one before which another one
-	// is, by time. Hours in which nothing happened are left out.
+	// Hours returns what happened in the organization in the hours from the one that a moment is in
+	// to the one before which another one is, by time. Hours in which nothing happened are left
+	// out.
 	Hours(ctx context.Context, org orgs.ID, from, until time.Time) ([]Hour, error)
-	// Contexts returns how many bytes the contexts of the organization's occurrences have that were triggered on the day of a moment or
-	// later; of the zero moment all, as far as numbers are kept. An occurrence counts once its recipients are being found. One that is
-	// scheduled counts at once, and as if it were triggered when it is to be sent.
+	// Contexts returns how many bytes the contexts of the organization's occurrences have that were
+	// triggered on the day of a moment or later; of the zero moment all, as far as numbers are
+	// kept. An occurrence counts once its recipients are being found. One that is scheduled counts
+	// at once, and as if it were triggered when it is to be sent.
 	Contexts(ctx context.Context, org orgs.ID, since time.Time) (int64, error)
-	// Backlogs returns the channels of these organizations with deliveries that were due before a moment, and how many are, counted up
-	// to most for each. It looks at the first of each channel and then at no more than it counts.
+	// Backlogs returns the channels of these organizations with deliveries that were due before a
+	// moment, and how many are, counted up to most for each. It looks at the first of each channel
+	// and then at no more than it counts.
 	Backlogs(ctx context.Context, in []orgs.ID, before time.Time, most int) ([]Backlog, error)
 	// Queue returns what waits at a moment in all organizations, each number counted up to most.
 	Queue(ctx context.Context, now time.Time, most int) (Queue, error)
 	// Workers returns the workers that were heard of and have not left, by owner; at most 100.
 	Workers(ctx context.Context) ([]deliveries.Presence, error)
-	// Failures returns occurrences of these organizations, begun at or after a moment, with deliveries that failed and were not sent
-	// again: the newest first, at most limit of each organization.
+	// Failures returns occurrences of these organizations, begun at or after a moment, with
+	// deliveries that failed and were not sent again: the newest first, at most limit of each
+	// organization.
 	Failures(ctx context.Context, in []orgs.ID, since time.Time, limit int) ([]Failures, error)
 }

@@ -1,5 +1,5 @@
-// Package subscriptions is about who hears of an event: notifications, which join an event to a distribution list, and the
-// subscriptions that reach a person without any list.
+// Package subscriptions is about who hears of an event: notifications, which join an event to a
+// distribution list, and the subscriptions that reach a person without any list.
 package subscriptions
 
 import (
@@ -30,8 +30,8 @@ type (
 	ID int64
 )
 
-// Notification tells who gets a message when an event is triggered: the recipients of its list and its active
-// subscribers. Its name is unique in the event without regard to case.
+// Notification tells who gets a message when an event is triggered: the recipients of its list and
+// its active subscribers. Its name is unique in the event without regard to case.
 type Notification struct {
 	ID          NotificationID
 	Application applications.ID // of its event
@@ -95,25 +95,28 @@ type Repository interface {
 	Create(ctx context.Context, n Notification) (Notification, error)
 	// Save stores the name, the list and the active flag; ErrNameTaken.
 	Save(ctx context.Context, n Notification) error
-	// Delete removes a notification with its templates, opt-outs and inactive subscriptions; ErrInUse, naming those who are subscribed and
-	// occurrences with deliveries because of it.
+	// Delete removes a notification with its templates, opt-outs and inactive subscriptions;
+	// ErrInUse, naming those who are subscribed and occurrences with deliveries because of it.
 	Delete(ctx context.Context, n Notification) error
 	// Templates returns the notification's own templates.
 	Templates(ctx context.Context, n Notification) ([]events.Template, error)
 	// SaveTemplate is events.Repository.SaveTemplate for the notification's own template.
 	SaveTemplate(ctx context.Context, n Notification, t events.Template, by string) (events.Template, error)
-	// DeleteTemplate removes the notification's own template for a channel with its versions; events.ErrTemplateNotFound.
+	// DeleteTemplate removes the notification's own template for a channel with its versions;
+	// events.ErrTemplateNotFound.
 	DeleteTemplate(ctx context.Context, n Notification, c channels.ID) error
 
 	// Subscribe creates the subscription, or sets the active flag of the one there is.
 	Subscribe(ctx context.Context, n Notification, a channels.AssignmentID, active bool) (s Subscription, created bool, err error)
 	// Find returns the subscription of an assignment; ErrNotFound.
 	Find(ctx context.Context, n Notification, a channels.AssignmentID) (Subscription, error)
-	// OfMember returns the subscriptions of all assignments of a member of the organization by id, at most limit.
+	// OfMember returns the subscriptions of all assignments of a member of the organization by id,
+	// at most limit.
 	OfMember(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]Reach, error)
 	// Unsubscribe clears the active flag; ErrNotFound.
 	Unsubscribe(ctx context.Context, n Notification, a channels.AssignmentID) (Subscription, error)
-	// Subscribers returns the notification's subscriptions by the id of their assignment, at most limit after the given one.
+	// Subscribers returns the notification's subscriptions by the id of their assignment, at most
+	// limit after the given one.
 	Subscribers(ctx context.Context, n Notification, after channels.AssignmentID, limit int) ([]Subscriber, error)
 	// OfList returns the notifications that use a list by id, at most limit after the given one.
 	OfList(ctx context.Context, l lists.List, after NotificationID, limit int) ([]Use, error)

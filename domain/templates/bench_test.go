@@ -10,7 +10,8 @@ import (
 	"github.com/tocsin/tocsin/domain/templates"
 )
 
-// BenchmarkRender renders a message as shops send it, 2.8 KB of HTML with a table of five rows, and its text.
+// BenchmarkRender renders a message as shops send it, 2.8 KB of HTML with a table of five rows, and
+// its text.
 func BenchmarkRender(b *testing.B) {
 	text := "Hello {{user.first_name}},\n\nyour order {{context.order}} is on its way:\n{{#context.items}}\n  {{quantity}} x {{name}}\n{{/context.items}}\n"
 	html := "<h1>Order {{context.order}}</h1>\n<p>Hello {{user.first_name}} {{user.last_name}},</p>\n<table>\n{{#context.items}}\n" +

@@ -21,11 +21,13 @@ type Line struct {
 	Text   string
 }
 
-// maxDiff is how many pairs of lines are compared. Texts that differ in more show all of it removed, then added.
+// maxDiff is how many pairs of lines are compared. Texts that differ in more show all of it
+// removed, then added.
 const maxDiff = 1 << 20
 
-// Diff returns the lines of two texts, in order: those of a longest common sequence as the same, the rest of the first as removed, the rest of
-// the second as added. No line is repeated in it needlessly.
+// Diff returns the lines of two texts, in order: those of a longest common sequence as the same,
+// the rest of the first as removed, the rest of the second as added. No line is repeated in it
+// needlessly.
 func Diff(before, after string) []Line {
 	a, b := lines(before), lines(after)
 	var head, tail []Line

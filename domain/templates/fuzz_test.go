@@ -11,8 +11,9 @@ import (
 	"github.com/tocsin/tocsin/domain/templates"
 )
 
-// FuzzTemplate holds for every template and all data: nothing panics, what Parse accepts either renders within the limits or fails with
-// an error of this package, twice the same, and escaped values never become markup.
+// FuzzTemplate holds for every template and all data: nothing panics, what Parse accepts either
+// renders within the limits or fails with an error of this package, twice the same, and escaped
+// values never become markup.
 func FuzzTemplate(f *testing.F) {
 	f.Add("Hello {{name}}", `{"name": "<Ada>"}`)
 	f.Add("{{#a}}\n {{b.c}}\r\n{{/a}}{{^a}}x{{/a}}", `{"a": [1, {"b": {"c": "'"}}]}`)

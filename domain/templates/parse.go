@@ -26,8 +26,8 @@ type node struct {
 	inner []node   // of a section
 }
 
-// parser reads a template once, from front to back. What it does per tag does not depend on where in a line the tag is: a line of many
-// thousand tags takes no longer than as many lines.
+// parser reads a template once, from front to back. What it does per tag does not depend on where
+// in a line the tag is: a line of many thousand tags takes no longer than as many lines.
 type parser struct {
 	source      string
 	at          int    // of what is to be read next
@@ -37,7 +37,8 @@ type parser struct {
 	open        []opened
 }
 
-// opened is a section whose end has not come yet, and what it has so far. The first is the template itself.
+// opened is a section whose end has not come yet, and what it has so far. The first is the template
+// itself.
 type opened struct {
 	name  string
 	node  node
@@ -112,8 +113,8 @@ func (p *parser) tag(before node) error {
 	return nil
 }
 
-// content returns what is between the delimiters, without white space around it and the mark in front, which is 0 for a plain
-// name. The tag is read then.
+// content returns what is between the delimiters, without white space around it and the mark in
+// front, which is 0 for a plain name. The tag is read then.
 func (p *parser) content() (content string, mark byte, err error) {
 	rest := p.source[p.at+len(p.left):]
 	if spaced := strings.TrimLeft(rest, " \t\r\n"); spaced != "" && strings.IndexByte("#^/!&><$", spaced[0]) >= 0 {
@@ -184,7 +185,8 @@ func (p *parser) skip(length int) {
 	p.blank = p.blank && strings.Trim(text, " \t") == ""
 }
 
-// endOfLine reports whether nothing but white space comes before the next line, and how far away that is.
+// endOfLine reports whether nothing but white space comes before the next line, and how far away
+// that is.
 func endOfLine(rest string) (length int, ends bool) {
 	trimmed := strings.TrimLeft(rest, " \t")
 	length = len(rest) - len(trimmed)

@@ -8,7 +8,8 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// renderer fills the parts of one template, one after the other; room and steps are what is left for all of them.
+// renderer fills the parts of one template, one after the other; room and steps are what is left
+// for all of them.
 type renderer struct {
 	room   int
 	steps  int
@@ -93,7 +94,8 @@ func (r *renderer) item(n *node, v any) *failure {
 	return failed
 }
 
-// find looks a name up: its first part in the innermost frame that has it, the others below that. nil when it is not there.
+// find looks a name up: its first part in the innermost frame that has it, the others below that.
+// nil when it is not there.
 func (r *renderer) find(path []string) any {
 	top := len(r.frames) - 1
 	if len(path) == 0 {
@@ -111,7 +113,8 @@ func (r *renderer) find(path []string) any {
 	return v
 }
 
-// value writes a value as text: strings and numbers as they are, nothing for what is not there, JSON for maps and lists.
+// value writes a value as text: strings and numbers as they are, nothing for what is not there,
+// JSON for maps and lists.
 func (r *renderer) value(n *node, v any) *failure {
 	var text string
 	switch v := v.(type) {
@@ -157,7 +160,8 @@ func (r *renderer) write(n *node, s string) *failure {
 	return nil
 }
 
-// writeEscaped writes text such that it is text in HTML, within an element as well as within a quoted attribute.
+// writeEscaped writes text such that it is text in HTML, within an element as well as within a
+// quoted attribute.
 func (r *renderer) writeEscaped(n *node, s string) *failure {
 	for {
 		i := strings.IndexAny(s, `&<>"'`)
@@ -189,8 +193,9 @@ func member(v any, name string) (any, bool) {
 	return nil, false
 }
 
-// isFalse tells which values a section is not rendered for. As in the Mustache of JavaScript, whose templates people
-// bring along, that includes the empty string; unlike there, 0 is a value like any other.
+// isFalse tells which values a section is not rendered for. As in the Mustache of JavaScript, whose
+// templates people bring along, that includes the empty string; unlike there, 0 is a value like any
+// other.
 func isFalse(v any) bool {
 	switch v := v.(type) {
 	case nil:

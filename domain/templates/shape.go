@@ -9,7 +9,8 @@ import (
 	"github.com/tocsin/tocsin/domain/names"
 )
 
-// Shape is what is known of a value of the data before there are any. Nil is a value of which nothing is known.
+// Shape is what is known of a value of the data before there are any. Nil is a value of which
+// nothing is known.
 type Shape struct {
 	Members map[string]*Shape
 	Open    bool   // there may be other members
@@ -51,8 +52,8 @@ const (
 	maxDepth    = 6     // parts of such a path
 )
 
-// Check returns a fault that names every variable of the template that data of this shape cannot have, by part and line, with the one that was
-// probably meant.
+// Check returns a fault that names every variable of the template that data of this shape cannot
+// have, by part and line, with the one that was probably meant.
 func (t *Template) Check(data *Shape) error {
 	var faults fault.Fields
 	for _, p := range []part{t.subject, t.text, t.html} {
@@ -111,8 +112,8 @@ func (c *checking) find(path []string) (found *Shape, known bool) {
 	return found, known
 }
 
-// suggest ends a sentence about an unknown variable with the one that was probably meant: the only one with the same last part, else a
-// similar one.
+// suggest ends a sentence about an unknown variable with the one that was probably meant: the only
+// one with the same last part, else a similar one.
 func (c *checking) suggest(path []string) string {
 	var paths, same []string
 	for _, f := range slices.Backward(c.frames) {

@@ -6,8 +6,9 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The tables below go through the Mustache specification, module by module and case by case, under the names it gives its cases; the
-// specification escapes, so they are rendered as HTML. Its optional modules and partials are refused, see TestParse.
+// The tables below go through the Mustache specification, module by module and case by case, under
+// the names it gives its cases; the specification escapes, so they are rendered as HTML. Its
+// optional modules and partials are refused, see TestParse.
 type specCase struct{ data, template, want string }
 
 func check(t *testing.T, cases map[string]specCase) {

@@ -1,11 +1,14 @@
-// Package templates turns the template of a message and the data of an occurrence into subject, text and HTML. Templates are logic-less, in
-// Mustache syntax; they see plain data and nothing else: no methods, functions, files, environment, other templates. It does not know
-// what the data mean or where the message goes.
+// Package templates turns the template of a message and the data of an occurrence into subject,
+// text and HTML. Templates are logic-less, in Mustache syntax; they see plain data and nothing
+// else: no methods, functions, files, environment, other templates. It does not know what the data
+// mean or where the message goes.
 //
-// The syntax is that of the Mustache specification without its partials, lambdas and inheritance. The renderer is our own because
-// cbroglie/mustache 1.4.2, the best kept of the libraries, cannot be held to the promises above: it calls methods and functions that it
-// finds in the data, reads partials from the working directory, prints a missing value of the data as <nil>, swallows panics with a line on
-// standard output, and runs a section in a section in a section over the same long list for as long as that takes.
+// The syntax is that of the Mustache specification without its partials, lambdas and inheritance.
+// The renderer is our own because cbroglie/mustache 1.4.2, the best kept of the libraries, cannot
+// be held to the promises above: it calls methods and functions that it finds in the data, reads
+// partials from the working directory, prints a missing value of the data as <nil>, swallows panics
+// with a line on standard output, and runs a section in a section in a section over the same long
+// list for as long as that takes.
 package templates
 
 import (
@@ -18,7 +21,8 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// Limits. A template that would break them is refused when it is parsed, or fails when it is rendered.
+// Limits. A template that would break them is refused when it is parsed, or fails when it is
+// rendered.
 const (
 	MaxOutput  = 1 << 20 // bytes of subject, text and HTML together
 	MaxSteps   = 500_000 // tags, texts and names looked at for one message
@@ -48,8 +52,8 @@ type part struct {
 	escape bool // values are escaped as HTML wants it
 }
 
-// Parse reads the parts of a template. An empty part is left out of the message. The error names every part that cannot
-// be read (`subject`, `text`, `html`), with the line and the reason.
+// Parse reads the parts of a template. An empty part is left out of the message. The error names
+// every part that cannot be read (`subject`, `text`, `html`), with the line and the reason.
 func Parse(subject, text, html string) (*Template, error) {
 	var faults fault.Fields
 	read := func(name, source string, escape bool) part {
@@ -71,9 +75,10 @@ type Message struct {
 	HTML    string
 }
 
-// Render fills the template. The data are maps, lists, strings, numbers and truth values, as JSON decodes to, and are not
-// changed. A name that is not there is empty. In the HTML, values are escaped unless the template asks for them raw; in the
-// subject and the text they never are. The error is one of this package's and names the part and the line.
+// Render fills the template. The data are maps, lists, strings, numbers and truth values, as JSON
+// decodes to, and are not changed. A name that is not there is empty. In the HTML, values are
+// escaped unless the template asks for them raw; in the subject and the text they never are. The
+// error is one of this package's and names the part and the line.
 func (t *Template) Render(data map[string]any) (m Message, err error) {
 	r := renderer{room: MaxOutput, steps: MaxSteps, frames: []any{data}}
 	if m.Subject, err = r.render(t.subject); err != nil {
@@ -92,8 +97,9 @@ func (t *Template) Render(data map[string]any) (m Message, err error) {
 // maxBlanks is how many blanks are told.
 const maxBlanks = 20
 
-// Blanks names the variables that data has no value for and a message shows nothing for, each once by its part and first
-// line. Sections are not among them: to have none is what an inverted section asks for. It returns at most 20.
+// Blanks names the variables that data has no value for and a message shows nothing for, each once
+// by its part and first line. Sections are not among them: to have none is what an inverted section
+// asks for. It returns at most 20.
 func (t *Template) Blanks(data map[string]any) []string {
 	var found []string
 	for _, p := range []part{t.subject, t.text, t.html} {
@@ -113,7 +119,8 @@ func (t *Template) Blanks(data map[string]any) []string {
 	return found
 }
 
-// singleLine makes one line of a subject: what breaks lines or cannot be seen becomes a space, runs of spaces become one.
+// singleLine makes one line of a subject: what breaks lines or cannot be seen becomes a space, runs
+// of spaces become one.
 func singleLine(s string) string {
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 	if utf8.RuneCountInString(s) <= MaxSubject {

@@ -50,12 +50,12 @@ type Address struct {
 	Type   AddressType
 }
 
-// NewAddress derives the type of an address from its value; the name defaults to the type. A phone number
-// is kept as E.164, every other value as it was sent.
+// NewAddress derives the type of an address from its value; the name defaults to the type. A phone
+// number is kept as E.164, every other value as it was sent.
 func NewAddress(value, name string) (Address, error) { return NewAddressIn("", value, name) }
 
-// NewAddressIn is NewAddress where phone numbers without country code are those of a region, such as DE. Empty:
-// they are refused.
+// NewAddressIn is NewAddress where phone numbers without country code are those of a region, such
+// as DE. Empty: they are refused.
 func NewAddressIn(region, value, name string) (Address, error) {
 	var faults fault.Fields
 	a := Address{Value: strings.TrimSpace(value)}
@@ -103,8 +103,8 @@ func (a Address) Key() string {
 	return key
 }
 
-// ParseEmail checks an e-mail address: an addr-spec alone, with a domain, of at most 254 characters,
-// whose parts are no longer than mail allows.
+// ParseEmail checks an e-mail address: an addr-spec alone, with a domain, of at most 254
+// characters, whose parts are no longer than mail allows.
 func ParseEmail(field, s string) (string, error) {
 	s, err := names.Identifier(field, s)
 	if err != nil {
@@ -145,8 +145,8 @@ func undeliverable(s string) string {
 	return ""
 }
 
-// national is a phone number as people write it for their own country: digits in groups, or a trunk zero
-// in front. Digits alone may be the number of a chat, which is a generic address.
+// national is a phone number as people write it for their own country: digits in groups, or a trunk
+// zero in front. Digits alone may be the number of a chat, which is a generic address.
 var national = regexp.MustCompile(`^(0[0-9]{6,14}|\(?[0-9]{1,6}\)?([ ./-]+\(?[0-9]{1,12}\)?){1,6})$`)
 
 // unreachable says why nothing could ever be sent to an address; empty: something could.
@@ -162,7 +162,8 @@ func unreachable(region string, a Address) string {
 	return ""
 }
 
-// IsNational reports whether a value has the form and the length of a phone number without country code.
+// IsNational reports whether a value has the form and the length of a phone number without country
+// code.
 func IsNational(value string) bool {
 	value = strings.TrimSpace(value)
 	digits := 0
@@ -193,8 +194,9 @@ func derive(region, value string) (string, AddressType) {
 	return value, Generic
 }
 
-// e164 reads a number until it stays as it is: each reading takes one trunk prefix away, so that +43 00 12345 needs two. Otherwise
-// an address that is sent back as it was stored could become another one.
+// e164 reads a number until it stays as it is: each reading takes one trunk prefix away, so that
+// +43 00 12345 needs two. Otherwise an address that is sent back as it was stored could become
+// another one.
 func e164(value string) (number string, possible bool) {
 	if !strings.HasPrefix(value, "+") {
 		return "", false
@@ -213,8 +215,9 @@ func e164(value string) (number string, possible bool) {
 	return "", false
 }
 
-// isEmail accepts what the parser of net/mail reads as one address and would write the same way again, so
-// that display names, comments and folding white space are out and a quoted local part is in.
+// isEmail accepts what the parser of net/mail reads as one address and would write the same way
+// again, so that display names, comments and folding white space are out and a quoted local part is
+// in.
 func isEmail(s string) bool {
 	if local, domain, found := strings.Cut(s, "@"); found && isDotAtom(local) && isDotAtom(domain) {
 		return true // That parser accepts it too, and takes much longer: it counts in imports.
@@ -226,7 +229,8 @@ func isEmail(s string) bool {
 	return a.Address == s || (&mail.Address{Address: a.Address}).String() == "<"+s+">"
 }
 
-// isDotAtom reports whether s is of the plain form that nearly all e-mail addresses have on both sides (RFC 5322, 3.2.3).
+// isDotAtom reports whether s is of the plain form that nearly all e-mail addresses have on both
+// sides (RFC 5322, 3.2.3).
 func isDotAtom(s string) bool {
 	previous := byte('.')
 	for i := range len(s) {
@@ -242,8 +246,9 @@ func isDotAtom(s string) bool {
 
 // AddressRepository keeps the addresses of members.
 type AddressRepository interface {
-	// Ensure adds the addresses that their members do not hold yet and returns all of them as stored, in the order given; created
-	// tells which are new. The keys given for one member are distinct. ErrNotFound for who is no member of the organization.
+	// Ensure adds the addresses that their members do not hold yet and returns all of them as
+	// stored, in the order given; created tells which are new. The keys given for one member are
+	// distinct. ErrNotFound for who is no member of the organization.
 	Ensure(ctx context.Context, org orgs.ID, as []Address) (stored []Address, created []bool, err error)
 	// List returns the member's addresses by id, at most limit after the given one.
 	List(ctx context.Context, org orgs.ID, m MemberID, after AddressID, limit int) ([]Address, error)
@@ -251,8 +256,10 @@ type AddressRepository interface {
 	ByID(ctx context.Context, org orgs.ID, m MemberID, id AddressID) (Address, error)
 	// OfMembers returns the addresses of one type of these members of the organization, by id.
 	OfMembers(ctx context.Context, org orgs.ID, ms []MemberID, t AddressType) ([]Address, error)
-	// Remove deletes an address of the member with its assignments, their list entries and subscriptions; ErrAddressNotFound.
+	// Remove deletes an address of the member with its assignments, their list entries and
+	// subscriptions; ErrAddressNotFound.
 	Remove(ctx context.Context, org orgs.ID, m MemberID, id AddressID) error
-	// Holders returns every e-mail address of the organization with one of these keys, ordered by id.
+	// Holders returns every e-mail address of the organization with one of these keys, ordered by
+	// id.
 	Holders(ctx context.Context, org orgs.ID, keys []string) ([]Address, error)
 }

@@ -13,12 +13,13 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// hyphenAtAnEnd matches an address with a label in its domain that begins or ends with a hyphen: net/mail takes it, no
-// name server does. An address literal, "[…", has no labels.
+// hyphenAtAnEnd matches an address with a label in its domain that begins or ends with a hyphen:
+// net/mail takes it, no name server does. An address literal, "[…", has no labels.
 var hyphenAtAnEnd = regexp.MustCompile(`@(-|[^@\[][^@]*\.-|[^@\[][^@]*-\.|[^@\[][^@]*-$)[^@]*$`)
 
-// TestPlainAddressesNeedNoParser holds that the short cut for plain addresses changes no answer: an e-mail address is what the
-// parser of net/mail reads as one address without a name and would write the same way again, in a domain that can exist.
+// TestPlainAddressesNeedNoParser holds that the short cut for plain addresses changes no answer: an
+// e-mail address is what the parser of net/mail reads as one address without a name and would write
+// the same way again, in a domain that can exist.
 func TestPlainAddressesNeedNoParser(t *testing.T) {
 	t.Parallel()
 	byParser := func(s string) bool {

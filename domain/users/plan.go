@@ -35,7 +35,8 @@ func (b Batch) Keys() []string {
 // Match is somebody whom an enrollment may mean.
 type Match struct {
 	Key string // of the enrollment
-	// User is the identity whose username has this key; 0 when it is the member's e-mail that has it.
+	// User is the identity whose username has this key; 0 when it is the member's e-mail that has
+	// it.
 	User ID
 	// Member is the membership in the organization; nil for an identity that has none there.
 	Member *Member
@@ -49,8 +50,8 @@ type Enrolled struct {
 	Created  bool // the identity is new
 	Enrolled bool // the membership is new
 	Changed  bool // an existing membership gained a group, an address or other fields
-	// Err is set when this enrollment alone was refused: its merged fields would be too large, or the
-	// member must not be changed. Nothing of it is kept.
+	// Err is set when this enrollment alone was refused: its merged fields would be too large, or
+	// the member must not be changed. Nothing of it is kept.
 	Err error
 }
 

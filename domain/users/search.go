@@ -10,13 +10,16 @@ import (
 
 // Query asks for the members of an organization of whom all that it says is true.
 type Query struct {
-	// Text is what members are found by: they have words that begin with all its Terms. Blank: anybody. A text without any term finds nobody.
+	// Text is what members are found by: they have words that begin with all its Terms. Blank:
+	// anybody. A text without any term finds nobody.
 	Text string
-	// Username and Email are the whole of what a member is called, without regard to case; empty: anything.
+	// Username and Email are the whole of what a member is called, without regard to case; empty:
+	// anything.
 	Username, Email string
 	// Locked asks for members who are locked only, Active for those who are not.
 	Locked, Active bool
-	// From and Before ask for members who became so at this moment or later, and earlier; zero: at any time.
+	// From and Before ask for members who became so at this moment or later, and earlier; zero: at
+	// any time.
 	From, Before time.Time
 	// Unreached asks for members without any address only: no message will ever reach them.
 	Unreached bool
@@ -24,14 +27,16 @@ type Query struct {
 	Role Role
 	// Group asks for members of this group only; 0: of any and none.
 	Group orgs.GroupID
-	// List and Application are the ids of a lists.List that members are on with any address, and of an applications.Application that they are
-	// registered with; 0: any and none. They have no types of their own here, because those packages know this one.
+	// List and Application are the ids of a lists.List that members are on with any address, and of
+	// an applications.Application that they are registered with; 0: any and none. They have no
+	// types of their own here, because those packages know this one.
 	List, Application int64
 	// Metadata asks for members whose custom fields are so.
 	Metadata metadata.Condition
 	// After is where the batch before this one ended; zero: from the beginning.
 	After Cursor
-	// Since is whom the batch before this one ended with, for those who know no cursor; 0: After says where.
+	// Since is whom the batch before this one ended with, for those who know no cursor; 0: After
+	// says where.
 	Since MemberID
 	Limit int
 }
@@ -49,7 +54,8 @@ func (q Query) IsZero() bool {
 	return q == Query{}
 }
 
-// Order is in which order a query finds members. Which one takes the least reading is decided at the beginning, and kept.
+// Order is in which order a query finds members. Which one takes the least reading is decided at
+// the beginning, and kept.
 type Order string
 
 // The orders.
@@ -59,7 +65,8 @@ const (
 	ByEntry Order = "entry" // of the list
 )
 
-// Cursor is a place in what a query finds. It may be that of a member who is not found, so it is not for others to see.
+// Cursor is a place in what a query finds. It may be that of a member who is not found, so it is
+// not for others to see.
 type Cursor struct {
 	Order Order
 	ID    int64
@@ -70,8 +77,9 @@ type Cursor struct {
 // IsZero reports whether the cursor stands at the beginning.
 func (c Cursor) IsZero() bool { return c == Cursor{} }
 
-// Found is a batch of what a query finds. It may hold fewer members than the limit, or none, although there are more: looking for few among
-// very many ends, for a while, before it has found them.
+// Found is a batch of what a query finds. It may hold fewer members than the limit, or none,
+// although there are more: looking for few among very many ends, for a while, before it has found
+// them.
 type Found struct {
 	Members []Member
 	Next    Cursor // where to go on
@@ -83,7 +91,8 @@ type Indexing struct {
 	// Building is set while all of them are being indexed, of whom Done of a hundred have been.
 	Building bool
 	Done     int
-	// Waiting are those whom a unit of work has written together with others, and who follow soon; at most MaxWaiting are counted.
+	// Waiting are those whom a unit of work has written together with others, and who follow soon;
+	// at most MaxWaiting are counted.
 	Waiting int
 }
 

@@ -1,5 +1,6 @@
-// Package users is about people: the identity that the whole installation shares, what one organization
-// records about its member, and the addresses that reach the member there. It knows no channel, list or application.
+// Package users is about people: the identity that the whole installation shares, what one
+// organization records about its member, and the addresses that reach the member there. It knows no
+// channel, list or application.
 package users
 
 import (
@@ -121,40 +122,46 @@ func Ambiguous(ms []Member, limit int) error {
 
 // Repository keeps identities and members.
 type Repository interface {
-	// Ensure returns the identities with these usernames, in the order given, and creates those that are missing. The usernames are
-	// distinct without regard to case.
+	// Ensure returns the identities with these usernames, in the order given, and creates those
+	// that are missing. The usernames are distinct without regard to case.
 	Ensure(ctx context.Context, us []User) (found []User, created []bool, err error)
-	// EnsureMembers makes the users of ms members of the organization, with the username as spelled there, the details and the custom
-	// fields, unless they are members, and returns all as stored, in the order given. Groups are not linked. The users are distinct.
+	// EnsureMembers makes the users of ms members of the organization, with the username as spelled
+	// there, the details and the custom fields, unless they are members, and returns all as stored,
+	// in the order given. Groups are not linked. The users are distinct.
 	EnsureMembers(ctx context.Context, org orgs.ID, ms []Member) (stored []Member, created []bool, err error)
 	// Matches returns whom enrollments with these keys may mean: the identities that have a key as
-	// their username, with their membership in the organization, and the members of the organization
-	// that have a key as their e-mail but not as their username. The keys are distinct.
+	// their username, with their membership in the organization, and the members of the
+	// organization that have a key as their e-mail but not as their username. The keys are
+	// distinct.
 	Matches(ctx context.Context, org orgs.ID, keys []string) ([]Match, error)
-	// Enroll writes what a plan says, and gives ids to what is new. The plan was made in the same unit
-	// of work.
+	// Enroll writes what a plan says, and gives ids to what is new. The plan was made in the same
+	// unit of work.
 	Enroll(ctx context.Context, w Writes) error
 	// ByUsername finds a member by the username alone; ErrNotFound.
 	ByUsername(ctx context.Context, org orgs.ID, username string) (Member, error)
-	// ByEmail returns the members whose recorded e-mail this is, by id, at most limit. Whoever has it as the username is not among them.
+	// ByEmail returns the members whose recorded e-mail this is, by id, at most limit. Whoever has
+	// it as the username is not among them.
 	ByEmail(ctx context.Context, org orgs.ID, email string, limit int) ([]Member, error)
 	// ByID finds a member of the organization; ErrNotFound.
 	ByID(ctx context.Context, org orgs.ID, id MemberID) (Member, error)
 	// Those returns the members of the organization among these, by id.
 	Those(ctx context.Context, org orgs.ID, ids []MemberID) ([]Member, error)
-	// Search returns a page of the members that a query asks for. How much it reads does not depend on how many members there are.
-	// ErrSince.
+	// Search returns a page of the members that a query asks for. How much it reads does not depend
+	// on how many members there are. ErrSince.
 	Search(ctx context.Context, org orgs.ID, q Query) (Found, error)
-	// Index adds what members are found by where that was put off, about limit of them, and returns how many they were: those whom a unit
-	// of work has written together with others, then everybody of an organization whose index is being built. 0: nothing is left to do. Who
-	// is written alone is found at once.
+	// Index adds what members are found by where that was put off, about limit of them, and returns
+	// how many they were: those whom a unit of work has written together with others, then
+	// everybody of an organization whose index is being built. 0: nothing is left to do. Who is
+	// written alone is found at once.
 	Index(ctx context.Context, limit int) (int, error)
-	// Unindexed reports whether Index has anything to do. latest is another number whenever more has been left to it since.
+	// Unindexed reports whether Index has anything to do. latest is another number whenever more
+	// has been left to it since.
 	Unindexed(ctx context.Context) (waits bool, latest int64, err error)
 	// Indexing tells how far the organization's members are indexed.
 	Indexing(ctx context.Context, org orgs.ID) (Indexing, error)
-	// Count returns how many members a query asks for, whatever its cursor and limit, and reports whether there may be more: it counts to
-	// limit, and may stop before that where many have to be looked at.
+	// Count returns how many members a query asks for, whatever its cursor and limit, and reports
+	// whether there may be more: it counts to limit, and may stop before that where many have to be
+	// looked at.
 	Count(ctx context.Context, org orgs.ID, q Query, limit int) (n int, more bool, err error)
 	// List returns members with their groups by id, at most limit after the given one.
 	List(ctx context.Context, org orgs.ID, after MemberID, limit int) ([]Member, error)
@@ -162,16 +169,19 @@ type Repository interface {
 	SaveDetails(ctx context.Context, m Member) error
 	// SaveFields stores the member's custom fields.
 	SaveFields(ctx context.Context, m Member) error
-	// SetLocked stores the locks of members of one organization; ErrNotFound when one of them is none.
+	// SetLocked stores the locks of members of one organization; ErrNotFound when one of them is
+	// none.
 	SetLocked(ctx context.Context, ms ...Member) error
 	// SetRole stores the member's role.
 	SetRole(ctx context.Context, m Member) error
-	// Link puts members into a group and returns those who were not in it, by id; whoever is no member of the group's organization is left out.
+	// Link puts members into a group and returns those who were not in it, by id; whoever is no
+	// member of the group's organization is left out.
 	Link(ctx context.Context, g orgs.Group, ms []MemberID) ([]MemberID, error)
 	// Unlink takes members out of a group and returns those who were in it, by id.
 	Unlink(ctx context.Context, g orgs.Group, ms []MemberID) ([]MemberID, error)
-	// Remove ends memberships of one organization with all that hangs on them: addresses, their assignments, list entries and subscriptions,
-	// application memberships and locks, groups; and the identities whose last membership this was and who cannot sign in. ErrNotFound
-	// when one of them is none.
+	// Remove ends memberships of one organization with all that hangs on them: addresses, their
+	// assignments, list entries and subscriptions, application memberships and locks, groups; and
+	// the identities whose last membership this was and who cannot sign in. ErrNotFound when one of
+	// them is none.
 	Remove(ctx context.Context, ms ...Member) error
 }

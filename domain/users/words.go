@@ -38,8 +38,9 @@ func ParseText(field, s string) (string, error) {
 	return s, nil
 }
 
-// Terms are the words of what is searched for, as Words spells them, each once: people are found who have words that
-// begin with all of them. A phone number that is written in groups is one word. A text without letters and digits has none.
+// Terms are the words of what is searched for, as Words spells them, each once: people are found
+// who have words that begin with all of them. A phone number that is written in groups is one word.
+// A text without letters and digits has none.
 func Terms(text string) []string {
 	if number, is := dialed(text); is {
 		return []string{number}
@@ -54,7 +55,8 @@ func Terms(text string) []string {
 	return all
 }
 
-// Says reports whether a name has words that begin with all the terms of a text, as people are found.
+// Says reports whether a name has words that begin with all the terms of a text, as people are
+// found.
 func Says(name, text string) bool {
 	terms, words := Terms(text), collected{seen: map[string]bool{}}
 	words.add(name)
@@ -66,7 +68,8 @@ func Says(name, text string) bool {
 	return len(terms) > 0
 }
 
-// dialed reads a phone number that is written as people dial it: in groups, with or without its country code.
+// dialed reads a phone number that is written as people dial it: in groups, with or without its
+// country code.
 func dialed(text string) (string, bool) {
 	text = strings.TrimSpace(text)
 	if text == "" || !strings.ContainsRune("+0(", rune(text[0])) {
@@ -92,12 +95,15 @@ func dialed(text string) (string, bool) {
 	return number, true
 }
 
-// Words are what a member is found by: every part of the names, of the username, of the e-mail and the other addresses, and of the
-// metadata with these names, each with what follows it in the same word: `ada.king@example.org` is found by `king@ex`. A word is found by
-// its beginning and not by what is inside it. Scripts that are written without spaces have no words: there every character begins one.
+// Words are what a member is found by: every part of the names, of the username, of the e-mail and
+// the other addresses, and of the metadata with these names, each with what follows it in the same
+// word: `ada.king@example.org` is found by `king@ex`. A word is found by its beginning and not by
+// what is inside it. Scripts that are written without spaces have no words: there every character
+// begins one.
 //
-// Behind each word, after a space, stands the beginning of the member's name. So an index over words has those first who have a word as it is
-// searched for, and puts those with the same word in the order of their names.
+// Behind each word, after a space, stands the beginning of the member's name. So an index over
+// words has those first who have a word as it is searched for, and puts those with the same word in
+// the order of their names.
 func Words(m Member, addresses, searchable []string) []string {
 	found := collected{seen: map[string]bool{}}
 	for _, s := range []string{m.FirstName, m.LastName, m.User.Username, m.Email} {
@@ -173,8 +179,9 @@ func unspaced(r rune) bool {
 var spellings = strings.NewReplacer("ß", "ss", "æ", "a", "œ", "o", "ø", "o", "ł", "l", "đ", "d", "ð", "d", "þ", "th", "ħ", "h", "ı", "i", "ς", "σ",
 	"'", "", "’", "", "ʼ", "", "`", "", "´", "")
 
-// fold is the form in which words are compared: without regard to case, width, and the marks of Latin, Greek and Cyrillic letters. An e
-// after a, o or u does not count, so that Müller, Mueller and Muller are one name.
+// fold is the form in which words are compared: without regard to case, width, and the marks of
+// Latin, Greek and Cyrillic letters. An e after a, o or u does not count, so that Müller, Mueller
+// and Muller are one name.
 func fold(s string) string {
 	if !plain(s) {
 		s = unmarked(spellings.Replace(strings.ToLower(norm.NFKC.String(s))))

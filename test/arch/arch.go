@@ -25,8 +25,8 @@ type source struct {
 	written bool // by a person, not generated
 }
 
-// Check returns what is wrong with a tree, one sentence each, sorted. A tree that is not there yet in
-// parts is fine: only what exists is judged.
+// Check returns what is wrong with a tree, one sentence each, sorted. A tree that is not there yet
+// in parts is fine: only what exists is judged.
 func Check(tree fs.FS) ([]string, error) {
 	var problems []string
 	entries, err := fs.ReadDir(tree, ".")

@@ -19,7 +19,8 @@ var (
 	word     = regexp.MustCompile(`"(\w+)"`)
 )
 
-// TestSecurityNamesItsTests holds docs/security.md to what it says of itself: each rule names a test, and each test that is named exists.
+// TestSecurityNamesItsTests holds docs/security.md to what it says of itself: each rule names a
+// test, and each test that is named exists.
 func TestSecurityNamesItsTests(t *testing.T) {
 	t.Parallel()
 	tests, parts := allTests(t)
@@ -79,7 +80,8 @@ func allTests(t *testing.T) (tests, parts map[string]bool) {
 	return tests, parts
 }
 
-// TestDeployment holds what deploy/ promises: no service has rights that it does not need, and every image is of a version that is told to the end.
+// TestDeployment holds what deploy/ promises: no service has rights that it does not need, and
+// every image is of a version that is told to the end.
 func TestDeployment(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../deploy/compose.yaml")

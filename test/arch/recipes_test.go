@@ -22,8 +22,9 @@ import (
 // edit replaces what stands once in a file of the tree.
 type edit struct{ file, old, text string }
 
-// TestRecipes follows the recipes of docs/architecture.md for a driver and a setting, which is the driver's, beside the tree: what they touch
-// is what the recipes list, the program builds, shows the setting, and sends by the driver.
+// TestRecipes follows the recipes of docs/architecture.md for a driver and a setting, which is the
+// driver's, beside the tree: what they touch is what the recipes list, the program builds, shows
+// the setting, and sends by the driver.
 func TestRecipes(t *testing.T) {
 	t.Parallel()
 	driver, err := os.ReadFile("testdata/recipes/pager.go.txt")
@@ -72,7 +73,8 @@ type scratch struct {
 	files map[string]string // their contents, by their paths in the tree
 }
 
-// follow makes new files and edits others, and demands that the recipe lists exactly those, beside tests and pages.
+// follow makes new files and edits others, and demands that the recipe lists exactly those, beside
+// tests and pages.
 func (s *scratch) follow(recipe string, made map[string]string, edits ...edit) {
 	s.Helper()
 	touched := maps.Clone(made)
@@ -114,7 +116,8 @@ func recipeFiles(t *testing.T, recipe string) (files []string) {
 	return files
 }
 
-// build builds the program of the scratch tree, and the rules of who may know whom, and returns the program's path.
+// build builds the program of the scratch tree, and the rules of who may know whom, and returns the
+// program's path.
 func (s *scratch) build() string {
 	s.Helper()
 	dir := s.TempDir()

@@ -95,7 +95,8 @@ var technologies = []technology{
 	{"github.com/stretchr/testify", []string{}},
 }
 
-// drivers are the folders of those that connect to the world, and dialing is what they do not use for it.
+// drivers are the folders of those that connect to the world, and dialing is what they do not use
+// for it.
 var (
 	drivers = []string{"adapters/smtp", "adapters/shoutrrr", "adapters/twilio", "adapters/webhook"}
 	dialing = []string{"net.Dial", "net.DialTimeout", "net.DialTCP", "net.DialUDP", "net.DialIP", "net.DialUnix", "net.Dialer", "tls.Dial", "tls.DialWithDialer", "tls.Dialer",

@@ -14,12 +14,14 @@ const (
 	partImport = "import" // the import, and the list of some of those who were imported
 	partUpload = "upload" // the import from the console
 	partSend   = "send"   // triggers, what becomes of them, and sending
-	// partConsole is the pages of the console in an organization with very many users and deliveries.
+	// partConsole is the pages of the console in an organization with very many users and
+	// deliveries.
 	partConsole = "console"
 	partSearch  = "search" // the console's search box in that organization
 	partOrder   = "order"  // single messages beside a blast, and blasts beside each other
 	partWalls   = "walls"  // what an organization feels of another one that does its worst
-	// partOverload is what is served when more requests come than can be, and beside clients that are slow.
+	// partOverload is what is served when more requests come than can be, and beside clients that
+	// are slow.
 	partOverload = "overload"
 )
 

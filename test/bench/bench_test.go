@@ -17,7 +17,8 @@ import (
 	"github.com/tocsin/tocsin/wiring"
 )
 
-// beTocsin is the variable that makes this test binary the program to measure, which spares the test a build.
+// beTocsin is the variable that makes this test binary the program to measure, which spares the
+// test a build.
 const beTocsin = "TOCSIN_TEST_BENCH_BE_TOCSIN"
 
 func TestMain(m *testing.M) {
@@ -35,7 +36,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestBench measures a little of everything, so that the benchmark works when it is wanted. What it measures here means nothing.
+// TestBench measures a little of everything, so that the benchmark works when it is wanted. What it
+// measures here means nothing.
 func TestBench(t *testing.T) {
 	itself, err := os.Executable()
 	require.NoError(t, err)

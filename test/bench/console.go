@@ -20,11 +20,12 @@ const (
 	password = "a password for the benchmark"
 )
 
-// deserted is an organization with nobody in it, whose page of users is the floor of all pages but those of searches: the session is looked up,
-// and the frame of a page is written.
+// deserted is an organization with nobody in it, whose page of users is the floor of all pages but
+// those of searches: the session is looked up, and the frame of a page is written.
 const deserted = "deserted"
 
-// page is a page of the console; its path may depend on the number of the request, so that no two ask for the same.
+// page is a page of the console; its path may depend on the number of the request, so that no two
+// ask for the same.
 type page struct {
 	what string
 	path func(n int) string
@@ -39,7 +40,8 @@ func (p page) floor(n int) string {
 	return "o/" + deserted + "/u/"
 }
 
-// console measures pages, and the search box, in an organization with many users and deliveries, one after the other.
+// console measures pages, and the search box, in an organization with many users and deliveries,
+// one after the other.
 func (b *bench) console(ctx context.Context, d database) error {
 	i, err := install(ctx, b.options, d)
 	if err != nil {

@@ -60,8 +60,8 @@ func (d database) drop(ctx context.Context) error {
 	return onServer(ctx, d.server, "DROP DATABASE "+d.name+" WITH (FORCE)")
 }
 
-// settle makes a server write what it has put off, so that no measurement pays for the one before. On a server of whose roles
-// ours may not do that, it does without.
+// settle makes a server write what it has put off, so that no measurement pays for the one before.
+// On a server of whose roles ours may not do that, it does without.
 func (d database) settle(ctx context.Context) error {
 	if d.kind == sqlite {
 		return nil
@@ -96,7 +96,8 @@ func (d database) withSchema(ctx context.Context) error {
 	return store.Close()
 }
 
-// open opens the database past the program; on SQLite with one connection, set up like the program's that writes.
+// open opens the database past the program; on SQLite with one connection, set up like the
+// program's that writes.
 func (d database) open() (*sql.DB, error) {
 	if d.kind == postgres {
 		return sql.Open("pgx", d.url)
@@ -108,8 +109,8 @@ func (d database) open() (*sql.DB, error) {
 	return pool, err
 }
 
-// held runs something while a transaction of somebody else keeps its snapshot, as pg_dump does: no version of a row that was removed since then can
-// be cleaned away.
+// held runs something while a transaction of somebody else keeps its snapshot, as pg_dump does: no
+// version of a row that was removed since then can be cleaned away.
 func (d database) held(ctx context.Context, do func() error) error {
 	conn, err := pgx.Connect(ctx, d.url)
 	if err != nil {
@@ -125,7 +126,8 @@ func (d database) held(ctx context.Context, do func() error) error {
 // path is the file of a database on SQLite.
 func (d database) path() string { return strings.TrimPrefix(d.url, "sqlite:") }
 
-// scanList reads every member of every list, as the program shows them, in one query. There must be so many.
+// scanList reads every member of every list, as the program shows them, in one query. There must be
+// so many.
 func (d database) scanList(ctx context.Context, want int) (err error) {
 	pool, err := d.open()
 	if err != nil {

@@ -47,14 +47,15 @@ func eventPath(event string) string {
 	return "/api/o/" + organization + "/p/" + project + "/a/" + application + "/e/" + event + "/trigger/"
 }
 
-// trigger triggers the mailing's event for everybody on its list, or for those that options limit it to.
+// trigger triggers the mailing's event for everybody on its list, or for those that options limit
+// it to.
 func (m mailing) trigger(ctx context.Context, i installation, s *server, options string) error {
 	_, _, err := i.call(ctx, s, http.MethodPost, eventPath(m.name), strings.NewReader(`{"context": {"order": 1207}, "options": {`+options+`}}`))
 	return err
 }
 
-// fanOut measures how long it takes from a trigger until all its deliveries are on the disk. The mail server meanwhile lets everybody
-// wait, so that nothing is sent.
+// fanOut measures how long it takes from a trigger until all its deliveries are on the disk. The
+// mail server meanwhile lets everybody wait, so that nothing is sent.
 func (b *bench) fanOut(ctx context.Context, d database) (err error) {
 	m := mailing{name: "everybody-at-once"}
 	if m.sink, err = startSink(ctx, 0); err != nil {
@@ -102,7 +103,8 @@ func (b *bench) withMailings(ctx context.Context, d database, people int, all ..
 	return i, err
 }
 
-// sending measures single triggers, the time from a trigger to the message, and how fast many messages leave.
+// sending measures single triggers, the time from a trigger to the message, and how fast many
+// messages leave.
 func (b *bench) sending(ctx context.Context, d database) error {
 	var sinks []*sink
 	defer func() {
@@ -175,8 +177,9 @@ const (
 // allDone asks whether nothing waits any more.
 const allDone = "SELECT NOT EXISTS (SELECT 1 FROM occurrences WHERE expanded_at IS NULL) AND NOT EXISTS (SELECT 1 FROM deliveries WHERE state < 3)"
 
-// handOff measures the time from the call of a trigger to the end of its message at the mail server, when nothing else is to be done. The
-// floor is the same call to the floor's server, then the message by the library alone.
+// handOff measures the time from the call of a trigger to the end of its message at the mail
+// server, when nothing else is to be done. The floor is the same call to the floor's server, then
+// the message by the library alone.
 func (b *bench) handOff(ctx context.Context, d database, i installation, s *server, m mailing) error {
 	own, err := newMailer(ctx, m.sink.address)
 	if err != nil {
@@ -226,8 +229,8 @@ func oneByOne(took []time.Duration, processor time.Duration) sample {
 	return sample{rate: float64(len(took)) / all.Seconds(), p50: quantile(took, 50), p99: quantile(took, 99), processor: processor}
 }
 
-// send measures from the moment at which the mail server lets the program in, with all deliveries on the disk, to the one at which the
-// outcome of each is.
+// send measures from the moment at which the mail server lets the program in, with all deliveries
+// on the disk, to the one at which the outcome of each is.
 func (b *bench) send(ctx context.Context, d database, i installation, s *server, m mailing, connections int, what string) error {
 	m.sink.hold()
 	m.sink.release()

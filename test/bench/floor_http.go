@@ -34,7 +34,8 @@ const floorVariable = "TOCSIN_TEST_BENCH_FLOOR"
 // floorListVariable is how many members the floor's lists have.
 const floorListVariable = "TOCSIN_TEST_BENCH_LIST"
 
-// startFloor starts the API without a database, as a process of its own like the program that it is compared with.
+// startFloor starts the API without a database, as a process of its own like the program that it is
+// compared with.
 func startFloor(ctx context.Context, list int) (*server, error) {
 	itself, err := os.Executable()
 	if err != nil {
@@ -45,12 +46,14 @@ func startFloor(ctx context.Context, list int) (*server, error) {
 	})
 }
 
-// settings are those of every server that is measured: nothing holds a caller up, and only trouble is logged.
+// settings are those of every server that is measured: nothing holds a caller up, and only trouble
+// is logged.
 func settings(address string) []string {
 	return []string{"TOCSIN_LISTEN=" + address, "TOCSIN_RATE_LIMIT=0", "TOCSIN_ORGANIZATION_RATE_LIMIT=0", "TOCSIN_LOG_LEVEL=warn", "TOCSIN_LOG_FORMAT=json"}
 }
 
-// serveFloor serves the real API and the real use cases over a store that answers at once and always the same.
+// serveFloor serves the real API and the real use cases over a store that answers at once and
+// always the same.
 func serveFloor(address string) error {
 	c, err := configs.Load(nil, os.Environ())
 	if err != nil {
@@ -83,8 +86,8 @@ type wall struct{}
 
 func (wall) Now() time.Time { return time.Now() }
 
-// canned is a store that keeps nothing. Whoever comes is new, unless the name begins with `old`; what a request does not need
-// is not there.
+// canned is a store that keeps nothing. Whoever comes is new, unless the name begins with `old`;
+// what a request does not need is not there.
 type canned struct {
 	ports.Store
 	list int

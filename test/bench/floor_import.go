@@ -14,15 +14,17 @@ import (
 	"github.com/tocsin/tocsin/domain/names"
 )
 
-// rawChunk is how many rows SQLite is handed at once, and rawTransaction how many of them share a transaction.
+// rawChunk is how many rows SQLite is handed at once, and rawTransaction how many of them share a
+// transaction.
 const (
 	rawChunk       = 2_000
 	rawTransaction = 100_000
 )
 
-// rawFill fills the tables users, members and addresses of a database with the people of the import by the fastest way that
-// the database has, and then finds all of them there again. It is no import: it takes for granted
-// that nobody is there yet, chooses the ids itself, and checks nothing.
+// rawFill fills the tables users, members and addresses of a database with the people of the import
+// by the fastest way that the database has, and then finds all of them there again. It is no
+// import: it takes for granted that nobody is there yet, chooses the ids itself, and checks
+// nothing.
 func rawFill(ctx context.Context, d database, rows int) (fill, find sample, err error) {
 	if err := d.withSchema(ctx); err != nil {
 		return fill, find, err

@@ -12,11 +12,12 @@ import (
 	mail "github.com/wneessen/go-mail"
 )
 
-// floorMailVariable makes this program the floor of sending: it holds the address of a mail server, how many connections to
-// use, and how many messages to send.
+// floorMailVariable makes this program the floor of sending: it holds the address of a mail server,
+// how many connections to use, and how many messages to send.
 const floorMailVariable = "TOCSIN_TEST_BENCH_MAIL"
 
-// mailFloor prepares the floor of sending, a process of its own like the program that it is compared with.
+// mailFloor prepares the floor of sending, a process of its own like the program that it is
+// compared with.
 func mailFloor(ctx context.Context, address string, connections, messages int) (*process, error) {
 	itself, err := os.Executable()
 	if err != nil {
@@ -25,7 +26,8 @@ func mailFloor(ctx context.Context, address string, connections, messages int) (
 	return newProcess(ctx, itself, []string{fmt.Sprintf("%s=%s %d %d", floorMailVariable, address, connections, messages)}), nil
 }
 
-// sendFloor sends the same messages as the program by nothing but the library that the program uses, on connections that stay open.
+// sendFloor sends the same messages as the program by nothing but the library that the program
+// uses, on connections that stay open.
 func sendFloor(ctx context.Context, job string) error {
 	var address string
 	var connections, messages int
@@ -67,7 +69,8 @@ func newMailer(ctx context.Context, address string) (mailer, error) {
 	if err != nil {
 		return mailer{}, err
 	}
-	// Neither NOOP before a message nor RSET after it, which the library says by itself: no floor is lower.
+	// Neither NOOP before a message nor RSET after it, which the library says by itself: no floor
+	// is lower.
 	client, err := mail.NewClient(host, mail.WithPort(number), mail.WithTLSPolicy(mail.NoTLS), mail.WithoutNoop(), mail.WithoutRset())
 	if err != nil {
 		return mailer{}, err

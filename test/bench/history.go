@@ -12,15 +12,17 @@ import (
 const (
 	historyOccurrences = 300
 	historyLength      = 30 * 24 * time.Hour
-	// waitingDeliveries is how many deliveries have been due for an hour on each of two channels, where there are users enough.
+	// waitingDeliveries is how many deliveries have been due for an hour on each of two channels,
+	// where there are users enough.
 	waitingDeliveries = 5_000
 )
 
 // hundredth is a group that one of a hundred users is in.
 const hundredth = "Hundredth"
 
-// happen puts deliveries of the last 30 days past the program into a populated database, with what is counted of them, and what people are
-// filtered by. One delivery of 64 failed, another one was skipped, the rest were sent within a second.
+// happen puts deliveries of the last 30 days past the program into a populated database, with what
+// is counted of them, and what people are filtered by. One delivery of 64 failed, another one was
+// skipped, the rest were sent within a second.
 func (d database) happen(ctx context.Context, users, deliveries int) (h history, err error) {
 	pool, err := d.open()
 	if err != nil {
@@ -67,7 +69,8 @@ func (d database) happen(ctx context.Context, users, deliveries int) (h history,
 
 const ofAcme = "(SELECT id FROM organizations WHERE slug = '" + organization + "')"
 
-// filterables are statements that put people into groups, register them and give them metadata, and write entries of the audit log.
+// filterables are statements that put people into groups, register them and give them metadata, and
+// write entries of the audit log.
 func filterables() []string {
 	return []string{
 		"INSERT INTO member_group_links (member_id, group_id) SELECT m.id, g.id FROM members m JOIN member_groups g ON g.organization_id = m.organization_id" +
@@ -82,7 +85,8 @@ func filterables() []string {
 	}
 }
 
-// concerns are statements that give every other organization a channel that does not work on two instances, and an import that rejected a row.
+// concerns are statements that give every other organization a channel that does not work on two
+// instances, and an import that rejected a row.
 func concerns() []string {
 	const of = " FROM organizations o WHERE o.slug LIKE 'other%'"
 	return []string{
@@ -105,7 +109,8 @@ func begin(ctx context.Context, pool *sql.DB, at time.Time) (id int64, err error
 	return id, err
 }
 
-// wait writes an occurrence with deliveries to so many people that have been due on a channel for an hour, and what is counted of them.
+// wait writes an occurrence with deliveries to so many people that have been due on a channel for
+// an hour, and what is counted of them.
 func wait(ctx context.Context, pool *sql.DB, through string, size int) error {
 	at := time.Now().UTC().Truncate(time.Microsecond).Add(-time.Hour)
 	id, err := begin(ctx, pool, at)
@@ -125,7 +130,8 @@ func wait(ctx context.Context, pool *sql.DB, through string, size int) error {
 	return err
 }
 
-// occur writes an occurrence with deliveries to so many people from one on, and what is counted of them.
+// occur writes an occurrence with deliveries to so many people from one on, and what is counted of
+// them.
 func occur(ctx context.Context, pool *sql.DB, at time.Time, size, from int) (id int64, err error) {
 	ended := at.Add(time.Second)
 	if id, err = begin(ctx, pool, at); err != nil {

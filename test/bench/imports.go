@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// imports measures an import, the same import again, and the members of a list of those who came with it.
+// imports measures an import, the same import again, and the members of a list of those who came
+// with it.
 func (b *bench) imports(ctx context.Context, d database, file string) error {
 	var fill, find sample
 	if err := b.withDatabase(ctx, d.kind, func(ctx context.Context, empty database) (err error) {
@@ -96,7 +97,8 @@ func (b *bench) fillList(ctx context.Context, i installation, s *server) error {
 	return nil
 }
 
-// readList measures how fast the members of the list come, beside the query alone and beside the answer alone.
+// readList measures how fast the members of the list come, beside the query alone and beside the
+// answer alone.
 func (b *bench) readList(ctx context.Context, i installation, d database, s *server) error {
 	size, times := 0, max(1, int(b.length/time.Second))
 	var all [3]time.Duration // the query alone, the answer alone, and the real one

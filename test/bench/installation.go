@@ -96,7 +96,8 @@ func (i installation) call(ctx context.Context, s *server, method, path string, 
 	return drained(answer.Body)
 }
 
-// send makes one call and returns its answer, whose body is to be closed; an error when it is refused.
+// send makes one call and returns its answer, whose body is to be closed; an error when it is
+// refused.
 func (i installation) send(ctx context.Context, s *server, method, path string, body io.Reader) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, "http://"+s.address+path, body)
 	if err != nil {

@@ -1,15 +1,19 @@
-// Bench measures Tocsin the way its users meet it: the built program, over HTTP and on the command line, on SQLite and on
-// PostgreSQL. Beside each figure stands its floor, what the same work costs without Tocsin's part in it, measured in the same run
-// a moment before, because figures of two machines, or of two moments, say little about each other.
+// Bench measures Tocsin the way its users meet it: the built program, over HTTP and on the command
+// line, on SQLite and on PostgreSQL. Beside each figure stands its floor, what the same work costs
+// without Tocsin's part in it, measured in the same run a moment before, because figures of two
+// machines, or of two moments, say little about each other.
 //
 //	go build -o bin/tocsin ./wiring/tocsin
-//	go run ./test/bench [-runs 3] [-rows 1000000] [-list 200000] [-messages 50000] [-handoffs 200] [-users 1000000] [-deliveries 5000000]
-//	    [-slow 2000] [-length 5s] [-measure api,import,upload,send,console,search,order,walls,overload]
+//	go run ./test/bench [-runs 3] [-rows 1000000] [-list 200000] [-messages 50000]
+//	    [-handoffs 200] [-users 1000000] [-deliveries 5000000] [-slow 2000] [-length 5s]
+//	    [-measure api,import,upload,send,console,search,order,walls,overload]
 //
-// It prints a table in Markdown on standard output and its progress on standard error. PostgreSQL is the server of
-// TOCSIN_TEST_POSTGRES, which must wait for the disk (`withpostgres -durable` provides one); where that is not set it starts one.
+// It prints a table in Markdown on standard output and its progress on standard error. PostgreSQL
+// is the server of TOCSIN_TEST_POSTGRES, which must wait for the disk (`withpostgres -durable`
+// provides one); where that is not set it starts one.
 //
-// It drives the program and reads clocks; whether answers are right in every detail is the contract tests' business.
+// It drives the program and reads clocks; whether answers are right in every detail is the contract
+// tests' business.
 package main
 
 import (

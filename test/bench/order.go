@@ -29,8 +29,8 @@ type blast struct {
 	people  int
 }
 
-// order measures what goes first on a channel that has more to send than its provider takes: single messages, normal and urgent, beside a
-// blast; two blasts; and the blasts of three projects.
+// order measures what goes first on a channel that has more to send than its provider takes: single
+// messages, normal and urgent, beside a blast; two blasts; and the blasts of three projects.
 func (b *bench) order(ctx context.Context, d database) (err error) {
 	provider, err := startSink(ctx, blastLatency)
 	if err != nil {
@@ -133,7 +133,8 @@ func (o ordering) triggerAll(ctx context.Context, all ...blast) (end func() erro
 	}, nil
 }
 
-// arrive waits until so many more messages have come, and returns how many of them each crowd got, and their rate.
+// arrive waits until so many more messages have come, and returns how many of them each crowd got,
+// and their rate.
 func (o ordering) arrive(ctx context.Context, count int) (of map[int]int, rate float64, err error) {
 	start := time.Now()
 	begin, _ := o.provider.last()
@@ -155,7 +156,8 @@ func (o ordering) came(ctx context.Context, count int) error {
 	}
 }
 
-// span is how many messages a measurement takes: as many as the provider takes in its time, and no more than there are people.
+// span is how many messages a measurement takes: as many as the provider takes in its time, and no
+// more than there are people.
 func (o ordering) span(of ...blast) int {
 	least := of[0].people
 	for _, m := range of {
@@ -164,8 +166,8 @@ func (o ordering) span(of ...blast) int {
 	return max(1, min(int(2*blastRate*o.length.Seconds()), least/4))
 }
 
-// beside measures single messages beside a blast, and the blast beside them. The floor of the messages is the same without the blast,
-// that of the blast what the provider takes.
+// beside measures single messages beside a blast, and the blast beside them. The floor of the
+// messages is the same without the blast, that of the blast what the provider takes.
 func (o ordering) beside(ctx context.Context, m, single blast) error {
 	count := o.span(m)
 	idle, err := o.singles(ctx, single, "")

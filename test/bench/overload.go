@@ -14,15 +14,17 @@ import (
 const (
 	// inTime is how soon an answer has to come to be of use to who asks.
 	inTime = time.Second
-	// floodConnections is how many requests of a flood may be under way; what comes while all are counts as not served.
+	// floodConnections is how many requests of a flood may be under way; what comes while all are
+	// counts as not served.
 	floodConnections = 4000
 	// Clients that are slow begin a body of slowBody bytes, send slowSent of them, and stop.
 	slowBody = 1 << 20
 	slowSent = 12 << 10
 )
 
-// overload measures what is served, in time, when one, two and five times as many requests come as can be served, and the memory that
-// clients take who are slow. The floor of each is what can be served: the same requests, each when the one before is answered.
+// overload measures what is served, in time, when one, two and five times as many requests come as
+// can be served, and the memory that clients take who are slow. The floor of each is what can be
+// served: the same requests, each when the one before is answered.
 func (b *bench) overload(ctx context.Context, d database) error {
 	i, err := install(ctx, b.options, d)
 	if err != nil {
@@ -84,7 +86,8 @@ func (b *bench) slowly(ctx context.Context, d database, i installation, c call, 
 	})
 }
 
-// flood sends so many requests a second, however many are answered. The sample is of those that were answered as they should be, in time.
+// flood sends so many requests a second, however many are answered. The sample is of those that
+// were answered as they should be, in time.
 func (l load) flood(ctx context.Context, perSecond float64) (sample, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

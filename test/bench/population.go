@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// populate puts so many people past the program into its database, each with an address that is assigned to the channel, and
-// on the list. Each crowd has a number of its own.
+// populate puts so many people past the program into its database, each with an address that is
+// assigned to the channel, and on the list. Each crowd has a number of its own.
 func (d database) populate(ctx context.Context, crowd, people int, channel, list string) (err error) {
 	pool, err := d.open()
 	if err != nil {
@@ -71,8 +71,8 @@ func population(kind string, crowd, people int, channel, list string) []string {
 	return statements
 }
 
-// copyDeliveries copies every delivery into a table like theirs, indexes included, in one statement: the least that writing so many can
-// take.
+// copyDeliveries copies every delivery into a table like theirs, indexes included, in one
+// statement: the least that writing so many can take.
 func (d database) copyDeliveries(ctx context.Context, rows int) (copied sample, err error) {
 	pool, err := d.open()
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 const (
 	startLimit = time.Minute
 	stopLimit  = time.Minute
-	// lookEvery is how often a process is asked how much memory it has used. What it answers never shrinks, so all that is
-	// missed is what happens between the last question and its end.
+	// lookEvery is how often a process is asked how much memory it has used. What it answers never
+	// shrinks, so all that is missed is what happens between the last question and its end.
 	lookEvery = 10 * time.Millisecond
 )
 
@@ -31,7 +31,8 @@ type process struct {
 	complaint bytes.Buffer
 }
 
-// newProcess prepares a program with only these variables and what is needed to find temporary files.
+// newProcess prepares a program with only these variables and what is needed to find temporary
+// files.
 func newProcess(ctx context.Context, path string, environ []string, args ...string) *process {
 	p := &process{Cmd: exec.CommandContext(ctx, path, args...)}
 	p.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "TOCSIN_") && !strings.HasPrefix(v, "TOCSIN_TEST_") })
@@ -75,7 +76,8 @@ func (p *process) output(in io.Reader) (printed []byte, peak int64, err error) {
 	return out.Bytes(), peak, err
 }
 
-// peak is the most memory in bytes that the process has had at a time; 0 where the system does not tell.
+// peak is the most memory in bytes that the process has had at a time; 0 where the system does not
+// tell.
 func (p *process) peak() int64 {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(p.Process.Pid) + "/status")
 	if err != nil {
@@ -90,7 +92,8 @@ func (p *process) peak() int64 {
 	return 0
 }
 
-// processor is how much time of a processor the process has used so far; 0 where the system does not tell.
+// processor is how much time of a processor the process has used so far; 0 where the system does
+// not tell.
 func (p *process) processor() time.Duration {
 	const utime, stime = 11, 12 // counted from behind the name, which may hold anything
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(p.Process.Pid) + "/stat")
@@ -118,8 +121,8 @@ func ownProcessor() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// peakAtEnd is what the system says of a process that has ended. On Linux it is only the second choice: there a process
-// inherits the figure of the one that started it.
+// peakAtEnd is what the system says of a process that has ended. On Linux it is only the second
+// choice: there a process inherits the figure of the one that started it.
 func (p *process) peakAtEnd() int64 {
 	usage, ok := p.ProcessState.SysUsage().(*syscall.Rusage)
 	if !ok {
@@ -138,7 +141,8 @@ type server struct {
 	end     context.CancelFunc
 }
 
-// startServer starts a process with what environ returns for an address, and waits until it is ready.
+// startServer starts a process with what environ returns for an address, and waits until it is
+// ready.
 func startServer(ctx context.Context, path string, environ func(address string) []string, args ...string) (*server, error) {
 	address, err := freeAddress(ctx)
 	if err != nil {

@@ -93,7 +93,8 @@ func (s *sink) countOf(from int) map[int]int {
 	return of
 }
 
-// firstOf is when the first message came to a crowd, from the message of this number on; zero when none did.
+// firstOf is when the first message came to a crowd, from the message of this number on; zero when
+// none did.
 func (s *sink) firstOf(crowd, from int) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +149,8 @@ func (s *session) Data(r io.Reader) error {
 	return nil
 }
 
-// silent keeps what the sink would complain about to itself: connections that end without a farewell, at the end of a run.
+// silent keeps what the sink would complain about to itself: connections that end without a
+// farewell, at the end of a run.
 type silent struct{}
 
 func (silent) Printf(string, ...any) {}

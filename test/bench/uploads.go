@@ -21,8 +21,9 @@ type officer struct {
 	token   string // of its forms
 }
 
-// uploads measures an import from the console: the dry run, and the import itself. Its memory is that of the server, which besides keeps the
-// file in the database and serves pages. The floor of both is to fill the tables.
+// uploads measures an import from the console: the dry run, and the import itself. Its memory is
+// that of the server, which besides keeps the file in the database and serves pages. The floor of
+// both is to fill the tables.
 func (b *bench) uploads(ctx context.Context, d database, file string) error {
 	var floor sample
 	if err := b.withDatabase(ctx, d.kind, func(ctx context.Context, empty database) (err error) {

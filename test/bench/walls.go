@@ -20,14 +20,16 @@ const (
 	largestContext = 250_000 // bytes, just below what a context may have
 	attackRows     = 50_000  // of each import
 	askEvery       = 10 * time.Millisecond
-	// What an organization must not feel more of: times of its idle p99, and how long a single message may take.
+	// What an organization must not feel more of: times of its idle p99, and how long a single
+	// message may take.
 	mostTimes   = 3
 	mostMessage = time.Second
 )
 
-// walls measures what an organization feels of another one that does its worst: dry runs, triggers with the largest contexts, messages to
-// mail servers and webhooks that hang, and imports, with the quotas that an installation has unless it is told otherwise. The
-// floor is the same without the other one.
+// walls measures what an organization feels of another one that does its worst: dry runs, triggers
+// with the largest contexts, messages to mail servers and webhooks that hang, and imports, with the
+// quotas that an installation has unless it is told otherwise. The floor is the same without the
+// other one.
 func (b *bench) walls(ctx context.Context, d database) (err error) {
 	single, stuck := mailing{name: "single"}, mailing{name: "stuck"}
 	if single.sink, err = startSink(ctx, 0); err != nil {
@@ -83,7 +85,8 @@ func (b *bench) walls(ctx context.Context, d database) (err error) {
 	}, "--rate-limit", "500", "--organization-rate-limit", "2000")
 }
 
-// felt measures what one person of the organization feels, who asks a hundred times a second, and then sends single messages one after the other.
+// felt measures what one person of the organization feels, who asks a hundred times a second, and
+// then sends single messages one after the other.
 func (b *bench) felt(ctx context.Context, i installation, s *server, m mailing) (get, message sample, err error) {
 	c, err := dial(ctx, s.address)
 	if err != nil {
@@ -183,7 +186,8 @@ func (a attack) enroll(ctx context.Context, s *server, hole string) error {
 	return nil
 }
 
-// begin attacks until ctx ends. What comes out of the channel is what kept it from going on until then.
+// begin attacks until ctx ends. What comes out of the channel is what kept it from going on until
+// then.
 func (a attack) begin(ctx context.Context, s *server) <-chan error {
 	ended := make(chan error, 1)
 	large := `{"context": {"k": "` + strings.Repeat("x", largestContext) + `"}}`

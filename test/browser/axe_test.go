@@ -16,7 +16,8 @@ import (
 //go:embed testdata/axe/axe.min.js
 var axe string
 
-// standards are what pages are held to: WCAG 2.2 at level AA, and what axe-core calls good practice.
+// standards are what pages are held to: WCAG 2.2 at level AA, and what axe-core calls good
+// practice.
 var standards = []string{"wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"}
 
 // violation is what axe-core finds wrong, with the elements where.
@@ -41,9 +42,10 @@ func (v violation) String() string {
 // colours are the rules that ask for them: all others find the same in every scheme.
 var colours = []string{"color-contrast", "link-in-text-block"}
 
-// violations are what axe-core finds on the page as it is now. Its script gets there with the means of a debugger, which no policy of the
-// page stops, nor whether the page may run scripts. For that, and so that nothing moves while it looks, it is not let wait for any time to pass.
-// What is in a frame is the text of others.
+// violations are what axe-core finds on the page as it is now. Its script gets there with the means
+// of a debugger, which no policy of the page stops, nor whether the page may run scripts. For that,
+// and so that nothing moves while it looks, it is not let wait for any time to pass. What is in a
+// frame is the text of others.
 func (t *tab) violations(rules []string) ([]violation, error) {
 	if there, err := try[bool](t, "'axe' in window"); err != nil {
 		return nil, err
@@ -59,7 +61,8 @@ func (t *tab) violations(rules []string) ([]violation, error) {
 	return try[[]violation](t, fmt.Sprintf("axe.run({iframes: false, preload: false, resultTypes: ['violations'], runOnly: %s}).then(r => r.violations)", only))
 }
 
-// inBothSchemes are the violations in the scheme that the page is shown in, and of what has to do with colours in the other one.
+// inBothSchemes are the violations in the scheme that the page is shown in, and of what has to do
+// with colours in the other one.
 func (t *tab) inBothSchemes() ([]violation, error) {
 	t.Helper()
 	found, err := t.violations(standards)
@@ -84,8 +87,9 @@ func (t *tab) inBothSchemes() ([]violation, error) {
 	return found, err
 }
 
-// shape is how a page is built: its elements with their classes and roles, without what they say. Of siblings that are built alike there is
-// one, and those of a list or a table have no order. It is empty while the page is still loading.
+// shape is how a page is built: its elements with their classes and roles, without what they say.
+// Of siblings that are built alike there is one, and those of a list or a table have no order. It
+// is empty while the page is still loading.
 const shape = `(() => {
 	if (document.readyState !== 'complete') return ''
 	const spelled = new Set(['class', 'role', 'type', 'id', 'for', 'aria-labelledby', 'aria-describedby', 'aria-invalid', 'aria-hidden', 'tabindex'])
@@ -99,8 +103,9 @@ const shape = `(() => {
 	return shape(document.documentElement)
 })()`
 
-// judge fails the test for what axe-core finds wrong with the page as it is now, in light and in dark. What has the same shape it finds the
-// same of, so that is judged once, whichever test comes upon it first.
+// judge fails the test for what axe-core finds wrong with the page as it is now, in light and in
+// dark. What has the same shape it finds the same of, so that is judged once, whichever test comes
+// upon it first.
 func (t *tab) judge() {
 	t.Helper()
 	b, err := chromium()
@@ -124,7 +129,8 @@ func (t *tab) judge() {
 	}, "the page never holds still")
 }
 
-// overflow names the elements that make the page wider than its window, after it had time to follow another size of that.
+// overflow names the elements that make the page wider than its window, after it had time to follow
+// another size of that.
 func (t *tab) overflow() []string {
 	t.Helper()
 	return ask[[]string](t, `new Promise(frame => requestAnimationFrame(() => requestAnimationFrame(frame))).then(() => {

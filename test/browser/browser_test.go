@@ -1,9 +1,10 @@
-// Package browser_test uses the console as people do: in a real browser, with a mouse, with keys, by what the pages say. It knows the
-// service from outside (its command line, its API, its pages; the storage port alone where thousands are needed at once) and refuses to
-// know a handler, a template or a table.
+// Package browser_test uses the console as people do: in a real browser, with a mouse, with keys,
+// by what the pages say. It knows the service from outside (its command line, its API, its pages;
+// the storage port alone where thousands are needed at once) and refuses to know a handler, a
+// template or a table.
 //
-// Every tab is watched: a message on the console, a request that fails or leaves the machine, and anything that the pages' own
-// Content-Security-Policy stops, fails the test that caused it.
+// Every tab is watched: a message on the console, a request that fails or leaves the machine, and
+// anything that the pages' own Content-Security-Policy stops, fails the test that caused it.
 package browser_test
 
 import (
@@ -21,7 +22,8 @@ import (
 // chromiumVariable names the browser's program, where it is not found by itself.
 const chromiumVariable = "TOCSIN_TEST_CHROMIUM"
 
-// tabs bounds how many tabs work at once: each is a process, and they share the processors with the server.
+// tabs bounds how many tabs work at once: each is a process, and they share the processors with the
+// server.
 var tabs = make(chan struct{}, 3)
 
 func TestMain(m *testing.M) {
@@ -47,7 +49,8 @@ var chromium = sync.OnceValues(func() (process, error) {
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.DisableGPU, chromedp.Flag("headless", "new"),
 		chromedp.Flag("lang", "en-US"), chromedp.Flag("no-proxy-server", true), chromedp.WindowSize(1280, 800),
-		// Of what the defaults turn off nothing is lost. Pages are neither kept to go back to nor are processes made in advance: that costs more than it saves.
+		// Of what the defaults turn off nothing is lost. Pages are neither kept to go back to nor
+		// are processes made in advance: that costs more than it saves.
 		chromedp.Flag("disable-features", "Translate,BlinkGenPropertyTrees,BackForwardCache,SpareRendererForSitePerProcess,MediaRouter,OptimizationHints"))
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox) // It does not work for root.

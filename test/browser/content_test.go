@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The template that a person writes: with a value of the trigger's, one of the recipient's, and a script that must never run.
+// The template that a person writes: with a value of the trigger's, one of the recipient's, and a
+// script that must never run.
 const (
 	subject = "{{context.item}} is back"
 	words   = "Hello {{user.first_name}}, {{context.item}} is back."

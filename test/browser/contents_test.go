@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// framed waits until a frame that is a stranger to the page has loaded from below this path, and tells how often one did.
+// framed waits until a frame that is a stranger to the page has loaded from below this path, and
+// tells how often one did.
 func (t *tab) framed(path string) int {
 	t.Helper()
 	count := func() (n int) {

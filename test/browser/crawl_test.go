@@ -18,8 +18,9 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 )
 
-// Of one route and one organization so many pages are read, and the first is looked at, so that the many pages of many users are not: of those that
-// a filter leads to, and those that come from a filtered page, so many each.
+// Of one route and one organization so many pages are read, and the first is looked at, so that the
+// many pages of many users are not: of those that a filter leads to, and those that come from a
+// filtered page, so many each.
 const perRoute = 2
 
 // visited is what can be reached from the first page of the console by its links alone.
@@ -119,7 +120,8 @@ func (r *reader) send(page, action string, fields url.Values) answer {
 	return got
 }
 
-// invited gives a member of acme a role and returns the path of the link with which they set their password.
+// invited gives a member of acme a role and returns the path of the link with which they set their
+// password.
 func (r *reader) invited(username, role string) string {
 	r.w.Helper()
 	found := member.FindString(r.read("/console/o/acme/u/?q="+username, nil).text)
@@ -139,8 +141,8 @@ func (r *reader) hired(username, role string) *reader {
 	return member
 }
 
-// crawl follows the links of the console from its first page, and from those that are given away outside of it. It fails on those that lead
-// nowhere.
+// crawl follows the links of the console from its first page, and from those that are given away
+// outside of it. It fails on those that lead nowhere.
 func (r *reader) crawl(given ...string) visited {
 	w := r.w
 	w.Helper()

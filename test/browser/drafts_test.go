@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// answering answers the browser's questions whether to leave a page, until the test ends, and counts them.
+// answering answers the browser's questions whether to leave a page, until the test ends, and
+// counts them.
 func (t *tab) answering(leave *atomic.Bool) *atomic.Int32 {
 	t.Helper()
 	asked := &atomic.Int32{}

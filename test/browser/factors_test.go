@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// coming is the code that an authenticator app shows so many codes from now: one code works once, and the next one works already.
+// coming is the code that an authenticator app shows so many codes from now: one code works once,
+// and the next one works already.
 func coming(t testing.TB, secret string, ahead int) string {
 	t.Helper()
 	code, err := totp.GenerateCode(strings.ReplaceAll(secret, " ", ""), time.Now().Add(time.Duration(ahead)*30*time.Second))

@@ -23,7 +23,8 @@ func TestTheMenuIsADrawerOnAPhone(t *testing.T) {
 	})
 }
 
-// TestOnePicksAnotherApplicationByItsName stays on the page of its events: two clicks, one page. The menu leads back there afterwards.
+// TestOnePicksAnotherApplicationByItsName stays on the page of its events: two clicks, one page.
+// The menu leads back there afterwards.
 func TestOnePicksAnotherApplicationByItsName(t *testing.T) {
 	t.Parallel()
 	each(t, func(_ *world, p *tab) {

@@ -14,8 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mixed is a file as people have them: new users, one who is there already, one twice, two rows that are wrong, a column that nobody knows,
-// and a cell that a spreadsheet would take for a formula.
+// mixed is a file as people have them: new users, one who is there already, one twice, two rows
+// that are wrong, a column that nobody knows, and a cell that a spreadsheet would take for a
+// formula.
 const mixed = `email;first_name;last_name;custom__team;shoe size
 katherine.johnson@example.com;Katherine;Johnson;Orbits;38
 dorothy.vaughan@example.com;Dorothy;Vaughan;=1+2;39
@@ -79,7 +80,8 @@ func TestAFileThatIsNoneIsRefused(t *testing.T) {
 	})
 }
 
-// imported uploads a file of new members of acme and waits until it is checked, so that it could be started.
+// imported uploads a file of new members of acme and waits until it is checked, so that it could be
+// started.
 func (w *world) imported(name, file string) {
 	w.Helper()
 	r := w.administrator()

@@ -12,8 +12,9 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 )
 
-// TestEveryPage looks at every page that links lead to: as everybody sees it in an organization with a few people, and as the administrator does in
-// one with 10,000 and in one with nothing in it. Each is looked at in light and in dark, on a desk and on a phone.
+// TestEveryPage looks at every page that links lead to: as everybody sees it in an organization
+// with a few people, and as the administrator does in one with 10,000 and in one with nothing in
+// it. Each is looked at in light and in dark, on a desk and on a phone.
 func TestEveryPage(t *testing.T) {
 	t.Parallel()
 	t.Run("few", func(t *testing.T) {
@@ -34,7 +35,8 @@ func TestEveryPage(t *testing.T) {
 	})
 }
 
-// looksRound has everything looked at that a reader finds, which must be all that may be seen by whoever may do as much, and no more.
+// looksRound has everything looked at that a reader finds, which must be all that may be seen by
+// whoever may do as much, and no more.
 func (w *world) looksRound(who string, may operators.Need, r *reader, given ...string) {
 	w.Helper()
 	v := r.crawl(given...)

@@ -19,7 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// newSite is a world that browsers reach by the address that it believes to have, as passkeys need it.
+// newSite is a world that browsers reach by the address that it believes to have, as passkeys need
+// it.
 func newSite(t *testing.T) *world {
 	t.Helper()
 	behind := &url.URL{Scheme: "http"}
@@ -35,7 +36,8 @@ func newSite(t *testing.T) *world {
 	return w
 }
 
-// keeper is an authenticator of a tab: a telephone, or a security key, whose holder says yes to everything.
+// keeper is an authenticator of a tab: a telephone, or a security key, whose holder says yes to
+// everything.
 type keeper struct {
 	*tab
 	id webauthn.AuthenticatorID
@@ -53,7 +55,8 @@ func (t *tab) keeper() keeper {
 	return t.eagerKeeper()
 }
 
-// eagerKeeper gives the tab an authenticator that also answers by itself where a page lets browsers offer passkeys.
+// eagerKeeper gives the tab an authenticator that also answers by itself where a page lets browsers
+// offer passkeys.
 func (t *tab) eagerKeeper() keeper {
 	t.Helper()
 	k := keeper{tab: t}

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// remember writes a month of numbers into the past of acme, as they would be had the shop been busy by day and quiet by night.
+// remember writes a month of numbers into the past of acme, as they would be had the shop been busy
+// by day and quiet by night.
 func (w *world) remember() {
 	w.Helper()
 	db, err := sql.Open("sqlite3", strings.TrimPrefix(w.database, "sqlite:")+"?_busy_timeout=10000")

@@ -44,7 +44,8 @@ func person(i int) someone {
 // greeted is how many people order something, and so are on the list of the web shop's users.
 const greeted = 12
 
-// more is what worlds have beside the demo: more channels, templates of all kinds, and an organization with nothing in it.
+// more is what worlds have beside the demo: more channels, templates of all kinds, and an
+// organization with nothing in it.
 const more = `{organizations: [{slug: fresh, name: A fresh start}, {slug: acme, name: Acme Inc.,
 	channels: [{name: hooks, protocol: WEBHOOK, driver: webhook, preferred: true, settings: {}}],
 	projects: [{slug: shop, name: Web shop, channels: [{name: texts, protocol: SMS, driver: mailbox}], applications: [{slug: web, name: Shop front, events: [{slug: newsletter, name: Newsletter,
@@ -69,8 +70,8 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(h.status)
 }
 
-// populate fills acme with so many people: they are on a list, registered with the web shop, and have been told something. Two of them are
-// to be reached by a webhook.
+// populate fills acme with so many people: they are on a list, registered with the web shop, and
+// have been told something. Two of them are to be reached by a webhook.
 func (w *world) populate(people int) {
 	w.Helper()
 	w.run(more, "apply", "-f", "-")

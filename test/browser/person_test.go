@@ -16,7 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What people find on a page they find by what it is and what it is called, as those who hear pages do.
+// What people find on a page they find by what it is and what it is called, as those who hear pages
+// do.
 const (
 	button   = "button"
 	link     = "link"
@@ -53,7 +54,8 @@ func (t *tab) goBy(role, name string) {
 	t.follow(t.clicking(role, name))
 }
 
-// fill writes into a field, in the place of what is there. What need not be filled in says so in its label.
+// fill writes into a field, in the place of what is there. What need not be filled in says so in
+// its label.
 func (t *tab) fill(label, text string) {
 	t.Helper()
 	field := t.find(label, textbox, search)
@@ -170,8 +172,8 @@ type thing struct {
 	url  string // where a link leads
 }
 
-// things are what the page, or the part that is looked at, offers in these roles, as those are told who hear it. There is nothing while the
-// page is being replaced.
+// things are what the page, or the part that is looked at, offers in these roles, as those are told
+// who hear it. There is nothing while the page is being replaced.
 func (t *tab) things(roles ...string) []thing {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.ctx, patience)
@@ -224,7 +226,8 @@ func (t *tab) clicking(role, name string) chromedp.Action[chromedp.Void] {
 	return t.clickingOn(t.find(name, role))
 }
 
-// clickingOn presses the mouse in the middle of something, after scrolling to it. Something else must not lie there.
+// clickingOn presses the mouse in the middle of something, after scrolling to it. Something else
+// must not lie there.
 func (t *tab) clickingOn(node cdp.BackendNodeID) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, to *chromedp.Target) error {
 		if _, err := cdp.Call(ctx, to, dom.ScrollIntoViewIfNeeded, dom.ScrollIntoViewIfNeededParams{BackendNodeID: node}); err != nil {

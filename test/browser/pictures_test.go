@@ -12,13 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// picturesVariable is the folder into which the pictures of the documentation go; `make screenshots` sets it.
+// picturesVariable is the folder into which the pictures of the documentation go; `make
+// screenshots` sets it.
 const picturesVariable = "TOCSIN_TEST_SCREENSHOTS"
 
 // tall is a window that has room for the editor of a template with its preview.
 var tall = size{1280, 1000}
 
-// largest is how many bytes a picture may have: each of them is loaded by whoever reads the documentation.
+// largest is how many bytes a picture may have: each of them is loaded by whoever reads the
+// documentation.
 const largest = 160 << 10
 
 // TestPictures takes the pictures that the documentation shows, wherever they go.

@@ -22,8 +22,8 @@ import (
 // rendering is what the renderer of the reference says to its own developers.
 const rendering = "React Router Future Flag Warning"
 
-// TestReference tries a call on the reference page with a key. The tab fails the test for whatever the page asks another
-// host for, and for what its Content-Security-Policy forbids.
+// TestReference tries a call on the reference page with a key. The tab fails the test for whatever
+// the page asks another host for, and for what its Content-Security-Policy forbids.
 func TestReference(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -66,8 +66,8 @@ func TestReference(t *testing.T) {
 // sample is an example of the OpenAPI document.
 type sample struct{ Label, Source string }
 
-// run runs a command of a page in a shell which knows the installation and the key, and returns the status
-// that it was answered with.
+// run runs a command of a page in a shell which knows the installation and the key, and returns the
+// status that it was answered with.
 func (w *world) shell(command string) (status, answer string) {
 	w.Helper()
 	c := exec.CommandContext(w.Context(), "sh", "-c", `curl() { command curl -sS -w '\n%{http_code}' "$@"; }`+"\n"+command)
@@ -79,7 +79,8 @@ func (w *world) shell(command string) (status, answer string) {
 	return text[end+1:], text[:end]
 }
 
-// TestExamplesRun runs every curl command of the OpenAPI document, as it stands there. Some name what is not there.
+// TestExamplesRun runs every curl command of the OpenAPI document, as it stands there. Some name
+// what is not there.
 func TestExamplesRun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -126,7 +127,8 @@ func TestExamplesRun(t *testing.T) {
 	}
 }
 
-// TestFirstMessage follows the page about a first message to its end, and docs/first-message.md has the same commands.
+// TestFirstMessage follows the page about a first message to its end, and docs/first-message.md has
+// the same commands.
 func TestFirstMessage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -202,7 +202,8 @@ func (t *tab) reload() {
 	t.arrived()
 }
 
-// frame is what a frame of the page shows that has a process of its own, because what others wrote is in it.
+// frame is what a frame of the page shows that has a process of its own, because what others wrote
+// is in it.
 func (t *tab) frame() string {
 	t.Helper()
 	var text string
@@ -223,7 +224,8 @@ func (t *tab) frame() string {
 	return text
 }
 
-// awaits waits for words that come by themselves or, with scripts turned off, when one loads the page again.
+// awaits waits for words that come by themselves or, with scripts turned off, when one loads the
+// page again.
 func (t *tab) awaits(words string) {
 	t.Helper()
 	t.eventually(func() bool {

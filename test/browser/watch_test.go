@@ -62,7 +62,8 @@ func (w *watch) complain(format string, args ...any) {
 	w.complaints = append(w.complaints, fmt.Sprintf(format, args...))
 }
 
-// forgive lets a complaint pass that a test causes on purpose: the first that holds these words, of each time that it is called.
+// forgive lets a complaint pass that a test causes on purpose: the first that holds these words, of
+// each time that it is called.
 func (w *watch) forgive(words string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -76,7 +77,8 @@ func (w *watch) heard(words string) bool {
 	return slices.ContainsFunc(w.complaints, func(c string) bool { return strings.Contains(c, words) })
 }
 
-// settle fails a test for the complaints that nobody expected, and for those that were expected in vain, and begins anew.
+// settle fails a test for the complaints that nobody expected, and for those that were expected in
+// vain, and begins anew.
 func (w *watch) settle(t *testing.T) {
 	t.Helper()
 	w.mu.Lock()

@@ -24,7 +24,8 @@ import (
 	"github.com/tocsin/tocsin/wiring"
 )
 
-// public is where everybody thinks the service is: links in messages, and links that are given away, begin with it.
+// public is where everybody thinks the service is: links in messages, and links that are given
+// away, begin with it.
 const public = "http://notify.example"
 
 // The administrator of every world.
@@ -33,7 +34,8 @@ const (
 	password = "correct horse battery"
 )
 
-// world is the whole service on a database of its own, started as its operator starts it, with the tenants of the demo.
+// world is the whole service on a database of its own, started as its operator starts it, with the
+// tenants of the demo.
 type world struct {
 	*testing.T
 	environ  []string
@@ -74,7 +76,8 @@ func newWorldAt(t *testing.T, public string) *world {
 	return w
 }
 
-// founded is what every world has: its database and the key beside it, by the ends of their names. The first world makes it, others are copies.
+// founded is what every world has: its database and the key beside it, by the ends of their names.
+// The first world makes it, others are copies.
 var founded = struct {
 	once  sync.Once
 	files map[string][]byte
@@ -185,7 +188,8 @@ func (w *world) signedIn() *tab {
 	return t
 }
 
-// session begins a session of the administrator and returns its cookie. To show how one signs in is not every journey's business.
+// session begins a session of the administrator and returns its cookie. To show how one signs in is
+// not every journey's business.
 func (w *world) session() *http.Cookie {
 	w.Helper()
 	return w.sessionSince(time.Now())

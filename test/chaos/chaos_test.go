@@ -1,9 +1,10 @@
-// Package chaos_test kills: programs, databases and mail servers, in the middle of their work, and then counts what arrived. It
-// knows the service as its operator and its clients do, by its command line, its API and the mail it sends, and nothing of what is inside. It
-// also starts the demo, as whoever tries the program does.
+// Package chaos_test kills: programs, databases and mail servers, in the middle of their work, and
+// then counts what arrived. It knows the service as its operator and its clients do, by its command
+// line, its API and the mail it sends, and nothing of what is inside. It also starts the demo, as
+// whoever tries the program does.
 //
-// docs/delivery.md says which test holds which promise. TOCSIN_TEST_CHAOS=full, which `make chaos` sets, chooses the full size; without it
-// the same happens to fewer people.
+// docs/delivery.md says which test holds which promise. TOCSIN_TEST_CHAOS=full, which `make chaos`
+// sets, chooses the full size; without it the same happens to fewer people.
 package chaos_test
 
 import (
@@ -22,7 +23,8 @@ import (
 )
 
 const (
-	// beTocsin is the variable that makes this test binary the program, so that what is killed is what was compiled with the test.
+	// beTocsin is the variable that makes this test binary the program, so that what is killed is
+	// what was compiled with the test.
 	beTocsin = "TOCSIN_TEST_CHAOS_BE_TOCSIN"
 	// sizeVariable chooses the full size.
 	sizeVariable = "TOCSIN_TEST_CHAOS"
@@ -57,7 +59,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// limitItself has this process write no more than so many bytes into a file; any number without a limit.
+// limitItself has this process write no more than so many bytes into a file; any number without a
+// limit.
 func limitItself(limit string) {
 	if limit == "" {
 		return
@@ -114,7 +117,8 @@ func onBoth(t *testing.T, test func(t *testing.T, url string)) {
 	})
 }
 
-// until waits for what must become true. It asks now and then: whoever is asked has other things to do.
+// until waits for what must become true. It asks now and then: whoever is asked has other things to
+// do.
 func until(t *testing.T, limit time.Duration, what string, isSo func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(limit)

@@ -30,7 +30,8 @@ type seen struct {
 	asked  time.Time
 }
 
-// ask begins to ask an instance about an occurrence of a shop and to trigger and to register. No answer may be any but yes and 503.
+// ask begins to ask an instance about an occurrence of a shop and to trigger and to register. No
+// answer may be any but yes and 503.
 func (i *instance) ask(s shop, o string) *clients {
 	i.t.Helper()
 	ctx, quit := context.WithCancel(i.t.Context())

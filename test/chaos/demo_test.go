@@ -98,7 +98,8 @@ func TestDemo(t *testing.T) {
 	})
 }
 
-// TestDemoSaysWhatIsWrong is about an administrator who cannot be made, for whatever reason but one: that there is one.
+// TestDemoSaysWhatIsWrong is about an administrator who cannot be made, for whatever reason but
+// one: that there is one.
 func TestDemoSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	program, err := filepath.Abs("testdata/refuses-administrators.sh")

@@ -33,7 +33,8 @@ type fileSystem struct {
 	path string
 }
 
-// newFileSystem mounts a file system, which takes a privilege. It returns why it cannot, without one.
+// newFileSystem mounts a file system, which takes a privilege. It returns why it cannot, without
+// one.
 func newFileSystem(t *testing.T) (*fileSystem, error) {
 	t.Helper()
 	f := &fileSystem{t: t, path: t.TempDir()}
@@ -60,8 +61,8 @@ func (f *fileSystem) room(*instance) {
 	require.NoError(f.t, unix.Mount("tmpfs", f.path, "tmpfs", unix.MS_REMOUNT, sized(roomy)))
 }
 
-// fileLimit has instances that can write no file beyond its first few pages. It takes no privilege, and cannot show that starting needs no
-// room for what lies beside the database.
+// fileLimit has instances that can write no file beyond its first few pages. It takes no privilege,
+// and cannot show that starting needs no room for what lies beside the database.
 type fileLimit struct {
 	t    *testing.T
 	path string
@@ -87,8 +88,9 @@ func (f *fileLimit) room(i *instance) {
 	require.NoError(f.t, unix.Prlimit(i.cmd.Process.Pid, unix.RLIMIT_FSIZE, &l, nil))
 }
 
-// TestFullDisk starts the program on a disk that has become full, after it was killed in the middle of its work. Where no file system can be
-// mounted, a limit of the size of files stands for the disk.
+// TestFullDisk starts the program on a disk that has become full, after it was killed in the middle
+// of its work. Where no file system can be mounted, a limit of the size of files stands for the
+// disk.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	f, err := newFileSystem(t)

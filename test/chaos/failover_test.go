@@ -12,7 +12,8 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest/pgserver"
 )
 
-// pair starts a server and a synchronous standby of it, and returns them with the URL that names both.
+// pair starts a server and a synchronous standby of it, and returns them with the URL that names
+// both.
 func pair(t *testing.T) (primary, standby *pgserver.Server, both string) {
 	t.Helper()
 	primary, err := pgserver.Start(t.Context(), pgserver.Options{})
@@ -30,7 +31,8 @@ func pair(t *testing.T) (primary, standby *pgserver.Server, both string) {
 	return primary, standby, first.String()
 }
 
-// TestFailover lets the server of the database die in the middle of sending, and promotes its synchronous standby.
+// TestFailover lets the server of the database die in the middle of sending, and promotes its
+// synchronous standby.
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	t.Run(postgres, func(t *testing.T) {

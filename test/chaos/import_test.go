@@ -122,7 +122,8 @@ func number(t *testing.T, text string) int {
 	return n
 }
 
-// peopleOf is a file of which every ten rows are six new people, one whom acme has, one whom globex has, one twice and one who is nobody.
+// peopleOf is a file of which every ten rows are six new people, one whom acme has, one whom globex
+// has, one twice and one who is nobody.
 func peopleOf(rows int) (file, ofAcme, ofGlobex string, counts map[string]int) {
 	var all, mine, theirs strings.Builder
 	for _, b := range []*strings.Builder{&all, &mine, &theirs} {
@@ -147,8 +148,8 @@ func peopleOf(rows int) (file, ofAcme, ofGlobex string, counts map[string]int) {
 		"Added": 7 * tenth, "Updated": 0, "Unchanged": tenth, "Duplicates": tenth, "Rejected": tenth}
 }
 
-// TestKillAnImport kills the program with kill -9 while it checks a file and while it writes its rows, and holds that every row is counted
-// once and that everybody is there.
+// TestKillAnImport kills the program with kill -9 while it checks a file and while it writes its
+// rows, and holds that every row is counted once and that everybody is there.
 func TestKillAnImport(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, database string) {

@@ -10,7 +10,8 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// busy is a shop with as many messages under way as an instance may have. Its mail server takes its time, so that a kill finds them there.
+// busy is a shop with as many messages under way as an instance may have. Its mail server takes its
+// time, so that a kill finds them there.
 func busy(t *testing.T, people int) shop {
 	t.Helper()
 	return shop{project: "shop", people: people, concurrency: 256, sink: newSink(t, 200*time.Millisecond)}

@@ -28,7 +28,8 @@ var failings = []failing{
 	{"refuses-550", func(s *sink) { s.suffer(answering(550)) }, "failed", "550"},
 }
 
-// TestMailServers lets the mail server of each channel of one program fail in its own way, in the middle of its work.
+// TestMailServers lets the mail server of each channel of one program fail in its own way, in the
+// middle of its work.
 func TestMailServers(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, url string) {

@@ -32,7 +32,8 @@ func (i *instance) ready() int {
 	return status
 }
 
-// TestSilentPath cuts the path to the database without a word in the middle of sending: no connection is closed, nothing passes.
+// TestSilentPath cuts the path to the database without a word in the middle of sending: no
+// connection is closed, nothing passes.
 func TestSilentPath(t *testing.T) {
 	t.Parallel()
 	t.Run(postgres, func(t *testing.T) {
@@ -65,7 +66,8 @@ func TestSilentPath(t *testing.T) {
 	})
 }
 
-// TestTerminateOnASilentPath holds that SIGTERM ends an instance in its time while it sends and the path to the database is cut.
+// TestTerminateOnASilentPath holds that SIGTERM ends an instance in its time while it sends and the
+// path to the database is cut.
 func TestTerminateOnASilentPath(t *testing.T) {
 	t.Parallel()
 	t.Run(postgres, func(t *testing.T) {

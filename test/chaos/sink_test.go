@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// letter is a message that a mail server has said yes to, or was about to when whoever sent it died.
+// letter is a message that a mail server has said yes to, or was about to when whoever sent it
+// died.
 type letter struct{ from, to, id string }
 
 // sink is a mail server. It remembers what it took, and can be told to fail.
@@ -183,7 +184,8 @@ func (s *session) Data(r io.Reader) error {
 	return s.take(s.letter)
 }
 
-// take takes a message, unless the server went down in the meantime. Then it has no answer either, which would be one for good.
+// take takes a message, unless the server went down in the meantime. Then it has no answer either,
+// which would be one for good.
 func (s *session) take(l letter) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -228,7 +230,8 @@ func hanging(s *session, body io.Reader) error {
 	return answering(421)(s, body)
 }
 
-// silent keeps what the server would complain about to itself: connections that end without a farewell are what this is about.
+// silent keeps what the server would complain about to itself: connections that end without a
+// farewell are what this is about.
 type silent struct{}
 
 func (silent) Printf(string, ...any) {}

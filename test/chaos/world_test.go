@@ -25,8 +25,8 @@ const (
 	list        = "all"
 )
 
-// The organizations. What happens, happens in acme; globex looks exactly like it, and in each of them is a project depot.
-// Nobody but the recipients of the event may get anything.
+// The organizations. What happens, happens in acme; globex looks exactly like it, and in each of
+// them is a project depot. Nobody but the recipients of the event may get anything.
 const (
 	acme   = "acme"
 	globex = "globex"
@@ -86,7 +86,8 @@ func newWorld(t *testing.T, url string, settings []string, shops ...shop) *world
 	return w
 }
 
-// apply describes the organizations to the program. Every channel leads to the mail server of a shop, and is told by its sender.
+// apply describes the organizations to the program. Every channel leads to the mail server of a
+// shop, and is told by its sender.
 func (w *world) apply(shops []shop) (lists map[string]int64) {
 	w.t.Helper()
 	type object = map[string]any
@@ -124,7 +125,8 @@ func (w *world) apply(shops []shop) (lists map[string]int64) {
 	return lists
 }
 
-// members are who is on the list of each project, ORGANIZATION/PROJECT. Some of the recipients are on other lists as well.
+// members are who is on the list of each project, ORGANIZATION/PROJECT. Some of the recipients are
+// on other lists as well.
 func (w *world) members(shops []shop) map[string][]string {
 	all := map[string][]string{}
 	for _, s := range shops {
@@ -189,8 +191,8 @@ func (i *instance) done(path string) occurrence {
 	return o
 }
 
-// repeats checks who got what of an occurrence that reached everybody but those who were refused, and returns how many messages came more
-// than once.
+// repeats checks who got what of an occurrence that reached everybody but those who were refused,
+// and returns how many messages came more than once.
 func (s shop) repeats(t *testing.T, refused ...string) (repeats int) {
 	t.Helper()
 	ids, owners := map[string]string{}, map[string]string{} // by recipient, and by id

@@ -1,10 +1,10 @@
-// Package conformance holds the promises of the storage port as executable cases: every sentence of ports.Store and of the
-// domain's repositories that a backend could break. It knows the port alone and nothing of any backend; a third
-// backend is finished when it passes.
+// Package conformance holds the promises of the storage port as executable cases: every sentence of
+// ports.Store and of the domain's repositories that a backend could break. It knows the port alone
+// and nothing of any backend; a third backend is finished when it passes.
 //
-// Every case gets a world of its own: a store with two organizations that are alike to the last name. When a case
-// ends, the organization that it did not speak of must look as it did before, so that all cases watch over
-// tenancy, whatever else they are about.
+// Every case gets a world of its own: a store with two organizations that are alike to the last
+// name. When a case ends, the organization that it did not speak of must look as it did before, so
+// that all cases watch over tenancy, whatever else they are about.
 package conformance
 
 import (
@@ -91,8 +91,9 @@ func nouns() map[string]cases {
 type Backend struct {
 	// Empty opens a store that has its schema and nothing else.
 	Empty func(t *testing.T) ports.Store
-	// Furnish makes an empty store, lets fill write to it, and returns a function that opens copies of
-	// it. The suite then builds the world of its cases once. Without Furnish each case builds its own.
+	// Furnish makes an empty store, lets fill write to it, and returns a function that opens copies
+	// of it. The suite then builds the world of its cases once. Without Furnish each case builds
+	// its own.
 	Furnish func(t *testing.T, fill func(s ports.Store)) (open func(t *testing.T) ports.Store)
 	// Only names the nouns whose cases run. Empty means all.
 	Only []string
@@ -220,8 +221,8 @@ func everything[T any, ID ~int64](tx ports.Tx, list listing[T, ID]) ([]T, error)
 	return list(tx, 0, 1_000)
 }
 
-// paged checks that a listing holds exactly want, ordered by id, and that pages of every size make it up without a gap and without
-// a double. want is in the order of the ids.
+// paged checks that a listing holds exactly want, ordered by id, and that pages of every size make
+// it up without a gap and without a double. want is in the order of the ids.
 func paged[T any, ID ~int64](t *testing.T, w *world, id func(T) ID, want []T, list listing[T, ID]) {
 	t.Helper()
 	require.Equal(t, want, look(t, w, func(tx ports.Tx) ([]T, error) { return everything(tx, list) }))
@@ -270,7 +271,8 @@ func spellings() []spelling {
 	}
 }
 
-// bySpelling checks a kind of name: store keeps one and reports whether it was new, known reports whether it is found.
+// bySpelling checks a kind of name: store keeps one and reports whether it was new, known reports
+// whether it is found.
 func bySpelling(t *testing.T, store, known func(name string) bool) {
 	t.Helper()
 	for _, s := range spellings() {

@@ -23,8 +23,8 @@ import (
 )
 
 // TestConformance runs the suite on SQLite and on Postgres. A SQLite store in memory runs the same
-// statements as one on disk, but has one connection for reading and writing: it runs the cases in which
-// units of work meet.
+// statements as one on disk, but has one connection for reading and writing: it runs the cases in
+// which units of work meet.
 func TestConformance(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
@@ -55,7 +55,8 @@ func TestConformance(t *testing.T) {
 		conformance.Run(t, conformance.Backend{
 			Empty: func(t *testing.T) ports.Store { return open(t, gormstore.Config{URL: empty(t), Keys: keys}) },
 			Furnish: func(t *testing.T, fill func(s ports.Store)) func(t *testing.T) ports.Store {
-				// The name holds for this process alone, because no other one knows what fill wrote.
+				// The name holds for this process alone, because no other one knows what fill
+				// wrote.
 				template := fmt.Sprintf("conformance_%d", os.Getpid())
 				furnished := func(t *testing.T) string {
 					return pgtest.Lend(t, template, func(url string) error {
@@ -152,8 +153,8 @@ func furnish(t *testing.T, url string, fill func(s ports.Store)) {
 	require.NoError(t, s.Close())
 }
 
-// file makes a SQLite database, which fill fills and closes, and returns a function that copies it and
-// returns the copy's URL.
+// file makes a SQLite database, which fill fills and closes, and returns a function that copies it
+// and returns the copy's URL.
 func file(t *testing.T, fill func(url string)) (copied func(t *testing.T) string) {
 	t.Helper()
 	template := filepath.Join(t.TempDir(), "template.db")

@@ -16,7 +16,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// peopleOf holds what triggering together says of how many people get a message to what a forecast says of each occurrence.
+// peopleOf holds what triggering together says of how many people get a message to what a forecast
+// says of each occurrence.
 func (w *world) peopleOf(t *testing.T, os ...events.Occurrence) (people []int) {
 	t.Helper()
 	ts := make([]deliveries.Triggering, len(os))

@@ -18,7 +18,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// enroll enrolls a batch in the case's organization. Every answer must show the member as the store then has it.
+// enroll enrolls a batch in the case's organization. Every answer must show the member as the store
+// then has it.
 func (w *world) enroll(t *testing.T, b users.Batch) []users.Enrolled {
 	t.Helper()
 	return w.enrollAt(t, w.mine, b)
@@ -78,7 +79,8 @@ func (w *world) imported(t *testing.T, e users.Enrollment) users.Enrolled {
 	return only(w.enroll(t, users.Batch{Enrollments: []users.Enrollment{e}, MergeFields: true}))
 }
 
-// flags says what became of an enrollment: C for a new identity, E for a new membership, + for a changed one.
+// flags says what became of an enrollment: C for a new identity, E for a new membership, + for a
+// changed one.
 func flags(answers ...users.Enrolled) string {
 	var said strings.Builder
 	for _, a := range answers {

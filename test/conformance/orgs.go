@@ -230,8 +230,9 @@ func orgCases() cases {
 	}
 }
 
-// attempt makes a write that must not reach what it names. Whether it is refused or comes to nothing is the store's choice, as long
-// as it is not kept: the picture of the other organization decides.
+// attempt makes a write that must not reach what it names. Whether it is refused or comes to
+// nothing is the store's choice, as long as it is not kept: the picture of the other organization
+// decides.
 func attempt(t *testing.T, w *world, fn func(tx ports.Tx) error) {
 	t.Helper()
 	before := w.picture(t, w.mine)

@@ -20,7 +20,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// picture is everything that the port tells about an organization, read in one View. Its keys say what each part is.
+// picture is everything that the port tells about an organization, read in one View. Its keys say
+// what each part is.
 type picture map[string]any
 
 func (w *world) picture(t *testing.T, o tenant) picture {

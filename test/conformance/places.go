@@ -20,7 +20,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// found are the addresses and channels that a search of a list finds, read to its end in batches of a size.
+// found are the addresses and channels that a search of a list finds, read to its end in batches of
+// a size.
 func (w *world) found(t *testing.T, l lists.List, text string, size int) []string {
 	t.Helper()
 	all := []string{}

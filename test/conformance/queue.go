@@ -64,7 +64,8 @@ func (w *world) made(t *testing.T, o events.Occurrence) []deliveries.Delivery {
 	})
 }
 
-// told says in short what became of an occurrence: `notification: address by channel, state`, and why not.
+// told says in short what became of an occurrence: `notification: address by channel, state`, and
+// why not.
 func (w *world) told(t *testing.T, o events.Occurrence) []string {
 	t.Helper()
 	var said []string
@@ -103,7 +104,8 @@ func (w *world) write(t *testing.T, cs ...channels.Channel) {
 	})
 }
 
-// hear makes the notification of the order event send to the list of all, besides Ada, who is subscribed.
+// hear makes the notification of the order event send to the list of all, besides Ada, who is
+// subscribed.
 func (w *world) hear(t *testing.T) {
 	t.Helper()
 	n := w.mine.shipped
@@ -119,7 +121,8 @@ func (w *world) ready(t *testing.T) {
 	w.add(t, w.mine.news, w.mine.bobByMail.ID)
 }
 
-// crowded puts so many people on the list of all, each with a mail address, and returns their assignments.
+// crowded puts so many people on the list of all, each with a mail address, and returns their
+// assignments.
 func (w *world) crowded(t *testing.T, n int) []channels.Assignment {
 	t.Helper()
 	w.write(t, w.mine.mail)

@@ -182,7 +182,8 @@ func claimCases() cases {
 				claimed = append(claimed, len(jobs))
 				left -= len(jobs)
 			}
-			// Occurrences take turns. Beside so many contexts there is room for the fields of their recipients, and for no other one.
+			// Occurrences take turns. Beside so many contexts there is room for the fields of their
+			// recipients, and for no other one.
 			assert.Equal(t, deliveries.ClaimBytes/size-1, claimed[0])
 			assert.Len(t, claimed, 4)
 		},

@@ -19,7 +19,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// A maze has an assignment for every combination of what the gates ask. A path through it is a number: each bit is one answer.
+// A maze has an assignment for every combination of what the gates ask. A path through it is a
+// number: each bit is one answer.
 const (
 	mazeMembers  = 1 << 6 // locked, registered, inactive, locked in the application, disabled, unsubscribed
 	mazeLinks    = 1 << 2 // the assignment inactive, not validated
@@ -37,7 +38,8 @@ type maze struct {
 	links    map[channels.AssignmentID]channels.Assignment
 }
 
-// newMaze puts everybody on the list of the order event's notification. The members' and channels' turns are taken in shut.
+// newMaze puts everybody on the list of the order event's notification. The members' and channels'
+// turns are taken in shut.
 func newMaze(t *testing.T, w *world) *maze {
 	t.Helper()
 	m := &maze{gates: map[channels.AssignmentID]deliveries.Gates{}, links: map[channels.AssignmentID]channels.Assignment{}}
@@ -211,8 +213,8 @@ func (w *world) forecast(t *testing.T, o events.Occurrence, samples int) deliver
 	})
 }
 
-// sampled are deliveries in the order in which a forecast takes samples: the first by each notification and channel, then
-// the second by each.
+// sampled are deliveries in the order in which a forecast takes samples: the first by each
+// notification and channel, then the second by each.
 func sampled(made []deliveries.Delivery) []deliveries.Delivery {
 	type by struct {
 		notification subscriptions.NotificationID

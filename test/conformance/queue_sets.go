@@ -19,7 +19,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// setCases are about triggers that come together, and small occurrences, which are expanded in sets.
+// setCases are about triggers that come together, and small occurrences, which are expanded in
+// sets.
 func setCases() cases {
 	return cases{
 		"TriggersAreKeptInTheirOrderAndEachGetsItsOwnAnswer": func(t *testing.T, w *world) {

@@ -15,8 +15,9 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// turnModel is the rule of docs/delivery.md without a database. It does at random what applications, expansions and senders do, and
-// says of each claim how many deliveries of which occurrence it takes.
+// turnModel is the rule of docs/delivery.md without a database. It does at random what
+// applications, expansions and senders do, and says of each claim how many deliveries of which
+// occurrence it takes.
 type turnModel struct {
 	w       *world
 	random  *rand.Rand

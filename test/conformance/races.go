@@ -20,8 +20,9 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// raceCases let units of work take away what others build on. Each looks up first, as every use case does, so that the one that
-// comes too late starts again and finds out: no answer may be a fault of ours.
+// raceCases let units of work take away what others build on. Each looks up first, as every use
+// case does, so that the one that comes too late starts again and finds out: no answer may be a
+// fault of ours.
 func raceCases() cases {
 	return cases{
 		"EnrollingAndRemovingDoNotTripOverEachOther": func(t *testing.T, w *world) {
@@ -218,8 +219,8 @@ func oneOf(t *testing.T, want error, results []error) {
 	assert.Equal(t, 1, won)
 }
 
-// meeting lets units of work overlap, where the store lets them: each waits until all have come, or gives up. A store that runs one
-// after the other makes the first ones wait in vain.
+// meeting lets units of work overlap, where the store lets them: each waits until all have come, or
+// gives up. A store that runs one after the other makes the first ones wait in vain.
 type meeting struct {
 	missing atomic.Int64
 	begun   chan struct{}

@@ -29,7 +29,8 @@ func (w *world) listed(t *testing.T, l lists.List) []channels.AssignmentID {
 	return ids
 }
 
-// takeOff takes a member off the lists pinned to an application and returns how many entries that were.
+// takeOff takes a member off the lists pinned to an application and returns how many entries that
+// were.
 func (w *world) takeOff(t *testing.T, a applications.Application, m users.Member) int {
 	t.Helper()
 	return do(t, w, func(tx ports.Tx) (int, error) { return tx.Lists().RemoveFromPinned(t.Context(), a, m.ID) })

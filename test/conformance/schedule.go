@@ -27,7 +27,8 @@ func (w *world) at(begins, expires time.Duration) events.Occurrence {
 	return o
 }
 
-// schedule does everything that the time has come for, so many rows at a time, and returns how many there were.
+// schedule does everything that the time has come for, so many rows at a time, and returns how many
+// there were.
 func (w *world) schedule(t *testing.T, limit int) (rows int) {
 	t.Helper()
 	for {

@@ -22,8 +22,8 @@ type Vault struct {
 	Keyless ports.Store // none
 }
 
-// RunSealing runs the cases about keys on the vaults that open makes. Each must be empty, with its schema in place; open
-// registers whatever closes it. A backend that ends with its store has none.
+// RunSealing runs the cases about keys on the vaults that open makes. Each must be empty, with its
+// schema in place; open registers whatever closes it. A backend that ends with its store has none.
 func RunSealing(t *testing.T, open func(t *testing.T) Vault) {
 	promises := sealingCases()
 	maps.Copy(promises, factorSealingCases())

@@ -238,7 +238,8 @@ func storeCases() cases {
 	}
 }
 
-// survive writes again what is there. When that is kept, whatever became of the units before it has become of them.
+// survive writes again what is there. When that is kept, whatever became of the units before it has
+// become of them.
 func (w *world) survive(t *testing.T) {
 	t.Helper()
 	act(t, w, func(tx ports.Tx) error { return rename(t, tx, w.mine.org, w.mine.org.Name) })

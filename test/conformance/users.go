@@ -293,7 +293,8 @@ func userCases() cases {
 	}
 }
 
-// distinctRunes is a text of so many different characters of four bytes, which no index can compress.
+// distinctRunes is a text of so many different characters of four bytes, which no index can
+// compress.
 func distinctRunes(n int) string {
 	runes := make([]rune, n)
 	for i := range runes {

@@ -14,7 +14,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// indexAll does what the background does about what people are found by, and returns how often there was something.
+// indexAll does what the background does about what people are found by, and returns how often
+// there was something.
 func (w *world) indexAll(t *testing.T) (rounds int) {
 	t.Helper()
 	waits := func(tx ports.Tx) (bool, error) {

@@ -25,7 +25,8 @@ type world struct {
 	before picture // the picture of the twin that must not change
 }
 
-// tenant is an organization and what it is made of. Two of them differ in nothing but the organization's slug.
+// tenant is an organization and what it is made of. Two of them differ in nothing but the
+// organization's slug.
 type tenant struct {
 	org       orgs.Organization
 	staff     orgs.Group
@@ -66,7 +67,8 @@ func newWorld(t *testing.T, s ports.Store) *world {
 	return w
 }
 
-// settle is for cases that arrange something in the other organization: what they have done so far is how it must stay.
+// settle is for cases that arrange something in the other organization: what they have done so far
+// is how it must stay.
 func (w *world) settle(t *testing.T) {
 	t.Helper()
 	w.before = w.picture(t, w.theirs)
@@ -127,7 +129,8 @@ func furnish(t *testing.T, tx ports.Tx, slug string) (tenant, error) {
 	return o, f.err
 }
 
-// people makes Ada and Bob members, with addresses, assignments and, for Ada, list entries and a registration with web.
+// people makes Ada and Bob members, with addresses, assignments and, for Ada, list entries and a
+// registration with web.
 func (f *furnisher) people(o *tenant) {
 	ctx, tx := f.t.Context(), f.tx
 	o.ada, o.bob = f.member(o.org, "ada@example.org"), f.member(o.org, "bob@example.org")

@@ -18,7 +18,8 @@ import (
 // open is the rule of a route that asks for no key.
 const open = "nobody is asked"
 
-// rules says of every route which grant it needs, as contract 5 and decisions 1 and 6 say. A route without a rule fails the tests.
+// rules says of every route which grant it needs, as contract 5 and decisions 1 and 6 say. A route
+// without a rule fails the tests.
 func rules() map[string]string {
 	const org, prj, app = "/api/o/{org}/", "/api/o/{org}/p/{prj}/", "/api/o/{org}/p/{prj}/a/{app}/"
 	all := map[string]string{
@@ -147,7 +148,8 @@ func TestAccessRules(t *testing.T) {
 		}
 	}))
 
-	// The whole table: every scope with every grant at every route, and keys that lack a single grant.
+	// The whole table: every scope with every grant at every route, and keys that lack a single
+	// grant.
 	t.Run("HoldForEveryScopeAndGrant", both(func(w *world) {
 		for _, s := range scopes {
 			for _, g := range access.Grants() {
@@ -161,13 +163,15 @@ func TestAccessRules(t *testing.T) {
 	}))
 }
 
-// managing reports whether a grant is one to manage an organization, which full_access does not include.
+// managing reports whether a grant is one to manage an organization, which full_access does not
+// include.
 func managing(grant string) bool {
 	return !slices.Contains([]string{"organization:read", "distributionlist:read", "distributionlist:write", "manage_application_users", "user:read", "user:write",
 		"event:list", "event:trigger", "delivery:read", "system:ping"}, grant)
 }
 
-// allowed demands that a key of a scope with these grants gets past the checks of exactly those routes whose rule it meets.
+// allowed demands that a key of a scope with these grants gets past the checks of exactly those
+// routes whose rule it meets.
 func (w *world) allowed(c client, scope string, grants ...access.Grant) {
 	w.Helper()
 	for route, needed := range rules() {

@@ -25,7 +25,8 @@ func guarded() []httpapi.Route {
 	return all
 }
 
-// expand fills in the parameters of a path, with things of acme that exist unless others are given in pairs.
+// expand fills in the parameters of a path, with things of acme that exist unless others are given
+// in pairs.
 func (w *world) expand(path string, others ...string) string {
 	w.Helper()
 	expanded := strings.NewReplacer(append(others,

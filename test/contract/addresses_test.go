@@ -112,7 +112,8 @@ func TestAddresses(t *testing.T) {
 		for _, r := range w.recipients(customers) {
 			on[r.Address] = r.Channel
 		}
-		// The first was assigned to the organization's channel already; the other gets the project's now.
+		// The first was assigned to the organization's channel already; the other gets the
+		// project's now.
 		require.Equal(w, map[string]string{"work@example.org": "mail", "private@example.org": "shop-mail"}, on)
 	}))
 

@@ -7,8 +7,8 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// blueprint is what every world starts with: acme and globex are alike to the letter, so that whatever crosses the border between
-// them is noticed; bare has no channels.
+// blueprint is what every world starts with: acme and globex are alike to the letter, so that
+// whatever crosses the border between them is noticed; bare has no channels.
 //
 //	ORG/mail*, post, text*, hook*, chat*, log*     channels of the organization; * is preferred
 //	ORG/shop/shop-mail*                            the project's own, before the organization's

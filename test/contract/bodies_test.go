@@ -32,7 +32,8 @@ func (w *world) bodied() [][2]string {
 	return all
 }
 
-// everywhere sends a body to every operation that takes one, and demands that nothing is kept of it.
+// everywhere sends a body to every operation that takes one, and demands that nothing is kept of
+// it.
 func (w *world) everywhere(judge func(send func(c client, body any) answer)) {
 	w.Helper()
 	operations := w.bodied()

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// together sends n requests at the same time and returns the answers. That none of them is a 500, and that each of them is what the
-// document says, is checked as for every exchange.
+// together sends n requests at the same time and returns the answers. That none of them is a 500,
+// and that each of them is what the document says, is checked as for every exchange.
 func together(w *world, n int, send func(i int) (answer, error)) []answer {
 	w.Helper()
 	answers, faults := make([]answer, n), make([]error, n)

@@ -25,7 +25,8 @@ type browser struct {
 	http *http.Client
 }
 
-// operator makes an administrator of the installation and returns a browser that has signed in to the console.
+// operator makes an administrator of the installation and returns a browser that has signed in to
+// the console.
 func (w *world) operator() browser {
 	w.Helper()
 	const username, word = "root", "a password for tests"

@@ -1,7 +1,7 @@
-// Package contract_test holds the API to its contract: it speaks HTTP to the whole service, on SQLite and on Postgres, and
-// knows of what lies behind only how to set it up. Every answer, and every request that succeeds, is held
-// against the OpenAPI document that the service itself hands out, so that neither can drift from the other.
-// docs/contract.md says which test holds which rule.
+// Package contract_test holds the API to its contract: it speaks HTTP to the whole service, on
+// SQLite and on Postgres, and knows of what lies behind only how to set it up. Every answer, and
+// every request that succeeds, is held against the OpenAPI document that the service itself hands
+// out, so that neither can drift from the other. docs/contract.md says which test holds which rule.
 package contract_test
 
 import (
@@ -18,7 +18,8 @@ const (
 	postgres = "postgres"
 )
 
-// both makes a case of a test run on each database, in a world of its own. The options of the API may be adjusted.
+// both makes a case of a test run on each database, in a world of its own. The options of the API
+// may be adjusted.
 func both(test func(w *world), adjust ...func(*httpapi.Options)) func(*testing.T) {
 	return func(t *testing.T) {
 		t.Helper()
@@ -32,7 +33,8 @@ func both(test func(w *world), adjust ...func(*httpapi.Options)) func(*testing.T
 	}
 }
 
-// each runs a table of cases, in one world that they share: every case must keep to names of its own.
+// each runs a table of cases, in one world that they share: every case must keep to names of its
+// own.
 func each[C any](cases map[string]C, test func(w *world, c C)) func(w *world) {
 	return func(w *world) {
 		for name, c := range cases {

@@ -154,7 +154,8 @@ func readSuite(t *testing.T, folder string) suite {
 	return s
 }
 
-// subTest is the literal that names a sub test: what is given to Run, a key of a table, or a row's name.
+// subTest is the literal that names a sub test: what is given to Run, a key of a table, or a row's
+// name.
 func subTest(n ast.Node) *ast.BasicLit {
 	var named ast.Expr
 	switch n := n.(type) {

@@ -57,8 +57,9 @@ func loadDocument(text []byte) (*document, error) {
 	if err := doc.Validate(context.Background(), openapi3.EnableExamplesValidation()); err != nil {
 		return nil, fmt.Errorf("the document is not valid OpenAPI %s: %w", doc.OpenAPI, err)
 	}
-	// For 3.1 the filter compiles every schema anew for every exchange, which takes 30 ms under the race detector. Its older
-	// validator takes one and knows all that the document uses except `const`; answer.check looks at those few itself.
+	// For 3.1 the filter compiles every schema anew for every exchange, which takes 30 ms under the
+	// race detector. Its older validator takes one and knows all that the document uses except
+	// `const`; answer.check looks at those few itself.
 	doc.OpenAPI = "3.0.3"
 	closed(doc)
 	router, err := gorillamux.NewRouter(doc)
@@ -68,8 +69,8 @@ func loadDocument(text []byte) (*document, error) {
 // lenient are the requests of which members that nobody knows are ignored.
 var lenient = []string{"Enrollment", "UserPatch", "AddressInput", "DistributionListInput", "Registration", "SubscriptionInput", "UnsubscriptionInput", "BulkEnrollmentInput"}
 
-// closed forbids members that the document does not describe. It allows them, because clients shall live with those of later versions; and
-// generators make maps of objects that say otherwise.
+// closed forbids members that the document does not describe. It allows them, because clients shall
+// live with those of later versions; and generators make maps of objects that say otherwise.
 func closed(doc *openapi3.T) {
 	seen := map[*openapi3.Schema]bool{}
 	var closeAll func(s *openapi3.SchemaRef)
@@ -109,7 +110,8 @@ type problem struct {
 	Checks    []map[string]string `json:"checks"`
 }
 
-// check holds an exchange against the rules that are the same for all of them, and against the document.
+// check holds an exchange against the rules that are the same for all of them, and against the
+// document.
 func (a answer) check(doc *document) error {
 	if a.status == http.StatusInternalServerError {
 		return errors.New("nothing may ever answer 500")
@@ -221,7 +223,8 @@ func (d *document) find(r *http.Request) (*routers.Route, map[string]string, err
 
 var secondPath = regexp.MustCompile(`^/api/o/([^/]+)/u(/|$)`)
 
-// documented is a path as the document has it. It leaves the second path of the user API out, which every client would have twice.
+// documented is a path as the document has it. It leaves the second path of the user API out, which
+// every client would have twice.
 func documented(path string) string { return secondPath.ReplaceAllString(path, "/api/v1/user/$1$2") }
 
 // operations calls do with every operation of the document.
@@ -278,7 +281,8 @@ func grantOf(o *openapi3.Operation) string {
 	return strings.Join((*o.Security)[0]["ApiKeyAuthentication"], ",")
 }
 
-// spoils takes good exchanges and breaks each in one way: an oracle that accepts everything proves nothing.
+// spoils takes good exchanges and breaks each in one way: an oracle that accepts everything proves
+// nothing.
 func spoils(w *world) {
 	good := w.post("/api/v1/user/acme/", object{"email": "anna@example.org"}).is(http.StatusCreated)
 	bad := w.post("/api/v1/user/acme/", object{}).is(http.StatusBadRequest)

@@ -62,7 +62,8 @@ func (w *world) unchanged(act func()) {
 	require.Equal(w, before, w.tables())
 }
 
-// undone demands that what act does is undone at its end: nothing is kept of it but what the audit log tells.
+// undone demands that what act does is undone at its end: nothing is kept of it but what the audit
+// log tells.
 func (w *world) undone(act func()) {
 	w.Helper()
 	before := w.tables()

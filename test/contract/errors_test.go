@@ -52,7 +52,8 @@ func TestErrors(t *testing.T) {
 		}
 	}))
 
-	// What lies outside of the key's scope is answered the same way whether it exists or not, and whatever else the path names.
+	// What lies outside of the key's scope is answered the same way whether it exists or not, and
+	// whatever else the path names.
 	t.Run("TellNothingOfWhatIsOutsideOfTheScope", both(func(w *world) {
 		ours := w.as(w.issue(scope("acme/shop/web"), access.FullAccess)).with("X-Request-ID", "same")
 		for there, none := range map[string]string{

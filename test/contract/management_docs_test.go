@@ -18,7 +18,8 @@ import (
 	"github.com/tocsin/tocsin/domain/access"
 )
 
-// TestManagementPage runs the commands of docs/management.md, with a key of the grants that they name.
+// TestManagementPage runs the commands of docs/management.md, with a key of the grants that they
+// name.
 func TestManagementPage(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(root + "docs/management.md")
@@ -62,7 +63,8 @@ func TestManagementPage(t *testing.T) {
 	}))
 }
 
-// TestEveryCommandHasItsCall holds the table of docs/management.md: each command is there, and the calls that it names exist.
+// TestEveryCommandHasItsCall holds the table of docs/management.md: each command is there, and the
+// calls that it names exist.
 func TestEveryCommandHasItsCall(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

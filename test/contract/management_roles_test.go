@@ -30,7 +30,8 @@ type managedRole struct {
 	Locked   bool    `json:"locked"`
 }
 
-// entering is what boss@example.org may do in acme who signs in with bossPassword; nothing when they cannot.
+// entering is what boss@example.org may do in acme who signs in with bossPassword; nothing when
+// they cannot.
 func (w *world) entering() operators.Need {
 	w.Helper()
 	a, err := w.other.Console.Operators.SignIn(w.Context(), audit.Actor{Via: audit.Console}, operators.Origin{}, "boss@example.org", bossPassword)

@@ -141,7 +141,8 @@ func preferred(value string) object {
 	return object{"value": value, "assign_to_preferred_channel": true}
 }
 
-// assign registers a new user with one e-mail address and returns its assignment to acme's shop-mail.
+// assign registers a new user with one e-mail address and returns its assignment to acme's
+// shop-mail.
 func (c client) assign(username, email string) assignment {
 	c.t.Helper()
 	done := c.register(username, object{"addresses": list{preferred(email)}})

@@ -63,7 +63,8 @@ func TestPaths(t *testing.T) {
 		w.delete(usersPath+c.segment+"/", nil).is(http.StatusOK)
 	})))
 
-	// Clients of the contract's system do not encode the slashes of usernames. No operation of the document has such a path.
+	// Clients of the contract's system do not encode the slashes of usernames. No operation of the
+	// document has such a path.
 	t.Run("EndInAUsernameWhoseSlashesAreNotEncoded", both(func(w *world) {
 		for _, username := range []string{"a/b", "a/b/c", "a b/ä"} {
 			w.register(username)

@@ -20,7 +20,8 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// rootKey reaches everything. It is always the same, so that one filled database serves as the template of all.
+// rootKey reaches everything. It is always the same, so that one filled database serves as the
+// template of all.
 const rootKey = "tcs_00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
 // place is a database that is filled as blueprint says.

@@ -11,7 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPatchProperties compares sequences of PATCHes with a model of the modes that is written for shortness alone.
+// TestPatchProperties compares sequences of PATCHes with a model of the modes that is written for
+// shortness alone.
 func TestPatchProperties(t *testing.T) {
 	t.Parallel()
 	t.Run("SequencesEndWhereTheModelEnds", both(func(w *world) {

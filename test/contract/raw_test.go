@@ -14,8 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRawRequests sends bytes that no HTTP client would send. Whatever arrives is answered with a 4xx or, where the server
-// cannot tell where the request ends, by closing the connection; and the next one is served.
+// TestRawRequests sends bytes that no HTTP client would send. Whatever arrives is answered with a
+// 4xx or, where the server cannot tell where the request ends, by closing the connection; and the
+// next one is served.
 func TestRawRequests(t *testing.T) {
 	t.Parallel()
 	const key = "Authorization: Key " + rootKey + "\r\nHost: tocsin\r\n"

@@ -94,7 +94,8 @@ func TestAddRecipients(t *testing.T) {
 	}))
 
 	t.Run("AddsTheAssignmentsToTheProjectsEmailChannels", both(func(w *world) {
-		// anna's address is assigned to channels of the organization, of this project and of another one.
+		// anna's address is assigned to channels of the organization, of this project and of
+		// another one.
 		w.enroll(anna)
 		w.post(addressesPath(anna), preferred(anna)).is(http.StatusOK)
 		w.post(webPath+"register/", object{"username": anna, "addresses": list{preferred(anna)}}).is(http.StatusOK)
@@ -135,7 +136,8 @@ func TestAddRecipients(t *testing.T) {
 		l, blog := w.list(listsPath, "customers"), w.list("/api/o/acme/p/blog/d/", "customers")
 		w.add(l, anna)
 		require.Equal(w, []string{"shop-mail"}, channelsOf(w.recipients(l)))
-		// The assignment to shop's channel is nothing to blog, whose own preferred channel is not active.
+		// The assignment to shop's channel is nothing to blog, whose own preferred channel is not
+		// active.
 		w.post(idPath("/api/o/acme/p/blog/d/", blog.ID)+"add/", list{anna}).is(http.StatusOK)
 		require.Equal(w, []string{"mail"}, channelsOf(w.recipients(blog)))
 		// It is validated already, like one that registration makes.

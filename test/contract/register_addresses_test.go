@@ -240,7 +240,8 @@ func TestRegisterIsAllOrNothing(t *testing.T) {
 	}))
 }
 
-// assignUnvalidated assigns the one address of a member of acme to a channel of acme/shop, neither validated nor active.
+// assignUnvalidated assigns the one address of a member of acme to a channel of acme/shop, neither
+// validated nor active.
 func (w *world) assignUnvalidated(username, channel string) (id int64) {
 	w.Helper()
 	ctx := w.Context()

@@ -80,7 +80,8 @@ func shownOnce(path string) bool {
 	return strings.HasSuffix(path, "/k/") || strings.HasSuffix(path, "/rotate/") || strings.HasSuffix(path, "/invite/")
 }
 
-// repeatableRoutes are the routes of POST that take a key, but for tests of channels, which do their work each time.
+// repeatableRoutes are the routes of POST that take a key, but for tests of channels, which do
+// their work each time.
 func repeatableRoutes() (all []httpapi.Route) {
 	for _, r := range httpapi.Routes() {
 		if r.Method == http.MethodPost && r.Grant != "" && !strings.HasSuffix(r.Path, "/c/{channel}/test/") {

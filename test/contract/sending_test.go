@@ -67,7 +67,8 @@ func (c connection) Dispatch(_ context.Context, m deliveries.Message) error {
 
 func (connection) Close() error { return nil }
 
-// publicURL is where recipients reach the installation: the server of a world, behind a proxy that takes a prefix off its paths.
+// publicURL is where recipients reach the installation: the server of a world, behind a proxy that
+// takes a prefix off its paths.
 const publicURL = "https://notify.example.org/tocsin"
 
 // links are those of the installation.
@@ -199,8 +200,9 @@ type explanation struct {
 	Deliveries []delivery `json:"deliveries"`
 }
 
-// orders gives acme/shop/web and globex/shop/web, alike to the letter, an event `order` which tells those on web-users and the subscribers,
-// an event `quiet` which is inactive and an event `free` which may use every channel. There are templates for shop-mail, mail, text and log, not for post.
+// orders gives acme/shop/web and globex/shop/web, alike to the letter, an event `order` which tells
+// those on web-users and the subscribers, an event `quiet` which is inactive and an event `free`
+// which may use every channel. There are templates for shop-mail, mail, text and log, not for post.
 func orders() app.Blueprint {
 	one := func(slug string) app.BlueprintOrganization {
 		o := organization(slug)

@@ -38,7 +38,8 @@ func (w *world) lockMember(username string) {
 	})
 }
 
-// optOut unsubscribes an address of a member from the notification Buyer, as the link in a message does.
+// optOut unsubscribes an address of a member from the notification Buyer, as the link in a message
+// does.
 func (w *world) optOut(username, value string) {
 	w.Helper()
 	w.inShop(username, func(tx ports.Tx, _ orgs.Project, m users.Member) error {
@@ -108,7 +109,8 @@ func (w *world) closeChannel(name string) {
 	})
 }
 
-// retext gives the order event of acme another template for a channel, which is not looked at before it is used.
+// retext gives the order event of acme another template for a channel, which is not looked at
+// before it is used.
 func (w *world) retext(channel, text string) {
 	w.Helper()
 	w.inShop("", func(tx ports.Tx, shop orgs.Project, _ users.Member) error {

@@ -13,7 +13,8 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// The forms that the page takes: RFC 8058's, which its own button sends as well, and the other button's.
+// The forms that the page takes: RFC 8058's, which its own button sends as well, and the other
+// button's.
 const (
 	oneClick = "List-Unsubscribe=One-Click"
 	undo     = "action=undo"
@@ -38,7 +39,8 @@ func (w *world) browse(method, link, form string) (status int, page string) {
 	return status, page
 }
 
-// tryBrowse is browse for goroutines. It sends no key, no cookie and nothing else that a mail provider would not send.
+// tryBrowse is browse for goroutines. It sends no key, no cookie and nothing else that a mail
+// provider would not send.
 func (w *world) tryBrowse(method, link, form string) (status int, page string, err error) {
 	request, err := http.NewRequestWithContext(w.Context(), method, w.base+strings.TrimPrefix(link, publicURL), strings.NewReader(form))
 	if err != nil {

@@ -18,7 +18,8 @@ func TestUserAPI(t *testing.T) {
 	t.Parallel()
 
 	t.Run("ExistsTwiceWithOneBehaviour", both(func(w *world) {
-		// Each step is taken on both paths in turn: what one wrote the other reads, and their answers are the same.
+		// Each step is taken on both paths in turn: what one wrote the other reads, and their
+		// answers are the same.
 		for i, api := range userAPIs {
 			other := userAPIs[1-i]
 			email := []string{"anna@example.org", "ben@example.org"}[i]

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWhatAnOrganizationRecords holds the wall between organizations that share users: neither sees nor changes what the other recorded.
+// TestWhatAnOrganizationRecords holds the wall between organizations that share users: neither sees
+// nor changes what the other recorded.
 func TestWhatAnOrganizationRecords(t *testing.T) {
 	t.Parallel()
 	const there = "/api/o/globex/p/shop/a/web/"

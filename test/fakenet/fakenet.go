@@ -1,5 +1,5 @@
-// Package fakenet is the Internet of tests: names that resolve to any address, public ones too, while
-// all traffic goes to listeners on loopback.
+// Package fakenet is the Internet of tests: names that resolve to any address, public ones too,
+// while all traffic goes to listeners on loopback.
 package fakenet
 
 import (
@@ -13,8 +13,8 @@ import (
 
 // Host is what a name stands for.
 type Host struct {
-	// Addrs are what the name resolves to, one after the other: the first look-up gets the first, and the
-	// last stays.
+	// Addrs are what the name resolves to, one after the other: the first look-up gets the first,
+	// and the last stays.
 	Addrs []string
 	// Listener is host:port on loopback, where connections go once their address was let pass.
 	Listener string
@@ -42,8 +42,8 @@ func (n *Net) Guard(allowed outbound.Allowed) *outbound.Guard {
 	return outbound.With(allowed, n.connect)
 }
 
-// Faraway returns a guard whose connections all go where they are told, and seem to lead to a public
-// address.
+// Faraway returns a guard whose connections all go where they are told, and seem to lead to a
+// public address.
 func Faraway() *outbound.Guard {
 	return outbound.With(outbound.Allowed{}, func(ctx context.Context, network, address string, _ func(netip.Addr) error) (net.Conn, error) {
 		conn, err := new(net.Dialer).DialContext(ctx, network, address)

@@ -1,5 +1,5 @@
-// Package harness assembles the use cases as the program does, around a store, a clock and drivers that
-// a test chooses. It knows no rule and starts nothing.
+// Package harness assembles the use cases as the program does, around a store, a clock and drivers
+// that a test chooses. It knows no rule and starts nothing.
 package harness
 
 import (

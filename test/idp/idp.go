@@ -1,5 +1,6 @@
-// Package idp is an OpenID Connect provider for tests, on loopback: discovery, keys of two kinds, the authorization code flow with
-// PKCE, and logout tokens. It behaves, unless a test has it misbehave. It knows nothing of who asks.
+// Package idp is an OpenID Connect provider for tests, on loopback: discovery, keys of two kinds,
+// the authorization code flow with PKCE, and logout tokens. It behaves, unless a test has it
+// misbehave. It knows nothing of who asks.
 package idp
 
 import (
@@ -48,7 +49,8 @@ type Provider struct {
 	Person Claims
 	// Info is what the userinfo endpoint says besides. Nil: there is no such endpoint.
 	Info Claims
-	// LastSignIn is when they last signed in to the provider; with prompt=login it is now. Zero: it does not say.
+	// LastSignIn is when they last signed in to the provider; with prompt=login it is now. Zero: it
+	// does not say.
 	LastSignIn time.Time
 	// IgnoresPrompt has it ask nobody anything, whatever prompt says.
 	IgnoresPrompt bool
@@ -56,7 +58,8 @@ type Provider struct {
 	Alter func(Claims)
 	// Sign signs in another way.
 	Sign func(Claims) string
-	// Before is called before any answer, to have it be slow or fail; it answers itself when it returns true.
+	// Before is called before any answer, to have it be slow or fail; it answers itself when it
+	// returns true.
 	Before func(w http.ResponseWriter, r *http.Request) bool
 	// Metadata is what discovery says besides, or in the place of what it would say.
 	Metadata map[string]any
@@ -99,7 +102,8 @@ func (p *Provider) Calls(path string) int {
 	return p.calls[path]
 }
 
-// Rotate gives the provider another key, of the other kind, and takes away all keys but the last two.
+// Rotate gives the provider another key, of the other kind, and takes away all keys but the last
+// two.
 func (p *Provider) Rotate() {
 	p.t.Helper()
 	p.mu.Lock()
@@ -125,7 +129,8 @@ func (p *Provider) Withdraw() {
 	p.keys = p.keys[len(p.keys)-1:]
 }
 
-// Visit is a browser at the address that it was sent to: whoever it is signs in, and is sent back to the address that it returns.
+// Visit is a browser at the address that it was sent to: whoever it is signs in, and is sent back
+// to the address that it returns.
 func (p *Provider) Visit(address string) *url.URL {
 	p.t.Helper()
 	u, err := url.Parse(address)
@@ -205,7 +210,8 @@ func (p *Provider) Unsigned(c Claims) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"JWT"}`)) + "." + base64.RawURLEncoding.EncodeToString(text) + "."
 }
 
-// PublicKey is the public key that is in use, as the bytes that an attacker would take for a shared secret.
+// PublicKey is the public key that is in use, as the bytes that an attacker would take for a shared
+// secret.
 func (p *Provider) PublicKey() (id string, secret []byte) {
 	p.t.Helper()
 	p.mu.Lock()

@@ -1,5 +1,6 @@
-// Package mocks holds generated doubles of ports, for what no fake with a state of its own can do: fail at the third call, answer in an
-// order, run backwards. State belongs in a real store, which SQLite in memory gives every test.
+// Package mocks holds generated doubles of ports, for what no fake with a state of its own can do:
+// fail at the third call, answer in an order, run backwards. State belongs in a real store, which
+// SQLite in memory gives every test.
 package mocks
 
 //go:generate go tool mockgen -destination store.go -package mocks -write_package_comment=false -mock_names Store=Store,Clock=Clock github.com/tocsin/tocsin/ports Store,Clock

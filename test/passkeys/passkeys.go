@@ -1,4 +1,5 @@
-// Package passkeys is an authenticator that keeps passkeys, as tests use it in the place of a telephone or a security key.
+// Package passkeys is an authenticator that keeps passkeys, as tests use it in the place of a
+// telephone or a security key.
 package passkeys
 
 import (
@@ -24,7 +25,8 @@ func New(host, origin string) *Authenticator {
 // publicKey is the size of a public key in bytes, with two coordinates of 32 bytes.
 const publicKey = 77
 
-// newCredential makes a credential whose coordinates begin with no zero byte, which virtualwebauthn would leave out.
+// newCredential makes a credential whose coordinates begin with no zero byte, which virtualwebauthn
+// would leave out.
 func newCredential() virtualwebauthn.Credential {
 	for {
 		c := virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2)

@@ -8,9 +8,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Lend returns the URL of a database as Clone does, but one that earlier tests of this program may have had: it has been brought
-// back to what migrate made of it, which takes a tenth of the time that another copy takes. So it is for tests that change
-// rows and leave tables as they are. It stays until the run ends.
+// Lend returns the URL of a database as Clone does, but one that earlier tests of this program may
+// have had: it has been brought back to what migrate made of it, which takes a tenth of the time
+// that another copy takes. So it is for tests that change rows and leave tables as they are. It
+// stays until the run ends.
 func Lend(tb testing.TB, template string, migrate func(dsn string) error) string {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), patience)
@@ -77,8 +78,9 @@ func (r *Run) execute(ctx context.Context, dsn, statements string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// keep copies every table into a schema of its own, and notes where the sequences stand. keep and restore go through the tables in the
-// order in which they were made, and so no table comes before one that it refers to.
+// keep copies every table into a schema of its own, and notes where the sequences stand. keep and
+// restore go through the tables in the order in which they were made, and so no table comes before
+// one that it refers to.
 const (
 	keep = `
 		CREATE SCHEMA kept;

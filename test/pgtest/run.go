@@ -116,8 +116,8 @@ func (r *Run) clone(ctx context.Context, template string, migrate func(dsn strin
 // draft is the end of a template's name while it is being made.
 const draft = "_draft"
 
-// makeTemplate makes a template database unless another process is faster. It gets its name when it is
-// complete, so that nobody ever copies half of one.
+// makeTemplate makes a template database unless another process is faster. It gets its name when it
+// is complete, so that nobody ever copies half of one.
 func (r *Run) makeTemplate(ctx context.Context, template string, migrate func(dsn string) error) error {
 	return r.admin(ctx, func(conn *pgx.Conn) error {
 		// Held until the connection is closed.

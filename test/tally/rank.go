@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// ranked is a package or a test and how long it took. Tests run side by side, so their times overlap.
+// ranked is a package or a test and how long it took. Tests run side by side, so their times
+// overlap.
 type ranked struct {
 	name string
 	took float64 // in seconds
@@ -27,7 +28,8 @@ func (t *tally) rank(n int) {
 	t.print(list("packages", packages, n) + list("tests", tests, n))
 }
 
-// list returns the first n of all, the slowest first, under a heading. What took no time is left out.
+// list returns the first n of all, the slowest first, under a heading. What took no time is left
+// out.
 func list(what string, all []ranked, n int) string {
 	all = slices.DeleteFunc(all, func(r ranked) bool { return r.took == 0 })
 	slices.SortFunc(all, func(a, b ranked) int {

@@ -122,8 +122,8 @@ func (s *suite) take(e event) {
 	}
 }
 
-// show prints what `go test` prints of a package that has ended: its last line when it passed, with the
-// output of the tests that did not pass when it failed.
+// show prints what `go test` prints of a package that has ended: its last line when it passed, with
+// the output of the tests that did not pass when it failed.
 func (t *tally) show(s *suite) {
 	if s.result != failed {
 		for _, line := range s.output {

@@ -17,8 +17,9 @@ import (
 	"github.com/tocsin/tocsin/adapters/httpapi"
 )
 
-// TestForeignIDs asks every route of the API and of the console for what only the other organization has, by its id: the answers are those to
-// an id that nobody has. What is asked for beside that id is the organization's own.
+// TestForeignIDs asks every route of the API and of the console for what only the other
+// organization has, by its id: the answers are those to an id that nobody has. What is asked for
+// beside that id is the organization's own.
 func TestForeignIDs(t *testing.T) {
 	t.Parallel()
 	for _, database := range []string{sqlite, postgres} {

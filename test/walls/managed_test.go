@@ -8,7 +8,8 @@ import (
 	"github.com/tocsin/tocsin/domain/access"
 )
 
-// managed reports whether a route of this path manages what an organization is made of, so that its body has members of its own.
+// managed reports whether a route of this path manages what an organization is made of, so that its
+// body has members of its own.
 func managed(path string) bool {
 	if strings.HasSuffix(path, "/d/{pk}/") || strings.HasSuffix(path, "/d/{pk}/remove/") {
 		return true
@@ -21,7 +22,8 @@ func managed(path string) bool {
 	return false
 }
 
-// managedBody draws the body of a request that manages: the members that its route knows, and seldom one that it does not.
+// managedBody draws the body of a request that manages: the members that its route knows, and
+// seldom one that it does not.
 func (v *visitor) managedBody(r *rand.Rand, path string) map[string]any {
 	body := map[string]any{}
 	may := func(name string, value any) {

@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// How ids are told from other numbers: those of the table number k begin at (firstTable+k)*tableStride. Those of the organization that looks begin
-// ownIDs higher, whatever was there before.
+// How ids are told from other numbers: those of the table number k begin at
+// (firstTable+k)*tableStride. Those of the organization that looks begin ownIDs higher, whatever
+// was there before.
 const (
 	firstTable  = 10
 	tableStride = 100_000_000_000
@@ -19,8 +20,8 @@ const (
 	allIDs      = 100_000_000
 )
 
-// random is everything in an answer that may differ from one installation to the next: secrets and what is sealed, and ids. It matches
-// within a word, which may have a % before it.
+// random is everything in an answer that may differ from one installation to the next: secrets and
+// what is sealed, and ids. It matches within a word, which may have a % before it.
 var random = regexp.MustCompile(`tcs_[0-9a-f]{64}|[0-9a-f]{64}|[A-Za-z0-9_-]{38,}|%2F[1-9][0-9]{12}|\b[1-9][0-9]{12}\b`)
 
 // shortest is the length of the shortest match of random.
@@ -31,7 +32,8 @@ func inWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c == '_' || c == '-'
 }
 
-// names gives what is random in the answers of an installation names, in the order in which it is first seen.
+// names gives what is random in the answers of an installation names, in the order in which it is
+// first seen.
 type names struct {
 	tables []string // sorted
 	known  map[string]string
@@ -53,8 +55,8 @@ func (n *names) table(number string) string {
 	return n.tables[id/tableStride-firstTable]
 }
 
-// replace names everything in a text that is random. Only long words are searched: with the race detector, a search of whole pages took most of
-// the time of these tests.
+// replace names everything in a text that is random. Only long words are searched: with the race
+// detector, a search of whole pages took most of the time of these tests.
 func (n *names) replace(text string) string {
 	var replaced strings.Builder
 	copied := 0
@@ -102,7 +104,8 @@ func (n *names) name(found string) string {
 	return n.known[found]
 }
 
-// pick returns an id of a table that was seen, or now and then one that nobody here has seen: perhaps somebody else's.
+// pick returns an id of a table that was seen, or now and then one that nobody here has seen:
+// perhaps somebody else's.
 func (n *names) pick(r *rand.Rand, table string) string {
 	seen := n.ids[table]
 	switch chance := r.IntN(20); {
@@ -122,7 +125,8 @@ func (n *names) newest(r *rand.Rand, table string) string {
 	return n.foreign(r, table)
 }
 
-// firstForeign is the lowest id of a table, from its beginning, that the other organization may have.
+// firstForeign is the lowest id of a table, from its beginning, that the other organization may
+// have.
 const firstForeign = 2
 
 // foreign is an id of a table that the other organization may have.

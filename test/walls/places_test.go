@@ -22,7 +22,8 @@ const (
 	postgres = "postgres"
 )
 
-// master is a database that is made once and copied for every script: acme in it, and globex before it where it is crowded.
+// master is a database that is made once and copied for every script: acme in it, and globex before
+// it where it is crowded.
 type master struct {
 	crowded bool
 	once    sync.Once

@@ -17,7 +17,8 @@ import (
 	"github.com/tocsin/tocsin/adapters/httpapi"
 )
 
-// step is one move of a script. What exactly is asked follows from it and from what its party has seen, and so is the same wherever that is.
+// step is one move of a script. What exactly is asked follows from it and from what its party has
+// seen, and so is the same wherever that is.
 type step struct {
 	theirs bool // the move of the other organization, which is made where it exists
 	kind   kind
@@ -87,7 +88,8 @@ func (v *visitor) play(ctx context.Context, s step) (seen []string) {
 	return nil
 }
 
-// tick is how long a step takes: whoever asks once in each comes to no rate limit, and whoever asks for all pages of a list may.
+// tick is how long a step takes: whoever asks once in each comes to no rate limit, and whoever asks
+// for all pages of a list may.
 const tick = 60 * time.Millisecond
 
 // passes lets time go by in an installation, and at a pause has the work in the background done.
@@ -100,7 +102,8 @@ func (i *installation) passes(ctx context.Context, s step) error {
 	return i.work(ctx)
 }
 
-// look asks for everything that a party finds on its own, in three rounds: each goes on with the ids that the one before has shown.
+// look asks for everything that a party finds on its own, in three rounds: each goes on with the
+// ids that the one before has shown.
 func (v *visitor) look(ctx context.Context) (seen []string) {
 	asked := map[string]bool{}
 	for range 3 {
@@ -126,7 +129,8 @@ func (v *visitor) expandWith(path string, value func(path, parameter string) str
 	return parameter.ReplaceAllStringFunc(path, func(p string) string { return value(path, p) })
 }
 
-// first is what a parameter stands for in the simplest case: a place that everybody has, or the first thing of its kind that was seen, if any was.
+// first is what a parameter stands for in the simplest case: a place that everybody has, or the
+// first thing of its kind that was seen, if any was.
 func (v *visitor) first(path, parameter string) string {
 	if seen := v.names.ids[tableOf(path, parameter)]; len(seen) > 0 {
 		return seen[0]
@@ -173,7 +177,8 @@ func (v *visitor) expand(r *rand.Rand, path string) string {
 	})
 }
 
-// tableOf is the table of the ids that a parameter of a path stands for; empty where it is not known, or where it stands for something else.
+// tableOf is the table of the ids that a parameter of a path stands for; empty where it is not
+// known, or where it stands for something else.
 func tableOf(path, parameter string) string {
 	if parameter != "{id}" {
 		return tables[parameter]
@@ -246,7 +251,8 @@ func number(text string) any {
 	return text
 }
 
-// body draws the body of a request: members that some route knows, for a route that ignores the others.
+// body draws the body of a request: members that some route knows, for a route that ignores the
+// others.
 func (v *visitor) body(r *rand.Rand, path string) string {
 	var body any
 	switch {
@@ -308,7 +314,8 @@ func (v *visitor) body(r *rand.Rand, path string) string {
 	return string(text)
 }
 
-// apart is what no script asks for: pages about second factors and passkeys are full of fresh randomness, and no organization's.
+// apart is what no script asks for: pages about second factors and passkeys are full of fresh
+// randomness, and no organization's.
 var apart = regexp.MustCompile(`second-factor|passkeys|sso`)
 
 // play opens a page, follows a link or sends a form.

@@ -35,8 +35,9 @@ type reply struct {
 	text   string
 }
 
-// tells are the routes whose answers say whether a username is known to the installation, by a status and the member created. This is the
-// only thing that an organization may learn of others (docs/security.md).
+// tells are the routes whose answers say whether a username is known to the installation, by a
+// status and the member created. This is the only thing that an organization may learn of others
+// (docs/security.md).
 var tells = regexp.MustCompile(`^/api/((v1/user/[^/]+|o/[^/]+/u)(/bulk)?|o/[^/]+/p/[^/]+/a/[^/]+/register)/?$`)
 
 // created is that member, and enrolled is the status of one user of several.
@@ -108,7 +109,8 @@ type control struct {
 	action     string
 }
 
-// send sends a request, goes where the answer leads, and returns everything that was seen on the way.
+// send sends a request, goes where the answer leads, and returns everything that was seen on the
+// way.
 func (b *browser) send(ctx context.Context, method, path, contentType string, body io.Reader) (seen []string) {
 	for range 5 {
 		header := http.Header{}

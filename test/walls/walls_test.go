@@ -1,7 +1,8 @@
-// Package walls_test holds the wall between organizations as one property: what an organization sees is the same whether it is alone in
-// an installation, or beside another one that knows the same people and does what it can. Scripts of calls and of what people do
-// in their browsers are played against both installations, and every answer is compared byte for byte. It knows no rule of the service but
-// the one exception of the contract (visitor_test.go).
+// Package walls_test holds the wall between organizations as one property: what an organization
+// sees is the same whether it is alone in an installation, or beside another one that knows the
+// same people and does what it can. Scripts of calls and of what people do in their browsers are
+// played against both installations, and every answer is compared byte for byte. It knows no rule
+// of the service but the one exception of the contract (visitor_test.go).
 package walls_test
 
 import (

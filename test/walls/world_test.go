@@ -40,13 +40,15 @@ func keys() seal.Ring { return seal.NewRing([seal.KeySize]byte{1}) }
 // publicURL is where people reach the installation.
 const publicURL = "https://tocsin.example"
 
-// limits are so low that scripts come to them, and that one organization alone is below them and two together are not.
+// limits are so low that scripts come to them, and that one organization alone is below them and
+// two together are not.
 func limits() quotas.Limits {
 	return quotas.Limits{quotas.Requests: 20, quotas.OrganizationRequests: 30, quotas.DryRuns: 2, quotas.ContextSize: 1000, quotas.Contexts: 3000,
 		quotas.Channels: 7, quotas.Keys: 9, quotas.Lists: 4, quotas.Groups: 4, quotas.Imports: 2}
 }
 
-// installation is a whole service in one process, whose work in the background is done when a script says so.
+// installation is a whole service in one process, whose work in the background is done when a
+// script says so.
 type installation struct {
 	store    *gormstore.Store
 	tables   []string // that have ids

@@ -1,4 +1,5 @@
-// Command tocsin is the notification service and the tools to look after it: `tocsin help` lists them.
+// Command tocsin is the notification service and the tools to look after it: `tocsin help` lists
+// them.
 package main
 
 import (
@@ -17,9 +18,9 @@ import (
 // version is set when a release is built (-ldflags "-X main.version=…").
 var version = "development"
 
-// leastProcs is how many threads run Go code at least. SQLite's statements and a dry run hold theirs for
-// milliseconds. On few processors the kernel shares these better between threads than the runtime between
-// goroutines: a short request does not wait until a long one is done.
+// leastProcs is how many threads run Go code at least. SQLite's statements and a dry run hold
+// theirs for milliseconds. On few processors the kernel shares these better between threads than
+// the runtime between goroutines: a short request does not wait until a long one is done.
 const leastProcs = 8
 
 func main() {

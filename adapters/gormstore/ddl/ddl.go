@@ -1,5 +1,6 @@
-// Package ddl says what the statements of a migration of Postgres do to those who use the database meanwhile. It goes by the words of a statement, knows
-// the forms that our migrations have, and takes what it does not know for the worst.
+// Package ddl says what the statements of a migration of Postgres do to those who use the database
+// meanwhile. It goes by the words of a statement, knows the forms that our migrations have, and
+// takes what it does not know for the worst.
 package ddl
 
 import (

@@ -10,8 +10,9 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// The questions by which a database describes itself: a row for each column, with its table, type, place in the primary key (0: none), and
-// whether the database numbers it; and a row for each column of each foreign key. The columns come by name.
+// The questions by which a database describes itself: a row for each column, with its table, type,
+// place in the primary key (0: none), and whether the database numbers it; and a row for each
+// column of each foreign key. The columns come by name.
 const (
 	sqliteColumns = `SELECT t.name, c.name, c.type, c.pk, c.pk = 1 AND t.sql LIKE '%AUTOINCREMENT%' AND c.type = 'INTEGER'
 		FROM sqlite_master t CROSS JOIN pragma_table_info(t.name) c WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY t.name, c.name`

@@ -1,5 +1,6 @@
-// Package rows reads and writes the rows of a database as they are, table by table, whatever they mean. What tables and columns there are
-// the database itself says, so that no migration has to be repeated here.
+// Package rows reads and writes the rows of a database as they are, table by table, whatever they
+// mean. What tables and columns there are the database itself says, so that no migration has to be
+// repeated here.
 package rows
 
 import (
@@ -21,7 +22,8 @@ type Conn interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// left are the tables that stay where they are: what goose, instances and the installation note of themselves.
+// left are the tables that stay where they are: what goose, instances and the installation note of
+// themselves.
 var left = []string{"goose_db_version", "workers", "channel_troubles", "installation"}
 
 // most is how many parameters one statement has at most: what SQLite takes.
@@ -233,7 +235,8 @@ func (r *Rows) SetLast(ctx context.Context, t ports.Table, last int64) error {
 	return err
 }
 
-// Dangling counts, for each foreign key, the rows that refer to nothing. The key is named as `table (column) -> parent`.
+// Dangling counts, for each foreign key, the rows that refer to nothing. The key is named as `table
+// (column) -> parent`.
 func (r *Rows) Dangling(ctx context.Context) (map[string]int64, error) {
 	found := map[string]int64{}
 	for _, f := range r.refers {

@@ -1,5 +1,6 @@
-// Package seal keeps texts secret where they are stored: it encrypts them under the installation's key, and opens them under that one
-// or an earlier one. It knows AES and keys; it does not know what the texts say, nor where they are kept.
+// Package seal keeps texts secret where they are stored: it encrypts them under the installation's
+// key, and opens them under that one or an earlier one. It knows AES and keys; it does not know
+// what the texts say, nor where they are kept.
 package seal
 
 import (
@@ -25,11 +26,12 @@ var (
 	ErrDamaged    = errors.New("changed since it was sealed, or sealed for another place")
 )
 
-// scheme begins every sealed text; key id and content follow: `sealed:1:0123456789abcdef:BASE64`. The content is AES-256-GCM:
-// a random nonce of 12 bytes, the encrypted text, a tag of 16 bytes.
+// scheme begins every sealed text; key id and content follow: `sealed:1:0123456789abcdef:BASE64`.
+// The content is AES-256-GCM: a random nonce of 12 bytes, the encrypted text, a tag of 16 bytes.
 const scheme = "sealed:1:"
 
-// The purposes that keys are derived for. Others derive from the same secret, with words of their own.
+// The purposes that keys are derived for. Others derive from the same secret, with words of their
+// own.
 const (
 	purposeKey = "tocsin seal 1: AES-256-GCM"
 	purposeID  = "tocsin seal 1: key id"
@@ -39,7 +41,8 @@ const (
 // encoding is strict, so that there is one text for one content.
 var encoding = base64.RawStdEncoding.Strict()
 
-// Ring is the keys of an installation. It is safe for concurrent use. The zero value has no key: it neither seals nor opens.
+// Ring is the keys of an installation. It is safe for concurrent use. The zero value has no key: it
+// neither seals nor opens.
 type Ring struct {
 	keys []key // what is sealed is sealed under the first
 }
@@ -50,7 +53,8 @@ type key struct {
 	aead cipher.AEAD
 }
 
-// NewRing returns the ring that seals under the current secret, and opens what was sealed under that or a previous one.
+// NewRing returns the ring that seals under the current secret, and opens what was sealed under
+// that or a previous one.
 func NewRing(current [KeySize]byte, previous ...[KeySize]byte) Ring {
 	keys := []key{newKey(current)}
 	for _, secret := range previous {
@@ -112,7 +116,8 @@ func (r Ring) Open(sealed, place string) ([]byte, error) {
 	return text, nil
 }
 
-// Prefix is how every text begins that is sealed under the current key, and no other; ErrNoKey. It has no wildcard of SQL in it.
+// Prefix is how every text begins that is sealed under the current key, and no other; ErrNoKey. It
+// has no wildcard of SQL in it.
 func (r Ring) Prefix() (string, error) {
 	if len(r.keys) == 0 {
 		return "", ErrNoKey
@@ -135,8 +140,9 @@ func (r Ring) Format(f fmt.State, _ rune) { fmt.Fprint(f, r.String()) }
 // IsSealed reports whether a text looks like a sealed one, under whatever key.
 func IsSealed(text string) bool { return strings.HasPrefix(text, scheme) }
 
-// KeyID is the id of the key that a text says it is sealed under; empty for a text that is not sealed. It is hexadecimal digits, or what
-// somebody wrote in their place, at most so many characters.
+// KeyID is the id of the key that a text says it is sealed under; empty for a text that is not
+// sealed. It is hexadecimal digits, or what somebody wrote in their place, at most so many
+// characters.
 func KeyID(text string) string {
 	if !IsSealed(text) {
 		return ""

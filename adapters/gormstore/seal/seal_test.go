@@ -65,7 +65,8 @@ func TestNothingOfTheTextShows(t *testing.T) {
 	assert.NotContains(t, s, "hunter2")
 }
 
-// TestTheFormStays: whoever changes how keys are derived or texts are written gives it another version.
+// TestTheFormStays: whoever changes how keys are derived or texts are written gives it another
+// version.
 func TestTheFormStays(t *testing.T) {
 	t.Parallel()
 	got, err := seal.NewRing(oldKey).Open(stored, place)

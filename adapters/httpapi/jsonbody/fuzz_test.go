@@ -12,8 +12,8 @@ import (
 	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
 )
 
-// FuzzParse holds the reader against the standard library's: what it accepts means the same there, and
-// what it refuses is no JSON or has a flaw that the standard library passes over.
+// FuzzParse holds the reader against the standard library's: what it accepts means the same there,
+// and what it refuses is no JSON or has a flaw that the standard library passes over.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{"email":"anna@example.org","first_name":"Anna","custom_fields":{"external_id":1.50,"tags":["a",null,true]}}`,
@@ -41,7 +41,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzObject reads arbitrary bodies through every getter; none may panic, and each path named is valid text.
+// FuzzObject reads arbitrary bodies through every getter; none may panic, and each path named is
+// valid text.
 func FuzzObject(f *testing.F) {
 	for _, seed := range []string{
 		`{"s":"x","b":true,"i":1,"m":{},"l":[{"s":"y"}]}`, `{"s":1,"b":"","i":1e2,"m":[],"l":[1,{"l":[]}]}`, `{"l":null}`, `[]`,

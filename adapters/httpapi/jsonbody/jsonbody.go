@@ -1,6 +1,6 @@
-// Package jsonbody reads the JSON bodies of requests as strictly as decisions 2 demand and tells every
-// mistake at once, each under the path of its field. It knows JSON's values and limits, and refuses to know what
-// a field means: that an e-mail is an e-mail is the domain's to say.
+// Package jsonbody reads the JSON bodies of requests as strictly as decisions 2 demand and tells
+// every mistake at once, each under the path of its field. It knows JSON's values and limits, and
+// refuses to know what a field means: that an e-mail is an e-mail is the domain's to say.
 package jsonbody
 
 import (
@@ -23,11 +23,12 @@ var (
 	ErrUnknownMember = fault.New(fault.Invalid, "is not a member of this object")
 )
 
-// Parse reads one JSON text. Its values are nil, bool, string, json.Number, []any and map[string]any; numbers keep
-// the spelling they were sent in. It refuses, with a [fault.Invalid] that names the field: invalid UTF-8, NUL
-// characters, escaped surrogates without their other half, nesting deeper than MaxDepth, a number that no double
-// holds, which many readers cannot decode, and an object that names a member twice, since readers disagree on
-// which of the two counts. A byte order mark before the text is passed over.
+// Parse reads one JSON text. Its values are nil, bool, string, json.Number, []any and
+// map[string]any; numbers keep the spelling they were sent in. It refuses, with a [fault.Invalid]
+// that names the field: invalid UTF-8, NUL characters, escaped surrogates without their other half,
+// nesting deeper than MaxDepth, a number that no double holds, which many readers cannot decode,
+// and an object that names a member twice, since readers disagree on which of the two counts. A
+// byte order mark before the text is passed over.
 func Parse(text []byte) (any, error) {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	if !json.Valid(text) {

@@ -12,9 +12,9 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// Object is a JSON object being read field by field. A getter that meets a wrong value records the mistake
-// and returns the zero value; ask [Object.Err] when everything was read. Members that nobody asks for are ignored, and
-// null is an absent member.
+// Object is a JSON object being read field by field. A getter that meets a wrong value records the
+// mistake and returns the zero value; ask [Object.Err] when everything was read. Members that
+// nobody asks for are ignored, and null is an absent member.
 type Object struct {
 	members map[string]any
 	path    string
@@ -91,8 +91,8 @@ func (o *Object) Bool(name string, absent bool) bool {
 	return b
 }
 
-// Integer returns an integer member; ok is false when it is absent or wrong. It fits 64 bits, and may be written
-// as 301.0 or 3e2, which JSON Schema calls integers.
+// Integer returns an integer member; ok is false when it is absent or wrong. It fits 64 bits, and
+// may be written as 301.0 or 3e2, which JSON Schema calls integers.
 func (o *Object) Integer(name string) (value int64, ok bool) {
 	v := o.members[name]
 	if v == nil {
@@ -173,8 +173,9 @@ func (o *Object) Objects(name string) []*Object {
 	return result
 }
 
-// Rows returns a member that must be an array of at least one and at most so many elements. Unlike those of [Object.Objects], each
-// keeps its mistakes to itself, and names fields as if it were the body. An element that is no object has a mistake already.
+// Rows returns a member that must be an array of at least one and at most so many elements. Unlike
+// those of [Object.Objects], each keeps its mistakes to itself, and names fields as if it were the
+// body. An element that is no object has a mistake already.
 func (o *Object) Rows(name string, most int) []*Object {
 	items, ok := o.members[name].([]any)
 	switch v := o.members[name]; {
@@ -198,7 +199,8 @@ func (o *Object) Rows(name string, most int) []*Object {
 	return rows
 }
 
-// Only records a mistake for every member that is not among names, which are in the order in which they are documented.
+// Only records a mistake for every member that is not among names, which are in the order in which
+// they are documented.
 func (o *Object) Only(names ...string) {
 	for _, name := range slices.Sorted(maps.Keys(o.members)) {
 		if !slices.Contains(names, name) {
@@ -207,8 +209,8 @@ func (o *Object) Only(names ...string) {
 	}
 }
 
-// Check records what the domain found wrong with what was read. A field that was refused here already is not
-// mentioned again: the domain saw its zero value.
+// Check records what the domain found wrong with what was read. A field that was refused here
+// already is not mentioned again: the domain saw its zero value.
 func (o *Object) Check(err error) {
 	if err == nil {
 		return
@@ -233,8 +235,8 @@ func (o *Object) Check(err error) {
 	}
 }
 
-// Err is nil when nothing was wrong so far, else a [fault.Invalid] with every mistake of the body, or the error given to
-// Check that was no complaint about the input.
+// Err is nil when nothing was wrong so far, else a [fault.Invalid] with every mistake of the body,
+// or the error given to Check that was no complaint about the input.
 func (o *Object) Err() error { return o.faults.err() }
 
 func (o *Object) complain(name, format string, args ...any) {

@@ -12,8 +12,8 @@ import (
 	"github.com/tocsin/tocsin/domain/metadata"
 )
 
-// walker builds the values of a JSON text whose syntax has been checked, and complains about what the
-// syntax allows and this API does not. It never looks for syntax errors.
+// walker builds the values of a JSON text whose syntax has been checked, and complains about what
+// the syntax allows and this API does not. It never looks for syntax errors.
 type walker struct {
 	text   []byte
 	pos    int
@@ -90,8 +90,8 @@ func (w *walker) array(depth int) any {
 	return items
 }
 
-// more moves to the next member or element and reports whether there is one. The bracket and the comma
-// before it are passed over alike.
+// more moves to the next member or element and reports whether there is one. The bracket and the
+// comma before it are passed over alike.
 func (w *walker) more(closing byte) bool {
 	if w.done {
 		return false

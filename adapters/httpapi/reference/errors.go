@@ -10,7 +10,8 @@ import (
 //go:embed errors.gohtml
 var errorsTemplate string
 
-// Mistake is an error of the API as its page explains it. Its texts may have `code` and **bold** in them.
+// Mistake is an error of the API as its page explains it. Its texts may have `code` and **bold** in
+// them.
 type Mistake struct {
 	Code            string
 	Status          int
@@ -32,7 +33,8 @@ type mistakeView struct {
 	Meaning, Remedy []span
 }
 
-// NewErrors renders the pages. The paths are where they are found: the list, the reference and its style sheet.
+// NewErrors renders the pages. The paths are where they are found: the list, the reference and its
+// style sheet.
 func NewErrors(all []Mistake, index, reference, style string) (*Errors, error) {
 	t, err := template.New("errors").Parse(errorsTemplate)
 	if err != nil {

@@ -9,9 +9,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// link adds links to the answers of operations, where none of this name is written out. The answer that shows a thing, which has a
-// path of its own, leads to all that can be done with it. A list leads to its first item: to the operation that shows it, or to all
-// that can be done with it where none does.
+// link adds links to the answers of operations, where none of this name is written out. The answer
+// that shows a thing, which has a path of its own, leads to all that can be done with it. A list
+// leads to its first item: to the operation that shows it, or to all that can be done with it where
+// none does.
 func link(root *yaml.Node) error {
 	paths := find(root, "paths")
 	if paths == nil {
@@ -37,7 +38,8 @@ func link(root *yaml.Node) error {
 	return nil
 }
 
-// things is the path of one of the things of which this path is the collection; empty where it is none.
+// things is the path of one of the things of which this path is the collection; empty where it is
+// none.
 func things(paths *yaml.Node, collection string) string {
 	for i := 0; i < len(paths.Content); i += 2 {
 		rest, below := strings.CutPrefix(paths.Content[i].Value, collection+"{")
@@ -48,7 +50,8 @@ func things(paths *yaml.Node, collection string) string {
 	return ""
 }
 
-// linkAnswers adds to the answers of an operation that show the thing at a path, or a list of such things, what can be done with it.
+// linkAnswers adds to the answers of an operation that show the thing at a path, or a list of such
+// things, what can be done with it.
 func linkAnswers(root *yaml.Node, thing string, operation *yaml.Node) error {
 	responses := find(operation, "responses")
 	for i := 0; i+1 < len(responses.Content); i += 2 {
@@ -85,8 +88,8 @@ func linkAnswers(root *yaml.Node, thing string, operation *yaml.Node) error {
 
 var parameter = regexp.MustCompile(`\{(\w+)\}`)
 
-// operationsOn are the operations that take nothing more than what the path of a thing names. Where shown is wanted and one of them
-// shows the thing, it is the only one.
+// operationsOn are the operations that take nothing more than what the path of a thing names. Where
+// shown is wanted and one of them shows the thing, it is the only one.
 func operationsOn(paths *yaml.Node, thing string, shown bool) []*yaml.Node {
 	var found []*yaml.Node
 	for i := 0; i+1 < len(paths.Content); i += 2 {
@@ -107,8 +110,8 @@ func operationsOn(paths *yaml.Node, thing string, shown bool) []*yaml.Node {
 	return found
 }
 
-// identity is the member of an answer that the last parameter of the path stands for: the one of its name, else the slug, else the
-// id. It is empty where the answer has none of them.
+// identity is the member of an answer that the last parameter of the path stands for: the one of
+// its name, else the slug, else the id. It is empty where the answer has none of them.
 func identity(thing string, properties *yaml.Node) string {
 	names := parameter.FindAllStringSubmatch(thing, -1)
 	if properties == nil {

@@ -1,5 +1,6 @@
-// Package reference turns the OpenAPI document, as it is written, into what is served: the document as JSON with examples in
-// several languages, and a page for people, on which Stoplight Elements renders it. It knows nothing of the API that it describes.
+// Package reference turns the OpenAPI document, as it is written, into what is served: the document
+// as JSON with examples in several languages, and a page for people, on which Stoplight Elements
+// renders it. It knows nothing of the API that it describes.
 package reference
 
 import (
@@ -15,12 +16,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// fragments is the top-level member that holds what the document shares between its parts. It is not served.
+// fragments is the top-level member that holds what the document shares between its parts. It is
+// not served.
 const fragments = "x-fragments"
 
-// Policy is the Content-Security-Policy of the page. Scripts come from this installation alone, without exception. The
-// renderer and the editor of code in it write three style sheets into the page, which never change: their sums allow these
-// and no other. Pictures in style sheets are data.
+// Policy is the Content-Security-Policy of the page. Scripts come from this installation alone,
+// without exception. The renderer and the editor of code in it write three style sheets into the
+// page, which never change: their sums allow these and no other. Pictures in style sheets are data.
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'" +
 	" 'sha256-MBVp6JYxbC/wICelYC6eULCRpgi9kGezXXSaq/TS2+I='" +
 	" 'sha256-40iiqMCd92gEkTDo77tABEiJ83Vil54BR3JPvnldhrA='" +
@@ -50,8 +52,8 @@ type Reference struct {
 	assets map[string]Asset
 }
 
-// New reads a document that is written in several parts. Each begins with shared, which defines what the
-// parts share.
+// New reads a document that is written in several parts. Each begins with shared, which defines
+// what the parts share.
 func New(shared string, parts []string, urls URLs) (*Reference, error) {
 	root := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	var conventions *yaml.Node

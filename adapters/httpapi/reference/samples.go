@@ -29,8 +29,8 @@ var languages = []struct {
 // methods are the members of a path that are operations.
 var methods = []string{"get", "post", "put", "patch", "delete"}
 
-// addSamples gives each operation of a document an example in every language, made of the examples of its
-// parameters and its body (x-codeSamples).
+// addSamples gives each operation of a document an example in every language, made of the examples
+// of its parameters and its body (x-codeSamples).
 func addSamples(root *yaml.Node) error {
 	paths := find(root, "paths")
 	if paths == nil || paths.Kind != yaml.MappingNode {
@@ -98,7 +98,8 @@ func newSample(root, operation *yaml.Node) (sample, error) {
 	return s, nil
 }
 
-// filledIn is a path with the examples of its parameters, and of those of the query that are required.
+// filledIn is a path with the examples of its parameters, and of those of the query that are
+// required.
 func filledIn(root *yaml.Node, path string, nodes ...*yaml.Node) (string, error) {
 	query := url.Values{}
 	for _, n := range nodes {

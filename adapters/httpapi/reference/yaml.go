@@ -9,7 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// flatten replaces aliases and merge keys by what they stand for, and keeps the order of everything.
+// flatten replaces aliases and merge keys by what they stand for, and keeps the order of
+// everything.
 func flatten(n *yaml.Node) *yaml.Node {
 	switch n.Kind {
 	case yaml.DocumentNode:
@@ -55,7 +56,8 @@ func find(mapping *yaml.Node, name string) *yaml.Node {
 	return nil
 }
 
-// merge adds the members of a mapping to another one. What both have must be mappings, which are merged.
+// merge adds the members of a mapping to another one. What both have must be mappings, which are
+// merged.
 func merge(into, from *yaml.Node) error {
 	for i := 0; i+1 < len(from.Content); i += 2 {
 		name, value := from.Content[i], from.Content[i+1]

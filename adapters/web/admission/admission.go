@@ -1,5 +1,6 @@
-// Package admission lets requests in, so many at once, and refuses those that would wait too long for their turn: work that is begun late is work for
-// callers who have gone. It knows nothing of what requests do.
+// Package admission lets requests in, so many at once, and refuses those that would wait too long
+// for their turn: work that is begun late is work for callers who have gone. It knows nothing of
+// what requests do.
 package admission
 
 import (
@@ -16,7 +17,8 @@ import (
 var ErrOverloaded = fault.New(fault.Unavailable, "there are more requests than can be served; this one was not begun")
 
 const (
-	// crowded is how long somebody has waited at every moment when there is more to do than can be done, and not only a burst of it.
+	// crowded is how long somebody has waited at every moment when there is more to do than can be
+	// done, and not only a burst of it.
 	crowded = time.Second
 	// hurry is by how much the wait is shorter then.
 	hurry = 20
@@ -24,9 +26,10 @@ const (
 	mostWaiting = 4096
 )
 
-// Gate has a number of places. Whoever finds none waits for one, in the order of arrival. A burst may wait for the patience of the gate. When there
-// has been no moment without a wait for a second, newcomers wait for a twentieth of that at most: as in CoDel, the length of the wait decides, which
-// needs no knowledge of what the service can do. It is safe for concurrent use.
+// Gate has a number of places. Whoever finds none waits for one, in the order of arrival. A burst
+// may wait for the patience of the gate. When there has been no moment without a wait for a second,
+// newcomers wait for a twentieth of that at most: as in CoDel, the length of the wait decides,
+// which needs no knowledge of what the service can do. It is safe for concurrent use.
 type Gate struct {
 	clock    ports.Clock
 	places   int
@@ -43,7 +46,8 @@ func New(clock ports.Clock, places int, patience time.Duration) *Gate {
 	return &Gate{clock: clock, places: places, patience: patience, waiting: list.New(), calm: clock.Now()}
 }
 
-// Place is what one request has of a gate. It may be left and entered again. It is safe for concurrent use.
+// Place is what one request has of a gate. It may be left and entered again. It is safe for
+// concurrent use.
 type Place struct {
 	gate    *Gate
 	held    bool          // guarded by the gate
@@ -106,7 +110,8 @@ func (p *Place) Enter(ctx context.Context) error {
 	return err
 }
 
-// queue takes a place that is free. Where none is, it returns the caller's turn and how long to wait for it.
+// queue takes a place that is free. Where none is, it returns the caller's turn and how long to
+// wait for it.
 func (p *Place) queue() (limit time.Duration, turn *list.Element, err error) {
 	g := p.gate
 	g.mu.Lock()

@@ -53,8 +53,8 @@ func TestABurstWaitsAndIsServedInOrder(t *testing.T) {
 	})
 }
 
-// TestWhoWouldWaitTooLongIsRefused has five times as many requests as can be served: what is begun is begun soon, all the time, and as much is
-// served as without the others.
+// TestWhoWouldWaitTooLongIsRefused has five times as many requests as can be served: what is begun
+// is begun soon, all the time, and as much is served as without the others.
 func TestWhoWouldWaitTooLongIsRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

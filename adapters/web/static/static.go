@@ -1,4 +1,5 @@
-// Package static serves files that never change while the program runs: compressed once, and not again while a browser has them.
+// Package static serves files that never change while the program runs: compressed once, and not
+// again while a browser has them.
 package static
 
 import (
@@ -17,7 +18,8 @@ import (
 	"github.com/tocsin/tocsin/adapters/web"
 )
 
-// small is the size of the largest file that is not compressed, in bytes: it fits a packet as it is.
+// small is the size of the largest file that is not compressed, in bytes: it fits a packet as it
+// is.
 const small = 1 << 10
 
 // File is a file with what it is compressed to.
@@ -42,8 +44,8 @@ func New(contentType string, body []byte) *File {
 	}
 }
 
-// Serve answers a request with the file, in the coding that the client prefers, or says that it has not changed. How long it may be kept is for the caller
-// to say.
+// Serve answers a request with the file, in the coding that the client prefers, or says that it has
+// not changed. How long it may be kept is for the caller to say.
 func (f *File) Serve(c echo.Context) error {
 	h, asked := c.Response().Header(), c.Request().Header
 	body, tag := f.Body, f.tag
@@ -68,7 +70,8 @@ func (f *File) Serve(c echo.Context) error {
 	return nil
 }
 
-// preferred is the coding that a client would rather have; empty: none that is known. Of equal ones zstd is smaller.
+// preferred is the coding that a client would rather have; empty: none that is known. Of equal ones
+// zstd is smaller.
 func preferred(accept []string) (best string) {
 	most := 0.0
 	for one := range strings.SplitSeq(strings.Join(accept, ","), ",") {

@@ -12,9 +12,10 @@ func (t *Throttle[K]) TakeAt(key K, perSecond float64) (left int, wait time.Dura
 	return t.TakeN(key, perSecond, 1)
 }
 
-// TakeN is Take for n events of a key with a rate of its own, and also returns how many events it may still use at once. A key may,
-// after a quiet second, use a whole second's worth, and at least one event, at once; n counts as that at most. perSecond 0 or less
-// means that the key is never held up: left is 0.
+// TakeN is Take for n events of a key with a rate of its own, and also returns how many events it
+// may still use at once. A key may, after a quiet second, use a whole second's worth, and at least
+// one event, at once; n counts as that at most. perSecond 0 or less means that the key is never
+// held up: left is 0.
 func (t *Throttle[K]) TakeN(key K, perSecond float64, n int) (left int, wait time.Duration) {
 	if perSecond <= 0 {
 		return 0, 0

@@ -1,5 +1,5 @@
-// Package throttle counts how often somebody comes and tells those who come too often how long to wait. It knows
-// moments and opaque keys, never who is behind a key nor what they want.
+// Package throttle counts how often somebody comes and tells those who come too often how long to
+// wait. It knows moments and opaque keys, never who is behind a key nor what they want.
 package throttle
 
 import (
@@ -11,8 +11,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Throttle allows every key the same number of events per second. Its memory is bounded: of more keys than
-// it has room for, it forgets those that have been quiet the longest, who then start afresh. It may be used concurrently.
+// Throttle allows every key the same number of events per second. Its memory is bounded: of more
+// keys than it has room for, it forgets those that have been quiet the longest, who then start
+// afresh. It may be used concurrently.
 type Throttle[K comparable] struct {
 	limit rate.Limit
 	burst int
@@ -29,9 +30,9 @@ type bucket[K comparable] struct {
 	limiter *rate.Limiter
 }
 
-// New returns a throttle of so many events per second and key, with room for so many keys. A key that was
-// quiet for a second may use a whole second's worth, and at least one event, at once. perSecond 0 means that nobody is
-// ever held up.
+// New returns a throttle of so many events per second and key, with room for so many keys. A key
+// that was quiet for a second may use a whole second's worth, and at least one event, at once.
+// perSecond 0 means that nobody is ever held up.
 func New[K comparable](perSecond float64, room int, now func() time.Time) *Throttle[K] {
 	return NewBurst[K](perSecond, max(1, int(math.Ceil(perSecond))), room, now)
 }
@@ -44,8 +45,8 @@ func NewBurst[K comparable](perSecond float64, burst, room int, now func() time.
 	}
 }
 
-// Take counts one event of the key. It returns 0 when the event is welcome, else how long to wait; an
-// event that must wait is not counted.
+// Take counts one event of the key. It returns 0 when the event is welcome, else how long to wait;
+// an event that must wait is not counted.
 func (t *Throttle[K]) Take(key K) (wait time.Duration) {
 	if t.limit <= 0 {
 		return 0
@@ -56,7 +57,8 @@ func (t *Throttle[K]) Take(key K) (wait time.Duration) {
 	return reserve(t.bucket(key).limiter, now, 1)
 }
 
-// reserve takes n events. It returns 0 when they are welcome, else how long to wait; then it takes none.
+// reserve takes n events. It returns 0 when they are welcome, else how long to wait; then it takes
+// none.
 func reserve(l *rate.Limiter, now time.Time, n int) (wait time.Duration) {
 	r := l.ReserveN(now, n)
 	if wait = r.DelayFrom(now); wait > 0 {

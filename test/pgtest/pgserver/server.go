@@ -47,7 +47,8 @@ func (o Options) settings() []string {
 	common := []string{
 		"max_connections=300", // packages are tested side by side, each with pools of its own
 		"max_wal_size=4GB",
-		// An odd zone: code that leans on the server's time zone fails here and not at a customer's.
+		// An odd zone: code that leans on the server's time zone fails here and not at a
+		// customer's.
 		"timezone=<+0545>-05:45",
 	}
 	if o.Durable {
@@ -66,7 +67,8 @@ type Server struct {
 }
 
 // Start starts a server on a free port of the loopback address, with a folder and a password of its
-// own, as an unprivileged user when the caller is root. It returns when the server takes connections.
+// own, as an unprivileged user when the caller is root. It returns when the server takes
+// connections.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	password := rand.Text()
 	return startFilled(ctx, o, password, func(ctx context.Context, bin, dir string, account syscall.SysProcAttr) error {
@@ -209,8 +211,8 @@ func runAs(ctx context.Context, account syscall.SysProcAttr, dir, program string
 // URL is where the server's superuser reaches its maintenance database.
 func (s *Server) URL() string { return s.url }
 
-// Interrupt ends the server at once, as a crash of it would, and returns when it takes no connections. What it has confirmed is
-// there again after Resume.
+// Interrupt ends the server at once, as a crash of it would, and returns when it takes no
+// connections. What it has confirmed is there again after Resume.
 func (s *Server) Interrupt(ctx context.Context) error {
 	if _, err := io.WriteString(s.leash, "stop\n"); err != nil {
 		return err
@@ -239,7 +241,8 @@ func (s *Server) Interrupt(ctx context.Context) error {
 	}
 }
 
-// Resume starts the server again, where it was, after Interrupt. It returns when it takes connections.
+// Resume starts the server again, where it was, after Interrupt. It returns when it takes
+// connections.
 func (s *Server) Resume(ctx context.Context) error {
 	if _, err := io.WriteString(s.leash, "start\n"); err != nil {
 		return err

@@ -10,7 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Standby starts a second server that follows this one, and has this one confirm nothing that is not there, too (synchronous replication).
+// Standby starts a second server that follows this one, and has this one confirm nothing that is
+// not there, too (synchronous replication).
 func (s *Server) Standby(ctx context.Context, o Options) (*Server, error) {
 	address, err := url.Parse(s.url)
 	if err != nil {

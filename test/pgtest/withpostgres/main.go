@@ -3,8 +3,8 @@
 //	withpostgres [-durable] COMMAND [ARGUMENT...]
 //	withpostgres -find
 //
-// The command finds the server in TOCSIN_TEST_POSTGRES. When that variable is set already it is left
-// as it is, otherwise a server is started, and stopped again when the command ends. Whatever
+// The command finds the server in TOCSIN_TEST_POSTGRES. When that variable is set already it is
+// left as it is, otherwise a server is started, and stopped again when the command ends. Whatever
 // databases the command's tests leave behind are dropped. The exit status is the command's.
 //
 // It knows servers and processes; which tests run, and on what data, is the command's business.
@@ -120,8 +120,8 @@ func checkDurable(ctx context.Context, server string) error {
 	return conn.Close(ctx)
 }
 
-// execute runs the command in a process group of its own, so that everything it has started gets the
-// signal when ctx ends: a `go test` that is told to end would leave its test binaries running.
+// execute runs the command in a process group of its own, so that everything it has started gets
+// the signal when ctx ends: a `go test` that is told to end would leave its test binaries running.
 func execute(ctx context.Context, command, environment []string) (int, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr // and no input: tests ask nobody

@@ -1,4 +1,5 @@
-// Command firstmessage registers somebody with an application, sends the newsletter of the demo to nobody else, and waits until it is sent.
+// Command firstmessage registers somebody with an application, sends the newsletter of the demo to
+// nobody else, and waits until it is sent.
 package main
 
 import (
