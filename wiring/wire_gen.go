@@ -40,6 +40,7 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 	imports := importer.NewImports(guard, defaults)
 	deletions := app.NewDeletions(guard)
 	retries := app.NewRetries(guard, wiringSystemClock)
+	occurrences := app.NewOccurrences(guard, wiringSystemClock)
 	sealing := app.NewSealing(guard)
 	mailbox := app.NewMailbox(guard)
 	channelTests := newChannelTests(c, guard, drivers)
@@ -53,7 +54,6 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 	}
 	singleSignOn := newSingleSignOn(c, operators, wiringSystemClock)
 	audit := app.NewAudit(guard)
-	occurrences := app.NewOccurrences(guard, wiringSystemClock)
 	installation := newInstallation(store, occurrences, standing, wiringSystemClock)
 	services := cli.Services{
 		Provisioning:   provisioning,
@@ -61,6 +61,7 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 		Imports:        imports,
 		Deletions:      deletions,
 		Retries:        retries,
+		Occurrences:    occurrences,
 		Sealing:        sealing,
 		Mailbox:        mailbox,
 		ChannelTests:   channelTests,

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -83,4 +84,32 @@ func TestServeAndWorker(t *testing.T) {
 	d.done(t, "serve", "--hold")
 	d.done(t, "worker")
 	assert.Equal(t, []string{"serve true false", "serve false false", "serve true true", "work"}, began)
+}
+
+func TestTrace(t *testing.T) {
+	t.Parallel()
+	d := newShop(t)
+	d.In = strings.NewReader(`{organizations: [{slug: acme, name: Acme, projects: [{slug: shop, name: Shop, applications: [{slug: web, name: Web,
+		events: [{slug: shipped, name: Shipped, channels: [mail], templates: [{channel: mail, text: Hello}]}]}]}]}]}`)
+	d.done(t, "apply", "-f", "-")
+	d.failed(t)
+	printed := d.done(t, "trace", "1")
+	for _, line := range []string{`application +acme/shop/web`, `event +shipped`, `occurrence +1`, `priority +normal`, `triggered +20\d\d-`, `recipient +ada`,
+		`address +ada@example\.org`, `channel +mail \(EMAIL\)`, `attempts +1`, `last error +550 no such mailbox`, `state +failed`, `finished +20\d\d-`} {
+		assert.Regexp(t, `(?m)^`+line, printed)
+	}
+	assert.NotContains(t, printed, "waits for")
+	assert.JSONEq(t, `"failed"`, string(jsonOf(t, d.done(t, "trace", "1", "-o", "json"))["state"]))
+	d.done(t, "deliveries", "retry", "--occurrence", "1")
+	assert.Regexp(t, `(?m)^waits for +its turn`, d.done(t, "trace", "1"))
+	for _, c := range []struct{ arg, says string }{{"0", `"0" is no id of a delivery`}, {"x", `"x" is no id of a delivery`}, {"77", "delivery"}} {
+		assert.NotZero(t, d.run(t, "trace", c.arg))
+		assert.Contains(t, d.err.String(), c.says)
+	}
+}
+
+func jsonOf(t *testing.T, text string) (members map[string]json.RawMessage) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal([]byte(text), &members))
+	return members
 }

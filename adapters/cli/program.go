@@ -91,6 +91,7 @@ type Services struct {
 	Imports      *importer.Imports
 	Deletions    *app.Deletions
 	Retries      *app.Retries
+	Occurrences  *app.Occurrences
 	Sealing      *app.Sealing
 	Mailbox      *app.Mailbox
 	ChannelTests *app.ChannelTests
@@ -210,7 +211,7 @@ func (p Program) root() *cobra.Command {
 		return usagef("%s, see %s --help", err.Error(), c.CommandPath())
 	})
 	p.Flags(root.PersistentFlags())
-	root.AddCommand(p.serve(), p.worker(), p.healthcheck(), p.migrate(), p.config(), p.apply(), p.delete(), p.key(), p.imports(), p.deliveries(),
+	root.AddCommand(p.serve(), p.worker(), p.healthcheck(), p.migrate(), p.config(), p.apply(), p.delete(), p.key(), p.imports(), p.deliveries(), p.trace(),
 		p.channel(), p.mailbox(), p.reencrypt(), p.release(), p.maintenance(),
 		p.backup(), p.restore(), p.copy(), p.verify(), p.admin(), p.audit(), p.version(), p.man())
 	return root

@@ -98,7 +98,16 @@ func (r deliveryRepo) kinds(ctx context.Context, o events.Occurrence) (kinds []k
 func (r deliveryRepo) Delivery(ctx context.Context, o events.Occurrence, id deliveries.ID) (deliveries.Delivery, error) {
 	p := ofOccurrence(o)
 	p["id"] = id
-	found, err := r.deliveries(ctx, "d.id = @id AND d.occurrence_id = "+occurrenceID, p)
+	return r.delivery(ctx, "d.id = @id AND d.occurrence_id = "+occurrenceID, p)
+}
+
+func (r deliveryRepo) LocateDelivery(ctx context.Context, id deliveries.ID) (deliveries.Delivery, error) {
+	return r.delivery(ctx, "d.id = @id", map[string]any{"id": id})
+}
+
+// delivery finds the delivery that meets a condition.
+func (r deliveryRepo) delivery(ctx context.Context, condition string, p map[string]any) (deliveries.Delivery, error) {
+	found, err := r.deliveries(ctx, condition, p)
 	if err == nil && len(found) == 0 {
 		err = deliveries.ErrNotFound
 	}

@@ -161,6 +161,9 @@ type Repository interface {
 	// Locate finds an occurrence of any organization, and where that is, for the operator of the
 	// installation; events.ErrOccurrenceNotFound.
 	Locate(ctx context.Context, id events.OccurrenceID) (events.Occurrence, access.Scope, error)
+	// LocateDelivery finds a delivery of any organization, for the operator of the installation;
+	// ErrNotFound.
+	LocateDelivery(ctx context.Context, id ID) (Delivery, error)
 	// Counts returns how many deliveries of the occurrence are in each state.
 	Counts(ctx context.Context, o events.Occurrence) (map[State]int, error)
 	// CountsOf is Counts of those occurrences of the application that have these ids; what has no

@@ -287,6 +287,13 @@ func deliveryCases() cases {
 				return found, err
 			})
 		},
+		"TheOperatorFindsADeliveryOfAnyOrganization": func(t *testing.T, w *world) {
+			o := w.waiting(t, 2)
+			for _, want := range look(t, w, func(tx ports.Tx) ([]deliveries.Delivery, error) { return tx.Deliveries().List(t.Context(), o, "", 0, 10) }) {
+				assert.Equal(t, want, look(t, w, func(tx ports.Tx) (deliveries.Delivery, error) { return tx.Deliveries().LocateDelivery(t.Context(), want.ID) }))
+			}
+			missing(t, w, deliveries.ErrNotFound, func(tx ports.Tx) (deliveries.Delivery, error) { return tx.Deliveries().LocateDelivery(t.Context(), 1<<40) })
+		},
 		"FailedOnesAreRequeuedAsIfNeverTried": func(t *testing.T, w *world) {
 			o := w.waiting(t, 4)
 			jobs := w.claim(t, w.mine.mail, "one", 4, lease)

@@ -113,6 +113,7 @@ func Assemble(p Parts) UseCases {
 		Imports:        imports,
 		Deletions:      deletions,
 		Retries:        retries,
+		Occurrences:    occurrences,
 		Sealing:        sealing,
 		Mailbox:        mailbox,
 		ChannelTests:   channelTests,

@@ -1,0 +1,44 @@
+package app
+
+import (
+	"context"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// DeliveryTrace is the story of one delivery, as far as it is kept.
+type DeliveryTrace struct {
+	Place      Path   // of the application
+	Event      string // the slug; empty: the event is gone
+	Occurrence events.Occurrence
+	Delivery   deliveries.Delivery
+}
+
+// Trace returns the story of a delivery of any application, for the operator of the installation;
+// deliveries.ErrNotFound.
+func (o *Occurrences) Trace(ctx context.Context, id deliveries.ID) (t DeliveryTrace, err error) {
+	err = o.store.View(ctx, func(tx ports.Tx) error {
+		t = DeliveryTrace{}
+		if t.Delivery, err = tx.Deliveries().LocateDelivery(ctx, id); err != nil {
+			return err
+		}
+		if t.Occurrence, t.Place, err = locate(ctx, tx, Path{}, t.Delivery.Occurrence); err != nil {
+			return err
+		}
+		a, err := application(ctx, tx, t.Place)
+		if err != nil {
+			return err
+		}
+		next, err := tx.Events().List(ctx, a, t.Occurrence.Event-1, 1)
+		if err != nil {
+			return err
+		}
+		if len(next) == 1 && next[0].ID == t.Occurrence.Event {
+			t.Event = next[0].Slug
+		}
+		return waits(ctx, tx, a.Organization, o.clock.Now(), []*deliveries.Delivery{&t.Delivery})
+	})
+	return t, err
+}
