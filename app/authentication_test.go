@@ -50,10 +50,11 @@ func TestAKeyThatIsRevokedOnceStopsWithItsUnit(t *testing.T) {
 	key, text, err := keys.Create(t.Context(), audit.Actor{}, "sync", access.Scope{}, []string{"system:ping"}, 0)
 	require.NoError(t, err)
 	request := &requests.Request{Key: key.ID, IdempotencyKey: "one"}
+	outside := t.Context() // not of the unit of work
 	_, _, err = app.NewRequests(store, frozen{}).Once(t.Context(), request, func(ctx context.Context) (requests.Answer, error) {
 		err := keys.RevokeByID(ctx, audit.Actor{}, app.Path{}, key.ID)
 		require.NoError(t, err)
-		_, err = authentication.Authenticate(t.Context(), text)
+		_, err = authentication.Authenticate(outside, text)
 		require.NoError(t, err, "nothing is kept yet")
 		return requests.Answer{Status: 200, Body: []byte("null")}, nil
 	})

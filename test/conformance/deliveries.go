@@ -289,10 +289,16 @@ func deliveryCases() cases {
 		},
 		"TheOperatorFindsADeliveryOfAnyOrganization": func(t *testing.T, w *world) {
 			o := w.waiting(t, 2)
-			for _, want := range look(t, w, func(tx ports.Tx) ([]deliveries.Delivery, error) { return tx.Deliveries().List(t.Context(), o, "", 0, 10) }) {
-				assert.Equal(t, want, look(t, w, func(tx ports.Tx) (deliveries.Delivery, error) { return tx.Deliveries().LocateDelivery(t.Context(), want.ID) }))
+			for _, want := range look(t, w, func(tx ports.Tx) ([]deliveries.Delivery, error) {
+				return tx.Deliveries().List(t.Context(), o, "", 0, 10)
+			}) {
+				assert.Equal(t, want, look(t, w, func(tx ports.Tx) (deliveries.Delivery, error) {
+					return tx.Deliveries().LocateDelivery(t.Context(), want.ID)
+				}))
 			}
-			missing(t, w, deliveries.ErrNotFound, func(tx ports.Tx) (deliveries.Delivery, error) { return tx.Deliveries().LocateDelivery(t.Context(), 1<<40) })
+			missing(t, w, deliveries.ErrNotFound, func(tx ports.Tx) (deliveries.Delivery, error) {
+				return tx.Deliveries().LocateDelivery(t.Context(), 1<<40)
+			})
 		},
 		"FailedOnesAreRequeuedAsIfNeverTried": func(t *testing.T, w *world) {
 			o := w.waiting(t, 4)
