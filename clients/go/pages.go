@@ -20,9 +20,10 @@ const pageSize = "500"
 // All returns the items of a list, page by page, as they are asked for. The call makes one request
 // with the editor that it is given:
 //
-//	for user, err := range tocsin.All[api.User](ctx, func(ctx context.Context, page api.RequestEditorFn) (*http.Response, error) {
+//	list := func(ctx context.Context, page api.RequestEditorFn) (*http.Response, error) {
 //		return client.ListUsers(ctx, "acme", nil, page)
-//	}) { … }
+//	}
+//	for user, err := range tocsin.All[api.User](ctx, list) { … }
 //
 // An error ends it. The service lists by id: what is added meanwhile comes, and nothing comes
 // twice.
