@@ -83,6 +83,7 @@ var forms = []form{
 	{regexp.MustCompile(alter + `ALTER (?:COLUMN )?\w+ SET NOT NULL`), LockAll, Reads, true},
 	{regexp.MustCompile(alter + `(?:DROP|RENAME)`), LockAll, Moment, true},
 	{regexp.MustCompile(`(?i)^ALTER TABLE (?:IF EXISTS )?(?:ONLY )?` + name), LockAll, Rewrite, true},
+	{regexp.MustCompile(`(?i)^LOCK TABLE (?:ONLY )?` + name + ` IN ACCESS EXCLUSIVE MODE$`), LockAll, Moment, false},
 	{regexp.MustCompile(`(?i)^INSERT INTO ` + name), LockWrites, Changes, false},
 	{regexp.MustCompile(`(?i)^(?:UPDATE|DELETE FROM) ` + name), LockWrites, Changes, false},
 	{regexp.MustCompile(`(?i)^(?:ANALYZE|COMMENT ON|SET|RESET|SELECT) ?()`), LockNone, Moment, false},

@@ -35,6 +35,7 @@ func TestSteps(t *testing.T) {
 		"UPDATE a SET b = ';'":                                                    {Table: "a", Lock: ddl.LockWrites, Work: ddl.Changes},
 		"DELETE FROM a":                                                           {Table: "a", Lock: ddl.LockWrites, Work: ddl.Changes},
 		"INSERT INTO a (b) SELECT b FROM c":                                       {Table: "a", Lock: ddl.LockWrites, Work: ddl.Changes},
+		"LOCK TABLE a IN ACCESS EXCLUSIVE MODE":                                   {Table: "a", Lock: ddl.LockAll, Work: ddl.Moment},
 		"SET lock_timeout = 0":                                                    {Lock: ddl.LockNone, Work: ddl.Moment},
 		"CLUSTER a":                                                               {Lock: ddl.LockAll, Work: ddl.Rewrite, Contracts: true},
 		"ALTER TABLE a ADD COLUMN b TEXT, ADD COLUMN c TEXT, ALTER d TYPE BIGINT": {Table: "a", Lock: ddl.LockAll, Work: ddl.Rewrite, Contracts: true},

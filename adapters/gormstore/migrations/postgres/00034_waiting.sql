@@ -1,5 +1,7 @@
 -- +goose Up
 -- +goose StatementBegin
+-- What an earlier program commits before the table goes is carried over: it waits from here on.
+LOCK TABLE member_words_waiting IN ACCESS EXCLUSIVE MODE;
 -- Members whose words a unit of work has left for later. One row is about many: its cost is borne by whoever adds them.
 CREATE TABLE member_words_notes (
     id              BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
