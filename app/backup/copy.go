@@ -35,48 +35,74 @@ func Copy(ctx context.Context, from, to ports.Carrier, by audit.Actor, now time.
 	}
 	done.Taken = now
 	var begun bool
-	err = from.ReadTables(ctx, func(source ports.Tables, tx ports.Tx) error {
-		if err := still(ctx, source, tx, now); err != nil {
-			return err
+	err = to.WriteTables(ctx, func(target ports.Tables, tx ports.Tx) error {
+		if begun {
+			return errors.New("the destination had to begin again; repeat the command")
 		}
-		return to.WriteTables(ctx, func(target ports.Tables, tx ports.Tx) error {
-			if begun {
-				return errors.New("the destination had to begin again; repeat the command")
-			}
-			begun = true
-			if err := empty(ctx, target); err != nil {
+		begun = true
+		var since time.Time
+		err := from.ReadTables(ctx, func(source ports.Tables, tx ports.Tx) (err error) {
+			if since, err = still(ctx, source, tx, now); err != nil {
 				return err
 			}
-			for _, t := range source.Tables() {
-				counted, err := copyTable(ctx, source, target, t)
-				if err != nil {
-					return err
-				}
-				done.Tables = append(done.Tables, counted)
-			}
-			return hold(ctx, tx, by, now, done)
+			done.Tables, err = copyTables(ctx, source, target)
+			return err
 		})
+		if err == nil {
+			err = stayed(ctx, from, since)
+		}
+		if err != nil {
+			return err
+		}
+		return hold(ctx, tx, by, now, done)
 	})
 	return done, err
 }
 
-// still returns nil when nothing more happens in an installation; ErrInUse.
-func still(ctx context.Context, source ports.Tables, tx ports.Tx, now time.Time) error {
+// copyTables copies all tables to a destination that is empty.
+func copyTables(ctx context.Context, from, to ports.Tables) (all []Counted, err error) {
+	if err := empty(ctx, to); err != nil {
+		return nil, err
+	}
+	for _, t := range from.Tables() {
+		counted, err := copyTable(ctx, from, to, t)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, counted)
+	}
+	return all, nil
+}
+
+// stayed returns nil when the source has been read-only without a break since a moment; ErrInUse.
+// The snapshot that was copied does not show it.
+func stayed(ctx context.Context, from ports.Carrier, since time.Time) error {
+	return from.ReadTables(ctx, func(_ ports.Tables, tx ports.Tx) error {
+		state, err := tx.Installation().State(ctx)
+		if err == nil && !state.ReadOnly.Equal(since) {
+			err = ErrInUse.With("the source was not read-only all the while, and what happened there would be lost; nothing was copied")
+		}
+		return err
+	})
+}
+
+// still returns since when nothing more happens in an installation; ErrInUse.
+func still(ctx context.Context, source ports.Tables, tx ports.Tx, now time.Time) (since time.Time, err error) {
 	state, err := tx.Installation().State(ctx)
 	if err != nil {
-		return err
+		return since, err
 	}
 	if state.ReadOnly.IsZero() {
-		return ErrInUse
+		return since, ErrInUse
 	}
-	if since := now.Sub(state.ReadOnly); since < Settled {
-		return ErrInUse.With("the source has been read-only for less than %s; repeat the command in a moment", Settled)
+	if now.Sub(state.ReadOnly) < Settled {
+		return since, ErrInUse.With("the source has been read-only for less than %s; repeat the command in a moment", Settled)
 	}
 	sending, err := source.Sending(ctx)
 	if err == nil && sending > 0 {
 		err = ErrInUse.With("the source is still sending %d messages, whose outcome would be lost; repeat the command in a moment", sending)
 	}
-	return err
+	return state.ReadOnly, err
 }
 
 // page is a part of a table, or why it could not be read.

@@ -135,3 +135,33 @@ func TestACopyThatFailsLeavesTheDestinationEmpty(t *testing.T) {
 	_, err := copied(ended, readOnly(t, noon), memory(t))
 	require.ErrorIs(t, err, context.Canceled)
 }
+
+// switching is a source whose state changes once it was read.
+type switching struct {
+	ports.Carrier
+	store ports.Store
+	after installation.State
+}
+
+func (c switching) ReadTables(ctx context.Context, fn func(ports.Tables, ports.Tx) error) error {
+	err := c.Carrier.ReadTables(ctx, fn)
+	return errors.Join(err, c.store.Update(ctx, func(tx ports.Tx) error { return tx.Installation().SetState(ctx, c.after) }))
+}
+
+func TestASourceThatTookChangesMeanwhileIsNotCopied(t *testing.T) {
+	t.Parallel()
+	for name, after := range map[string]installation.State{
+		"ItTakesChanges":       {},
+		"ItIsReadOnlyOnceMore": {ReadOnly: noon.Add(time.Minute)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			source, target := readOnly(t, noon), memory(t)
+			_, err := copied(t.Context(), switching{source, source, after}, target)
+			require.ErrorIs(t, err, backup.ErrInUse)
+			require.ErrorContains(t, err, "was not read-only all the while")
+			_, err = copied(t.Context(), readOnly(t, noon), target)
+			require.NoError(t, err, "nothing of it is left")
+		})
+	}
+}
