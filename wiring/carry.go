@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/tocsin/tocsin/app/backup"
 	"github.com/tocsin/tocsin/configs"
 	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -52,6 +54,23 @@ func (r root) backup(ctx context.Context, flags *pflag.FlagSet, file string, wit
 	return done, keyFile, err
 }
 
+// errOtherSchema says that a destination is, or was, an installation of another version.
+var errOtherSchema = fault.New(fault.Invalid, "the database has the schema of another version of this program, and was not changed; a copy needs an empty database")
+
+// makeSchema makes the schema in a database that has none. It upgrades no other installation.
+func makeSchema(ctx context.Context, store *gormstore.Store) error {
+	all, err := store.Status(ctx)
+	if err != nil {
+		return err
+	}
+	missing := func(m gormstore.Migration) bool { return m.Applied.IsZero() }
+	applied := func(m gormstore.Migration) bool { return !missing(m) }
+	if slices.ContainsFunc(all, applied) && slices.ContainsFunc(all, missing) {
+		return errOtherSchema
+	}
+	return store.Migrate(ctx)
+}
+
 // restore makes the schema where it is missing, and fills it with a copy.
 func (r root) restore(ctx context.Context, flags *pflag.FlagSet, file string, by audit.Actor) (done backup.Summary, err error) {
 	from, err := archive.Open(file)
@@ -64,7 +83,7 @@ func (r root) restore(ctx context.Context, flags *pflag.FlagSet, file string, by
 		return done, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	if err := store.Migrate(ctx); err != nil {
+	if err := makeSchema(ctx, store); err != nil {
 		return done, err
 	}
 	return backup.Restore(ctx, store, by, systemClock{}.Now(), from)
@@ -82,6 +101,7 @@ func (r root) copy(ctx context.Context, flags *pflag.FlagSet, from, to string, b
 		}
 	}
 	c.NotifyDatabase = configs.Database{} // It is of one of them.
+	c.StatementTimeout = commandPatience  // Each waits for the other one.
 	log := newLogger(c, r.streams.Err, r.level)
 	source, err := gormstore.Connect(ctx, storeConfig(c, systemClock{}, log))
 	if err != nil {
@@ -99,7 +119,7 @@ func (r root) copy(ctx context.Context, flags *pflag.FlagSet, from, to string, b
 		return done, fmt.Errorf("the destination: %w", err)
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
-	if err := target.Migrate(ctx); err != nil {
+	if err := makeSchema(ctx, target); err != nil {
 		return done, fmt.Errorf("the destination: %w", err)
 	}
 	return backup.Copy(ctx, source, target, by, systemClock{}.Now())

@@ -2,6 +2,7 @@ package wiring_test
 
 import (
 	"bytes"
+	"database/sql"
 	"fmt"
 	"io"
 	"net/http"
@@ -114,4 +115,25 @@ func TestAnInstallationIsCopiedToTheOtherDatabase(t *testing.T) {
 			assert.Contains(t, string(page), "<h1>You are unsubscribed</h1>")
 		})
 	}
+}
+
+func TestACopyUpgradesNoOtherInstallation(t *testing.T) {
+	t.Parallel()
+	from, into := newInstallation(t), onPostgres(t)
+	into.environ = append(into.environ, "TOCSIN_SECRET_KEY="+strings.Repeat("ab", 32))
+	from.run(t, "", "migrate", "up")
+	into.run(t, "", "migrate", "up")
+	file := filepath.Join(t.TempDir(), "copy.zst")
+	from.run(t, "", "backup", file)
+	db, err := sql.Open("pgx", into.setting("TOCSIN_DATABASE_URL"))
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, db.Close()) })
+	_, err = db.ExecContext(t.Context(), "DELETE FROM goose_db_version WHERE version_id = (SELECT MAX(version_id) FROM goose_db_version)")
+	require.NoError(t, err)
+	before := into.run(t, "", "migrate", "status")
+	_, complaint := from.fails(t, "copy", "--to", into.setting("TOCSIN_DATABASE_URL"))
+	assert.Contains(t, complaint, "has the schema of another version of this program, and was not changed")
+	_, complaint = into.fails(t, "restore", file)
+	assert.Contains(t, complaint, "has the schema of another version of this program, and was not changed")
+	assert.Equal(t, before, into.run(t, "", "migrate", "status"))
 }
