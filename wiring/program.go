@@ -89,12 +89,12 @@ func (r root) listen(flags *pflag.FlagSet) (address string, encrypted bool, err 
 }
 
 func (r root) serve(ctx context.Context, flags *pflag.FlagSet, serving cli.Serving) error {
+	self := newInstance(r, flags)
 	collectSeldom()
 	c, log, key, err := r.prepare(flags)
 	if err != nil {
 		return err
 	}
-	self := newInstance(r, flags)
 	log = self.problems.watch(log)
 	return within(ctx, longestEnd(c), log, self.unrecorded, func() error {
 		s, closeAll, err := openServer(ctx, c, key, log, self)
@@ -118,12 +118,12 @@ func (r root) serve(ctx context.Context, flags *pflag.FlagSet, serving cli.Servi
 }
 
 func (r root) work(ctx context.Context, flags *pflag.FlagSet) error {
+	self := newInstance(r, flags)
 	collectSeldom()
 	c, log, key, err := r.prepare(flags)
 	if err != nil {
 		return err
 	}
-	self := newInstance(r, flags)
 	return within(ctx, longestEnd(c), log, self.unrecorded, func() error {
 		work, closeAll, err := openWorker(ctx, c, key, log, self)
 		if err != nil {

@@ -4,9 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
-	"os/signal"
 	"sync"
-	"syscall"
 
 	"github.com/tocsin/tocsin/configs"
 	"github.com/tocsin/tocsin/domain/quotas"
@@ -15,6 +13,7 @@ import (
 // reloader takes over what may change of the configuration while the program runs.
 type reloader struct {
 	load   func() (configs.Config, error)
+	told   <-chan os.Signal
 	level  *slog.LevelVar
 	limits *quotas.Defaults
 	where  *listening
@@ -25,7 +24,7 @@ type reloader struct {
 }
 
 func newReloader(c configs.Config, self instance, limits *quotas.Defaults, where *listening, log *slog.Logger) *reloader {
-	return &reloader{load: self.load, level: self.level, limits: limits, where: where, log: log, now: c}
+	return &reloader{load: self.load, told: self.reloads, level: self.level, limits: limits, where: where, log: log, now: c}
 }
 
 // config is the configuration in force.
@@ -35,19 +34,16 @@ func (r *reloader) config() configs.Config {
 	return r.now
 }
 
-// start reloads at each SIGHUP until ctx ends. From its return on the signal does not end the
-// process.
+// start reloads at each SIGHUP until ctx ends, and at one that came before.
 func (r *reloader) start(ctx context.Context) {
-	told := make(chan os.Signal, 1)
-	signal.Notify(told, syscall.SIGHUP)
 	go func() {
-		<-ctx.Done()
-		signal.Stop(told)
-		close(told) // Nothing is sent any more.
-	}()
-	go func() {
-		for range told {
-			r.reload(ctx)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-r.told:
+				r.reload(ctx)
+			}
 		}
 	}()
 }

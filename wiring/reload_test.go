@@ -1,12 +1,16 @@
 package wiring_test
 
 import (
+	"database/sql"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -49,4 +53,49 @@ func TestReload(t *testing.T) {
 	write("rate_limit: 9\nlog_level: error\n")
 	require.NoError(t, p.Process.Signal(syscall.SIGHUP))
 	assert.Equal(t, []any{"log_level: debug -> error"}, p.said(t, "the configuration was read again")["changed"])
+}
+
+// TestAReloadEndsNoProgram sends SIGHUP while the program starts, and while it stops.
+func TestAReloadEndsNoProgram(t *testing.T) {
+	t.Parallel()
+	i := onPostgres(t)
+	i.environ = append(i.environ, "TOCSIN_SHUTDOWN_DELAY=0s", "TOCSIN_SECRET_KEY="+strings.Repeat("ab", 32))
+	db, err := sql.Open("pgx", i.setting("TOCSIN_DATABASE_URL"))
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, db.Close()) })
+	conn, err := db.Conn(t.Context())
+	require.NoError(t, err)
+	_, err = conn.ExecContext(t.Context(), "SELECT pg_advisory_lock($1)", 0x746f6373696e)
+	require.NoError(t, err)
+	p := i.spawn(t, nil, "serve")
+	require.Eventually(t, func() bool {
+		var waiting bool
+		require.NoError(t, db.QueryRowContext(t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity
+			WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%pg_try_advisory_lock%')`).Scan(&waiting))
+		return waiting
+	}, patience, 20*time.Millisecond)
+	require.NoError(t, p.Process.Signal(syscall.SIGHUP))
+	_, err = conn.ExecContext(t.Context(), "SELECT pg_advisory_unlock($1)", 0x746f6373696e)
+	require.NoError(t, err)
+	require.NoError(t, conn.Close())
+	address := fmt.Sprint(p.said(t, "listening")["address"])
+	p.said(t, "the configuration was read again")
+
+	request, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address) // The program waits for its end.
+	require.NoError(t, err)
+	_, err = request.Write([]byte("GET /healthz HTTP/1.1\r\n"))
+	require.NoError(t, err)
+	require.NoError(t, p.Process.Signal(syscall.SIGTERM))
+	p.said(t, "shutting down")
+	require.Eventually(t, func() bool {
+		another, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+		if err == nil {
+			assert.NoError(t, another.Close())
+		}
+		return err != nil
+	}, patience, 20*time.Millisecond)
+	require.NoError(t, p.Process.Signal(syscall.SIGHUP))
+	require.NoError(t, request.Close())
+	for range p.lines { // to its end
+	}
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
+	"os/signal"
 	"runtime"
+	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -22,15 +25,19 @@ type instance struct {
 	environ  []string
 	level    *slog.LevelVar                 // of its log
 	load     func() (configs.Config, error) // reads the configuration again
+	reloads  chan os.Signal                 // asks for that
 	started  time.Time
 	problems *problems
 
 	unrecorded *unrecorded // of its worker
 }
 
+// newInstance catches SIGHUP from here on until the process ends, which would otherwise end at it.
 func newInstance(r root, flags *pflag.FlagSet) instance {
+	reloads := make(chan os.Signal, 1)
+	signal.Notify(reloads, syscall.SIGHUP)
 	load := func() (configs.Config, error) { return configs.Load(flags, r.environ) }
-	return instance{version: r.version, environ: r.environ, level: r.level, load: load, started: time.Now(), problems: &problems{}, unrecorded: &unrecorded{}}
+	return instance{version: r.version, environ: r.environ, level: r.level, load: load, reloads: reloads, started: time.Now(), problems: &problems{}, unrecorded: &unrecorded{}}
 }
 
 func newSystem(settings *reloader, self instance, store *gormstore.Store, state *health.Health, clock ports.Clock) *app.System {
