@@ -73,7 +73,7 @@ func indexAll(t testing.TB, s *gormstore.Store) {
 	t.Helper()
 	for n := 1; n > 0; {
 		require.NoError(t, s.Update(t.Context(), func(tx ports.Tx) (err error) {
-			n, err = tx.Users().Index(t.Context(), 2_000)
+			n, _, err = tx.Users().Index(t.Context(), 0, 2_000)
 			return err
 		}))
 	}

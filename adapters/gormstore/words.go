@@ -155,21 +155,28 @@ func (r userRepo) Unindexed(ctx context.Context) (waits bool, latest int64, err 
 
 // noteRow is a note of members who wait to be indexed.
 type noteRow struct {
-	ID             int64
-	OrganizationID orgs.ID
-	Members        string // a JSON array
-	Size           int
+	ID      int64
+	Members string // a JSON array
+	Size    int
 }
 
-func (r userRepo) Index(ctx context.Context, limit int) (int, error) {
-	rows, err := rowsOf[noteRow](r.db(ctx).Raw("SELECT id, organization_id, members, size FROM member_words_notes ORDER BY id LIMIT ?", limit))
+func (r userRepo) Index(ctx context.Context, after orgs.ID, limit int) (done int, org orgs.ID, err error) {
+	org, err = r.toIndex(ctx, after)
+	if err == nil && org == 0 && after != 0 {
+		org, err = r.toIndex(ctx, 0)
+	}
+	if err != nil || org == 0 {
+		return 0, 0, err
+	}
+	rows, err := rowsOf[noteRow](r.db(ctx).Raw("SELECT id, members, size FROM member_words_notes WHERE organization_id = ? ORDER BY id LIMIT ?", org, limit))
 	if err != nil {
-		return 0, err
+		return 0, org, err
 	}
 	if len(rows) == 0 {
-		return r.build(ctx, limit)
+		done, err = r.build(ctx, org, limit)
+		return done, org, err
 	}
-	of, done := map[orgs.ID][]users.MemberID{}, 0
+	var members []users.MemberID
 	var taken []int64
 	for _, row := range rows {
 		if done += row.Size; done > limit && len(taken) > 0 {
@@ -178,16 +185,23 @@ func (r userRepo) Index(ctx context.Context, limit int) (int, error) {
 		}
 		var ids []users.MemberID
 		if err := json.Unmarshal([]byte(row.Members), &ids); err != nil {
-			return 0, unreadable(err, "note %d of members", row.ID)
+			return 0, org, unreadable(err, "note %d of members", row.ID)
 		}
-		taken, of[row.OrganizationID] = append(taken, row.ID), append(of[row.OrganizationID], ids...)
+		taken, members = append(taken, row.ID), append(members, ids...)
 	}
-	for org, ids := range of {
-		if err := r.index(ctx, org, ids); err != nil {
-			return 0, err
-		}
+	if err := r.index(ctx, org, members); err != nil {
+		return 0, org, err
 	}
-	return done, r.db(ctx).Exec("DELETE FROM member_words_notes WHERE id ?", among(r.dialect, taken)).Error
+	return done, org, r.db(ctx).Exec("DELETE FROM member_words_notes WHERE id ? AND "+unindexed("organization_id")+" = ?", among(r.dialect, taken), org).Error
+}
+
+// toIndex returns the first organization behind one of them that has anything to index; 0: none.
+func (r userRepo) toIndex(ctx context.Context, after orgs.ID) (next orgs.ID, err error) {
+	err = r.db(ctx).Raw(`SELECT COALESCE(MIN(n.next), 0) FROM (
+		SELECT (SELECT MIN(organization_id) FROM member_words_notes WHERE organization_id > @after ) AS next
+		UNION ALL SELECT (SELECT MIN(organization_id) FROM member_words_builds WHERE organization_id > @after )) n`,
+		map[string]any{"after": after}).Row().Scan(&next)
+	return next, err
 }
 
 // buildRow is an organization whose index is being built.
@@ -197,24 +211,24 @@ type buildRow struct {
 }
 
 // build indexes the next members of an organization whose index is being built.
-func (r userRepo) build(ctx context.Context, limit int) (int, error) {
-	rows, err := rowsOf[buildRow](r.db(ctx).Raw("SELECT organization_id, position FROM member_words_builds ORDER BY organization_id LIMIT 1"))
+func (r userRepo) build(ctx context.Context, org orgs.ID, limit int) (int, error) {
+	rows, err := rowsOf[buildRow](r.db(ctx).Raw("SELECT organization_id, position FROM member_words_builds WHERE organization_id = ?", org))
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
 	at := rows[0]
-	ids, err := rowsOf[users.MemberID](r.db(ctx).Raw("SELECT id FROM members WHERE organization_id = ? AND id > ? ORDER BY id LIMIT ?", at.OrganizationID, at.Position, limit))
+	ids, err := rowsOf[users.MemberID](r.db(ctx).Raw("SELECT id FROM members WHERE organization_id = ? AND id > ? ORDER BY id LIMIT ?", org, at.Position, limit))
 	if err != nil {
 		return 0, err
 	}
 	if len(ids) == 0 {
-		err := r.db(ctx).Exec("DELETE FROM member_words_builds WHERE organization_id = ? AND position = ?", at.OrganizationID, at.Position).Error
+		err := r.db(ctx).Exec("DELETE FROM member_words_builds WHERE organization_id = ? AND position = ?", org, at.Position).Error
 		return 1, err // It was work, and there may be more.
 	}
-	if err := r.index(ctx, at.OrganizationID, ids); err != nil {
+	if err := r.index(ctx, org, ids); err != nil {
 		return 0, err
 	}
-	return len(ids), r.db(ctx).Exec("UPDATE member_words_builds SET position = ? WHERE organization_id = ?", ids[len(ids)-1], at.OrganizationID).Error
+	return len(ids), r.db(ctx).Exec("UPDATE member_words_builds SET position = ? WHERE organization_id = ?", ids[len(ids)-1], org).Error
 }
 
 func (r userRepo) Indexing(ctx context.Context, org orgs.ID) (users.Indexing, error) {

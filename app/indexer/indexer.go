@@ -10,6 +10,7 @@ import (
 
 	"github.com/tocsin/tocsin/app/pace"
 	"github.com/tocsin/tocsin/app/watchdog"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -53,6 +54,7 @@ func (i *Indexer) Run(ctx context.Context) { i.watchdog.Run(ctx, "index", i.loop
 func (i *Indexer) loop(ctx context.Context, turns *watchdog.Loop) {
 	share, shareBeside := pace.NewShare(part, burst), pace.NewShare(addedPart, addedBurst)
 	var latest int64
+	var last orgs.ID // the organization that was worked for; the others come first
 	var added time.Time
 	for ctx.Err() == nil {
 		turns.Turn()
@@ -61,7 +63,7 @@ func (i *Indexer) loop(ctx context.Context, turns *watchdog.Loop) {
 		if began.Sub(added) < quiet {
 			pacing, most = &shareBeside, addedAtOnce
 		}
-		n, now, err := i.index(ctx, most)
+		n, now, err := i.index(ctx, &last, most)
 		if err != nil && ctx.Err() == nil {
 			i.log.Error("what people are found by could not be indexed", "error", err)
 		}
@@ -77,9 +79,9 @@ func (i *Indexer) loop(ctx context.Context, turns *watchdog.Loop) {
 	}
 }
 
-// index does the next piece of work, of about so many, and returns how much it was, and the latest
-// that waited. It reads before it writes, because usually nothing waits.
-func (i *Indexer) index(ctx context.Context, most int) (n int, latest int64, err error) {
+// index does the next piece of work, of about so many, for another organization than the last time
+// if one waits, and returns how much it was, and the latest that waited. It reads before it writes, because usually nothing waits.
+func (i *Indexer) index(ctx context.Context, last *orgs.ID, most int) (n int, latest int64, err error) {
 	waits := false
 	err = i.store.View(ctx, func(tx ports.Tx) (err error) {
 		waits, latest, err = tx.Users().Unindexed(ctx)
@@ -88,9 +90,11 @@ func (i *Indexer) index(ctx context.Context, most int) (n int, latest int64, err
 	if err != nil || !waits {
 		return 0, latest, err
 	}
+	var org orgs.ID
 	err = i.store.Update(ctx, func(tx ports.Tx) (err error) {
-		n, err = tx.Users().Index(ctx, most)
+		n, org, err = tx.Users().Index(ctx, *last, most)
 		return err
 	})
+	*last = org
 	return n, latest, err
 }

@@ -150,10 +150,11 @@ type Repository interface {
 	// on how many members there are. ErrSince.
 	Search(ctx context.Context, org orgs.ID, q Query) (Found, error)
 	// Index adds what members are found by where that was put off, about limit of them, and returns
-	// how many they were: those whom a unit of work has written together with others, then
-	// everybody of an organization whose index is being built. 0: nothing is left to do. Who is
-	// written alone is found at once.
-	Index(ctx context.Context, limit int) (int, error)
+	// how many they were, and of which organization: those whom a unit of work has written together
+	// with others, then everybody where the index is being built. Organizations take turns: it is
+	// the next one behind a given one, or the first. 0: nothing is left to do. Who is written alone
+	// is found at once.
+	Index(ctx context.Context, after orgs.ID, limit int) (done int, of orgs.ID, err error)
 	// Unindexed reports whether Index has anything to do. latest is another number whenever more
 	// has been left to it since.
 	Unindexed(ctx context.Context) (waits bool, latest int64, err error)

@@ -24,10 +24,10 @@ func (w *world) indexAll(t *testing.T) (rounds int) {
 	}
 	for ; look(t, w, waits); rounds++ {
 		require.Less(t, rounds, 1_000, "the index is never finished")
-		n := do(t, w, func(tx ports.Tx) (int, error) { return tx.Users().Index(t.Context(), 400) })
+		n := do(t, w, indexNext(t, 0))
 		require.Positive(t, n)
 	}
-	assert.Zero(t, do(t, w, func(tx ports.Tx) (int, error) { return tx.Users().Index(t.Context(), 400) }))
+	assert.Zero(t, do(t, w, indexNext(t, 0)))
 	return rounds
 }
 
@@ -53,6 +53,15 @@ func (w *world) known(t *testing.T) map[string]users.Member {
 	w.ensure(t, w.theirs, person{Username: "anna", Email: "anna.mueller@example.org", FirstName: "Anna", LastName: "Müller"})
 	w.settle(t)
 	return all
+}
+
+// indexNext does the next piece of work for the organization behind one of them.
+func indexNext(t *testing.T, after orgs.ID) func(tx ports.Tx) (int, error) {
+	t.Helper()
+	return func(tx ports.Tx) (int, error) {
+		n, _, err := tx.Users().Index(t.Context(), after, 400)
+		return n, err
+	}
 }
 
 func wordCases() cases {
@@ -124,12 +133,38 @@ func wordCases() cases {
 			_, err := w.enrolling(t.Context(), w.mine.org.Slug, users.Batch{Enrollments: many})
 			require.NoError(t, err)
 			assert.Equal(t, users.Indexing{Waiting: 450}, w.indexing(t))
-			assert.Equal(t, 400, do(t, w, func(tx ports.Tx) (int, error) { return tx.Users().Index(t.Context(), 400) }), "a page at a time")
+			assert.Equal(t, 400, do(t, w, indexNext(t, w.mine.org.ID-1)), "a page at a time")
 			assert.Equal(t, users.Indexing{Waiting: 50}, w.indexing(t))
 			w.indexAll(t)
 			assert.Equal(t, users.Indexing{}, w.indexing(t))
 			assert.Len(t, w.hits(t, users.Query{Text: "max", Limit: 100}), 450)
 			assert.Len(t, w.hits(t, users.Query{Text: "max man", Limit: 100}), 450)
+		},
+		"OfOrganizationsAreIndexedInTurn": func(t *testing.T, w *world) {
+			third := do(t, w, func(tx ports.Tx) (orgs.Organization, error) {
+				return tx.Orgs().Create(t.Context(), orgs.Organization{Slug: "third", Name: "Third"})
+			})
+			w.indexAll(t)
+			for _, slug := range []string{w.mine.org.Slug, third.Slug} {
+				for part := range 3 {
+					var many []users.Enrollment
+					for i := range 100 {
+						many = append(many, users.Enrollment{Email: fmt.Sprintf("many%d-%02d@example.org", part, i)})
+					}
+					_, err := w.enrolling(t.Context(), slug, users.Batch{Enrollments: many})
+					require.NoError(t, err)
+				}
+			}
+			var of []orgs.ID
+			var last orgs.ID
+			for range 7 {
+				do(t, w, func(tx ports.Tx) (n int, err error) {
+					n, last, err = tx.Users().Index(t.Context(), last, 100)
+					return n, err
+				})
+				of = append(of, last)
+			}
+			assert.Equal(t, []orgs.ID{w.mine.org.ID, third.ID, w.mine.org.ID, third.ID, w.mine.org.ID, third.ID, 0}, of)
 		},
 		"OfOtherThingsAreTheirOwn": func(t *testing.T, w *world) {
 			correlated := func(o tenant, id string) events.OccurrenceID {
