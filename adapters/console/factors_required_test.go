@@ -62,6 +62,17 @@ func TestWhoHasNoSecondFactorIsLedToSetOneUp(t *testing.T) {
 	}
 }
 
+// TestTheTopBarShowsNothingBeforeTheSecondFactor holds that pages which stay open do not name what
+// the others hide.
+func TestTheTopBarShowsNothingBeforeTheSecondFactor(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	shown := s.as(s.accounts["root"]).get("/console/account/").is(t, http.StatusOK).said()
+	require.Contains(t, shown, "Company")
+	s.requireFactors()
+	assert.NotContains(t, s.as(s.accounts["root"]).get("/console/account/").is(t, http.StatusOK).said(), "Company")
+}
+
 func TestRequiringASecondFactor(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {

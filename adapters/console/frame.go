@@ -45,6 +45,10 @@ func (c call) around() frame {
 		}
 	}
 	if c.visitor.Administrator {
+		// Pages that offer to set up a second factor show nothing of the installation before.
+		if owed, err := c.console.use.Factors.Owed(c.ctx, c.visitor, operators.InstallationFactor, ""); owed || err != nil {
+			return *f
+		}
 		if found, err := c.console.use.Orgs.List(c.ctx, app.Page{Limit: pickable + 1}); err == nil {
 			f.organizations = found
 		}
