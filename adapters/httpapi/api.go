@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 	"time"
 
@@ -177,6 +178,10 @@ func (a *API) serving(r Route) echo.HandlerFunc {
 				return err
 			}
 			in.key = key
+		}
+		// Of what cannot be read, Go keeps nothing, and a list would answer more than was asked for.
+		if _, err := url.ParseQuery(c.Request().URL.RawQuery); err != nil {
+			return fault.Field("query", "cannot be read: a semicolon is written %%3B, and a percent sign %%25")
 		}
 		if r.open() {
 			if err := bindOpen(c); err != nil {

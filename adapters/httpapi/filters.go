@@ -100,6 +100,9 @@ func (f *filters) moment(name string) time.Time {
 	if err != nil {
 		f.faults.Addf(name, "must be a moment as in 2026-03-01T08:30:00Z; in a URL a + is written %%2B")
 	}
+	if at.IsZero() {
+		at = at.Add(time.Nanosecond) // Clients that send the zero time ask for it, too.
+	}
 	return at
 }
 

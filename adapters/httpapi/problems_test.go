@@ -230,6 +230,8 @@ func TestProblemsSayWhatIsWrongAndWhere(t *testing.T) {
 		"AnOptionThatIsNone":      {request{method: http.MethodPost, path: trigger, body: `{"options": {"limitto": []}}`}, "invalid_request", "options.limitto"},
 		"AHeader":                 {request{method: http.MethodPost, path: trigger, body: `{}`, header: map[string]string{"Idempotency-Key": strings.Repeat("x", 201)}}, "invalid_request", "Idempotency-Key"},
 		"AParameterThatIsNone":    {request{path: usersPath + "?page=2"}, "unknown_parameter", "page"},
+		"AQueryWithASemicolon":    {request{method: http.MethodPost, path: trigger + "?dry_run=true;", body: `{}`}, "invalid_request", "query"},
+		"AQueryWithAPercentSign":  {request{path: usersPath + "?email=50%off"}, "invalid_request", "query"},
 		"AParameter":              {request{path: usersPath + "?limit=0"}, "invalid_request", "limit"},
 		"AnOptionInTheQuery":      {request{method: http.MethodPost, path: trigger + "?dry_run=true", body: `{}`}, "unknown_parameter", "dry_run"},
 		"NoUsername":              {request{method: http.MethodPost, path: "/api/o/acme/p/shop/a/web/unregister/"}, "path_not_found", "username"},
