@@ -114,13 +114,16 @@ func (c call) neighbours(asked url.Values, q deliveries.Selection, found app.Occ
 	return newer, older
 }
 
+// lastYear is the last one whose days SQLite puts in the right order.
+const lastYear = 9998
+
 // dayOf reads a day of a filter; empty: the zero time.
 func dayOf(name, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
 	t, err := time.Parse(time.DateOnly, text)
-	if err != nil {
+	if err != nil || t.Year() > lastYear {
 		return t, fault.Field(name, "must be a day such as 2026-03-31")
 	}
 	return t, nil

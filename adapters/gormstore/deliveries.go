@@ -143,10 +143,15 @@ func (r deliveryRepo) Occurrences(
 	return r.withCancellations(ctx, os)
 }
 
+// smallColumns are those of an occurrence, with nothing in those that may be large.
+const smallColumns = `id, organization_id, project_id, application_id, event_id, '' AS context, '[]' AS limit_to, '[]' AS channels, correlation_id,
+	request_id, traceparent, created_at, turn_at, cursor_notification, cursor_phase, cursor_assignment, expanded_at, send_at, expires_at, cancelled_at,
+	scheduled, sweep_at, priority, large, recipients`
+
 func (r deliveryRepo) OccurrencesAfter(
 	ctx context.Context, a applications.Application, after events.OccurrenceID, limit int,
 ) ([]events.Occurrence, error) {
-	os, err := decodeAll(r.db(ctx).Select("*", "'' AS context", "'[]' AS limit_to", "'[]' AS channels").
+	os, err := decodeAll(r.db(ctx).Select(smallColumns).
 		Where("application_id = ? AND organization_id = ? AND id > ?", a.ID, a.Organization, after).Order("id").Limit(limit), occurrenceRow.occurrence)
 	if err != nil {
 		return nil, err

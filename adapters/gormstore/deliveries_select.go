@@ -61,7 +61,7 @@ func picking(q deliveries.Selection) string {
 	add(!q.From.IsZero(), "o.created_at >= @from")
 	add(!q.Until.IsZero(), "o.created_at < @until")
 	const of = "EXISTS (SELECT 1 FROM deliveries d WHERE d.occurrence_id = o.id AND d.state "
-	add(q.State == deliveries.Pending, "(o.expanded_at IS NULL OR "+of+"< @sent ))")
+	add(q.State == deliveries.Pending, "(o.expanded_at IS NULL OR o.scheduled OR "+of+"< @sent ))")
 	add(q.State != "" && q.State != deliveries.Pending, of+"= @state )")
 	return "SELECT o.id FROM occurrences o WHERE " + strings.Join(conditions, " AND ")
 }

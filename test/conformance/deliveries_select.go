@@ -48,6 +48,9 @@ func occurrenceSelectionCases() cases {
 			third := w.trigger(t, w.mine.occurrence([]string{"ada@example.org"}, nil)).ID
 			w.expand(t, 100)
 			fourth := w.trigger(t, w.mine.occurrence(nil, nil)).ID // Nobody is found yet.
+			later := w.mine.occurrence([]string{"ada@example.org"}, nil)
+			later.Options.SendAt = time.Now().Add(48 * time.Hour)
+			fifth := w.trigger(t, later).ID
 			w.trigger(t, w.theirs.occurrence(nil, nil))
 			w.settle(t)
 			day := time.Now().Add(-24 * time.Hour)
@@ -55,19 +58,19 @@ func occurrenceSelectionCases() cases {
 				q    deliveries.Selection
 				want []events.OccurrenceID
 			}{
-				{deliveries.Selection{}, []events.OccurrenceID{fourth, third, second.ID, first}},
-				{deliveries.Selection{Event: w.mine.order.ID}, []events.OccurrenceID{fourth, third, second.ID, first}},
+				{deliveries.Selection{}, []events.OccurrenceID{fifth, fourth, third, second.ID, first}},
+				{deliveries.Selection{Event: w.mine.order.ID}, []events.OccurrenceID{fifth, fourth, third, second.ID, first}},
 				{deliveries.Selection{Event: w.mine.order.ID + 1_000}, []events.OccurrenceID{}},
-				{deliveries.Selection{State: deliveries.Pending}, []events.OccurrenceID{fourth, third}},
+				{deliveries.Selection{State: deliveries.Pending}, []events.OccurrenceID{fifth, fourth, third}},
 				{deliveries.Selection{State: deliveries.Sent}, []events.OccurrenceID{second.ID, first}},
 				{deliveries.Selection{State: deliveries.Failed}, []events.OccurrenceID{second.ID}},
 				{deliveries.Selection{Member: w.mine.bob.ID}, []events.OccurrenceID{second.ID, first}},
 				{deliveries.Selection{Member: w.mine.ada.ID, State: deliveries.Pending}, []events.OccurrenceID{third}},
 				{deliveries.Selection{Member: w.theirs.ada.ID}, []events.OccurrenceID{}},
 				{deliveries.Selection{Until: day}, []events.OccurrenceID{first}},
-				{deliveries.Selection{From: day}, []events.OccurrenceID{fourth, third, second.ID}},
+				{deliveries.Selection{From: day}, []events.OccurrenceID{fifth, fourth, third, second.ID}},
 				{deliveries.Selection{Before: second.ID}, []events.OccurrenceID{first}},
-				{deliveries.Selection{After: second.ID}, []events.OccurrenceID{third, fourth}},
+				{deliveries.Selection{After: second.ID}, []events.OccurrenceID{third, fourth, fifth}},
 			} {
 				found, _ := w.picked(t, w.mine.web, c.q)
 				assert.ElementsMatch(t, c.want, found, "%+v", c.q)
