@@ -179,7 +179,8 @@ func (a *API) serving(r Route) echo.HandlerFunc {
 			}
 			in.key = key
 		}
-		// Of what cannot be read, Go keeps nothing, and a list would answer more than was asked for.
+		// Of what cannot be read, Go keeps nothing, and a list would answer more than was asked
+		// for.
 		if _, err := url.ParseQuery(c.Request().URL.RawQuery); err != nil {
 			return fault.Field("query", "cannot be read: a semicolon is written %%3B, and a percent sign %%25")
 		}

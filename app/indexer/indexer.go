@@ -80,7 +80,8 @@ func (i *Indexer) loop(ctx context.Context, turns *watchdog.Loop) {
 }
 
 // index does the next piece of work, of about so many, for another organization than the last time
-// if one waits, and returns how much it was, and the latest that waited. It reads before it writes, because usually nothing waits.
+// if one waits, and returns how much it was, and the latest that waited. It reads before it writes,
+// because usually nothing waits.
 func (i *Indexer) index(ctx context.Context, last *orgs.ID, most int) (n int, latest int64, err error) {
 	waits := false
 	err = i.store.View(ctx, func(tx ports.Tx) (err error) {
