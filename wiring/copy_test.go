@@ -17,14 +17,14 @@ import (
 	"github.com/tocsin/tocsin/wiring"
 )
 
-// setting is the value of a variable of an installation.
-func (i *installation) setting(name string) (value string) {
+// database is the URL of an installation's database.
+func (i *installation) database() (url string) {
 	for _, v := range i.environ {
-		if after, is := strings.CutPrefix(v, name+"="); is {
-			value = after
+		if after, is := strings.CutPrefix(v, "TOCSIN_DATABASE_URL="); is {
+			url = after
 		}
 	}
-	return value
+	return url
 }
 
 // still copies an installation once it has been read-only for long enough.
@@ -60,7 +60,7 @@ func TestAnInstallationIsCopiedToTheOtherDatabase(t *testing.T) {
 			for _, i := range []*installation{from, into} {
 				i.environ = append(i.environ, "TOCSIN_SECRET_KEY="+strings.Repeat("ab", 32), "TOCSIN_BASE_URL="+base)
 			}
-			target := into.setting("TOCSIN_DATABASE_URL")
+			target := into.database()
 			received, port := newMailServer(t)
 			from.run(t, fmt.Sprintf(mails, port), "apply", "-f", "-")
 			key := from.run(t, "", "key", "create", "--name", "test", "--grant", "full_access")
@@ -125,13 +125,13 @@ func TestACopyUpgradesNoOtherInstallation(t *testing.T) {
 	into.run(t, "", "migrate", "up")
 	file := filepath.Join(t.TempDir(), "copy.zst")
 	from.run(t, "", "backup", file)
-	db, err := sql.Open("pgx", into.setting("TOCSIN_DATABASE_URL"))
+	db, err := sql.Open("pgx", into.database())
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, db.Close()) })
 	_, err = db.ExecContext(t.Context(), "DELETE FROM goose_db_version WHERE version_id = (SELECT MAX(version_id) FROM goose_db_version)")
 	require.NoError(t, err)
 	before := into.run(t, "", "migrate", "status")
-	_, complaint := from.fails(t, "copy", "--to", into.setting("TOCSIN_DATABASE_URL"))
+	_, complaint := from.fails(t, "copy", "--to", into.database())
 	assert.Contains(t, complaint, "has the schema of another version of this program, and was not changed")
 	_, complaint = into.fails(t, "restore", file)
 	assert.Contains(t, complaint, "has the schema of another version of this program, and was not changed")

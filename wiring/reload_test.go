@@ -60,7 +60,7 @@ func TestAReloadEndsNoProgram(t *testing.T) {
 	t.Parallel()
 	i := onPostgres(t)
 	i.environ = append(i.environ, "TOCSIN_SHUTDOWN_DELAY=0s", "TOCSIN_SECRET_KEY="+strings.Repeat("ab", 32))
-	db, err := sql.Open("pgx", i.setting("TOCSIN_DATABASE_URL"))
+	db, err := sql.Open("pgx", i.database())
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, db.Close()) })
 	conn, err := db.Conn(t.Context())
