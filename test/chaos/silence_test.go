@@ -13,8 +13,8 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest/pgproxy"
 )
 
-// resumption is how soon after the path to a database is back messages leave again: within 15 s on a
-// machine that is not busy with other tests.
+// resumption is how soon after the path to a database is back messages leave again: within 15 s on
+// a machine that is not busy with other tests.
 const resumption = 30 * time.Second
 
 // cuttable returns a path to an empty database that can be cut.
