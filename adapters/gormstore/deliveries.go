@@ -1,6 +1,7 @@
 package gormstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -58,7 +59,8 @@ func (r occurrenceRow) occurrence() (events.Occurrence, error) {
 	if r.Scheduled {
 		o.Expanded = time.Time{}
 	}
-	err := errors.Join(json.Unmarshal([]byte(r.LimitTo), &o.Options.LimitTo), json.Unmarshal([]byte(r.Channels), &o.Options.Channels))
+	// A list of occurrences may leave the arrays out.
+	err := errors.Join(json.Unmarshal([]byte(cmp.Or(r.LimitTo, "[]")), &o.Options.LimitTo), json.Unmarshal([]byte(cmp.Or(r.Channels, "[]")), &o.Options.Channels))
 	if err != nil {
 		return events.Occurrence{}, unreadable(err, "options of occurrence %d", r.ID)
 	}
@@ -143,15 +145,10 @@ func (r deliveryRepo) Occurrences(
 	return r.withCancellations(ctx, os)
 }
 
-// smallColumns are those of an occurrence, with nothing in those that may be large.
-const smallColumns = `id, organization_id, project_id, application_id, event_id, '' AS context, '[]' AS limit_to, '[]' AS channels, correlation_id,
-	request_id, traceparent, created_at, turn_at, cursor_notification, cursor_phase, cursor_assignment, expanded_at, send_at, expires_at, cancelled_at,
-	scheduled, sweep_at, priority, large, recipients`
-
 func (r deliveryRepo) OccurrencesAfter(
 	ctx context.Context, a applications.Application, after events.OccurrenceID, limit int,
 ) ([]events.Occurrence, error) {
-	os, err := decodeAll(r.db(ctx).Select(smallColumns).
+	os, err := decodeAll(r.db(ctx).Omit("context", "limit_to", "channels").
 		Where("application_id = ? AND organization_id = ? AND id > ?", a.ID, a.Organization, after).Order("id").Limit(limit), occurrenceRow.occurrence)
 	if err != nil {
 		return nil, err

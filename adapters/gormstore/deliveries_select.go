@@ -11,7 +11,7 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 )
 
-// Select looks at a stretch of the application's occurrences, or of those that have a delivery for
+// Select looks at a batch of the application's occurrences, or of those that have a delivery for
 // the member, in the order of their index. Of those it picks the ones that are selected, and reads
 // as many as are wanted.
 func (r deliveryRepo) Select(ctx context.Context, a applications.Application, q deliveries.Selection) (found deliveries.Selected, err error) {
@@ -24,12 +24,12 @@ func (r deliveryRepo) Select(ctx context.Context, a applications.Application, q 
 	case q.Before != 0:
 		p["bound"] = q.Before
 	}
-	stretch := "SELECT id FROM occurrences WHERE application_id = @application AND " + unindexed("organization_id") + " = @organization AND id " + comparison + " @bound ORDER BY id " + order + " LIMIT @limit"
+	batch := "SELECT id FROM occurrences WHERE application_id = @application AND " + unindexed("organization_id") + " = @organization AND id " + comparison + " @bound ORDER BY id " + order + " LIMIT @limit"
 	if q.Member != 0 {
-		stretch = "SELECT DISTINCT occurrence_id FROM deliveries WHERE member_id = @member AND occurrence_id " + comparison + " @bound ORDER BY occurrence_id " + order + " LIMIT @limit"
+		batch = "SELECT DISTINCT occurrence_id FROM deliveries WHERE member_id = @member AND occurrence_id " + comparison + " @bound ORDER BY occurrence_id " + order + " LIMIT @limit"
 	}
 	var looked, ids []events.OccurrenceID
-	if err := r.db(ctx).Raw(stretch, p).Scan(&looked).Error; err != nil || len(looked) == 0 {
+	if err := r.db(ctx).Raw(batch, p).Scan(&looked).Error; err != nil || len(looked) == 0 {
 		return found, err
 	}
 	found.Last, found.More = looked[len(looked)-1], len(looked) == q.Searched
