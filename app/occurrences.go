@@ -23,20 +23,6 @@ func NewOccurrences(store ports.Store, clock ports.Clock) *Occurrences {
 	return &Occurrences{store: store, clock: clock}
 }
 
-// List returns occurrences of the application, the newest first: at most limit, older than the one
-// with the id before (0: from the newest on).
-func (o *Occurrences) List(ctx context.Context, at Path, before events.OccurrenceID, limit int) (found []events.Occurrence, err error) {
-	err = o.store.View(ctx, func(tx ports.Tx) error {
-		app, err := application(ctx, tx, at)
-		if err != nil {
-			return err
-		}
-		found, err = tx.Deliveries().Occurrences(ctx, app, before, limit)
-		return err
-	})
-	return found, err
-}
-
 // Page returns occurrences of the application in the order of their ids, each with its state and
 // counts, and without its context and whom it is limited to.
 func (o *Occurrences) Page(ctx context.Context, at Path, p Page) (all []OccurrenceReport, err error) {

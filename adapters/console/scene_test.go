@@ -152,6 +152,18 @@ func (s *scene) ask(t *testing.T, r console.Route, who string) answer {
 	return b.do(r.Method, to+e.query, nil)
 }
 
+// newest are the latest occurrences of acme's application, at most limit.
+func (f *fixture) newest(limit int) (all []events.Occurrence) {
+	f.Helper()
+	found, err := f.use.Occurrences.Select(f.Context(), app.Path{Organization: "acme", Project: "shop", Application: "web"},
+		deliveries.Selection{Limit: limit}, "", 1)
+	require.NoError(f, err)
+	for _, r := range found.Reports {
+		all = append(all, r.Occurrence)
+	}
+	return all
+}
+
 // happened is an occurrence of acme's event, for which ada is registered.
 func (f *fixture) happened() (id events.OccurrenceID) {
 	f.Helper()

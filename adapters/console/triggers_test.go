@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/users"
@@ -52,8 +51,7 @@ func TestAnEventIsTriggeredByHand(t *testing.T) {
 		assert.Contains(f, tried.said(), "bob")
 		assert.Contains(f, tried.said(), "Ticks by mail to ada@example.org Subject s t")
 		occurrences := func() int {
-			all, err := f.use.Occurrences.List(f.Context(), app.Path{Organization: "acme", Project: "shop", Application: "web"}, 0, 100)
-			require.NoError(f, err)
+			all := f.newest(100)
 			return len(all)
 		}
 		assert.Zero(f, occurrences(), "a try does nothing")
@@ -68,8 +66,7 @@ func TestAnEventIsTriggeredByHand(t *testing.T) {
 		assert.Contains(f, b.get(first).is(f.T, http.StatusOK).said(), "order 17")
 		assert.Len(f, f.entries("acme"), 1)
 		assert.Contains(f, f.latest(), "eve event.trigger acme/p/shop/a/web/e/tick")
-		all, err := f.use.Occurrences.List(f.Context(), app.Path{Organization: "acme", Project: "shop", Application: "web"}, 0, 1)
-		require.NoError(f, err)
+		all := f.newest(1)
 		assert.JSONEq(f, `{"a": 1.50}`, string(all[0].Context))
 		assert.Equal(f, []string{"ada", "bob"}, all[0].Options.LimitTo)
 		assert.Equal(f, []string{"mail"}, all[0].Options.Channels)

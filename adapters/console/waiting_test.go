@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/users"
@@ -111,8 +110,7 @@ func TestAnOccurrenceIsScheduledByHandAndCancelled(t *testing.T) {
 		sent = tried.confirmation()
 		sent.Set("form_token", b.token())
 		path := b.do(http.MethodPost, to+"send/", sent).is(f.T, http.StatusSeeOther).Header.Get("Location")
-		all, err := f.use.Occurrences.List(f.Context(), app.Path{Organization: "acme", Project: "shop", Application: "web"}, 0, 10)
-		require.NoError(f, err)
+		all := f.newest(10)
 		require.Len(f, all, 1)
 		assert.Equal(f, begins, all[0].Options.SendAt)
 		assert.Equal(f, begins.Add(time.Hour), all[0].Options.ExpiresAt)
