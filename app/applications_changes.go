@@ -110,10 +110,13 @@ func revisedApplication(ctx context.Context, tx ports.Tx, at Path) (applications
 	return application(ctx, tx, at)
 }
 
-// Registrant is a member who is registered with an application, and what that records.
+// Registrant is a member and what an application records about them. Registered is false where
+// that is only a lock, or nothing.
 type Registrant struct {
-	Member     users.Member
-	Membership applications.Membership
+	Application applications.Application
+	Member      users.Member
+	Membership  applications.Membership
+	Registered  bool
 }
 
 // Registrants is a batch of those who are registered with an application; see users.Found.
@@ -146,7 +149,7 @@ func (a *Applications) Registrants(ctx context.Context, at Path, q users.Query) 
 		}
 		found = Registrants{Next: members.Next, More: members.More}
 		for i, m := range members.Members {
-			found.Members = append(found.Members, Registrant{Member: m, Membership: memberships[i]})
+			found.Members = append(found.Members, Registrant{Application: app, Member: m, Membership: memberships[i], Registered: true})
 		}
 		return nil
 	})
@@ -157,17 +160,17 @@ func (a *Applications) Registrants(ctx context.Context, at Path, q users.Query) 
 // registered is left alone. operators.ErrAbove, users.ErrNotFound, applications.ErrNotFound.
 func (a *Applications) UnregisterMember(ctx context.Context, by operators.Officer, at Path, id users.MemberID) error {
 	return a.store.Update(ctx, func(tx ports.Tx) error {
-		m, app, was, registered, err := membership(ctx, tx, at, id)
-		if err != nil || !registered {
+		was, err := membership(ctx, tx, at, id)
+		if err != nil || !was.Registered {
 			return err
 		}
-		if err := by.MayChange(m); err != nil {
+		if err := by.MayChange(was.Member); err != nil {
 			return err
 		}
-		if _, err := tx.Applications().Unregister(ctx, app, m.ID); err != nil {
+		if _, err := tx.Applications().Unregister(ctx, was.Application, was.Member.ID); err != nil {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by.Actor, Action: audit.Unregistered, Object: membershipPath(at, m),
-			Before: membershipState(was)})
+		return tx.Audit().Record(ctx, audit.Entry{Organization: was.Member.Organization, Actor: by.Actor, Action: audit.Unregistered,
+			Object: membershipPath(at, was.Member), Before: membershipState(was.Membership)})
 	})
 }

@@ -17,19 +17,47 @@ import (
 func (p *Profiles) SetLocked(ctx context.Context, by operators.Officer, at Path, id users.MemberID, locked bool) error {
 	return p.store.Update(ctx, func(tx ports.Tx) error {
 		m, err := memberByID(ctx, tx, at, id)
-		if err != nil || m.Locked == locked {
+		if err != nil {
 			return err
 		}
-		if err := by.MayChange(m); err != nil {
-			return err
-		}
-		before := m.Locked
-		m.Locked = locked
-		if err := tx.Users().SetLocked(ctx, m); err != nil {
-			return err
-		}
-		return p.record(ctx, tx, m, by, audit.MemberLocked, memberPath(at, m), "locked", before, locked)
+		return p.lock(ctx, tx, by, at, &m, locked)
 	})
+}
+
+func (p *Profiles) lock(ctx context.Context, tx ports.Tx, by operators.Officer, at Path, m *users.Member, locked bool) error {
+	if m.Locked == locked {
+		return nil
+	}
+	if err := by.MayChange(*m); err != nil {
+		return err
+	}
+	before := m.Locked
+	m.Locked = locked
+	if err := tx.Users().SetLocked(ctx, *m); err != nil {
+		return err
+	}
+	return p.record(ctx, tx, *m, by, audit.MemberLocked, memberPath(at, *m), "locked", before, locked)
+}
+
+// SetLockedByName is SetLocked for the member with exactly this username, and returns that member;
+// locked nil leaves it as it is. users.ErrNotFound.
+func (p *Profiles) SetLockedByName(ctx context.Context, by operators.Officer, at Path, username string, locked *bool) (is users.Member, err error) {
+	err = p.store.Update(ctx, func(tx ports.Tx) error {
+		if is, err = memberByUsername(ctx, tx, at, username); err != nil || locked == nil {
+			return err
+		}
+		return p.lock(ctx, tx, by, at, &is, *locked)
+	})
+	return is, err
+}
+
+// Member returns the member with exactly this username; users.ErrNotFound.
+func (p *Profiles) Member(ctx context.Context, at Path, username string) (found users.Member, err error) {
+	err = p.store.View(ctx, func(tx ports.Tx) error {
+		found, err = memberByUsername(ctx, tx, at, username)
+		return err
+	})
+	return found, err
 }
 
 // SetMembershipLocked locks what an application records about a member or lifts the lock (contract
@@ -37,18 +65,27 @@ func (p *Profiles) SetLocked(ctx context.Context, by operators.Officer, at Path,
 // users.ErrNotFound, applications.ErrNotFound.
 func (p *Profiles) SetMembershipLocked(ctx context.Context, by operators.Officer, at Path, id users.MemberID, locked bool) error {
 	return p.store.Update(ctx, func(tx ports.Tx) error {
-		m, app, ms, _, err := membership(ctx, tx, at, id)
-		if err != nil || ms.Locked == locked {
+		in, err := membership(ctx, tx, at, id)
+		if err != nil {
 			return err
 		}
-		if err := by.MayChange(m); err != nil {
-			return err
-		}
-		if err := tx.Applications().SetLocked(ctx, app, id, locked); err != nil {
-			return err
-		}
-		return p.record(ctx, tx, m, by, audit.MembershipLocked, membershipPath(at, m), "locked", ms.Locked, locked)
+		return p.lockMembership(ctx, tx, by, at, &in, locked)
 	})
+}
+
+func (p *Profiles) lockMembership(ctx context.Context, tx ports.Tx, by operators.Officer, at Path, in *Registrant, locked bool) error {
+	before := in.Membership.Locked
+	if before == locked {
+		return nil
+	}
+	if err := by.MayChange(in.Member); err != nil {
+		return err
+	}
+	in.Membership.Locked = locked
+	if err := tx.Applications().SetLocked(ctx, in.Application, in.Member.ID, locked); err != nil {
+		return err
+	}
+	return p.record(ctx, tx, in.Member, by, audit.MembershipLocked, membershipPath(at, in.Member), "locked", before, locked)
 }
 
 // SetNotifications says whether an application may notify a registered member at all; repeating it
@@ -56,25 +93,68 @@ func (p *Profiles) SetMembershipLocked(ctx context.Context, by operators.Officer
 // applications.ErrMembershipNotFound.
 func (p *Profiles) SetNotifications(ctx context.Context, by operators.Officer, at Path, id users.MemberID, enabled bool) error {
 	return p.store.Update(ctx, func(tx ports.Tx) error {
-		m, app, ms, registered, err := membership(ctx, tx, at, id)
-		switch {
-		case err != nil:
-			return err
-		case !registered:
-			return applications.ErrMembershipNotFound
-		case ms.EnableNotifications == enabled:
-			return nil
-		}
-		if err := by.MayChange(m); err != nil {
+		in, err := membership(ctx, tx, at, id)
+		if err != nil {
 			return err
 		}
-		before := ms.EnableNotifications
-		ms.EnableNotifications = enabled
-		if err := tx.Applications().SaveMemberships(ctx, app, []applications.Membership{ms}); err != nil {
-			return err
-		}
-		return p.record(ctx, tx, m, by, audit.NotificationsEnabled, membershipPath(at, m), "enable_notifications", before, enabled)
+		return p.enable(ctx, tx, by, at, &in, enabled)
 	})
+}
+
+func (p *Profiles) enable(ctx context.Context, tx ports.Tx, by operators.Officer, at Path, in *Registrant, enabled bool) error {
+	before := in.Membership.EnableNotifications
+	switch {
+	case !in.Registered:
+		return applications.ErrMembershipNotFound
+	case before == enabled:
+		return nil
+	}
+	if err := by.MayChange(in.Member); err != nil {
+		return err
+	}
+	in.Membership.EnableNotifications = enabled
+	if err := tx.Applications().SaveMemberships(ctx, in.Application, []applications.Membership{in.Membership}); err != nil {
+		return err
+	}
+	return p.record(ctx, tx, in.Member, by, audit.NotificationsEnabled, membershipPath(at, in.Member), "enable_notifications", before, enabled)
+}
+
+// MembershipChange is what to change of a membership; nil stays as it is.
+type MembershipChange struct {
+	Locked        *bool
+	Notifications *bool
+}
+
+// PatchMembership is SetMembershipLocked and SetNotifications for the member with exactly this
+// username, and returns what the application records then.
+func (p *Profiles) PatchMembership(
+	ctx context.Context, by operators.Officer, at Path, username string, change MembershipChange,
+) (is Registrant, err error) {
+	err = p.store.Update(ctx, func(tx ports.Tx) error {
+		if is, err = membershipByUsername(ctx, tx, at, username); err != nil {
+			return err
+		}
+		if change.Locked != nil {
+			if err := p.lockMembership(ctx, tx, by, at, &is, *change.Locked); err != nil {
+				return err
+			}
+		}
+		if change.Notifications != nil {
+			return p.enable(ctx, tx, by, at, &is, *change.Notifications)
+		}
+		return nil
+	})
+	return is, err
+}
+
+// Membership returns what the path's application records about the member with exactly this
+// username, whether the member is registered or not; applications.ErrNotFound, users.ErrNotFound.
+func (p *Profiles) Membership(ctx context.Context, at Path, username string) (found Registrant, err error) {
+	err = p.store.View(ctx, func(tx ports.Tx) error {
+		found, err = membershipByUsername(ctx, tx, at, username)
+		return err
+	})
+	return found, err
 }
 
 // record notes a flag of a member that has changed.
@@ -86,18 +166,34 @@ func (p *Profiles) record(ctx context.Context, tx ports.Tx, m users.Member, by o
 func membershipPath(at Path, m users.Member) string { return at.Object("u", m.User.Username) }
 
 // membership is what the path's application records about a member of the path's organization.
-func membership(
-	ctx context.Context, tx ports.Tx, at Path, id users.MemberID,
-) (m users.Member, app applications.Application, ms applications.Membership, registered bool, err error) {
-	if app, err = application(ctx, tx, at); err != nil {
-		return m, app, ms, false, err
-	}
-	if m, err = tx.Users().ByID(ctx, app.Organization, id); err != nil {
-		return m, app, ms, false, err
-	}
-	all, exist, err := tx.Applications().Memberships(ctx, app, []users.MemberID{id})
+func membership(ctx context.Context, tx ports.Tx, at Path, id users.MemberID) (Registrant, error) {
+	app, err := application(ctx, tx, at)
 	if err != nil {
-		return m, app, ms, false, err
+		return Registrant{}, err
 	}
-	return m, app, all[0], exist[0], nil
+	m, err := tx.Users().ByID(ctx, app.Organization, id)
+	if err != nil {
+		return Registrant{}, err
+	}
+	return membershipOf(ctx, tx, app, m)
+}
+
+func membershipByUsername(ctx context.Context, tx ports.Tx, at Path, username string) (Registrant, error) {
+	app, err := application(ctx, tx, at)
+	if err != nil {
+		return Registrant{}, err
+	}
+	m, err := tx.Users().ByUsername(ctx, app.Organization, username)
+	if err != nil {
+		return Registrant{}, err
+	}
+	return membershipOf(ctx, tx, app, m)
+}
+
+func membershipOf(ctx context.Context, tx ports.Tx, app applications.Application, m users.Member) (Registrant, error) {
+	all, exist, err := tx.Applications().Memberships(ctx, app, []users.MemberID{m.ID})
+	if err != nil {
+		return Registrant{}, err
+	}
+	return Registrant{Application: app, Member: m, Membership: all[0], Registered: exist[0]}, nil
 }

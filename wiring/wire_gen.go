@@ -150,6 +150,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	authentication := app.NewAuthentication(guard, wiringSystemClock)
 	keys := app.NewKeys(guard, wiringSystemClock, authentication, defaults)
 	administration := app.NewAdministration(guard, wiringSystemClock)
+	profiles := app.NewProfiles(guard, wiringSystemClock)
 	httpapiUseCases := httpapi.UseCases{
 		Users:           users,
 		Lists:           lists,
@@ -168,6 +169,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Groups:          groups,
 		Keys:            keys,
 		Administration:  administration,
+		Profiles:        profiles,
 	}
 	watchdogWatchdog := watchdog.New(wiringSystemClock, log)
 	health := newHealth(store, wiringSystemClock, watchdogWatchdog, standing)
@@ -185,7 +187,6 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		return nil, nil, err
 	}
 	singleSignOn := newSingleSignOn(c, operators, wiringSystemClock)
-	profiles := app.NewProfiles(guard, wiringSystemClock)
 	retries := app.NewRetries(guard, wiringSystemClock)
 	sentMessages := app.NewSentMessages(guard, templateComposer, wiringSystemClock)
 	overviews := app.NewOverviews(guard, wiringSystemClock)

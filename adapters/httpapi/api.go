@@ -49,6 +49,7 @@ type UseCases struct {
 	Groups          *app.Groups
 	Keys            *app.Keys
 	Administration  *app.Administration
+	Profiles        *app.Profiles
 }
 
 // Options are the settings of the API.

@@ -105,6 +105,11 @@ func routes() []Route {
 			{put, org + "r/{username}/", access.RoleWrite, (*API).putRole},
 			{del, org + "r/{username}/", access.RoleWrite, (*API).deleteRole},
 			{post, org + "r/{username}/invite/", access.RoleWrite, (*API).inviteByRole},
+			{get, org + "m/{username}/", access.MembershipRead, (*API).showMember},
+			{patch, org + "m/{username}/", access.MembershipWrite, (*API).patchMember},
+			{get, app + "m/", access.MembershipRead, (*API).listMemberships},
+			{get, app + "m/{username}/", access.MembershipRead, (*API).showMembership},
+			{patch, app + "m/{username}/", access.MembershipWrite, (*API).patchMembership},
 
 			// The service itself
 			{get, "/api/system/ping/", access.SystemPing, (*API).ping},

@@ -64,6 +64,8 @@ const (
 	KeyWrite          Grant = "key:write" // keys that may do no more than the one that is used
 	RoleRead          Grant = "role:read"
 	RoleWrite         Grant = "role:write" // whom the organization lets into the console
+	MembershipRead    Grant = "membership:read"
+	MembershipWrite   Grant = "membership:write" // locks, and whether an application may notify a member
 )
 
 // Grants returns every grant there is, in the order in which they are documented.
@@ -71,7 +73,7 @@ func Grants() []Grant {
 	return []Grant{OrganizationRead, DistributionListRead, DistributionListWrite, ManageApplicationUsers, UserRead, UserWrite,
 		EventList, EventTrigger, DeliveryRead, SystemPing, FullAccess,
 		OrganizationWrite, ProjectWrite, ApplicationWrite, GroupWrite, ChannelRead, ChannelWrite, EventWrite, TemplateRead, TemplateWrite, BlueprintApply,
-		KeyRead, KeyWrite, RoleRead, RoleWrite}
+		KeyRead, KeyWrite, RoleRead, RoleWrite, MembershipRead, MembershipWrite}
 }
 
 // Manages reports whether the grant is one to manage what an organization is made of, which

@@ -109,7 +109,7 @@ func TestParseGrants(t *testing.T) {
 		words := []string{"organization:read", "distributionlist:read", "distributionlist:write", "manage_application_users", "user:read", "user:write",
 			"event:list", "event:trigger", "delivery:read", "system:ping", "full_access", "organization:write", "project:write",
 			"application:write", "group:write", "channel:read", "channel:write", "event:write", "template:read", "template:write", "blueprint:apply",
-			"key:read", "key:write", "role:read", "role:write"}
+			"key:read", "key:write", "role:read", "role:write", "membership:read", "membership:write"}
 		granted, err := access.ParseGrants("grant", words)
 		require.NoError(t, err)
 		assert.Equal(t, access.Grants(), granted)

@@ -51,7 +51,7 @@ type Membership struct {
 	Member              users.MemberID
 	CustomFields        metadata.Map
 	Active              bool // mirrors the client application
-	Locked              bool // moved only in the console; outlives the membership
+	Locked              bool // no call of the contract moves it; outlives the membership
 	EnableNotifications bool
 }
 

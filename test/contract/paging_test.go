@@ -36,6 +36,7 @@ func (w *world) listings() []string {
 		w.post(addressesPath("anna@example.org"), object{"value": "room of " + email}).is(http.StatusCreated)
 	}
 	for _, username := range emails {
+		w.post(registerPath, object{"username": username}).is(http.StatusOK)
 		w.issue(scope("acme"), access.UserRead)
 		w.put("/api/o/acme/r/"+username+"/", object{"role": "viewer"}).is(http.StatusOK)
 	}

@@ -74,7 +74,7 @@ func TestTransitions(t *testing.T) {
 		require.Equal(w, before, w.tables()["application_memberships"])
 	}))
 
-	t.Run("NothingOfTheAPIMovesTheLock", both(func(w *world) {
+	t.Run("NoCallOfTheContractMovesTheLock", both(func(w *world) {
 		w.register("anna", object{"distribution_list": "web-users", "addresses": list{preferred("anna@example.org")}})
 		w.lockMembership("anna")
 		locks := w.tables()["application_locks"]

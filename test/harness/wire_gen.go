@@ -44,6 +44,7 @@ func Assemble(p Parts) UseCases {
 	authentication := app.NewAuthentication(store, clock)
 	keys := app.NewKeys(store, clock, authentication, defaults)
 	administration := app.NewAdministration(store, clock)
+	profiles := app.NewProfiles(store, clock)
 	useCases := httpapi.UseCases{
 		Users:           users,
 		Lists:           lists,
@@ -62,12 +63,12 @@ func Assemble(p Parts) UseCases {
 		Groups:          groups,
 		Keys:            keys,
 		Administration:  administration,
+		Profiles:        profiles,
 	}
 	policy := p.Policy
 	operators := app.NewOperators(store, clock, policy)
 	factors := newFactors(p, operators)
 	singleSignOn := newSingleSignOn(p, operators)
-	profiles := app.NewProfiles(store, clock)
 	retries := app.NewRetries(store, clock)
 	sentMessages := app.NewSentMessages(store, composer, clock)
 	overviews := app.NewOverviews(store, clock)

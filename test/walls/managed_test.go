@@ -52,6 +52,11 @@ func (v *visitor) managedBody(r *rand.Rand, path string) map[string]any {
 		may("at_most_normal", r.IntN(2) == 0)
 	case strings.HasSuffix(path, "/invite/"):
 		may("reset_factors", r.IntN(2) == 0)
+	case strings.HasSuffix(path, "/m/{username}/"):
+		may("locked", r.IntN(2) == 0)
+		if strings.Contains(path, "{app}") {
+			may("enable_notifications", r.IntN(2) == 0)
+		}
 	case strings.HasSuffix(path, "/r/{username}/"):
 		body["role"] = oneOf(r, "viewer", "operator", "administrator")
 	case strings.HasSuffix(path, "/c/"):

@@ -1746,6 +1746,122 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/o/{org}/m/{username}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Username of a member of the organization, and no e-mail address in its place.
+                 * @example anna@example.org
+                 */
+                username: components["parameters"]["MemberUsername"];
+            };
+            cookie?: never;
+        };
+        /** Show whether a user is locked */
+        get: operations["getMember"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Lock or unlock a user in the organization
+         * @description Who is locked gets no message of the organization, and stays a member with all that is recorded. What is not sent, or `null`, stays as it is.
+         *     Whoever has a role in the console of the organization is left to people: `403`.
+         */
+        patch: operations["updateMember"];
+        trace?: never;
+    };
+    "/api/o/{org}/p/{prj}/a/{app}/m/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Slug of the project.
+                 * @example shop
+                 */
+                prj: components["parameters"]["ProjectSlug"];
+                /**
+                 * @description Slug of the application.
+                 * @example web
+                 */
+                app: components["parameters"]["ApplicationSlug"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List who is registered with an application
+         * @description The users who are registered with the application, by id, with what it records about each.
+         */
+        get: operations["listMemberships"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/o/{org}/p/{prj}/a/{app}/m/{username}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Slug of the project.
+                 * @example shop
+                 */
+                prj: components["parameters"]["ProjectSlug"];
+                /**
+                 * @description Slug of the application.
+                 * @example web
+                 */
+                app: components["parameters"]["ApplicationSlug"];
+                /**
+                 * @description Username of a member of the organization, and no e-mail address in its place.
+                 * @example anna@example.org
+                 */
+                username: components["parameters"]["MemberUsername"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Show what an application records about a user
+         * @description Also of a user of the organization who is not registered with the application: `registered` is false, and `locked` tells whether a lock is left.
+         */
+        get: operations["getMembership"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Lock a user in an application, or switch notifications
+         * @description Who is locked, or has no notifications enabled, gets no message of the application. A lock can be set before the user registers, and outlives
+         *     the registration; notifications are switched of who is registered alone, else `404`. What is not sent, or `null`, stays as it is. Whoever has
+         *     a role in the console of the organization is left to people: `403`.
+         */
+        patch: operations["updateMembership"];
+        trace?: never;
+    };
     "/api/o/": {
         parameters: {
             query?: never;
@@ -3791,7 +3907,7 @@ export interface components {
             project?: string | null;
             /** @description Slug of the application that it shall be limited to; needs `project`. */
             application?: string | null;
-            grants: ("organization:read" | "distributionlist:read" | "distributionlist:write" | "manage_application_users" | "user:read" | "user:write" | "event:list" | "event:trigger" | "delivery:read" | "system:ping" | "full_access" | "organization:write" | "project:write" | "application:write" | "group:write" | "channel:read" | "channel:write" | "event:write" | "template:read" | "template:write" | "blueprint:apply" | "key:read" | "key:write" | "role:read" | "role:write")[];
+            grants: ("organization:read" | "distributionlist:read" | "distributionlist:write" | "manage_application_users" | "user:read" | "user:write" | "event:list" | "event:trigger" | "delivery:read" | "system:ping" | "full_access" | "organization:write" | "project:write" | "application:write" | "group:write" | "channel:read" | "channel:write" | "event:write" | "template:read" | "template:write" | "blueprint:apply" | "key:read" | "key:write" | "role:read" | "role:write" | "membership:read" | "membership:write")[];
             /** @description Without it, false. */
             at_most_normal?: boolean | null;
             /**
@@ -3802,7 +3918,7 @@ export interface components {
         };
         KeyPatch: {
             name?: string | null;
-            grants?: ("organization:read" | "distributionlist:read" | "distributionlist:write" | "manage_application_users" | "user:read" | "user:write" | "event:list" | "event:trigger" | "delivery:read" | "system:ping" | "full_access" | "organization:write" | "project:write" | "application:write" | "group:write" | "channel:read" | "channel:write" | "event:write" | "template:read" | "template:write" | "blueprint:apply" | "key:read" | "key:write" | "role:read" | "role:write")[] | null;
+            grants?: ("organization:read" | "distributionlist:read" | "distributionlist:write" | "manage_application_users" | "user:read" | "user:write" | "event:list" | "event:trigger" | "delivery:read" | "system:ping" | "full_access" | "organization:write" | "project:write" | "application:write" | "group:write" | "channel:read" | "channel:write" | "event:write" | "template:read" | "template:write" | "blueprint:apply" | "key:read" | "key:write" | "role:read" | "role:write" | "membership:read" | "membership:write")[] | null;
             at_most_normal?: boolean | null;
             /**
              * Format: date-time
@@ -3833,6 +3949,59 @@ export interface components {
              *     ]
              */
             removed: string[];
+        };
+        /** @description Whether a user is locked in the organization. */
+        Member: {
+            /**
+             * Format: int64
+             * @example 7
+             */
+            id: number;
+            /** @example anna@example.org */
+            username: string;
+            /** @example false */
+            locked: boolean;
+        };
+        MemberPatch: {
+            locked?: boolean | null;
+        };
+        /**
+         * @description What an application records about a user. Notifications of the application are delivered only when the membership is
+         *     active, not locked and has notifications enabled.
+         */
+        ApplicationMembership: {
+            /**
+             * Format: int64
+             * @description Id of the user.
+             * @example 7
+             */
+            id: number;
+            /** @example anna@example.org */
+            username: string;
+            /**
+             * @description As the organization recorded it.
+             * @example anna@example.org
+             */
+            email: string;
+            /**
+             * @description Whether the user is registered with the application; if not, all but `locked` is what a registration begins with.
+             * @example true
+             */
+            registered: boolean;
+            custom_fields: components["schemas"]["CustomFields"];
+            /**
+             * @description As the application said at the last registration.
+             * @example true
+             */
+            active: boolean;
+            /** @example false */
+            locked: boolean;
+            /** @example true */
+            enable_notifications: boolean;
+        };
+        MembershipPatch: {
+            locked?: boolean | null;
+            enable_notifications?: boolean | null;
         };
         OrganizationInput: {
             /** @description It never changes. */
@@ -4431,6 +4600,15 @@ export interface components {
          * @example 1
          */
         KeyID: number;
+        /** @description Only those who are locked in the application, or those who are not. */
+        FilterLocked: boolean;
+        /** @description Only those whom the application may notify, or those whom it may not. */
+        FilterNotifications: boolean;
+        /**
+         * @description Username of a member of the organization, and no e-mail address in its place.
+         * @example anna@example.org
+         */
+        MemberUsername: string;
         /** @description Those with this role alone. */
         FilterRole: "viewer" | "operator" | "administrator";
         /**
@@ -9066,6 +9244,314 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["Unsupported"];
             422: components["responses"]["Mismatch"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getMember: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETags that the caller has. If one of them is still right the answer is `304`, without a body. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Username of a member of the organization, and no e-mail address in its place.
+                 * @example anna@example.org
+                 */
+                username: components["parameters"]["MemberUsername"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The user as a member of the organization. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    ETag: components["headers"]["EntityTag"];
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Member"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateMember: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description ETags of GET of this path, or `*`. The change is made only if what GET shows still has one of them, else the answer is `412` and nothing
+                 *     is changed. What others change at the same time is not overlooked.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Username of a member of the organization, and no e-mail address in its place.
+                 * @example anna@example.org
+                 */
+                username: components["parameters"]["MemberUsername"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "locked": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["MemberPatch"];
+            };
+        };
+        responses: {
+            /** @description The user as a member of the organization. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    ETag: components["headers"]["EntityTag"];
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Member"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["Unsupported"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listMemberships: {
+        parameters: {
+            query?: {
+                /** @description How many items one page holds. Without it the whole array is sent. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
+                after?: components["parameters"]["After"];
+                /** @description Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out. */
+                total?: components["parameters"]["Total"];
+                /** @description Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`. */
+                filter_digest?: components["parameters"]["FilterDigest"];
+                /**
+                 * @description Only the user with this username, without regard to case.
+                 * @example anna@example.org
+                 */
+                username?: components["parameters"]["FilterUsername"];
+                /**
+                 * @description Only users whose recorded e-mail address this is, without regard to case; several may have it.
+                 * @example anna@example.org
+                 */
+                email?: components["parameters"]["FilterEmail"];
+                /** @description Only entries that are active, or those that are not. */
+                active?: components["parameters"]["FilterActive"];
+                /** @description Only those who are locked in the application, or those who are not. */
+                locked?: components["parameters"]["FilterLocked"];
+                /** @description Only those whom the application may notify, or those whom it may not. */
+                enable_notifications?: components["parameters"]["FilterNotifications"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Slug of the project.
+                 * @example shop
+                 */
+                prj: components["parameters"]["ProjectSlug"];
+                /**
+                 * @description Slug of the application.
+                 * @example web
+                 */
+                app: components["parameters"]["ApplicationSlug"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The memberships of the application. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    Link: components["headers"]["Link"];
+                    "X-Total-Count": components["headers"]["TotalCount"];
+                    "X-Total-At-Least": components["headers"]["TotalAtLeast"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApplicationMembership"][];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getMembership: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETags that the caller has. If one of them is still right the answer is `304`, without a body. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Slug of the project.
+                 * @example shop
+                 */
+                prj: components["parameters"]["ProjectSlug"];
+                /**
+                 * @description Slug of the application.
+                 * @example web
+                 */
+                app: components["parameters"]["ApplicationSlug"];
+                /**
+                 * @description Username of a member of the organization, and no e-mail address in its place.
+                 * @example anna@example.org
+                 */
+                username: components["parameters"]["MemberUsername"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The membership. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    ETag: components["headers"]["EntityTag"];
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApplicationMembership"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateMembership: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description ETags of GET of this path, or `*`. The change is made only if what GET shows still has one of them, else the answer is `412` and nothing
+                 *     is changed. What others change at the same time is not overlooked.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Slug of the project.
+                 * @example shop
+                 */
+                prj: components["parameters"]["ProjectSlug"];
+                /**
+                 * @description Slug of the application.
+                 * @example web
+                 */
+                app: components["parameters"]["ApplicationSlug"];
+                /**
+                 * @description Username of a member of the organization, and no e-mail address in its place.
+                 * @example anna@example.org
+                 */
+                username: components["parameters"]["MemberUsername"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "locked": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["MembershipPatch"];
+            };
+        };
+        responses: {
+            /** @description The membership. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    ETag: components["headers"]["EntityTag"];
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApplicationMembership"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["Unsupported"];
             429: components["responses"]["Limited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];

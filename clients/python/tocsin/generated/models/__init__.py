@@ -6,6 +6,7 @@ from .address_input import AddressInput
 from .address_type import AddressType
 from .application import Application
 from .application_input import ApplicationInput
+from .application_membership import ApplicationMembership
 from .application_patch import ApplicationPatch
 from .applied_blueprint import AppliedBlueprint
 from .assignment import Assignment
@@ -94,7 +95,10 @@ from .list_occurrences_state import ListOccurrencesState
 from .list_roles_role import ListRolesRole
 from .listed_occurrence import ListedOccurrence
 from .listed_occurrence_state import ListedOccurrenceState
+from .member import Member
+from .member_patch import MemberPatch
 from .membership import Membership
+from .membership_patch import MembershipPatch
 from .name_patch import NamePatch
 from .not_ready_problem import NotReadyProblem
 from .notification import Notification
@@ -161,6 +165,7 @@ __all__ = (
     "AddressType",
     "Application",
     "ApplicationInput",
+    "ApplicationMembership",
     "ApplicationPatch",
     "AppliedBlueprint",
     "Assignment",
@@ -249,7 +254,10 @@ __all__ = (
     "ListOccurrencesPriority",
     "ListOccurrencesState",
     "ListRolesRole",
+    "Member",
+    "MemberPatch",
     "Membership",
+    "MembershipPatch",
     "NamePatch",
     "Notification",
     "NotificationInput",

@@ -17,6 +17,8 @@ class KeyPatchGrantsType0Item(StrEnum):
     KEYREAD = "key:read"
     KEYWRITE = "key:write"
     MANAGE_APPLICATION_USERS = "manage_application_users"
+    MEMBERSHIPREAD = "membership:read"
+    MEMBERSHIPWRITE = "membership:write"
     ORGANIZATIONREAD = "organization:read"
     ORGANIZATIONWRITE = "organization:write"
     PROJECTWRITE = "project:write"

@@ -1,0 +1,102 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// member is whether somebody is locked in an organization.
+type member struct {
+	ID       users.MemberID `json:"id"`
+	Username string         `json:"username"`
+	Locked   bool           `json:"locked"`
+}
+
+// applicationMember is a member of the organization with what an application records about them.
+type applicationMember struct {
+	ID         users.MemberID `json:"id"`
+	Username   string         `json:"username"`
+	Email      string         `json:"email"`
+	Registered bool           `json:"registered"`
+	membership
+}
+
+func showApplicationMember(r app.Registrant) applicationMember {
+	return applicationMember{ID: r.Member.ID, Username: r.Member.User.Username, Email: r.Member.Email, Registered: r.Registered,
+		membership: showMembership(r.Membership)}
+}
+
+func (c call) answerMember(m users.Member, err error) error {
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, member{m.ID, m.User.Username, m.Locked})
+}
+
+func (a *API) showMember(c call) error {
+	return c.answerMember(a.use.Profiles.Member(c.ctx, c.at(), web.Param(c, "username")))
+}
+
+func (a *API) patchMember(c call) error {
+	body, err := c.object()
+	if err != nil {
+		return err
+	}
+	body.Only("locked")
+	locked := optional(body, "locked", truthOf(body))
+	if err := body.Err(); err != nil {
+		return err
+	}
+	return c.answerMember(a.use.Profiles.SetLockedByName(c.ctx, c.officer(), c.at(), web.Param(c, "username"), locked))
+}
+
+func (a *API) listMemberships(c call) error {
+	f := c.filters()
+	wanted := users.Query{Username: f.text("username"), Email: f.text("email")}
+	active, locked, enabled := f.boolean("active"), f.boolean("locked"), f.boolean("enable_notifications")
+	kept := func(wanted *bool, is bool) bool { return wanted == nil || *wanted == is }
+	return listing[app.Registrant]{
+		filters: f,
+		batch: func(ctx context.Context, p app.Page) (batch[app.Registrant], error) {
+			q := wanted
+			q.After, q.Limit = users.Cursor{Order: users.ByID, ID: p.After}, p.Limit
+			found, err := a.use.Applications.Registrants(ctx, c.at(), q)
+			return batch[app.Registrant]{slices.DeleteFunc(found.Members, func(r app.Registrant) bool {
+				m := r.Membership
+				return !kept(active, m.Active) || !kept(locked, m.Locked) || !kept(enabled, m.EnableNotifications)
+			}), found.Next.ID, found.More}, err
+		},
+		id:   func(r app.Registrant) int64 { return int64(r.Member.ID) },
+		row:  func(r app.Registrant) any { return showApplicationMember(r) },
+		size: usersAtOnce,
+	}.send(c)
+}
+
+func (c call) answerMembership(r app.Registrant, err error) error {
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, showApplicationMember(r))
+}
+
+func (a *API) showMembership(c call) error {
+	return c.answerMembership(a.use.Profiles.Membership(c.ctx, c.at(), web.Param(c, "username")))
+}
+
+func (a *API) patchMembership(c call) error {
+	body, err := c.object()
+	if err != nil {
+		return err
+	}
+	body.Only("locked", "enable_notifications")
+	change := app.MembershipChange{Locked: optional(body, "locked", truthOf(body)), Notifications: optional(body, "enable_notifications", truthOf(body))}
+	if err := body.Err(); err != nil {
+		return err
+	}
+	return c.answerMembership(a.use.Profiles.PatchMembership(c.ctx, c.officer(), c.at(), web.Param(c, "username"), change))
+}
