@@ -64,6 +64,7 @@ func (a Attention) OverdueCounted(b statistics.Backlog) bool { return b.Waiting 
 // Overview is how an organization's notifications are doing.
 type Overview struct {
 	Attention Attention
+	Beginning *Beginning        // nil: messages were sent
 	Hours     []statistics.Hour // the last 48, every one of them, by time; the last one has not ended
 	Days      []statistics.Hour // the last 30 days (UTC) in the same way
 }
@@ -83,6 +84,9 @@ func (i *Overviews) Overview(ctx context.Context, at Path) (o Overview, err erro
 		}
 		o.Attention = *found[org.ID]
 		if o.Attention.Keys, err = ending(ctx, tx, org.ID, now); err != nil {
+			return err
+		}
+		if o.Beginning, err = beginning(ctx, tx, org); err != nil {
 			return err
 		}
 		kept, err := tx.Statistics().Hours(ctx, org.ID, day.Add(-overviewDays*24*time.Hour), hour)

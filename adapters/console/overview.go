@@ -12,6 +12,7 @@ import (
 
 // overviewView is how an organization's notifications are doing.
 type overviewView struct {
+	Steps    []step // to the first message; none: it was sent
 	Concerns []concern
 	Hours    []statistics.Hour
 	Days     []dayView
@@ -34,6 +35,9 @@ type dayView struct {
 func (c call) overview(org string) (overviewView, error) {
 	found, err := c.console.use.Overviews.Overview(c.ctx, c.at())
 	v := overviewView{Concerns: c.concerns(org, found.Attention), Hours: found.Hours, Quiet: true}
+	if found.Beginning != nil {
+		v.Steps = c.steps(*found.Beginning)
+	}
 	for _, d := range found.Days {
 		v.Days = append(v.Days, dayView{Hour: d, Half: d.HandOff.Quantile(0.5), Most: d.HandOff.Quantile(0.95)})
 		v.Quiet = v.Quiet && d.Occurrences == 0 && d.Sent() == 0 && d.Failed == 0 && d.Skipped == 0

@@ -47,6 +47,11 @@ func (r statisticsRepo) Hours(ctx context.Context, org orgs.ID, from, until time
 	return hours, nil
 }
 
+func (r statisticsRepo) Sent(ctx context.Context, org orgs.ID) (sent bool, err error) {
+	err = r.db(ctx).Raw("SELECT EXISTS (SELECT 1 FROM hourly_statistics WHERE organization_id = ? AND measure >= ?)", org, sentMeasure).Scan(&sent).Error
+	return sent, err
+}
+
 // Contexts looks up the days one by one: the key leads to each, past everything else that is
 // counted. Of what is still to come there is nothing else: those are contexts of scheduled
 // occurrences.

@@ -73,6 +73,8 @@ type Repository interface {
 	// to the one before which another one is, by time. Hours in which nothing happened are left
 	// out.
 	Hours(ctx context.Context, org orgs.ID, from, until time.Time) ([]Hour, error)
+	// Sent reports whether a message of the organization was ever sent, as far as numbers are kept.
+	Sent(ctx context.Context, org orgs.ID) (bool, error)
 	// Contexts returns how many bytes the contexts of the organization's occurrences have that were
 	// triggered on the day of a moment or later; of the zero moment all, as far as numbers are
 	// kept. An occurrence counts once its recipients are being found. One that is scheduled counts

@@ -205,6 +205,18 @@ func statisticsCases() cases {
 			}
 			assert.Empty(t, w.hours(t, w.theirs))
 		},
+		"TellWhetherAMessageWasSent": func(t *testing.T, w *world) {
+			w.crowded(t, 5)
+			sent := func(o tenant) bool {
+				return look(t, w, func(tx ports.Tx) (bool, error) { return tx.Statistics().Sent(t.Context(), o.org.ID) })
+			}
+			w.trigger(t, w.mine.occurrence(nil, nil))
+			w.expand(t, 100)
+			w.record(t, "one", ended(w.claim(t, w.mine.mail, "one", 2, lease), deliveries.Failed, deliveries.Skipped)...)
+			assert.False(t, sent(w.mine), "none of them was")
+			w.record(t, "one", ended(w.claim(t, w.mine.mail, "one", 1, lease), deliveries.Sent)...)
+			assert.Equal(t, []bool{true, false}, []bool{sent(w.mine), sent(w.theirs)})
+		},
 		"TellHowLargeTheContextsAre": func(t *testing.T, w *world) {
 			w.ready(t)
 			now := time.Now()
