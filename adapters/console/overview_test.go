@@ -14,6 +14,7 @@ import (
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
@@ -42,9 +43,9 @@ func TestOverview(t *testing.T) {
 		f.clock.Advance(4 * time.Minute)
 
 		busy := b.get(home).is(f.T, http.StatusOK)
-		assert.Contains(f, busy.said(), "failed 1 delivery of Tick at 2026-03-03 04:06:07 UTC failed.")
+		assert.Contains(f, busy.said(), "failed Tick 1 delivery failed, triggered 24 h ago Open ( Tick )")
 		assert.Contains(f, busy.body, fmt.Sprintf(`href="/console/o/acme/p/shop/a/web/occurrences/%d/?state=failed"`, failed))
-		assert.NotContains(f, busy.said(), "is behind", "four minutes are not long")
+		assert.NotContains(f, busy.said(), "behind for", "four minutes are not long")
 		assert.Contains(f, busy.body, `<time datetime="2026-03-03T04:00:00Z">03-03 04:00</time></th><td class="number" data-value="1">1</td><td class="number" data-value="1">1</td><td class="number" data-value="0">0</td></tr>`)
 		assert.Contains(f, busy.body, `<time datetime="2026-03-03T00:00:00Z">2026-03-03</time></th><td class="number" data-value="2">2</td></tr>`)
 		assert.Contains(f, busy.body, `<time datetime="2026-03-04T00:00:00Z">2026-03-04</time></th><td class="number" data-value="1">1</td></tr>`)
@@ -55,10 +56,10 @@ func TestOverview(t *testing.T) {
 
 		f.clock.Advance(2 * time.Minute)
 		late := b.get(home).said()
-		assert.Contains(f, late, "waiting The channel mail is behind: 1 delivery has been due since 2026-03-04 04:06:14 UTC.")
+		assert.Contains(f, late, "waiting mail behind for 6 min · 1 waiting Open ( mail ) failed Tick", "a viewer does not test")
 		everywhere := f.as(f.account("root", true)).get("/console/").said()
-		assert.Contains(f, everywhere, "What needs attention Company waiting The channel mail is behind: 1 delivery has been due since 2026-03-04 04:06:14 UTC. failed 1 delivery of Tick")
-		assert.Equal(f, 1, strings.Count(everywhere, "is behind"), "of acme, not of globex")
+		assert.Contains(f, everywhere, "What needs attention Company waiting mail behind for 6 min · 1 waiting Open ( mail ) Test ( mail ) failed Tick")
+		assert.Equal(f, 1, strings.Count(everywhere, "behind for"), "of acme, not of globex")
 		assert.NotContains(f, f.as(f.account("stray", false)).get("/console/").said(), "attention")
 
 		due, err := f.store.Queue().Due(f.Context())
@@ -67,7 +68,11 @@ func TestOverview(t *testing.T) {
 			require.NoError(f, f.store.Queue().ReportOutage(f.Context(), channels.Outage{Channel: due[0].Channel, Instance: instance, Since: f.clock.Now(),
 				Last: f.clock.Now(), Until: f.clock.Now(), Error: "nobody <answers>"}))
 		}
-		assert.Equal(f, 1, strings.Count(b.get(home).said(), "failing The channel mail has not worked since 2026-03-04 04:12:14 UTC. nobody <answers>"))
+		f.clock.Advance(9 * time.Minute)
+		down := b.get(home)
+		assert.Equal(f, 1, strings.Count(down.said(), "failing mail down for 9 min · 1 waiting nobody <answers> Open ( mail ) failed Tick"))
+		assert.Contains(f, down.body, `<time datetime="2026-03-04T04:12:14Z" title="since 2026-03-04 04:12:14 UTC">9 min</time>`)
+		assert.NotContains(f, down.said(), "behind for", "what waits for it stands on its card")
 
 		f.imported("people.csv", func(j *imports.Job) { j.Counts.Rejected, j.Kept = 3, 3 })
 		f.imported("people.csv", func(j *imports.Job) { j.State, j.Reason = imports.Failed, "the group is gone" })
@@ -78,14 +83,14 @@ func TestOverview(t *testing.T) {
 			require.NoError(f, err)
 		}
 		root := f.as(f.account("root", true)).get(home).said()
-		assert.Contains(f, root, "waiting The API key soon ends at 2026-03-17 04:12:14 UTC. Deliveries per hour")
-		assert.NotContains(f, root, "API key later")
+		assert.Contains(f, root, "waiting soon API key, ends at 2026-03-17 04:21:14 UTC Open ( soon ) Deliveries per hour")
+		assert.NotContains(f, root, "later API key")
 		eve := f.as(f.operator("eve", users.RoleOperator))
-		assert.Contains(f, eve.get(home).said(), "failed The import of people.csv failed. the group is gone rejected The import of people.csv rejected 3 rows. Deliveries per hour")
+		assert.Contains(f, eve.get(home).said(), "failed people.csv could not be imported the group is gone Open ( people.csv ) rejected people.csv 3 rows rejected by the import Open ( people.csv ) Deliveries per hour")
 		assert.NotContains(f, b.get(home).said(), "people.csv", "a viewer sees no imports")
-		assert.NotContains(f, eve.get(home).said(), "API key soon", "an operator sees no keys")
+		assert.NotContains(f, eve.get(home).said(), "soon API key", "an operator sees no keys")
 		eve.post(fmt.Sprintf("/console/o/acme/p/shop/a/web/occurrences/%d/retry/", failed)).is(f.T, http.StatusSeeOther)
-		assert.NotContains(f, b.get(home).said(), "Tick at", "what is sent again needs nobody")
+		assert.NotContains(f, b.get(home).said(), "failed Tick", "what is sent again needs nobody")
 		assert.NotZero(f, sent)
 	})
 }
@@ -127,9 +132,29 @@ func TestOverviewLooksBehindTheFirstTen(t *testing.T) {
 		root := f.as(f.account("root", true))
 		for _, page := range []string{"/console/", "/console/o/acme/"} {
 			said := root.get(page).is(f.T, http.StatusOK).said()
-			for _, concern := range []string{"The channel mail has not worked since", "The channel second has not worked since", "The import of rejected.csv rejected 1 row."} {
+			for _, concern := range []string{"failing mail down for 9 min", "failing second down for 9 min", "rejected.csv 1 row rejected by the import"} {
 				assert.Equal(f, 1, strings.Count(said, concern), "%s: %s\n%s", page, concern, said)
 			}
 		}
 	})
+}
+
+// TestOverviewGroupsFailuresByEvent is about an event of which several occurrences failed.
+func TestOverviewGroupsFailuresByEvent(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.as(f.operator("bob", users.RoleViewer))
+	f.person("acme", "ada", users.RoleMember, false)
+	f.listed("ada")
+	first := f.happened()
+	f.fails(first)
+	f.clock.Advance(2 * time.Hour)
+	second := f.happened()
+	f.fails(second)
+	page := b.get("/console/o/acme/").is(t, http.StatusOK)
+	assert.Contains(t, page.said(), "failed Tick 2 deliveries of 2 messages failed, triggered last less than a minute ago "+
+		"Open 2026-03-04 07:06:07 UTC: 1 ( Tick ) Open 2026-03-04 05:06:07 UTC: 1 ( Tick )")
+	for _, id := range []events.OccurrenceID{first, second} {
+		assert.Contains(t, page.body, fmt.Sprintf(`href="/console/o/acme/p/shop/a/web/occurrences/%d/?state=failed"`, id))
+	}
 }

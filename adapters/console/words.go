@@ -55,6 +55,20 @@ func took(d time.Duration) string {
 	}
 }
 
+// lasting writes how long something has been so, as roughly as one says it.
+func lasting(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return "less than a minute"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", d/time.Hour)
+	default:
+		return fmt.Sprintf("%d days", d/(24*time.Hour))
+	}
+}
+
 // bytesOf writes a size.
 func bytesOf(n int64) string {
 	const unit = 1024

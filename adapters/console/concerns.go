@@ -1,0 +1,131 @@
+package console
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/statistics"
+)
+
+// concern is a card about something that somebody should look at, with everything that has the same
+// cause.
+type concern struct {
+	State   string    // a style of the piece `state`
+	Name    string    // what it is about: a channel, an event, a file, a key
+	Text    string    // what about it
+	Since   time.Time // zero: the text says all
+	For     string    // how long ago that was
+	Beside  string    // what comes of it; empty: nothing
+	Why     string    // in words that others wrote; empty: nothing more is known
+	Actions []link
+}
+
+// concerns says what needs attention, the most urgent first.
+func (c call) concerns(org string, a app.Attention) []concern {
+	all := append(c.channelConcerns(org, a), c.failureConcerns(org, a.Failures)...)
+	if c.visitor.May(org, operators.Operator) {
+		all = append(all, c.importConcerns(org, a.Imports)...)
+	}
+	if c.visitor.May(org, operators.Administrator) {
+		all = append(all, c.keyConcerns(org, a.Keys)...)
+	}
+	return all
+}
+
+// channelConcerns are the channels that do not work, with what waits for them, and then those that
+// are behind although they work.
+func (c call) channelConcerns(org string, a app.Attention) (all []concern) {
+	now, told := c.console.clock.Now(), map[channels.ID]bool{}
+	for _, o := range a.Outages {
+		told[o.Channel] = true
+		down := concern{State: "failing", Name: o.Name, Text: "down for", Since: o.Since, For: lasting(now.Sub(o.Since)), Why: o.Error,
+			Actions: c.channelActions(org, o.ProjectSlug, o.Channel)}
+		if i := slices.IndexFunc(a.Backlogs, func(b statistics.Backlog) bool { return b.Channel == o.Channel }); i >= 0 {
+			down.Beside = waitingOf(a, a.Backlogs[i])
+		}
+		all = append(all, down)
+	}
+	for _, b := range a.Backlogs {
+		if !told[b.Channel] {
+			all = append(all, concern{State: "waiting", Name: b.Name, Text: "behind for", Since: b.Oldest, For: lasting(now.Sub(b.Oldest)), Why: b.Error,
+				Beside: waitingOf(a, b), Actions: c.channelActions(org, b.Project, b.Channel)})
+		}
+	}
+	return all
+}
+
+func waitingOf(a app.Attention, b statistics.Backlog) string {
+	return atLeast(b.Waiting, a.OverdueCounted(b)) + " waiting"
+}
+
+// channelActions lead to the page of a channel, and for those who may send a test to its form.
+func (c call) channelActions(org, project string, id channels.ID) []link {
+	path := c.link("o", org, "channels", id)
+	if project != "" {
+		path = c.link("o", org, "p", project, "channels", id)
+	}
+	actions := []link{{Text: "Open", Path: path}}
+	if c.visitor.May(org, operators.Administrator) {
+		actions = append(actions, link{Text: "Test", Path: path + "#test"})
+	}
+	return actions
+}
+
+// failureConcerns are the events with occurrences of which deliveries failed, a card for each
+// event.
+func (c call) failureConcerns(org string, failures []statistics.Failures) (all []concern) {
+	type cause struct{ project, application, event string }
+	var causes []cause
+	of := map[cause][]statistics.Failures{}
+	for _, f := range failures {
+		why := cause{f.Project, f.Application, f.Event}
+		if of[why] == nil {
+			causes = append(causes, why)
+		}
+		of[why] = append(of[why], f)
+	}
+	for _, why := range causes {
+		failed, actions := 0, []link(nil)
+		for _, f := range of[why] {
+			failed += f.Failed
+			open := link{Text: "Open", Path: c.link("o", org, "p", f.Project, "a", f.Application, "occurrences", f.Occurrence) + "?state=failed"}
+			if len(of[why]) > 1 {
+				open.Text = fmt.Sprintf("Open %s: %s", moment(f.Created), count(f.Failed))
+			}
+			actions = append(actions, open)
+		}
+		newest := of[why][0].Created
+		card := concern{State: "failed", Name: why.event, Text: counted(failed, "delivery", "deliveries") + " failed, triggered", Since: newest,
+			For: lasting(c.console.clock.Now().Sub(newest)) + " ago", Actions: actions}
+		if n := len(of[why]); n > 1 {
+			card.Text = fmt.Sprintf("%s of %d messages failed, triggered last", counted(failed, "delivery", "deliveries"), n)
+		}
+		all = append(all, card)
+	}
+	return all
+}
+
+func (c call) importConcerns(org string, jobs []imports.Job) (all []concern) {
+	for _, j := range jobs {
+		found := concern{State: "rejected", Name: j.File, Text: counted(j.Counts.Rejected, "row", "rows") + " rejected by the import"}
+		if j.State == imports.Failed {
+			found.State, found.Text, found.Why = "failed", "could not be imported", j.Reason
+		}
+		found.Actions = []link{{Text: "Open", Path: c.link("o", org, "imports", j.ID)}}
+		all = append(all, found)
+	}
+	return all
+}
+
+func (c call) keyConcerns(org string, keys []access.Key) (all []concern) {
+	for _, k := range keys {
+		all = append(all, concern{State: "waiting", Name: k.Name, Text: "API key, ends at " + moment(k.Expires), Actions: []link{{Text: "Open", Path: c.link("o", org, "keys")}}})
+	}
+	return all
+}
