@@ -189,7 +189,7 @@ func TestWhatProvidersAndInstancesSayIsTextOnly(t *testing.T) {
 	f.update(func(tx ports.Tx) error { return tx.Operators().Begin(t.Context(), session) })
 	b := f.as(root)
 	for path, shown := range map[string]int{
-		"/console/": 2, atAcme: 2, // why a channel fails, and why it is behind
+		"/console/": 1, atAcme: 1, // why a channel fails
 		"/console/system/":  5, // this instance, a delivery's error, a worker and its version, a problem
 		"/console/account/": 2, // where a session is from, and the button that ends it
 	} {

@@ -187,7 +187,7 @@ func TestImportMembers(t *testing.T) {
 		assert.Equal(f, "\ufeffimport_line;import_reason;email;first_name;custom__team;Phone\n5;\"email: is not an e-mail address\";nobody;'=cmd;;\n", list.body)
 		assert.Contains(f, b.get("/console/o/acme/imports/").said(), "people.csv done 2026-03-04 05:06:07 UTC ada 4 1 1 1")
 
-		assert.Contains(f, b.get("/console/o/acme/").said(), "The import of people.csv rejected 1 row.")
+		assert.Contains(f, b.get("/console/o/acme/").said(), "people.csv 1 row rejected by the import")
 		assert.NotContains(f, f.as(f.operator("eve", users.RoleViewer)).get("/console/o/acme/").body, "people.csv")
 
 		mended := strings.Replace(list.body, "nobody", "nobody@example.org", 1)

@@ -14,7 +14,8 @@ func TestWhatFailedIsExplainedAndSentAgain(t *testing.T) {
 		w.populate(greeted)
 		p.goBy(link, "Acme Inc.")
 		p.sees("What needs attention")
-		p.goBy(link, p.called(link, "2 deliveries of Newsletter"))
+		p.sees("Newsletter 2 deliveries failed")
+		p.goBy(link, "Open (Newsletter)")
 		p.sees("sent 12", "failed 2", "ada.lovelace@example.com", "grace.hopper@example.com")
 
 		p.fill("Why did, or did not, this user get it?", "ada.lovelace@example.com")
