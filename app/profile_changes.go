@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/fault"
@@ -115,9 +117,23 @@ func selected(ctx context.Context, tx ports.Tx, at Path, ids []users.MemberID) (
 	}
 	ms, err := tx.Users().Those(ctx, org.ID, ids)
 	if err == nil && len(ms) != len(distinct) {
-		err = users.ErrNotFound.With("one of these users is not a member of this organization any more")
+		for _, m := range ms {
+			delete(distinct, m.ID)
+		}
+		err = &StrangersError{IDs: slices.Sorted(maps.Keys(distinct))}
 	}
 	return ms, err
+}
+
+// StrangersError refuses a selection with users who are no members of the organization; it is a
+// users.ErrNotFound.
+type StrangersError struct{ IDs []users.MemberID }
+
+func (e *StrangersError) Error() string { return e.Unwrap().Error() }
+
+// Unwrap is what it says to people.
+func (e *StrangersError) Unwrap() error {
+	return users.ErrNotFound.With("one of these users is not a member of this organization any more")
 }
 
 // Selected returns members by their ids; users.ErrNotFound, ErrSelection.

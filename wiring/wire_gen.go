@@ -151,6 +151,8 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	keys := app.NewKeys(guard, wiringSystemClock, authentication, defaults)
 	administration := app.NewAdministration(guard, wiringSystemClock)
 	profiles := app.NewProfiles(guard, wiringSystemClock)
+	retries := app.NewRetries(guard, wiringSystemClock)
+	audit := app.NewAudit(guard)
 	httpapiUseCases := httpapi.UseCases{
 		Users:           users,
 		Lists:           lists,
@@ -170,6 +172,8 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Keys:            keys,
 		Administration:  administration,
 		Profiles:        profiles,
+		Retries:         retries,
+		Audit:           audit,
 	}
 	watchdogWatchdog := watchdog.New(wiringSystemClock, log)
 	health := newHealth(store, wiringSystemClock, watchdogWatchdog, standing)
@@ -187,13 +191,11 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		return nil, nil, err
 	}
 	singleSignOn := newSingleSignOn(c, operators, wiringSystemClock)
-	retries := app.NewRetries(guard, wiringSystemClock)
 	sentMessages := app.NewSentMessages(guard, templateComposer, wiringSystemClock)
 	overviews := app.NewOverviews(guard, wiringSystemClock)
 	wiringListening := newListening(c, self, log)
 	wiringReloader := newReloader(c, self, defaults, wiringListening, log)
 	system := newSystem(wiringReloader, self, store, health, wiringSystemClock)
-	audit := app.NewAudit(guard)
 	jobs := newImportJobs(c, guard, wiringSystemClock, defaults)
 	mailbox := app.NewMailbox(guard)
 	consoleUseCases := console.UseCases{

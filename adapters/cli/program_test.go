@@ -166,7 +166,7 @@ func TestWrongUsageIs2(t *testing.T) {
 		"DeleteWithoutAProject": {[]string{"delete", "list", "acme"}, "path: must be ORGANIZATION/PROJECT/LIST"},
 		"KeyWithoutAName":       {[]string{"key", "create", "--grant", "user:read"}, "name: is required"},
 		"KeyWithoutAGrant":      {[]string{"key", "create", "--name", "x"}, "grant: at least one is required"},
-		"KeyWithAnUnknownGrant": {[]string{"key", "create", "--name", "x", "--grant", "user:read,root"}, `grant: there is no grant "root"`},
+		"KeyWithAnUnknownGrant": {[]string{"key", "create", "--name", "x", "--grant", "user:read,root"}, `grant: there is no grant "root"; there is ` + strings.ReplaceAll(strings.Trim(fmt.Sprint(access.Grants()), "[]"), " ", ", ")},
 		"KeyWithALongName":      {[]string{"key", "create", "--name", long, "--grant", "user:read"}, "name: is longer than 200 characters"},
 		"KeyOfAProjectAlone":    {[]string{"key", "create", "--name", "x", "--grant", "user:read", "--project", "shop"}, "project: needs an organization"},
 		"KeyThatHasExpired":     {[]string{"key", "create", "--name", "x", "--grant", "user:read", "--expires", "-1h"}, `invalid argument "-1h" for "--expires" flag: must be a time such as 45m, 12h or 90d, see tocsin key create --help`},

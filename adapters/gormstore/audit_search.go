@@ -18,6 +18,13 @@ const newestFirst = "organization_id DESC, created_at DESC, id DESC"
 
 // Search reads a batch of the index over organization and time, and picks what the query selects.
 func (r auditRepo) Search(ctx context.Context, q audit.Query) (audit.Found, error) {
+	if q.Since != 0 {
+		last, err := rowsOf[auditRow](r.db(ctx).Select("created_at, id").Where("id = ? AND COALESCE(organization_id, 0) = ?", q.Since, q.Organization))
+		if err != nil || len(last) == 0 {
+			return audit.Found{}, err
+		}
+		q.After = last[0].cursor()
+	}
 	var end audit.Cursor // of the batch; zero: the last entry
 	if q.Selects() {
 		var err error

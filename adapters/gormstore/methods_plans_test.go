@@ -94,7 +94,7 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 		account, account.ID, operators.ByPassword, operators.Digest{1}, session, invitation, device, operators.Guesses{Failures: 1, Until: now},
 		app, passkey, step, factors.PasskeyID(1), []operators.Digest{{3}},
 		link, link.Subject, signon.Session{Subject: link.Subject, Digest: operators.Digest{1}, Provider: "s"}, signon.Logout{Issuer: "i", Subject: "s"}, signon.Logout{Issuer: "i", Session: "s"},
-		installation.State{}, audit.Query{Limit: 10}, audit.Query{Organization: org, Actor: "a", Via: audit.Console, Action: "member.", Object: "acme/", From: now, Until: now, Limit: 10},
+		installation.State{}, audit.Query{Limit: 10}, audit.Query{Organization: org, Since: 1, Limit: 10}, audit.Query{Organization: org, Actor: "a", Via: audit.Console, Action: "member.", Object: "acme/", From: now, Until: now, Limit: 10},
 		[]audit.Entry{}, requests.Request{Key: p.key.ID, IdempotencyKey: "w"}, requests.Answer{Status: 200, Body: []byte("{}")},
 		imports.ID(0), job.ID, job, imports.Checked, []imports.Kept{{Line: 2}},
 	} {

@@ -50,6 +50,8 @@ type UseCases struct {
 	Keys            *app.Keys
 	Administration  *app.Administration
 	Profiles        *app.Profiles
+	Retries         *app.Retries
+	Audit           *app.Audit
 }
 
 // Options are the settings of the API.

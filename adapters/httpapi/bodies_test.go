@@ -94,7 +94,7 @@ func TestBodyLimit(t *testing.T) {
 func TestMissingBodyIs400(t *testing.T) {
 	t.Parallel()
 	for _, r := range httpapi.Routes() {
-		without := strings.Contains(r.Path, "{username}/") && !strings.Contains(r.Path, "address") || strings.HasSuffix(r.Path, "/cancel/") || strings.HasSuffix(r.Path, "/restore/") ||
+		without := strings.Contains(r.Path, "{username}/") && !strings.Contains(r.Path, "address") || strings.HasSuffix(r.Path, "/cancel/") || strings.HasSuffix(r.Path, "/retry/") || strings.HasSuffix(r.Path, "/restore/") ||
 			strings.HasSuffix(r.Path, "/k/{key}/rotate/") || strings.HasSuffix(r.Path, "/k/{key}/revoke/")
 		if r.Method != http.MethodPost && r.Method != http.MethodPatch || r.Method == http.MethodPost && without {
 			continue

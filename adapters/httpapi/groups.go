@@ -3,7 +3,9 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
@@ -106,8 +108,13 @@ func (c call) regroup(move func(context.Context, operators.Officer, app.Path, or
 		return err
 	}
 	n, err := move(c.ctx, c.officer(), c.at(), id, members...)
-	if unknown, ok := errors.AsType[*fault.Error](err); ok && errors.Is(err, users.ErrNotFound) {
-		return unknown.On("users")
+	if strangers, ok := errors.AsType[*app.StrangersError](err); ok {
+		for i, id := range members {
+			if slices.Contains(strangers.IDs, id) {
+				body.Check(fault.Field(fmt.Sprintf("users[%d]", i), "there is no user %d in the organization", id))
+			}
+		}
+		return body.Err()
 	}
 	if err != nil {
 		return err

@@ -173,6 +173,24 @@ func (a *API) cancelOccurrence(c call) error {
 	return c.answer(http.StatusOK, cancelled{o, orNull(at)})
 }
 
+// retried is the answer of retry.
+type retried struct {
+	Occurrence events.OccurrenceID `json:"occurrence"`
+	Retried    int                 `json:"retried"`
+}
+
+func (a *API) retryDeliveries(c call) error {
+	o, err := web.ID[events.OccurrenceID](c, "id")
+	if err != nil {
+		return err
+	}
+	n, err := a.use.Retries.Failed(c.ctx, c.actor(), c.at(), o)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, retried{o, n})
+}
+
 func (a *API) listDeliveries(c call) error {
 	o, err := web.ID[events.OccurrenceID](c, "id")
 	if err != nil {

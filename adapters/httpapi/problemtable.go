@@ -64,6 +64,8 @@ var problems = []Problem{
 		Faults:  []error{channels.ErrInUse, events.ErrInUse, applications.ErrInUse, lists.ErrInUse, subscriptions.ErrInUse, orgs.ErrGroupInUse, lists.ErrRepinned},
 		Meaning: "What should be removed or changed is in use: something else would lose its meaning.",
 		Remedy:  "Remove first what uses it; `detail` says what that is."},
+	{Code: "occurrence_over", Status: http.StatusBadRequest, Faults: []error{events.ErrCancelled, events.ErrExpired}, parts: []string{"id"}, Title: "The occurrence was cancelled or has expired",
+		Meaning: "Nothing of an occurrence that was cancelled, or whose `expires_at` is over, is sent any more.", Remedy: "Trigger the event again, if its message still matters."},
 	{Code: "preferred_taken", Status: http.StatusBadRequest, Faults: []error{channels.ErrPreferredTaken}, Title: "Another channel is preferred",
 		Meaning: "Of the channels of one protocol, one may be the preferred one.", Remedy: "Make the other channel not preferred first."},
 	{Code: "incompatible_channel", Status: http.StatusBadRequest, Faults: []error{channels.ErrIncompatible}, Title: "The channel cannot reach the address",

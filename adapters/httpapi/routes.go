@@ -110,6 +110,8 @@ func routes() []Route {
 			{get, app + "m/", access.MembershipRead, (*API).listMemberships},
 			{get, app + "m/{username}/", access.MembershipRead, (*API).showMembership},
 			{patch, app + "m/{username}/", access.MembershipWrite, (*API).patchMembership},
+			{post, app + "occurrences/{id}/retry/", access.DeliveryWrite, (*API).retryDeliveries},
+			{get, org + "audit/", access.AuditRead, (*API).listAudit},
 
 			// The service itself
 			{get, "/api/system/ping/", access.SystemPing, (*API).ping},

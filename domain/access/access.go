@@ -7,7 +7,9 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -66,6 +68,8 @@ const (
 	RoleWrite         Grant = "role:write" // whom the organization lets into the console
 	MembershipRead    Grant = "membership:read"
 	MembershipWrite   Grant = "membership:write" // locks, and whether an application may notify a member
+	DeliveryWrite     Grant = "delivery:write"   // sending again what has failed
+	AuditRead         Grant = "audit:read"
 )
 
 // Grants returns every grant there is, in the order in which they are documented.
@@ -73,7 +77,7 @@ func Grants() []Grant {
 	return []Grant{OrganizationRead, DistributionListRead, DistributionListWrite, ManageApplicationUsers, UserRead, UserWrite,
 		EventList, EventTrigger, DeliveryRead, SystemPing, FullAccess,
 		OrganizationWrite, ProjectWrite, ApplicationWrite, GroupWrite, ChannelRead, ChannelWrite, EventWrite, TemplateRead, TemplateWrite, BlueprintApply,
-		KeyRead, KeyWrite, RoleRead, RoleWrite, MembershipRead, MembershipWrite}
+		KeyRead, KeyWrite, RoleRead, RoleWrite, MembershipRead, MembershipWrite, DeliveryWrite, AuditRead}
 }
 
 // Manages reports whether the grant is one to manage what an organization is made of, which
@@ -87,14 +91,19 @@ func (g Grant) Manages() bool {
 func ParseGrants(field string, words []string) ([]Grant, error) {
 	var faults fault.Fields
 	var granted []Grant
+	var unknown []string
 	for _, w := range words {
 		g := Grant(strings.TrimSpace(w))
 		switch {
 		case !slices.Contains(Grants(), g):
-			faults.Addf(field, "there is no grant %q", w)
+			unknown = append(unknown, strconv.Quote(w))
 		case !slices.Contains(granted, g):
 			granted = append(granted, g)
 		}
+	}
+	if len(unknown) > 0 {
+		known := strings.Trim(fmt.Sprint(Grants()), "[]")
+		faults.Addf(field, "there is no grant %s; there is %s", strings.Join(unknown, ", "), strings.ReplaceAll(known, " ", ", "))
 	}
 	if len(words) == 0 {
 		faults.Addf(field, "at least one is required")

@@ -18,7 +18,10 @@ type Query struct {
 	Object       string    // how the path of what was changed begins
 	From, Until  time.Time // at or after From, before Until
 	After        Cursor    // where the batch before this one ended; zero: from the newest on
-	Limit        int
+	// Since is the entry that the batch before this one ended with, for those who know no cursor;
+	// 0: After says where. Nothing is left behind one that is there no more: it was the oldest.
+	Since ID
+	Limit int
 }
 
 // Selects reports whether the query leaves out entries within its time.

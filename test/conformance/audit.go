@@ -57,6 +57,35 @@ func auditCases() cases {
 				assert.Equal(t, want, w.entries(t, audit.Query{Organization: w.mine.org.ID, Limit: limit}))
 			}
 		},
+		"GoOnAfterAnEntryByItsID": func(t *testing.T, w *world) {
+			for _, object := range []string{"a", "b", "c"} {
+				for _, org := range []orgs.ID{w.mine.org.ID, w.theirs.org.ID, 0} {
+					e := entry(org, object)
+					e.At = noon.Add(-time.Duration(object[0]) * time.Hour) // The order is that of time.
+					act(t, w, func(tx ports.Tx) error { return tx.Audit().Record(t.Context(), e) })
+				}
+			}
+			for _, org := range []orgs.ID{w.mine.org.ID, w.theirs.org.ID, 0} {
+				all := w.entries(t, audit.Query{Organization: org, Limit: 10})
+				assert.Equal(t, []string{"a", "b", "c"}, objects(all))
+				for i, e := range all {
+					for _, other := range []orgs.ID{w.mine.org.ID, w.theirs.org.ID, 0} {
+						found := look(t, w, func(tx ports.Tx) (audit.Found, error) {
+							return tx.Audit().Search(t.Context(), audit.Query{Organization: other, Since: e.ID, Limit: 10})
+						})
+						if other == org {
+							assert.Equal(t, objects(all[i+1:]), objects(found.Entries))
+						} else {
+							assert.Empty(t, found.Entries, "of another log, and so nothing is behind it")
+						}
+					}
+				}
+			}
+			gone := look(t, w, func(tx ports.Tx) (audit.Found, error) {
+				return tx.Audit().Search(t.Context(), audit.Query{Organization: w.mine.org.ID, Since: 987654321, Limit: 10})
+			})
+			assert.Equal(t, audit.Found{}, gone)
+		},
 		"SeveralAreKeptInTheirOrder": func(t *testing.T, w *world) {
 			act(t, w, func(tx ports.Tx) error {
 				return tx.Audit().Record(t.Context(), entry(w.mine.org.ID, "a"), entry(w.theirs.org.ID, "b"), entry(0, "c"), entry(w.mine.org.ID, "d"))

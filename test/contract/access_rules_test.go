@@ -90,6 +90,8 @@ func rules() map[string]string {
 		"GET " + app + "m/":                                "membership:read",
 		"GET " + app + "m/{username}/":                     "membership:read",
 		"PATCH " + app + "m/{username}/":                   "membership:write",
+		"POST " + app + "occurrences/{id}/retry/":          "delivery:write",
+		"GET " + org + "audit/":                            "audit:read",
 		"PUT " + org + "blueprint/":                        "blueprint:apply",
 		"GET /api/system/ping/":                            "system:ping",
 		"GET /api/openapi.json":                            open,

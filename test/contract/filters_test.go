@@ -121,13 +121,19 @@ func TestFilters(t *testing.T) {
 		type entry map[string]json.RawMessage
 		for _, path := range w.listings() {
 			whole := read[[]entry](w.get(path).is(http.StatusOK))
-			asked := 0
-			for name, sample := range whole[len(whole)-1] {
+			asked, latest := 0, whole[len(whole)-1]
+			if strings.HasSuffix(path, "/audit/") { // The newest come first.
+				latest = whole[0]
+			}
+			for name, sample := range latest {
+				if name == "after" { // A parameter of every list, and of an audit entry what has become of something.
+					continue
+				}
 				value := strings.Trim(string(sample), `"`)
 				query := path + "?total=true&" + name + "=" + url.QueryEscape(value)
 				a := w.get(query)
 				if a.status == http.StatusBadRequest || value == "null" {
-					require.True(w, value == "null" || read[problem](a).Code == "unknown_parameter", a)
+					require.True(w, value == "null" || value == "" || read[problem](a).Code == "unknown_parameter", a)
 					continue
 				}
 				asked++

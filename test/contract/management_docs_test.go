@@ -29,12 +29,12 @@ func TestManagementPage(t *testing.T) {
 		commands = append(commands, block[1])
 	}
 	require.NotEmpty(t, commands)
-	issued := regexp.MustCompile(`(?s)(KEY|ADMIN|STAFF|SUPPORT)=\$\(tocsin key create [^)]*?--grant (\S+)\)\n`)
+	issued := regexp.MustCompile(`(?s)(KEY|ADMIN|STAFF|SUPPORT|WATCH)=\$\(tocsin key create [^)]*?--grant (\S+)\)\n`)
 
 	t.Run("WorksAsItIsWritten", both(func(w *world) {
 		script := strings.Join(commands, "\n")
 		keys := issued.FindAllStringSubmatch(script, -1)
-		require.Len(w, keys, 4)
+		require.Len(w, keys, 5)
 		environment := append(os.Environ(), "URL="+w.base)
 		for _, key := range keys {
 			var grants []access.Grant

@@ -158,7 +158,12 @@ func TestManagedOrganizations(t *testing.T) {
 		m.post(path+"add/", object{"users": list{anna.ID, ben.ID}}).json(`{"changed": 2}`)
 		m.post(path+"add/", object{"users": list{anna.ID}}).json(`{"changed": 0}`)
 		assert.Equal(w, []string{"Council", "Default"}, read[user](w.get(userPath("anna@example.org"))).Groups)
-		assert.Equal(w, "users", read[problem](m.post(path+"add/", object{"users": list{anna.ID, 4711}}).is(http.StatusNotFound)).Param)
+		foreign := read[user](w.post("/api/v1/user/globex/", object{"email": "eve@example.org"}).is(http.StatusCreated)).ID
+		w.unchanged(func() {
+			for _, move := range []string{"add/", "remove/"} {
+				m.post(path+move, object{"users": list{4711, anna.ID, foreign}}).is(http.StatusBadRequest).blames("users[0]", "users[2]")
+			}
+		})
 		m.delete(path, nil).is(http.StatusBadRequest)
 		m.post(path+"remove/", object{"users": list{anna.ID, ben.ID}}).json(`{"changed": 2}`)
 		m.post(path+"remove/", raw(`{"users": []}`)).blames("users")

@@ -23,7 +23,7 @@ func (w *world) samples() map[string]sample {
 	w.Helper()
 	w.apply(orders())
 	anna := w.buyer("anna", "anna@example.org")
-	occurrence := w.trigger(object{})
+	occurrence, failed := w.trigger(object{}), w.trigger(object{})
 	list := read[distributionList](w.post(listsPath, object{"name": "Orders"}).is(http.StatusCreated))
 	w.add(list, "anna@example.org")
 	added := read[[]recipient](w.get(idPath(listsPath, list.ID) + "m/").is(http.StatusOK))[0]
@@ -69,6 +69,7 @@ func (w *world) samples() map[string]sample {
 		app + "unsubscribe/{username}/":                         {webPath + "unsubscribe/anna/", nil},
 		app + "e/{evt}/trigger/":                                {orderPath, object{}},
 		app + "occurrences/{id}/cancel/":                        {occurrencePath(occurrence) + "cancel/", nil},
+		app + "occurrences/{id}/retry/":                         {occurrencePath(failed) + "retry/", nil},
 		app + "n/{notification_pk}/subscribe/":                  {w.subscribePath(webPath, "Buyer"), object{"assignment": anna.Assignments[0].ID}},
 		app + "e/{evt}/t/{channel}/versions/{version}/restore/": {idPath(event+"t/", 1) + "versions/1/restore/", nil},
 		app + "e/{evt}/n/{notification_pk}/t/{channel}/versions/{version}/restore/": {idPath(notification+"t/", 1) + "versions/1/restore/", nil},

@@ -45,6 +45,8 @@ func Assemble(p Parts) UseCases {
 	keys := app.NewKeys(store, clock, authentication, defaults)
 	administration := app.NewAdministration(store, clock)
 	profiles := app.NewProfiles(store, clock)
+	retries := app.NewRetries(store, clock)
+	audit := app.NewAudit(store)
 	useCases := httpapi.UseCases{
 		Users:           users,
 		Lists:           lists,
@@ -64,16 +66,16 @@ func Assemble(p Parts) UseCases {
 		Keys:            keys,
 		Administration:  administration,
 		Profiles:        profiles,
+		Retries:         retries,
+		Audit:           audit,
 	}
 	policy := p.Policy
 	operators := app.NewOperators(store, clock, policy)
 	factors := newFactors(p, operators)
 	singleSignOn := newSingleSignOn(p, operators)
-	retries := app.NewRetries(store, clock)
 	sentMessages := app.NewSentMessages(store, composer, clock)
 	overviews := app.NewOverviews(store, clock)
 	system := newSystem(p)
-	audit := app.NewAudit(store)
 	jobs := newImportJobs(p)
 	mailbox := app.NewMailbox(store)
 	standing := newStanding(p)

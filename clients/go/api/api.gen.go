@@ -239,6 +239,7 @@ const (
 	ErrorCodeNotReady                    ErrorCode = "not_ready"
 	ErrorCodeNotificationNotFound        ErrorCode = "notification_not_found"
 	ErrorCodeOccurrenceNotFound          ErrorCode = "occurrence_not_found"
+	ErrorCodeOccurrenceOver              ErrorCode = "occurrence_over"
 	ErrorCodeOrganizationNotFound        ErrorCode = "organization_not_found"
 	ErrorCodeOutOfScope                  ErrorCode = "out_of_scope"
 	ErrorCodeOverloaded                  ErrorCode = "overloaded"
@@ -353,6 +354,8 @@ func (e ErrorCode) Valid() bool {
 	case ErrorCodeNotificationNotFound:
 		return true
 	case ErrorCodeOccurrenceNotFound:
+		return true
+	case ErrorCodeOccurrenceOver:
 		return true
 	case ErrorCodeOrganizationNotFound:
 		return true
@@ -581,10 +584,12 @@ func (e KeyState) Valid() bool {
 // Defines values for KeyInputGrants.
 const (
 	KeyInputGrantsApplicationWrite       KeyInputGrants = "application:write"
+	KeyInputGrantsAuditRead              KeyInputGrants = "audit:read"
 	KeyInputGrantsBlueprintApply         KeyInputGrants = "blueprint:apply"
 	KeyInputGrantsChannelRead            KeyInputGrants = "channel:read"
 	KeyInputGrantsChannelWrite           KeyInputGrants = "channel:write"
 	KeyInputGrantsDeliveryRead           KeyInputGrants = "delivery:read"
+	KeyInputGrantsDeliveryWrite          KeyInputGrants = "delivery:write"
 	KeyInputGrantsDistributionlistRead   KeyInputGrants = "distributionlist:read"
 	KeyInputGrantsDistributionlistWrite  KeyInputGrants = "distributionlist:write"
 	KeyInputGrantsEventList              KeyInputGrants = "event:list"
@@ -614,6 +619,8 @@ func (e KeyInputGrants) Valid() bool {
 	switch e {
 	case KeyInputGrantsApplicationWrite:
 		return true
+	case KeyInputGrantsAuditRead:
+		return true
 	case KeyInputGrantsBlueprintApply:
 		return true
 	case KeyInputGrantsChannelRead:
@@ -621,6 +628,8 @@ func (e KeyInputGrants) Valid() bool {
 	case KeyInputGrantsChannelWrite:
 		return true
 	case KeyInputGrantsDeliveryRead:
+		return true
+	case KeyInputGrantsDeliveryWrite:
 		return true
 	case KeyInputGrantsDistributionlistRead:
 		return true
@@ -674,10 +683,12 @@ func (e KeyInputGrants) Valid() bool {
 // Defines values for KeyPatchGrants.
 const (
 	KeyPatchGrantsApplicationWrite       KeyPatchGrants = "application:write"
+	KeyPatchGrantsAuditRead              KeyPatchGrants = "audit:read"
 	KeyPatchGrantsBlueprintApply         KeyPatchGrants = "blueprint:apply"
 	KeyPatchGrantsChannelRead            KeyPatchGrants = "channel:read"
 	KeyPatchGrantsChannelWrite           KeyPatchGrants = "channel:write"
 	KeyPatchGrantsDeliveryRead           KeyPatchGrants = "delivery:read"
+	KeyPatchGrantsDeliveryWrite          KeyPatchGrants = "delivery:write"
 	KeyPatchGrantsDistributionlistRead   KeyPatchGrants = "distributionlist:read"
 	KeyPatchGrantsDistributionlistWrite  KeyPatchGrants = "distributionlist:write"
 	KeyPatchGrantsEventList              KeyPatchGrants = "event:list"
@@ -707,6 +718,8 @@ func (e KeyPatchGrants) Valid() bool {
 	switch e {
 	case KeyPatchGrantsApplicationWrite:
 		return true
+	case KeyPatchGrantsAuditRead:
+		return true
 	case KeyPatchGrantsBlueprintApply:
 		return true
 	case KeyPatchGrantsChannelRead:
@@ -714,6 +727,8 @@ func (e KeyPatchGrants) Valid() bool {
 	case KeyPatchGrantsChannelWrite:
 		return true
 	case KeyPatchGrantsDeliveryRead:
+		return true
+	case KeyPatchGrantsDeliveryWrite:
 		return true
 	case KeyPatchGrantsDistributionlistRead:
 		return true
@@ -1088,6 +1103,30 @@ func (e FilterRole) Valid() bool {
 	}
 }
 
+// Defines values for ListAuditParamsVia.
+const (
+	API             ListAuditParamsVia = "API"
+	CommandLine     ListAuditParamsVia = "command line"
+	Console         ListAuditParamsVia = "console"
+	UnsubscribeLink ListAuditParamsVia = "unsubscribe link"
+)
+
+// Valid indicates whether the value is a known member of the ListAuditParamsVia enum.
+func (e ListAuditParamsVia) Valid() bool {
+	switch e {
+	case API:
+		return true
+	case CommandLine:
+		return true
+	case Console:
+		return true
+	case UnsubscribeLink:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ListKeysParamsState.
 const (
 	ListKeysParamsStateActive   ListKeysParamsState = "active"
@@ -1331,6 +1370,47 @@ type Assignment struct {
 
 	// Protocol Examples: SMS
 	Protocol Protocol `json:"protocol"`
+}
+
+// AuditEntry Who changed what, when and from where, with what differs before and after.
+type AuditEntry struct {
+	// Action Examples: member.lock
+	Action string `json:"action"`
+
+	// Actor Username; of an API key its name.
+	//
+	// Examples: ada
+	Actor string `json:"actor"`
+
+	// Address From where; of the command line the name of the machine.
+	//
+	// Examples: 192.0.2.7
+	Address string `json:"address"`
+
+	// After Examples: {"locked":true}
+	After map[string]interface{} `json:"after"`
+
+	// Before Examples: {"locked":false}
+	Before map[string]interface{} `json:"before"`
+
+	// Created Examples: 2026-03-04T05:06:07Z
+	Created time.Time `json:"created"`
+
+	// Id Examples: 4711
+	Id int64 `json:"id"`
+
+	// Key Id of the API key; `null`: none was used.
+	Key *int64 `json:"key"`
+
+	// Object Path of what was changed.
+	//
+	// Examples: acme/u/anna@example.org
+	Object string `json:"object"`
+
+	// Via By which way: `console`, `command line`, `API` or `unsubscribe link`.
+	//
+	// Examples: console
+	Via string `json:"via"`
 }
 
 // BlueprintChange What became of one object.
@@ -2747,6 +2827,15 @@ type RemovedRecipients struct {
 	Removed []string `json:"removed"`
 }
 
+// Retried defines model for Retried.
+type Retried struct {
+	// Occurrence Examples: 17
+	Occurrence int64 `json:"occurrence"`
+
+	// Retried Examples: 2
+	Retried int `json:"retried"`
+}
+
 // Role What a user may do in the console of the organization.
 type Role struct {
 	// Accepted When the user accepted a role of this organization; `null`: not yet, and the role opens nothing.
@@ -3289,6 +3378,42 @@ type UpdateOrganizationParams struct {
 	// is changed. What others change at the same time is not overlooked.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
+
+// ListAuditParams defines parameters for ListAudit.
+type ListAuditParams struct {
+	// Limit How many items one page holds. Without it the whole array is sent.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Only items with a greater id. The `Link` header of a page holds the value for the next one.
+	After *After `form:"after,omitempty" json:"after,omitempty"`
+
+	// Total Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out.
+	Total *Total `form:"total,omitempty" json:"total,omitempty"`
+
+	// FilterDigest Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`.
+	FilterDigest *FilterDigest `form:"filter_digest,omitempty" json:"filter_digest,omitempty"`
+
+	// Actor Only what this user or API key did, by name.
+	Actor *string `form:"actor,omitempty" json:"actor,omitempty"`
+
+	// Via Only what was done by this way.
+	Via *ListAuditParamsVia `form:"via,omitempty" json:"via,omitempty"`
+
+	// ActionBegins Only actions that begin so: `member.` stands for all that is done to members.
+	ActionBegins *string `form:"action_begins,omitempty" json:"action_begins,omitempty"`
+
+	// ObjectBegins Only what was done to things whose path begins so.
+	ObjectBegins *string `form:"object_begins,omitempty" json:"object_begins,omitempty"`
+
+	// CreatedAfter Only what was created at this moment or later. A user is created when they become a member of the organization.
+	CreatedAfter *CreatedAfter `form:"created_after,omitempty" json:"created_after,omitempty"`
+
+	// CreatedBefore Only what was created before this moment.
+	CreatedBefore *CreatedBefore `form:"created_before,omitempty" json:"created_before,omitempty"`
+}
+
+// ListAuditParamsVia defines parameters for ListAudit.
+type ListAuditParamsVia string
 
 // ApplyBlueprintParams defines parameters for ApplyBlueprint.
 type ApplyBlueprintParams struct {
@@ -3940,6 +4065,14 @@ type ExplainOccurrenceParams struct {
 
 	// IfNoneMatch ETags that the caller has. If one of them is still right the answer is `304`, without a body.
 	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// RetryDeliveriesParams defines parameters for RetryDeliveries.
+type RetryDeliveriesParams struct {
+	// IdempotencyKey A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
+	// carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
+	// for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // RegisterParams defines parameters for Register.
@@ -4736,6 +4869,14 @@ type ClientInterface interface {
 	// Corresponds with PATCH /api/o/{org}/ (the `UpdateOrganization` operationId).
 	UpdateOrganization(ctx context.Context, org OrganizationSlug, params *UpdateOrganizationParams, body UpdateOrganizationJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListAudit List the audit log
+	//
+	// Who changed what in the organization, the newest first, unlike other lists: `after` goes on with what is older. Secrets are in no entry.
+	// Entries are removed when they are old.
+	//
+	// Corresponds with GET /api/o/{org}/audit/ (the `ListAudit` operationId).
+	ListAudit(ctx context.Context, org OrganizationSlug, params *ListAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ApplyBlueprintWithBody Apply a blueprint
 	//
 	// Does what `tocsin apply` does, for this organization: creates what is missing, updates what differs, deletes nothing. All of it or,
@@ -4900,7 +5041,8 @@ type ClientInterface interface {
 
 	// AddToGroupWithBody Put users into a group
 	//
-	// All of them or none. Whoever has a role in the console of the organization is left to people: `403`.
+	// All of them or none: `400` names those who are no members of the organization. Whoever has a role in the console of the organization is left to
+	// people: `403`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4909,7 +5051,8 @@ type ClientInterface interface {
 
 	// AddToGroup Put users into a group
 	//
-	// All of them or none. Whoever has a role in the console of the organization is left to people: `403`.
+	// All of them or none: `400` names those who are no members of the organization. Whoever has a role in the console of the organization is left to
+	// people: `403`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -4918,7 +5061,8 @@ type ClientInterface interface {
 
 	// RemoveFromGroupWithBody Take users out of a group
 	//
-	// All of them or none. Whoever has a role in the console of the organization is left to people: `403`.
+	// All of them or none: `400` names those who are no members of the organization. Whoever has a role in the console of the organization is left to
+	// people: `403`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4927,7 +5071,8 @@ type ClientInterface interface {
 
 	// RemoveFromGroup Take users out of a group
 	//
-	// All of them or none. Whoever has a role in the console of the organization is left to people: `403`.
+	// All of them or none: `400` names those who are no members of the organization. Whoever has a role in the console of the organization is left to
+	// people: `403`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5494,6 +5639,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /api/o/{org}/p/{prj}/a/{app}/occurrences/{id}/explain/ (the `ExplainOccurrence` operationId).
 	ExplainOccurrence(ctx context.Context, org OrganizationSlug, prj ProjectSlug, app ApplicationSlug, id OccurrenceID, params *ExplainOccurrenceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RetryDeliveries Send the failed deliveries of an occurrence again
+	//
+	// As if they had never been tried. Those that were sent or skipped stay as they are. An occurrence that is cancelled or has expired is refused.
+	//
+	// Corresponds with POST /api/o/{org}/p/{prj}/a/{app}/occurrences/{id}/retry/ (the `RetryDeliveries` operationId).
+	RetryDeliveries(ctx context.Context, org OrganizationSlug, prj ProjectSlug, app ApplicationSlug, id OccurrenceID, params *RetryDeliveriesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RegisterWithBody Register a user with an application
 	//
@@ -6075,6 +6227,24 @@ func (c *Client) UpdateOrganization(ctx context.Context, org OrganizationSlug, p
 	return c.Client.Do(req)
 }
 
+// ListAudit List the audit log
+//
+// Who changed what in the organization, the newest first, unlike other lists: `after` goes on with what is older. Secrets are in no entry.
+// Entries are removed when they are old.
+//
+// Corresponds with GET /api/o/{org}/audit/ (the `ListAudit` operationId).
+func (c *Client) ListAudit(ctx context.Context, org OrganizationSlug, params *ListAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAuditRequest(c.Server, org, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ApplyBlueprintWithBody Apply a blueprint
 //
 // Does what `tocsin apply` does, for this organization: creates what is missing, updates what differs, deletes nothing. All of it or,
@@ -6419,7 +6589,8 @@ func (c *Client) UpdateGroup(ctx context.Context, org OrganizationSlug, group Gr
 
 // AddToGroupWithBody Put users into a group
 //
-// All of them or none. Whoever has a role in the console of the organization is left to people: `403`.
+// All of them or none: `400` names those who are no members of the organization. Whoever has a role in the console of the organization is left to
+// people: `403`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6438,7 +6609,8 @@ func (c *Client) AddToGroupWithBody(ctx context.Context, org OrganizationSlug, g
 
 // AddToGroup Put users into a group
 //
-// All of them or none. Whoever has a role in the console of the organization is left to people: `403`.
+// All of them or none: `400` names those who are no members of the organization. Whoever has a role in the console of the organization is left to
+// people: `403`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6457,7 +6629,8 @@ func (c *Client) AddToGroup(ctx context.Context, org OrganizationSlug, group Gro
 
 // RemoveFromGroupWithBody Take users out of a group
 //
-// All of them or none. Whoever has a role in the console of the organization is left to people: `403`.
+// All of them or none: `400` names those who are no members of the organization. Whoever has a role in the console of the organization is left to
+// people: `403`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6476,7 +6649,8 @@ func (c *Client) RemoveFromGroupWithBody(ctx context.Context, org OrganizationSl
 
 // RemoveFromGroup Take users out of a group
 //
-// All of them or none. Whoever has a role in the console of the organization is left to people: `403`.
+// All of them or none: `400` names those who are no members of the organization. Whoever has a role in the console of the organization is left to
+// people: `403`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7754,6 +7928,23 @@ func (c *Client) ExplainOccurrence(ctx context.Context, org OrganizationSlug, pr
 	return c.Client.Do(req)
 }
 
+// RetryDeliveries Send the failed deliveries of an occurrence again
+//
+// As if they had never been tried. Those that were sent or skipped stay as they are. An occurrence that is cancelled or has expired is refused.
+//
+// Corresponds with POST /api/o/{org}/p/{prj}/a/{app}/occurrences/{id}/retry/ (the `RetryDeliveries` operationId).
+func (c *Client) RetryDeliveries(ctx context.Context, org OrganizationSlug, prj ProjectSlug, app ApplicationSlug, id OccurrenceID, params *RetryDeliveriesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRetryDeliveriesRequest(c.Server, org, prj, app, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // RegisterWithBody Register a user with an application
 //
 // Makes a user a member of the application; meant to be called by your application when somebody signs up. It is idempotent:
@@ -9000,6 +9191,175 @@ func NewUpdateOrganizationRequestWithBody(server string, org OrganizationSlug, p
 			req.Header.Set("If-Match", headerParam0)
 		}
 
+	}
+
+	return req, nil
+}
+
+// NewListAuditRequest constructs an http.Request for the ListAudit method
+func NewListAuditRequest(server string, org OrganizationSlug, params *ListAuditParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "org", org, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/o/%s/audit/", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Total != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "total", *params.Total, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.FilterDigest != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "filter_digest", *params.FilterDigest, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Actor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "actor", *params.Actor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Via != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "via", *params.Via, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.ActionBegins != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "action_begins", *params.ActionBegins, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.ObjectBegins != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "object_begins", *params.ObjectBegins, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.CreatedAfter != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "created_after", *params.CreatedAfter, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.CreatedBefore != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "created_before", *params.CreatedBefore, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil
@@ -14584,6 +14944,76 @@ func NewExplainOccurrenceRequest(server string, org OrganizationSlug, prj Projec
 	return req, nil
 }
 
+// NewRetryDeliveriesRequest constructs an http.Request for the RetryDeliveries method
+func NewRetryDeliveriesRequest(server string, org OrganizationSlug, prj ProjectSlug, app ApplicationSlug, id OccurrenceID, params *RetryDeliveriesParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "org", org, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "prj", prj, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam2 string
+
+	pathParam2, err = runtime.StyleParamWithOptions("simple", false, "app", app, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam3 string
+
+	pathParam3, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/o/%s/p/%s/a/%s/occurrences/%s/retry/", pathParam0, pathParam1, pathParam2, pathParam3)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewRegisterRequest calls the generic Register builder with application/json body
 func NewRegisterRequest(server string, org OrganizationSlug, prj ProjectSlug, app ApplicationSlug, params *RegisterParams, body RegisterJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -17363,6 +17793,16 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PATCH /api/o/{org}/ (the `UpdateOrganization` operationId).
 	UpdateOrganizationWithResponse(ctx context.Context, org OrganizationSlug, params *UpdateOrganizationParams, body UpdateOrganizationJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateOrganizationResponse, error)
 
+	// ListAuditWithResponse List the audit log
+	//
+	// Who changed what in the organization, the newest first, unlike other lists: `after` goes on with what is older. Secrets are in no entry.
+	// Entries are removed when they are old.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/o/{org}/audit/ (the `ListAudit` operationId).
+	ListAuditWithResponse(ctx context.Context, org OrganizationSlug, params *ListAuditParams, reqEditors ...RequestEditorFn) (*ListAuditResponse, error)
+
 	// ApplyBlueprintWithBodyWithResponse Apply a blueprint
 	//
 	// Does what `tocsin apply` does, for this organization: creates what is missing, updates what differs, deletes nothing. All of it or,
@@ -17539,7 +17979,8 @@ type ClientWithResponsesInterface interface {
 
 	// AddToGroupWithBodyWithResponse Put users into a group
 	//
-	// All of them or none. Whoever has a role in the console of the organization is left to people: `403`.
+	// All of them or none: `400` names those who are no members of the organization. Whoever has a role in the console of the organization is left to
+	// people: `403`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17548,7 +17989,8 @@ type ClientWithResponsesInterface interface {
 
 	// AddToGroupWithResponse Put users into a group
 	//
-	// All of them or none. Whoever has a role in the console of the organization is left to people: `403`.
+	// All of them or none: `400` names those who are no members of the organization. Whoever has a role in the console of the organization is left to
+	// people: `403`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17557,7 +17999,8 @@ type ClientWithResponsesInterface interface {
 
 	// RemoveFromGroupWithBodyWithResponse Take users out of a group
 	//
-	// All of them or none. Whoever has a role in the console of the organization is left to people: `403`.
+	// All of them or none: `400` names those who are no members of the organization. Whoever has a role in the console of the organization is left to
+	// people: `403`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17566,7 +18009,8 @@ type ClientWithResponsesInterface interface {
 
 	// RemoveFromGroupWithResponse Take users out of a group
 	//
-	// All of them or none. Whoever has a role in the console of the organization is left to people: `403`.
+	// All of them or none: `400` names those who are no members of the organization. Whoever has a role in the console of the organization is left to
+	// people: `403`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18201,6 +18645,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /api/o/{org}/p/{prj}/a/{app}/occurrences/{id}/explain/ (the `ExplainOccurrence` operationId).
 	ExplainOccurrenceWithResponse(ctx context.Context, org OrganizationSlug, prj ProjectSlug, app ApplicationSlug, id OccurrenceID, params *ExplainOccurrenceParams, reqEditors ...RequestEditorFn) (*ExplainOccurrenceResponse, error)
+
+	// RetryDeliveriesWithResponse Send the failed deliveries of an occurrence again
+	//
+	// As if they had never been tried. Those that were sent or skipped stay as they are. An occurrence that is cancelled or has expired is refused.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/o/{org}/p/{prj}/a/{app}/occurrences/{id}/retry/ (the `RetryDeliveries` operationId).
+	RetryDeliveriesWithResponse(ctx context.Context, org OrganizationSlug, prj ProjectSlug, app ApplicationSlug, id OccurrenceID, params *RetryDeliveriesParams, reqEditors ...RequestEditorFn) (*RetryDeliveriesResponse, error)
 
 	// RegisterWithBodyWithResponse Register a user with an application
 	//
@@ -19524,6 +19977,178 @@ func (r UpdateOrganizationResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r UpdateOrganizationResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListAuditResponse200Headers the declared response headers of an HTTP 200 response for ListAudit
+type ListAuditResponse200Headers struct {
+	Link            *string
+	RateLimit       *string
+	RateLimitPolicy *string
+	XRequestID      string
+	XTotalAtLeast   *int
+	XTotalCount     *int
+}
+
+// ListAuditResponse400Headers the declared response headers of an HTTP 400 response for ListAudit
+type ListAuditResponse400Headers struct {
+	ETag                *string
+	IdempotencyReplayed *string
+	RateLimit           *string
+	RateLimitPolicy     *string
+	XRequestID          string
+}
+
+// ListAuditResponse401Headers the declared response headers of an HTTP 401 response for ListAudit
+type ListAuditResponse401Headers struct {
+	RateLimit       *string
+	RateLimitPolicy *string
+	WWWAuthenticate string
+	XRequestID      string
+}
+
+// ListAuditResponse403Headers the declared response headers of an HTTP 403 response for ListAudit
+type ListAuditResponse403Headers struct {
+	ETag                *string
+	IdempotencyReplayed *string
+	RateLimit           *string
+	RateLimitPolicy     *string
+	XRequestID          string
+}
+
+// ListAuditResponse404Headers the declared response headers of an HTTP 404 response for ListAudit
+type ListAuditResponse404Headers struct {
+	ETag                *string
+	IdempotencyReplayed *string
+	RateLimit           *string
+	RateLimitPolicy     *string
+	XRequestID          string
+}
+
+// ListAuditResponse429Headers the declared response headers of an HTTP 429 response for ListAudit
+type ListAuditResponse429Headers struct {
+	RetryAfter int
+	XRequestID string
+}
+
+// ListAuditResponse500Headers the declared response headers of an HTTP 500 response for ListAudit
+type ListAuditResponse500Headers struct {
+	ETag                *string
+	IdempotencyReplayed *string
+	RateLimit           *string
+	RateLimitPolicy     *string
+	XRequestID          string
+}
+
+// ListAuditResponse503Headers the declared response headers of an HTTP 503 response for ListAudit
+type ListAuditResponse503Headers struct {
+	RetryAfter int
+	XRequestID string
+}
+
+type ListAuditResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *[]AuditEntry
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Invalid
+	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationproblemJSON401 *Unauthenticated
+	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationproblemJSON403 *Forbidden
+	// ApplicationproblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationproblemJSON404 *NotFound
+	// ApplicationproblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationproblemJSON429 *Limited
+	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationproblemJSON500 *Internal
+	// ApplicationproblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationproblemJSON503 *Unavailable
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListAuditResponse200Headers
+	// Headers400 the parsed response headers for an HTTP 400 response
+	Headers400 *ListAuditResponse400Headers
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *ListAuditResponse401Headers
+	// Headers403 the parsed response headers for an HTTP 403 response
+	Headers403 *ListAuditResponse403Headers
+	// Headers404 the parsed response headers for an HTTP 404 response
+	Headers404 *ListAuditResponse404Headers
+	// Headers429 the parsed response headers for an HTTP 429 response
+	Headers429 *ListAuditResponse429Headers
+	// Headers500 the parsed response headers for an HTTP 500 response
+	Headers500 *ListAuditResponse500Headers
+	// Headers503 the parsed response headers for an HTTP 503 response
+	Headers503 *ListAuditResponse503Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAuditResponse) GetJSON200() *[]AuditEntry {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ListAuditResponse) GetApplicationproblemJSON400() *Invalid {
+	return r.ApplicationproblemJSON400
+}
+
+// GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ListAuditResponse) GetApplicationproblemJSON401() *Unauthenticated {
+	return r.ApplicationproblemJSON401
+}
+
+// GetApplicationproblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ListAuditResponse) GetApplicationproblemJSON403() *Forbidden {
+	return r.ApplicationproblemJSON403
+}
+
+// GetApplicationproblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r ListAuditResponse) GetApplicationproblemJSON404() *NotFound {
+	return r.ApplicationproblemJSON404
+}
+
+// GetApplicationproblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ListAuditResponse) GetApplicationproblemJSON429() *Limited {
+	return r.ApplicationproblemJSON429
+}
+
+// GetApplicationproblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ListAuditResponse) GetApplicationproblemJSON500() *Internal {
+	return r.ApplicationproblemJSON500
+}
+
+// GetApplicationproblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ListAuditResponse) GetApplicationproblemJSON503() *Unavailable {
+	return r.ApplicationproblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAuditResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAuditResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAuditResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAuditResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -32655,6 +33280,213 @@ func (r ExplainOccurrenceResponse) ContentType() string {
 	return ""
 }
 
+// RetryDeliveriesResponse200Headers the declared response headers of an HTTP 200 response for RetryDeliveries
+type RetryDeliveriesResponse200Headers struct {
+	ETag                *string
+	IdempotencyReplayed *string
+	RateLimit           *string
+	RateLimitPolicy     *string
+	XRequestID          string
+}
+
+// RetryDeliveriesResponse400Headers the declared response headers of an HTTP 400 response for RetryDeliveries
+type RetryDeliveriesResponse400Headers struct {
+	ETag                *string
+	IdempotencyReplayed *string
+	RateLimit           *string
+	RateLimitPolicy     *string
+	XRequestID          string
+}
+
+// RetryDeliveriesResponse401Headers the declared response headers of an HTTP 401 response for RetryDeliveries
+type RetryDeliveriesResponse401Headers struct {
+	RateLimit       *string
+	RateLimitPolicy *string
+	WWWAuthenticate string
+	XRequestID      string
+}
+
+// RetryDeliveriesResponse403Headers the declared response headers of an HTTP 403 response for RetryDeliveries
+type RetryDeliveriesResponse403Headers struct {
+	ETag                *string
+	IdempotencyReplayed *string
+	RateLimit           *string
+	RateLimitPolicy     *string
+	XRequestID          string
+}
+
+// RetryDeliveriesResponse404Headers the declared response headers of an HTTP 404 response for RetryDeliveries
+type RetryDeliveriesResponse404Headers struct {
+	ETag                *string
+	IdempotencyReplayed *string
+	RateLimit           *string
+	RateLimitPolicy     *string
+	XRequestID          string
+}
+
+// RetryDeliveriesResponse413Headers the declared response headers of an HTTP 413 response for RetryDeliveries
+type RetryDeliveriesResponse413Headers struct {
+	ETag                *string
+	IdempotencyReplayed *string
+	RateLimit           *string
+	RateLimitPolicy     *string
+	XRequestID          string
+}
+
+// RetryDeliveriesResponse422Headers the declared response headers of an HTTP 422 response for RetryDeliveries
+type RetryDeliveriesResponse422Headers struct {
+	ETag                *string
+	IdempotencyReplayed *string
+	RateLimit           *string
+	RateLimitPolicy     *string
+	XRequestID          string
+}
+
+// RetryDeliveriesResponse429Headers the declared response headers of an HTTP 429 response for RetryDeliveries
+type RetryDeliveriesResponse429Headers struct {
+	RetryAfter int
+	XRequestID string
+}
+
+// RetryDeliveriesResponse500Headers the declared response headers of an HTTP 500 response for RetryDeliveries
+type RetryDeliveriesResponse500Headers struct {
+	ETag                *string
+	IdempotencyReplayed *string
+	RateLimit           *string
+	RateLimitPolicy     *string
+	XRequestID          string
+}
+
+// RetryDeliveriesResponse503Headers the declared response headers of an HTTP 503 response for RetryDeliveries
+type RetryDeliveriesResponse503Headers struct {
+	RetryAfter int
+	XRequestID string
+}
+
+type RetryDeliveriesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Retried
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Invalid
+	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationproblemJSON401 *Unauthenticated
+	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationproblemJSON403 *Forbidden
+	// ApplicationproblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationproblemJSON404 *NotFound
+	// ApplicationproblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationproblemJSON413 *TooLarge
+	// ApplicationproblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationproblemJSON422 *Mismatch
+	// ApplicationproblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationproblemJSON429 *Limited
+	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationproblemJSON500 *Internal
+	// ApplicationproblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationproblemJSON503 *Unavailable
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *RetryDeliveriesResponse200Headers
+	// Headers400 the parsed response headers for an HTTP 400 response
+	Headers400 *RetryDeliveriesResponse400Headers
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *RetryDeliveriesResponse401Headers
+	// Headers403 the parsed response headers for an HTTP 403 response
+	Headers403 *RetryDeliveriesResponse403Headers
+	// Headers404 the parsed response headers for an HTTP 404 response
+	Headers404 *RetryDeliveriesResponse404Headers
+	// Headers413 the parsed response headers for an HTTP 413 response
+	Headers413 *RetryDeliveriesResponse413Headers
+	// Headers422 the parsed response headers for an HTTP 422 response
+	Headers422 *RetryDeliveriesResponse422Headers
+	// Headers429 the parsed response headers for an HTTP 429 response
+	Headers429 *RetryDeliveriesResponse429Headers
+	// Headers500 the parsed response headers for an HTTP 500 response
+	Headers500 *RetryDeliveriesResponse500Headers
+	// Headers503 the parsed response headers for an HTTP 503 response
+	Headers503 *RetryDeliveriesResponse503Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RetryDeliveriesResponse) GetJSON200() *Retried {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r RetryDeliveriesResponse) GetApplicationproblemJSON400() *Invalid {
+	return r.ApplicationproblemJSON400
+}
+
+// GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r RetryDeliveriesResponse) GetApplicationproblemJSON401() *Unauthenticated {
+	return r.ApplicationproblemJSON401
+}
+
+// GetApplicationproblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r RetryDeliveriesResponse) GetApplicationproblemJSON403() *Forbidden {
+	return r.ApplicationproblemJSON403
+}
+
+// GetApplicationproblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r RetryDeliveriesResponse) GetApplicationproblemJSON404() *NotFound {
+	return r.ApplicationproblemJSON404
+}
+
+// GetApplicationproblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r RetryDeliveriesResponse) GetApplicationproblemJSON413() *TooLarge {
+	return r.ApplicationproblemJSON413
+}
+
+// GetApplicationproblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
+func (r RetryDeliveriesResponse) GetApplicationproblemJSON422() *Mismatch {
+	return r.ApplicationproblemJSON422
+}
+
+// GetApplicationproblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r RetryDeliveriesResponse) GetApplicationproblemJSON429() *Limited {
+	return r.ApplicationproblemJSON429
+}
+
+// GetApplicationproblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r RetryDeliveriesResponse) GetApplicationproblemJSON500() *Internal {
+	return r.ApplicationproblemJSON500
+}
+
+// GetApplicationproblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r RetryDeliveriesResponse) GetApplicationproblemJSON503() *Unavailable {
+	return r.ApplicationproblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r RetryDeliveriesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RetryDeliveriesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RetryDeliveriesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RetryDeliveriesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // RegisterResponse200Headers the declared response headers of an HTTP 200 response for Register
 type RegisterResponse200Headers struct {
 	ETag                *string
@@ -39474,6 +40306,22 @@ func (c *ClientWithResponses) UpdateOrganizationWithResponse(ctx context.Context
 	return ParseUpdateOrganizationResponse(rsp)
 }
 
+// ListAuditWithResponse List the audit log
+//
+// Who changed what in the organization, the newest first, unlike other lists: `after` goes on with what is older. Secrets are in no entry.
+// Entries are removed when they are old.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/o/{org}/audit/ (the `ListAudit` operationId).
+func (c *ClientWithResponses) ListAuditWithResponse(ctx context.Context, org OrganizationSlug, params *ListAuditParams, reqEditors ...RequestEditorFn) (*ListAuditResponse, error) {
+	rsp, err := c.ListAudit(ctx, org, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAuditResponse(rsp)
+}
+
 // ApplyBlueprintWithBodyWithResponse Apply a blueprint
 //
 // Does what `tocsin apply` does, for this organization: creates what is missing, updates what differs, deletes nothing. All of it or,
@@ -39758,7 +40606,8 @@ func (c *ClientWithResponses) UpdateGroupWithResponse(ctx context.Context, org O
 
 // AddToGroupWithBodyWithResponse Put users into a group
 //
-// All of them or none. Whoever has a role in the console of the organization is left to people: `403`.
+// All of them or none: `400` names those who are no members of the organization. Whoever has a role in the console of the organization is left to
+// people: `403`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39773,7 +40622,8 @@ func (c *ClientWithResponses) AddToGroupWithBodyWithResponse(ctx context.Context
 
 // AddToGroupWithResponse Put users into a group
 //
-// All of them or none. Whoever has a role in the console of the organization is left to people: `403`.
+// All of them or none: `400` names those who are no members of the organization. Whoever has a role in the console of the organization is left to
+// people: `403`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39788,7 +40638,8 @@ func (c *ClientWithResponses) AddToGroupWithResponse(ctx context.Context, org Or
 
 // RemoveFromGroupWithBodyWithResponse Take users out of a group
 //
-// All of them or none. Whoever has a role in the console of the organization is left to people: `403`.
+// All of them or none: `400` names those who are no members of the organization. Whoever has a role in the console of the organization is left to
+// people: `403`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -39803,7 +40654,8 @@ func (c *ClientWithResponses) RemoveFromGroupWithBodyWithResponse(ctx context.Co
 
 // RemoveFromGroupWithResponse Take users out of a group
 //
-// All of them or none. Whoever has a role in the console of the organization is left to people: `403`.
+// All of them or none: `400` names those who are no members of the organization. Whoever has a role in the console of the organization is left to
+// people: `403`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -40863,6 +41715,21 @@ func (c *ClientWithResponses) ExplainOccurrenceWithResponse(ctx context.Context,
 		return nil, err
 	}
 	return ParseExplainOccurrenceResponse(rsp)
+}
+
+// RetryDeliveriesWithResponse Send the failed deliveries of an occurrence again
+//
+// As if they had never been tried. Those that were sent or skipped stay as they are. An occurrence that is cancelled or has expired is refused.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/o/{org}/p/{prj}/a/{app}/occurrences/{id}/retry/ (the `RetryDeliveries` operationId).
+func (c *ClientWithResponses) RetryDeliveriesWithResponse(ctx context.Context, org OrganizationSlug, prj ProjectSlug, app ApplicationSlug, id OccurrenceID, params *RetryDeliveriesParams, reqEditors ...RequestEditorFn) (*RetryDeliveriesResponse, error) {
+	rsp, err := c.RetryDeliveries(ctx, org, prj, app, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRetryDeliveriesResponse(rsp)
 }
 
 // RegisterWithBodyWithResponse Register a user with an application
@@ -43297,6 +44164,346 @@ func ParseUpdateOrganizationResponse(rsp *http.Response) (*UpdateOrganizationRes
 		response.Headers500 = &headers
 	case rsp.StatusCode == 503:
 		var headers UpdateOrganizationResponse503Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = value
+		}
+		if values := rsp.Header.Values("X-Request-ID"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-ID", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers503 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListAuditResponse parses an HTTP response from a ListAuditWithResponse call
+func ParseListAuditResponse(rsp *http.Response) (*ListAuditResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAuditResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest []AuditEntry
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Invalid
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Limited
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Unavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListAuditResponse200Headers
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		if values := rsp.Header.Values("RateLimit"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimit = &value
+		}
+		if values := rsp.Header.Values("RateLimit-Policy"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit-Policy", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimitPolicy = &value
+		}
+		if values := rsp.Header.Values("X-Request-ID"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-ID", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		if values := rsp.Header.Values("X-Total-At-Least"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Total-At-Least", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTotalAtLeast = &value
+		}
+		if values := rsp.Header.Values("X-Total-Count"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Total-Count", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTotalCount = &value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 400:
+		var headers ListAuditResponse400Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("Idempotency-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyReplayed = &value
+		}
+		if values := rsp.Header.Values("RateLimit"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimit = &value
+		}
+		if values := rsp.Header.Values("RateLimit-Policy"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit-Policy", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimitPolicy = &value
+		}
+		if values := rsp.Header.Values("X-Request-ID"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-ID", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers400 = &headers
+	case rsp.StatusCode == 401:
+		var headers ListAuditResponse401Headers
+		if values := rsp.Header.Values("RateLimit"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimit = &value
+		}
+		if values := rsp.Header.Values("RateLimit-Policy"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit-Policy", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimitPolicy = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = value
+		}
+		if values := rsp.Header.Values("X-Request-ID"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-ID", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers401 = &headers
+	case rsp.StatusCode == 403:
+		var headers ListAuditResponse403Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("Idempotency-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyReplayed = &value
+		}
+		if values := rsp.Header.Values("RateLimit"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimit = &value
+		}
+		if values := rsp.Header.Values("RateLimit-Policy"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit-Policy", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimitPolicy = &value
+		}
+		if values := rsp.Header.Values("X-Request-ID"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-ID", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers403 = &headers
+	case rsp.StatusCode == 404:
+		var headers ListAuditResponse404Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("Idempotency-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyReplayed = &value
+		}
+		if values := rsp.Header.Values("RateLimit"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimit = &value
+		}
+		if values := rsp.Header.Values("RateLimit-Policy"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit-Policy", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimitPolicy = &value
+		}
+		if values := rsp.Header.Values("X-Request-ID"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-ID", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers404 = &headers
+	case rsp.StatusCode == 429:
+		var headers ListAuditResponse429Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = value
+		}
+		if values := rsp.Header.Values("X-Request-ID"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-ID", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers429 = &headers
+	case rsp.StatusCode == 500:
+		var headers ListAuditResponse500Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("Idempotency-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyReplayed = &value
+		}
+		if values := rsp.Header.Values("RateLimit"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimit = &value
+		}
+		if values := rsp.Header.Values("RateLimit-Policy"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit-Policy", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimitPolicy = &value
+		}
+		if values := rsp.Header.Values("X-Request-ID"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-ID", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers500 = &headers
+	case rsp.StatusCode == 503:
+		var headers ListAuditResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "integer", Format: ""}); err != nil {
@@ -70174,6 +71381,429 @@ func ParseExplainOccurrenceResponse(rsp *http.Response) (*ExplainOccurrenceRespo
 		response.Headers500 = &headers
 	case rsp.StatusCode == 503:
 		var headers ExplainOccurrenceResponse503Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = value
+		}
+		if values := rsp.Header.Values("X-Request-ID"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-ID", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers503 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRetryDeliveriesResponse parses an HTTP response from a RetryDeliveriesWithResponse call
+func ParseRetryDeliveriesResponse(rsp *http.Response) (*RetryDeliveriesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RetryDeliveriesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Retried
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Invalid
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthenticated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NotFound
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest TooLarge
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Mismatch
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Limited
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Internal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Unavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers RetryDeliveriesResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("Idempotency-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyReplayed = &value
+		}
+		if values := rsp.Header.Values("RateLimit"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimit = &value
+		}
+		if values := rsp.Header.Values("RateLimit-Policy"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit-Policy", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimitPolicy = &value
+		}
+		if values := rsp.Header.Values("X-Request-ID"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-ID", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 400:
+		var headers RetryDeliveriesResponse400Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("Idempotency-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyReplayed = &value
+		}
+		if values := rsp.Header.Values("RateLimit"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimit = &value
+		}
+		if values := rsp.Header.Values("RateLimit-Policy"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit-Policy", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimitPolicy = &value
+		}
+		if values := rsp.Header.Values("X-Request-ID"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-ID", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers400 = &headers
+	case rsp.StatusCode == 401:
+		var headers RetryDeliveriesResponse401Headers
+		if values := rsp.Header.Values("RateLimit"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimit = &value
+		}
+		if values := rsp.Header.Values("RateLimit-Policy"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit-Policy", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimitPolicy = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = value
+		}
+		if values := rsp.Header.Values("X-Request-ID"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-ID", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers401 = &headers
+	case rsp.StatusCode == 403:
+		var headers RetryDeliveriesResponse403Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("Idempotency-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyReplayed = &value
+		}
+		if values := rsp.Header.Values("RateLimit"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimit = &value
+		}
+		if values := rsp.Header.Values("RateLimit-Policy"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit-Policy", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimitPolicy = &value
+		}
+		if values := rsp.Header.Values("X-Request-ID"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-ID", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers403 = &headers
+	case rsp.StatusCode == 404:
+		var headers RetryDeliveriesResponse404Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("Idempotency-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyReplayed = &value
+		}
+		if values := rsp.Header.Values("RateLimit"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimit = &value
+		}
+		if values := rsp.Header.Values("RateLimit-Policy"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit-Policy", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimitPolicy = &value
+		}
+		if values := rsp.Header.Values("X-Request-ID"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-ID", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers404 = &headers
+	case rsp.StatusCode == 413:
+		var headers RetryDeliveriesResponse413Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("Idempotency-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyReplayed = &value
+		}
+		if values := rsp.Header.Values("RateLimit"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimit = &value
+		}
+		if values := rsp.Header.Values("RateLimit-Policy"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit-Policy", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimitPolicy = &value
+		}
+		if values := rsp.Header.Values("X-Request-ID"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-ID", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers413 = &headers
+	case rsp.StatusCode == 422:
+		var headers RetryDeliveriesResponse422Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("Idempotency-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyReplayed = &value
+		}
+		if values := rsp.Header.Values("RateLimit"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimit = &value
+		}
+		if values := rsp.Header.Values("RateLimit-Policy"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit-Policy", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimitPolicy = &value
+		}
+		if values := rsp.Header.Values("X-Request-ID"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-ID", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers422 = &headers
+	case rsp.StatusCode == 429:
+		var headers RetryDeliveriesResponse429Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = value
+		}
+		if values := rsp.Header.Values("X-Request-ID"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-ID", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers429 = &headers
+	case rsp.StatusCode == 500:
+		var headers RetryDeliveriesResponse500Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("Idempotency-Replayed"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Idempotency-Replayed", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.IdempotencyReplayed = &value
+		}
+		if values := rsp.Header.Values("RateLimit"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimit = &value
+		}
+		if values := rsp.Header.Values("RateLimit-Policy"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "RateLimit-Policy", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RateLimitPolicy = &value
+		}
+		if values := rsp.Header.Values("X-Request-ID"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-ID", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers500 = &headers
+	case rsp.StatusCode == 503:
+		var headers RetryDeliveriesResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "integer", Format: ""}); err != nil {

@@ -1131,6 +1131,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/o/{org}/audit/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the audit log
+         * @description Who changed what in the organization, the newest first, unlike other lists: `after` goes on with what is older. Secrets are in no entry.
+         *     Entries are removed when they are old.
+         */
+        get: operations["listAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/o/{org}/p/{prj}/a/{app}/occurrences/{id}/retry/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Slug of the project.
+                 * @example shop
+                 */
+                prj: components["parameters"]["ProjectSlug"];
+                /**
+                 * @description Slug of the application.
+                 * @example web
+                 */
+                app: components["parameters"]["ApplicationSlug"];
+                /**
+                 * @description Id of the occurrence.
+                 * @example 12
+                 */
+                id: components["parameters"]["OccurrenceID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send the failed deliveries of an occurrence again
+         * @description As if they had never been tried. Those that were sent or skipped stay as they are. An occurrence that is cancelled or has expired is refused.
+         */
+        post: operations["retryDeliveries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/o/{org}/blueprint/": {
         parameters: {
             query?: never;
@@ -1535,7 +1603,8 @@ export interface paths {
         put?: never;
         /**
          * Put users into a group
-         * @description All of them or none. Whoever has a role in the console of the organization is left to people: `403`.
+         * @description All of them or none: `400` names those who are no members of the organization. Whoever has a role in the console of the organization is left to
+         *     people: `403`.
          */
         post: operations["addToGroup"];
         delete?: never;
@@ -1566,7 +1635,8 @@ export interface paths {
         put?: never;
         /**
          * Take users out of a group
-         * @description All of them or none. Whoever has a role in the console of the organization is left to people: `403`.
+         * @description All of them or none: `400` names those who are no members of the organization. Whoever has a role in the console of the organization is left to
+         *     people: `403`.
          */
         post: operations["removeFromGroup"];
         delete?: never;
@@ -3479,7 +3549,7 @@ export interface components {
          * @example application_not_found
          * @enum {string}
          */
-        ErrorCode: "invalid_request" | "invalid_json" | "unknown_member" | "unknown_parameter" | "unknown_recipient" | "unknown_channel" | "context_mismatch" | "metadata_too_large" | "name_taken" | "slug_taken" | "reserved" | "in_use" | "preferred_taken" | "incompatible_channel" | "template_invalid" | "unknown_list" | "list_pinned" | "list_without_channel" | "unknown_application" | "event_inactive" | "application_inactive" | "key_ended" | "unreadable_request" | "unauthenticated" | "forbidden" | "out_of_scope" | "grant_missing" | "key_wider" | "user_protected" | "not_found" | "path_not_found" | "organization_not_found" | "project_not_found" | "application_not_found" | "list_not_found" | "event_not_found" | "notification_not_found" | "occurrence_not_found" | "user_not_found" | "user_not_registered" | "address_not_found" | "channel_not_found" | "assignment_not_found" | "subscription_not_found" | "group_not_found" | "role_not_found" | "key_not_found" | "template_not_found" | "method_not_allowed" | "request_timeout" | "conflict" | "user_ambiguous" | "answered_once" | "precondition_failed" | "too_large" | "body_too_large" | "context_too_large" | "unsupported_media_type" | "unsupported_encoding" | "idempotency_key_reused" | "quota_exceeded" | "rate_limited" | "too_many_auth_failures" | "header_too_large" | "internal_error" | "unsupported_transfer_encoding" | "unavailable" | "maintenance" | "overloaded" | "timeout" | "not_ready" | "not_alive" | "unsupported_http_version";
+        ErrorCode: "invalid_request" | "invalid_json" | "unknown_member" | "unknown_parameter" | "unknown_recipient" | "unknown_channel" | "context_mismatch" | "metadata_too_large" | "name_taken" | "slug_taken" | "reserved" | "in_use" | "occurrence_over" | "preferred_taken" | "incompatible_channel" | "template_invalid" | "unknown_list" | "list_pinned" | "list_without_channel" | "unknown_application" | "event_inactive" | "application_inactive" | "key_ended" | "unreadable_request" | "unauthenticated" | "forbidden" | "out_of_scope" | "grant_missing" | "key_wider" | "user_protected" | "not_found" | "path_not_found" | "organization_not_found" | "project_not_found" | "application_not_found" | "list_not_found" | "event_not_found" | "notification_not_found" | "occurrence_not_found" | "user_not_found" | "user_not_registered" | "address_not_found" | "channel_not_found" | "assignment_not_found" | "subscription_not_found" | "group_not_found" | "role_not_found" | "key_not_found" | "template_not_found" | "method_not_allowed" | "request_timeout" | "conflict" | "user_ambiguous" | "answered_once" | "precondition_failed" | "too_large" | "body_too_large" | "context_too_large" | "unsupported_media_type" | "unsupported_encoding" | "idempotency_key_reused" | "quota_exceeded" | "rate_limited" | "too_many_auth_failures" | "header_too_large" | "internal_error" | "unsupported_transfer_encoding" | "unavailable" | "maintenance" | "overloaded" | "timeout" | "not_ready" | "not_alive" | "unsupported_http_version";
         /** @description A problem document (RFC 9457) that names the quota which would be exceeded. */
         LimitedProblem: {
             type: components["schemas"]["ErrorPage"];
@@ -3556,6 +3626,71 @@ export interface components {
         ApplicationPatch: {
             name?: string | null;
             active?: boolean | null;
+        };
+        /** @description Who changed what, when and from where, with what differs before and after. */
+        AuditEntry: {
+            /**
+             * Format: int64
+             * @example 4711
+             */
+            id: number;
+            /**
+             * Format: date-time
+             * @example 2026-03-04T05:06:07Z
+             */
+            created: string;
+            /**
+             * @description Username; of an API key its name.
+             * @example ada
+             */
+            actor: string;
+            /**
+             * Format: int64
+             * @description Id of the API key; `null`: none was used.
+             */
+            key: number | null;
+            /**
+             * @description By which way: `console`, `command line`, `API` or `unsubscribe link`.
+             * @example console
+             */
+            via: string;
+            /**
+             * @description From where; of the command line the name of the machine.
+             * @example 192.0.2.7
+             */
+            address: string;
+            /** @example member.lock */
+            action: string;
+            /**
+             * @description Path of what was changed.
+             * @example acme/u/anna@example.org
+             */
+            object: string;
+            /**
+             * @example {
+             *       "locked": false
+             *     }
+             */
+            before: {
+                [key: string]: unknown;
+            };
+            /**
+             * @example {
+             *       "locked": true
+             *     }
+             */
+            after: {
+                [key: string]: unknown;
+            };
+        };
+        Retried: {
+            /**
+             * Format: int64
+             * @example 17
+             */
+            occurrence: number;
+            /** @example 2 */
+            retried: number;
         };
         /** @description What `tocsin apply` reads. docs/management.md lists the members. */
         BlueprintInput: {
@@ -3907,7 +4042,7 @@ export interface components {
             project?: string | null;
             /** @description Slug of the application that it shall be limited to; needs `project`. */
             application?: string | null;
-            grants: ("organization:read" | "distributionlist:read" | "distributionlist:write" | "manage_application_users" | "user:read" | "user:write" | "event:list" | "event:trigger" | "delivery:read" | "system:ping" | "full_access" | "organization:write" | "project:write" | "application:write" | "group:write" | "channel:read" | "channel:write" | "event:write" | "template:read" | "template:write" | "blueprint:apply" | "key:read" | "key:write" | "role:read" | "role:write" | "membership:read" | "membership:write")[];
+            grants: ("organization:read" | "distributionlist:read" | "distributionlist:write" | "manage_application_users" | "user:read" | "user:write" | "event:list" | "event:trigger" | "delivery:read" | "system:ping" | "full_access" | "organization:write" | "project:write" | "application:write" | "group:write" | "channel:read" | "channel:write" | "event:write" | "template:read" | "template:write" | "blueprint:apply" | "key:read" | "key:write" | "role:read" | "role:write" | "membership:read" | "membership:write" | "delivery:write" | "audit:read")[];
             /** @description Without it, false. */
             at_most_normal?: boolean | null;
             /**
@@ -3918,7 +4053,7 @@ export interface components {
         };
         KeyPatch: {
             name?: string | null;
-            grants?: ("organization:read" | "distributionlist:read" | "distributionlist:write" | "manage_application_users" | "user:read" | "user:write" | "event:list" | "event:trigger" | "delivery:read" | "system:ping" | "full_access" | "organization:write" | "project:write" | "application:write" | "group:write" | "channel:read" | "channel:write" | "event:write" | "template:read" | "template:write" | "blueprint:apply" | "key:read" | "key:write" | "role:read" | "role:write" | "membership:read" | "membership:write")[] | null;
+            grants?: ("organization:read" | "distributionlist:read" | "distributionlist:write" | "manage_application_users" | "user:read" | "user:write" | "event:list" | "event:trigger" | "delivery:read" | "system:ping" | "full_access" | "organization:write" | "project:write" | "application:write" | "group:write" | "channel:read" | "channel:write" | "event:write" | "template:read" | "template:write" | "blueprint:apply" | "key:read" | "key:write" | "role:read" | "role:write" | "membership:read" | "membership:write" | "delivery:write" | "audit:read")[] | null;
             at_most_normal?: boolean | null;
             /**
              * Format: date-time
@@ -7506,6 +7641,140 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"] | components["schemas"]["NotReadyProblem"];
                 };
             };
+        };
+    };
+    listAudit: {
+        parameters: {
+            query?: {
+                /** @description How many items one page holds. Without it the whole array is sent. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Only items with a greater id. The `Link` header of a page holds the value for the next one. */
+                after?: components["parameters"]["After"];
+                /** @description Asks for the number of entries on all pages together, in the header `X-Total-Count`, or `X-Total-At-Least` where it is more than 10,000 or would take long to find out. */
+                total?: components["parameters"]["Total"];
+                /** @description Stands in the `Link` header of a filtered list and says which filters the page belongs to. With other filters it is `400`. */
+                filter_digest?: components["parameters"]["FilterDigest"];
+                /** @description Only what this user or API key did, by name. */
+                actor?: string;
+                /** @description Only what was done by this way. */
+                via?: "console" | "command line" | "API" | "unsubscribe link";
+                /**
+                 * @description Only actions that begin so: `member.` stands for all that is done to members.
+                 * @example member.
+                 */
+                action_begins?: string;
+                /**
+                 * @description Only what was done to things whose path begins so.
+                 * @example acme/p/shop
+                 */
+                object_begins?: string;
+                /**
+                 * @description Only what was created at this moment or later. A user is created when they become a member of the organization.
+                 * @example 2026-03-01T08:30:00Z
+                 */
+                created_after?: components["parameters"]["CreatedAfter"];
+                /**
+                 * @description Only what was created before this moment.
+                 * @example 2026-04-01T08:30:00Z
+                 */
+                created_before?: components["parameters"]["CreatedBefore"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Entries of the audit log. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    Link: components["headers"]["Link"];
+                    "X-Total-Count": components["headers"]["TotalCount"];
+                    "X-Total-At-Least": components["headers"]["TotalAtLeast"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditEntry"][];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    retryDeliveries: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
+                 *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Slug of the project.
+                 * @example shop
+                 */
+                prj: components["parameters"]["ProjectSlug"];
+                /**
+                 * @description Slug of the application.
+                 * @example web
+                 */
+                app: components["parameters"]["ApplicationSlug"];
+                /**
+                 * @description Id of the occurrence.
+                 * @example 12
+                 */
+                id: components["parameters"]["OccurrenceID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How many are sent again. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    ETag: components["headers"]["EntityTag"];
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Retried"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Mismatch"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     applyBlueprint: {

@@ -10,6 +10,9 @@ from .application_membership import ApplicationMembership
 from .application_patch import ApplicationPatch
 from .applied_blueprint import AppliedBlueprint
 from .assignment import Assignment
+from .audit_entry import AuditEntry
+from .audit_entry_after import AuditEntryAfter
+from .audit_entry_before import AuditEntryBefore
 from .blueprint_change import BlueprintChange
 from .blueprint_change_action import BlueprintChangeAction
 from .blueprint_change_kind import BlueprintChangeKind
@@ -89,6 +92,7 @@ from .key_rotation_input import KeyRotationInput
 from .key_state import KeyState
 from .limited_problem import LimitedProblem
 from .limited_problem_status import LimitedProblemStatus
+from .list_audit_via import ListAuditVia
 from .list_keys_state import ListKeysState
 from .list_occurrences_priority import ListOccurrencesPriority
 from .list_occurrences_state import ListOccurrencesState
@@ -126,6 +130,7 @@ from .registered_user import RegisteredUser
 from .registration import Registration
 from .registration_custom_fields_type_0 import RegistrationCustomFieldsType0
 from .removed_recipients import RemovedRecipients
+from .retried import Retried
 from .role import Role
 from .role_input import RoleInput
 from .role_input_role import RoleInputRole
@@ -169,6 +174,9 @@ __all__ = (
     "ApplicationPatch",
     "AppliedBlueprint",
     "Assignment",
+    "AuditEntry",
+    "AuditEntryAfter",
+    "AuditEntryBefore",
     "BlueprintChange",
     "BlueprintChangeAction",
     "BlueprintChangeKind",
@@ -248,6 +256,7 @@ __all__ = (
     "KeyState",
     "LimitedProblem",
     "LimitedProblemStatus",
+    "ListAuditVia",
     "ListedOccurrence",
     "ListedOccurrenceState",
     "ListKeysState",
@@ -285,6 +294,7 @@ __all__ = (
     "Registration",
     "RegistrationCustomFieldsType0",
     "RemovedRecipients",
+    "Retried",
     "Role",
     "RoleInput",
     "RoleInputRole",

@@ -39,6 +39,7 @@ class ErrorCode(StrEnum):
     NOT_FOUND = "not_found"
     NOT_READY = "not_ready"
     OCCURRENCE_NOT_FOUND = "occurrence_not_found"
+    OCCURRENCE_OVER = "occurrence_over"
     ORGANIZATION_NOT_FOUND = "organization_not_found"
     OUT_OF_SCOPE = "out_of_scope"
     OVERLOADED = "overloaded"

@@ -3,10 +3,12 @@ from enum import StrEnum
 
 class KeyInputGrantsItem(StrEnum):
     APPLICATIONWRITE = "application:write"
+    AUDITREAD = "audit:read"
     BLUEPRINTAPPLY = "blueprint:apply"
     CHANNELREAD = "channel:read"
     CHANNELWRITE = "channel:write"
     DELIVERYREAD = "delivery:read"
+    DELIVERYWRITE = "delivery:write"
     DISTRIBUTIONLISTREAD = "distributionlist:read"
     DISTRIBUTIONLISTWRITE = "distributionlist:write"
     EVENTLIST = "event:list"

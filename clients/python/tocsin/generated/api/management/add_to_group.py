@@ -126,7 +126,9 @@ def sync_detailed(
 ) -> Response[GroupChange | InvalidProblem | LimitedProblem | Problem]:
     """Put users into a group
 
-     All of them or none. Whoever has a role in the console of the organization is left to people: `403`.
+     All of them or none: `400` names those who are no members of the organization. Whoever has a role in
+    the console of the organization is left to
+    people: `403`.
 
     Args:
         org (str):
@@ -166,7 +168,9 @@ def sync(
 ) -> GroupChange | InvalidProblem | LimitedProblem | Problem | None:
     """Put users into a group
 
-     All of them or none. Whoever has a role in the console of the organization is left to people: `403`.
+     All of them or none: `400` names those who are no members of the organization. Whoever has a role in
+    the console of the organization is left to
+    people: `403`.
 
     Args:
         org (str):
@@ -201,7 +205,9 @@ async def asyncio_detailed(
 ) -> Response[GroupChange | InvalidProblem | LimitedProblem | Problem]:
     """Put users into a group
 
-     All of them or none. Whoever has a role in the console of the organization is left to people: `403`.
+     All of them or none: `400` names those who are no members of the organization. Whoever has a role in
+    the console of the organization is left to
+    people: `403`.
 
     Args:
         org (str):
@@ -239,7 +245,9 @@ async def asyncio(
 ) -> GroupChange | InvalidProblem | LimitedProblem | Problem | None:
     """Put users into a group
 
-     All of them or none. Whoever has a role in the console of the organization is left to people: `403`.
+     All of them or none: `400` names those who are no members of the organization. Whoever has a role in
+    the console of the organization is left to
+    people: `403`.
 
     Args:
         org (str):

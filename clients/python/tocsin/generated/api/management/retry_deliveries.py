@@ -1,0 +1,275 @@
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from ... import errors
+from ...client import AuthenticatedClient, Client
+from ...models.invalid_problem import InvalidProblem
+from ...models.limited_problem import LimitedProblem
+from ...models.problem import Problem
+from ...models.retried import Retried
+from ...types import UNSET, Response, Unset
+
+
+def _get_kwargs(
+    org: str,
+    prj: str,
+    app: str,
+    id: int,
+    *,
+    idempotency_key: str | Unset = UNSET,
+) -> dict[str, Any]:
+    headers: dict[str, Any] = {}
+    if not isinstance(idempotency_key, Unset):
+        headers["Idempotency-Key"] = idempotency_key
+
+    _kwargs: dict[str, Any] = {
+        "method": "post",
+        "url": "/api/o/{org}/p/{prj}/a/{app}/occurrences/{id}/retry/".format(
+            org=quote(str(org), safe=""),
+            prj=quote(str(prj), safe=""),
+            app=quote(str(app), safe=""),
+            id=quote(str(id), safe=""),
+        ),
+    }
+
+    _kwargs["headers"] = headers
+    return _kwargs
+
+
+def _parse_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> InvalidProblem | LimitedProblem | Problem | Retried | None:
+    if response.status_code == 200:
+        response_200 = Retried.from_dict(response.json())
+
+        return response_200
+
+    if response.status_code == 400:
+        response_400 = InvalidProblem.from_dict(response.json())
+
+        return response_400
+
+    if response.status_code == 401:
+        response_401 = Problem.from_dict(response.json())
+
+        return response_401
+
+    if response.status_code == 403:
+        response_403 = Problem.from_dict(response.json())
+
+        return response_403
+
+    if response.status_code == 404:
+        response_404 = Problem.from_dict(response.json())
+
+        return response_404
+
+    if response.status_code == 413:
+        response_413 = LimitedProblem.from_dict(response.json())
+
+        return response_413
+
+    if response.status_code == 422:
+        response_422 = Problem.from_dict(response.json())
+
+        return response_422
+
+    if response.status_code == 429:
+        response_429 = LimitedProblem.from_dict(response.json())
+
+        return response_429
+
+    if response.status_code == 500:
+        response_500 = Problem.from_dict(response.json())
+
+        return response_500
+
+    if response.status_code == 503:
+        response_503 = Problem.from_dict(response.json())
+
+        return response_503
+
+    if client.raise_on_unexpected_status:
+        raise errors.UnexpectedStatus(response.status_code, response.content)
+    else:
+        return None
+
+
+def _build_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Response[InvalidProblem | LimitedProblem | Problem | Retried]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+
+def sync_detailed(
+    org: str,
+    prj: str,
+    app: str,
+    id: int,
+    *,
+    client: AuthenticatedClient,
+    idempotency_key: str | Unset = UNSET,
+) -> Response[InvalidProblem | LimitedProblem | Problem | Retried]:
+    """Send the failed deliveries of an occurrence again
+
+     As if they had never been tried. Those that were sent or skipped stay as they are. An occurrence
+    that is cancelled or has expired is refused.
+
+    Args:
+        org (str):
+        prj (str):
+        app (str):
+        id (int):
+        idempotency_key (str | Unset):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[InvalidProblem | LimitedProblem | Problem | Retried]
+    """
+
+    kwargs = _get_kwargs(
+        org=org,
+        prj=prj,
+        app=app,
+        id=id,
+        idempotency_key=idempotency_key,
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+
+def sync(
+    org: str,
+    prj: str,
+    app: str,
+    id: int,
+    *,
+    client: AuthenticatedClient,
+    idempotency_key: str | Unset = UNSET,
+) -> InvalidProblem | LimitedProblem | Problem | Retried | None:
+    """Send the failed deliveries of an occurrence again
+
+     As if they had never been tried. Those that were sent or skipped stay as they are. An occurrence
+    that is cancelled or has expired is refused.
+
+    Args:
+        org (str):
+        prj (str):
+        app (str):
+        id (int):
+        idempotency_key (str | Unset):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        InvalidProblem | LimitedProblem | Problem | Retried
+    """
+
+    return sync_detailed(
+        org=org,
+        prj=prj,
+        app=app,
+        id=id,
+        client=client,
+        idempotency_key=idempotency_key,
+    ).parsed
+
+
+async def asyncio_detailed(
+    org: str,
+    prj: str,
+    app: str,
+    id: int,
+    *,
+    client: AuthenticatedClient,
+    idempotency_key: str | Unset = UNSET,
+) -> Response[InvalidProblem | LimitedProblem | Problem | Retried]:
+    """Send the failed deliveries of an occurrence again
+
+     As if they had never been tried. Those that were sent or skipped stay as they are. An occurrence
+    that is cancelled or has expired is refused.
+
+    Args:
+        org (str):
+        prj (str):
+        app (str):
+        id (int):
+        idempotency_key (str | Unset):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[InvalidProblem | LimitedProblem | Problem | Retried]
+    """
+
+    kwargs = _get_kwargs(
+        org=org,
+        prj=prj,
+        app=app,
+        id=id,
+        idempotency_key=idempotency_key,
+    )
+
+    response = await client.get_async_httpx_client().request(**kwargs)
+
+    return _build_response(client=client, response=response)
+
+
+async def asyncio(
+    org: str,
+    prj: str,
+    app: str,
+    id: int,
+    *,
+    client: AuthenticatedClient,
+    idempotency_key: str | Unset = UNSET,
+) -> InvalidProblem | LimitedProblem | Problem | Retried | None:
+    """Send the failed deliveries of an occurrence again
+
+     As if they had never been tried. Those that were sent or skipped stay as they are. An occurrence
+    that is cancelled or has expired is refused.
+
+    Args:
+        org (str):
+        prj (str):
+        app (str):
+        id (int):
+        idempotency_key (str | Unset):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        InvalidProblem | LimitedProblem | Problem | Retried
+    """
+
+    return (
+        await asyncio_detailed(
+            org=org,
+            prj=prj,
+            app=app,
+            id=id,
+            client=client,
+            idempotency_key=idempotency_key,
+        )
+    ).parsed
