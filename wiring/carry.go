@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/spf13/pflag"
@@ -20,7 +21,13 @@ import (
 
 // carrier opens the database without keys: rows are carried as they are.
 func (r root) carrier(ctx context.Context, flags *pflag.FlagSet) (*gormstore.Store, error) {
-	store, err := r.connect(ctx, flags)
+	c, err := configs.Load(flags, r.environ)
+	if err != nil {
+		return nil, err
+	}
+	config := storeConfig(c, systemClock{}, newLogger(c, r.streams.Err, r.level))
+	config.MustExist = true
+	store, err := gormstore.Connect(ctx, config)
 	if err != nil {
 		return nil, err
 	}
@@ -33,18 +40,23 @@ func (r root) carrier(ctx context.Context, flags *pflag.FlagSet) (*gormstore.Sto
 // backup writes a copy to a file.
 func (r root) backup(ctx context.Context, flags *pflag.FlagSet, file string, withKey bool) (done backup.Summary, keyFile string, err error) {
 	if withKey {
-		_, _, key, err := r.prepare(flags)
-		if err != nil {
+		var key configs.SecretKey
+		if _, _, key, err = r.prepare(flags); err != nil {
 			return done, "", err
 		}
 		keyFile = file + ".key"
 		if err := archive.Keep(keyFile, []byte(hex.EncodeToString(key.Bytes())+"\n")); err != nil {
 			return done, "", err
 		}
+		defer func() {
+			if err != nil { // A key without its copy is of no use, and in the way of the next attempt.
+				err = errors.Join(err, os.Remove(keyFile))
+			}
+		}()
 	}
 	store, err := r.carrier(ctx, flags)
 	if err != nil {
-		return done, "", err
+		return done, keyFile, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	err = archive.Write(file, func(w *archive.Writer) error {
@@ -57,7 +69,8 @@ func (r root) backup(ctx context.Context, flags *pflag.FlagSet, file string, wit
 // errOtherSchema says that a destination is, or was, an installation of another version.
 var errOtherSchema = fault.New(fault.Invalid, "the database has the schema of another version of this program, and was not changed; a copy needs an empty database")
 
-// makeSchema makes the schema in a database that has none. It upgrades no other installation.
+// makeSchema makes the schema in a database that has none, or goes on where it was interrupted. It
+// upgrades no installation that somebody has used.
 func makeSchema(ctx context.Context, store *gormstore.Store) error {
 	all, err := store.Status(ctx)
 	if err != nil {
@@ -66,7 +79,13 @@ func makeSchema(ctx context.Context, store *gormstore.Store) error {
 	missing := func(m gormstore.Migration) bool { return m.Applied.IsZero() }
 	applied := func(m gormstore.Migration) bool { return !missing(m) }
 	if slices.ContainsFunc(all, applied) && slices.ContainsFunc(all, missing) {
-		return errOtherSchema
+		unused, err := backup.Unused(ctx, store)
+		if err != nil {
+			return err
+		}
+		if !unused {
+			return errOtherSchema
+		}
 	}
 	return store.Migrate(ctx)
 }
@@ -103,7 +122,9 @@ func (r root) copy(ctx context.Context, flags *pflag.FlagSet, from, to string, b
 	c.NotifyDatabase = configs.Database{} // It is of one of them.
 	c.StatementTimeout = commandPatience  // Each waits for the other one.
 	log := newLogger(c, r.streams.Err, r.level)
-	source, err := gormstore.Connect(ctx, storeConfig(c, systemClock{}, log))
+	config := storeConfig(c, systemClock{}, log)
+	config.MustExist = true
+	source, err := gormstore.Connect(ctx, config)
 	if err != nil {
 		return done, fmt.Errorf("the source: %w", err)
 	}
@@ -132,7 +153,7 @@ func (r root) verify(ctx context.Context, flags *pflag.FlagSet) (found []ports.F
 		return nil, err
 	}
 	config := storeConfig(c, systemClock{}, log)
-	config.Keys = newKeys(c, key)
+	config.Keys, config.MustExist = newKeys(c, key), true
 	store, err := gormstore.Connect(ctx, config)
 	if err != nil {
 		return nil, err

@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/pressly/goose/v3"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -122,7 +125,7 @@ func TestACopyUpgradesNoOtherInstallation(t *testing.T) {
 	from, into := newInstallation(t), onPostgres(t)
 	into.environ = append(into.environ, "TOCSIN_SECRET_KEY="+strings.Repeat("ab", 32))
 	from.run(t, "", "migrate", "up")
-	into.run(t, "", "migrate", "up")
+	into.run(t, ticks, "apply", "-f", "-")
 	file := filepath.Join(t.TempDir(), "copy.zst")
 	from.run(t, "", "backup", file)
 	db, err := sql.Open("pgx", into.database())
@@ -136,4 +139,48 @@ func TestACopyUpgradesNoOtherInstallation(t *testing.T) {
 	_, complaint = into.fails(t, "restore", file)
 	assert.Contains(t, complaint, "has the schema of another version of this program, and was not changed")
 	assert.Equal(t, before, into.run(t, "", "migrate", "status"))
+}
+
+func TestACopyGoesOnWithASchemaThatWasInterrupted(t *testing.T) {
+	t.Parallel()
+	from := newInstallation(t)
+	from.run(t, ticks, "apply", "-f", "-")
+	from.run(t, "", "maintenance", "on")
+	file := filepath.Join(t.TempDir(), "copy.zst")
+	from.run(t, "", "backup", file)
+	for _, last := range []int64{1, 16, 33} {
+		t.Run(strconv.FormatInt(last, 10), func(t *testing.T) {
+			t.Parallel()
+			into := onPostgres(t)
+			into.environ = append(into.environ, "TOCSIN_SECRET_KEY="+strings.Repeat("ab", 32))
+			db, err := sql.Open("pgx", into.database())
+			require.NoError(t, err)
+			t.Cleanup(func() { assert.NoError(t, db.Close()) })
+			half, err := goose.NewProvider(goose.DialectPostgres, db, os.DirFS("../adapters/gormstore/migrations/postgres"), goose.WithLogger(goose.NopLogger()))
+			require.NoError(t, err)
+			_, err = half.UpTo(t.Context(), last)
+			require.NoError(t, err)
+			assert.Contains(t, into.run(t, "", "restore", file), "the installation is held until `tocsin release`")
+		})
+	}
+}
+
+func TestASourceThatIsNotThereIsNotMade(t *testing.T) {
+	t.Parallel()
+	missing := filepath.Join(t.TempDir(), "folder", "mistyped.db")
+	i := newInstallation(t)
+	i.environ = append(i.environ, "TOCSIN_SECRET_KEY="+strings.Repeat("ab", 32))
+	file := filepath.Join(t.TempDir(), "copy.zst")
+	for _, args := range [][]string{
+		{"copy", "--from", "sqlite:" + missing, "--to", "sqlite:" + file},
+		{"backup", "--with-key", file, "--database-url", "sqlite:" + missing},
+		{"verify", "--database-url", "sqlite:" + missing},
+	} {
+		_, complaint := i.fails(t, args...)
+		assert.Contains(t, complaint, "there is no SQLite database at "+missing+"; check the path", args[0])
+		assert.NoDirExists(t, filepath.Dir(missing), args[0])
+	}
+	left, err := os.ReadDir(filepath.Dir(file))
+	require.NoError(t, err)
+	assert.Empty(t, left, "neither a copy nor its key")
 }

@@ -17,6 +17,7 @@ import (
 	"gorm.io/gorm/logger"
 
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
+	"github.com/tocsin/tocsin/domain/fault"
 )
 
 const (
@@ -33,6 +34,9 @@ const (
 	reads  = common + "&_cache_size=-4096&mode=ro&_query_only=on"
 )
 
+// ErrNoFile is returned for a SQLite file that is not there and must not be made.
+var ErrNoFile = fault.New(fault.Invalid, "there is no SQLite database at this path")
+
 // sqliteEngine keeps everything in one file: one connection writes, in the hands of the writer, and
 // others read beside it, which the write-ahead log allows. A database in memory belongs to its one
 // connection, which then does both.
@@ -45,14 +49,14 @@ type sqliteEngine struct {
 	writer  *writer
 }
 
-func openSQLite(ctx context.Context, path string, now func() time.Time, keys seal.Ring) (*sqliteEngine, error) {
+func openSQLite(ctx context.Context, path string, mustExist bool, now func() time.Time, keys seal.Ring) (*sqliteEngine, error) {
 	e := &sqliteEngine{now: now, keys: keys}
 	var err error
 	if path == inMemory {
 		e.writing = openPool("file::memory:?"+writes, 1)
 		e.reading = e.writing
 	} else {
-		err = e.openFile(path)
+		err = e.openFile(path, mustExist)
 	}
 	if err != nil {
 		return nil, err
@@ -70,10 +74,15 @@ func openSQLite(ctx context.Context, path string, now func() time.Time, keys sea
 
 // openFile makes the file for nobody else's eyes, and its folder; SQLite gives the files beside it
 // the same mode.
-func (e *sqliteEngine) openFile(path string) error {
+func (e *sqliteEngine) openFile(path string, mustExist bool) error {
 	path, err := filepath.Abs(path) // connections are opened later too, and the working directory may change
 	if err != nil {
 		return err
+	}
+	if mustExist {
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+			return ErrNoFile.With("there is no SQLite database at %s; check the path", path)
+		}
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

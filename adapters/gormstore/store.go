@@ -35,6 +35,8 @@ type Config struct {
 	// MaxConnections is how many connections to Postgres are opened at most, besides one that
 	// listens. 0: DefaultConnections.
 	MaxConnections int
+	// MustExist refuses a SQLite file that is not there, instead of making it; ErrNoFile.
+	MustExist bool
 	// AutoMigrate brings the schema up to date. Without it, Open refuses a schema that is behind.
 	AutoMigrate bool
 	// StatementTimeout is how long Postgres may take to answer a statement about a few rows before
@@ -123,7 +125,7 @@ func Connect(ctx context.Context, c Config) (*Store, error) {
 	case rest == "":
 		return nil, errURL
 	case scheme == "sqlite":
-		s.engine, err = openSQLite(ctx, rest, now, c.Keys)
+		s.engine, err = openSQLite(ctx, rest, c.MustExist, now, c.Keys)
 	case scheme == "postgres", scheme == "postgresql":
 		s.engine, err = openPostgres(ctx, c, now)
 	default:

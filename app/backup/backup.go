@@ -213,8 +213,12 @@ func Restore(ctx context.Context, to ports.Carrier, by audit.Actor, now time.Tim
 	switch {
 	case h.Version != formatVersion:
 		return done, ErrSchema.With("the copy has the format %d, and this program reads %d", h.Version, formatVersion)
-	case h.Schema != schema:
-		return done, ErrSchema.With("the copy has the schema %d, and this program has %d: restore it with %q, then upgrade", h.Schema, schema, h.Program)
+	case h.Schema > schema:
+		return done, ErrSchema.With("the copy has the schema %d, newer than %d of this program: restore it with the newest release that has "+
+			"used the installation, even if %q, to which it was taken back, wrote the copy", h.Schema, schema, h.Program)
+	case h.Schema < schema:
+		return done, ErrSchema.With("the copy has the schema %d, older than %d of this program: restore it with %q, which wrote it, "+
+			"or the release that it was taken back from, then upgrade", h.Schema, schema, h.Program)
 	}
 	done.Taken = h.Taken
 	var begun bool
@@ -252,9 +256,36 @@ func hold(ctx context.Context, tx ports.Tx, by audit.Actor, now time.Time, done 
 // from the beginning: whatever there is belongs to one of these, or is in the audit log.
 var used = map[string]int{"organizations": 1, "users": 0, "accounts": 0, "api_keys": 0, "occurrences": 0, "audit_entries": 0}
 
+// Unused reports whether nobody has used an installation, whose schema may be a part of what this
+// program needs.
+func Unused(ctx context.Context, store ports.Carrier) (unused bool, err error) {
+	err = store.ReadTables(ctx, func(tables ports.Tables, _ ports.Tx) error {
+		err := untouched(ctx, tables)
+		unused = err == nil
+		if errors.Is(err, ErrNotEmpty) {
+			return nil
+		}
+		return err
+	})
+	return unused, err
+}
+
 // empty removes what a database has from the beginning. It returns ErrNotEmpty when somebody has
 // used it.
 func empty(ctx context.Context, tables ports.Tables) error {
+	if err := untouched(ctx, tables); err != nil {
+		return err
+	}
+	for _, t := range slices.Backward(tables.Tables()) {
+		if err := tables.Clear(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// untouched returns ErrNotEmpty when somebody has used a database.
+func untouched(ctx context.Context, tables ports.Tables) error {
 	for _, t := range tables.Tables() {
 		most, tells := used[t.Name]
 		if !tells {
@@ -266,11 +297,6 @@ func empty(ctx context.Context, tables ports.Tables) error {
 		}
 		if len(rows) > most {
 			return ErrNotEmpty.With("the database is not empty: there are %s; a copy is restored into an empty database only", t.Name)
-		}
-	}
-	for _, t := range slices.Backward(tables.Tables()) {
-		if err := tables.Clear(ctx, t); err != nil {
-			return err
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -136,4 +137,17 @@ func TestADamagedCopyIsNotRestored(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	require.ErrorIs(t, restore(ended, memory(t), &text{lines: whole}), context.Canceled)
+}
+
+func TestACopyOfAnotherSchemaSaysWhoRestoresIt(t *testing.T) {
+	t.Parallel()
+	whole := taken(t)
+	with := func(schema string) *text {
+		lines := slices.Clone(whole)
+		lines[0] = regexp.MustCompile(`"schema":\d+`).ReplaceAllString(lines[0], `"schema":`+schema)
+		return &text{lines: lines}
+	}
+	require.ErrorContains(t, restore(t.Context(), memory(t), with("2")), `restore it with "1.2.3", which wrote it, or the release that it was taken back from, then upgrade`)
+	// The copy of an installation that was taken back to a release whose schema is older.
+	require.ErrorContains(t, restore(t.Context(), memory(t), with("999")), `restore it with the newest release that has used the installation, even if "1.2.3", to which it was taken back, wrote the copy`)
 }
