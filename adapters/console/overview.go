@@ -10,7 +10,7 @@ import (
 type overviewView struct {
 	Steps    []step // to the first message; none: it was sent
 	Concerns []concern
-	Hours    []statistics.Hour
+	Chart    chartView
 	Days     []dayView
 	Quiet    bool // nothing happened in all that time
 }
@@ -22,7 +22,11 @@ type dayView struct {
 
 func (c call) overview(org string) (overviewView, error) {
 	found, err := c.console.use.Overviews.Overview(c.ctx, c.at())
-	v := overviewView{Concerns: c.concerns(org, found.Attention), Hours: found.Hours, Quiet: true}
+	v := overviewView{Concerns: c.concerns(org, found.Attention), Quiet: true}
+	if err != nil {
+		return v, err
+	}
+	v.Chart = c.chart(found)
 	if found.Beginning != nil {
 		v.Steps = c.steps(*found.Beginning)
 	}
@@ -30,5 +34,5 @@ func (c call) overview(org string) (overviewView, error) {
 		v.Days = append(v.Days, dayView{Hour: d, Half: d.HandOff.Quantile(0.5), Most: d.HandOff.Quantile(0.95)})
 		v.Quiet = v.Quiet && d.Occurrences == 0 && d.Sent() == 0 && d.Failed == 0 && d.Skipped == 0
 	}
-	return v, err
+	return v, nil
 }

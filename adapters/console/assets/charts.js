@@ -1,4 +1,4 @@
-// Charts of the tables behind them. A table of numbers with data-chart="bars", "stack" or "lines" becomes a chart before the <details>
+// Charts of the tables behind them. A table of numbers with data-chart="bars" or "lines" becomes a chart before the <details>
 // that it lies in, which closes. Its first column is time; every other one is a series whose heading names its colour in data-color.
 "use strict";
 
@@ -41,14 +41,7 @@
     const data = read(table);
     const kind = table.dataset.chart;
     const step = data.times[1] - data.times[0];
-    // Of a stack the sum of all is drawn first, and each smaller sum over it.
-    let columns = data.series.map((s) => s.values);
-    let order = data.series;
-    if (kind === "stack") {
-      let sum = data.times.map(() => 0);
-      columns = columns.map((values) => (sum = sum.map((v, i) => v + values[i]))).reverse();
-      order = [...data.series].reverse();
-    }
+    const columns = data.series.map((s) => s.values);
     const bars = uPlot.paths.bars({ size: [0.8, 48], align: 1 });
     const axis = { stroke: style("--muted"), grid: { stroke: style("--line"), width: 1 }, ticks: { stroke: style("--line"), width: 1 }, font: "13px system-ui, sans-serif" };
     const most = Math.max(0, ...columns.flat());
@@ -63,7 +56,7 @@
         y: { range: () => [0, most > 0 ? most * 1.08 : 1] },
       },
       axes: [{ ...axis, values: (_, ticks) => ticks.map((t, i) => moment(t, step < 86400, i === 0)) }, { ...axis, size: 62, values: (_, ticks) => ticks.map(table.dataset.unit === "seconds" ? seconds : short) }],
-      series: [{}, ...order.map((s) => ({
+      series: [{}, ...data.series.map((s) => ({
         label: s.label,
         stroke: style(s.color),
         width: kind === "lines" ? 2 : 0,
