@@ -3,6 +3,7 @@ package gormstore
 import (
 	"context"
 	"database/sql"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -19,6 +20,8 @@ var (
 )
 
 const (
+	MigrationLock = migrationLock
+
 	MaxGroup    = maxGroup
 	MaxAttempts = maxAttempts
 )
@@ -138,3 +141,8 @@ const FullFor = fullFor
 
 // PassFull lets so much time pass since the disk was found full.
 func (s *Store) PassFull(d time.Duration) { s.full.Add(-int64(d)) }
+
+// TellBlockers has the log say whom a session of Postgres waits for, ten looks after another.
+func (s *Store) TellBlockers(ctx context.Context, logger *slog.Logger, session int32, every time.Duration) {
+	s.engine.(*postgresEngine).tellBlockers(ctx, logger, func() int32 { return session }, every)
+}

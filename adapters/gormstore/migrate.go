@@ -82,7 +82,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 		return err
 	}
 	err := s.call(func() error {
-		done, err := s.engine.migrate(ctx)
+		done, err := s.engine.migrate(ctx, s.logger)
 		for _, m := range done {
 			s.logger.InfoContext(ctx, "database migrated", slog.String("migration", path.Base(m.Source.Path)),
 				slog.Duration("duration", m.Duration))

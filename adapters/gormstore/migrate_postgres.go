@@ -4,7 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"log/slog"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pressly/goose/v3"
@@ -33,12 +36,18 @@ func (e *postgresEngine) applied(ctx context.Context) (history, error) {
 // shortly for those who use its tables: others would wait behind it. Then it lets them pass, and
 // tries again. Connections that were used for it are not kept: their plans for the checks of
 // foreign keys were made without plannerSettings.
-func (e *postgresEngine) migrate(ctx context.Context) (done []*goose.MigrationResult, err error) {
+func (e *postgresEngine) migrate(ctx context.Context, logger *slog.Logger) (done []*goose.MigrationResult, err error) {
 	defer e.pool.Reset()
+	lock := &advisoryLock{}
+	watched, stop := context.WithCancel(ctx)
+	var watcher sync.WaitGroup
+	watcher.Go(func() { e.tellBlockers(watched, logger, lock.session.Load, blockersLook) })
+	defer watcher.Wait()
+	defer stop()
 	again := time.NewTicker(lockPause)
 	defer again.Stop()
 	for range lockTries {
-		some, err := up(paced(ctx, paceUnlimited), e.sqlDB, onPostgres, goose.WithSessionLocker(advisoryLock{}))
+		some, err := up(paced(ctx, paceUnlimited), e.sqlDB, onPostgres, goose.WithSessionLocker(lock))
 		done = append(done, some...)
 		if stopped, is := errors.AsType[*goose.PartialError](err); is {
 			done = append(done, stopped.Applied...)
@@ -59,11 +68,18 @@ func (e *postgresEngine) migrate(ctx context.Context) (done []*goose.MigrationRe
 var errTablesInUse = errors.New("a table was in use whenever the migration wanted to change it: look for long transactions (pg_stat_activity), and repeat `tocsin migrate up`")
 
 // advisoryLock keeps instances that migrate apart.
-type advisoryLock struct{}
+type advisoryLock struct {
+	session atomic.Int32 // the process id of the session that migrates, or waits for it
+}
 
 // SessionLock asks again and again instead of waiting within one statement: that would hold a
 // snapshot for as long, which a migration that builds an index concurrently in turn waits for.
-func (advisoryLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
+func (l *advisoryLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
+	var session int32
+	if err := conn.QueryRowContext(ctx, "SELECT pg_backend_pid()").Scan(&session); err != nil {
+		return err
+	}
+	l.session.Store(session)
 	again := time.NewTicker(migrationPause)
 	defer again.Stop()
 	for {
@@ -84,7 +100,7 @@ func (advisoryLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
 }
 
 // SessionUnlock gives the lock back.
-func (advisoryLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
+func (*advisoryLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
 	_, err := conn.ExecContext(ctx, "SELECT pg_advisory_unlock($1)", migrationLock)
 	_, reset := conn.ExecContext(ctx, "RESET lock_timeout")
 	return errors.Join(err, reset)

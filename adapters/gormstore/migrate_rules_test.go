@@ -3,10 +3,14 @@ package gormstore_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/sha256"
+	"database/sql"
 	_ "embed"
 	"encoding/hex"
+	"fmt"
 	"io/fs"
+	"log/slog"
 	"path"
 	"strconv"
 	"strings"
@@ -84,7 +88,11 @@ func problems(n int, text string) (all []string) {
 		all = append(all, "programs of before may fail, but compatible_from is not raised: "+contracts)
 	}
 	if strings.Contains(up, "CONCURRENTLY") {
-		for _, part := range []string{"-- +goose NO TRANSACTION", "SET lock_timeout = 0", "DROP INDEX CONCURRENTLY IF EXISTS"} {
+		// What comes after it runs in the same session, and must not wait without an end.
+		if strings.LastIndex(up, "SET lock_timeout = '2s'") < strings.LastIndex(up, "CONCURRENTLY") {
+			all = append(all, "the session waits for locks without an end afterwards")
+		}
+		for _, part := range []string{"-- +goose NO TRANSACTION", "SET lock_timeout = 0", "DROP INDEX CONCURRENTLY IF EXISTS", "SET lock_timeout = '2s'"} {
 			if !strings.Contains(up, part) {
 				all = append(all, "an index that is built beside others needs: "+part)
 			}
@@ -114,6 +122,7 @@ func TestTheRulesOfMigrations(t *testing.T) {
 		"ALTER TABLE a DROP COLUMN b;":                                             "compatible_from is not raised",
 		"ALTER TABLE a RENAME TO b; UPDATE installation SET compatible_from = 39;": "compatible_from is not raised",
 		"CREATE INDEX CONCURRENTLY a_b ON a (b);":                                  "NO TRANSACTION",
+		"SET lock_timeout = '2s'; CREATE INDEX CONCURRENTLY a_b ON a (b);":         "without an end afterwards",
 		"ALTER TABLE a ADD COLUMN b BIGINT NOT NULL;":                              "others wait while it reads all rows",
 	} {
 		assert.Contains(t, strings.Join(problems(40, "-- +goose Up\n"+text), "\n"), want, text)
@@ -122,7 +131,7 @@ func TestTheRulesOfMigrations(t *testing.T) {
 		"-- +goose Up\nALTER TABLE a ADD COLUMN b BIGINT NOT NULL DEFAULT 0;",
 		"-- +goose Up\nCREATE TABLE a (b BIGINT); CREATE INDEX a_b ON a (b);",
 		"-- +goose Up\nALTER TABLE a DROP COLUMN b; UPDATE installation SET compatible_from = 40;",
-		"-- +goose NO TRANSACTION\n-- +goose Up\nSET lock_timeout = 0; DROP INDEX CONCURRENTLY IF EXISTS a_b; CREATE INDEX CONCURRENTLY a_b ON a (b);",
+		"-- +goose NO TRANSACTION\n-- +goose Up\nSET lock_timeout = 0; DROP INDEX CONCURRENTLY IF EXISTS a_b; CREATE INDEX CONCURRENTLY a_b ON a (b); SET lock_timeout = '2s';",
 	} {
 		up := text
 		if strings.HasPrefix(text, "-- +goose NO") {
@@ -177,6 +186,10 @@ func TestAMigrationLetsOthersPass(t *testing.T) {
 	}
 	assert.True(t, planned, "%v", plan)
 
+	var log journal
+	s, err = gormstore.Connect(t.Context(), gormstore.Config{URL: url, Clock: clock{}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, s.Close()) })
 	other := connect(t, url)
 	conn, err := other.Handle().Conn(t.Context())
 	require.NoError(t, err)
@@ -192,6 +205,10 @@ func TestAMigrationLetsOthersPass(t *testing.T) {
 	for _, want := range []int{1, 0, 1} { // It waits, lets others pass, and waits again.
 		require.Eventually(t, func() bool { return waiting() == want }, 20*time.Second, 5*time.Millisecond)
 	}
+	var pid int
+	require.NoError(t, conn.QueryRowContext(t.Context(), "SELECT pg_backend_pid()").Scan(&pid))
+	told := fmt.Sprintf(`msg="a migration waits for another session" pid=%d`, pid)
+	require.Eventually(t, func() bool { return strings.Contains(log.String(), told) }, 20*time.Second, 5*time.Millisecond)
 	_, err = conn.ExecContext(t.Context(), "ROLLBACK")
 	require.NoError(t, err)
 	require.NoError(t, conn.Close())
@@ -200,4 +217,58 @@ func TestAMigrationLetsOthersPass(t *testing.T) {
 	plan, err = s.Plan(t.Context())
 	require.NoError(t, err)
 	assert.Empty(t, plan)
+}
+
+// journal is a log that is read while it is written.
+type journal struct {
+	mutex sync.Mutex
+	text  strings.Builder
+}
+
+func (j *journal) Write(line []byte) (int, error) {
+	j.mutex.Lock()
+	defer j.mutex.Unlock()
+	return j.text.Write(line)
+}
+
+func (j *journal) String() string {
+	j.mutex.Lock()
+	defer j.mutex.Unlock()
+	return j.text.String()
+}
+
+func TestTheLogSaysAgainAndAgainWhomAMigrationWaitsFor(t *testing.T) {
+	t.Parallel()
+	s := open(t, pgtest.New(t))
+	for name, locks := range map[string]string{"ATable": "BEGIN; LOCK TABLE installation", "AnotherThatMigrates": "SELECT pg_advisory_lock(" + strconv.Itoa(gormstore.MigrationLock) + ")"} {
+		t.Run(name, func(t *testing.T) {
+			sessions, pids := [2]*sql.Conn{}, [2]int32{}
+			for i := range sessions {
+				conn, err := s.Handle().Conn(t.Context())
+				require.NoError(t, err)
+				t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+				require.NoError(t, conn.QueryRowContext(t.Context(), "SELECT pg_backend_pid()").Scan(&pids[i]))
+				sessions[i] = conn
+			}
+			_, err := sessions[0].ExecContext(t.Context(), locks)
+			require.NoError(t, err)
+			ctx, stop := context.WithCancel(t.Context())
+			var log journal
+			var running sync.WaitGroup
+			running.Go(func() { s.TellBlockers(ctx, slog.New(slog.NewTextHandler(&log, nil)), pids[1], time.Millisecond) })
+			if name == "ATable" {
+				running.Go(func() {
+					_, err := sessions[1].ExecContext(t.Context(), "SELECT FROM installation")
+					assert.NoError(t, err)
+				})
+			}
+			told := fmt.Sprintf("pid=%d ", pids[0])
+			assert.Eventually(t, func() bool { return strings.Count(log.String(), told) >= 2 }, 20*time.Second, 5*time.Millisecond)
+			stop()
+			_, err = sessions[0].ExecContext(t.Context(), "ROLLBACK; SELECT pg_advisory_unlock_all()")
+			require.NoError(t, err)
+			running.Wait()
+			assert.NotContains(t, log.String(), "it is not known")
+		})
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"log/slog"
 
 	"github.com/mattn/go-sqlite3"
 	"github.com/pressly/goose/v3"
@@ -20,7 +21,7 @@ func (e *sqliteEngine) applied(ctx context.Context) (history, error) {
 //
 // Foreign keys are off meanwhile, because SQLite changes most of a table by building another in its
 // place; they are checked at the end instead.
-func (e *sqliteEngine) migrate(ctx context.Context) (done []*goose.MigrationResult, err error) {
+func (e *sqliteEngine) migrate(ctx context.Context, _ *slog.Logger) (done []*goose.MigrationResult, err error) {
 	conn, err := e.writing.Conn(ctx)
 	if err != nil {
 		return nil, err

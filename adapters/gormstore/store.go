@@ -84,7 +84,7 @@ type engine interface {
 	notify(ctx context.Context) error
 	listen(ctx context.Context, notified func()) error
 	applied(ctx context.Context) (history, error)
-	migrate(ctx context.Context) ([]*goose.MigrationResult, error)
+	migrate(ctx context.Context, logger *slog.Logger) ([]*goose.MigrationResult, error)
 	estimate(ctx context.Context, plan []Planned) error
 	dialect() dialect
 	// tryWrite writes and commits something that changes nothing.

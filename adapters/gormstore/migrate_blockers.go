@@ -1,0 +1,77 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"time"
+)
+
+const (
+	// blockersLook is how often a look is taken at who blocks a migration, and blockersQuiet how
+	// many looks are left out after the log has told it: it tells it every ten seconds.
+	blockersLook  = time.Second
+	blockersQuiet = 9
+	// blockersSQL finds those that a session ($1) waits for, or who hold the lock ($2) that it
+	// tries to take. Their statements are left out: they may hold personal data.
+	blockersSQL = `SELECT a.pid, COALESCE(a.application_name, ''), COALESCE(a.usename, ''), COALESCE(a.state, ''),
+		COALESCE(EXTRACT(EPOCH FROM clock_timestamp() - a.xact_start), 0)::float8
+	FROM pg_stat_activity a
+	WHERE a.pid <> $1 AND (a.pid = ANY (pg_blocking_pids($1)) OR a.pid IN (
+		SELECT l.pid FROM pg_locks l WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
+			AND l.classid::bigint = $2::bigint >> 32 AND l.objid::bigint = $2::bigint & 4294967295
+			AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())))
+	ORDER BY a.xact_start LIMIT 3`
+)
+
+// blocker is a session that another one waits for.
+type blocker struct {
+	pid                      int32
+	application, user, state string
+	seconds                  float64 // of its transaction
+}
+
+// tellBlockers has the log say whom a migration waits for, until the context ends.
+func (e *postgresEngine) tellBlockers(ctx context.Context, logger *slog.Logger, session func() int32, every time.Duration) {
+	look := time.NewTicker(every)
+	defer look.Stop()
+	quiet := 0
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+		if quiet > 0 {
+			quiet--
+			continue
+		}
+		found, err := blockers(paced(ctx, paceBrief), e.sqlDB, session())
+		if err != nil && ctx.Err() == nil {
+			logger.WarnContext(ctx, "it is not known whom a migration waits for", slog.Any("error", translated(err)))
+			quiet = blockersQuiet
+		}
+		for _, b := range found {
+			logger.WarnContext(ctx, "a migration waits for another session", slog.Int("pid", int(b.pid)), slog.String("application", b.application),
+				slog.String("user", b.user), slog.String("state", b.state), slog.Duration("transaction_age", time.Duration(b.seconds*float64(time.Second))))
+			quiet = blockersQuiet
+		}
+	}
+}
+
+func blockers(ctx context.Context, db *sql.DB, session int32) (found []blocker, err error) {
+	rows, err := db.QueryContext(ctx, blockersSQL, session, int64(migrationLock))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var b blocker
+		if err := rows.Scan(&b.pid, &b.application, &b.user, &b.state, &b.seconds); err != nil {
+			return nil, err
+		}
+		found = append(found, b)
+	}
+	return found, rows.Err()
+}
