@@ -69,6 +69,19 @@ func (p *Profiles) Search(ctx context.Context, at Path, q users.Query) (found us
 	return found, err
 }
 
+// Indexing tells how far the organization's members can be found by their words; orgs.ErrNotFound.
+func (p *Profiles) Indexing(ctx context.Context, at Path) (found users.Indexing, err error) {
+	err = p.store.View(ctx, func(tx ports.Tx) error {
+		org, err := tx.Orgs().BySlug(ctx, at.Organization)
+		if err != nil {
+			return err
+		}
+		found, err = tx.Users().Indexing(ctx, org.ID)
+		return err
+	})
+	return found, err
+}
+
 // Choices are what members can be filtered by and put into, of each kind the first MaxShown, and
 // what was asked for wherever it stands.
 type Choices struct {

@@ -171,6 +171,16 @@ func (c call) pageHits(text string) (found []hit) {
 	return found
 }
 
+// Indexing tells how far the members of the page's organization can be found by their words. What
+// cannot be read is left out: the page is not worth less for that.
+func (v view) Indexing() users.Indexing {
+	found, err := v.call.console.use.Profiles.Indexing(v.call.ctx, v.call.at())
+	if err != nil {
+		return users.Indexing{}
+	}
+	return found
+}
+
 // SearchPath is the path of the search in the page's organization; empty where the visitor may not
 // see it.
 func (v view) SearchPath() string {

@@ -51,3 +51,24 @@ func TestSearchShowsTheFirstOfMany(t *testing.T) {
 	assert.Contains(t, all.said(), "Crowd l")
 	assert.NotContains(t, all.body, `id="found-people"`)
 }
+
+func TestPagesSayThatPeopleAreBeingIndexed(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.operator("eve", users.RoleAdministrator))
+		f.person("acme", "ada", users.RoleMember, false)
+		list := shop + "d/" + f.listNamed("acme", "all") + "/"
+		pages := []string{"/console/o/acme/search/?q=zoe", "/console/o/acme/u/?q=zoe", web + "?person=zoe", web + "m/?q=zoe", list + "?q=zoe", list + "?people=zoe"}
+		const said = "People are being indexed: "
+		for _, page := range pages {
+			assert.NotContains(f, b.get(page).is(f.T, http.StatusOK).said(), said, page)
+		}
+		b.post("/console/o/acme/searchable/", "searchable_metadata", "plan").is(f.T, http.StatusSeeOther)
+		for _, page := range pages {
+			assert.Equal(f, 1, strings.Count(b.get(page).is(f.T, http.StatusOK).said(), said), page)
+		}
+		for _, page := range []string{"/console/o/acme/u/", web, web + "m/", list} {
+			assert.NotContains(f, b.get(page).is(f.T, http.StatusOK).said(), said, "%s: nobody is searched", page)
+		}
+	})
+}
