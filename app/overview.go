@@ -61,6 +61,9 @@ func ending(ctx context.Context, tx ports.Tx, org orgs.ID, now time.Time) ([]acc
 // OverdueCounted reports whether there may be more deliveries in a backlog than were counted.
 func (a Attention) OverdueCounted(b statistics.Backlog) bool { return b.Waiting >= overdueCounted }
 
+// FailuresLeft reports whether there may be more occurrences with failures than were read.
+func (a Attention) FailuresLeft() bool { return len(a.Failures) >= failuresCounted }
+
 // Overview is how an organization's notifications are doing.
 type Overview struct {
 	Attention Attention

@@ -28,7 +28,7 @@ type concern struct {
 
 // concerns says what needs attention, the most urgent first.
 func (c call) concerns(org string, a app.Attention) []concern {
-	all := append(c.channelConcerns(org, a), c.failureConcerns(org, a.Failures)...)
+	all := append(c.channelConcerns(org, a), c.failureConcerns(org, a)...)
 	if c.visitor.May(org, operators.Operator) {
 		all = append(all, c.importConcerns(org, a.Imports)...)
 	}
@@ -78,12 +78,12 @@ func (c call) channelActions(org, project string, id channels.ID) []link {
 }
 
 // failureConcerns are the events with occurrences of which deliveries failed, a card for each
-// event.
-func (c call) failureConcerns(org string, failures []statistics.Failures) (all []concern) {
+// event. Any of them may have failed before what was read, too.
+func (c call) failureConcerns(org string, a app.Attention) (all []concern) {
 	type cause struct{ project, application, event string }
 	var causes []cause
 	of := map[cause][]statistics.Failures{}
-	for _, f := range failures {
+	for _, f := range a.Failures {
 		why := cause{f.Project, f.Application, f.Event}
 		if of[why] == nil {
 			causes = append(causes, why)
@@ -100,11 +100,14 @@ func (c call) failureConcerns(org string, failures []statistics.Failures) (all [
 			}
 			actions = append(actions, open)
 		}
-		newest := of[why][0].Created
-		card := concern{State: "failed", Name: why.event, Text: counted(failed, "delivery", "deliveries") + " failed, triggered", Since: newest,
+		newest, deliveries := of[why][0].Created, "deliveries"
+		if failed == 1 && !a.FailuresLeft() {
+			deliveries = "delivery"
+		}
+		card := concern{State: "failed", Name: why.event, Text: atLeast(failed, a.FailuresLeft()) + " " + deliveries + " failed, triggered", Since: newest,
 			For: lasting(c.console.clock.Now().Sub(newest)) + " ago", Actions: actions}
 		if n := len(of[why]); n > 1 {
-			card.Text = fmt.Sprintf("%s of %d messages failed, triggered last", counted(failed, "delivery", "deliveries"), n)
+			card.Text = fmt.Sprintf("%s %s of %s messages failed, triggered last", atLeast(failed, a.FailuresLeft()), deliveries, atLeast(n, a.FailuresLeft()))
 		}
 		all = append(all, card)
 	}

@@ -138,6 +138,20 @@ func TestOverviewLooksBehindTheFirstTen(t *testing.T) {
 	})
 }
 
+// TestOverviewOfMoreFailuresThanItReadsSaysThatThereMayBeMore is about the latest occurrences being
+// all that a card knows of its event.
+func TestOverviewOfMoreFailuresThanItReadsSaysThatThereMayBeMore(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.person("acme", "ada", users.RoleMember, false)
+	f.listed("ada")
+	for range 6 {
+		f.fails(f.happened())
+	}
+	page := f.as(f.operator("bob", users.RoleViewer)).get("/console/o/acme/").is(t, http.StatusOK)
+	assert.Contains(t, page.said(), "failed Tick 5 or more deliveries of 5 or more messages failed, triggered last")
+}
+
 // TestOverviewGroupsFailuresByEvent is about an event of which several occurrences failed.
 func TestOverviewGroupsFailuresByEvent(t *testing.T) {
 	t.Parallel()
