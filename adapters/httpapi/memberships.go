@@ -26,9 +26,14 @@ type applicationMember struct {
 	membership
 }
 
+// showApplicationMember tells the e-mail address of those alone who are registered: of the others
+// the application, and its key, knows no more than the username that was asked for.
 func showApplicationMember(r app.Registrant) applicationMember {
-	return applicationMember{ID: r.Member.ID, Username: r.Member.User.Username, Email: r.Member.Email, Registered: r.Registered,
-		membership: showMembership(r.Membership)}
+	shown := applicationMember{ID: r.Member.ID, Username: r.Member.User.Username, Registered: r.Registered, membership: showMembership(r.Membership)}
+	if r.Registered {
+		shown.Email = r.Member.Email
+	}
+	return shown
 }
 
 func (c call) answerMember(m users.Member, err error) error {

@@ -113,6 +113,18 @@ func TestManagedMemberships(t *testing.T) {
 		})
 	}))
 
+	t.Run("TellNothingElseOfWhoIsNotRegistered", both(func(w *world) {
+		w.post("/api/o/acme/p/shop/a/office/register/", object{"username": "carl", "email": "carl@private.example.org"}).is(http.StatusCreated)
+		m := w.as(w.issue(scope("acme/shop/web"), access.MembershipRead, access.MembershipWrite))
+		path := membersOfWeb + "carl/"
+		for _, shown := range []answer{m.get(path), m.patch(path, object{"locked": true})} {
+			shown.is(http.StatusOK)
+			assert.NotContains(w, string(shown.body), "private.example.org")
+		}
+		w.post(registerPath, object{"username": "carl"}).is(http.StatusOK)
+		assert.Equal(w, "carl@private.example.org", read[managedMembership](m.get(path).is(http.StatusOK)).Email)
+	}))
+
 	t.Run("OfTheOrganizationAreLocked", both(func(w *world) {
 		w.enroll("anna@example.org")
 		w.post("/api/v1/user/globex/", object{"email": "anna@example.org"})

@@ -1305,7 +1305,7 @@ type ApplicationMembership struct {
 	// Examples: {"external_id":4711,"plan":"pro"}
 	CustomFields CustomFields `json:"custom_fields"`
 
-	// Email As the organization recorded it.
+	// Email As the organization recorded it; empty if the user is not registered.
 	//
 	// Examples: anna@example.org
 	Email string `json:"email"`

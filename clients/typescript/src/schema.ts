@@ -4114,7 +4114,7 @@ export interface components {
             /** @example anna@example.org */
             username: string;
             /**
-             * @description As the organization recorded it.
+             * @description As the organization recorded it; empty if the user is not registered.
              * @example anna@example.org
              */
             email: string;

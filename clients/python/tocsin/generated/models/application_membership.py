@@ -21,7 +21,7 @@ class ApplicationMembership:
         Attributes:
             id (int): Id of the user.
             username (str):
-            email (str): As the organization recorded it.
+            email (str): As the organization recorded it; empty if the user is not registered.
             registered (bool): Whether the user is registered with the application; if not, all but `locked` is what a
                 registration begins with.
             custom_fields (CustomFields): Metadata, any JSON object of at most 64 KiB. By convention the id in an external
