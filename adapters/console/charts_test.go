@@ -53,8 +53,8 @@ func TestChartOfDeliveries(t *testing.T) {
 				`<rect class="failed" x="[0-9.]+" y="0.00" width="[0-9.]+" height="100.00"/>`} {
 				assert.Len(f, regexp.MustCompile(bar).FindAllString(page.body, -1), 1, bar)
 			}
-			assert.Contains(f, page.said(), "deliveries, at most 3")
-			assert.Contains(f, page.said(), "failure rate, at most 33.3 %")
+			assert.Contains(f, page.said(), "deliveries, peak 3")
+			assert.Contains(f, page.said(), "failure rate, peak 33.3 %")
 			assert.Contains(f, page.said(), "2026-03-01 2 1 0 33.3 %")
 		}
 		b.get("/console/o/acme/p/shop/a/web/?from=2026-03-01&to=2026-03-01").is(f.T, http.StatusOK)

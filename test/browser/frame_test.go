@@ -10,6 +10,9 @@ import (
 func TestTheMenuIsADrawerOnAPhone(t *testing.T) {
 	t.Parallel()
 	each(t, func(_ *world, p *tab) {
+		p.open("/console/o/acme/channels/")
+		p.sees("Messages")
+		p.seesNot("Close the menu")
 		p.resize(phone)
 		p.open("/console/o/acme/channels/")
 		p.seesNot("Messages")
