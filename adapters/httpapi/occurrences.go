@@ -35,6 +35,8 @@ type occurrence struct {
 	listedOccurrence
 	Waiting     []hold     `json:"waiting"`
 	ExpectedEnd *time.Time `json:"expected_end"`
+	RequestID   string     `json:"request_id"`
+	Traceparent string     `json:"traceparent"`
 }
 
 // waiting is what an open delivery waits for.
@@ -108,7 +110,8 @@ func (a *API) showOccurrence(c call) error {
 	for i, h := range r.Holds {
 		holds[i] = hold{h.Channel, showWaiting(h.Waiting), h.Ahead}
 	}
-	return c.answer(http.StatusOK, occurrence{listedOccurrence: c.listed(r), Waiting: holds, ExpectedEnd: orNull(r.Expected)})
+	return c.answer(http.StatusOK, occurrence{listedOccurrence: c.listed(r), Waiting: holds, ExpectedEnd: orNull(r.Expected),
+		RequestID: r.Occurrence.RequestID, Traceparent: r.Occurrence.Traceparent})
 }
 
 func (a *API) listOccurrences(c call) error {

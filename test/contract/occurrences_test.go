@@ -49,6 +49,19 @@ func TestOccurrence(t *testing.T) {
 		require.Equal(w, "The message was sent to anna@example.org by shop-mail.", w.explain(id, "anna").Summary)
 	}))
 
+	t.Run("SaysWhichRequestTriggeredIt", both(func(w *world) {
+		w.apply(orders())
+		const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+		answer := w.with("traceparent", parent).post(orderPath, object{}).is(http.StatusCreated)
+		o := w.occurrence(read[triggered](answer).Occurrence)
+		require.Equal(w, answer.header.Get("X-Request-ID"), o.RequestID)
+		require.Equal(w, parent, o.Traceparent)
+		answer = w.post(orderPath, object{}).is(http.StatusCreated)
+		o = w.occurrence(read[triggered](answer).Occurrence)
+		require.Equal(w, answer.header.Get("X-Request-ID"), o.RequestID)
+		require.Empty(w, o.Traceparent)
+	}))
+
 	t.Run("OfNobodyIsDone", both(func(w *world) {
 		w.apply(orders())
 		w.work()
@@ -71,7 +84,7 @@ func TestOccurrence(t *testing.T) {
 			found := []int64{}
 			for _, o := range read[[]occurrence](w.get(webPath + "occurrences/" + query).is(http.StatusOK)) {
 				shown := w.occurrence(o.ID)
-				shown.Waiting, shown.ExpectedEnd = nil, nil // Those are told of one alone.
+				shown.Waiting, shown.ExpectedEnd, shown.RequestID, shown.Traceparent = nil, nil, "", "" // Those are told of one alone.
 				require.Equal(w, shown, o)
 				found = append(found, o.ID)
 			}

@@ -154,6 +154,8 @@ type occurrence struct {
 	Counts        map[string]int `json:"counts"`
 	Waiting       []waiting      `json:"waiting"`
 	ExpectedEnd   *time.Time     `json:"expected_end"`
+	RequestID     string         `json:"request_id"`
+	Traceparent   string         `json:"traceparent"`
 	Deliveries    string         `json:"deliveries"`
 }
 

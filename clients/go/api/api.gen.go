@@ -2500,6 +2500,11 @@ type Occurrence struct {
 	// Examples: normal
 	Priority Priority `json:"priority"`
 
+	// RequestId The `X-Request-ID` of the request that triggered it, as its answer and the log have it; empty when none is known.
+	//
+	// Examples: d2c5b0e6a1f34c7f9b8e
+	RequestId string `json:"request_id"`
+
 	// SendAt Nothing is sent before; null at once.
 	//
 	// Examples: null
@@ -2509,6 +2514,11 @@ type Occurrence struct {
 	//
 	// Examples: done
 	State OccurrenceState `json:"state"`
+
+	// Traceparent The `traceparent` of that request (W3C Trace Context); empty when it had none.
+	//
+	// Examples: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+	Traceparent string `json:"traceparent"`
 
 	// Waiting What it waits for, each cause of each channel once, as far as the first open deliveries tell.
 	//

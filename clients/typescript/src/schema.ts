@@ -3263,6 +3263,16 @@ export interface components {
              * @example null
              */
             expected_end: string | null;
+            /**
+             * @description The `X-Request-ID` of the request that triggered it, as its answer and the log have it; empty when none is known.
+             * @example d2c5b0e6a1f34c7f9b8e
+             */
+            request_id: string;
+            /**
+             * @description The `traceparent` of that request (W3C Trace Context); empty when it had none.
+             * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+             */
+            traceparent: string;
         };
         /**
          * @description `scheduled`: the moment when the occurrence is to be sent. `channel not working`: the channel's provider. `next attempt`: the pause

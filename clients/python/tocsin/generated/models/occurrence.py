@@ -39,6 +39,9 @@ class Occurrence:
             open deliveries tell.
         expected_end (datetime.datetime | None): When the last delivery will be over at the rate so far. Null before the
             first is over, and when nothing is open.
+        request_id (str): The `X-Request-ID` of the request that triggered it, as its answer and the log have it; empty
+            when none is known.
+        traceparent (str): The `traceparent` of that request (W3C Trace Context); empty when it had none.
     """
 
     id: int
@@ -54,6 +57,8 @@ class Occurrence:
     deliveries: str
     waiting: list[OccurrenceWaitingItem]
     expected_end: datetime.datetime | None
+    request_id: str
+    traceparent: str
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -102,6 +107,10 @@ class Occurrence:
         else:
             expected_end = self.expected_end
 
+        request_id = self.request_id
+
+        traceparent = self.traceparent
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -119,6 +128,8 @@ class Occurrence:
                 "deliveries": deliveries,
                 "waiting": waiting,
                 "expected_end": expected_end,
+                "request_id": request_id,
+                "traceparent": traceparent,
             }
         )
 
@@ -215,6 +226,10 @@ class Occurrence:
 
         expected_end = _parse_expected_end(d.pop("expected_end"))
 
+        request_id = d.pop("request_id")
+
+        traceparent = d.pop("traceparent")
+
         occurrence = cls(
             id=id,
             event=event,
@@ -229,6 +244,8 @@ class Occurrence:
             deliveries=deliveries,
             waiting=waiting,
             expected_end=expected_end,
+            request_id=request_id,
+            traceparent=traceparent,
         )
 
         occurrence.additional_properties = d
