@@ -3,7 +3,6 @@ package httpapi
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -120,7 +119,11 @@ func (f *filters) number(name string) func(int64) bool {
 func among[T ~string](f *filters, name string, values ...T) T {
 	wanted := T(f.text(name))
 	if wanted != "" && !slices.Contains(values, wanted) {
-		f.faults.Addf(name, "must be one of %s", strings.Trim(fmt.Sprint(values), "[]"))
+		known := make([]string, len(values))
+		for i, v := range values {
+			known[i] = string(v)
+		}
+		f.faults.Addf(name, "must be one of %s", strings.Join(known, ", "))
 	}
 	return wanted
 }

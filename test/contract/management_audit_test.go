@@ -55,6 +55,7 @@ func TestManagedAuditLog(t *testing.T) {
 		assert.Equal(w, []string{locked}, of("action_begins=member.&created_after="+url.QueryEscape(later.Format(time.RFC3339))))
 		assert.Empty(w, of("action_begins=member.&via=console"))
 		assert.NotContains(w, strings.Join(of(""), " "), "globex")
+		assert.Equal(w, map[string][]string{"via": {"must be one of console, command line, API, unsubscribe link"}}, m.get(auditPath+"?via=fax").errors())
 
 		e := read[[]managedEntry](m.get(auditPath + "?action_begins=member.lock").is(http.StatusOK))[0]
 		assert.Equal(w, []object{{"locked": false}, {"locked": true}}, []object{e.Before, e.After})
