@@ -119,11 +119,7 @@ func (f *filters) number(name string) func(int64) bool {
 func among[T ~string](f *filters, name string, values ...T) T {
 	wanted := T(f.text(name))
 	if wanted != "" && !slices.Contains(values, wanted) {
-		known := make([]string, len(values))
-		for i, v := range values {
-			known[i] = string(v)
-		}
-		f.faults.Addf(name, "must be one of %s", strings.Join(known, ", "))
+		f.faults.Addf(name, "must be one of %s", fault.List(values))
 	}
 	return wanted
 }

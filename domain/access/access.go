@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,8 +101,7 @@ func ParseGrants(field string, words []string) ([]Grant, error) {
 		}
 	}
 	if len(unknown) > 0 {
-		known := strings.Trim(fmt.Sprint(Grants()), "[]")
-		faults.Addf(field, "there is no grant %s; there is %s", strings.Join(unknown, ", "), strings.ReplaceAll(known, " ", ", "))
+		faults.Addf(field, "there is no grant %s; there is %s", fault.List(unknown), fault.List(Grants()))
 	}
 	if len(words) == 0 {
 		faults.Addf(field, "at least one is required")

@@ -83,7 +83,7 @@ func (r *SettingsReader) Word(name string, words ...string) string {
 	case word == "":
 		return words[0]
 	case !slices.Contains(words, word):
-		r.Wrong(name, "must be one of %s", strings.Join(words, ", "))
+		r.Wrong(name, "must be one of %s", fault.List(words))
 	}
 	return word
 }

@@ -179,3 +179,12 @@ func join(outer, inner string) string {
 	}
 	return outer + "." + inner
 }
+
+// List joins words with commas, for a message that names all of them.
+func List[T ~string](words []T) string {
+	all := make([]string, len(words))
+	for i, w := range words {
+		all[i] = string(w)
+	}
+	return strings.Join(all, ", ")
+}

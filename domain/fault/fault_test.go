@@ -187,3 +187,9 @@ func TestFieldsJoinPaths(t *testing.T) {
 		assert.Equal(t, fault.Fields{{Name: "addresses[2].value", Messages: []string{"is required", "is odd"}}}, payload)
 	})
 }
+
+func TestList(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, "invalid input, not found", fault.List([]string{"invalid input", "not found"}))
+	assert.Empty(t, fault.List([]string(nil)))
+}
