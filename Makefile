@@ -73,7 +73,7 @@ run: build ## start the demo on SQLite below ./data and print the console's pass
 
 lint: $(TOOLS)/golangci-lint ## check the code with golangci-lint, as .golangci.yml says
 	$(TOOLS)/golangci-lint run ./...
-	cd clients/go && $(CURDIR)/$(TOOLS)/golangci-lint run ./...
+	for module in clients/go .ci/chart .ci/release; do (cd "$$module" && $(CURDIR)/$(TOOLS)/golangci-lint run ./...) || exit 1; done
 
 migrations: ## lint the migrations of Postgres with squawk, which npm installs
 	@.ci/migrations $(TOOLS)/squawk
@@ -105,7 +105,7 @@ fuzz: ## fuzz every fuzz target for FUZZTIME each (30s)
 alerts: ## test the alerts for Prometheus, where promtool can be built
 	@.ci/alerts $(TOOLS)/promtool
 
-chart: $(TOOLS)/chart ## lint the Helm chart, and read what it makes of three files of values as Kubernetes would
+chart: $(TOOLS)/chart ## lint the Helm chart, and read what it makes of files of values as Kubernetes would
 	$(TOOLS)/chart deploy/chart deploy/chart/ci/*-values.yaml
 
 walls: test-tools ## play SCRIPTS random scripts (500) to find what one organization sees of another

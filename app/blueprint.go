@@ -46,6 +46,8 @@ type BlueprintProject struct {
 type BlueprintChannel struct {
 	Name, Protocol, Driver string
 	Preferred, Active      bool
+	Pool                   string // empty: none
+	Weight                 int
 	Settings               channels.Settings
 }
 
@@ -62,13 +64,14 @@ type BlueprintApplication struct {
 	Events     []BlueprintEvent
 }
 
-// BlueprintEvent describes an event. Without channels it may use every channel.
+// BlueprintEvent describes an event. Without channels and pools it may use every channel.
 type BlueprintEvent struct {
 	Slug, Name, Description string
 	Active                  bool
 	Schema                  map[string]any // of contexts; nil: as it is; empty: none
 	Priority                string         // empty: as it is, normal for a new event
 	Channels                []string
+	Pools                   []string
 	Templates               []BlueprintTemplate
 	Notifications           []BlueprintNotification
 }
@@ -175,7 +178,7 @@ func (b Blueprint) size() int {
 			for _, a := range p.Applications {
 				n += len(a.Events)
 				for _, e := range a.Events {
-					n += len(e.Channels) + len(e.Templates) + len(e.Notifications)
+					n += len(e.Channels) + len(e.Pools) + len(e.Templates) + len(e.Notifications)
 					for _, w := range e.Notifications {
 						n += len(w.Templates)
 					}
@@ -238,6 +241,7 @@ func (c *blueprintCheck) channels(place string, all []BlueprintChannel) {
 			channel.Settings = b.Settings
 			c.faults.Add(place, c.channel(channel))
 		}
+		c.faults.Add(place, channel.Join(b.Pool, b.Weight))
 		c.unique(seen, place+".name", names.Fold(b.Name))
 	}
 }
@@ -254,6 +258,10 @@ func (c *blueprintCheck) events(place string, all []BlueprintEvent) {
 		limited := once{}
 		for n, name := range e.Channels {
 			c.unique(limited, index(place, "channels", n), names.Fold(name))
+		}
+		pools := once{}
+		for n, name := range e.Pools {
+			c.unique(pools, index(place, "pools", n), name)
 		}
 		c.templates(place, e.Templates)
 		notifications := once{}

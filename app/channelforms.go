@@ -15,6 +15,8 @@ import (
 type ChannelForm struct {
 	Name, Protocol, Driver string // of a new one
 	Preferred, Active      bool
+	Pool                   string // empty: none
+	Weight                 int
 	// Unrestricted lets the channel connect to every address; it counts only of those who look
 	// after the installation.
 	Unrestricted bool

@@ -13,6 +13,7 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/quotas"
+	"github.com/tocsin/tocsin/domain/statistics"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -21,12 +22,21 @@ type Channels struct {
 	store   ports.Store
 	drivers delivery.Drivers
 	limits  *quotas.Defaults
+	clock   ports.Clock
 }
 
 // NewChannels returns the use cases on channels, which these drivers work for. Organizations
 // without limits of their own may have so many.
-func NewChannels(store ports.Store, drivers delivery.Drivers, limits *quotas.Defaults) *Channels {
-	return &Channels{store: store, drivers: drivers, limits: limits}
+func NewChannels(store ports.Store, drivers delivery.Drivers, limits *quotas.Defaults, clock ports.Clock) *Channels {
+	return &Channels{store: store, drivers: drivers, limits: limits, clock: clock}
+}
+
+// ListedChannel is a channel without its settings, and how it is doing.
+type ListedChannel struct {
+	channels.Channel
+
+	Outages []channels.Outage  // one for each instance that it does not work on
+	Backlog statistics.Backlog // what is due in it; the zero value: nothing is
 }
 
 // maxOutages is how many outages of an organization are read at once.
@@ -41,8 +51,10 @@ type ChannelReport struct {
 	Kept      []string           // the secrets that are set
 	Open      channels.Settings  // the settings that are no secrets
 	Limits    channels.Limits
-	Outages   []channels.Outage // one for each instance that it does not work on
-	Sealed    string            // why its settings cannot be read; empty: they can
+	Outages   []channels.Outage  // one for each instance that it does not work on
+	Backlog   statistics.Backlog // what is due in it; the zero value: nothing is
+	Sealed    string             // why its settings cannot be read; empty: they can
+	Members   []channels.Member  // of its pool, itself included; none: it has no pool
 }
 
 // Drivers returns the technologies that channels can be made with.
@@ -51,25 +63,42 @@ func (s *Channels) Drivers() []deliveries.Driver { return slices.Clone(s.drivers
 // Driver returns one of them; a fault about `driver`.
 func (s *Channels) Driver(name string) (deliveries.Driver, error) { return s.drivers.Find(name) }
 
-// List returns the channels of the place without settings, and the outages of each;
-// orgs.ErrNotFound, orgs.ErrProjectNotFound.
-func (s *Channels) List(ctx context.Context, at Path, p Page) (found []channels.Channel, outages map[channels.ID][]channels.Outage, err error) {
+// List returns the channels of the place; orgs.ErrNotFound, orgs.ErrProjectNotFound.
+func (s *Channels) List(ctx context.Context, at Path, p Page) (listed []ListedChannel, err error) {
 	err = s.store.View(ctx, func(tx ports.Tx) error {
 		org, project, err := owner(ctx, tx, at)
 		if err != nil {
 			return err
 		}
-		if found, err = tx.Channels().List(ctx, org, project, channels.ID(p.After), p.Limit); err != nil {
+		found, err := tx.Channels().List(ctx, org, project, channels.ID(p.After), p.Limit)
+		if err != nil {
 			return err
 		}
-		all, err := tx.Channels().Outages(ctx, org, maxOutages)
-		outages = map[channels.ID][]channels.Outage{}
-		for _, t := range all {
-			outages[t.Channel] = append(outages[t.Channel], t)
+		outages, backlogs, err := s.condition(ctx, tx, org)
+		listed = make([]ListedChannel, len(found))
+		for i, c := range found {
+			listed[i] = ListedChannel{c, outages[c.ID], backlogs[c.ID]}
 		}
 		return err
 	})
-	return found, outages, err
+	return listed, err
+}
+
+// condition reads how the channels of an organization are doing.
+func (s *Channels) condition(ctx context.Context, tx ports.Tx, org orgs.ID) (map[channels.ID][]channels.Outage, map[channels.ID]statistics.Backlog, error) {
+	reported, err := tx.Channels().Outages(ctx, org, maxOutages)
+	if err != nil {
+		return nil, nil, err
+	}
+	due, err := tx.Statistics().Backlogs(ctx, []orgs.ID{org}, s.clock.Now(), queueCounted)
+	outages, backlogs := map[channels.ID][]channels.Outage{}, map[channels.ID]statistics.Backlog{}
+	for _, o := range reported {
+		outages[o.Channel] = append(outages[o.Channel], o)
+	}
+	for _, b := range due {
+		backlogs[b.Channel] = b
+	}
+	return outages, backlogs, err
 }
 
 // Show returns a channel of the place; orgs.ErrNotFound, orgs.ErrProjectNotFound,
@@ -95,8 +124,11 @@ func (s *Channels) Show(ctx context.Context, at Path, id channels.ID) (report Ch
 		report.Open = opened(report.Described, c.Settings)
 		report.Channel, report.Limits = c, c.Settings.Limits()
 		report.Settings = nil
-		all, err := tx.Channels().Outages(ctx, org, maxOutages)
-		report.Outages = slices.DeleteFunc(all, func(t channels.Outage) bool { return t.Channel != id })
+		if report.Members, err = tx.Channels().Members(ctx, org, id); err != nil {
+			return err
+		}
+		outages, backlogs, err := s.condition(ctx, tx, org)
+		report.Outages, report.Backlog = outages[id], backlogs[id]
 		return err
 	})
 	return report, err
@@ -110,6 +142,9 @@ func (s *Channels) Create(ctx context.Context, by operators.Officer, at Path, f 
 		return c, err
 	}
 	c.Preferred, c.Active = f.Preferred, f.Active
+	if err := c.Join(f.Pool, f.Weight); err != nil {
+		return c, err
+	}
 	if err := s.set(&c, by, f); err != nil {
 		return c, err
 	}
@@ -147,18 +182,29 @@ func (s *Channels) Patch(ctx context.Context, by operators.Officer, at Path, id 
 		if err != nil {
 			return err
 		}
-		f := ChannelForm{Preferred: was.Preferred, Active: was.Active, Unrestricted: was.Unrestricted, Changes: map[string]any{}}
+		f := ChannelForm{Preferred: was.Preferred, Active: was.Active, Unrestricted: was.Unrestricted, Pool: was.Pool, Weight: was.Weight, Changes: map[string]any{}}
 		change(&f)
 		is := was
 		is.Preferred, is.Active = f.Preferred, f.Active
+		if err := is.Join(f.Pool, f.Weight); err != nil {
+			return err
+		}
 		if err := s.set(&is, by, f); err != nil {
 			return err
 		}
-		if is.Settings.Equal(was.Settings) && is.Preferred == was.Preferred && is.Active == was.Active && is.Unrestricted == was.Unrestricted {
+		if is.Same(was) {
 			return nil
 		}
 		if err := tx.Channels().Save(ctx, is); err != nil {
 			return onField(err)
+		}
+		if was.Pool != is.Pool {
+			if err := tx.Channels().PoolKept(ctx, was); err != nil {
+				if refused, ok := errors.AsType[*fault.Error](err); ok && errors.Is(err, channels.ErrInUse) {
+					return refused.On("pool")
+				}
+				return err
+			}
 		}
 		if err := tx.Channels().ClearOutages(ctx, is.Organization, id); err != nil {
 			return err

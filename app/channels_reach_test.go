@@ -3,6 +3,7 @@ package app_test
 import (
 	"maps"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,6 +20,7 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/clocks"
 )
 
 // realDrivers are those that connect to somebody.
@@ -59,7 +61,7 @@ func TestWhoseChannelsAreUnrestricted(t *testing.T) {
 				_, err := tx.Orgs().Create(t.Context(), orgs.Organization{Slug: "acme", Name: "Acme"})
 				return err
 			}))
-			use := app.NewChannels(store, realDrivers(), nil)
+			use := app.NewChannels(store, realDrivers(), nil, clocks.At(time.Now()))
 			form := func(changes map[string]string) app.ChannelForm {
 				f := app.ChannelForm{Name: "c", Protocol: c.protocol, Driver: name, Active: true, Unrestricted: true, Settings: map[string]string{}}
 				maps.Copy(f.Settings, c.settings)
@@ -106,13 +108,13 @@ func TestWhoseChannelsAreUnrestricted(t *testing.T) {
 		t.Parallel()
 		store := emptyInstallation(t)
 		provisioning := app.NewProvisioning(store, realDrivers().Check, nil, nil)
-		use := app.NewChannels(store, realDrivers(), nil)
+		use := app.NewChannels(store, realDrivers(), nil, clocks.At(time.Now()))
 		blueprint := func(host string) app.Blueprint {
 			return app.Blueprint{Organizations: []app.BlueprintOrganization{{Slug: "acme", Name: "Acme", Channels: []app.BlueprintChannel{
 				{Name: "mail", Protocol: "EMAIL", Driver: "smtp", Active: true, Settings: channels.Settings{"host": host, "port": 25, "from": "a@example.org"}}}}}}
 		}
 		unrestricted := func() bool {
-			found, _, err := use.List(t.Context(), at, app.Page{Limit: 10})
+			found, err := use.List(t.Context(), at, app.Page{Limit: 10})
 			require.NoError(t, err)
 			return found[0].Unrestricted
 		}

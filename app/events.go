@@ -38,6 +38,7 @@ type EventForm struct {
 	Schema            string // of contexts: a JSON Schema; empty: none
 	Priority          string // empty: normal
 	Channels          []channels.ID
+	Pools             []string // by name
 }
 
 // EventReport is an event with what belongs to it.
@@ -109,7 +110,7 @@ func (s *Events) Create(ctx context.Context, by audit.Actor, at Path, f EventFor
 			return err
 		}
 		e.Organization, e.Application = app.Organization, app.ID
-		if e.Channels, err = limitedTo(ctx, tx, app, f.Channels); err != nil {
+		if e.Channels, e.Pools, err = f.limits(ctx, tx, app, nil); err != nil {
 			return err
 		}
 		if made, err = tx.Events().Create(ctx, e); err != nil {
@@ -149,7 +150,7 @@ func (s *Events) Patch(ctx context.Context, by audit.Actor, at Path, slug string
 		}
 		is = was
 		is.Name, is.Description, is.Active, is.Example, is.Schema, is.Priority = wanted.Name, wanted.Description, wanted.Active, wanted.Example, wanted.Schema, wanted.Priority
-		if is.Channels, err = limitedTo(ctx, tx, app, f.Channels); err != nil {
+		if is.Channels, is.Pools, err = f.limits(ctx, tx, app, was.Pools); err != nil {
 			return err
 		}
 		before, after := audit.Changed(eventState(was), eventState(is))
@@ -170,6 +171,9 @@ func formOf(e events.Event) EventForm {
 	f := EventForm{Slug: e.Slug, Name: e.Name, Description: e.Description, Active: e.Active, Example: e.Example, Schema: e.Schema, Priority: e.Priority.String()}
 	for _, c := range e.Channels {
 		f.Channels = append(f.Channels, c.ID)
+	}
+	for _, p := range e.Pools {
+		f.Pools = append(f.Pools, p.Name)
 	}
 	return f
 }
@@ -218,25 +222,26 @@ func (f EventForm) event(e events.Event) (events.Event, error) {
 	return checked, faults.Err()
 }
 
-// limitedTo finds the channels that an event shall be limited to among those that its application
-// may use.
-func limitedTo(ctx context.Context, tx ports.Tx, app applications.Application, ids []channels.ID) ([]events.Channel, error) {
-	if len(ids) == 0 {
-		return nil, nil
+// limits finds the channels and pools that an event shall be limited to among those that its
+// application may use. It had some pools already.
+func (f EventForm) limits(ctx context.Context, tx ports.Tx, app applications.Application, had []events.Pool) ([]events.Channel, []events.Pool, error) {
+	if len(f.Channels) == 0 && len(f.Pools) == 0 {
+		return nil, nil, nil
 	}
 	usable, err := usableChannels(ctx, tx, app.Organization, app.Project)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var limited []events.Channel
 	for _, c := range usable {
-		if slices.Contains(ids, c.ID) {
+		if slices.Contains(f.Channels, c.ID) {
 			limited = append(limited, events.Channel{ID: c.ID, Name: c.Name})
 		}
 	}
-	if len(limited) < len(slices.Compact(slices.Sorted(slices.Values(ids)))) {
-		return nil, fault.Field("channels", "%s", channels.ErrNotFound.Error())
+	if len(limited) < len(slices.Compact(slices.Sorted(slices.Values(f.Channels)))) {
+		return nil, nil, fault.Field("channels", "%s", channels.ErrNotFound.Error())
 	}
 	slices.SortFunc(limited, func(a, b events.Channel) int { return strings.Compare(a.Name, b.Name) })
-	return limited, nil
+	pools, err := events.PoolsNamed(events.Pools(usable), had, f.Pools)
+	return limited, pools, err
 }

@@ -15,7 +15,7 @@ import (
 
 // What an overview looks back at, and what counts as attention.
 const (
-	overviewHours   = 48
+	overviewHours   = 24
 	overviewDays    = 30
 	overdueAfter    = 5 * time.Minute
 	overdueCounted  = 10_000
@@ -46,6 +46,7 @@ type Attention struct {
 	Backlogs []statistics.Backlog  // channels whose deliveries have been due for more than five minutes, counted up to OverdueCounted
 	Failures []statistics.Failures // the newest occurrences of two days with deliveries that failed
 	Imports  []imports.Job         // the latest ten that ended within a week and failed or rejected rows
+	Snoozes  []statistics.Snooze   // those that have ended included
 	Keys     []access.Key          // of the latest 100, those that nobody has replaced and that end within two weeks; told by Overview only
 }
 
@@ -68,7 +69,7 @@ func (a Attention) FailuresLeft() bool { return len(a.Failures) >= failuresCount
 type Overview struct {
 	Attention Attention
 	Beginning *Beginning        // nil: messages were sent
-	Hours     []statistics.Hour // the last 48, every one of them, by time; the last one has not ended
+	Hours     []statistics.Hour // the last 24, every one of them, by time; the last one has not ended
 	Days      []statistics.Hour // the last 30 days (UTC) in the same way
 }
 
@@ -128,9 +129,17 @@ func (i *Overviews) attention(ctx context.Context, tx ports.Tx, in []orgs.ID) (m
 	if err != nil {
 		return nil, err
 	}
+	snoozes, err := tx.Statistics().Snoozes(ctx, in)
+	if err != nil {
+		return nil, err
+	}
 	found := make(map[orgs.ID]*Attention, len(in))
 	for _, org := range in {
 		found[org] = &Attention{}
+	}
+	for _, s := range snoozes {
+		a := found[s.Organization]
+		a.Snoozes = append(a.Snoozes, s)
 	}
 	for _, t := range outages {
 		a := found[t.Organization]

@@ -30,9 +30,6 @@ func NewProfiles(store ports.Store, clock ports.Clock) *Profiles {
 // MaxShown is how many of each kind of thing a profile holds at most.
 const MaxShown = 200
 
-// MaxLatest is how many deliveries a profile holds at most.
-const MaxLatest = 20
-
 // Profile is everything that an organization records about a member.
 type Profile struct {
 	Member        users.Member
@@ -42,7 +39,6 @@ type Profile struct {
 	Registrations []applications.Registration
 	Subscriptions []subscriptions.Reach
 	OptOuts       []deliveries.Silence
-	Latest        []deliveries.Recent
 	Projects      map[orgs.ProjectID]orgs.Project // of what is above
 	Groups        []orgs.Group                    // that there are in the organization
 	Channels      []channels.Channel              // of the organization and its projects
@@ -64,6 +60,31 @@ func (p *Profiles) Search(ctx context.Context, at Path, q users.Query) (found us
 			return err
 		}
 		found, err = tx.Users().Search(ctx, org.ID, q.Trimmed())
+		return err
+	})
+	return found, err
+}
+
+// How far members are counted: all of an organization, and those whom a query means.
+const (
+	MaxTotal = 50_000
+	maxMeant = 1_000
+)
+
+// Total counts the organization's members whom a query means, but no further than MaxTotal, or than
+// a thousand where it does not mean all of them; orgs.ErrNotFound.
+func (p *Profiles) Total(ctx context.Context, at Path, q users.Query) (found users.Total, err error) {
+	q = q.Trimmed()
+	limit := maxMeant
+	if q.IsZero() {
+		limit = MaxTotal
+	}
+	err = p.store.View(ctx, func(tx ports.Tx) error {
+		org, err := tx.Orgs().BySlug(ctx, at.Organization)
+		if err != nil {
+			return err
+		}
+		found.N, found.More, err = tx.Users().Count(ctx, org.ID, q, limit)
 		return err
 	})
 	return found, err
@@ -141,7 +162,7 @@ func (p *Profiles) Show(ctx context.Context, at Path, id users.MemberID) (found 
 		}
 		found = Profile{Member: m}
 		org := m.Organization
-		var errs [10]error
+		var errs [9]error
 		found.Addresses, errs[0] = tx.Addresses().List(ctx, org, id, 0, MaxShown)
 		found.Assignments, errs[1] = tx.Assignments().OfMember(ctx, org, id, MaxShown)
 		found.Lists, errs[2] = tx.Lists().OfMember(ctx, org, id, MaxShown)
@@ -149,14 +170,9 @@ func (p *Profiles) Show(ctx context.Context, at Path, id users.MemberID) (found 
 		found.Projects, errs[4] = projectsOf(ctx, tx, org)
 		found.Subscriptions, errs[5] = tx.Subscriptions().OfMember(ctx, org, id, MaxShown)
 		found.OptOuts, errs[6] = tx.Deliveries().OptOuts(ctx, org, id, MaxShown)
-		found.Latest, errs[7] = tx.Deliveries().Latest(ctx, org, id, MaxLatest)
-		found.Groups, errs[8] = tx.Orgs().Groups(ctx, org, 0, MaxShown)
-		found.Channels, errs[9] = tx.Channels().OfOrganization(ctx, org, 0, MaxShown)
-		latest := make([]*deliveries.Delivery, len(found.Latest))
-		for i := range found.Latest {
-			latest[i] = &found.Latest[i].Delivery
-		}
-		return errors.Join(errors.Join(errs[:]...), waits(ctx, tx, org, p.clock.Now(), latest))
+		found.Groups, errs[7] = tx.Orgs().Groups(ctx, org, 0, MaxShown)
+		found.Channels, errs[8] = tx.Channels().OfOrganization(ctx, org, 0, MaxShown)
+		return errors.Join(errs[:]...)
 	})
 	return found, err
 }

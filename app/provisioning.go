@@ -111,6 +111,11 @@ func (p *Provisioning) apply(ctx context.Context, by operators.Officer, b Bluepr
 		if err := a.organizations(b); err != nil {
 			return err
 		}
+		for _, c := range a.left {
+			if err := tx.Channels().PoolKept(ctx, c); err != nil {
+				return err
+			}
+		}
 		done = a.done
 		if dryRun {
 			return errDryRun
@@ -142,6 +147,9 @@ type applying struct {
 	limits *quotas.Defaults
 	// trusted is set for those who look after the installation.
 	trusted bool
+
+	// left are channels that left a pool, as they were.
+	left []channels.Channel
 
 	entries []audit.Entry
 }

@@ -63,6 +63,7 @@ func (a *applying) channel(org orgs.ID, project orgs.ProjectID, want BlueprintCh
 	is = was
 	is.Organization, is.Project, is.Protocol, is.Driver = org, project, channels.Protocol(want.Protocol), want.Driver
 	is.Preferred, is.Active, is.Settings = want.Preferred, want.Active, want.Settings
+	is.Pool, is.Weight = want.Pool, want.Weight
 	is.Unrestricted = a.trusted || was.Unrestricted && is.Driver == was.Driver && is.Settings.Equal(was.Settings)
 	if !exists {
 		is.Name = strings.TrimSpace(want.Name)
@@ -71,12 +72,14 @@ func (a *applying) channel(org orgs.ID, project orgs.ProjectID, want BlueprintCh
 		}
 		return is, was, Created, err
 	}
-	if is.Protocol == was.Protocol && is.Driver == was.Driver && is.Preferred == was.Preferred && is.Active == was.Active && is.Unrestricted == was.Unrestricted &&
-		is.Settings.Equal(was.Settings) {
+	if is.Same(was) {
 		return was, was, Unchanged, nil
 	}
 	if is.Protocol != was.Protocol {
 		return is, was, "", fault.Field("protocol", "cannot be changed: the channel carries %s and addresses are assigned to it", was.Protocol)
+	}
+	if was.Pool != is.Pool {
+		a.left = append(a.left, was) // An event that names the pool may follow.
 	}
 	return is, was, Updated, a.tx.Channels().Save(a.ctx, is)
 }
@@ -190,21 +193,25 @@ func (a *applying) event(where Path, app applications.Application, want Blueprin
 		return events.Event{}, "", err
 	}
 	e, err := a.tx.Events().BySlug(a.ctx, app, want.Slug)
+	if err != nil && !errors.Is(err, events.ErrNotFound) {
+		return e, "", err
+	}
+	pools, faults := a.pools(app, e.Pools, want.Pools)
 	switch {
+	case faults != nil:
+		return e, "", faults
 	case errors.Is(err, events.ErrNotFound):
 		schema, err := want.schema("")
 		if err != nil {
 			return e, "", err
 		}
 		made, err := a.tx.Events().Create(a.ctx, events.Event{Organization: app.Organization, Application: app.ID, Slug: want.Slug,
-			Name: want.Name, Description: want.Description, Active: want.Active, Schema: schema, Priority: priority, Channels: limited})
+			Name: want.Name, Description: want.Description, Active: want.Active, Schema: schema, Priority: priority, Channels: limited, Pools: pools})
 		if err == nil {
 			err = a.oneMore(quotas.Events)
 		}
 		a.created(audit.EventCreated, where.Object("e", made.Slug), eventState(made))
 		return made, Created, err
-	case err != nil:
-		return e, "", err
 	}
 	schema := e.Schema
 	if want.Schema != nil {
@@ -215,14 +222,26 @@ func (a *applying) event(where Path, app applications.Application, want Blueprin
 	if want.Priority == "" {
 		priority = e.Priority
 	}
-	if e.Name == want.Name && e.Description == want.Description && e.Active == want.Active && e.Schema == schema && e.Priority == priority && slices.Equal(e.Channels, limited) {
+	if e.Name == want.Name && e.Description == want.Description && e.Active == want.Active && e.Schema == schema && e.Priority == priority && slices.Equal(e.Channels, limited) && slices.Equal(e.Pools, pools) {
 		return e, Unchanged, nil
 	}
 	was := eventState(e)
-	e.Name, e.Description, e.Active, e.Schema, e.Priority, e.Channels = want.Name, want.Description, want.Active, schema, priority, limited
+	e.Name, e.Description, e.Active, e.Schema, e.Priority, e.Channels, e.Pools = want.Name, want.Description, want.Active, schema, priority, limited, pools
 	before, after := audit.Changed(was, eventState(e))
 	a.updated(audit.EventUpdated, where.Object("e", e.Slug), before, after)
 	return e, Updated, a.tx.Events().Save(a.ctx, e)
+}
+
+// pools finds the pools that an event shall be limited to; it had some already.
+func (a *applying) pools(app applications.Application, had []events.Pool, named []string) ([]events.Pool, error) {
+	if len(named) == 0 {
+		return nil, nil
+	}
+	usable, err := usableChannels(a.ctx, a.tx, app.Organization, app.Project)
+	if err != nil {
+		return nil, err
+	}
+	return events.PoolsNamed(events.Pools(usable), had, named)
 }
 
 func (a *applying) notification(

@@ -45,7 +45,7 @@ func eventState(e events.Event) audit.State {
 	for i, c := range e.Channels {
 		limited[i] = c.Name
 	}
-	return audit.State{"name": e.Name, "description": e.Description, "active": e.Active, "channels": limited, "example": digest(e.Example), "context_schema": digest(e.Schema),
+	return audit.State{"name": e.Name, "description": e.Description, "active": e.Active, "channels": limited, "pools": poolNames(e.Pools), "example": digest(e.Example), "context_schema": digest(e.Schema),
 		"priority": e.Priority.String()}
 }
 
@@ -68,6 +68,7 @@ func digest(text string) string {
 // channelState tells the names of a channel's settings and no value: any may be a secret.
 func channelState(c channels.Channel) audit.State {
 	return audit.State{"protocol": string(c.Protocol), "driver": c.Driver, "preferred": c.Preferred, "active": c.Active, "unrestricted": c.Unrestricted,
+		"pool": c.Pool, "weight": c.Weight,
 		"settings": slices.Sorted(maps.Keys(c.Settings))}
 }
 

@@ -68,6 +68,9 @@ func NewSystem(store ports.Store, clock ports.Clock, facts func(ctx context.Cont
 // queueCounted is how far each number of the queue is counted.
 const queueCounted = 10_000
 
+// QueueCounted reports whether there may be more of something in a queue than were counted.
+func QueueCounted(n int) bool { return n >= queueCounted }
+
 // SystemReport is how the installation is doing.
 type SystemReport struct {
 	Facts
@@ -76,9 +79,6 @@ type SystemReport struct {
 	Queue   statistics.Queue
 	Workers []deliveries.Presence
 }
-
-// Counted reports whether there may be more of something in the queue than were counted.
-func (r SystemReport) Counted(n int) bool { return n >= queueCounted }
 
 // Show returns how the installation is doing.
 func (s *System) Show(ctx context.Context) (r SystemReport, err error) {

@@ -298,7 +298,7 @@ func (t *Triggers) forecast(ctx context.Context, tx ports.Tx, o events.Occurrenc
 type Triggerable struct {
 	Application applications.Application
 	Event       events.Event
-	Channels    []string // names of those that it may use
+	Channels    []string // names of those that it may use, and of its pools
 }
 
 // Show returns an event as it can be triggered; events.ErrNotFound.
@@ -311,7 +311,7 @@ func (t *Triggers) Show(ctx context.Context, at Path, event string) (found Trigg
 		if found.Event, err = tx.Events().BySlug(ctx, found.Application, event); err != nil {
 			return err
 		}
-		if found.Channels = channelNames(found.Event.Channels); len(found.Channels) > 0 {
+		if found.Channels = limitNames(found.Event); len(found.Channels) > 0 {
 			return nil
 		}
 		for _, project := range []orgs.ProjectID{found.Application.Project, 0} {
@@ -330,10 +330,21 @@ func (t *Triggers) Show(ctx context.Context, at Path, event string) (found Trigg
 	return found, err
 }
 
-func channelNames(all []events.Channel) []string {
+// limitNames are the names of the channels and pools that an event is limited to, each once.
+func limitNames(e events.Event) []string {
+	named := poolNames(e.Pools)
+	for _, c := range e.Channels {
+		if !slices.Contains(named, c.Name) {
+			named = append(named, c.Name)
+		}
+	}
+	return named
+}
+
+func poolNames(all []events.Pool) []string {
 	named := make([]string, len(all))
-	for i, c := range all {
-		named[i] = c.Name
+	for i, p := range all {
+		named[i] = p.Name
 	}
 	return named
 }

@@ -83,6 +83,8 @@ type Config struct {
 	MetricsOrganizations bool
 	MetricsProfiles      bool
 
+	Traces Traces
+
 	LogLevel  slog.Level
 	LogFormat LogFormat
 

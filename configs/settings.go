@@ -281,6 +281,16 @@ func table() []row {
 			About: "Whether `metrics_listen` shows `/debug/pprof/`, too. Profiles tell what is in memory: for as long as somebody looks for something."},
 			into(func(c *Config) *bool { return &c.MetricsProfiles }, boolean)},
 
+		{Setting{Name: "traces_endpoint", Form: "url", Server: true,
+			About: "Where traces go: the URL of an OpenTelemetry collector that takes OTLP over HTTP (protobuf), such as `http://collector:4318`; without a path, `/v1/traces` is meant. Empty: there are none. See [traces](operations.md#traces)."},
+			into(func(c *Config) *string { return &c.Traces.Endpoint }, tracesEndpoint)},
+		{Setting{Name: "traces_headers", Form: "headers", Secret: true, Server: true, List: true,
+			About: "Headers that the collector wants with them, such as a key: `NAME=VALUE`, separated by commas."},
+			into(func(c *Config) *Secret { return &c.Traces.headers }, tracesHeaders)},
+		{Setting{Name: "traces_ratio", Default: "1", Form: "number", Server: true,
+			About: "How many of the traces that begin here are recorded, from 0 (none) to 1 (all). Of a request with a `traceparent` that header says whether it is."},
+			into(func(c *Config) *float64 { return &c.Traces.Ratio }, ratio)},
+
 		{Setting{Name: "log_level", Default: "info", Form: "level", Live: true,
 			About: "The least level that is logged: `debug`, `info`, `warn` or `error`."},
 			into(func(c *Config) *slog.Level { return &c.LogLevel }, logLevel)},

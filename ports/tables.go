@@ -1,6 +1,11 @@
 package ports
 
-import "context"
+import (
+	"context"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/fault"
+)
 
 // Kind is what a column holds.
 type Kind string
@@ -33,9 +38,13 @@ type Table struct {
 type Tables interface {
 	// Tables returns the tables, each after those that it refers to.
 	Tables() []Table
+	// Leaves reports whether a table of this name is left out, which Tables does not return.
+	Leaves(table string) bool
 	// Page returns rows in the order of the key, at most limit after the one with the given key;
 	// nil: from the first on.
 	Page(ctx context.Context, t Table, after []any, limit int) ([][]any, error)
+	// Find returns the rows that have one of these values in a column.
+	Find(ctx context.Context, t Table, column string, values []any) ([][]any, error)
 	// Insert adds rows.
 	Insert(ctx context.Context, t Table, rows [][]any) error
 	// Clear removes all rows.
@@ -44,14 +53,38 @@ type Tables interface {
 	// it.
 	Last(ctx context.Context, t Table) (int64, error)
 	SetLast(ctx context.Context, t Table, last int64) error
+	// Mark returns how far a copy into this database has come; the zero Mark: none is under way.
+	Mark(ctx context.Context) (Mark, error)
+	// SetMark stores how far it has come, if nobody else has since the mark whose step is one less;
+	// ErrOtherCopy. Until EndMark removes it every program refuses the database; ErrIncomplete.
+	SetMark(ctx context.Context, m Mark) error
+	EndMark(ctx context.Context, m Mark) error
+	// Part returns the rows of one organization alone, with its number, and PartOf those of the one
+	// with this number. What belongs to the installation is left out; orgs.ErrNotFound.
+	Part(ctx context.Context, slug string) (Tables, int64, error)
+	PartOf(organization int64) Tables
 	// Sending counts the messages that somebody is sending, so that their outcome will be recorded
 	// here.
 	Sending(ctx context.Context) (int64, error)
 }
 
+// Mark is how far a copy into a database has come.
+type Mark struct {
+	Since time.Time // when the source became read-only
+	Table string    // the last one of which rows were written; empty: none
+	After string    // the key of the last of these rows
+	Step  int64     // counts the units of work, from 1
+}
+
+// The faults of a copy that is not complete.
+var (
+	ErrIncomplete = fault.New(fault.Unavailable, "the database holds a copy that is not complete; repeat `tocsin copy` to complete it")
+	ErrOtherCopy  = fault.New(fault.Invalid, "another `tocsin copy` writes to the destination, or the database's last answer was lost; repeat the command once no other one runs")
+)
+
 // Carrier is a store that can be carried elsewhere, row by row.
 type Carrier interface {
-	// Version is that of the schema.
+	// Version is that of the schema, which it also returns with ErrIncomplete.
 	Version(ctx context.Context) (int64, error)
 	// ReadTables runs fn on one consistent snapshot.
 	ReadTables(ctx context.Context, fn func(Tables, Tx) error) error

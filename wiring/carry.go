@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/tocsin/tocsin/adapters/archive"
+	"github.com/tocsin/tocsin/adapters/cli"
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/app/backup"
 	"github.com/tocsin/tocsin/configs"
@@ -21,13 +22,7 @@ import (
 
 // carrier opens the database without keys: rows are carried as they are.
 func (r root) carrier(ctx context.Context, flags *pflag.FlagSet) (*gormstore.Store, error) {
-	c, err := configs.Load(flags, r.environ)
-	if err != nil {
-		return nil, err
-	}
-	config := storeConfig(c, systemClock{}, newLogger(c, r.streams.Err, r.level))
-	config.MustExist = true
-	store, err := gormstore.Connect(ctx, config)
+	store, err := r.connectExisting(ctx, flags)
 	if err != nil {
 		return nil, err
 	}
@@ -109,13 +104,13 @@ func (r root) restore(ctx context.Context, flags *pflag.FlagSet, file string, by
 }
 
 // copy fills one database with everything of another one.
-func (r root) copy(ctx context.Context, flags *pflag.FlagSet, from, to string, by audit.Actor) (done backup.Summary, err error) {
+func (r root) copy(ctx context.Context, flags *pflag.FlagSet, what cli.Copying) (done backup.Summary, err error) {
 	c, err := configs.Load(flags, r.environ)
 	if err != nil {
 		return done, err
 	}
-	if from != "" {
-		if c.Database, err = configs.ParseDatabase(from); err != nil {
+	if what.From != "" {
+		if c.Database, err = configs.ParseDatabase(what.From); err != nil {
 			return done, err
 		}
 	}
@@ -132,7 +127,7 @@ func (r root) copy(ctx context.Context, flags *pflag.FlagSet, from, to string, b
 	if err := source.Ready(ctx); err != nil { // Before anything is made.
 		return done, fmt.Errorf("the source: %w", err)
 	}
-	if c.Database, err = configs.ParseDatabase(to); err != nil {
+	if c.Database, err = configs.ParseDatabase(what.To); err != nil {
 		return done, err
 	}
 	target, err := gormstore.Connect(ctx, storeConfig(c, systemClock{}, log))
@@ -140,10 +135,14 @@ func (r root) copy(ctx context.Context, flags *pflag.FlagSet, from, to string, b
 		return done, fmt.Errorf("the destination: %w", err)
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
-	if err := makeSchema(ctx, target); err != nil {
+	if err := makeSchema(ctx, target); err != nil && !errors.Is(err, ports.ErrIncomplete) {
 		return done, fmt.Errorf("the destination: %w", err)
 	}
-	return backup.Copy(ctx, source, target, by, systemClock{}.Now())
+	options := backup.Options{By: what.By, Now: systemClock{}.Now(), Restart: what.Restart}
+	if what.Organization != "" {
+		return backup.CopyOrganization(ctx, source, target, what.Organization, what.DryRun, options)
+	}
+	return backup.Copy(ctx, source, target, options)
 }
 
 // verify looks for what is wrong in the database.

@@ -175,6 +175,8 @@ func TestASourceThatIsNotThereIsNotMade(t *testing.T) {
 		{"copy", "--from", "sqlite:" + missing, "--to", "sqlite:" + file},
 		{"backup", "--with-key", file, "--database-url", "sqlite:" + missing},
 		{"verify", "--database-url", "sqlite:" + missing},
+		{"migrate", "status", "--database-url", "sqlite:" + missing},
+		{"migrate", "plan", "--database-url", "sqlite:" + missing},
 	} {
 		_, complaint := i.fails(t, args...)
 		assert.Contains(t, complaint, "there is no SQLite database at "+missing+"; check the path", args[0])
@@ -183,4 +185,65 @@ func TestASourceThatIsNotThereIsNotMade(t *testing.T) {
 	left, err := os.ReadDir(filepath.Dir(file))
 	require.NoError(t, err)
 	assert.Empty(t, left, "neither a copy nor its key")
+}
+
+func TestOneOrganizationMovesToTheOtherDatabase(t *testing.T) {
+	t.Parallel()
+	for name, to := range map[string][2]func(*testing.T) *installation{
+		"FromSQLiteToPostgres": {newInstallation, onPostgres}, "FromPostgresToSQLite": {onPostgres, newInstallation},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			from, into := to[0](t), to[1](t)
+			for _, i := range []*installation{from, into} {
+				i.environ = append(i.environ, "TOCSIN_SECRET_KEY="+strings.Repeat("ab", 32), "TOCSIN_BASE_URL=https://notify.acme.example")
+			}
+			received, port := newMailServer(t)
+			acme := fmt.Sprintf(mails, port)
+			from.run(t, acme, "apply", "-f", "-")
+			from.run(t, strings.NewReplacer("slug: acme", "slug: globex", "name: Acme", "name: Globex").Replace(acme), "apply", "-f", "-")
+			key := from.run(t, "", "key", "create", "--name", "test", "--grant", "full_access", "--org", "acme")
+			line, stop := from.start(t, "listening", "serve", "--hold")
+			call(t, line["address"], key, "register/",
+				`{"username": "ada", "distribution_list": "all", "addresses": [{"value": "ada@example.org", "assign_to_preferred_channel": true}]}`)
+			o := call(t, line["address"], key, "e/tick/trigger/", `{"context": {"n": "one"}}`, "once").Occurrence
+			state := func() string { return call(t, line["address"], key, fmt.Sprintf("occurrences/%d/", o), "").State }
+			require.Eventually(t, func() bool { return state() == "delivering" }, patience, 10*time.Millisecond)
+			from.run(t, "", "maintenance", "on")
+			log := from.run(t, "", "audit", "list", "--org", "acme", "-o", "json")
+			require.Contains(t, log, "project")
+			tried := from.still(t, "--organization", "acme", "--to", into.database(), "--dry-run")
+			assert.Contains(t, tried, "would be copied; nothing was")
+			copied := from.still(t, "--organization", "acme", "--to", into.database())
+			assert.Equal(t, rowsOf(tried), rowsOf(copied))
+			assert.Contains(t, copied, "the copy is held until `tocsin release`")
+			from.run(t, "", "maintenance", "off")
+			from.run(t, strings.Replace(acme, "preferred: true,", "preferred: true, active: false,", 1), "apply", "-f", "-")
+			from.run(t, "", "release")
+			require.Eventually(t, func() bool { return state() == "done" }, patience, 10*time.Millisecond)
+			require.Empty(t, received, "what waited for a channel that is inactive now is skipped at the source")
+			stop()
+
+			assert.NotContains(t, into.run(t, "", "verify"), "WRONG")
+			assert.Contains(t, into.run(t, "", "audit", "list", "--org", "acme", "-o", "json"), strings.TrimPrefix(log, "[\n"), "the audit log goes on")
+			_, complaint := into.fails(t, "audit", "list", "--org", "globex")
+			assert.Contains(t, complaint, "organization")
+			line, stop = into.start(t, "listening", "serve")
+			defer stop()
+			assert.Equal(t, "delivering", state())
+			assert.Equal(t, o, call(t, line["address"], key, "e/tick/trigger/", `{"context": {"n": "one"}}`, "once").Occurrence, "keys and requests live on")
+			into.run(t, "", "release")
+			select {
+			case m := <-received:
+				assert.Equal(t, "one", m.Header.Get("Subject"))
+			case <-time.After(patience):
+				t.Fatal("what was pending was not sent")
+			}
+			again := call(t, line["address"], key, "e/tick/trigger/", `{"context": {"n": "two"}}`).Occurrence
+			assert.Greater(t, again, o+1_000_000, "its numbers are far from those of the source")
+			require.Eventually(t, func() bool {
+				return call(t, line["address"], key, fmt.Sprintf("occurrences/%d/", again), "").State == "done"
+			}, patience, 10*time.Millisecond)
+		})
+	}
 }

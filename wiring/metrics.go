@@ -12,6 +12,7 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/adapters/metrics"
+	"github.com/tocsin/tocsin/adapters/tracing"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/app/importer"
@@ -32,7 +33,7 @@ type monitor struct {
 }
 
 func newMonitor(c configs.Config, m *metrics.Metrics, store *gormstore.Store, users *app.Users, applications *app.Applications, worker *delivery.Worker,
-	importer *importer.Importer, dog *watchdog.Watchdog, standing *app.Standing, where *listening, clock ports.Clock, log *slog.Logger) (*monitor, error) {
+	importer *importer.Importer, tracer *tracing.Tracer, dog *watchdog.Watchdog, standing *app.Standing, where *listening, clock ports.Clock, log *slog.Logger) (*monitor, error) {
 	err := m.Watch(metrics.Sources{
 		Clock: clock,
 		Loops: dog.Loops,
@@ -55,6 +56,7 @@ func newMonitor(c configs.Config, m *metrics.Metrics, store *gormstore.Store, us
 		Unstored: worker.Unrecorded,
 		Resting:  worker.Resting,
 		Skew:     worker.Skew,
+		Spans:    tracer.Figures,
 		Queue: func(ctx context.Context, most int) (q statistics.Queue, err error) {
 			err = store.View(ctx, func(tx ports.Tx) error {
 				q, err = tx.Statistics().Queue(ctx, clock.Now(), most)

@@ -18,6 +18,7 @@ import (
 	"github.com/tocsin/tocsin/configs"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/test/clocks"
 	"github.com/tocsin/tocsin/wiring"
 )
 
@@ -90,7 +91,7 @@ func TestWaysOut(t *testing.T) {
 			drivers := wiring.NewDrivers(configs.Config{SendTimeout: 10 * time.Second}, store)
 			_, err = app.NewProvisioning(store, drivers.Check, nil, nil).Apply(t.Context(), root, app.Blueprint{Organizations: []app.BlueprintOrganization{{Slug: "acme", Name: "Acme"}}}, false)
 			require.NoError(t, err)
-			use, tests := app.NewChannels(store, drivers, nil), app.NewChannelTests(store, drivers, 10*time.Second)
+			use, tests := app.NewChannels(store, drivers, nil, clocks.At(time.Now())), app.NewChannelTests(store, drivers, 10*time.Second)
 			made, err := use.Create(t.Context(), ada, at, form)
 			require.NoError(t, err)
 

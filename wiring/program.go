@@ -212,7 +212,7 @@ func (r root) migrate(ctx context.Context, flags *pflag.FlagSet) ([]cli.Migratio
 }
 
 func (r root) migrations(ctx context.Context, flags *pflag.FlagSet) ([]cli.Migration, error) {
-	store, err := r.connect(ctx, flags)
+	store, err := r.connectExisting(ctx, flags)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +223,7 @@ func (r root) migrations(ctx context.Context, flags *pflag.FlagSet) ([]cli.Migra
 
 // migrationPlan says what migrate would do.
 func (r root) migrationPlan(ctx context.Context, flags *pflag.FlagSet) ([]cli.PlannedStep, error) {
-	store, err := r.connect(ctx, flags)
+	store, err := r.connectExisting(ctx, flags)
 	if err != nil {
 		return nil, err
 	}
@@ -236,12 +236,24 @@ func (r root) migrationPlan(ctx context.Context, flags *pflag.FlagSet) ([]cli.Pl
 	return steps, err
 }
 
+// connect opens the database whatever its schema, and makes a SQLite file that is not there.
 func (r root) connect(ctx context.Context, flags *pflag.FlagSet) (*gormstore.Store, error) {
+	return r.connectTo(ctx, flags, false)
+}
+
+// connectExisting is connect for commands that only look: a file that is not there is refused.
+func (r root) connectExisting(ctx context.Context, flags *pflag.FlagSet) (*gormstore.Store, error) {
+	return r.connectTo(ctx, flags, true)
+}
+
+func (r root) connectTo(ctx context.Context, flags *pflag.FlagSet, mustExist bool) (*gormstore.Store, error) {
 	c, err := configs.Load(flags, r.environ)
 	if err != nil {
 		return nil, err
 	}
-	return gormstore.Connect(ctx, storeConfig(c, systemClock{}, newLogger(c, r.streams.Err, r.level)))
+	config := storeConfig(c, systemClock{}, newLogger(c, r.streams.Err, r.level))
+	config.MustExist = mustExist
+	return gormstore.Connect(ctx, config)
 }
 
 func shown(all []gormstore.Migration) []cli.Migration {

@@ -23,6 +23,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/outbound"
 	"github.com/tocsin/tocsin/adapters/shoutrrr"
 	"github.com/tocsin/tocsin/adapters/smtp"
+	"github.com/tocsin/tocsin/adapters/tracing"
 	"github.com/tocsin/tocsin/adapters/twilio"
 	"github.com/tocsin/tocsin/adapters/webauthn"
 	"github.com/tocsin/tocsin/adapters/webhook"
@@ -110,7 +111,7 @@ var useCases = wire.NewSet(
 
 // sending is what works in the background: it turns occurrences into messages, and files into
 // users, who can be found.
-var sending = wire.NewSet(watchdog.New, newMetrics, newWorker, newImporter, newIndexer, newListening, newReloader, newMonitor, wire.Struct(new(background), "*"))
+var sending = wire.NewSet(watchdog.New, newMetrics, newTracer, newWorker, newImporter, newIndexer, newListening, newReloader, newMonitor, wire.Struct(new(background), "*"))
 
 // web is the HTTP API, the console, and the server that runs both.
 var web = wire.NewSet(newHealth, newSystem, newAPI, newConsole, newServer)
@@ -164,14 +165,14 @@ func storeConfig(c configs.Config, clock ports.Clock, log *slog.Logger) gormstor
 		url = c.Database.String() // A path holds no secret, so nothing of it is masked.
 	}
 	return gormstore.Config{URL: url, NotifyURL: c.NotifyDatabase.URL(), MaxConnections: c.PoolMaxConns, StatementTimeout: c.StatementTimeout,
-		AutoMigrate: c.AutoMigrate, Clock: clock, ServerClock: true, Logger: log}
+		AutoMigrate: c.AutoMigrate, Clock: clock, ServerClock: true, Traced: c.Traces.Endpoint != "", Logger: log}
 }
 
 // refusalDelay is how long the API holds a refusal. A client that heeds Retry-After does not notice
 // it.
 const refusalDelay = 250 * time.Millisecond
 
-func newAPI(c configs.Config, use httpapi.UseCases, auth access.Authenticator, state *health.Health, limits *quotas.Defaults, clock ports.Clock, log *slog.Logger, counted *metrics.Metrics) (*httpapi.API, error) {
+func newAPI(c configs.Config, use httpapi.UseCases, auth access.Authenticator, state *health.Health, limits *quotas.Defaults, clock ports.Clock, log *slog.Logger, counted *metrics.Metrics, tracer *tracing.Tracer) (*httpapi.API, error) {
 	return httpapi.New(use, auth, state, clock, log, httpapi.Options{
 		BaseURL:          c.BaseURL,
 		BodyLimit:        c.BodyLimit,
@@ -186,6 +187,7 @@ func newAPI(c configs.Config, use httpapi.UseCases, auth access.Authenticator, s
 		SecurityContact:  c.SecurityContact,
 		SecurityPolicy:   c.SecurityPolicy,
 		Answered:         counted.Answered,
+		Tracer:           tracer,
 	})
 }
 
@@ -215,7 +217,7 @@ func newLimits(c configs.Config) quotas.Limits {
 	}
 }
 
-func newConsole(c configs.Config, key configs.SecretKey, use console.UseCases, clock ports.Clock, log *slog.Logger, counted *metrics.Metrics) (*console.Console, error) {
+func newConsole(c configs.Config, key configs.SecretKey, use console.UseCases, clock ports.Clock, log *slog.Logger, counted *metrics.Metrics, tracer *tracing.Tracer) (*console.Console, error) {
 	return console.New(use, clock, log, console.Options{
 		Secret:         key.Bytes(),
 		BaseURL:        c.BaseURL,
@@ -224,6 +226,7 @@ func newConsole(c configs.Config, key configs.SecretKey, use console.UseCases, c
 		CallTimeout:    c.RequestTimeout,
 		WriteTimeout:   c.WriteTimeout,
 		Answered:       counted.Answered,
+		Tracer:         tracer,
 	})
 }
 
@@ -304,7 +307,7 @@ func instanceName() string {
 	return fmt.Sprintf("%s:%d", host, os.Getpid())
 }
 
-func newWorker(c configs.Config, self instance, store ports.Store, standing *app.Standing, drivers delivery.Drivers, composer delivery.Composer, clock ports.Clock, log *slog.Logger, dog *watchdog.Watchdog, counted *metrics.Metrics) *delivery.Worker {
+func newWorker(c configs.Config, self instance, store ports.Store, standing *app.Standing, drivers delivery.Drivers, composer delivery.Composer, clock ports.Clock, log *slog.Logger, dog *watchdog.Watchdog, counted *metrics.Metrics, tracer *tracing.Tracer) *delivery.Worker {
 	worker := delivery.NewWorker(store.Queue(), drivers, composer, clock, log, delivery.Settings{
 		Owner:       rand.Text(),
 		Instance:    instanceName(),
@@ -318,6 +321,7 @@ func newWorker(c configs.Config, self instance, store ports.Store, standing *app
 		Poll:        workerPoll,
 		Watchdog:    dog,
 		Meter:       counted,
+		Tracer:      tracer,
 		Paused:      standing.Paused,
 
 		AuditRetention: c.AuditRetention,

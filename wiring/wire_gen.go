@@ -91,15 +91,21 @@ func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	templateComposer := newComposer(c, links)
 	watchdogWatchdog := watchdog.New(wiringSystemClock, log)
 	metrics := newMetrics(self)
-	worker := newWorker(c, self, guard, standing, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog, metrics)
+	tracer, cleanup2, err := newTracer(c, self, log)
+	if err != nil {
+		cleanup()
+		return background{}, nil, err
+	}
+	worker := newWorker(c, self, guard, standing, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog, metrics, tracer)
 	importerImporter := newImporter(c, guard, wiringSystemClock, log, watchdogWatchdog)
 	indexer := newIndexer(guard, wiringSystemClock, log, watchdogWatchdog)
 	users := app.NewUsers(guard)
 	defaults := newDefaults(c)
 	applications := app.NewApplications(guard, defaults)
 	wiringListening := newListening(c, self, log)
-	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importerImporter, watchdogWatchdog, standing, wiringListening, wiringSystemClock, log)
+	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importerImporter, tracer, watchdogWatchdog, standing, wiringListening, wiringSystemClock, log)
 	if err != nil {
+		cleanup2()
 		cleanup()
 		return background{}, nil, err
 	}
@@ -112,6 +118,7 @@ func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Reloader: wiringReloader,
 	}
 	return wiringBackground, func() {
+		cleanup2()
 		cleanup()
 	}, nil
 }
@@ -144,7 +151,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	provisioning := app.NewProvisioning(guard, channelCheck, defaults, quotas)
 	events := app.NewEvents(guard, defaults)
 	templates := newTemplates(c, guard, drivers, templateComposer, wiringSystemClock)
-	channels := app.NewChannels(guard, drivers, defaults)
+	channels := app.NewChannels(guard, drivers, defaults, wiringSystemClock)
 	channelTests := newChannelTests(c, guard, drivers)
 	groups := app.NewGroups(guard, defaults)
 	authentication := app.NewAuthentication(guard, wiringSystemClock)
@@ -178,8 +185,14 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	watchdogWatchdog := watchdog.New(wiringSystemClock, log)
 	health := newHealth(store, wiringSystemClock, watchdogWatchdog, standing)
 	metrics := newMetrics(self)
-	api, err := newAPI(c, httpapiUseCases, authentication, health, defaults, wiringSystemClock, log, metrics)
+	tracer, cleanup2, err := newTracer(c, self, log)
 	if err != nil {
+		cleanup()
+		return nil, nil, err
+	}
+	api, err := newAPI(c, httpapiUseCases, authentication, health, defaults, wiringSystemClock, log, metrics, tracer)
+	if err != nil {
+		cleanup2()
 		cleanup()
 		return nil, nil, err
 	}
@@ -187,6 +200,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	operators := app.NewOperators(guard, wiringSystemClock, policy)
 	factors, err := newFactors(c, operators)
 	if err != nil {
+		cleanup2()
 		cleanup()
 		return nil, nil, err
 	}
@@ -225,16 +239,18 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Subscriptions:  subscriptions,
 		Standing:       standing,
 	}
-	consoleConsole, err := newConsole(c, key, consoleUseCases, wiringSystemClock, log, metrics)
+	consoleConsole, err := newConsole(c, key, consoleUseCases, wiringSystemClock, log, metrics, tracer)
 	if err != nil {
+		cleanup2()
 		cleanup()
 		return nil, nil, err
 	}
-	worker := newWorker(c, self, guard, standing, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog, metrics)
+	worker := newWorker(c, self, guard, standing, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog, metrics, tracer)
 	importerImporter := newImporter(c, guard, wiringSystemClock, log, watchdogWatchdog)
 	indexer := newIndexer(guard, wiringSystemClock, log, watchdogWatchdog)
-	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importerImporter, watchdogWatchdog, standing, wiringListening, wiringSystemClock, log)
+	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importerImporter, tracer, watchdogWatchdog, standing, wiringListening, wiringSystemClock, log)
 	if err != nil {
+		cleanup2()
 		cleanup()
 		return nil, nil, err
 	}
@@ -248,6 +264,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	installation := newInstallation(store, occurrences, standing, wiringSystemClock)
 	wiringServer := newServer(c, api, consoleConsole, authentication, wiringBackground, health, watchdogWatchdog, installation, wiringListening, log)
 	return wiringServer, func() {
+		cleanup2()
 		cleanup()
 	}, nil
 }

@@ -68,7 +68,7 @@ func main() {
 			fmt.Fprintf(os.Stderr, "chart: %s: %v\n", file, err)
 			os.Exit(1)
 		}
-		fmt.Printf("%s: %s\n", filepath.Base(file), strings.Join(found, ", "))
+		fmt.Fprintf(os.Stdout, "%s: %s\n", filepath.Base(file), strings.Join(found, ", "))
 	}
 }
 
@@ -99,7 +99,7 @@ func check(folder, file string) (found []string, err error) {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(rendered)) {
-		for _, text := range strings.Split(rendered[name], "\n---\n") {
+		for text := range strings.SplitSeq(rendered[name], "\n---\n") {
 			if strings.HasSuffix(name, ".txt") || strings.TrimSpace(text) == "" {
 				continue
 			}
@@ -111,11 +111,37 @@ func check(folder, file string) (found []string, err error) {
 			if !is {
 				return nil, fmt.Errorf("%s: %s %s is not one of the objects that the chart may hold", name, about.APIVersion, about.Kind)
 			}
-			if err := yaml.UnmarshalStrict([]byte(text), known()); err != nil {
+			object := known()
+			if err := yaml.UnmarshalStrict([]byte(text), object); err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			if d, is := object.(*apps.Deployment); is {
+				if err := checkProbes(d); err != nil {
+					return nil, fmt.Errorf("%s: %w", name, err)
+				}
 			}
 			found = append(found, about.Kind)
 		}
 	}
 	return found, nil
+}
+
+// checkProbes holds that probes speak as the server does: encrypted where it has a certificate.
+func checkProbes(d *apps.Deployment) error {
+	for i := range d.Spec.Template.Spec.Containers {
+		c := &d.Spec.Template.Spec.Containers[i]
+		want := core.URIScheme("")
+		if slices.ContainsFunc(c.Env, func(e core.EnvVar) bool { return e.Name == "TOCSIN_TLS_CERT_FILE" }) {
+			want = core.URISchemeHTTPS
+		}
+		for name, p := range map[string]*core.Probe{"startup": c.StartupProbe, "readiness": c.ReadinessProbe, "liveness": c.LivenessProbe} {
+			switch {
+			case p == nil || p.HTTPGet == nil:
+				return fmt.Errorf("%s has no %s probe", c.Name, name)
+			case p.HTTPGet.Scheme != want:
+				return fmt.Errorf("the %s probe of %s comes by %q and not by %q", name, c.Name, p.HTTPGet.Scheme, want)
+			}
+		}
+	}
+	return nil
 }

@@ -38,7 +38,7 @@ organizations:
     default_region: " DE "
     searchable_metadata: [plan, " address.city "]
     channels:
-      - {name: mail, protocol: EMAIL, driver: smtp, preferred: true, active: false, settings: {host: localhost, port: 25}}
+      - {name: mail, protocol: EMAIL, driver: smtp, preferred: true, pool: post, weight: 80, active: false, settings: {host: localhost, port: 25}}
     projects:
       - slug: shop
         name: Shop
@@ -74,11 +74,11 @@ func TestParseReadsEveryMember(t *testing.T) {
 	assert.Equal(t, app.Blueprint{Organizations: []app.BlueprintOrganization{{
 		Slug: "acme", Name: "Acme Inc.", Groups: []string{"Staff", "Crew"}, Quotas: quotas.Limits{quotas.Requests: 0.5, quotas.OrganizationRequests: 1000}, Region: new("DE"), Factor: new(true),
 		Searchable: &[]string{"plan", "address.city"},
-		Channels: []app.BlueprintChannel{{Name: "mail", Protocol: "EMAIL", Driver: "smtp", Preferred: true,
+		Channels: []app.BlueprintChannel{{Name: "mail", Protocol: "EMAIL", Driver: "smtp", Preferred: true, Pool: "post", Weight: 80,
 			Settings: channels.Settings{"host": "localhost", "port": 25}}},
 		Projects: []app.BlueprintProject{{
 			Slug: "shop", Name: "Shop",
-			Channels: []app.BlueprintChannel{{Name: "bulk", Protocol: "EMAIL", Driver: "smtp", Active: true}},
+			Channels: []app.BlueprintChannel{{Name: "bulk", Protocol: "EMAIL", Driver: "smtp", Active: true, Weight: channels.DefaultWeight}},
 			Lists:    []app.BlueprintList{{Name: "News"}, {Name: "Web", Application: "web"}},
 			Applications: []app.BlueprintApplication{
 				{Slug: "web", Name: "Web", Events: []app.BlueprintEvent{

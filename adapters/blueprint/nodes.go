@@ -136,6 +136,16 @@ func (d *decoding) truth(to *bool) field {
 	}
 }
 
+// integer reads a whole number.
+func (d *decoding) integer(to *int) field {
+	return func(place string, n *yaml.Node) {
+		n, given := d.enter(place, n)
+		if given && (n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || n.Decode(to) != nil) {
+			d.blame(n, place, "must be a whole number")
+		}
+	}
+}
+
 // decision reads true or false, or leaves open which.
 func (d *decoding) decision(to **bool) field {
 	return func(place string, n *yaml.Node) {

@@ -4,6 +4,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/channels"
 )
 
 func (d *decoding) blueprint(n *yaml.Node) (b app.Blueprint) {
@@ -45,13 +46,15 @@ func (d *decoding) project(place string, n *yaml.Node) (p app.BlueprintProject) 
 }
 
 func (d *decoding) channel(place string, n *yaml.Node) (c app.BlueprintChannel) {
-	c.Active = true
+	c.Active, c.Weight = true, channels.DefaultWeight
 	d.object(place, n, map[string]field{
 		"name":      d.text(&c.Name),
 		"protocol":  d.text(&c.Protocol),
 		"driver":    d.text(&c.Driver),
 		"preferred": d.truth(&c.Preferred),
 		"active":    d.truth(&c.Active),
+		"pool":      d.text(&c.Pool),
+		"weight":    d.integer(&c.Weight),
 		"settings":  d.settings(&c.Settings),
 	})
 	return c
@@ -86,6 +89,7 @@ func (d *decoding) event(place string, n *yaml.Node) (e app.BlueprintEvent) {
 		"priority":       d.text(&e.Priority),
 		"context_schema": d.anything(func(m map[string]any) { e.Schema = m }),
 		"channels":       sequence(d, &e.Channels, d.word),
+		"pools":          sequence(d, &e.Pools, d.word),
 		"templates":      sequence(d, &e.Templates, d.template),
 		"notifications":  sequence(d, &e.Notifications, d.notification),
 	})

@@ -7,35 +7,59 @@ import (
 )
 
 func (p Program) copy() *cobra.Command {
-	var from, to string
+	var what Copying
 	c := &cobra.Command{
 		Use:   "copy",
 		Short: "Copy everything to another database",
 		Long: "Copy everything from one database to another, such as from SQLite to Postgres, without a file between them. The source must be\n" +
 			"read-only (`tocsin maintenance on`) and send nothing any more. The destination must be empty; its schema is made first where it\n" +
-			"is missing. All of it is copied, or nothing: what was written is read again and compared before it is kept, and a copy that was\n" +
-			"interrupted leaves the destination empty, so that the command can be repeated. The copy is held then: point database_url to it,\n" +
-			"keep the secret key, and have `tocsin release` send what waits. Never release the source again.\n\n" +
+			"is missing. A copy that was interrupted goes on where it was when the command is repeated, as long as the source has stayed\n" +
+			"read-only; with --restart it begins again. What was written is read again and compared; before that no program serves it. The\n" +
+			"copy is held then: point database_url to it, keep the secret key, and have `tocsin release` send what waits. Never release the\n" +
+			"source again.\n\n" +
+			"With --organization one organization alone is copied, in one transaction, to a database that may hold others. Both installations\n" +
+			"must be held (`tocsin serve --hold`), the destination unless nobody has used it. Everything keeps its id; ids and usernames that\n" +
+			"are taken there are refused. Accounts of the console stay: members keep their roles and are invited anew.\n\n" +
 			"Others on this machine see the command line: leave a password out of it, in PGPASSWORD or in the file ~/.pgpass.",
 		Example: "  tocsin copy --to postgres://tocsin@db.example.org/tocsin\n" +
-			"  tocsin copy --from postgres://tocsin@db.example.org/tocsin --to sqlite:data/tocsin.db",
+			"  tocsin copy --from postgres://tocsin@db.example.org/tocsin --to sqlite:data/tocsin.db\n" +
+			"  tocsin copy --organization acme --to postgres://tocsin@db.example.org/tocsin --dry-run",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if to == "" {
+			if what.To == "" {
 				return usagef("--to is missing, see %s --help", c.CommandPath())
 			}
-			done, err := p.Copy(c.Context(), c.Flags(), from, to, caller())
+			switch {
+			case what.DryRun && what.Organization == "":
+				return usagef("--dry-run is for --organization, see %s --help", c.CommandPath())
+			case what.Restart && what.Organization != "":
+				return usagef("--restart is for a copy of everything: of an organization nothing is left when it is interrupted, see %s --help", c.CommandPath())
+			}
+			what.By = caller()
+			done, err := p.Copy(c.Context(), c.Flags(), what)
 			if err != nil {
 				return err
 			}
 			if err := p.printSummary(done); err != nil {
 				return err
 			}
+			if done.Resumed {
+				if _, err := fmt.Fprintln(p.Out, "went on where the copy had been interrupted"); err != nil {
+					return err
+				}
+			}
+			if what.DryRun {
+				_, err = fmt.Fprintf(p.Out, "%d rows would be copied; nothing was\n", done.Rows())
+				return err
+			}
 			_, err = fmt.Fprintf(p.Out, "copied %d rows, which were read again and compared; the copy is held until `tocsin release`\n", done.Rows())
 			return err
 		},
 	}
-	c.Flags().StringVar(&from, "from", "", "Database to copy (default: database_url)")
-	c.Flags().StringVar(&to, "to", "", "Database to copy to")
+	c.Flags().StringVar(&what.From, "from", "", "Database to copy (default: database_url)")
+	c.Flags().StringVar(&what.To, "to", "", "Database to copy to")
+	c.Flags().StringVar(&what.Organization, "organization", "", "Copy one organization alone, by its slug")
+	c.Flags().BoolVar(&what.DryRun, "dry-run", false, "Count the rows of the organization and look for what is in the way, and copy nothing")
+	c.Flags().BoolVar(&what.Restart, "restart", false, "Begin a copy again that was interrupted, instead of going on with it")
 	return c
 }

@@ -3,9 +3,12 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/tocsin/tocsin/adapters/sheets"
 	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/domain/imports"
 )
@@ -18,17 +21,20 @@ func (p Program) imports() *cobra.Command {
 
 // importFlags is what was said of an import on the command line.
 type importFlags struct {
-	what   importer.Import
-	errors string // where rejected rows go
-	output *format
+	what     importer.Import
+	encoding string   // of the file; empty: it is detected
+	columns  []string // what columns become: NAME=FIELD
+	errors   string   // where rejected rows go
+	output   *format
 }
 
 func (p Program) importUsers() *cobra.Command {
 	var f importFlags
 	c := &cobra.Command{
 		Use:   "users PATH",
-		Short: "Import users from a CSV file",
-		Long: "Import users from a CSV file, - for standard input. UTF-8 text with a header; commas, semicolons or tabs. Columns:\n" +
+		Short: "Import users from a CSV file or an Excel workbook",
+		Long: "Import users from a CSV file or the first sheet of a workbook (.xlsx), - for standard input. A header; in CSV commas, semicolons\n" +
+			"or tabs. Columns, also by usual names such as E-Mail or Vorname:\n" +
 			"  email          required\n" +
 			"  first_name     used when the user is new\n" +
 			"  last_name      used when the user is new\n" +
@@ -39,11 +45,17 @@ func (p Program) importUsers() *cobra.Command {
 			"Exit status: 0 no row was rejected, 3 some were, 1 the import could not be done or finished, 2 wrong usage.",
 		Example: "  tocsin import users people.csv --org acme --group Staff --create-group\n" +
 			"  tocsin import users people.csv --dry-run\n" +
+			"  tocsin import users people.csv --map Kontakt=email --map Abteilung=custom__department\n" +
 			"  zcat people.csv.gz | tocsin import users - --errors rejected.csv -o json",
 		Args: oneArgument("PATH"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if f.what.CreateGroup && f.what.Group == "" {
 				return usagef("--create-group needs --group")
+			}
+			for _, column := range f.columns {
+				if !strings.Contains(column, "=") {
+					return usagef("--map %q is not COLUMN=FIELD, such as Vorname=first_name", column)
+				}
 			}
 			return p.runImport(c, args[0], f)
 		},
@@ -52,6 +64,8 @@ func (p Program) importUsers() *cobra.Command {
 	flags.StringVar(&f.what.Organization, "org", "", "Organization (slug); when omitted, the one with the lowest id")
 	flags.StringVar(&f.what.Group, "group", "", "Group of the organization that every imported user is added to")
 	flags.BoolVar(&f.what.CreateGroup, "create-group", false, "Create the group when it is missing")
+	flags.StringVar(&f.encoding, "encoding", "", "Encoding of a CSV file: "+strings.Join(sheets.Encodings(), ", ")+"; when omitted, it is detected")
+	flags.StringArrayVar(&f.columns, "map", nil, "What a column becomes, COLUMN=FIELD; FIELD is email, first_name, last_name, custom__KEY or ignore; repeatable")
 	flags.BoolVar(&f.what.DryRun, "dry-run", false, "Only say what would be done")
 	flags.StringVar(&f.errors, "errors", "", "File for the rejected rows, with line and reason, to be mended and imported again")
 	f.output = outputFlag(flags, "text", inJSON)
@@ -69,7 +83,12 @@ func (p Program) runImport(c *cobra.Command, path string, f importFlags) error {
 		return err
 	}
 	defer rejected.discard()
-	f.what.Open, f.what.Name = source.open, path
+	opener := sheets.NewOpener()
+	f.what.Name = path
+	if len(f.columns) > 0 {
+		f.what.Map = f.mapped
+	}
+	f.what.Open = func() (io.ReadCloser, error) { return opener.Open(c.Context(), "", source.open(), f.encoding) }
 	return p.with(c, func(s Services) error {
 		watch := newImportWatch(p.Err, rejected)
 		report, err := s.Imports.Run(c.Context(), caller(), f.what, watch)
@@ -88,6 +107,17 @@ func (p Program) runImport(c *cobra.Command, path string, f importFlags) error {
 		}
 		return err
 	})
+}
+
+// mapped is what the columns become as the command line says.
+func (f importFlags) mapped(m imports.Mapping) (_ imports.Mapping, err error) {
+	for _, column := range f.columns {
+		at := strings.LastIndex(column, "=") // A name may have one of its own.
+		if m, err = m.With(column[:at], column[at+1:]); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
 }
 
 // reportJSON is the report as -o json prints it.

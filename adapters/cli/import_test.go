@@ -80,6 +80,20 @@ line 6: has 1 cells where the header has 5
 	assert.Equal(t, "importing 3 rows into acme\n", d.err.String())
 }
 
+func TestImportMapsColumns(t *testing.T) {
+	t.Parallel()
+	d := newShop(t)
+	path := file(t, "people.csv", "Vorname;Kontakt;a=b;E-Mail\nAda;ada@example.org;7;x\nBob;nobody;8;y\n")
+	rejected := filepath.Join(t.TempDir(), "rejected.csv")
+	assert.Equal(t, 3, d.run(t, "import", "users", path, "--map", "kontakt=email", "--map", "Vorname=ignore", "--map", "a=b=custom__n", "--errors", rejected))
+	assert.Equal(t, "tocsin: warning: these columns are ignored: Vorname, E-Mail\nimporting 2 rows into acme\nrejected rows: "+rejected+"\n", d.err.String())
+	assert.Equal(t, metadata.Map{"n": "7"}, d.fields(t, "ada@example.org"))
+
+	mended := strings.Replace(read(t, rejected), "nobody", "bob@example.org", 1)
+	d.done(t, "import", "users", file(t, "mended.csv", mended))
+	assert.Equal(t, metadata.Map{"n": "8"}, d.fields(t, "bob@example.org"), "the list of rejected rows needs no mapping")
+}
+
 func TestImportFails(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -90,7 +104,10 @@ func TestImportFails(t *testing.T) {
 		"UnknownOrganization": {"email\n", []string{"--org", "beta"}, "the organization does not exist"},
 		"UnknownGroup":        {"email\n", []string{"--group", "Crew"}, "the group does not exist in this organization"},
 		"NoEmailColumn":       {"name\nAda\n", nil, "the file has no email column"},
-		"NoText":              {"email\nada@example.org\n\xff\n", nil, "the file is not UTF-8 text (line 3)"},
+		"NoSuchColumn":        {"name\nAda\n", []string{"--map", "Kontakt=email"}, `the file has no column "Kontakt"`},
+		"NoSuchField":         {"email,a\n", []string{"--map", "a=role"}, `"role" is nothing that a column can become: email, first_name, last_name, custom__KEY or ignore`},
+		"MappedAway":          {"email\n", []string{"--map", "email=ignore"}, "one column must be the e-mail: it says who the user is"},
+		"NoText":              {"email\nada@example.org\n\x00\n", nil, "the file is not UTF-8 text (line 3)"},
 		"Empty":               {"", []string{"-o", "json"}, "the file is empty"},
 	} {
 		t.Run(name, func(t *testing.T) {

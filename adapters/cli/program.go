@@ -67,14 +67,24 @@ type Program struct {
 	Backup func(ctx context.Context, flags *pflag.FlagSet, file string, withKey bool) (done backup.Summary, keyFile string, err error)
 	// Restore fills an empty database with a copy, and holds the installation.
 	Restore func(ctx context.Context, flags *pflag.FlagSet, file string, by audit.Actor) (backup.Summary, error)
-	// Copy fills the empty database `to` with everything of the read-only database `from`, empty:
-	// the configured one, and holds the copy.
-	Copy func(ctx context.Context, flags *pflag.FlagSet, from, to string, by audit.Actor) (backup.Summary, error)
+	// Copy fills an empty database with everything of a read-only one, or adds one organization of
+	// it to another one, and holds the copy.
+	Copy func(ctx context.Context, flags *pflag.FlagSet, what Copying) (backup.Summary, error)
 	// Verify looks for what is wrong in the database.
 	Verify func(context.Context, *pflag.FlagSet) ([]ports.Finding, error)
 	// Migrations returns every migration that the program or the database knows, in their order,
 	// and changes nothing.
 	Migrations func(context.Context, *pflag.FlagSet) ([]Migration, error)
+}
+
+// Copying says what is copied, and how.
+type Copying struct {
+	From, To string // databases; an empty From: the configured one
+	Restart  bool   // begin again, instead of going on where a copy was interrupted
+	By       audit.Actor
+
+	Organization string // that alone is copied; empty: everything
+	DryRun       bool   // of one organization: only count, and look for what is in the way
 }
 
 // Serving says how a server works.

@@ -78,7 +78,7 @@ func newDesk(t *testing.T) *desk {
 		Restore: func(context.Context, *pflag.FlagSet, string, audit.Actor) (backup.Summary, error) {
 			return backup.Summary{}, nil
 		},
-		Copy: func(context.Context, *pflag.FlagSet, string, string, audit.Actor) (backup.Summary, error) {
+		Copy: func(context.Context, *pflag.FlagSet, cli.Copying) (backup.Summary, error) {
 			return backup.Summary{}, nil
 		},
 		Verify: func(context.Context, *pflag.FlagSet) ([]ports.Finding, error) { return nil, nil },

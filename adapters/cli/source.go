@@ -75,9 +75,7 @@ func interruptible(ctx context.Context, run func() error) error {
 }
 
 // open returns the file from its beginning.
-func (s importSource) open() (io.ReadCloser, error) {
-	return io.NopCloser(io.NewSectionReader(s.file, 0, s.size)), nil
-}
+func (s importSource) open() io.Reader { return io.NewSectionReader(s.file, 0, s.size) }
 
 func (s importSource) close() {
 	_ = s.file.Close() // Nothing that is written to it is needed any more.

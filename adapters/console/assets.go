@@ -16,7 +16,7 @@ import (
 
 const assetsPath = Prefix + "assets/"
 
-//go:embed assets/*.css assets/*.js assets/*.svg assets/vendor/*.js assets/vendor/*.css
+//go:embed assets/*.css assets/*.js assets/*.svg assets/vendor/*.js
 var assetFiles embed.FS
 
 // assets are the style sheets, scripts and pictures by name, which is that of the file without its

@@ -23,7 +23,7 @@ func TestAssets(t *testing.T) {
 	assert.Equal(t, "public, max-age=300", style.Header.Get("Cache-Control"))
 	t.Run("AreCompressed", func(t *testing.T) {
 		t.Parallel()
-		for path, coding := range map[string]string{"console.css": "zstd", "htmx.min.js": "zstd", "uplot.iife.min.js": "zstd", "icon.svg": ""} {
+		for path, coding := range map[string]string{"console.css": "zstd", "htmx.min.js": "zstd", "console.js": "zstd", "icon.svg": ""} {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/console/assets/"+path, nil)
 			r.Header.Set("Accept-Encoding", "gzip, deflate, br, zstd")
 			w := httptest.NewRecorder()

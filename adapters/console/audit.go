@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/tocsin/tocsin/adapters/web"
@@ -15,18 +16,27 @@ import (
 const pageAudit = 50
 
 // auditFilters are the fields of the form that asks for entries.
-var auditFilters = []string{"actor", "via", "action", "object", "from", "to"}
+var auditFilters = []string{"q", "actor", "via", "action", "object", "from", "to"}
 
 // auditView is a batch of the audit log.
 type auditView struct {
 	Form    form
 	Fields  []string // of the form
 	Vias    []option
-	Entries []audit.Entry
+	Entries []auditEntry
 	Next    string // the path of the next batch; empty: no more
 	First   bool   // this is where the search begins
-	Path    string // of the page
-	Export  string // the path that the file comes from
+	// Filtered says that more is asked for than words.
+	Filtered bool
+	Path     string // of the page
+	Export   string // the path that the file comes from
+}
+
+// auditEntry is an entry with the page of its object.
+type auditEntry struct {
+	audit.Entry
+
+	Path string // empty: there is none, or none any more
 }
 
 // showAudit shows the log of the path's organization, or of the installation where the path names
@@ -37,6 +47,7 @@ func (c call) showAudit() error {
 	q.Limit, q.After = pageAudit, audit.ParseCursor(values.Get("after"))
 	v := auditView{Form: form{values: values, faults: faults}, Fields: auditFilters, First: q.After.IsZero(), Path: c.below("audit"), Export: c.below("audit", "export"),
 		Vias: append([]option{{Text: "Any"}}, options(audit.Console, audit.CommandLine, audit.API, audit.Link)...)}
+	v.Filtered = v.Form.Wrong() || slices.ContainsFunc(auditFilters[1:], func(name string) bool { return values.Get(name) != "" })
 	if v.Form.Wrong() {
 		return c.render(statusOf(v.Form), "audit", "Audit log", v)
 	}
@@ -44,7 +55,9 @@ func (c call) showAudit() error {
 	if err != nil {
 		return err
 	}
-	v.Entries = found.Entries
+	for _, e := range found.Entries {
+		v.Entries = append(v.Entries, auditEntry{Entry: e, Path: c.objectPath(e)})
+	}
 	if found.More {
 		next := url.Values{"after": {found.Next.String()}}
 		for _, name := range auditFilters {
@@ -60,7 +73,7 @@ func (c call) showAudit() error {
 // auditQuery reads what a form asks for, by days of UTC.
 func auditQuery(values url.Values) (audit.Query, fault.Fields) {
 	var faults fault.Fields
-	q := audit.Query{Actor: values.Get("actor"), Via: audit.Via(values.Get("via")), Action: audit.Action(values.Get("action")), Object: values.Get("object")}
+	q := audit.Query{Text: values.Get("q"), Actor: values.Get("actor"), Via: audit.Via(values.Get("via")), Action: audit.Action(values.Get("action")), Object: values.Get("object")}
 	day := func(name string) time.Time {
 		text := values.Get(name)
 		if text == "" {

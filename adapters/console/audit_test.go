@@ -4,7 +4,9 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"html"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -38,7 +40,7 @@ func TestAuditIsFiltered(t *testing.T) {
 	onEach(t, func(f *fixture) {
 		may := time.Date(2026, time.May, 1, 0, 0, 0, 0, time.UTC)
 		f.recorded(
-			audit.Entry{Actor: audit.Actor{Name: "ada", Via: audit.Console}, At: may, Action: audit.MemberLocked, Object: "acme/u/first"},
+			audit.Entry{Actor: audit.Actor{Name: "ada", Via: audit.Console}, At: may, Action: audit.MemberLocked, Object: "acme/u/first", Before: audit.State{"city": "Wien"}, After: audit.State{"city": "Graz", "new": 1}},
 			audit.Entry{Actor: audit.Actor{Name: "sync", Key: 7, Via: audit.API}, At: may.Add(24*time.Hour - time.Second), Action: audit.MemberCreated, Object: "acme/u/second"},
 			audit.Entry{Actor: audit.Actor{Name: "ada", Via: audit.CommandLine}, At: may.Add(24 * time.Hour), Action: audit.MemberLocked, Object: "acme/p/third"},
 		)
@@ -53,16 +55,23 @@ func TestAuditIsFiltered(t *testing.T) {
 			"from=2026-05-01&object=acme%2Fu":             {"second", "first"},
 			"from=2026-05-01&to=2026-05-01":               {"second", "first"},
 			"from=2026-05-02":                             {"third"},
+			"from=2026-05-01&q=SYNC":                      {"second"},
+			"from=2026-05-01&q=member+lock+Third":         {"third"},
+			"from=2026-05-01&q=wien":                      {"first"},
+			"from=2026-05-01&q=nowhere":                   nil,
 			"from=2026-05-01&actor=ada&object=acme%2Fu%2": {"third", "first"}, // a query that is none asks for what can be read of it
 		} {
 			page := b.get("/console/o/acme/audit/?"+query).is(f.T, http.StatusOK)
 			rows := regexp.MustCompile(`(?s)<tbody>.*</tbody>`).FindString(page.body)
-			assert.Equal(f, want, shown.FindAllString(rows, -1), query)
+			assert.Equal(f, want, shown.FindAllString(answer{body: rows}.said(), -1), query)
 		}
 		page := b.get("/console/o/acme/audit/?from=2026-05-01&actor=ada&via=console").said()
 		assert.NotContains(f, page, "second")
 		assert.Contains(f, b.get("/console/o/acme/audit/?via=API").said(), "sync key 7 API")
-		assert.Contains(f, b.get("/console/o/acme/audit/?object=nowhere").said(), "Nothing is recorded.")
+		assert.Contains(f, b.get("/console/o/acme/audit/?object=nowhere").said(), "No entries match.")
+		first := b.get("/console/o/acme/audit/?q=first")
+		assert.Contains(f, first.said(), "city before: Wien after: Graz new after: 1")
+		assert.Contains(f, first.body, `<a href="/console/o/acme/u/?q=first"><bdi>acme/u/first</bdi></a>`)
 		wrong := b.get("/console/o/acme/audit/?from=yesterday&actor=ada").is(f.T, http.StatusBadRequest)
 		assert.Contains(f, wrong.said(), "must be a day such as 2026-03-31")
 		assert.Contains(f, wrong.body, `value="ada"`)
@@ -143,4 +152,30 @@ func TestAuditExport(t *testing.T) {
 		b.post("/console/o/acme/audit/export/", "as", "csv", "from", "x").is(f.T, http.StatusBadRequest)
 		assert.Len(f, f.entries("acme"), len(exports), "nothing was exported")
 	})
+}
+
+func TestObjectsOfTheAuditLogAreLinks(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.as(f.operator("eva", users.RoleAdministrator))
+	f.person("acme", "ada", users.RoleMember, false)
+	paths := map[string]string{
+		"acme": "/console/o/acme/", "acme/p/shop": "/console/o/acme/p/shop/", "acme/p/shop/a/web": "/console/o/acme/p/shop/a/web/",
+		"acme/p/shop/a/web/u/ada": "/console/o/acme/p/shop/a/web/m/?q=ada", "acme/u/a/b@c": "/console/o/acme/u/?q=a%2Fb%40c",
+		"acme/p/shop/a/web/e/tick/t/mail": "/console/o/acme/p/shop/a/web/e/tick/", "acme/c/mail": "/console/o/acme/channels/", "acme/p/shop/d/all": "/console/o/acme/p/shop/d/",
+		"acme/groups/Default": "/console/o/acme/groups/", "acme/keys/sync": "/console/o/acme/keys/",
+		"acme/p/shop/a/web/keys/sync": "", "acme/audit": "", "globex/u/ada": "", "accounts/ada": "",
+	}
+	for object, path := range paths {
+		f.recorded(audit.Entry{Actor: audit.Actor{Name: "x", Via: audit.Console}, Action: audit.EventUpdated, Object: object})
+		page := b.get("/console/o/acme/audit/?object=" + url.QueryEscape(object) + "&action=event.update")
+		row := regexp.MustCompile(`<td class="object">(?:<a href="([^"]*)">)?<bdi>` + object + `</bdi>`).FindStringSubmatch(page.body)
+		require.NotEmpty(t, row, object)
+		assert.Equal(t, path, html.UnescapeString(row[1]), object)
+		if path != "" {
+			b.get(path).is(t, http.StatusOK)
+		}
+	}
+	f.recorded(audit.Entry{Actor: audit.Actor{Name: "x", Via: audit.Console}, Action: audit.EventDeleted, Object: "acme/p/shop/a/web/e/gone"})
+	assert.NotContains(t, b.get("/console/o/acme/audit/?q=event.delete").body, "/e/gone/", "what was deleted has no page")
 }

@@ -4,11 +4,13 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
@@ -18,34 +20,37 @@ const pageChannels = 100
 type channelsView struct {
 	Here     string // the path of the page
 	Project  string // slug; empty: the organization's own
-	Channels []channelOfList
+	Channels []app.ListedChannel
 	Next     channels.ID // 0: no more
 }
 
-// channelOfList is a channel with what instances say of it.
-type channelOfList struct {
-	channels.Channel
-
-	Outages []channels.Outage
-}
-
 func (c call) showChannels() error {
-	found, outages, err := c.console.use.Channels.List(c.ctx, c.at(), app.Page{After: c.number("after"), Limit: pageChannels + 1})
+	found, err := c.console.use.Channels.List(c.ctx, c.at(), app.Page{After: c.number("after"), Limit: pageChannels + 1})
 	if err != nil {
 		return err
 	}
 	v := channelsView{Here: c.below("channels"), Project: c.at().Project}
-	found, v.Next = paged(found, pageChannels, func(ch channels.Channel) channels.ID { return ch.ID })
-	for _, ch := range found {
-		v.Channels = append(v.Channels, channelOfList{ch, outages[ch.ID]})
-	}
+	v.Channels, v.Next = paged(found, pageChannels, func(ch app.ListedChannel) channels.ID { return ch.ID })
 	return c.render(http.StatusOK, "channels", "Channels", v)
+}
+
+// driverChoice is a driver that a new channel may have.
+type driverChoice struct{ Name, About string }
+
+// driverWords say what drivers do.
+var driverWords = map[string]string{
+	"smtp": "e-mail through a mail server", "twilio": "SMS through Twilio", "webhook": "JSON to an HTTP endpoint, signed",
+	"shoutrrr": "chat and push: Slack, Teams, Telegram, Discord, Matrix, ntfy, Gotify and others", "mailbox": "nothing leaves: messages are kept here to be looked at",
+}
+
+func newDriverChoice(d deliveries.Driver) driverChoice {
+	return driverChoice{d.Name(), driverWords[d.Name()]}
 }
 
 // newChannelView is the choice of a driver and then the form of a channel of it.
 type newChannelView struct {
 	Here    string // the path of the list
-	Drivers []string
+	Drivers []driverChoice
 	Driver  string // the one that was chosen; empty: none yet
 	Fields  settingsView
 	Form    form
@@ -62,13 +67,13 @@ func (v newChannelView) Protocols() []option {
 }
 
 func (c call) showNewChannel() error {
-	return c.newChannelPage(c.QueryParam("driver"), filled("active", "true", "unrestricted", "true"))
+	return c.newChannelPage(c.QueryParam("driver"), filled("active", "true", "unrestricted", "true", "weight", strconv.Itoa(channels.DefaultWeight)))
 }
 
 func (c call) newChannelPage(driver string, f form) error {
 	v := newChannelView{Here: c.below("channels"), Driver: driver, Form: f}
 	for _, d := range c.console.use.Channels.Drivers() {
-		v.Drivers = append(v.Drivers, d.Name())
+		v.Drivers = append(v.Drivers, newDriverChoice(d))
 	}
 	if driver == "" {
 		return c.render(statusOf(f), "channel-new", "New channel", v)
@@ -132,7 +137,7 @@ func (c call) channelPage(adjust func(v *channelView)) error {
 		return err
 	}
 	pairs := []string{"preferred", strconv.FormatBool(v.Preferred), "active", strconv.FormatBool(v.Active),
-		"unrestricted", strconv.FormatBool(v.Unrestricted)}
+		"unrestricted", strconv.FormatBool(v.Unrestricted), "pool", v.Pool, "weight", strconv.Itoa(v.Weight)}
 	for name, typed := range v.Typed {
 		pairs = append(pairs, settingField(name), typed)
 	}
@@ -180,7 +185,8 @@ func (c call) deleteChannel() error {
 func (c call) channelForm() app.ChannelForm {
 	sent := c.fields()
 	f := app.ChannelForm{Name: c.FormValue("name"), Protocol: c.FormValue("protocol"), Driver: c.FormValue("driver"), Preferred: c.FormValue("preferred") == "true",
-		Active: c.FormValue("active") == "true", Unrestricted: c.FormValue("unrestricted") == "true", Settings: map[string]string{}, Without: slices.Clone(sent["without"])}
+		Active: c.FormValue("active") == "true", Unrestricted: c.FormValue("unrestricted") == "true", Settings: map[string]string{}, Without: slices.Clone(sent["without"]),
+		Pool: strings.TrimSpace(c.FormValue("pool")), Weight: weightOf(c.FormValue("weight"))}
 	for field := range sent {
 		if name, is := settingName(field); is {
 			f.Settings[name] = sent.Get(field)
@@ -192,6 +198,24 @@ func (c call) channelForm() app.ChannelForm {
 		}
 	}
 	return f
+}
+
+// weightOf reads a weight; what is no number is none that is allowed.
+func weightOf(typed string) int {
+	typed = strings.TrimSpace(typed)
+	if typed == "" {
+		return channels.DefaultWeight
+	}
+	n, err := strconv.Atoi(typed)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// Beside are the other members of the channel's pool.
+func (v channelView) Beside() []channels.Member {
+	return slices.DeleteFunc(slices.Clone(v.Members), func(m channels.Member) bool { return m.ID == v.ID })
 }
 
 // channelID is the channel of the path: of the organization, or of the project.

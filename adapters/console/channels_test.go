@@ -31,7 +31,7 @@ func TestChannelsAreMadeFromWhatTheirDriverSays(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleAdministrator))
-		assert.Contains(f, b.get(atAcme+"channels/new/").said(), "smtp mailbox")
+		assert.Contains(f, b.get(atAcme+"channels/new/").said(), "smtp e-mail through a mail server mailbox nothing leaves")
 		page := b.get(atAcme+"channels/new/?driver=smtp").is(f.T, http.StatusOK)
 		for _, field := range []string{`name="settings.host" type="text" value="" required`, `name="settings.password" type="password"`, `<textarea id="settings.ca"`,
 			`<select id="settings.tls"`, `name="settings.concurrency"`, `name="settings.rate_per_second"`} {
@@ -40,6 +40,7 @@ func TestChannelsAreMadeFromWhatTheirDriverSays(t *testing.T) {
 		assert.Contains(f, page.said(), "Where it is.")
 		b.get(atAcme+"channels/new/?driver=nonsense").is(f.T, http.StatusBadRequest)
 
+		assert.Contains(f, page.said(), "More settings, which have a default Port", "a setting with a default need not be looked at")
 		path := created(b, atAcme, "name", "second", "active", "true", "settings.host", " h ", "settings.port", "025", "settings.ca", "a\r\nb", "settings.password", secret,
 			"settings.headers", "X-A: b\r\nX-C: d: $${e}", "settings.rate_per_second", "0.5")
 		shown := b.get(path).is(f.T, http.StatusOK)
@@ -47,7 +48,7 @@ func TestChannelsAreMadeFromWhatTheirDriverSays(t *testing.T) {
 		assert.NotContains(f, shown.body, "X-A")
 		assert.Contains(f, shown.body, `value="h"`)
 		assert.Contains(f, shown.said(), "It is set and never shown; leave the field empty to keep it.")
-		assert.Contains(f, shown.said(), "16 messages at once, 0.5 per second")
+		assert.Contains(f, shown.said(), "16 messages at once on each instance, 0.5 per second on all together")
 
 		b.post(path+"test/", "to", "eve@example.org").is(f.T, http.StatusOK)
 		want := channels.Settings{"host": "h", "port": 25, "ca": "a\nb", "password": secret, "headers": map[string]any{"X-A": "b", "X-C": "d: ${e}"}, "rate_per_second": 0.5}
@@ -61,8 +62,8 @@ func TestChannelsAreMadeFromWhatTheirDriverSays(t *testing.T) {
 		viewer := f.as(f.operator("bob", users.RoleViewer)).get(path).is(f.T, http.StatusOK)
 		assert.NotContains(f, viewer.body, "<input id=\"settings.")
 		assert.NotContains(f, viewer.body, secret)
-		assert.Contains(f, viewer.said(), "password set, and never shown")
-		assert.Contains(f, viewer.said(), "host h")
+		assert.Contains(f, viewer.said(), "Password set, and never shown")
+		assert.Contains(f, viewer.said(), "Host h")
 	})
 }
 

@@ -3,74 +3,136 @@ package console
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/statistics"
 )
 
-// chartView is the deliveries of a span of time as two rows of bars over the same steps: how many
-// were sent or failed for good, and what part of those failed.
+// chartView is what happened in a span of time as rows of bars over the same steps.
 type chartView struct {
-	Span  string // 24h, 7d or 30d
 	Spans []link
 	Steps []chartStep
-	Most  int    // deliveries of a step
-	Worst string // failure rate of a step
+
+	Deliveries []picture // how many were sent or failed for good, and what part of those failed
+	Times      []picture // how many occurrences there were, and how long messages took
 }
 
-// chartStep is an hour or a day. Bars stand in a picture of 100 by 100.
+// chartStep is an hour or a day.
 type chartStep struct {
 	statistics.Hour
-	Label, Rate     string // the rate is empty where nothing ended
-	Path            string // of the messages of its day; empty: there is no application
-	At, Wide        string
-	Top, High       string // of the bar of deliveries
-	RateTop, RateHi string
+	Label, Rate string        // the rate is empty where nothing ended
+	Path        string        // of the messages of its day; empty: there is no application
+	Half, Most  time.Duration // within which half, and 95 %, of the messages were handed off
 }
+
+// picture is a row of bars in a field of 100 by 100.
+type picture struct {
+	Small   bool
+	Series  []series
+	Columns []column
+}
+
+// series is what a bar of each step shows. The first one stands behind the others.
+type series struct {
+	Class string // of the bars and of the legend
+	Text  string
+	of    func(chartStep) float64
+}
+
+// column is a step of a picture.
+type column struct {
+	Title, Path string
+	At, Wide    string
+	Bars        []bar
+}
+
+// bar is a bar of a column.
+type bar struct{ Class, Top, High string }
 
 // spans are what a chart can show, and in which words.
 var spans = []struct{ name, words string }{{"24h", "24 hours"}, {"7d", "7 days"}, {"30d", "30 days"}}
 
 // chart draws the span that the page was asked for; without one, 24 hours.
-func (c call) chart(o app.Overview) chartView {
-	v := chartView{Span: c.QueryParam("span")}
-	steps, layout := o.Days, "2006-01-02"
-	switch v.Span {
+func (c call) chart(o app.Overview) (v chartView) {
+	span, hours, layout := c.QueryParam("span"), o.Days, "2006-01-02"
+	switch span {
 	case "30d":
 	case "7d":
-		steps = steps[len(steps)-7:]
+		hours = hours[len(hours)-7:]
 	default:
-		v.Span, layout, steps = "24h", "01-02 15:04", o.Hours[len(o.Hours)-24:]
+		span, layout, hours = "24h", "01-02 15:04", o.Hours
 	}
 	here := c.link("o", c.at().Organization)
 	for _, s := range spans {
-		v.Spans = append(v.Spans, link{Text: s.words, Path: here + "?span=" + s.name + "#deliveries", Current: s.name == v.Span})
+		v.Spans = append(v.Spans, link{Text: s.words, Path: here + "?span=" + s.name + "#numbers", Current: s.name == span})
 	}
-	worst := 0.0
-	for _, s := range steps {
-		v.Most, worst = max(v.Most, s.Sent()+s.Failed), max(worst, failureRate(s))
-	}
-	v.Worst = percent(worst)
-	wide := 100 / float64(len(steps))
-	for i, s := range steps {
-		step := chartStep{Hour: s, Label: s.Start.Format(layout), Path: c.messagesOf(s), At: svg(float64(i) * wide), Wide: svg(wide * 0.8)}
-		ended := s.Sent() + s.Failed
-		if ended > 0 {
-			step.Rate = percent(failureRate(s))
+	var ended, worst, happened, slowest float64
+	for _, h := range hours {
+		s := chartStep{Hour: h, Label: h.Start.Format(layout), Path: c.messagesOf(h), Half: h.HandOff.Quantile(0.5), Most: h.HandOff.Quantile(0.95)}
+		if s.ended() > 0 {
+			s.Rate = percent(s.failed())
 		}
-		step.Top, step.High = barOf(float64(ended), float64(v.Most))
-		step.RateTop, step.RateHi = barOf(failureRate(s), worst)
-		v.Steps = append(v.Steps, step)
+		ended, worst, happened, slowest = max(ended, s.ended()), max(worst, s.failed()), max(happened, float64(h.Occurrences)), max(slowest, s.Most.Seconds())
+		v.Steps = append(v.Steps, s)
 	}
+	v.Deliveries = []picture{
+		drawn(v.Steps, ended, chartStep.outcome, series{"all", "deliveries, peak " + count(int(ended)), chartStep.ended}),
+		drawn(v.Steps, worst, chartStep.outcome, series{"failed", "failure rate, peak " + percent(worst), chartStep.failed}),
+	}
+	v.Times = []picture{
+		drawn(v.Steps, happened, chartStep.pace, series{"all", "occurrences, peak " + count(int(happened)), func(s chartStep) float64 { return float64(s.Occurrences) }}),
+		drawn(v.Steps, slowest, chartStep.pace,
+			series{"most", "95 % of the messages within, peak " + took(time.Duration(slowest*float64(time.Second))), func(s chartStep) float64 { return s.Most.Seconds() }},
+			series{"all", "half within", func(s chartStep) float64 { return s.Half.Seconds() }}),
+	}
+	v.Deliveries[1].Small, v.Times[1].Small = true, true
 	return v
 }
 
-// failureRate is the part of the deliveries that ended which failed; skipped ones were not tried.
-func failureRate(h statistics.Hour) float64 {
-	if h.Failed == 0 {
+// drawn draws series over the steps. The highest bar stands for most.
+func drawn(steps []chartStep, most float64, title func(chartStep) string, all ...series) picture {
+	p, wide := picture{Series: all}, 100/float64(len(steps))
+	for i, s := range steps {
+		c := column{Title: s.Label + " UTC: " + title(s), Path: s.Path, At: svg(float64(i) * wide), Wide: svg(wide * 0.8)}
+		for _, of := range all {
+			if n := of.of(s); n > 0 {
+				high := max(2, 100*n/most) // Few of very many are seen, too.
+				c.Bars = append(c.Bars, bar{of.Class, svg(100 - high), svg(high)})
+			}
+		}
+		p.Columns = append(p.Columns, c)
+	}
+	return p
+}
+
+// ended is how many deliveries were sent or failed; skipped ones were not tried.
+func (s chartStep) ended() float64 { return float64(s.Sent() + s.Failed) }
+
+// failed is the part of those that failed.
+func (s chartStep) failed() float64 {
+	if s.Failed == 0 {
 		return 0
 	}
-	return float64(h.Failed) / float64(h.Sent()+h.Failed)
+	return float64(s.Failed) / s.ended()
+}
+
+// outcome writes what became of deliveries.
+func (s chartStep) outcome() string {
+	text := fmt.Sprintf("%s sent, %s failed, %s skipped", count(s.Sent()), count(s.Failed), count(s.Skipped))
+	if s.Rate != "" {
+		text += ", failure rate " + s.Rate
+	}
+	return text
+}
+
+// pace writes what happened, and how long messages took.
+func (s chartStep) pace() string {
+	text := counted(s.Occurrences, "occurrence", "occurrences")
+	if s.Sent() > 0 {
+		text += fmt.Sprintf(", half of the messages within %s, 95 %% within %s", took(s.Half), took(s.Most))
+	}
+	return text
 }
 
 // messagesOf is the path of the messages of a step's day, in the application that the menu leads
@@ -82,15 +144,6 @@ func (c call) messagesOf(h statistics.Hour) string {
 	}
 	day := h.Start.Format("2006-01-02")
 	return c.link("o", p.Organization.Slug, "p", p.Project.Slug, "a", p.Application.Slug) + "?from=" + day + "&to=" + day
-}
-
-// barOf is where a bar begins and how high it is. Few of very many are seen, too.
-func barOf(n, most float64) (top, high string) {
-	if n == 0 {
-		return "100", "0"
-	}
-	h := max(2, 100*n/most)
-	return svg(100 - h), svg(h)
 }
 
 func svg(n float64) string { return strconv.FormatFloat(n, 'f', 2, 64) }

@@ -3,6 +3,8 @@ package console
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/tocsin/tocsin/app"
@@ -24,6 +26,11 @@ type concern struct {
 	Beside  string    // what comes of it; empty: nothing
 	Why     string    // in words that others wrote; empty: nothing more is known
 	Actions []link
+
+	Problem    string             // names it for as long as it lasts
+	Seen       string             // what else must be the same for it to be unchanged
+	Snoozed    *statistics.Snooze // nil: it is not
+	SnoozePath string             // where the form goes that snoozes it; empty: the visitor may not
 }
 
 // concerns says what needs attention, the most urgent first.
@@ -35,7 +42,7 @@ func (c call) concerns(org string, a app.Attention) []concern {
 	if c.visitor.May(org, operators.Administrator) {
 		all = append(all, c.keyConcerns(org, a.Keys)...)
 	}
-	return all
+	return c.quieten(org, all, a)
 }
 
 // channelConcerns are the channels that do not work, with what waits for them, and then those that
@@ -44,7 +51,7 @@ func (c call) channelConcerns(org string, a app.Attention) (all []concern) {
 	now, told := c.console.clock.Now(), map[channels.ID]bool{}
 	for _, o := range a.Outages {
 		told[o.Channel] = true
-		down := concern{State: "failing", Name: o.Name, Text: "down for", Since: o.Since, For: lasting(now.Sub(o.Since)), Why: o.Error,
+		down := concern{Problem: problemOf("channel", o.Channel), State: "failing", Name: o.Name, Text: "down for", Since: o.Since, For: lasting(now.Sub(o.Since)), Why: o.Error,
 			Actions: c.channelActions(org, o.ProjectSlug, o.Channel)}
 		if i := slices.IndexFunc(a.Backlogs, func(b statistics.Backlog) bool { return b.Channel == o.Channel }); i >= 0 {
 			down.Beside = waitingOf(a, a.Backlogs[i])
@@ -53,12 +60,15 @@ func (c call) channelConcerns(org string, a app.Attention) (all []concern) {
 	}
 	for _, b := range a.Backlogs {
 		if !told[b.Channel] {
-			all = append(all, concern{State: "waiting", Name: b.Name, Text: "behind for", Since: b.Oldest, For: lasting(now.Sub(b.Oldest)), Why: b.Error,
+			all = append(all, concern{Problem: problemOf("channel", b.Channel), State: "waiting", Name: b.Name, Text: "behind for", Since: b.Oldest, For: lasting(now.Sub(b.Oldest)), Why: b.Error,
 				Beside: waitingOf(a, b), Actions: c.channelActions(org, b.Project, b.Channel)})
 		}
 	}
 	return all
 }
+
+// problemOf names a problem that is about a thing with an id.
+func problemOf[ID ~int64](kind string, id ID) string { return fmt.Sprintf("%s/%d", kind, id) }
 
 func waitingOf(a app.Attention, b statistics.Backlog) string {
 	return atLeast(b.Waiting, a.OverdueCounted(b)) + " waiting"
@@ -104,7 +114,7 @@ func (c call) failureConcerns(org string, a app.Attention) (all []concern) {
 		if failed == 1 && !a.FailuresLeft() {
 			deliveries = "delivery"
 		}
-		card := concern{State: "failed", Name: why.event, Text: atLeast(failed, a.FailuresLeft()) + " " + deliveries + " failed, triggered", Since: newest,
+		card := concern{Problem: strings.Join([]string{"event", why.project, why.application, why.event}, "/"), Seen: strconv.Itoa(failed), State: "failed", Name: why.event, Text: atLeast(failed, a.FailuresLeft()) + " " + deliveries + " failed, triggered", Since: newest,
 			For: lasting(c.console.clock.Now().Sub(newest)) + " ago", Actions: actions}
 		if n := len(of[why]); n > 1 {
 			card.Text = fmt.Sprintf("%s %s of %s messages failed, triggered last", atLeast(failed, a.FailuresLeft()), deliveries, atLeast(n, a.FailuresLeft()))
@@ -116,7 +126,7 @@ func (c call) failureConcerns(org string, a app.Attention) (all []concern) {
 
 func (c call) importConcerns(org string, jobs []imports.Job) (all []concern) {
 	for _, j := range jobs {
-		found := concern{State: "rejected", Name: j.File, Text: counted(j.Counts.Rejected, "row", "rows") + " rejected by the import"}
+		found := concern{Problem: problemOf("import", j.ID), Seen: strconv.Itoa(j.Counts.Rejected), State: "rejected", Name: j.File, Text: counted(j.Counts.Rejected, "row", "rows") + " rejected by the import"}
 		if j.State == imports.Failed {
 			found.State, found.Text, found.Why = "failed", "could not be imported", j.Reason
 		}
@@ -128,7 +138,7 @@ func (c call) importConcerns(org string, jobs []imports.Job) (all []concern) {
 
 func (c call) keyConcerns(org string, keys []access.Key) (all []concern) {
 	for _, k := range keys {
-		all = append(all, concern{State: "waiting", Name: k.Name, Text: "API key, ends at " + moment(k.Expires), Actions: []link{{Text: "Open", Path: c.link("o", org, "keys")}}})
+		all = append(all, concern{Problem: problemOf("key", k.ID), Seen: moment(k.Expires), State: "waiting", Name: k.Name, Text: "API key, ends at " + moment(k.Expires), Actions: []link{{Text: "Open", Path: c.link("o", org, "keys")}}})
 	}
 	return all
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/tocsin/tocsin/adapters/sheets"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/adapters/web/throttle"
 	"github.com/tocsin/tocsin/app"
@@ -80,6 +81,8 @@ type Options struct {
 	WriteTimeout time.Duration
 	// Answered counts what was answered. Nil: nobody does.
 	Answered web.Answered
+	// Tracer traces requests. Nil: nobody does.
+	Tracer ports.Tracer
 }
 
 // From one network so many passwords may be tried at once, for whichever usernames, and then one
@@ -106,6 +109,7 @@ type Console struct {
 	visits   *throttle.Throttle[netip.Prefix] // to the provider of single sign-on, and from it
 	cursors  cursors
 	views    views
+	sheets   *sheets.Opener // of files that are imported
 	assets   assets
 	echo     *echo.Echo
 }
@@ -133,8 +137,8 @@ func New(use UseCases, clock ports.Clock, log *slog.Logger, o Options) (*Console
 	}
 	outside := web.NewOutside(o.BaseURL, o.TrustedProxies)
 	c := &Console{
-		use: use, observer: web.NewObserver(clock, log, outside, o.Answered), clock: clock, options: o, root: base.EscapedPath(), proxies: o.TrustedProxies, outside: outside,
-		cursors: sealed, views: v, assets: files, echo: echo.New(),
+		use: use, observer: web.NewObserver(clock, log, outside, o.Answered).Traced(o.Tracer), clock: clock, options: o, root: base.EscapedPath(), proxies: o.TrustedProxies, outside: outside,
+		cursors: sealed, views: v, sheets: sheets.NewOpener(), assets: files, echo: echo.New(),
 		origin:   http.NewCrossOriginProtection(),
 		visits:   throttle.NewBurst[netip.Prefix](visitRate, visitBurst, roomForClients, clock.Now),
 		attempts: throttle.NewBurst[netip.Prefix](1/signInInterval.Seconds(), signInBurst, roomForClients, clock.Now),

@@ -105,11 +105,11 @@ func (f *fixture) apply(org app.BlueprintOrganization) {
 // channel is a channel of an organization or, with a project, of that.
 func (f *fixture) channel(at app.Path, name string) channels.Channel {
 	f.Helper()
-	found, _, err := f.use.Channels.List(f.Context(), at, app.Page{Limit: 100})
+	found, err := f.use.Channels.List(f.Context(), at, app.Page{Limit: 100})
 	require.NoError(f, err)
 	for _, c := range found {
 		if c.Name == name {
-			return c
+			return c.Channel
 		}
 	}
 	require.Fail(f, "there is no such channel", name)
@@ -173,6 +173,7 @@ func contentExamples() map[string]example {
 		org + "mailbox/clear/":                   {fields: []string{"channel", ""}},
 		web + "e/":                               {fields: []string{"slug", "new", "name", "New"}},
 		web + "e/{evt}/":                         {fields: []string{"name", "Changed"}},
+		web + "e/{evt}/copy/":                    {send: copyBeside},
 		web + "e/{evt}/n/":                       {fields: []string{"name", "New"}},
 		web + "e/{evt}/n/{notification}/":        {fields: []string{"name", "Changed"}},
 		web + "e/{evt}/delete/":                  elsewhere(func(*fixture) string { return ofEvent + "empty/delete/" }),

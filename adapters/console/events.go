@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
@@ -29,6 +30,9 @@ func (eventsView) Priorities() []option { return priorities() }
 // Choices are the channels that a new event may be limited to.
 func (v eventsView) Choices() []option { return channelOptions(v.Usable) }
 
+// Pools are the pools that a new event may be limited to.
+func (v eventsView) Pools() []option { return poolOptions(v.Usable) }
+
 func priorities() []option {
 	var all []option
 	for _, p := range events.Priorities() {
@@ -48,6 +52,21 @@ func channelOptions(all []channels.Channel) []option {
 			place += ", inactive"
 		}
 		options = append(options, option{text(ch.ID), fmt.Sprintf("%s (%s, %s)", ch.Name, ch.Protocol, place)})
+	}
+	return options
+}
+
+// poolOptions are the pools of channels, with who is in each.
+func poolOptions(all []channels.Channel) []option {
+	var options []option
+	for _, p := range events.Pools(all) {
+		var members []string
+		for _, ch := range all {
+			if ch.Pool == p.Name && ch.Protocol == p.Protocol {
+				members = append(members, ch.Name)
+			}
+		}
+		options = append(options, option{p.Name, fmt.Sprintf("%s (%s: %s)", p.Name, p.Protocol, strings.Join(members, ", "))})
 	}
 	return options
 }
@@ -89,6 +108,9 @@ type eventView struct {
 
 // Choices are the channels that the event may be limited to.
 func (v eventView) Choices() []option { return channelOptions(v.Usable) }
+
+// Pools are the pools that the event may be limited to.
+func (v eventView) Pools() []option { return poolOptions(v.Usable) }
 
 // Texts are the templates by channel.
 func (v eventView) Texts() []textOfChannel { return texts(v.Here, v.Usable, v.Templates, nil) }
@@ -134,6 +156,9 @@ func (c call) eventPage(adjust func(v *eventView)) error {
 	for _, ch := range e.Channels {
 		pairs = append(pairs, "channels", text(ch.ID))
 	}
+	for _, p := range e.Pools {
+		pairs = append(pairs, "pools", p.Name)
+	}
 	v.Form = filled(pairs...)
 	adjust(&v)
 	return c.render(statusOf(v.Form, v.Deletion), "event", e.Name, v)
@@ -156,7 +181,7 @@ func (c call) deleteEvent() error {
 // eventForm is what the form of an event says.
 func (c call) eventForm() (app.EventForm, error) {
 	f := app.EventForm{Slug: c.FormValue("slug"), Name: c.FormValue("name"), Description: c.FormValue("description"), Active: c.FormValue("active") == "true",
-		Example: c.FormValue("example"), Schema: c.FormValue("context_schema"), Priority: c.FormValue("priority")}
+		Example: c.FormValue("example"), Schema: c.FormValue("context_schema"), Priority: c.FormValue("priority"), Pools: c.values("pools")}
 	for _, sent := range c.values("channels") {
 		id, err := strconv.ParseInt(sent, 10, 64)
 		if err != nil {

@@ -41,6 +41,26 @@ func TestEvents(t *testing.T) {
 	})
 }
 
+func TestAnEventMayNameAPool(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.as(f.operator("ada", users.RoleAdministrator))
+	assert.NotContains(t, b.get(ofEvent).body, `name="pools"`, "there is none")
+	channel := created(b, atAcme, "name", "second", "active", "true", "pool", "post", "weight", "1", "settings.host", "h")
+	assert.Contains(t, b.get(ofEvent).said(), "post (EMAIL: second)")
+	b.post(ofEvent, "slug", "order", "name", "Order", "active", "true", "pools", "post").is(t, http.StatusSeeOther)
+	assert.Contains(t, b.get(ofEvent).said(), "Order order pool post active")
+	page := b.get(ofEvent+"order/").is(t, http.StatusOK)
+	assert.Contains(t, page.body, `value="post" checked`)
+	assert.Contains(t, page.said(), "those of its pools")
+	assert.Contains(t, page.said(), "post (EMAIL)")
+	b.post(ofEvent+"order/", "name", "Order", "pools", "nope").is(t, http.StatusBadRequest)
+
+	assert.Contains(t, b.post(channel+"delete/").is(t, http.StatusBadRequest).said(), `used by event web/order, and there is no other channel in it than "second"`)
+	b.post(ofEvent+"order/", "name", "Order").is(t, http.StatusSeeOther)
+	assert.Contains(t, b.get(ofEvent).said(), "Order order every channel inactive")
+}
+
 func TestWhatIsWrongWithAnEventStandsBesideItsField(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -24,6 +24,7 @@ var examples = map[string]example{
 	"POST /console/organizations/":        {fields: []string{"slug", "initech", "name", "Initech"}},
 	"POST /console/o/{org}/region/":       {fields: []string{"default_region", "de"}},
 	"POST /console/o/{org}/searchable/":   {fields: []string{"searchable_metadata", "plan"}},
+	"POST /console/o/{org}/snooze/":       {fields: []string{"problem", "channel/1", "for", "1h"}},
 	"POST /console/o/{org}/name/":         {fields: []string{"organization", "Acme"}},
 	"POST /console/o/{org}/projects/":     {fields: []string{"slug", "blog", "name", "Blog"}},
 	"POST /console/o/{org}/p/{prj}/name/": {fields: []string{"name", "Store"}},
@@ -87,8 +88,10 @@ var examples = map[string]example{
 	"POST /console/o/{org}/imports/": {send: func(b *browser, to string) answer {
 		return b.upload(to, b.token(), "people.csv", "email\n")
 	}},
-	"POST /console/o/{org}/imports/{import}/start/":  {},
-	"POST /console/o/{org}/imports/{import}/cancel/": {},
+	"POST /console/o/{org}/imports/{import}/columns/": {fields: []string{"field-0", "email"}},
+	"POST /console/o/{org}/imports/{import}/mend/":    {send: importAndMend},
+	"POST /console/o/{org}/imports/{import}/start/":   {},
+	"POST /console/o/{org}/imports/{import}/cancel/":  {},
 
 	"POST /console/o/{org}/p/{prj}/a/{app}/occurrences/{id}/d/{delivery}/retry/": {},
 	"POST /console/o/{org}/p/{prj}/d/":                                           {fields: []string{"name", "New"}},

@@ -6,8 +6,10 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/tocsin/tocsin/adapters/sheets"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -21,17 +23,18 @@ const (
 
 // importsView is the form for another import, and those that were.
 type importsView struct {
-	Form    form
-	Groups  []option
-	Limit   int64 // of a file, in MiB
-	Imports []imports.Job
-	Older   imports.ID // 0: no more
+	Form      form
+	Groups    []option
+	Encodings []option
+	Limit     int64 // of a file, in MiB
+	Imports   []imports.Job
+	Older     imports.ID // 0: no more
 }
 
 func (c call) showImports() error { return c.importsPage(http.StatusOK, form{}) }
 
 func (c call) importsPage(status int, f form) error {
-	v := importsView{Form: f, Groups: []option{{Text: "none but Default"}}, Limit: c.console.use.ImportJobs.MaxBytes() >> 20}
+	v := importsView{Form: f, Encodings: encodings(), Groups: []option{{Text: "none but Default"}}, Limit: c.console.use.ImportJobs.MaxBytes() >> 20}
 	groups, err := c.console.use.Groups.List(c.ctx, c.at(), app.Page{Limit: maxGroups})
 	if err != nil {
 		return err
@@ -56,8 +59,7 @@ func (c call) uploadImport() error {
 		return c.refuseImport(http.StatusBadRequest, fileField, "choose a file")
 	}
 	file := c.arriving()
-	// Not c.ctx: a large file takes its time.
-	job, err := c.console.use.ImportJobs.Upload(c.Request().Context(), c.actor(), c.at(), c.file.name(), c.FormValue("group"), file)
+	job, err := c.receiveImport(file)
 	if err == nil {
 		return c.to(c.below("imports", job.ID))
 	}
@@ -68,11 +70,35 @@ func (c call) uploadImport() error {
 	case errors.Is(err, orgs.ErrGroupNotFound):
 		drain(file)
 		return c.refuseImport(http.StatusBadRequest, "group", known.Error())
+	case errors.Is(err, imports.ErrNotText) && c.FormValue("encoding") == "":
+		drain(file)
+		return c.refuseImport(http.StatusBadRequest, fileField, known.Error()+". If it is text, choose its encoding.")
 	case known.Kind() == fault.Invalid, known.Kind() == fault.TooLarge, known.Kind() == fault.Limited:
 		drain(file)
 		return c.refuseImport(web.Status(known.Kind()), fileField, known.Error())
 	}
 	return err
+}
+
+// receiveImport has a file checked as CSV in UTF-8, whatever it is.
+func (c call) receiveImport(file io.Reader) (job imports.Job, err error) {
+	ctx := c.Request().Context() // Not c.ctx: a large file takes its time.
+	table, err := c.console.sheets.Open(ctx, c.at().Organization, file, c.FormValue("encoding"))
+	if err != nil {
+		return job, err
+	}
+	defer func() { err = errors.Join(err, table.Close()) }()
+	return c.console.use.ImportJobs.Upload(ctx, c.actor(), c.at(),
+		importer.Upload{Name: c.file.name(), Group: c.FormValue("group"), Source: table.Source, File: table})
+}
+
+// encodings are the choices for the encoding of a file.
+func encodings() []option {
+	all := []option{{Text: "detect it"}}
+	for _, name := range sheets.Encodings() {
+		all = append(all, option{Value: name, Text: name})
+	}
+	return all
 }
 
 // refuseImport shows the form again with what is wrong about a field.
@@ -89,6 +115,9 @@ type importView struct {
 	Result   *imports.Report  // of the dry run, or of the import; nil: there is none yet
 	Preview  *imports.Preview // nil: the file is gone
 	Rejected []imports.Kept   // the first of them
+	Form     form             // of the columns
+	Mapped   []mappedColumn   // none: the file is gone, or has too many columns to be mapped
+	Mending  *mendingView     // of the rejected rows; nil: none can be corrected here
 }
 
 // stateWords are the states as people say them.
@@ -124,22 +153,35 @@ func (c call) showImport() error {
 	if err != nil {
 		return err
 	}
+	return c.importPage(id, func(v *importView) error { return c.mending(v, int(c.number("after")), form{}) })
+}
+
+// importPage shows an import; also adds to it.
+func (c call) importPage(id imports.ID, also func(v *importView) error) error {
 	job, rejected, err := c.console.use.ImportJobs.Show(c.ctx, c.at(), id, pageRejected)
 	if err != nil {
 		return err
 	}
 	v := newImportView(job)
 	v.Rejected = rejected
+	if err := also(&v); err != nil {
+		return err
+	}
 	if job.State == imports.Checking || job.State == imports.Checked {
 		p, err := c.console.use.ImportJobs.Preview(c.ctx, c.at(), id)
 		switch {
 		case err == nil:
 			v.Preview = &p
+			v.columns(p)
 		case fault.KindOf(err) != fault.Invalid: // Else it has just ended, or the check will say what is wrong.
 			return err
 		}
 	}
-	return c.render(http.StatusOK, "import", job.File, v)
+	status := statusOf(v.Form)
+	if v.Mending != nil {
+		status = statusOf(v.Form, v.Mending.Form)
+	}
+	return c.render(status, "import", job.File, v)
 }
 
 // showImportProgress is asked for by a script every second. Once there is more to see than progress

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"mime/multipart"
 	"net/http"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/xuri/excelize/v2"
 
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/app/importer"
@@ -51,10 +53,25 @@ func (f *fixture) importing(id imports.ID, until imports.State) {
 	<-ended
 }
 
+// importAndMend corrects the rejected row of an import, which whoever may do that starts before.
+func importAndMend(b *browser, to string) answer {
+	b.f.Helper()
+	first := b.post(to)
+	if first.StatusCode != http.StatusBadRequest {
+		return first
+	}
+	one := strings.TrimSuffix(to, "mend/")
+	id, err := strconv.ParseInt(path.Base(one), 10, 64)
+	require.NoError(b.f, err)
+	b.post(one+"start/").is(b.f.T, http.StatusSeeOther)
+	b.f.importing(imports.ID(id), imports.Done)
+	return b.post(to, "c2-0", "new@example.org")
+}
+
 // checked is an import into acme that waits to be started.
 func (f *fixture) checked(name, file string) imports.Job {
 	f.Helper()
-	job, err := f.use.ImportJobs.Upload(f.Context(), audit.Actor{Name: f.account("somebody", true).User.Username, Via: audit.Console}, acme, name, "", strings.NewReader(file))
+	job, err := f.use.ImportJobs.Upload(f.Context(), audit.Actor{Name: f.account("somebody", true).User.Username, Via: audit.Console}, acme, importer.Upload{Name: name, File: strings.NewReader(file)})
 	require.NoError(f, err)
 	f.importing(job.ID, imports.Checked)
 	return job
@@ -157,7 +174,7 @@ func TestImportMembers(t *testing.T) {
 		one := importPath(id)
 		page := b.get(one).is(f.T, http.StatusOK)
 		assert.Contains(f, page.body, fmt.Sprintf(`hx-get="%sprogress/"`, one))
-		for _, words := range []string{"The import is being checked.", "Phone warning means nothing to an import and is ignored", "custom__team metadata under team", "2 new@example.org Ñ team : red",
+		for _, words := range []string{"The import is being checked.", "Phone 1 left out", "custom__team red metadata under team", "2 new@example.org Ñ team : red",
 			"5 nobody =cmd rejected email: is not an e-mail address", "has the e-mail of line 2 and is ignored", "Group Staff"} {
 			assert.Contains(f, page.said(), words)
 		}
@@ -180,7 +197,9 @@ func TestImportMembers(t *testing.T) {
 		f.importing(id, imports.Done)
 		page = b.get(one)
 		assert.Contains(f, page.said(), "What became of the rows Added 1")
-		assert.NotContains(f, page.body, "<form method=\"post\" action=\""+one, "there is nothing more to do")
+		for _, done := range []string{"start/", "cancel/", "columns/"} {
+			assert.NotContains(f, page.body, "action=\""+one+done, "there is nothing more to do")
+		}
 		list := b.get(one+"rejected.csv").is(f.T, http.StatusOK)
 		assert.Equal(f, "text/csv; charset=utf-8", list.Header.Get("Content-Type"))
 		assert.Equal(f, fmt.Sprintf("attachment; filename=rejected-%d.csv", id), list.Header.Get("Content-Disposition"))
@@ -211,6 +230,91 @@ func TestImportMembers(t *testing.T) {
 			assert.Equal(f, "ada", e.Actor.Name)
 		}
 		assert.Equal(f, []audit.Action{audit.ImportEnded, audit.ImportBegun, audit.ImportUploaded, audit.ImportEnded, audit.ImportBegun, audit.ImportUploaded}, told)
+	})
+}
+
+// TestColumnsAreMappedByHand: what a column becomes is corrected on the page of the checked file,
+// and remembered for the next one of the organization.
+func TestColumnsAreMappedByHand(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.operator("ada", users.RoleOperator))
+		const imported = "/console/o/acme/imports/"
+		file := "E-Mail;Kontakt;Abteilung;<Vorname>\nalt@example.org;new@example.org;Bau;Ñ\n"
+		id := b.upload(imported, b.token(), "people.csv", file).uploaded(f.T)
+		f.importing(id, imports.Checked)
+		one := importPath(id)
+		page := b.get(one).is(f.T, http.StatusOK)
+		for _, html := range []string{
+			`<option value="email" selected>`, `<option value="metadata" selected>`, `name="key-2" value="Abteilung"`, `aria-label="What &lt;Vorname&gt; becomes"`,
+		} {
+			assert.Contains(f, page.body, html)
+		}
+		assert.Contains(f, page.said(), "Kontakt new@example.org")
+
+		refused := b.post(one+"columns/", "field-0", "email", "field-1", "email", "field-2", "metadata", "key-2", strings.Repeat("x", 101)).is(f.T, http.StatusBadRequest)
+		assert.Contains(f, refused.said(), "There are 2 problems: Column 2 the columns \"E-Mail\" and \"Kontakt\" cannot both become email Key of column 3 a key may have 100 characters")
+		assert.Contains(f, refused.body, `id="field-1-faults"`)
+		assert.Contains(f, b.post(one+"columns/").is(f.T, http.StatusBadRequest).said(), "one column must be the e-mail")
+
+		b.post(one+"columns/", "field-0", "", "field-1", "email", "field-2", "metadata", "key-2", " unit ", "field-3", "metadata", "key-3", "").is(f.T, http.StatusSeeOther)
+		assert.Contains(f, b.get(one).said(), "The import is being checked.")
+		assert.Contains(f, b.post(one+"columns/", "field-1", "email").is(f.T, http.StatusBadRequest).said(), "The columns cannot be changed now")
+		f.importing(id, imports.Checked)
+		assert.Contains(f, b.get(one).said(), "2 new@example.org <Vorname> : Ñ unit : Bau")
+		assert.Equal(f, audit.ImportMapped, f.entries("acme")[0].Action)
+		assert.Equal(f, map[string]any{"columns": []any{"Kontakt → email", "Abteilung → metadata under unit", "<Vorname> → metadata under <Vorname>"}}, map[string]any(f.entries("acme")[0].After))
+
+		next := b.upload(imported, b.token(), "next.csv", "kontakt,<vorname>,abteilung,e-mail\nnext@example.org,Å,See,x\n").uploaded(f.T)
+		assert.Contains(f, b.get(importPath(next)).said(), "2 next@example.org <Vorname> : Å unit : See")
+	})
+}
+
+// TestRejectedRowsAreCorrectedInThePage: the rows that were changed become an import of their own,
+// with the group and the columns of the first one.
+func TestRejectedRowsAreCorrectedInThePage(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		f.update(func(tx ports.Tx) error {
+			o, err := tx.Orgs().BySlug(f.Context(), "acme")
+			require.NoError(f, err)
+			_, _, err = tx.Orgs().EnsureGroup(f.Context(), o.ID, "Staff")
+			return err
+		})
+		b := f.as(f.operator("ada", users.RoleOperator))
+		const imported = "/console/o/acme/imports/"
+		id := b.upload(imported, b.token(), "people.csv", "E-Mail;Abteilung;shoe\nnobody;=Bau;38\nalso nobody;See;39\n", "group", "Staff").uploaded(f.T)
+		one := importPath(id)
+		f.importing(id, imports.Checked)
+		assert.NotContains(f, b.get(one).body, one+"mend/", "the import is not over")
+		assert.Contains(f, b.post(one+"mend/", "c2-0", "new@example.org").is(f.T, http.StatusBadRequest).said(), "The rejected rows cannot be corrected here")
+		b.post(one+"start/").is(f.T, http.StatusSeeOther)
+		f.importing(id, imports.Done)
+
+		page := b.get(one).is(f.T, http.StatusOK)
+		assert.Contains(f, page.body, `name="c2-1" value="=Bau" maxlength="1000" autocapitalize="none" spellcheck="false" aria-label="Abteilung of line 2"`)
+		assert.Contains(f, page.said(), "into the group Staff")
+		assert.NotContains(f, page.body, `value="38"`, "what was left out stays so")
+		assert.NotContains(f, b.get(one+"?after=2").body, `name="c2-0"`)
+		assert.Contains(f, b.post(one+"mend/", "after", "0", "c2-0", "nobody", "c2-1", "=Bau").is(f.T, http.StatusBadRequest).said(), "No row was changed: correct one first.")
+		long := b.post(one+"mend/", "c2-0", strings.Repeat("é", 1001), "c2-1", "<Bau>").is(f.T, http.StatusBadRequest)
+		assert.Contains(f, long.said(), "Line 2: a cell may have 1000 characters")
+		assert.Contains(f, long.body, `value="&lt;Bau&gt;"`, "what was typed stays")
+
+		again := b.post(one+"mend/", "c2-0", "new@example.org", "c2-1", "=Bau", "c3-0", "also nobody", "c3-1", "See").uploaded(f.T)
+		assert.NotEqual(f, id, again)
+		f.importing(again, imports.Checked)
+		assert.Contains(f, b.get(importPath(again)).said(), "Added 1")
+		b.post(importPath(again)+"start/").is(f.T, http.StatusSeeOther)
+		f.importing(again, imports.Done)
+		f.update(func(tx ports.Tx) error {
+			o, err := tx.Orgs().BySlug(f.Context(), "acme")
+			require.NoError(f, err)
+			m, err := tx.Users().ByUsername(f.Context(), o.ID, "new@example.org")
+			assert.Equal(f, metadata.Map{"Abteilung": "=Bau"}, m.CustomFields)
+			assert.Equal(f, []string{orgs.DefaultGroup, "Staff"}, m.Groups)
+			return err
+		})
 	})
 }
 
@@ -357,4 +461,37 @@ func TestImportsAreListedInPages(t *testing.T) {
 	page = b.get(older)
 	assert.Equal(t, 2, strings.Count(page.body, `<th scope="row">`))
 	assert.Contains(t, page.body, importPath(first))
+}
+
+func TestImportOfOtherEncodingsAndWorkbooks(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.as(f.account("root", true))
+	const imports = "/console/o/acme/imports/"
+	page, token := b.get(imports).is(t, http.StatusOK), b.token()
+	assert.Contains(t, page.body, `<option value="Windows-1252">Windows-1252</option>`)
+	const latin = "Vorname;E-Mail\nRen\xe9;rene@example.org\n"
+	for name, c := range map[string]struct{ encoding, source, first string }{
+		"detected": {"", "Windows-1252", "René"}, "chosen": {"Macintosh", "Macintosh", "RenÈ"},
+	} {
+		shown := b.get(importPath(b.upload(imports, token, "people.csv", latin, "encoding", c.encoding).uploaded(t))).is(t, http.StatusOK)
+		assert.Contains(t, shown.said(), "read as "+c.source, name)
+		assert.Contains(t, shown.said(), " first name, used when the user is new E-Mail rene@example.org e-mail: who the user is, and an address", name)
+		assert.Contains(t, shown.said(), "2 rene@example.org "+c.first, name)
+	}
+	book := excelize.NewFile()
+	for cell, value := range map[string]any{"A1": "email", "B1": "custom__phone", "A2": "ada@example.org", "B2": 491701234567} {
+		require.NoError(t, book.SetCellValue("Sheet1", cell, value))
+	}
+	file, err := book.WriteToBuffer()
+	require.NoError(t, err)
+	require.NoError(t, book.Close())
+	shown := b.get(importPath(b.upload(imports, token, "people.xlsx", file.String()).uploaded(t))).is(t, http.StatusOK)
+	assert.Contains(t, shown.said(), "people.xlsx")
+	assert.Contains(t, shown.said(), "read as Excel, sheet Sheet1")
+	assert.Contains(t, shown.said(), "phone : 491701234567")
+	old := b.upload(imports, token, "people.xls", "\xd0\xcf\x11\xe0\xa1\xb1").is(t, http.StatusBadRequest)
+	assert.Contains(t, old.said(), "save it as .xlsx or as CSV")
+	wrong := b.upload(imports, token, "people.csv", latin, "encoding", "UTF-8").is(t, http.StatusBadRequest)
+	assert.Contains(t, wrong.said(), "the file is not UTF-8 text (line 2)")
 }

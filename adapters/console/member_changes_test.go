@@ -231,7 +231,7 @@ func TestWhatAUserGot(t *testing.T) {
 		f.fails(id)
 		b := f.as(f.operator("bob", users.RoleViewer))
 		page := b.get(memberPath(ada)).is(f.T, http.StatusOK)
-		assert.Contains(f, page.said(), fmt.Sprintf("%d : why, or why not Ticks ada@example.org mail failed the mailbox is <full>", id))
+		assert.Contains(f, page.said(), "failed Ticks to ada@example.org by mail the mailbox is <full> Web · Why, or why not")
 		why := fmt.Sprintf("/console/o/acme/p/shop/a/web/occurrences/%d/explain/?user=ada", id)
 		assert.Contains(f, page.body, why)
 		b.get(why).is(f.T, http.StatusOK)

@@ -1,9 +1,12 @@
 package console
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
@@ -22,31 +25,101 @@ type membersView struct {
 	Filtered bool // by more than the beginning of a name
 	Query    string
 	Members  []users.Member
-	Next     string // the path of the next batch; empty: no more
-	First    bool   // this is where the search begins
+	Added    map[users.MemberID]time.Time
+	Total    users.Total
+	Columns  []heading // those that sort, by what they sort
+	Previous string    // the path of the batch before; empty: this is the first
+	Start    string    // the path of the first batch where that is another one than Previous; empty: it is not
+	Next     string    // the path of the next batch; empty: no more
+	First    bool      // this is where the search begins
 }
+
+// heading is the head of a column by which a table can be sorted.
+type heading struct {
+	link
+
+	Sorted string // ascending or descending; empty: not by this one
+}
+
+// membersPlace is where a batch of members begins, and where those before it did.
+type membersPlace struct {
+	At    users.Cursor
+	Trail []users.Cursor
+}
+
+// maxTrail is how many batches one can go back; beyond them there is the first.
+const maxTrail = 20
 
 func (c call) showMembers() error {
 	asked := c.asked()
-	asked.Del("done")
-	asked.Del("count")
+	for _, done := range []string{"done", "count"} {
+		asked.Del(done)
+	}
+	var place membersPlace
+	c.console.cursors.open(c.membersPath(), asked.Get("after"), &place)
 	q := memberQuery(asked)
-	c.console.cursors.open(c.membersPath(), asked.Get("after"), &q.After)
-	q.Limit = pageMembers
+	q.After, q.Limit = place.At, pageMembers
 	found, err := c.console.use.Profiles.Search(c.ctx, c.at(), q)
 	if err != nil {
 		return err
 	}
-	v := membersView{Limit: app.MaxShown, Asked: form{values: asked}, Query: asked.Encode(), Members: found.Members, First: q.After.IsZero()}
+	v := membersView{Limit: app.MaxShown, Asked: form{values: asked}, Query: asked.Encode(), Members: found.Members, Added: found.Added, First: q.After.IsZero()}
 	if v.Choices, err = c.console.use.Profiles.Choices(c.ctx, c.at(), q); err != nil {
 		return err
 	}
-	v.Filtered = q != (users.Query{Text: q.Text, After: q.After, Limit: q.Limit})
-	if found.More {
-		asked.Set("after", c.console.cursors.seal(c.membersPath(), found.Next))
-		v.Next = c.membersPath() + "?" + asked.Encode()
+	if v.Total = (users.Total{N: len(found.Members)}); !v.First || found.More {
+		if v.Total, err = c.console.use.Profiles.Total(c.ctx, c.at(), q); err != nil {
+			return err
+		}
 	}
+	v.Filtered = q != (users.Query{Text: q.Text, After: q.After, Limit: q.Limit, Sort: q.Sort})
+	asked.Del("after")
+	if found.More {
+		trail := append(slices.Clone(place.Trail), place.At)
+		v.Next = c.membersAt(asked, membersPlace{At: found.Next, Trail: trail[max(0, len(trail)-maxTrail):]})
+	}
+	if n := len(place.Trail); n > 0 {
+		v.Previous = c.membersAt(asked, membersPlace{At: place.Trail[n-1], Trail: place.Trail[:n-1]})
+	}
+	if !v.First && (len(place.Trail) == 0 || !place.Trail[len(place.Trail)-1].IsZero()) {
+		v.Start = c.membersAt(asked, membersPlace{})
+	}
+	v.Columns = c.sortColumns(asked, q.Sort)
 	return c.render(http.StatusOK, "members", "People", v)
+}
+
+// membersAt is the path of the batch of a search that begins at a place.
+func (c call) membersAt(asked url.Values, at membersPlace) string {
+	asked = maps.Clone(asked)
+	if !at.At.IsZero() {
+		asked.Set("after", c.console.cursors.seal(c.membersPath(), at))
+	}
+	return c.membersPath() + "?" + asked.Encode()
+}
+
+// sortColumns are the heads of the columns that sort. The one that does turns its order round.
+func (c call) sortColumns(asked url.Values, by users.Sort) []heading {
+	var all []heading
+	for _, k := range []struct {
+		text      string
+		up, down  users.Sort
+		downFirst bool
+	}{{"Name", users.ByName, users.ByNameBackwards, false}, {"Username", users.ByUsername, users.ByUsernameBackwards, false}, {"Added", users.ByAdded, users.ByAddedBackwards, true}} {
+		next, sorted := k.up, ""
+		if k.downFirst {
+			next = k.down
+		}
+		if by == k.up {
+			next, sorted = k.down, "ascending"
+		}
+		if by == k.down {
+			next, sorted = k.up, "descending"
+		}
+		query := maps.Clone(asked)
+		query.Set("sort", string(next))
+		all = append(all, heading{link: link{Text: k.text, Path: c.membersPath() + "?" + query.Encode()}, Sorted: sorted})
+	}
+	return all
 }
 
 // memberQuery reads what the query of a page asks of members. What it cannot read it asks not.
@@ -56,8 +129,12 @@ func memberQuery(asked url.Values) users.Query {
 	if err != nil {
 		role = ""
 	}
+	sort := users.Sort(asked.Get("sort"))
+	if !slices.Contains(users.Sorts(), sort) {
+		sort = ""
+	}
 	return users.Query{
-		Text: asked.Get("q"), Locked: asked.Get("locked") == "true", Unreached: asked.Get("unreached") == "true", Role: role,
+		Sort: sort, Text: asked.Get("q"), Locked: asked.Get("locked") == "true", Unreached: asked.Get("unreached") == "true", Role: role,
 		Group: orgs.GroupID(id("group")), List: id("list"), Application: id("application"),
 		Metadata: metadata.Condition{Path: asked.Get("key"), Text: asked.Get("value")},
 	}.Trimmed()
@@ -71,6 +148,7 @@ type memberView struct {
 	Spelled   map[string]string            // addresses by their keys
 	MayChange bool                         // the visitor may change this member
 	Limit     int
+	Timeline  timelineView
 }
 
 func (c call) showMember() error {
@@ -103,7 +181,18 @@ func (c call) showMember() error {
 		}
 		v.Channels[a.Address] = append(v.Channels[a.Address], said)
 	}
-	return c.render(http.StatusOK, "member", p.Member.User.Username, v)
+	if v.Timeline, err = c.timeline(p); err != nil {
+		return err
+	}
+	return c.render(http.StatusOK, "member", nameOf(p.Member), v)
+}
+
+// nameOf is what a member is called: by name, else by username.
+func nameOf(m users.Member) string {
+	if name := strings.TrimSpace(m.FirstName + " " + m.LastName); name != "" {
+		return name
+	}
+	return m.User.Username
 }
 
 // profile is everything about the path's member.

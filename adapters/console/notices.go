@@ -1,5 +1,7 @@
 package console
 
+import "strings"
+
 // Notice says what an action did that led to this page.
 func (v view) Notice() string {
 	switch v.call.QueryParam("done") {
@@ -11,12 +13,21 @@ func (v view) Notice() string {
 		return "The user was a member already. What was missing of the Default group, the chosen one and the e-mail address was added; the rest stays as it was."
 	case "removed":
 		return "The membership has ended."
-	case "changed":
-		return counted(int(v.call.number("count")), "of the chosen users was", "of the chosen users were") + " changed."
-	case "listed":
-		return counted(int(v.call.number("count")), "of the chosen users is", "of the chosen users are") + " new on the list."
+	case "selected-lock", "selected-unlock", "selected-link", "selected-unlink", "selected-list", "selected-remove":
+		return counted(int(v.call.number("count")), "user", "users") + map[string]string{
+			"lock": " locked.", "unlock": " unlocked.", "link": " added to the group.", "unlink": " removed from the group.",
+			"list": " added to the list.", "remove": " removed.",
+		}[strings.TrimPrefix(v.call.QueryParam("done"), "selected-")]
+	case "copied":
+		return "Event copied. The copy is inactive."
 	case "deleted":
 		return "It is deleted."
+	case "snoozed":
+		return "Problem snoozed."
+	case "woken":
+		return "Snooze ended."
+	case "problem-over":
+		return "This problem is over. Nothing was snoozed."
 	case "cleared":
 		return "The messages are deleted."
 	case "outdated":
@@ -43,6 +54,10 @@ func (v view) Notice() string {
 		return "Occurrence cancelled. What has left stays counted."
 	case "over":
 		return "Nothing was left to cancel."
+	case "mapped":
+		return "Columns changed. The file is checked once more."
+	case "mended":
+		return "The corrected rows are checked as an import of their own."
 	case "retried":
 		if v.call.number("count") == 0 {
 			return "Nothing was left to send again."

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -59,16 +60,24 @@ func (c call) showOccurrences() error {
 	asked := c.asked()
 	asked.Del("done")
 	v := occurrencesView{Asked: form{values: asked}}
-	q := deliveries.Selection{Event: events.ID(integer(asked.Get("event"))), State: occurrenceStates[asked.Get("state")],
+	q := deliveries.Selection{Event: events.ID(integer(asked.Get("event"))),
 		Before: events.OccurrenceID(integer(asked.Get("before"))), After: events.OccurrenceID(integer(asked.Get("after"))), Limit: pageOccurrences}
 	person, errPerson := users.ParseText("person", asked.Get("person"))
-	var errFrom, errUntil error
+	var errEvent, errState, errFrom, errUntil error
+	if asked.Get("event") != "" && q.Event == 0 {
+		errEvent = fault.Field("event", "must be the id of an event")
+	}
+	if state := asked.Get("state"); state != "" {
+		if q.State = occurrenceStates[state]; q.State == "" {
+			errState = fault.Field("state", "must be one of: %s", fault.List(slices.Sorted(maps.Keys(occurrenceStates))))
+		}
+	}
 	q.From, errFrom = dayOf("from", asked.Get("from"))
 	q.Until, errUntil = dayOf("to", asked.Get("to"))
 	if !q.Until.IsZero() {
 		q.Until = q.Until.AddDate(0, 0, 1)
 	}
-	if wrong, is := errors.AsType[*fault.Error](errors.Join(errPerson, errFrom, errUntil)); is {
+	if wrong, is := errors.AsType[*fault.Error](errors.Join(errEvent, errState, errPerson, errFrom, errUntil)); is {
 		v.Wrong = sentence(wrong.Error())
 		return c.render(http.StatusBadRequest, "occurrences", "Messages", v)
 	}

@@ -86,10 +86,10 @@ func TestMessagesAreFiltered(t *testing.T) {
 		for _, nobody := range []string{"eve", "nobody"} {
 			assert.Contains(t, b.get(web+"?person="+nobody).is(t, http.StatusOK).said(), "No messages match.", nobody)
 		}
-		for _, wrong := range []string{"from=yesterday", "to=2026-02-30"} {
+		for _, wrong := range []string{"from=yesterday", "to=2026-02-30", "state=fialed", "event=tick", "event=-1"} {
 			assert.Contains(t, b.get(web+"?"+wrong).is(t, http.StatusBadRequest).body, `role="alert"`, wrong)
 		}
-		found, _, _ = look("?before=-1&after=x&event=x&state=x")
+		found, _, _ = look("?before=-1&after=x")
 		assert.Len(t, found, 50, fmt.Sprint(found))
 	})
 }

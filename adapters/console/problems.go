@@ -20,15 +20,27 @@ var labels = map[string]string{
 	"user": "Preview for", "value": "Address",
 }
 
-// labelOf is what forms call a field. A setting of a channel is called as its driver calls it.
+// labelOf is what forms call a field.
 func labelOf(field string) string {
 	if setting, is := settingName(field); is {
-		return setting
+		return settingLabel(setting)
 	}
 	if label, known := labels[field]; known {
 		return label
 	}
-	words := strings.ReplaceAll(field, "_", " ")
+	for prefix, words := range map[string]string{columnField: "Column", columnKey: "Key of column"} {
+		if number, is := strings.CutPrefix(field, prefix); is {
+			return words + " " + text(integer(number)+1)
+		}
+	}
+	return capital(strings.ReplaceAll(field, "_", " "))
+}
+
+// capital writes the first letter of words as one that begins a sentence.
+func capital(words string) string {
+	if words == "" {
+		return ""
+	}
 	return strings.ToUpper(words[:1]) + words[1:]
 }
 

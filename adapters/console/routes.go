@@ -119,6 +119,7 @@ func organizationRoutes() []Route {
 	)
 	return []Route{
 		get(organizationPath, operators.Viewer, call.showOrganization),
+		post(organizationPath+"snooze/", operators.Operator, call.snooze),
 		get(organizationPath+"search/", operators.Viewer, call.showSearch),
 		get(organizationPath+"settings/", operators.Viewer, call.showSettings),
 		get(organizationPath+"team/", operators.Administrator, call.showTeam),
@@ -187,6 +188,8 @@ func importRoutes() []Route {
 		get(oneImport, operators.Operator, call.showImport),
 		get(oneImport+"progress/", operators.Operator, call.showImportProgress),
 		get(oneImport+"rejected.csv", operators.Operator, call.downloadRejected),
+		post(oneImport+"columns/", operators.Operator, call.mapImport),
+		post(oneImport+"mend/", operators.Operator, call.mendImport),
 		post(oneImport+"start/", operators.Operator, call.startImport),
 		post(oneImport+"cancel/", operators.Operator, call.cancelImport),
 	}
@@ -294,6 +297,8 @@ func eventRoutes() []Route {
 		get(eventPath, operators.Viewer, call.showEvent),
 		post(eventPath, operators.Administrator, call.saveEvent),
 		post(eventPath+"delete/", operators.Administrator, call.deleteEvent),
+		get(eventPath+"copy/", operators.Administrator, call.showCopyEvent),
+		post(eventPath+"copy/", operators.Administrator, call.copyEvent),
 		get(trigger, operators.Administrator, call.showTrigger),
 		post(trigger, operators.Administrator, call.tryTrigger),
 		post(trigger+"html/", operators.Administrator, call.showTriedHTML),

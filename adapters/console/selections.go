@@ -27,8 +27,8 @@ func (c call) changeSelection() error {
 	}
 	use, by, at := c.console.use, c.officer(), c.at()
 	var n int
-	done := "changed"
-	switch c.FormValue("action") {
+	done := c.FormValue("action")
+	switch done {
 	case "lock":
 		n, err = use.Profiles.Lock(c.ctx, by, at, ids, true)
 	case "unlock":
@@ -38,7 +38,6 @@ func (c call) changeSelection() error {
 	case "unlink":
 		n, err = use.Groups.Unlink(c.ctx, by, at, orgs.GroupID(c.chosen("group")), ids...)
 	case "list":
-		done = "listed"
 		n, err = c.addSelectionToList(ids)
 	case "remove":
 		found, err := use.Profiles.Selected(c.ctx, at, ids)
@@ -78,7 +77,7 @@ func (c call) removeSelection() error {
 	if err := c.console.use.Profiles.Remove(c.ctx, c.officer(), c.at(), ids...); err != nil {
 		return err
 	}
-	return c.toSelection("changed", len(ids))
+	return c.toSelection("remove", len(ids))
 }
 
 // selection is the members who are chosen in a form.
@@ -88,7 +87,7 @@ func (c call) selection() ([]users.MemberID, error) {
 	for i, text := range chosen {
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || id <= 0 {
-			return nil, fault.New(fault.Invalid, "a chosen user is none")
+			return nil, fault.New(fault.Invalid, "a selected user is none")
 		}
 		ids[i] = users.MemberID(id)
 	}
@@ -101,7 +100,7 @@ func (c call) toSelection(done string, n int) error {
 	if err != nil {
 		q = url.Values{}
 	}
-	q.Set("done", done)
+	q.Set("done", "selected-"+done)
 	q.Set("count", strconv.Itoa(n))
 	return c.to(c.membersPath() + "?" + q.Encode())
 }

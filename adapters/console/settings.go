@@ -21,18 +21,26 @@ func settingName(field string) (name string, is bool) { return strings.CutPrefix
 
 // Shown are the names of the fields.
 func (v settingsView) Shown() []string {
-	shown := []string{"name", "protocol", "preferred", "active"}
+	shown := []string{"name", "protocol", "preferred", "active", "pool", "weight"}
 	for _, s := range v.Described {
 		shown = append(shown, settingField(s.Name))
 	}
 	return shown
 }
 
-// Fields are the fields in the order of the driver.
-func (v settingsView) Fields() []settingView {
+// Fields are the fields that somebody has to see, in the order of the driver.
+func (v settingsView) Fields() []settingView { return v.fields(false) }
+
+// Folded are the fields that may be left alone: they have a default, and it counts.
+func (v settingsView) Folded() []settingView { return v.fields(true) }
+
+func (v settingsView) fields(folded bool) []settingView {
 	var all []settingView
 	for _, s := range v.Described {
-		all = append(all, settingView{s, v.Form, slices.Contains(v.Kept, s.Name)})
+		f := settingView{s, v.Form, slices.Contains(v.Kept, s.Name)}
+		if f.folded() == folded {
+			all = append(all, f)
+		}
 	}
 	return all
 }
@@ -44,6 +52,27 @@ type settingView struct {
 	Form form
 	Set  bool // a secret that there is
 }
+
+func (v settingView) folded() bool {
+	return v.Default != "" && !v.Required && !v.Set && v.Form.Value(v.Field()) == "" && len(v.Form.Faults(v.Field())) == 0
+}
+
+// acronyms are the parts of names that are not words.
+var acronyms = map[string]string{"ca": "CA", "helo": "HELO", "id": "ID", "sid": "SID", "tls": "TLS", "url": "URL"}
+
+// settingLabel is what forms call a setting: its name in words.
+func settingLabel(name string) string {
+	words := strings.Split(name, "_")
+	for i, w := range words {
+		if known, is := acronyms[w]; is {
+			words[i] = known
+		}
+	}
+	return capital(strings.Join(words, " "))
+}
+
+// Label is what forms call the setting.
+func (v settingView) Label() string { return settingLabel(v.Name) }
 
 // Field is the name of the field.
 func (v settingView) Field() string { return settingField(v.Name) }

@@ -13,6 +13,7 @@ type systemView struct {
 	Schema   string // the newest migration that was applied
 	Behind   int    // migrations that were not
 	Waiting  string // deliveries that are due, in all channels
+	Queued   []queueOf
 	Searched string // occurrences whose recipients are being found
 }
 
@@ -21,7 +22,7 @@ func (c call) showSystem() error {
 	if err != nil {
 		return err
 	}
-	v := systemView{SystemReport: r, Searched: atLeast(r.Queue.Unexpanded, r.Counted(r.Queue.Unexpanded))}
+	v := systemView{SystemReport: r, Searched: atLeast(r.Queue.Unexpanded, app.QueueCounted(r.Queue.Unexpanded))}
 	for _, m := range r.Migrations {
 		if m.Applied.IsZero() {
 			v.Behind++
@@ -32,8 +33,8 @@ func (c call) showSystem() error {
 	waiting, more := 0, false
 	for _, b := range r.Queue.Backlogs {
 		waiting += b.Waiting
-		more = more || r.Counted(b.Waiting)
+		more = more || app.QueueCounted(b.Waiting)
 	}
-	v.Waiting = atLeast(waiting, more)
+	v.Waiting, v.Queued = atLeast(waiting, more), queueByOrganization(r.Queue.Backlogs)
 	return c.render(http.StatusOK, "system", "System", v)
 }

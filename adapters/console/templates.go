@@ -19,8 +19,9 @@ import (
 type templateView struct {
 	app.TemplateReport
 
-	Here     string // the path of the page
-	Owner    string // the path of the event or notification
+	Here     string   // the path of the page
+	Owner    string   // the path of the event or notification
+	Tags     []string // that show the variables
 	Form     form
 	Preview  previewView
 	Tested   *testView
@@ -129,6 +130,9 @@ func (c call) templatePage(status int, of app.TemplateName, adjust func(v *templ
 	v.Preview = newPreview(v.Here)
 	var err error
 	if v.TemplateReport, err = c.console.use.Templates.Show(c.ctx, c.at(), of); err != nil {
+		return err
+	}
+	if v.Tags, err = v.Event.Tags(); err != nil {
 		return err
 	}
 	if err := adjust(&v); err != nil {

@@ -229,7 +229,7 @@ func (c call) attempt() (a attempt, what app.Trigger, err error) {
 	what.CorrelationID, err = names.OptionalLabel("cid", c.FormValue("cid"))
 	faults.Add("cid", err)
 	a.CID = what.CorrelationID
-	what.RequestID = web.RequestID(c)
+	what.RequestID, what.Traceparent = web.RequestID(c), web.Traceparent(c)
 	return a, what, faults.Err()
 }
 

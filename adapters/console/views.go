@@ -17,6 +17,7 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/users"
 )
 
 //go:embed pages/*.gohtml
@@ -56,9 +57,11 @@ var loadViews = sync.OnceValues(func() (views, error) {
 // functions are what the pages say things with.
 func functions() template.FuncMap {
 	return template.FuncMap{
+		"label":   settingLabel,
 		"moment":  moment,
 		"at":      func(layout string, t time.Time) string { return t.UTC().Format(layout) },
 		"count":   count,
+		"due":     due,
 		"took":    took,
 		"bytesof": bytesOf,
 		"rfc":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
@@ -114,6 +117,9 @@ func (v view) Prj() string { return web.Param(v.call, "prj") }
 
 // App is the slug of the application that the page is about.
 func (v view) App() string { return web.Param(v.call, "app") }
+
+// NameOf is what a member is called: by name, else by username.
+func (v view) NameOf(m users.Member) string { return nameOf(m) }
 
 // MayOperate reports whether the visitor may change members and deliveries of the page's
 // organization.

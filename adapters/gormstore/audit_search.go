@@ -2,14 +2,22 @@ package gormstore
 
 import (
 	"context"
+	"math"
+	"strings"
+	"time"
 
 	"gorm.io/gorm"
 
 	"github.com/tocsin/tocsin/domain/audit"
 )
 
-// auditMost is how many entries a search reads at most before it says what it has found.
-const auditMost = 20_000
+// How many entries a search reads at most before it says what it has found. Of a search for words
+// these are whole entries, and of its words the first few count.
+const (
+	auditMost     = 20_000
+	auditMostText = 5_000
+	auditWords    = 10
+)
 
 // newestFirst is the order of the entries, and of the index that they are read by. Postgres must
 // hear of its first column: where that is NULL it would not know that it is the same in all rows,
@@ -36,7 +44,7 @@ func (r auditRepo) Search(ctx context.Context, q audit.Query) (audit.Found, erro
 	if !end.IsZero() {
 		within = within.Where("(created_at, id) >= (?, ?)", end.At, end.ID)
 	}
-	rows, err := rowsOf[auditRow](selected(within, q).Order(newestFirst).Limit(q.Limit + 1))
+	rows, err := rowsOf[auditRow](selected(r.dialect, within, q).Order(newestFirst).Limit(q.Limit + 1))
 	if err != nil {
 		return audit.Found{}, err
 	}
@@ -51,7 +59,11 @@ func (r auditRepo) Search(ctx context.Context, q audit.Query) (audit.Found, erro
 
 // batchEnd is where the entries end that a search may read; zero where that is at the last one.
 func (r auditRepo) batchEnd(ctx context.Context, q audit.Query) (audit.Cursor, error) {
-	rows, err := rowsOf[auditRow](r.within(ctx, q).Select("created_at, id").Order(newestFirst).Offset(auditMost - 1).Limit(1))
+	most := auditMost
+	if q.Text != "" {
+		most = auditMostText
+	}
+	rows, err := rowsOf[auditRow](r.within(ctx, q).Select("created_at, id").Order(newestFirst).Offset(most - 1).Limit(1))
 	if err != nil || len(rows) == 0 {
 		return audit.Cursor{}, err
 	}
@@ -83,7 +95,7 @@ func (r auditRepo) within(ctx context.Context, q audit.Query) *gorm.DB {
 }
 
 // selected are those of some entries that a query selects.
-func selected(db *gorm.DB, q audit.Query) *gorm.DB {
+func selected(d dialect, db *gorm.DB, q audit.Query) *gorm.DB {
 	if q.Actor != "" {
 		db = db.Where("actor = ?", q.Actor)
 	}
@@ -96,10 +108,44 @@ func selected(db *gorm.DB, q audit.Query) *gorm.DB {
 	if q.Object != "" {
 		db = begins(db, "object", q.Object)
 	}
+	words := strings.Fields(q.Text)
+	for _, word := range words[:min(len(words), auditWords)] {
+		db = db.Where(d.contains("LOWER(actor || ' ' || action || ' ' || object || ' ' || before_state || ' ' || after_state)"), strings.ToLower(word))
+	}
 	return db
 }
 
 // begins asks for a column that begins with a text, to the letter.
 func begins(db *gorm.DB, column, prefix string) *gorm.DB {
 	return db.Where("SUBSTR("+column+", 1, LENGTH(CAST(? AS TEXT))) = ?", prefix, prefix)
+}
+
+// entriesAbout selects the entries of an organization about one object s.value, which is a person,
+// from a place on. Each object is looked up by itself, so that of each no more is read than wanted.
+func entriesAbout(d dialect, newer bool) string {
+	than, order := "<", "DESC"
+	if newer {
+		than, order = ">=", "ASC"
+	}
+	of := func(columns string) string {
+		return "SELECT " + columns + " FROM audit_entries a WHERE a.organization_id = @org AND a.object = s.value AND a.object LIKE '%/u/%'" +
+			" AND (a.created_at, a.id) " + than + " ( @at , @id ) ORDER BY a.created_at " + order + ", a.id " + order + " LIMIT @limit"
+	}
+	end := " ORDER BY e.created_at " + order + ", e.id " + order + " LIMIT @limit"
+	if d == onPostgres {
+		return "SELECT e.* FROM ( @set ) AS s CROSS JOIN LATERAL (" + of("a.*") + ") AS e" + end
+	}
+	return "SELECT e.* FROM ( @set ) AS s CROSS JOIN audit_entries e ON e.id IN (" + of("a.id") + ")" + end
+}
+
+// endOfTime is later than every entry and every cursor.
+var endOfTime = audit.Cursor{At: time.Date(9999, time.January, 1, 0, 0, 0, 0, time.UTC), ID: math.MaxInt64}
+
+// About reads an index over people.
+func (r auditRepo) About(ctx context.Context, q audit.About) ([]audit.Entry, error) {
+	if q.From.IsZero() {
+		q.From = endOfTime
+	}
+	return decodeAll(r.db(ctx).Raw(entriesAbout(r.dialect, q.Newer), map[string]any{"set": textSet(r.dialect, q.Objects), "org": q.Organization,
+		"at": moment(q.From.At), "id": q.From.ID, "limit": q.Limit}), auditRow.entry)
 }

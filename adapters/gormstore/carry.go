@@ -3,8 +3,10 @@ package gormstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -16,27 +18,29 @@ import (
 
 var _ ports.Carrier = (*Store)(nil)
 
-// Version returns the newest migration that was applied.
+// Version returns the newest migration that was applied, also with ports.ErrIncomplete.
 func (s *Store) Version(ctx context.Context) (version int64, err error) {
-	if err := s.Ready(ctx); err != nil {
-		return 0, err
+	s.shape.Store(nil)
+	ready := s.Ready(ctx)
+	if ready != nil && !errors.Is(ready, ports.ErrIncomplete) {
+		return 0, ready
 	}
 	all, err := s.Status(ctx)
 	for _, m := range slices.Backward(all) {
-		return m.Version, err
+		return m.Version, errors.Join(err, ready)
 	}
-	return 0, err
+	return 0, errors.Join(err, ready)
 }
 
 // ReadTables runs fn on one consistent snapshot.
 func (s *Store) ReadTables(ctx context.Context, fn func(ports.Tables, ports.Tx) error) error {
 	return s.call(func() error {
 		return s.engine.view(paced(ctx, paceUnlimited), func(t tx) error {
-			r, err := t.rows(ctx)
+			c, err := s.carry(ctx, t)
 			if err != nil {
 				return err
 			}
-			return fn(carried{r, t}, t)
+			return fn(c, t)
 		})
 	})
 }
@@ -45,13 +49,27 @@ func (s *Store) ReadTables(ctx context.Context, fn func(ports.Tables, ports.Tx) 
 func (s *Store) WriteTables(ctx context.Context, fn func(ports.Tables, ports.Tx) error) error {
 	return s.call(func() error {
 		return s.engine.work(paced(ctx, paceUnlimited), func(t tx) error {
-			r, err := t.rows(ctx)
+			c, err := s.carry(ctx, t)
 			if err != nil {
 				return err
 			}
-			return fn(carried{r, t}, t)
+			return fn(c, t)
 		})
 	})
+}
+
+// carry returns what a unit holds. To ask Postgres for its tables takes longer than to read a page,
+// so that is done once after each Version.
+func (s *Store) carry(ctx context.Context, t tx) (carried, error) {
+	if known := s.shape.Load(); known != nil {
+		return carried{known.On(unhurried{t}), t}, nil
+	}
+	r, err := t.rows(ctx)
+	if err != nil {
+		return carried{}, err
+	}
+	s.shape.Store(r.On(nil))
+	return carried{r, t}, nil
 }
 
 // carried is what a unit holds, row by row.
@@ -85,6 +103,60 @@ func (c carried) Insert(ctx context.Context, t ports.Table, all [][]any) error {
 func (c carried) Sending(ctx context.Context) (n int64, err error) {
 	err = c.unit.db(ctx).Raw("SELECT COUNT(*) FROM deliveries WHERE state = ? AND next_at > ?", number(deliveries.Sending), c.unit.clock()).Scan(&n).Error
 	return n, err
+}
+
+// Part returns the rows of one organization alone, and its number; orgs.ErrNotFound.
+func (c carried) Part(ctx context.Context, slug string) (ports.Tables, int64, error) {
+	org, err := orgRepo{c.unit}.BySlug(ctx, slug)
+	if err != nil {
+		return nil, 0, err
+	}
+	return c.PartOf(int64(org.ID)), int64(org.ID), nil
+}
+
+// PartOf returns the rows of the organization with this number alone.
+func (c carried) PartOf(organization int64) ports.Tables {
+	return carried{c.Rows.Part(organization), c.unit}
+}
+
+type markRow struct {
+	Since     time.Time
+	TableName string
+	AfterKey  string
+	Step      int64
+}
+
+// Mark returns how far a copy into this database has come.
+func (c carried) Mark(ctx context.Context) (m ports.Mark, err error) {
+	found, err := rowsOf[markRow](c.unit.db(ctx).Raw("SELECT since, table_name, after_key, step FROM copies WHERE id = 1"))
+	for _, row := range found {
+		m = ports.Mark{Since: row.Since.UTC(), Table: row.TableName, After: row.AfterKey, Step: row.Step}
+	}
+	return m, err
+}
+
+// SetMark stores how far it has come.
+func (c carried) SetMark(ctx context.Context, m ports.Mark) error {
+	if m.Step > 1 {
+		return change(c.unit.db(ctx), ports.ErrOtherCopy, "UPDATE copies SET since = ?, table_name = ?, after_key = ?, step = ? WHERE id = 1 AND step = ?",
+			stamp(m.Since), m.Table, m.After, m.Step, m.Step-1)
+	}
+	err := change(c.unit.db(ctx), ports.ErrOtherCopy, `INSERT INTO copies (id, since, table_name, after_key, step, compatible_from)
+		SELECT 1, ?, ?, ?, ?, compatible_from FROM installation WHERE id = 1 ON CONFLICT DO NOTHING`, stamp(m.Since), m.Table, m.After, m.Step)
+	if err != nil {
+		return err
+	}
+	return c.unit.db(ctx).Exec("UPDATE installation SET compatible_from = ? WHERE id = 1", int64(compatibleNone)).Error
+}
+
+// EndMark opens the database to all programs again.
+func (c carried) EndMark(ctx context.Context, m ports.Mark) error {
+	err := change(c.unit.db(ctx), ports.ErrOtherCopy, `UPDATE installation SET compatible_from = (SELECT compatible_from FROM copies WHERE id = 1)
+		WHERE id = 1 AND EXISTS (SELECT 1 FROM copies WHERE id = 1 AND step = ?)`, m.Step)
+	if err != nil {
+		return err
+	}
+	return change(c.unit.db(ctx), ports.ErrOtherCopy, "DELETE FROM copies WHERE id = 1 AND step = ?", m.Step)
 }
 
 // rows are those of the unit's database.

@@ -3,6 +3,7 @@ package gormstore
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"gorm.io/gorm"
@@ -24,6 +25,8 @@ type channelRow struct {
 	Preferred      bool
 	Active         bool
 	Unrestricted   bool
+	Pool           string
+	Weight         int
 	CreatedAt      time.Time
 }
 
@@ -33,13 +36,14 @@ func (channelRow) TableName() string { return "channels" }
 func newChannelRow(c channels.Channel, now time.Time) channelRow {
 	return channelRow{ID: c.ID, OrganizationID: c.Organization, ProjectID: orNull(c.Project), Name: c.Name, NameFold: names.Fold(c.Name),
 		Protocol: c.Protocol, Driver: c.Driver, Settings: noSettings, Preferred: c.Preferred, Active: c.Active, Unrestricted: c.Unrestricted,
-		CreatedAt: now}
+		Pool: c.Pool, Weight: c.Weight, CreatedAt: now}
 }
 
 // channel is the row without its settings.
 func (r channelRow) channel() channels.Channel {
 	return channels.Channel{ID: r.ID, Organization: r.OrganizationID, Project: orZero(r.ProjectID), Name: r.Name,
-		Protocol: r.Protocol, Driver: r.Driver, Preferred: r.Preferred, Active: r.Active, Unrestricted: r.Unrestricted}
+		Protocol: r.Protocol, Driver: r.Driver, Preferred: r.Preferred, Active: r.Active, Unrestricted: r.Unrestricted,
+		Pool: r.Pool, Weight: r.Weight}
 }
 
 type channelRepo struct{ tx }
@@ -127,18 +131,60 @@ func (r channelRepo) Save(ctx context.Context, c channels.Channel) error {
 		}
 	}
 	return change(r.db(ctx), channels.ErrNotFound, `
-		UPDATE channels SET protocol = ?, driver = ?, settings = ?, preferred = ?, active = ?, unrestricted = ?
+		UPDATE channels SET protocol = ?, driver = ?, settings = ?, preferred = ?, active = ?, unrestricted = ?, pool = ?, weight = ?
 		WHERE id = ? AND organization_id = ? AND COALESCE(project_id, 0) = ?`,
-		c.Protocol, c.Driver, row.Settings, c.Preferred, c.Active, c.Unrestricted, c.ID, c.Organization, c.Project)
+		c.Protocol, c.Driver, row.Settings, c.Preferred, c.Active, c.Unrestricted, c.Pool, c.Weight, c.ID, c.Organization, c.Project)
 }
 
 func (r channelRepo) Delete(ctx context.Context, c channels.Channel) error {
 	if err := r.unused(ctx, usesOfChannel(c), channels.ErrInUse, "channel", c.Name); err != nil {
 		return err
 	}
+	if err := r.awaited(ctx, c); err != nil {
+		return err
+	}
+	if err := r.PoolKept(ctx, c); err != nil {
+		return err
+	}
 	return change(r.db(ctx), channels.ErrNotFound,
 		"DELETE FROM channels WHERE id = ? AND organization_id = ? AND COALESCE(project_id, 0) = ?",
 		c.ID, c.Organization, c.Project)
+}
+
+func (r channelRepo) PoolKept(ctx context.Context, c channels.Channel) error {
+	if c.Pool == "" {
+		return nil
+	}
+	said, err := r.uses(ctx, usesOfPool(c))
+	if err == nil && len(said) > 0 {
+		err = channels.ErrInUse.With("the pool %q is used by %s, and there is no other channel in it than %q", c.Pool, strings.Join(said, ", "), c.Name)
+	}
+	return err
+}
+
+// awaitedSeen is how many deliveries of each kind that wait for a channel are looked at.
+const awaitedSeen = 10_000
+
+// awaited refuses to delete a channel that messages wait for, in a pool or assigned to others.
+// Those of any other are skipped once their addresses are gone, but these came from elsewhere.
+// It also refuses where more wait than it looks at.
+func (r channelRepo) awaited(ctx context.Context, c channels.Channel) error {
+	waits := func(condition, order string) string {
+		which := "FROM deliveries WHERE channel_id = @channel AND " + condition + " ORDER BY channel_id, priority, " + order
+		return "EXISTS (SELECT 1 FROM (SELECT named_channel_id " + which + " LIMIT @seen ) AS waiting WHERE channels.pool <> '' OR waiting.named_channel_id <> @channel ) " +
+			"OR EXISTS (SELECT 1 FROM (SELECT id " + which + " LIMIT 1 OFFSET @seen ) AS waiting)"
+	}
+	var awaited bool
+	err := r.db(ctx).Raw("SELECT "+waits("turn IS NOT NULL", "project_id, turn, id")+" OR "+waits("turn IS NULL AND state < 3", "next_at, id")+
+		" FROM channels WHERE id = @channel AND organization_id = @organization ",
+		map[string]any{"channel": c.ID, "organization": c.Organization, "seen": awaitedSeen}).Scan(&awaited).Error
+	switch {
+	case err != nil || !awaited:
+		return err
+	case c.Pool == "":
+		return channels.ErrInUse.With("messages wait for the channel %q; let it send them, or put it back into its pool and make it inactive, then the others take them", c.Name)
+	}
+	return channels.ErrInUse.With("messages wait for the channel %q; make it inactive, then the others of its pool take them", c.Name)
 }
 
 // beside queries the channels of the same organization or project as row, other than row itself.

@@ -91,17 +91,21 @@ func (q queue) ReportOutage(ctx context.Context, c channels.Outage) error {
 		if err := t.db(ctx).Exec("DELETE FROM channel_troubles WHERE until_at < ?", t.now().Add(-channels.OutageExpiry)).Error; err != nil {
 			return err
 		}
-		return t.db(ctx).Exec(`INSERT INTO channel_troubles (channel_id, instance, since, last_at, until_at, last_error)
-			SELECT c.id, CAST(? AS TEXT), `+t.dialect.moment("? ")+`, `+t.dialect.moment("? ")+`, `+t.dialect.moment("? ")+`, CAST(? AS TEXT)
+		return t.db(ctx).Exec(`INSERT INTO channel_troubles (channel_id, instance, since, last_at, until_at, last_error, for_all)
+			SELECT c.id, CAST(? AS TEXT), `+t.dialect.moment("? ")+`, `+t.dialect.moment("? ")+`, `+t.dialect.moment("? ")+`, CAST(? AS TEXT), ?
 			FROM channels c WHERE c.id = ?
 			ON CONFLICT (channel_id, instance) DO UPDATE SET
-				since = excluded.since, last_at = excluded.last_at, until_at = excluded.until_at, last_error = excluded.last_error`,
-			storable(c.Instance), stamp(c.Since), stamp(c.Last), stamp(c.Until), storable(c.Error), c.Channel).Error
+				since = excluded.since, last_at = excluded.last_at, until_at = excluded.until_at, last_error = excluded.last_error, for_all = excluded.for_all`,
+			storable(c.Instance), stamp(c.Since), stamp(c.Last), stamp(c.Until), storable(c.Error), c.ForAll, c.Channel).Error
 	})
 }
 
 func (q queue) ClearOutage(ctx context.Context, channel channels.ID, instance string) error {
 	return q.work(ctx, func(t tx) error {
+		if err := t.db(ctx).Exec(`UPDATE channels SET returned_at = ? WHERE id = ? AND pool <> ''
+			AND EXISTS (SELECT 1 FROM channel_troubles WHERE channel_id = channels.id AND instance = ?)`, stamp(t.now()), channel, storable(instance)).Error; err != nil {
+			return err
+		}
 		return t.db(ctx).Exec("DELETE FROM channel_troubles WHERE channel_id = ? AND (instance = ? OR until_at < ?)",
 			channel, storable(instance), t.now().Add(-channels.OutageOverdue)).Error
 	})

@@ -84,11 +84,14 @@ type deliveryRow struct {
 	CreatedAt      time.Time
 	NextAt         time.Time
 	FinishedAt     *time.Time
+	Why            channels.Why
+	AssignedTo     string
+	InsteadOf      string
 }
 
 func (r deliveryRow) delivery() deliveries.Delivery {
 	d := deliveries.Delivery{ID: r.ID, Occurrence: r.OccurrenceID, Notification: r.NotificationID, Assignment: r.AssignmentID,
-		Username: r.Username, Address: r.Address, Channel: r.Channel, ChannelID: r.ChannelID, Protocol: r.Protocol, State: deliveries.States()[r.State],
+		Username: r.Username, Address: r.Address, Channel: r.Channel, ChannelID: r.ChannelID, Choice: deliveries.Choice{Why: r.Why, AssignedTo: r.AssignedTo, InsteadOf: r.InsteadOf}, Protocol: r.Protocol, State: deliveries.States()[r.State],
 		Reason: r.Reason, Attempts: r.Attempts, LastError: r.LastError, Created: r.CreatedAt, Finished: orZero(r.FinishedAt)}
 	if d.State.Open() {
 		d.Next = r.NextAt
@@ -233,8 +236,10 @@ func (r deliveryRepo) OfMember(ctx context.Context, o events.Occurrence, m users
 // still there.
 func (r deliveryRepo) deliveries(ctx context.Context, condition string, p map[string]any) ([]deliveries.Delivery, error) {
 	return all(r.db(ctx).Raw(`SELECT d.id, d.occurrence_id, d.notification_id, d.assignment_id, COALESCE(m.username, '') AS username, d.address,
-			COALESCE(c.name, '') AS channel, d.channel_id, d.protocol, d.state, d.reason, d.attempts, d.last_error, d.created_at, d.next_at, d.finished_at
-		FROM deliveries d LEFT JOIN channels c ON c.id = d.channel_id
+			COALESCE(c.name, '') AS channel, d.channel_id, d.protocol, d.state, d.reason, d.attempts, d.last_error, d.created_at, d.next_at, d.finished_at,
+			d.why, COALESCE(ac.name, '') AS assigned_to, COALESCE(mc.name, '') AS instead_of
+		FROM deliveries d LEFT JOIN channels c ON c.id = d.channel_id LEFT JOIN channels ac ON ac.id = COALESCE(d.named_channel_id, d.channel_id)
+		LEFT JOIN channels mc ON mc.id = d.moved_from
 		LEFT JOIN members m ON m.id = d.member_id
 		WHERE `+condition+` ORDER BY d.id`, p), deliveryRow.delivery)
 }

@@ -50,12 +50,12 @@ const ofItsEvent = `n.event_id = @event AND n.application_id = @application
 			AND EXISTS (SELECT 1 FROM applications app WHERE app.id = n.application_id AND app.organization_id = @organization AND app.project_id = @project )`
 
 // channelChosen holds for the channels c that the options do not exclude. From a project, a name
-// means the project's channel before the organization's.
+// means the project's channel before the organization's. The name of a pool means its members.
 func (c candidates) channelChosen() string {
 	if len(c.occurrence.Options.Channels) == 0 {
 		return "TRUE"
 	}
-	return `(c.name_fold @channels AND NOT (c.project_id IS NULL AND EXISTS (
+	return `(c.pool <> '' AND c.pool @channels OR c.name_fold @channels AND NOT (c.project_id IS NULL AND EXISTS (
 			SELECT 1 FROM channels own WHERE own.project_id = @project AND own.name_fold = c.name_fold)))`
 }
 

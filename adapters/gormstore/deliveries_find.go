@@ -118,14 +118,14 @@ func (r deliveryRepo) delivery(ctx context.Context, condition string, p map[stri
 }
 
 func (r deliveryRepo) Job(ctx context.Context, o events.Occurrence, id deliveries.ID) (deliveries.Job, error) {
-	type throughRow struct{ ChannelID channels.ID }
+	type throughRow struct{ ChannelID, Named channels.ID }
 	p := ofOccurrence(o)
 	p["id"] = id
-	through, err := one[throughRow](r.db(ctx).Raw("SELECT channel_id FROM deliveries WHERE id = @id AND occurrence_id = "+occurrenceID, p), deliveries.ErrNotFound)
+	through, err := one[throughRow](r.db(ctx).Raw("SELECT channel_id, COALESCE(named_channel_id, channel_id) AS named FROM deliveries WHERE id = @id AND occurrence_id = "+occurrenceID, p), deliveries.ErrNotFound)
 	if err != nil {
 		return deliveries.Job{}, err
 	}
-	jobs, err := r.jobs(ctx, through.ChannelID, []deliveries.ID{id})
+	jobs, err := r.jobs(ctx, through.ChannelID, []channels.ID{through.Named}, []deliveries.ID{id})
 	if err == nil && len(jobs) == 0 {
 		err = deliveries.ErrNotFound
 	}

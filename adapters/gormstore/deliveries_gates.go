@@ -23,16 +23,26 @@ func waysCTE(channels, condition, chosen string) string {
 // The channels that an occurrence may use, by phase: an address that both phases reach goes to the
 // project's channel. Each finds its partial index.
 const (
-	channelColumns       = "SELECT id, name, name_fold, project_id, protocol, active, "
+	channelColumns       = "SELECT id, name, name_fold, pool, project_id, protocol, " + someActive + " AS active, "
 	projectChannels      = channelColumns + "0 AS phase FROM channels WHERE project_id = @project AND organization_id = @organization "
 	organizationChannels = channelColumns + "1 AS phase FROM channels WHERE project_id IS NULL AND organization_id = @organization "
 	bothChannels         = projectChannels + "UNION ALL " + organizationChannels
 )
 
-// channelAllowed holds when the event of a notification n may use a channel c: without channels of
-// its own it may use them all.
-const channelAllowed = `(NOT EXISTS (SELECT 1 FROM event_channels ec WHERE ec.event_id = n.event_id)
-			OR EXISTS (SELECT 1 FROM event_channels ec WHERE ec.event_id = n.event_id AND ec.channel_id = c.id))`
+// someActive holds for channels that are active, or have an active one beside them in their pool.
+const someActive = `(active OR pool <> '' AND EXISTS (SELECT 1 FROM channels beside WHERE beside.organization_id = channels.organization_id AND beside.pool <> ''
+			AND beside.pool = channels.pool AND beside.protocol = channels.protocol AND COALESCE(beside.project_id, 0) = COALESCE(channels.project_id, 0) AND beside.active))`
+
+// channelAllowed holds when the event of a notification n may use a channel c.
+var channelAllowed = allowedTo("n.event_id")
+
+// allowedTo holds when an event may use a channel c: without channels and pools of its own it may
+// use them all. A pool means whoever is a member.
+func allowedTo(event string) string {
+	return `(NOT EXISTS (SELECT 1 FROM event_channels ec WHERE ec.event_id = ` + event + ` ) AND NOT EXISTS (SELECT 1 FROM event_pools ep WHERE ep.event_id = ` + event + ` )
+			OR EXISTS (SELECT 1 FROM event_channels ec WHERE ec.event_id = ` + event + ` AND ec.channel_id = c.id)
+			OR c.pool <> '' AND EXISTS (SELECT 1 FROM event_pools ep WHERE ep.event_id = ` + event + ` AND ep.pool = c.pool AND ep.protocol = c.protocol))`
+}
 
 // gateRow is what the columns of gateColumns are read into: the gates of a recipient. Those of the
 // whole occurrence are asked when a delivery is claimed, and by Schedule.

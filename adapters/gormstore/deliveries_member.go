@@ -2,6 +2,8 @@ package gormstore
 
 import (
 	"context"
+	"math"
+	"strconv"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -16,24 +18,42 @@ type recentRow struct {
 	Delivery     deliveryRow    `gorm:"embedded"`
 	Application  applicationRow `gorm:"embedded;embeddedPrefix:application_"`
 	Notification string
+	TriggeredAt  time.Time
 }
 
 func (r recentRow) recent() deliveries.Recent {
-	return deliveries.Recent{Delivery: r.Delivery.delivery(), Application: r.Application.application(), Notification: r.Notification}
+	return deliveries.Recent{Delivery: r.Delivery.delivery(), Application: r.Application.application(), Notification: r.Notification,
+		Triggered: r.TriggeredAt.UTC()}
 }
 
-// latestOfMember selects the deliveries to a member from the end of the index that holds them by
-// occurrence.
-const latestOfMember = `SELECT d.id, d.occurrence_id, d.notification_id, d.assignment_id, d.channel_id, d.address, d.protocol, d.state, d.reason, d.attempts,
+// toMember selects deliveries to a member from a place on in the index that holds them by
+// occurrence, and returns their order.
+func toMember(failed, newer bool) (sql, order string) {
+	than, order := "<", "DESC"
+	if newer {
+		than, order = ">=", "ASC"
+	}
+	in := ""
+	if failed {
+		in = " AND d.state = " + strconv.Itoa(number(deliveries.Failed))
+	}
+	return `SELECT d.id, d.occurrence_id, d.notification_id, d.assignment_id, d.channel_id, d.address, d.protocol, d.state, d.reason, d.attempts,
 		d.last_error, d.created_at, d.next_at, d.finished_at
-	FROM deliveries d WHERE d.member_id = ? ORDER BY d.occurrence_id DESC, d.id DESC LIMIT ?`
+	FROM deliveries d WHERE d.member_id = ?` + in + ` AND (d.occurrence_id, d.id) ` + than + ` (?, ?) ORDER BY d.occurrence_id ` + order + ", d.id " + order + ` LIMIT ?`, order
+}
 
-func (r deliveryRepo) Latest(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]deliveries.Recent, error) {
-	return all(r.db(ctx).Raw(`SELECT found.*, m.username AS username, COALESCE(c.name, '') AS channel, COALESCE(n.name, '') AS notification, `+applicationBeside("p")+`
-		FROM (`+latestOfMember+`) AS found JOIN occurrences o ON o.id = found.occurrence_id JOIN applications p ON p.id = o.application_id
+func (r deliveryRepo) ToMember(ctx context.Context, q deliveries.MemberQuery) ([]deliveries.Recent, error) {
+	if q.From.IsZero() {
+		q.From = deliveries.Place{Occurrence: math.MaxInt64, ID: math.MaxInt64}
+	}
+	page, order := toMember(q.Failed, q.Newer)
+	return all(r.db(ctx).Raw(`SELECT found.*, o.created_at AS triggered_at, m.username AS username, COALESCE(c.name, '') AS channel, COALESCE(n.name, '') AS notification,
+			`+applicationBeside("p")+`
+		FROM (`+page+`) AS found JOIN occurrences o ON o.id = found.occurrence_id JOIN applications p ON p.id = o.application_id
 		JOIN members m ON m.id = ? AND `+unindexed("m.organization_id")+` = ?
 		LEFT JOIN channels c ON c.id = found.channel_id LEFT JOIN notifications n ON n.id = found.notification_id
-		WHERE o.organization_id = ? ORDER BY found.occurrence_id DESC, found.id DESC`, m, limit, m, org, org), recentRow.recent)
+		WHERE o.organization_id = ? ORDER BY found.occurrence_id `+order+", found.id "+order,
+		q.Member, q.From.Occurrence, q.From.ID, q.Limit, q.Member, q.Organization, q.Organization), recentRow.recent)
 }
 
 // silenceRow is an opt-out with what it is about.

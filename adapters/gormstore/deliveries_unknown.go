@@ -80,14 +80,16 @@ func knownAddress(known map[string]bool, word string) bool {
 	return err == nil && known[a.Key()]
 }
 
-// knownChannels returns those names of channels that the event can use, folded.
+// knownChannels returns those names of channels and pools that the event can use, folded.
 func (r deliveryRepo) knownChannels(ctx context.Context, o events.Occurrence) ([]string, error) {
-	const usable = ` AND (NOT EXISTS (SELECT 1 FROM event_channels ec WHERE ec.event_id = @event )
-		OR EXISTS (SELECT 1 FROM event_channels ec WHERE ec.event_id = @event AND ec.channel_id = c.id))`
+	usable := " AND " + allowedTo("@event")
 	// Two arms, so that each finds its partial index.
 	return rowsOf[string](r.db(ctx).Raw(`
 		SELECT c.name_fold FROM channels c WHERE c.organization_id = @organization AND c.project_id IS NULL AND c.name_fold @channels`+usable+`
 		UNION
 		SELECT c.name_fold FROM channels c WHERE c.organization_id = @organization AND c.project_id IS NOT NULL AND c.project_id = @project
-			AND c.name_fold @channels`+usable, candidatesOf(r.dialect, o).parameters()))
+			AND c.name_fold @channels`+usable+`
+		UNION
+		SELECT c.pool FROM channels c WHERE c.organization_id = @organization AND c.pool <> '' AND (c.project_id IS NULL OR c.project_id = @project )
+			AND c.pool @channels`+usable, candidatesOf(r.dialect, o).parameters()))
 }

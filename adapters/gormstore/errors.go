@@ -65,7 +65,8 @@ func unavailability(err error) error {
 		return ports.ErrReadOnly
 	case state == diskFull, onFile && (lite.Code == sqlite3.ErrFull || slices.Contains(noRoom, lite.SystemErrno)):
 		return ports.ErrFull
-	case isUnavailable(err):
+	// A unit of work is run again, and a view is what its caller may repeat.
+	case isConflict(err), isUnavailable(err):
 		return ports.ErrUnavailable
 	}
 	return nil
@@ -91,6 +92,20 @@ func isUnavailable(err error) bool {
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	_, network := errors.AsType[*net.OpError](err) // not net.Error, which the faults of files are as well
 	return connecting || network || pgconn.SafeToRetry(err)
+}
+
+// isConflict reports whether a unit of work met somebody else's, or another schema than before, and
+// may do better the next time.
+func isConflict(err error) bool {
+	state := sqlState(err)
+	return state == serializationFailure || state == deadlockDetected || isStalePlan(err)
+}
+
+// isStalePlan reports whether a statement was prepared before a migration that changes what it
+// returns, as SELECT * does when a column is added. Postgres refuses it once on each connection.
+func isStalePlan(err error) bool {
+	server, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && server.Code == "0A000" && server.Routine == "RevalidateCachedQuery" // Its message is in the server's language.
 }
 
 // isServerAway reports by a SQLSTATE of Postgres whether waiting may help: connection exceptions

@@ -38,10 +38,12 @@ func (r eventRow) event(org orgs.ID) events.Event {
 		Description: r.Description, Active: r.Active, Example: r.Example, Schema: r.ContextSchema, Priority: r.Priority}
 }
 
-type eventChannelRow struct {
+// eventLimitRow is a channel or a pool that an event is limited to.
+type eventLimitRow struct {
 	EventID   events.ID
-	ChannelID channels.ID
+	ChannelID channels.ID // 0: a pool
 	Name      string
+	Protocol  channels.Protocol // of a pool
 }
 
 type eventRepo struct{ tx }
@@ -84,7 +86,7 @@ func (r eventRepo) Create(ctx context.Context, e events.Event) (events.Event, er
 		return events.Event{}, events.ErrSlugTaken
 	}
 	e.ID = row.ID
-	return e, r.setChannels(ctx, e)
+	return e, r.limit(ctx, e)
 }
 
 func (r eventRepo) Save(ctx context.Context, e events.Event) error {
@@ -94,7 +96,7 @@ func (r eventRepo) Save(ctx context.Context, e events.Event) error {
 	if err != nil {
 		return err
 	}
-	return r.setChannels(ctx, e)
+	return r.limit(ctx, e)
 }
 
 func (r eventRepo) Delete(ctx context.Context, e events.Event) error {
@@ -117,25 +119,61 @@ func (r eventRepo) of(ctx context.Context, a applications.Application) *gorm.DB 
 	return r.db(ctx).Where(ofApplication, a.ID, a.Organization)
 }
 
-// withChannels completes a page of events with one query.
+// withChannels completes a page of events with their channels and pools, in one query.
 func (r eventRepo) withChannels(ctx context.Context, es []events.Event) ([]events.Event, error) {
-	ids := mapped(es, func(e events.Event) events.ID { return e.ID })
-	rows, err := rowsOf[eventChannelRow](r.db(ctx).Raw(`SELECT ec.event_id, ec.channel_id, c.name
-		FROM event_channels ec JOIN channels c ON c.id = ec.channel_id WHERE ec.event_id ?`, among(r.dialect, ids)))
+	ids := among(r.dialect, mapped(es, func(e events.Event) events.ID { return e.ID }))
+	rows, err := rowsOf[eventLimitRow](r.db(ctx).Raw(`SELECT ec.event_id, ec.channel_id, c.name, '' AS protocol
+		FROM event_channels ec JOIN channels c ON c.id = ec.channel_id WHERE ec.event_id ?
+		UNION ALL SELECT ep.event_id, 0, ep.pool, ep.protocol FROM event_pools ep WHERE ep.event_id ?`, ids, ids))
 	if err != nil {
 		return nil, err
 	}
-	byEvent := map[events.ID][]events.Channel{}
+	limits := map[events.ID][]eventLimitRow{}
 	for _, row := range rows {
-		byEvent[row.EventID] = append(byEvent[row.EventID], events.Channel{ID: row.ChannelID, Name: row.Name})
+		limits[row.EventID] = append(limits[row.EventID], row)
 	}
 	for i := range es {
-		es[i].Channels = byEvent[es[i].ID]
-		slices.SortFunc(es[i].Channels, func(a, b events.Channel) int {
+		e := &es[i]
+		for _, row := range limits[e.ID] {
+			if row.ChannelID == 0 {
+				e.Pools = append(e.Pools, events.Pool{Name: row.Name, Protocol: row.Protocol})
+			} else {
+				e.Channels = append(e.Channels, events.Channel{ID: row.ChannelID, Name: row.Name})
+			}
+		}
+		slices.SortFunc(e.Channels, func(a, b events.Channel) int {
 			return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 		})
+		slices.SortFunc(e.Pools, events.Pool.Compare)
 	}
 	return es, nil
+}
+
+// limit limits the event to its channels and pools; channels.ErrNotFound.
+func (r eventRepo) limit(ctx context.Context, e events.Event) error {
+	if err := r.setChannels(ctx, e); err != nil {
+		return err
+	}
+	return r.setPools(ctx, e)
+}
+
+// setPools limits the event to its pools, which channels of its project or its organization must
+// be in; channels.ErrNotFound.
+func (r eventRepo) setPools(ctx context.Context, e events.Event) error {
+	if err := r.db(ctx).Exec("DELETE FROM event_pools WHERE event_id = ?", e.ID).Error; err != nil {
+		return err
+	}
+	for _, p := range e.Pools {
+		err := change(r.db(ctx), channels.ErrNotFound, `INSERT INTO event_pools (event_id, pool, protocol)
+			SELECT DISTINCT e.id, c.pool, c.protocol FROM events e JOIN applications a ON a.id = e.application_id
+			JOIN channels c ON c.organization_id = a.organization_id AND (c.project_id IS NULL OR c.project_id = a.project_id)
+			WHERE e.id = ? AND a.id = ? AND a.organization_id = ? AND c.pool = ? AND c.pool <> '' AND c.protocol = ?`,
+			e.ID, e.Application, e.Organization, p.Name, p.Protocol)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // setChannels limits the event to its channels, which must be of its project or its organization;

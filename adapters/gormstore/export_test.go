@@ -3,11 +3,10 @@ package gormstore
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"log/slog"
 	"strings"
 	"time"
-
-	"github.com/mattn/go-sqlite3"
 
 	"github.com/tocsin/tocsin/domain/users"
 )
@@ -32,8 +31,11 @@ var PlannerSettings = strings.ReplaceAll(strings.TrimPrefix(plannerSettings, "; 
 // SearchWords is the statement that finds people by the beginning of a word.
 const SearchWords = searchWords
 
-// LatestOfMember is the statement that finds the last deliveries to a member.
-const LatestOfMember = latestOfMember
+// ToMember is the statement that finds a page of the deliveries to a member.
+func ToMember(failed, newer bool) string {
+	sql, _ := toMember(failed, newer)
+	return sql
+}
 
 // SearchStatements are the statements with which a query goes along each of its sources, by way of
 // the source's columns; the second of each two picks the members.
@@ -51,6 +53,24 @@ func SearchStatements(q users.Query) map[string][2]string {
 		all[by.set] = [2]string{places, strings.Replace(picks, "m.id ?", "m.id IN (SELECT value FROM json_each(?))", 1)}
 	}
 	return all
+}
+
+// SortedPlaces is the statement that reads fifty people in an order from a place on, with its
+// parameters in it.
+func SortedPlaces(postgres bool, by users.Sort, after users.Cursor) string {
+	s := search{userRepo: userRepo{tx{dialect: onSQLite}}, org: 1, q: users.Query{Sort: by}}
+	if postgres {
+		s.dialect = onPostgres
+	}
+	sql, args := s.sorted().sortedPlaces(after)
+	for _, a := range append(args, 50) {
+		text := fmt.Sprint(a)
+		if _, is := a.(string); is {
+			text = "'" + text + "'"
+		}
+		sql = strings.Replace(sql, "?", text, 1)
+	}
+	return sql
 }
 
 // PlacePages are the statements that pages of subscribers and opt-outs begin with, by the name of
@@ -74,8 +94,8 @@ func PlaceLookups(dialect string) map[string]string {
 
 // Rows are the structs that stand for a row of a table.
 func Rows() []any {
-	return []any{accountRow{}, addressRow{}, applicationRow{}, auditRow{}, channelRow{}, eventRow{}, importRow{}, invitationRow{}, keptRow{}, keyRow{}, listRow{}, organizationRow{},
-		projectRow{}, rejectRow{}, groupRow{}, guessRow{}, identityRow{}, notificationRow{}, occurrenceRow{}, passkeyRow{}, providerSessionRow{}, recoveryRow{}, sessionRow{}, stepRow{}, totpRow{}, versionRow{}, workerRow{}}
+	return []any{accountRow{}, addressRow{}, applicationRow{}, auditRow{}, channelRow{}, eventRow{}, importRow{}, invitationRow{}, keptRow{}, keyRow{}, listRow{}, mappingRow{}, organizationRow{},
+		projectRow{}, rejectRow{}, groupRow{}, guessRow{}, identityRow{}, notificationRow{}, occurrenceRow{}, passkeyRow{}, providerSessionRow{}, recoveryRow{}, sessionRow{}, snoozeRow{}, stepRow{}, totpRow{}, versionRow{}, workerRow{}}
 }
 
 // Handle is the store's database, as its own statements reach it.
@@ -104,7 +124,7 @@ func (s *Store) OnCommit(ctx context.Context, fn func() bool) error {
 	}
 	defer conn.Close()
 	return conn.Raw(func(c any) error {
-		c.(*sqlite3.SQLiteConn).RegisterCommitHook(func() int {
+		c.(liteConn).RegisterCommitHook(func() int {
 			if fn() {
 				return 0
 			}

@@ -19,6 +19,8 @@ type importRow struct {
 	FileName       string
 	Size           int64
 	Header         string
+	Source         string
+	Mapping        string // JSON; empty: not known
 	GroupID        *orgs.GroupID
 	GroupName      string
 	Actor          string
@@ -46,21 +48,22 @@ type importRow struct {
 func (importRow) TableName() string { return "imports" }
 
 // savedOfImport are the columns that change while a job lives, but for stored.
-var savedOfImport = []string{"size", "header", "actor", "remote_address", "state", "reason", "row_count", "done_count", "kept_count", "counts", "checked",
+var savedOfImport = []string{"size", "header", "mapping", "actor", "remote_address", "state", "reason", "row_count", "done_count", "kept_count", "counts", "checked",
 	"uploaded_at", "started_at", "ended_at", "touched_at", "pace_since", "pace_from", "owner", "lease_until", "failures", "version"}
 
 func newImportRow(j imports.Job) (importRow, error) {
 	counts, errCounts := json.Marshal(j.Counts)
 	checked, errChecked := json.Marshal(j.Checked)
-	return importRow{ID: j.ID, OrganizationID: j.Organization, FileName: j.File, Size: j.Size, Header: j.Header, GroupID: orNull(j.Group.ID), GroupName: j.Group.Name,
+	mapping, errMapping := encodeMapping(j.Columns)
+	return importRow{ID: j.ID, OrganizationID: j.Organization, FileName: j.File, Size: j.Size, Header: j.Header, Source: j.Source, Mapping: mapping, GroupID: orNull(j.Group.ID), GroupName: j.Group.Name,
 		Actor: j.By.Name, RemoteAddress: j.By.Address, State: j.State, Reason: storable(j.Reason), RowCount: j.Rows, DoneCount: j.Done, KeptCount: j.Kept,
 		Counts: string(counts), Checked: string(checked), UploadedAt: stamp(j.Uploaded), StartedAt: moment(j.Started), EndedAt: moment(j.Ended),
 		TouchedAt: stamp(j.Touched), PaceSince: moment(j.Pace.Since), PaceFrom: j.Pace.From, Owner: j.Owner, LeaseUntil: moment(j.Until),
-		Failures: j.Failures, Version: j.Version}, errors.Join(errCounts, errChecked)
+		Failures: j.Failures, Version: j.Version}, errors.Join(errCounts, errChecked, errMapping)
 }
 
 func (r importRow) job() (imports.Job, error) {
-	j := imports.Job{ID: r.ID, Organization: r.OrganizationID, File: r.FileName, Size: r.Size, Header: r.Header,
+	j := imports.Job{ID: r.ID, Organization: r.OrganizationID, File: r.FileName, Size: r.Size, Header: r.Header, Source: r.Source,
 		By: audit.Actor{Name: r.Actor, Address: r.RemoteAddress, Via: audit.Console}, State: r.State, Reason: r.Reason, Rows: r.RowCount, Done: r.DoneCount, Kept: r.KeptCount,
 		Uploaded: r.UploadedAt.UTC(), Started: momentOf(r.StartedAt), Ended: momentOf(r.EndedAt), Touched: r.TouchedAt.UTC(),
 		Pace: imports.Pace{Since: momentOf(r.PaceSince), From: r.PaceFrom}, Owner: r.Owner, Until: momentOf(r.LeaseUntil), Failures: r.Failures, Version: r.Version}
@@ -70,7 +73,9 @@ func (r importRow) job() (imports.Job, error) {
 	if err := errors.Join(json.Unmarshal([]byte(r.Counts), &j.Counts), json.Unmarshal([]byte(r.Checked), &j.Checked)); err != nil {
 		return imports.Job{}, unreadable(err, "counts of import %d", r.ID)
 	}
-	return j, nil
+	var err error
+	j.Columns, err = decodeMapping(r.Mapping, r.ID)
+	return j, err
 }
 
 type rejectRow struct {

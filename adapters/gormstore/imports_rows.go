@@ -27,6 +27,10 @@ func (r importRepo) Piece(ctx context.Context, id imports.ID, number int) (data 
 	return data, err
 }
 
+func (r importRepo) ReplacePiece(ctx context.Context, id imports.ID, number int, data []byte) error {
+	return change(r.db(ctx), imports.ErrNotFound, "UPDATE import_pieces SET data = ? WHERE import_id = ? AND number = ?", data, id, number)
+}
+
 func (r importRepo) RemovePieces(ctx context.Context, id imports.ID, limit int) (int, error) {
 	gone, err := affected(r.db(ctx).Exec(`DELETE FROM import_pieces WHERE import_id = ? AND number IN (
 		SELECT number FROM import_pieces WHERE import_id = ? ORDER BY number LIMIT ?)`, id, id, limit))

@@ -17,8 +17,17 @@ type stateRow struct {
 	Notice     string
 }
 
-func (r installationRepo) State(ctx context.Context) (s installation.State, err error) {
-	rows, err := rowsOf[stateRow](r.db(paced(ctx, paceBrief)).Raw("SELECT held_at, read_only_at, notice FROM installation WHERE id = 1"))
+func (r installationRepo) State(ctx context.Context) (installation.State, error) {
+	return r.read(ctx, "")
+}
+
+func (r installationRepo) Lock(ctx context.Context) (installation.State, error) {
+	return r.read(ctx, r.dialect.lockRowsOf("installation"))
+}
+
+// read reads the state, by a query that ends in a certain way.
+func (r installationRepo) read(ctx context.Context, ending string) (s installation.State, err error) {
+	rows, err := rowsOf[stateRow](r.db(paced(ctx, paceBrief)).Raw("SELECT held_at, read_only_at, notice FROM installation WHERE id = 1" + ending))
 	if err == nil && len(rows) != 1 {
 		err = errNoState
 	}

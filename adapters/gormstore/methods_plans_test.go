@@ -29,6 +29,7 @@ import (
 	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/domain/requests"
 	"github.com/tocsin/tocsin/domain/signon"
+	"github.com/tocsin/tocsin/domain/statistics"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -59,7 +60,7 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 	require.NoError(t, p.Update(ctx, func(tx ports.Tx) (err error) {
 		group, err = tx.Orgs().Group(ctx, org, orgs.DefaultGroup)
 		require.NoError(t, err)
-		job, err = tx.Imports().Create(ctx, imports.NewJob(org, "people.csv", group, audit.Actor{}, now))
+		job, err = tx.Imports().Create(ctx, imports.NewJob(org, "people.csv", "", group, audit.Actor{}, now))
 		require.NoError(t, err)
 		_, err = tx.Mailbox().Keep(ctx, org, p.channel.ID, deliveries.Message{ID: "0", To: "ada@example.org"})
 		require.NoError(t, err)
@@ -73,6 +74,8 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 	}))
 	limited := o
 	limited.Options = events.Options{LimitTo: []string{"ada@example.org"}, Channels: []string{"mail"}}
+	pooled, ofPool := p.channel, p.event
+	pooled.Pool, ofPool.Pools = "mail", []events.Pool{{Name: "mail", Protocol: channels.EMAIL}}
 	session.Digest, invitation.Digest, step.Digest = operators.Digest{2}, operators.Digest{2}, operators.Digest{2}
 	all := map[reflect.Type][]any{}
 	for _, one := range []any{
@@ -81,10 +84,10 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 		users.Writes{Organization: org},
 		p.member.User.ID, p.member.User, []users.User{p.member.User}, p.member.ID, p.member, []users.Member{p.member}, []users.MemberID{p.member.ID},
 		p.address.ID, []users.AddressID{p.address.ID}, []users.Address{p.address}, users.Email,
-		p.channel.ID, []channels.ID{p.channel.ID}, p.channel, channels.EMAIL, p.assigned.ID, p.assigned, []channels.Assignment{p.assigned}, []channels.AssignmentID{p.assigned.ID},
+		p.channel.ID, []channels.ID{p.channel.ID}, p.channel, pooled, channels.EMAIL, p.assigned.ID, p.assigned, []channels.Assignment{p.assigned}, []channels.AssignmentID{p.assigned.ID},
 		p.app.ID, p.app, []applications.Membership{applications.NewMembership(p.app.ID, p.member.ID, false)},
 		p.list.ID, p.list, lists.Query{Text: "Ada", Limit: 10},
-		p.event.ID, p.event, p.text.ID, p.text, events.OccurrenceID(0), o.ID, []events.OccurrenceID{o.ID}, o, limited,
+		p.event.ID, p.event, ofPool, p.text.ID, p.text, events.OccurrenceID(0), o.ID, []events.OccurrenceID{o.ID}, o, limited,
 		p.notice.ID, p.notice,
 		deliveries.ID(1), []deliveries.ID{1}, deliveries.State(""), deliveries.Failed, deliveries.OptedOut, deliveries.Cursor{}, deliveries.Message{ID: "1", To: "ada@example.org"},
 		[]deliveries.Triggering{{Occurrence: o}, {Occurrence: limited, Request: &requests.Request{Key: p.key.ID, IdempotencyKey: "w"}}},
@@ -94,9 +97,12 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 		account, account.ID, operators.ByPassword, operators.Digest{1}, session, invitation, device, operators.Guesses{Failures: 1, Until: now},
 		app, passkey, step, factors.PasskeyID(1), []operators.Digest{{3}},
 		link, link.Subject, signon.Session{Subject: link.Subject, Digest: operators.Digest{1}, Provider: "s"}, signon.Logout{Issuer: "i", Subject: "s"}, signon.Logout{Issuer: "i", Session: "s"},
-		installation.State{}, audit.Query{Limit: 10}, audit.Query{Organization: org, Since: 1, Limit: 10}, audit.Query{Organization: org, Actor: "a", Via: audit.Console, Action: "member.", Object: "acme/", From: now, Until: now, Limit: 10},
+		installation.State{}, audit.Query{Limit: 10}, audit.Query{Organization: org, Since: 1, Limit: 10}, audit.Query{Organization: org, Text: "ada lock", Limit: 10}, audit.Query{Organization: org, Actor: "a", Via: audit.Console, Action: "member.", Object: "acme/", From: now, Until: now, Limit: 10},
+		audit.About{Organization: org, Objects: []string{"acme/u/ada", "acme/p/shop/a/web/u/ada"}, Limit: 10},
+		audit.About{Organization: org, Objects: []string{"acme/u/ada"}, From: audit.Cursor{At: now, ID: 1}, Newer: true, Limit: 10},
+		statistics.Snooze{Organization: org, Problem: "a", At: now, Until: now},
 		[]audit.Entry{}, requests.Request{Key: p.key.ID, IdempotencyKey: "w"}, requests.Answer{Status: 200, Body: []byte("{}")},
-		imports.ID(0), job.ID, job, imports.Checked, []imports.Kept{{Line: 2}},
+		imports.ID(0), job.ID, job, imports.Checked, []imports.Kept{{Line: 2}}, imports.Mapping{{Name: "email", Field: imports.Email}},
 	} {
 		all[reflect.TypeOf(one)] = append(all[reflect.TypeOf(one)], one)
 	}
@@ -106,8 +112,15 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 		q.Limit, q.Searched = 10, 100
 		all[reflect.TypeOf(q)] = append(all[reflect.TypeOf(q)], q)
 	}
+	for _, q := range []deliveries.MemberQuery{{}, {Failed: true}, {From: deliveries.Place{Occurrence: o.ID, ID: 1}, Newer: true},
+		{From: deliveries.Place{Occurrence: o.ID, ID: 1}, Failed: true, Newer: true}} {
+		q.Organization, q.Member, q.Limit = org, p.member.ID, 10
+		all[reflect.TypeOf(q)] = append(all[reflect.TypeOf(q)], q)
+	}
 	for _, q := range []users.Query{{}, {Text: "a"}, {Text: "a b"}, {Locked: true}, {Unreached: true}, {Role: users.RoleViewer}, {Group: group.ID}, {List: int64(p.list.ID)},
 		{Application: int64(p.app.ID)}, {Metadata: metadata.Condition{Path: "a"}}, {Text: "a", Locked: true, List: int64(p.list.ID)},
+		{Sort: users.ByName}, {Sort: users.ByNameBackwards, After: users.Cursor{Order: users.Order(users.ByNameBackwards), ID: 1, Key: "a"}, Group: group.ID},
+		{Sort: users.ByUsername, Text: "a"}, {Sort: users.ByAddedBackwards, Locked: true},
 		{Username: "a"}, {Email: "a@example.org"}, {Active: true, Group: group.ID, From: now, Before: now}, {Username: "a", Email: "a@example.org", Locked: true}} {
 		q.Limit = 10
 		all[reflect.TypeOf(q)] = append(all[reflect.TypeOf(q)], q)
@@ -199,7 +212,7 @@ func TestNoMethodReadsCountsOrSortsAWholeTable(t *testing.T) {
 		for method, index := range map[string]string{
 			"Statistics.Hours": "hourly_statistics", "Statistics.Queue": "occurrences_unexpanded", "Statistics.Failures": "occurrence_tallies_failed",
 			"Statistics.Backlogs": "deliveries_due", "Channels.Outages": "channels_organization",
-			"Channels.Failing": "channels_organization", "Imports.Rejecting": "imports_rejecting",
+			"Audit.About": "audit_entries_about", "Deliveries.ToMember": "deliveries_member", "Channels.Failing": "channels_organization", "Imports.Rejecting": "imports_rejecting",
 		} {
 			assert.True(t, slices.ContainsFunc(asked[method], func(statement string) bool { return strings.Contains(planned.plan(statement).text, index) }),
 				"%s goes along %s", method, index)

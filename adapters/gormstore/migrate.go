@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/ports"
 )
 
 //go:embed migrations
@@ -47,8 +49,12 @@ type history struct {
 // compatibleSince is the migration since which a schema says which programs work with it.
 const compatibleSince = 38
 
+// compatibleNone keeps every program away, those as well that know nothing of copies.
+const compatibleNone = math.MaxInt64
+
 // Ready reports whether the database answers and this program works with its schema, which may be a
-// newer one that says so; ports.ErrUnavailable, ErrSchemaBehind, ErrSchemaNewer.
+// newer one that says so; ports.ErrUnavailable, ErrSchemaBehind, ErrSchemaNewer,
+// ports.ErrIncomplete.
 func (s *Store) Ready(ctx context.Context) error {
 	all, compatible, err := s.status(ctx)
 	if err != nil {
@@ -128,6 +134,8 @@ func compare(all []Migration, compatible int64) error {
 		newest, behind = m.Version, behind || m.Applied.IsZero()
 	}
 	switch {
+	case compatible == compatibleNone:
+		return ports.ErrIncomplete
 	case newer && behind:
 		return errDiverged
 	case newer && (compatible == 0 || compatible > newest):

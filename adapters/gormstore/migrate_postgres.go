@@ -34,8 +34,9 @@ func (e *postgresEngine) applied(ctx context.Context) (history, error) {
 // migrate runs each step in a transaction of its own, all of them under a lock of the session,
 // which ends with its holder, however that one ends. A step takes as long as it takes, but waits
 // shortly for those who use its tables: others would wait behind it. Then it lets them pass, and
-// tries again. Connections that were used for it are not kept: their plans for the checks of
-// foreign keys were made without plannerSettings.
+// tries again. It also tries again when Postgres ends it because they wait for each other.
+// Connections that were used for it are not kept: their plans for the checks of foreign keys were
+// made without plannerSettings.
 func (e *postgresEngine) migrate(ctx context.Context, logger *slog.Logger) (done []*goose.MigrationResult, err error) {
 	defer e.pool.Reset()
 	lock := &advisoryLock{}
@@ -52,7 +53,7 @@ func (e *postgresEngine) migrate(ctx context.Context, logger *slog.Logger) (done
 		if stopped, is := errors.AsType[*goose.PartialError](err); is {
 			done = append(done, stopped.Applied...)
 		}
-		if sqlState(err) != lockNotAvailable {
+		if state := sqlState(err); state != lockNotAvailable && state != deadlockDetected {
 			return done, err
 		}
 		select {

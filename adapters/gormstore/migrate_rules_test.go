@@ -219,6 +219,34 @@ func TestAMigrationLetsOthersPass(t *testing.T) {
 	assert.Empty(t, plan)
 }
 
+// Whoever uses two tables in another order than a migration may end it by a deadlock.
+func TestAMigrationThatMeetsADeadlockIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	url := pgtest.New(t)
+	s, p, _ := migrating(t, url)
+	_, err := p.UpTo(t.Context(), 38) // The next one changes channels, then deliveries.
+	require.NoError(t, err)
+	other := connect(t, url)
+	conn, err := other.Handle().Conn(t.Context())
+	require.NoError(t, err)
+	_, err = conn.ExecContext(t.Context(), "BEGIN; LOCK TABLE deliveries IN ACCESS SHARE MODE")
+	require.NoError(t, err)
+	var done sync.WaitGroup
+	done.Go(func() { assert.NoError(t, s.Migrate(t.Context())) })
+	require.Eventually(t, func() (waits bool) {
+		require.NoError(t, other.Handle().QueryRowContext(t.Context(), `SELECT EXISTS (SELECT 1 FROM pg_locks WHERE relation = 'deliveries'::regclass
+			AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND NOT granted)`).Scan(&waits))
+		return waits
+	}, 20*time.Second, 5*time.Millisecond)
+	_, err = conn.ExecContext(t.Context(), "LOCK TABLE channels IN ACCESS SHARE MODE") // Postgres ends who waited first.
+	require.NoError(t, err)
+	_, err = conn.ExecContext(t.Context(), "ROLLBACK")
+	require.NoError(t, err)
+	require.NoError(t, conn.Close())
+	done.Wait()
+	require.NoError(t, s.Ready(t.Context()))
+}
+
 // journal is a log that is read while it is written.
 type journal struct {
 	mutex sync.Mutex

@@ -43,7 +43,7 @@ func (e *sqliteEngine) migrate(ctx context.Context, _ *slog.Logger) (done []*goo
 	}
 	defer rollback(conn) // without effect after the commit
 	err = conn.Raw(func(c any) error {
-		db := sql.OpenDB(lent{c.(*sqlite3.SQLiteConn)})
+		db := sql.OpenDB(lent{c.(liteConn).SQLiteConn})
 		done, err = up(ctx, db, onSQLite)
 		return errors.Join(err, db.Close())
 	})

@@ -74,7 +74,7 @@ func openPostgres(ctx context.Context, c Config, now func() time.Time) (*postgre
 	}
 	e := &postgresEngine{now: now, serverClock: c.ServerClock, keys: c.Keys, direct: direct.ConnConfig, lane: make(chan struct{}, 1),
 		part: rand.N(parts)} //nolint:gosec // No secret.
-	e.limits = &limits{brief: cmp.Or(c.StatementTimeout, DefaultStatementTimeout), reset: func() { e.pool.Reset() }}
+	e.limits = &limits{brief: cmp.Or(c.StatementTimeout, DefaultStatementTimeout), traced: c.Traced, reset: func() { e.pool.Reset() }}
 	e.begins = e.limits.beginnings()
 	e.limits.apply(config)
 	e.limits.applyTo(direct.ConnConfig)
@@ -146,7 +146,7 @@ func (e *postgresEngine) attempt(ctx context.Context, i isolation, fn func(tx) e
 		part = parts + rand.N(math.MaxInt32-parts) //nolint:gosec // No secret.
 	}
 	return e.transaction(ctx, i, func(conn session) error {
-		return fn(tx{session: bound(e.base, conn), dialect: onPostgres, now: e.now, serverClock: e.serverClock, keys: e.keys, part: part})
+		return fn(tx{session: bound(e.base, spanned(ctx, conn)), dialect: onPostgres, now: e.now, serverClock: e.serverClock, keys: e.keys, part: part})
 	})
 }
 

@@ -60,10 +60,11 @@ func paceOf(ctx context.Context) pace {
 // connection. The limit is applied by the driver's tracing hooks, whose context the driver goes on
 // with. No caller can leave it out.
 type limits struct {
-	brief time.Duration
+	brief  time.Duration
+	traced bool // see Config
 	// reset makes the pool give up the connections that it has. It is called when one of them gave
-	// no answer in time, because then the others probably lead nowhere either, and when one leads
-	// to a server that takes no writes any more.
+	// no answer in time, because then the others probably lead nowhere either, when one leads to a
+	// server that takes no writes any more, and when what is prepared is older than the schema.
 	reset func()
 }
 
@@ -97,7 +98,7 @@ func (l *limits) begin(ctx context.Context, limit time.Duration) context.Context
 
 func (l *limits) end(ctx context.Context, err error) {
 	cancel, limited := ctx.Value(cancelKey{}).(context.CancelFunc)
-	if err != nil && (limited && errors.Is(context.Cause(ctx), errNoAnswer) || sqlState(err) == readOnlyTransaction) {
+	if err != nil && (limited && errors.Is(context.Cause(ctx), errNoAnswer) || sqlState(err) == readOnlyTransaction || isStalePlan(err)) {
 		l.reset()
 	}
 	if limited {
@@ -106,12 +107,18 @@ func (l *limits) end(ctx context.Context, err error) {
 }
 
 // TraceQueryStart gives a statement its deadline.
-func (l *limits) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+func (l *limits) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	if l.traced {
+		ctx = beginStatement(ctx, "postgresql", data.SQL)
+	}
 	return l.begin(ctx, l.of(paceOf(ctx)))
 }
 
 // TraceQueryEnd is called when the last row of a statement has been read.
 func (l *limits) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
+	if l.traced {
+		endStatement(ctx, data.Err)
+	}
 	l.end(ctx, data.Err)
 }
 

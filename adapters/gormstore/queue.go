@@ -22,14 +22,18 @@ func (s *Store) Queue() deliveries.Queue { return queue{s} }
 
 // work runs a unit of work on sets of rows that others want as well.
 func (q queue) work(ctx context.Context, fn func(tx) error) error {
-	return q.store.announce(func(added *bool) error {
-		return q.store.engine.work(ctx, func(t tx) error { return fn(t.announcing(added)) })
+	return q.store.unit(ctx, "work", func(ctx context.Context) error {
+		return q.store.announce(func(added *bool) error {
+			return q.store.engine.work(ctx, func(t tx) error { return fn(t.announcing(added)) })
+		})
 	})
 }
 
 // view runs fn on one consistent snapshot.
 func (q queue) view(ctx context.Context, fn func(tx) error) error {
-	return q.store.call(func() error { return q.store.engine.view(ctx, fn) })
+	return q.store.unit(ctx, "view", func(ctx context.Context) error {
+		return q.store.call(func() error { return q.store.engine.view(ctx, fn) })
+	})
 }
 
 func (q queue) Expand(ctx context.Context, limit int) (done deliveries.Expansion, err error) {
@@ -82,7 +86,15 @@ func (q queue) Due(ctx context.Context) (due []deliveries.Due, err error) {
 func (q queue) Channel(ctx context.Context, id channels.ID) (c channels.Channel, err error) {
 	ctx = paced(ctx, paceBrief)
 	err = q.view(ctx, func(t tx) error {
-		c, err = decodeOne(t.db(ctx).Where("id = ?", id), channels.ErrNotFound, t.open)
+		if c, err = decodeOne(t.db(ctx).Where("id = ?", id), channels.ErrNotFound, t.open); err != nil {
+			return err
+		}
+		paused, err := rowsOf[restRow](t.db(ctx).Raw("SELECT until_at FROM channel_troubles WHERE channel_id = ? AND for_all AND until_at > ?", id, t.now()))
+		for _, p := range paused {
+			if p.UntilAt.After(c.Paused) {
+				c.Paused = p.UntilAt.UTC()
+			}
+		}
 		return err
 	})
 	return c, err

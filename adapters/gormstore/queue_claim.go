@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/channels"
@@ -16,10 +17,11 @@ func (q queue) Claim(
 ) (jobs []deliveries.Job, err error) {
 	ctx = paced(ctx, paceBrief)
 	var ids []deliveries.ID
+	var named []channels.ID
 	var next deliveries.Turn
 	turn := q.store.turns.of(channel)
 	err = q.work(ctx, func(t tx) error {
-		ids, next, err = t.claim(ctx, channel, owner, limit, lease, turn)
+		ids, named, next, err = t.claim(ctx, channel, owner, limit, lease, turn)
 		return err
 	})
 	if err != nil || len(ids) == 0 {
@@ -28,31 +30,35 @@ func (q queue) Claim(
 	q.store.turns.take(channel, next)
 	// They are ours now: what is known of their recipients is read beside those who write.
 	err = q.view(ctx, func(t tx) error {
-		jobs, err = t.jobs(ctx, channel, ids)
+		jobs, err = t.jobs(ctx, channel, named, ids)
 		return err
 	})
 	return jobs, err
 }
 
-// claim marks deliveries that are due and returns their ids, and the turn after them.
+// claim marks deliveries that are due and returns their ids, the channels that their addresses are
+// assigned to, and the turn after them.
 func (t tx) claim(
 	ctx context.Context, channel channels.ID, owner string, limit int, lease time.Duration, turn deliveries.Turn,
-) ([]deliveries.ID, deliveries.Turn, error) {
+) (ids []deliveries.ID, named []channels.ID, next deliveries.Turn, err error) {
 	found, next, err := t.due(ctx, channel, limit, turn)
 	if err != nil || len(found) == 0 {
-		return nil, turn, err
+		return nil, nil, turn, err
 	}
 	if found, err = t.light(ctx, found); err != nil {
-		return nil, turn, err
+		return nil, nil, turn, err
 	}
 	ids, done := make([]deliveries.ID, len(found)), newChanges()
 	for i, d := range found {
 		ids[i] = d.id
+		if !slices.Contains(named, d.named) {
+			named = append(named, d.named)
+		}
 		done.move(d.occurrence, d.state, deliveries.Sending, 1)
 	}
 	err = t.db(ctx).Exec("UPDATE deliveries SET state = @sending , turn = NULL, owner = @owner , next_at = @until WHERE id @ids", map[string]any{
 		"sending": number(deliveries.Sending), "owner": owner, "until": t.after(lease), "ids": among(t.dialect, ids)}).Error
-	return ids, next, errors.Join(err, t.keep(ctx, done))
+	return ids, named, next, errors.Join(err, t.keep(ctx, done))
 }
 
 // dueDelivery is a delivery that can be claimed.
@@ -60,6 +66,7 @@ type dueDelivery struct {
 	id         deliveries.ID
 	occurrence events.OccurrenceID
 	state      deliveries.State
+	named      channels.ID // that its address is assigned to
 }
 
 // light returns the first of the deliveries, at least one and as many as deliveries.ClaimBytes
@@ -106,19 +113,20 @@ func (t tx) light(ctx context.Context, found []dueDelivery) (first []dueDelivery
 	return found, rows.Err()
 }
 
-// jobs returns claimed deliveries by id with everything that is to be known of them, as it is now.
-func (t tx) jobs(ctx context.Context, channel channels.ID, ids []deliveries.ID) (jobs []deliveries.Job, err error) {
-	rows, err := t.db(ctx).Raw(`WITH `+waysCTE(channelColumns+"0 AS phase FROM channels WHERE id = @channel ",
+// jobs returns claimed deliveries of a channel by id with all that is to be known of them, as it is
+// now: of the channels that their addresses are assigned to, and whether this one is active.
+func (t tx) jobs(ctx context.Context, channel channels.ID, named []channels.ID, ids []deliveries.ID) (jobs []deliveries.Job, err error) {
+	rows, err := t.db(ctx).Raw(`WITH `+waysCTE("SELECT id, name, pool, project_id, protocol, (SELECT taking.active FROM channels taking WHERE taking.id = @channel ) AS active, 0 AS phase FROM channels WHERE id @named ",
 		"n.id IN (SELECT notification_id FROM deliveries WHERE id @ids )", "TRUE")+`
-		SELECT d.id, d.occurrence_id, d.notification_id, d.priority, oc.event_id, w.template_id, d.address, d.attempts, d.created_at,
+		SELECT d.id, d.occurrence_id, d.notification_id, d.priority, oc.event_id, w.template_id, d.address, d.attempts, d.created_at, d.unsure,
 			oc.expires_at, oc.cancelled_at IS NOT NULL AS cancelled, COALESCE(oc.expires_at <= @now , FALSE) AS expired,
 			d.member_id, m.username, m.email, m.first_name, m.last_name, m.custom_fields, `+gateColumns+`
 		FROM deliveries d CROSS JOIN occurrences oc
-		LEFT JOIN ways w ON w.notification_id = d.notification_id
+		LEFT JOIN ways w ON w.notification_id = d.notification_id AND w.channel_id = COALESCE(d.named_channel_id, d.channel_id)
 		LEFT JOIN assignments s ON s.id = d.assignment_id
 		LEFT JOIN members m ON m.id = d.member_id`+joinsAt("d.address_key")+`
 		WHERE d.id @ids AND oc.id = d.occurrence_id ORDER BY d.id`, map[string]any{"ids": among(t.dialect, ids), "channel": channel,
-		"now": t.clock()}).Rows()
+		"named": among(t.dialect, named), "now": t.clock()}).Rows()
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +148,7 @@ func scanJob(rows *sql.Rows) (j deliveries.Job, err error) {
 	var username, email, first, last sql.NullString
 	var expires sql.NullTime
 	g := &j.Gates
-	err = rows.Scan(&j.ID, &j.Occurrence, &j.Notification, &j.Priority, &j.Event, &template, &j.Address, &j.Attempts, &j.Created,
+	err = rows.Scan(&j.ID, &j.Occurrence, &j.Notification, &j.Priority, &j.Event, &template, &j.Address, &j.Attempts, &j.Created, &j.Unsure,
 		&expires, &g.Cancelled, &g.Expired, &j.Recipient.Member, &username, &email, &first, &last, &j.Recipient.Fields,
 		&g.AddressGone, &g.MemberLocked, &g.HasMembership, &g.MembershipActive, &g.MembershipLocked, &g.MembershipEnabled,
 		&g.AssignmentActive, &g.AssignmentValidated, &g.ChannelActive, &g.ChannelAllowed, &g.OptedOut, &g.HasTemplate)

@@ -22,6 +22,7 @@ type expansion struct {
 	written    int
 	newest     deliveries.ID // of all before the page
 	ahead      int           // how many deliveries of the occurrence wait already
+	providers  []providerRow
 }
 
 // step is a notification and a phase of it, with where it has been left.
@@ -56,6 +57,9 @@ func (t tx) expand(ctx context.Context, row occurrenceRow, limit int) (deliverie
 		return t.expandSet(ctx, row, o, limit)
 	}
 	e := &expansion{tx: t, occurrence: row, candidates: candidatesOf(t.dialect, o)}
+	if e.providers, err = t.providers(ctx, row.OrganizationID); err != nil {
+		return deliveries.Expansion{}, err
+	}
 	first := row.CursorNotification == 0
 	if err := t.db(ctx).Raw("SELECT COALESCE(MAX(id), 0) FROM deliveries").Scan(&e.newest).Error; err != nil {
 		return deliveries.Expansion{}, err
@@ -75,7 +79,7 @@ func (t tx) expand(ctx context.Context, row occurrenceRow, limit int) (deliverie
 	if e.written > 0 {
 		t.announce()
 	}
-	return deliveries.Expansion{Organization: row.OrganizationID, Occurrence: row.ID, Deliveries: e.written, Done: done}, nil
+	return deliveries.Expansion{Organization: row.OrganizationID, Occurrence: row.ID, Traceparent: row.Traceparent, Deliveries: e.written, Done: done}, nil
 }
 
 // itsTurn locks the occurrence whose turn it is. Of a lane in which another worker holds all there
@@ -183,23 +187,47 @@ func (e *expansion) bounds(ctx context.Context, s step, limit int) (last channel
 	return found.Last, found.Recipients, err
 }
 
-// The columns of new deliveries behind their occurrence, and their values as they are selected.
-const (
-	deliveryColumns = `notification_id, member_id, assignment_id, channel_id, protocol, address, address_key,
+// insertion is the parts of a statement that writes the deliveries of an occurrence as they were
+// judged.
+type insertion struct {
+	columns string // behind their occurrence
+	values  string // of the columns, as they are selected
+	fronts  string // continues a query about ways with the turn of what goes next on each channel
+	beside  string // joins what values speak of
+}
+
+// insertionOf returns an insertion. Where there are pools (@providers), the delivery goes to the
+// member that its draw chooses.
+func insertionOf(pooled bool, occurrence string) insertion {
+	in := insertion{columns: deliveryColumns, values: deliveryValues("judged.channel_id"), fronts: frontsOf("SELECT DISTINCT channel_id FROM ways")}
+	if pooled {
+		in.columns += ", named_channel_id, why"
+		in.values = deliveryValues("COALESCE(v.provider, judged.channel_id)") + `,
+			CASE WHEN v.provider <> judged.channel_id THEN judged.channel_id END, COALESCE(v.because, 0)`
+		in.fronts = frontsOf("SELECT channel_id FROM ways UNION SELECT provider FROM (@providers ) AS of_pools")
+		in.beside = " LEFT JOIN (@providers ) AS v ON v.through = judged.channel_id AND " + drawn("judged.assignment_id", occurrence)
+	}
+	return in
+}
+
+const deliveryColumns = `notification_id, member_id, assignment_id, channel_id, protocol, address, address_key,
 			chosen, state, reason, attempts, owner, next_at, last_error, created_at, finished_at, priority, project_id, turn`
-	deliveryValues = `notification_id, member_id, assignment_id, channel_id, protocol, address, address_key,
+
+func deliveryValues(channel string) string {
+	return `notification_id, member_id, assignment_id, ` + channel + `, protocol, address, address_key,
 			reason = '', CASE WHEN reason = '' THEN CAST(@pending AS SMALLINT) ELSE CAST(@skipped AS SMALLINT) END, reason, 0, '', @now , '', @now ,
 			CASE WHEN reason <> '' THEN @now END, CAST(@priority AS SMALLINT), CAST(@project AS BIGINT),
-			CASE WHEN reason = '' THEN (SELECT f.turn FROM fronts f WHERE f.channel_id = judged.channel_id) + @ahead + number END`
-)
+			CASE WHEN reason = '' THEN (SELECT f.turn FROM fronts f WHERE f.channel_id = ` + channel + `) + @ahead + number END`
+}
 
-// fronts continues a query about ways with the turn of what goes next on each of their channels, in
-// the class and the project of an occurrence: what is new begins there. Where nothing waits, turns
-// begin anew.
-const fronts = `, fronts AS MATERIALIZED (SELECT through.channel_id, COALESCE((SELECT d.turn FROM deliveries d
+// frontsOf is the turn of what goes next on each of these channels, in the class and the project of
+// an occurrence: what is new begins there. Where nothing waits, turns begin anew.
+func frontsOf(through string) string {
+	return `, fronts AS MATERIALIZED (SELECT through.channel_id, COALESCE((SELECT d.turn FROM deliveries d
 			WHERE d.channel_id = through.channel_id AND d.priority = @priority AND d.project_id = @project AND d.turn IS NOT NULL
 			ORDER BY d.turn, d.id LIMIT 1), 0) AS turn
-		FROM (SELECT DISTINCT channel_id FROM ways) AS through)`
+		FROM (` + through + `) AS through)`
+}
 
 // onceEach leaves out what was chosen for an address before.
 const onceEach = "ON CONFLICT (occurrence_id, notification_id, protocol, address_key) WHERE chosen DO NOTHING"
@@ -210,16 +238,17 @@ func (e *expansion) write(ctx context.Context, s step, last channels.AssignmentI
 	p := e.step(s)
 	p["last"], p["now"], p["occurrence"] = last, e.clock(), e.occurrence.ID
 	p["pending"], p["skipped"] = number(deliveries.Pending), number(deliveries.Skipped)
-	p["priority"], p["ahead"] = e.occurrence.Priority, e.ahead+e.written
-	res := e.db(ctx).Exec(`WITH `+e.candidates.ways(s.channels(), "n.id = @notification AND n.active")+fronts+`
-		INSERT INTO deliveries (occurrence_id, `+deliveryColumns+`)
-		SELECT @occurrence , `+deliveryValues+`
+	p["priority"], p["ahead"], p["providers"] = e.occurrence.Priority, e.ahead+e.written, providers(e.dialect, e.providers)
+	in := insertionOf(len(e.providers) > 0, "@occurrence ")
+	res := e.db(ctx).Exec(`WITH `+e.candidates.ways(s.channels(), "n.id = @notification AND n.active")+in.fronts+`
+		INSERT INTO deliveries (occurrence_id, `+in.columns+`)
+		SELECT @occurrence , `+in.values+`
 		FROM (SELECT gated.*, `+reasonColumn()+` FROM (
 			SELECT w.notification_id, m.id AS member_id, s.id AS assignment_id, w.channel_id, w.protocol, a.value AS address,
 				a.value_key AS address_key, r.number, `+gateColumns+
 		candidatesFrom(`SELECT CAST(@notification AS BIGINT) AS notification_id, assignment_id, ROW_NUMBER() OVER (ORDER BY assignment_id) - 1 AS number
 				FROM (`+e.candidates.source("assignment_id > @after AND assignment_id <= @last ", "")+`) AS page`)+`
-		) AS gated) AS judged
+		) AS gated) AS judged`+in.beside+`
 		ORDER BY assignment_id
 		`+onceEach, p)
 	e.written += int(res.RowsAffected)

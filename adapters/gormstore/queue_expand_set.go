@@ -74,7 +74,7 @@ func (t tx) expandSet(ctx context.Context, first occurrenceRow, o events.Occurre
 	if written > 0 {
 		t.announce()
 	}
-	return deliveries.Expansion{Organization: first.OrganizationID, Occurrence: first.ID, Deliveries: written, Done: true}, nil
+	return deliveries.Expansion{Organization: first.OrganizationID, Occurrence: first.ID, Traceparent: first.Traceparent, Deliveries: written, Done: true}, nil
 }
 
 // smallOnes locks the small occurrences of a set, those that have waited longest, and returns them
@@ -148,15 +148,20 @@ func (t tx) writeSet(ctx context.Context, c candidates, first occurrenceRow, wan
 	p := c.parameters()
 	p["set"] = wantedSet(t.dialect, wanted)
 	p["now"], p["pending"], p["skipped"] = t.clock(), number(deliveries.Pending), number(deliveries.Skipped)
-	p["priority"], p["ahead"] = first.Priority, 0
-	rows, err := rowsOf[writtenRow](t.db(ctx).Raw(`WITH `+c.ways(bothChannels, "n.active")+fronts+`
-		INSERT INTO deliveries (occurrence_id, `+deliveryColumns+`)
-		SELECT occurrence_id, `+deliveryValues+`
+	through, err := t.providers(ctx, first.OrganizationID)
+	if err != nil {
+		return 0, err
+	}
+	p["priority"], p["ahead"], p["providers"] = first.Priority, 0, providers(t.dialect, through)
+	in := insertionOf(len(through) > 0, "judged.occurrence_id")
+	rows, err := rowsOf[writtenRow](t.db(ctx).Raw(`WITH `+c.ways(bothChannels, "n.active")+in.fronts+`
+		INSERT INTO deliveries (occurrence_id, `+in.columns+`)
+		SELECT occurrence_id, `+in.values+`
 		FROM (SELECT gated.*, `+reasonColumn()+`,
 				ROW_NUMBER() OVER (PARTITION BY occurrence_id ORDER BY notification_id, phase, assignment_id) - 1 AS number FROM (
 			SELECT r.occurrence AS occurrence_id, w.phase, w.notification_id, m.id AS member_id, s.id AS assignment_id, w.channel_id, w.protocol,
 				a.value AS address, a.value_key AS address_key, `+gateColumns+wantedFrom(t.dialect)+`
-		) AS gated) AS judged
+		) AS gated) AS judged`+in.beside+`
 		ORDER BY occurrence_id, notification_id, phase, assignment_id
 		`+onceEach+` RETURNING occurrence_id, state`, p))
 	for _, r := range rows {

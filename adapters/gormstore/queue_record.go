@@ -9,6 +9,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 )
@@ -22,11 +23,14 @@ type outcomeRow struct {
 	Next     string            `json:"next"`  // as a moment
 	Delay    float64           `json:"delay"` // from now on, in seconds
 	Attempts int               `json:"attempts"`
+	Unsure   bool              `json:"unsure"`
+	To       *channels.ID      `json:"taker"` // nil: it stays where it is
+	Why      int               `json:"because"`
 }
 
 func (t tx) newOutcomeRow(o deliveries.Outcome) outcomeRow {
 	r := outcomeRow{ID: o.ID, State: number(o.State), Reason: o.Reason, Error: storable(o.Error),
-		Next: momentText(o.Next), Attempts: o.Attempts}
+		Next: momentText(o.Next), Attempts: o.Attempts, Unsure: o.Unsure, To: orNull(o.To), Why: int(o.Why)}
 	if o.State.Open() {
 		r.Delay = o.Next.Sub(t.now()).Seconds()
 	}
@@ -71,19 +75,30 @@ func (q queue) Record(ctx context.Context, owner string, outcomes []deliveries.O
 	return lost, err
 }
 
-// record notes outcomes of any kind.
+// record notes outcomes of any kind. A worker knows the pool as it was a moment ago: where the
+// channel that is to take a delivery over is gone, inactive or in another pool by now, the delivery
+// stays where it is.
 func (t tx) record(ctx context.Context, owner string, outcomes []deliveries.Outcome, now time.Time) ([]ending, error) {
 	if len(outcomes) == 0 {
 		return nil, nil
 	}
 	return endings(t.db(ctx).Raw(`UPDATE deliveries SET state = r.state, reason = r.reason, attempts = r.attempts, owner = '', next_at = `+t.nextOf("r")+`,
+			unsure = deliveries.unsure AND r.takes IS NULL OR r.unsure, channel_id = COALESCE(r.takes, deliveries.channel_id),
+			named_channel_id = CASE WHEN r.takes IS NULL THEN deliveries.named_channel_id ELSE COALESCE(deliveries.named_channel_id, deliveries.channel_id) END,
+			moved_from = CASE WHEN r.takes IS NULL THEN deliveries.moved_from ELSE deliveries.channel_id END,
+			why = CASE WHEN r.takes IS NULL THEN deliveries.why ELSE r.because END,
 			last_error = CASE WHEN r.error = '' THEN deliveries.last_error ELSE r.error END,
 			finished_at = CASE WHEN r.state >= @sent THEN `+t.dialect.moment("@now ")+` END
-		FROM (@outcomes ) AS r WHERE deliveries.id = r.id AND deliveries.state = @sending AND deliveries.owner = @owner
+		FROM (SELECT o.*, t.id AS takes FROM (@outcomes ) AS o
+			LEFT JOIN deliveries d ON o.taker IS NOT NULL AND d.id = o.id
+			LEFT JOIN channels c ON c.id = d.channel_id
+			LEFT JOIN channels t ON t.id = o.taker AND t.active AND t.pool <> '' AND t.pool = c.pool AND t.protocol = c.protocol
+				AND t.organization_id = c.organization_id AND COALESCE(t.project_id, 0) = COALESCE(c.project_id, 0)) AS r
+		WHERE deliveries.id = r.id AND deliveries.state = @sending AND deliveries.owner = @owner
 		RETURNING deliveries.occurrence_id, deliveries.state, deliveries.created_at`,
 		map[string]any{"sent": number(deliveries.Sent), "now": now, "sending": number(deliveries.Sending), "owner": owner,
 			"outcomes": rowSet(t.dialect, mapped(outcomes, t.newOutcomeRow), "id bigint", "state smallint", "reason text", "error text",
-				"next timestamptz", "delay double precision", "attempts integer")}))
+				"next timestamptz", "delay double precision", "attempts integer", "unsure boolean", "taker bigint", "because smallint")}))
 }
 
 // nextOf is when an outcome in a row of outcomeRow has its delivery tried again.

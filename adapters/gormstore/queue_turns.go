@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -19,10 +20,48 @@ type turns struct {
 	places        map[channels.ID]deliveries.Turn // of what waits for each channel
 	expansions    uint64
 	organizations map[deliveries.Lane]orgs.ID // whose occurrence was expanded last
+	shifts        map[shiftKey]shift
+}
+
+// shiftKey is a class of a project that moves from a channel to another.
+type shiftKey struct {
+	from, to channels.ID
+	priority events.Priority
+	project  orgs.ProjectID
+}
+
+// shift is by how much turns change that move.
+type shift struct {
+	by   int64
+	used time.Time
+}
+
+// shiftFor is how long a shift holds that is not used: pages that follow each other keep their
+// order.
+const shiftFor = 10 * time.Second
+
+// shiftOf returns the shift that holds for what moves now, the one given where none does.
+func (t *turns) shiftOf(k shiftKey, now time.Time, otherwise func() (int64, error)) (int64, error) {
+	t.mu.Lock()
+	had, known := t.shifts[k]
+	t.mu.Unlock()
+	if !known || now.Sub(had.used) > shiftFor {
+		by, err := otherwise()
+		if err != nil {
+			return 0, err
+		}
+		had.by = by
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	maps.DeleteFunc(t.shifts, func(_ shiftKey, s shift) bool { return now.Sub(s.used) > shiftFor })
+	t.shifts[k] = shift{had.by, now}
+	return had.by, nil
 }
 
 func newTurns() *turns {
-	return &turns{places: map[channels.ID]deliveries.Turn{}, organizations: map[deliveries.Lane]orgs.ID{}}
+	return &turns{places: map[channels.ID]deliveries.Turn{}, organizations: map[deliveries.Lane]orgs.ID{},
+		shifts: map[shiftKey]shift{}}
 }
 
 // of returns the turn on a channel.
@@ -147,7 +186,7 @@ func (t tx) dueOf(
 		turn = turn.Next(p, order, fresh)
 		for i, project := range order {
 			left := len(order) - i
-			some, err := t.lock(ctx, (fresh-len(found)+left-1)/left, `SELECT id, occurrence_id, state FROM deliveries
+			some, err := t.lock(ctx, (fresh-len(found)+left-1)/left, `SELECT id, occurrence_id, state, COALESCE(named_channel_id, channel_id) FROM deliveries
 				WHERE channel_id = @channel AND priority = @priority AND project_id = @project AND turn IS NOT NULL
 				ORDER BY channel_id, priority, project_id, turn, id LIMIT @limit `, map[string]any{"channel": channel, "priority": p, "project": project})
 			if err != nil {
@@ -157,7 +196,7 @@ func (t tx) dueOf(
 		}
 	}
 	if w.returned[p] {
-		some, err := t.lock(ctx, n-len(found), `SELECT id, occurrence_id, state FROM deliveries
+		some, err := t.lock(ctx, n-len(found), `SELECT id, occurrence_id, state, COALESCE(named_channel_id, channel_id) FROM deliveries
 			WHERE channel_id = @channel AND priority = @priority AND turn IS NULL AND state < 3 AND next_at <= @now
 			ORDER BY channel_id, priority, next_at, id LIMIT @limit `, map[string]any{"channel": channel, "priority": p, "now": t.clock()})
 		if err != nil {
@@ -182,7 +221,7 @@ func (t tx) lock(ctx context.Context, limit int, query string, p map[string]any)
 	for rows.Next() {
 		var d dueDelivery
 		var state int
-		if err := rows.Scan(&d.id, &d.occurrence, &state); err != nil {
+		if err := rows.Scan(&d.id, &d.occurrence, &state, &d.named); err != nil {
 			return nil, err
 		}
 		d.state = deliveries.States()[state]

@@ -26,7 +26,8 @@ const (
 // as well, because another unit's commit may have caused it behind the unit's snapshot: it added
 // the row that the unit did not see and added too (23505), or removed the one that the unit saw and
 // referred to (23503). On a new snapshot the unit sees that row, or sees that it is gone, and takes
-// the other way; if not, the fault is its own.
+// the other way; if not, the fault is its own. A unit whose statements were prepared before a
+// migration (0A000) is tried again, too.
 //
 // A unit that has failed twice waits in the lane, so that of the many that want one row only one
 // competes with newcomers and each of them gets its turn, instead of all of them failing each
@@ -52,7 +53,7 @@ func (e *postgresEngine) retried(ctx context.Context, attempt func() error) erro
 			return err
 		}
 		switch state := sqlState(err); {
-		case state == serializationFailure, state == deadlockDetected, errors.Is(err, errVanished):
+		case isConflict(err), errors.Is(err, errVanished):
 		case state == uniqueViolation, state == foreignKeyViolation:
 			if violations++; violations == maxViolations {
 				return err

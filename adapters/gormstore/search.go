@@ -3,6 +3,7 @@ package gormstore
 import (
 	"context"
 	"iter"
+	"time"
 
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
@@ -64,17 +65,38 @@ func (r userRepo) Search(ctx context.Context, org orgs.ID, q users.Query) (users
 	if err != nil {
 		return users.Found{}, err
 	}
-	ids, found, err := s.walk(ctx, by)
+	var ids []users.MemberID
+	var found users.Found
+	few := false
+	if q.Sort != "" {
+		ids, found, few, err = s.few(ctx)
+	}
+	if err == nil && !few {
+		ids, found, err = s.walk(ctx, by)
+	}
 	if err != nil || len(ids) == 0 {
 		return found, err
 	}
-	ms, err := decodeAll(r.members(ctx, unindexed("m.organization_id")+" = ? AND m.id ?", org, among(r.dialect, ids)), memberRow.member)
+	rows, err := rowsOf[foundRow](r.db(ctx).Raw("SELECT m.created_at, "+memberColumns+", "+groupNames(r.dialect, "m")+" AS group_names FROM members m WHERE "+
+		unindexed("m.organization_id")+" = ? AND m.id ?", org, among(r.dialect, ids)))
 	if err != nil {
 		return users.Found{}, err
 	}
-	arrange(ms, idOf, ids)
-	found.Members = ms
+	found.Added = make(map[users.MemberID]time.Time, len(rows))
+	for _, row := range rows {
+		found.Added[row.Member.ID] = row.CreatedAt.UTC()
+	}
+	if found.Members, err = decoded(rows, func(r foundRow) (users.Member, error) { return r.Member.member() }); err != nil {
+		return users.Found{}, err
+	}
+	arrange(found.Members, idOf, ids)
 	return found, nil
+}
+
+// foundRow is a member who is found, and since when they are one.
+type foundRow struct {
+	Member    memberRow `gorm:"embedded"`
+	CreatedAt time.Time
 }
 
 // since is the place of a member in a source.
@@ -98,7 +120,7 @@ func (s search) since(ctx context.Context, by source) (users.Cursor, error) {
 
 // Count goes through the source that leads to the fewest, as Search does.
 func (r userRepo) Count(ctx context.Context, org orgs.ID, q users.Query, limit int) (n int, more bool, err error) {
-	q.After, q.Since, q.Limit = users.Cursor{}, 0, limit
+	q.After, q.Since, q.Limit, q.Sort = users.Cursor{}, 0, limit, ""
 	s := search{userRepo: r, org: org, q: q, terms: users.Terms(q.Text)}
 	if q.IsZero() {
 		n, err = s.size(ctx, s.everybody(), limit+1)

@@ -47,6 +47,29 @@ func TestFiltersReadRangesOfIndexesOnSQLite(t *testing.T) {
 	}
 }
 
+// TestSortedPeopleAreReadAlongAnIndex holds that no order that may be asked for is made by sorting.
+func TestSortedPeopleAreReadAlongAnIndex(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, url string) {
+		s := open(t, url)
+		conn := planning(t, s)
+		indexes := map[users.Sort]string{users.ByName: "members_name", users.ByUsername: "members_username", users.ByAdded: "members_organization"}
+		for _, sort := range users.Sorts() {
+			for _, after := range []users.Cursor{{}, {Order: users.Order(sort), ID: 7, Key: "a"}} {
+				explain, column := "EXPLAIN QUERY PLAN ", 3
+				if strings.HasPrefix(url, "postgres") {
+					explain, column = "EXPLAIN (COSTS OFF) ", 0
+				}
+				plan := strings.Join(lines(t, conn, column, explain+gormstore.SortedPlaces(strings.HasPrefix(url, "postgres"), sort, after)), "\n")
+				assert.Contains(t, plan, indexes[users.Sort(strings.TrimPrefix(string(sort), "-"))], sort)
+				for _, sorts := range []string{"TEMP B-TREE", "Seq Scan"} {
+					assert.NotContains(t, plan, sorts, sort)
+				}
+			}
+		}
+	})
+}
+
 // TestAStretchReadsABoundedNumberOfRowsOnPostgres counts what each query reads in an organization
 // that is larger, before statistics are gathered and after.
 func TestAStretchReadsABoundedNumberOfRowsOnPostgres(t *testing.T) {

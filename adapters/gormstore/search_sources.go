@@ -17,12 +17,18 @@ type source struct {
 	member string // the member at a place
 	set    string // FROM and WHERE, which may go on
 	args   []any  // of set
+
+	key       string // of the order that a query asks for; empty: by ids
+	backwards bool
 }
 
 // source chooses what to read. Sets that the query names are measured against each other, and the
 // words that begin with each of its terms. Of those that cannot be read at one go the words of a
 // term come first, the longest.
 func (s search) source(ctx context.Context) (source, error) {
+	if s.q.Sort != "" {
+		return s.sorted(), nil
+	}
 	after := s.q.After.Order
 	if after == users.ByWord && slices.Contains(s.terms, s.q.After.Term) {
 		return source{order: users.ByWord, term: s.q.After.Term}, nil
@@ -70,30 +76,30 @@ func (s search) source(ctx context.Context) (source, error) {
 func (s search) sets() []source {
 	var all []source
 	if s.q.Username != "" {
-		all = append(all, source{users.ByID, "", "m.id", "m.id", "members m WHERE m.organization_id = ? AND m.username_fold = ?", []any{s.org, names.Fold(s.q.Username)}})
+		all = append(all, source{order: users.ByID, at: "m.id", member: "m.id", set: "members m WHERE m.organization_id = ? AND m.username_fold = ?", args: []any{s.org, names.Fold(s.q.Username)}})
 	}
 	if s.q.Email != "" {
 		fold := names.Fold(s.q.Email)
-		all = append(all, source{users.ByID, "", "m.id", "m.id", "(" + searchMailed + ") m WHERE TRUE", []any{s.org, fold, s.org, fold}})
+		all = append(all, source{order: users.ByID, at: "m.id", member: "m.id", set: "(" + searchMailed + ") m WHERE TRUE", args: []any{s.org, fold, s.org, fold}})
 	}
 	if s.q.Locked {
-		all = append(all, source{users.ByID, "", "m.id", "m.id", "members m WHERE m.organization_id = ? AND m.locked", []any{s.org}})
+		all = append(all, source{order: users.ByID, at: "m.id", member: "m.id", set: "members m WHERE m.organization_id = ? AND m.locked", args: []any{s.org}})
 	}
 	if s.q.Role != "" && s.q.Role != users.RoleMember {
-		all = append(all, source{users.ByID, "", "m.id", "m.id", "members m WHERE m.organization_id = ? AND m.role = ? AND m.role <> 'member'", []any{s.org, s.q.Role}})
+		all = append(all, source{order: users.ByID, at: "m.id", member: "m.id", set: "members m WHERE m.organization_id = ? AND m.role = ? AND m.role <> 'member'", args: []any{s.org, s.q.Role}})
 	}
 	if s.q.List != 0 {
-		all = append(all, source{users.ByEntry, "", "e.assignment_id",
-			"(SELECT a.member_id FROM assignments s JOIN addresses a ON a.id = s.address_id WHERE s.id = e.assignment_id)",
-			"list_entries e WHERE e.list_id = (SELECT id FROM distribution_lists WHERE id = ? AND organization_id = ?)", []any{s.q.List, s.org}})
+		all = append(all, source{order: users.ByEntry, at: "e.assignment_id",
+			member: "(SELECT a.member_id FROM assignments s JOIN addresses a ON a.id = s.address_id WHERE s.id = e.assignment_id)",
+			set:    "list_entries e WHERE e.list_id = (SELECT id FROM distribution_lists WHERE id = ? AND organization_id = ?)", args: []any{s.q.List, s.org}})
 	}
 	if s.q.Application != 0 {
-		all = append(all, source{users.ByID, "", "x.member_id", "x.member_id", "application_memberships x WHERE x.application_id = (SELECT id FROM applications WHERE id = ? AND organization_id = ?)",
-			[]any{s.q.Application, s.org}})
+		all = append(all, source{order: users.ByID, at: "x.member_id", member: "x.member_id", set: "application_memberships x WHERE x.application_id = (SELECT id FROM applications WHERE id = ? AND organization_id = ?)",
+			args: []any{s.q.Application, s.org}})
 	}
 	if s.q.Group != 0 {
-		all = append(all, source{users.ByID, "", "l.member_id", "l.member_id", "member_group_links l WHERE l.group_id = (SELECT id FROM member_groups WHERE id = ? AND organization_id = ?)",
-			[]any{s.q.Group, s.org}})
+		all = append(all, source{order: users.ByID, at: "l.member_id", member: "l.member_id", set: "member_group_links l WHERE l.group_id = (SELECT id FROM member_groups WHERE id = ? AND organization_id = ?)",
+			args: []any{s.q.Group, s.org}})
 	}
 	return all
 }
@@ -105,7 +111,7 @@ const searchMailed = `SELECT id FROM members WHERE organization_id = ? AND usern
 
 // everybody is the members of the organization.
 func (s search) everybody() source {
-	return source{users.ByID, "", "m.id", "m.id", "members m WHERE m.organization_id = ?", []any{s.org}}
+	return source{order: users.ByID, at: "m.id", member: "m.id", set: "members m WHERE m.organization_id = ?", args: []any{s.org}}
 }
 
 // size counts the places of a source, but no further than a limit.
@@ -119,6 +125,10 @@ func (s search) read(ctx context.Context, by source, after users.Cursor, limit i
 	if by.order == users.ByWord {
 		return rowsOf[spot](s.db(ctx).Raw(searchWords, map[string]any{"org": s.org, "from": max(by.term, after.Key), "to": by.term + users.Beyond,
 			"after": after.Key, "id": after.ID, "limit": limit}))
+	}
+	if slices.Contains(users.Sorts(), users.Sort(by.order)) {
+		sql, args := by.sortedPlaces(after)
+		return rowsOf[spot](s.db(ctx).Raw(sql, append(args, limit)...))
 	}
 	return rowsOf[spot](s.db(ctx).Raw(by.places(), append(slices.Clone(by.args), after.ID, limit)...))
 }

@@ -47,16 +47,17 @@ type sqliteEngine struct {
 	writing *sql.DB
 	reading *sql.DB
 	writer  *writer
+	traced  bool // see Config
 }
 
-func openSQLite(ctx context.Context, path string, mustExist bool, now func() time.Time, keys seal.Ring) (*sqliteEngine, error) {
-	e := &sqliteEngine{now: now, keys: keys}
+func openSQLite(ctx context.Context, path string, c Config, now func() time.Time) (*sqliteEngine, error) {
+	e := &sqliteEngine{now: now, keys: c.Keys, traced: c.Traced}
 	var err error
 	if path == inMemory {
-		e.writing = openPool("file::memory:?"+writes, 1)
+		e.writing = e.openPool("file::memory:?"+writes, 1)
 		e.reading = e.writing
 	} else {
-		err = e.openFile(path, mustExist)
+		err = e.openFile(path, c.MustExist)
 	}
 	if err != nil {
 		return nil, err
@@ -96,13 +97,13 @@ func (e *sqliteEngine) openFile(path string, mustExist bool) error {
 	}
 	// FULL: what was answered is on the disk, whatever happens to the machine.
 	source := (&url.URL{Scheme: "file", Path: path}).String() + "?"
-	e.writing = openPool(source+writes+"&_journal_mode=WAL&_synchronous=FULL", 1)
-	e.reading = openPool(source+reads, sqliteReaders)
+	e.writing = e.openPool(source+writes+"&_journal_mode=WAL&_synchronous=FULL", 1)
+	e.reading = e.openPool(source+reads, sqliteReaders)
 	return nil
 }
 
-func openPool(source string, connections int) *sql.DB {
-	pool := sql.OpenDB(connector{source})
+func (e *sqliteEngine) openPool(source string, connections int) *sql.DB {
+	pool := sql.OpenDB(connector{source, e.traced})
 	pool.SetMaxOpenConns(connections)
 	pool.SetMaxIdleConns(connections)
 	return pool
@@ -111,11 +112,18 @@ func openPool(source string, connections int) *sql.DB {
 // connector opens connections to a file. They leave its log and the log's index behind, the log
 // empty: when the disk is full later, there is no room to make them, and without them the file
 // cannot even be read.
-type connector struct{ source string }
+type connector struct {
+	source string
+	traced bool
+}
 
 // Connect opens a connection.
 func (c connector) Connect(context.Context) (driver.Conn, error) {
-	return c.driver().Open(c.source)
+	conn, err := c.driver().Open(c.source)
+	if err != nil {
+		return nil, err
+	}
+	return liteConn{conn.(*sqlite3.SQLiteConn), c.traced}, nil
 }
 
 // Driver returns the driver.
@@ -169,16 +177,16 @@ func (e *sqliteEngine) view(ctx context.Context, fn func(tx) error) error {
 		return err
 	}
 	defer rollback(conn)
-	return fn(e.on(conn, false))
+	return fn(e.on(ctx, conn, false))
 }
 
 func (e *sqliteEngine) update(ctx context.Context, fn func(tx) error) error {
-	return e.writer.do(ctx, func(conn *sql.Conn) error { return fn(e.on(conn, true)) })
+	return e.writer.do(ctx, func(conn *sql.Conn) error { return fn(e.on(ctx, conn, true)) })
 }
 
 // on is a unit of work on a connection.
-func (e *sqliteEngine) on(conn *sql.Conn, shielded bool) tx {
-	return tx{session: bound(e.base, conn), dialect: onSQLite, now: e.now, keys: e.keys, shielded: shielded}
+func (e *sqliteEngine) on(ctx context.Context, conn *sql.Conn, shielded bool) tx {
+	return tx{session: bound(e.base, spanned(ctx, conn)), dialect: onSQLite, now: e.now, keys: e.keys, shielded: shielded}
 }
 
 // bound returns a session whose statements all run on one connection.

@@ -1,7 +1,9 @@
 package gormstore
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -139,39 +141,82 @@ func (r statisticsRepo) Queue(ctx context.Context, now time.Time, most int) (q s
 // backlogs finds those of the channels called busy that have deliveries which were due before a
 // moment.
 func (r statisticsRepo) backlogs(ctx context.Context, busy string, p map[string]any) ([]statistics.Backlog, error) {
-	type backlogRow struct {
+	type headRow struct {
 		OrganizationID orgs.ID
 		Organization   string
 		ChannelID      channels.ID
 		Name           string
 		Project        string
+		Priority       events.Priority
 		NextAt         time.Time
-		Fresh          int
-		Returned       int
 		LastError      string
 		State          int
 	}
-	rows, err := rowsOf[backlogRow](r.db(ctx).Raw(busy+heads+`
-		SELECT c.organization_id, org.slug AS organization, c.id AS channel_id, c.name, COALESCE(p.slug, '') AS project, d.next_at, d.last_error, d.state,
-			(SELECT COUNT(*) FROM (SELECT 1 FROM deliveries w WHERE w.channel_id = c.id AND w.turn IS NOT NULL LIMIT @most ) AS waiting) AS fresh,
-			(SELECT SUM((SELECT COUNT(*) FROM (SELECT 1 FROM deliveries w WHERE w.channel_id = c.id AND w.priority = class.priority
-				AND w.turn IS NULL AND w.state < 3 AND w.next_at < @before LIMIT @most ) AS waiting)) FROM classes class) AS returned
+	rows, err := rowsOf[headRow](r.db(ctx).Raw(busy+heads+`
+		SELECT c.organization_id, org.slug AS organization, c.id AS channel_id, c.name, COALESCE(p.slug, '') AS project, d.priority, d.next_at,
+			d.last_error, d.state
 		FROM `+r.dialect.theHeads()+` CROSS JOIN channels c CROSS JOIN organizations org LEFT JOIN projects p ON p.id = c.project_id
 		WHERE d.next_at < @before AND c.id = d.channel_id AND org.id = c.organization_id ORDER BY d.next_at, d.id`, p))
 	if err != nil {
 		return nil, err
 	}
-	most, _ := p["most"].(int)
 	var found []statistics.Backlog
+	places := map[channels.ID]int{}
 	for _, row := range rows {
-		if slices.ContainsFunc(found, func(b statistics.Backlog) bool { return b.Channel == row.ChannelID }) {
-			continue // What was due first speaks for its channel.
+		at, known := places[row.ChannelID]
+		if !known { // What was due first speaks for its channel.
+			at = len(found)
+			places[row.ChannelID] = at
+			found = append(found, statistics.Backlog{Organization: row.OrganizationID, Slug: row.Organization, Channel: row.ChannelID, Name: row.Name,
+				Project: row.Project, Oldest: row.NextAt.UTC(), Error: row.LastError, State: deliveries.States()[row.State]})
 		}
-		found = append(found, statistics.Backlog{Organization: row.OrganizationID, Slug: row.Organization, Channel: row.ChannelID, Name: row.Name,
-			Project: row.Project, Oldest: row.NextAt.UTC(), Waiting: min(row.Fresh+row.Returned, most), Error: row.LastError,
-			State: deliveries.States()[row.State]})
+		if b := &found[at]; b.Class(row.Priority).Oldest.IsZero() {
+			b.Classes = append(b.Classes, statistics.Class{Priority: row.Priority, Oldest: row.NextAt.UTC()})
+		}
 	}
-	return found, nil
+	return found, r.countBacklogs(ctx, found, p)
+}
+
+// countBacklogs counts what is due in the classes of backlogs, up to @most in each.
+func (r statisticsRepo) countBacklogs(ctx context.Context, found []statistics.Backlog, p map[string]any) error {
+	if len(found) == 0 {
+		return nil
+	}
+	type countRow struct {
+		ChannelID channels.ID
+		Priority  events.Priority
+		Waiting   int
+	}
+	p = maps.Clone(p)
+	p["ids"] = among(r.dialect, mapped(found, func(b statistics.Backlog) channels.ID { return b.Channel }))
+	rows, err := rowsOf[countRow](r.db(ctx).Raw(`SELECT c.id AS channel_id, class.priority,
+			(SELECT COUNT(*) FROM (SELECT 1 FROM deliveries w WHERE w.channel_id = c.id AND w.priority = class.priority
+				AND w.turn IS NOT NULL LIMIT @most ) AS fresh)
+			+ (SELECT COUNT(*) FROM (SELECT 1 FROM deliveries w WHERE w.channel_id = c.id AND w.priority = class.priority
+				AND w.turn IS NULL AND w.state < 3 AND w.next_at < @before LIMIT @most ) AS returned) AS waiting
+		FROM channels c CROSS JOIN (`+classes+`) AS class WHERE c.id @ids`, p))
+	if err != nil {
+		return err
+	}
+	type class struct {
+		channel  channels.ID
+		priority events.Priority
+	}
+	waiting := map[class]int{}
+	for _, row := range rows {
+		waiting[class{row.ChannelID, row.Priority}] = row.Waiting
+	}
+	most, _ := p["most"].(int)
+	for i := range found {
+		b := &found[i]
+		slices.SortFunc(b.Classes, func(a, c statistics.Class) int { return cmp.Compare(a.Priority, c.Priority) })
+		for j := range b.Classes {
+			c := &b.Classes[j]
+			c.Waiting = min(waiting[class{b.Channel, c.Priority}], most)
+			b.Waiting = min(b.Waiting+c.Waiting, most)
+		}
+	}
+	return nil
 }
 
 // failuresRead is how many occurrences of an organization with failed deliveries are looked at. Of

@@ -15,6 +15,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 
+	"github.com/tocsin/tocsin/adapters/gormstore/rows"
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/ports"
@@ -54,6 +55,8 @@ type Config struct {
 	// Keys encrypt the settings of channels. Without any, channels can be neither stored nor read
 	// with their settings; all else can.
 	Keys seal.Ring
+	// Traced makes a span of each unit of work and each statement whose context carries one.
+	Traced bool
 	// Logger hears of migrations; nil for nobody.
 	Logger *slog.Logger
 }
@@ -64,6 +67,9 @@ type Store struct {
 	notifier *notifier
 	turns    *turns
 	logger   *slog.Logger
+	traced   bool
+
+	shape atomic.Pointer[rows.Rows] // what tables there are, once somebody has asked
 
 	full atomic.Int64 // when a write found the disk full, in nanoseconds of Unix time
 
@@ -116,7 +122,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 func Connect(ctx context.Context, c Config) (*Store, error) {
 	now := func() time.Time { return stamp(c.Clock.Now()) }
 	scheme, rest, _ := strings.Cut(c.URL, ":")
-	s := &Store{logger: c.Logger, turns: newTurns()}
+	s := &Store{logger: c.Logger, turns: newTurns(), traced: c.Traced}
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)
 	}
@@ -125,7 +131,7 @@ func Connect(ctx context.Context, c Config) (*Store, error) {
 	case rest == "":
 		return nil, errURL
 	case scheme == "sqlite":
-		s.engine, err = openSQLite(ctx, rest, c.MustExist, now, c.Keys)
+		s.engine, err = openSQLite(ctx, rest, c, now)
 	case scheme == "postgres", scheme == "postgresql":
 		s.engine, err = openPostgres(ctx, c, now)
 	default:
@@ -143,8 +149,10 @@ func (s *Store) View(ctx context.Context, fn func(ports.Tx) error) error {
 	if outer, within := unitOf(ctx); within {
 		return fn(outer)
 	}
-	return s.call(func() error {
-		return s.engine.view(ctx, func(t tx) error { return fn(t) })
+	return s.unit(ctx, "view", func(ctx context.Context) error {
+		return s.call(func() error {
+			return s.engine.view(ctx, func(t tx) error { return fn(t) })
+		})
 	})
 }
 
@@ -153,8 +161,10 @@ func (s *Store) Update(ctx context.Context, fn func(ports.Tx) error) error {
 	if outer, within := unitOf(ctx); within {
 		return outer.within(ctx, fn)
 	}
-	return s.announce(func(added *bool) error {
-		return s.engine.update(ctx, func(t tx) error { return fn(t.announcing(added)) })
+	return s.unit(ctx, "update", func(ctx context.Context) error {
+		return s.announce(func(added *bool) error {
+			return s.engine.update(ctx, func(t tx) error { return fn(t.announcing(added)) })
+		})
 	})
 }
 

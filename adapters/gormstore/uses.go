@@ -72,6 +72,18 @@ func usesOfChannel(c channels.Channel) statement {
 		c.ID, c.Organization)
 }
 
+// usesOfPool names the events that name the pool of a channel and for which no other channel is a
+// member.
+func usesOfPool(c channels.Channel) statement {
+	return stmt(`
+		SELECT '' AS kind, '' AS name, a.slug AS application, e.slug AS event
+		FROM applications a CROSS JOIN events e CROSS JOIN event_pools ep
+		WHERE a.organization_id = ? AND (CAST(? AS BIGINT) = 0 OR a.project_id = ?) AND e.application_id = a.id AND ep.event_id = e.id AND ep.pool = ? AND ep.protocol = ?
+			AND NOT EXISTS (SELECT 1 FROM channels c WHERE c.organization_id = a.organization_id AND c.pool <> '' AND c.pool = ep.pool AND c.protocol = ep.protocol
+				AND (c.project_id IS NULL OR c.project_id = a.project_id) AND c.id <> ?)`,
+		c.Organization, c.Project, c.Project, c.Pool, c.Protocol, c.ID)
+}
+
 func usesOfApplication(a applications.Application) statement {
 	return stmt(`
 		WITH a AS (SELECT id, slug FROM applications WHERE id = ? AND project_id = ? AND organization_id = ?)

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mattn/go-sqlite3"
-
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -182,7 +180,7 @@ func (w *writer) transaction(fn func(*sql.Conn) error) error {
 // of using it again.
 func rollback(conn *sql.Conn) {
 	_ = conn.Raw(func(c any) error {
-		lite := c.(*sqlite3.SQLiteConn)
+		lite := c.(liteConn)
 		if !lite.AutoCommit() { // else SQLite has undone the transaction already
 			_, _ = lite.Exec("ROLLBACK", nil)
 		}

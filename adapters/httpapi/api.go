@@ -90,6 +90,8 @@ type Options struct {
 	RefusalDelay time.Duration
 	// Answered counts what was answered. Nil: nobody does.
 	Answered web.Answered
+	// Tracer traces requests. Nil: nobody does.
+	Tracer ports.Tracer
 }
 
 // API serves everything below /api/, /healthz and /readyz, and the page behind unsubscribe links.
@@ -130,7 +132,7 @@ func New(use UseCases, auth access.Authenticator, state *health.Health, clock po
 	}
 	o.BaseURL = strings.TrimRight(o.BaseURL, "/")
 	a := &API{
-		use: use, health: state, clock: clock, observer: web.NewObserver(clock, log, web.NewOutside(o.BaseURL, o.TrustedProxies), o.Answered), options: o, manual: doc, errors: errorPages, page: html, echo: echo.New(),
+		use: use, health: state, clock: clock, observer: web.NewObserver(clock, log, web.NewOutside(o.BaseURL, o.TrustedProxies), o.Answered).Traced(o.Tracer, healthPath, readyPath), options: o, manual: doc, errors: errorPages, page: html, echo: echo.New(),
 		guard: newGuard(auth, o, clock), shows: readers(routes()), bodies: newRoom(o.BodyLimit),
 	}
 	if o.QueueTimeout > 0 {

@@ -19,6 +19,8 @@ type channel struct {
 	Driver    string            `json:"driver"`
 	Preferred bool              `json:"preferred"`
 	Active    bool              `json:"active"`
+	Pool      string            `json:"pool"`
+	Weight    int               `json:"weight"`
 }
 
 // channelDetails is a channel for those who manage it. Of secrets there is only whether they are
@@ -58,7 +60,7 @@ func (a *API) listChannels(c call) error {
 }
 
 func showChannel(ch channels.Channel) channel {
-	return channel{ID: ch.ID, Name: ch.Name, Protocol: ch.Protocol, Driver: ch.Driver, Preferred: ch.Preferred, Active: ch.Active}
+	return channel{ID: ch.ID, Name: ch.Name, Protocol: ch.Protocol, Driver: ch.Driver, Preferred: ch.Preferred, Active: ch.Active, Pool: ch.Pool, Weight: ch.Weight}
 }
 
 func (a *API) createChannel(c call) error {
@@ -66,8 +68,8 @@ func (a *API) createChannel(c call) error {
 	if err != nil {
 		return err
 	}
-	body.Only("name", "protocol", "driver", "preferred", "active", "settings")
-	f := app.ChannelForm{Name: body.String("name"), Protocol: body.String("protocol"), Driver: body.String("driver"), Active: true, Changes: map[string]any{}}
+	body.Only("name", "protocol", "driver", "preferred", "active", "pool", "weight", "settings")
+	f := app.ChannelForm{Weight: channels.DefaultWeight, Name: body.String("name"), Protocol: body.String("protocol"), Driver: body.String("driver"), Active: true, Changes: map[string]any{}}
 	bindChannel(body)(&f)
 	if err := body.Err(); err != nil {
 		return err
@@ -82,10 +84,15 @@ func (a *API) createChannel(c call) error {
 // bindChannel reads what may be changed of a channel.
 func bindChannel(body *jsonbody.Object) func(*app.ChannelForm) {
 	preferred, active := optional(body, "preferred", truthOf(body)), optional(body, "active", truthOf(body))
+	pool, weight := optional(body, "pool", body.Verbatim), optional(body, "weight", body.RequiredInteger)
 	settings, _ := body.Map("settings")
 	return func(f *app.ChannelForm) {
 		set(&f.Preferred, preferred)
 		set(&f.Active, active)
+		set(&f.Pool, pool)
+		if weight != nil {
+			f.Weight = int(min(max(*weight, -1), channels.MaxWeight+1))
+		}
 		if settings != nil {
 			f.Changes = settings
 		}
@@ -125,7 +132,7 @@ func (a *API) patchChannel(c call) error {
 	if err != nil {
 		return err
 	}
-	body.Only("preferred", "active", "settings")
+	body.Only("preferred", "active", "pool", "weight", "settings")
 	change := bindChannel(body)
 	if err := body.Err(); err != nil {
 		return err

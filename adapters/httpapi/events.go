@@ -26,6 +26,7 @@ type event struct {
 	// Locked is false: nothing locks an event here. Clients of the contract's system read it.
 	Locked   bool     `json:"locked"`
 	Channels []string `json:"channels"`
+	Pools    []string `json:"pools"`
 	Priority string   `json:"priority"`
 	// Schema and Example are null when there is none.
 	Schema  json.RawMessage `json:"context_schema"`
@@ -51,7 +52,11 @@ func showEvent(e events.Event) event {
 	for i, c := range e.Channels {
 		limited[i] = c.Name
 	}
-	return event{ID: e.ID, Name: e.Name, Slug: e.Slug, Description: e.Description, Active: e.Active, Channels: limited, Priority: e.Priority.String(),
+	pools := make([]string, len(e.Pools))
+	for i, p := range e.Pools {
+		pools[i] = p.Name
+	}
+	return event{ID: e.ID, Name: e.Name, Slug: e.Slug, Description: e.Description, Active: e.Active, Channels: limited, Pools: pools, Priority: e.Priority.String(),
 		Schema: storedJSON(e.Schema), Example: storedJSON(e.Example)}
 }
 
@@ -76,7 +81,7 @@ func (a *API) createEvent(c call) error {
 	if err != nil {
 		return err
 	}
-	body.Only("slug", "name", "description", "active", "priority", "channels", "context_schema", "example")
+	body.Only("slug", "name", "description", "active", "priority", "channels", "pools", "context_schema", "example")
 	f := app.EventForm{Slug: body.String("slug"), Active: true}
 	change, err := a.bindEvent(c, body)
 	if err != nil {
@@ -95,7 +100,7 @@ func (a *API) patchEvent(c call) error {
 	if err != nil {
 		return err
 	}
-	body.Only("name", "description", "active", "priority", "channels", "context_schema", "example")
+	body.Only("name", "description", "active", "priority", "channels", "pools", "context_schema", "example")
 	change, err := a.bindEvent(c, body)
 	if err != nil {
 		return err
@@ -117,7 +122,7 @@ func (a *API) bindEvent(c call, body *jsonbody.Object) (func(*app.EventForm), er
 	name, description, priority := optional(body, "name", body.String), optional(body, "description", body.String), optional(body, "priority", body.String)
 	active := optional(body, "active", truthOf(body))
 	schema, example := objectText(body, "context_schema"), objectText(body, "example")
-	named := optional(body, "channels", body.Strings)
+	named, pools := optional(body, "channels", body.Strings), optional(body, "pools", body.Strings)
 	if err := body.Err(); err != nil {
 		return nil, err
 	}
@@ -146,6 +151,7 @@ func (a *API) bindEvent(c call, body *jsonbody.Object) (func(*app.EventForm), er
 		if named != nil {
 			f.Channels = limited
 		}
+		set(&f.Pools, pools)
 	}, body.Err()
 }
 

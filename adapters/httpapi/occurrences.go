@@ -62,6 +62,7 @@ type delivery struct {
 	User         string                       `json:"user"`
 	Address      string                       `json:"address"`
 	Channel      string                       `json:"channel"`
+	Choice       choice                       `json:"channel_choice"`
 	Protocol     channels.Protocol            `json:"protocol"`
 	State        deliveries.State             `json:"state"`
 	Reason       deliveries.Reason            `json:"reason"`
@@ -71,6 +72,14 @@ type delivery struct {
 	Waiting      *waiting                     `json:"waiting"`
 	Next         *time.Time                   `json:"next_attempt"`
 	Finished     *time.Time                   `json:"finished"`
+}
+
+// choice is why a delivery goes through its channel.
+type choice struct {
+	Because    string `json:"because"`
+	Text       string `json:"text"`
+	AssignedTo string `json:"assigned_to"`
+	InsteadOf  string `json:"instead_of"`
 }
 
 // explanation is the answer of explain.
@@ -247,7 +256,8 @@ func showExplanation(e app.Explanation) explanation {
 }
 
 func showDelivery(d deliveries.Delivery) delivery {
-	shown := delivery{ID: d.ID, Notification: d.Notification, User: d.Username, Address: d.Address, Channel: d.Channel, Protocol: d.Protocol,
+	chosen := choice{d.Choice.Why.String(), d.Choice.String(), d.Choice.AssignedTo, d.Choice.InsteadOf}
+	shown := delivery{ID: d.ID, Notification: d.Notification, User: d.Username, Address: d.Address, Channel: d.Channel, Choice: chosen, Protocol: d.Protocol,
 		State: d.State, Reason: d.Reason, Attempts: d.Attempts, LastError: d.LastError, Created: d.Created}
 	if d.Waiting.For != "" {
 		w := showWaiting(d.Waiting)

@@ -19,6 +19,7 @@ import (
 	"github.com/tocsin/tocsin/app/watchdog"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/installation"
 	"github.com/tocsin/tocsin/domain/statistics"
 	"github.com/tocsin/tocsin/test/clocks"
@@ -41,6 +42,7 @@ func sources(backlogs, resting int) metrics.Sources {
 		Imports:  func() (int64, int64) { return 1, 5_000 },
 		Unstored: func() int { return 12 },
 		Skew:     func() time.Duration { return -1500 * time.Millisecond },
+		Spans:    func() (int64, int64) { return 7, 3 },
 
 		Certificate: func() time.Time { return noon.Add(time.Hour) },
 		Resting: func() map[channels.ID]time.Time {
@@ -52,7 +54,9 @@ func sources(backlogs, resting int) metrics.Sources {
 		},
 		Queue: func(context.Context, int) (q statistics.Queue, err error) {
 			for i := range backlogs {
-				q.Backlogs = append(q.Backlogs, statistics.Backlog{Channel: channels.ID(i + 1), Slug: "acme", Waiting: i + 1, Oldest: noon.Add(-time.Duration(i) * time.Second)})
+				b := statistics.Backlog{Channel: channels.ID(i + 1), Slug: "acme", Waiting: i + 3, Oldest: noon.Add(-time.Duration(i) * time.Second)}
+				b.Classes = []statistics.Class{{Priority: events.Urgent, Waiting: 2, Oldest: b.Oldest}, {Priority: events.Bulk, Waiting: i + 1, Oldest: noon}}
+				q.Backlogs = append(q.Backlogs, b)
 			}
 			q.Unexpanded = 3
 			return q, nil
@@ -122,12 +126,15 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 		`tocsin_imports_running 1`,
 		`tocsin_deliveries_unrecorded 12`,
 		`tocsin_clock_skew_seconds -1.5`,
+		`tocsin_trace_spans_exported_total 7`, `tocsin_trace_spans_dropped_total 3`,
 		`tocsin_certificate_expires_timestamp_seconds 1.7673588e+09`,
 		`tocsin_channel_rests_until_timestamp_seconds{channel="1"} 1.76735526e+09`,
 		`tocsin_database_up 1`,
 		`tocsin_database_size_bytes 1.048576e+06`,
 		`tocsin_occurrences_unexpanded 3`,
-		`tocsin_channel_deliveries_due{channel="1",organization=""} 1`,
+		`tocsin_channel_deliveries_due{channel="1",organization="",priority="bulk"} 1`,
+		`tocsin_channel_deliveries_due{channel="1",organization="",priority="urgent"} 2`,
+		`tocsin_channel_oldest_due_timestamp_seconds{channel="1",organization="",priority="urgent"} 1.7673552e+09`,
 	} {
 		assert.Contains(t, text, line+"\n")
 	}
@@ -139,9 +146,10 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 func TestMetricsAreFew(t *testing.T) {
 	t.Parallel()
 	text := shown(t, sources(250, 250))
-	assert.Equal(t, metrics.MaxChannels+1, strings.Count(text, "\ntocsin_channel_deliveries_due{"))
-	assert.Contains(t, text, `tocsin_channel_deliveries_due{channel="250",organization=""} 250`+"\n", "those with most are shown")
-	assert.Contains(t, text, `tocsin_channel_deliveries_due{channel="other",organization=""} 11325`+"\n", "the others together")
+	assert.Equal(t, 2*(metrics.MaxChannels+1), strings.Count(text, "\ntocsin_channel_deliveries_due{"), "of each channel two priorities")
+	assert.Contains(t, text, `tocsin_channel_deliveries_due{channel="250",organization="",priority="bulk"} 250`+"\n", "those with most are shown")
+	assert.Contains(t, text, `tocsin_channel_deliveries_due{channel="other",organization="",priority="bulk"} 11325`+"\n", "the others together")
+	assert.Contains(t, text, `tocsin_channel_oldest_due_timestamp_seconds{channel="other",organization="",priority="urgent"} 1.767355051e+09`+"\n", "of the others the first")
 	assert.Equal(t, metrics.MaxChannels, strings.Count(text, "\ntocsin_channel_rests_until_timestamp_seconds{"))
 }
 
@@ -149,7 +157,7 @@ func TestMetricsNameOrganizationsWhenTold(t *testing.T) {
 	t.Parallel()
 	s := sources(1, 0)
 	s.Organizations = true
-	assert.Contains(t, shown(t, s), `tocsin_channel_deliveries_due{channel="1",organization="acme"} 1`+"\n")
+	assert.Contains(t, shown(t, s), `tocsin_channel_deliveries_due{channel="1",organization="acme",priority="bulk"} 1`+"\n")
 }
 
 // TestMetricsWithoutADatabase are all but those that it tells, and those who ask often cause no

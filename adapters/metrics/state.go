@@ -13,6 +13,7 @@ import (
 
 	"github.com/tocsin/tocsin/app/watchdog"
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/installation"
 	"github.com/tocsin/tocsin/domain/statistics"
 	"github.com/tocsin/tocsin/ports"
@@ -57,6 +58,7 @@ type Sources struct {
 	Unstored func() int                   // messages without a recorded outcome
 	Resting  func() map[channels.ID]time.Time
 	Skew     func() time.Duration
+	Spans    func() (exported, dropped int64)
 	Queue    func(ctx context.Context, most int) (statistics.Queue, error)
 	Size     func(ctx context.Context) (int64, error) // of the database, in bytes
 	Standing func(ctx context.Context) (installation.State, error)
@@ -78,6 +80,7 @@ type state struct {
 	open, inUse, most, waits, waited      *prometheus.Desc
 	units, calls, running, rows           *prometheus.Desc
 	unstored, resting, skew               *prometheus.Desc
+	exported, dropped                     *prometheus.Desc
 	up, size, unexpanded, waiting, oldest *prometheus.Desc
 	held, readOnly, certificate           *prometheus.Desc
 
@@ -119,21 +122,24 @@ func newState(s Sources) *state {
 		resting:  desc("channel_rests_until_timestamp_seconds", "Until when a channel rests because its provider is away. A channel that works has no value.", "channel"),
 		skew:     desc("clock_skew_seconds", "How far the clock of this machine is ahead of the database's."),
 
+		exported: desc("trace_spans_exported_total", "Spans of traces that the collector took."),
+		dropped:  desc("trace_spans_dropped_total", "Spans of traces that were dropped, because too many waited or the collector did not take them."),
+
 		up:          desc("database_up", "1 when the database has answered, 0 when it has not."),
 		size:        desc("database_size_bytes", "How large the database is."),
 		unexpanded:  desc("occurrences_unexpanded", "Occurrences whose recipients are still being found, as far as they were counted."),
-		waiting:     desc("channel_deliveries_due", "Deliveries of a channel that are due, as far as they were counted.", "channel", "organization"),
+		waiting:     desc("channel_deliveries_due", "Deliveries of a channel that are due, as far as they were counted.", "channel", "organization", "priority"),
 		held:        desc("installation_held", "1 while nothing is sent until the installation is released."),
 		readOnly:    desc("installation_read_only", "1 while nothing may be changed, for maintenance."),
 		certificate: desc("certificate_expires_timestamp_seconds", "When the certificate that the server proves itself with is over, of several the first. A server that does not encrypt has no value."),
-		oldest:      desc("channel_oldest_due_timestamp_seconds", "When the delivery of a channel was due that waits longest.", "channel", "organization"),
+		oldest:      desc("channel_oldest_due_timestamp_seconds", "When the delivery of a channel was due that waits longest.", "channel", "organization", "priority"),
 	}
 }
 
 // Describe tells what there is.
 func (s *state) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{s.turned, s.still, s.anew, s.open, s.inUse, s.most, s.waits, s.waited, s.units, s.calls, s.running, s.rows, s.unstored,
-		s.resting, s.skew, s.up, s.size, s.unexpanded, s.waiting, s.oldest, s.held, s.readOnly, s.certificate} {
+		s.resting, s.skew, s.exported, s.dropped, s.up, s.size, s.unexpanded, s.waiting, s.oldest, s.held, s.readOnly, s.certificate} {
 		to <- d
 	}
 }
@@ -167,6 +173,9 @@ func (s *state) Collect(to chan<- prometheus.Metric) {
 	counter(s.rows, float64(rows))
 	gauge(s.unstored, float64(s.Unstored()))
 	gauge(s.skew, s.Skew().Seconds())
+	exported, dropped := s.Spans()
+	counter(s.exported, float64(exported))
+	counter(s.dropped, float64(dropped))
 	if ends := s.Certificate(); !ends.IsZero() {
 		gauge(s.certificate, seconds(ends))
 	}
@@ -198,26 +207,33 @@ func (s *state) collectStored(gauge func(d *prometheus.Desc, v float64, labels .
 	slices.SortFunc(all, func(a, b statistics.Backlog) int {
 		return cmp.Or(cmp.Compare(b.Waiting, a.Waiting), cmp.Compare(a.Channel, b.Channel))
 	})
-	others, oldest := 0, time.Time{}
-	for n, b := range all {
-		if n >= MaxChannels {
-			others += b.Waiting
-			if oldest.IsZero() || b.Oldest.Before(oldest) {
-				oldest = b.Oldest
-			}
-			continue
-		}
+	shown := min(len(all), MaxChannels)
+	for _, b := range all[:shown] {
 		organization := ""
 		if s.Organizations {
 			organization = b.Slug
 		}
-		gauge(s.waiting, float64(b.Waiting), strconv.FormatInt(int64(b.Channel), 10), organization)
-		gauge(s.oldest, seconds(b.Oldest), strconv.FormatInt(int64(b.Channel), 10), organization)
+		s.collectClasses(gauge, b.Classes, strconv.FormatInt(int64(b.Channel), 10), organization)
 	}
-	if others > 0 {
-		gauge(s.waiting, float64(others), "other", "")
-		gauge(s.oldest, seconds(oldest), "other", "")
+	s.collectClasses(gauge, together(all[shown:]), "other", "")
+}
+
+// collectClasses tells what is due of each priority.
+func (s *state) collectClasses(gauge func(d *prometheus.Desc, v float64, labels ...string), classes []statistics.Class, channel, organization string) {
+	for _, c := range classes {
+		gauge(s.waiting, float64(c.Waiting), channel, organization, c.Priority.String())
+		gauge(s.oldest, seconds(c.Oldest), channel, organization, c.Priority.String())
 	}
+}
+
+// together adds up what is due of each priority in several channels.
+func together(all []statistics.Backlog) (sums []statistics.Class) {
+	for _, p := range events.Priorities() {
+		if sum := statistics.Due(all, p); !sum.Oldest.IsZero() {
+			sums = append(sums, sum)
+		}
+	}
+	return sums
 }
 
 // ask returns what the database says, or what it said a moment ago.

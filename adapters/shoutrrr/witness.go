@@ -68,7 +68,7 @@ func (w *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // broken says what it means that there was no answer: the service is away for every message.
 func (w *witness) broken(err error) *deliveries.Failure {
-	failed := deliveries.Unreachable("%s", outbound.Words(err, w.peer.Reached()))
+	failed := deliveries.Unreachable("%s", outbound.Words(err, w.peer.Reached())).Doubtful(w.peer.Reached())
 	if outer, found := errors.AsType[*url.Error](err); found { // It repeats the URL.
 		err = outer.Err
 	}

@@ -65,19 +65,20 @@ func (s *settings) failureOf(ctx context.Context, err error, peer *outbound.Peer
 	said, words := s.address+": "+s.mask().Hide(line(err)), s.address+": "+failed.words(peer)
 	code := failed.code()
 	about := failed.step == recipient || failed.step == begin || failed.step == content
+	unsure := failed.step == content && code == 0
 	switch {
 	case errors.Is(err, errNotASCII):
 		return deliveries.Refused("%s: %w", s.address, errNotASCII)
 	case errors.Is(err, context.Canceled):
 		return peer.Tell(deliveries.Postponed("%s: given up: %w", said, context.Cause(ctx)), words+": given up: "+context.Cause(ctx).Error())
 	case errors.Is(err, context.DeadlineExceeded):
-		return deliveries.Unreachable("%s: %s: %s", s.address, failed.step, outbound.TimedOut)
+		return deliveries.Unreachable("%s: %s: %s", s.address, failed.step, outbound.TimedOut).Doubtful(unsure)
 	case about && code/100 == 4 && !slices.Contains(ofChannel, code):
 		return peer.Tell(deliveries.Postponed("%s", said), words)
 	case about && code/100 == 5 && !slices.Contains(ofChannel, code):
 		return peer.Tell(deliveries.Refused("%s", said), words)
 	}
-	return peer.Tell(deliveries.Unreachable("%s", said), words)
+	return peer.Tell(deliveries.Unreachable("%s", said).Doubtful(unsure), words)
 }
 
 // words says in which step what kind of thing went wrong, and repeats of the server numbers alone.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,21 +40,33 @@ var ErrUndelivered = errors.New("the client did not take the answer")
 // routes spells it, or `unknown`.
 type Answered func(method, route string, status int, took time.Duration)
 
-// Observer watches over requests: it names them, catches what goes wrong, keeps the log and counts.
+// Observer watches over requests: it names them, catches what goes wrong, keeps the log, counts and
+// traces.
 type Observer struct {
 	answered Answered
 	clock    ports.Clock
 	log      *slog.Logger
 	outside  Outside
+	tracer   ports.Tracer
+	untraced []string
 }
 
-// NewObserver returns an observer that writes to a log, and tells answered what was answered; nil:
-// nobody.
+// NewObserver returns an observer that writes to a log, tells answered what was answered (nil:
+// nobody), and traces nothing.
 func NewObserver(clock ports.Clock, log *slog.Logger, outside Outside, answered Answered) Observer {
 	if answered == nil {
 		answered = func(string, string, int, time.Duration) {}
 	}
-	return Observer{clock: clock, log: log, outside: outside, answered: answered}
+	return Observer{clock: clock, log: log, outside: outside, answered: answered, tracer: ports.Untraced{}}
+}
+
+// Traced returns the observer such that it traces requests, but not those of some paths. A nil
+// tracer traces nothing.
+func (o Observer) Traced(tracer ports.Tracer, but ...string) Observer {
+	if tracer != nil {
+		o.tracer, o.untraced = tracer, but
+	}
+	return o
 }
 
 // Around surrounds everything else: it names the request, sets the headers that every answer has,
@@ -73,12 +86,14 @@ func (o Observer) Around(fail func(echo.Context, error)) echo.MiddlewareFunc {
 				header.Set(echo.HeaderStrictTransportSecurity, transportSecurity)
 			}
 
+			span := o.begin(c)
 			err := attempt(c, next)
 			cut := err != nil && c.Response().Committed
 			if err != nil && !cut {
 				fail(c, err)
 			}
 			o.logRequest(c, o.clock.Now().Sub(start))
+			end(c, span, cut)
 			if cut {
 				o.logCut(c, err)
 				panic(http.ErrAbortHandler) // Half an answer must not look like a whole one: the server cuts the connection.
@@ -86,6 +101,40 @@ func (o Observer) Around(fail func(echo.Context, error)) echo.MiddlewareFunc {
 			return nil
 		}
 	}
+}
+
+// begin begins the span of a request, below the caller's.
+func (o Observer) begin(c echo.Context) ports.Span {
+	if slices.Contains(o.untraced, c.Request().URL.Path) {
+		return ports.SpanOf(c.Request().Context()) // There is none.
+	}
+	ctx, span := o.tracer.Begin(c.Request().Context(), ports.SpanStart{Name: known(c.Request().Method), Kind: ports.SpanServer, Parent: caller(c)})
+	if span.Traceparent() != "" {
+		c.SetRequest(c.Request().WithContext(ctx))
+	}
+	return span
+}
+
+// end ends it. The span tells the route and never the path, as the log does.
+func end(c echo.Context, span ports.Span, cut bool) {
+	if !span.Recorded() {
+		return
+	}
+	method, route, status := known(c.Request().Method), routeOf(c), c.Response().Status
+	span.Name(method + " " + route)
+	span.Text("http.request.method", method)
+	span.Text("http.route", route)
+	span.Number("http.response.status_code", int64(status))
+	span.Text("tocsin.request", RequestID(c))
+	span.End(cut || status >= http.StatusInternalServerError)
+}
+
+// routeOf is the route that a request took.
+func routeOf(c echo.Context) string {
+	if route, _ := c.Get(routeName).(string); route != "" {
+		return route
+	}
+	return "unknown"
 }
 
 // RequestID is the name of a request, as its answer and its log lines tell it.
@@ -125,10 +174,7 @@ func attempt(c echo.Context, next echo.HandlerFunc) (err error) {
 
 func (o Observer) logRequest(c echo.Context, took time.Duration) {
 	level := slog.LevelInfo
-	route, _ := c.Get(routeName).(string)
-	if route == "" {
-		route = "unknown"
-	}
+	route := routeOf(c)
 	if quiet, _ := c.Get(quietName).(bool); quiet {
 		level = slog.LevelDebug
 	}
@@ -141,6 +187,9 @@ func (o Observer) logRequest(c echo.Context, took time.Duration) {
 		slog.Int("status", c.Response().Status),
 		slog.Duration("duration", took),
 		slog.Int64("bytes", c.Response().Size),
+	}
+	if traceparent := Traceparent(c); traceparent != "" {
+		attributes = append(attributes, slog.String("trace", traceOf(traceparent)))
 	}
 	if caller, ok := c.Get(callerName).(slog.Attr); ok {
 		attributes = append(attributes, caller)

@@ -30,8 +30,23 @@ var (
 const (
 	formatName    = "tocsin backup"
 	formatVersion = 1
-	pageSize      = 2_000
 )
+
+var (
+	// pageSize is how many rows are read at once.
+	pageSize = 2_000
+	// bytesPageSize is how many of a table that has a column of bytes: those of import_pieces take
+	// 256 KiB each, and three pages are in memory at once.
+	bytesPageSize = 50
+)
+
+// pageOf is how many rows of a table are read or written at once.
+func pageOf(t ports.Table) int {
+	if slices.ContainsFunc(t.Columns, func(c ports.Column) bool { return c.Kind == ports.KindBytes }) {
+		return bytesPageSize
+	}
+	return pageSize
+}
 
 // Lines takes the lines of a copy.
 type Lines interface{ WriteLine(line []byte) error }
@@ -72,8 +87,9 @@ type complete struct {
 
 // Summary is what is in a copy.
 type Summary struct {
-	Taken  time.Time
-	Tables []Counted
+	Taken   time.Time
+	Tables  []Counted
+	Resumed bool // the copy went on where it had been interrupted
 }
 
 // Counted is a table with the number of its rows and their sum.
@@ -149,7 +165,7 @@ func writeTable(ctx context.Context, from ports.Tables, t ports.Table, to Lines)
 		return Counted{}, err
 	}
 	var s sum
-	err = each(ctx, from, t, func(rows [][]any) error {
+	err = each(ctx, from, t, nil, func(rows [][]any) error {
 		for _, row := range rows {
 			line, err := encode(row)
 			if err == nil {
@@ -168,18 +184,18 @@ func writeTable(ctx context.Context, from ports.Tables, t ports.Table, to Lines)
 	return Counted{t.Name, s.rows, s.String()}, write(to, end{t.Name, s.rows, s.String()})
 }
 
-// each goes through a table, a page at a time.
-func each(ctx context.Context, from ports.Tables, t ports.Table, do func(rows [][]any) error) error {
-	var after []any
+// each goes through a table, a page at a time, from the row after a key on; nil: the first one.
+func each(ctx context.Context, from ports.Tables, t ports.Table, after []any, do func(rows [][]any) error) error {
+	size := pageOf(t)
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		rows, err := from.Page(ctx, t, after, pageSize)
+		rows, err := from.Page(ctx, t, after, size)
 		if err != nil {
 			return err
 		}
-		if err := do(rows); err != nil || len(rows) < pageSize {
+		if err := do(rows); err != nil || len(rows) < size {
 			return err
 		}
 		last := rows[len(rows)-1]
@@ -276,6 +292,11 @@ func empty(ctx context.Context, tables ports.Tables) error {
 	if err := untouched(ctx, tables); err != nil {
 		return err
 	}
+	return clearAll(ctx, tables)
+}
+
+// clearAll removes all rows.
+func clearAll(ctx context.Context, tables ports.Tables) error {
 	for _, t := range slices.Backward(tables.Tables()) {
 		if err := tables.Clear(ctx, t); err != nil {
 			return err
@@ -302,9 +323,11 @@ func untouched(ctx context.Context, tables ports.Tables) error {
 	return nil
 }
 
-// readTables inserts what a copy has.
+// readTables inserts what a copy has. It skips tables that are left out: an earlier release, to
+// which an installation was taken back, copies those that it does not know.
 func readTables(ctx context.Context, to ports.Tables, from Source) (all []Counted, err error) {
 	var total int64
+	var tables int
 	for {
 		line, err := from.ReadLine()
 		if err != nil {
@@ -312,7 +335,7 @@ func readTables(ctx context.Context, to ports.Tables, from Source) (all []Counte
 		}
 		var last complete
 		if json.Unmarshal(line, &last) == nil && last.Complete {
-			if last.Tables != len(all) || last.Tables != len(to.Tables()) || last.Rows != total {
+			if last.Tables != tables || len(all) != len(to.Tables()) || last.Rows != total {
 				return nil, ErrDamaged
 			}
 			if _, err := from.ReadLine(); !errors.Is(err, io.EOF) { // The compression has a checksum of its own, which comes last.
@@ -328,7 +351,10 @@ func readTables(ctx context.Context, to ports.Tables, from Source) (all []Counte
 		if err != nil {
 			return nil, err
 		}
-		all, total = append(all, counted), total+counted.Rows
+		tables, total = tables+1, total+counted.Rows
+		if !to.Leaves(b.Table) {
+			all = append(all, counted)
+		}
 	}
 }
 

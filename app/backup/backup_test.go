@@ -2,10 +2,13 @@ package backup_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -108,20 +111,21 @@ func TestADamagedCopyIsNotRestored(t *testing.T) {
 		copy text
 		want error
 	}{
-		"Empty":            {text{}, backup.ErrNoCopy},
-		"AnotherFile":      {text{lines: []string{"id,name", "1,Ada"}}, backup.ErrNoCopy},
-		"AnotherFormat":    {text{lines: with(0, strings.Replace(whole[0], `"version":1`, `"version":2`, 1))}, backup.ErrSchema},
-		"AnotherSchema":    {text{lines: with(0, strings.Replace(whole[0], `"schema":`, `"schema":9`, 1))}, backup.ErrSchema},
-		"ARowIsMissing":    {text{lines: slices.Delete(slices.Clone(whole), entry, entry+1)}, backup.ErrDamaged},
-		"ARowIsThereTwice": {text{lines: slices.Insert(slices.Clone(whole), entry, whole[entry])}, nil},
-		"ARowWasChanged":   {text{lines: with(entry, strings.Replace(whole[entry], "audit.export", "audit.import", 1))}, backup.ErrDamaged},
-		"ARowIsShort":      {text{lines: with(entry, "[1]")}, backup.ErrDamaged},
-		"AColumnIsGone":    {text{lines: with(entry-1, strings.Replace(whole[entry-1], `"name":"action"`, `"name":"acting"`, 1))}, backup.ErrSchema},
-		"ATableIsMissing":  {text{lines: slices.Delete(slices.Clone(whole), entry-1, entry+2)}, backup.ErrDamaged},
-		"TheEndIsMissing":  {text{lines: whole[:len(whole)-1]}, backup.ErrDamaged},
-		"SomethingFollows": {text{lines: append(slices.Clone(whole), "{}")}, backup.ErrDamaged},
-		"ItBreaksOff":      {text{lines: whole[:len(whole)-1], broke: errors.New("unexpected EOF")}, backup.ErrDamaged},
-		"ItsSumIsWrong":    {text{lines: whole, broke: errors.New("invalid checksum")}, backup.ErrDamaged},
+		"Empty":             {text{}, backup.ErrNoCopy},
+		"AnotherFile":       {text{lines: []string{"id,name", "1,Ada"}}, backup.ErrNoCopy},
+		"AnotherFormat":     {text{lines: with(0, strings.Replace(whole[0], `"version":1`, `"version":2`, 1))}, backup.ErrSchema},
+		"AnotherSchema":     {text{lines: with(0, strings.Replace(whole[0], `"schema":`, `"schema":9`, 1))}, backup.ErrSchema},
+		"ARowIsMissing":     {text{lines: slices.Delete(slices.Clone(whole), entry, entry+1)}, backup.ErrDamaged},
+		"ARowIsThereTwice":  {text{lines: slices.Insert(slices.Clone(whole), entry, whole[entry])}, nil},
+		"ARowWasChanged":    {text{lines: with(entry, strings.Replace(whole[entry], "audit.export", "audit.import", 1))}, backup.ErrDamaged},
+		"ARowIsShort":       {text{lines: with(entry, "[1]")}, backup.ErrDamaged},
+		"AColumnIsGone":     {text{lines: with(entry-1, strings.Replace(whole[entry-1], `"name":"action"`, `"name":"acting"`, 1))}, backup.ErrSchema},
+		"ATableIsMissing":   {text{lines: slices.Delete(slices.Clone(whole), entry-1, entry+2)}, backup.ErrDamaged},
+		"ALeftTableIsWrong": {text{lines: withCopies(whole, 2)}, backup.ErrDamaged},
+		"TheEndIsMissing":   {text{lines: whole[:len(whole)-1]}, backup.ErrDamaged},
+		"SomethingFollows":  {text{lines: append(slices.Clone(whole), "{}")}, backup.ErrDamaged},
+		"ItBreaksOff":       {text{lines: whole[:len(whole)-1], broke: errors.New("unexpected EOF")}, backup.ErrDamaged},
+		"ItsSumIsWrong":     {text{lines: whole, broke: errors.New("invalid checksum")}, backup.ErrDamaged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -137,6 +141,33 @@ func TestADamagedCopyIsNotRestored(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	require.ErrorIs(t, restore(ended, memory(t), &text{lines: whole}), context.Canceled)
+}
+
+// withCopies is a copy that also has a table which stays where it is, with one row, as an earlier
+// release writes it that does not know the table; it says that there are so many rows.
+func withCopies(whole []string, rows int) []string {
+	last := len(whole) - 1
+	lines := slices.Insert(slices.Clone(whole), last, `{"table":"copies","columns":[{"name":"id","kind":"integer"}],"numbered":false,"last":0}`, `[1]`,
+		fmt.Sprintf(`{"end":"copies","rows":%d,"sum":"%x"}`, rows, sha256.Sum256([]byte("[1]"))))
+	number := regexp.MustCompile(`\d+`)
+	lines[len(lines)-1] = number.ReplaceAllStringFunc(whole[last], func(n string) string { // One table and one row more.
+		i, _ := strconv.Atoi(n)
+		return strconv.Itoa(i + 1)
+	})
+	return lines
+}
+
+func TestTablesThatStayAreSkippedInACopy(t *testing.T) {
+	t.Parallel()
+	whole := taken(t)
+	plain, with := memory(t), memory(t)
+	done, err := backup.Restore(t.Context(), plain, audit.Actor{Name: "root"}, noon.Add(time.Hour), &text{lines: slices.Clone(whole)})
+	require.NoError(t, err)
+	skipped, err := backup.Restore(t.Context(), with, audit.Actor{Name: "root"}, noon.Add(time.Hour), &text{lines: withCopies(whole, 1)})
+	require.NoError(t, err)
+	assert.Equal(t, done, skipped, "it is not counted")
+	assert.Equal(t, content(t, plain), content(t, with))
+	require.NoError(t, with.Ready(t.Context()))
 }
 
 func TestACopyOfAnotherSchemaSaysWhoRestoresIt(t *testing.T) {

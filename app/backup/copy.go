@@ -4,74 +4,261 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/installation"
 	"github.com/tocsin/tocsin/ports"
 )
 
-// ErrInUse says that what happens while an installation is copied would be lost.
-var ErrInUse = fault.New(fault.Invalid, "the source is in use; `tocsin maintenance on` makes it read-only")
+// The faults of a source and of a destination.
+var (
+	// ErrInUse says that what happens while an installation is copied would be lost.
+	ErrInUse = fault.New(fault.Invalid, "the source is in use; `tocsin maintenance on` makes it read-only")
+	// ErrChanged says that a copy cannot go on where it was interrupted.
+	ErrChanged = fault.New(fault.Invalid, "the source was not read-only all the while since the copy was begun; begin it again with --restart")
+)
 
 // Settled is how long an installation must have been read-only before it is copied: by then all of
 // its instances know.
 const Settled = 3 * time.Second
 
-// Copy fills an empty database with everything of another one, which must be read-only: all of it,
-// or nothing. What was written is read again and compared before it is kept. Nothing of the copy is
-// sent until it is released.
-func Copy(ctx context.Context, from, to ports.Carrier, by audit.Actor, now time.Time) (done Summary, err error) {
-	has, err := from.Version(ctx)
-	if err != nil {
-		return done, fmt.Errorf("the source: %w", err)
-	}
-	takes, err := to.Version(ctx)
-	if err != nil {
-		return done, fmt.Errorf("the destination: %w", err)
-	}
-	if has != takes {
-		return done, ErrSchema.With("the source has the schema %d, and the destination has %d", has, takes)
-	}
-	done.Taken = now
-	var begun bool
-	err = to.WriteTables(ctx, func(target ports.Tables, tx ports.Tx) error {
-		if begun {
-			return errors.New("the destination had to begin again; repeat the command")
-		}
-		begun = true
-		var since time.Time
-		err := from.ReadTables(ctx, func(source ports.Tables, tx ports.Tx) (err error) {
-			if since, err = still(ctx, source, tx, now); err != nil {
-				return err
-			}
-			done.Tables, err = copyTables(ctx, source, target)
-			return err
-		})
-		if err == nil {
-			err = stayed(ctx, from, since)
-		}
-		if err != nil {
-			return err
-		}
-		return hold(ctx, tx, by, now, done)
-	})
-	return done, err
+// incomplete is what a destination says to those who would change something before it is complete.
+const incomplete = "a copy into this database is not complete"
+
+// Options say how a copy is made.
+type Options struct {
+	By  audit.Actor
+	Now time.Time
+	// Restart begins again, instead of going on where a copy was interrupted.
+	Restart bool
 }
 
-// copyTables copies all tables to a destination that is empty.
-func copyTables(ctx context.Context, from, to ports.Tables) (all []Counted, err error) {
-	if err := empty(ctx, to); err != nil {
-		return nil, err
+// Copy fills an empty database with everything of another one, which must be read-only, or goes on
+// where an earlier copy of it was interrupted. Every program refuses the destination until it is
+// complete: until all of it was read again and compared with the source. Nothing of the copy is
+// sent until it is released.
+func Copy(ctx context.Context, from, to ports.Carrier, o Options) (done Summary, err error) {
+	if err := sameSchema(ctx, from, to); err != nil && !errors.Is(err, errGoOn) {
+		return done, err
 	}
-	for _, t := range from.Tables() {
-		counted, err := copyTable(ctx, from, to, t)
-		if err != nil {
-			return nil, err
+	c := &copying{to: to, options: o, last: map[string]int64{}, done: Summary{Taken: o.Now}}
+	err = from.ReadTables(ctx, func(source ports.Tables, tx ports.Tx) error {
+		since, err := still(ctx, source, tx, o.Now)
+		if err == nil {
+			err = c.begin(ctx, since)
 		}
-		all = append(all, counted)
+		if err == nil {
+			err = c.fill(ctx, source)
+		}
+		return err
+	})
+	if err == nil {
+		err = c.complete(ctx, from)
 	}
-	return all, nil
+	return c.done, err
+}
+
+// errGoOn says that the destination holds a copy that is not complete.
+var errGoOn = fmt.Errorf("the destination: %w", ports.ErrIncomplete)
+
+// sameSchema returns nil when both have the same schema; errGoOn.
+func sameSchema(ctx context.Context, from, to ports.Carrier) error {
+	has, err := from.Version(ctx)
+	if err != nil {
+		return fmt.Errorf("the source: %w", err)
+	}
+	takes, err := to.Version(ctx)
+	switch {
+	case err != nil && !errors.Is(err, ports.ErrIncomplete):
+		return fmt.Errorf("the destination: %w", err)
+	case has != takes:
+		return ErrSchema.With("the source has the schema %d, and the destination has %d", has, takes)
+	case err != nil:
+		return errGoOn
+	}
+	return nil
+}
+
+// copying is a copy under way.
+type copying struct {
+	to      ports.Carrier
+	options Options
+	mark    ports.Mark       // as it is in the destination
+	last    map[string]int64 // numbers of the tables that have some
+	done    Summary
+}
+
+// begin empties the destination and marks it, or finds how far a copy has come. It returns
+// ErrNotEmpty when somebody has used the destination, and ErrChanged.
+func (c *copying) begin(ctx context.Context, since time.Time) error {
+	return c.to.WriteTables(ctx, func(target ports.Tables, tx ports.Tx) (err error) {
+		if c.mark, err = target.Mark(ctx); err != nil {
+			return err
+		}
+		c.done.Resumed = c.mark.Step > 0 && !c.options.Restart
+		switch {
+		case c.done.Resumed && !c.mark.Since.Equal(since):
+			return ErrChanged
+		case c.done.Resumed:
+			return nil
+		case c.mark.Step > 0:
+			err = clearAll(ctx, target)
+		default:
+			err = empty(ctx, target)
+		}
+		if err != nil {
+			return err
+		}
+		c.mark = ports.Mark{Since: since, Step: c.mark.Step + 1}
+		if err := target.SetMark(ctx, c.mark); err != nil {
+			return err
+		}
+		return tx.Installation().SetState(ctx, installation.State{Held: c.options.Now, ReadOnly: c.options.Now, Notice: incomplete})
+	})
+}
+
+// fill copies what is missing in the destination, and sums up all there is in the source.
+func (c *copying) fill(ctx context.Context, source ports.Tables) error {
+	at := slices.IndexFunc(source.Tables(), func(t ports.Table) bool { return t.Name == c.mark.Table })
+	for i, t := range source.Tables() {
+		var read sum
+		var after []any
+		if i <= at { // Its rows were copied by another run, at least some of them.
+			if err := each(ctx, source, t, nil, read.take); err != nil {
+				return err
+			}
+		}
+		if i == at {
+			var err error
+			if after, err = keyOf(c.mark.After, t); err != nil {
+				return fmt.Errorf("the mark of the copy: %w", err)
+			}
+		}
+		if i >= at {
+			whole, err := c.table(ctx, source, t, after)
+			if err != nil {
+				return err
+			}
+			if i > at {
+				read = whole
+			}
+		}
+		if t.Numbered {
+			last, err := source.Last(ctx, t)
+			if err != nil {
+				return err
+			}
+			c.last[t.Name] = last
+		}
+		c.done.Tables = append(c.done.Tables, Counted{t.Name, read.rows, read.String()})
+	}
+	return nil
+}
+
+// page is a part of a table, or why it could not be read.
+type page struct {
+	rows [][]any
+	err  error
+}
+
+// table copies the rows of a table after a key, reading ahead of what it writes.
+func (c *copying) table(ctx context.Context, source ports.Tables, t ports.Table, after []any) (sum, error) {
+	ctx, stop := context.WithCancel(ctx)
+	pages := make(chan page, 1)
+	var read sum
+	go func() {
+		defer close(pages)
+		err := each(ctx, source, t, after, func(rows [][]any) error {
+			err := read.take(rows)
+			if err == nil {
+				err = send(ctx, pages, page{rows: rows})
+			}
+			return err
+		})
+		if err != nil {
+			_ = send(ctx, pages, page{err: err}) // Nobody waits for it any more.
+		}
+	}()
+	defer func() { // The reader's unit of work must not end before the reader.
+		stop()
+		for range pages {
+			continue
+		}
+	}()
+	for p := range pages {
+		if p.err != nil {
+			return sum{}, p.err
+		}
+		if len(p.rows) == 0 {
+			continue
+		}
+		if err := c.write(ctx, t, p.rows); err != nil {
+			return sum{}, err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return sum{}, err
+	}
+	return read, nil
+}
+
+// write adds rows to a table of the destination, and notes that in the same unit of work.
+func (c *copying) write(ctx context.Context, t ports.Table, rows [][]any) error {
+	last := rows[len(rows)-1]
+	key := make([]any, len(t.Key))
+	for i, k := range t.Key {
+		key[i] = last[k]
+	}
+	after, err := encode(key)
+	if err != nil {
+		return err
+	}
+	next := ports.Mark{Since: c.mark.Since, Table: t.Name, After: string(after), Step: c.mark.Step + 1}
+	err = c.to.WriteTables(ctx, func(target ports.Tables, _ ports.Tx) error {
+		if err := target.SetMark(ctx, next); err != nil {
+			return err
+		}
+		return target.Insert(ctx, t, rows)
+	})
+	if err == nil {
+		c.mark = next
+	}
+	return err
+}
+
+// complete compares what is in the destination with what was read from the source, and opens the
+// destination when that is the same, held.
+func (c *copying) complete(ctx context.Context, from ports.Carrier) error {
+	return c.to.WriteTables(ctx, func(target ports.Tables, tx ports.Tx) error {
+		if err := target.EndMark(ctx, c.mark); err != nil { // It also keeps others from writing.
+			return err
+		}
+		for i, t := range target.Tables() {
+			var written sum
+			if err := each(ctx, target, t, nil, written.take); err != nil {
+				return err
+			}
+			if read := c.done.Tables[i]; read != (Counted{t.Name, written.rows, written.String()}) {
+				return fmt.Errorf("%s: %d rows were read and %d are there, or their sums differ; begin again with --restart", t.Name, read.Rows, written.rows)
+			}
+			if !t.Numbered {
+				continue
+			}
+			if err := target.SetLast(ctx, t, c.last[t.Name]); err != nil {
+				return err
+			}
+		}
+		if err := stayed(ctx, from, c.mark.Since); err != nil {
+			return err
+		}
+		if err := tx.Installation().SetState(ctx, installation.State{}); err != nil {
+			return err
+		}
+		return hold(ctx, tx, c.options.By, c.options.Now, c.done)
+	})
 }
 
 // stayed returns nil when the source has been read-only without a break since a moment; ErrInUse.
@@ -80,7 +267,7 @@ func stayed(ctx context.Context, from ports.Carrier, since time.Time) error {
 	return from.ReadTables(ctx, func(_ ports.Tables, tx ports.Tx) error {
 		state, err := tx.Installation().State(ctx)
 		if err == nil && !state.ReadOnly.Equal(since) {
-			err = ErrInUse.With("the source was not read-only all the while, and what happened there would be lost; nothing was copied")
+			err = ErrInUse.With("the source was not read-only all the while, and what happened there would be lost; begin the copy again with --restart")
 		}
 		return err
 	})
@@ -103,69 +290,6 @@ func still(ctx context.Context, source ports.Tables, tx ports.Tx, now time.Time)
 		err = ErrInUse.With("the source is still sending %d messages, whose outcome would be lost; repeat the command in a moment", sending)
 	}
 	return state.ReadOnly, err
-}
-
-// page is a part of a table, or why it could not be read.
-type page struct {
-	rows [][]any
-	err  error
-}
-
-// copyTable copies a table, reading ahead of what it writes, and checks that what is there now is
-// what was read.
-func copyTable(ctx context.Context, from, to ports.Tables, t ports.Table) (Counted, error) {
-	ctx, stop := context.WithCancel(ctx)
-	pages := make(chan page, 1)
-	var read sum
-	go func() {
-		defer close(pages)
-		err := each(ctx, from, t, func(rows [][]any) error {
-			err := read.take(rows)
-			if err == nil {
-				err = send(ctx, pages, page{rows: rows})
-			}
-			return err
-		})
-		if err != nil {
-			_ = send(ctx, pages, page{err: err}) // Nobody waits for it any more.
-		}
-	}()
-	defer func() { // The reader's unit of work must not end before the reader.
-		stop()
-		for range pages {
-			continue
-		}
-	}()
-	for p := range pages {
-		if p.err != nil {
-			return Counted{}, p.err
-		}
-		if len(p.rows) > 0 {
-			if err := to.Insert(ctx, t, p.rows); err != nil {
-				return Counted{}, err
-			}
-		}
-	}
-	if err := ctx.Err(); err != nil {
-		return Counted{}, err
-	}
-	if t.Numbered {
-		last, err := from.Last(ctx, t)
-		if err == nil {
-			err = to.SetLast(ctx, t, last)
-		}
-		if err != nil {
-			return Counted{}, err
-		}
-	}
-	var written sum
-	if err := each(ctx, to, t, written.take); err != nil {
-		return Counted{}, err
-	}
-	if written != read {
-		return Counted{}, fmt.Errorf("%s: %d rows were read and %d are there, or their sums differ; nothing was copied", t.Name, read.rows, written.rows)
-	}
-	return Counted{t.Name, read.rows, read.String()}, nil
 }
 
 func send(ctx context.Context, to chan<- page, p page) error {

@@ -145,11 +145,34 @@ func (b *Batcher[K, C]) attempt(key K, batch []*entry[C]) (err error) {
 	b.calls.Add(int64(len(batch)))
 	ctx, release := joint(batch)
 	defer release()
+	ctx, span := spanned(ctx, batch)
+	defer func() { span.End(err != nil) }()
 	calls := make([]*C, len(batch))
 	for i, e := range batch {
 		calls[i] = e.call
 	}
 	return b.serve(ctx, key, calls)
+}
+
+// spanned begins the span of a batch: below the first call that is traced, linked to the others.
+func spanned[C any](ctx context.Context, batch []*entry[C]) (context.Context, ports.Span) {
+	var first ports.Span
+	start := ports.SpanStart{Name: "batch"}
+	for _, e := range batch {
+		switch s := ports.SpanOf(e.ctx); {
+		case !s.Recorded():
+		case first == nil:
+			first = s
+		default:
+			start.Links = append(start.Links, s.Traceparent())
+		}
+	}
+	if first == nil {
+		return ctx, ports.SpanOf(context.Background())
+	}
+	ctx, span := first.Begin(ctx, start)
+	span.Number("tocsin.batch.calls", int64(len(batch)))
+	return ctx, span
 }
 
 // joint returns a context that ends when the contexts of all callers have ended.

@@ -12,7 +12,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/tocsin/tocsin/app/pace"
+	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/ports"
 )
 
 // start begins an attempt at a delivery. It waits until the channel's limits and the organization's
@@ -20,17 +23,17 @@ import (
 // instead.
 func (s *sender) start(ctx context.Context, held *claims, j deliveries.Job, attempts *sync.WaitGroup) {
 	if reason := cmp.Or(j.Gates.Closed(), s.worker.ended(j)); reason != "" {
-		held.finish(skipped(j, reason), nil)
+		held.finish(s.closed(j, reason), nil)
 		return
 	}
 	for ctx.Err() == nil { // What is not begun when the worker stops stays held and is given back at the end.
 		now := s.worker.clock.Now()
-		rest := s.resting()
 		if s.worker.set.Paused() {
-			rest = max(rest, s.worker.set.Poll)
+			held.finish(untried(j, now.Add(max(s.resting(), s.worker.set.Poll))), nil)
+			return
 		}
-		if rest > 0 {
-			held.finish(untried(j, now.Add(rest)), nil)
+		if rest := s.resting(); rest > 0 {
+			held.finish(s.passedOn(j, untried(j, now.Add(rest)), s.restsBecause()), nil)
 			return
 		}
 		switch verdict, until := s.targets.offer(s.target(j), j, now); verdict {
@@ -113,8 +116,14 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) answe
 		return notAsked
 	}
 	began := s.worker.clock.Now()
-	err = s.dispatch(ctx, message)
+	attempting, span := s.beginSpan(ctx, held, in.Occurrence, j)
+	if own := span.Traceparent(); own != "" {
+		message.Traceparent = own
+	}
+	err = s.dispatch(attempting, message)
 	out := s.outcome(j, err)
+	span.Text("tocsin.delivery.state", string(out.State))
+	span.End(err != nil)
 	s.meter(j, out, began)
 	s.logFailed(in.Occurrence, j, message, out)
 	held.finish(out, &s.at)
@@ -123,6 +132,20 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) answe
 		return unanswered
 	}
 	return answered
+}
+
+// beginSpan begins the span of an attempt: below the request that triggered it, linked to the
+// claim.
+func (s *sender) beginSpan(ctx context.Context, held *claims, o events.Occurrence, j deliveries.Job) (context.Context, ports.Span) {
+	attempting, span := s.worker.set.Tracer.Begin(ctx, ports.SpanStart{Name: "send " + string(s.protocol), Kind: ports.SpanClient,
+		Parent: o.Traceparent, Links: []string{held.trace(j.ID)}})
+	if span.Recorded() {
+		span.Number("tocsin.delivery", int64(j.ID))
+		span.Number("tocsin.occurrence", int64(o.ID))
+		span.Number("tocsin.channel", int64(s.at.channel))
+		span.Number("tocsin.delivery.attempts", int64(j.Attempts)+1)
+	}
+	return attempting, span
 }
 
 // meter tells the meter of an attempt.
@@ -151,7 +174,7 @@ func (s *sender) compose(in deliveries.RenderInput, j deliveries.Job) (m deliver
 const abandonAfter = time.Second
 
 // errAbandoned is the failure of an attempt whose driver does not heed its deadline.
-var errAbandoned = deliveries.Unreachable("the attempt did not end in time")
+var errAbandoned = deliveries.Unreachable("the attempt did not end in time").Doubtful(true)
 
 // dispatch hands a message to the provider. An attempt that has begun is not cut short when the
 // worker stops. One whose driver does not heed its deadline is left behind: it must not keep the
@@ -193,8 +216,33 @@ func (s *sender) outcome(j deliveries.Job, err error) deliveries.Outcome {
 	next, more := s.worker.set.Retry.Next(out.Attempts, j.Created, now, failure.RetryAfter, rand.Float64()) //nolint:gosec // Jitter is no secret.
 	if more {
 		out.State, out.Next = deliveries.Retrying, next
+		out = s.failedOver(j, out, failure)
 	}
 	return out
+}
+
+// closed is the outcome of a delivery that a gate keeps back. One whose channel alone is inactive
+// goes to another one of its pool, or waits until one is back. What the inactive one may have taken
+// goes later, as when it does not work.
+func (s *sender) closed(j deliveries.Job, reason deliveries.Reason) deliveries.Outcome {
+	if reason != deliveries.ChannelInactive {
+		return skipped(j, reason)
+	}
+	now := s.worker.clock.Now()
+	o := untried(j, now)
+	if o.To = s.pool.other(s.at.channel, j.ID, now); o.To != 0 {
+		o.Why = channels.OutOfUse
+		if j.Unsure {
+			o.Next = now.Add(deliveries.DoubtFor)
+		}
+		return o
+	}
+	wait, some := s.pool.rests(s.at.channel, now)
+	if !some {
+		return skipped(j, reason)
+	}
+	o.Next = now.Add(wait)
+	return o
 }
 
 // judge moves the breaker. A failure that is not the channel's shows that the channel works.
@@ -205,30 +253,13 @@ func (s *sender) judge(j deliveries.Job, f *deliveries.Failure, now time.Time) {
 	defer func() { s.logRest(before) }()
 	if f != nil && f.Channel {
 		s.breaker.failed(now)
+		if f.RetryAfter > 0 {
+			s.breaker.asked(now, f.RetryAfter)
+		}
 		s.failure = withoutAddress(j, shortened(f.Error()))
 		return
 	}
 	s.breaker.passed()
-}
-
-// takeSlot waits until the channel's rate limit lets a message go. It reports false when ctx ends
-// first.
-func (s *sender) takeSlot(ctx context.Context) bool {
-	if s.limits.PerSecond <= 0 {
-		return true
-	}
-	s.mu.Lock()
-	now := s.worker.clock.Now()
-	if s.slot.Before(now) {
-		s.slot = now
-	}
-	wait := s.slot.Sub(now)
-	s.slot = s.slot.Add(time.Duration(float64(time.Second) / s.limits.PerSecond))
-	s.mu.Unlock()
-	if wait > 0 {
-		pace.Pause(ctx, wait, nil)
-	}
-	return ctx.Err() == nil
 }
 
 // untried gives a delivery back as it was, due at a moment.

@@ -7,6 +7,7 @@ const (
 	breakerFailures = 5 // failures of the channel in a row that open it
 	breakerFirst    = 5 * time.Second
 	breakerLongest  = time.Minute
+	breakerAsked    = time.Hour // the longest that a provider may ask for
 )
 
 // breaker keeps a channel quiet whose attempts keep failing. Answers about one recipient do not
@@ -17,6 +18,7 @@ type breaker struct {
 	last     time.Time // of the latest
 	pause    time.Duration
 	until    time.Time
+	forAll   bool // the provider asked for the rest
 }
 
 // open returns until when the channel rests; zero when it does not rest.
@@ -45,4 +47,13 @@ func (b *breaker) failed(now time.Time) {
 	}
 	b.pause = min(max(2*b.pause, breakerFirst), breakerLongest)
 	b.until = now.Add(b.pause)
+}
+
+// asked notes that the provider asked not to be asked for so long.
+func (b *breaker) asked(now time.Time, pause time.Duration) {
+	b.pause = max(b.pause, breakerFirst)
+	b.forAll = true
+	if until := now.Add(min(pause, breakerAsked)); until.After(b.until) {
+		b.until = until
+	}
 }

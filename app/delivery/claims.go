@@ -8,6 +8,7 @@ import (
 	"github.com/tocsin/tocsin/app/pace"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/ports"
 )
 
 // claims are the deliveries that a sender has claimed and not finished. Their leases are renewed as
@@ -23,6 +24,7 @@ type claims struct {
 type claimedJob struct {
 	deliveries.Job
 	until time.Time // the end of the lease
+	trace string    // the traceparent of the claim; empty: none
 }
 
 func newClaims(w *Worker) *claims {
@@ -47,8 +49,15 @@ func (c *claims) claim(ctx context.Context, channel channels.ID, limit int) ([]d
 		known[id] = true
 	}
 	until := c.worker.clock.Now().Add(c.worker.set.Lease) // Counted from before the claim: the store's lease ends no earlier.
+	ctx, span := c.worker.set.Tracer.Begin(ctx, ports.SpanStart{Name: "claim", Held: true})
 	claimed, err := c.worker.queue.Claim(ctx, channel, c.worker.set.Owner, limit, c.worker.set.Lease)
-	fresh, done := c.sort(claimed, known, until)
+	if err != nil || len(claimed) > 0 { // Whose it is, is nobody's: a claim takes messages of many.
+		span.Number("tocsin.channel", int64(channel))
+		span.Number("tocsin.deliveries", int64(len(claimed)))
+		span.Release("")
+	}
+	span.End(err != nil)
+	fresh, done := c.sort(claimed, known, until, span.Traceparent())
 	unrecorded := c.worker.records.unrecorded()
 	for _, j := range done {
 		if !unrecorded[j.ID] {
@@ -60,7 +69,7 @@ func (c *claims) claim(ctx context.Context, channel channels.ID, limit int) ([]d
 
 // sort adds what was not known before the claim to the claims, and returns it as fresh. Done is
 // what was known before and is not held any more.
-func (c *claims) sort(claimed []deliveries.Job, known map[deliveries.ID]bool, until time.Time) (fresh, done []deliveries.Job) {
+func (c *claims) sort(claimed []deliveries.Job, known map[deliveries.ID]bool, until time.Time, trace string) (fresh, done []deliveries.Job) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	fresh = make([]deliveries.Job, 0, len(claimed))
@@ -73,7 +82,7 @@ func (c *claims) sort(claimed []deliveries.Job, known map[deliveries.ID]bool, un
 		case !held:
 			fresh = append(fresh, j)
 		}
-		c.jobs[j.ID] = claimedJob{j, until}
+		c.jobs[j.ID] = claimedJob{j, until, trace}
 	}
 	return fresh, done
 }
@@ -108,6 +117,13 @@ func (c *claims) holds(id deliveries.ID) bool {
 	defer c.mu.Unlock()
 	spare := min(c.worker.set.SendTimeout, c.worker.set.Lease/2)
 	return c.worker.clock.Now().Add(spare).Before(c.jobs[id].until)
+}
+
+// trace is the traceparent of the claim of a delivery; empty: there is none.
+func (c *claims) trace(id deliveries.ID) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.jobs[id].trace
 }
 
 // finish records the outcome of a delivery, with the place of its attempt if there was one, and

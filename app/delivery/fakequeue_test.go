@@ -46,6 +46,9 @@ type fakeQueue struct {
 
 	cancelled []events.OccurrenceID
 
+	shares   map[channels.ID]map[string]*fakeShare
+	diverted []channels.Why // of calls of Divert
+
 	noReports error             // of ReportOutage and ClearOutage
 	outages   []channels.Outage // as they were reported; without an error: cleared
 }
@@ -183,6 +186,10 @@ func (q *fakeQueue) Record(_ context.Context, owner string, outcomes []deliverie
 			continue
 		}
 		r.state, r.owner, r.next, r.outcome, r.job.Attempts = o.State, "", o.Next, o, o.Attempts
+		r.job.Unsure = o.Unsure || r.job.Unsure && o.To == 0
+		if o.To != 0 {
+			q.moveTo(r, o.To)
+		}
 	}
 	return lost, nil
 }
@@ -191,10 +198,19 @@ func (q *fakeQueue) Channel(_ context.Context, id channels.ID) (channels.Channel
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.reloads++
-	if c, other := q.others[id]; other {
+	c, other := q.others[id]
+	if !other {
+		c = q.channel
+	}
+	for _, o := range q.outages {
+		if o.Channel == id && o.ForAll && o.Until.After(c.Paused) {
+			c.Paused = o.Until
+		}
+	}
+	if other {
 		return c, nil
 	}
-	return q.channel, q.noChannel
+	return c, q.noChannel
 }
 
 func (q *fakeQueue) Occurrences(_ context.Context, ids []events.OccurrenceID) ([]events.Occurrence, error) {
@@ -262,6 +278,7 @@ func (q *fakeQueue) set(change func(*fakeQueue)) {
 // fakeDriver hands messages to a function.
 type fakeDriver struct {
 	dispatch func(ctx context.Context, m deliveries.Message) error
+	through  func(ctx context.Context, c channels.ID, m deliveries.Message) error // takes the place of dispatch
 	opened   func(channels.Channel)
 	refuse   error // of Open
 }
@@ -274,6 +291,9 @@ func (d fakeDriver) Settings() []channels.Setting   { return nil }
 func (d fakeDriver) Open(c channels.Channel) (deliveries.Dispatcher, error) {
 	if d.opened != nil {
 		d.opened(c)
+	}
+	if d.through != nil {
+		return fakeDispatcher(func(ctx context.Context, m deliveries.Message) error { return d.through(ctx, c.ID, m) }), d.refuse
 	}
 	return fakeDispatcher(d.dispatch), d.refuse
 }

@@ -57,7 +57,7 @@ func (s *sender) reportHealth(ctx context.Context) {
 		err = s.worker.queue.ClearOutage(ctx, s.at.channel, s.worker.set.Instance)
 	} else {
 		err = s.worker.queue.ReportOutage(ctx, channels.Outage{Channel: s.at.channel, Instance: s.worker.set.Instance,
-			Since: b.since, Last: b.last, Until: b.until, Error: failure})
+			Since: b.since, Last: b.last, Until: b.until, ForAll: b.forAll, Error: failure})
 	}
 	if err != nil {
 		h.silent = now.Add(reportPause)

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,11 +46,14 @@ type sender struct {
 	protocol   channels.Protocol
 	targets    *targets
 	tempo      tempo
+	pool       pool
+	share      share
 
 	begun atomic.Int64 // attempts, since tempo was told of them
 
-	mu      sync.Mutex // guards breaker, failure, slot and failures
+	mu      sync.Mutex // guards what follows
 	breaker breaker
+	paused  time.Time // until then, on whatever instance its provider asked for that
 	failure string    // the latest failure of the channel, without the recipient's address
 	slot    time.Time // when the rate limit lets the next message go
 	// failures are those that are logged.
@@ -59,7 +63,8 @@ type sender struct {
 }
 
 func newSender(w *Worker, at place) *sender {
-	return &sender{worker: w, at: at, notified: make(chan struct{}, 1), urgent: make(chan struct{}, 1), cache: newRenderCache(w.queue)}
+	return &sender{worker: w, at: at, notified: make(chan struct{}, 1), urgent: make(chan struct{}, 1), cache: newRenderCache(w.queue),
+		share: share{changed: make(chan struct{}, 1)}}
 }
 
 func (s *sender) run(ctx context.Context) {
@@ -110,6 +115,7 @@ func (s *sender) work(ctx context.Context) (claimed bool, err error) {
 	stopRenewing := held.keep(ctx)
 	defer held.release()
 	defer stopRenewing()
+	defer s.letShareGo(ctx)
 	jobs := newLine()
 	var starting, attempts sync.WaitGroup
 	starting.Go(func() {
@@ -147,8 +153,12 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *line) (claimed bo
 		if rest := s.resting(); rest > 0 {
 			// The sender stays while the channel rests, and keeps what it knows of it. It still
 			// checks whether an operator has changed the settings.
-			pace.Pause(ctx, min(rest, refreshInterval), nil)
+			s.divert(ctx)
+			pace.Pause(ctx, min(rest, s.patience()), nil)
 			continue
+		}
+		if !s.config.Active {
+			s.divert(ctx)
 		}
 		size, trial := s.room(held), s.onTrial()
 		if size == 0 {
@@ -168,7 +178,10 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *line) (claimed bo
 		if len(found) == 0 && !held.wait(ctx, s.notified) {
 			return claimed, nil
 		}
-		claimed = claimed || len(found) > 0
+		if len(found) > 0 {
+			claimed = true
+			s.holdShare(ctx)
+		}
 		if err := s.cache.prefetch(ctx, found); err != nil && ctx.Err() == nil {
 			s.worker.log.Warn("occurrences could not be read ahead", "channel", int64(s.at.channel), "error", err)
 		}
@@ -182,7 +195,7 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *line) (claimed bo
 			// Nothing else is claimed before this attempt has shown whether the channel works.
 			var attempt sync.WaitGroup
 			s.start(ctx, held, j, &attempt)
-			attempt.Wait()
+			s.try(ctx, &attempt)
 		}
 	}
 	return claimed, nil
@@ -211,8 +224,8 @@ func (s *sender) takeTurn(ctx context.Context) bool {
 func (s *sender) claimSize() int {
 	most := min(max(claimFactor*s.limits.Concurrency, claimLeast), claimMost)
 	size := s.tempo.ahead(min(most, max(2*s.limits.Concurrency, claimHurry)), most)
-	if s.limits.PerSecond > 0 {
-		size = min(size, max(1, int(s.limits.PerSecond*s.worker.set.Lease.Seconds()/4)))
+	if rate := cmp.Or(s.share.perSecond(s.worker.clock.Now()), s.limits.PerSecond); rate > 0 {
+		size = min(size, max(1, int(rate*s.worker.set.Lease.Seconds()/4)))
 	}
 	return size
 }
@@ -232,15 +245,13 @@ func (s *sender) room(held *claims) int {
 	return size - n
 }
 
-// resting is how long the breaker still keeps the channel quiet; 0 when it does not.
+// resting is how long the breaker still keeps the channel quiet, or its provider asked for that on
+// another instance; 0 when nobody does.
 func (s *sender) resting() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.worker.clock.Now()
-	if until := s.breaker.open(now); !until.IsZero() {
-		return until.Sub(now)
-	}
-	return 0
+	return max(0, s.breaker.open(now).Sub(now), s.paused.Sub(now))
 }
 
 // onTrial reports whether the next attempt shows if the channel works again.
@@ -274,6 +285,12 @@ func (s *sender) reload(ctx context.Context) (changed bool, err error) {
 	}
 	changed = s.dispatcher == nil || sealed != s.sealed || c.Driver != s.config.Driver || c.Unrestricted != s.config.Unrestricted || !c.Settings.Equal(s.config.Settings)
 	s.config, s.sealed, s.checked = c, sealed, now
+	s.mu.Lock()
+	s.paused = c.Paused
+	s.mu.Unlock()
+	if err := s.learn(ctx); err != nil {
+		return false, err
+	}
 	s.stale = s.stale || changed
 	s.cache.clear()
 	return s.stale, nil

@@ -44,6 +44,8 @@ type Settings struct {
 	Watchdog *watchdog.Watchdog
 	// Meter counts what the worker does. Nil: nobody does.
 	Meter Meter
+	// Tracer records what the worker does. Nil: nobody does.
+	Tracer ports.Tracer
 	// Paused reports whether nothing may be sent for now: what is claimed is then given back. Nil:
 	// never.
 	Paused func() bool
@@ -124,6 +126,9 @@ func NewWorker(queue deliveries.Queue, drivers Drivers, composer Composer, clock
 	}
 	if set.Meter == nil {
 		set.Meter = unmetered{}
+	}
+	if set.Tracer == nil {
+		set.Tracer = ports.Untraced{}
 	}
 	if set.Paused == nil {
 		set.Paused = func() bool { return false }
@@ -213,7 +218,7 @@ func (w *Worker) expandLoop(ctx context.Context, turns *watchdog.Loop) {
 	for size := expansionLeast; ctx.Err() == nil; {
 		turns.Turn()
 		began := w.clock.Now()
-		done, err := w.queue.Expand(ctx, size)
+		done, err := w.expandPage(ctx, size)
 		switch {
 		case err == nil:
 			size = nextPage(size, done.Deliveries, w.clock.Now().Sub(began))
@@ -228,6 +233,19 @@ func (w *Worker) expandLoop(ctx context.Context, turns *watchdog.Loop) {
 		turns.Rest(w.set.Poll)
 		pace.Pause(ctx, w.set.Poll, w.expand)
 	}
+}
+
+// expandPage expands an occurrence, in a span of the trace that triggered it.
+func (w *Worker) expandPage(ctx context.Context, size int) (deliveries.Expansion, error) {
+	ctx, span := w.set.Tracer.Begin(ctx, ports.SpanStart{Name: "expand", Held: true})
+	done, err := w.queue.Expand(ctx, size)
+	if !errors.Is(err, deliveries.ErrNothingToDo) {
+		span.Number("tocsin.occurrence", int64(done.Occurrence))
+		span.Number("tocsin.deliveries", int64(done.Deliveries))
+		span.Release(done.Traceparent)
+	}
+	span.End(err != nil)
+	return done, err
 }
 
 func (w *Worker) purgeLoop(ctx context.Context, turns *watchdog.Loop) {

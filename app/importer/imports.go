@@ -41,7 +41,9 @@ func NewImports(store ports.Store, limits *quotas.Defaults) *Imports {
 type Import struct {
 	// Open returns the file from its beginning. It is called more than once: the file is looked
 	// through as a whole before the first row is written.
-	Open         func() (io.ReadCloser, error)
+	Open func() (io.ReadCloser, error)
+	// Map changes what the columns become, from what their names say. Nil: nothing is changed.
+	Map          func(imports.Mapping) (imports.Mapping, error)
 	Name         string // of the file, for the audit log
 	Organization string // slug; empty: the organization with the lowest id
 	Group        string // linked beside the Default group; empty: none
@@ -76,6 +78,7 @@ func (i *Imports) Run(ctx context.Context, by audit.Actor, what Import, o Observ
 	if err != nil {
 		return imports.Report{}, err
 	}
+	what.Open = mapFile(what.Open, what.Map)
 	seen, err := scan(ctx, what.Open, i.keysPerPass)
 	if err != nil {
 		return imports.Report{}, err

@@ -36,16 +36,27 @@ func (i *Jobs) MaxBytes() int64 { return i.maxBytes }
 // previewRows is how many rows a preview shows.
 const previewRows = 20
 
-// Upload stores a file that is to be imported, as it comes, and has it checked; group may be empty.
+// Upload is a file that is to be imported.
+type Upload struct {
+	Name   string // as its sender calls it
+	Group  string // that everybody in it is added to; empty: none
+	Source string // what it was before it became CSV in UTF-8; empty: not known
+	File   io.Reader
+	// like is the import whose rows it corrects: it has the same group, and its columns have their
+	// names already. Nil: none.
+	like *imports.Job
+}
+
+// Upload stores a file that is to be imported, as it comes, and has it checked.
 // Nothing is left of a file that breaks off or is refused: imports.ErrTooLarge, imports.ErrEmpty,
 // imports.ErrNotText, imports.ErrNoEmail, orgs.ErrGroupNotFound, *quotas.Exceeded. The file is
 // stored piece by piece, and the import appears when the last one is stored.
-func (i *Jobs) Upload(ctx context.Context, by audit.Actor, at app.Path, name, group string, file io.Reader) (imports.Job, error) {
-	job, err := i.begin(ctx, by, at, name, group)
+func (i *Jobs) Upload(ctx context.Context, by audit.Actor, at app.Path, u Upload) (imports.Job, error) {
+	job, err := i.begin(ctx, by, at, u)
 	if err != nil {
 		return imports.Job{}, err
 	}
-	done, err := i.receive(ctx, at, job, file)
+	done, err := i.receive(ctx, at, job, u)
 	if err != nil {
 		unhurried, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTimeout)
 		defer cancel()
@@ -55,19 +66,21 @@ func (i *Jobs) Upload(ctx context.Context, by audit.Actor, at app.Path, name, gr
 	return done, nil
 }
 
-func (i *Jobs) begin(ctx context.Context, by audit.Actor, at app.Path, name, group string) (job imports.Job, err error) {
+func (i *Jobs) begin(ctx context.Context, by audit.Actor, at app.Path, u Upload) (job imports.Job, err error) {
 	err = i.store.Update(ctx, func(tx ports.Tx) error {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)
 		if err != nil {
 			return err
 		}
 		var g orgs.Group
-		if group != "" {
-			if g, err = tx.Orgs().Group(ctx, org.ID, group); err != nil {
+		if u.like != nil {
+			g = u.like.Group
+		} else if u.Group != "" {
+			if g, err = tx.Orgs().Group(ctx, org.ID, u.Group); err != nil {
 				return err
 			}
 		}
-		if job, err = tx.Imports().Create(ctx, imports.NewJob(org.ID, name, g, by, i.clock.Now())); err != nil {
+		if job, err = tx.Imports().Create(ctx, imports.NewJob(org.ID, u.Name, u.Source, g, by, i.clock.Now())); err != nil {
 			return err
 		}
 		return app.WithinQuota(ctx, tx, i.limits, org.ID, quotas.Imports)
@@ -75,23 +88,29 @@ func (i *Jobs) begin(ctx context.Context, by audit.Actor, at app.Path, name, gro
 	return job, err
 }
 
-func (i *Jobs) receive(ctx context.Context, at app.Path, job imports.Job, file io.Reader) (imports.Job, error) {
-	size, err := i.files.take(ctx, job.ID, file, i.maxBytes)
+func (i *Jobs) receive(ctx context.Context, at app.Path, job imports.Job, u Upload) (imports.Job, error) {
+	size, err := i.files.take(ctx, job.ID, u.File, i.maxBytes)
 	if err != nil {
 		return job, err
 	}
-	preview, err := i.preview(ctx, job.ID)
+	table, err := i.table(ctx, job.ID)
 	if err != nil {
 		return job, err
 	}
-	err = i.store.Update(ctx, func(tx ports.Tx) error {
-		var err error
-		if job, err = tx.Imports().Save(ctx, job.Complete(preview.Header, size, i.clock.Now())); err != nil {
+	var done imports.Job
+	err = i.store.Update(ctx, func(tx ports.Tx) (err error) {
+		header, columns := table.Header, table.Header.Mapping()
+		if u.like == nil {
+			if header, columns, err = i.mapped(ctx, tx, job, table); err != nil {
+				return err
+			}
+		}
+		if done, err = tx.Imports().Save(ctx, job.Complete(header, columns, size, i.clock.Now())); err != nil {
 			return err
 		}
-		return record(ctx, tx, audit.ImportUploaded, at.Organization, job, audit.State{"file": job.File, "bytes": job.Size, "group": job.Group.Name})
+		return record(ctx, tx, audit.ImportUploaded, at.Organization, done, audit.State{"file": job.File, "bytes": done.Size, "group": job.Group.Name})
 	})
-	return job, err
+	return done, err
 }
 
 // record notes what whoever is responsible for a job now did with it.

@@ -89,7 +89,7 @@ func (b *bureau) importer(through func(ports.Store) ports.Store) *importer.Impor
 // uploaded is an import whose file is there.
 func (b *bureau) uploaded(at app.Path, file string) imports.Job {
 	b.Helper()
-	job, err := b.jobs.Upload(b.Context(), clerk, at, "people.csv", "", strings.NewReader(file))
+	job, err := b.jobs.Upload(b.Context(), clerk, at, importer.Upload{Name: "people.csv", File: strings.NewReader(file)})
 	require.NoError(b, err)
 	return job
 }
@@ -167,7 +167,7 @@ func TestImportJob(t *testing.T) {
 		runImport(t, b.store, importer.Import{Organization: "acme"}, "email,custom__a\nsame@example.org,1\nmore@example.org,1\n")
 		runImport(t, b.store, importer.Import{Organization: "beta"}, "email\nother@example.org\n")
 		file := "email,custom__a\nnew@example.org,1\nother@example.org,\nmore@example.org,2\nsame@example.org,1\nNEW@example.org,9\nnobody,=1\n"
-		job, err := b.jobs.Upload(t.Context(), clerk, acme, `C:\people.csv`, "staff", strings.NewReader(file))
+		job, err := b.jobs.Upload(t.Context(), clerk, acme, importer.Upload{Name: `C:\people.csv`, Group: "staff", File: strings.NewReader(file)})
 		require.NoError(t, err)
 		assert.Equal(t, imports.Checking, job.State)
 		assert.Equal(t, "people.csv", job.File)
@@ -335,7 +335,7 @@ func TestImportUpload(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBureau(t, int64(len(long)))
-			_, err := b.jobs.Upload(t.Context(), clerk, acme, "people.csv", c.group, c.file)
+			_, err := b.jobs.Upload(t.Context(), clerk, acme, importer.Upload{Name: "people.csv", Group: c.group, File: c.file})
 			if c.want != nil {
 				require.ErrorIs(t, err, c.want)
 			} else {
@@ -368,7 +368,7 @@ func TestImportUpload(t *testing.T) {
 		require.NoError(t, b.store.Update(t.Context(), func(tx ports.Tx) error {
 			o, err := tx.Orgs().BySlug(t.Context(), "acme")
 			require.NoError(t, err)
-			half, err = tx.Imports().Create(t.Context(), imports.NewJob(o.ID, "x", orgs.Group{}, clerk, b.clock.Now()))
+			half, err = tx.Imports().Create(t.Context(), imports.NewJob(o.ID, "x", "", orgs.Group{}, clerk, b.clock.Now()))
 			require.NoError(t, err)
 			return tx.Imports().AddPiece(t.Context(), half.ID, 0, []byte("email\n"))
 		}))
@@ -409,7 +409,7 @@ func TestImportUpload(t *testing.T) {
 		for range 3 {
 			last = b.uploaded(acme, "email\n")
 		}
-		_, err := b.jobs.Upload(t.Context(), clerk, acme, "x", "", strings.NewReader("email\n"))
+		_, err := b.jobs.Upload(t.Context(), clerk, acme, importer.Upload{Name: "x", File: strings.NewReader("email\n")})
 		exceeded, is := errors.AsType[*quotas.Exceeded](err)
 		require.True(t, is, err)
 		require.Equal(t, quotas.Imports, exceeded.Quota)

@@ -57,7 +57,7 @@ func (b *bureau) officer(username string, role users.Role, locked bool) audit.Ac
 // run uploads a file as somebody, has it checked, and has it imported as somebody.
 func (b *bureau) run(uploader, starter audit.Actor, file string) imports.Job {
 	b.Helper()
-	job, err := b.jobs.Upload(b.Context(), uploader, acme, "people.csv", "", strings.NewReader(file))
+	job, err := b.jobs.Upload(b.Context(), uploader, acme, importer.Upload{Name: "people.csv", File: strings.NewReader(file)})
 	require.NoError(b, err)
 	i := b.importer(nil)
 	require.True(b, i.WorkOnce(b.Context()))
@@ -156,7 +156,7 @@ func TestAnImportEndsWithTheRole(t *testing.T) {
 			for _, call := range []int{1, 2} { // chunks of the run
 				b := newBureau(t, 1<<20)
 				olga := b.officer("olga@example.org", users.RoleOperator, false)
-				job, err := b.jobs.Upload(t.Context(), olga, acme, "people.csv", "", strings.NewReader(mixed(4_500)))
+				job, err := b.jobs.Upload(t.Context(), olga, acme, importer.Upload{Name: "people.csv", File: strings.NewReader(mixed(4_500))})
 				require.NoError(t, err)
 				require.True(t, b.importer(nil).WorkOnce(t.Context()))
 				require.NoError(t, b.jobs.Start(t.Context(), olga, acme, job.ID))
@@ -185,7 +185,7 @@ func TestAnImportEndsWithTheRole(t *testing.T) {
 	t.Run("BeforeItIsChecked", func(t *testing.T) {
 		t.Parallel()
 		b := newBureau(t, 1<<20)
-		job, err := b.jobs.Upload(t.Context(), b.officer("olga@example.org", users.RoleOperator, false), acme, "x", "", strings.NewReader("email\na@example.org\n"))
+		job, err := b.jobs.Upload(t.Context(), b.officer("olga@example.org", users.RoleOperator, false), acme, importer.Upload{Name: "x", File: strings.NewReader("email\na@example.org\n")})
 		require.NoError(t, err)
 		b.officer("olga@example.org", users.RoleMember, false)
 		require.True(t, b.importer(nil).WorkOnce(t.Context()))

@@ -63,6 +63,9 @@ const (
 
 	OccurrenceCancelled Action = "occurrence.cancel"
 
+	ProblemSnoozed Action = "problem.snooze"
+	ProblemWoken   Action = "problem.wake"
+
 	ChannelTested     Action = "channel.test"
 	SettingsResealed  Action = "channel.re-encrypt"
 	SettingsDiscarded Action = "channel.discard_settings"
@@ -74,6 +77,7 @@ const (
 	KeyRotated Action = "key.rotate"
 
 	ImportUploaded  Action = "import.upload"
+	ImportMapped    Action = "import.map"
 	ImportBegun     Action = "import.begin"
 	ImportCancelled Action = "import.cancel"
 	ImportEnded     Action = "import.end"

@@ -53,4 +53,7 @@ type Repository interface {
 	// Search returns a batch of the entries that a query asks for. How much it reads does not
 	// depend on how many there are.
 	Search(ctx context.Context, q Query) (Found, error)
+	// About returns the entries about people that a query asks for, the newest first; newer ones
+	// than a place the other way round.
+	About(ctx context.Context, q About) ([]Entry, error)
 }

@@ -14,10 +14,13 @@ type Query struct {
 	Organization orgs.ID // 0: of the installation
 	Actor        string  // their name
 	Via          Via
-	Action       Action    // how it begins: `member.` stands for all that is done to members
-	Object       string    // how the path of what was changed begins
-	From, Until  time.Time // at or after From, before Until
-	After        Cursor    // where the batch before this one ended; zero: from the newest on
+	Action       Action // how it begins: `member.` stands for all that is done to members
+	Object       string // how the path of what was changed begins
+	// Text is words each of which stands anywhere in an entry: in the name of who did it, in the
+	// action, the object, or what was before or after; without regard to the case of Latin letters.
+	Text        string
+	From, Until time.Time // at or after From, before Until
+	After       Cursor    // where the batch before this one ended; zero: from the newest on
 	// Since is the entry that the batch before this one ended with, for those who know no cursor;
 	// 0: After says where. Nothing is left behind one that is there no more: it was the oldest.
 	Since ID
@@ -26,12 +29,12 @@ type Query struct {
 
 // Selects reports whether the query leaves out entries within its time.
 func (q Query) Selects() bool {
-	return q.Actor != "" || q.Via != "" || q.Action != "" || q.Object != ""
+	return q.Text != "" || q.Actor != "" || q.Via != "" || q.Action != "" || q.Object != ""
 }
 
 // Trimmed is the query as people mean it: white space around a text is none of it.
 func (q Query) Trimmed() Query {
-	q.Actor, q.Object = strings.TrimSpace(q.Actor), strings.TrimSpace(q.Object)
+	q.Actor, q.Object, q.Text = strings.TrimSpace(q.Actor), strings.TrimSpace(q.Object), strings.TrimSpace(q.Text)
 	q.Via, q.Action = Via(strings.TrimSpace(string(q.Via))), Action(strings.TrimSpace(string(q.Action)))
 	return q
 }
@@ -39,7 +42,7 @@ func (q Query) Trimmed() Query {
 // State is what an entry about the query tells of it.
 func (q Query) State() State {
 	s := State{}
-	for name, text := range map[string]string{"actor": q.Actor, "via": string(q.Via), "action": string(q.Action), "object": q.Object} {
+	for name, text := range map[string]string{"text": q.Text, "actor": q.Actor, "via": string(q.Via), "action": string(q.Action), "object": q.Object} {
 		if text != "" {
 			s[name] = text
 		}
@@ -84,6 +87,9 @@ func ParseCursor(text string) Cursor {
 // later.
 const maxMoment = 253_402_300_799_999_999
 
+// Cursor is the place of the entry among those of its organization.
+func (e Entry) Cursor() Cursor { return Cursor{At: e.At, ID: e.ID} }
+
 // Found is a batch of what a query asks for, the newest first. It may hold fewer entries than the
 // limit, or none, although there are more: looking for few among very many ends, for a while,
 // before it has found them.
@@ -91,4 +97,16 @@ type Found struct {
 	Entries []Entry
 	Next    Cursor // where to go on
 	More    bool   // whether that may find any
+}
+
+// About asks for the entries of an organization about some objects, to the letter. They are paths
+// of people, which have a part `/u/`: other objects are not found.
+type About struct {
+	Organization orgs.ID
+	Objects      []string
+	// From is where to begin: behind it with the newest, from the newest on when it is zero. With
+	// Newer it begins with the entry at From and goes on to newer ones.
+	From  Cursor
+	Newer bool
+	Limit int
 }

@@ -6,6 +6,7 @@ package channels
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/names"
@@ -82,6 +83,19 @@ type Channel struct {
 	// Unrestricted channels may connect to every address that their settings name. Others reach
 	// public addresses, and what the installation allows.
 	Unrestricted bool
+	// Pool is the pool that it is a member of; empty: none.
+	Pool string
+	// Weight is its share of what the pool sends; 0: it sends when no other one works.
+	Weight int
+	// Paused is until when its provider asked not to be asked, where a worker reads the channel;
+	// zero: it did not.
+	Paused time.Time
+}
+
+// Same reports whether everything of the channel that can be set is as it was.
+func (c Channel) Same(was Channel) bool {
+	return c.Protocol == was.Protocol && c.Driver == was.Driver && c.Preferred == was.Preferred && c.Active == was.Active &&
+		c.Unrestricted == was.Unrestricted && c.Pool == was.Pool && c.Weight == was.Weight && c.Settings.Equal(was.Settings)
 }
 
 // MaxDriver is the longest name of a driver, in characters.
@@ -101,7 +115,7 @@ func New(name, protocol, driver string) (Channel, error) {
 	if len(c.Driver) > MaxDriver {
 		faults.Addf("driver", "is longer than %d characters", MaxDriver)
 	}
-	c.Active = true
+	c.Active, c.Weight = true, DefaultWeight
 	return c, faults.Err()
 }
 
@@ -190,7 +204,7 @@ type Repository interface {
 	// the other, ErrSealed when there is no key.
 	Save(ctx context.Context, c Channel) error
 	// Delete removes a channel with its outages; ErrInUse, naming what uses it: assignments,
-	// events, templates.
+	// events, templates, or events that name its pool if it is the last member.
 	Delete(ctx context.Context, c Channel) error
 	// Outages returns the outages of the organization's channels that have not expired, those of
 	// its projects included, by channel and instance; at most limit.
@@ -202,6 +216,12 @@ type Repository interface {
 	// Conditions returns how these channels of the organization, or of any of its projects, are. Of
 	// one that does not work on several instances it is the longest outage that counts.
 	Conditions(ctx context.Context, org orgs.ID, ids []ID) (map[ID]Condition, error)
+	// Members returns the members of the pool of a channel of the organization, or of any of its
+	// projects, by id, itself included; none when it has no pool.
+	Members(ctx context.Context, org orgs.ID, id ID) ([]Member, error)
+	// PoolKept returns ErrInUse, naming the events that name the pool of a channel, if no other
+	// channel is a member for them.
+	PoolKept(ctx context.Context, c Channel) error
 	// ClearOutages removes the outages of a channel on every instance, because its settings have
 	// changed.
 	ClearOutages(ctx context.Context, org orgs.ID, id ID) error

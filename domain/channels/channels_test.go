@@ -63,7 +63,7 @@ func TestNew(t *testing.T) {
 		t.Parallel()
 		c, err := channels.New(" Mail ", "EMAIL", "smtp")
 		require.NoError(t, err)
-		assert.Equal(t, channels.Channel{Name: "Mail", Protocol: channels.EMAIL, Driver: "smtp", Active: true}, c)
+		assert.Equal(t, channels.Channel{Name: "Mail", Protocol: channels.EMAIL, Driver: "smtp", Active: true, Weight: channels.DefaultWeight}, c)
 	})
 	t.Run("NamesEveryMistakeAtOnce", func(t *testing.T) {
 		t.Parallel()

@@ -38,7 +38,7 @@ type Setting struct {
 func CommonSettings() []Setting {
 	return []Setting{
 		{Name: SettingConcurrency, Kind: Integer, Default: "16", Help: "How many messages are under way at once on one instance, 1 to 256."},
-		{Name: SettingRatePerSecond, Kind: Number, Help: "How many messages are handed over per second on one instance, above 0; 0.5 is one every two seconds."},
+		{Name: SettingRatePerSecond, Kind: Number, Help: "How many messages are handed over per second by all instances together, above 0; 0.5 is one every two seconds."},
 	}
 }
 

@@ -20,10 +20,10 @@ const (
 	MaxRatePerSecond   = 100_000
 )
 
-// Limits is how much a channel may do at a time, per instance.
+// Limits is how much a channel may do at a time.
 type Limits struct {
-	Concurrency int
-	PerSecond   float64 // 0: no limit
+	Concurrency int     // on each instance
+	PerSecond   float64 // on all of them together; 0: no limit
 }
 
 // Limits reads the settings that every driver accepts; what is missing or wrong has its default.

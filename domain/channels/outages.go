@@ -18,6 +18,7 @@ type Outage struct {
 	Since    time.Time      // of the first failure in the row
 	Last     time.Time      // of the latest failure
 	Until    time.Time      // nothing is tried before
+	ForAll   bool           // nor by any other instance: the provider asked for that
 	Error    string         // the latest, without the channel's secrets
 }
 

@@ -52,6 +52,7 @@ type Delivery struct {
 	Address      string
 	Channel      string
 	ChannelID    channels.ID
+	Choice       Choice // why this channel
 	Protocol     channels.Protocol
 	State        State
 	Reason       Reason // why it was skipped
@@ -61,6 +62,35 @@ type Delivery struct {
 	Next         time.Time // of the next attempt, while open
 	Finished     time.Time // zero while open
 	Waiting      Waiting   // what it waits for, where that was asked; zero: it is over
+}
+
+// Choice is why a delivery goes through its channel.
+type Choice struct {
+	Why channels.Why
+	// AssignedTo is the channel that the address is assigned to, and InsteadOf the one that the
+	// delivery waited for before; empty: none, or it is gone.
+	AssignedTo string
+	InsteadOf  string
+}
+
+// String says it in words.
+func (c Choice) String() string {
+	instead := c.InsteadOf
+	if instead == "" {
+		instead = "another channel of the pool"
+	}
+	switch c.Why {
+	case channels.ByWeight:
+		return "chosen by weight in its pool"
+	case channels.NotWorking:
+		return "instead of " + instead + ", which did not work"
+	case channels.AtItsLimit:
+		return "instead of " + instead + ", which was at its limit"
+	case channels.OutOfUse:
+		return "instead of " + instead + ", which was made inactive"
+	case channels.OnlyOne:
+	}
+	return "the address is assigned to it"
 }
 
 // MaxError is how much of a provider's answer is kept, in characters.

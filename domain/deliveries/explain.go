@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/events"
 )
 
@@ -42,7 +43,7 @@ func (c Candidate) Fate(made []Delivery) (words string, delivered bool) {
 		}
 		switch {
 		case d.State == Sent:
-			return "it was sent", delivered
+			return "it was sent" + d.by(), delivered
 		case d.State == Failed:
 			return "it failed: " + d.LastError, delivered
 		case d.State.Open() && delivered:
@@ -86,11 +87,19 @@ func (s State) rank() int {
 	return slices.Index([]State{Skipped, Failed, Pending, Sending, Retrying, Sent}, s)
 }
 
+// by says which channel took a delivery and why, where there was a choice; empty: there was none.
+func (d Delivery) by() string {
+	if d.Choice.Why == channels.OnlyOne {
+		return ""
+	}
+	return fmt.Sprintf(" by %s, %s", d.Channel, d.Choice)
+}
+
 // sentence says what became of a delivery.
 func (d Delivery) sentence() string {
 	switch d.State {
 	case Sent:
-		return fmt.Sprintf("The message was sent to %s by %s.", d.Address, d.Channel)
+		return fmt.Sprintf("The message was sent to %s%s.", d.Address, cmp.Or(d.by(), " by "+d.Channel))
 	case Failed:
 		return fmt.Sprintf("The message to %s by %s failed: %s.", d.Address, d.Channel, d.LastError)
 	case Skipped:

@@ -43,14 +43,29 @@ type Queue interface {
 	// Record stores the outcomes of deliveries that owner holds. Those which another owner has
 	// taken over stay as they are, and their number is returned.
 	Record(ctx context.Context, owner string, outcomes []Outcome) (lost int, err error)
-	// Channel returns a channel with its settings; channels.ErrNotFound.
+	// Channel returns a channel with its settings, and until when it is paused for all instances;
+	// channels.ErrNotFound.
 	Channel(ctx context.Context, id channels.ID) (channels.Channel, error)
+	// Pool returns the members of the pool of a channel of the organization by id, itself included.
+	// A channel without a pool has none.
+	Pool(ctx context.Context, org orgs.ID, id channels.ID) ([]channels.Member, error)
+	// Share has owner take part in the limits of a channel for as long as a lease, from now on, and
+	// returns its part. An instance has none at first where others have not renewed theirs since.
+	// Leases are set and compared by one clock for all instances.
+	Share(ctx context.Context, id channels.ID, owner string, lease time.Duration) (channels.Share, error)
+	// Unshare gives the part of owner back.
+	Unshare(ctx context.Context, id channels.ID, owner string) error
+	// Divert moves deliveries that wait for a channel of the organization to the members of its
+	// pool that work, by their weights, and returns how many; at most limit. What was never tried
+	// goes first, by its class. What a worker holds stays, and so does for DoubtFor what the
+	// provider may have taken. Nothing is moved when no other member works.
+	Divert(ctx context.Context, org orgs.ID, from channels.ID, why channels.Why, limit int) (int, error)
 	// ReportOutage records that a channel does not work on an instance, in place of what that
 	// instance recorded before. The outage of a channel that is gone is ignored, and so are
 	// Outage.Project and Name.
 	ReportOutage(ctx context.Context, o channels.Outage) error
 	// ClearOutage removes the outage of a channel on an instance, and those on other instances that
-	// are channels.OutageOverdue.
+	// are channels.OutageOverdue. A member of a pool that had one has returned.
 	ClearOutage(ctx context.Context, channel channels.ID, instance string) error
 	// Occurrences returns those of these occurrences that exist, in any order.
 	Occurrences(ctx context.Context, ids []events.OccurrenceID) ([]events.Occurrence, error)
@@ -78,6 +93,10 @@ type Queue interface {
 // delivery is never too large.
 const ClaimBytes = 8 << 20
 
+// DoubtFor is how long after it is due a delivery waits for the provider that may have taken it and
+// does not work: then it goes to another one, because to arrive twice is better than not to arrive.
+const DoubtFor = time.Minute
+
 // ErrNothingToDo says that no occurrence waits to be expanded.
 var ErrNothingToDo = fault.New(fault.NotFound, "there is nothing to do")
 
@@ -96,7 +115,8 @@ type Expiry struct {
 type Expansion struct {
 	Organization orgs.ID
 	Occurrence   events.OccurrenceID
-	Deliveries   int // written, skipped ones included
+	Traceparent  string // of the occurrence
+	Deliveries   int    // written, skipped ones included
 	Done         bool
 }
 
@@ -121,6 +141,7 @@ type Job struct {
 	Attempts     int // made before
 	Created      time.Time
 	Expires      time.Time // it is not sent from then on; zero: never
+	Unsure       bool      // the provider may have taken it before
 	Gates        Gates
 	Recipient    Recipient
 }
@@ -143,4 +164,8 @@ type Outcome struct {
 	Error    string
 	Next     time.Time // when it is due again, while open
 	Attempts int
+	Unsure   bool // the provider may have taken it nevertheless
+	// To is the channel that takes it over, and Why; 0: it stays where it is.
+	To  channels.ID
+	Why channels.Why
 }

@@ -92,13 +92,6 @@ type Silence struct {
 	Since        time.Time
 }
 
-// Recent is a delivery with what it belongs to.
-type Recent struct {
-	Delivery
-	Application  applications.Application
-	Notification string // by name; empty when it is gone
-}
-
 // Unsubscriber is an opt-out as it is listed.
 type Unsubscriber struct {
 	OptOut
@@ -212,9 +205,9 @@ type Repository interface {
 	// OfMember returns the deliveries of the occurrence to the member, by id.
 	OfMember(ctx context.Context, o events.Occurrence, m users.MemberID) ([]Delivery, error)
 
-	// Latest returns the deliveries to a member of the organization, those of the newest
-	// occurrences first, at most limit.
-	Latest(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]Recent, error)
+	// ToMember returns the deliveries that a query asks for, those of the newest occurrences first;
+	// newer ones than a place the other way round.
+	ToMember(ctx context.Context, q MemberQuery) ([]Recent, error)
 	// OptOuts returns what a member of the organization has opted out of, by notification and
 	// address, at most limit.
 	OptOuts(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]Silence, error)

@@ -23,6 +23,8 @@ type Failure struct {
 	// that host.
 	Target     bool
 	RetryAfter time.Duration // what the provider asked for; 0: nothing
+	// Unsure says that the provider may have taken the message nevertheless: its answer is missing.
+	Unsure bool
 }
 
 func (f *Failure) Error() string { return f.Err.Error() }
@@ -62,13 +64,19 @@ func Unreachable(format string, args ...any) *Failure {
 	return &Failure{Err: fmt.Errorf(format, args...), Temporary: true, Channel: true}
 }
 
+// Doubtful returns the failure where the provider may have taken the message nevertheless.
+func (f *Failure) Doubtful(unsure bool) *Failure {
+	f.Unsure = unsure
+	return f
+}
+
 // FailureOf reads an error of a dispatcher; what is no Failure counts as the channel's, and as
-// temporary: a fault of ours must not lose a message.
+// temporary: a fault of ours must not lose a message. Nobody knows whether it was taken.
 func FailureOf(err error) *Failure {
 	if f, ok := errors.AsType[*Failure](err); ok {
 		return f
 	}
-	return &Failure{Err: err, Temporary: true, Channel: true}
+	return &Failure{Err: err, Temporary: true, Channel: true, Unsure: true}
 }
 
 // Retry is when failed attempts are made again: exponential backoff with jitter, until the delivery

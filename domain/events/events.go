@@ -38,7 +38,7 @@ type (
 )
 
 // Event is something an application announces; its slug is unique in the application. Without
-// channels it may use every active channel of its project and organization.
+// channels and pools it may use every active channel of its project and organization.
 type Event struct {
 	ID           ID
 	Organization orgs.ID
@@ -51,6 +51,7 @@ type Event struct {
 	Schema       string    // of contexts: the text of a JSON Schema; empty: none
 	Priority     Priority  // of its occurrences, unless their triggers say another one
 	Channels     []Channel // by name
+	Pools        []Pool    // by name
 }
 
 // Channel is a channel that an event is limited to.
@@ -99,9 +100,10 @@ type Repository interface {
 	List(ctx context.Context, a applications.Application, after ID, limit int) ([]Event, error)
 	// OfOrganization returns events of the organization without their channels, at most limit.
 	OfOrganization(ctx context.Context, org orgs.ID, limit int) ([]Event, error)
-	// Create stores a new event with its channels and returns it with its id; ErrSlugTaken.
+	// Create stores a new event with its channels and pools and returns it with its id;
+	// ErrSlugTaken.
 	Create(ctx context.Context, e Event) (Event, error)
-	// Save stores name, description, active flag, example, schema, priority and channels.
+	// Save stores name, description, active flag, example, schema, priority, channels and pools.
 	Save(ctx context.Context, e Event) error
 	// Delete removes an event and its templates; ErrInUse, naming its notifications.
 	Delete(ctx context.Context, e Event) error

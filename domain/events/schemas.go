@@ -1,6 +1,7 @@
 package events
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/tocsin/tocsin/domain/fault"
@@ -68,6 +69,23 @@ func Variables(schema string) (*templates.Shape, error) {
 		"application": object("name", "slug"), "project": object("name", "slug"), "organization": object("name", "slug"),
 		"occurrence": object("id", "created", "correlation_id"), "address": templates.Scalar(), "channel": object("name", "protocol"),
 	}), nil
+}
+
+// Tags returns what shows the variables of the event's templates, as one types it: those that its
+// schema names or, without a schema, its example has.
+func (e Event) Tags() ([]string, error) {
+	known, err := Variables(e.Schema)
+	if err != nil {
+		return nil, err
+	}
+	if e.Schema == "" && e.Example != "" {
+		var example any
+		if err := json.Unmarshal([]byte(e.Example), &example); err != nil {
+			return nil, err
+		}
+		known.Members["context"] = templates.ShapeOf(example)
+	}
+	return known.Tags(), nil
 }
 
 // CheckVariables refuses a template of the event that speaks of what no message of it can have,

@@ -18,6 +18,7 @@ const customPrefix = "custom__"
 type Header struct {
 	delimiter rune
 	text      string
+	names     []string // of the columns, as they stand there
 	columns   []column
 	ignored   []string
 	// listsRejects tells that the file is a list of rejected rows, by its columns: its cells are
@@ -27,7 +28,47 @@ type Header struct {
 
 type column struct {
 	means string // email, first_name, last_name, customPrefix, or empty: ignored
-	key   string // of custom__<key>, or the name of an ignored column
+	key   string // of custom__<key>, the name that was understood, or the name of an ignored column
+}
+
+// The columns that have a meaning of their own (contract 1.1).
+const (
+	emailColumn = "email"
+	firstColumn = "first_name"
+	lastColumn  = "last_name"
+)
+
+// usualNames are the names, without spaces, hyphens, underscores and dots, by which other programs
+// call columns.
+var usualNames = map[string]string{
+	"email": emailColumn, "mail": emailColumn, "emailaddress": emailColumn, "mailaddress": emailColumn, "emailadresse": emailColumn, "mailadresse": emailColumn,
+	"courriel": emailColumn, "adresseemail": emailColumn, "correo": emailColumn, "correoelectrónico": emailColumn, "indirizzoemail": emailColumn,
+	"firstname": firstColumn, "givenname": firstColumn, "forename": firstColumn, "vorname": firstColumn, "prénom": firstColumn, "nombre": firstColumn,
+	"lastname": lastColumn, "surname": lastColumn, "familyname": lastColumn, "nachname": lastColumn, "familienname": lastColumn, "nomdefamille": lastColumn,
+	"apellido": lastColumn, "apellidos": lastColumn, "cognome": lastColumn,
+}
+
+// usual is what a column of this name usually means; empty: nobody knows.
+func usual(name string) string {
+	return usualNames[plain(name)]
+}
+
+// plain is a name without spaces, hyphens, underscores and dots, in lower case.
+func plain(name string) string {
+	return strings.NewReplacer(" ", "", "-", "", "_", "", ".", "").Replace(strings.ToLower(name))
+}
+
+// delimiters are what may separate cells.
+var delimiters = []rune{',', ';', '\t'}
+
+// newHeader is a header row that was split into cells.
+func newHeader(text string, delimiter rune, cells []string) Header {
+	h := Header{delimiter: delimiter, text: text, columns: make([]column, len(cells)), names: make([]string, len(cells))}
+	for i, cell := range cells {
+		h.names[i] = strings.TrimSpace(cell)
+		h.columns[i] = meaning(h.names[i])
+	}
+	return h
 }
 
 // Text is the header row as it stands in the file.
@@ -42,31 +83,30 @@ func (h Header) Ignored() []string { return h.ignored }
 // ParseHeader reads a header row as it stands in a file. It detects the delimiter, which is the
 // candidate that splits the header into the most columns with an email among them, and reads the
 // names. They count without regard to case or surrounding space, except the <key> of custom__<key>,
-// kept as written. ErrNoEmail, or what is wrong with it.
+// kept as written. Where no column has a name of the contract, the first one with a usual name
+// counts, such as E-Mail or Vorname. ErrNoEmail, or what is wrong with it.
 func ParseHeader(text string) (Header, error) {
 	var best Header
-	for _, d := range []rune{',', ';', '\t'} {
+	for _, d := range delimiters {
 		parser := csv.NewReader(strings.NewReader(text))
 		parser.Comma = d
 		cells, err := parser.Read()
 		if err != nil || len(cells) <= len(best.columns) || !slices.ContainsFunc(cells, isEmailColumn) {
 			continue
 		}
-		best = Header{delimiter: d, text: text, columns: make([]column, len(cells))}
-		for i, cell := range cells {
-			best.columns[i] = meaning(strings.TrimSpace(cell))
-		}
+		best = newHeader(text, d, cells)
 	}
 	if best.columns == nil {
 		return Header{}, ErrNoEmail
 	}
+	best.understand()
 	seen := map[column]bool{}
 	for i, c := range best.columns {
 		switch {
 		case c.means == "" && c.key == "":
 			best.ignored = append(best.ignored, fmt.Sprintf("column %d, which has no name", i+1))
 		case c.means == "" && !seen[c] && !c.tells():
-			best.ignored = append(best.ignored, c.key)
+			best.ignored = append(best.ignored, strings.TrimPrefix(c.key, leftOut))
 		case c.means != "" && seen[c]:
 			return Header{}, fault.New(fault.Invalid, "the header names the column "+c.means+c.key+" twice")
 		}
@@ -76,11 +116,26 @@ func ParseHeader(text string) (Header, error) {
 	return best, nil
 }
 
-func isEmailColumn(cell string) bool { return meaning(strings.TrimSpace(cell)).means == "email" }
+func isEmailColumn(cell string) bool {
+	name := strings.TrimSpace(cell)
+	return meaning(name).means == emailColumn || usual(name) == emailColumn
+}
+
+// understand gives columns with usual names the meanings that no column has yet.
+func (h *Header) understand() {
+	for _, means := range []string{emailColumn, firstColumn, lastColumn} {
+		if slices.ContainsFunc(h.columns, func(c column) bool { return c.means == means }) {
+			continue
+		}
+		if i := slices.IndexFunc(h.columns, func(c column) bool { return c.means == "" && usual(c.key) == means }); i >= 0 {
+			h.columns[i].means = means
+		}
+	}
+}
 
 func meaning(name string) column {
 	switch lower := strings.ToLower(name); {
-	case lower == "email" || lower == "first_name" || lower == "last_name":
+	case lower == emailColumn || lower == firstColumn || lower == lastColumn:
 		return column{means: lower}
 	case strings.HasPrefix(lower, customPrefix) && len(name) > len(customPrefix):
 		return column{means: customPrefix, key: name[len(customPrefix):]}
@@ -99,11 +154,11 @@ func (h Header) Enrollment(cells []string) (users.Enrollment, error) {
 			cell = unmarked(cell)
 		}
 		switch c.means {
-		case "email":
+		case emailColumn:
 			email = cell
-		case "first_name":
+		case firstColumn:
 			first = cell
-		case "last_name":
+		case lastColumn:
 			last = cell
 		case customPrefix:
 			if cell = strings.TrimSpace(cell); cell != "" {
@@ -119,6 +174,6 @@ func (h Header) Enrollment(cells []string) (users.Enrollment, error) {
 
 // email is the e-mail of a row as it stands there.
 func (h Header) email(cells []string) string {
-	i := slices.IndexFunc(h.columns, func(c column) bool { return c.means == "email" })
+	i := slices.IndexFunc(h.columns, func(c column) bool { return c.means == emailColumn })
 	return strings.TrimSpace(cells[i])
 }

@@ -54,6 +54,17 @@ func TestHeaderNames(t *testing.T) {
 		e := enroll(t, ` E-Mail , EMAIL ,First_Name," LAST_NAME"`, "x", "ada@example.org", "Ada", "Lovelace")
 		assert.Equal(t, users.Enrollment{Email: "ada@example.org", FirstName: "Ada", LastName: "Lovelace"}, e)
 	})
+	t.Run("UsualNamesCountWhereThereIsNoOther", func(t *testing.T) {
+		t.Parallel()
+		e := enroll(t, "Nachname;Vorname;E-Mail-Adresse;Mail;Abteilung", "Lovelace", "Ada", "ada@example.org", "x", "y")
+		assert.Equal(t, users.Enrollment{Email: "ada@example.org", FirstName: "Ada", LastName: "Lovelace"}, e)
+		e = enroll(t, "Given Name,first_name,e_mail,SURNAME", "x", "Ada", "ada@example.org", "Lovelace")
+		assert.Equal(t, users.Enrollment{Email: "ada@example.org", FirstName: "Ada", LastName: "Lovelace"}, e)
+		h := header(t, "E-Mail,Mail,Vorname")
+		assert.Equal(t, []string{"Mail"}, h.Ignored(), "the first one counts")
+		assert.Equal(t, []imports.Column{{Name: "E-Mail", Means: "email"}, {Name: "Mail", Warning: "means nothing to an import and is ignored"},
+			{Name: "Vorname", Means: "first_name"}}, h.Columns())
+	})
 	t.Run("TheKeyOfCustomIsKeptAsWritten", func(t *testing.T) {
 		t.Parallel()
 		e := enroll(t, "email, Custom__External_ID ,custom__é.x,custom__custom__", "ada@example.org", "7", "é", "c")
@@ -92,7 +103,7 @@ func TestHeaderRefuses(t *testing.T) {
 		"NothingButAMark":    {"\xef\xbb\xbf", imports.ErrEmpty, "the file is empty"},
 		"NothingButBlanks":   {"\n \n\r\n\t\n", imports.ErrEmpty, "the file is empty"},
 		"NoEmail":            {"first_name,last_name\n", imports.ErrNoEmail, "the file has no email column"},
-		"EmailIsOnlyPartOf":  {"emails,e-mail\n", imports.ErrNoEmail, "the file has no email column"},
+		"EmailIsOnlyPartOf":  {"emails,mailing\n", imports.ErrNoEmail, "the file has no email column"},
 		"OpenQuote":          {"\"email\nada@example.org\n", imports.ErrNoEmail, "the file has no email column"},
 		"UTF16":              {"\xff\xfee\x00m\x00a\x00i\x00l\x00", imports.ErrNotText, "the file is not UTF-8 text (line 1)"},
 		"NUL":                {"email\x00", imports.ErrNotText, "the file is not UTF-8 text (line 1)"},

@@ -17,6 +17,7 @@ var (
 	ErrNotChecked = fault.New(fault.Invalid, "the import cannot be started: its file is not checked yet, or it was started before")
 	ErrOver       = fault.New(fault.Invalid, "the import is over already")
 	ErrTooLarge   = fault.New(fault.TooLarge, "the file is larger than an import may be")
+	ErrBusy       = fault.New(fault.Limited, "another workbook is being read: try again in a minute, or save yours as CSV")
 	ErrIncomplete = fault.New(fault.Invalid, "the upload broke off")
 	ErrNotAllowed = fault.New(fault.Forbidden, "whoever started the import may not import any more")
 	// ErrTaken says that somebody else has changed a job meanwhile: cancelled it, or taken it over.
@@ -64,9 +65,11 @@ func (s State) Working() bool { return s == Checking || s == Running }
 type Job struct {
 	ID           ID
 	Organization orgs.ID
-	File         string // its name
-	Size         int64  // of the file, in bytes
-	Header       string // of the file, as it stands there
+	File         string  // its name
+	Size         int64   // of the file, in bytes
+	Header       string  // of the file, as it stands there
+	Columns      Mapping // by the names that they had when the file came; nil: not known, or too many to be mapped
+	Source       string  // what the file was before it became CSV in UTF-8: an encoding, or a sheet of a workbook; empty: not known
 	Group        orgs.Group
 	By           audit.Actor // who uploaded the file, and once it is started, who did that
 	State        State
@@ -97,8 +100,8 @@ type Pace struct {
 }
 
 // NewJob is an import whose file is about to come.
-func NewJob(org orgs.ID, file string, g orgs.Group, by audit.Actor, now time.Time) Job {
-	return Job{Organization: org, File: fileName(file), Group: g, By: by, State: Uploading, Uploaded: now, Touched: now}
+func NewJob(org orgs.ID, file, source string, g orgs.Group, by audit.Actor, now time.Time) Job {
+	return Job{Organization: org, File: fileName(file), Source: source, Group: g, By: by, State: Uploading, Uploaded: now, Touched: now}
 }
 
 // fileName is what is kept of the name that a browser tells: the last piece of a path, without what
@@ -121,9 +124,32 @@ func fileName(name string) string {
 }
 
 // Complete says that the whole file is there.
-func (j Job) Complete(h Header, size int64, now time.Time) Job {
-	j.State, j.Header, j.Size, j.Uploaded, j.Touched = Checking, h.Text(), size, now, now
+func (j Job) Complete(h Header, columns Mapping, size int64, now time.Time) Job {
+	j.State, j.Header, j.Columns, j.Size, j.Uploaded, j.Touched = Checking, h.Text(), columns, size, now, now
 	return j
+}
+
+// Map says that the columns become something else than was checked: the file is checked once more.
+// ErrNotChecked.
+func (j Job) Map(h Header, columns Mapping, by audit.Actor, now time.Time) (Job, error) {
+	if j.State != Checked {
+		return j, ErrNotChecked.With("the columns cannot be changed now: the file is not checked yet, or the import was started")
+	}
+	j.State, j.By, j.Header, j.Columns, j.Touched = Checking, by, h.Text(), columns, now
+	j.Rows, j.Done, j.Counts, j.Checked, j.Kept, j.Pace = 0, 0, Report{}, Report{}, 0, Pace{}
+	return j, nil
+}
+
+// Mapping is what the columns become, as far as that is known.
+func (j Job) Mapping() Mapping {
+	if j.Columns != nil {
+		return j.Columns
+	}
+	h, err := ParseHeader(j.Header)
+	if err != nil {
+		return nil
+	}
+	return h.Mapping()
 }
 
 // Claim gives the job to an owner.

@@ -17,7 +17,7 @@ var noon = time.Date(2026, 2, 3, 12, 0, 0, 0, time.UTC)
 
 // jobIn is a job in a state, with an owner where one may have it.
 func jobIn(s imports.State) imports.Job {
-	j := imports.NewJob(1, "people.csv", orgs.Group{}, audit.Actor{Name: "ada"}, noon)
+	j := imports.NewJob(1, "people.csv", "", orgs.Group{}, audit.Actor{Name: "ada"}, noon)
 	j.State = s
 	if s.Working() {
 		j = j.Claim("me", noon, time.Minute)
@@ -40,6 +40,19 @@ func TestJobMovesOnlyAlongItsStates(t *testing.T) {
 		} else {
 			require.ErrorIs(t, err, imports.ErrNotChecked, s)
 			assert.Equal(t, jobIn(s), started)
+		}
+		columns := imports.Mapping{mail}
+		before := jobIn(s)
+		before.Rows, before.Done, before.Kept, before.Counts, before.Checked = 3, 3, 1, imports.Report{Created: 2, Rejected: 1}, imports.Report{Created: 2, Rejected: 1}
+		mapped, err := before.Map(imports.Header{}, columns, audit.Actor{Name: "bob"}, later)
+		if s == imports.Checked {
+			require.NoError(t, err)
+			want := imports.NewJob(1, "people.csv", "", orgs.Group{}, audit.Actor{Name: "bob"}, noon)
+			want.State, want.Columns, want.Touched = imports.Checking, columns, later
+			assert.Equal(t, want, mapped, "it is checked from the beginning")
+		} else {
+			require.ErrorIs(t, err, imports.ErrNotChecked, s)
+			assert.Equal(t, before, mapped)
 		}
 		cancelled, err := jobIn(s).Cancel(later)
 		if s.Over() {
@@ -113,6 +126,6 @@ func TestJobKeepsTheLastPieceOfAFilesName(t *testing.T) {
 		"people.csv": "people.csv", `C:\Users\ada\people.csv`: "people.csv", "/home/ada/people.csv": "people.csv", "": "unnamed", "C:/": "unnamed", "a\x00\r\nb\u202ecsv.exe": "abcsv.exe",
 		"\xff.csv": ".csv", strings.Repeat("é", 300): strings.Repeat("é", 200), "<script>.csv": "<script>.csv",
 	} {
-		assert.Equal(t, want, imports.NewJob(1, name, orgs.Group{}, audit.Actor{}, noon).File, name)
+		assert.Equal(t, want, imports.NewJob(1, name, "", orgs.Group{}, audit.Actor{}, noon).File, name)
 	}
 }

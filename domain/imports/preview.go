@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 type Preview struct {
 	Header  Header
 	Columns []Column
+	Samples [][]string // some different cells of each column
 	Rows    []PreviewRow
 	More    bool // the file goes on
 }
@@ -21,6 +23,7 @@ type Preview struct {
 // Column is what a column of a file means to an import.
 type Column struct {
 	Name    string // as the file has it, except for its case
+	Means   string // email, first_name or last_name; empty for other columns
 	Key     string // of the metadata; empty for other columns
 	Warning string // why it is ignored; empty: it is not
 }
@@ -35,12 +38,14 @@ type PreviewRow struct {
 
 // ReadPreview reads at most so many rows. ErrEmpty, ErrNotText, ErrNoEmail, or what is wrong with
 // the header.
-func ReadPreview(file io.Reader, rows int) (Preview, error) {
+func ReadPreview(file io.Reader, rows int) (p Preview, err error) {
 	reader, err := NewReader(file)
 	if err != nil {
 		return Preview{}, err
 	}
-	p := Preview{Header: reader.Header(), Columns: reader.Header().Columns()}
+	p = Preview{Header: reader.Header(), Columns: reader.Header().Columns()}
+	table := Table{Header: p.Header}
+	defer func() { p.Samples = table.Samples() }()
 	lines := map[string]int{}
 	for {
 		row, err := reader.Next()
@@ -57,6 +62,7 @@ func ReadPreview(file io.Reader, rows int) (Preview, error) {
 			p.Rows = append(p.Rows, PreviewRow{Line: wrong.Line, Rejected: wrong.Reason})
 			continue
 		}
+		table.rows = append(table.rows, row.Cells)
 		shown := PreviewRow{Line: row.Line}
 		if shown.Enrollment, err = p.Header.Enrollment(row.Cells); err != nil {
 			shown.Rejected = Reason(err)
@@ -79,7 +85,9 @@ func (h Header) Columns() []Column {
 		switch {
 		case c.means == customPrefix:
 			shown.Key = c.key
-		case c.means != "" || c.tells():
+		case c.means != "":
+			shown.Name, shown.Means = cmp.Or(c.key, c.means), c.means
+		case c.tells():
 		case c.key == "":
 			shown.Warning = "has no name and is ignored"
 		case strings.EqualFold(c.key, customPrefix):

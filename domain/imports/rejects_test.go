@@ -93,7 +93,7 @@ func TestPreview(t *testing.T) {
 		"ada@example.org, Ada ,,,x,1,2,3\nnobody,,,,,,,\nADA@example.org,,,,,,,\nshort\neve@example.org,,,,,,,\n"), 4)
 	require.NoError(t, err)
 	assert.Equal(t, []imports.Column{
-		{Name: "email"}, {Name: "first_name"}, {Name: "", Warning: "has no name and is ignored"}, {Name: "custom__", Warning: "has no key behind custom__ and is ignored"},
+		{Name: "email", Means: "email"}, {Name: "first_name", Means: "first_name"}, {Name: "", Warning: "has no name and is ignored"}, {Name: "custom__", Warning: "has no key behind custom__ and is ignored"},
 		{Name: "custom__Team", Key: "Team"}, {Name: "phone", Warning: "means nothing to an import and is ignored"}, {Name: "phone", Warning: "is there twice and is ignored"}, {Name: "import_line"},
 	}, p.Columns)
 	require.Len(t, p.Rows, 4)

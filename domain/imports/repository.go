@@ -51,6 +51,8 @@ type Repository interface {
 	AddPiece(ctx context.Context, id ID, number int, data []byte) error
 	// Piece returns a piece of a file; ErrNotFound behind the last one.
 	Piece(ctx context.Context, id ID, number int) ([]byte, error)
+	// ReplacePiece stores a piece of a file anew; ErrNotFound when there is none.
+	ReplacePiece(ctx context.Context, id ID, number int, data []byte) error
 	// RemovePieces deletes at most limit pieces of a file and returns how many; fewer than limit
 	// were the last.
 	RemovePieces(ctx context.Context, id ID, limit int) (gone int, err error)
@@ -61,4 +63,11 @@ type Repository interface {
 	Rejected(ctx context.Context, id ID, after, limit int) ([]Kept, error)
 	// Forget deletes the rejected rows.
 	Forget(ctx context.Context, id ID) error
+
+	// Remember stores how the files of an organization with these columns were mapped last, and
+	// forgets what was used longest ago when there are more than MaxRemembered.
+	Remember(ctx context.Context, org orgs.ID, m Mapping, now time.Time) error
+	// Remembered returns how a file of the organization with the same columns was mapped last;
+	// ErrNotFound.
+	Remembered(ctx context.Context, org orgs.ID, digest string) (Mapping, error)
 }

@@ -52,7 +52,9 @@ type Reader struct {
 
 // NewReader reads the header of a file. ErrEmpty, ErrNotText, ErrNoEmail, or what is wrong with the
 // header.
-func NewReader(file io.Reader) (*Reader, error) {
+func NewReader(file io.Reader) (*Reader, error) { return newReader(file, ParseHeader) }
+
+func newReader(file io.Reader, parse func(text string) (Header, error)) (*Reader, error) {
 	r := &Reader{lines: newLines(file)}
 	first, err := r.nextFilled()
 	var tooLong *RowError
@@ -65,7 +67,7 @@ func NewReader(file io.Reader) (*Reader, error) {
 		return nil, err
 	}
 	r.lines.take(1)
-	r.header, err = ParseHeader(first.content())
+	r.header, err = parse(first.content())
 	if err != nil {
 		return nil, err
 	}

@@ -63,6 +63,8 @@ type Backlog struct {
 type Repository interface {
 	// State returns the state.
 	State(ctx context.Context) (State, error)
+	// Lock returns the state, which nobody else changes until the unit of work ends.
+	Lock(ctx context.Context) (State, error)
 	// SetState stores the state.
 	SetState(ctx context.Context, s State) error
 	// Backlogs returns what occurrences of all organizations have still to do, for the operator of

@@ -46,8 +46,39 @@ type Backlog struct {
 	Project      string           // by slug; empty: the channel is the organization's
 	Oldest       time.Time        // when the first was due
 	Waiting      int              // how many are due, as far as they were counted
+	Classes      []Class          // what is due of each priority, the one that goes first at the beginning; none of 0
 	Error        string           // the last error of the first; empty: none
 	State        deliveries.State // of the first
+}
+
+// Class is what is due of one priority in a channel.
+type Class struct {
+	Priority events.Priority
+	Oldest   time.Time // when the first was due
+	Waiting  int       // how many are due, as far as they were counted
+}
+
+// Class returns what is due of a priority; the zero value when nothing is.
+func (b Backlog) Class(p events.Priority) Class {
+	for _, c := range b.Classes {
+		if c.Priority == p {
+			return c
+		}
+	}
+	return Class{Priority: p}
+}
+
+// Due adds up what is due of a priority in several channels.
+func Due(all []Backlog, p events.Priority) Class {
+	sum := Class{Priority: p}
+	for _, b := range all {
+		c := b.Class(p)
+		sum.Waiting += c.Waiting
+		if !c.Oldest.IsZero() && (sum.Oldest.IsZero() || c.Oldest.Before(sum.Oldest)) {
+			sum.Oldest = c.Oldest
+		}
+	}
+	return sum
 }
 
 // Queue is the work of the installation that waits.
@@ -81,8 +112,8 @@ type Repository interface {
 	// at once, and as if it were triggered when it is to be sent.
 	Contexts(ctx context.Context, org orgs.ID, since time.Time) (int64, error)
 	// Backlogs returns the channels of these organizations with deliveries that were due before a
-	// moment, and how many are, counted up to most for each. It looks at the first of each channel
-	// and then at no more than it counts.
+	// moment, and how many are, counted up to most for each channel and priority. It looks at the
+	// first of each line of a channel and then at no more than it counts.
 	Backlogs(ctx context.Context, in []orgs.ID, before time.Time, most int) ([]Backlog, error)
 	// Queue returns what waits at a moment in all organizations, each number counted up to most.
 	Queue(ctx context.Context, now time.Time, most int) (Queue, error)
@@ -92,4 +123,12 @@ type Repository interface {
 	// deliveries that failed and were not sent again: the newest first, at most limit of each
 	// organization.
 	Failures(ctx context.Context, in []orgs.ID, since time.Time, limit int) ([]Failures, error)
+	// Snoozes returns the snoozes of these organizations, at most MaxSnoozes of each, those that
+	// have ended included.
+	Snoozes(ctx context.Context, in []orgs.ID) ([]Snooze, error)
+	// Snooze keeps a snooze in the place of the one that its problem has, and the MaxSnoozes latest
+	// of its organization.
+	Snooze(ctx context.Context, s Snooze) error
+	// Wake ends the snooze of a problem and reports whether there was one.
+	Wake(ctx context.Context, org orgs.ID, problem string) (bool, error)
 }

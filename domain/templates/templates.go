@@ -78,7 +78,8 @@ type Message struct {
 // Render fills the template. The data are maps, lists, strings, numbers and truth values, as JSON
 // decodes to, and are not changed. A name that is not there is empty. In the HTML, values are
 // escaped unless the template asks for them raw; in the subject and the text they never are. The
-// error is one of this package's and names the part and the line.
+// error is one of this package's and names the part and the line. A template that has HTML and no
+// text gets the text of its HTML, where both are within the limits.
 func (t *Template) Render(data map[string]any) (m Message, err error) {
 	r := renderer{room: MaxOutput, steps: MaxSteps, frames: []any{data}}
 	if m.Subject, err = r.render(t.subject); err != nil {
@@ -90,6 +91,9 @@ func (t *Template) Render(data map[string]any) (m Message, err error) {
 	}
 	if m.HTML, err = r.render(t.html); err != nil {
 		return Message{}, err
+	}
+	if len(t.text.nodes) == 0 && m.HTML != "" {
+		m.Text = plain(m.HTML, r.room)
 	}
 	return m, nil
 }

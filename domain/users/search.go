@@ -33,6 +33,8 @@ type Query struct {
 	List, Application int64
 	// Metadata asks for members whose custom fields are so.
 	Metadata metadata.Condition
+	// Sort is the order in which members are found; empty: the one that takes the least reading.
+	Sort Sort
 	// After is where the batch before this one ended; zero: from the beginning.
 	After Cursor
 	// Since is whom the batch before this one ended with, for those who know no cursor; 0: After
@@ -50,12 +52,33 @@ func (q Query) Trimmed() Query {
 
 // IsZero reports whether the query asks for all members.
 func (q Query) IsZero() bool {
-	q.After, q.Since, q.Limit = Cursor{}, 0, 0
+	q.After, q.Since, q.Limit, q.Sort = Cursor{}, 0, 0, ""
 	return q == Query{}
 }
 
+// Sort is an order that a query asks for.
+type Sort string
+
+// The orders that may be asked for. Names are sorted by last name, then by first name.
+const (
+	ByName              Sort = "name"
+	ByNameBackwards     Sort = "-name"
+	ByUsername          Sort = "username"
+	ByUsernameBackwards Sort = "-username"
+	ByAdded             Sort = "added"
+	ByAddedBackwards    Sort = "-added"
+)
+
+// Sorts returns every order that may be asked for.
+func Sorts() []Sort {
+	return []Sort{ByName, ByNameBackwards, ByUsername, ByUsernameBackwards, ByAdded, ByAddedBackwards}
+}
+
+// Backwards reports whether the order begins with the last.
+func (s Sort) Backwards() bool { return strings.HasPrefix(string(s), "-") }
+
 // Order is in which order a query finds members. Which one takes the least reading is decided at
-// the beginning, and kept.
+// the beginning, and kept. It is the Sort where the query asks for one.
 type Order string
 
 // The orders.
@@ -70,7 +93,7 @@ const (
 type Cursor struct {
 	Order Order
 	ID    int64
-	Key   string // of ByWord
+	Key   string // of ByWord and of a Sort
 	Term  string // of ByWord: the one whose words are gone through
 }
 
@@ -82,8 +105,15 @@ func (c Cursor) IsZero() bool { return c == Cursor{} }
 // them.
 type Found struct {
 	Members []Member
-	Next    Cursor // where to go on
-	More    bool   // whether that may find any
+	Added   map[MemberID]time.Time // when each of them became a member
+	Next    Cursor                 // where to go on
+	More    bool                   // whether that may find any
+}
+
+// Total is how many members a query means. Where there may be More, N is how many were counted.
+type Total struct {
+	N    int
+	More bool
 }
 
 // Indexing is how far the organization's members can be found by their words.

@@ -19,7 +19,7 @@ type layer struct {
 // where several do, the longest decides.
 var layers = []layer{
 	// Embedding a file is the compiler's work: nothing is read when the program runs.
-	{folder: "domain", ours: []string{"domain"}, pure: true, spared: []string{"embed"}, modules: []string{"golang.org/x/text", "golang.org/x/crypto", "github.com/nyaruka/phonenumbers", "github.com/pquerna/otp", "github.com/santhosh-tekuri/jsonschema/v6"}},
+	{folder: "domain", ours: []string{"domain"}, pure: true, spared: []string{"embed"}, modules: []string{"golang.org/x/text", "golang.org/x/crypto", "golang.org/x/net", "github.com/nyaruka/phonenumbers", "github.com/pquerna/otp", "github.com/santhosh-tekuri/jsonschema/v6"}},
 	{folder: "ports", ours: []string{"ports", "domain"}, pure: true, modules: []string{}},
 	// What works without a caller has nobody to return its errors to: it is given a logger.
 	{folder: "app/delivery", ours: []string{"app/delivery", "app/pace", "app/watchdog", "ports", "domain"}, pure: true, spared: []string{"log/slog"}, modules: []string{"golang.org/x/text", "golang.org/x/sync"}},
@@ -39,15 +39,17 @@ var layers = []layer{
 	{folder: "adapters/listener", ours: []string{"adapters/listener"}},
 	{folder: "adapters/archive", ours: []string{"adapters/archive", "domain"}},
 	{folder: "adapters/gormstore/rows", ours: []string{"adapters/gormstore/rows", "ports", "domain"}, modules: []string{}},
+	{folder: "adapters/tracing", ours: []string{"adapters/tracing", "ports"}},
+	{folder: "adapters/sheets", ours: []string{"adapters/sheets", "domain"}},
 	{folder: "adapters/webauthn", ours: []string{"adapters/webauthn", "domain"}},
 	{folder: "adapters/oidc", ours: []string{"adapters/oidc", "ports", "domain"}},
 	{folder: "adapters/outbound", ours: []string{"adapters/outbound", "domain"}},
 	// What the adapters that speak HTTP do alike is in adapters/web, which knows no use case.
 	{folder: "adapters/httpapi", ours: []string{"adapters/httpapi", "adapters/web", "adapters/blueprint", "app", "ports", "domain"}},
-	{folder: "adapters/console", ours: []string{"adapters/console", "adapters/web", "app", "ports", "domain"}},
+	{folder: "adapters/console", ours: []string{"adapters/console", "adapters/sheets", "adapters/web", "app", "ports", "domain"}},
 	// What `tocsin apply` and the API read alike.
 	{folder: "adapters/blueprint", ours: []string{"adapters/blueprint", "app", "domain"}},
-	{folder: "adapters/cli", ours: []string{"adapters/cli", "adapters/blueprint", "app", "ports", "domain"}},
+	{folder: "adapters/cli", ours: []string{"adapters/cli", "adapters/blueprint", "adapters/sheets", "app", "ports", "domain"}},
 	{folder: "adapters/web", ours: []string{"adapters/web", "ports", "domain"}},
 	{folder: "configs", ours: []string{"configs", "domain/names"}},
 	{folder: "wiring", ours: []string{"*"}},
@@ -75,6 +77,7 @@ var technologies = []technology{
 	{"github.com/klauspost/compress", []string{"adapters/httpapi", "adapters/archive", "adapters/web/static"}},
 	{"github.com/spf13/cobra", []string{"adapters/cli"}},
 	{"github.com/spf13/pflag", []string{"adapters/cli", "configs", "wiring"}},
+	{"github.com/xuri/excelize", []string{"adapters/sheets"}},
 	{"gorm.io", []string{"adapters/gormstore"}},
 	{"github.com/jackc/pgx", []string{"adapters/gormstore"}},
 	{"github.com/mattn/go-sqlite3", []string{"adapters/gormstore"}},
@@ -82,6 +85,7 @@ var technologies = []technology{
 	{"github.com/wneessen/go-mail", []string{"adapters/smtp"}},
 	{"github.com/nicholas-fedor/shoutrrr", []string{"adapters/shoutrrr"}},
 	{"github.com/knadh/koanf", []string{"configs"}},
+	{"golang.org/x/net/html", []string{"domain/templates"}},
 	{"github.com/pquerna/otp", []string{"domain/factors"}},
 	{"github.com/go-webauthn/webauthn", []string{"adapters/webauthn"}},
 	{"github.com/boombuler/barcode", []string{"adapters/console"}},
@@ -90,6 +94,8 @@ var technologies = []technology{
 	{"golang.org/x/crypto/acme", []string{"adapters/listener"}},
 	{"golang.org/x/oauth2", []string{"adapters/oidc"}},
 	{"github.com/prometheus", []string{"adapters/metrics"}},
+	{"go.opentelemetry.io", []string{"adapters/tracing"}},
+	{"google.golang.org/protobuf", []string{"adapters/tracing"}},
 	{"github.com/google/wire", []string{"wiring"}},
 	{"github.com/golang/mock", []string{}},
 	{"github.com/stretchr/testify", []string{}},

@@ -10,9 +10,9 @@ func TestAChannelIsMadeTestedAndDeleted(t *testing.T) {
 		p.goBy(link, "New channel")
 		p.goBy(link, "smtp")
 		p.fill("Name", "relay")
-		p.fill("host", "127.0.0.1")
-		p.fill("port", "1")
-		p.fill("from", "notify@example.org")
+		p.fill("Host", "127.0.0.1")
+		p.fill("Port", "1")
+		p.fill("From", "notify@example.org")
 		p.goBy(button, "Create the channel")
 		p.sees("The change is saved.", "relay", "no instance says otherwise")
 

@@ -39,13 +39,13 @@ func TestAMixedFileIsImportedMendedAndImportedAgain(t *testing.T) {
 		p.awaits("What would become of the rows")
 		p.sees("Added 2 users who are new in this organization", "Duplicates 1", "Rejected 2", "shoe size", "katherine.johnson@example.com", "team: Orbits", "=1+2")
 		p.open("/console/o/acme/u/?q=katherine")
-		p.sees("Nobody is found.") // It was a try.
+		p.sees("No users match “katherine”.") // It was a try.
 
 		p.menu("People", "Imports")
 		p.goBy(link, "mixed.csv")
 		p.goBy(button, "Start the import")
 		p.awaits("What became of the rows")
-		p.sees("Added 2 users who are new in this organization", "Rejected 2", "not an address", "mary.jackson.example.com")
+		p.sees("Added 2 users who are new in this organization", "Rejected 2", "email: is not an e-mail address", "Download 2 rejected rows")
 
 		rejected := p.download(link, "Download 2 rejected rows as CSV")
 		text, err := os.ReadFile(rejected)
@@ -65,6 +65,53 @@ func TestAMixedFileIsImportedMendedAndImportedAgain(t *testing.T) {
 		p.fill("Name, address or ID", "mary")
 		p.goBy(button, "Search")
 		p.sees("mary.jackson@example.com", "Mary Jackson", "Default")
+	})
+}
+
+func TestRejectedRowsAreCorrectedInThePage(t *testing.T) {
+	t.Parallel()
+	each(t, func(w *world, p *tab) {
+		p.open("/console/o/acme/imports/")
+		p.choose("Group", "Staff")
+		p.upload(w.file("people.csv", "email;custom__team\nmary.jackson.example.com;Wind tunnel\nnobody;\n"))
+		p.goBy(button, "Upload and check")
+		p.awaits("What would become of the rows")
+		p.goBy(button, "Start the import")
+		p.awaits("What became of the rows")
+		p.fill("email of line 2", "mary.jackson@example.com")
+		p.goBy(button, "Check the corrected rows")
+		p.awaits("What would become of the rows")
+		p.sees("Added 1 users who are new in this organization", "Rejected 0", "Group Staff", "team: Wind tunnel")
+		p.goBy(button, "Start the import")
+		p.awaits("What became of the rows")
+	})
+}
+
+func TestColumnsAreCorrectedAndRemembered(t *testing.T) {
+	t.Parallel()
+	each(t, func(w *world, p *tab) {
+		p.open("/console/o/acme/imports/")
+		p.upload(w.file("contacts.csv", "Mail;Kontakt;Bau\nold@example.com;mary.jackson@example.com;South\n"))
+		p.goBy(button, "Upload and check")
+		p.awaits("What would become of the rows")
+		p.choose("What Kontakt becomes", "e-mail: who the user is, and an address")
+		p.forgive("400")
+		p.goBy(button, "Change and check again")
+		p.sees("There is 1 problem:", "the columns \"Mail\" and \"Kontakt\" cannot both become email")
+		p.choose("What Mail becomes", "leave out")
+		p.choose("What Bau becomes", "metadata, under the key beside it")
+		p.fill("Key of Bau", "site")
+		p.goBy(button, "Change and check again")
+		p.awaits("What would become of the rows")
+		p.sees("site: South")
+		p.goBy(button, "Start the import")
+		p.awaits("What became of the rows")
+
+		p.menu("People", "Imports")
+		p.upload(w.file("next.csv", "Mail;Kontakt;Bau\nold@example.com;katherine.johnson@example.com;North\n"))
+		p.goBy(button, "Upload and check")
+		p.awaits("What would become of the rows")
+		p.sees("katherine.johnson@example.com", "site: North")
 	})
 }
 

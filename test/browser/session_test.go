@@ -37,7 +37,7 @@ func TestAnInvitedOperatorSignsIn(t *testing.T) {
 	each(t, func(w *world, p *tab) {
 		w.populate(greeted)
 		p.open("/console/o/acme/u/?q=grace")
-		p.goBy(link, "grace.hopper@example.com")
+		p.goBy(link, "Grace Hopper")
 		p.goBy(link, "Role and signing in")
 		p.choose("Role", "Operator")
 		p.goBy(button, "Save")

@@ -61,8 +61,8 @@ func TestSomebodyIsSubscribedOptsOutAndIsTakenBack(t *testing.T) {
 	p.goBy(link, "skipped 1")
 	p.sees("grace.hopper@example.com", "the recipient unsubscribed this address from the notification")
 	p.open("/console/o/acme/u/?q=grace")
-	p.goBy(link, "grace.hopper@example.com")
-	p.sees("Copy for the curious", "Not wanted")
+	p.goBy(link, "Grace Hopper")
+	p.sees("Copy for the curious", "Unsubscribed")
 
 	subscriptions()
 	p.goBy(button, "Undo the opt-out of grace.hopper@example.com")

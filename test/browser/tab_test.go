@@ -23,8 +23,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// patience is how long a test waits for what must happen.
-const patience = 30 * time.Second
+// patience is how long a test waits for what must happen, with other tests on the same processors.
+const patience = 60 * time.Second
 
 // The schemes of colour that a browser can ask for.
 const (

@@ -24,7 +24,7 @@ import (
 // fileField is the field for a file of the page.
 func (t *tab) fileField() runtime.RemoteObjectID {
 	t.Helper()
-	const label = "Choose a CSV file, or drop it here"
+	const label = "Choose a CSV file or an Excel workbook, or drop it here"
 	field := ask[*runtime.RemoteObject](t, fmt.Sprintf("[...document.querySelectorAll('input[type=file]')].find(e => e.labels[0].innerText.trim() === %s)", quote(label)))
 	require.NotEmpty(t, field.ObjectID, "no field for a file %q", label)
 	return field.ObjectID
@@ -81,11 +81,11 @@ func (w *world) begunElsewhere(file string, rows int) *elsewhere {
 			return err
 		}
 		by := audit.Actor{Name: "grace", Via: audit.Console}
-		job, err := tx.Imports().Create(w.Context(), imports.NewJob(org.ID, file, orgs.Group{}, by, now))
+		job, err := tx.Imports().Create(w.Context(), imports.NewJob(org.ID, file, "", orgs.Group{}, by, now))
 		if err != nil {
 			return err
 		}
-		if job, err = job.Complete(header.Header(), 1<<20, now).Finish(now).Start(by, now); err != nil {
+		if job, err = job.Complete(header.Header(), nil, 1<<20, now).Finish(now).Start(by, now); err != nil {
 			return err
 		}
 		e.job, err = tx.Imports().Save(w.Context(), job.Claim("another instance", now, time.Hour).Scan(rows, now.Add(-time.Minute)))
@@ -133,7 +133,7 @@ func TestAnImportIsCancelledWhileItRuns(t *testing.T) {
 		p.goBy(button, "Cancel: import nothing")
 		p.sees("The import was cancelled.")
 		p.menu("People")
-		p.sees("Nobody is found.")
+		p.sees("No users yet.")
 		p.menu("Settings", "Audit log")
 		assert.Equal(p, 2, strings.Count(ask[string](p, "document.querySelector('tbody').innerText"), "import.cancel"))
 	})

@@ -42,8 +42,8 @@ func (i *instance) ask(s shop, o string) *clients {
 		{http.MethodGet, o, ""},
 		{http.MethodGet, o + "deliveries/?limit=10", ""},
 		{http.MethodPost, s.path("e/" + quiet + "/trigger/"), "{}"},
-		{http.MethodPost, s.path("register/"), `{"username": "%[1]d", "email": "new%[1]d@example.net"}`},
-		{http.MethodPost, "/api/v1/user/" + acme + "/", `{"email": "other%[1]d@example.net"}`},
+		{http.MethodPost, s.path("register/"), `{"username": "` + s.project + `-%[1]d", "email": "new%[1]d@` + s.project + `.example.net"}`},
+		{http.MethodPost, "/api/v1/user/" + acme + "/", `{"email": "other%[1]d@` + s.project + `.example.net"}`},
 	} {
 		c.mu.Lock()
 		c.last[request.path] = seen{} // No answer yet.
@@ -115,7 +115,7 @@ func (c *clients) kept(i *instance) {
 }
 
 // emails are addresses of people whom clients create.
-var emails = regexp.MustCompile(`(new|other)\d+@example\.net`)
+var emails = regexp.MustCompile(`(new|other)\d+@[a-z-]+\.example\.net`)
 
 // stop ends the questions.
 func (c *clients) stop() {

@@ -153,7 +153,7 @@ func peopleOf(rows int) (file, ofAcme, ofGlobex string, counts map[string]int) {
 func TestKillAnImport(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, database string) {
-		w := &world{t: t, settings: []string{"TOCSIN_DATABASE_URL=" + database, "TOCSIN_LISTEN=127.0.0.1:0", "TOCSIN_LOG_FORMAT=json", "TOCSIN_RATE_LIMIT=0", "TOCSIN_ORGANIZATION_RATE_LIMIT=0",
+		w := &world{t: t, program: program(t), settings: []string{"TOCSIN_DATABASE_URL=" + database, "TOCSIN_LISTEN=127.0.0.1:0", "TOCSIN_LOG_FORMAT=json", "TOCSIN_RATE_LIMIT=0", "TOCSIN_ORGANIZATION_RATE_LIMIT=0",
 			"TOCSIN_SECRET_KEY=" + strings.Repeat("42", 32), "TOCSIN_LEASE=" + chosen().lease.String()}}
 		w.run(`{organizations: [{slug: acme, name: Acme}, {slug: globex, name: Globex}]}`, "apply", "-f", "-")
 		w.run(clerkPassword+"\n", "admin", "create", "--username", "root", "--password-stdin")

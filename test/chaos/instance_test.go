@@ -32,7 +32,13 @@ func program(t *testing.T) string {
 // command prepares the program with these settings.
 func command(t *testing.T, settings []string, args ...string) *exec.Cmd {
 	t.Helper()
-	c := exec.CommandContext(t.Context(), program(t), args...)
+	return commandOf(t, program(t), settings, args...)
+}
+
+// commandOf prepares a program, which may be that of another release.
+func commandOf(t *testing.T, program string, settings []string, args ...string) *exec.Cmd {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), program, args...)
 	c.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "TOCSIN_") })
 	c.Env = append(append(c.Env, beTocsin+"=yes"), settings...)
 	return c
@@ -54,7 +60,7 @@ type instance struct {
 // serve starts an instance.
 func (w *world) serve(args ...string) *instance {
 	w.t.Helper()
-	return start(w.t, command(w.t, w.settings, append([]string{"serve"}, args...)...), w.key)
+	return start(w.t, commandOf(w.t, w.program, w.settings, append([]string{"serve"}, args...)...), w.key)
 }
 
 // start starts a process that serves, and waits until it listens.
@@ -175,7 +181,7 @@ func (i *instance) try(ctx context.Context, method, path, body string) (status i
 // run runs a command of the program to its end and returns what it printed.
 func (w *world) run(in string, args ...string) string {
 	w.t.Helper()
-	c := command(w.t, w.settings, args...)
+	c := commandOf(w.t, w.program, w.settings, args...)
 	var out, complaint bytes.Buffer
 	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(in), &out, &complaint
 	require.NoError(w.t, c.Run(), "%s: %s", args, &complaint)

@@ -98,6 +98,13 @@ func (s *sink) relieve() {
 	s.trouble = nil
 }
 
+// answerAfter changes how long the server takes for a message.
+func (s *sink) answerAfter(latency time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.latency = latency
+}
+
 // after is what to wait for until so many messages were taken.
 func (s *sink) after(count int) <-chan struct{} {
 	came := make(chan struct{})
@@ -180,7 +187,10 @@ func (s *session) Data(r io.Reader) error {
 		return err // It broke off: nothing was promised.
 	}
 	s.letter.id = m.Header.Get("Message-Id")
-	<-time.After(s.latency)
+	s.mu.Lock()
+	latency := s.latency
+	s.mu.Unlock()
+	<-time.After(latency)
 	return s.take(s.letter)
 }
 

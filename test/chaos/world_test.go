@@ -42,11 +42,13 @@ type shop struct {
 	people      int
 	sink        *sink
 	concurrency int
+	second      *sink // takes a fifth, by a channel of the same pool; nil: there is none
 }
 
 // world is an installation, and the test that it belongs to.
 type world struct {
 	t        *testing.T
+	program  string
 	settings []string // environment of every process
 	key      string
 }
@@ -54,7 +56,13 @@ type world struct {
 // newWorld fills an empty database through the program.
 func newWorld(t *testing.T, url string, settings []string, shops ...shop) *world {
 	t.Helper()
-	w := &world{t: t, settings: append([]string{"TOCSIN_DATABASE_URL=" + url, "TOCSIN_LISTEN=127.0.0.1:0", "TOCSIN_LOG_FORMAT=json", "TOCSIN_RATE_LIMIT=0", "TOCSIN_ORGANIZATION_RATE_LIMIT=0",
+	return newWorldOf(t, program(t), url, settings, shops...)
+}
+
+// newWorldOf is newWorld through a program, which may be that of another release.
+func newWorldOf(t *testing.T, program, url string, settings []string, shops ...shop) *world {
+	t.Helper()
+	w := &world{t: t, program: program, settings: append([]string{"TOCSIN_DATABASE_URL=" + url, "TOCSIN_LISTEN=127.0.0.1:0", "TOCSIN_LOG_FORMAT=json", "TOCSIN_RATE_LIMIT=0", "TOCSIN_ORGANIZATION_RATE_LIMIT=0",
 		"TOCSIN_SECRET_KEY=" + strings.Repeat("42", 32), "TOCSIN_RETRY_BASE=1s", "TOCSIN_RETRY_MAX=4s", "TOCSIN_LEASE=" + chosen().lease.String()}, settings...)}
 	lists := w.apply(shops)
 	w.key = w.run("", "key", "create", "--name", "test", "--grant", "full_access")
@@ -91,12 +99,25 @@ func newWorld(t *testing.T, url string, settings []string, shops ...shop) *world
 func (w *world) apply(shops []shop) (lists map[string]int64) {
 	w.t.Helper()
 	type object = map[string]any
-	project := func(org, name string, s shop) object {
-		host, port, err := net.SplitHostPort(s.sink.address)
+	way := func(org, project, name string, to *sink, s shop) object {
+		host, port, err := net.SplitHostPort(to.address)
 		require.NoError(w.t, err)
+		return object{"name": name, "protocol": "EMAIL", "driver": "smtp", "settings": object{"host": host, "port": port, "tls": "none", "from": sender(org, project),
+			"concurrency": s.concurrency}}
+	}
+	ways := func(org, project string, s shop) []object {
+		first := way(org, project, channel, s.sink, s)
+		first["preferred"] = true
+		if s.second == nil {
+			return []object{first}
+		}
+		second := way(org, project, "second", s.second, s)
+		first["pool"], first["weight"], second["pool"], second["weight"] = "mail", 80, "mail", 20
+		return []object{first, second}
+	}
+	project := func(org, name string, s shop) object {
 		return object{"slug": name, "name": name, "lists": []object{{"name": list}},
-			"channels": []object{{"name": channel, "protocol": "EMAIL", "driver": "smtp", "preferred": true, "settings": object{"host": host, "port": port,
-				"tls": "none", "from": sender(org, name), "concurrency": s.concurrency}}},
+			"channels": ways(org, name, s),
 			"applications": []object{{"slug": application, "name": "Web", "events": []object{{"slug": quiet, "name": "Quiet"},
 				{"slug": event, "name": "Sale", "templates": []object{{"channel": channel, "subject": "Sale", "text": "{{ context.what }} for {{ user.email }}"}},
 					"notifications": []object{{"name": "Tell everybody", "list": list}}}}}}}
@@ -160,6 +181,15 @@ type occurrence struct {
 	Counts map[string]int
 }
 
+// letters are what the mail servers of a shop took.
+func (s shop) letters() []letter {
+	all := s.sink.letters()
+	if s.second != nil {
+		all = append(all, s.second.letters()...)
+	}
+	return all
+}
+
 // path is where the occurrences and events of a shop are.
 func (s shop) path(rest string) string {
 	return "/api/o/" + acme + "/p/" + s.project + "/a/" + application + "/" + rest
@@ -196,7 +226,7 @@ func (i *instance) done(path string) occurrence {
 func (s shop) repeats(t *testing.T, refused ...string) (repeats int) {
 	t.Helper()
 	ids, owners := map[string]string{}, map[string]string{} // by recipient, and by id
-	for _, l := range s.sink.letters() {
+	for _, l := range s.letters() {
 		if !assert.Equal(t, sender(acme, s.project), l.from, "nothing of another organization or project is sent, but to %s", l.to) {
 			continue
 		}

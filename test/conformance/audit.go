@@ -86,6 +86,36 @@ func auditCases() cases {
 			})
 			assert.Equal(t, audit.Found{}, gone)
 		},
+		"EntriesAboutPeopleFromAPlaceOn": func(t *testing.T, w *world) {
+			const ada, member = "acme/u/ada", "acme/p/shop/a/web/u/ada"
+			for i, object := range []string{ada, "acme/u/adam", member, "acme/e/ada", ada} {
+				for _, org := range []orgs.ID{w.mine.org.ID, w.theirs.org.ID} {
+					e := entry(org, object)
+					e.At, e.Actor.Key = noon.Add(time.Duration(i)*time.Minute), access.ID(i+1)
+					act(t, w, func(tx ports.Tx) error { return tx.Audit().Record(t.Context(), e) })
+				}
+			}
+			keys := func(q audit.About) (ids []access.ID) {
+				q.Organization = w.mine.org.ID
+				for _, e := range look(t, w, func(tx ports.Tx) ([]audit.Entry, error) { return tx.Audit().About(t.Context(), q) }) {
+					assert.Equal(t, w.mine.org.ID, e.Organization)
+					ids = append(ids, e.Actor.Key)
+				}
+				return ids
+			}
+			both := audit.About{Objects: []string{ada, member, ada}, Limit: 10}
+			assert.Equal(t, []access.ID{5, 3, 1}, keys(both))
+			assert.Equal(t, []access.ID{3}, keys(audit.About{Objects: []string{member}, Limit: 10}))
+			assert.Empty(t, keys(audit.About{Limit: 10}))
+			few := both
+			few.Limit = 2
+			assert.Equal(t, []access.ID{5, 3}, keys(few))
+			found := w.entries(t, audit.Query{Organization: w.mine.org.ID, Object: member, Limit: 1})
+			both.From = audit.Cursor{At: found[0].At, ID: found[0].ID}
+			assert.Equal(t, []access.ID{1}, keys(both), "behind it")
+			both.Newer = true
+			assert.Equal(t, []access.ID{3, 5}, keys(both), "from it on")
+		},
 		"SeveralAreKeptInTheirOrder": func(t *testing.T, w *world) {
 			act(t, w, func(tx ports.Tx) error {
 				return tx.Audit().Record(t.Context(), entry(w.mine.org.ID, "a"), entry(w.theirs.org.ID, "b"), entry(0, "c"), entry(w.mine.org.ID, "d"))

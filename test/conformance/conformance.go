@@ -40,6 +40,8 @@ func nouns() map[string]cases {
 		"Events":        eventCases(),
 		"Templates":     templateCases(),
 		"Outages":       outageCases(),
+		"Pools":         poolCases(),
+		"Limits":        shareCases(),
 		"Notifications": notificationCases(),
 		"Subscriptions": subscriptionCases(),
 		"Triggers":      triggerCases(),
@@ -84,6 +86,7 @@ func nouns() map[string]cases {
 		"Listed":        recipientSearchCases(),
 		"Subscribers":   subscriberCases(),
 		"Rotations":     rotationCases(),
+		"Snoozes":       snoozeCases(),
 	}
 }
 

@@ -111,7 +111,7 @@ func carry(ctx context.Context, from, to string) error {
 		return tx.Installation().SetState(ctx, installation.State{ReadOnly: now.Add(-backup.Settled)})
 	})
 	if err == nil {
-		_, err = backup.Copy(ctx, source, target, audit.Actor{Name: "root"}, now)
+		_, err = backup.Copy(ctx, source, target, backup.Options{By: audit.Actor{Name: "root"}, Now: now})
 	}
 	return errors.Join(err, source.Close(), target.Close())
 }

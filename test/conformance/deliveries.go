@@ -219,7 +219,7 @@ func deliveryCases() cases {
 			assert.True(t, d.Next.Equal(d.Created))
 			d.ID, d.Created, d.Next = 0, time.Time{}, time.Time{}
 			assert.Equal(t, deliveries.Delivery{Occurrence: o.ID, Notification: w.mine.shipped.ID, Assignment: w.mine.bobByMail.ID, Username: "bob@example.org",
-				Address: "bob@example.org", Channel: "Mail", ChannelID: w.mine.mail.ID, Protocol: channels.EMAIL, State: deliveries.Pending}, d)
+				Address: "bob@example.org", Channel: "Mail", ChannelID: w.mine.mail.ID, Choice: deliveries.Choice{AssignedTo: "Mail"}, Protocol: channels.EMAIL, State: deliveries.Pending}, d)
 		},
 		"OfAMember": func(t *testing.T, w *world) {
 			w.ready(t)

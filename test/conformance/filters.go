@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -199,6 +200,66 @@ func filterCases() cases {
 			})
 			assert.Equal(t, "p01", second.Members[0].User.Username, "who is on the list three times comes once")
 		},
+		"MembersAreSortedAsAsked": func(t *testing.T, w *world) {
+			var many []users.Enrollment
+			for _, name := range [][2]string{{"Zoe", "adams"}, {"", ""}, {"Ada", "Byron"}, {"Bea", "Adams"}, {"Émile", "Zola"}} {
+				e, err := users.NewEnrollment(fmt.Sprintf("s%d@example.org", 9-len(many)), name[0], name[1], nil)
+				require.NoError(t, err)
+				many = append(many, e)
+				_, err = w.enrolling(t.Context(), w.mine.org.Slug, users.Batch{Enrollments: many, Group: w.mine.staff.ID})
+				require.NoError(t, err)
+			}
+			w.indexAll(t)
+			const ada, bob = "ada@example.org", "bob@example.org" // without names
+			const s9, s8, s7, s6, s5 = "s9@example.org", "s8@example.org", "s7@example.org", "s6@example.org", "s5@example.org"
+			orders := map[users.Sort][]string{
+				users.ByName: {ada, bob, s8, s6, s9, s7, s5}, users.ByUsername: {ada, bob, s5, s6, s7, s8, s9}, users.ByAdded: {ada, bob, s9, s8, s7, s6, s5},
+			}
+			for sort, all := range orders {
+				for q, want := range map[users.Query][]string{{}: all, {Text: "s"}: all[2:], {Group: w.mine.staff.ID}: all[2:], {Text: "s9"}: {s9}, {Text: "nobody"}: nil} {
+					for limit := 1; limit < 9; limit++ {
+						q.Limit, q.Sort = limit, sort
+						assert.Equal(t, want, w.inOrder(t, q), q)
+						q.Sort = "-" + sort
+						backwards := slices.Clone(want)
+						slices.Reverse(backwards)
+						assert.Equal(t, backwards, w.inOrder(t, q), q)
+					}
+				}
+			}
+			found := look(t, w, func(tx ports.Tx) (users.Found, error) {
+				return tx.Users().Search(t.Context(), w.mine.org.ID, users.Query{Limit: 9})
+			})
+			for _, m := range found.Members {
+				assert.False(t, found.Added[m.ID].IsZero(), m.User.Username)
+			}
+		},
+		"ManyAreSortedAlongAnIndex": func(t *testing.T, w *world) {
+			var many []users.Enrollment
+			for i := range 1_200 {
+				e, err := users.NewEnrollment(fmt.Sprintf("many%04d@example.org", i), "", fmt.Sprintf("N%03d", (i*7)%1_200/2), nil)
+				require.NoError(t, err)
+				many = append(many, e)
+			}
+			_, err := w.enrolling(t.Context(), w.mine.org.Slug, users.Batch{Enrollments: many, Group: w.mine.staff.ID})
+			require.NoError(t, err)
+			w.indexAll(t)
+			for _, q := range []users.Query{{Group: w.mine.staff.ID}, {Text: "many"}} {
+				q.Limit = 400
+				for _, sort := range users.Sorts() {
+					q.Sort = sort
+					found := w.inOrder(t, q)
+					assert.Len(t, found, 1_200, q)
+					backwards := q
+					backwards.Sort = "-" + sort
+					if !sort.Backwards() {
+						reversed := w.inOrder(t, backwards)
+						slices.Reverse(reversed)
+						assert.Equal(t, found, reversed, q)
+					}
+				}
+			}
+		},
 		"ACursorOfAnotherQueryBeginsAnew": func(t *testing.T, w *world) {
 			for _, c := range []users.Cursor{{Order: users.ByWord, ID: 1 << 40, Key: "z", Term: "z"}, {Order: users.ByEntry, ID: 1 << 40}} {
 				assert.Equal(t, []string{"ada@example.org", "bob@example.org"}, w.hits(t, users.Query{After: c, Limit: 5}), c)
@@ -223,6 +284,21 @@ func filterCases() cases {
 				assert.Empty(t, w.hits(t, q), name)
 			}
 		},
+	}
+}
+
+// inOrder is whom a query finds, however many batches it takes, in the order in which they are
+// found.
+func (w *world) inOrder(t *testing.T, q users.Query) (usernames []string) {
+	t.Helper()
+	for {
+		found := look(t, w, func(tx ports.Tx) (users.Found, error) { return tx.Users().Search(t.Context(), w.mine.org.ID, q) })
+		for _, m := range found.Members {
+			usernames = append(usernames, m.User.Username)
+		}
+		if q.After = found.Next; !found.More {
+			return usernames
+		}
 	}
 }
 

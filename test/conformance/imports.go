@@ -20,7 +20,7 @@ import (
 // job is a new import of an organization in some state.
 func (w *world) job(t *testing.T, o tenant, s imports.State) imports.Job {
 	t.Helper()
-	j := imports.NewJob(o.org.ID, "people.csv", o.staff, audit.Actor{Name: "Ñ", Address: "192.0.2.1/32", Via: audit.Console}, noon)
+	j := imports.NewJob(o.org.ID, "people.csv", "", o.staff, audit.Actor{Name: "Ñ", Address: "192.0.2.1/32", Via: audit.Console}, noon)
 	j.State = s
 	return do(t, w, func(tx ports.Tx) (imports.Job, error) { return tx.Imports().Create(t.Context(), j) })
 }
@@ -60,6 +60,7 @@ func jobIDs(jobs []imports.Job) (ids []imports.ID) {
 // busiest is a job of which every field differs from what it was as the other was made.
 func busiest(j imports.Job) imports.Job {
 	j.Size, j.Header, j.By, j.State, j.Reason = 1<<40, "email;\"a\n\"", audit.Actor{Name: "Ö", Address: "::1/128", Via: audit.Console}, imports.Failed, "why <not>"
+	j.Columns = imports.Mapping{{Name: "<é>", Field: imports.Email}, {Field: imports.Metadata, Key: "\""}, {Name: "x"}}
 	j.Rows, j.Done, j.Kept, j.Failures = 1_000_000, 17, 3, 2
 	j.Counts, j.Checked = imports.Report{Created: 1, Enrolled: 2, Updated: 3, Unchanged: 4, Duplicates: 5, Rejected: 6}, imports.Report{Created: 9}
 	at := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Microsecond) }
@@ -79,7 +80,7 @@ func importCases() cases {
 			assert.Greater(t, saved.Version, made.Version)
 			assert.Equal(t, want, saved)
 			assert.Equal(t, saved, w.jobByID(t, w.mine, made.ID))
-			without := imports.NewJob(w.mine.org.ID, "x", orgs.Group{}, audit.Actor{Via: audit.Console}, noon).Complete(imports.Header{}, 1, noon)
+			without := imports.NewJob(w.mine.org.ID, "x", "", orgs.Group{}, audit.Actor{Via: audit.Console}, noon).Complete(imports.Header{}, nil, 1, noon)
 			without = do(t, w, func(tx ports.Tx) (imports.Job, error) { return tx.Imports().Create(t.Context(), without) })
 			assert.Equal(t, without, w.jobByID(t, w.mine, without.ID))
 		},

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +50,54 @@ func importFileCases() cases {
 			}
 			missing(t, w, imports.ErrNotFound, piece(t, j.ID, len(data)))
 			missing(t, w, imports.ErrNotFound, piece(t, other.ID, 1))
+		},
+		"APieceIsReplaced": func(t *testing.T, w *world) {
+			j, other := w.job(t, w.mine, imports.Uploading), w.job(t, w.theirs, imports.Uploading)
+			for _, to := range []imports.Job{j, other} {
+				w.addPiece(t, to.ID, 0, []byte("was"))
+				w.addPiece(t, to.ID, 1, []byte("next"))
+			}
+			act(t, w, func(tx ports.Tx) error { return tx.Imports().ReplacePiece(t.Context(), j.ID, 0, []byte("\x00now")) })
+			assert.Equal(t, "\x00now", string(look(t, w, piece(t, j.ID, 0))))
+			assert.Equal(t, "next", string(look(t, w, piece(t, j.ID, 1))))
+			assert.Equal(t, "was", string(look(t, w, piece(t, other.ID, 0))))
+			refused(t, w, imports.ErrNotFound, func(tx ports.Tx) error { return tx.Imports().ReplacePiece(t.Context(), j.ID, 2, []byte("x")) })
+		},
+		"MappingsAreRememberedByColumnsWithinTheirOrganization": func(t *testing.T, w *world) {
+			remember := func(o tenant, m imports.Mapping, at int) {
+				act(t, w, func(tx ports.Tx) error {
+					return tx.Imports().Remember(t.Context(), o.org.ID, m, noon.Add(time.Duration(at)*time.Second))
+				})
+			}
+			remembered := func(o tenant, m imports.Mapping) func(ports.Tx) (imports.Mapping, error) {
+				return func(tx ports.Tx) (imports.Mapping, error) {
+					return tx.Imports().Remembered(t.Context(), o.org.ID, m.Digest())
+				}
+			}
+			one := imports.Mapping{{Name: "\"Ä\"", Field: imports.Email}, {Name: "x", Field: imports.Metadata, Key: "<k>"}}
+			missing(t, w, imports.ErrNotFound, remembered(w.mine, one))
+			remember(w.mine, one, 0)
+			assert.Equal(t, one, look(t, w, remembered(w.mine, one)))
+			missing(t, w, imports.ErrNotFound, remembered(w.theirs, one))
+			other := imports.Mapping{{Name: "\"Ä\""}, {Name: "x", Field: imports.Email}}
+			remember(w.mine, other, 1)
+			assert.Equal(t, other, look(t, w, remembered(w.mine, one)), "the last one counts")
+			remember(w.theirs, one, 0)
+
+			named := func(n int) imports.Mapping { return imports.Mapping{{Name: strconv.Itoa(n), Field: imports.Email}} }
+			for n := range imports.MaxRemembered {
+				remember(w.mine, named(n), n+2)
+				if n == 1 {
+					remember(w.mine, named(0), 1_000) // It was used again.
+				}
+			}
+			missing(t, w, imports.ErrNotFound, remembered(w.mine, one))
+			look(t, w, remembered(w.mine, named(0)))
+			look(t, w, remembered(w.mine, named(1)))
+			remember(w.mine, one, 2_000)
+			missing(t, w, imports.ErrNotFound, remembered(w.mine, named(1)))
+			look(t, w, remembered(w.mine, named(2)))
+			look(t, w, remembered(w.theirs, one))
 		},
 		"APieceTouchesItsJobWhichMustBeUploading": func(t *testing.T, w *world) {
 			for _, s := range []imports.State{imports.Checking, imports.Checked, imports.Running, imports.Done, imports.Cancelled, imports.Failed} {

@@ -44,6 +44,7 @@ func installationCases() cases {
 			for _, s := range []installation.State{{Held: at}, {ReadOnly: at, Notice: "The disk grows."}, {Held: at, ReadOnly: at.Add(time.Hour)}, {}} {
 				w.setState(t, s)
 				assert.Equal(t, s, w.state(t))
+				assert.Equal(t, s, do(t, w, func(tx ports.Tx) (installation.State, error) { return tx.Installation().Lock(t.Context()) }))
 			}
 		},
 		"Backlogs": func(t *testing.T, w *world) {

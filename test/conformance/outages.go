@@ -62,6 +62,25 @@ func outageCases() cases {
 			require.NoError(t, w.Queue().ClearOutage(t.Context(), w.mine.mail.ID, "a"))
 			require.NoError(t, w.Queue().ClearOutage(t.Context(), 1<<40, "a"))
 		},
+		"OfOneThatIsPausedForAllEveryWorkerKnows": func(t *testing.T, w *world) {
+			now := asked()
+			paused := func(c channels.Channel) time.Time {
+				found, err := w.Queue().Channel(t.Context(), c.ID)
+				require.NoError(t, err)
+				return found.Paused
+			}
+			one, longer, own := outage(w.mine.mail, "a", now.Add(time.Minute)), outage(w.mine.mail, "b", now.Add(time.Hour)), outage(w.mine.text, "a", now.Add(time.Minute))
+			one.ForAll, longer.ForAll = true, true
+			report(t, w, one, longer, own)
+			assert.Equal(t, longer.Until, paused(w.mine.mail))
+			assert.Zero(t, paused(w.mine.text), "another instance may reach it")
+			longer.Until = now.Add(-time.Minute)
+			report(t, w, longer)
+			assert.Equal(t, one.Until, paused(w.mine.mail))
+			one.ForAll = false
+			report(t, w, one)
+			assert.Zero(t, paused(w.mine.mail))
+		},
 		"AreForgotten": func(t *testing.T, w *world) {
 			now := asked()
 			report(t, w, outage(w.mine.mail, "a", now.Add(-time.Minute-channels.OutageExpiry)))

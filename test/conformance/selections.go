@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -9,6 +10,7 @@ import (
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/subscriptions"
@@ -166,7 +168,7 @@ func selectionCases() cases {
 			assert.Empty(t, of(w.theirs.org.ID, w.mine.ada.ID, 10))
 			assert.Empty(t, of(w.mine.org.ID, w.mine.bob.ID, 10))
 		},
-		"TheLatestDeliveriesOfAMemberTheNewestOccurrenceFirst": func(t *testing.T, w *world) {
+		"DeliveriesToAMemberTheNewestOccurrenceFirst": func(t *testing.T, w *world) {
 			w.ready(t)
 			var newestFirst []deliveries.ID
 			for range 3 {
@@ -178,25 +180,51 @@ func selectionCases() cases {
 					}
 				}
 			}
-			latest := func(org orgs.ID, m users.MemberID, limit int) []deliveries.Recent {
-				return look(t, w, func(tx ports.Tx) ([]deliveries.Recent, error) {
-					return tx.Deliveries().Latest(t.Context(), org, m, limit)
-				})
+			to := func(q deliveries.MemberQuery) []deliveries.Recent {
+				return look(t, w, func(tx ports.Tx) ([]deliveries.Recent, error) { return tx.Deliveries().ToMember(t.Context(), q) })
 			}
-			all := latest(w.mine.org.ID, w.mine.ada.ID, 10)
-			ids := make([]deliveries.ID, len(all))
-			for i, d := range all {
-				ids[i] = d.ID
+			mine := deliveries.MemberQuery{Organization: w.mine.org.ID, Member: w.mine.ada.ID, Limit: 10}
+			all := to(mine)
+			for _, d := range all {
 				assert.Equal(t, w.mine.web, d.Application)
 				assert.Equal(t, []string{"Shipped", "Mail", "ada@example.org", "ada@example.org"}, []string{d.Notification, d.Channel, d.Address, d.Username})
+				o := look(t, w, func(tx ports.Tx) (events.Occurrence, error) {
+					return tx.Deliveries().Occurrence(t.Context(), w.mine.web, d.Occurrence)
+				})
+				assert.True(t, o.Created.Equal(d.Triggered), d.Triggered)
 			}
-			assert.Equal(t, newestFirst, ids)
-			require.NotEmpty(t, ids)
-			assert.Equal(t, all[:2], latest(w.mine.org.ID, w.mine.ada.ID, 2))
-			assert.Empty(t, latest(w.theirs.org.ID, w.mine.ada.ID, 10))
-			assert.Empty(t, latest(w.mine.org.ID, w.theirs.ada.ID, 10))
+			assert.Equal(t, newestFirst, recentIDs(all))
+			require.Len(t, newestFirst, 3)
+
+			for i, d := range all {
+				older, newer := mine, mine
+				older.From, newer.From, newer.Newer = d.Place(), d.Place(), true
+				assert.Equal(t, newestFirst[i+1:], recentIDs(to(older)), "behind it")
+				backwards := slices.Clone(newestFirst[:i+1])
+				slices.Reverse(backwards)
+				assert.Equal(t, backwards, recentIDs(to(newer)), "from it on")
+			}
+			few := mine
+			few.Limit = 2
+			assert.Equal(t, newestFirst[:2], recentIDs(to(few)))
+			failed := mine
+			failed.Failed = true
+			assert.Empty(t, to(failed))
+
+			theirs, stranger := mine, mine
+			theirs.Organization, stranger.Member = w.theirs.org.ID, w.theirs.ada.ID
+			assert.Empty(t, to(theirs))
+			assert.Empty(t, to(stranger))
 		},
 	}
+}
+
+func recentIDs(all []deliveries.Recent) []deliveries.ID {
+	ids := make([]deliveries.ID, len(all))
+	for i, d := range all {
+		ids[i] = d.ID
+	}
+	return ids
 }
 
 // subscriptionsOf are those of a member.

@@ -293,8 +293,8 @@ func statisticsCases() cases {
 			assert.Empty(t, w.backlogs(t, time.Now().Add(-time.Hour), 10, both...))
 			b := only(w.backlogs(t, future, 10, both...))
 			assert.False(t, b.Oldest.IsZero())
-			b.Oldest = time.Time{}
-			assert.Equal(t, statistics.Backlog{Organization: w.mine.org.ID, Slug: "acme", Channel: w.mine.mail.ID, Name: "Mail", Waiting: 5, State: deliveries.Pending}, b)
+			assert.Equal(t, statistics.Backlog{Organization: w.mine.org.ID, Slug: "acme", Channel: w.mine.mail.ID, Name: "Mail", Oldest: b.Oldest, Waiting: 5,
+				Classes: []statistics.Class{{Oldest: b.Oldest, Waiting: 5}}, State: deliveries.Pending}, b)
 			assert.Equal(t, 3, only(w.backlogs(t, future, 3, w.mine.org.ID)).Waiting, "counted no further")
 			assert.Empty(t, w.backlogs(t, future, 10, w.theirs.org.ID))
 			assert.Empty(t, w.backlogs(t, future, 10))

@@ -109,6 +109,6 @@ func TestConsole(t *testing.T) {
 		require.Len(w, box.letters(), 2)
 
 		log := operator.page("/console/o/acme/audit/")
-		require.Regexp(w, `(?s)membership\.lock.*acme/p/shop/a/web/u/anna.*&#34;locked&#34;: true.*&#34;locked&#34;: false`, log)
+		require.Regexp(w, `(?s)membership\.lock.*acme/p/shop/a/web/u/anna.*after: </span><bdi>no<.*membership\.lock.*acme/p/shop/a/web/u/anna.*after: </span><bdi>yes<`, log)
 	}))
 }

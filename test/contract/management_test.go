@@ -3,13 +3,17 @@ package contract_test
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -261,6 +265,52 @@ func TestManagedEvents(t *testing.T) {
 		w.told("event.create", "acme/p/shop/a/web/e/paid")
 		w.told("event.update", "acme/p/shop/a/web/e/paid")
 		w.told("event.delete", "acme/p/shop/a/web/e/paid")
+	}))
+
+	t.Run("MayNamePools", both(func(w *world) {
+		second := w.pooled()
+		m := w.manager()
+		type limits struct{ Channels, Pools []string }
+		path := webPath + "e/order/"
+		set := func(channels, pools list) limits {
+			return read[limits](m.patch(path, object{"channels": channels, "pools": pools}).is(http.StatusOK))
+		}
+		assert.Equal(w, limits{[]string{"text"}, []string{"post"}}, set(list{"text"}, list{"post"}))
+		assert.Equal(w, limits{[]string{}, []string{"post"}}, set(list{}, list{"post", "post"}))
+		assert.Equal(w, []string{"post"}, read[limits](m.patch(path, object{"description": "D"}).is(http.StatusOK)).Pools)
+		w.buyer("anna", "anna@example.org")
+		w.work()
+		assert.Equal(w, []string{"anna@example.org by second: sent"}, w.fates(w.happens(object{"options": object{"channels": list{"post"}}})))
+
+		m.post(shopPath+"c/", object{"name": "log-two", "protocol": "PLAINTEXT", "driver": "mailbox", "pool": "post"}).is(http.StatusCreated)
+		assert.Equal(w, []string{"post"}, read[limits](m.patch(path, object{"pools": list{"post"}}).is(http.StatusOK)).Pools, "it goes on naming the pool of mail")
+		w.unchanged(func() {
+			m.patch(path, object{"pools": list{"post", "nothing"}}).blames("pools[1]")
+			m.patch(path, raw(`{"pools": [null]}`)).blames("pools[0]")
+			a := m.post(webPath+"e/", object{"slug": "paid", "name": "Paid", "pools": list{"post"}})
+			a.blames("pools[0]")
+			assert.Contains(w, string(a.body), "channels of EMAIL and of PLAINTEXT are in pools")
+		})
+		m.delete(second, nil).is(http.StatusOK)
+		third := idPath(shopPath+"c/", read[named](m.post(shopPath+"c/", object{"name": "third", "protocol": "SMS", "driver": "mailbox", "pool": "sms"}).is(http.StatusCreated)).ID)
+		set(list{}, list{"post", "sms"})
+		w.unchanged(func() {
+			m.patch(third, object{"pool": "other"}).blames("pool")
+			m.delete(third, nil).is(http.StatusBadRequest)
+		})
+		set(list{}, list{"post"})
+		m.patch(third, object{"pool": "other"}).is(http.StatusOK)
+		b := orders()
+		for i := range b.Organizations[0].Projects[0].Channels {
+			b.Organizations[0].Projects[0].Channels[i].Pool = ""
+		}
+		alone := app.Blueprint{Organizations: slices.Clone(b.Organizations[:1])}
+		alone.Organizations[0].Projects = slices.Clone(alone.Organizations[0].Projects)
+		alone.Organizations[0].Projects[0].Applications = nil
+		_, err := w.other.CLI.Provisioning.Apply(w.Context(), operators.Officer{}, alone, false)
+		require.ErrorIs(w, err, channels.ErrInUse, "its last member stays")
+		w.apply(b) // Its event names no pool.
+		assert.Equal(w, limits{[]string{"mail", "post", "shop-mail", "text"}, []string{}}, read[limits](m.get(path).is(http.StatusOK)))
 	}))
 
 	t.Run("HaveNotifications", both(func(w *world) {

@@ -131,8 +131,8 @@ func TestEvents(t *testing.T) {
 			delete(e, "id")
 		}
 		require.Equal(w, []map[string]any{
-			{"name": "Shipped", "slug": "shipped", "description": "A parcel has left.", "active": true, "locked": false, "channels": []any{"mail", "shop-mail"}, "priority": "normal", "context_schema": nil, "example": nil},
-			{"name": "News", "slug": "news", "description": "", "active": false, "locked": false, "channels": []any{}, "priority": "normal", "context_schema": nil, "example": nil},
+			{"name": "Shipped", "slug": "shipped", "description": "A parcel has left.", "active": true, "locked": false, "channels": []any{"mail", "shop-mail"}, "pools": []any{}, "priority": "normal", "context_schema": nil, "example": nil},
+			{"name": "News", "slug": "news", "description": "", "active": false, "locked": false, "channels": []any{}, "pools": []any{}, "priority": "normal", "context_schema": nil, "example": nil},
 		}, events)
 		b := organization("acme")
 		b.Projects[0].Applications[0].Events[0].Schema = object{"required": list{"order"}}

@@ -88,7 +88,7 @@ func (w *world) work() *outbox {
 func (w *world) workInto(box *outbox) {
 	w.Helper()
 	log := slog.New(slog.NewTextHandler(w.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
-	worker := background.NewWorker(w.store.Queue(), background.Drivers{provider{"smtp", box}, provider{"gateway", box}}, composer(), w.clock, log, background.Settings{
+	worker := background.NewWorker(w.store.Queue(), background.Drivers{provider{"smtp", box}, provider{"gateway", box}, provider{"mailbox", box}}, composer(), w.clock, log, background.Settings{
 		Owner: w.Name(), Retry: deliveries.Retry{Base: 10 * time.Second, Max: time.Hour, For: 24 * time.Hour},
 		Lease: time.Minute, SendTimeout: time.Minute, Unrecorded: 500, Poll: 20 * time.Millisecond,
 	})

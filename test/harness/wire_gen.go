@@ -38,7 +38,7 @@ func Assemble(p Parts) UseCases {
 	events := app.NewEvents(store, defaults)
 	templates := newTemplates(p)
 	drivers := p.Drivers
-	channels := app.NewChannels(store, drivers, defaults)
+	channels := app.NewChannels(store, drivers, defaults, clock)
 	channelTests := newChannelTests(p)
 	groups := app.NewGroups(store, defaults)
 	authentication := app.NewAuthentication(store, clock)

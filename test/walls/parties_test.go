@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
@@ -112,7 +113,7 @@ func found(ctx context.Context, at place, p party) (err error) {
 		return fmt.Errorf("nothing was triggered: %s", a.text)
 	}
 	file := strings.NewReader("email,first_name\nada@example.org,Ada\n")
-	if _, err := i.use.Console.ImportJobs.Upload(ctx, audit.Actor{Name: "eva", Via: audit.Console}, app.Path{Organization: p.slug}, "people.csv", "", file); err != nil {
+	if _, err := i.use.Console.ImportJobs.Upload(ctx, audit.Actor{Name: "eva", Via: audit.Console}, app.Path{Organization: p.slug}, importer.Upload{Name: "people.csv", File: file}); err != nil {
 		return err
 	}
 	return i.work(ctx)

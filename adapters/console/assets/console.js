@@ -15,6 +15,7 @@ document.addEventListener("change", (event) => {
   const ticked = boxes.filter((b) => b.checked).length;
   all.checked = ticked > 0 && ticked === boxes.length;
   all.indeterminate = ticked > 0 && ticked < boxes.length;
+  form.querySelectorAll("[data-selected]").forEach((told) => { told.textContent = ticked ? `${ticked} selected` : "None selected"; });
 });
 
 // A form is sent once, however often its button is clicked; coming back to the page makes it work again. A form that only asks may be

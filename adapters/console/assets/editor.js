@@ -1,6 +1,7 @@
-// Frames that show HTML of messages: what they show is posted to them as soon as they are there. Nothing here is needed: their buttons do the same.
+// The editor of templates. Nothing here is needed: buttons and typing do the same.
 "use strict";
 
+// Frames that show HTML of messages: what they show is posted to them as soon as they are there.
 const show = () => document.querySelectorAll("button[data-show]").forEach((button) => {
   if (button.form) button.form.requestSubmit(button);
 });
@@ -8,3 +9,22 @@ document.addEventListener("htmx:afterSettle", (event) => {
   if (event.target.id === "preview" || event.detail.elt.id === "preview") show();
 });
 document.addEventListener("DOMContentLoaded", show);
+
+// A variable that is clicked is written where one was typing last.
+let typing = null;
+document.addEventListener("focusin", (event) => {
+  if (event.target.matches("#subject, #text, #html")) typing = event.target;
+});
+document.addEventListener("DOMContentLoaded", () => document.querySelectorAll("code[data-insert]").forEach((code) => {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "second";
+  code.replaceWith(button);
+  button.append(code);
+  button.addEventListener("click", () => {
+    const field = typing || document.getElementById("text");
+    field.focus();
+    field.setRangeText(code.textContent, field.selectionStart, field.selectionEnd, "end");
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+}));

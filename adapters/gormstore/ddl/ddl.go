@@ -93,6 +93,7 @@ var forms = []form{
 var worst = form{lock: LockAll, work: Rewrite, contracts: true}
 
 var (
+	foreign  = regexp.MustCompile(`(?i) REFERENCES (?:ONLY )?` + name)
 	comments = regexp.MustCompile(`(?m)--.*$`)
 	spaces   = regexp.MustCompile(`\s+`)
 )
@@ -111,6 +112,23 @@ func Steps(migration string) (steps []Step) {
 			fresh[s.Table] = true
 		}
 		steps = append(steps, s)
+		steps = append(steps, references(s, fresh)...)
+	}
+	return steps
+}
+
+// references returns what a statement does to the tables that its foreign keys lead to: nobody may
+// write to them for as long as it works, because a trigger is added to each.
+func references(s Step, fresh map[string]bool) (steps []Step) {
+	if s.Lock == LockWrites || s.Table == "" {
+		return nil
+	}
+	seen := map[string]bool{s.Table: true}
+	for _, m := range foreign.FindAllStringSubmatch(s.Statement, -1) {
+		if !seen[m[1]] && !fresh[m[1]] {
+			steps = append(steps, Step{Statement: s.Statement, Table: m[1], Lock: LockReference, Work: s.Work})
+		}
+		seen[m[1]] = true
 	}
 	return steps
 }

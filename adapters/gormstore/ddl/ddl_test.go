@@ -22,7 +22,6 @@ func TestSteps(t *testing.T) {
 		"ALTER TABLE a ADD COLUMN b TEXT NOT NULL DEFAULT '[]'":                   {Table: "a", Lock: ddl.LockAll, Work: ddl.Moment},
 		"ALTER TABLE a ADD COLUMN b TEXT NOT NULL":                                {Table: "a", Lock: ddl.LockAll, Work: ddl.Reads, Contracts: true},
 		"ALTER TABLE a ADD COLUMN b TIMESTAMPTZ DEFAULT clock_timestamp()":        {Table: "a", Lock: ddl.LockAll, Work: ddl.Rewrite},
-		"ALTER TABLE a ADD COLUMN b BIGINT REFERENCES c (id)":                     {Table: "a", Lock: ddl.LockAll, Work: ddl.Reads, Contracts: true},
 		"ALTER TABLE a ADD CONSTRAINT b CHECK (c > 0)":                            {Table: "a", Lock: ddl.LockAll, Work: ddl.Reads, Contracts: true},
 		"ALTER TABLE a ADD CONSTRAINT b CHECK (c > 0) NOT VALID":                  {Table: "a", Lock: ddl.LockReference, Work: ddl.Moment, Contracts: true},
 		"ALTER TABLE a VALIDATE CONSTRAINT b":                                     {Table: "a", Lock: ddl.LockUpkeep, Work: ddl.Reads},
@@ -54,4 +53,23 @@ func TestNobodyWaitsForATableThatIsNew(t *testing.T) {
 	}
 	assert.True(t, ddl.Steps("-- +goose Up\nCREATE INDEX a_b ON a (b);")[0].Blocks())
 	assert.False(t, ddl.Steps("-- +goose Up\nUPDATE a SET b = 1;")[0].Blocks())
+}
+
+// TestForeignKeysLockWhatTheyLeadTo holds that nobody may write to a table while another one gets a
+// reference to it.
+func TestForeignKeysLockWhatTheyLeadTo(t *testing.T) {
+	t.Parallel()
+	steps := func(text string) (locks [][3]string) {
+		for _, s := range ddl.Steps("-- +goose Up\n" + text) {
+			locks = append(locks, [3]string{s.Table, s.Lock, string(s.Work)})
+		}
+		return locks
+	}
+	assert.Equal(t, [][3]string{{"a", ddl.LockAll, "reads all rows"}, {"c", ddl.LockReference, "reads all rows"}},
+		steps("ALTER TABLE a ADD COLUMN b BIGINT REFERENCES c (id);"))
+	assert.Equal(t, [][3]string{{"a", ddl.LockReference, "a moment"}, {"c", ddl.LockReference, "a moment"}},
+		steps("ALTER TABLE a ADD CONSTRAINT f FOREIGN KEY (b) REFERENCES c (id) NOT VALID;"))
+	assert.Equal(t, [][3]string{{"a", ddl.LockNone, "a moment"}, {"b", ddl.LockReference, "a moment"}, {"c", ddl.LockReference, "a moment"}, {"d", ddl.LockNone, "a moment"}},
+		steps("CREATE TABLE a (b BIGINT REFERENCES b (id), c BIGINT REFERENCES \"c\" (id), again BIGINT REFERENCES b (id), self BIGINT REFERENCES a (id));\nCREATE TABLE d (a BIGINT REFERENCES a (id));"))
+	assert.Equal(t, [][3]string{{"a", ddl.LockWrites, "changes rows"}}, steps("UPDATE a SET b = ' REFERENCES c ';"))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/tocsin/tocsin/ports"
@@ -62,7 +61,7 @@ func (r *Rows) describeColumns(ctx context.Context, query string) (err error) {
 		if err := found.Scan(&table, &column, &kind, &place, &numbered); err != nil {
 			return err
 		}
-		if slices.Contains(left, table) {
+		if r.Leaves(table) {
 			continue
 		}
 		if n := len(r.tables); n == 0 || r.tables[n-1].Name != table {

@@ -24,7 +24,7 @@ type Conn interface {
 
 // left are the tables that stay where they are: what goose, instances and the installation note of
 // themselves.
-var left = []string{"goose_db_version", "workers", "channel_troubles", "installation"}
+var left = []string{"goose_db_version", "workers", "channel_troubles", "channel_shares", "installation", "copies"}
 
 // most is how many parameters one statement has at most: what SQLite takes.
 const most = 32_000
@@ -35,6 +35,8 @@ type Rows struct {
 	postgres bool
 	tables   []ports.Table
 	refers   []reference
+
+	organization int64 // whose rows they are; 0: all
 }
 
 // reference is a foreign key.
@@ -55,8 +57,16 @@ func Of(ctx context.Context, conn Conn, postgres bool) (*Rows, error) {
 	return r, nil
 }
 
+// On returns the rows over another unit of work, without asking again what tables there are.
+func (r *Rows) On(conn Conn) *Rows {
+	return &Rows{conn: conn, postgres: r.postgres, tables: r.tables, refers: r.refers}
+}
+
 // Tables returns the tables, each after those that it refers to.
 func (r *Rows) Tables() []ports.Table { return r.tables }
+
+// Leaves reports whether a table stays where it is.
+func (r *Rows) Leaves(table string) bool { return slices.Contains(left, table) }
 
 // order puts tables behind those that they refer to, and else in the order of their names.
 func (r *Rows) order() error {
@@ -104,11 +114,39 @@ func (r *Rows) Page(ctx context.Context, t ports.Table, after []any, limit int) 
 	for i := range after {
 		parameters[i] = r.parameter(i + 1)
 	}
-	query := "SELECT " + strings.Join(columnsOf(t), ", ") + " FROM " + quoted(t.Name)
+	conditions := []string{"TRUE"}
 	if len(after) > 0 {
-		query += " WHERE (" + strings.Join(key, ", ") + ") > (" + strings.Join(parameters, ", ") + ")"
+		conditions = append(conditions, "("+strings.Join(key, ", ")+") > ("+strings.Join(parameters, ", ")+")")
 	}
-	found, err := r.conn.QueryContext(ctx, query+" ORDER BY "+strings.Join(key, ", ")+" LIMIT "+strconv.Itoa(limit), after...)
+	if r.organization != 0 {
+		theirs, err := r.condition(t.Name, "t")
+		if err != nil {
+			return nil, err
+		}
+		conditions = append(conditions, theirs)
+	}
+	return r.read(ctx, t, strings.Join(conditions, " AND ")+" ORDER BY "+strings.Join(key, ", ")+" LIMIT "+strconv.Itoa(limit), after)
+}
+
+// Find returns the rows of a table that have one of these values in a column.
+func (r *Rows) Find(ctx context.Context, t ports.Table, column string, values []any) (all [][]any, err error) {
+	for some := range slices.Chunk(values, most) {
+		parameters := make([]string, len(some))
+		for i := range some {
+			parameters[i] = r.parameter(i + 1)
+		}
+		found, err := r.read(ctx, t, quoted(column)+" IN ("+strings.Join(parameters, ", ")+")", some)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+// read reads rows of a table, t, under a condition.
+func (r *Rows) read(ctx context.Context, t ports.Table, condition string, args []any) (page [][]any, err error) {
+	found, err := r.conn.QueryContext(ctx, "SELECT "+strings.Join(columnsOf(t), ", ")+" FROM "+quoted(t.Name)+" t WHERE "+condition, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", t.Name, err)
 	}
@@ -225,7 +263,7 @@ func (r *Rows) Last(ctx context.Context, t ports.Table) (int64, error) {
 // SetLast stores the last number.
 func (r *Rows) SetLast(ctx context.Context, t ports.Table, last int64) error {
 	if r.postgres {
-		_, err := r.conn.ExecContext(ctx, "SELECT setval(CAST(pg_get_serial_sequence($1, 'id') AS regclass), GREATEST($2, 1), $2 > 0)", t.Name, last)
+		_, err := r.conn.ExecContext(ctx, "SELECT setval(CAST(pg_get_serial_sequence($1, 'id') AS regclass), GREATEST(CAST($2 AS BIGINT), 1), CAST($2 AS BIGINT) > 0)", t.Name, last)
 		return err
 	}
 	if _, err := r.conn.ExecContext(ctx, "DELETE FROM sqlite_sequence WHERE name = ?", t.Name); err != nil {

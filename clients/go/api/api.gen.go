@@ -1498,6 +1498,11 @@ type Channel struct {
 	// Name Examples: mail
 	Name string `json:"name"`
 
+	// Pool The pool that it is a member of; empty for none.
+	//
+	// Examples: mail
+	Pool string `json:"pool"`
+
 	// Preferred Whether new assignments prefer it among the channels of its protocol.
 	//
 	// Examples: true
@@ -1505,6 +1510,11 @@ type Channel struct {
 
 	// Protocol Examples: SMS
 	Protocol Protocol `json:"protocol"`
+
+	// Weight Its share of what the pool sends.
+	//
+	// Examples: 100
+	Weight int `json:"weight"`
 }
 
 // ChannelDetails A channel for those who manage it.
@@ -1523,6 +1533,11 @@ type ChannelDetails struct {
 
 	// Outages Examples: []
 	Outages []ChannelOutage `json:"outages"`
+
+	// Pool The pool that it is a member of; empty for none.
+	//
+	// Examples: mail
+	Pool string `json:"pool"`
 
 	// Preferred Examples: true
 	Preferred bool `json:"preferred"`
@@ -1549,6 +1564,11 @@ type ChannelDetails struct {
 	//
 	// Examples: false
 	Unrestricted bool `json:"unrestricted"`
+
+	// Weight Its share of what the pool sends; 0: it sends when no other member works.
+	//
+	// Examples: 100
+	Weight int `json:"weight"`
 }
 
 // ChannelInput defines model for ChannelInput.
@@ -1558,12 +1578,18 @@ type ChannelInput struct {
 	Driver string `json:"driver"`
 	Name   string `json:"name"`
 
+	// Pool The pool that it is a member of. Empty or without it none.
+	Pool *string `json:"pool,omitempty"`
+
 	// Preferred Without it, false.
 	Preferred *bool `json:"preferred,omitempty"`
 
 	// Protocol Examples: SMS
 	Protocol Protocol                `json:"protocol"`
 	Settings *map[string]interface{} `json:"settings,omitempty"`
+
+	// Weight Its share of what the pool sends; 0: it sends when no other member works. Without it, 100.
+	Weight *int `json:"weight,omitempty"`
 }
 
 // ChannelOutage What an instance of the service says of a channel that does not work there.
@@ -1577,9 +1603,13 @@ type ChannelOutage struct {
 
 // ChannelPatch defines model for ChannelPatch.
 type ChannelPatch struct {
-	Active    *bool                   `json:"active,omitempty"`
+	Active *bool `json:"active,omitempty"`
+
+	// Pool Empty for none.
+	Pool      *string                 `json:"pool,omitempty"`
 	Preferred *bool                   `json:"preferred,omitempty"`
 	Settings  *map[string]interface{} `json:"settings,omitempty"`
+	Weight    *int                    `json:"weight,omitempty"`
 }
 
 // ChannelTest defines model for ChannelTest.
@@ -1646,10 +1676,15 @@ type Delivery struct {
 	// Attempts Examples: 1
 	Attempts int `json:"attempts"`
 
-	// Channel Examples: mail
-	Channel  string     `json:"channel"`
-	Created  time.Time  `json:"created"`
-	Finished *time.Time `json:"finished"`
+	// Channel The channel that takes it.
+	//
+	// Examples: mail
+	Channel string `json:"channel"`
+
+	// ChannelChoice Why this channel. In a pool it need not be the one that the address is assigned to.
+	ChannelChoice Delivery_ChannelChoice `json:"channel_choice"`
+	Created       time.Time              `json:"created"`
+	Finished      *time.Time             `json:"finished"`
 
 	// Id Examples: 90
 	Id int64 `json:"id"`
@@ -1683,6 +1718,29 @@ type Delivery struct {
 
 	// Waiting What it waits for; null when it is over.
 	Waiting *Delivery_Waiting `json:"waiting"`
+}
+
+// Delivery_ChannelChoice Why this channel. In a pool it need not be the one that the address is assigned to.
+type Delivery_ChannelChoice struct {
+	// AssignedTo The channel that the address is assigned to; empty when it is gone.
+	//
+	// Examples: mail
+	AssignedTo string `json:"assigned_to"`
+
+	// Because `only one`, `weight`, `not working`, `limit` or `inactive`: the last three are of the channel that it waited for before.
+	//
+	// Examples: weight
+	Because string `json:"because"`
+
+	// InsteadOf The channel that it waited for before; empty for none.
+	//
+	// Examples:
+	InsteadOf string `json:"instead_of"`
+
+	// Text The same in words.
+	//
+	// Examples: chosen by weight in its pool
+	Text string `json:"text"`
 }
 
 // Delivery_Waiting What it waits for; null when it is over.
@@ -1850,7 +1908,7 @@ type Event struct {
 	// Active Examples: true
 	Active bool `json:"active"`
 
-	// Channels Names of the channels that the event is limited to. Without any it may use every active channel of its project and organization.
+	// Channels Names of the channels that the event is limited to. Without any, and without pools, it may use every active channel of its project and organization.
 	//
 	// Examples: ["mail"]
 	Channels []string `json:"channels"`
@@ -1879,6 +1937,11 @@ type Event struct {
 	// Name Examples: Order shipped
 	Name string `json:"name"`
 
+	// Pools Names of the pools that the event is limited to; it may use whatever channels are their members.
+	//
+	// Examples: []
+	Pools []string `json:"pools"`
+
 	// Priority On each channel `urgent` goes before `normal` before `bulk`, and each of them that waits keeps a share.
 	//
 	//
@@ -1900,9 +1963,12 @@ type EventInput struct {
 	Description   *string                 `json:"description,omitempty"`
 
 	// Example A context, for those who write templates.
-	Example  *map[string]interface{} `json:"example,omitempty"`
-	Name     string                  `json:"name"`
-	Priority *EventInputPriority     `json:"priority,omitempty"`
+	Example *map[string]interface{} `json:"example,omitempty"`
+	Name    string                  `json:"name"`
+
+	// Pools Names of pools: the event may use whatever channels are their members.
+	Pools    *[]string           `json:"pools,omitempty"`
+	Priority *EventInputPriority `json:"priority,omitempty"`
 
 	// Slug It never changes.
 	Slug string `json:"slug"`
@@ -1921,9 +1987,12 @@ type EventPatch struct {
 	Description   *string                 `json:"description,omitempty"`
 
 	// Example A context, for those who write templates.
-	Example  *map[string]interface{} `json:"example,omitempty"`
-	Name     *string                 `json:"name,omitempty"`
-	Priority *EventPatchPriority     `json:"priority,omitempty"`
+	Example *map[string]interface{} `json:"example,omitempty"`
+	Name    *string                 `json:"name,omitempty"`
+
+	// Pools Names of pools: the event may use whatever channels are their members.
+	Pools    *[]string           `json:"pools,omitempty"`
+	Priority *EventPatchPriority `json:"priority,omitempty"`
 }
 
 // EventPatchPriority defines model for EventPatch.Priority.

@@ -2936,12 +2936,17 @@ export interface components {
              */
             locked: boolean;
             /**
-             * @description Names of the channels that the event is limited to. Without any it may use every active channel of its project and organization.
+             * @description Names of the channels that the event is limited to. Without any, and without pools, it may use every active channel of its project and organization.
              * @example [
              *       "mail"
              *     ]
              */
             channels: string[];
+            /**
+             * @description Names of the pools that the event is limited to; it may use whatever channels are their members.
+             * @example []
+             */
+            pools: string[];
             priority: components["schemas"]["Priority"];
             /**
              * @description JSON Schema that the context of a trigger must fit; null where there is none.
@@ -3302,8 +3307,34 @@ export interface components {
             user: string;
             /** @example anna@example.org */
             address: string;
-            /** @example mail */
+            /**
+             * @description The channel that takes it.
+             * @example mail
+             */
             channel: string;
+            /** @description Why this channel. In a pool it need not be the one that the address is assigned to. */
+            channel_choice: {
+                /**
+                 * @description `only one`, `weight`, `not working`, `limit` or `inactive`: the last three are of the channel that it waited for before.
+                 * @example weight
+                 */
+                because: string;
+                /**
+                 * @description The same in words.
+                 * @example chosen by weight in its pool
+                 */
+                text: string;
+                /**
+                 * @description The channel that the address is assigned to; empty when it is gone.
+                 * @example mail
+                 */
+                assigned_to: string;
+                /**
+                 * @description The channel that it waited for before; empty for none.
+                 * @example
+                 */
+                instead_of: string;
+            };
             /** @example EMAIL */
             protocol: string;
             state: components["schemas"]["DeliveryState"];
@@ -3493,6 +3524,16 @@ export interface components {
             preferred: boolean;
             /** @example true */
             active: boolean;
+            /**
+             * @description The pool that it is a member of; empty for none.
+             * @example mail
+             */
+            pool: string;
+            /**
+             * @description Its share of what the pool sends.
+             * @example 100
+             */
+            weight: number;
         };
         Ping: {
             /**
@@ -3751,6 +3792,10 @@ export interface components {
             preferred?: boolean | null;
             /** @description Without it, true. */
             active?: boolean | null;
+            /** @description The pool that it is a member of. Empty or without it none. */
+            pool?: string | null;
+            /** @description Its share of what the pool sends; 0: it sends when no other member works. Without it, 100. */
+            weight?: number | null;
             settings?: {
                 [key: string]: unknown;
             } | null;
@@ -3758,6 +3803,9 @@ export interface components {
         ChannelPatch: {
             preferred?: boolean | null;
             active?: boolean | null;
+            /** @description Empty for none. */
+            pool?: string | null;
+            weight?: number | null;
             settings?: {
                 [key: string]: unknown;
             } | null;
@@ -3778,6 +3826,16 @@ export interface components {
             preferred: boolean;
             /** @example true */
             active: boolean;
+            /**
+             * @description The pool that it is a member of; empty for none.
+             * @example mail
+             */
+            pool: string;
+            /**
+             * @description Its share of what the pool sends; 0: it sends when no other member works.
+             * @example 100
+             */
+            weight: number;
             /**
              * @description Whether the installation lets it reach private addresses.
              * @example false
@@ -3851,6 +3909,8 @@ export interface components {
             /** @enum {string|null} */
             priority?: "urgent" | "normal" | "bulk" | "" | null;
             channels?: string[] | null;
+            /** @description Names of pools: the event may use whatever channels are their members. */
+            pools?: string[] | null;
             /** @description JSON Schema that the context of a trigger must fit. */
             context_schema?: {
                 [key: string]: unknown;
@@ -3867,6 +3927,8 @@ export interface components {
             /** @enum {string|null} */
             priority?: "urgent" | "normal" | "bulk" | "" | null;
             channels?: string[] | null;
+            /** @description Names of pools: the event may use whatever channels are their members. */
+            pools?: string[] | null;
             /** @description JSON Schema that the context of a trigger must fit. */
             context_schema?: {
                 [key: string]: unknown;

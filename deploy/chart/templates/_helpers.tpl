@@ -38,9 +38,17 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if has $name (list "secret_key" "database_url" "listen" "metrics_listen" "auto_migrate" "shutdown_delay") }}
 {{- fail (printf "settings.%s is set by the chart" $name) }}
 {{- end }}
+{{- if has $name (list "tls_cert_file" "tls_key_file" "acme_hosts") }}
+{{- fail (printf "settings.%s: name a Secret in tls.existingSecret, or let the ingress encrypt; probes name no host, so that ACME has no certificate for them" $name) }}
+{{- end }}
 - name: TOCSIN_{{ upper $name }}
   value: {{ $value | toString | quote }}
 {{- end }}
+{{- end }}
+
+{{- /* How probes ask, behind the port. The certificate is not checked. */}}
+{{- define "tocsin.scheme" -}}
+{{- if .Values.tls.existingSecret }}, scheme: HTTPS{{ end }}
 {{- end }}
 
 {{- define "tocsin.podSecurity" -}}

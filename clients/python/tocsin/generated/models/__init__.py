@@ -39,6 +39,7 @@ from .checks_item_status import ChecksItemStatus
 from .custom_fields import CustomFields
 from .deleted import Deleted
 from .delivery import Delivery
+from .delivery_channel_choice import DeliveryChannelChoice
 from .delivery_counts import DeliveryCounts
 from .delivery_state import DeliveryState
 from .delivery_waiting_type_0 import DeliveryWaitingType0
@@ -203,6 +204,7 @@ __all__ = (
     "CustomFields",
     "Deleted",
     "Delivery",
+    "DeliveryChannelChoice",
     "DeliveryCounts",
     "DeliveryState",
     "DeliveryWaitingType0",

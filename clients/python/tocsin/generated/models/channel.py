@@ -22,6 +22,8 @@ class Channel:
         driver (str):
         preferred (bool): Whether new assignments prefer it among the channels of its protocol.
         active (bool):
+        pool (str): The pool that it is a member of; empty for none.
+        weight (int): Its share of what the pool sends.
     """
 
     id: int
@@ -30,6 +32,8 @@ class Channel:
     driver: str
     preferred: bool
     active: bool
+    pool: str
+    weight: int
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -45,6 +49,10 @@ class Channel:
 
         active = self.active
 
+        pool = self.pool
+
+        weight = self.weight
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -55,6 +63,8 @@ class Channel:
                 "driver": driver,
                 "preferred": preferred,
                 "active": active,
+                "pool": pool,
+                "weight": weight,
             }
         )
 
@@ -75,6 +85,10 @@ class Channel:
 
         active = d.pop("active")
 
+        pool = d.pop("pool")
+
+        weight = d.pop("weight")
+
         channel = cls(
             id=id,
             name=name,
@@ -82,6 +96,8 @@ class Channel:
             driver=driver,
             preferred=preferred,
             active=active,
+            pool=pool,
+            weight=weight,
         )
 
         channel.additional_properties = d

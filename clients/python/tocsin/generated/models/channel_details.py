@@ -27,6 +27,8 @@ class ChannelDetails:
         driver (str):
         preferred (bool):
         active (bool):
+        pool (str): The pool that it is a member of; empty for none.
+        weight (int): Its share of what the pool sends; 0: it sends when no other member works.
         unrestricted (bool): Whether the installation lets it reach private addresses.
         settings (ChannelDetailsSettings): Those that are no secrets.
         secrets (list[str]): Names of the secrets that are set.
@@ -40,6 +42,8 @@ class ChannelDetails:
     driver: str
     preferred: bool
     active: bool
+    pool: str
+    weight: int
     unrestricted: bool
     settings: ChannelDetailsSettings
     secrets: list[str]
@@ -59,6 +63,10 @@ class ChannelDetails:
         preferred = self.preferred
 
         active = self.active
+
+        pool = self.pool
+
+        weight = self.weight
 
         unrestricted = self.unrestricted
 
@@ -83,6 +91,8 @@ class ChannelDetails:
                 "driver": driver,
                 "preferred": preferred,
                 "active": active,
+                "pool": pool,
+                "weight": weight,
                 "unrestricted": unrestricted,
                 "settings": settings,
                 "secrets": secrets,
@@ -113,6 +123,10 @@ class ChannelDetails:
 
         active = d.pop("active")
 
+        pool = d.pop("pool")
+
+        weight = d.pop("weight")
+
         unrestricted = d.pop("unrestricted")
 
         settings = ChannelDetailsSettings.from_dict(d.pop("settings"))
@@ -135,6 +149,8 @@ class ChannelDetails:
             driver=driver,
             preferred=preferred,
             active=active,
+            pool=pool,
+            weight=weight,
             unrestricted=unrestricted,
             settings=settings,
             secrets=secrets,

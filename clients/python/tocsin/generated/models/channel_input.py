@@ -25,6 +25,9 @@ class ChannelInput:
         driver (str):
         preferred (bool | None | Unset): Without it, false.
         active (bool | None | Unset): Without it, true.
+        pool (None | str | Unset): The pool that it is a member of. Empty or without it none.
+        weight (int | None | Unset): Its share of what the pool sends; 0: it sends when no other member works. Without
+            it, 100.
         settings (ChannelInputSettingsType0 | None | Unset):
     """
 
@@ -33,6 +36,8 @@ class ChannelInput:
     driver: str
     preferred: bool | None | Unset = UNSET
     active: bool | None | Unset = UNSET
+    pool: None | str | Unset = UNSET
+    weight: int | None | Unset = UNSET
     settings: ChannelInputSettingsType0 | None | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
@@ -59,6 +64,18 @@ class ChannelInput:
         else:
             active = self.active
 
+        pool: None | str | Unset
+        if isinstance(self.pool, Unset):
+            pool = UNSET
+        else:
+            pool = self.pool
+
+        weight: int | None | Unset
+        if isinstance(self.weight, Unset):
+            weight = UNSET
+        else:
+            weight = self.weight
+
         settings: dict[str, Any] | None | Unset
         if isinstance(self.settings, Unset):
             settings = UNSET
@@ -80,6 +97,10 @@ class ChannelInput:
             field_dict["preferred"] = preferred
         if active is not UNSET:
             field_dict["active"] = active
+        if pool is not UNSET:
+            field_dict["pool"] = pool
+        if weight is not UNSET:
+            field_dict["weight"] = weight
         if settings is not UNSET:
             field_dict["settings"] = settings
 
@@ -116,6 +137,24 @@ class ChannelInput:
 
         active = _parse_active(d.pop("active", UNSET))
 
+        def _parse_pool(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        pool = _parse_pool(d.pop("pool", UNSET))
+
+        def _parse_weight(data: object) -> int | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(int | None | Unset, data)
+
+        weight = _parse_weight(d.pop("weight", UNSET))
+
         def _parse_settings(data: object) -> ChannelInputSettingsType0 | None | Unset:
             if data is None:
                 return data
@@ -139,6 +178,8 @@ class ChannelInput:
             driver=driver,
             preferred=preferred,
             active=active,
+            pool=pool,
+            weight=weight,
             settings=settings,
         )
 

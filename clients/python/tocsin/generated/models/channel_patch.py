@@ -21,11 +21,15 @@ class ChannelPatch:
     Attributes:
         preferred (bool | None | Unset):
         active (bool | None | Unset):
+        pool (None | str | Unset): Empty for none.
+        weight (int | None | Unset):
         settings (ChannelPatchSettingsType0 | None | Unset):
     """
 
     preferred: bool | None | Unset = UNSET
     active: bool | None | Unset = UNSET
+    pool: None | str | Unset = UNSET
+    weight: int | None | Unset = UNSET
     settings: ChannelPatchSettingsType0 | None | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
@@ -46,6 +50,18 @@ class ChannelPatch:
         else:
             active = self.active
 
+        pool: None | str | Unset
+        if isinstance(self.pool, Unset):
+            pool = UNSET
+        else:
+            pool = self.pool
+
+        weight: int | None | Unset
+        if isinstance(self.weight, Unset):
+            weight = UNSET
+        else:
+            weight = self.weight
+
         settings: dict[str, Any] | None | Unset
         if isinstance(self.settings, Unset):
             settings = UNSET
@@ -61,6 +77,10 @@ class ChannelPatch:
             field_dict["preferred"] = preferred
         if active is not UNSET:
             field_dict["active"] = active
+        if pool is not UNSET:
+            field_dict["pool"] = pool
+        if weight is not UNSET:
+            field_dict["weight"] = weight
         if settings is not UNSET:
             field_dict["settings"] = settings
 
@@ -92,6 +112,24 @@ class ChannelPatch:
 
         active = _parse_active(d.pop("active", UNSET))
 
+        def _parse_pool(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        pool = _parse_pool(d.pop("pool", UNSET))
+
+        def _parse_weight(data: object) -> int | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(int | None | Unset, data)
+
+        weight = _parse_weight(d.pop("weight", UNSET))
+
         def _parse_settings(data: object) -> ChannelPatchSettingsType0 | None | Unset:
             if data is None:
                 return data
@@ -112,6 +150,8 @@ class ChannelPatch:
         channel_patch = cls(
             preferred=preferred,
             active=active,
+            pool=pool,
+            weight=weight,
             settings=settings,
         )
 

@@ -10,6 +10,7 @@ from attrs import field as _attrs_field
 from ..models.delivery_state import DeliveryState
 
 if TYPE_CHECKING:
+    from ..models.delivery_channel_choice import DeliveryChannelChoice
     from ..models.delivery_waiting_type_0 import DeliveryWaitingType0
 
 
@@ -24,7 +25,9 @@ class Delivery:
         notification (int): Id of the notification.
         user (str): Username; empty when the user is gone.
         address (str):
-        channel (str):
+        channel (str): The channel that takes it.
+        channel_choice (DeliveryChannelChoice): Why this channel. In a pool it need not be the one that the address is
+            assigned to.
         protocol (str):
         state (DeliveryState):
         reason (str): Why it was skipped.
@@ -41,6 +44,7 @@ class Delivery:
     user: str
     address: str
     channel: str
+    channel_choice: DeliveryChannelChoice
     protocol: str
     state: DeliveryState
     reason: str
@@ -66,6 +70,8 @@ class Delivery:
         address = self.address
 
         channel = self.channel
+
+        channel_choice = self.channel_choice.to_dict()
 
         protocol = self.protocol
 
@@ -106,6 +112,7 @@ class Delivery:
                 "user": user,
                 "address": address,
                 "channel": channel,
+                "channel_choice": channel_choice,
                 "protocol": protocol,
                 "state": state,
                 "reason": reason,
@@ -122,6 +129,9 @@ class Delivery:
 
     @classmethod
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.delivery_channel_choice import (
+            DeliveryChannelChoice,  # noqa: PLC0415
+        )
         from ..models.delivery_waiting_type_0 import (
             DeliveryWaitingType0,  # noqa: PLC0415
         )
@@ -136,6 +146,8 @@ class Delivery:
         address = d.pop("address")
 
         channel = d.pop("channel")
+
+        channel_choice = DeliveryChannelChoice.from_dict(d.pop("channel_choice"))
 
         protocol = d.pop("protocol")
 
@@ -200,6 +212,7 @@ class Delivery:
             user=user,
             address=address,
             channel=channel,
+            channel_choice=channel_choice,
             protocol=protocol,
             state=state,
             reason=reason,

@@ -26,8 +26,10 @@ class Event:
         description (str):
         active (bool):
         locked (bool): Always false: events have no lock.
-        channels (list[str]): Names of the channels that the event is limited to. Without any it may use every active
-            channel of its project and organization.
+        channels (list[str]): Names of the channels that the event is limited to. Without any, and without pools, it may
+            use every active channel of its project and organization.
+        pools (list[str]): Names of the pools that the event is limited to; it may use whatever channels are their
+            members.
         priority (Priority): On each channel `urgent` goes before `normal` before `bulk`, and each of them that waits
             keeps a share.
         context_schema (EventContextSchemaType0 | None): JSON Schema that the context of a trigger must fit; null where
@@ -42,6 +44,7 @@ class Event:
     active: bool
     locked: bool
     channels: list[str]
+    pools: list[str]
     priority: Priority
     context_schema: EventContextSchemaType0 | None
     example: EventExampleType0 | None
@@ -66,6 +69,8 @@ class Event:
         locked = self.locked
 
         channels = self.channels
+
+        pools = self.pools
 
         priority = self.priority.value
 
@@ -92,6 +97,7 @@ class Event:
                 "active": active,
                 "locked": locked,
                 "channels": channels,
+                "pools": pools,
                 "priority": priority,
                 "context_schema": context_schema,
                 "example": example,
@@ -121,6 +127,8 @@ class Event:
         locked = d.pop("locked")
 
         channels = cast(list[str], d.pop("channels"))
+
+        pools = cast(list[str], d.pop("pools"))
 
         priority = Priority(d.pop("priority"))
 
@@ -162,6 +170,7 @@ class Event:
             active=active,
             locked=locked,
             channels=channels,
+            pools=pools,
             priority=priority,
             context_schema=context_schema,
             example=example,

@@ -29,6 +29,7 @@ class EventInput:
         active (bool | None | Unset): Without it, true.
         priority (EventInputPriorityType1 | EventInputPriorityType2Type1 | EventInputPriorityType3Type1 | None | Unset):
         channels (list[str] | None | Unset):
+        pools (list[str] | None | Unset): Names of pools: the event may use whatever channels are their members.
         context_schema (EventInputContextSchemaType0 | None | Unset): JSON Schema that the context of a trigger must
             fit.
         example (EventInputExampleType0 | None | Unset): A context, for those who write templates.
@@ -46,6 +47,7 @@ class EventInput:
         | Unset
     ) = UNSET
     channels: list[str] | None | Unset = UNSET
+    pools: list[str] | None | Unset = UNSET
     context_schema: EventInputContextSchemaType0 | None | Unset = UNSET
     example: EventInputExampleType0 | None | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
@@ -95,6 +97,15 @@ class EventInput:
         else:
             channels = self.channels
 
+        pools: list[str] | None | Unset
+        if isinstance(self.pools, Unset):
+            pools = UNSET
+        elif isinstance(self.pools, list):
+            pools = self.pools
+
+        else:
+            pools = self.pools
+
         context_schema: dict[str, Any] | None | Unset
         if isinstance(self.context_schema, Unset):
             context_schema = UNSET
@@ -127,6 +138,8 @@ class EventInput:
             field_dict["priority"] = priority
         if channels is not UNSET:
             field_dict["channels"] = channels
+        if pools is not UNSET:
+            field_dict["pools"] = pools
         if context_schema is not UNSET:
             field_dict["context_schema"] = context_schema
         if example is not UNSET:
@@ -231,6 +244,23 @@ class EventInput:
 
         channels = _parse_channels(d.pop("channels", UNSET))
 
+        def _parse_pools(data: object) -> list[str] | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            try:
+                if not isinstance(data, list):
+                    raise TypeError()
+                pools_type_0 = cast(list[str], data)
+
+                return pools_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(list[str] | None | Unset, data)
+
+        pools = _parse_pools(d.pop("pools", UNSET))
+
         def _parse_context_schema(
             data: object,
         ) -> EventInputContextSchemaType0 | None | Unset:
@@ -274,6 +304,7 @@ class EventInput:
             active=active,
             priority=priority,
             channels=channels,
+            pools=pools,
             context_schema=context_schema,
             example=example,
         )

@@ -1,0 +1,39 @@
+package console
+
+import (
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/applications"
+)
+
+// copyEventView is the form that copies an event.
+type copyEventView struct {
+	Of      string // the path of the event
+	Form    form
+	Targets []option // the applications of the organization
+}
+
+func (c call) showCopyEvent() error { return c.copyEventPage(form{}) }
+
+// copyEventPage shows the form as it was sent or, before that, with what the event is called.
+func (c call) copyEventPage(f form) error {
+	slug := web.Param(c, "evt")
+	e, targets, err := c.console.use.Events.CopyTargets(c.ctx, c.at(), slug)
+	if err != nil {
+		return err
+	}
+	v := copyEventView{Of: c.below("e", slug), Form: f}
+	if f.values == nil {
+		v.Form = filled("application", text(e.Application), "slug", e.Slug, "name", e.Name)
+	}
+	for _, t := range targets {
+		v.Targets = append(v.Targets, option{text(t.Application.ID), t.Project.Name + " › " + t.Application.Name})
+	}
+	return c.render(statusOf(v.Form), "event-copy", "Copy the event "+e.Name, v)
+}
+
+func (c call) copyEvent() error {
+	made, to, err := c.console.use.Events.Copy(c.ctx, c.actor(), c.at(), web.Param(c, "evt"),
+		app.CopyForm{Application: applications.ID(c.chosen("application")), Slug: c.FormValue("slug"), Name: c.FormValue("name")})
+	return c.settle(err, c.copyEventPage, c.link("o", to.Organization, "p", to.Project, "a", to.Application, "e", made.Slug), "copied")
+}

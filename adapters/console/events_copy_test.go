@@ -1,0 +1,122 @@
+package console_test
+
+import (
+	"net/http"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// ordered is an event with everything that is copied, on these channels.
+func ordered(slug string, on ...string) app.BlueprintEvent {
+	e := app.BlueprintEvent{Slug: slug, Name: "Order", Description: "Somebody ordered", Active: true, Priority: "urgent", Channels: on,
+		Schema: map[string]any{"type": "object", "properties": map[string]any{"n": map[string]any{"type": "integer"}}}}
+	for _, ch := range on {
+		e.Templates = append(e.Templates, app.BlueprintTemplate{Channel: ch, Subject: "S", Text: "{{context.n}}", HTML: "<p>H"})
+	}
+	e.Notifications = []app.BlueprintNotification{
+		{Name: "Team", Active: true, List: "all", Templates: []app.BlueprintTemplate{{Channel: on[0], Text: "To the team"}}},
+		{Name: "Subscribers", Active: true},
+	}
+	return e
+}
+
+// copyBeside copies an event within its application, which its page has chosen.
+func copyBeside(b *browser, to string) answer {
+	form := b.get(to).body
+	id := "1"
+	if m := regexp.MustCompile(`<option value="(\d+)" selected`).FindStringSubmatch(form); m != nil {
+		id = m[1]
+	}
+	return b.post(to, "application", id, "slug", "copy", "name", "Copy")
+}
+
+func TestAnEventIsCopied(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		t := f.T
+		f.apply(app.BlueprintOrganization{Projects: []app.BlueprintProject{
+			{Slug: "shop", Name: "Shop", Applications: []app.BlueprintApplication{{Slug: "web", Name: "Web", Active: true, Events: []app.BlueprintEvent{ordered("order", "mail")}}}},
+			{Slug: "lab", Name: "Lab", Applications: []app.BlueprintApplication{{Slug: "try", Name: "Try", Active: true}}},
+		}})
+		lab := app.Path{Organization: "acme", Project: "lab", Application: "try"}
+		there, err := f.use.Applications.Show(t.Context(), lab)
+		require.NoError(t, err)
+		b := f.as(f.operator("ada", users.RoleAdministrator))
+		from := ofEvent + "order/copy/"
+		page := b.get(from).is(t, http.StatusOK)
+		assert.Contains(t, page.said(), "Shop › Web Lab › Try")
+		assert.Contains(t, page.body, `value="order"`)
+
+		// To another project: what it has no list for is inactive there.
+		made := b.post(from, "application", idText(there.ID), "slug", "order", "name", "Order in the lab").is(t, http.StatusSeeOther)
+		assert.Equal(t, atAcme+"p/lab/a/try/e/order/?done=copied", made.Header.Get("Location"))
+		assert.Contains(t, b.get(made.Header.Get("Location")).said(), "Event copied. The copy is inactive.")
+		was, err := f.use.Events.Show(t.Context(), app.Path{Organization: "acme", Project: "shop", Application: "web"}, "order")
+		require.NoError(t, err)
+		is, err := f.use.Events.Show(t.Context(), lab, "order")
+		require.NoError(t, err)
+		assert.False(t, is.Event.Active)
+		assert.Equal(t, "Order in the lab", is.Event.Name)
+		assert.Equal(t, []any{was.Event.Description, was.Event.Schema, was.Event.Priority, was.Event.Channels},
+			[]any{is.Event.Description, is.Event.Schema, is.Event.Priority, is.Event.Channels})
+		require.Len(t, is.Templates, 1)
+		assert.True(t, is.Templates[0].Says(was.Templates[0]))
+		require.Len(t, is.Notifications, 2)
+		for _, n := range is.Notifications {
+			assert.Zero(t, n.List)
+			assert.Equal(t, n.Name == "Subscribers", n.Active, "without its list a notification is inactive: %s", n.Name)
+		}
+		assert.Equal(t, []string{"notification.create acme/p/lab/a/try/e/order/n/Subscribers", "template.create acme/p/lab/a/try/e/order/n/Team/t/mail",
+			"notification.create acme/p/lab/a/try/e/order/n/Team", "template.create acme/p/lab/a/try/e/order/t/mail", "event.create acme/p/lab/a/try/e/order"}, f.actions(5))
+
+		// Beside itself: the list comes along.
+		b.post(from, "application", f.application("acme"), "slug", "order-2", "name", "Order 2").is(t, http.StatusSeeOther)
+		is, err = f.use.Events.Show(t.Context(), app.Path{Organization: "acme", Project: "shop", Application: "web"}, "order-2")
+		require.NoError(t, err)
+		for i, n := range is.Notifications {
+			assert.Equal(t, was.Notifications[i].List, n.List)
+			assert.True(t, n.Active)
+		}
+	})
+}
+
+func TestAnEventThatCannotBeCopied(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	own := app.BlueprintChannel{Name: "own", Protocol: "EMAIL", Driver: "smtp", Active: true, Weight: 100, Pool: "post", Settings: map[string]any{"host": "mail.example"}}
+	ofPool := app.BlueprintEvent{Slug: "of-pool", Name: "Of a pool", Pools: []string{"post"}}
+	f.apply(app.BlueprintOrganization{Projects: []app.BlueprintProject{
+		{Slug: "shop", Name: "Shop", Channels: []app.BlueprintChannel{own}, Applications: []app.BlueprintApplication{{Slug: "web", Name: "Web", Active: true,
+			Events: []app.BlueprintEvent{ordered("order", "own"), ofPool}}}},
+		{Slug: "lab", Name: "Lab", Applications: []app.BlueprintApplication{{Slug: "try", Name: "Try", Active: true}}},
+	}})
+	there, err := f.use.Applications.Show(t.Context(), app.Path{Organization: "acme", Project: "lab", Application: "try"})
+	require.NoError(t, err)
+	b := f.as(f.operator("ada", users.RoleAdministrator))
+	before := len(f.entries("acme"))
+	for name, c := range map[string]struct{ application, slug, said string }{
+		"NoChannel":       {idText(there.ID), "order", "has no channel own for EMAIL, which the event uses"},
+		"NoApplication":   {"", "x", "choose an application of the organization"},
+		"NoneOfOurs":      {f.application("globex"), "x", "choose an application of the organization"},
+		"TheSlugIsTaken":  {f.application("acme"), "order", "this slug is taken"},
+		"NoSlug":          {f.application("acme"), "", "is required"},
+		"NoSuchSlug":      {f.application("acme"), "A b", "must consist of lower-case letters"},
+		"MoreThanAnID":    {"9223372036854775807", "x", "choose an application of the organization"},
+		"NothingLikeAnID": {"x", "x", "choose an application of the organization"},
+	} {
+		page := b.post(ofEvent+"order/copy/", "application", c.application, "slug", c.slug, "name", "Copy").is(t, http.StatusBadRequest)
+		assert.Contains(t, page.said(), c.said, name)
+		assert.Contains(t, page.body, `value="Copy"`, "%s: what was typed is still there", name)
+	}
+	page := b.post(ofEvent+"of-pool/copy/", "application", idText(there.ID), "slug", "x", "name", "x").is(t, http.StatusBadRequest)
+	assert.Contains(t, page.said(), "has no pool post of EMAIL, which the event uses")
+	b.get(ofEvent+"none/copy/").is(t, http.StatusNotFound)
+	b.post(ofEvent+"none/copy/", "application", f.application("acme"), "slug", "x", "name", "x").is(t, http.StatusNotFound)
+	assert.Len(t, f.entries("acme"), before, "nothing was written")
+}

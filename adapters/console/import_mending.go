@@ -1,0 +1,74 @@
+package console
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/domain/imports"
+)
+
+// mendingView is the form in which rejected rows are corrected.
+type mendingView struct {
+	imports.Mending
+	Form  form
+	After int // the line behind which the rows are
+}
+
+// Cell is the field of a cell.
+func (mendingView) Cell(line, column int) string {
+	return "c" + strconv.Itoa(line) + "-" + strconv.Itoa(column)
+}
+
+// Value is what stands in a field: as it was sent, else as it was rejected.
+func (v mendingView) Value(field, rejected string) string {
+	if v.Form.values == nil {
+		return rejected
+	}
+	return v.Form.Value(field)
+}
+
+// Most is how long a cell may be.
+func (mendingView) Most() int { return imports.MaxMendedCell }
+
+// mending shows rejected rows as they can be corrected. Of a file whose rows cannot, nothing.
+func (c call) mending(v *importView, after int, refused form) error {
+	if !v.State.Over() || v.Started.IsZero() || v.Kept == 0 {
+		return nil
+	}
+	m, err := c.console.use.ImportJobs.Mending(c.ctx, c.at(), v.ID, after)
+	if errors.Is(err, imports.ErrNotMendable) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	v.Mending = &mendingView{Mending: m, Form: refused, After: after}
+	return nil
+}
+
+// mendImport has the rows that were corrected checked as a file of their own.
+func (c call) mendImport() error {
+	id, err := web.ID[imports.ID](c, "import")
+	if err != nil {
+		return err
+	}
+	after := int(c.chosen("after"))
+	m, err := c.console.use.ImportJobs.Mending(c.ctx, c.at(), id, after)
+	if err != nil {
+		return err
+	}
+	corrected := map[int][]string{}
+	for _, row := range m.Rows {
+		for i := range row.Cells {
+			if sent, is := c.fields()[mendingView{}.Cell(row.Line, i)]; is {
+				corrected[row.Line] = append(corrected[row.Line], sent[0])
+			}
+		}
+	}
+	job, err := c.console.use.ImportJobs.Mend(c.ctx, c.actor(), c.at(), id, after, corrected)
+	again := func(f form) error {
+		return c.importPage(id, func(v *importView) error { return c.mending(v, after, f) })
+	}
+	return c.settle(err, again, c.below("imports", job.ID), "mended")
+}

@@ -1,0 +1,47 @@
+package console
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/statistics"
+)
+
+// queueOf is what is due in the channels of one organization.
+type queueOf struct {
+	Slug   string
+	Due    []string // of each priority, the one that goes first at the beginning
+	Oldest time.Time
+}
+
+// queueByOrganization adds up what is due, the organization whose first message has waited longest
+// at the beginning.
+func queueByOrganization(backlogs []statistics.Backlog) (all []queueOf) {
+	of := map[string][]statistics.Backlog{}
+	for _, b := range backlogs {
+		of[b.Slug] = append(of[b.Slug], b)
+	}
+	for slug, its := range of {
+		q := queueOf{Slug: slug, Oldest: slices.MinFunc(its, func(a, b statistics.Backlog) int { return a.Oldest.Compare(b.Oldest) }).Oldest}
+		for _, p := range events.Priorities() {
+			more := slices.ContainsFunc(its, func(b statistics.Backlog) bool { return app.QueueCounted(b.Class(p).Waiting) })
+			q.Due = append(q.Due, atLeast(statistics.Due(its, p).Waiting, more))
+		}
+		all = append(all, q)
+	}
+	slices.SortFunc(all, func(a, b queueOf) int { return cmp.Or(a.Oldest.Compare(b.Oldest), cmp.Compare(a.Slug, b.Slug)) })
+	return all
+}
+
+// due writes what is due of each priority in a channel; empty when nothing is.
+func due(b statistics.Backlog) string {
+	var all []string
+	for _, c := range b.Classes {
+		all = append(all, atLeast(c.Waiting, app.QueueCounted(c.Waiting))+" "+c.Priority.String())
+	}
+	return strings.Join(all, " · ")
+}

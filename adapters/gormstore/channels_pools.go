@@ -1,0 +1,239 @@
+package gormstore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"gorm.io/gorm/clause"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/orgs"
+)
+
+// poolRow is a channel of a pool as it is.
+type poolRow struct {
+	ID         channels.ID
+	ProjectID  *orgs.ProjectID
+	Protocol   channels.Protocol
+	Pool       string
+	Name       string
+	Weight     int
+	Active     bool
+	ReturnedAt *time.Time
+}
+
+// restRow is until when a channel rests on an instance.
+type restRow struct {
+	ChannelID channels.ID
+	UntilAt   time.Time
+}
+
+// poolKey names a pool within an organization.
+type poolKey struct {
+	project  orgs.ProjectID
+	protocol channels.Protocol
+	pool     string
+}
+
+func (r poolRow) key() poolKey { return poolKey{orZero(r.ProjectID), r.Protocol, r.Pool} }
+
+// pools returns the members of the pools of an organization by id.
+func (t tx) pools(ctx context.Context, org orgs.ID) (map[poolKey][]channels.Member, error) {
+	rows, err := rowsOf[poolRow](t.db(ctx).Raw(`SELECT id, project_id, protocol, pool, name, weight, active, returned_at
+		FROM channels WHERE organization_id = ? AND pool <> '' ORDER BY id`, org))
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	rests, err := rowsOf[restRow](t.db(ctx).Raw(`SELECT channel_id, until_at FROM channel_troubles WHERE channel_id ? AND until_at >= ?`,
+		among(t.dialect, mapped(rows, func(r poolRow) channels.ID { return r.ID })), t.now().Add(-channels.TrialFor)))
+	until := map[channels.ID]time.Time{}
+	for _, r := range rests {
+		if r.UntilAt.After(until[r.ChannelID]) {
+			until[r.ChannelID] = r.UntilAt
+		}
+	}
+	found := map[poolKey][]channels.Member{}
+	for _, r := range rows {
+		found[r.key()] = append(found[r.key()], channels.Member{ID: r.ID, Name: r.Name, Weight: r.Weight, Active: r.Active,
+			Until: until[r.ID], Returned: orZero(r.ReturnedAt)})
+	}
+	return found, err
+}
+
+// poolOf returns the members of the pool of a channel; none when it has no pool.
+func (t tx) poolOf(ctx context.Context, org orgs.ID, id channels.ID) ([]channels.Member, error) {
+	all, err := t.pools(ctx, org)
+	for _, members := range all {
+		if slices.ContainsFunc(members, func(m channels.Member) bool { return m.ID == id }) {
+			return members, err
+		}
+	}
+	return nil, err
+}
+
+// providerRow is who takes what is assigned to a channel, as one row of a rowSet: each takes some
+// of channels.Numbers.
+type providerRow struct {
+	Through  channels.ID `json:"through"`
+	Provider channels.ID `json:"provider"`
+	From     int64       `json:"first"`
+	End      int64       `json:"behind"`
+	Why      int         `json:"because"`
+	Shift    int64       `json:"shift"` // of the turns
+}
+
+// providers is a set of providerRow.
+func providers(d dialect, rows []providerRow) clause.Expr {
+	return rowSet(d, rows, "through bigint", "provider bigint", "first bigint", "behind bigint", "because smallint", "shift bigint")
+}
+
+// takers are those who take what is assigned to a channel, or waits for it.
+func takers(through channels.ID, ranges []channels.Range, why channels.Why) []providerRow {
+	return mapped(ranges, func(r channels.Range) providerRow {
+		return providerRow{Through: through, Provider: r.Channel, From: r.From, End: r.End, Why: int(why)}
+	})
+}
+
+// providers returns who takes what is assigned to the channels of an organization that are in
+// pools. Where no member works, what is new waits as the weights say.
+func (t tx) providers(ctx context.Context, org orgs.ID) (rows []providerRow, err error) {
+	all, err := t.pools(ctx, org)
+	for _, members := range all {
+		if len(members) == 1 {
+			continue
+		}
+		ranges := channels.Ranges(members, 0, t.now())
+		if len(ranges) == 0 {
+			resting := slices.Clone(members)
+			for i := range resting {
+				resting[i].Until = time.Time{}
+			}
+			ranges = channels.Ranges(resting, 0, t.now())
+		}
+		for _, m := range members {
+			rows = append(rows, takers(m.ID, ranges, channels.ByWeight)...)
+		}
+	}
+	slices.SortFunc(rows, func(a, b providerRow) int {
+		return cmp.Or(cmp.Compare(a.Through, b.Through), cmp.Compare(a.From, b.From))
+	})
+	return rows, err
+}
+
+// drawn holds for the provider v that the draw of two columns, as channels.Draw has it, chooses.
+func drawn(a, b string) string {
+	part := func(column string, factor int64) string {
+		return fmt.Sprintf("CAST(%s AS BIGINT) %% 2147483648 * %d %% 4294967296", column, factor)
+	}
+	x := "((" + part(a, channels.Golden) + " + " + part(b, channels.Silver) + ") % 4294967296)"
+	// SQLite has no operator for XOR.
+	mixed := fmt.Sprintf("((%[1]s | (%[1]s >> 16)) - (%[1]s & (%[1]s >> 16)))", x)
+	return fmt.Sprintf("%s * %d %% 4294967296 BETWEEN v.first AND v.behind - 1", mixed, channels.Mixing)
+}
+
+func (r channelRepo) Members(ctx context.Context, org orgs.ID, id channels.ID) ([]channels.Member, error) {
+	return r.poolOf(ctx, org, id)
+}
+
+func (q queue) Pool(ctx context.Context, org orgs.ID, id channels.ID) (members []channels.Member, err error) {
+	ctx = paced(ctx, paceBrief)
+	err = q.view(ctx, func(t tx) error {
+		members, err = t.poolOf(ctx, org, id)
+		return err
+	})
+	return members, err
+}
+
+func (q queue) Divert(ctx context.Context, org orgs.ID, from channels.ID, why channels.Why, limit int) (moved int, err error) {
+	ctx = paced(ctx, paceBrief)
+	err = q.work(ctx, func(t tx) error {
+		moved = 0
+		members, err := t.poolOf(ctx, org, from)
+		if err != nil {
+			return err
+		}
+		ranges := channels.Ranges(members, from, t.now())
+		if len(ranges) == 0 {
+			return nil
+		}
+		moved, err = t.divert(ctx, q.store.turns, from, ranges, why, limit)
+		if moved > 0 {
+			t.announce()
+		}
+		return err
+	})
+	return moved, err
+}
+
+// divert moves what waits for a channel to others: first what was never tried, then what was.
+func (t tx) divert(ctx context.Context, now *turns, from channels.ID, to []channels.Range, why channels.Why, limit int) (moved int, err error) {
+	w, err := t.waiting(ctx, from)
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range events.Priorities() {
+		for _, project := range w.projects[p] {
+			rows := takers(from, to, why) // Each project has turns of its own.
+			if err := t.shift(ctx, now, from, p, project, rows); err != nil {
+				return moved, err
+			}
+			n, err := t.move(ctx, rows, `SELECT id FROM deliveries WHERE channel_id = @from AND priority = @priority AND project_id = @project AND turn IS NOT NULL
+				ORDER BY channel_id, priority, project_id, turn, id LIMIT @limit `,
+				map[string]any{"from": from, "priority": p, "project": project, "limit": limit - moved})
+			if moved += n; err != nil || moved >= limit {
+				return moved, err
+			}
+		}
+		rows := takers(from, to, why)
+		for _, c := range []string{"state <> @sending AND NOT unsure AND next_at <= @now ", "(state = @sending OR unsure) AND next_at < @doubt "} {
+			n, err := t.move(ctx, rows, `SELECT id FROM deliveries WHERE channel_id = @from AND priority = @priority AND turn IS NULL AND state < 3 AND `+c+`
+				ORDER BY channel_id, priority, next_at, id LIMIT @limit `, map[string]any{"from": from, "priority": p, "limit": limit - moved,
+				"now": t.clock(), "sending": number(deliveries.Sending), "doubt": t.after(-deliveries.DoubtFor)})
+			if moved += n; err != nil || moved >= limit {
+				return moved, err
+			}
+		}
+	}
+	return moved, nil
+}
+
+// shift fills in by how much turns change that go from one channel to others: what was at the front
+// of one when they began to go will be at the front of the other.
+func (t tx) shift(ctx context.Context, now *turns, from channels.ID, p events.Priority, project orgs.ProjectID, to []providerRow) error {
+	front := func(c channels.ID) (turn int64, err error) {
+		return turn, t.db(ctx).Raw(`SELECT COALESCE((SELECT turn FROM deliveries WHERE channel_id = ? AND priority = ? AND project_id = ? AND turn IS NOT NULL
+			ORDER BY channel_id, priority, project_id, turn, id LIMIT 1), 0)`, c, p, project).Scan(&turn).Error
+	}
+	for i := range to {
+		by, err := now.shiftOf(shiftKey{from, to[i].Provider, p, project}, t.now(), func() (int64, error) {
+			left, err := front(from)
+			if err != nil {
+				return 0, err
+			}
+			there, err := front(to[i].Provider)
+			return there - left, err
+		})
+		if err != nil {
+			return err
+		}
+		to[i].Shift = by
+	}
+	return nil
+}
+
+// move gives the deliveries that a query selects to others.
+func (t tx) move(ctx context.Context, to []providerRow, query string, p map[string]any) (int, error) {
+	ids, err := rowsOf[deliveries.ID](t.db(ctx).Raw(query+t.dialect.skipLocked(), p))
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	return affected(t.db(ctx).Exec(`UPDATE deliveries SET channel_id = v.provider, turn = deliveries.turn + v.shift, why = v.because,
+			moved_from = deliveries.channel_id, named_channel_id = COALESCE(deliveries.named_channel_id, deliveries.channel_id), unsure = FALSE, owner = ''
+		FROM (@providers ) AS v WHERE deliveries.id @ids AND `+drawn("deliveries.id", "deliveries.id"),
+		map[string]any{"providers": providers(t.dialect, to), "ids": among(t.dialect, ids)}))
+}

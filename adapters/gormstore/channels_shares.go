@@ -1,0 +1,55 @@
+package gormstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/channels"
+)
+
+// Share renews one lease after the other: whoever waits for the row of the channel sees what those
+// before it have written.
+func (q queue) Share(ctx context.Context, channel channels.ID, owner string, lease time.Duration) (share channels.Share, err error) {
+	ctx = paced(ctx, paceBrief)
+	type heldRow struct {
+		Owner   string
+		Joined  int64
+		Renewed int64
+	}
+	err = q.work(ctx, func(t tx) error {
+		share = channels.Share{Holders: 1, Begun: true}
+		found, err := rowsOf[channels.ID](t.db(ctx).Raw("SELECT id FROM channels WHERE id = ?"+t.dialect.lockRowsOf("channels"), channel))
+		if err != nil || len(found) == 0 { // Whoever sends through a channel that is gone finds the gates shut.
+			return err
+		}
+		if err := t.db(ctx).Exec("DELETE FROM channel_shares WHERE channel_id = ? AND until_at < ?", channel, t.clock()).Error; err != nil {
+			return err
+		}
+		err = t.db(ctx).Exec(`INSERT INTO channel_shares (channel_id, owner, joined, renewed, until_at)
+			SELECT CAST(@channel AS BIGINT), CAST(@owner AS TEXT), number, number, @until
+			FROM (SELECT COALESCE(MAX(renewed), 0) + 1 AS number FROM channel_shares WHERE channel_id = @channel ) AS newest WHERE TRUE
+			ON CONFLICT (channel_id, owner) DO UPDATE SET renewed = excluded.renewed, until_at = excluded.until_at`,
+			map[string]any{"channel": channel, "owner": owner, "until": t.after(lease)}).Error
+		if err != nil {
+			return err
+		}
+		rows, err := rowsOf[heldRow](t.db(ctx).Raw("SELECT owner, joined, renewed FROM channel_shares WHERE channel_id = ? ORDER BY owner", channel))
+		share.Holders = len(rows)
+		for _, mine := range rows {
+			for _, other := range rows {
+				if mine.Owner == owner && other.Owner != owner && other.Renewed < mine.Joined {
+					share.Begun = false
+				}
+			}
+		}
+		return err
+	})
+	return share, err
+}
+
+func (q queue) Unshare(ctx context.Context, channel channels.ID, owner string) error {
+	ctx = paced(ctx, paceBrief)
+	return q.work(ctx, func(t tx) error {
+		return t.db(ctx).Exec("DELETE FROM channel_shares WHERE channel_id = ? AND owner = ?", channel, owner).Error
+	})
+}

@@ -1,0 +1,57 @@
+package rows_test
+
+import (
+	"database/sql"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/adapters/gormstore/rows"
+	"github.com/tocsin/tocsin/test/clocks"
+)
+
+// TestEveryTableBelongsSomewhere fails when a migration adds a table and nobody says whether its
+// rows go along when an organization is copied (belongs.go).
+func TestEveryTableBelongsSomewhere(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "tocsin.db")
+	s, err := gormstore.Open(t.Context(), gormstore.Config{URL: "sqlite:" + file, AutoMigrate: true, Clock: clocks.At(time.Now())})
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	db, err := sql.Open("sqlite3", file)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, db.Close()) })
+
+	found, err := db.QueryContext(t.Context(), `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, found.Close()) }()
+	var all []string
+	for found.Next() {
+		var table string
+		require.NoError(t, found.Scan(&table))
+		all = append(all, table)
+	}
+	require.NoError(t, found.Err())
+	ofOrganization, ofInstallation, nowhere := rows.Known()
+	assert.ElementsMatch(t, all, slices.Concat(ofOrganization, ofInstallation, nowhere), "each table is in one of the lists in belongs.go")
+
+	r, err := rows.Of(t.Context(), db, false)
+	require.NoError(t, err)
+	for _, reference := range r.References() {
+		if slices.Contains(ofOrganization, reference[0]) {
+			assert.Contains(t, ofOrganization, reference[1], "%s would refer to what is not copied", reference[0])
+		}
+	}
+	part := r.Part(1)
+	assert.Len(t, part.Tables(), len(ofOrganization))
+	for _, table := range part.Tables() {
+		page, err := part.Page(t.Context(), table, nil, 10)
+		require.NoError(t, err, table.Name)
+		assert.LessOrEqual(t, len(page), 1, table.Name)
+	}
+}

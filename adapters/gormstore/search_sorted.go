@@ -1,0 +1,97 @@
+package gormstore
+
+import (
+	"context"
+	"slices"
+
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// fewSorted is how many members are sorted at the time when they are asked for. More are gone
+// through along an index that has their order.
+const fewSorted = 1_000
+
+// sortKey is what members are sorted by, then by their ids; empty: by these alone.
+func (d dialect) sortKey(by users.Sort) string {
+	switch {
+	case by == users.ByUsername || by == users.ByUsernameBackwards:
+		return "m.username_fold"
+	case by != users.ByName && by != users.ByNameBackwards:
+		return ""
+	case d == onPostgres:
+		return `LOWER((m.last_name || ' ' || m.first_name) COLLATE "C")`
+	}
+	return "LOWER(m.last_name || ' ' || m.first_name)"
+}
+
+// sorted is everybody in the order that the query asks for.
+func (s search) sorted() source {
+	by := s.everybody()
+	by.order = users.Order(s.q.Sort)
+	by.key, by.backwards = s.dialect.sortKey(s.q.Sort), s.q.Sort.Backwards()
+	return by
+}
+
+// sortedPlaces selects places of members m in an order, from one on: at most ?.
+func (by source) sortedPlaces(after users.Cursor) (sql string, args []any) {
+	beyond, order := ">", ""
+	if by.backwards {
+		beyond, order = "<", " DESC"
+	}
+	key, sorting := "''", "m.id"+order
+	if by.key != "" {
+		key, sorting = by.key, by.key+order+", m.id"+order
+	}
+	sql = "SELECT " + key + " AS key, m.id AS at, m.id AS member_id FROM " + by.set
+	args = slices.Clone(by.args)
+	if by.key != "" && by.key != "m.username_fold" {
+		sql += " AND m.last_name >= ''" // The index over names asks for it.
+	}
+	switch {
+	case after.ID == 0: // the beginning
+	case by.key == "":
+		sql += " AND m.id " + beyond + " ?"
+		args = append(args, after.ID)
+	default:
+		sql += " AND " + by.key + " " + beyond + "= ? AND (" + by.key + " " + beyond + " ? OR m.id " + beyond + " ?)"
+		args = append(args, after.Key, after.Key, after.ID)
+	}
+	return sql + " ORDER BY " + sorting + " LIMIT ?", args
+}
+
+// few returns the members whom a query means with an order in that order, where a set leads to them
+// that is small; else it reports that there is none.
+func (s search) few(ctx context.Context) (ids []users.MemberID, found users.Found, is bool, err error) {
+	if s.q.IsZero() {
+		return nil, found, false, nil
+	}
+	plain := s
+	plain.q.Sort, plain.q.After = "", users.Cursor{}
+	by, err := plain.source(ctx)
+	if err != nil {
+		return nil, found, false, err
+	}
+	places, err := plain.read(ctx, by, users.Cursor{}, fewSorted+1)
+	if err != nil || len(places) > fewSorted {
+		return nil, found, false, err
+	}
+	picked, err := plain.pick(ctx, by, places)
+	if err != nil {
+		return nil, found, false, err
+	}
+	picked = slices.DeleteFunc(picked, func(id users.MemberID) bool { return id == 0 })
+	sorted := s.sorted()
+	sorted.set = "members m WHERE " + unindexed("m.organization_id") + " = ? AND m.id ?"
+	sorted.args = []any{s.org, among(s.dialect, picked)}
+	spots, err := s.read(ctx, sorted, s.q.After, s.q.Limit+1)
+	if err != nil {
+		return nil, found, false, err
+	}
+	found.More = len(spots) > s.q.Limit
+	spots = spots[:min(len(spots), s.q.Limit)]
+	for _, p := range spots {
+		ids = append(ids, p.MemberID)
+		found.Next = users.Cursor{Order: sorted.order, ID: p.At, Key: p.Key}
+	}
+	return ids, found, true, nil
+}

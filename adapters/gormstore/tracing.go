@@ -1,0 +1,154 @@
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/mattn/go-sqlite3"
+	"gorm.io/gorm"
+
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// unit runs a unit of work of some kind in a span of its own.
+func (s *Store) unit(ctx context.Context, kind string, run func(context.Context) error) error {
+	if !s.traced {
+		return run(ctx)
+	}
+	ctx, span := ports.BeginSpan(ctx, ports.SpanStart{Name: "transaction"})
+	span.Text("tocsin.transaction.kind", kind)
+	err := run(ctx)
+	// An answer of the unit is no failure of the database.
+	span.End(err != nil && (fault.KindOf(err) == fault.Internal || fault.KindOf(err) == fault.Unavailable))
+	return err
+}
+
+// spanned returns the connection of a unit of work such that its statements are spans below the
+// unit's, whatever context they come with.
+func spanned(ctx context.Context, conn gorm.ConnPool) gorm.ConnPool {
+	if span := ports.SpanOf(ctx); span.Recorded() {
+		return spannedConn{conn, span}
+	}
+	return conn
+}
+
+type spannedConn struct {
+	gorm.ConnPool
+
+	unit ports.Span
+}
+
+// ExecContext runs a statement without a result.
+func (c spannedConn) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return c.ConnPool.ExecContext(ports.WithSpan(ctx, c.unit), query, args...)
+}
+
+// QueryContext runs a query.
+func (c spannedConn) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return c.ConnPool.QueryContext(ports.WithSpan(ctx, c.unit), query, args...)
+}
+
+// QueryRowContext runs a query for one row.
+func (c spannedConn) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	return c.ConnPool.QueryRowContext(ports.WithSpan(ctx, c.unit), query, args...)
+}
+
+type statementKey struct{}
+
+// beginStatement begins the span of a statement where its context is traced. The span has the text
+// with its placeholders, and none of the values.
+func beginStatement(ctx context.Context, system, query string) context.Context {
+	above := ports.SpanOf(ctx)
+	if !above.Recorded() {
+		return ctx
+	}
+	word := operation(query)
+	_, span := above.Begin(ctx, ports.SpanStart{Name: word, Kind: ports.SpanClient})
+	span.Text("db.system.name", system)
+	span.Text("db.operation.name", word)
+	span.Text("db.query.text", query)
+	return context.WithValue(ctx, statementKey{}, span)
+}
+
+// endStatement ends the span of a statement, if it has one.
+func endStatement(ctx context.Context, err error) {
+	if span, begun := ctx.Value(statementKey{}).(ports.Span); begun {
+		span.End(err != nil)
+	}
+}
+
+// operation is the first word of a statement.
+func operation(query string) string {
+	query = strings.TrimLeft(query, " \t\n(")
+	if end := strings.IndexAny(query, " \t\n(;"); end >= 0 {
+		query = query[:end]
+	}
+	return strings.ToUpper(query)
+}
+
+// liteConn is a connection to SQLite. It makes a span of each statement whose context is traced.
+type liteConn struct {
+	*sqlite3.SQLiteConn
+
+	traced bool
+}
+
+var (
+	_ driver.ExecerContext  = liteConn{}
+	_ driver.QueryerContext = liteConn{}
+)
+
+// ExecContext runs a statement without a result.
+func (c liteConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if !c.traced {
+		return c.SQLiteConn.ExecContext(ctx, query, args)
+	}
+	ctx = beginStatement(ctx, "sqlite", query)
+	result, err := c.SQLiteConn.ExecContext(ctx, query, args)
+	endStatement(ctx, err)
+	return result, err
+}
+
+// QueryContext runs a query. Its span ends when the last row has been read, because SQLite works
+// while it is asked for rows.
+func (c liteConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if !c.traced {
+		return c.SQLiteConn.QueryContext(ctx, query, args)
+	}
+	ctx = beginStatement(ctx, "sqlite", query)
+	rows, err := c.SQLiteConn.QueryContext(ctx, query, args)
+	if err != nil || ctx.Value(statementKey{}) == nil {
+		endStatement(ctx, err)
+		return rows, err
+	}
+	return &liteRows{rows.(*sqlite3.SQLiteRows), ctx, nil}, nil
+}
+
+// liteRows are the rows of a statement that is traced.
+type liteRows struct {
+	*sqlite3.SQLiteRows
+
+	statement context.Context //nolint:containedctx // Of the statement.
+	failed    error
+}
+
+// Next reads a row.
+func (r *liteRows) Next(to []driver.Value) error {
+	err := r.SQLiteRows.Next(to)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.failed = err
+	}
+	return err
+}
+
+// Close ends the statement.
+func (r *liteRows) Close() error {
+	err := r.SQLiteRows.Close()
+	endStatement(r.statement, errors.Join(r.failed, err))
+	return err
+}

@@ -1,0 +1,114 @@
+package sheets
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/tocsin/tocsin/domain/imports"
+)
+
+// What a workbook may unpack to, so that a small file does not fill the memory. What is parsed
+// takes many times its text.
+const (
+	sheetLimit  = 64 << 20 // bytes of a sheet
+	textsLimit  = 16 << 20 // bytes of the texts that cells share
+	textsMost   = 100_000  // of them
+	textLongest = imports.MaxRow
+	otherLimit  = 1 << 20 // bytes of any other part that is parsed
+	cellsMost   = 1_000   // of a row
+)
+
+// errTooMuch refuses a workbook that would take too much memory.
+var errTooMuch = imports.ErrTooLarge.With("the workbook is too large to be read as one: save it as CSV")
+
+// inspect goes through the parts of a workbook without keeping any of it, and refuses what would
+// take too much memory.
+func inspect(packed []byte) error {
+	files, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
+	if err != nil {
+		return err
+	}
+	for _, part := range files.File {
+		name := strings.ToLower(strings.ReplaceAll(part.Name, `\`, "/"))
+		switch {
+		case strings.Contains(name, "/worksheets/") && strings.HasSuffix(name, ".xml"):
+			err = inspectPart(part, sheetLimit, (&rowCounter{}).element)
+		case strings.HasSuffix(name, "/sharedstrings.xml"):
+			err = inspectPart(part, textsLimit, (&textCounter{}).element)
+		case strings.HasSuffix(name, ".xml"), strings.HasSuffix(name, ".rels"):
+			err = inspectPart(part, otherLimit, func(xml.Token) error { return nil })
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inspectPart shows each token of a part, which may have so many bytes.
+func inspectPart(part *zip.File, limit int64, token func(xml.Token) error) error {
+	file, err := part.Open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }() // Only read from.
+	left := &io.LimitedReader{R: file, N: limit + 1}
+	tokens := xml.NewDecoder(left)
+	for {
+		t, err := tokens.RawToken()
+		switch {
+		case left.N <= 0:
+			return errTooMuch
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+		if err := token(t); err != nil {
+			return err
+		}
+	}
+}
+
+// rowCounter counts the cells of each row.
+type rowCounter struct{ cells int }
+
+func (r *rowCounter) element(t xml.Token) error {
+	e, begins := t.(xml.StartElement)
+	switch {
+	case begins && e.Name.Local == "row":
+		r.cells = 0
+	case begins && e.Name.Local == "c":
+		if r.cells++; r.cells > cellsMost {
+			return errTooMuch
+		}
+	}
+	return nil
+}
+
+// textCounter counts the texts that cells share, and the bytes of each.
+type textCounter struct{ texts, long int }
+
+func (c *textCounter) element(t xml.Token) error {
+	switch e := t.(type) {
+	case xml.StartElement:
+		if e.Name.Local == "si" {
+			c.texts, c.long = c.texts+1, 0
+		} else {
+			c.long += elementCost // A text may be of very many pieces.
+		}
+	case xml.CharData:
+		c.long += len(e)
+	}
+	if c.texts > textsMost || c.long > textLongest {
+		return errTooMuch
+	}
+	return nil
+}
+
+// elementCost is what an element of a text counts beside its characters.
+const elementCost = 32

@@ -1,0 +1,242 @@
+package sheets_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/xuri/excelize/v2"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
+
+	"github.com/tocsin/tocsin/adapters/sheets"
+	"github.com/tocsin/tocsin/domain/imports"
+)
+
+const people = "email,first_name\nrené@example.org,René Müller\n"
+
+// read returns a file as text, and what it was.
+func read(t *testing.T, file io.Reader, encoding string) (text, source string) {
+	t.Helper()
+	table, err := sheets.NewOpener().Open(t.Context(), "acme", file, encoding)
+	require.NoError(t, err)
+	all, err := io.ReadAll(table)
+	require.NoError(t, err)
+	require.NoError(t, table.Close())
+	return string(all), table.Source
+}
+
+func TestEncodings(t *testing.T) {
+	t.Parallel()
+	latin, err := charmap.Windows1252.NewEncoder().String(people)
+	require.NoError(t, err)
+	little, err := unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM).NewEncoder().String(people)
+	require.NoError(t, err)
+	big, err := unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM).NewEncoder().String(people)
+	require.NoError(t, err)
+	cyrillic, err := charmap.Windows1251.NewEncoder().String("email,first_name\na@b.org,Иван\n")
+	require.NoError(t, err)
+	long := people + strings.Repeat("x@example.org,X\n", 10_000)
+	for name, c := range map[string]struct{ file, encoding, want, source string }{
+		"UTF8":                 {people, "", people, "UTF-8"},
+		"Empty":                {"", "", "", "UTF-8"},
+		"Latin":                {latin, "", people, "Windows-1252"},
+		"UTF16WithMark":        {"\xff\xfe" + little, "", people, "UTF-16LE"},
+		"UTF16BigWithMark":     {"\xfe\xff" + big, "", people, "UTF-16BE"},
+		"UTF16WithoutMark":     {little, "", people, "UTF-16LE"},
+		"UTF16BigWithoutMark":  {big, "", people, "UTF-16BE"},
+		"CutInACharacter":      {strings.Repeat("x", 64<<10-1) + "é" + long, "", strings.Repeat("x", 64<<10-1) + "é" + long, "UTF-8"},
+		"Long":                 {long, "", long, "UTF-8"},
+		"Chosen":               {cyrillic, "Windows-1251", "email,first_name\na@b.org,Иван\n", "Windows-1251"},
+		"ZerosAreNotRemoved":   {"\x89PNG\x00\x00\x01", "", "\x89PNG\x00\x00\x01", "UTF-8"},
+		"LatinThatIsNotChosen": {latin, "UTF-8", latin, "UTF-8"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text, source := read(t, strings.NewReader(c.file), c.encoding)
+			assert.Equal(t, c.want, text)
+			assert.Equal(t, c.source, source)
+			text, source = read(t, iotest.HalfReader(strings.NewReader(c.file)), c.encoding)
+			assert.Equal(t, c.want, text, "whatever pieces the file comes in")
+			assert.Equal(t, c.source, source)
+		})
+	}
+	_, err = sheets.NewOpener().Open(t.Context(), "acme", strings.NewReader(people), "EBCDIC")
+	require.ErrorIs(t, err, imports.ErrNotText)
+	broken := errors.New("it broke off")
+	_, err = sheets.NewOpener().Open(t.Context(), "acme", iotest.ErrReader(broken), "")
+	require.ErrorIs(t, err, broken)
+	assert.Contains(t, sheets.Encodings(), "Windows-1250")
+}
+
+// workbook is a workbook with these sheets, each a list of rows.
+func workbook(t *testing.T, names []string, all map[string][][]any) *bytes.Buffer {
+	t.Helper()
+	book := excelize.NewFile()
+	require.NoError(t, book.SetSheetName("Sheet1", names[0]))
+	for _, name := range names {
+		_, err := book.NewSheet(name)
+		require.NoError(t, err)
+		for i, row := range all[name] {
+			if row == nil {
+				continue
+			}
+			cell, err := excelize.CoordinatesToCellName(1, i+1)
+			require.NoError(t, err)
+			require.NoError(t, book.SetSheetRow(name, cell, &row))
+		}
+	}
+	var file bytes.Buffer
+	require.NoError(t, book.Write(&file))
+	require.NoError(t, book.Close())
+	return &file
+}
+
+func TestWorkbook(t *testing.T) {
+	t.Parallel()
+	file := workbook(t, []string{"Notes", "Members"}, map[string][][]any{"Members": {
+		{"email", "custom__phone", "custom__note", "custom__since"},
+		{"a@example.org", 491701234567, "says \"hi\", twice\nand more", time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)},
+		nil,
+		{"b@example.org"},
+		{"c@example.org", "+49 30 1", "", 7, "beyond"},
+	}})
+	text, source := read(t, file, "UTF-16LE") // which is said of text only
+	assert.Equal(t, "Excel, sheet Members", source)
+	assert.Equal(t, "email,custom__phone,custom__note,custom__since\n"+
+		"a@example.org,491701234567,\"says \"\"hi\"\", twice\nand more\",Mar-26\n"+
+		"\nb@example.org,,,\nc@example.org,+49 30 1,,7,beyond\n", text, "a row is a row, and a cell what the sheet shows")
+}
+
+func TestWorkbooksThatAreRefused(t *testing.T) {
+	t.Parallel()
+	whole := workbook(t, []string{"One"}, map[string][][]any{"One": {{"email"}}}).String()
+	for name, c := range map[string]struct {
+		file string
+		want error
+	}{
+		"Empty":    {workbook(t, []string{"One"}, nil).String(), imports.ErrEmpty},
+		"Cut":      {whole[:len(whole)/2], imports.ErrNotText},
+		"OtherZip": {"PK\x03\x04 something else", imports.ErrNotText},
+		"OldExcel": {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", imports.ErrNotText},
+		"TooLarge": {"PK\x03\x04" + strings.Repeat("x", 16<<20), imports.ErrTooLarge},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			opener := sheets.NewOpener()
+			for range 2 { // Nobody holds the turn.
+				_, err := opener.Open(t.Context(), "acme", strings.NewReader(c.file), "")
+				require.ErrorIs(t, err, c.want)
+			}
+		})
+	}
+}
+
+// unpacked is a workbook of these parts beside those that every one has.
+func unpacked(t *testing.T, parts map[string]string) string {
+	t.Helper()
+	whole := workbook(t, []string{"One"}, map[string][][]any{"One": {{"email"}}})
+	in, err := zip.NewReader(bytes.NewReader(whole.Bytes()), int64(whole.Len()))
+	require.NoError(t, err)
+	var file bytes.Buffer
+	out := zip.NewWriter(&file)
+	for _, part := range in.File {
+		if _, instead := parts[part.Name]; !instead {
+			require.NoError(t, out.Copy(part))
+		}
+	}
+	for name, text := range parts {
+		w, err := out.Create(name)
+		require.NoError(t, err)
+		_, err = io.WriteString(w, text)
+		require.NoError(t, err)
+	}
+	require.NoError(t, out.Close())
+	return file.String()
+}
+
+// TestSmallWorkbooksThatAreLargeInMemory are refused before they are.
+func TestSmallWorkbooksThatAreLargeInMemory(t *testing.T) {
+	t.Parallel()
+	const texts, sheet = "xl/sharedStrings.xml", "xl/worksheets/sheet1.xml"
+	row := func(cell string, n int) string {
+		return `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData><row r="1">` + strings.Repeat(cell, n) + `</row></sheetData></worksheet>`
+	}
+	for name, parts := range map[string]map[string]string{
+		"Texts":        {texts: "<sst>" + strings.Repeat("<si/>", 100_001) + "</sst>"},
+		"ALongText":    {texts: "<sst><si><t>" + strings.Repeat("x", imports.MaxRow+1) + "</t></si></sst>"},
+		"ManyPieces":   {texts: "<sst><si>" + strings.Repeat("<r><t>x</t></r>", 5_000) + "</si></sst>"},
+		"ManyCells":    {sheet: row("<c><v>1</v></c>", 1_001)},
+		"ALongRow":     {sheet: row(`<c t="inlineStr"><is><t>`+strings.Repeat("x", 1_000)+`</t></is></c>`, 200)},
+		"Styles":       {"xl/styles.xml": "<styleSheet>" + strings.Repeat("<xf/>", 250_000) + "</styleSheet>"},
+		"AnotherShape": {"xl/WORKSHEETS/../worksheets/sheet2.xml": row("<c/>", 1_001)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := unpacked(t, parts)
+			require.Less(t, len(file), 1<<20)
+			_, err := sheets.NewOpener().Open(t.Context(), "acme", strings.NewReader(file), "")
+			require.ErrorIs(t, err, imports.ErrTooLarge)
+		})
+	}
+}
+
+// TestASlowWorkbookHoldsNobodyUp: the turn is taken when all of a workbook has come.
+func TestASlowWorkbookHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	file := workbook(t, []string{"One"}, map[string][][]any{"One": {{"email"}}}).String()
+	synctest.Test(t, func(t *testing.T) {
+		opener := sheets.NewOpener()
+		slow, sender := io.Pipe()
+		ended := make(chan error)
+		go func() {
+			_, err := opener.Open(t.Context(), "acme", slow, "")
+			ended <- err
+		}()
+		_, err := sender.Write([]byte("PK\x03\x04" + strings.Repeat("x", 64<<10))) // More than the part that is looked at first.
+		require.NoError(t, err)
+		synctest.Wait()
+		_, err = opener.Open(t.Context(), "acme", strings.NewReader(file), "")
+		require.ErrorIs(t, err, imports.ErrBusy, "one of an organization at a time")
+		other, err := opener.Open(t.Context(), "globex", strings.NewReader(file), "")
+		require.NoError(t, err)
+		require.NoError(t, other.Close())
+		<-time.After(6 * time.Minute) // In a bubble, where it takes no time.
+		_, err = sender.Write([]byte("PK"))
+		require.NoError(t, err)
+		require.ErrorIs(t, <-ended, imports.ErrIncomplete, "for ever is too long")
+		require.NoError(t, sender.Close())
+	})
+}
+
+// TestOneWorkbookAtATime holds what workbooks take of the memory.
+func TestOneWorkbookAtATime(t *testing.T) {
+	t.Parallel()
+	file := workbook(t, []string{"One"}, map[string][][]any{"One": {{"email"}}}).String()
+	synctest.Test(t, func(t *testing.T) {
+		opener := sheets.NewOpener()
+		first, err := opener.Open(t.Context(), "acme", strings.NewReader(file), "")
+		require.NoError(t, err)
+		_, err = opener.Open(t.Context(), "acme", strings.NewReader(file), "")
+		require.ErrorIs(t, err, imports.ErrBusy)
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err = opener.Open(gone, "acme", strings.NewReader(file), "")
+		require.ErrorIs(t, err, context.Canceled)
+		_, err = opener.Open(t.Context(), "acme", strings.NewReader(people), "")
+		require.NoError(t, err, "text waits for nobody")
+		require.NoError(t, first.Close())
+		second, err := opener.Open(t.Context(), "acme", strings.NewReader(file), "")
+		require.NoError(t, err)
+		require.NoError(t, second.Close())
+	})
+}

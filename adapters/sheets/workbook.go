@@ -1,0 +1,189 @@
+package sheets
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/xuri/excelize/v2"
+
+	"github.com/tocsin/tocsin/domain/imports"
+)
+
+const (
+	// workbookLimit and unpackedLimit are how large a workbook may be, as a file and unpacked.
+	workbookLimit = 16 << 20
+	unpackedLimit = 128 << 20
+	// workbookWait is how long a workbook waits for another one to be through.
+	workbookWait = 30 * time.Second
+	// workbookTime is how long a workbook may take to come.
+	workbookTime = 5 * time.Minute
+	// workbooksComing is how many may come at a time.
+	workbooksComing = 8
+)
+
+// openWorkbook returns the first sheet of a workbook that has rows. It takes its turn when the
+// whole of it has come: nobody waits for somebody who is slow.
+func (o *Opener) openWorkbook(ctx context.Context, owner string, file io.Reader) (Table, error) {
+	packed, err := o.receive(ctx, owner, file)
+	if err != nil {
+		return Table{}, err
+	}
+	waiting, cancel := context.WithTimeout(ctx, workbookWait)
+	defer cancel()
+	select {
+	case o.workbook <- struct{}{}:
+	case <-waiting.Done():
+		if ctx.Err() != nil {
+			return Table{}, context.Cause(ctx)
+		}
+		return Table{}, imports.ErrBusy
+	}
+	opened := false
+	defer func() {
+		if !opened {
+			<-o.workbook
+		}
+	}()
+	s, name, err := firstSheet(packed)
+	if err != nil {
+		return Table{}, err
+	}
+	opened = true
+	s.closed = func() { <-o.workbook }
+	return Table{s, "Excel, sheet " + name}, nil
+}
+
+// receive reads a workbook to its end. An owner sends one at a time.
+func (o *Opener) receive(ctx context.Context, owner string, file io.Reader) ([]byte, error) {
+	o.mu.Lock()
+	if o.coming[owner] || len(o.coming) >= workbooksComing {
+		o.mu.Unlock()
+		return nil, imports.ErrBusy
+	}
+	o.coming[owner] = true
+	o.mu.Unlock()
+	defer func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		delete(o.coming, owner)
+	}()
+	limited, cancel := context.WithTimeoutCause(ctx, workbookTime, imports.ErrIncomplete)
+	defer cancel()
+	packed, err := io.ReadAll(io.LimitReader(during{limited, file}, workbookLimit+1))
+	if err == nil && len(packed) > workbookLimit {
+		err = imports.ErrTooLarge.With("the workbook is larger than %d MiB: save it as CSV", workbookLimit>>20)
+	}
+	return packed, err
+}
+
+// during reads a file until a context ends.
+type during struct {
+	ctx  context.Context //nolint:containedctx // A reader has no other place for it.
+	file io.Reader
+}
+
+// Read reads the next piece.
+func (d during) Read(b []byte) (int, error) {
+	if d.ctx.Err() != nil {
+		return 0, context.Cause(d.ctx)
+	}
+	return d.file.Read(b)
+}
+
+// firstSheet opens the first sheet that has rows.
+func firstSheet(packed []byte) (s *sheet, name string, err error) {
+	unreadable := imports.ErrNotText.With("the file cannot be read as a workbook of Excel (.xlsx): save it as CSV")
+	if err := inspect(packed); err != nil {
+		if errors.Is(err, imports.ErrTooLarge) {
+			return nil, "", err
+		}
+		return nil, "", unreadable
+	}
+	// Both limits are one: what is beyond the second would go to a temporary file.
+	book, err := excelize.OpenReader(bytes.NewReader(packed), excelize.Options{UnzipSizeLimit: unpackedLimit, UnzipXMLSizeLimit: unpackedLimit})
+	if err != nil {
+		return nil, "", unreadable
+	}
+	for _, name := range book.GetSheetList() {
+		rows, err := book.Rows(name)
+		if err != nil {
+			continue // A chart has none.
+		}
+		s := &sheet{book: book, rows: rows}
+		s.csv = csv.NewWriter(&s.out)
+		switch err := s.fill(); {
+		case err == nil:
+			return s, name, nil
+		case !errors.Is(err, io.EOF):
+			return nil, "", errors.Join(err, book.Close())
+		}
+		if err := rows.Close(); err != nil {
+			return nil, "", errors.Join(err, book.Close())
+		}
+	}
+	return nil, "", errors.Join(imports.ErrEmpty, book.Close())
+}
+
+// sheet reads the rows of a sheet as CSV, one line for each row of the sheet.
+type sheet struct {
+	book   *excelize.File
+	rows   *excelize.Rows
+	out    bytes.Buffer
+	csv    *csv.Writer
+	width  int // of the first row that is not empty
+	closed func()
+}
+
+// Read reads the next rows.
+func (s *sheet) Read(b []byte) (int, error) {
+	if s.out.Len() == 0 {
+		if err := s.fill(); err != nil {
+			return 0, err
+		}
+	}
+	return s.out.Read(b)
+}
+
+// fill writes the rows up to the next one that is not empty; io.EOF when there is none.
+func (s *sheet) fill() error {
+	for s.rows.Next() {
+		cells, err := s.rows.Columns()
+		if err != nil {
+			return imports.ErrNotText.With("the workbook cannot be read to its end: save it as CSV")
+		}
+		if len(cells) == 0 {
+			s.out.WriteByte('\n')
+			continue
+		}
+		if s.width == 0 {
+			s.width = len(cells)
+		}
+		long := len(cells)
+		for _, cell := range cells {
+			long += len(cell)
+		}
+		if long > imports.MaxRow {
+			return errTooMuch
+		}
+		for len(cells) < s.width { // Empty cells at the end of a row are left out.
+			cells = append(cells, "")
+		}
+		err = s.csv.Write(cells)
+		s.csv.Flush()
+		return err
+	}
+	if s.rows.Error() != nil {
+		return imports.ErrNotText.With("the workbook cannot be read to its end: save it as CSV")
+	}
+	return io.EOF
+}
+
+// Close lets the next workbook be read.
+func (s *sheet) Close() error {
+	defer s.closed()
+	return errors.Join(s.rows.Close(), s.book.Close())
+}

@@ -1,0 +1,320 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/installation"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// The faults of a copy of one organization.
+var (
+	ErrNotHeld = fault.New(fault.Invalid, "is not held; `tocsin serve --hold` holds it, so that nothing is sent twice")
+	ErrTaken   = fault.New(fault.Invalid, "the destination has others of the same number or name; nothing was copied")
+)
+
+const (
+	// apart is how far the numbers of a destination are from those of a source once it has got an
+	// organization, so that what either makes afterwards can still be copied to the other.
+	apart = 1_000_000_000_000
+	// told is how many usernames are named that are taken.
+	told = 20
+)
+
+// errStateChanged says that somebody released a destination, or made it read-only, meanwhile.
+var errStateChanged = ErrNotHeld.With("the state of the destination was changed during the copy, by release or maintenance; nothing was copied")
+
+// errReadOnly refuses a destination that would be changed while nothing may be changed there.
+var errReadOnly = installation.ErrReadOnly.With("the destination is read-only for maintenance; `tocsin maintenance off` there lets it take the organization")
+
+// errDry ends a copy that is only tried.
+var errDry = errors.New("a dry run")
+
+// CopyOrganization adds one organization of an installation to another one: all of it, or nothing.
+// Both must be held, and the source read-only. A destination that nobody has used it holds itself,
+// and has to be repeated once all of its instances know. Whatever is copied keeps its number there;
+// ErrTaken. A dry run counts, finds what is in the way, and neither adds nor holds anything.
+func CopyOrganization(ctx context.Context, from, to ports.Carrier, slug string, dry bool, o Options) (done Summary, err error) {
+	if err := sameSchema(ctx, from, to); err != nil {
+		return done, err
+	}
+	done.Taken = o.Now
+	if !dry {
+		if err := holdUnused(ctx, from, to, slug, o.Now); err != nil {
+			return done, err
+		}
+	}
+	var begun bool
+	err = to.WriteTables(ctx, func(target ports.Tables, tx ports.Tx) error {
+		if begun {
+			return errors.New("the destination had to begin again; repeat the command")
+		}
+		begun = true
+		state, err := tx.Installation().State(ctx)
+		switch {
+		case err != nil:
+		case !state.ReadOnly.IsZero():
+			err = errReadOnly
+		case dry && state.Held.IsZero():
+			err = unused(ctx, target)
+		case !dry:
+			err = settled(state, o.Now)
+		}
+		if err != nil {
+			return err
+		}
+		m := moving{to: target, dry: dry}
+		if err := from.ReadTables(ctx, func(source ports.Tables, tx ports.Tx) error {
+			return m.fill(ctx, source, tx, slug, o)
+		}); err != nil {
+			return err
+		}
+		done.Tables = m.tables
+		if err := stayed(ctx, from, m.since); err != nil {
+			return err
+		}
+		if dry {
+			return errDry
+		}
+		if err := m.index(ctx); err != nil {
+			return err
+		}
+		now, err := tx.Installation().Lock(ctx)
+		if err != nil {
+			return err
+		}
+		if now != state {
+			return errStateChanged
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: orgs.ID(m.organization), Actor: o.By, At: o.Now, Action: audit.InstallationRestored,
+			Object: "organization", After: audit.State{"organization": slug, "rows": done.Rows()}})
+	})
+	if errors.Is(err, errDry) {
+		err = nil
+	}
+	return done, err
+}
+
+// holdUnused holds a destination that nobody has used, in a unit of work of its own, once nothing
+// is in the way at the source. An instance that serves it may still believe that it sends messages.
+func holdUnused(ctx context.Context, from, to ports.Carrier, slug string, now time.Time) error {
+	err := from.ReadTables(ctx, func(source ports.Tables, tx ports.Tx) error {
+		_, err := gone(ctx, source, tx, now)
+		if err == nil {
+			_, _, err = source.Part(ctx, slug)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return to.WriteTables(ctx, func(target ports.Tables, tx ports.Tx) error {
+		state, err := tx.Installation().Lock(ctx)
+		if err == nil && !state.ReadOnly.IsZero() {
+			err = errReadOnly
+		}
+		if err != nil || !state.Held.IsZero() {
+			return err
+		}
+		if err := unused(ctx, target); err != nil {
+			return err
+		}
+		state.Held = now
+		return tx.Installation().SetState(ctx, state)
+	})
+}
+
+// unused returns ErrNotHeld when somebody has used a destination that is not held.
+func unused(ctx context.Context, target ports.Tables) error {
+	err := untouched(ctx, target)
+	if errors.Is(err, ErrNotEmpty) {
+		return ErrNotHeld.With("the destination %s", ErrNotHeld.Error())
+	}
+	return err
+}
+
+// settled returns nil when all instances of a destination know that it is held; ErrNotHeld.
+func settled(state installation.State, now time.Time) error {
+	switch {
+	case state.Held.IsZero():
+		return ErrNotHeld.With("the destination %s", ErrNotHeld.Error())
+	case now.Sub(state.Held) < Settled:
+		return ErrNotHeld.With("the destination has been held for less than %s; repeat the command in a moment", Settled)
+	}
+	return nil
+}
+
+// gone returns since when nothing more happens at a source that is held; ErrNotHeld, ErrInUse.
+func gone(ctx context.Context, source ports.Tables, tx ports.Tx, now time.Time) (since time.Time, err error) {
+	state, err := tx.Installation().State(ctx)
+	if err == nil && state.Held.IsZero() {
+		err = ErrNotHeld.With("the source %s", ErrNotHeld.Error())
+	}
+	if err != nil {
+		return since, err
+	}
+	return still(ctx, source, tx, now)
+}
+
+// moving is an organization on its way.
+type moving struct {
+	to           ports.Tables
+	dry          bool
+	organization int64
+	since        time.Time // when the source became read-only
+	tables       []Counted
+	taken        []string // usernames that somebody else has in the destination
+}
+
+// fill copies an organization, and compares what is there with what was read.
+func (m *moving) fill(ctx context.Context, source ports.Tables, tx ports.Tx, slug string, o Options) error {
+	var err error
+	if m.since, err = gone(ctx, source, tx, o.Now); err != nil {
+		return err
+	}
+	part, organization, err := source.Part(ctx, slug)
+	if err != nil {
+		return err
+	}
+	m.organization = organization
+	reads := make([]sum, len(part.Tables()))
+	for i, t := range part.Tables() {
+		err := each(ctx, part, t, nil, func(rows [][]any) error {
+			return errors.Join(reads[i].take(rows), m.add(ctx, t, rows))
+		})
+		if err == nil && len(m.taken) > 0 {
+			err = ErrTaken.With("the destination knows other people by the name or the number of %d, such as %s; nothing was copied",
+				len(m.taken), strings.Join(m.taken[:min(len(m.taken), told)], ", "))
+		}
+		if err == nil && t.Numbered && !m.dry {
+			err = m.number(ctx, source, t)
+		}
+		if err != nil {
+			return err
+		}
+		m.tables = append(m.tables, Counted{t.Name, reads[i].rows, reads[i].String()})
+	}
+	there := m.to.PartOf(organization)
+	for i, t := range part.Tables() {
+		var written sum
+		if err := each(ctx, there, t, nil, written.take); err != nil {
+			return err
+		}
+		if written != reads[i] {
+			return fmt.Errorf("%s: %d rows were read and %d are there, or their sums differ; nothing was copied", t.Name, reads[i].rows, written.rows)
+		}
+	}
+	return nil
+}
+
+// number has the destination go on counting far from the source.
+func (m *moving) number(ctx context.Context, source ports.Tables, t ports.Table) error {
+	theirs, err := source.Last(ctx, t)
+	if err != nil {
+		return err
+	}
+	ours, err := m.to.Last(ctx, t)
+	if err != nil || ours > theirs+apart/2 {
+		return err
+	}
+	return m.to.SetLast(ctx, t, max(ours, theirs)+apart)
+}
+
+// add adds rows to a table; ErrTaken.
+func (m *moving) add(ctx context.Context, t ports.Table, rows [][]any) (err error) {
+	switch {
+	case len(rows) == 0:
+		return nil
+	case t.Name == "users":
+		rows, err = m.strangers(ctx, t, rows)
+	case t.Name == "organizations":
+		err = m.free(ctx, t, "slug", rows)
+	}
+	if err == nil && t.Numbered {
+		err = m.free(ctx, t, "id", rows)
+	}
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	return m.to.Insert(ctx, t, rows)
+}
+
+// free returns ErrTaken when the destination has others with these values in a column.
+func (m *moving) free(ctx context.Context, t ports.Table, column string, rows [][]any) error {
+	at := place(t, column)
+	found, err := m.to.Find(ctx, t, column, values(rows, at))
+	if err == nil && len(found) > 0 {
+		err = ErrTaken.With("the destination has %s whose %s another one has that would be copied, such as %v; nothing was copied", t.Name, column, found[0][at])
+	}
+	return err
+}
+
+// strangers are the people whom the destination does not know. One whom it knows must be the same
+// there, with number and all: whoever only bears the same name may be somebody else.
+func (m *moving) strangers(ctx context.Context, t ports.Table, rows [][]any) (unknown [][]any, err error) {
+	id, name := place(t, "id"), place(t, "username_fold")
+	same, err := m.to.Find(ctx, t, "id", values(rows, id))
+	if err != nil {
+		return nil, err
+	}
+	named, err := m.to.Find(ctx, t, "username_fold", values(rows, name))
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	for _, row := range same {
+		line, err := encode(row)
+		if err != nil {
+			return nil, err
+		}
+		known[string(line)] = true
+	}
+	ids, names := map[any]bool{}, map[any]bool{}
+	for _, row := range slices.Concat(same, named) {
+		ids[row[id]], names[row[name]] = true, true
+	}
+	for _, row := range rows {
+		line, err := encode(row)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case known[string(line)]:
+		case ids[row[id]] || names[row[name]]:
+			m.taken = append(m.taken, fmt.Sprint(row[place(t, "username")]))
+		default:
+			unknown = append(unknown, row)
+		}
+	}
+	return unknown, nil
+}
+
+// index has the people of the organization indexed for searching.
+func (m *moving) index(ctx context.Context) error {
+	all := m.to.Tables()
+	t := all[slices.IndexFunc(all, func(t ports.Table) bool { return t.Name == "member_words_builds" })]
+	row := make([]any, len(t.Columns))
+	row[place(t, "organization_id")], row[place(t, "position")] = m.organization, int64(0)
+	return m.to.Insert(ctx, t, [][]any{row})
+}
+
+// place is where a column is in the rows of a table.
+func place(t ports.Table, column string) int {
+	return slices.IndexFunc(t.Columns, func(c ports.Column) bool { return c.Name == column })
+}
+
+func values(rows [][]any, at int) []any {
+	all := make([]any, len(rows))
+	for i, row := range rows {
+		all[i] = row[at]
+	}
+	return all
+}

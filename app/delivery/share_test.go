@@ -1,0 +1,195 @@
+package delivery_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/app/delivery"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+// fakeShare is a part of a channel's limits.
+type fakeShare struct {
+	joined, renewed int
+	until           time.Time
+}
+
+func (q *fakeQueue) Share(_ context.Context, c channels.ID, owner string, lease time.Duration) (channels.Share, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.away != nil {
+		return channels.Share{}, q.away
+	}
+	if q.shares == nil {
+		q.shares = map[channels.ID]map[string]*fakeShare{}
+	}
+	if q.shares[c] == nil {
+		q.shares[c] = map[string]*fakeShare{}
+	}
+	number := 1
+	for name, s := range q.shares[c] {
+		number = max(number, s.renewed+1)
+		if s.until.Before(time.Now()) {
+			delete(q.shares[c], name)
+		}
+	}
+	mine := q.shares[c][owner]
+	if mine == nil {
+		mine = &fakeShare{joined: number}
+		q.shares[c][owner] = mine
+	}
+	mine.renewed, mine.until = number, time.Now().Add(lease)
+	share := channels.Share{Holders: len(q.shares[c]), Begun: true}
+	for name, other := range q.shares[c] {
+		share.Begun = share.Begun && (name == owner || other.renewed > mine.joined)
+	}
+	return share, nil
+}
+
+func (q *fakeQueue) Unshare(_ context.Context, c channels.ID, owner string) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.shares[c], owner)
+	return q.away
+}
+
+// cutOff is the queue as an instance sees it that cannot reach the store at times.
+type cutOff struct {
+	deliveries.Queue
+
+	away atomic.Bool
+}
+
+func (q *cutOff) Share(ctx context.Context, c channels.ID, owner string, lease time.Duration) (channels.Share, error) {
+	if q.away.Load() {
+		<-ctx.Done()
+		return channels.Share{}, ctx.Err()
+	}
+	return q.Queue.Share(ctx, c, owner, lease)
+}
+
+// leaving is when messages left.
+type leaving struct {
+	mu  sync.Mutex
+	all []time.Time
+}
+
+// note notes one and returns how many there were.
+func (l *leaving) note() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, time.Now())
+	return len(l.all)
+}
+
+// most is how many left in the second that had most, and between two moments.
+func (l *leaving) most() (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	first := 0
+	for i, at := range l.all {
+		for at.Sub(l.all[first]) >= time.Second {
+			first++
+		}
+		n = max(n, i-first+1)
+	}
+	return n
+}
+
+func (l *leaving) between(from, to time.Time) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(slices.DeleteFunc(slices.Clone(l.all), func(at time.Time) bool { return at.Before(from) || !at.Before(to) }))
+}
+
+// TestInstancesShareTheRateLimit has three instances come one after the other, one be cut off from
+// the store, and one stop.
+func TestInstancesShareTheRateLimit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(5_000, channels.Settings{channels.SettingRatePerSecond: 100})
+		var left leaving
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			left.note()
+			return nil
+		}}
+		var running sync.WaitGroup
+		queues, stops := make([]*cutOff, 3), make([]context.CancelFunc, 3)
+		start := func(i int) {
+			set := settings()
+			set.Owner = fmt.Sprintf("w%d", i)
+			queues[i] = &cutOff{Queue: q}
+			ctx, stop := context.WithCancel(t.Context())
+			stops[i] = stop
+			w := delivery.NewWorker(queues[i], delivery.Drivers{d}, plainComposer{}, machineClock{}, slog.New(slog.DiscardHandler), set)
+			running.Go(func() { w.Run(ctx) })
+		}
+		within := func(d time.Duration) int {
+			began := time.Now()
+			let(d)
+			return left.between(began, time.Now())
+		}
+		start(0)
+		let(5 * time.Second)
+		assert.Greater(t, within(5*time.Second), 475, "alone it has all of it")
+		start(1)
+		start(2)
+		let(5 * time.Second)
+		assert.Greater(t, within(5*time.Second), 475, "together they have all of it")
+		queues[0].away.Store(true)
+		let(9 * time.Second)
+		assert.Greater(t, within(5*time.Second), 475, "the others have its part after its lease")
+		stops[1]()
+		let(3 * time.Second)
+		assert.Greater(t, within(5*time.Second), 475, "one that stops gives its part back at once")
+		stops[0]()
+		stops[2]()
+		running.Wait()
+		require.LessOrEqual(t, left.most(), 105)
+	})
+}
+
+func TestAProviderThatAsksForAPauseGetsItFromAllInstances(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(200, channels.Settings{channels.SettingConcurrency: 2})
+		var left leaving
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			let(100 * time.Millisecond)
+			if left.note() != 40 {
+				return nil
+			}
+			failed := deliveries.Unreachable("answered 429")
+			failed.RetryAfter = 5 * time.Minute
+			return failed
+		}}
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		for i := range 2 {
+			set := settings()
+			set.Owner, set.Instance = fmt.Sprintf("w%d", i), fmt.Sprintf("host:%d", i)
+			w := delivery.NewWorker(q, delivery.Drivers{d}, plainComposer{}, machineClock{}, slog.New(slog.DiscardHandler), set)
+			running.Go(func() { w.Run(ctx) })
+		}
+		let(10 * time.Second)
+		quiet := time.Now()
+		let(4 * time.Minute)
+		assert.Zero(t, left.between(quiet, time.Now()))
+		assert.Greater(t, q.count(deliveries.Pending)+q.count(deliveries.Retrying), 50)
+		let(5 * time.Minute)
+		assert.Equal(t, 200, q.count(deliveries.Sent))
+		stop()
+		running.Wait()
+	})
+}

@@ -1,0 +1,265 @@
+package app
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/quotas"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// CopyForm is what an operator types to copy an event.
+type CopyForm struct {
+	Application applications.ID // any of the organization
+	Slug, Name  string          // of the copy
+}
+
+// CopyTarget is an application that events can be copied to.
+type CopyTarget struct {
+	Application applications.Application
+	Project     orgs.Project
+}
+
+// CopyTargets returns the event and the applications of its organization, at most as many as can
+// be chosen from; events.ErrNotFound.
+func (s *Events) CopyTargets(ctx context.Context, at Path, slug string) (e events.Event, all []CopyTarget, err error) {
+	err = s.store.View(ctx, func(tx ports.Tx) error {
+		from, err := application(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		if e, err = tx.Events().BySlug(ctx, from, slug); err != nil {
+			return err
+		}
+		found, err := tx.Applications().OfOrganization(ctx, from.Organization, 0, maxUsable)
+		if err != nil {
+			return err
+		}
+		projects, err := tx.Orgs().Projects(ctx, from.Organization, 0, maxUsable)
+		if err != nil {
+			return err
+		}
+		all = all[:0]
+		for _, a := range found {
+			if i := slices.IndexFunc(projects, func(p orgs.Project) bool { return p.ID == a.Project }); i >= 0 {
+				all = append(all, CopyTarget{Application: a, Project: projects[i]})
+			}
+		}
+		return nil
+	})
+	return e, all, err
+}
+
+// Copy makes a copy of an event with its templates and notifications, in any application of the
+// organization, and returns it with its place. The copy is inactive. Channels, pools and lists are
+// those with the same names there: a channel or a pool that is missing is a fault about
+// `application`, and a notification whose list is missing has none and is inactive. Faults about
+// the form, events.ErrNotFound, *quotas.Exceeded.
+func (s *Events) Copy(ctx context.Context, by audit.Actor, at Path, slug string, f CopyForm) (made events.Event, to Path, err error) {
+	wanted, err := events.New(f.Slug, f.Name, "")
+	if err != nil {
+		return made, to, err
+	}
+	err = s.store.Update(ctx, func(tx ports.Tx) error {
+		from, err := s.revise(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		e, err := tx.Events().BySlug(ctx, from, slug)
+		if err != nil {
+			return err
+		}
+		c := copying{ctx: ctx, tx: tx, by: by}
+		if to, err = c.target(at, from.Organization, f.Application); err != nil {
+			return err
+		}
+		if err := c.look(from); err != nil {
+			return err
+		}
+		copied := e
+		copied.ID, copied.Application, copied.Slug, copied.Name, copied.Active = 0, c.app.ID, wanted.Slug, wanted.Name, false
+		if made, err = c.event(from, e, to, copied); err != nil {
+			return err
+		}
+		if err := WithinQuota(ctx, tx, s.limits, from.Organization, quotas.Events); err != nil {
+			return err
+		}
+		return tx.Audit().Record(ctx, c.entries...)
+	})
+	return made, to, err
+}
+
+// copying is one event on its way to another application.
+type copying struct {
+	ctx     context.Context //nolint:containedctx // It lives exactly as long as the unit of work.
+	tx      ports.Tx
+	by      audit.Actor
+	app     applications.Application // where the copy goes
+	here    map[channels.ID]carrier  // the channels that the event may use
+	there   map[carrier]channels.ID  // the channels that its copy may use
+	lists   []lists.List             // that its copy may use
+	pools   []events.Pool            // that its copy may name
+	entries []audit.Entry
+}
+
+// carrier is what a channel and its counterpart have in common.
+type carrier struct {
+	name     string
+	protocol channels.Protocol
+}
+
+func (c *copying) target(at Path, org orgs.ID, id applications.ID) (to Path, err error) {
+	found, err := c.tx.Applications().OfOrganization(c.ctx, org, id-1, 1)
+	if err != nil {
+		return to, err
+	}
+	if len(found) == 0 || found[0].ID != id {
+		return to, fault.Field("application", "choose an application of the organization")
+	}
+	c.app = found[0]
+	project, err := c.tx.Orgs().ProjectByID(c.ctx, org, c.app.Project)
+	return Path{Organization: at.Organization, Project: project.Slug, Application: c.app.Slug}, err
+}
+
+// look finds what the event may use, and its copy.
+func (c *copying) look(from applications.Application) error {
+	here, err := usableChannels(c.ctx, c.tx, from.Organization, from.Project)
+	if err != nil {
+		return err
+	}
+	there, err := usableChannels(c.ctx, c.tx, c.app.Organization, c.app.Project)
+	if err != nil {
+		return err
+	}
+	c.here, c.there = map[channels.ID]carrier{}, map[carrier]channels.ID{}
+	for _, ch := range here {
+		c.here[ch.ID] = carrier{ch.Name, ch.Protocol}
+	}
+	c.pools = events.Pools(there)
+	if c.lists, err = usableLists(c.ctx, c.tx, c.app, 0); err != nil {
+		return err
+	}
+	for _, ch := range slices.Backward(there) { // The project's come first, and count.
+		c.there[carrier{ch.Name, ch.Protocol}] = ch.ID
+	}
+	return nil
+}
+
+// channel is the channel of the copy that has the name and the protocol of this one.
+func (c *copying) channel(id channels.ID) (channels.ID, error) {
+	is := c.here[id]
+	found, ok := c.there[is]
+	if !ok {
+		return 0, fault.Field("application", "has no channel %s for %s, which the event uses", is.name, is.protocol)
+	}
+	return found, nil
+}
+
+func (c *copying) event(from applications.Application, e events.Event, to Path, copied events.Event) (made events.Event, err error) {
+	texts, err := c.tx.Events().Templates(c.ctx, e)
+	if err != nil {
+		return made, err
+	}
+	notifications, err := c.tx.Subscriptions().OfEvent(c.ctx, e, 0, MaxNotifications+1)
+	if err != nil {
+		return made, err
+	}
+	if len(notifications) > MaxNotifications {
+		return made, fault.Field("application", "the event has more than %d notifications and cannot be copied", MaxNotifications)
+	}
+	limited := make([]events.Channel, len(e.Channels))
+	for i, ch := range e.Channels {
+		if limited[i].ID, err = c.channel(ch.ID); err != nil {
+			return made, err
+		}
+		limited[i].Name = ch.Name
+	}
+	copied.Channels = limited
+	for _, p := range e.Pools {
+		if !slices.Contains(c.pools, p) {
+			return made, fault.Field("application", "has no pool %s of %s, which the event uses", p.Name, p.Protocol)
+		}
+	}
+	if made, err = c.tx.Events().Create(c.ctx, copied); err != nil {
+		return made, fieldOf("slug", events.ErrSlugTaken, err)
+	}
+	c.record(audit.EventCreated, to.Object("e", made.Slug), eventState(made))
+	if err := c.templates(to.Object("e", made.Slug), texts, func(t events.Template) (events.Template, error) {
+		return c.tx.Events().SaveTemplate(c.ctx, made, t, author(c.by))
+	}); err != nil {
+		return made, err
+	}
+	for _, n := range notifications {
+		if err := c.notification(to, made, from, n); err != nil {
+			return made, err
+		}
+	}
+	return made, nil
+}
+
+func (c *copying) notification(to Path, e events.Event, from applications.Application, n subscriptions.Notification) error {
+	texts, err := c.tx.Subscriptions().Templates(c.ctx, n)
+	if err != nil {
+		return err
+	}
+	var list lists.List
+	if n.List != 0 {
+		if list, err = c.list(from, n.List); err != nil {
+			return err
+		}
+		n.Active = n.Active && list.ID != 0
+	}
+	n.Application, n.Event, n.List = c.app.ID, e.ID, list.ID
+	made, err := c.tx.Subscriptions().Create(c.ctx, n)
+	if err != nil {
+		return err
+	}
+	object := to.Object("e", e.Slug, "n", made.Name)
+	c.record(audit.NotificationCreated, object, notificationState(made, list.Name))
+	return c.templates(object, texts, func(t events.Template) (events.Template, error) {
+		return c.tx.Subscriptions().SaveTemplate(c.ctx, made, t, author(c.by))
+	})
+}
+
+// list is the list of the copy's project that has the name of this one and serves the application;
+// none when there is no such list.
+func (c *copying) list(from applications.Application, id lists.ID) (lists.List, error) {
+	had, err := c.tx.Lists().ByID(c.ctx, from.Organization, from.Project, id)
+	if err != nil {
+		return had, err
+	}
+	if i := slices.IndexFunc(c.lists, func(l lists.List) bool { return strings.EqualFold(l.Name, had.Name) }); i >= 0 {
+		return c.lists[i], nil
+	}
+	return lists.List{}, nil
+}
+
+// templates copies the templates of what the audit log calls owner.
+func (c *copying) templates(owner string, all []events.Template, save func(events.Template) (events.Template, error)) error {
+	for _, t := range all {
+		name := c.here[t.Channel].name
+		id, err := c.channel(t.Channel)
+		if err != nil {
+			return err
+		}
+		saved, err := save(events.Template{Channel: id, Subject: t.Subject, Text: t.Text, HTML: t.HTML})
+		if err != nil {
+			return err
+		}
+		c.record(audit.TemplateCreated, join(owner, "t", name), templateState(saved))
+	}
+	return nil
+}
+
+func (c *copying) record(a audit.Action, object string, is audit.State) {
+	c.entries = append(c.entries, audit.Entry{Organization: c.app.Organization, Actor: c.by, Action: a, Object: object, After: is})
+}

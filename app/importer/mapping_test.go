@@ -1,0 +1,124 @@
+package importer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/importer"
+	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/domain/metadata"
+)
+
+// contacts is a file of which the guess takes the wrong e-mail.
+const contacts = "Mail;Kontakt;Bau\nold@example.org;new@example.org;Süd\nbad@example.org;nobody;Nord\n"
+
+// byHand maps contacts as somebody would.
+var byHand = imports.Mapping{{Name: "Mail"}, {Name: "Kontakt", Field: imports.Email}, {Name: "Bau", Field: imports.Metadata, Key: "site"}}
+
+// mapped is what the columns of a new file become.
+func (b *bureau) mapped(at app.Path, file string) string {
+	b.Helper()
+	return strings.Join(b.uploaded(at, file).Columns.Words(), ", ")
+}
+
+func TestColumnsAreMapped(t *testing.T) {
+	t.Parallel()
+	b := newBureau(t, 1<<20)
+	job := b.uploaded(acme, contacts)
+	assert.Equal(t, []string{"Mail → email"}, job.Columns.Words())
+	require.ErrorIs(t, b.jobs.Map(t.Context(), clerk, acme, job.ID, byHand), imports.ErrNotChecked, "an importer may be at it")
+	require.True(t, b.importer(nil).WorkOnce(t.Context()))
+	assert.Equal(t, imports.Report{Created: 2}, b.show(acme, job.ID).Checked)
+
+	require.ErrorIs(t, b.jobs.Map(t.Context(), clerk, beta, job.ID, byHand), imports.ErrNotFound)
+	was := b.show(acme, job.ID)
+	for _, wrong := range []imports.Mapping{nil, byHand[:2], {{Name: "Other"}, byHand[1], byHand[2]}} {
+		require.ErrorIs(t, b.jobs.Map(t.Context(), clerk, acme, job.ID, wrong), imports.ErrMapping)
+	}
+	require.Error(t, b.jobs.Map(t.Context(), clerk, acme, job.ID, imports.Mapping{{Name: "Mail"}, {Name: "Kontakt"}, {Name: "Bau"}}))
+	assert.Equal(t, was, b.show(acme, job.ID), "nothing is half-written")
+	assert.Equal(t, "Mail → email", b.mapped(acme, contacts), "nothing is remembered")
+	require.True(t, b.importer(nil).WorkOnce(t.Context()))
+
+	require.NoError(t, b.jobs.Map(t.Context(), clerk, acme, job.ID, byHand))
+	require.True(t, b.importer(nil).WorkOnce(t.Context()), "another instance checks it once more")
+	checked := b.show(acme, job.ID)
+	assert.Equal(t, imports.Report{Created: 1, Rejected: 1}, checked.Checked)
+	assert.Equal(t, byHand, checked.Columns)
+	assert.Equal(t, 1, checked.Kept)
+	require.NoError(t, b.jobs.Start(t.Context(), clerk, acme, job.ID))
+	require.ErrorIs(t, b.jobs.Map(t.Context(), clerk, acme, job.ID, byHand), imports.ErrNotChecked)
+	require.True(t, b.importer(nil).WorkOnce(t.Context()))
+	assert.Equal(t, metadata.Map{"site": "Süd"}, people(t, b.store, "acme")["new@example.org"].fields)
+	assert.NotContains(t, people(t, b.store, "acme"), "old@example.org")
+	list := b.rejected(acme, job.ID)
+	assert.Equal(t, "import_line;import_reason;(left out) Mail;email;custom__site\n3;\"email: is not an e-mail address\";bad@example.org;nobody;Nord\n", list)
+	assert.Equal(t, "email → email, custom__site → metadata under site", b.mapped(acme, list), "the second try needs no mapping")
+	assert.Contains(t, b.recorded(acme)[2], "import.map acme/imports/1 map[columns:[Kontakt → email Bau → metadata under site]]")
+}
+
+func TestAMappingIsRememberedForItsOrganization(t *testing.T) {
+	t.Parallel()
+	b := newBureau(t, 1<<20)
+	job := b.uploaded(acme, contacts)
+	require.True(t, b.importer(nil).WorkOnce(t.Context()))
+	require.NoError(t, b.jobs.Map(t.Context(), clerk, acme, job.ID, byHand))
+	const turned = "bau,mail,kontakt\nSüd,x@example.org,next@example.org\n"
+	assert.Equal(t, "bau → metadata under site, kontakt → email", b.mapped(acme, turned))
+	assert.Equal(t, "mail → email", b.mapped(beta, turned), "others have theirs")
+	assert.Equal(t, "mail → email", b.mapped(acme, "bau,mail\n"), "these are other columns")
+}
+
+// TestAFileThatCannotBeMappedIsTakenAsItIs: its header is not where columns are mapped.
+func TestAFileThatCannotBeMappedIsTakenAsItIs(t *testing.T) {
+	t.Parallel()
+	b := newBureau(t, 1<<20)
+	late := strings.Repeat("\n", importer.PieceSize+1)
+	assert.Equal(t, "email → email", b.mapped(acme, late+"email,team\na@example.org,x\n"))
+	_, err := b.jobs.Upload(t.Context(), clerk, acme, importer.Upload{Name: "x", File: strings.NewReader(late + "a,team\na@example.org,x\n")})
+	require.ErrorIs(t, err, imports.ErrNoEmail)
+	many := b.uploaded(acme, "email"+strings.Repeat(",team", 100)+"\n")
+	assert.Nil(t, many.Columns)
+	require.True(t, b.importer(nil).WorkOnce(t.Context()))
+}
+
+func TestCorrectedRowsKeepGroupAndColumns(t *testing.T) {
+	t.Parallel()
+	b := newBureau(t, 1<<20)
+	first, err := b.jobs.Upload(t.Context(), clerk, acme, importer.Upload{Name: "people.csv", Group: "Staff", File: strings.NewReader(contacts)})
+	require.NoError(t, err)
+	require.True(t, b.importer(nil).WorkOnce(t.Context()))
+	require.NoError(t, b.jobs.Map(t.Context(), clerk, acme, first.ID, byHand))
+	require.True(t, b.importer(nil).WorkOnce(t.Context()))
+	corrected := map[int][]string{3: {"somebody@example.org", "Nord"}}
+	_, err = b.jobs.Mend(t.Context(), clerk, acme, first.ID, 0, corrected)
+	require.ErrorIs(t, err, imports.ErrNotMendable, "it is not over")
+	require.NoError(t, b.jobs.Start(t.Context(), clerk, acme, first.ID))
+	require.True(t, b.importer(nil).WorkOnce(t.Context()))
+
+	_, err = b.jobs.Mend(t.Context(), clerk, beta, first.ID, 0, corrected)
+	require.ErrorIs(t, err, imports.ErrNotFound)
+	_, err = b.jobs.Mend(t.Context(), clerk, acme, first.ID, 3, corrected)
+	require.ErrorIs(t, err, imports.ErrNothingMended, "there is no such row behind it")
+
+	other := b.uploaded(acme, "email,custom__site,x\na@example.org,b,c\n")
+	require.True(t, b.importer(nil).WorkOnce(t.Context()))
+	require.NoError(t, b.jobs.Map(t.Context(), clerk, acme, other.ID, imports.Mapping{{Name: "email", Field: imports.Email}, {Name: "custom__site"}, {Name: "x"}}))
+	require.True(t, b.importer(nil).WorkOnce(t.Context()))
+
+	again, err := b.jobs.Mend(t.Context(), clerk, acme, first.ID, 0, corrected)
+	require.NoError(t, err)
+	assert.Equal(t, "Staff", again.Group.Name)
+	assert.Equal(t, "people.csv", again.File)
+	require.True(t, b.importer(nil).WorkOnce(t.Context()))
+	assert.Equal(t, imports.Report{Created: 1}, b.show(acme, again.ID).Checked)
+	require.NoError(t, b.jobs.Start(t.Context(), clerk, acme, again.ID))
+	require.True(t, b.importer(nil).WorkOnce(t.Context()))
+	got := people(t, b.store, "acme")["somebody@example.org"]
+	assert.Equal(t, metadata.Map{"site": "Nord"}, got.fields)
+	assert.Contains(t, got.groups, "Staff")
+}

@@ -1,0 +1,50 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/statistics"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Snoozes belong to Overviews, too.
+
+// Snooze makes the card of a problem of the path's organization quiet for a time, or with none
+// until it is not as it was seen; orgs.ErrNotFound.
+func (i *Overviews) Snooze(ctx context.Context, by audit.Actor, at Path, problem, seen string, lasting time.Duration) error {
+	return i.store.Update(ctx, func(tx ports.Tx) error {
+		org, err := tx.Orgs().BySlug(ctx, at.Organization)
+		if err != nil {
+			return err
+		}
+		s := statistics.Snooze{Organization: org.ID, Problem: problem, Seen: seen, By: by.Name, At: i.clock.Now().UTC()}
+		after := audit.State{"problem": problem}
+		if lasting > 0 {
+			s.Until = s.At.Add(lasting)
+			after["until"] = s.Until.Format(time.RFC3339)
+		}
+		if err := tx.Statistics().Snooze(ctx, s); err != nil {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, At: s.At, Action: audit.ProblemSnoozed, Object: Path{Organization: org.Slug}.Object(), After: after})
+	})
+}
+
+// Wake ends the snooze of a problem of the path's organization; where there is none it changes
+// nothing. orgs.ErrNotFound.
+func (i *Overviews) Wake(ctx context.Context, by audit.Actor, at Path, problem string) error {
+	return i.store.Update(ctx, func(tx ports.Tx) error {
+		org, err := tx.Orgs().BySlug(ctx, at.Organization)
+		if err != nil {
+			return err
+		}
+		was, err := tx.Statistics().Wake(ctx, org.ID, problem)
+		if err != nil || !was {
+			return err
+		}
+		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.ProblemWoken, Object: Path{Organization: org.Slug}.Object(),
+			Before: audit.State{"problem": problem}})
+	})
+}

@@ -1,0 +1,239 @@
+package app
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Timelines belong to Profiles, too.
+
+// TimelineKind is what of a member's timeline is asked for.
+type TimelineKind string
+
+// The kinds.
+const (
+	Everything    TimelineKind = ""
+	Messages      TimelineKind = "messages"
+	Failures      TimelineKind = "failed"
+	Changes       TimelineKind = "changes"       // of what the organization records about the member
+	Registrations TimelineKind = "registrations" // with applications: opt-outs, locks, notifications on and off
+)
+
+// TimelinePlace is a place on a timeline: behind these. Zero is the newest end.
+type TimelinePlace struct {
+	Message deliveries.Place
+	Entry   audit.Cursor
+}
+
+// IsZero reports whether the place is the newest end.
+func (p TimelinePlace) IsZero() bool { return p.Message.IsZero() && p.Entry.IsZero() }
+
+// TimelineQuery asks for a page of a timeline.
+type TimelineQuery struct {
+	Kind  TimelineKind
+	From  TimelinePlace
+	Newer bool // the page that ends at From, else the one that begins there
+	Limit int
+}
+
+// Moment is what happened at a moment: a message, or a change.
+type Moment struct {
+	At      time.Time
+	Message *deliveries.Recent
+	Change  *audit.Entry
+	// Fields name what has changed where its values are withheld: former names, addresses and
+	// metadata are for those who may read the audit log.
+	Fields []string
+}
+
+// Timeline is a page of what happened to a member, the newest first.
+type Timeline struct {
+	Moments []Moment
+	From    TimelinePlace // where the page begins; zero: at the newest end
+	Next    TimelinePlace // where the next page begins
+	Older   bool          // whether that has anything
+}
+
+// Timeline returns a page of what happened to a member of the organization: messages by the time
+// they were triggered, and changes. orgs.ErrNotFound, users.ErrNotFound.
+func (p *Profiles) Timeline(ctx context.Context, by operators.Officer, at Path, id users.MemberID, q TimelineQuery) (found Timeline, err error) {
+	err = p.store.View(ctx, func(tx ports.Tx) error {
+		m, err := memberByID(ctx, tx, at, id)
+		if err != nil {
+			return err
+		}
+		r := timelineReader{tx: tx, member: m, kind: q.Kind}
+		if r.objects, err = objectsAbout(ctx, tx, at, m, q.Kind); err != nil {
+			return err
+		}
+		from := q.From
+		if q.Newer && !from.IsZero() {
+			if from, err = r.before(ctx, from, q.Limit); err != nil {
+				return err
+			}
+		}
+		if found, err = r.page(ctx, from, q.Limit); err != nil {
+			return err
+		}
+		var open []*deliveries.Delivery
+		for i := range found.Moments {
+			if message := found.Moments[i].Message; message != nil {
+				open = append(open, &message.Delivery)
+			}
+			withhold(&found.Moments[i], by)
+		}
+		return waits(ctx, tx, m.Organization, p.clock.Now(), open)
+	})
+	return found, err
+}
+
+// objectsAbout are the objects of entries about a member of the path's organization. Of the
+// applications those count that the member was registered with, and the first of the others: who
+// was never registered may have opted out, too.
+func objectsAbout(ctx context.Context, tx ports.Tx, at Path, m users.Member, kind TimelineKind) ([]string, error) {
+	if kind == Messages || kind == Failures {
+		return nil, nil
+	}
+	var objects []string
+	if kind != Registrations {
+		objects = append(objects, memberPath(at, m))
+	}
+	if kind == Changes {
+		return objects, nil
+	}
+	projects, err := projectsOf(ctx, tx, m.Organization)
+	if err != nil {
+		return nil, err
+	}
+	first, err := tx.Applications().OfOrganization(ctx, m.Organization, 0, MaxShown)
+	if err != nil {
+		return nil, err
+	}
+	registered, err := tx.Applications().OfMember(ctx, m.Organization, m.ID, MaxShown)
+	if err != nil {
+		return nil, err
+	}
+	all := map[applications.ID]applications.Application{}
+	for _, a := range first {
+		all[a.ID] = a
+	}
+	for _, r := range registered {
+		all[r.Application.ID] = r.Application
+	}
+	for _, a := range all {
+		objects = append(objects, membershipPath(applicationPath(at, projects, a), m))
+	}
+	return objects, nil
+}
+
+func applicationPath(at Path, projects map[orgs.ProjectID]orgs.Project, a applications.Application) Path {
+	return Path{Organization: at.Organization, Project: projects[a.Project].Slug, Application: a.Slug}
+}
+
+// timelineReader reads the timeline of a member.
+type timelineReader struct {
+	tx      ports.Tx
+	member  users.Member
+	kind    TimelineKind
+	objects []string
+}
+
+// read returns messages and changes from a place on, of each kind at most limit. Of a kind that
+// begins at its newest end nothing is newer.
+func (r timelineReader) read(ctx context.Context, from TimelinePlace, newer bool, limit int) (messages, changes []Moment, err error) {
+	if r.kind != Changes && r.kind != Registrations && (!newer || !from.Message.IsZero()) {
+		found, err := r.tx.Deliveries().ToMember(ctx, deliveries.MemberQuery{Organization: r.member.Organization, Member: r.member.ID,
+			Failed: r.kind == Failures, From: from.Message, Newer: newer, Limit: limit})
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range found {
+			messages = append(messages, Moment{At: found[i].Triggered, Message: &found[i]})
+		}
+	}
+	if len(r.objects) > 0 && (!newer || !from.Entry.IsZero()) {
+		found, err := r.tx.Audit().About(ctx, audit.About{Organization: r.member.Organization, Objects: r.objects, From: from.Entry, Newer: newer, Limit: limit})
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range found {
+			changes = append(changes, Moment{At: found[i].At, Change: &found[i]})
+		}
+	}
+	return messages, changes, nil
+}
+
+// page reads the page that begins at a place.
+func (r timelineReader) page(ctx context.Context, from TimelinePlace, limit int) (Timeline, error) {
+	found := Timeline{From: from, Next: from}
+	messages, changes, err := r.read(ctx, from, false, limit+1)
+	if err != nil {
+		return found, err
+	}
+	for len(found.Moments) < limit && len(messages)+len(changes) > 0 {
+		if len(changes) == 0 || len(messages) > 0 && messages[0].At.After(changes[0].At) {
+			found.Moments, found.Next.Message = append(found.Moments, messages[0]), messages[0].Message.Place()
+			messages = messages[1:]
+			continue
+		}
+		found.Moments, found.Next.Entry = append(found.Moments, changes[0]), changes[0].Change.Cursor()
+		changes = changes[1:]
+	}
+	found.Older = len(messages)+len(changes) > 0
+	return found, nil
+}
+
+// before is where the page begins that ends at a place: what is newer than a place is gone through
+// from there, the oldest first.
+func (r timelineReader) before(ctx context.Context, from TimelinePlace, limit int) (begin TimelinePlace, err error) {
+	messages, changes, err := r.read(ctx, from, true, limit+1)
+	if err != nil {
+		return begin, err
+	}
+	for n := 0; n < limit && len(messages)+len(changes) > 0; n++ {
+		if len(changes) == 0 || len(messages) > 0 && !messages[0].At.After(changes[0].At) {
+			messages = messages[1:]
+		} else {
+			changes = changes[1:]
+		}
+	}
+	if len(messages) > 0 {
+		begin.Message = messages[0].Message.Place()
+	}
+	if len(changes) > 0 {
+		begin.Entry = changes[0].Change.Cursor()
+	}
+	return begin, nil
+}
+
+// telling are the actions whose entries tell nothing that only the audit log may.
+var telling = []audit.Action{audit.OptOutSet, audit.MemberLocked, audit.MembershipLocked, audit.NotificationsEnabled, audit.RoleSet}
+
+// withhold takes from a change what only those may know who may read the audit log.
+func withhold(m *Moment, by operators.Officer) {
+	if m.Change == nil || by.Right >= operators.Administrator {
+		return
+	}
+	m.Change.Actor.Address = ""
+	if slices.Contains(telling, m.Change.Action) {
+		return
+	}
+	names := map[string]bool{}
+	for _, s := range []audit.State{m.Change.Before, m.Change.After} {
+		for name := range s {
+			names[name] = true
+		}
+	}
+	m.Fields = slices.Sorted(maps.Keys(names))
+	m.Change.Before, m.Change.After = nil, nil
+}

@@ -1,0 +1,77 @@
+package audit
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Difference is a value of which an entry tells what it was before, what it is after, or both.
+type Difference struct {
+	Field         string // its name; of a value within others their names, too: `custom_fields.plan`
+	Before, After string // as text; empty: there was none
+}
+
+// Differences returns what the entry tells of before and after, value by value, by their names.
+// What is the same before and after is named once, with After only.
+func (e Entry) Differences() []Difference {
+	before, after := map[string]string{}, map[string]string{}
+	flatten(before, "", e.Before)
+	flatten(after, "", e.After)
+	names := slices.Collect(maps.Keys(before))
+	for name := range after {
+		if _, both := before[name]; !both {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	all := make([]Difference, len(names))
+	for i, name := range names {
+		all[i] = Difference{Field: name, Before: before[name], After: after[name]}
+		if all[i].Before == all[i].After {
+			all[i].Before = ""
+		}
+	}
+	return all
+}
+
+// flatten adds the values of a state by their names, which begin with a prefix.
+func flatten(into map[string]string, prefix string, s map[string]any) {
+	for key, v := range s {
+		switch v := v.(type) {
+		case map[string]any:
+			flatten(into, prefix+key+".", v)
+		case State:
+			flatten(into, prefix+key+".", v)
+		default:
+			into[prefix+key] = valueText(v)
+		}
+	}
+}
+
+func valueText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case bool:
+		if v {
+			return "yes"
+		}
+		return "no"
+	case []any:
+		texts := make([]string, len(v))
+		for i, one := range v {
+			texts[i] = valueText(one)
+		}
+		return strings.Join(texts, ", ")
+	case map[string]any, State, []string:
+		if text, err := json.Marshal(v); err == nil {
+			return string(text)
+		}
+	}
+	return fmt.Sprint(v)
+}

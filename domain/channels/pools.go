@@ -1,0 +1,194 @@
+package channels
+
+import (
+	"time"
+
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/names"
+)
+
+// A pool is the channels of one protocol of an organization, or of one project, that have the same
+// Pool: a message to an address of any of them may go through each of them. What the address is
+// assigned to decides about templates and events; which of them sends is chosen by their weights
+// and their health.
+
+// Limits of pools.
+const (
+	MaxPool       = 50    // characters of its name
+	MaxWeight     = 1_000 // of a member
+	DefaultWeight = 100
+)
+
+// What a member that is not well gets.
+const (
+	// TrialFor is how long after its rest a member is on trial, if nothing is heard of it: then it
+	// counts as well.
+	TrialFor = 2 * time.Minute
+	// trialShare is how much of its weight a member has while it is on trial.
+	trialShare = 0.02
+	// ReturnFor is how long a member that works again takes to get its whole weight.
+	ReturnFor = time.Minute
+	// returnShare is how much of its weight it has at first.
+	returnShare = 0.1
+)
+
+// ParsePool reads the name of a pool; empty: none.
+func ParsePool(field, s string) (string, error) {
+	if s == "" {
+		return "", nil
+	}
+	if len(s) > MaxPool {
+		return "", fault.Field(field, "is longer than %d characters", MaxPool)
+	}
+	return names.Slug(field, s)
+}
+
+// CheckWeight says what is wrong with a weight.
+func CheckWeight(field string, weight int) error {
+	if weight < 0 || weight > MaxWeight {
+		return fault.Field(field, "must be a whole number from 0 to %d", MaxWeight)
+	}
+	return nil
+}
+
+// Join makes the channel a member of a pool with a weight; of none when its name is empty. It says
+// what is wrong with `pool` and `weight`.
+func (c *Channel) Join(pool string, weight int) error {
+	var faults fault.Fields
+	name, err := ParsePool("pool", pool)
+	faults.Add("pool", err)
+	faults.Add("weight", CheckWeight("weight", weight))
+	c.Pool, c.Weight = name, weight
+	return faults.Err()
+}
+
+// Why is why a channel of a pool takes a delivery.
+type Why int
+
+// The reasons, as they are stored.
+const (
+	OnlyOne    Why = iota // there is no other one
+	ByWeight              // by the weights of those that work
+	NotWorking            // another one, for which it waited, does not work
+	AtItsLimit            // another one, for which it waited, is at its limit
+	OutOfUse              // another one, for which it waited, was made inactive
+)
+
+// String says it in one word.
+func (w Why) String() string {
+	switch w {
+	case ByWeight:
+		return "weight"
+	case NotWorking:
+		return "not working"
+	case AtItsLimit:
+		return "limit"
+	case OutOfUse:
+		return "inactive"
+	case OnlyOne:
+	}
+	return "only one"
+}
+
+// Member is a channel of a pool as it is.
+type Member struct {
+	ID     ID
+	Name   string
+	Weight int
+	Active bool
+	// Until is when the rest of a member ends, or ended, that does not work on some instance; zero:
+	// none says so.
+	Until time.Time
+	// Returned is when it began to work again; zero: it always did, or nobody knows.
+	Returned time.Time
+}
+
+// Resting reports whether nothing is tried through it.
+func (m Member) Resting(now time.Time) bool { return now.Before(m.Until) }
+
+// share is its weight as it counts now.
+func (m Member) share(now time.Time) float64 {
+	weight := float64(m.Weight)
+	switch {
+	case !m.Active || m.Resting(now):
+		return 0
+	case now.Before(m.Until.Add(TrialFor)):
+		return weight * trialShare
+	case now.Before(m.Returned.Add(ReturnFor)):
+		return weight * max(returnShare, now.Sub(m.Returned).Seconds()/ReturnFor.Seconds())
+	}
+	return weight
+}
+
+// spare reports whether it may stand in for others.
+func (m Member) spare(now time.Time) bool { return m.Active && !m.Resting(now) && m.Weight == 0 }
+
+// Range is a member of a pool with the numbers that it takes, of those below [Numbers].
+type Range struct {
+	Channel   ID
+	From, End int64 // End is not its own any more
+}
+
+// Numbers are how many numbers there are to choose a member by. The others mix them: for whatever
+// ids follow each other, no member gets more than its share by their rhythm.
+const (
+	Numbers = 1 << 32
+	Golden  = 2654435769
+	Silver  = 1779033703
+	Mixing  = 73244475
+)
+
+// Draw is the number by which a delivery chooses a member: they are evenly spread, and one delivery
+// has the same one each time.
+func Draw(a, b int64) int64 {
+	x := (a%(1<<31)*Golden%Numbers + b%(1<<31)*Silver%Numbers) % Numbers
+	return (x ^ x>>16) * Mixing % Numbers
+}
+
+// Ranges divides the numbers among the members of a pool as their weights are, as far as they work,
+// without one of them (0: with all). Members without a weight stand in when no other one works.
+// Nothing is left when none does.
+func Ranges(members []Member, without ID, now time.Time) []Range {
+	shares, total := make([]float64, len(members)), 0.0
+	for _, ofSpare := range []bool{false, true} {
+		for i, m := range members {
+			switch {
+			case m.ID == without:
+				continue
+			case !ofSpare:
+				shares[i] = m.share(now)
+			case m.spare(now):
+				shares[i] = 1
+			}
+			total += shares[i]
+		}
+		if total > 0 {
+			break
+		}
+	}
+	var ranges []Range
+	sum, from := 0.0, int64(0)
+	for i, m := range members {
+		if shares[i] == 0 {
+			continue
+		}
+		sum += shares[i]
+		end := int64(sum / total * Numbers)
+		ranges = append(ranges, Range{m.ID, from, end})
+		from = end
+	}
+	if len(ranges) > 0 {
+		ranges[len(ranges)-1].End = Numbers // whatever rounding says
+	}
+	return ranges
+}
+
+// Chosen is the member that takes a number; 0: none does.
+func Chosen(ranges []Range, number int64) ID {
+	for _, r := range ranges {
+		if r.From <= number && number < r.End {
+			return r.Channel
+		}
+	}
+	return 0
+}

@@ -1,0 +1,286 @@
+package imports
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/tocsin/tocsin/domain/fault"
+)
+
+// Limits of the columns that can be mapped by hand.
+const (
+	// MaxMapped is how many columns a file may have.
+	MaxMapped = 100
+	// MaxRemembered is how many mappings of an organization are remembered: those used last.
+	MaxRemembered = 50
+	// maxMappedHeader is how long a header may be, in bytes.
+	maxMappedHeader = 16 << 10
+	// maxKey is how long a key of the metadata may be, in characters.
+	maxKey = 100
+)
+
+// ErrMapping refuses a mapping: it does not fit the file, or does not say who the users are.
+var ErrMapping = fault.New(fault.Invalid, "the columns cannot be mapped so")
+
+// Field is what a column of a file becomes.
+type Field string
+
+// The fields.
+const (
+	LeftOut   Field = ""
+	Email     Field = emailColumn
+	FirstName Field = firstColumn
+	LastName  Field = lastColumn
+	Metadata  Field = "metadata"
+)
+
+// Meaning is a column of a file and what it becomes.
+type Meaning struct {
+	Name  string `json:"name"` // in the file
+	Field Field  `json:"field,omitempty"`
+	Key   string `json:"key,omitempty"` // of the metadata
+}
+
+// TellsOfRejection reports whether it is a column of a list of rejected rows. It is always left
+// out.
+func (m Meaning) TellsOfRejection() bool { return column{key: m.Name}.tells() }
+
+// Mapping is what the columns of a file become, in their order. A file is mapped by giving its
+// columns the names that say so: whoever reads it then needs to know nothing of mappings.
+type Mapping []Meaning
+
+// Check returns what is wrong with a mapping, by `field-N` and `key-N` of the Nth column from 0 on;
+// ErrMapping.
+func (m Mapping) Check() error {
+	var wrong fault.Fields
+	had := map[Meaning]string{}
+	for i, c := range m {
+		field := fmt.Sprintf("field-%d", i)
+		same := Meaning{Field: c.Field}
+		switch c.Field {
+		case LeftOut:
+			continue
+		case Metadata:
+			same.Key, field = c.Key, fmt.Sprintf("key-%d", i)
+			if problem := keyProblem(c.Key); problem != "" {
+				wrong.AddAs(ErrMapping, field, "%s", problem)
+				continue
+			}
+		case Email, FirstName, LastName:
+		default:
+			wrong.AddAs(ErrMapping, field, "%q is nothing that a column can become", c.Field)
+			continue
+		}
+		if c.TellsOfRejection() {
+			wrong.AddAs(ErrMapping, field, "the column %s tells of a rejected row and is left out", c.Name)
+		}
+		if first, twice := had[same]; twice {
+			wrong.AddAs(ErrMapping, field, "the columns %q and %q cannot both become %s", first, c.Name, same.words())
+			continue
+		}
+		had[same] = c.Name
+	}
+	if _, known := had[Meaning{Field: Email}]; !known && len(wrong) == 0 {
+		wrong.AddAs(ErrMapping, "columns", "one column must be the e-mail: it says who the user is")
+	}
+	return wrong.Err()
+}
+
+func keyProblem(key string) string {
+	switch {
+	case key == "":
+		return "metadata needs a key"
+	case utf8.RuneCountInString(key) > maxKey:
+		return fmt.Sprintf("a key may have %d characters", maxKey)
+	case key != strings.TrimSpace(key) || !utf8.ValidString(key) || strings.ContainsFunc(key, unicode.IsControl):
+		return "a key is text on one line, without space around it"
+	}
+	return ""
+}
+
+// words say what a column becomes.
+func (m Meaning) words() string {
+	if m.Field == Metadata {
+		return "metadata under " + m.Key
+	}
+	return string(m.Field)
+}
+
+// Words lists what becomes of the columns, for the audit log.
+func (m Mapping) Words() []string {
+	all := make([]string, 0, len(m))
+	for _, c := range m {
+		if c.Field != LeftOut {
+			all = append(all, c.Name+" → "+c.words())
+		}
+	}
+	return all
+}
+
+// Digest names files with the same columns, in whatever order and case.
+func (m Mapping) Digest() string {
+	names := make([]string, len(m))
+	for i, c := range m {
+		names[i] = strings.ToLower(c.Name)
+	}
+	slices.Sort(names)
+	sum := sha256.Sum256([]byte(strings.Join(names, "\x00"))) // A name is text, and has none.
+	return hex.EncodeToString(sum[:])
+}
+
+// As returns the mapping of these columns in which those of the same name become the same as in
+// another one, and the rest is left out.
+func (m Mapping) As(other Mapping) Mapping {
+	left := slices.Clone(other)
+	as := make(Mapping, len(m))
+	for i, c := range m {
+		as[i].Name = c.Name
+		at := slices.IndexFunc(left, func(o Meaning) bool { return strings.EqualFold(o.Name, c.Name) })
+		if at >= 0 {
+			as[i].Field, as[i].Key = left[at].Field, left[at].Key
+			left = slices.Delete(left, at, at+1)
+		}
+	}
+	return as
+}
+
+// With returns the mapping with one column changed; what other columns would become of the same is
+// left out. What is email, first_name, last_name, custom__KEY or ignore. ErrMapping.
+func (m Mapping) With(name, what string) (Mapping, error) {
+	at := slices.IndexFunc(m, func(c Meaning) bool { return strings.EqualFold(c.Name, strings.TrimSpace(name)) })
+	if at < 0 {
+		return nil, ErrMapping.With("the file has no column %q", name)
+	}
+	becomes := meaning(strings.TrimSpace(what))
+	changed := Meaning{Name: m[at].Name, Field: Field(becomes.means)}
+	switch {
+	case becomes.means == customPrefix:
+		changed.Field, changed.Key = Metadata, becomes.key
+	case changed.Field == LeftOut && !strings.EqualFold(becomes.key, ignore):
+		return nil, ErrMapping.With("%q is nothing that a column can become: email, first_name, last_name, custom__KEY or ignore", what)
+	}
+	with := slices.Clone(m)
+	for i, c := range with {
+		if c.Field == changed.Field && c.Key == changed.Key {
+			with[i] = Meaning{Name: c.Name}
+		}
+	}
+	with[at] = changed
+	return with, nil
+}
+
+// ignore is how a column is left out on the command line.
+const ignore = "ignore"
+
+// leftOut put before a name keeps a column from being understood by it.
+const leftOut = "(left out) "
+
+// header is the header row that says so.
+func (m Mapping) header(delimiter rune) string {
+	cells := make([]string, len(m))
+	for i, c := range m {
+		switch {
+		case c.Field == Metadata:
+			cells[i] = customPrefix + c.Key
+		case c.Field != LeftOut:
+			cells[i] = string(c.Field)
+		case meaning(c.Name).means != "" || usual(c.Name) != "":
+			cells[i] = leftOut + c.Name
+		default:
+			cells[i] = c.Name
+		}
+		if strings.ContainsAny(cells[i], "\",;\t") { // Whichever it is that separates cells.
+			cells[i] = quote(cells[i])
+		}
+	}
+	return strings.Join(cells, string(delimiter))
+}
+
+// Mapping is what the columns become; nil when they cannot be mapped by hand, because there are too
+// many.
+func (h Header) Mapping() Mapping {
+	if len(h.columns) > MaxMapped || len(h.text) > maxMappedHeader {
+		return nil
+	}
+	m := make(Mapping, len(h.columns))
+	for i, c := range h.columns {
+		m[i] = Meaning{Name: h.names[i], Field: Field(c.means)}
+		if c.means == customPrefix {
+			m[i].Field, m[i].Key = Metadata, c.key
+		}
+	}
+	return m
+}
+
+// Map gives a file, of which this is the beginning, the columns of a mapping. It returns the
+// beginning with its new header. ErrMapping, or what is wrong with the mapping.
+func (h Header) Map(begin []byte, m Mapping) ([]byte, Header, error) {
+	if err := m.Check(); err != nil {
+		return nil, Header{}, err
+	}
+	at := bytes.Index(begin, []byte(h.text)) // Before it there are blank lines at most.
+	if len(m) != len(h.columns) || at < 0 {
+		return nil, Header{}, ErrMapping.With("the columns are not those of the file")
+	}
+	mapped, err := ParseHeader(m.header(h.delimiter))
+	if err != nil || mapped.delimiter != h.delimiter || !mapped.says(m) {
+		return nil, Header{}, ErrMapping.With("the names of the columns cannot be told apart")
+	}
+	return slices.Concat(begin[:at], []byte(mapped.text), begin[at+len(h.text):]), mapped, nil
+}
+
+// says reports whether the columns become the same as in a mapping.
+func (h Header) says(m Mapping) bool {
+	return slices.EqualFunc(h.Mapping(), m, func(a, b Meaning) bool { return a.Field == b.Field && (a.Field != Metadata || a.Key == b.Key) })
+}
+
+// MapFile returns a file with other columns: change gets what they become without it, and returns
+// what they become. Closing it closes the file. ErrMapping, what is wrong with the header, or what
+// change says.
+func MapFile(file io.ReadCloser, change func(Mapping) (Mapping, error)) (io.ReadCloser, error) {
+	begin := make([]byte, tableBegin)
+	n, err := io.ReadFull(file, begin)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) { // It may be shorter.
+		return nil, err
+	}
+	begin = begin[:n]
+	r, err := newReader(bytes.NewReader(begin), anyHeader)
+	if err != nil {
+		return nil, err
+	}
+	if r.header.Mapping() == nil {
+		return nil, ErrMapping.With("the file has too many columns to be mapped: at most %d, named in %d KiB", MaxMapped, maxMappedHeader>>10)
+	}
+	m, err := change(r.header.Mapping())
+	if err != nil {
+		return nil, err
+	}
+	if begin, _, err = r.header.Map(begin, m); err != nil {
+		return nil, ErrMapping.With("%s", plainly(err))
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(begin), file), file}, nil
+}
+
+// plainly says what is wrong with a mapping without the names of fields.
+func plainly(err error) string {
+	known, is := errors.AsType[*fault.Error](err)
+	if !is || len(known.Fields()) == 0 {
+		return err.Error()
+	}
+	var said []string
+	for _, f := range known.Fields() {
+		said = append(said, f.Messages...)
+	}
+	return strings.Join(said, "; ")
+}

@@ -1,0 +1,212 @@
+package templates
+
+import (
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// plain returns the text of an HTML document: paragraphs and headings by blank lines, cells of a
+// table by spaces, items of lists by dashes or numbers, links followed by their address, and
+// pictures by what stands for them. It returns none when that is longer than so many bytes.
+//
+// The tokenizer is a library's, the layout is ours: k3a/html2text 1.3.0 writes cells and divisions
+// into one word, inbucket/html2text 1.0.0 takes four times as long.
+func plain(document string, room int) string {
+	p := plainer{tokens: html.NewTokenizer(strings.NewReader(document))}
+	for p.out.Len() <= room {
+		switch p.tokens.Next() {
+		case html.ErrorToken: // The end: a string cannot fail to be read.
+			return strings.TrimSpace(p.out.String())
+		case html.TextToken:
+			if p.unseen == "" {
+				p.text(string(p.tokens.Text()))
+			}
+		case html.StartTagToken, html.SelfClosingTagToken:
+			p.begin()
+		case html.EndTagToken:
+			name, _ := p.tokens.TagName()
+			p.end(string(name))
+		case html.CommentToken, html.DoctypeToken:
+		}
+	}
+	return ""
+}
+
+// plainer writes the text of one document.
+type plainer struct {
+	tokens *html.Tokenizer
+	out    strings.Builder
+	breaks int    // line breaks before the next text
+	space  bool   // there is one before the next text
+	unseen string // the element that is being skipped
+	kept   int    // elements around whose spaces and lines count
+	lists  []int  // the lists around: the number of the next item, or 0 for dashes
+	link   string // the address of the link around
+	named  int    // where the link's text begins
+}
+
+// maxLists is how many lists in lists are told apart.
+const maxLists = 32
+
+// gap is how many line breaks stand before and after an element; none: it is within a line.
+func gap(tag string) int {
+	switch tag {
+	case "p", "h1", "h2", "h3", "h4", "h5", "h6", "table", "ul", "ol", "dl", "blockquote", "pre", "hr":
+		return 2
+	case "div", "li", "tr", "dt", "dd", "section", "article", "header", "footer", "main", "aside",
+		"nav", "address", "center", "form", "fieldset", "figure", "figcaption", "caption", "body":
+		return 1
+	}
+	return 0
+}
+
+func (p *plainer) begin() {
+	name, attributes := p.tokens.TagName()
+	tag := string(name)
+	if p.unseen != "" {
+		return
+	}
+	before := p.breaks
+	p.breaks = max(p.breaks, gap(tag))
+	switch tag {
+	case "script", "style", "title":
+		p.unseen = tag
+	case "br":
+		p.breaks++
+	case "td", "th":
+		p.space = true
+	case "pre":
+		p.kept++
+	case "ul":
+		p.open(0, before)
+	case "ol":
+		p.open(1, before)
+	case "li":
+		p.item()
+	case "hr":
+		p.write("----")
+		p.breaks = 2
+	case "a":
+		p.link, p.named = p.attribute("href", attributes), p.out.Len()
+	case "img":
+		p.text(p.attribute("alt", attributes))
+	}
+}
+
+func (p *plainer) end(tag string) {
+	if p.unseen != "" {
+		if tag == p.unseen {
+			p.unseen = ""
+		}
+		return
+	}
+	before := p.breaks
+	p.breaks = max(p.breaks, gap(tag))
+	switch tag {
+	case "pre":
+		p.kept = max(p.kept-1, 0)
+	case "ul", "ol":
+		if len(p.lists) > 0 {
+			p.lists = p.lists[:len(p.lists)-1]
+		}
+		p.nested(before)
+	case "a":
+		p.endLink()
+	}
+}
+
+// nested keeps a list within an item to its lines: no blank ones stand around it.
+func (p *plainer) nested(before int) {
+	if len(p.lists) > 0 {
+		p.breaks = max(before, 1)
+	}
+}
+
+func (p *plainer) open(number, before int) {
+	p.nested(before)
+	if len(p.lists) < maxLists {
+		p.lists = append(p.lists, number)
+	}
+}
+
+func (p *plainer) item() {
+	mark := "-"
+	if n := len(p.lists) - 1; n >= 0 {
+		mark = strings.Repeat("  ", n) + mark
+		if p.lists[n] > 0 {
+			mark = strings.Repeat("  ", n) + strconv.Itoa(p.lists[n]) + "."
+			p.lists[n]++
+		}
+	}
+	p.write(mark)
+	p.space = true
+}
+
+// endLink writes the address of a link, unless its text tells it or it leads nowhere outside.
+func (p *plainer) endLink() {
+	link := p.link
+	p.link = ""
+	shown := strings.TrimSpace(p.out.String()[min(p.named, p.out.Len()):])
+	scheme, rest, _ := strings.Cut(link, ":")
+	switch strings.ToLower(scheme) {
+	case "http", "https":
+	case "mailto", "tel":
+		link = rest
+	default:
+		return
+	}
+	switch shown {
+	case link:
+	case "":
+		p.text(link)
+	default:
+		p.text(" (" + link + ")")
+	}
+}
+
+func (p *plainer) attribute(name string, more bool) string {
+	for more {
+		var key, value []byte
+		if key, value, more = p.tokens.TagAttr(); string(key) == name {
+			return strings.TrimSpace(string(value))
+		}
+	}
+	return ""
+}
+
+// text writes a text, its spaces and lines as one space each, unless they count.
+func (p *plainer) text(s string) {
+	if p.kept > 0 {
+		if s != "" {
+			p.write(strings.Trim(s, "\n"))
+		}
+		return
+	}
+	for len(s) > 0 {
+		end := strings.IndexAny(s, " \t\r\n\f\u00a0")
+		if end != 0 {
+			if end < 0 {
+				end = len(s)
+			}
+			p.write(s[:end])
+		}
+		rest := strings.TrimLeft(s[end:], " \t\r\n\f\u00a0")
+		p.space = p.space || len(rest) < len(s)-end
+		s = rest
+	}
+}
+
+// write writes a text after the line breaks or the space that stand before it.
+func (p *plainer) write(s string) {
+	switch {
+	case p.out.Len() == 0:
+	case p.breaks > 0:
+		p.out.WriteString("\n\n"[:min(p.breaks, 2)])
+	case p.space:
+		p.out.WriteByte(' ')
+	}
+	p.breaks, p.space = 0, false
+	p.out.WriteString(s)
+}

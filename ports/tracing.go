@@ -1,0 +1,97 @@
+package ports
+
+import "context"
+
+// Tracer records spans: pieces of work, each of a trace. It is safe for concurrent use, and no work
+// waits for it.
+type Tracer interface {
+	// Begin begins a span. The returned context carries it, so that BeginSpan begins others below
+	// it.
+	Begin(ctx context.Context, of SpanStart) (context.Context, Span)
+}
+
+// SpanStart is what is known of a span when it begins. No text in it, nor in what is said of the
+// span later, holds a value of somebody's: no address, no name, no content.
+type SpanStart struct {
+	Name string
+	Kind SpanKind
+	// Parent is the traceparent (W3C Trace Context) of a span of another process or time. Empty:
+	// the span of the context; where it carries none, the span begins a trace.
+	Parent string
+	// Links are the traceparents of other spans that the span has to do with.
+	Links []string
+	// Held keeps the span back, and those below it, until Release: for work that only finds out
+	// whether there is any, and whose.
+	Held bool
+}
+
+// SpanKind is what a span is to the other side.
+type SpanKind int
+
+// The kinds. SpanServer answers a caller, SpanClient asks another system.
+const (
+	SpanInternal SpanKind = iota
+	SpanServer
+	SpanClient
+)
+
+// Span is a piece of work. It is safe for concurrent use; what comes after End has no effect.
+type Span interface {
+	// Begin begins a span below this one.
+	Begin(ctx context.Context, of SpanStart) (context.Context, Span)
+	// Recorded reports whether anybody will see the span.
+	Recorded() bool
+	// Traceparent names the span (W3C Trace Context); empty: it has no name, or not yet.
+	Traceparent() string
+	// Name gives the span another name.
+	Name(name string)
+	// Text and Number say something of the span.
+	Text(key, value string)
+	Number(key string, value int64)
+	// Release says of a span that was held whose it is, as SpanStart.Parent does.
+	Release(parent string)
+	// End ends the span, as a failure where failed. A span that is still held is dropped.
+	End(failed bool)
+}
+
+type spanKey struct{}
+
+// WithSpan returns a context that carries a span.
+func WithSpan(ctx context.Context, s Span) context.Context {
+	return context.WithValue(ctx, spanKey{}, s)
+}
+
+// SpanOf returns the span that a context carries; without one, a span that nobody sees.
+func SpanOf(ctx context.Context) Span {
+	if s, carried := ctx.Value(spanKey{}).(Span); carried {
+		return s
+	}
+	return noSpan{}
+}
+
+// BeginSpan begins a span below the one that a context carries. Without one, nobody sees it.
+func BeginSpan(ctx context.Context, of SpanStart) (context.Context, Span) {
+	return SpanOf(ctx).Begin(ctx, of)
+}
+
+// Untraced is the tracer that records nothing.
+type Untraced struct{}
+
+var _ Tracer = Untraced{}
+
+// Begin returns a span that nobody sees.
+func (Untraced) Begin(ctx context.Context, _ SpanStart) (context.Context, Span) {
+	return ctx, noSpan{}
+}
+
+// noSpan is a span that nobody sees.
+type noSpan struct{}
+
+func (noSpan) Begin(ctx context.Context, _ SpanStart) (context.Context, Span) { return ctx, noSpan{} }
+func (noSpan) Recorded() bool                                                 { return false }
+func (noSpan) Traceparent() string                                            { return "" }
+func (noSpan) Name(string)                                                    {}
+func (noSpan) Text(string, string)                                            {}
+func (noSpan) Number(string, int64)                                           {}
+func (noSpan) Release(string)                                                 {}
+func (noSpan) End(bool)                                                       {}

@@ -1,0 +1,43 @@
+package chaos_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// takeover is how long after a provider died the other one of its pool may take to have more than
+// its own share. The breaker opens after five failures, which come at once, and from then on there
+// are two seconds.
+const takeover = 4 * time.Second
+
+// TestPool has two mail servers share the messages of one channel's addresses. One of them dies in
+// the middle.
+func TestPool(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, url string) {
+		crowd := chosen().people
+		s := shop{project: "pool", people: crowd, concurrency: 16, sink: newSink(t, 20*time.Millisecond), second: newSink(t, 20*time.Millisecond)}
+		w := newWorld(t, url, []string{"TOCSIN_SEND_TIMEOUT=5s"}, s)
+		i := w.serve()
+		o := i.trigger(s)
+		s.sink.await(crowd / 3)
+		share := len(s.second.letters())
+		s.sink.down()
+		died := time.Now()
+		s.second.await(max(crowd/5, share) + crowd/20)
+		took := time.Since(died)
+		assert.Equal(t, all(map[string]int{"sent": crowd}), i.done(o), "all arrive")
+		repeats := s.repeats(t)
+		assert.LessOrEqual(t, repeats, 16, "what the dead one had before it, and did not answer")
+		s.sink.up()
+		i.stop()
+		t.Logf("%d recipients: %d by the first, which died; more than its share by the second after %s; %d repeats", crowd, len(s.sink.letters()), took.Round(time.Millisecond), repeats)
+		if rest := crowd/5 + crowd/20 - share; rest > 0 {
+			// What was its own comes first, 16 at a time.
+			took -= time.Duration(rest) * 20 * time.Millisecond / 16
+		}
+		assert.Less(t, took, takeover)
+	})
+}

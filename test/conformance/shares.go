@@ -1,0 +1,73 @@
+package conformance
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/channels"
+)
+
+func shareCases() cases {
+	share := func(t *testing.T, w *world, c channels.Channel, owner string, lease time.Duration) channels.Share {
+		t.Helper()
+		part, err := w.Queue().Share(t.Context(), c.ID, owner, lease)
+		require.NoError(t, err)
+		return part
+	}
+	return cases{
+		"OneAloneHasAllAtOnce": func(t *testing.T, w *world) {
+			assert.Equal(t, channels.Share{Holders: 1, Begun: true}, share(t, w, w.mine.mail, "a", lease))
+			assert.Equal(t, channels.Share{Holders: 1, Begun: true}, share(t, w, w.mine.mail, "a", lease))
+			assert.Equal(t, channels.Share{Holders: 1, Begun: true}, share(t, w, w.mine.text, "b", lease), "of each channel")
+		},
+		"OneThatComesWaitsUntilTheOthersKnow": func(t *testing.T, w *world) {
+			share(t, w, w.mine.mail, "a", lease)
+			share(t, w, w.mine.mail, "a", lease)
+			assert.Equal(t, channels.Share{Holders: 2}, share(t, w, w.mine.mail, "b", lease))
+			assert.Equal(t, channels.Share{Holders: 2}, share(t, w, w.mine.mail, "b", lease), "however often it asks")
+			assert.Equal(t, channels.Share{Holders: 3}, share(t, w, w.mine.mail, "c", lease))
+			assert.Equal(t, channels.Share{Holders: 3, Begun: true}, share(t, w, w.mine.mail, "a", lease))
+			assert.Equal(t, channels.Share{Holders: 3, Begun: true}, share(t, w, w.mine.mail, "b", lease), "c has come later, and knows")
+			assert.Equal(t, channels.Share{Holders: 3, Begun: true}, share(t, w, w.mine.mail, "c", lease))
+		},
+		"APartThatIsGivenBackIsTheOthersAtOnce": func(t *testing.T, w *world) {
+			share(t, w, w.mine.mail, "a", lease)
+			share(t, w, w.mine.mail, "b", lease)
+			require.NoError(t, w.Queue().Unshare(t.Context(), w.mine.mail.ID, "a"))
+			require.NoError(t, w.Queue().Unshare(t.Context(), w.mine.mail.ID, "nobody"))
+			assert.Equal(t, channels.Share{Holders: 1, Begun: true}, share(t, w, w.mine.mail, "b", lease))
+		},
+		"ALeaseEnds": func(t *testing.T, w *world) {
+			share(t, w, w.mine.mail, "dead", -time.Second)
+			assert.Equal(t, channels.Share{Holders: 1, Begun: true}, share(t, w, w.mine.mail, "b", lease))
+		},
+		"OfAChannelThatIsGoneNobodyNeedsAny": func(t *testing.T, w *world) {
+			assert.Equal(t, channels.Share{Holders: 1, Begun: true}, share(t, w, channels.Channel{ID: 1 << 40}, "a", lease))
+		},
+		"TheyComeAtTheSameTime": func(t *testing.T, w *world) {
+			const n = 8
+			parts := make(chan channels.Share, n)
+			for i := range n {
+				go func() {
+					part, err := w.Queue().Share(t.Context(), w.mine.mail.ID, string(rune('a'+i)), lease)
+					assert.NoError(t, err)
+					parts <- part
+				}()
+			}
+			held := 0.0
+			for range n {
+				held += (<-parts).Of(1)
+			}
+			assert.LessOrEqual(t, held, 1.0, "never more than there is")
+			for i := range n {
+				share(t, w, w.mine.mail, string(rune('a'+i)), lease)
+			}
+			for i := range n {
+				assert.InDelta(t, 1.0/n, share(t, w, w.mine.mail, string(rune('a'+i)), lease).Of(1), 0.001)
+			}
+		},
+	}
+}
