@@ -90,10 +90,15 @@ generate: ## regenerate what is generated
 # `make verify` vets, once and not per package. Nobody debugs these programs, which link faster without
 # what a debugger reads. Tests live shortly: collecting their garbage less often saves a seventh of the
 # processor's time for twice the memory. Some packages wait more than they work, hence one more at a time
-# than there are processors.
+# than there are processors. Those that run whole programs and browsers come afterwards, one by one: beside
+# others everything that they do takes several times as long.
+GO_TEST := $(GO) test -race -vet=off -ldflags=-w -timeout 30m -json
+WHOLE := ./test/chaos ./test/browser ./test/bench
+
 test: export GOGC := 300
 test: test-tools test-browser ## test everything, with the race detector, on SQLite and on a real PostgreSQL
-	$(TOOLS)/withpostgres $(GO) test -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -race -vet=off -ldflags=-w -timeout 30m -json ./... | $(TOOLS)/tally -want sqlite,postgres
+	$(TOOLS)/withpostgres sh -c 'rest=$$($(GO) list ./... | grep -vE "/test/(chaos|browser|bench)\$$") || exit; \
+		$(GO_TEST) -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) $$rest; $(GO_TEST) -p 1 $(WHOLE)' | $(TOOLS)/tally -want sqlite,postgres
 
 fuzz: ## fuzz every fuzz target for FUZZTIME each (30s)
 	@grep -rsoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' adapters app configs domain ports test wiring | \

@@ -24,7 +24,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen, with other tests on the same processors.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // The schemes of colour that a browser can ask for.
 const (

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"syscall"
 	"testing"
@@ -38,8 +39,12 @@ const (
 	repeatsPerKill = 200
 	// recoveryLimit is how long after the last start everybody has their message.
 	recoveryLimit = 4 * time.Minute
-	// patience is for one step that is not about the promises.
-	patience = time.Minute
+	// resumption is how soon after a standby is promoted, or the path to a database is back,
+	// messages leave again. Tests of it do not run beside others.
+	resumption = 15 * time.Second
+	// patience is for one step that is not about the promises. It is long, because a machine may be
+	// slow; whatever waits in vain has failed long before.
+	patience = 3 * time.Minute
 )
 
 func TestMain(m *testing.M) {
@@ -52,8 +57,8 @@ func TestMain(m *testing.M) {
 		os.Exit(status)
 	}
 	flag.Parse()
-	// They wait more than they work: for leases to end, above all.
-	if err := flag.Set("test.parallel", "16"); err != nil {
+	// They wait as much as they work: for leases to end, above all.
+	if err := flag.Set("test.parallel", strconv.Itoa(3*runtime.NumCPU())); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())

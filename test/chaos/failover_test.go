@@ -34,9 +34,7 @@ func pair(t *testing.T) (primary, standby *pgserver.Server, both string) {
 // TestFailover lets the server of the database die in the middle of sending, and promotes its
 // synchronous standby.
 func TestFailover(t *testing.T) {
-	t.Parallel()
 	t.Run(postgres, func(t *testing.T) {
-		t.Parallel()
 		primary, standby, both := pair(t)
 		size := chosen()
 		s := busy(t, size.people)
