@@ -39,7 +39,7 @@ type ListedChannel struct {
 	Backlog statistics.Backlog // what is due in it; the zero value: nothing is
 }
 
-// maxOutages is how many outages of an organization are read at once.
+// maxOutages is how many outages of the channels of a page are read at once.
 const maxOutages = 1_000
 
 // ChannelReport is a channel as it may be shown.
@@ -74,7 +74,11 @@ func (s *Channels) List(ctx context.Context, at Path, p Page) (listed []ListedCh
 		if err != nil {
 			return err
 		}
-		outages, backlogs, err := s.condition(ctx, tx, org)
+		ids := make([]channels.ID, len(found))
+		for i, c := range found {
+			ids[i] = c.ID
+		}
+		outages, backlogs, err := s.condition(ctx, tx, org, ids)
 		listed = make([]ListedChannel, len(found))
 		for i, c := range found {
 			listed[i] = ListedChannel{c, outages[c.ID], backlogs[c.ID]}
@@ -84,13 +88,13 @@ func (s *Channels) List(ctx context.Context, at Path, p Page) (listed []ListedCh
 	return listed, err
 }
 
-// condition reads how the channels of an organization are doing.
-func (s *Channels) condition(ctx context.Context, tx ports.Tx, org orgs.ID) (map[channels.ID][]channels.Outage, map[channels.ID]statistics.Backlog, error) {
-	reported, err := tx.Channels().Outages(ctx, org, maxOutages)
+// condition reads how some channels of an organization are doing.
+func (s *Channels) condition(ctx context.Context, tx ports.Tx, org orgs.ID, ids []channels.ID) (map[channels.ID][]channels.Outage, map[channels.ID]statistics.Backlog, error) {
+	reported, err := tx.Channels().Outages(ctx, org, ids, maxOutages)
 	if err != nil {
 		return nil, nil, err
 	}
-	due, err := tx.Statistics().Backlogs(ctx, []orgs.ID{org}, s.clock.Now(), queueCounted)
+	due, err := tx.Statistics().BacklogsOf(ctx, org, ids, s.clock.Now(), queueCounted)
 	outages, backlogs := map[channels.ID][]channels.Outage{}, map[channels.ID]statistics.Backlog{}
 	for _, o := range reported {
 		outages[o.Channel] = append(outages[o.Channel], o)
@@ -127,7 +131,7 @@ func (s *Channels) Show(ctx context.Context, at Path, id channels.ID) (report Ch
 		if report.Members, err = tx.Channels().Members(ctx, org, id); err != nil {
 			return err
 		}
-		outages, backlogs, err := s.condition(ctx, tx, org)
+		outages, backlogs, err := s.condition(ctx, tx, org, []channels.ID{id})
 		report.Outages, report.Backlog = outages[id], backlogs[id]
 		return err
 	})

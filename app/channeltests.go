@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -74,6 +75,30 @@ func (s *ChannelTests) SendThrough(ctx context.Context, by audit.Actor, at Path,
 		return Tested{}, err
 	}
 	return s.send(ctx, by, at, org, c, to)
+}
+
+// AddressOf returns the first address that an organization has recorded of a user and that a
+// protocol reaches; empty where there is none.
+func (s *ChannelTests) AddressOf(ctx context.Context, at Path, p channels.Protocol, u users.User) (found string, err error) {
+	err = s.store.View(ctx, func(tx ports.Tx) error {
+		found = ""
+		m, err := memberByUsername(ctx, tx, at, u.Username)
+		if errors.Is(err, users.ErrNotFound) { // Administrators of the installation are members of nothing.
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		of, err := tx.Addresses().OfMembers(ctx, m.Organization, []users.MemberID{m.ID}, p.Type())
+		switch {
+		case len(of) > 0:
+			found = of[0].Value
+		case p.Accepts(users.Email):
+			found = m.Email
+		}
+		return err
+	})
+	return found, err
 }
 
 // send sends the message and notes that, once its end is known, in a unit of work of its own:

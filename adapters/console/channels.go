@@ -12,17 +12,10 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/operators"
 )
 
-const pageChannels = 100
-
-// channelsView is the channels of an organization or of a project.
-type channelsView struct {
-	Here     string // the path of the page
-	Project  string // slug; empty: the organization's own
-	Channels []app.ListedChannel
-	Next     channels.ID // 0: no more
-}
+const pageChannels = 30
 
 func (c call) showChannels() error {
 	found, err := c.console.use.Channels.List(c.ctx, c.at(), app.Page{After: c.number("after"), Limit: pageChannels + 1})
@@ -30,7 +23,11 @@ func (c call) showChannels() error {
 		return err
 	}
 	v := channelsView{Here: c.below("channels"), Project: c.at().Project}
-	v.Channels, v.Next = paged(found, pageChannels, func(ch app.ListedChannel) channels.ID { return ch.ID })
+	found, v.Next = paged(found, pageChannels, func(ch app.ListedChannel) channels.ID { return ch.ID })
+	now := c.console.clock.Now()
+	for _, ch := range found {
+		v.Cards = append(v.Cards, newChannelCard(ch, now))
+	}
 	return c.render(http.StatusOK, "channels", "Channels", v)
 }
 
@@ -104,7 +101,11 @@ type channelView struct {
 	Test     form
 	Deletion form
 	Tested   *testView
+	Saved    bool // what was tested was saved before
 }
+
+// Provider is what the channel sends through, in words.
+func (v channelView) Provider() string { return providerOf(v.Driver) }
 
 // Fields are the fields of the settings.
 func (v channelView) Fields() settingsView {
@@ -141,7 +142,13 @@ func (c call) channelPage(adjust func(v *channelView)) error {
 	for name, typed := range v.Typed {
 		pairs = append(pairs, settingField(name), typed)
 	}
-	v.Form = filled(pairs...)
+	mine := ""
+	if c.visitor.May(c.at().Organization, operators.Administrator) {
+		if mine, err = c.console.use.ChannelTests.AddressOf(c.ctx, c.at(), v.Protocol, c.visitor.User); err != nil {
+			return err
+		}
+	}
+	v.Form, v.Test = filled(append(pairs, "test_to", mine)...), filled("to", mine)
 	adjust(&v)
 	return c.render(statusOf(v.Form, v.Test, v.Deletion), "channel", v.Name, v)
 }
@@ -152,6 +159,13 @@ func (c call) saveChannel() error {
 		return err
 	}
 	err = c.console.use.Channels.Save(c.ctx, c.officer(), c.at(), id, c.channelForm())
+	if err == nil && c.FormValue("then") == "test" {
+		return c.sendTest(id, "test_to", func(v *channelView, f form, done *testView) {
+			v.Form.values.Set("test_to", f.Value("test_to")) // The rest is as it was saved.
+			f.values = v.Form.values
+			v.Form, v.Tested, v.Saved = f.renamed("to", "test_to"), done, true
+		})
+	}
 	return c.settle(err, func(f form) error { return c.channelPage(func(v *channelView) { v.Form = f }) }, c.below("channels", id), "saved")
 }
 
@@ -160,15 +174,21 @@ func (c call) testChannel() error {
 	if err != nil {
 		return err
 	}
+	return c.sendTest(id, "to", func(v *channelView, f form, done *testView) { v.Test, v.Tested = f, done })
+}
+
+// sendTest sends a test to the address in a field of the form, and shows the channel with what
+// became of it: beside its button, where show puts it.
+func (c call) sendTest(id channels.ID, field string, show func(v *channelView, f form, done *testView)) error {
 	// A provider may take longer than a page; the use case has a bound of its own.
-	done, err := c.console.use.ChannelTests.SendThrough(c.Request().Context(), c.actor(), c.at(), id, c.FormValue("to"))
+	done, err := c.console.use.ChannelTests.SendThrough(c.Request().Context(), c.actor(), c.at(), id, c.FormValue(field))
 	if f, mendable := c.refused(err); mendable {
-		return c.channelPage(func(v *channelView) { v.Test = f })
+		return c.channelPage(func(v *channelView) { show(v, f, nil) })
 	}
 	if err != nil {
 		return err
 	}
-	return c.channelPage(func(v *channelView) { v.Test, v.Tested = c.asSent(), c.tested(done) })
+	return c.channelPage(func(v *channelView) { show(v, c.asSent(), c.tested(done)) })
 }
 
 func (c call) deleteChannel() error {

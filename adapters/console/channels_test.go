@@ -141,10 +141,10 @@ func TestChannelsOfAProject(t *testing.T) {
 		path := created(b, atAcme+"p/shop/", "name", "mail", "preferred", "true", "active", "true", "settings.host", "h")
 		assert.Regexp(f, `^/console/o/acme/p/shop/channels/\d+/$`, path)
 		list := b.get(atAcme + "p/shop/channels/").said()
-		assert.Contains(f, list, "mail EMAIL smtp yes active")
+		assert.Contains(f, list, "mail working E-mail through a mail server EMAIL by smtp · preferred Nothing is waiting.")
 		assert.Equal(f, []string{"channel.create acme/p/shop/c/mail"}, f.actions(1))
 		b.post(path, "settings.host", "h").is(f.T, http.StatusSeeOther)
-		assert.Contains(f, b.get(atAcme+"p/shop/channels/").said(), "mail EMAIL smtp no inactive")
+		assert.Contains(f, b.get(atAcme+"p/shop/channels/").said(), "mail inactive E-mail through a mail server EMAIL by smtp Nothing is waiting.")
 		before := len(f.entries("acme"))
 		b.post(path, "settings.host", "h").is(f.T, http.StatusSeeOther)
 		assert.Len(f, f.entries("acme"), before, "again it changes nothing")
@@ -188,6 +188,36 @@ func TestTheTestOfAChannelSaysWhatBecameOfIt(t *testing.T) {
 	assert.Contains(t, b.get(path).body, `action="`+path+`test/#test"`, "the browser shows the answer, not the top of the page")
 }
 
+func TestSaveAndTest(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.operator("ada", users.RoleAdministrator))
+		path := created(b, atAcme, "name", "second", "active", "true", "settings.host", "h", "settings.password", secret)
+		assert.Contains(f, b.get(path).body, `name="test_to" type="text" value="ada@example.org"`, "who is signed in gets it")
+		before := len(f.entries("acme"))
+
+		got := b.post(path, "active", "true", "settings.host", "h", "settings.port", "26", "test_to", "eve@example.org", "then", "test").is(f.T, http.StatusOK)
+		assert.Contains(f, got.said(), "Save Save and test The settings are saved. Accepted: the provider took the message to eve@example.org.", "beside the button")
+		assert.Contains(f, got.body, `value="26"`)
+		assert.Contains(f, got.body, `name="test_to" type="text" value="eve@example.org"`)
+		assert.NotContains(f, got.body, secret)
+		require.Len(f, f.post.messages(), 1)
+		assert.Equal(f, "eve@example.org", f.post.messages()[0].To)
+		assert.Equal(f, secret, f.post.settings()["password"])
+		assert.Equal(f, []string{"channel.test acme/c/second", "channel.update acme/c/second"}, f.actions(2))
+		assert.Len(f, f.entries("acme"), before+2)
+
+		refused := b.post(path, "active", "true", "settings.host", "h", "settings.port", "x", "test_to", "eve@example.org", "then", "test").is(f.T, http.StatusBadRequest)
+		assert.Contains(f, refused.said(), "must be a whole number")
+		assert.Len(f, f.post.messages(), 1, "what is not saved is not tested")
+		nobody := b.post(path, "active", "true", "settings.host", "h", "test_to", "", "then", "test").is(f.T, http.StatusBadRequest)
+		assert.Contains(f, nobody.said(), "Test address is required")
+		assert.Contains(f, nobody.said(), "The settings are saved.")
+		assert.Contains(f, nobody.body, `id="test_to-faults"`)
+		assert.Len(f, f.entries("acme"), before+3)
+	})
+}
+
 func TestAChannelShowsWhereItFails(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
@@ -199,13 +229,18 @@ func TestAChannelShowsWhereItFails(t *testing.T) {
 		}
 		b := f.as(f.operator("ada", users.RoleAdministrator))
 		path := atAcme + "channels/" + idText(mail.ID) + "/"
-		assert.Contains(f, b.get(atAcme+"channels/").said(), "mail EMAIL smtp yes active failing")
+		assert.Contains(f, b.get(atAcme+"channels/").said(), "mail resting on 2 instances E-mail through a mail server EMAIL by smtp · preferred Nothing is waiting. "+
+			"Last error at 2026-03-04 05:04:07 UTC : connection <refused> Next try at 2026-03-04 05:07:07 UTC .")
+		f.clock.Advance(2 * time.Minute)
+		assert.Contains(f, b.get(atAcme+"channels/").said(), "mail failing on 2 instances")
+		assert.Contains(f, b.get(atAcme+"channels/").said(), "connection <refused> Tried again with the next message.")
+		f.clock.Advance(-2 * time.Minute)
 		page := b.get(path).said()
 		assert.Contains(f, page, "failing on 2 instances")
 		assert.Contains(f, page, "host:1 2026-03-04 04:06:07 UTC 2026-03-04 05:04:07 UTC 2026-03-04 05:07:07 UTC connection <refused>")
 		assert.Contains(f, page, "host:2 2026-03-04 04:06:07 UTC 2026-03-04 05:04:07 UTC not resting; nothing got through since connection <refused>")
 		b.post(path, "settings.host", "other", "active", "true", "preferred", "true").is(f.T, http.StatusSeeOther)
-		assert.NotContains(f, b.get(atAcme+"channels/").said(), "failing", "another configuration has not failed")
+		assert.NotContains(f, b.get(atAcme+"channels/").said(), "resting", "another configuration has not failed")
 		e := f.entries("acme")[0]
 		assert.Equal(f, audit.ChannelUpdated, e.Action)
 		assert.Equal(f, []any{"host"}, e.After["settings_changed"])

@@ -17,7 +17,7 @@ var labels = map[string]string{
 	"current": "Password", "custom_fields": "Metadata", "default_region": "Region", "email": "E-mail", "emails": "E-mail addresses", "example": "Example context",
 	"grant": "Grants", "html": "HTML", "lifetime": "Valid", "list": "Distribution list", "options.channels": "Only by", "options.expires_at": "Not after",
 	"options.limit_to": "Only to", "options.priority": "Priority", "options.send_at": "Not before", "searchable_metadata": "Metadata that people are found by", "second_factor": "Code",
-	"user": "Preview for", "value": "Address",
+	"test_to": "Test address", "user": "Preview for", "value": "Address",
 }
 
 // labelOf is what forms call a field.

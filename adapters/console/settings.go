@@ -21,7 +21,7 @@ func settingName(field string) (name string, is bool) { return strings.CutPrefix
 
 // Shown are the names of the fields.
 func (v settingsView) Shown() []string {
-	shown := []string{"name", "protocol", "preferred", "active", "pool", "weight"}
+	shown := []string{"name", "protocol", "preferred", "active", "pool", "weight", "test_to"}
 	for _, s := range v.Described {
 		shown = append(shown, settingField(s.Name))
 	}

@@ -63,7 +63,7 @@ func TestSystem(t *testing.T) {
 		assert.Contains(f, busy, "1 deliveries are due 1 occurrences wait for their recipients to be found")
 		assert.Contains(f, busy, "acme 0 1 0 2026-03-04 05:06:07 UTC", "by organization")
 		assert.Contains(f, busy, "mail acme 1 normal 2026-03-04 05:06:07 UTC", "by channel")
-		assert.Contains(f, b.get(atAcme+"channels/").said(), "active 1 normal")
+		assert.Contains(f, b.get(atAcme+"channels/").said(), "Waiting: 1 normal")
 		mail := f.channel(app.Path{Organization: "acme"}, "mail")
 		assert.Contains(f, b.get(fmt.Sprintf("%schannels/%d/", atAcme, mail.ID)).said(), "Waiting 1 normal due since 2026-03-04 05:06:07 UTC")
 		assert.Contains(f, busy, "here:1 1.2.3 2026-03-04 05:06:07 UTC 2026-03-04 05:06:07 UTC lost")

@@ -27,11 +27,11 @@ func (r outageRow) outage() channels.Outage {
 
 // Outages begins with the channels of the organization, because other organizations may have more
 // outages.
-func (r channelRepo) Outages(ctx context.Context, org orgs.ID, limit int) ([]channels.Outage, error) {
+func (r channelRepo) Outages(ctx context.Context, org orgs.ID, ids []channels.ID, limit int) ([]channels.Outage, error) {
 	return all(r.db(ctx).Raw(`SELECT t.channel_id, c.project_id, c.name, t.instance, t.since, t.last_at, t.until_at, t.last_error
 		FROM channels c CROSS JOIN channel_troubles t
-		WHERE c.organization_id = ? AND t.channel_id = c.id AND t.until_at >= ? ORDER BY c.id, t.instance LIMIT ?`,
-		org, r.now().Add(-channels.OutageExpiry), limit), outageRow.outage)
+		WHERE c.organization_id = ? AND c.id ? AND t.channel_id = c.id AND t.until_at >= ? ORDER BY c.id, t.instance LIMIT ?`,
+		org, among(r.dialect, ids), r.now().Add(-channels.OutageExpiry), limit), outageRow.outage)
 }
 
 // Failing takes the outage of each channel that has lasted longest.

@@ -211,7 +211,7 @@ func TestNoMethodReadsCountsOrSortsAWholeTable(t *testing.T) {
 		// What an index is there for, and nothing else.
 		for method, index := range map[string]string{
 			"Statistics.Hours": "hourly_statistics", "Statistics.Queue": "occurrences_unexpanded", "Statistics.Failures": "occurrence_tallies_failed",
-			"Statistics.Backlogs": "deliveries_due", "Channels.Outages": "channels_organization",
+			"Statistics.Backlogs": "deliveries_due", "Statistics.BacklogsOf": "deliveries_due",
 			"Audit.About": "audit_entries_about", "Deliveries.ToMember": "deliveries_member", "Channels.Failing": "channels_organization", "Imports.Rejecting": "imports_rejecting",
 		} {
 			assert.True(t, slices.ContainsFunc(asked[method], func(statement string) bool { return strings.Contains(planned.plan(statement).text, index) }),
@@ -237,7 +237,7 @@ func sorted() map[string]string {
 	const page, indexRange, firsts = "sorts the page", "sorts a range of an index, which is bounded", "sorts the first of each channel"
 	return map[string]string{
 		"Lists.Recipients": page, "Subscriptions.Subscribers": page, "Deliveries.Unsubscribers": page, "Deliveries.List": "sorts a page of each state",
-		"Deliveries.ByAddress": "sorts a page of each notification", "Lists.Search": indexRange, "Users.Search": indexRange, "Users.Count": indexRange, "Statistics.Backlogs": firsts, "Statistics.Queue": firsts,
+		"Deliveries.ByAddress": "sorts a page of each notification", "Lists.Search": indexRange, "Users.Search": indexRange, "Users.Count": indexRange, "Statistics.Backlogs": firsts, "Statistics.BacklogsOf": firsts, "Statistics.Queue": firsts,
 		"Statistics.Failures": "sorts the newest hundred", "Deliveries.Candidates": "sorts what one member may get",
 		"Deliveries.Forecast":        "a dry run finds everybody",
 		"Deliveries.CountRecipients": "sorts what a few names or CountedEntries lead to",

@@ -129,6 +129,11 @@ func (r statisticsRepo) Backlogs(ctx context.Context, in []orgs.ID, before time.
 		map[string]any{"before": before.UTC(), "most": most, "in": among(r.dialect, in)})
 }
 
+func (r statisticsRepo) BacklogsOf(ctx context.Context, org orgs.ID, ids []channels.ID, before time.Time, most int) ([]statistics.Backlog, error) {
+	return r.backlogs(ctx, "WITH RECURSIVE busy AS (SELECT id AS channel_id FROM channels WHERE organization_id = @org AND id @ids )",
+		map[string]any{"before": before.UTC(), "most": most, "org": org, "ids": among(r.dialect, ids)})
+}
+
 func (r statisticsRepo) Queue(ctx context.Context, now time.Time, most int) (q statistics.Queue, err error) {
 	if q.Backlogs, err = r.backlogs(ctx, busyChannels, map[string]any{"before": now.UTC(), "most": most}); err != nil {
 		return q, err

@@ -206,9 +206,9 @@ type Repository interface {
 	// Delete removes a channel with its outages; ErrInUse, naming what uses it: assignments,
 	// events, templates, or events that name its pool if it is the last member.
 	Delete(ctx context.Context, c Channel) error
-	// Outages returns the outages of the organization's channels that have not expired, those of
-	// its projects included, by channel and instance; at most limit.
-	Outages(ctx context.Context, org orgs.ID, limit int) ([]Outage, error)
+	// Outages returns the outages of these channels of the organization, or of any of its projects,
+	// that have not expired, by channel and instance; at most limit.
+	Outages(ctx context.Context, org orgs.ID, ids []ID, limit int) ([]Outage, error)
 	// Failing returns the channels of each of these organizations that do not work, those of its
 	// projects included, by id. Each comes once, with its longest outage that has not expired; at
 	// most limit of each organization.

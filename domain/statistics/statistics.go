@@ -115,6 +115,9 @@ type Repository interface {
 	// moment, and how many are, counted up to most for each channel and priority. It looks at the
 	// first of each line of a channel and then at no more than it counts.
 	Backlogs(ctx context.Context, in []orgs.ID, before time.Time, most int) ([]Backlog, error)
+	// BacklogsOf is Backlogs of these channels of the organization, or of any of its projects,
+	// alone.
+	BacklogsOf(ctx context.Context, org orgs.ID, ids []channels.ID, before time.Time, most int) ([]Backlog, error)
 	// Queue returns what waits at a moment in all organizations, each number counted up to most.
 	Queue(ctx context.Context, now time.Time, most int) (Queue, error)
 	// Workers returns the workers that were heard of and have not left, by owner; at most 100.

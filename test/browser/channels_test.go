@@ -25,6 +25,7 @@ func TestAChannelIsMadeTestedAndDeleted(t *testing.T) {
 		p.goBy(button, "Save")
 		p.sees("The change is saved.", "inactive nothing is sent through it")
 		p.goBy(link, "All channels")
+		p.sees("E-mail through a mail server", "inactive", "Nothing is waiting.")
 		p.goBy(link, "mail")
 		p.tick("Preferred")
 		p.goBy(button, "Save")
@@ -36,6 +37,10 @@ func TestAChannelIsMadeTestedAndDeleted(t *testing.T) {
 		p.goBy(button, "Save")
 		p.sees("active · preferred")
 
+		p.fill("Port", "2")
+		p.fill("Test address", "ada@example.org")
+		p.goBy(button, "Save and test")
+		p.sees("The settings are saved.", "Unreachable: the channel does not work, whoever the message is for.")
 		p.fill("Send one message to", "ada@example.org")
 		p.goBy(button, "Send the test")
 		p.sees("Unreachable: the channel does not work, whoever the message is for.")

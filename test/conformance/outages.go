@@ -14,7 +14,19 @@ import (
 
 func (w *world) outages(t *testing.T, org orgs.ID, limit int) []channels.Outage {
 	t.Helper()
-	return look(t, w, func(tx ports.Tx) ([]channels.Outage, error) { return tx.Channels().Outages(t.Context(), org, limit) })
+	return look(t, w, func(tx ports.Tx) ([]channels.Outage, error) {
+		all, err := tx.Channels().OfOrganization(t.Context(), org, 0, 100)
+		require.NoError(t, err)
+		return tx.Channels().Outages(t.Context(), org, channelIDs(all...), limit)
+	})
+}
+
+func channelIDs(all ...channels.Channel) []channels.ID {
+	ids := make([]channels.ID, len(all))
+	for i, c := range all {
+		ids[i] = c.ID
+	}
+	return ids
 }
 
 func outageCases() cases {
@@ -40,6 +52,11 @@ func outageCases() cases {
 			assert.Equal(t, []channels.Outage{a, b, c}, w.outages(t, w.mine.org.ID, 10))
 			assert.Equal(t, []channels.Outage{a, b}, w.outages(t, w.mine.org.ID, 2))
 			assert.Equal(t, []channels.Outage{theirs}, w.outages(t, w.theirs.org.ID, 10))
+			act(t, w, func(tx ports.Tx) error {
+				found, err := tx.Channels().Outages(t.Context(), w.mine.org.ID, channelIDs(w.mine.shopMail, w.theirs.mail), 10)
+				assert.Equal(t, []channels.Outage{c}, found, "of those that were asked for, within the organization")
+				return err
+			})
 		},
 		"TheLatestWordOfAnInstanceCounts": func(t *testing.T, w *world) {
 			now := asked()

@@ -1,0 +1,61 @@
+package console
+
+import (
+	"time"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/channels"
+)
+
+// channelCard is a channel of a list: what it is, and how it is doing.
+type channelCard struct {
+	app.ListedChannel
+
+	Provider string // in words
+	State    string // a style of the piece `state`
+	Works    string // the state in words
+	Outage   channels.Outage
+	Next     time.Time // when an instance that lets it rest tries it again; zero: none does
+}
+
+// channelsView is the channels of an organization or of a project.
+type channelsView struct {
+	Here    string // the path of the page
+	Project string // slug; empty: the organization's own
+	Cards   []channelCard
+	Next    channels.ID // 0: no more
+}
+
+// newChannelCard says how a channel is doing. Of several instances on which it does not work, the
+// one that has failed for longest speaks.
+func newChannelCard(ch app.ListedChannel, now time.Time) channelCard {
+	card := channelCard{ListedChannel: ch, Provider: providerOf(ch.Driver), State: "active", Works: "working"}
+	for i, o := range ch.Outages {
+		if i == 0 || o.Since.Before(card.Outage.Since) {
+			card.Outage = o
+		}
+		if o.Resting(now) && (card.Next.IsZero() || o.Until.Before(card.Next)) {
+			card.Next = o.Until
+		}
+	}
+	switch {
+	case !ch.Active:
+		card.State, card.Works = "", "inactive"
+	case !card.Next.IsZero():
+		card.State, card.Works = "failing", "resting"
+	case len(ch.Outages) > 0:
+		card.State, card.Works = "failing", "failing"
+	}
+	if n := len(ch.Outages); ch.Active && n > 0 {
+		card.Works += " on " + counted(n, "instance", "instances")
+	}
+	return card
+}
+
+// providerOf says in words what a driver sends through; its name where there are none.
+func providerOf(driver string) string {
+	if words, known := driverWords[driver]; known {
+		return capital(words)
+	}
+	return driver
+}
