@@ -23,7 +23,7 @@ const beTocsin = "TOCSIN_TEST_BENCH_BE_TOCSIN"
 
 func TestMain(m *testing.M) {
 	switch {
-	case os.Getenv(floorVariable) != "", os.Getenv(floorMailVariable) != "":
+	case os.Getenv(floorVariable) != "", os.Getenv(floorMailVariable) != "", os.Getenv(attackVariable) != "":
 		main()
 		os.Exit(0)
 	case os.Getenv(beTocsin) != "":

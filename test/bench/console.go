@@ -76,7 +76,7 @@ func (b *bench) console(ctx context.Context, d database) error {
 		pages = append(pages, searches(b.users)...)
 	}
 	return b.serving(ctx, i, func(s *server) error {
-		session, err := signIn(ctx, s)
+		session, err := signIn(ctx, s.address)
 		if err != nil {
 			return err
 		}
@@ -144,13 +144,13 @@ func (b *bench) look(ctx context.Context, d database, s *server, session string,
 var formToken = regexp.MustCompile(`name="form_token" value="([0-9a-f]+)"`)
 
 // signIn signs in as a browser does and returns the token of the session.
-func signIn(ctx context.Context, s *server) (string, error) {
+func signIn(ctx context.Context, address string) (string, error) {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		return "", err
 	}
 	c := http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	form := &url.URL{Scheme: "http", Host: s.address, Path: "/console/sign-in/"}
+	form := &url.URL{Scheme: "http", Host: address, Path: "/console/sign-in/"}
 	ask := func(method string, body io.Reader) (text []byte, err error) {
 		r, err := http.NewRequestWithContext(ctx, method, form.String(), body)
 		if err != nil {
@@ -176,7 +176,7 @@ func signIn(ctx context.Context, s *server) (string, error) {
 	if _, err := ask(http.MethodPost, strings.NewReader(fields.Encode())); err != nil {
 		return "", err
 	}
-	for _, k := range jar.Cookies(&url.URL{Scheme: "http", Host: s.address, Path: "/console/"}) {
+	for _, k := range jar.Cookies(&url.URL{Scheme: "http", Host: address, Path: "/console/"}) {
 		if k.Name == "tocsin_session" {
 			return k.Value, nil
 		}

@@ -63,6 +63,10 @@ func main() {
 		exitOn(sendFloor(context.Background(), job))
 		return
 	}
+	if job := os.Getenv(attackVariable); job != "" {
+		exitOn(carryOut(job))
+		return
+	}
 	o := options{postgres: os.Getenv(pgtest.ServerVariable), progress: os.Stderr}
 	flag.StringVar(&o.tocsin, "tocsin", "bin/tocsin", "the program to measure")
 	flag.StringVar(&o.dir, "dir", "", "folder for data, on the disk to be measured (a temporary one)")

@@ -40,7 +40,7 @@ func (b *bench) uploads(ctx context.Context, d database, file string) error {
 		return err
 	}
 	return b.serving(ctx, i, func(s *server) error {
-		o, err := newOfficer(ctx, s)
+		o, err := newOfficer(ctx, s.address)
 		if err != nil {
 			return err
 		}
@@ -72,10 +72,10 @@ func (b *bench) uploads(ctx context.Context, d database, file string) error {
 	})
 }
 
-func newOfficer(ctx context.Context, s *server) (*officer, error) {
-	o := &officer{base: "http://" + s.address}
+func newOfficer(ctx context.Context, address string) (*officer, error) {
+	o := &officer{base: "http://" + address}
 	var err error
-	if o.session, err = signIn(ctx, s); err != nil {
+	if o.session, err = signIn(ctx, address); err != nil {
 		return nil, err
 	}
 	_, err = o.send(ctx, http.MethodGet, "/console/", "", http.NoBody)

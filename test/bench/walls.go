@@ -8,18 +8,15 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
-	"strings"
-	"sync"
 	"time"
 )
 
 // The organization that does its worst, and how much of it.
 const (
-	attacker       = "globex"
-	victims        = 200     // people of the attacker's, each with a mail address and a webhook that hang
-	largestContext = 250_000 // bytes, just below what a context may have
-	attackRows     = 50_000  // of each import
-	askEvery       = 10 * time.Millisecond
+	attacker   = "globex"
+	victims    = 200    // people of the attacker's, each with a mail address and a webhook that hang
+	attackRows = 50_000 // of each import
+	askEvery   = 10 * time.Millisecond
 	// What an organization must not feel more of: times of its idle p99, and how long a single
 	// message may take.
 	mostTimes   = 3
@@ -50,7 +47,7 @@ func (b *bench) walls(ctx context.Context, d database) (err error) {
 		return err
 	}
 	defer hole.Close()
-	a := attack{bench: b, installation: i}
+	a := attack{installation: i, attackers: b.attackers}
 	if a.key, err = a.found(ctx, stuck.sink.address); err != nil {
 		return err
 	}
@@ -70,11 +67,12 @@ func (b *bench) walls(ctx context.Context, d database) (err error) {
 		if err != nil {
 			return err
 		}
-		attacking, stop := context.WithCancel(ctx)
-		ended := a.begin(attacking, s)
+		end, err := a.begin(ctx, s)
+		if err != nil {
+			return err
+		}
 		get, message, err := b.felt(ctx, i, s, single)
-		stop()
-		if err := errors.Join(err, <-ended); err != nil {
+		if err := errors.Join(err, end()); err != nil {
 			return err
 		}
 		b.result("GET beside an attack (floor: idle)", d, "requests/s", figure{tocsin: get, floor: idleGet, peak: s.peak()})
@@ -135,112 +133,4 @@ func (b *bench) felt(ctx context.Context, i installation, s *server, m mailing) 
 	message = oneByOne(took, 0)
 	message.p99 = took[len(took)-1]
 	return get, message, nil
-}
-
-// attack is an organization that does its worst.
-type attack struct {
-	*bench
-	installation
-
-	key  string
-	file string
-}
-
-// found makes the organization, whose mail server hangs, with a key, and somebody who imports.
-func (a attack) found(ctx context.Context, mailServer string) (key string, err error) {
-	host, port, err := net.SplitHostPort(mailServer)
-	if err != nil {
-		return "", err
-	}
-	if _, err := a.apply(ctx, fmt.Sprintf(`{organizations: [{slug: %[1]s, name: Globex,
-		channels: [{name: mail, protocol: EMAIL, driver: smtp, preferred: true, settings: {host: %[2]q, port: %[3]s, from: a@example.com, tls: none}},
-			{name: hook, protocol: WEBHOOK, driver: webhook, preferred: true, settings: {hosts: %[2]q}}],
-		projects: [{slug: %[4]s, name: Shop, lists: [{name: %[5]s}], applications: [{slug: %[6]s, name: Web,
-			events: [{slug: worst, name: Worst, templates: [{channel: mail, subject: s, text: "{{ context }}"}, {channel: hook, text: "{{ context.k }}"}],
-				notifications: [{name: Worst, list: %[5]s}]}]}]}]}]}`, attacker, host, port, project, list, application)); err != nil {
-		return "", err
-	}
-	if _, _, err := a.tocsin(ctx, "admin", "create", "--username", operator, "--password-stdin").output(strings.NewReader(password)); err != nil {
-		return "", err
-	}
-	printed, _, err := a.tocsin(ctx, "key", "create", "--name", "worst", "--org", attacker, "--grant", "full_access").output(nil)
-	return strings.TrimSpace(string(printed)), err
-}
-
-// web is the path of the organization's application.
-func (attack) web() string {
-	return "/api/o/" + attacker + "/p/" + project + "/a/" + application + "/"
-}
-
-// enroll registers the organization's people.
-func (a attack) enroll(ctx context.Context, s *server, hole string) error {
-	theirs := a.installation
-	theirs.key = a.key
-	for n := range victims {
-		body := fmt.Sprintf(`{"username": "victim%[1]d", "distribution_list": %[2]q, "addresses": [{"value": "victim%[1]d@example.org", "assign_to_preferred_channel": true},
-			{"value": "http://%[3]s/%[1]d", "assign_to_preferred_channel": true}]}`, n, list, hole)
-		if _, _, err := theirs.call(ctx, s, http.MethodPost, a.web()+"register/", strings.NewReader(body)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// begin attacks until ctx ends. What comes out of the channel is what kept it from going on until
-// then.
-func (a attack) begin(ctx context.Context, s *server) <-chan error {
-	ended := make(chan error, 1)
-	large := `{"context": {"k": "` + strings.Repeat("x", largestContext) + `"}}`
-	bodies := []string{`{"context": {"k": 1}, "options": {"dry_run": true}}`, large, `{"context": {"k": 1}}`, `{"options": {"dry_run": true}, ` + large[1:]}
-	var busy sync.WaitGroup
-	for n := range a.attackers {
-		busy.Go(func() {
-			request := appendPost(nil, a.web()+"e/worst/trigger/", a.key, bodies[n%len(bodies)])
-			for ctx.Err() == nil {
-				a.keepSending(ctx, s, request)
-			}
-		})
-	}
-	failed := make(chan error, 1)
-	busy.Go(func() { failed <- a.keepImporting(ctx, s) })
-	go func() {
-		busy.Wait()
-		ended <- <-failed
-	}()
-	return ended
-}
-
-// keepSending sends one request again and again, whatever is answered, until the connection breaks.
-func (attack) keepSending(ctx context.Context, s *server, request []byte) {
-	c, err := dial(ctx, s.address)
-	if err != nil {
-		return
-	}
-	defer c.Close()
-	for ctx.Err() == nil {
-		if _, err := c.ask(request, time.Now()); err != nil {
-			return
-		}
-	}
-}
-
-// keepImporting imports one file after the other.
-func (a attack) keepImporting(ctx context.Context, s *server) error {
-	o, err := newOfficer(ctx, s)
-	for err == nil && ctx.Err() == nil {
-		var path string
-		if path, err = o.upload(ctx, attacker, a.file); err == nil {
-			err = o.wait(ctx, path, "The import waits to be started")
-		}
-		if err == nil {
-			_, err = o.post(ctx, path+"start/", nil)
-		}
-		if err == nil {
-			err = o.wait(ctx, path, "The import is done")
-		}
-	}
-	if ctx.Err() == nil {
-		return err
-	}
-	return nil // It was cut off.
 }

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// attackVariable makes this program the attackers: it holds an assault.
+const attackVariable = "TOCSIN_TEST_BENCH_ATTACK"
+
+// largestContext is in bytes, just below what a context may have.
+const largestContext = 250_000
+
+// attack is an organization that does its worst.
+type attack struct {
+	installation
+
+	attackers int
+	key       string
+	file      string
+}
+
+// found makes the organization, whose mail server hangs, with a key, and somebody who imports.
+func (a attack) found(ctx context.Context, mailServer string) (key string, err error) {
+	host, port, err := net.SplitHostPort(mailServer)
+	if err != nil {
+		return "", err
+	}
+	if _, err := a.apply(ctx, fmt.Sprintf(`{organizations: [{slug: %[1]s, name: Globex,
+		channels: [{name: mail, protocol: EMAIL, driver: smtp, preferred: true, settings: {host: %[2]q, port: %[3]s, from: a@example.com, tls: none}},
+			{name: hook, protocol: WEBHOOK, driver: webhook, preferred: true, settings: {hosts: %[2]q}}],
+		projects: [{slug: %[4]s, name: Shop, lists: [{name: %[5]s}], applications: [{slug: %[6]s, name: Web,
+			events: [{slug: worst, name: Worst, templates: [{channel: mail, subject: s, text: "{{ context }}"}, {channel: hook, text: "{{ context.k }}"}],
+				notifications: [{name: Worst, list: %[5]s}]}]}]}]}]}`, attacker, host, port, project, list, application)); err != nil {
+		return "", err
+	}
+	if _, _, err := a.tocsin(ctx, "admin", "create", "--username", operator, "--password-stdin").output(strings.NewReader(password)); err != nil {
+		return "", err
+	}
+	printed, _, err := a.tocsin(ctx, "key", "create", "--name", "worst", "--org", attacker, "--grant", "full_access").output(nil)
+	return strings.TrimSpace(string(printed)), err
+}
+
+// web is the path of the organization's application.
+func (attack) web() string {
+	return "/api/o/" + attacker + "/p/" + project + "/a/" + application + "/"
+}
+
+// enroll registers the organization's people.
+func (a attack) enroll(ctx context.Context, s *server, hole string) error {
+	theirs := a.installation
+	theirs.key = a.key
+	for n := range victims {
+		body := fmt.Sprintf(`{"username": "victim%[1]d", "distribution_list": %[2]q, "addresses": [{"value": "victim%[1]d@example.org", "assign_to_preferred_channel": true},
+			{"value": "http://%[3]s/%[1]d", "assign_to_preferred_channel": true}]}`, n, list, hole)
+		if _, _, err := theirs.call(ctx, s, http.MethodPost, a.web()+"register/", strings.NewReader(body)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin attacks, and returns what ends the attack and tells what kept it from going on until then.
+// The attackers are a process of their own which waits for all others: theirs are other machines.
+func (a attack) begin(ctx context.Context, s *server) (end func() error, err error) {
+	itself, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	job, err := json.Marshal(assault{Address: s.address, Key: a.key, File: a.file, Attackers: a.attackers})
+	if err != nil {
+		return nil, err
+	}
+	p := newProcess(ctx, "nice", []string{attackVariable + "=" + string(job)}, "-n", "19", itself)
+	if err := p.Start(); err != nil {
+		return nil, err
+	}
+	return func() error {
+		err := p.Process.Signal(syscall.SIGTERM)
+		_, broken := p.finish()
+		return errors.Join(err, broken)
+	}, nil
+}
+
+// assault is what the process of the attackers has to know.
+type assault struct {
+	Address   string
+	Key       string
+	File      string // what they import
+	Attackers int
+}
+
+// carryOut attacks until the process is told to end.
+func carryOut(job string) error {
+	var a assault
+	if err := json.Unmarshal([]byte(job), &a); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	large := `{"context": {"k": "` + strings.Repeat("x", largestContext) + `"}}`
+	bodies := []string{`{"context": {"k": 1}, "options": {"dry_run": true}}`, large, `{"context": {"k": 1}}`, `{"options": {"dry_run": true}, ` + large[1:]}
+	var busy sync.WaitGroup
+	for n := range a.Attackers {
+		busy.Go(func() {
+			request := appendPost(nil, attack{}.web()+"e/worst/trigger/", a.Key, bodies[n%len(bodies)])
+			for ctx.Err() == nil {
+				a.keepSending(ctx, request)
+			}
+		})
+	}
+	err := a.keepImporting(ctx)
+	if err != nil {
+		stop()
+	}
+	busy.Wait()
+	return err
+}
+
+// keepSending sends one request again and again, whatever is answered, until the connection breaks.
+func (a assault) keepSending(ctx context.Context, request []byte) {
+	c, err := dial(ctx, a.Address)
+	if err != nil {
+		return
+	}
+	defer c.Close()
+	for ctx.Err() == nil {
+		if _, err := c.ask(request, time.Now()); err != nil {
+			return
+		}
+	}
+}
+
+// keepImporting imports one file after the other.
+func (a assault) keepImporting(ctx context.Context) error {
+	o, err := newOfficer(ctx, a.Address)
+	for err == nil && ctx.Err() == nil {
+		var path string
+		if path, err = o.upload(ctx, attacker, a.File); err == nil {
+			err = o.wait(ctx, path, "The import waits to be started")
+		}
+		if err == nil {
+			_, err = o.post(ctx, path+"start/", nil)
+		}
+		if err == nil {
+			err = o.wait(ctx, path, "The import is done")
+		}
+	}
+	if ctx.Err() == nil {
+		return err
+	}
+	return nil // It was cut off.
+}
