@@ -108,7 +108,7 @@ func TestSIGTERMEndsAProcessWhoseDatabaseFellSilent(t *testing.T) {
 			<-up
 			p.Cut()
 			_, took := stop()
-			assert.Less(t, took, 5*time.Second, "3 s, and some for a busy machine")
+			assert.Less(t, took, 9*time.Second, "3 s, and some for a busy machine: less than a statement may take")
 		})
 	}
 }

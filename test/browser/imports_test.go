@@ -149,5 +149,5 @@ func (w *world) imported(name, file string) {
 	require.NoError(w, response.Body.Close())
 	require.Equal(w, http.StatusOK, response.StatusCode)
 	page := response.Request.URL.Path
-	require.Eventually(w, func() bool { return strings.Contains(r.read(page, nil).text, "Start the import") }, time.Minute, 20*time.Millisecond)
+	require.Eventually(w, func() bool { return strings.Contains(r.read(page, nil).text, "Start the import") }, patience, 20*time.Millisecond)
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen; only a test that fails takes as long.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // outbox is what providers got, of every channel.
 type outbox struct {
