@@ -129,6 +129,8 @@ var rules = map[operators.Need][]string{
 		"POST /console/o/{org}/imports/{import}/mend/",
 		"POST /console/o/{org}/imports/{import}/start/",
 		"POST /console/o/{org}/imports/{import}/cancel/",
+		"GET /console/o/{org}/imports/{import}/undo/",
+		"POST /console/o/{org}/imports/{import}/undo/",
 		"POST /console/o/{org}/p/{prj}/d/",
 		"POST /console/o/{org}/p/{prj}/d/{list}/",
 		"POST /console/o/{org}/p/{prj}/d/{list}/delete/",

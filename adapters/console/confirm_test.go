@@ -88,6 +88,7 @@ var recent = map[string]bool{
 	"/console/o/{org}/imports/{import}/mend/":                                                   false,
 	"/console/o/{org}/imports/{import}/start/":                                                  false,
 	"/console/o/{org}/imports/{import}/cancel/":                                                 false,
+	"/console/o/{org}/imports/{import}/undo/":                                                   false,
 	"/console/o/{org}/channels/{channel}/test/":                                                 false,
 	"/console/o/{org}/channels/{channel}/delete/":                                               false,
 	"/console/o/{org}/mailbox/clear/":                                                           false,

@@ -92,6 +92,7 @@ var examples = map[string]example{
 	"POST /console/o/{org}/imports/{import}/mend/":    {send: importAndMend},
 	"POST /console/o/{org}/imports/{import}/start/":   {},
 	"POST /console/o/{org}/imports/{import}/cancel/":  {},
+	"POST /console/o/{org}/imports/{import}/undo/":    {send: importAndUndo},
 
 	"POST /console/o/{org}/p/{prj}/a/{app}/occurrences/{id}/d/{delivery}/retry/": {},
 	"POST /console/o/{org}/p/{prj}/d/":                                           {fields: []string{"name", "New"}},

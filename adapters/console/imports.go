@@ -118,12 +118,14 @@ type importView struct {
 	Form     form             // of the columns
 	Mapped   []mappedColumn   // none: the file is gone, or has too many columns to be mapped
 	Mending  *mendingView     // of the rejected rows; nil: none can be corrected here
+	Undoable bool
 }
 
 // stateWords are the states as people say them.
 var stateWords = map[imports.State]string{
 	imports.Checking: "is being checked", imports.Checked: "waits to be started", imports.Running: "is running",
 	imports.Done: "is done", imports.Cancelled: "was cancelled", imports.Failed: "failed",
+	imports.Undoing: "is being undone", imports.Undone: "was undone",
 }
 
 func newImportView(job imports.Job) importView {
@@ -131,7 +133,7 @@ func newImportView(job imports.Job) importView {
 	switch {
 	case job.State == imports.Checked:
 		v.Result = &job.Checked
-	case job.State == imports.Done, job.State.Over() && !job.Started.IsZero():
+	case job.State == imports.Undoing, job.State.Over() && !job.Started.IsZero():
 		v.Result = &job.Counts
 	}
 	return v
@@ -164,6 +166,7 @@ func (c call) importPage(id imports.ID, also func(v *importView) error) error {
 	}
 	v := newImportView(job)
 	v.Rejected = rejected
+	v.Undoable = job.Undoable(c.console.clock.Now()) == nil && job.Counts.Added()+job.Counts.Updated > 0
 	if err := also(&v); err != nil {
 		return err
 	}

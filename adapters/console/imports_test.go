@@ -56,16 +56,27 @@ func (f *fixture) importing(id imports.ID, until imports.State) {
 // importAndMend corrects the rejected row of an import, which whoever may do that starts before.
 func importAndMend(b *browser, to string) answer {
 	b.f.Helper()
+	return importAndPost(b, to, "c2-0", "new@example.org")
+}
+
+// importAndUndo undoes an import, which whoever may do that starts before.
+func importAndUndo(b *browser, to string) answer {
+	b.f.Helper()
+	return importAndPost(b, to)
+}
+
+func importAndPost(b *browser, to string, fields ...string) answer {
+	b.f.Helper()
 	first := b.post(to)
 	if first.StatusCode != http.StatusBadRequest {
 		return first
 	}
-	one := strings.TrimSuffix(to, "mend/")
+	one := path.Dir(strings.TrimSuffix(to, "/"))
 	id, err := strconv.ParseInt(path.Base(one), 10, 64)
 	require.NoError(b.f, err)
-	b.post(one+"start/").is(b.f.T, http.StatusSeeOther)
+	b.post(one+"/start/").is(b.f.T, http.StatusSeeOther)
 	b.f.importing(imports.ID(id), imports.Done)
-	return b.post(to, "c2-0", "new@example.org")
+	return b.post(to, fields...)
 }
 
 // checked is an import into acme that waits to be started.

@@ -192,6 +192,8 @@ func importRoutes() []Route {
 		post(oneImport+"mend/", operators.Operator, call.mendImport),
 		post(oneImport+"start/", operators.Operator, call.startImport),
 		post(oneImport+"cancel/", operators.Operator, call.cancelImport),
+		get(oneImport+"undo/", operators.Operator, call.askToUndoImport),
+		post(oneImport+"undo/", operators.Operator, call.undoImport),
 	}
 }
 

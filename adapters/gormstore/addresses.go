@@ -85,8 +85,36 @@ func (r addressRepo) ByID(ctx context.Context, org orgs.ID, m users.MemberID, id
 }
 
 func (r addressRepo) OfMembers(ctx context.Context, org orgs.ID, ms []users.MemberID, t users.AddressType) ([]users.Address, error) {
-	return all(r.db(ctx).Raw("SELECT "+addressColumns+" FROM addresses WHERE organization_id = ? AND member_id ? AND type = ? ORDER BY id",
-		org, among(r.dialect, ms), t), addressRow.address)
+	condition, args := "organization_id = ? AND member_id ?", []any{org, among(r.dialect, ms)}
+	if t != "" {
+		condition, args = condition+" AND type = ?", append(args, t)
+	}
+	return all(r.db(ctx).Raw("SELECT "+addressColumns+" FROM addresses WHERE "+condition+" ORDER BY id", args...), addressRow.address)
+}
+
+func (r addressRepo) Assigned(ctx context.Context, org orgs.ID, as []users.AddressID) ([]users.AddressID, error) {
+	return rowsOf[users.AddressID](r.db(ctx).Raw("SELECT a.id FROM addresses a WHERE a.id ? AND "+unindexed("a.organization_id")+" = ? AND "+assigned+" ORDER BY a.id",
+		among(r.dialect, as), org))
+}
+
+// assigned is the condition that an address a is assigned to a channel.
+const assigned = "EXISTS (SELECT 1 FROM assignments s WHERE s.address_id = a.id)"
+
+func (r addressRepo) RemoveUnassigned(ctx context.Context, org orgs.ID, as []users.Address) error {
+	if len(as) == 0 {
+		return nil
+	}
+	ids := among(r.dialect, mapped(as, func(a users.Address) users.AddressID { return a.ID }))
+	err := changeAll(r.db(ctx), len(as), users.ErrAddressNotFound,
+		"DELETE FROM addresses AS a WHERE a.id ? AND "+unindexed("a.organization_id")+" = ? AND NOT "+assigned, ids, org)
+	if err != nil {
+		return err
+	}
+	holders := map[users.MemberID]bool{}
+	for _, a := range as {
+		holders[a.Member] = true
+	}
+	return r.indexOf(ctx, org, holders)
 }
 
 // Remove leaves the assignments and what hangs on them to the foreign keys; deliveries refer to

@@ -32,6 +32,7 @@ type importRow struct {
 	KeptCount      int
 	Counts         string
 	Checked        string
+	Undo           string // JSON; empty: nothing was undone
 	UploadedAt     time.Time
 	StartedAt      *time.Time
 	EndedAt        *time.Time
@@ -48,18 +49,19 @@ type importRow struct {
 func (importRow) TableName() string { return "imports" }
 
 // savedOfImport are the columns that change while a job lives, but for stored.
-var savedOfImport = []string{"size", "header", "mapping", "actor", "remote_address", "state", "reason", "row_count", "done_count", "kept_count", "counts", "checked",
+var savedOfImport = []string{"size", "header", "mapping", "actor", "remote_address", "state", "reason", "row_count", "done_count", "kept_count", "counts", "checked", "undo",
 	"uploaded_at", "started_at", "ended_at", "touched_at", "pace_since", "pace_from", "owner", "lease_until", "failures", "version"}
 
 func newImportRow(j imports.Job) (importRow, error) {
 	counts, errCounts := json.Marshal(j.Counts)
 	checked, errChecked := json.Marshal(j.Checked)
 	mapping, errMapping := encodeMapping(j.Columns)
+	undo, errUndo := encodeUndo(j.Undo)
 	return importRow{ID: j.ID, OrganizationID: j.Organization, FileName: j.File, Size: j.Size, Header: j.Header, Source: j.Source, Mapping: mapping, GroupID: orNull(j.Group.ID), GroupName: j.Group.Name,
 		Actor: j.By.Name, RemoteAddress: j.By.Address, State: j.State, Reason: storable(j.Reason), RowCount: j.Rows, DoneCount: j.Done, KeptCount: j.Kept,
-		Counts: string(counts), Checked: string(checked), UploadedAt: stamp(j.Uploaded), StartedAt: moment(j.Started), EndedAt: moment(j.Ended),
+		Counts: string(counts), Checked: string(checked), Undo: undo, UploadedAt: stamp(j.Uploaded), StartedAt: moment(j.Started), EndedAt: moment(j.Ended),
 		TouchedAt: stamp(j.Touched), PaceSince: moment(j.Pace.Since), PaceFrom: j.Pace.From, Owner: j.Owner, LeaseUntil: moment(j.Until),
-		Failures: j.Failures, Version: j.Version}, errors.Join(errCounts, errChecked, errMapping)
+		Failures: j.Failures, Version: j.Version}, errors.Join(errCounts, errChecked, errMapping, errUndo)
 }
 
 func (r importRow) job() (imports.Job, error) {
@@ -73,9 +75,10 @@ func (r importRow) job() (imports.Job, error) {
 	if err := errors.Join(json.Unmarshal([]byte(r.Counts), &j.Counts), json.Unmarshal([]byte(r.Checked), &j.Checked)); err != nil {
 		return imports.Job{}, unreadable(err, "counts of import %d", r.ID)
 	}
-	var err error
-	j.Columns, err = decodeMapping(r.Mapping, r.ID)
-	return j, err
+	var errMapping, errUndo error
+	j.Columns, errMapping = decodeMapping(r.Mapping, r.ID)
+	j.Undo, errUndo = decodeUndo(r.Undo, r.ID)
+	return j, errors.Join(errMapping, errUndo)
 }
 
 type rejectRow struct {
@@ -156,7 +159,7 @@ func (r importRepo) Waiting(ctx context.Context, now time.Time) (imports.Job, er
 			WHERE o.state IN @working AND o.organization_id = i.organization_id AND o.owner <> '' AND o.lease_until > @now)
 		ORDER BY (SELECT MAX(d.touched_at) FROM imports d WHERE d.organization_id = i.organization_id AND d.state <> @uploading
 			AND (d.state NOT IN @working OR d.pace_since IS NOT NULL)) NULLS FIRST, i.touched_at, i.id LIMIT 1`,
-		map[string]any{"uploading": imports.Uploading, "working": []imports.State{imports.Checking, imports.Running}, "now": moment(now)}), imports.ErrNothingToDo, importRow.job)
+		map[string]any{"uploading": imports.Uploading, "working": []imports.State{imports.Checking, imports.Running, imports.Undoing}, "now": moment(now)}), imports.ErrNothingToDo, importRow.job)
 }
 
 func (r importRepo) Idle(ctx context.Context, s imports.State, since time.Time, limit int) ([]imports.Job, error) {
@@ -164,7 +167,7 @@ func (r importRepo) Idle(ctx context.Context, s imports.State, since time.Time, 
 }
 
 func (r importRepo) Leftover(ctx context.Context, limit int) ([]imports.Job, error) {
-	return decodeAll(r.db(ctx).Where("stored AND state IN ?", []imports.State{imports.Done, imports.Cancelled, imports.Failed}).
+	return decodeAll(r.db(ctx).Where("stored AND state IN ?", []imports.State{imports.Done, imports.Cancelled, imports.Failed, imports.Undone}).
 		Order("id").Limit(limit), importRow.job)
 }
 

@@ -60,6 +60,15 @@ func TestImportsGoThroughAnIndex(t *testing.T) {
 		_, err = r.Rejected(ctx, j.ID, 0, 10)
 		require.NoError(t, err)
 		require.NoError(t, r.Forget(ctx, j.ID))
+		require.NoError(t, r.KeepCreations(ctx, j.ID, now, imports.Creations{People: []imports.Creation{{Member: 1}}}))
+		_, err = r.Creations(ctx, j.ID, 0)
+		require.NoError(t, err)
+		_, err = r.CountCreations(ctx, j.ID)
+		require.NoError(t, err)
+		_, err = r.Settled(ctx, now, 10)
+		require.NoError(t, err)
+		_, err = r.ForgetCreations(ctx, j.ID, 10)
+		require.NoError(t, err)
 		_, err = r.RemovePieces(ctx, j.ID, 10)
 		require.NoError(t, err)
 		return r.Remove(ctx, j.ID)
@@ -70,7 +79,7 @@ func TestImportsGoThroughAnIndex(t *testing.T) {
 			continue // It has no plan.
 		}
 		plan := strings.Join(lines(t, s.Handle(), 3, "EXPLAIN QUERY PLAN "+strings.ReplaceAll(statement, `"`, "'")), "\n") // "checked" would be a column
-		assert.NotRegexp(t, `(?m)SCAN (imports|import_pieces|import_rejects|import_mappings|i|o)$`, plan, statement)
+		assert.NotRegexp(t, `(?m)SCAN (imports|import_pieces|import_rejects|import_creations|import_mappings|i|o)$`, plan, statement)
 		if strings.Contains(plan, "TEMP B-TREE") && !strings.Contains(statement, "import_mappings") { // An organization has few of these.
 			assert.Contains(t, plan, "imports_state", statement)
 		}

@@ -102,7 +102,7 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 		audit.About{Organization: org, Objects: []string{"acme/u/ada"}, From: audit.Cursor{At: now, ID: 1}, Newer: true, Limit: 10},
 		statistics.Snooze{Organization: org, Problem: "a", At: now, Until: now},
 		[]audit.Entry{}, requests.Request{Key: p.key.ID, IdempotencyKey: "w"}, requests.Answer{Status: 200, Body: []byte("{}")},
-		imports.ID(0), job.ID, job, imports.Checked, []imports.Kept{{Line: 2}}, imports.Mapping{{Name: "email", Field: imports.Email}},
+		imports.ID(0), job.ID, job, imports.Checked, []imports.Kept{{Line: 2}}, imports.Mapping{{Name: "email", Field: imports.Email}}, imports.Creations{People: []imports.Creation{{Member: p.member.ID}}},
 	} {
 		all[reflect.TypeOf(one)] = append(all[reflect.TypeOf(one)], one)
 	}
@@ -228,6 +228,7 @@ func wholly() map[string]string {
 		"Statistics.Workers": "who was not heard of for a day is not there any more", "Operators.Sweep": "deletes what it reads",
 		"Operators.SaveGuesses": "deletes what it reads, ten at most",
 		"Users.Index":           "takes the first of what waits, and lists whose index is being built", "Users.Unindexed": first,
+		"Imports.Settled":   "reads what the sweep deletes",
 		"Factors.StaleTOTP": pages, "Factors.Sweep": "deletes what it reads", "SignOn.Take": "deletes what it reads",
 	}
 }

@@ -47,6 +47,15 @@ func (r userRepo) touched(ctx context.Context, sql string, args ...any) ([]users
 	return ids, err
 }
 
+func (r userRepo) Used(ctx context.Context, org orgs.ID, ms []users.MemberID) ([]users.MemberID, error) {
+	return rowsOf[users.MemberID](r.db(ctx).Raw(`SELECT m.id FROM members m WHERE m.id ? AND `+unindexed("m.organization_id")+` = ? AND (
+		EXISTS (SELECT 1 FROM addresses a JOIN assignments s ON s.address_id = a.id WHERE a.organization_id = m.organization_id AND a.member_id = m.id)
+		OR EXISTS (SELECT 1 FROM application_memberships o WHERE o.member_id = m.id) OR EXISTS (SELECT 1 FROM application_locks o WHERE o.member_id = m.id)
+		OR EXISTS (SELECT 1 FROM opt_outs o WHERE o.member_id = m.id) OR EXISTS (SELECT 1 FROM acceptances o WHERE o.member_id = m.id)
+		OR EXISTS (SELECT 1 FROM invitations o WHERE o.member_id = m.id) OR EXISTS (SELECT 1 FROM deliveries o WHERE o.member_id = m.id)) ORDER BY m.id`,
+		among(r.dialect, ms), org))
+}
+
 // Remove leaves what hangs on the memberships to the foreign keys. It changes the identities' rows
 // first, so that of two organizations that let go of one at the same time Postgres refuses the
 // later one, which then runs again and sees that its membership is the last; neither would

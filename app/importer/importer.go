@@ -182,8 +182,11 @@ func (i *Importer) giveBack(ctx context.Context, run jobRun, err error, stopped 
 	}
 	err = i.store.Update(ctx, func(tx ports.Tx) error {
 		saved, err := tx.Imports().Save(ctx, job)
-		if err != nil || job.State != imports.Failed {
+		if err != nil || job.State.Working() {
 			return err
+		}
+		if run.job.State == imports.Undoing {
+			return record(ctx, tx, audit.ImportUndoEnded, run.org.Slug, saved, undoState(saved))
 		}
 		after := reportState(saved.Counts)
 		after["ended_by"] = saved.Reason

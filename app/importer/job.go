@@ -41,8 +41,12 @@ func (t turning) Read(b []byte) (int, error) {
 	return t.ReadCloser.Read(b)
 }
 
-// do scans the file, as every import does, writes the rows that are left, and finishes the job.
+// do undoes the import, or scans the file, as every import does, writes the rows that are left, and
+// finishes the job.
 func (r *jobRun) do(ctx context.Context) error {
+	if r.job.State == imports.Undoing {
+		return r.undo(ctx)
+	}
 	read := r.files.open(ctx, r.job.ID)
 	open := func() (io.ReadCloser, error) {
 		file, err := read()
@@ -89,22 +93,30 @@ func (r *jobRun) move(ctx context.Context, job imports.Job, also func(tx ports.T
 // has had its turn.
 func (r *jobRun) writeInTurn(ctx context.Context, c chunk) (outcome, error) {
 	o, err := r.write(ctx, c)
-	now := r.clock.Now()
-	if err != nil || r.job.Done == r.job.Rows || now.Sub(r.began) < turn {
+	if err != nil || r.job.Done == r.job.Rows {
 		return o, err
 	}
-	err = r.store.View(ctx, func(tx ports.Tx) error {
+	return o, r.giveWay(ctx)
+}
+
+// giveWay returns errOthersTurn if another organization waits and the job has had its turn.
+func (r *jobRun) giveWay(ctx context.Context) error {
+	now := r.clock.Now()
+	if now.Sub(r.began) < turn {
+		return nil
+	}
+	err := r.store.View(ctx, func(tx ports.Tx) error {
 		_, err := tx.Imports().Waiting(ctx, now)
 		return err
 	})
 	switch {
 	case err == nil:
-		return o, errOthersTurn
+		return errOthersTurn
 	case errors.Is(err, imports.ErrNothingToDo):
 		r.began = now
-		return o, nil
+		return nil
 	}
-	return o, err
+	return err
 }
 
 // write writes a chunk and counts it. A dry run counts what would become of it; it plans in a unit
@@ -137,6 +149,10 @@ func (r *jobRun) write(ctx context.Context, c chunk) (o outcome, err error) {
 				return err
 			}
 			if err := tx.Users().Enroll(ctx, plan.Writes); err != nil {
+				return err
+			}
+			made := imports.Creations{Number: r.job.Done, People: imports.Created(plan.Writes, r.job.Group.ID)}
+			if err := tx.Imports().KeepCreations(ctx, r.job.ID, r.job.Started, made); err != nil {
 				return err
 			}
 			return count(tx, plan.Enrolled())

@@ -189,8 +189,8 @@ func (i *Jobs) Start(ctx context.Context, by audit.Actor, at app.Path, id import
 	})
 }
 
-// Cancel ends an import where it is. The rows written so far stay and are what it counts; the
-// importer at work on it stops. imports.ErrNotFound, imports.ErrOver.
+// Cancel ends an import, or its undo, where it is. The rows written so far stay and are what it
+// counts; the importer at work on it stops. imports.ErrNotFound, imports.ErrOver.
 func (i *Jobs) Cancel(ctx context.Context, by audit.Actor, at app.Path, id imports.ID) error {
 	return i.store.Update(ctx, func(tx ports.Tx) error {
 		job, err := jobOf(ctx, tx, at, id)
@@ -204,11 +204,14 @@ func (i *Jobs) Cancel(ctx context.Context, by audit.Actor, at app.Path, id impor
 		if job, err = tx.Imports().Save(ctx, job); err != nil {
 			return err
 		}
+		job.By = by // for the entry alone: whoever started it stays known
+		if before == imports.Undoing {
+			return record(ctx, tx, audit.ImportUndoEnded, at.Organization, job, undoState(job))
+		}
 		after := audit.State{}
 		if before == imports.Running {
 			after = reportState(job.Counts)
 		}
-		job.By = by // for the entry alone: whoever started it stays known
 		return record(ctx, tx, audit.ImportCancelled, at.Organization, job, after)
 	})
 }

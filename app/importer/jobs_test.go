@@ -52,9 +52,15 @@ var (
 // newBureau has the organizations of installation, and files of at most so many bytes.
 func newBureau(t *testing.T, maxBytes int64) *bureau {
 	t.Helper()
+	return newBureauAt(t, maxBytes, "sqlite:"+filepath.Join(t.TempDir(), "tocsin.db"))
+}
+
+// newBureauAt is newBureau on an empty database.
+func newBureauAt(t *testing.T, maxBytes int64, url string) *bureau {
+	t.Helper()
 	b := &bureau{T: t, clock: clocks.At(frozen{}.Now()), log: &bytes.Buffer{}}
 	store, err := gormstore.Open(t.Context(), gormstore.Config{
-		URL: "sqlite:" + filepath.Join(t.TempDir(), "tocsin.db"), AutoMigrate: true, Clock: b.clock, Keys: seal.NewRing([seal.KeySize]byte{1})})
+		URL: url, AutoMigrate: true, Clock: b.clock, Keys: seal.NewRing([seal.KeySize]byte{1})})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, store.Close()) })
 	require.NoError(t, store.Update(t.Context(), func(tx ports.Tx) error {
@@ -147,7 +153,7 @@ func (b *bureau) pieces(id imports.ID) (n int, known bool) {
 			}
 			n++
 		}
-		for _, s := range []imports.State{imports.Uploading, imports.Checking, imports.Checked, imports.Running, imports.Done, imports.Cancelled, imports.Failed} {
+		for _, s := range []imports.State{imports.Uploading, imports.Checking, imports.Checked, imports.Running, imports.Done, imports.Cancelled, imports.Failed, imports.Undone} {
 			found, err := tx.Imports().Idle(b.Context(), s, b.clock.Now().Add(time.Hour), 1000)
 			require.NoError(b, err)
 			for _, j := range found {

@@ -32,7 +32,8 @@ func (i *Importer) sweepLoop(ctx context.Context, turns *watchdog.Loop) {
 }
 
 // sweep removes the files of imports that are over, broken uploads that their server could not
-// remove, files whose import nobody started, and imports that are too old.
+// remove, files whose import nobody started, what imports created that can be undone no more, and
+// imports that are too old.
 func (i *Importer) sweep(ctx context.Context, turns *watchdog.Loop) error {
 	now := i.clock.Now()
 	for _, part := range []struct {
@@ -61,6 +62,12 @@ func (i *Importer) sweep(ctx context.Context, turns *watchdog.Loop) error {
 			},
 		},
 		{
+			func(tx ports.Tx) ([]imports.Job, error) {
+				return tx.Imports().Settled(ctx, now.Add(-imports.UndoLife), sweepPage)
+			},
+			func(job imports.Job) error { return i.forgetCreations(ctx, job.ID) },
+		},
+		{
 			i.outdated(ctx, now),
 			func(job imports.Job) error { return i.files.discard(ctx, job.ID) },
 		},
@@ -83,13 +90,27 @@ func (i *Importer) sweep(ctx context.Context, turns *watchdog.Loop) error {
 	return nil
 }
 
+// forgetCreations removes what an import created from its record, a little at a time.
+func (i *Importer) forgetCreations(ctx context.Context, id imports.ID) error {
+	for {
+		var gone int
+		err := i.store.Update(ctx, func(tx ports.Tx) (err error) {
+			gone, err = tx.Imports().ForgetCreations(ctx, id, clearAtOnce)
+			return err
+		})
+		if err != nil || gone < clearAtOnce {
+			return err
+		}
+	}
+}
+
 // outdated finds imports that have been over for longer than they are kept.
 func (i *Importer) outdated(ctx context.Context, now time.Time) func(tx ports.Tx) ([]imports.Job, error) {
 	return func(tx ports.Tx) (all []imports.Job, err error) {
 		if i.set.Retention == 0 {
 			return nil, nil
 		}
-		for _, s := range []imports.State{imports.Done, imports.Cancelled, imports.Failed} {
+		for _, s := range []imports.State{imports.Done, imports.Cancelled, imports.Failed, imports.Undone} {
 			found, err := tx.Imports().Idle(ctx, s, now.Add(-i.set.Retention), sweepPage)
 			if err != nil {
 				return nil, err

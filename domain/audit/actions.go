@@ -81,6 +81,8 @@ const (
 	ImportBegun     Action = "import.begin"
 	ImportCancelled Action = "import.cancel"
 	ImportEnded     Action = "import.end"
+	ImportUndoBegun Action = "import.undo"
+	ImportUndoEnded Action = "import.undo_end"
 
 	InstallationHeld     Action = "installation.hold"
 	InstallationReleased Action = "installation.release"

@@ -43,7 +43,8 @@ type ID int64
 type State string
 
 // The states. A file is uploaded, then checked by a dry run, which writes nothing; then somebody
-// has to start it. Until it is over it can be cancelled at any time.
+// has to start it. Until it is over it can be cancelled at any time. An import that is over can be
+// undone; an undo that is cancelled or fails leaves it in the state before.
 const (
 	Uploading State = "uploading"
 	Checking  State = "checking"
@@ -52,13 +53,15 @@ const (
 	Done      State = "done"
 	Cancelled State = "cancelled"
 	Failed    State = "failed"
+	Undoing   State = "undoing"
+	Undone    State = "undone"
 )
 
 // Over reports whether nothing more will happen.
-func (s State) Over() bool { return s == Done || s == Cancelled || s == Failed }
+func (s State) Over() bool { return s == Done || s == Cancelled || s == Failed || s == Undone }
 
 // Working reports whether an instance of the service works at the job, or should.
-func (s State) Working() bool { return s == Checking || s == Running }
+func (s State) Working() bool { return s == Checking || s == Running || s == Undoing }
 
 // Job is an import that runs in the background. Whoever changes it stores the whole of it, and only
 // if nobody else did so meanwhile: see Repository.Save.
@@ -71,7 +74,7 @@ type Job struct {
 	Columns      Mapping // by the names that they had when the file came; nil: not known, or too many to be mapped
 	Source       string  // what the file was before it became CSV in UTF-8: an encoding, or a sheet of a workbook; empty: not known
 	Group        orgs.Group
-	By           audit.Actor // who uploaded the file, and once it is started, who did that
+	By           audit.Actor // who uploaded the file, started the import, or undid it, whatever was last
 	State        State
 	Reason       string // why it failed, or was cancelled when nobody did that
 
@@ -80,6 +83,7 @@ type Job struct {
 	Counts  Report // of these rows
 	Checked Report // what the dry run said of the whole file
 	Kept    int    // rejected rows that are kept
+	Undo    Undo   // what was undone
 
 	Uploaded time.Time
 	Started  time.Time // zero: not yet
@@ -181,6 +185,10 @@ func (j Job) Finish(now time.Time) Job {
 		j.State, j.Checked = Checked, j.Counts
 		return j
 	}
+	if j.State == Undoing {
+		j.State = Undone
+		return j
+	}
 	j.State, j.Ended = Done, now
 	return j
 }
@@ -211,6 +219,10 @@ func (j Job) Expire(now time.Time) Job {
 // Fail ends the job because of its file or its organization.
 func (j Job) Fail(reason string, now time.Time) Job {
 	j = j.Release(now)
+	if j.State == Undoing {
+		j.State, j.Reason = j.Undo.Of, "the import was not undone completely: "+reason
+		return j
+	}
 	j.State, j.Reason, j.Ended = Failed, reason, now
 	return j
 }
@@ -231,6 +243,10 @@ func (j Job) Cancel(now time.Time) (Job, error) {
 		return j, ErrOver
 	}
 	j = j.Release(now)
+	if j.State == Undoing {
+		j.State, j.Reason = j.Undo.Of, "the import was not undone completely: somebody cancelled that"
+		return j, nil
+	}
 	j.State, j.Ended = Cancelled, now
 	return j, nil
 }

@@ -64,6 +64,21 @@ type Repository interface {
 	// Forget deletes the rejected rows.
 	Forget(ctx context.Context, id ID) error
 
+	// KeepCreations stores what a chunk of a job created that was started at a moment.
+	KeepCreations(ctx context.Context, id ID, started time.Time, c Creations) error
+	// Creations returns what the first chunk created that begins with this row or a later one;
+	// ErrNothingCreated when there is none.
+	Creations(ctx context.Context, id ID, from int) (Creations, error)
+	// CountCreations counts the people for whom the job created something.
+	CountCreations(ctx context.Context, id ID) (int, error)
+	// ForgetCreations deletes what the first chunks created, at most limit of them, and returns of
+	// how many; fewer than limit were the last.
+	ForgetCreations(ctx context.Context, id ID, limit int) (gone int, err error)
+	// Settled returns jobs that were started before a moment and of which it is still stored what
+	// they created: of the limit chunks that are stored for longest. Jobs that are being undone are
+	// left out.
+	Settled(ctx context.Context, before time.Time, limit int) ([]Job, error)
+
 	// Remember stores how the files of an organization with these columns were mapped last, and
 	// forgets what was used longest ago when there are more than MaxRemembered.
 	Remember(ctx context.Context, org orgs.ID, m Mapping, now time.Time) error

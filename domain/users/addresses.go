@@ -254,11 +254,18 @@ type AddressRepository interface {
 	List(ctx context.Context, org orgs.ID, m MemberID, after AddressID, limit int) ([]Address, error)
 	// ByID finds an address of the member; ErrAddressNotFound.
 	ByID(ctx context.Context, org orgs.ID, m MemberID, id AddressID) (Address, error)
-	// OfMembers returns the addresses of one type of these members of the organization, by id.
+	// OfMembers returns the addresses of one type, or of all types for "", of these members of the
+	// organization, by id.
 	OfMembers(ctx context.Context, org orgs.ID, ms []MemberID, t AddressType) ([]Address, error)
 	// Remove deletes an address of the member with its assignments, their list entries and
 	// subscriptions; ErrAddressNotFound.
 	Remove(ctx context.Context, org orgs.ID, m MemberID, id AddressID) error
+	// Assigned returns those of these addresses of the organization, by id, that are assigned to a
+	// channel.
+	Assigned(ctx context.Context, org orgs.ID, as []AddressID) ([]AddressID, error)
+	// RemoveUnassigned deletes addresses of the organization; ErrAddressNotFound when one of them
+	// is none, or is assigned to a channel.
+	RemoveUnassigned(ctx context.Context, org orgs.ID, as []Address) error
 	// Holders returns every e-mail address of the organization with one of these keys, ordered by
 	// id.
 	Holders(ctx context.Context, org orgs.ID, keys []string) ([]Address, error)

@@ -180,6 +180,10 @@ type Repository interface {
 	Link(ctx context.Context, g orgs.Group, ms []MemberID) ([]MemberID, error)
 	// Unlink takes members out of a group and returns those who were in it, by id.
 	Unlink(ctx context.Context, g orgs.Group, ms []MemberID) ([]MemberID, error)
+	// Used returns those of these members, by id, of whom something was made: an address is
+	// assigned to a channel, an application has them or bars them, they opted out, can sign in or
+	// were invited to, or a message was made for them.
+	Used(ctx context.Context, org orgs.ID, ms []MemberID) ([]MemberID, error)
 	// Remove ends memberships of one organization with all that hangs on them: addresses, their
 	// assignments, list entries and subscriptions, application memberships and locks, groups; and
 	// the identities whose last membership this was and who cannot sign in. ErrNotFound when one of

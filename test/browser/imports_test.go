@@ -5,6 +5,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -78,12 +79,33 @@ func TestRejectedRowsAreCorrectedInThePage(t *testing.T) {
 		p.awaits("What would become of the rows")
 		p.goBy(button, "Start the import")
 		p.awaits("What became of the rows")
+		p.judge()
 		p.fill("email of line 2", "mary.jackson@example.com")
 		p.goBy(button, "Check the corrected rows")
 		p.awaits("What would become of the rows")
 		p.sees("Added 1 users who are new in this organization", "Rejected 0", "Group Staff", "team: Wind tunnel")
 		p.goBy(button, "Start the import")
 		p.awaits("What became of the rows")
+	})
+}
+
+func TestAnImportIsUndone(t *testing.T) {
+	t.Parallel()
+	each(t, func(w *world, p *tab) {
+		p.open("/console/o/acme/imports/")
+		p.upload(w.file("people.csv", "email;first_name\nmary.jackson@example.com;Mary\ndorothy.vaughan@example.com;Dorothy\n"))
+		p.goBy(button, "Upload and check")
+		p.awaits("What would become of the rows")
+		p.goBy(button, "Start the import")
+		p.awaits("What became of the rows")
+		p.goBy(link, "Undo this import")
+		p.sees("Removed 2 users whom the import added")
+		p.goBy(button, "Undo the import")
+		p.awaits("The import was undone.")
+		p.judge()
+		p.sees("What was undone", "Removed 2 users whom the import added")
+		p.open("/console/o/acme/u/?q=jackson")
+		p.sees("No users match “jackson”.")
 	})
 }
 
@@ -127,9 +149,9 @@ func TestAFileThatIsNoneIsRefused(t *testing.T) {
 	})
 }
 
-// imported uploads a file of new members of acme and waits until it is checked, so that it could be
-// started.
-func (w *world) imported(name, file string) {
+// imported uploads a file of new members of acme, waits until it is checked, so that it could be
+// started, and returns the path of its page.
+func (w *world) imported(name, file string) string {
 	w.Helper()
 	r := w.administrator()
 	const imports = "/console/o/acme/imports/"
@@ -150,4 +172,14 @@ func (w *world) imported(name, file string) {
 	require.Equal(w, http.StatusOK, response.StatusCode)
 	page := response.Request.URL.Path
 	require.Eventually(w, func() bool { return strings.Contains(r.read(page, nil).text, "Start the import") }, patience, 20*time.Millisecond)
+	return page
+}
+
+// added imports a file of new members of acme, and waits until that could be undone.
+func (w *world) added(name, file string) {
+	w.Helper()
+	page := w.imported(name, file)
+	r := w.administrator()
+	r.send(page, page+"start/", url.Values{})
+	require.Eventually(w, func() bool { return strings.Contains(r.read(page, nil).text, "Undo this import") }, patience, 20*time.Millisecond)
 }

@@ -74,6 +74,7 @@ func nouns() map[string]cases {
 		"Audit":             auditCases(),
 		"Imports":           importCases(),
 		"ImportFiles":       importFileCases(),
+		"ImportUndo":        importUndoCases(),
 		"Search":            searchCases(),
 		"Words":             wordCases(),
 		"Filters":           filterCases(),

@@ -63,6 +63,7 @@ func busiest(j imports.Job) imports.Job {
 	j.Columns = imports.Mapping{{Name: "<é>", Field: imports.Email}, {Field: imports.Metadata, Key: "\""}, {Name: "x"}}
 	j.Rows, j.Done, j.Kept, j.Failures = 1_000_000, 17, 3, 2
 	j.Counts, j.Checked = imports.Report{Created: 1, Enrolled: 2, Updated: 3, Unchanged: 4, Duplicates: 5, Rejected: 6}, imports.Report{Created: 9}
+	j.Undo = imports.Undo{Of: imports.Cancelled, People: 9, Done: 8, Removed: 1, Addresses: 2, Links: 3, Changed: 4, Used: 5, Gone: 6, Above: 7}
 	at := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Microsecond) }
 	j.Uploaded, j.Started, j.Ended, j.Touched, j.Pace, j.Owner, j.Until = at(1), at(2), at(3), at(4), imports.Pace{Since: at(5), From: 7}, "me", at(6)
 	return j
@@ -164,21 +165,21 @@ func importCases() cases {
 			open := func() int64 {
 				return look(t, w, func(tx ports.Tx) (int64, error) { return tx.Orgs().Count(t.Context(), w.mine.org.ID, quotas.Imports) })
 			}
-			for _, s := range []imports.State{imports.Uploading, imports.Checking, imports.Checked, imports.Running, imports.Done, imports.Cancelled, imports.Failed} {
+			for _, s := range []imports.State{imports.Uploading, imports.Checking, imports.Checked, imports.Running, imports.Done, imports.Cancelled, imports.Failed, imports.Undoing, imports.Undone} {
 				w.job(t, w.mine, s)
 				w.job(t, w.theirs, s)
 			}
-			assert.EqualValues(t, 4, open())
-			w.job(t, w.mine, imports.Checked)
 			assert.EqualValues(t, 5, open())
+			w.job(t, w.mine, imports.Checked)
+			assert.EqualValues(t, 6, open())
 		},
 		"TheJobThatHasWaitedLongestIsFound": func(t *testing.T, w *world) {
-			for _, s := range []imports.State{imports.Uploading, imports.Checked, imports.Done, imports.Cancelled, imports.Failed} {
+			for _, s := range []imports.State{imports.Uploading, imports.Checked, imports.Done, imports.Cancelled, imports.Failed, imports.Undone} {
 				w.job(t, w.mine, s)
 				w.job(t, w.theirs, s)
 			}
 			assert.Zero(t, w.waitingJob(t, noon))
-			first, second := w.job(t, w.mine, imports.Checking), w.job(t, w.mine, imports.Running)
+			first, second := w.job(t, w.mine, imports.Checking), w.job(t, w.mine, imports.Undoing)
 			other := w.job(t, w.theirs, imports.Running)
 			assert.Equal(t, first.ID, w.waitingJob(t, noon))
 			first = w.savedJob(t, first.Claim("me", noon.Add(time.Second), time.Minute))

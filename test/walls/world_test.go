@@ -23,7 +23,6 @@ import (
 	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
-	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/quotas"
@@ -197,7 +196,7 @@ func (i *installation) runImports(ctx context.Context) error {
 				return false, err
 			}
 			for _, j := range jobs {
-				found = found || j.State == imports.Checking || j.State == imports.Running
+				found = found || j.State.Working()
 			}
 		}
 		return found, nil

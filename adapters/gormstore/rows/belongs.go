@@ -46,6 +46,7 @@ var belongs = map[string][]way{
 	"event_channels":          {{column: "event_id", parent: "events"}},
 	"event_pools":             {{column: "event_id", parent: "events"}},
 	"events":                  {{column: "application_id", parent: "applications"}},
+	"import_creations":        {{column: "import_id", parent: "imports"}},
 	"import_pieces":           {{column: "import_id", parent: "imports"}},
 	"import_rejects":          {{column: "import_id", parent: "imports"}},
 	"list_entries":            {{column: "list_id", parent: "distribution_lists"}},

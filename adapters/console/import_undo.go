@@ -1,0 +1,43 @@
+package console
+
+import (
+	"net/http"
+
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/imports"
+)
+
+// undoView is the page that asks whether an import shall be undone.
+type undoView struct {
+	imports.Job
+	Plan   imports.Undo
+	Reason string // why it cannot be undone; empty: it can
+}
+
+func (c call) askToUndoImport() error {
+	id, err := web.ID[imports.ID](c, "import")
+	if err != nil {
+		return err
+	}
+	job, plan, err := c.console.use.ImportJobs.PlanUndo(c.ctx, c.officer(), c.at(), id)
+	v := undoView{Job: job, Plan: plan}
+	if fault.KindOf(err) == fault.Invalid {
+		v.Reason, err = sentence(err.Error()), nil
+	}
+	if err != nil {
+		return err
+	}
+	return c.render(http.StatusOK, "import-undo", "Undo "+job.File, v)
+}
+
+func (c call) undoImport() error {
+	id, err := web.ID[imports.ID](c, "import")
+	if err != nil {
+		return err
+	}
+	if err := c.console.use.ImportJobs.Undo(c.ctx, c.actor(), c.at(), id); err != nil {
+		return err
+	}
+	return c.to(c.below("imports", id))
+}

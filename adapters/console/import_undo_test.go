@@ -1,0 +1,85 @@
+package console_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// TestAnImportIsUndone: the page counts first, what was changed since stays, and both pages say so.
+func TestAnImportIsUndone(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.operator("ada", users.RoleOperator))
+		id := b.upload("/console/o/acme/imports/", b.token(), "<people>.csv", "email\na@example.org\nb@example.org\nchanged@example.org\n").uploaded(f.T)
+		one := importPath(id)
+		f.importing(id, imports.Checked)
+		assert.NotContains(f, b.get(one).body, one+"undo/")
+		assert.Contains(f, b.get(one+"undo/").is(f.T, http.StatusOK).said(), "The import cannot be undone: it was not started")
+		b.post(one+"undo/").is(f.T, http.StatusBadRequest)
+		b.post(one+"start/").is(f.T, http.StatusSeeOther)
+		f.importing(id, imports.Done)
+		f.update(func(tx ports.Tx) error {
+			o, err := tx.Orgs().BySlug(f.Context(), "acme")
+			require.NoError(f, err)
+			m, err := tx.Users().ByUsername(f.Context(), o.ID, "changed@example.org")
+			require.NoError(f, err)
+			m.FirstName = "Ñ"
+			return tx.Users().SaveDetails(f.Context(), m)
+		})
+
+		assert.Contains(f, b.get(one).body, `href="`+one+`undo/"`)
+		page := b.get(one+"undo/").is(f.T, http.StatusOK)
+		assert.Contains(f, page.said(), "What the import <people>.csv created and nobody changed since is removed for good.")
+		assert.Contains(f, page.said(), "Removed 2 users whom the import added Changed since 1 left alone")
+		assert.NotContains(f, page.said(), "These are the first")
+		b.post(one+"undo/").is(f.T, http.StatusSeeOther)
+		assert.Contains(f, b.get(one).said(), "The import is being undone. It waits for its turn. 0 of 3 users")
+		assert.Contains(f, b.get(one).said(), "Stop undoing")
+		b.post(one+"undo/").is(f.T, http.StatusBadRequest)
+		f.importing(id, imports.Undone)
+		done := b.get(one).is(f.T, http.StatusOK)
+		assert.Contains(f, done.said(), "The import was undone.")
+		assert.Contains(f, done.said(), "What was undone Removed 2 users whom the import added Changed since 1 left alone")
+		assert.Contains(f, done.said(), "Undone by ada")
+		assert.NotContains(f, done.body, "hx-get")
+		assert.NotContains(f, done.body, one+"undo/")
+		assert.Contains(f, b.get("/console/o/acme/imports/").said(), "<people>.csv undone")
+		f.update(func(tx ports.Tx) error {
+			o, err := tx.Orgs().BySlug(f.Context(), "acme")
+			require.NoError(f, err)
+			_, err = tx.Users().ByUsername(f.Context(), o.ID, "a@example.org")
+			require.ErrorIs(f, err, users.ErrNotFound)
+			_, err = tx.Users().ByUsername(f.Context(), o.ID, "changed@example.org")
+			return err
+		})
+		entries := f.entries("acme")
+		assert.Equal(f, audit.ImportUndoEnded, entries[0].Action)
+		assert.Equal(f, audit.ImportUndoBegun, entries[1].Action)
+		assert.Equal(f, "ada", entries[1].Actor.Name)
+	})
+}
+
+func TestAnImportIsNotUndoneAfterAWeek(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ada := f.operator("ada", users.RoleOperator)
+	b := f.as(ada)
+	job := f.checked("people.csv", "email\na@example.org\n")
+	one := importPath(job.ID)
+	b.post(one+"start/").is(t, http.StatusSeeOther)
+	f.importing(job.ID, imports.Done)
+	f.clock.Advance(imports.UndoLife + time.Second)
+	b = f.as(ada)
+	assert.NotContains(t, b.get(one).body, one+"undo/")
+	assert.Contains(t, b.get(one+"undo/").is(t, http.StatusOK).said(), "more than a week ago")
+	b.post(one+"undo/").is(t, http.StatusBadRequest)
+}

@@ -1,0 +1,74 @@
+package gormstore
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/imports"
+)
+
+// creationsRow is what a chunk of an import created.
+type creationsRow struct {
+	ImportID  imports.ID
+	Number    int
+	People    int
+	Created   string
+	StartedAt time.Time
+}
+
+func (creationsRow) TableName() string { return "import_creations" }
+
+func encodeUndo(u imports.Undo) (string, error) {
+	if u == (imports.Undo{}) {
+		return "", nil
+	}
+	text, err := json.Marshal(u)
+	return string(text), err
+}
+
+func decodeUndo(text string, of imports.ID) (u imports.Undo, err error) {
+	if text == "" {
+		return u, nil
+	}
+	if err := json.Unmarshal([]byte(text), &u); err != nil {
+		return u, unreadable(err, "undo of import %d", of)
+	}
+	return u, nil
+}
+
+func (r importRepo) KeepCreations(ctx context.Context, id imports.ID, started time.Time, c imports.Creations) error {
+	if len(c.People) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(c.People)
+	if err != nil {
+		return err
+	}
+	return r.db(ctx).Create(&creationsRow{ImportID: id, Number: c.Number, People: len(c.People), Created: string(text), StartedAt: stamp(started)}).Error
+}
+
+func (r importRepo) Creations(ctx context.Context, id imports.ID, from int) (imports.Creations, error) {
+	return decodeOne(r.db(ctx).Where("import_id = ? AND number >= ?", id, from).Order("number"), imports.ErrNothingCreated, func(row creationsRow) (c imports.Creations, err error) {
+		c.Number = row.Number
+		if err := json.Unmarshal([]byte(row.Created), &c.People); err != nil {
+			return c, unreadable(err, "creations of import %d", row.ImportID)
+		}
+		return c, nil
+	})
+}
+
+func (r importRepo) CountCreations(ctx context.Context, id imports.ID) (people int, err error) {
+	err = r.db(ctx).Raw("SELECT COALESCE(SUM(people), 0) FROM import_creations WHERE import_id = ?", id).Row().Scan(&people)
+	return people, err
+}
+
+func (r importRepo) ForgetCreations(ctx context.Context, id imports.ID, limit int) (int, error) {
+	return affected(r.db(ctx).Exec(`DELETE FROM import_creations WHERE import_id = ? AND number IN (
+		SELECT number FROM import_creations WHERE import_id = ? ORDER BY number LIMIT ?)`, id, id, limit))
+}
+
+func (r importRepo) Settled(ctx context.Context, before time.Time, limit int) ([]imports.Job, error) {
+	return decodeAll(r.db(ctx).Where(`id IN (SELECT import_id FROM import_creations WHERE started_at < ? ORDER BY started_at, import_id LIMIT ?)
+		AND state <> ?`, moment(before), limit, imports.Undoing).Order("id"), importRow.job)
+}

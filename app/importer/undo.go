@@ -1,0 +1,203 @@
+package importer
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// undoPlanned is how many chunks the plan of an undo looks at: up to 50,000 people, while somebody
+// waits for the page.
+const undoPlanned = 25
+
+// PlanUndo returns what an undo of an import would remove and leave, and the import. It looks at
+// the first chunks only: Undo.Done of Undo.People people. imports.ErrNotFound,
+// imports.ErrNotUndoable, imports.ErrTooOld, imports.ErrNothingCreated.
+func (i *Jobs) PlanUndo(ctx context.Context, by operators.Officer, at app.Path, id imports.ID) (job imports.Job, plan imports.Undo, err error) {
+	err = i.store.View(ctx, func(tx ports.Tx) error {
+		if job, err = jobOf(ctx, tx, at, id); err != nil {
+			return err
+		}
+		if err := job.Undoable(i.clock.Now()); err != nil {
+			return err
+		}
+		people, err := createdPeople(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		plan = imports.Undo{People: people}
+		for next, n := 0, 0; n < undoPlanned; n++ {
+			created, err := tx.Imports().Creations(ctx, id, next)
+			if errors.Is(err, imports.ErrNothingCreated) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			removal, err := planUndo(ctx, tx, at.Organization, job, created, by)
+			if err != nil {
+				return err
+			}
+			plan, next = plan.Plus(removal.Undo), created.Number+1
+		}
+		return nil
+	})
+	return job, plan, err
+}
+
+// createdPeople counts for whom an import created something; imports.ErrNothingCreated.
+func createdPeople(ctx context.Context, tx ports.Tx, id imports.ID) (int, error) {
+	people, err := tx.Imports().CountCreations(ctx, id)
+	if err == nil && people == 0 {
+		err = imports.ErrNothingCreated
+	}
+	return people, err
+}
+
+// Undo begins to remove what an import created and nobody changed since; an importer does it in the
+// background. imports.ErrNotFound, imports.ErrNotUndoable, imports.ErrTooOld,
+// imports.ErrNothingCreated.
+func (i *Jobs) Undo(ctx context.Context, by audit.Actor, at app.Path, id imports.ID) error {
+	return i.store.Update(ctx, func(tx ports.Tx) error {
+		job, err := jobOf(ctx, tx, at, id)
+		if err != nil {
+			return err
+		}
+		if err := job.Undoable(i.clock.Now()); err != nil {
+			return err
+		}
+		people, err := createdPeople(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if job, err = job.BeginUndo(people, by, i.clock.Now()); err != nil {
+			return err
+		}
+		if job, err = tx.Imports().Save(ctx, job); err != nil {
+			return err
+		}
+		return record(ctx, tx, audit.ImportUndoBegun, at.Organization, job, audit.State{"file": job.File, "people": people})
+	})
+}
+
+// undo removes what the import created, a chunk at a time. The unit of work that removes also
+// counts, and forgets what the chunk created: whatever ends the process, the undo continues with
+// the next chunk.
+func (r *jobRun) undo(ctx context.Context) error {
+	for {
+		r.turns.Turn()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		err := r.undoChunk(context.WithoutCancel(ctx))
+		if errors.Is(err, imports.ErrNothingCreated) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if err := r.giveWay(ctx); err != nil {
+			return err
+		}
+	}
+	return r.move(ctx, r.job.Finish(r.clock.Now()), func(tx ports.Tx, saved imports.Job) error {
+		return record(ctx, tx, audit.ImportUndoEnded, r.org.Slug, saved, undoState(saved))
+	})
+}
+
+func (r *jobRun) undoChunk(ctx context.Context) error {
+	var saved imports.Job
+	err := r.store.Update(ctx, func(tx ports.Tx) error {
+		by, err := r.officer(ctx, tx)
+		if err != nil {
+			return err
+		}
+		created, err := tx.Imports().Creations(ctx, r.job.ID, 0)
+		if err != nil {
+			return err
+		}
+		removal, err := planUndo(ctx, tx, r.org.Slug, r.job, created, by)
+		if err != nil {
+			return err
+		}
+		if err := remove(ctx, tx, r.job, removal); err != nil {
+			return err
+		}
+		if _, err := tx.Imports().ForgetCreations(ctx, r.job.ID, 1); err != nil {
+			return err
+		}
+		saved, err = tx.Imports().Save(ctx, r.job.Retract(removal.Undo, r.clock.Now(), r.set.Lease))
+		return err
+	})
+	if err == nil {
+		r.job = saved // Only now: a unit may run more than once.
+	}
+	return err
+}
+
+// planUndo reads what there is of the people of some creations and plans what of that goes.
+func planUndo(ctx context.Context, tx ports.Tx, org string, job imports.Job, created imports.Creations, by operators.Officer) (imports.Removal, error) {
+	now := imports.Present{MayChange: by.MayChange}
+	_, groups, err := tx.Orgs().WithGroups(ctx, org, job.Group.ID)
+	if err != nil {
+		return imports.Removal{}, err
+	}
+	now.Groups = groups
+	for _, g := range groups {
+		if g.ID == job.Group.ID {
+			now.Group = g
+		}
+	}
+	ids := make([]users.MemberID, len(created.People))
+	for n, c := range created.People {
+		ids[n] = c.Member
+	}
+	if now.Members, err = tx.Users().Those(ctx, job.Organization, ids); err != nil {
+		return imports.Removal{}, err
+	}
+	if now.Addresses, err = tx.Addresses().OfMembers(ctx, job.Organization, ids, ""); err != nil {
+		return imports.Removal{}, err
+	}
+	if now.Used, err = tx.Users().Used(ctx, job.Organization, ids); err != nil {
+		return imports.Removal{}, err
+	}
+	given := make([]users.AddressID, len(now.Addresses))
+	for n, a := range now.Addresses {
+		given[n] = a.ID
+	}
+	if now.Assigned, err = tx.Addresses().Assigned(ctx, job.Organization, given); err != nil {
+		return imports.Removal{}, err
+	}
+	return now.Removal(created.People), nil
+}
+
+// remove carries a removal out.
+func remove(ctx context.Context, tx ports.Tx, job imports.Job, r imports.Removal) error {
+	if err := tx.Users().Remove(ctx, r.Members...); err != nil {
+		return err
+	}
+	if len(r.Unlinked) > 0 {
+		if _, err := tx.Users().Unlink(ctx, orgs.Group{ID: job.Group.ID, Organization: job.Organization}, r.Unlinked); err != nil {
+			return err
+		}
+	}
+	return tx.Addresses().RemoveUnassigned(ctx, job.Organization, r.Addresses)
+}
+
+// undoState is what the audit log tells of an undo that has ended.
+func undoState(j imports.Job) audit.State {
+	u := j.Undo
+	state := audit.State{"people": u.Done, "removed": u.Removed, "addresses": u.Addresses, "groups": u.Links,
+		"changed": u.Changed, "used": u.Used, "gone": u.Gone, "administrators": u.Above}
+	if j.State != imports.Undone {
+		state["ended_by"] = j.Reason
+	}
+	return state
+}

@@ -1,0 +1,240 @@
+package imports
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// UndoLife is how long after its start an import can be undone.
+const UndoLife = 7 * 24 * time.Hour
+
+// The faults of undoing an import.
+var (
+	ErrNotUndoable    = fault.New(fault.Invalid, "the import cannot be undone: it was not started, is not over, or was undone before")
+	ErrTooOld         = fault.New(fault.Invalid, "the import cannot be undone any more: it was started more than a week ago")
+	ErrNothingCreated = fault.New(fault.Invalid, "there is nothing to undo: nothing is recorded that the import created")
+)
+
+// Creation is what an import created for one person.
+type Creation struct {
+	Member users.MemberID `json:"m"`
+	// Digest is of the membership, as the import left it. Empty: the person was a member before.
+	Digest string `json:"d,omitempty"`
+	Group  bool   `json:"g,omitempty"` // a member who was there came into the group of the import
+	Email  string `json:"e,omitempty"` // the address that a member who was there got; empty: none
+}
+
+// Creations are what one chunk of an import created.
+type Creations struct {
+	Number int // the row of the file that the chunk begins with
+	People []Creation
+}
+
+// Undo is what became of what an import created.
+type Undo struct {
+	Of        State // the state of the import before; empty: nobody has begun to undo it
+	People    int   // for whom the import created something
+	Done      int   // of these
+	Removed   int   // memberships
+	Addresses int   // of members who were there before the import
+	Links     int   // of such members to the group of the import
+	Changed   int   // left alone, because they are not as the import left them
+	Used      int   // left alone, because something was made of them since
+	Gone      int   // that somebody else removed before
+	Above     int   // left alone, because they are of somebody whom only administrators may change
+}
+
+// Plus adds what became of further people.
+func (u Undo) Plus(more Undo) Undo {
+	u.Done += more.Done
+	u.Removed += more.Removed
+	u.Addresses += more.Addresses
+	u.Links += more.Links
+	u.Changed += more.Changed
+	u.Used += more.Used
+	u.Gone += more.Gone
+	u.Above += more.Above
+	return u
+}
+
+// digest is what the fields of a membership are together; its groups and addresses are not among
+// them.
+func digest(m users.Member) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q %t %s", m.User.Username, m.Email, m.FirstName, m.LastName, m.Role, m.Locked, m.CustomFields.Digest()))
+	return base64.RawURLEncoding.EncodeToString(sum[:9])
+}
+
+// Created returns what a chunk created that was written with these writes, of an import with a
+// group (0: none). Who was missing in the Default group stays there: everybody is.
+func Created(w users.Writes, group orgs.GroupID) []Creation {
+	created := make([]Creation, 0, len(w.Members))
+	fresh := make(map[*users.Member]bool, len(w.Members))
+	for _, m := range w.Members {
+		created, fresh[m] = append(created, Creation{Member: m.ID, Digest: digest(*m)}), true
+	}
+	place := map[users.MemberID]int{}
+	of := func(m *users.Member) *Creation {
+		i, known := place[m.ID]
+		if !known {
+			i, place[m.ID] = len(created), len(created)
+			created = append(created, Creation{Member: m.ID})
+		}
+		return &created[i]
+	}
+	for _, l := range w.Links {
+		if !fresh[l.Member] && group != 0 && l.Group == group {
+			of(l.Member).Group = true
+		}
+	}
+	for _, a := range w.Addresses {
+		if !fresh[a.Member] {
+			of(a.Member).Email = a.Email
+		}
+	}
+	return created
+}
+
+// Present is what there is now of the people of some creations.
+type Present struct {
+	Group     orgs.Group   // of the import; zero: it had none, or it is gone
+	Groups    []orgs.Group // that everybody whom the import added belonged to
+	Members   []users.Member
+	Addresses []users.Address
+	Used      []users.MemberID  // of whom something was made
+	Assigned  []users.AddressID // that are assigned to a channel
+	// MayChange returns an error for a member whom whoever undoes the import must not change.
+	MayChange func(...users.Member) error
+}
+
+// Removal is what the undo of some creations removes.
+type Removal struct {
+	Members   []users.Member
+	Unlinked  []users.MemberID
+	Addresses []users.Address
+	Undo      Undo
+}
+
+// Removal plans the undo of some creations: what is as the import left it goes, all else stays.
+func (p Present) Removal(created []Creation) Removal {
+	members := make(map[users.MemberID]users.Member, len(p.Members))
+	for _, m := range p.Members {
+		members[m.ID] = m
+	}
+	addresses := make(map[users.MemberID][]users.Address, len(p.Members))
+	for _, a := range p.Addresses {
+		addresses[a.Member] = append(addresses[a.Member], a)
+	}
+	used := setOf(p.Used)
+	assigned := setOf(p.Assigned)
+	groups := make([]string, len(p.Groups))
+	for i, g := range p.Groups {
+		groups[i] = g.Name
+	}
+	slices.Sort(groups)
+
+	r := Removal{Undo: Undo{Done: len(created)}}
+	for _, c := range created {
+		m, there := members[c.Member]
+		switch {
+		case !there:
+			r.Undo.Gone++
+		case c.Digest == "":
+			p.restore(&r, c, m, addresses[m.ID], assigned)
+		case digest(m) != c.Digest || !slices.Equal(slices.Sorted(slices.Values(m.Groups)), groups) || !asEnrolled(m, addresses[m.ID]):
+			r.Undo.Changed++
+		case used[m.ID]:
+			r.Undo.Used++
+		default:
+			r.Members = append(r.Members, m)
+			r.Undo.Removed++
+		}
+	}
+	return r
+}
+
+// restore plans what goes of a member who was there before the import.
+func (p Present) restore(r *Removal, c Creation, m users.Member, has []users.Address, assigned map[users.AddressID]bool) {
+	if p.MayChange(m) != nil {
+		r.Undo.Above++
+		return
+	}
+	if c.Group {
+		if p.Group.ID != 0 && slices.Contains(m.Groups, p.Group.Name) {
+			r.Unlinked = append(r.Unlinked, m.ID)
+			r.Undo.Links++
+		} else {
+			r.Undo.Gone++
+		}
+	}
+	if c.Email == "" {
+		return
+	}
+	given := users.NewEmailAddress(c.Email)
+	i := slices.IndexFunc(has, func(a users.Address) bool { return a.Key() == given.Key() })
+	switch {
+	case i < 0:
+		r.Undo.Gone++
+	case has[i].Value != given.Value || has[i].Name != given.Name:
+		r.Undo.Changed++
+	case assigned[has[i].ID]:
+		r.Undo.Used++
+	default:
+		r.Addresses = append(r.Addresses, has[i])
+		r.Undo.Addresses++
+	}
+}
+
+// asEnrolled reports whether a member has the address that an import gives, and no other.
+func asEnrolled(m users.Member, has []users.Address) bool {
+	given := users.NewEmailAddress(m.User.Username)
+	return len(has) == 1 && has[0].Value == given.Value && has[0].Name == given.Name
+}
+
+func setOf[T comparable](all []T) map[T]bool {
+	set := make(map[T]bool, len(all))
+	for _, one := range all {
+		set[one] = true
+	}
+	return set
+}
+
+// Undoable reports why the job cannot be undone now: ErrNotUndoable, ErrTooOld.
+func (j Job) Undoable(now time.Time) error {
+	switch {
+	case !j.State.Over() || j.State == Undone || j.Started.IsZero():
+		return ErrNotUndoable
+	case now.After(j.Started.Add(UndoLife)):
+		return ErrTooOld
+	}
+	return nil
+}
+
+// BeginUndo begins to undo an import that created something for so many people. What an undo that
+// was stopped has done counts on. ErrNotUndoable, ErrTooOld.
+func (j Job) BeginUndo(people int, by audit.Actor, now time.Time) (Job, error) {
+	if err := j.Undoable(now); err != nil {
+		return j, err
+	}
+	j.Undo.Of, j.Undo.People = j.State, j.Undo.Done+people
+	j.State, j.By, j.Touched, j.Failures, j.Reason, j.Pace = Undoing, by, now, 0, "", Pace{}
+	return j, nil
+}
+
+// Retract says what became of what was created for the next people.
+func (j Job) Retract(u Undo, now time.Time, lease time.Duration) Job {
+	j.Undo = j.Undo.Plus(u)
+	j.Failures = 0
+	j.Until, j.Touched = now.Add(lease), now
+	if j.Pace.Since.IsZero() {
+		j.Pace = Pace{Since: now, From: j.Done} // Somebody has worked at it: the turns of organizations go by that.
+	}
+	return j
+}

@@ -1,0 +1,145 @@
+package conformance
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/applications"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// keepCreations keeps what chunks of a job created that was started at a moment.
+func (w *world) keepCreations(t *testing.T, id imports.ID, started time.Time, cs ...imports.Creations) {
+	t.Helper()
+	act(t, w, func(tx ports.Tx) error {
+		for _, c := range cs {
+			if err := tx.Imports().KeepCreations(t.Context(), id, started, c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func created(t *testing.T, id imports.ID, from int) func(tx ports.Tx) (imports.Creations, error) {
+	t.Helper()
+	return func(tx ports.Tx) (imports.Creations, error) { return tx.Imports().Creations(t.Context(), id, from) }
+}
+
+// used are those of members of whom something was made.
+func (w *world) used(t *testing.T, o tenant, ms ...users.Member) []users.MemberID {
+	t.Helper()
+	ids := make([]users.MemberID, len(ms))
+	for i, m := range ms {
+		ids[i] = m.ID
+	}
+	return look(t, w, func(tx ports.Tx) ([]users.MemberID, error) { return tx.Users().Used(t.Context(), o.org.ID, ids) })
+}
+
+func importUndoCases() cases {
+	return cases{
+		"WhatChunksCreatedIsKeptInTheirOrder": func(t *testing.T, w *world) {
+			j, other := w.job(t, w.mine, imports.Running), w.job(t, w.theirs, imports.Running)
+			first := imports.Creations{Number: 0, People: []imports.Creation{{Member: 1 << 60, Digest: "d"}, {Member: 2, Group: true, Email: "é\"@example.org"}}}
+			second := imports.Creations{Number: 2_000, People: []imports.Creation{{Member: 3}}}
+			w.keepCreations(t, j.ID, noon, second, first, imports.Creations{Number: 4_000})
+			w.keepCreations(t, other.ID, noon, first)
+			assert.Equal(t, first, look(t, w, created(t, j.ID, 0)))
+			assert.Equal(t, second, look(t, w, created(t, j.ID, 1)))
+			missing(t, w, imports.ErrNothingCreated, created(t, j.ID, 2_001))
+			count := func(id imports.ID) int {
+				return look(t, w, func(tx ports.Tx) (int, error) { return tx.Imports().CountCreations(t.Context(), id) })
+			}
+			assert.Equal(t, 3, count(j.ID))
+			forget := func(limit int) int {
+				return do(t, w, func(tx ports.Tx) (int, error) { return tx.Imports().ForgetCreations(t.Context(), j.ID, limit) })
+			}
+			assert.Equal(t, 1, forget(1))
+			assert.Equal(t, second, look(t, w, created(t, j.ID, 0)), "the first ones go first")
+			assert.Equal(t, 1, forget(9))
+			assert.Zero(t, count(j.ID))
+			assert.Equal(t, 2, count(other.ID))
+			act(t, w, func(tx ports.Tx) error { return tx.Imports().Remove(t.Context(), other.ID) })
+			assert.Zero(t, count(other.ID), "it goes with its job")
+		},
+		"JobsOfWhichItIsKeptTooLongAreFound": func(t *testing.T, w *world) {
+			one := imports.Creations{People: []imports.Creation{{Member: 1}}}
+			first, second := w.job(t, w.mine, imports.Done), w.job(t, w.theirs, imports.Undone)
+			undoing, without := w.job(t, w.mine, imports.Undoing), w.job(t, w.mine, imports.Done)
+			for _, j := range []imports.Job{first, second, undoing} {
+				w.keepCreations(t, j.ID, noon, one, imports.Creations{Number: 1, People: one.People})
+			}
+			settled := func(before time.Time, limit int) []imports.ID {
+				return jobIDs(look(t, w, func(tx ports.Tx) ([]imports.Job, error) { return tx.Imports().Settled(t.Context(), before, limit) }))
+			}
+			assert.Empty(t, settled(noon, 9))
+			assert.Equal(t, []imports.ID{first.ID, second.ID}, settled(noon.Add(time.Microsecond), 9))
+			assert.Equal(t, []imports.ID{first.ID}, settled(noon.Add(time.Microsecond), 1))
+			assert.NotContains(t, settled(noon.Add(time.Hour), 9), without.ID)
+		},
+		"SomethingWasMadeOfWho": func(t *testing.T, w *world) {
+			o := w.mine
+			person := func(name string) users.Member {
+				return only(w.enroll(t, users.Batch{Enrollments: []users.Enrollment{{Email: name + "@example.org"}}})).Member
+			}
+			idle, registered, barred, out, invited := person("idle"), person("registered"), person("barred"), person("out"), person("invited")
+			assert.Empty(t, w.used(t, o, idle, registered, barred, out, invited))
+			w.register(t, applications.NewMembership(o.web.ID, registered.ID, false))
+			w.lock(t, barred, true)
+			act(t, w, func(tx ports.Tx) error {
+				_, err := tx.Deliveries().SetOptOut(t.Context(), deliveries.OptOut{Member: out.ID, AddressKey: "out@example.org", Notification: o.shipped.ID}, true)
+				require.NoError(t, err)
+				return tx.Operators().Invite(t.Context(), operators.Invitation{Digest: operators.Digest{9}, Member: invited.ID, Expires: noon.Add(time.Hour)})
+			})
+			all := []users.Member{idle, registered, barred, out, invited, o.bob}
+			assert.Equal(t, []users.MemberID{o.bob.ID, registered.ID, barred.ID, out.ID, invited.ID}, w.used(t, o, all...))
+			assert.Empty(t, w.used(t, w.theirs, all...))
+		},
+		"OfWhomAMessageWasMade": func(t *testing.T, w *world) {
+			o := w.mine
+			w.triggered(t, o.occurrence(nil, nil))
+			act(t, w, func(tx ports.Tx) error {
+				if err := tx.Addresses().Remove(t.Context(), o.org.ID, o.ada.ID, o.adaMail.ID); err != nil {
+					return err
+				}
+				_, err := tx.Applications().Unregister(t.Context(), o.web, o.ada.ID)
+				return err
+			})
+			assert.Equal(t, []users.MemberID{o.ada.ID}, w.used(t, o, o.ada))
+		},
+		"AddressesThatAreNotAssignedAreRemovedTogether": func(t *testing.T, w *world) {
+			o := w.mine
+			held, _ := w.hold(t, o.bob, users.NewEmailAddress("b1@example.org"), users.NewEmailAddress("b2@example.org"))
+			ids := []users.AddressID{held[1].ID, o.adaMail.ID, held[0].ID, o.bobMail.ID}
+			of := func(o tenant) []users.AddressID {
+				return look(t, w, func(tx ports.Tx) ([]users.AddressID, error) {
+					return tx.Addresses().Assigned(t.Context(), o.org.ID, ids)
+				})
+			}
+			assert.Equal(t, []users.AddressID{o.adaMail.ID, o.bobMail.ID}, of(o))
+			assert.Empty(t, of(w.theirs))
+			refused(t, w, users.ErrAddressNotFound, func(tx ports.Tx) error {
+				return tx.Addresses().RemoveUnassigned(t.Context(), w.theirs.org.ID, held)
+			})
+			refused(t, w, users.ErrAddressNotFound, func(tx ports.Tx) error {
+				return tx.Addresses().RemoveUnassigned(t.Context(), o.org.ID, append(held, o.bobMail))
+			})
+			act(t, w, func(tx ports.Tx) error { return tx.Addresses().RemoveUnassigned(t.Context(), o.org.ID, nil) })
+			act(t, w, func(tx ports.Tx) error { return tx.Addresses().RemoveUnassigned(t.Context(), o.org.ID, held) })
+			assert.Equal(t, []users.Address{o.bobMail}, w.addresses(t, o.bob))
+		},
+		"AddressesOfEveryTypeAreFound": func(t *testing.T, w *world) {
+			found := look(t, w, func(tx ports.Tx) ([]users.Address, error) {
+				return tx.Addresses().OfMembers(t.Context(), w.mine.org.ID, []users.MemberID{w.mine.ada.ID, w.theirs.bob.ID}, "")
+			})
+			assert.ElementsMatch(t, []users.Address{w.mine.adaMail, w.mine.adaPhone}, found)
+		},
+	}
+}
