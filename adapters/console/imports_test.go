@@ -304,6 +304,8 @@ func TestRejectedRowsAreCorrectedInThePage(t *testing.T) {
 
 		page := b.get(one).is(f.T, http.StatusOK)
 		assert.Contains(f, page.body, `name="c2-1" value="=Bau" maxlength="1000" autocapitalize="none" spellcheck="false" aria-label="Abteilung of line 2"`)
+		assert.Contains(f, page.body, `<th scope="col"><bdi>E-mail</bdi></th><th scope="col"><bdi>Abteilung</bdi></th>`)
+		assert.Contains(f, page.body, `aria-label="E-mail of line 2"`)
 		assert.Contains(f, page.said(), "into the group Staff")
 		assert.NotContains(f, page.body, `value="38"`, "what was left out stays so")
 		assert.NotContains(f, b.get(one+"?after=2").body, `name="c2-0"`)

@@ -80,7 +80,7 @@ func TestRejectedRowsAreCorrectedInThePage(t *testing.T) {
 		p.goBy(button, "Start the import")
 		p.awaits("What became of the rows")
 		p.judge()
-		p.fill("email of line 2", "mary.jackson@example.com")
+		p.fill("E-mail of line 2", "mary.jackson@example.com")
 		p.goBy(button, "Check the corrected rows")
 		p.awaits("What would become of the rows")
 		p.sees("Added 1 users who are new in this organization", "Rejected 0", "Group Staff", "team: Wind tunnel")
