@@ -15,7 +15,10 @@ import (
 
 // letter is a message that a mail server has said yes to, or was about to when whoever sent it
 // died.
-type letter struct{ from, to, id string }
+type letter struct {
+	from, to, id string
+	came         time.Time // when whoever sent it had said all of it
+}
 
 // sink is a mail server. It remembers what it took, and can be told to fail.
 type sink struct {
@@ -135,6 +138,20 @@ func (s *sink) letters() []letter {
 	return slices.Clone(s.taken)
 }
 
+// busiest is how many messages came in the second in which most did, of those that were taken.
+func (s *sink) busiest() (most int) {
+	all := s.letters()
+	slices.SortFunc(all, func(a, b letter) int { return a.came.Compare(b.came) })
+	first := 0
+	for i, l := range all {
+		for l.came.Sub(all[first].came) >= time.Second {
+			first++
+		}
+		most = max(most, i-first+1)
+	}
+	return most
+}
+
 // troubled are the recipients whose messages met a trouble, each as often as that happened.
 func (s *sink) troubled() []string {
 	s.mu.Lock()
@@ -186,7 +203,7 @@ func (s *session) Data(r io.Reader) error {
 	if _, err := io.Copy(io.Discard, m.Body); err != nil {
 		return err // It broke off: nothing was promised.
 	}
-	s.letter.id = m.Header.Get("Message-Id")
+	s.letter.id, s.letter.came = m.Header.Get("Message-Id"), time.Now()
 	s.mu.Lock()
 	latency := s.latency
 	s.mu.Unlock()

@@ -42,6 +42,7 @@ type shop struct {
 	people      int
 	sink        *sink
 	concurrency int
+	rate        int   // messages a second; 0: no limit
 	second      *sink // takes a fifth, by a channel of the same pool; nil: there is none
 }
 
@@ -102,8 +103,11 @@ func (w *world) apply(shops []shop) (lists map[string]int64) {
 	way := func(org, project, name string, to *sink, s shop) object {
 		host, port, err := net.SplitHostPort(to.address)
 		require.NoError(w.t, err)
-		return object{"name": name, "protocol": "EMAIL", "driver": "smtp", "settings": object{"host": host, "port": port, "tls": "none", "from": sender(org, project),
-			"concurrency": s.concurrency}}
+		settings := object{"host": host, "port": port, "tls": "none", "from": sender(org, project), "concurrency": s.concurrency}
+		if s.rate > 0 {
+			settings["rate_per_second"] = s.rate
+		}
+		return object{"name": name, "protocol": "EMAIL", "driver": "smtp", "settings": settings}
 	}
 	ways := func(org, project string, s shop) []object {
 		first := way(org, project, channel, s.sink, s)
