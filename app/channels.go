@@ -53,6 +53,7 @@ type ChannelReport struct {
 	Limits    channels.Limits
 	Outages   []channels.Outage  // one for each instance that it does not work on
 	Backlog   statistics.Backlog // what is due in it; the zero value: nothing is
+	Quota     channels.Condition // how much of its quota is used
 	Sealed    string             // why its settings cannot be read; empty: they can
 	Members   []channels.Member  // of its pool, itself included; none: it has no pool
 }
@@ -131,11 +132,23 @@ func (s *Channels) Show(ctx context.Context, at Path, id channels.ID) (report Ch
 		if report.Members, err = tx.Channels().Members(ctx, org, id); err != nil {
 			return err
 		}
+		if report.Quota, err = quotaOf(ctx, tx, org, id, report.Limits); err != nil {
+			return err
+		}
 		outages, backlogs, err := s.condition(ctx, tx, org, []channels.ID{id})
 		report.Outages, report.Backlog = outages[id], backlogs[id]
 		return err
 	})
 	return report, err
+}
+
+// quotaOf returns how much of a channel's quota is used; nothing where it has none.
+func quotaOf(ctx context.Context, tx ports.Tx, org orgs.ID, id channels.ID, l channels.Limits) (channels.Condition, error) {
+	if l.Quota.None() {
+		return channels.Condition{}, nil
+	}
+	found, err := tx.Channels().Conditions(ctx, org, []channels.ID{id})
+	return found[id], err
 }
 
 // Create makes a channel; faults about the form, channels.ErrNameTaken, channels.ErrPreferredTaken,

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -18,8 +19,8 @@ import (
 )
 
 // breaks records that the mail channel of acme has not worked for a minute and rests for another
-// one.
-func (f *fixture) breaks() {
+// one, and returns it.
+func (f *fixture) breaks() channels.Channel {
 	f.Helper()
 	var c channels.Channel
 	f.update(func(tx ports.Tx) error {
@@ -32,6 +33,7 @@ func (f *fixture) breaks() {
 	now := f.clock.Now()
 	require.NoError(f, f.store.Queue().ReportOutage(f.Context(), channels.Outage{Channel: c.ID, Instance: "a", Since: now.Add(-time.Minute), Last: now,
 		Until: now.Add(time.Minute), Error: "421 <no> service"}))
+	return c
 }
 
 // schedule does what the time has come for.
@@ -83,6 +85,30 @@ func TestWhatWaitsSaysForWhatAndIsNotGreen(t *testing.T) {
 			assert.NotContains(f, page.said(), "channel not working", path)
 		}
 		assert.Contains(f, b.get(pages[3]).body, `<span class="state sent">sent</span>`)
+	})
+}
+
+func TestAChannelShowsItsQuota(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		f.person("acme", "ada", users.RoleMember, false)
+		f.listed("ada")
+		id := f.happened()
+		f.delivery(id)
+		c := f.breaks()
+		path := fmt.Sprintf("/console/o/acme/channels/%d/", c.ID)
+		b := f.as(f.operator("bob", users.RoleViewer))
+		assert.NotContains(f, b.get(path).is(f.T, http.StatusOK).said(), "used today")
+		quota := channels.Quota{PerDay: 2_000, PerMonth: 30_000}
+		f.update(func(tx ports.Tx) error {
+			c.Settings = channels.Settings{channels.SettingQuotaPerDay: quota.PerDay, channels.SettingQuotaPerMonth: quota.PerMonth}
+			return errors.Join(tx.Channels().Save(f.Context(), c), tx.Channels().ClearOutages(f.Context(), c.Organization, c.ID))
+		})
+		assert.Contains(f, b.get(path).said(), "Quota 0 of 2,000 used today, 0 of 30,000 used this month (UTC)")
+		_, err := f.store.Queue().Allow(f.Context(), c.ID, quota, 2_000, channels.Allowance{})
+		require.NoError(f, err)
+		assert.Contains(f, b.get(path).said(), "Quota 2,000 of 2,000 used today, 2,000 of 30,000 used this month (UTC) used up until 2026-03-0")
+		assert.Contains(f, b.get(occurrencePath(id)).said(), "waits for the channel, whose quota is used up until 2026-03-0")
 	})
 }
 

@@ -64,11 +64,15 @@ func (r channelRepo) Conditions(ctx context.Context, org orgs.ID, ids []channels
 		opened, err := r.open(row)
 		switch {
 		case err == nil:
-			c.PerSecond = opened.Settings.Limits().PerSecond
+			limits := opened.Settings.Limits()
+			c.PerSecond, c.Quota = limits.PerSecond, limits.Quota
 		case !errors.Is(err, channels.ErrSealed):
 			return nil, err
 		}
 		found[row.ID] = c
+	}
+	if err := r.used(ctx, found); err != nil {
+		return nil, err
 	}
 	outages, err := rowsOf[outageRow](r.db(ctx).Raw(`SELECT t.channel_id, t.since, t.until_at, t.last_error FROM channels c CROSS JOIN channel_troubles t
 		WHERE c.organization_id = ? AND c.id ? AND t.channel_id = c.id AND t.until_at >= ? ORDER BY t.channel_id, t.since DESC, t.instance`,
@@ -82,7 +86,12 @@ func (r channelRepo) Conditions(ctx context.Context, org orgs.ID, ids []channels
 }
 
 func (r channelRepo) ClearOutages(ctx context.Context, org orgs.ID, id channels.ID) error {
-	return r.db(ctx).Exec("DELETE FROM channel_troubles WHERE channel_id IN (SELECT id FROM channels WHERE id = ? AND organization_id = ?)", id, org).Error
+	for _, change := range []string{"DELETE FROM channel_troubles", "UPDATE channel_usage SET used_up_at = NULL"} {
+		if err := r.db(ctx).Exec(change+" WHERE channel_id IN (SELECT id FROM channels WHERE id = ? AND organization_id = ?)", id, org).Error; err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ReportOutage also removes expired outages of every instance.

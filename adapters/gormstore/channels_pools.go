@@ -25,6 +25,7 @@ type poolRow struct {
 	Weight     int
 	Active     bool
 	ReturnedAt *time.Time
+	UsedUpAt   *time.Time
 }
 
 // restRow is until when a channel rests on an instance.
@@ -44,8 +45,8 @@ func (r poolRow) key() poolKey { return poolKey{orZero(r.ProjectID), r.Protocol,
 
 // pools returns the members of the pools of an organization by id.
 func (t tx) pools(ctx context.Context, org orgs.ID) (map[poolKey][]channels.Member, error) {
-	rows, err := rowsOf[poolRow](t.db(ctx).Raw(`SELECT id, project_id, protocol, pool, name, weight, active, returned_at
-		FROM channels WHERE organization_id = ? AND pool <> '' ORDER BY id`, org))
+	rows, err := rowsOf[poolRow](t.db(ctx).Raw(`SELECT id, project_id, protocol, pool, name, weight, active, returned_at, u.used_up_at
+		FROM channels LEFT JOIN channel_usage u ON u.channel_id = id WHERE organization_id = ? AND pool <> '' ORDER BY id`, org))
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
@@ -60,7 +61,7 @@ func (t tx) pools(ctx context.Context, org orgs.ID) (map[poolKey][]channels.Memb
 	found := map[poolKey][]channels.Member{}
 	for _, r := range rows {
 		found[r.key()] = append(found[r.key()], channels.Member{ID: r.ID, Name: r.Name, Weight: r.Weight, Active: r.Active,
-			Until: until[r.ID], Returned: orZero(r.ReturnedAt)})
+			Until: until[r.ID], UsedUp: orZero(r.UsedUpAt), Returned: orZero(r.ReturnedAt)})
 	}
 	return found, err
 }

@@ -228,6 +228,10 @@ func (p *post) divertedOnce(t *testing.T, to channels.Channel) {
 	_, err = q.Share(ctx, p.channel.ID, "w", time.Minute)
 	require.NoError(t, err)
 	require.NoError(t, q.Unshare(ctx, p.channel.ID, "w"))
+	taken, err := q.Allow(ctx, p.channel.ID, channels.Quota{PerDay: 1}, 1, channels.Allowance{})
+	require.NoError(t, err)
+	_, err = q.Allow(ctx, p.channel.ID, channels.Quota{PerDay: 1}, 1, taken)
+	require.NoError(t, err)
 	require.ErrorIs(t, p.Update(ctx, func(tx ports.Tx) error { return tx.Channels().Delete(ctx, to) }), channels.ErrInUse)
 }
 

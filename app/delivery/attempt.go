@@ -33,7 +33,7 @@ func (s *sender) start(ctx context.Context, held *claims, j deliveries.Job, atte
 			return
 		}
 		if rest := s.resting(); rest > 0 {
-			held.finish(s.passedOn(j, untried(j, now.Add(rest)), s.restsBecause()), nil)
+			held.finish(s.passedOn(j, untried(j, now.Add(min(rest, divertLook))), s.restsBecause()), nil)
 			return
 		}
 		switch verdict, until := s.targets.offer(s.target(j), j, now); verdict {
@@ -113,6 +113,17 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) answe
 	if !held.holds(j.ID) { // The store was away, or slow, for so long that another worker may hold the delivery by now.
 		s.worker.attempts.release(s.at)
 		held.finish(untried(j, s.worker.clock.Now().Add(s.worker.set.Poll)), nil) // Where none does, it need not wait for the end of the lease.
+		return notAsked
+	}
+	if more, err := s.allowed(ctx); !more {
+		now := s.worker.clock.Now()
+		back := untried(j, now.Add(s.worker.set.Poll))
+		if err == nil {
+			back = s.passedOn(j, untried(j, now.Add(divertLook)), channels.AtItsLimit)
+		} else {
+			s.worker.log.Error("the quota of a channel could not be read", "channel", int64(s.at.channel), "error", err)
+		}
+		held.finish(back, &s.at)
 		return notAsked
 	}
 	began := s.worker.clock.Now()

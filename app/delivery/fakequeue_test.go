@@ -46,6 +46,9 @@ type fakeQueue struct {
 
 	cancelled []events.OccurrenceID
 
+	usage    channels.Usage // of the channel with the id 1
+	usedUp   time.Time      // of its quota
+	allows   int            // calls of Allow
 	shares   map[channels.ID]map[string]*fakeShare
 	diverted []channels.Why // of calls of Divert
 

@@ -42,7 +42,7 @@ func (p *pool) rests(than channels.ID, now time.Time) (wait time.Duration, some 
 	wait = divertLook
 	for _, m := range p.members {
 		if m.ID != than && m.Active {
-			wait, some = min(wait, m.Until.Sub(now)), true
+			wait, some = min(wait, max(m.Until.Sub(now), m.UsedUp.Sub(now))), true
 		}
 	}
 	return max(wait, divertPause), some
@@ -104,7 +104,7 @@ func (s *sender) failedOver(j deliveries.Job, o deliveries.Outcome, f *deliverie
 func (s *sender) restsBecause() channels.Why {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.breaker.forAll || s.worker.clock.Now().Before(s.paused) {
+	if now := s.worker.clock.Now(); s.breaker.forAll || now.Before(s.paused) || now.Before(s.usedUp) {
 		return channels.AtItsLimit
 	}
 	return channels.NotWorking

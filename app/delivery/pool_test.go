@@ -45,6 +45,9 @@ func (q *fakeQueue) members() []channels.Member {
 	for _, c := range all {
 		if c.Pool != "" {
 			m := channels.Member{ID: c.ID, Weight: c.Weight, Active: c.Active}
+			if c.ID == 1 {
+				m.UsedUp = q.usedUp
+			}
 			for _, o := range q.outages {
 				if o.Channel == c.ID {
 					m.Until = o.Until

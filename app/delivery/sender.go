@@ -48,12 +48,14 @@ type sender struct {
 	tempo      tempo
 	pool       pool
 	share      share
+	quota      quota
 
 	begun atomic.Int64 // attempts, since tempo was told of them
 
 	mu      sync.Mutex // guards what follows
 	breaker breaker
 	paused  time.Time // until then, on whatever instance its provider asked for that
+	usedUp  time.Time // until then nothing is left of the channel's quota
 	failure string    // the latest failure of the channel, without the recipient's address
 	slot    time.Time // when the rate limit lets the next message go
 	// failures are those that are logged.
@@ -70,6 +72,7 @@ func newSender(w *Worker, at place) *sender {
 func (s *sender) run(ctx context.Context) {
 	defer s.closeDispatcher()
 	defer s.logUnlogged()
+	defer s.returnQuota(ctx)
 	// A sender that stands still holds claims, so no other one may take its place before it has
 	// ended.
 	s.turns = s.worker.set.Watchdog.Watch(fmt.Sprintf("sending by channel %d", s.at.channel))
@@ -149,6 +152,9 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *line) (claimed bo
 				notify(s.notified) // Running attempts end with the old dispatcher, then work begins again.
 				return claimed, nil
 			}
+		}
+		if err := s.stock(ctx); err != nil {
+			return claimed, err
 		}
 		if rest := s.resting(); rest > 0 {
 			// The sender stays while the channel rests, and keeps what it knows of it. It still
@@ -245,13 +251,13 @@ func (s *sender) room(held *claims) int {
 	return size - n
 }
 
-// resting is how long the breaker still keeps the channel quiet, or its provider asked for that on
-// another instance; 0 when nobody does.
+// resting is how long the breaker still keeps the channel quiet, its provider asked for that on
+// another instance, or nothing is left of its quota; 0 when it may send.
 func (s *sender) resting() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.worker.clock.Now()
-	return max(0, s.breaker.open(now).Sub(now), s.paused.Sub(now))
+	return max(0, s.breaker.open(now).Sub(now), s.paused.Sub(now), s.usedUp.Sub(now))
 }
 
 // onTrial reports whether the next attempt shows if the channel works again.
@@ -309,6 +315,7 @@ func (s *sender) reopen() {
 	s.breaker = breaker{} // What failed was another configuration.
 	s.mu.Unlock()
 	s.health.reset()
+	s.renewQuota()
 }
 
 func (s *sender) open() (deliveries.Dispatcher, error) {

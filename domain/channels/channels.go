@@ -222,8 +222,8 @@ type Repository interface {
 	// PoolKept returns ErrInUse, naming the events that name the pool of a channel, if no other
 	// channel is a member for them.
 	PoolKept(ctx context.Context, c Channel) error
-	// ClearOutages removes the outages of a channel on every instance, because its settings have
-	// changed.
+	// ClearOutages removes the outages of a channel on every instance, and what the members of its
+	// pool know of its quota, because its settings have changed.
 	ClearOutages(ctx context.Context, org orgs.ID, id ID) error
 	// Stale returns the channels of every organization whose settings are not sealed under the
 	// current key, by id, at most limit after the given one; ErrSealed when there is no key.

@@ -11,6 +11,8 @@ import (
 const (
 	SettingConcurrency   = "concurrency"     // attempts at once, 1 to MaxConcurrency
 	SettingRatePerSecond = "rate_per_second" // messages per second
+	SettingQuotaPerDay   = "quota_per_day"   // attempts in a day of UTC; 0: no quota
+	SettingQuotaPerMonth = "quota_per_month" // attempts in a month of UTC; 0: no quota
 )
 
 // Limits of the limits.
@@ -18,12 +20,14 @@ const (
 	DefaultConcurrency = 16
 	MaxConcurrency     = 256
 	MaxRatePerSecond   = 100_000
+	MaxQuota           = 1_000_000_000
 )
 
 // Limits is how much a channel may do at a time.
 type Limits struct {
 	Concurrency int     // on each instance
 	PerSecond   float64 // on all of them together; 0: no limit
+	Quota       Quota   // on all of them together
 }
 
 // Limits reads the settings that every driver accepts; what is missing or wrong has its default.
@@ -35,7 +39,16 @@ func (s Settings) Limits() Limits {
 	if n, ok := number(s[SettingRatePerSecond]); ok && n > 0 && n <= MaxRatePerSecond {
 		l.PerSecond = n
 	}
+	l.Quota = Quota{PerDay: s.quota(SettingQuotaPerDay), PerMonth: s.quota(SettingQuotaPerMonth)}
 	return l
+}
+
+// quota reads a quota; 0 where it is missing or wrong.
+func (s Settings) quota(name string) int {
+	if n, ok := number(s[name]); ok && n >= 0 && n <= MaxQuota && n == float64(int(n)) {
+		return int(n)
+	}
+	return 0
 }
 
 // CheckLimits reports what is wrong with the settings that every driver accepts.
@@ -49,6 +62,13 @@ func (s Settings) CheckLimits() error {
 	if v, given := s[SettingRatePerSecond]; given {
 		if n, ok := number(v); !ok || !(n > 0) || n > MaxRatePerSecond { // NaN, too, is not above 0.
 			faults.Addf("settings."+SettingRatePerSecond, "must be a number above 0 and at most %d", MaxRatePerSecond)
+		}
+	}
+	for _, name := range []string{SettingQuotaPerDay, SettingQuotaPerMonth} {
+		if v, given := s[name]; given {
+			if n, ok := number(v); !ok || !(n >= 0 && n <= MaxQuota) || n != float64(int(n)) {
+				faults.Addf("settings."+name, "must be a whole number from 0 to %d", MaxQuota)
+			}
 		}
 	}
 	return faults.Err()

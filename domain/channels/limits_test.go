@@ -46,6 +46,27 @@ func TestLimits(t *testing.T) {
 			assert.Equal(t, c.valid, s.CheckLimits() == nil)
 		})
 	}
+	for _, c := range []struct {
+		quota any
+		want  int
+		valid bool
+	}{
+		{1, 1, true}, {0, 0, true}, {"50000", 50_000, true}, {json.Number("1e6"), 1_000_000, true}, {1_000_000_000, 1_000_000_000, true},
+		{-1, 0, false}, {1.5, 0, false}, {1_000_000_001, 0, false}, {math.NaN(), 0, false}, {math.Inf(1), 0, false}, {"many", 0, false}, {nil, 0, false},
+	} {
+		for _, name := range []string{"quota_per_day", "quota_per_month"} {
+			t.Run(fmt.Sprintf("Quota/%s %T %v", name, c.quota, c.quota), func(t *testing.T) {
+				t.Parallel()
+				s := channels.Settings{name: c.quota}
+				want := channels.Quota{PerDay: c.want}
+				if name == "quota_per_month" {
+					want = channels.Quota{PerMonth: c.want}
+				}
+				assert.Equal(t, channels.Limits{Concurrency: 16, Quota: want}, s.Limits(), "what is wrong has its default")
+				assert.Equal(t, c.valid, s.CheckLimits() == nil)
+			})
+		}
+	}
 	t.Run("WithoutSettingsThereAreTheDefaults", func(t *testing.T) {
 		t.Parallel()
 		assert.Equal(t, channels.Limits{Concurrency: 16}, channels.Settings(nil).Limits())

@@ -99,12 +99,14 @@ type Member struct {
 	// Until is when the rest of a member ends, or ended, that does not work on some instance; zero:
 	// none says so.
 	Until time.Time
+	// UsedUp is until when nothing is left of its quota; zero: something is.
+	UsedUp time.Time
 	// Returned is when it began to work again; zero: it always did, or nobody knows.
 	Returned time.Time
 }
 
 // Resting reports whether nothing is tried through it.
-func (m Member) Resting(now time.Time) bool { return now.Before(m.Until) }
+func (m Member) Resting(now time.Time) bool { return now.Before(m.Until) || now.Before(m.UsedUp) }
 
 // share is its weight as it counts now.
 func (m Member) share(now time.Time) float64 {

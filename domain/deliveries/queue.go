@@ -55,6 +55,11 @@ type Queue interface {
 	Share(ctx context.Context, id channels.ID, owner string, lease time.Duration) (channels.Share, error)
 	// Unshare gives the part of owner back.
 	Unshare(ctx context.Context, id channels.ID, owner string) error
+	// Allow gives back what is left of an allowance of a channel, and takes one of up to so many
+	// attempts of what its quota has left: the quota is never exceeded, whoever takes. Days and
+	// months are of one clock for all instances. Where nothing is left, the members of its pool
+	// know.
+	Allow(ctx context.Context, id channels.ID, of channels.Quota, want int, back channels.Allowance) (channels.Allowance, error)
 	// Divert moves deliveries that wait for a channel of the organization to the members of its
 	// pool that work, by their weights, and returns how many; at most limit. What was never tried
 	// goes first, by its class. What a worker holds stays, and so does for DoubtFor what the

@@ -16,13 +16,14 @@ const (
 	ForChannel Cause = "channel not working"  // the channel to work again
 	ForAttempt Cause = "next attempt"         // the pause after an attempt, or after its host did not answer, to end
 	ForLimit   Cause = "limit of the channel" // as many messages leave in a second as the channel's settings allow
+	ForQuota   Cause = "quota of the channel" // the next day or month, because the channel's quota is used up
 	ForTurn    Cause = "its turn"             // a worker to take it
 	ForAnswer  Cause = "answer"               // the provider to answer: it is being sent
 )
 
 // Causes returns every cause.
 func Causes() []Cause {
-	return []Cause{ForMoment, ForChannel, ForAttempt, ForLimit, ForTurn, ForAnswer}
+	return []Cause{ForMoment, ForChannel, ForAttempt, ForLimit, ForQuota, ForTurn, ForAnswer}
 }
 
 // Waiting is what an open delivery waits for. It tells of the channel what everybody may know whose
@@ -49,6 +50,12 @@ func (d Delivery) WaitsFor(c channels.Condition, now time.Time) Waiting {
 		if c.Until.After(now) {
 			w.Until = c.Until
 		}
+		if put && d.Next.After(w.Until) {
+			w.Until = d.Next
+		}
+		return w
+	case c.UsedUp.After(now):
+		w := Waiting{For: ForQuota, Until: c.UsedUp}
 		if put && d.Next.After(w.Until) {
 			w.Until = d.Next
 		}
@@ -96,6 +103,8 @@ func (w Waiting) Words() string {
 		return "the next attempt"
 	case ForLimit:
 		return "the channel, which sends only so many in a second"
+	case ForQuota:
+		return "the channel, whose quota is used up"
 	case ForTurn:
 		return "its turn"
 	case ForAnswer:
@@ -114,11 +123,15 @@ func (w Waiting) String() string {
 		}
 	}
 	if !w.Until.IsZero() {
-		separator := ", "
-		if w.For == ForChannel {
-			separator = "; next attempt "
+		separator := ", at "
+		switch w.For {
+		case ForChannel:
+			separator = "; next attempt at "
+		case ForQuota:
+			separator = " until "
+		case ForMoment, ForAttempt, ForLimit, ForTurn, ForAnswer:
 		}
-		said += separator + "at " + w.Until.UTC().Format(time.RFC3339)
+		said += separator + w.Until.UTC().Format(time.RFC3339)
 	}
 	return said
 }

@@ -19,6 +19,9 @@ func TestWaitsFor(t *testing.T) {
 	down := channels.Condition{Failing: true, Since: before, Until: soon, Error: "connection refused"}
 	trial := channels.Condition{Failing: true, Since: before, Until: before, Error: "connection refused"}
 	limited := channels.Condition{PerSecond: 5}
+	spent := channels.Condition{PerSecond: 5, UsedUp: soon}
+	downAndSpent := down
+	downAndSpent.UsedUp = later
 	seen := map[deliveries.Cause]bool{deliveries.ForMoment: true} // It is the occurrence's.
 	for name, c := range map[string]struct {
 		state deliveries.State
@@ -43,6 +46,12 @@ func TestWaitsFor(t *testing.T) {
 			"the channel to work again, which has failed since 2026-01-02T03:03:05Z: connection refused; next attempt at 2026-01-02T04:04:05Z"},
 		"ChannelIsTried": {deliveries.Pending, before, trial, deliveries.Waiting{For: deliveries.ForChannel, Since: before, Error: "connection refused"},
 			"the channel to work again, which has failed since 2026-01-02T03:03:05Z: connection refused"},
+		"QuotaUsedUp":         {deliveries.Pending, before, spent, deliveries.Waiting{For: deliveries.ForQuota, Until: soon}, "the channel, whose quota is used up until 2026-01-02T03:05:05Z"},
+		"QuotaUsedUpAndLater": {deliveries.Retrying, later, spent, deliveries.Waiting{For: deliveries.ForQuota, Until: later}, "the channel, whose quota is used up until 2026-01-02T04:04:05Z"},
+		"TheLastOfTheQuota":   {deliveries.Sending, soon, channels.Condition{UsedUp: soon}, deliveries.Waiting{For: deliveries.ForAnswer}, "the answer of the provider"},
+		"QuotaOfYesterday":    {deliveries.Pending, before, channels.Condition{UsedUp: before}, deliveries.Waiting{For: deliveries.ForTurn}, "its turn"},
+		"DownAndQuotaUsedUp": {deliveries.Pending, before, downAndSpent, deliveries.Waiting{For: deliveries.ForChannel, Since: before, Until: soon, Error: "connection refused"},
+			"the channel to work again, which has failed since 2026-01-02T03:03:05Z: connection refused; next attempt at 2026-01-02T03:05:05Z"},
 		"Sent":    {deliveries.Sent, before, down, deliveries.Waiting{}, ""},
 		"Failed":  {deliveries.Failed, before, down, deliveries.Waiting{}, ""},
 		"Skipped": {deliveries.Skipped, time.Time{}, limited, deliveries.Waiting{}, ""},

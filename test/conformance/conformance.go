@@ -42,6 +42,7 @@ func nouns() map[string]cases {
 		"Outages":           outageCases(),
 		"Pools":             poolCases(),
 		"Limits":            shareCases(),
+		"Quotas":            quotaCases(),
 		"Notifications":     notificationCases(),
 		"Subscriptions":     subscriptionCases(),
 		"Triggers":          triggerCases(),

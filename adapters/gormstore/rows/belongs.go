@@ -41,6 +41,7 @@ var belongs = map[string][]way{
 
 	"application_locks":       {{column: "member_id", parent: "members"}},
 	"application_memberships": {{column: "member_id", parent: "members"}},
+	"channel_usage":           {{column: "channel_id", parent: "channels"}},
 	"cancellations":           {{column: "occurrence_id", parent: "occurrences"}},
 	"deliveries":              {{column: "occurrence_id", parent: "occurrences"}},
 	"event_channels":          {{column: "event_id", parent: "events"}},

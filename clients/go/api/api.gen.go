@@ -129,6 +129,7 @@ const (
 	CauseItsTurn           Cause = "its turn"
 	CauseLimitOfTheChannel Cause = "limit of the channel"
 	CauseNextAttempt       Cause = "next attempt"
+	CauseQuotaOfTheChannel Cause = "quota of the channel"
 	CauseScheduled         Cause = "scheduled"
 )
 
@@ -144,6 +145,8 @@ func (e Cause) Valid() bool {
 	case CauseLimitOfTheChannel:
 		return true
 	case CauseNextAttempt:
+		return true
+	case CauseQuotaOfTheChannel:
 		return true
 	case CauseScheduled:
 		return true
@@ -1481,7 +1484,7 @@ type Cancelled struct {
 
 // Cause `scheduled`: the moment when the occurrence is to be sent. `channel not working`: the channel's provider. `next attempt`: the pause
 // after an attempt that failed, or after a host that did not answer. `limit of the channel`: it sends only so many messages in a
-// second. `its turn`: a worker. `answer`: it is being sent.
+// second. `quota of the channel`: the next day or month (UTC), because nothing is left of its quota. `its turn`: a worker. `answer`: it is being sent.
 type Cause string
 
 // Channel A way out. Its settings are never shown.
@@ -1752,7 +1755,7 @@ type Delivery_Waiting struct {
 
 	// For `scheduled`: the moment when the occurrence is to be sent. `channel not working`: the channel's provider. `next attempt`: the pause
 	// after an attempt that failed, or after a host that did not answer. `limit of the channel`: it sends only so many messages in a
-	// second. `its turn`: a worker. `answer`: it is being sent.
+	// second. `quota of the channel`: the next day or month (UTC), because nothing is left of its quota. `its turn`: a worker. `answer`: it is being sent.
 	For Cause `json:"for"`
 
 	// Since When the channel began to fail.
@@ -2621,7 +2624,7 @@ type Occurrence_Waiting struct {
 
 	// For `scheduled`: the moment when the occurrence is to be sent. `channel not working`: the channel's provider. `next attempt`: the pause
 	// after an attempt that failed, or after a host that did not answer. `limit of the channel`: it sends only so many messages in a
-	// second. `its turn`: a worker. `answer`: it is being sent.
+	// second. `quota of the channel`: the next day or month (UTC), because nothing is left of its quota. `its turn`: a worker. `answer`: it is being sent.
 	For Cause `json:"for"`
 
 	// Since When the channel began to fail.

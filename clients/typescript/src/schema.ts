@@ -3282,10 +3282,10 @@ export interface components {
         /**
          * @description `scheduled`: the moment when the occurrence is to be sent. `channel not working`: the channel's provider. `next attempt`: the pause
          *     after an attempt that failed, or after a host that did not answer. `limit of the channel`: it sends only so many messages in a
-         *     second. `its turn`: a worker. `answer`: it is being sent.
+         *     second. `quota of the channel`: the next day or month (UTC), because nothing is left of its quota. `its turn`: a worker. `answer`: it is being sent.
          * @enum {string}
          */
-        Cause: "scheduled" | "channel not working" | "next attempt" | "limit of the channel" | "its turn" | "answer";
+        Cause: "scheduled" | "channel not working" | "next attempt" | "limit of the channel" | "quota of the channel" | "its turn" | "answer";
         /** @enum {string} */
         DeliveryState: "pending" | "sending" | "retrying" | "sent" | "failed" | "skipped";
         Delivery: {

@@ -7,6 +7,7 @@ class Cause(StrEnum):
     ITS_TURN = "its turn"
     LIMIT_OF_THE_CHANNEL = "limit of the channel"
     NEXT_ATTEMPT = "next attempt"
+    QUOTA_OF_THE_CHANNEL = "quota of the channel"
     SCHEDULED = "scheduled"
 
     def __str__(self) -> str:

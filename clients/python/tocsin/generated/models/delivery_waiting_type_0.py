@@ -21,7 +21,8 @@ class DeliveryWaitingType0:
             provider. `next attempt`: the pause
             after an attempt that failed, or after a host that did not answer. `limit of the channel`: it sends only so many
             messages in a
-            second. `its turn`: a worker. `answer`: it is being sent.
+            second. `quota of the channel`: the next day or month (UTC), because nothing is left of its quota. `its turn`: a
+            worker. `answer`: it is being sent.
         text (str): All of it in words.
         since (datetime.datetime | None): When the channel began to fail.
         until (datetime.datetime | None): Nothing is tried before.

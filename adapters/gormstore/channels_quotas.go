@@ -1,0 +1,85 @@
+package gormstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/channels"
+)
+
+// usageRow is how much of its quota a channel has used on the day and in the month of a moment.
+type usageRow struct {
+	ChannelID channels.ID
+	CountedAt time.Time
+	OfDay     int
+	OfMonth   int
+	UsedUpAt  *time.Time // until then nothing is left
+}
+
+func (usageRow) TableName() string { return "channel_usage" }
+
+func (r usageRow) usage() channels.Usage {
+	return channels.Usage{At: r.CountedAt.UTC(), OfDay: r.OfDay, OfMonth: r.OfMonth}
+}
+
+// Allow counts one taker after the other: whoever waits for the row of the channel sees what those
+// before it have taken.
+func (q queue) Allow(
+	ctx context.Context, channel channels.ID, of channels.Quota, want int, back channels.Allowance,
+) (allowed channels.Allowance, err error) {
+	ctx = paced(ctx, paceBrief)
+	err = q.work(ctx, func(t tx) error {
+		found, err := rowsOf[channels.ID](t.db(ctx).Raw("SELECT id FROM channels WHERE id = ?"+t.dialect.lockRowsOf("channels"), channel))
+		if err != nil {
+			return err
+		}
+		ahead, err := t.skew(ctx)
+		if err != nil {
+			return err
+		}
+		now := stamp(t.now().Add(-ahead))
+		if len(found) == 0 { // Whoever sends through a channel that is gone finds the gates shut.
+			_, allowed = channels.Usage{}.Allow(channels.Quota{}, want, channels.Allowance{}, now)
+			return nil
+		}
+		rows, err := rowsOf[usageRow](t.db(ctx).Where("channel_id = ?", channel))
+		if err != nil {
+			return err
+		}
+		var usage channels.Usage
+		for _, row := range rows {
+			usage = row.usage()
+		}
+		usage, allowed = usage.Allow(of, want, back, now)
+		row := usageRow{ChannelID: channel, CountedAt: usage.At, OfDay: usage.OfDay, OfMonth: usage.OfMonth}
+		if until := usage.UsedUp(of); !until.IsZero() && allowed.Left == 0 {
+			row.UsedUpAt = &until
+		}
+		return t.db(ctx).Exec(`INSERT INTO channel_usage (channel_id, counted_at, of_day, of_month, used_up_at) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (channel_id) DO UPDATE SET
+				counted_at = excluded.counted_at, of_day = excluded.of_day, of_month = excluded.of_month, used_up_at = excluded.used_up_at`,
+			row.ChannelID, row.CountedAt, row.OfDay, row.OfMonth, row.UsedUpAt).Error
+	})
+	return allowed, err
+}
+
+// used notes in the conditions of channels how much of their quotas is used.
+func (r channelRepo) used(ctx context.Context, of map[channels.ID]channels.Condition) error {
+	var ids []channels.ID
+	for id, c := range of {
+		if !c.Quota.None() {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	rows, err := rowsOf[usageRow](r.db(ctx).Where("channel_id ?", among(r.dialect, ids)))
+	for _, row := range rows {
+		c := of[row.ChannelID]
+		c.Used = row.usage().On(r.now())
+		c.UsedUp = c.Used.UsedUp(c.Quota)
+		of[row.ChannelID] = c
+	}
+	return err
+}

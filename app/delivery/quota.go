@@ -1,0 +1,105 @@
+package delivery
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/channels"
+)
+
+// quotaLook is how often the store is asked whether a quota that was used up has something left
+// again: what another instance took and gave back.
+const quotaLook = time.Minute
+
+// quota is what a sender may send of its channel's quota. It takes that from the store in portions,
+// so that an attempt costs no statement of its own.
+type quota struct {
+	mu   sync.Mutex // One attempt asks, and the others wait for the answer.
+	has  channels.Allowance
+	look time.Time // nothing was left: the store is asked again then
+}
+
+// storeNow is the present moment by the clock of the store, as far as this instance knows it.
+func (s *sender) storeNow() time.Time {
+	return s.worker.clock.Now().Add(-time.Duration(s.worker.skew.Load()))
+}
+
+// stock sees to it that something is left to send of the channel's quota, if it has one; else the
+// channel rests.
+func (s *sender) stock(ctx context.Context) error {
+	s.quota.mu.Lock()
+	defer s.quota.mu.Unlock()
+	return s.refill(ctx)
+}
+
+// allowed takes one attempt of the channel's quota, if it has one. It reports false when none is
+// left.
+func (s *sender) allowed(ctx context.Context) (bool, error) {
+	if s.limits.Quota.None() {
+		return true, nil
+	}
+	s.quota.mu.Lock()
+	defer s.quota.mu.Unlock()
+	if err := s.refill(ctx); err != nil || s.quota.has.Left == 0 {
+		return false, err
+	}
+	s.quota.has.Left--
+	return true, nil
+}
+
+// refill takes another portion where none is left, or what is left is of a day that is over. The
+// caller holds the quota's lock.
+func (s *sender) refill(ctx context.Context) error {
+	q, now := &s.quota, s.worker.clock.Now()
+	over := !s.storeNow().Before(q.has.Until)
+	if s.limits.Quota.None() || !over && (q.has.Left > 0 || now.Before(q.look)) {
+		return nil
+	}
+	// What was taken is kept even when the worker stops meanwhile: it is given back at the end.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
+	defer cancel()
+	has, err := s.worker.queue.Allow(ctx, s.at.channel, s.limits.Quota, s.limits.Quota.Portion(), q.has)
+	if err != nil {
+		return err
+	}
+	q.has, q.look = has, time.Time{}
+	var usedUp time.Time
+	if has.Left == 0 {
+		q.look, usedUp = now.Add(quotaLook), now.Add(has.Until.Sub(s.storeNow()))
+	}
+	s.mu.Lock()
+	was := s.usedUp
+	s.usedUp = usedUp
+	s.mu.Unlock()
+	if was.IsZero() && !usedUp.IsZero() {
+		s.worker.log.Warn("a channel rests, because its quota is used up", "organization", int64(s.at.organization), "channel", int64(s.at.channel),
+			"until", has.Until.UTC())
+	}
+	return nil
+}
+
+// renewQuota has the store asked anew: the quota may be another one.
+func (s *sender) renewQuota() {
+	s.quota.mu.Lock()
+	s.quota.has.Until = time.Time{}
+	s.quota.mu.Unlock()
+	s.mu.Lock()
+	s.usedUp = time.Time{}
+	s.mu.Unlock()
+}
+
+// returnQuota gives back what is left, because the sender ends.
+func (s *sender) returnQuota(ctx context.Context) {
+	s.quota.mu.Lock()
+	defer s.quota.mu.Unlock()
+	if s.quota.has.Left == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
+	defer cancel()
+	if _, err := s.worker.queue.Allow(ctx, s.at.channel, s.limits.Quota, 0, s.quota.has); err != nil {
+		s.worker.log.Warn("what is left of a channel's quota could not be given back", "channel", int64(s.at.channel), "error", err)
+	}
+	s.quota.has = channels.Allowance{}
+}

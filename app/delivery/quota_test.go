@@ -1,0 +1,155 @@
+package delivery_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/app/delivery"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+func (q *fakeQueue) Allow(_ context.Context, _ channels.ID, of channels.Quota, want int, back channels.Allowance) (a channels.Allowance, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.away != nil {
+		return a, q.away
+	}
+	q.allows++
+	q.usage, a = q.usage.Allow(of, want, back, time.Now())
+	if q.usedUp = (time.Time{}); a.Left == 0 {
+		q.usedUp = q.usage.UsedUp(of)
+	}
+	return a, nil
+}
+
+// crew runs instances that send through one queue until the test's function returns.
+func crew(t *testing.T, q *fakeQueue, d fakeDriver, n int, then func()) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	for i := range n {
+		set := settings()
+		set.Owner, set.Instance = fmt.Sprintf("w%d", i), fmt.Sprintf("host:%d", i)
+		w := delivery.NewWorker(q, delivery.Drivers{d}, plainComposer{}, machineClock{}, slog.New(slog.DiscardHandler), set)
+		running.Go(func() { w.Run(ctx) })
+	}
+	then()
+	stop()
+	running.Wait()
+}
+
+// TestInstancesShareTheQuota has three instances begin two minutes before a day and a month end.
+func TestInstancesShareTheQuota(t *testing.T) {
+	t.Parallel()
+	for name, settings := range map[string]channels.Settings{
+		"OfADay":   {channels.SettingQuotaPerDay: 1_000},
+		"OfAMonth": {channels.SettingQuotaPerDay: 5_000, channels.SettingQuotaPerMonth: 1_000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				midnight := time.Now().UTC().AddDate(0, 1, 0)
+				let(time.Until(midnight.Add(-2 * time.Minute)))
+				q := newFakeQueue(2_500, settings)
+				var left leaving
+				d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+					let(5 * time.Millisecond)
+					if left.note()%100 == 0 {
+						return errors.New("451: it counts as well")
+					}
+					return nil
+				}}
+				crew(t, q, d, 3, func() {
+					let(time.Minute)
+					assert.Equal(t, 1_000, left.between(time.Time{}, time.Now()))
+					let(30 * time.Second)
+					assert.Equal(t, 1_000, left.between(time.Time{}, time.Now()))
+					let(2 * time.Minute)
+					assert.Equal(t, 2_000, left.between(time.Time{}, time.Now()))
+					q.set(func(q *fakeQueue) {
+						assert.Less(t, q.allows, 300, "an attempt costs no statement of its own")
+						for _, r := range q.rows {
+							assert.NotEqual(t, deliveries.Sending, r.state, "nobody holds what waits")
+						}
+					})
+				})
+				assert.Equal(t, 1_000, q.usage.OfDay)
+			})
+		})
+	}
+}
+
+func TestAnotherMemberTakesWhatIsAboveTheQuota(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(1_000, channels.Settings{channels.SettingQuotaPerDay: 300})
+		second := q.pooled()
+		var sent taken
+		work(t, q, sent.driver(), plainComposer{}, settings(), func() {
+			let(10 * time.Second)
+			assert.Equal(t, 1_000, q.count(deliveries.Sent))
+			assert.Equal(t, 300, sent.by(1))
+			assert.Equal(t, 700, sent.by(second))
+			require.NotEmpty(t, q.diverted)
+			assert.Equal(t, channels.AtItsLimit, q.diverted[len(q.diverted)-1])
+		})
+	})
+}
+
+func TestAQuota(t *testing.T) {
+	t.Parallel()
+	run := func(name string, story func(t *testing.T, q *fakeQueue, sent *taken)) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				q := newFakeQueue(300, channels.Settings{channels.SettingQuotaPerDay: 200})
+				var sent taken
+				work(t, q, sent.driver(), plainComposer{}, settings(), func() {
+					let(5 * time.Second)
+					require.Equal(t, 200, sent.by(1))
+					story(t, q, &sent)
+				})
+				assert.Equal(t, sent.by(1), q.usage.OfDay, "what was not used is given back")
+			})
+		})
+	}
+	run("ThatIsRaisedLetsTheRestGo", func(t *testing.T, q *fakeQueue, sent *taken) {
+		q.set(func(q *fakeQueue) {
+			q.channel.Settings = channels.Settings{channels.SettingQuotaPerDay: 100_000}
+		})
+		let(2 * time.Minute)
+		assert.Equal(t, 300, sent.by(1))
+	})
+	run("ThatIsTakenAwayLetsTheRestGo", func(t *testing.T, q *fakeQueue, sent *taken) {
+		q.set(func(q *fakeQueue) {
+			q.channel.Settings = nil
+			q.usage.OfDay += 100
+		})
+		let(2 * time.Minute)
+		assert.Equal(t, 300, sent.by(1))
+	})
+	run("OfWhichAnotherInstanceGivesSomethingBack", func(t *testing.T, q *fakeQueue, sent *taken) {
+		q.set(func(q *fakeQueue) { q.usage.OfDay -= 10 })
+		let(5 * time.Minute)
+		assert.Equal(t, 210, sent.by(1))
+		q.set(func(q *fakeQueue) { q.usage.OfDay += 10 })
+	})
+	run("IsNotExceededWhileTheStoreIsAway", func(t *testing.T, q *fakeQueue, sent *taken) {
+		q.set(func(q *fakeQueue) { q.away = errors.New("the store is away") })
+		let(3 * time.Minute)
+		assert.Equal(t, 200, sent.by(1))
+		q.set(func(q *fakeQueue) { q.away = nil })
+		let(2 * time.Minute)
+		assert.Equal(t, 200, sent.by(1))
+	})
+}
