@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/audit"
@@ -35,9 +36,13 @@ func NewChannels(store ports.Store, drivers delivery.Drivers, limits *quotas.Def
 type ListedChannel struct {
 	channels.Channel
 
-	Outages []channels.Outage  // one for each instance that it does not work on
-	Backlog statistics.Backlog // what is due in it; the zero value: nothing is
+	Outages []channels.Outage        // one for each instance that it does not work on
+	Backlog statistics.Backlog       // what is due in it; the zero value: nothing is
+	Hours   []statistics.ChannelHour // the last HoursShown, this one included
 }
+
+// HoursShown is of how many hours it is told what went through a channel.
+const HoursShown = 24
 
 // maxOutages is how many outages of the channels of a page are read at once.
 const maxOutages = 1_000
@@ -80,13 +85,32 @@ func (s *Channels) List(ctx context.Context, at Path, p Page) (listed []ListedCh
 			ids[i] = c.ID
 		}
 		outages, backlogs, err := s.condition(ctx, tx, org, ids)
+		if err != nil {
+			return err
+		}
+		first := s.clock.Now().UTC().Truncate(time.Hour).Add(-(HoursShown - 1) * time.Hour)
+		hours, err := tx.Statistics().ChannelHours(ctx, org, ids, first)
 		listed = make([]ListedChannel, len(found))
 		for i, c := range found {
-			listed[i] = ListedChannel{c, outages[c.ID], backlogs[c.ID]}
+			listed[i] = ListedChannel{c, outages[c.ID], backlogs[c.ID], hourly(first, hours[c.ID])}
 		}
 		return err
 	})
 	return listed, err
+}
+
+// hourly returns HoursShown hours from one on, those in which nothing happened included.
+func hourly(first time.Time, known []statistics.ChannelHour) []statistics.ChannelHour {
+	all := make([]statistics.ChannelHour, HoursShown)
+	for i := range all {
+		all[i].Start = first.Add(time.Duration(i) * time.Hour)
+	}
+	for _, h := range known {
+		if i := int(h.Start.Sub(first) / time.Hour); i >= 0 && i < len(all) { // Other clocks may be ahead.
+			all[i] = h
+		}
+	}
+	return all
 }
 
 // condition reads how some channels of an organization are doing.

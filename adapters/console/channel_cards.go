@@ -15,6 +15,9 @@ type channelCard struct {
 	State    string // a style of the piece `state`
 	Works    string // the state in words
 	Outage   channels.Outage
+	Sent     int // within the hours that are shown
+	Failed   int
+	Line     []column  // of the sparkline: a bar for each hour
 	Next     time.Time // when an instance that lets it rest tries it again; zero: none does
 }
 
@@ -38,6 +41,7 @@ func newChannelCard(ch app.ListedChannel, now time.Time) channelCard {
 			card.Next = o.Until
 		}
 	}
+	card.draw()
 	switch {
 	case !ch.Active:
 		card.State, card.Works = "", "inactive"
@@ -50,6 +54,28 @@ func newChannelCard(ch app.ListedChannel, now time.Time) channelCard {
 		card.Works += " on " + counted(n, "instance", "instances")
 	}
 	return card
+}
+
+// draw draws what went through the channel: what ended, and before it what failed of that.
+func (v *channelCard) draw() {
+	most := 0
+	for _, h := range v.Hours {
+		v.Sent, v.Failed, most = v.Sent+h.Sent, v.Failed+h.Failed, max(most, h.Sent+h.Failed)
+	}
+	wide := 100 / float64(len(v.Hours))
+	for i, h := range v.Hours {
+		c := column{At: svg(float64(i) * wide), Wide: svg(wide * 0.8)}
+		for _, part := range []struct {
+			class string
+			n     int
+		}{{"all", h.Sent + h.Failed}, {"failed", h.Failed}} {
+			if part.n > 0 {
+				high := max(4, 100*float64(part.n)/float64(most)) // Few of very many are seen, too.
+				c.Bars = append(c.Bars, bar{part.class, svg(100 - high), svg(high)})
+			}
+		}
+		v.Line = append(v.Line, c)
+	}
 }
 
 // providerOf says in words what a driver sends through; its name where there are none.

@@ -188,6 +188,25 @@ func TestTheTestOfAChannelSaysWhatBecameOfIt(t *testing.T) {
 	assert.Contains(t, b.get(path).body, `action="`+path+`test/#test"`, "the browser shows the answer, not the top of the page")
 }
 
+func TestCardsDrawTheLastDay(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.operator("ada", users.RoleAdministrator))
+		assert.Contains(f, b.get(atAcme+"channels/").said(), "Last 24 hours: 0 sent, 0 failed")
+		f.person("acme", "eve", users.RoleMember, false)
+		f.listed("eve")
+		f.clock.Advance(-24 * time.Hour)
+		f.fails(f.happened())
+		f.clock.Advance(time.Hour)
+		f.happened()
+		f.fails(f.happened())
+		f.clock.Advance(23 * time.Hour)
+		page := b.get(atAcme + "channels/")
+		assert.Contains(f, page.said(), "Last 24 hours: 1 sent, 1 failed")
+		assert.Contains(f, page.body, `<rect class="all" x="0.00" y="0.00" width="3.33" height="100.00"/><rect class="failed" x="0.00" y="50.00" width="3.33" height="50.00"/></svg>`)
+	})
+}
+
 func TestSaveAndTest(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
@@ -229,7 +248,7 @@ func TestAChannelShowsWhereItFails(t *testing.T) {
 		}
 		b := f.as(f.operator("ada", users.RoleAdministrator))
 		path := atAcme + "channels/" + idText(mail.ID) + "/"
-		assert.Contains(f, b.get(atAcme+"channels/").said(), "mail resting on 2 instances E-mail through a mail server EMAIL by smtp · preferred Nothing is waiting. "+
+		assert.Contains(f, b.get(atAcme+"channels/").said(), "mail resting on 2 instances E-mail through a mail server EMAIL by smtp · preferred Nothing is waiting. Last 24 hours: 0 sent, 0 failed "+
 			"Last error at 2026-03-04 05:04:07 UTC : connection <refused> Next try at 2026-03-04 05:07:07 UTC .")
 		f.clock.Advance(2 * time.Minute)
 		assert.Contains(f, b.get(atAcme+"channels/").said(), "mail failing on 2 instances")

@@ -211,7 +211,7 @@ func TestNoMethodReadsCountsOrSortsAWholeTable(t *testing.T) {
 		// What an index is there for, and nothing else.
 		for method, index := range map[string]string{
 			"Statistics.Hours": "hourly_statistics", "Statistics.Queue": "occurrences_unexpanded", "Statistics.Failures": "occurrence_tallies_failed",
-			"Statistics.Backlogs": "deliveries_due", "Statistics.BacklogsOf": "deliveries_due",
+			"Statistics.Backlogs": "deliveries_due", "Statistics.BacklogsOf": "deliveries_due", "Statistics.ChannelHours": "channel_hours",
 			"Audit.About": "audit_entries_about", "Deliveries.ToMember": "deliveries_member", "Channels.Failing": "channels_organization", "Imports.Rejecting": "imports_rejecting",
 		} {
 			assert.True(t, slices.ContainsFunc(asked[method], func(statement string) bool { return strings.Contains(planned.plan(statement).text, index) }),

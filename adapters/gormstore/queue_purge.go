@@ -16,6 +16,7 @@ func (q queue) Purge(ctx context.Context, old deliveries.Expiry, limit int) (gon
 		for _, part := range []func(most int) (int, error){
 			func(most int) (int, error) { return t.purgeRequests(ctx, old.Requests, most) },
 			func(most int) (int, error) { return t.purgeHours(ctx, most) },
+			func(most int) (int, error) { return t.purgeChannelHours(ctx, most) },
 			func(most int) (int, error) { return t.purgeFirst(ctx, "audit_entries", old.Entries, most) },
 			func(most int) (int, error) { return t.purgeFirst(ctx, "mailbox_messages", old.Occurrences, most) },
 		} {

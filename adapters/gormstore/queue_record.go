@@ -56,7 +56,7 @@ func (q queue) Record(ctx context.Context, owner string, outcomes []deliveries.O
 		var ends []ending
 		for attempts, ids := range sent {
 			found, err := endings(t.db(ctx).Raw(`UPDATE deliveries SET state = @sent , attempts = @attempts , owner = '', finished_at = @now
-				WHERE id @ids AND state = @sending AND owner = @owner RETURNING occurrence_id, state, created_at`, map[string]any{
+				WHERE id @ids AND state = @sending AND owner = @owner RETURNING occurrence_id, channel_id, state, created_at`, map[string]any{
 				"sent": number(deliveries.Sent), "attempts": attempts, "now": now, "ids": among(t.dialect, ids),
 				"sending": number(deliveries.Sending), "owner": owner}))
 			if err != nil {
@@ -95,7 +95,7 @@ func (t tx) record(ctx context.Context, owner string, outcomes []deliveries.Outc
 			LEFT JOIN channels t ON t.id = o.taker AND t.active AND t.pool <> '' AND t.pool = c.pool AND t.protocol = c.protocol
 				AND t.organization_id = c.organization_id AND COALESCE(t.project_id, 0) = COALESCE(c.project_id, 0)) AS r
 		WHERE deliveries.id = r.id AND deliveries.state = @sending AND deliveries.owner = @owner
-		RETURNING deliveries.occurrence_id, deliveries.state, deliveries.created_at`,
+		RETURNING deliveries.occurrence_id, deliveries.channel_id, deliveries.state, deliveries.created_at`,
 		map[string]any{"sent": number(deliveries.Sent), "now": now, "sending": number(deliveries.Sending), "owner": owner,
 			"outcomes": rowSet(t.dialect, mapped(outcomes, t.newOutcomeRow), "id bigint", "state smallint", "reason text", "error text",
 				"next timestamptz", "delay double precision", "attempts integer", "unsure boolean", "taker bigint", "because smallint")}))
@@ -112,6 +112,7 @@ func (t tx) nextOf(row string) string {
 // ending is an attempt that came to an end.
 type ending struct {
 	occurrence events.OccurrenceID
+	channel    channels.ID // through which it went
 	state      deliveries.State
 	created    time.Time // when the delivery was written, or made due again
 }
@@ -126,7 +127,7 @@ func endings(statement *gorm.DB) (ends []ending, err error) {
 	for rows.Next() {
 		var e ending
 		var state int
-		if err := rows.Scan(&e.occurrence, &state, &e.created); err != nil {
+		if err := rows.Scan(&e.occurrence, &e.channel, &state, &e.created); err != nil {
 			return nil, err
 		}
 		e.state = deliveries.States()[state]
@@ -165,5 +166,8 @@ func (t tx) keepEndings(ctx context.Context, ends []ending, now time.Time) error
 		}
 		done.end(e.occurrence, e.state, now.Sub(begun), now)
 	}
-	return t.keep(ctx, done)
+	if err := t.keep(ctx, done); err != nil {
+		return err
+	}
+	return t.keepChannelHours(ctx, ends, now)
 }

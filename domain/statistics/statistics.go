@@ -37,6 +37,16 @@ func (h Hour) Plus(other Hour) Hour {
 	return h
 }
 
+// ChannelRetention is how long the hourly numbers of channels are kept.
+const ChannelRetention = 8 * 24 * time.Hour
+
+// ChannelHour is what went through a channel within an hour.
+type ChannelHour struct {
+	Start  time.Time // UTC
+	Sent   int       // deliveries that ended, as those of Hour
+	Failed int
+}
+
 // Backlog is a channel whose deliveries are waiting although they are due.
 type Backlog struct {
 	Organization orgs.ID
@@ -118,6 +128,10 @@ type Repository interface {
 	// BacklogsOf is Backlogs of these channels of the organization, or of any of its projects,
 	// alone.
 	BacklogsOf(ctx context.Context, org orgs.ID, ids []channels.ID, before time.Time, most int) ([]Backlog, error)
+	// ChannelHours returns what went through these channels of the organization, or of any of its
+	// projects, in the hours from the one that a moment is in, by time. Hours in which nothing did
+	// are left out.
+	ChannelHours(ctx context.Context, org orgs.ID, ids []channels.ID, from time.Time) (map[channels.ID][]ChannelHour, error)
 	// Queue returns what waits at a moment in all organizations, each number counted up to most.
 	Queue(ctx context.Context, now time.Time, most int) (Queue, error)
 	// Workers returns the workers that were heard of and have not left, by owner; at most 100.

@@ -5,8 +5,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/statistics"
 	"github.com/tocsin/tocsin/ports"
@@ -14,6 +16,27 @@ import (
 
 func channelStatisticsCases() cases {
 	return cases{
+		"ChannelHoursAreWhatWentThroughEach": func(t *testing.T, w *world) {
+			hours := func(org orgs.ID, from time.Time, ids ...channels.ID) map[channels.ID][]statistics.ChannelHour {
+				return look(t, w, func(tx ports.Tx) (map[channels.ID][]statistics.ChannelHour, error) {
+					return tx.Statistics().ChannelHours(t.Context(), org, ids, from)
+				})
+			}
+			past := time.Now().Add(-2 * time.Hour)
+			w.waiting(t, 5)
+			jobs := w.claim(t, w.mine.mail, "one", 5, lease)
+			require.Len(t, jobs, 5)
+			w.record(t, "one", ended(jobs, deliveries.Sent, deliveries.Failed, deliveries.Sent, deliveries.Retrying, deliveries.Skipped)...)
+			found := hours(w.mine.org.ID, past, w.mine.mail.ID, w.mine.text.ID)
+			require.Len(t, found, 1, "nothing went through the other one")
+			h := only(found[w.mine.mail.ID])
+			assert.WithinRange(t, h.Start, past, time.Now())
+			assert.Equal(t, statistics.ChannelHour{Start: h.Start, Sent: 2, Failed: 1}, h)
+			assert.Equal(t, 3, w.record(t, "one", ended(jobs[:3], deliveries.Sent)...), "they are nobody's any more")
+			assert.Equal(t, found, hours(w.mine.org.ID, past, w.mine.mail.ID), "and count once")
+			assert.Empty(t, hours(w.mine.org.ID, time.Now().Add(2*time.Hour), w.mine.mail.ID))
+			assert.Empty(t, hours(w.theirs.org.ID, past, w.mine.mail.ID), "another organization's")
+		},
 		"BacklogsOfAreThoseOfTheChannelsAskedFor": func(t *testing.T, w *world) {
 			w.waiting(t, 5)
 			future := time.Now().Add(time.Hour)

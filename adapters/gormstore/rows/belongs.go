@@ -43,6 +43,7 @@ var belongs = map[string][]way{
 	"application_memberships": {{column: "member_id", parent: "members"}},
 	"channel_usage":           {{column: "channel_id", parent: "channels"}},
 	"cancellations":           {{column: "occurrence_id", parent: "occurrences"}},
+	"channel_hours":           {{column: "channel_id", parent: "channels"}},
 	"deliveries":              {{column: "occurrence_id", parent: "occurrences"}},
 	"event_channels":          {{column: "event_id", parent: "events"}},
 	"event_pools":             {{column: "event_id", parent: "events"}},
