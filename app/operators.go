@@ -161,6 +161,19 @@ func (o *Operators) Resume(ctx context.Context, token string) (v operators.Visit
 	return v, nil
 }
 
+// Visit notes that somebody is seen in an organization, where their account opens it as a member's.
+// Nothing is noted while the installation is read-only.
+func (o *Operators) Visit(ctx context.Context, v operators.Visitor, slug string) error {
+	now := o.clock.Now()
+	i := slices.IndexFunc(v.Places, func(p operators.Place) bool { return p.Organization.Slug == slug })
+	if i < 0 || now.Before(v.Places[i].Seen.Add(operators.VisitGrain)) {
+		return nil
+	}
+	return quiet(o.store.Update(ctx, func(tx ports.Tx) error {
+		return tx.Operators().Visited(ctx, v.Account, v.Places[i].Organization.ID, now)
+	}), nil)
+}
+
 // valid finds a session that still holds, with its account; operators.ErrNoSession.
 func valid(ctx context.Context, tx ports.Tx, d operators.Digest, now time.Time) (operators.Session, operators.Holding, error) {
 	s, account, err := tx.Operators().Session(ctx, d)

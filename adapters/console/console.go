@@ -250,6 +250,9 @@ func (c *Console) handler(r Route) echo.HandlerFunc {
 		if owed {
 			return in.toFactors()
 		}
+		if err := c.use.Operators.Visit(in.ctx, in.visitor, web.Param(e, "org")); err != nil {
+			return err
+		}
 		if r.Needs != operators.Anybody {
 			in.frame = &frame{}
 			e.Set(recognized, in)

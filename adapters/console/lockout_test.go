@@ -232,7 +232,7 @@ func TestWhoHearsOfSigningIn(t *testing.T) {
 	assert.Equal(t, audit.SignInFailed, f.entries("acme")[0].Action)
 	assert.Len(t, f.entries("globex"), before, "what happens in a browser that acme's account is known by is acme's")
 	b.signIn("ada", newPassword).is(t, http.StatusSeeOther)
-	assert.Equal(t, 1, tally("acme")[audit.DeviceAdded], "the browser is known")
+	assert.Equal(t, 2, tally("acme")[audit.DeviceAdded], "the browser is known, as is the one of the link")
 	f.stranger("203.0.113.3").signIn("ada", "wrong").is(t, http.StatusUnauthorized)
 	assert.Len(t, f.entries("globex"), before+1, "what nobody can tell concerns both")
 	assert.Equal(t, 2, tally("acme")[audit.SignInFailed])

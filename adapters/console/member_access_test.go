@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -78,13 +79,56 @@ func TestInvitation(t *testing.T) {
 			actions[e.Action]++
 			assert.NotContains(f, e.After, link)
 		}
-		assert.Equal(f, map[audit.Action]int{audit.RoleSet: 1, audit.MemberInvited: 3, audit.MemberAccepted: 2, audit.DeviceAdded: 1}, actions)
-		assert.Equal(f, audit.MemberAccepted, f.entries("acme")[0].Action)
-		assert.Equal(f, "acme/u/ada", f.entries("acme")[0].Object)
-		e := f.entries("")[0]
+		assert.Equal(f, map[audit.Action]int{audit.RoleSet: 1, audit.MemberInvited: 3, audit.MemberAccepted: 2, audit.DeviceAdded: 3}, actions, "whoever sets a password is signed in")
+		assert.Equal(f, audit.MemberAccepted, f.entries("acme")[1].Action, "before they are signed in")
+		assert.Equal(f, "acme/u/ada", f.entries("acme")[1].Object)
+		e := f.entries("")[2]
 		assert.Equal(f, audit.PasswordSet, e.Action)
 		assert.Equal(f, "ada", e.Actor.Name)
-		assert.Equal(f, audit.State{"invited_to": "acme", "sessions_ended": 1.0}, e.After)
+		assert.Equal(f, audit.State{"invited_to": "acme", "sessions_ended": 2.0}, e.After)
+	})
+}
+
+// TestTheLinkSignsIn: whoever sets a password by a link is in, at the organization that invited.
+func TestTheLinkSignsIn(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		m := f.person("acme", "ada", users.RoleViewer, false)
+		link := f.invited(f.as(f.operator("eva", users.RoleAdministrator)), m)
+		b := f.nobody()
+		token := tokenPattern.FindStringSubmatch(b.get(link).body)[1]
+		got := b.submit(link, "password", newPassword, "again", newPassword, "form_token", token).is(f.T, http.StatusSeeOther)
+		assert.Equal(f, "/console/o/acme/", got.Header.Get("Location"))
+		assert.True(f, b.signedIn())
+		b.get("/console/o/acme/").is(f.T, http.StatusOK)
+		assert.Equal(f, audit.SignedIn, f.entries("")[0].Action)
+	})
+}
+
+// TestTeamTellsOfThisOrganizationAlone: what happens in another one neither shows when somebody was
+// seen, nor changes what is said.
+func TestTeamTellsOfThisOrganizationAlone(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		eva := f.as(f.operator("eva", users.RoleAdministrator))
+		f.person("globex", "ada", users.RoleViewer, false)
+		ada := f.as(f.operator("ada", users.RoleViewer))
+		f.person("acme", "zoe", users.RoleOperator, false)
+		before := eva.get(atAcme+"team/").is(f.T, http.StatusOK).said()
+		assert.Contains(f, before, "ada viewer 2026-03-04 05:06:07 UTC never password open")
+		assert.Contains(f, before, "zoe operator not yet never nothing yet open")
+		assert.Contains(f, before, "eva administrator 2026-03-04 05:06:07 UTC 2026-03-04 05:06:07 UTC password open")
+
+		ada.get("/console/o/globex/").is(f.T, http.StatusOK)
+		assert.Equal(f, before, eva.get(atAcme+"team/").said())
+		f.clock.Advance(time.Minute)
+		ada.get("/console/o/acme/").is(f.T, http.StatusOK)
+		f.clock.Advance(operators.VisitGrain - time.Second)
+		ada.get("/console/o/acme/").is(f.T, http.StatusOK)
+		assert.Contains(f, eva.get(atAcme+"team/").said(), "ada viewer 2026-03-04 05:06:07 UTC 2026-03-04 05:07:07 UTC password open", "to the hour")
+		f.clock.Advance(time.Second)
+		ada.get("/console/o/acme/").is(f.T, http.StatusOK)
+		assert.Contains(f, eva.get(atAcme+"team/").said(), "ada viewer 2026-03-04 05:06:07 UTC 2026-03-04 06:07:07 UTC password open")
 	})
 }
 

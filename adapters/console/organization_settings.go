@@ -3,6 +3,7 @@ package console
 import (
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/operators"
@@ -88,4 +89,18 @@ func (c call) showTeam() error {
 	var v teamView
 	v.People, v.Next = paged(found, pageTeam, func(a operators.Appointment) users.MemberID { return a.Member })
 	return c.render(http.StatusOK, "team", "Team", v)
+}
+
+// waysOf says how somebody can sign in; empty: in no way yet.
+func waysOf(w operators.Ways) string {
+	var all []string
+	for _, way := range []struct {
+		is   bool
+		text string
+	}{{w.Password, "password"}, {w.Codes, "codes of an app"}, {w.Passkey, "passkey"}, {w.SignOn, "single sign-on"}} {
+		if way.is {
+			all = append(all, way.text)
+		}
+	}
+	return strings.Join(all, ", ")
 }

@@ -63,6 +63,7 @@ func functions() template.FuncMap {
 		"count":   count,
 		"due":     due,
 		"took":    took,
+		"waysOf":  waysOf,
 		"bytesof": bytesOf,
 		"rfc":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"dict": func(pairs ...any) map[string]any { // What a piece of a page is given.

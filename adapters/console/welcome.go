@@ -1,6 +1,7 @@
 package console
 
 import (
+	"errors"
 	"net/http"
 
 	"github.com/tocsin/tocsin/adapters/web"
@@ -60,11 +61,31 @@ func (c call) acceptWelcome() error {
 		if p, err = c.newPassword(); err == nil {
 			err = c.console.use.Operators.Accept(c.ctx, by, token, p)
 		}
+		if err == nil {
+			return c.enter(by, w)
+		}
 	}
 	return c.settle(err, func(f form) error {
 		f.values = nil // Passwords are not shown again.
 		return c.welcomePage(statusOf(f), welcomeView{Form: f})
 	}, c.path(signInPath), done)
+}
+
+// enter signs in who has just set a password by a link. Where that does not work as it stands, they
+// sign in by the form.
+func (c call) enter(by audit.Actor, w app.Welcome) error {
+	next := c.link("o", w.Organization.Slug)
+	a, err := c.console.use.Operators.SignIn(c.ctx, by, c.origin(), w.User.Username, c.FormValue("password"))
+	_, early := errors.AsType[operators.TooMany](err)
+	switch {
+	case early, errors.Is(err, operators.ErrCredentials), errors.Is(err, operators.ErrSignOnOnly):
+		return c.done(c.path(signInPath), "password")
+	case err != nil:
+		return err
+	case a.Step != "":
+		return c.toStep(a.Step, next)
+	}
+	return c.admitted(a, next)
 }
 
 // join accepts with the account of whoever is signed in, whose sessions end.

@@ -72,14 +72,24 @@ type appointedRow struct {
 	Role       users.Role
 	Locked     bool
 	AcceptedAt *time.Time
+	SeenAt     *time.Time
+	Password   bool
+	Codes      bool
+	Passkey    bool
+	SignOn     bool
 }
 
 func (r appointedRow) appointment() operators.Appointment {
-	return operators.Appointment{Member: r.ID, Username: r.Username, Role: r.Role, Locked: r.Locked, Accepted: momentOf(r.AcceptedAt)}
+	return operators.Appointment{Member: r.ID, Username: r.Username, Role: r.Role, Locked: r.Locked, Accepted: momentOf(r.AcceptedAt),
+		Seen: momentOf(r.SeenAt), Ways: operators.Ways{Password: r.Password, Codes: r.Codes, Passkey: r.Passkey, SignOn: r.SignOn}}
 }
 
 func (r operatorRepo) Appointments(ctx context.Context, org orgs.ID, after users.MemberID, limit int) ([]operators.Appointment, error) {
-	return all(r.db(ctx).Raw(`SELECT m.id, m.username, m.role, m.locked, c.accepted_at
-		FROM members m LEFT JOIN acceptances c ON c.member_id = m.id
+	return all(r.db(ctx).Raw(`SELECT m.id, m.username, m.role, m.locked, c.accepted_at, c.seen_at,
+			COALESCE(a.password_hash, '') <> '' AS password,
+			EXISTS (SELECT 1 FROM totp_factors f WHERE f.account_id = c.account_id) AS codes,
+			EXISTS (SELECT 1 FROM passkeys f WHERE f.account_id = c.account_id) AS passkey,
+			EXISTS (SELECT 1 FROM identities f WHERE f.account_id = c.account_id) AS sign_on
+		FROM members m LEFT JOIN acceptances c ON c.member_id = m.id LEFT JOIN accounts a ON a.id = c.account_id
 		WHERE m.organization_id = ? AND m.role <> 'member' AND m.id > ? ORDER BY m.id LIMIT ?`, org, after, limit), appointedRow.appointment)
 }

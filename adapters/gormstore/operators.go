@@ -38,6 +38,7 @@ type heldRow struct {
 	Requires  bool
 	Role      users.Role
 	Locked    bool
+	SeenAt    *time.Time
 }
 
 func (r heldRow) account() operators.Account {
@@ -46,7 +47,8 @@ func (r heldRow) account() operators.Account {
 }
 
 func (r heldRow) place() operators.Place {
-	return operators.Place{Organization: orgs.Organization{ID: orZero(r.PlaceID), Slug: r.PlaceSlug, Name: r.PlaceName, RequiresFactor: r.Requires}, Role: r.Role, Locked: r.Locked}
+	return operators.Place{Organization: orgs.Organization{ID: orZero(r.PlaceID), Slug: r.PlaceSlug, Name: r.PlaceName, RequiresFactor: r.Requires}, Role: r.Role, Locked: r.Locked,
+		Seen: momentOf(r.SeenAt)}
 }
 
 // operatorRepo is several tables: accounts here, everything else in files of its own.
@@ -70,7 +72,7 @@ func (r operatorRepo) holdings(ctx context.Context, condition string, arg any) (
 		SELECT a.id, a.user_id, a.password_hash, a.administrator, a.organization_id, a.changed_at, u.username,
 			EXISTS (SELECT 1 FROM identities i WHERE i.account_id = a.id) AS linked,
 			o.id AS place_id, COALESCE(o.slug, '') AS place_slug, COALESCE(o.name, '') AS place_name, COALESCE(o.requires_factor, FALSE) AS requires,
-			COALESCE(m.role, '') AS role, COALESCE(m.locked, FALSE) AS locked
+			COALESCE(m.role, '') AS role, COALESCE(m.locked, FALSE) AS locked, c.seen_at
 		FROM users u JOIN accounts a ON a.user_id = u.id LEFT JOIN acceptances c ON c.account_id = a.id
 			LEFT JOIN members m ON m.id = c.member_id LEFT JOIN organizations o ON o.id = m.organization_id
 		WHERE `+condition+` ORDER BY a.id, o.id`, arg))
@@ -105,6 +107,11 @@ func (r operatorRepo) Drop(ctx context.Context, id operators.AccountID) error {
 func (r operatorRepo) Accept(ctx context.Context, m users.MemberID, a operators.AccountID, at time.Time) error {
 	return r.db(ctx).Exec(`INSERT INTO acceptances (member_id, account_id, accepted_at) VALUES (?, ?, ?)
 		ON CONFLICT (member_id) DO UPDATE SET account_id = excluded.account_id, accepted_at = excluded.accepted_at`, m, a, moment(at)).Error
+}
+
+func (r operatorRepo) Visited(ctx context.Context, a operators.AccountID, org orgs.ID, at time.Time) error {
+	return r.db(ctx).Exec(`UPDATE acceptances SET seen_at = ? WHERE account_id = ? AND (seen_at IS NULL OR seen_at < ?)
+		AND EXISTS (SELECT 1 FROM members m WHERE m.id = acceptances.member_id AND m.organization_id = ?)`, moment(at), a, moment(at), org).Error
 }
 
 func (r operatorRepo) Acceptance(ctx context.Context, m users.MemberID) (operators.Acceptance, error) {

@@ -153,6 +153,9 @@ type AccountRepository interface {
 	// Acceptance returns by which account a member has accepted, and when; the zero Acceptance when
 	// by none.
 	Acceptance(ctx context.Context, m users.MemberID) (Acceptance, error)
+	// Visited notes that an account was used in an organization that it opens, unless that was
+	// noted for a later moment.
+	Visited(ctx context.Context, a AccountID, org orgs.ID, at time.Time) error
 	// Appointments returns those members of an organization who have a role there, by id: at most
 	// limit after the given one.
 	Appointments(ctx context.Context, org orgs.ID, after users.MemberID, limit int) ([]Appointment, error)
@@ -170,7 +173,19 @@ type Appointment struct {
 	Role     users.Role
 	Locked   bool
 	Accepted time.Time
+	// What Appointments says beside, of the account that has accepted:
+	Seen time.Time // in this organization, to the VisitGrain; zero: not yet
+	Ways Ways
 }
+
+// Ways are how somebody can sign in to an account: whether there is one of a kind, and neither
+// which, how many nor since when.
+type Ways struct {
+	Password, Codes, Passkey, SignOn bool
+}
+
+// VisitGrain is how exactly it is known when somebody was last seen in an organization.
+const VisitGrain = time.Hour
 
 // Acceptance is that a member has accepted what an organization gives them.
 type Acceptance struct {

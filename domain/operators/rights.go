@@ -53,7 +53,8 @@ func Above(one, other users.Role) bool { return rights[one] > rights[other] }
 type Place struct {
 	Organization orgs.Organization
 	Role         users.Role
-	Locked       bool // as a member of it
+	Locked       bool      // as a member of it
+	Seen         time.Time // when its holder was last seen there, to the VisitGrain; zero: not yet
 }
 
 // HasRole reports whether the holder has a role there, locked or not.

@@ -8,8 +8,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/domain/factors"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/signon"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -115,9 +117,27 @@ func operatorCases() cases {
 			}))
 			want := operators.Appointment{Member: mine.ID, Username: mine.User.Username, Role: users.RoleViewer}
 			assert.Equal(t, []operators.Appointment{want}, all())
-			w.accepts(t, mine, w.account(t, operators.Account{User: mine.User, Hash: "h", Changed: noon}), noon)
-			want.Accepted = noon
+			account := w.account(t, operators.Account{User: mine.User, Hash: "h", Changed: noon})
+			w.accepts(t, mine, account, noon)
+			w.accepts(t, theirs, account, noon)
+			want.Accepted, want.Ways.Password = noon, true
 			assert.Equal(t, []operators.Appointment{want}, all())
+			visited := func(org orgs.ID, at time.Time) {
+				act(t, w, func(tx ports.Tx) error { return tx.Operators().Visited(t.Context(), account.ID, org, at) })
+			}
+			visited(w.theirs.org.ID, noon.Add(time.Hour))
+			assert.Equal(t, []operators.Appointment{want}, all(), "it was elsewhere")
+			visited(w.mine.org.ID, noon.Add(time.Minute))
+			visited(w.mine.org.ID, noon)
+			want.Seen = noon.Add(time.Minute)
+			act(t, w, func(tx ports.Tx) error {
+				return errors.Join(tx.Factors().SaveTOTP(t.Context(), factors.TOTP{Account: account.ID, Secret: factors.NewSecret(), Created: noon}),
+					tx.SignOn().SaveLink(t.Context(), signon.Link{Account: account.ID, Subject: signon.Subject{Issuer: "i", ID: "s"}, Linked: noon}))
+			})
+			want.Ways.Codes, want.Ways.SignOn = true, true
+			assert.Equal(t, []operators.Appointment{want}, all())
+			places := w.held(t, account.ID).Places
+			assert.Equal(t, []time.Time{noon.Add(time.Minute), noon.Add(time.Hour)}, []time.Time{places[0].Seen, places[1].Seen})
 			paged(t, w, func(a operators.Appointment) users.MemberID { return a.Member }, all(), list)
 			theirs.Role = users.RoleMember // As it was.
 			require.NoError(t, w.Update(t.Context(), func(tx ports.Tx) error { return tx.Users().SetRole(t.Context(), theirs) }))
