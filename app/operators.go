@@ -8,6 +8,7 @@ import (
 
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/factors"
+	"github.com/tocsin/tocsin/domain/installation"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -22,6 +23,9 @@ type Operators struct {
 	policy  operators.Policy
 	hashing chan struct{}
 }
+
+// noteTimeout is how long a page waits until it is written down that somebody was seen.
+const noteTimeout = time.Second
 
 // NewOperators returns the use cases on those who work with the console.
 func NewOperators(store ports.Store, clock ports.Clock, p operators.Policy) *Operators {
@@ -153,7 +157,7 @@ func (o *Operators) Resume(ctx context.Context, token string) (v operators.Visit
 		return nil
 	})
 	if err == nil && s.Stale(now) {
-		err = o.store.Update(ctx, func(tx ports.Tx) error { return tx.Operators().Saw(ctx, digest, now) })
+		err = o.note(ctx, func(ctx context.Context, tx ports.Tx) error { return tx.Operators().Saw(ctx, digest, now) })
 	}
 	if err != nil {
 		return operators.Visitor{}, err
@@ -162,16 +166,27 @@ func (o *Operators) Resume(ctx context.Context, token string) (v operators.Visit
 }
 
 // Visit notes that somebody is seen in an organization, where their account opens it as a member's.
-// Nothing is noted while the installation is read-only.
 func (o *Operators) Visit(ctx context.Context, v operators.Visitor, slug string) error {
 	now := o.clock.Now()
 	i := slices.IndexFunc(v.Places, func(p operators.Place) bool { return p.Organization.Slug == slug })
 	if i < 0 || now.Before(v.Places[i].Seen.Add(operators.VisitGrain)) {
 		return nil
 	}
-	return quiet(o.store.Update(ctx, func(tx ports.Tx) error {
+	return o.note(ctx, func(ctx context.Context, tx ports.Tx) error {
 		return tx.Operators().Visited(ctx, v.Account, v.Places[i].Organization.ID, now)
-	}), nil)
+	})
+}
+
+// note writes that somebody was seen. Where nothing can be written at the moment the next page
+// tries again: pages are needed most while the database is in trouble.
+func (o *Operators) note(ctx context.Context, write func(ctx context.Context, tx ports.Tx) error) error {
+	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
+	defer cancel()
+	err := o.store.Update(ctx, func(tx ports.Tx) error { return write(ctx, tx) })
+	if errors.Is(err, ports.ErrUnavailable) || errors.Is(err, installation.ErrReadOnly) {
+		return nil
+	}
+	return err
 }
 
 // valid finds a session that still holds, with its account; operators.ErrNoSession.

@@ -106,7 +106,8 @@ func (r operatorRepo) Drop(ctx context.Context, id operators.AccountID) error {
 
 func (r operatorRepo) Accept(ctx context.Context, m users.MemberID, a operators.AccountID, at time.Time) error {
 	return r.db(ctx).Exec(`INSERT INTO acceptances (member_id, account_id, accepted_at) VALUES (?, ?, ?)
-		ON CONFLICT (member_id) DO UPDATE SET account_id = excluded.account_id, accepted_at = excluded.accepted_at`, m, a, moment(at)).Error
+		ON CONFLICT (member_id) DO UPDATE SET account_id = excluded.account_id, accepted_at = excluded.accepted_at,
+			seen_at = CASE WHEN acceptances.account_id = excluded.account_id THEN acceptances.seen_at END`, m, a, moment(at)).Error
 }
 
 func (r operatorRepo) Visited(ctx context.Context, a operators.AccountID, org orgs.ID, at time.Time) error {

@@ -139,6 +139,10 @@ func operatorCases() cases {
 			places := w.held(t, account.ID).Places
 			assert.Equal(t, []time.Time{noon.Add(time.Minute), noon.Add(time.Hour)}, []time.Time{places[0].Seen, places[1].Seen})
 			paged(t, w, func(a operators.Appointment) users.MemberID { return a.Member }, all(), list)
+			w.accepts(t, mine, account, noon)
+			assert.Equal(t, want.Seen, all()[0].Seen, "accepting again changes nothing")
+			w.accepts(t, mine, w.account(t, operators.Account{User: w.mine.bob.User, Hash: "h", Changed: noon}), noon)
+			assert.Zero(t, all()[0].Seen, "who accepts by another account was not seen")
 			theirs.Role = users.RoleMember // As it was.
 			require.NoError(t, w.Update(t.Context(), func(tx ports.Tx) error { return tx.Users().SetRole(t.Context(), theirs) }))
 		},
