@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -151,5 +152,31 @@ func TestAQuota(t *testing.T) {
 		q.set(func(q *fakeQueue) { q.away = nil })
 		let(2 * time.Minute)
 		assert.Equal(t, 200, sent.by(1))
+	})
+}
+
+// TestWhatWaitedForAQuotaIsTriedAgain has a message wait for the next day for longer than it is
+// tried, and fail then for now.
+func TestWhatWaitedForAQuotaIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		let(23*time.Hour + 30*time.Minute)
+		q := newFakeQueue(3, channels.Settings{channels.SettingQuotaPerDay: 2})
+		var attempts atomic.Int32
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			if attempts.Add(1) == 3 {
+				return deliveries.Postponed("451 later")
+			}
+			return nil
+		}}
+		set := settings()
+		set.Retry.For = 15 * time.Minute
+		work(t, q, d, plainComposer{}, set, func() {
+			let(time.Minute)
+			require.Equal(t, 2, q.count(deliveries.Sent))
+			let(35 * time.Minute)
+			require.Equal(t, 3, q.count(deliveries.Sent))
+			require.EqualValues(t, 4, attempts.Load())
+		})
 	})
 }

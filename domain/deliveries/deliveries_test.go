@@ -90,7 +90,21 @@ func TestRetry(t *testing.T) {
 	})
 	t.Run("AfterTheLongestTimeNothingIsTriedAgain", func(t *testing.T) {
 		t.Parallel()
-		_, more := policy.Next(1, created, created.Add(24*time.Hour-time.Second), 0, 0)
+		_, more := policy.Next(30, created, created.Add(24*time.Hour-time.Second), 0, 0)
+		require.False(t, more)
+	})
+	t.Run("WhatWaitedLongForItsFirstAttemptIsTriedAgain", func(t *testing.T) {
+		t.Parallel()
+		late := created.AddDate(0, 1, 0)
+		for attempts, again := range map[int]bool{1: true, 13: true, 14: false, 5000: false} {
+			next, more := policy.Next(attempts, created, late, 0, 0)
+			require.Equal(t, again, more, attempts)
+			require.True(t, next.After(late))
+		}
+		_, more := policy.Next(1, created, late, 24*time.Hour, 0)
+		require.False(t, more, "what the provider asks for is bounded")
+		short := deliveries.Retry{Base: 10 * time.Second, Max: time.Hour, For: 10 * time.Second}
+		_, more = short.Next(1, created, late, 0, 0)
 		require.False(t, more)
 	})
 	t.Run("ThePauseIsNeverNegativeNorTooLong", rapid.MakeCheck(func(t *rapid.T) {

@@ -84,7 +84,7 @@ func FailureOf(err error) *Failure {
 type Retry struct {
 	Base time.Duration // the pause after the first attempt
 	Max  time.Duration // the longest pause
-	For  time.Duration // how long after its creation a delivery is still tried
+	For  time.Duration // how long after its creation a delivery is still tried, at least
 }
 
 // Next returns when to try again after so many attempts, or false when the time is up. jitter is
@@ -95,5 +95,6 @@ func (r Retry) Next(attempts int, created, now time.Time, after time.Duration, j
 	pause := time.Duration(math.Min(float64(r.Base)*math.Pow(2, float64(max(attempts, 1)-1)), float64(r.Max)))
 	pause = pause/2 + time.Duration(jitter*float64(pause/2))
 	next := now.Add(max(pause, after))
-	return next, next.Before(created.Add(r.For))
+	tried := max(float64(r.Base)*(math.Pow(2, float64(max(attempts, 1)))-1), float64(after))
+	return next, next.Before(created.Add(r.For)) || tried < float64(r.For)
 }
