@@ -40,6 +40,7 @@ func TestAnImportIsUndone(t *testing.T) {
 		page := b.get(one+"undo/").is(f.T, http.StatusOK)
 		assert.Contains(f, page.said(), "What the import <people>.csv created and nobody changed since is removed for good.")
 		assert.Contains(f, page.said(), "Removed 2 users whom the import added Changed since 1 left alone")
+		assert.Contains(f, page.said(), "Users whom the API or the command line only confirmed, without a change, count as not changed.")
 		assert.NotContains(f, page.said(), "These are the first")
 		b.post(one+"undo/").is(f.T, http.StatusSeeOther)
 		assert.Contains(f, b.get(one).said(), "The import is being undone. It waits for its turn. 0 of 3 users")

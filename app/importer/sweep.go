@@ -65,7 +65,7 @@ func (i *Importer) sweep(ctx context.Context, turns *watchdog.Loop) error {
 			func(tx ports.Tx) ([]imports.Job, error) {
 				return tx.Imports().Settled(ctx, now.Add(-imports.UndoLife), sweepPage)
 			},
-			func(job imports.Job) error { return i.forgetCreations(ctx, job.ID) },
+			func(job imports.Job) error { return i.forgetCreations(ctx, job) },
 		},
 		{
 			i.outdated(ctx, now),
@@ -90,12 +90,20 @@ func (i *Importer) sweep(ctx context.Context, turns *watchdog.Loop) error {
 	return nil
 }
 
-// forgetCreations removes what an import created from its record, a little at a time.
-func (i *Importer) forgetCreations(ctx context.Context, id imports.ID) error {
+// forgetCreations removes what an import created from its record, a little at a time, unless
+// somebody undoes it.
+func (i *Importer) forgetCreations(ctx context.Context, job imports.Job) error {
 	for {
 		var gone int
-		err := i.store.Update(ctx, func(tx ports.Tx) (err error) {
-			gone, err = tx.Imports().ForgetCreations(ctx, id, clearAtOnce)
+		err := i.store.Update(ctx, func(tx ports.Tx) error {
+			now, err := tx.Imports().ByID(ctx, job.Organization, job.ID)
+			if errors.Is(err, imports.ErrNotFound) || now.State == imports.Undoing {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			gone, err = tx.Imports().ForgetCreations(ctx, job.ID, clearAtOnce)
 			return err
 		})
 		if err != nil || gone < clearAtOnce {

@@ -3,6 +3,7 @@ package importer
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
@@ -19,13 +20,13 @@ const undoPlanned = 25
 
 // PlanUndo returns what an undo of an import would remove and leave, and the import. It looks at
 // the first chunks only: Undo.Done of Undo.People people. imports.ErrNotFound,
-// imports.ErrNotUndoable, imports.ErrTooOld, imports.ErrNothingCreated.
+// imports.ErrNotUndoable, imports.ErrTooOld, imports.ErrFollowed, imports.ErrNothingCreated.
 func (i *Jobs) PlanUndo(ctx context.Context, by operators.Officer, at app.Path, id imports.ID) (job imports.Job, plan imports.Undo, err error) {
 	err = i.store.View(ctx, func(tx ports.Tx) error {
 		if job, err = jobOf(ctx, tx, at, id); err != nil {
 			return err
 		}
-		if err := job.Undoable(i.clock.Now()); err != nil {
+		if err := undoable(ctx, tx, job, i.clock.Now()); err != nil {
 			return err
 		}
 		people, err := createdPeople(ctx, tx, id)
@@ -52,6 +53,28 @@ func (i *Jobs) PlanUndo(ctx context.Context, by operators.Officer, at app.Path, 
 	return job, plan, err
 }
 
+// undoable reports why an import cannot be undone at a moment: imports.ErrNotUndoable,
+// imports.ErrTooOld, imports.ErrFollowed.
+func undoable(ctx context.Context, tx ports.Tx, job imports.Job, now time.Time) error {
+	if err := job.Undoable(now); err != nil {
+		return err
+	}
+	return followed(ctx, tx, job)
+}
+
+// followed returns imports.ErrFollowed for an import that another one counts on: whom that found as
+// they should be has no other trace.
+func followed(ctx context.Context, tx ports.Tx, job imports.Job) error {
+	by, err := tx.Imports().Follower(ctx, job)
+	switch {
+	case errors.Is(err, imports.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	return imports.ErrFollowed.With("the import cannot be undone: %s (import %d) has written rows since it was started; undo that one first", by.File, by.ID)
+}
+
 // createdPeople counts for whom an import created something; imports.ErrNothingCreated.
 func createdPeople(ctx context.Context, tx ports.Tx, id imports.ID) (int, error) {
 	people, err := tx.Imports().CountCreations(ctx, id)
@@ -62,7 +85,7 @@ func createdPeople(ctx context.Context, tx ports.Tx, id imports.ID) (int, error)
 }
 
 // Undo begins to remove what an import created and nobody changed since; an importer does it in the
-// background. imports.ErrNotFound, imports.ErrNotUndoable, imports.ErrTooOld,
+// background. imports.ErrNotFound, imports.ErrNotUndoable, imports.ErrTooOld, imports.ErrFollowed,
 // imports.ErrNothingCreated.
 func (i *Jobs) Undo(ctx context.Context, by audit.Actor, at app.Path, id imports.ID) error {
 	return i.store.Update(ctx, func(tx ports.Tx) error {
@@ -70,7 +93,7 @@ func (i *Jobs) Undo(ctx context.Context, by audit.Actor, at app.Path, id imports
 		if err != nil {
 			return err
 		}
-		if err := job.Undoable(i.clock.Now()); err != nil {
+		if err := undoable(ctx, tx, job, i.clock.Now()); err != nil {
 			return err
 		}
 		people, err := createdPeople(ctx, tx, id)
@@ -117,6 +140,9 @@ func (r *jobRun) undoChunk(ctx context.Context) error {
 	err := r.store.Update(ctx, func(tx ports.Tx) error {
 		by, err := r.officer(ctx, tx)
 		if err != nil {
+			return err
+		}
+		if err := followed(ctx, tx, r.job); err != nil { // An import may have come in between.
 			return err
 		}
 		created, err := tx.Imports().Creations(ctx, r.job.ID, 0)

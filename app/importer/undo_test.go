@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -317,6 +318,59 @@ func TestUndo(t *testing.T) {
 		require.ErrorIs(t, err, imports.ErrNothingCreated)
 	})
 
+	t.Run("OfAnImportThatALaterOneCountsOnIsRefused", func(t *testing.T) {
+		t.Parallel()
+		onBoth(t, func(b *bureau) {
+			first := b.imported("email\nsame@example.org\nwrong@example.org\n")
+			b.clock.Advance(time.Second)
+			second := b.imported("email\nsame@example.org\nright@example.org\n")
+			err := b.jobs.Undo(b.Context(), clerk, acme, first.ID)
+			require.ErrorIs(b, err, imports.ErrFollowed)
+			require.ErrorContains(b, err, fmt.Sprintf("people.csv (import %d) has written rows since it was started; undo that one first", second.ID))
+			_, _, err = b.jobs.PlanUndo(b.Context(), adaHerself, acme, first.ID)
+			require.ErrorIs(b, err, imports.ErrFollowed)
+			assert.Contains(b, people(b.T, b.store, "acme"), "same@example.org")
+			assert.Equal(b, 1, b.undone(second.ID).Removed)
+			assert.Equal(b, 2, b.undone(first.ID).Removed)
+			assert.Empty(b, people(b.T, b.store, "acme"))
+		})
+	})
+
+	t.Run("EndsWhenAnImportCameInBetween", func(t *testing.T) {
+		t.Parallel()
+		b := newBureau(t, 1<<20)
+		first := b.imported("email\nsame@example.org\n")
+		b.clock.Advance(time.Second)
+		second := b.started(acme, "email\nsame@example.org\n")
+		b.clock.Advance(time.Second) // so that the second import comes first
+		require.NoError(t, b.jobs.Undo(t.Context(), clerk, acme, first.ID), "nothing is written yet")
+		i := b.importer(nil)
+		require.True(t, i.WorkOnce(t.Context()))
+		require.True(t, i.WorkOnce(t.Context()))
+		assert.Equal(t, imports.Done, b.show(acme, second.ID).State)
+		left := b.show(acme, first.ID)
+		assert.Equal(t, imports.Done, left.State)
+		assert.Contains(t, left.Reason, "the import was not undone completely: the import cannot be undone: people.csv")
+		assert.Contains(t, people(t, b.store, "acme"), "same@example.org")
+	})
+
+	t.Run("KeepsItsRecordThoughTheSweepFoundItBefore", func(t *testing.T) {
+		t.Parallel()
+		b := newBureau(t, 1<<20)
+		job := b.imported("email\na@example.org\n")
+		b.clock.Advance(imports.UndoLife)
+		require.NoError(t, b.importer(nil).SweepOnce(t.Context()), "the file goes, the record stays")
+		b.clock.Advance(time.Second)
+		begin := sync.OnceFunc(func() {
+			b.clock.Advance(-time.Second)
+			require.NoError(t, b.jobs.Undo(t.Context(), clerk, acme, job.ID))
+			b.clock.Advance(time.Second)
+		})
+		require.NoError(t, b.importer(func(s ports.Store) ports.Store { return late{s, begin} }).SweepOnce(t.Context()))
+		require.True(t, b.importer(nil).WorkOnce(t.Context()))
+		assert.Equal(t, 1, b.show(acme, job.ID).Undo.Removed)
+	})
+
 	t.Run("IsStoppedAndTakenUpAgain", func(t *testing.T) {
 		t.Parallel()
 		b := newBureau(t, 1<<20)
@@ -383,6 +437,17 @@ func (s *slow) Update(ctx context.Context, fn func(ports.Tx) error) error {
 	err := s.Store.Update(ctx, fn)
 	s.clock.Advance(importer.Turn)
 	return err
+}
+
+// late is a store that changes something only when something else has happened.
+type late struct {
+	ports.Store
+	before func()
+}
+
+func (l late) Update(ctx context.Context, fn func(ports.Tx) error) error {
+	l.before()
+	return l.Store.Update(ctx, fn)
 }
 
 // dying is a store of a process that ends with one of its units of work: before that is committed,

@@ -75,9 +75,13 @@ type Repository interface {
 	// how many; fewer than limit were the last.
 	ForgetCreations(ctx context.Context, id ID, limit int) (gone int, err error)
 	// Settled returns jobs that were started before a moment and of which it is still stored what
-	// they created: of the limit chunks that are stored for longest. Jobs that are being undone are
-	// left out.
+	// they created: of the limit chunks of such jobs that are stored for longest. Jobs that are
+	// being undone are left out.
 	Settled(ctx context.Context, before time.Time, limit int) ([]Job, error)
+
+	// Follower returns the newest other job of the organization that has written rows since this
+	// one was started, and was not undone; ErrNotFound when there is none.
+	Follower(ctx context.Context, j Job) (Job, error)
 
 	// Remember stores how the files of an organization with these columns were mapped last, and
 	// forgets what was used longest ago when there are more than MaxRemembered.

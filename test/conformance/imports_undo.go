@@ -71,9 +71,9 @@ func importUndoCases() cases {
 		},
 		"JobsOfWhichItIsKeptTooLongAreFound": func(t *testing.T, w *world) {
 			one := imports.Creations{People: []imports.Creation{{Member: 1}}}
-			first, second := w.job(t, w.mine, imports.Done), w.job(t, w.theirs, imports.Undone)
-			undoing, without := w.job(t, w.mine, imports.Undoing), w.job(t, w.mine, imports.Done)
-			for _, j := range []imports.Job{first, second, undoing} {
+			undoing := w.job(t, w.mine, imports.Undoing) // the oldest: its chunks must not hide those of others
+			first, second, without := w.job(t, w.mine, imports.Done), w.job(t, w.theirs, imports.Undone), w.job(t, w.mine, imports.Done)
+			for _, j := range []imports.Job{undoing, first, second} {
 				w.keepCreations(t, j.ID, noon, one, imports.Creations{Number: 1, People: one.People})
 			}
 			settled := func(before time.Time, limit int) []imports.ID {
@@ -83,6 +83,38 @@ func importUndoCases() cases {
 			assert.Equal(t, []imports.ID{first.ID, second.ID}, settled(noon.Add(time.Microsecond), 9))
 			assert.Equal(t, []imports.ID{first.ID}, settled(noon.Add(time.Microsecond), 1))
 			assert.NotContains(t, settled(noon.Add(time.Hour), 9), without.ID)
+		},
+		"AnImportThatHasWrittenRowsSinceIsFound": func(t *testing.T, w *world) {
+			at := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Microsecond) }
+			imported := func(o tenant, s imports.State, from, to, rows int) imports.Job {
+				j := w.job(t, o, s)
+				j.Started, j.Done = at(from), rows
+				if to != 0 {
+					j.Ended = at(to)
+				}
+				return w.savedJob(t, j)
+			}
+			one := imported(w.mine, imports.Done, 5, 6, 1)
+			found := func() imports.ID {
+				return look(t, w, func(tx ports.Tx) (imports.Job, error) { return tx.Imports().Follower(t.Context(), one) }).ID
+			}
+			imported(w.mine, imports.Done, 1, 5, 1)
+			imported(w.mine, imports.Undone, 7, 8, 1)
+			imported(w.mine, imports.Running, 7, 0, 0)
+			imported(w.theirs, imports.Done, 7, 8, 1)
+			checked := w.job(t, w.mine, imports.Checked)
+			checked.Done = 7
+			w.savedJob(t, checked)
+			missing(t, w, imports.ErrNotFound, func(tx ports.Tx) (imports.Job, error) { return tx.Imports().Follower(t.Context(), one) })
+			beside := imported(w.mine, imports.Done, 1, 7, 1)
+			assert.Equal(t, beside.ID, found(), "it was started before, but wrote since")
+			for _, s := range []imports.State{imports.Running, imports.Done, imports.Cancelled, imports.Failed, imports.Undoing} {
+				to := 9
+				if s == imports.Running {
+					to = 0
+				}
+				assert.Equal(t, imported(w.mine, s, 7, to, 1).ID, found(), s)
+			}
 		},
 		"SomethingWasMadeOfWho": func(t *testing.T, w *world) {
 			o := w.mine
