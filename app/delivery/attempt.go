@@ -115,7 +115,8 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) answe
 		held.finish(untried(j, s.worker.clock.Now().Add(s.worker.set.Poll)), nil) // Where none does, it need not wait for the end of the lease.
 		return notAsked
 	}
-	if more, err := s.allowed(ctx); !more {
+	taken, more, err := s.allowed(ctx)
+	if !more {
 		now := s.worker.clock.Now()
 		back := untried(j, now.Add(s.worker.set.Poll))
 		if err == nil {
@@ -132,6 +133,7 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) answe
 		message.Traceparent = own
 	}
 	err = s.dispatch(attempting, message)
+	s.unused(taken, err)
 	out := s.outcome(j, err)
 	span.Text("tocsin.delivery.state", string(out.State))
 	span.End(err != nil)

@@ -25,21 +25,22 @@ func (machineClock) Now() time.Time { return time.Now() }
 // fakeQueue keeps deliveries in memory, with leases as the real one has them. Most tests need one
 // channel only.
 type fakeQueue struct {
-	mu        sync.Mutex
-	rows      map[deliveries.ID]*queued
-	byChannel map[channels.ID][]*queued
-	channel   channels.Channel // with the id 1
-	others    map[channels.ID]channels.Channel
-	renewed   int
-	givenBack int
-	broken    error         // of Record
-	away      error         // of every method that works on deliveries
-	noChannel error         // of Channel
-	inputs    int           // calls of RenderInput
-	reloads   int           // calls of Channel
-	reading   time.Duration // what Claim takes to read what it has claimed
-	added     chan struct{}
-	purged    []deliveries.Expiry // what was to go
+	mu         sync.Mutex
+	rows       map[deliveries.ID]*queued
+	byChannel  map[channels.ID][]*queued
+	channel    channels.Channel // with the id 1
+	others     map[channels.ID]channels.Channel
+	renewed    int
+	givenBack  int
+	broken     error         // of Record
+	away       error         // of every method that works on deliveries
+	noChannel  error         // of Channel
+	unanswered error         // of Allow, after it was done
+	inputs     int           // calls of RenderInput
+	reloads    int           // calls of Channel
+	reading    time.Duration // what Claim takes to read what it has claimed
+	added      chan struct{}
+	purged     []deliveries.Expiry // what was to go
 
 	present map[string]deliveries.Presence
 	skew    time.Duration
@@ -49,6 +50,7 @@ type fakeQueue struct {
 	usage    channels.Usage // of the channel with the id 1
 	usedUp   time.Time      // of its quota
 	allows   int            // calls of Allow
+	taken    int            // of the quota
 	shares   map[channels.ID]map[string]*fakeShare
 	diverted []channels.Why // of calls of Divert
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
 // quotaLook is how often the store is asked whether a quota that was used up has something left
@@ -17,7 +18,10 @@ const quotaLook = time.Minute
 type quota struct {
 	mu   sync.Mutex // One attempt asks, and the others wait for the answer.
 	has  channels.Allowance
-	look time.Time // nothing was left: the store is asked again then
+	look time.Time // nothing was left, or there was no answer: the store is asked again then
+
+	failed   error // why there was no answer; nil: there was one
+	failures int   // in a row
 }
 
 // storeNow is the present moment by the clock of the store, as far as this instance knows it.
@@ -33,37 +37,64 @@ func (s *sender) stock(ctx context.Context) error {
 	return s.refill(ctx)
 }
 
-// allowed takes one attempt of the channel's quota, if it has one. It reports false when none is
-// left.
-func (s *sender) allowed(ctx context.Context) (bool, error) {
+// allowed takes one attempt of the channel's quota, if it has one, and returns of when it is. It
+// reports false when none is left.
+func (s *sender) allowed(ctx context.Context) (taken time.Time, more bool, err error) {
 	if s.limits.Quota.None() {
-		return true, nil
+		return taken, true, nil
 	}
 	s.quota.mu.Lock()
 	defer s.quota.mu.Unlock()
 	if err := s.refill(ctx); err != nil || s.quota.has.Left == 0 {
-		return false, err
+		return taken, false, err
 	}
 	s.quota.has.Left--
-	return true, nil
+	return s.quota.has.Taken, true, nil
 }
 
-// refill takes another portion where none is left, or what is left is of a day that is over. The
-// caller holds the quota's lock.
+// unused takes an attempt back that the provider knows nothing of, because the channel did not
+// work.
+func (s *sender) unused(taken time.Time, err error) {
+	if err == nil || s.limits.Quota.None() {
+		return
+	}
+	if f := deliveries.FailureOf(err); !f.Channel || f.Unsure {
+		return
+	}
+	q := &s.quota
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.has.OfDay(taken) {
+		return
+	}
+	if q.has.Left == 0 { // Others may wait for it.
+		q.has.Until = time.Time{}
+	}
+	q.has.Left++
+}
+
+// refill takes another portion where none is left, or what is left is of a day that is over. Where
+// there is no answer, nobody knows what was taken and given back: that is forgotten, and the pauses
+// between such calls double. The caller holds the quota's lock.
 func (s *sender) refill(ctx context.Context) error {
 	q, now := &s.quota, s.worker.clock.Now()
 	over := !s.storeNow().Before(q.has.Until)
 	if s.limits.Quota.None() || !over && (q.has.Left > 0 || now.Before(q.look)) {
 		return nil
 	}
+	if q.failed != nil && now.Before(q.look) {
+		return q.failed
+	}
 	// What was taken is kept even when the worker stops meanwhile: it is given back at the end.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 	defer cancel()
 	has, err := s.worker.queue.Allow(ctx, s.at.channel, s.limits.Quota, s.limits.Quota.Portion(), q.has)
 	if err != nil {
+		q.has, q.failed, q.look = channels.Allowance{}, err, now.Add(min(time.Second<<min(q.failures, 6), quotaLook))
+		q.failures++
 		return err
 	}
-	q.has, q.look = has, time.Time{}
+	q.has, q.look, q.failed, q.failures = has, time.Time{}, nil, 0
 	var usedUp time.Time
 	if has.Left == 0 {
 		q.look, usedUp = now.Add(quotaLook), now.Add(has.Until.Sub(s.storeNow()))
@@ -80,7 +111,10 @@ func (s *sender) refill(ctx context.Context) error {
 }
 
 // renewQuota has the store asked anew: the quota may be another one.
-func (s *sender) renewQuota() {
+func (s *sender) renewQuota(ctx context.Context) {
+	if s.limits.Quota.None() {
+		s.returnQuota(ctx)
+	}
 	s.quota.mu.Lock()
 	s.quota.has.Until = time.Time{}
 	s.quota.mu.Unlock()
@@ -89,16 +123,17 @@ func (s *sender) renewQuota() {
 	s.mu.Unlock()
 }
 
-// returnQuota gives back what is left, because the sender ends.
+// returnQuota gives back what is left, because the sender ends or the quota is gone. Whether it was
+// used up is forgotten in the store: nobody else may look at it again.
 func (s *sender) returnQuota(ctx context.Context) {
 	s.quota.mu.Lock()
 	defer s.quota.mu.Unlock()
-	if s.quota.has.Left == 0 {
+	if s.quota.has.Taken.IsZero() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 	defer cancel()
-	if _, err := s.worker.queue.Allow(ctx, s.at.channel, s.limits.Quota, 0, s.quota.has); err != nil {
+	if _, err := s.worker.queue.Allow(ctx, s.at.channel, channels.Quota{}, 0, s.quota.has); err != nil {
 		s.worker.log.Warn("what is left of a channel's quota could not be given back", "channel", int64(s.at.channel), "error", err)
 	}
 	s.quota.has = channels.Allowance{}

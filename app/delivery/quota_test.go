@@ -27,8 +27,12 @@ func (q *fakeQueue) Allow(_ context.Context, _ channels.ID, of channels.Quota, w
 	}
 	q.allows++
 	q.usage, a = q.usage.Allow(of, want, back, time.Now())
+	q.taken += a.Left
 	if q.usedUp = (time.Time{}); a.Left == 0 {
 		q.usedUp = q.usage.UsedUp(of)
+	}
+	if q.unanswered != nil {
+		return channels.Allowance{}, q.unanswered
 	}
 	return a, nil
 }
@@ -177,6 +181,104 @@ func TestWhatWaitedForAQuotaIsTriedAgain(t *testing.T) {
 			let(35 * time.Minute)
 			require.Equal(t, 3, q.count(deliveries.Sent))
 			require.EqualValues(t, 4, attempts.Load())
+		})
+	})
+}
+
+func TestAQuotaIsNotUsedByWhatNeverLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(20, channels.Settings{channels.SettingQuotaPerDay: 5})
+		var fails, left atomic.Int32
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			let(time.Second)
+			switch fails.Add(1) {
+			case 1, 2, 3, 4, 5, 6, 7:
+				return deliveries.Unreachable("connection refused")
+			case 8:
+				left.Add(1)
+				return deliveries.Unreachable("no answer").Doubtful(true)
+			}
+			left.Add(1)
+			return nil
+		}}
+		work(t, q, d, plainComposer{}, settings(), func() {
+			let(30 * time.Minute)
+			assert.EqualValues(t, 5, left.Load(), "all of it, and what may have left")
+			q.set(func(q *fakeQueue) { assert.NotZero(t, q.usedUp) })
+		})
+		assert.Equal(t, 5, q.usage.OfDay)
+	})
+}
+
+// TestAQuotaWhoseAnswersAreLost has the store count what it is asked for, and nobody hear of it.
+func TestAQuotaWhoseAnswersAreLost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(2_000, channels.Settings{channels.SettingQuotaPerDay: 1_000})
+		var left atomic.Int32
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			let(50 * time.Millisecond)
+			left.Add(1)
+			return nil
+		}}
+		work(t, q, d, plainComposer{}, settings(), func() {
+			let(200 * time.Millisecond)
+			q.set(func(q *fakeQueue) { q.unanswered, q.taken = errors.New("the answer is lost"), 0 })
+			let(time.Minute)
+			q.set(func(q *fakeQueue) {
+				assert.Positive(t, q.taken)
+				assert.LessOrEqual(t, q.taken, 80, "it does not use the quota up")
+				q.unanswered = nil
+			})
+			let(time.Hour)
+			assert.Less(t, left.Load(), int32(1_000))
+			assert.GreaterOrEqual(t, left.Load(), int32(900))
+		})
+	})
+}
+
+// TestAQuotaThatIsGivenBackWithoutAnAnswer is given back once.
+func TestAQuotaThatIsGivenBackWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(1, channels.Settings{channels.SettingQuotaPerMonth: 1_000})
+		var left atomic.Int32
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			left.Add(1)
+			return nil
+		}}
+		q.set(func(q *fakeQueue) { q.usage = channels.Usage{At: time.Now(), OfMonth: 500} })
+		work(t, q, d, plainComposer{}, settings(), func() {
+			let(5 * time.Second)
+			q.set(func(q *fakeQueue) {
+				q.add()
+				q.unanswered = errors.New("the answer is lost")
+				q.channel.Settings = channels.Settings{channels.SettingQuotaPerMonth: 550}
+			})
+			let(10 * time.Second)
+			q.set(func(q *fakeQueue) { q.unanswered = nil })
+			let(5 * time.Minute)
+		})
+		assert.EqualValues(t, 2, left.Load())
+		assert.GreaterOrEqual(t, q.usage.OfMonth, 502, "no more is given back than was taken")
+	})
+}
+
+func TestAQuotaThatIsGoneIsNotUsedUpAnyMore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(20, channels.Settings{channels.SettingQuotaPerDay: 10})
+		var sent taken
+		work(t, q, sent.driver(), plainComposer{}, settings(), func() {
+			let(5 * time.Second)
+			q.set(func(q *fakeQueue) {
+				assert.NotZero(t, q.usedUp)
+				q.channel.Settings = nil // An instance with the old settings has noted it meanwhile.
+			})
+			let(2 * time.Minute)
+			q.set(func(q *fakeQueue) { assert.Zero(t, q.usedUp) })
+			assert.Equal(t, 20, sent.by(1))
 		})
 	})
 }

@@ -112,7 +112,7 @@ func (s *sender) work(ctx context.Context) (claimed bool, err error) {
 		return false, err
 	}
 	if changed {
-		s.reopen()
+		s.reopen(ctx)
 	}
 	held := newClaims(s.worker)
 	stopRenewing := held.keep(ctx)
@@ -302,7 +302,7 @@ func (s *sender) reload(ctx context.Context) (changed bool, err error) {
 	return s.stale, nil
 }
 
-func (s *sender) reopen() {
+func (s *sender) reopen(ctx context.Context) {
 	s.closeDispatcher()
 	dispatcher, err := s.open()
 	if err != nil {
@@ -315,7 +315,7 @@ func (s *sender) reopen() {
 	s.breaker = breaker{} // What failed was another configuration.
 	s.mu.Unlock()
 	s.health.reset()
-	s.renewQuota()
+	s.renewQuota(ctx)
 }
 
 func (s *sender) open() (deliveries.Dispatcher, error) {

@@ -67,11 +67,14 @@ type Allowance struct {
 	Until time.Time
 }
 
+// OfDay reports whether the allowance is of the day of a moment.
+func (a Allowance) OfDay(t time.Time) bool { return day(a.Taken).Equal(day(t)) }
+
 // Allow gives back what is left of an allowance, and takes one of up to so many attempts. It
 // returns the usage afterwards.
 func (u Usage) Allow(of Quota, want int, back Allowance, now time.Time) (Usage, Allowance) {
 	u = u.On(now)
-	if day(back.Taken).Equal(day(u.At)) {
+	if back.OfDay(u.At) {
 		u.OfDay = max(0, u.OfDay-back.Left)
 	}
 	if month(back.Taken).Equal(month(u.At)) {
