@@ -39,6 +39,7 @@ type ListedChannel struct {
 	Outages []channels.Outage        // one for each instance that it does not work on
 	Backlog statistics.Backlog       // what is due in it; the zero value: nothing is
 	Hours   []statistics.ChannelHour // the last HoursShown, this one included
+	UsedUp  time.Time                // nothing is left of its quota until then; zero: something may be
 }
 
 // HoursShown is of how many hours it is told what went through a channel.
@@ -90,9 +91,13 @@ func (s *Channels) List(ctx context.Context, at Path, p Page) (listed []ListedCh
 		}
 		first := s.clock.Now().UTC().Truncate(time.Hour).Add(-(HoursShown - 1) * time.Hour)
 		hours, err := tx.Statistics().ChannelHours(ctx, org, ids, first)
+		if err != nil {
+			return err
+		}
+		are, err := tx.Channels().Conditions(ctx, org, ids)
 		listed = make([]ListedChannel, len(found))
 		for i, c := range found {
-			listed[i] = ListedChannel{c, outages[c.ID], backlogs[c.ID], hourly(first, hours[c.ID])}
+			listed[i] = ListedChannel{c, outages[c.ID], backlogs[c.ID], hourly(first, hours[c.ID]), are[c.ID].UsedUp}
 		}
 		return err
 	})

@@ -49,6 +49,8 @@ func newChannelCard(ch app.ListedChannel, now time.Time) channelCard {
 		card.State, card.Works = "failing", "resting"
 	case len(ch.Outages) > 0:
 		card.State, card.Works = "failing", "failing"
+	case !ch.UsedUp.IsZero():
+		card.State, card.Works = "failing", "quota used up"
 	}
 	if n := len(ch.Outages); ch.Active && n > 0 {
 		card.Works += " on " + counted(n, "instance", "instances")

@@ -105,8 +105,15 @@ func TestAChannelShowsItsQuota(t *testing.T) {
 			return errors.Join(tx.Channels().Save(f.Context(), c), tx.Channels().ClearOutages(f.Context(), c.Organization, c.ID))
 		})
 		assert.Contains(f, b.get(path).said(), "Quota 0 of 2,000 used today, 0 of 30,000 used this month (UTC)")
-		_, err := f.store.Queue().Allow(f.Context(), c.ID, quota, 2_000, channels.Allowance{})
-		require.NoError(f, err)
+		list := "/console/o/acme/channels/"
+		for range 2 { // The second one finds nothing.
+			assert.Contains(f, b.get(list).body, `<span class="state active">working</span>`)
+			assert.NotContains(f, b.get(path).said(), "used up")
+			_, err := f.store.Queue().Allow(f.Context(), c.ID, quota, 2_000, channels.Allowance{})
+			require.NoError(f, err)
+		}
+		assert.Contains(f, b.get(list).body, `<span class="state failing">quota used up</span>`)
+		assert.Contains(f, b.get(list).said(), "Nothing is sent until 2026-03-0")
 		assert.Contains(f, b.get(path).said(), "Quota 2,000 of 2,000 used today, 2,000 of 30,000 used this month (UTC) used up until 2026-03-0")
 		assert.Contains(f, b.get(occurrencePath(id)).said(), "waits for the channel, whose quota is used up until 2026-03-0")
 	})

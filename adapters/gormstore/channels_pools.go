@@ -112,7 +112,7 @@ func (t tx) providers(ctx context.Context, org orgs.ID) (rows []providerRow, err
 		if len(ranges) == 0 {
 			resting := slices.Clone(members)
 			for i := range resting {
-				resting[i].Until = time.Time{}
+				resting[i].Until, resting[i].UsedUp = time.Time{}, time.Time{}
 			}
 			ranges = channels.Ranges(resting, 0, t.now())
 		}

@@ -63,7 +63,8 @@ func (q queue) Allow(
 	return allowed, err
 }
 
-// used notes in the conditions of channels how much of their quotas is used.
+// used notes in the conditions of channels how much of their quotas is used. One is used up when an
+// instance that wanted more found nothing left: what is taken leaves first.
 func (r channelRepo) used(ctx context.Context, of map[channels.ID]channels.Condition) error {
 	var ids []channels.ID
 	for id, c := range of {
@@ -78,7 +79,9 @@ func (r channelRepo) used(ctx context.Context, of map[channels.ID]channels.Condi
 	for _, row := range rows {
 		c := of[row.ChannelID]
 		c.Used = row.usage().On(r.now())
-		c.UsedUp = c.Used.UsedUp(c.Quota)
+		if until := orZero(row.UsedUpAt); until.After(r.now()) {
+			c.UsedUp = until.UTC()
+		}
 		of[row.ChannelID] = c
 	}
 	return err

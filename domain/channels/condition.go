@@ -11,5 +11,5 @@ type Condition struct {
 	PerSecond float64   // how many messages leave in a second; 0: no limit
 	Quota     Quota     // none: no limit
 	Used      Usage     // of the quota, or taken by an instance that is about to use it
-	UsedUp    time.Time // nothing is left of the quota until then; zero: something is
+	UsedUp    time.Time // nothing is left of the quota until then; zero: something may be
 }

@@ -113,6 +113,16 @@ func poolCases() cases {
 			w.expand(t, 1_000)
 			assert.Len(t, w.through(t, o), 2, "where none works each has its share")
 		},
+		"OfMembersThatAreUsedUpEachHasItsShare": func(t *testing.T, w *world) {
+			of := channels.Quota{PerMonth: 1}
+			for _, c := range w.pooled(t, 80, 20) {
+				for range 2 {
+					_, err := w.Queue().Allow(t.Context(), c.ID, of, 1, channels.Allowance{})
+					require.NoError(t, err)
+				}
+			}
+			assert.Len(t, w.through(t, w.waiting(t, 100)), 2)
+		},
 		"AMemberThatReturnsGetsItsShareLittleByLittle": func(t *testing.T, w *world) {
 			all := w.pooled(t, 50, 50)
 			w.down(t, all[0], -time.Second)

@@ -73,6 +73,8 @@ func quotaCases() cases {
 			some := condition(t, w, limited)
 			assert.Equal(t, 40, some.Used.OfMonth)
 			assert.Zero(t, some.UsedUp)
+			require.Equal(t, 60, allow(t, w, limited, 100, channels.Allowance{}).Left)
+			assert.Zero(t, condition(t, w, limited).UsedUp, "the last of it is on its way")
 			until := allow(t, w, limited, 100, channels.Allowance{}).Taken.UTC()
 			all := condition(t, w, limited)
 			assert.Equal(t, 100, all.Used.OfMonth)
