@@ -11,8 +11,9 @@ import (
 // undoView is the page that asks whether an import shall be undone.
 type undoView struct {
 	imports.Job
-	Plan   imports.Undo
-	Reason string // why it cannot be undone; empty: it can
+	Plan       imports.Undo
+	Unrecorded int    // users whom the import added and no undo can find
+	Reason     string // why it cannot be undone; empty: it can
 }
 
 func (c call) askToUndoImport() error {
@@ -21,7 +22,7 @@ func (c call) askToUndoImport() error {
 		return err
 	}
 	job, plan, err := c.console.use.ImportJobs.PlanUndo(c.ctx, c.officer(), c.at(), id)
-	v := undoView{Job: job, Plan: plan}
+	v := undoView{Job: job, Plan: plan, Unrecorded: plan.Unrecorded(job.Counts.Added() - job.Undo.New)}
 	if fault.KindOf(err) == fault.Invalid {
 		v.Reason, err = sentence(err.Error()), nil
 	}

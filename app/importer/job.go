@@ -152,6 +152,9 @@ func (r *jobRun) write(ctx context.Context, c chunk) (o outcome, err error) {
 				return err
 			}
 			made := imports.Creations{Number: r.job.Done, People: imports.Created(plan.Writes, r.job.Group.ID)}
+			if err := identify(ctx, tx, r.org.ID, made.People); err != nil {
+				return err
+			}
 			if err := tx.Imports().KeepCreations(ctx, r.job.ID, r.job.Started, made); err != nil {
 				return err
 			}
@@ -165,6 +168,27 @@ func (r *jobRun) write(ctx context.Context, c chunk) (o outcome, err error) {
 	return o, err
 }
 
+// identify notes which addresses members got who were there.
+func identify(ctx context.Context, tx ports.Tx, org orgs.ID, people []imports.Creation) error {
+	var ids []users.MemberID
+	got := map[users.MemberID]*imports.Creation{}
+	for n, c := range people {
+		if c.Email != "" {
+			ids, got[c.Member] = append(ids, c.Member), &people[n]
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	held, err := tx.Addresses().OfMembers(ctx, org, ids, users.Email)
+	for _, a := range held {
+		if c := got[a.Member]; a.Key() == users.NewEmailAddress(c.Email).Key() {
+			c.Address = a.ID
+		}
+	}
+	return err
+}
+
 // plan plans what becomes of the enrollments of a chunk.
 func (r *jobRun) plan(ctx context.Context, tx ports.Tx, c chunk) (*users.Plan, error) {
 	by, err := r.officer(ctx, tx)
@@ -174,9 +198,10 @@ func (r *jobRun) plan(ctx context.Context, tx ports.Tx, c chunk) (*users.Plan, e
 	return app.PlanEnrollment(ctx, tx, r.org.Slug, users.Batch{Enrollments: c.enrollments, Group: r.job.Group.ID, MergeFields: true, MayChange: by.MayChange})
 }
 
-// officer is whoever started the job, with what they may do now; imports.ErrNotAllowed.
+// officer is whoever started the job, or its undo, with what they may do now;
+// imports.ErrNotAllowed.
 func (r *jobRun) officer(ctx context.Context, tx ports.Tx) (operators.Officer, error) {
-	of, err := tx.Operators().Accounts(ctx, r.job.By.Name)
+	of, err := tx.Operators().Accounts(ctx, r.job.Officer().Name)
 	if err != nil {
 		return operators.Officer{}, err
 	}
@@ -184,7 +209,7 @@ func (r *jobRun) officer(ctx context.Context, tx ports.Tx) (operators.Officer, e
 	if !v.May(r.org.Slug, operators.Operator) {
 		return operators.Officer{}, imports.ErrNotAllowed
 	}
-	return operators.Officer{Actor: r.job.By, Right: v.Right(r.org.Slug)}, nil
+	return operators.Officer{Actor: r.job.Officer(), Right: v.Right(r.org.Slug)}, nil
 }
 
 // count stores what became of a chunk.

@@ -115,7 +115,7 @@ func (i *Jobs) receive(ctx context.Context, at app.Path, job imports.Job, u Uplo
 
 // record notes what whoever is responsible for a job now did with it.
 func record(ctx context.Context, tx ports.Tx, a audit.Action, org string, j imports.Job, after audit.State) error {
-	return tx.Audit().Record(ctx, audit.Entry{Organization: j.Organization, Actor: j.By, Action: a,
+	return tx.Audit().Record(ctx, audit.Entry{Organization: j.Organization, Actor: j.Officer(), Action: a,
 		Object: app.Path{Organization: org}.Object("imports", strconv.FormatInt(int64(j.ID), 10)), After: after})
 }
 
@@ -204,7 +204,7 @@ func (i *Jobs) Cancel(ctx context.Context, by audit.Actor, at app.Path, id impor
 		if job, err = tx.Imports().Save(ctx, job); err != nil {
 			return err
 		}
-		job.By = by // for the entry alone: whoever started it stays known
+		job.By, job.Undo.By = by, by // for the entry alone: whoever started it stays known
 		if before == imports.Undoing {
 			return record(ctx, tx, audit.ImportUndoEnded, at.Organization, job, undoState(job))
 		}

@@ -114,8 +114,10 @@ func (b *bureau) undone(id imports.ID) imports.Undo {
 	job := b.show(acme, id)
 	assert.Equal(b, imports.Undone, job.State)
 	undo := job.Undo
-	plan.Of = imports.Done
+	plan.Of, plan.By = imports.Done, clerk
+	plan.Reason = undo.Reason
 	assert.Equal(b, plan, undo, "what was said before is what was done")
+	undo.By = audit.Actor{}
 	return undo
 }
 
@@ -138,7 +140,7 @@ func TestUndo(t *testing.T) {
 			before, apart := people(b.T, b.store, "acme"), people(b.T, b.store, "beta")
 			job := b.imported("email,first_name,custom__a\nold@example.org,,\nstaff@example.org,,\nother@example.org,É,\nnew@example.org,Ä,7\nfurther@example.org,,\n")
 			assert.Len(b, people(b.T, b.store, "acme"), 5)
-			assert.Equal(b, imports.Undo{Of: imports.Done, People: 4, Done: 4, Removed: 3, Links: 1}, b.undone(job.ID))
+			assert.Equal(b, imports.Undo{Of: imports.Done, People: 4, Done: 4, New: 3, Removed: 3, Links: 1}, b.undone(job.ID))
 			assert.Equal(b, before, people(b.T, b.store, "acme"))
 			assert.Equal(b, apart, people(b.T, b.store, "beta"))
 			require.NoError(b, b.store.View(b.Context(), func(tx ports.Tx) error {
@@ -206,7 +208,7 @@ func TestUndo(t *testing.T) {
 				return errors.Join(tx.Users().SetRole(ctx, promoted), tx.Users().SaveFields(ctx, labelled), errLink, errUnlink, errPhone, errOther)
 			})
 			undo := b.undone(job.ID)
-			assert.Equal(b, imports.Undo{Of: imports.Done, People: 14, Done: 14, Removed: 1, Gone: 1, Changed: 9, Used: 3}, undo)
+			assert.Equal(b, imports.Undo{Of: imports.Done, People: 14, Done: 14, New: 14, Removed: 1, Gone: 1, Changed: 9, Used: 3}, undo)
 			left := people(b.T, b.store, "acme")
 			assert.Len(b, left, len(stays))
 			for _, name := range stays {
@@ -218,7 +220,7 @@ func TestUndo(t *testing.T) {
 	t.Run("TakesBackTheAddressesOfMembersWhoWereThere", func(t *testing.T) {
 		t.Parallel()
 		onBoth(t, func(b *bureau) {
-			names := []string{"a", "assigned", "renamed", "none", "unlinked", "boss"}
+			names := []string{"a", "assigned", "renamed", "again", "none", "unlinked", "boss"}
 			var file strings.Builder
 			file.WriteString("email\n")
 			for _, name := range names {
@@ -240,11 +242,17 @@ func TestUndo(t *testing.T) {
 			})
 			before := people(b.T, b.store, "acme")
 			job := b.imported(file.String())
+			again := b.member("again@example.org")
 			assigned, renamed, unlinked, boss := b.member("assigned@example.org"), b.member("renamed@example.org"), b.member("unlinked@example.org"), b.member("boss@example.org")
 			b.change(func(tx ports.Tx, org orgs.Organization) error {
 				b.assign(tx, org, assigned)
 				drop(tx, org, "none")
 				drop(tx, org, "renamed")
+				drop(tx, org, "again")
+				same := users.NewEmailAddress("again@example.org")
+				same.Member = again.ID
+				_, _, err := tx.Addresses().Ensure(b.Context(), org.ID, []users.Address{same})
+				require.NoError(b, err)
 				other := users.NewEmailAddress("renamed@example.org")
 				other.Member, other.Name = renamed.ID, "work"
 				_, _, errOther := tx.Addresses().Ensure(b.Context(), org.ID, []users.Address{other})
@@ -258,10 +266,11 @@ func TestUndo(t *testing.T) {
 			require.NoError(b, b.jobs.Undo(b.Context(), olga, acme, job.ID))
 			require.True(b, b.importer(nil).WorkOnce(b.Context()))
 			undone := b.show(acme, job.ID)
-			assert.Equal(b, imports.Undo{Of: imports.Done, People: 6, Done: 6, Addresses: 2, Links: 4, Changed: 1, Used: 1, Gone: 2, Above: 1}, undone.Undo)
+			assert.Equal(b, imports.Undo{Of: imports.Done, By: olga, People: 7, Done: 7, Addresses: 2, Links: 5, Used: 1, Gone: 4, Above: 1}, undone.Undo)
 			left := people(b.T, b.store, "acme")
 			assert.Equal(b, before["a@example.org"], left["a@example.org"])
 			assert.Equal(b, "email=assigned@example.org", left["assigned@example.org"].addresses)
+			assert.Equal(b, "email=again@example.org", left["again@example.org"].addresses, "it was given again on purpose")
 			assert.Equal(b, "work=renamed@example.org", left["renamed@example.org"].addresses)
 			assert.Equal(b, "Default,Staff", left["boss@example.org"].groups)
 		})
@@ -504,7 +513,7 @@ func TestUndoSurvivesACrash(t *testing.T) {
 				require.True(b, b.importer(nil).WorkOnce(b.Context()))
 				done := b.show(acme, job.ID)
 				assert.Equal(b, imports.Undone, done.State)
-				assert.Equal(b, imports.Undo{Of: imports.Done, People: added + 2, Done: added + 2, Removed: added, Links: 2}, done.Undo)
+				assert.Equal(b, imports.Undo{Of: imports.Done, By: clerk, People: added + 2, Done: added + 2, New: added, Removed: added, Links: 2}, done.Undo)
 				left := people(b.T, b.store, "acme")
 				assert.Len(b, left, 2)
 				for name, was := range before {

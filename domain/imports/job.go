@@ -74,7 +74,7 @@ type Job struct {
 	Columns      Mapping // by the names that they had when the file came; nil: not known, or too many to be mapped
 	Source       string  // what the file was before it became CSV in UTF-8: an encoding, or a sheet of a workbook; empty: not known
 	Group        orgs.Group
-	By           audit.Actor // who uploaded the file, started the import, or undid it, whatever was last
+	By           audit.Actor // who uploaded the file, or started the import
 	State        State
 	Reason       string // why it failed, or was cancelled when nobody did that
 

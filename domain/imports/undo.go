@@ -31,6 +31,8 @@ type Creation struct {
 	Digest string `json:"d,omitempty"`
 	Group  bool   `json:"g,omitempty"` // a member who was there came into the group of the import
 	Email  string `json:"e,omitempty"` // the address that a member who was there got; empty: none
+	// Address is this address. 0: not known.
+	Address users.AddressID `json:"a,omitempty"`
 }
 
 // Creations are what one chunk of an import created.
@@ -41,21 +43,25 @@ type Creations struct {
 
 // Undo is what became of what an import created.
 type Undo struct {
-	Of        State // the state of the import before; empty: nobody has begun to undo it
-	People    int   // for whom the import created something
-	Done      int   // of these
-	Removed   int   // memberships
-	Addresses int   // of members who were there before the import
-	Links     int   // of such members to the group of the import
-	Changed   int   // left alone, because they are not as the import left them
-	Used      int   // left alone, because something was made of them since
-	Gone      int   // that somebody else removed before
-	Above     int   // left alone, because they are of somebody whom only administrators may change
+	Of        State       // the state of the import before; empty: nobody has begun to undo it
+	Reason    string      // of that state
+	By        audit.Actor // who has begun it
+	People    int         // for whom the import created something
+	Done      int         // of these
+	New       int         // of these who are done: whom the import added
+	Removed   int         // memberships
+	Addresses int         // of members who were there before the import
+	Links     int         // of such members to the group of the import
+	Changed   int         // left alone, because they are not as the import left them
+	Used      int         // left alone, because something was made of them since
+	Gone      int         // that somebody else removed before
+	Above     int         // left alone, because they are of somebody whom only administrators may change
 }
 
 // Plus adds what became of further people.
 func (u Undo) Plus(more Undo) Undo {
 	u.Done += more.Done
+	u.New += more.New
 	u.Removed += more.Removed
 	u.Addresses += more.Addresses
 	u.Links += more.Links
@@ -64,6 +70,15 @@ func (u Undo) Plus(more Undo) Undo {
 	u.Gone += more.Gone
 	u.Above += more.Above
 	return u
+}
+
+// Unrecorded is of how many users there is no record, when an import added so many; 0 until
+// everybody of whom there is one is done.
+func (u Undo) Unrecorded(added int) int {
+	if u.Done < u.People {
+		return 0
+	}
+	return max(0, added-u.New)
 }
 
 // digest is what the fields of a membership are together; its groups and addresses are not among
@@ -144,6 +159,9 @@ func (p Present) Removal(created []Creation) Removal {
 	r := Removal{Undo: Undo{Done: len(created)}}
 	for _, c := range created {
 		m, there := members[c.Member]
+		if c.Digest != "" {
+			r.Undo.New++
+		}
 		switch {
 		case !there:
 			r.Undo.Gone++
@@ -179,7 +197,7 @@ func (p Present) restore(r *Removal, c Creation, m users.Member, has []users.Add
 		return
 	}
 	given := users.NewEmailAddress(c.Email)
-	i := slices.IndexFunc(has, func(a users.Address) bool { return a.Key() == given.Key() })
+	i := slices.IndexFunc(has, func(a users.Address) bool { return a.Key() == given.Key() && (c.Address == 0 || c.Address == a.ID) })
 	switch {
 	case i < 0:
 		r.Undo.Gone++
@@ -224,9 +242,20 @@ func (j Job) BeginUndo(people int, by audit.Actor, now time.Time) (Job, error) {
 	if err := j.Undoable(now); err != nil {
 		return j, err
 	}
-	j.Undo.Of, j.Undo.People = j.State, j.Undo.Done+people
-	j.State, j.By, j.Touched, j.Failures, j.Reason, j.Pace = Undoing, by, now, 0, "", Pace{}
+	if j.Undo.Of == "" { // Later it is the reason why the undo ended.
+		j.Undo.Reason = j.Reason
+	}
+	j.Undo.Of, j.Undo.By, j.Undo.People = j.State, by, j.Undo.Done+people
+	j.State, j.Touched, j.Failures, j.Reason, j.Pace = Undoing, now, 0, "", Pace{}
 	return j, nil
+}
+
+// Officer is who has begun what was done last: the undo, or else the import.
+func (j Job) Officer() audit.Actor {
+	if j.Undo.By.Name != "" {
+		return j.Undo.By
+	}
+	return j.By
 }
 
 // Retract says what became of what was created for the next people.

@@ -17,12 +17,14 @@ func TestUndoOfAJob(t *testing.T) {
 	ended := start.Add(time.Hour)
 	by := audit.Actor{Name: "ada"}
 	for _, s := range []imports.State{imports.Done, imports.Cancelled, imports.Failed} {
-		j := imports.Job{State: s, Started: start, Ended: ended, Reason: "why", Failures: 3}
+		j := imports.Job{State: s, By: audit.Actor{Name: "eve"}, Started: start, Ended: ended, Reason: "why", Failures: 3}
 		j, err := j.BeginUndo(5, by, start.Add(imports.UndoLife))
 		require.NoError(t, err)
 		assert.True(t, j.State.Working())
 		assert.False(t, j.State.Over())
 		assert.Empty(t, j.Reason)
+		assert.Equal(t, "eve", j.By.Name, "who started it stays known")
+		assert.Equal(t, by, j.Officer())
 		assert.Zero(t, j.Failures)
 		j = j.Retract(imports.Undo{Done: 2, Removed: 1, Changed: 1}, ended, time.Minute)
 		assert.False(t, j.Pace.Since.IsZero(), "somebody has worked at it")
@@ -36,7 +38,7 @@ func TestUndoOfAJob(t *testing.T) {
 		again, err := failed.BeginUndo(3, by, ended)
 		require.NoError(t, err)
 		again = again.Retract(imports.Undo{Done: 3, Removed: 3}, ended, time.Minute)
-		assert.Equal(t, imports.Undo{Of: s, People: 5, Done: 5, Removed: 4, Changed: 1}, again.Undo)
+		assert.Equal(t, imports.Undo{Of: s, Reason: "why", By: by, People: 5, Done: 5, Removed: 4, Changed: 1}, again.Undo)
 		done := again.Finish(ended)
 		assert.Equal(t, imports.Undone, done.State)
 		assert.True(t, done.State.Over())
@@ -48,5 +50,7 @@ func TestUndoOfAJob(t *testing.T) {
 	for _, s := range []imports.State{imports.Uploading, imports.Checking, imports.Checked, imports.Running, imports.Undoing} {
 		require.ErrorIs(t, imports.Job{State: s, Started: start}.Undoable(start), imports.ErrNotUndoable, s)
 	}
+	assert.Zero(t, imports.Undo{People: 3, Done: 2, New: 2}.Unrecorded(9), "not before all are done")
+	assert.Equal(t, 7, imports.Undo{People: 3, Done: 3, New: 2}.Unrecorded(9))
 	require.ErrorIs(t, imports.Job{State: imports.Cancelled}.Undoable(start), imports.ErrNotUndoable, "it was not started")
 }

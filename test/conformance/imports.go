@@ -63,7 +63,7 @@ func busiest(j imports.Job) imports.Job {
 	j.Columns = imports.Mapping{{Name: "<é>", Field: imports.Email}, {Field: imports.Metadata, Key: "\""}, {Name: "x"}}
 	j.Rows, j.Done, j.Kept, j.Failures = 1_000_000, 17, 3, 2
 	j.Counts, j.Checked = imports.Report{Created: 1, Enrolled: 2, Updated: 3, Unchanged: 4, Duplicates: 5, Rejected: 6}, imports.Report{Created: 9}
-	j.Undo = imports.Undo{Of: imports.Cancelled, People: 9, Done: 8, Removed: 1, Addresses: 2, Links: 3, Changed: 4, Used: 5, Gone: 6, Above: 7}
+	j.Undo = imports.Undo{Of: imports.Cancelled, Reason: "why <not>", By: audit.Actor{Name: "Ö", Key: 7, Address: "::1/128", Via: audit.Console}, People: 9, Done: 8, New: 3, Removed: 1, Addresses: 2, Links: 3, Changed: 4, Used: 5, Gone: 6, Above: 7}
 	at := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Microsecond) }
 	j.Uploaded, j.Started, j.Ended, j.Touched, j.Pace, j.Owner, j.Until = at(1), at(2), at(3), at(4), imports.Pace{Since: at(5), From: 7}, "me", at(6)
 	return j
