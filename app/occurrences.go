@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -126,7 +127,7 @@ func (o *Occurrences) Show(ctx context.Context, at Path, id events.OccurrenceID)
 		if r.Holds, err = o.holds(ctx, tx, r); err != nil {
 			return err
 		}
-		if r.State == Delivering {
+		if r.State == Delivering && !slices.ContainsFunc(r.Holds, func(h Hold) bool { return h.For == deliveries.ForQuota }) {
 			r.Expected = deliveries.ExpectedEnd(found, r.Counts, o.clock.Now())
 		}
 		return nil

@@ -20,7 +20,7 @@ func TestCheck(t *testing.T) {
 	driver := smtp.New(fakenet.Faraway(), smtp.Timeouts{})
 	for name, changes := range map[string]channels.Settings{
 		"TheLeast":        {},
-		"Everything":      {"username": "u", "password": "p", "from_name": "Acme", "reply_to": "Help <help@example.org>", "tls": "tls", "tls_ca": authority, "helo": "a.example.org", "concurrency": 8, "rate_per_second": 2.5},
+		"Everything":      {"username": "u", "password": "p", "from_name": "Acme", "reply_to": "Help <help@example.org>", "tls": "tls", "tls_ca": authority, "helo": "a.example.org", "concurrency": 8, "rate_per_second": 2.5, "quota_per_day": 500, "quota_per_month": 10_000},
 		"AnIPv6Host":      {"host": "2001:db8::1"},
 		"APortAsJSON":     {"port": json.Number("587")},
 		"APortAsYAML":     {"port": 587},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
@@ -41,6 +42,23 @@ func TestWaiting(t *testing.T) {
 		require.Empty(w, w.occurrence(id).Waiting)
 		require.Nil(w, w.deliveries(id)[0].Waiting)
 		require.Equal(w, "it was sent", w.explain(id, "anna").Candidates[0].Verdict)
+	}))
+
+	t.Run("ForAQuota", both(func(w *world) {
+		b := orders()
+		b.Organizations[0].Projects[0].Channels[0].Settings[channels.SettingQuotaPerMonth] = 1
+		w.apply(b)
+		w.buyer("anna", "anna@example.org")
+		w.buyer("ben", "ben@example.org")
+		w.work()
+		id := w.trigger(object{})
+		w.eventually(occurrencePath(id), func(o occurrence) bool {
+			return o.Counts["sent"] == 1 && len(o.Waiting) == 1 && o.Waiting[0].For == "quota of the channel"
+		})
+		w.clock.Advance(time.Second)
+		o := w.occurrence(id)
+		require.Equal(w, 1, o.Waiting[0].Until.Day())
+		require.Nil(w, o.ExpectedEnd, "the rate so far tells nothing")
 	}))
 
 	t.Run("ForAChannelThatDoesNotWork", both(func(w *world) {
