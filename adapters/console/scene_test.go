@@ -75,7 +75,7 @@ func furnish(f *fixture) set {
 	}
 	s.params = map[string]string{
 		"{org}": "acme", "{prj}": "shop", "{app}": "web", "{member}": strconv.FormatInt(int64(ada.ID), 10), "{id}": strconv.FormatInt(int64(f.happened()), 10),
-		"{import}": strconv.FormatInt(int64(f.checked("people.csv", "email\nnobody\n").ID), 10),
+		"{import}": strconv.FormatInt(int64(f.checked("people.csv", "email\nnobody\nimported@example.org\n").ID), 10),
 		"{asset}":  "console.css", "{passkey}": "1", "{evt}": "tick", "{group}": strconv.FormatInt(int64(f.group("Staff").ID), 10),
 	}
 	f.listed("ada")
