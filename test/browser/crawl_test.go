@@ -131,13 +131,12 @@ func (r *reader) invited(username, role string) string {
 	return welcome.FindString(r.send(access, access+"invite/", url.Values{}).text)
 }
 
-// hired is a member of acme who was given a role and has signed in.
+// hired is a member of acme who was given a role and has signed in, by the link.
 func (r *reader) hired(username, role string) *reader {
 	r.w.Helper()
 	link := r.invited(username, role)
-	r.send(link, link, url.Values{"password": {password}, "again": {password}})
 	member := r.w.reader()
-	member.signIn(username, password)
+	member.send(link, link, url.Values{"password": {password}, "again": {password}})
 	return member
 }
 
