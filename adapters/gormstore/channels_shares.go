@@ -9,16 +9,15 @@ import (
 
 // Share renews one lease after the other: whoever waits for the row of the channel sees what those
 // before it have written.
-func (q queue) Share(ctx context.Context, channel channels.ID, owner string, lease time.Duration, places channels.Places) (share channels.Share, err error) {
+func (q queue) Share(ctx context.Context, channel channels.ID, owner string, lease time.Duration) (share channels.Share, err error) {
 	ctx = paced(ctx, paceBrief)
 	type heldRow struct {
 		Owner   string
 		Joined  int64
 		Renewed int64
-		Places  int
 	}
 	err = q.work(ctx, func(t tx) error {
-		share = channels.Share{Holders: 1, Begun: true, Places: places.All}
+		share = channels.Share{Holders: 1, Begun: true}
 		found, err := rowsOf[channels.ID](t.db(ctx).Raw("SELECT id FROM channels WHERE id = ?"+t.dialect.lockRowsOf("channels"), channel))
 		if err != nil || len(found) == 0 { // Whoever sends through a channel that is gone finds the gates shut.
 			return err
@@ -34,32 +33,16 @@ func (q queue) Share(ctx context.Context, channel channels.ID, owner string, lea
 		if err != nil {
 			return err
 		}
-		rows, err := rowsOf[heldRow](t.db(ctx).Raw("SELECT owner, joined, renewed, places FROM channel_shares WHERE channel_id = ? ORDER BY owner", channel))
-		if err != nil {
-			return err
-		}
+		rows, err := rowsOf[heldRow](t.db(ctx).Raw("SELECT owner, joined, renewed FROM channel_shares WHERE channel_id = ? ORDER BY owner", channel))
 		share.Holders = len(rows)
-		before, others, had := 0, 0, 0
 		for _, mine := range rows {
-			if mine.Owner != owner {
-				others += mine.Places
-				continue
-			}
-			had = mine.Places
 			for _, other := range rows {
-				if other.Joined < mine.Joined {
-					before++
-				}
-				if other.Owner != owner && other.Renewed < mine.Joined {
+				if mine.Owner == owner && other.Owner != owner && other.Renewed < mine.Joined {
 					share.Begun = false
 				}
 			}
 		}
-		share.Places = places.Part(before, share.Holders, others)
-		if has := max(share.Places, places.Held); has != had {
-			return t.db(ctx).Exec("UPDATE channel_shares SET places = ? WHERE channel_id = ? AND owner = ?", has, channel, owner).Error
-		}
-		return nil
+		return err
 	})
 	return share, err
 }

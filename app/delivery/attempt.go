@@ -43,10 +43,6 @@ func (s *sender) start(ctx context.Context, held *claims, j deliveries.Job, atte
 			held.finish(untried(j, until), nil)
 			return
 		case mustWait:
-			if _, worth := s.awaitPlaces(ctx); !worth {
-				held.finish(untried(j, now), nil)
-				return
-			}
 			pace.Pause(ctx, targetStalled/4, s.targets.changed)
 			continue
 		case mayStart:

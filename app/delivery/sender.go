@@ -166,13 +166,6 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *line) (claimed bo
 		if !s.config.Active {
 			s.divert(ctx)
 		}
-		if has, worth := s.awaitPlaces(ctx); !has {
-			if !worth && len(held.ids()) == 0 {
-				return claimed, nil
-			}
-			pace.Pause(ctx, shareInterval, s.share.changed)
-			continue
-		}
 		size, trial := s.room(held), s.onTrial()
 		if size == 0 {
 			held.waitFinished(ctx)
@@ -318,9 +311,6 @@ func (s *sender) reopen(ctx context.Context) {
 	}
 	s.dispatcher, s.limits, s.stale = dispatcher, s.config.Settings.Limits(), false
 	s.protocol, s.targets = s.config.Protocol, newTargets(s.limits.Concurrency)
-	if s.limits.Shared {
-		s.targets.allow(0, time.Time{}) // until it has a part
-	}
 	s.mu.Lock()
 	s.breaker = breaker{} // What failed was another configuration.
 	s.mu.Unlock()

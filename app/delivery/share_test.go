@@ -21,11 +21,11 @@ import (
 
 // fakeShare is a part of a channel's limits.
 type fakeShare struct {
-	joined, renewed, places int
-	until                   time.Time
+	joined, renewed int
+	until           time.Time
 }
 
-func (q *fakeQueue) Share(_ context.Context, c channels.ID, owner string, lease time.Duration, places channels.Places) (channels.Share, error) {
+func (q *fakeQueue) Share(_ context.Context, c channels.ID, owner string, lease time.Duration) (channels.Share, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.away != nil {
@@ -51,18 +51,9 @@ func (q *fakeQueue) Share(_ context.Context, c channels.ID, owner string, lease 
 	}
 	mine.renewed, mine.until = number, time.Now().Add(lease)
 	share := channels.Share{Holders: len(q.shares[c]), Begun: true}
-	before, others := 0, 0
 	for name, other := range q.shares[c] {
-		if other.joined < mine.joined {
-			before++
-		}
-		if name != owner {
-			others += other.places
-		}
 		share.Begun = share.Begun && (name == owner || other.renewed > mine.joined)
 	}
-	share.Places = places.Part(before, share.Holders, others)
-	mine.places = max(share.Places, places.Held)
 	return share, nil
 }
 
@@ -80,12 +71,12 @@ type cutOff struct {
 	away atomic.Bool
 }
 
-func (q *cutOff) Share(ctx context.Context, c channels.ID, owner string, lease time.Duration, places channels.Places) (channels.Share, error) {
+func (q *cutOff) Share(ctx context.Context, c channels.ID, owner string, lease time.Duration) (channels.Share, error) {
 	if q.away.Load() {
 		<-ctx.Done()
 		return channels.Share{}, ctx.Err()
 	}
-	return q.Queue.Share(ctx, c, owner, lease, places)
+	return q.Queue.Share(ctx, c, owner, lease)
 }
 
 // leaving is when messages left.

@@ -25,17 +25,16 @@ const (
 
 // Limits is how much a channel may do at a time.
 type Limits struct {
-	Concurrency int     // attempts at once
-	Shared      bool    // on all instances together: it was set; else on each
-	PerSecond   float64 // on all instances together; 0: no limit
-	Quota       Quota   // on all instances together
+	Concurrency int     // on each instance
+	PerSecond   float64 // on all of them together; 0: no limit
+	Quota       Quota   // on all of them together
 }
 
 // Limits reads the settings that every driver accepts; what is missing or wrong has its default.
 func (s Settings) Limits() Limits {
 	l := Limits{Concurrency: DefaultConcurrency}
 	if n, ok := number(s[SettingConcurrency]); ok && n >= 1 && n <= MaxConcurrency && n == float64(int(n)) {
-		l.Concurrency, l.Shared = int(n), true
+		l.Concurrency = int(n)
 	}
 	if n, ok := number(s[SettingRatePerSecond]); ok && n > 0 && n <= MaxRatePerSecond {
 		l.PerSecond = n
