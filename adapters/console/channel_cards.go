@@ -64,18 +64,10 @@ func (v *channelCard) draw() {
 	for _, h := range v.Hours {
 		v.Sent, v.Failed, most = v.Sent+h.Sent, v.Failed+h.Failed, max(most, h.Sent+h.Failed)
 	}
-	wide := 100 / float64(len(v.Hours))
 	for i, h := range v.Hours {
-		c := column{At: svg(float64(i) * wide), Wide: svg(wide * 0.8)}
-		for _, part := range []struct {
-			class string
-			n     int
-		}{{"all", h.Sent + h.Failed}, {"failed", h.Failed}} {
-			if part.n > 0 {
-				high := max(4, 100*float64(part.n)/float64(most)) // Few of very many are seen, too.
-				c.Bars = append(c.Bars, bar{part.class, svg(100 - high), svg(high)})
-			}
-		}
+		c := newColumn(i, len(v.Hours))
+		c.raise("all", float64(h.Sent+h.Failed), float64(most), 4)
+		c.raise("failed", float64(h.Failed), float64(most), 4)
 		v.Line = append(v.Line, c)
 	}
 }

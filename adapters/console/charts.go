@@ -92,18 +92,31 @@ func (c call) chart(o app.Overview) (v chartView) {
 
 // drawn draws series over the steps. The highest bar stands for most.
 func drawn(steps []chartStep, most float64, title func(chartStep) string, all ...series) picture {
-	p, wide := picture{Series: all}, 100/float64(len(steps))
+	p := picture{Series: all}
 	for i, s := range steps {
-		c := column{Title: s.Label + " UTC: " + title(s), Path: s.Path, At: svg(float64(i) * wide), Wide: svg(wide * 0.8)}
+		c := newColumn(i, len(steps))
+		c.Title, c.Path = s.Label+" UTC: "+title(s), s.Path
 		for _, of := range all {
-			if n := of.of(s); n > 0 {
-				high := max(2, 100*n/most) // Few of very many are seen, too.
-				c.Bars = append(c.Bars, bar{of.Class, svg(100 - high), svg(high)})
-			}
+			c.raise(of.Class, of.of(s), most, 2)
 		}
 		p.Columns = append(p.Columns, c)
 	}
 	return p
+}
+
+// newColumn returns one of n columns of a picture, without bars.
+func newColumn(i, n int) column {
+	wide := 100 / float64(n)
+	return column{At: svg(float64(i) * wide), Wide: svg(wide * 0.8)}
+}
+
+// raise adds a bar, where there is something to show. The highest bar stands for most; none is
+// lower than least, so that few of very many are seen, too.
+func (c *column) raise(class string, n, most, least float64) {
+	if n > 0 {
+		high := max(least, 100*n/most)
+		c.Bars = append(c.Bars, bar{class, svg(100 - high), svg(high)})
+	}
 }
 
 // ended is how many deliveries were sent or failed; skipped ones were not tried.

@@ -22,14 +22,11 @@ func (mendingView) Cell(line, column int) string {
 
 // Heading is what a column is called: a field of people by the console's word, metadata by its key.
 func (mendingView) Heading(column imports.Meaning) string {
-	if words := fieldWords[column.Field]; words != "" {
-		return words
+	if column.Key != "" {
+		return column.Key
 	}
-	return column.Key
+	return labelOf(string(column.Field))
 }
-
-// fieldWords are the fields of people as the console calls them.
-var fieldWords = map[imports.Field]string{imports.Email: "E-mail", imports.FirstName: "First name", imports.LastName: "Last name"}
 
 // Value is what stands in a field: as it was sent, else as it was rejected.
 func (v mendingView) Value(field, rejected string) string {

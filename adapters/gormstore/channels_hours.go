@@ -65,7 +65,5 @@ func (t tx) keepChannelHours(ctx context.Context, ends []ending, now time.Time) 
 // purgeChannelHours deletes hourly numbers of channels that are older than they are kept, whether
 // their channel is there or not.
 func (t tx) purgeChannelHours(ctx context.Context, limit int) (int, error) {
-	return affected(t.db(ctx).Exec(`DELETE FROM channel_hours WHERE (channel_id, hour, part) IN (
-		SELECT channel_id, hour, part FROM channel_hours WHERE hour < ? ORDER BY hour LIMIT ?)`,
-		hourOf(t.now().Add(-statistics.ChannelRetention)), limit))
+	return t.purgeHourly(ctx, "channel_hours", "channel_id, hour, part", statistics.ChannelRetention, limit)
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"time"
 
+	"gorm.io/gorm/clause"
+
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
 // usageRow is how much of its quota a channel has used on the day and in the month of a moment.
 type usageRow struct {
-	ChannelID channels.ID
+	ChannelID channels.ID `gorm:"primaryKey;autoIncrement:false"`
 	CountedAt time.Time
 	OfDay     int
 	OfMonth   int
@@ -29,7 +31,7 @@ func (q queue) Allow(
 ) (allowed channels.Allowance, err error) {
 	ctx = paced(ctx, paceBrief)
 	err = q.work(ctx, func(t tx) error {
-		found, err := rowsOf[channels.ID](t.db(ctx).Raw("SELECT id FROM channels WHERE id = ?"+t.dialect.lockRowsOf("channels"), channel))
+		there, err := t.lockChannel(ctx, channel)
 		if err != nil {
 			return err
 		}
@@ -38,7 +40,7 @@ func (q queue) Allow(
 			return err
 		}
 		now := stamp(t.now().Add(-ahead))
-		if len(found) == 0 { // Whoever sends through a channel that is gone finds the gates shut.
+		if !there { // Whoever sends through a channel that is gone finds the gates shut.
 			_, allowed = channels.Usage{}.Allow(channels.Quota{}, want, channels.Allowance{}, now)
 			return nil
 		}
@@ -55,10 +57,7 @@ func (q queue) Allow(
 		if until := usage.UsedUp(of); !until.IsZero() && allowed.Left == 0 {
 			row.UsedUpAt = &until
 		}
-		return t.db(ctx).Exec(`INSERT INTO channel_usage (channel_id, counted_at, of_day, of_month, used_up_at) VALUES (?, ?, ?, ?, ?)
-			ON CONFLICT (channel_id) DO UPDATE SET
-				counted_at = excluded.counted_at, of_day = excluded.of_day, of_month = excluded.of_month, used_up_at = excluded.used_up_at`,
-			row.ChannelID, row.CountedAt, row.OfDay, row.OfMonth, row.UsedUpAt).Error
+		return t.db(ctx).Clauses(clause.OnConflict{UpdateAll: true}).Create(&row).Error
 	})
 	return allowed, err
 }

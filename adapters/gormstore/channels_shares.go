@@ -18,8 +18,8 @@ func (q queue) Share(ctx context.Context, channel channels.ID, owner string, lea
 	}
 	err = q.work(ctx, func(t tx) error {
 		share = channels.Share{Holders: 1, Begun: true}
-		found, err := rowsOf[channels.ID](t.db(ctx).Raw("SELECT id FROM channels WHERE id = ?"+t.dialect.lockRowsOf("channels"), channel))
-		if err != nil || len(found) == 0 { // Whoever sends through a channel that is gone finds the gates shut.
+		there, err := t.lockChannel(ctx, channel)
+		if err != nil || !there { // Whoever sends through a channel that is gone finds the gates shut.
 			return err
 		}
 		if err := t.db(ctx).Exec("DELETE FROM channel_shares WHERE channel_id = ? AND until_at < ?", channel, t.clock()).Error; err != nil {
@@ -45,6 +45,13 @@ func (q queue) Share(ctx context.Context, channel channels.ID, owner string, lea
 		return err
 	})
 	return share, err
+}
+
+// lockChannel locks the row of a channel and reports whether it is there: what is shared through a
+// channel is given to one instance after the other.
+func (t tx) lockChannel(ctx context.Context, channel channels.ID) (there bool, err error) {
+	found, err := rowsOf[channels.ID](t.db(ctx).Raw("SELECT id FROM channels WHERE id = ?"+t.dialect.lockRowsOf("channels"), channel))
+	return len(found) > 0, err
 }
 
 func (q queue) Unshare(ctx context.Context, channel channels.ID, owner string) error {

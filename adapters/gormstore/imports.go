@@ -159,7 +159,7 @@ func (r importRepo) Waiting(ctx context.Context, now time.Time) (imports.Job, er
 			WHERE o.state IN @working AND o.organization_id = i.organization_id AND o.owner <> '' AND o.lease_until > @now)
 		ORDER BY (SELECT MAX(d.touched_at) FROM imports d WHERE d.organization_id = i.organization_id AND d.state <> @uploading
 			AND (d.state NOT IN @working OR d.pace_since IS NOT NULL)) NULLS FIRST, i.touched_at, i.id LIMIT 1`,
-		map[string]any{"uploading": imports.Uploading, "working": []imports.State{imports.Checking, imports.Running, imports.Undoing}, "now": moment(now)}), imports.ErrNothingToDo, importRow.job)
+		map[string]any{"uploading": imports.Uploading, "working": imports.States(imports.State.Working), "now": moment(now)}), imports.ErrNothingToDo, importRow.job)
 }
 
 func (r importRepo) Idle(ctx context.Context, s imports.State, since time.Time, limit int) ([]imports.Job, error) {
@@ -167,7 +167,7 @@ func (r importRepo) Idle(ctx context.Context, s imports.State, since time.Time, 
 }
 
 func (r importRepo) Leftover(ctx context.Context, limit int) ([]imports.Job, error) {
-	return decodeAll(r.db(ctx).Where("stored AND state IN ?", []imports.State{imports.Done, imports.Cancelled, imports.Failed, imports.Undone}).
+	return decodeAll(r.db(ctx).Where("stored AND state IN ?", imports.States(imports.State.Over)).
 		Order("id").Limit(limit), importRow.job)
 }
 

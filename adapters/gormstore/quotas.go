@@ -45,7 +45,7 @@ func (r orgRepo) Count(ctx context.Context, id orgs.ID, n quotas.Name) (have int
 		return 0, fmt.Errorf("nothing is counted for the quota %s", n)
 	}
 	err = r.db(ctx).Raw("SELECT COUNT(*) FROM "+from, map[string]any{"org": id,
-		"open": []imports.State{imports.Uploading, imports.Checking, imports.Checked, imports.Running, imports.Undoing}}).Scan(&have).Error
+		"open": imports.States(func(s imports.State) bool { return !s.Over() })}).Scan(&have).Error
 	return have, err
 }
 

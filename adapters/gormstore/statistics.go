@@ -260,7 +260,11 @@ func (r statisticsRepo) Failures(ctx context.Context, in []orgs.ID, since time.T
 
 // purgeHours deletes hourly numbers that are older than they are kept.
 func (t tx) purgeHours(ctx context.Context, limit int) (int, error) {
-	return affected(t.db(ctx).Exec(`DELETE FROM hourly_statistics WHERE (organization_id, hour, measure, part) IN (
-		SELECT organization_id, hour, measure, part FROM hourly_statistics WHERE hour < ? ORDER BY hour LIMIT ?)`,
-		hourOf(t.now().Add(-statistics.Retention)), limit))
+	return t.purgeHourly(ctx, "hourly_statistics", "organization_id, hour, measure, part", statistics.Retention, limit)
+}
+
+// purgeHourly deletes the rows of a table with this key whose hours are older than they are kept.
+func (t tx) purgeHourly(ctx context.Context, table, key string, kept time.Duration, limit int) (int, error) {
+	return affected(t.db(ctx).Exec("DELETE FROM "+table+" WHERE ("+key+") IN (SELECT "+key+" FROM "+table+" WHERE hour < ? ORDER BY hour LIMIT ?)",
+		hourOf(t.now().Add(-kept)), limit))
 }

@@ -55,3 +55,6 @@ func (w *Worker) Resting() map[channels.ID]time.Time {
 // Skew returns how far the clock of this machine is ahead of the database's, by the latest
 // heartbeat.
 func (w *Worker) Skew() time.Duration { return time.Duration(w.skew.Load()) }
+
+// storeNow is the present moment by the clock of the database, as far as this instance knows it.
+func (w *Worker) storeNow() time.Time { return w.clock.Now().Add(-w.Skew()) }

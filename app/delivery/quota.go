@@ -24,11 +24,6 @@ type quota struct {
 	failures int   // in a row
 }
 
-// storeNow is the present moment by the clock of the store, as far as this instance knows it.
-func (s *sender) storeNow() time.Time {
-	return s.worker.clock.Now().Add(-time.Duration(s.worker.skew.Load()))
-}
-
 // stock sees to it that something is left to send of the channel's quota, if it has one; else the
 // channel rests.
 func (s *sender) stock(ctx context.Context) error {
@@ -78,7 +73,7 @@ func (s *sender) unused(taken time.Time, err error) {
 // between such calls double. The caller holds the quota's lock.
 func (s *sender) refill(ctx context.Context) error {
 	q, now := &s.quota, s.worker.clock.Now()
-	over := !s.storeNow().Before(q.has.Until)
+	over := !s.worker.storeNow().Before(q.has.Until)
 	if s.limits.Quota.None() || !over && (q.has.Left > 0 || now.Before(q.look)) {
 		return nil
 	}
@@ -97,7 +92,7 @@ func (s *sender) refill(ctx context.Context) error {
 	q.has, q.look, q.failed, q.failures = has, time.Time{}, nil, 0
 	var usedUp time.Time
 	if has.Left == 0 {
-		q.look, usedUp = now.Add(quotaLook), now.Add(has.Until.Sub(s.storeNow()))
+		q.look, usedUp = now.Add(quotaLook), now.Add(has.Until.Sub(s.worker.storeNow()))
 	}
 	s.mu.Lock()
 	was := s.usedUp

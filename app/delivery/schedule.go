@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"context"
-	"time"
 
 	"github.com/tocsin/tocsin/app/pace"
 	"github.com/tocsin/tocsin/app/watchdog"
@@ -56,8 +55,7 @@ func (w *Worker) ended(j deliveries.Job) deliveries.Reason {
 	if cancelled := w.cancelled.Load(); cancelled != nil && (*cancelled)[j.Occurrence] {
 		return deliveries.Cancelled
 	}
-	now := w.clock.Now().Add(-time.Duration(w.skew.Load())) // As the claim sees it.
-	if !j.Expires.IsZero() && !now.Before(j.Expires) {
+	if !j.Expires.IsZero() && !w.storeNow().Before(j.Expires) { // As the claim sees it.
 		return deliveries.Expired
 	}
 	return ""

@@ -118,7 +118,7 @@ func (i *Importer) outdated(ctx context.Context, now time.Time) func(tx ports.Tx
 		if i.set.Retention == 0 {
 			return nil, nil
 		}
-		for _, s := range []imports.State{imports.Done, imports.Cancelled, imports.Failed, imports.Undone} {
+		for _, s := range imports.States(imports.State.Over) {
 			found, err := tx.Imports().Idle(ctx, s, now.Add(-i.set.Retention), sweepPage)
 			if err != nil {
 				return nil, err

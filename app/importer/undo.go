@@ -3,7 +3,6 @@ package importer
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
@@ -23,14 +22,8 @@ const undoPlanned = 25
 // imports.ErrNotUndoable, imports.ErrTooOld, imports.ErrFollowed, imports.ErrNothingCreated.
 func (i *Jobs) PlanUndo(ctx context.Context, by operators.Officer, at app.Path, id imports.ID) (job imports.Job, plan imports.Undo, err error) {
 	err = i.store.View(ctx, func(tx ports.Tx) error {
-		if job, err = jobOf(ctx, tx, at, id); err != nil {
-			return err
-		}
-		if err := undoable(ctx, tx, job, i.clock.Now()); err != nil {
-			return err
-		}
-		people, err := createdPeople(ctx, tx, id)
-		if err != nil {
+		var people int
+		if job, people, err = i.toUndo(ctx, tx, at, id); err != nil {
 			return err
 		}
 		plan = imports.Undo{People: people}
@@ -53,13 +46,24 @@ func (i *Jobs) PlanUndo(ctx context.Context, by operators.Officer, at app.Path, 
 	return job, plan, err
 }
 
-// undoable reports why an import cannot be undone at a moment: imports.ErrNotUndoable,
-// imports.ErrTooOld, imports.ErrFollowed.
-func undoable(ctx context.Context, tx ports.Tx, job imports.Job, now time.Time) error {
-	if err := job.Undoable(now); err != nil {
-		return err
+// toUndo returns an import that can be undone now, and for how many people it created something.
+// The import is returned with every error but imports.ErrNotFound: imports.ErrNotUndoable,
+// imports.ErrTooOld, imports.ErrFollowed, imports.ErrNothingCreated.
+func (i *Jobs) toUndo(ctx context.Context, tx ports.Tx, at app.Path, id imports.ID) (job imports.Job, people int, err error) {
+	if job, err = jobOf(ctx, tx, at, id); err != nil {
+		return job, 0, err
 	}
-	return followed(ctx, tx, job)
+	if err := job.Undoable(i.clock.Now()); err != nil {
+		return job, 0, err
+	}
+	if err := followed(ctx, tx, job); err != nil {
+		return job, 0, err
+	}
+	people, err = tx.Imports().CountCreations(ctx, id)
+	if err == nil && people == 0 {
+		err = imports.ErrNothingCreated
+	}
+	return job, people, err
 }
 
 // followed returns imports.ErrFollowed for an import that another one counts on: whom that found as
@@ -75,28 +79,12 @@ func followed(ctx context.Context, tx ports.Tx, job imports.Job) error {
 	return imports.ErrFollowed.With("the import cannot be undone: %s (import %d) has written rows since it was started; undo that one first", by.File, by.ID)
 }
 
-// createdPeople counts for whom an import created something; imports.ErrNothingCreated.
-func createdPeople(ctx context.Context, tx ports.Tx, id imports.ID) (int, error) {
-	people, err := tx.Imports().CountCreations(ctx, id)
-	if err == nil && people == 0 {
-		err = imports.ErrNothingCreated
-	}
-	return people, err
-}
-
 // Undo begins to remove what an import created and nobody changed since; an importer does it in the
 // background. imports.ErrNotFound, imports.ErrNotUndoable, imports.ErrTooOld, imports.ErrFollowed,
 // imports.ErrNothingCreated.
 func (i *Jobs) Undo(ctx context.Context, by audit.Actor, at app.Path, id imports.ID) error {
 	return i.store.Update(ctx, func(tx ports.Tx) error {
-		job, err := jobOf(ctx, tx, at, id)
-		if err != nil {
-			return err
-		}
-		if err := undoable(ctx, tx, job, i.clock.Now()); err != nil {
-			return err
-		}
-		people, err := createdPeople(ctx, tx, id)
+		job, people, err := i.toUndo(ctx, tx, at, id)
 		if err != nil {
 			return err
 		}

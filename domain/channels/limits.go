@@ -33,29 +33,22 @@ type Limits struct {
 // Limits reads the settings that every driver accepts; what is missing or wrong has its default.
 func (s Settings) Limits() Limits {
 	l := Limits{Concurrency: DefaultConcurrency}
-	if n, ok := number(s[SettingConcurrency]); ok && n >= 1 && n <= MaxConcurrency && n == float64(int(n)) {
-		l.Concurrency = int(n)
+	if n, ok := whole(s[SettingConcurrency], 1, MaxConcurrency); ok {
+		l.Concurrency = n
 	}
 	if n, ok := number(s[SettingRatePerSecond]); ok && n > 0 && n <= MaxRatePerSecond {
 		l.PerSecond = n
 	}
-	l.Quota = Quota{PerDay: s.quota(SettingQuotaPerDay), PerMonth: s.quota(SettingQuotaPerMonth)}
+	l.Quota.PerDay, _ = whole(s[SettingQuotaPerDay], 0, MaxQuota)
+	l.Quota.PerMonth, _ = whole(s[SettingQuotaPerMonth], 0, MaxQuota)
 	return l
-}
-
-// quota reads a quota; 0 where it is missing or wrong.
-func (s Settings) quota(name string) int {
-	if n, ok := number(s[name]); ok && n >= 0 && n <= MaxQuota && n == float64(int(n)) {
-		return int(n)
-	}
-	return 0
 }
 
 // CheckLimits reports what is wrong with the settings that every driver accepts.
 func (s Settings) CheckLimits() error {
 	var faults fault.Fields
 	if v, given := s[SettingConcurrency]; given {
-		if n, ok := number(v); !ok || n < 1 || n > MaxConcurrency || n != float64(int(n)) {
+		if _, ok := whole(v, 1, MaxConcurrency); !ok {
 			faults.Addf("settings."+SettingConcurrency, "must be a whole number from 1 to %d", MaxConcurrency)
 		}
 	}
@@ -66,12 +59,21 @@ func (s Settings) CheckLimits() error {
 	}
 	for _, name := range []string{SettingQuotaPerDay, SettingQuotaPerMonth} {
 		if v, given := s[name]; given {
-			if n, ok := number(v); !ok || !(n >= 0 && n <= MaxQuota) || n != float64(int(n)) {
+			if _, ok := whole(v, 0, MaxQuota); !ok {
 				faults.Addf("settings."+name, "must be a whole number from 0 to %d", MaxQuota)
 			}
 		}
 	}
 	return faults.Err()
+}
+
+// whole reads a whole number from least to most; 0 and false where there is none.
+func whole(v any, least, most int) (int, bool) {
+	n, ok := number(v)
+	if !ok || !(n >= float64(least) && n <= float64(most)) || n != float64(int(n)) { // NaN is not within.
+		return 0, false
+	}
+	return int(n), true
 }
 
 // number reads a number as YAML and JSON decoders leave it, or a variable of the environment: as a

@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -56,6 +57,12 @@ const (
 	Undoing   State = "undoing"
 	Undone    State = "undone"
 )
+
+// States returns the states for which a condition holds, such as State.Over.
+func States(are func(State) bool) []State {
+	all := []State{Uploading, Checking, Checked, Running, Done, Cancelled, Failed, Undoing, Undone}
+	return slices.DeleteFunc(all, func(s State) bool { return !are(s) })
+}
 
 // Over reports whether nothing more will happen.
 func (s State) Over() bool { return s == Done || s == Cancelled || s == Failed || s == Undone }
@@ -220,8 +227,7 @@ func (j Job) Expire(now time.Time) Job {
 func (j Job) Fail(reason string, now time.Time) Job {
 	j = j.Release(now)
 	if j.State == Undoing {
-		j.State, j.Reason = j.Undo.Of, "the import was not undone completely: "+reason
-		return j
+		return j.leaveUndo(reason)
 	}
 	j.State, j.Reason, j.Ended = Failed, reason, now
 	return j
@@ -244,8 +250,7 @@ func (j Job) Cancel(now time.Time) (Job, error) {
 	}
 	j = j.Release(now)
 	if j.State == Undoing {
-		j.State, j.Reason = j.Undo.Of, "the import was not undone completely: somebody cancelled that"
-		return j, nil
+		return j.leaveUndo("somebody cancelled that"), nil
 	}
 	j.State, j.Ended = Cancelled, now
 	return j, nil

@@ -258,6 +258,12 @@ func (j Job) Officer() audit.Actor {
 	return j.By
 }
 
+// leaveUndo ends an undo before it is complete.
+func (j Job) leaveUndo(reason string) Job {
+	j.State, j.Reason = j.Undo.Of, "the import was not undone completely: "+reason
+	return j
+}
+
 // Retract says what became of what was created for the next people.
 func (j Job) Retract(u Undo, now time.Time, lease time.Duration) Job {
 	j.Undo = j.Undo.Plus(u)
