@@ -211,7 +211,6 @@ func TestAMigrationLetsOthersPass(t *testing.T) {
 	require.Eventually(t, func() bool { return strings.Contains(log.String(), told) }, 20*time.Second, 5*time.Millisecond)
 	_, err = conn.ExecContext(t.Context(), "ROLLBACK")
 	require.NoError(t, err)
-	require.NoError(t, conn.Close())
 	done.Wait()
 	require.NoError(t, s.Ready(t.Context()))
 	plan, err = s.Plan(t.Context())
@@ -229,6 +228,7 @@ func TestAMigrationThatMeetsADeadlockIsTriedAgain(t *testing.T) {
 	other := connect(t, url)
 	conn, err := other.Handle().Conn(t.Context())
 	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
 	_, err = conn.ExecContext(t.Context(), "BEGIN; LOCK TABLE deliveries IN ACCESS SHARE MODE")
 	require.NoError(t, err)
 	var done sync.WaitGroup
