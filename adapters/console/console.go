@@ -108,7 +108,7 @@ type Console struct {
 	asks     *throttle.Throttle[netip.Prefix] // for the passkeys of strangers
 	visits   *throttle.Throttle[netip.Prefix] // to the provider of single sign-on, and from it
 	cursors  cursors
-	views    views
+	tongues  []tongue       // that are offered, English first
 	sheets   *sheets.Opener // of files that are imported
 	assets   assets
 	echo     *echo.Echo
@@ -119,7 +119,7 @@ var _ http.Handler = (*Console)(nil)
 // New returns the console over these use cases. It fails when a page that is built in is broken or
 // the base URL is none.
 func New(use UseCases, clock ports.Clock, log *slog.Logger, o Options) (*Console, error) {
-	v, err := loadViews()
+	spoken, err := tongues()
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func New(use UseCases, clock ports.Clock, log *slog.Logger, o Options) (*Console
 	outside := web.NewOutside(o.BaseURL, o.TrustedProxies)
 	c := &Console{
 		use: use, observer: web.NewObserver(clock, log, outside, o.Answered).Traced(o.Tracer), clock: clock, options: o, root: base.EscapedPath(), proxies: o.TrustedProxies, outside: outside,
-		cursors: sealed, views: v, sheets: sheets.NewOpener(), assets: files, echo: echo.New(),
+		cursors: sealed, tongues: spoken, sheets: sheets.NewOpener(), assets: files, echo: echo.New(),
 		origin:   http.NewCrossOriginProtection(),
 		visits:   throttle.NewBurst[netip.Prefix](visitRate, visitBurst, roomForClients, clock.Now),
 		attempts: throttle.NewBurst[netip.Prefix](1/signInInterval.Seconds(), signInBurst, roomForClients, clock.Now),

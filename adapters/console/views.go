@@ -15,6 +15,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/users"
@@ -23,40 +24,85 @@ import (
 //go:embed pages/*.gohtml
 var pages embed.FS
 
-// views are the pages by name: each is the frame around its own content.
+// views are the pages by name, in one language: each is the frame around its own content.
 type views map[string]*template.Template
 
-// loadViews reads the pages, once: they are part of the program, and the same in every console.
-var loadViews = sync.OnceValues(func() (views, error) {
-	const frame, pieces = "pages/frame.gohtml", "pages/pieces.gohtml"
-	around, err := template.New("frame.gohtml").Funcs(functions()).ParseFS(pages, frame, pieces)
-	if err != nil {
-		return nil, fmt.Errorf("the frame of the console's pages is broken: %w", err)
-	}
-	all := views{}
-	files, err := fs.Glob(pages, "pages/*.gohtml")
-	if err != nil {
-		return nil, err
-	}
-	for _, file := range files {
-		if file == frame || file == pieces {
-			continue
-		}
-		t, err := around.Clone()
-		if err == nil {
-			t, err = t.ParseFS(pages, file)
-		}
+// tongue is a language that the console speaks, with its pages.
+type tongue struct {
+	*words.Language
+
+	views views
+}
+
+// tongues are the languages that are offered, English first. They are read once: they are part of
+// the program, and the same in every console.
+var tongues = sync.OnceValues(func() (all []tongue, err error) {
+	for _, tag := range words.Offered {
+		l, err := words.Load(tag)
 		if err != nil {
-			return nil, fmt.Errorf("a page of the console is broken: %w", err)
+			return nil, err
 		}
-		all[strings.TrimSuffix(path.Base(file), ".gohtml")] = t
+		v, err := loadViews(l)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, tongue{l, v})
 	}
 	return all, nil
 })
 
+// loadViews reads the pages in a language.
+func loadViews(l *words.Language) (views, error) {
+	files, err := fs.Glob(pages, "pages/*.gohtml")
+	if err != nil {
+		return nil, err
+	}
+	const frame, pieces = "frame", "pieces"
+	around := template.New("").Funcs(functions(l))
+	add := func(t *template.Template, name string) error {
+		source, err := pages.ReadFile("pages/" + name + ".gohtml")
+		if err != nil {
+			return err
+		}
+		said, err := words.Rewrite(string(source), l.Look)
+		if err == nil {
+			_, err = t.New(name + ".gohtml").Parse(said)
+		}
+		if err != nil {
+			return fmt.Errorf("page %s of the console is broken in %s: %w", name, l.Tag, err)
+		}
+		return nil
+	}
+	for _, name := range []string{frame, pieces} {
+		if err := add(around, name); err != nil {
+			return nil, err
+		}
+	}
+	all := views{}
+	for _, file := range files {
+		name := strings.TrimSuffix(path.Base(file), ".gohtml")
+		if name == frame || name == pieces {
+			continue
+		}
+		t, err := around.Clone()
+		if err != nil {
+			return nil, err
+		}
+		if err := add(t, name); err != nil {
+			return nil, err
+		}
+		all[name] = t.Lookup(frame + ".gohtml")
+	}
+	return all, nil
+}
+
 // functions are what the pages say things with.
-func functions() template.FuncMap {
+func functions(l *words.Language) template.FuncMap {
 	return template.FuncMap{
+		"lang":    l.Tag.String,
+		"say":     l.Say,
+		"t":       func(key string, args ...any) string { return l.Phrase(words.Of(key, args...)) },
+		"form":    l.Form,
 		"label":   settingLabel,
 		"moment":  moment,
 		"at":      func(layout string, t time.Time) string { return t.UTC().Format(layout) },
@@ -152,7 +198,7 @@ func (v view) ReadOnly() string {
 // fragment answers with a piece of a page alone, for a script that puts it in its place.
 func (c call) fragment(page, piece string, what any) error {
 	var b bytes.Buffer
-	if err := c.console.views[page].ExecuteTemplate(&b, piece, view{call: c, Page: what}); err != nil {
+	if err := c.tongue().views[page].ExecuteTemplate(&b, piece, view{call: c, Page: what}); err != nil {
 		return fmt.Errorf("piece %s of page %s: %w", piece, page, err)
 	}
 	return c.whole(http.StatusOK, echo.MIMETextHTMLCharsetUTF8, b.Bytes())
@@ -163,9 +209,17 @@ func (c call) render(status int, name, title string, page any) error {
 	return c.write(status, name, view{call: c, Title: title, Page: page})
 }
 
+// tongue is the language that the page is in.
+func (c call) tongue() tongue {
+	return c.console.tongues[words.Choose(c.Request().Header.Get("Accept-Language"), c.sent(languageCookie))]
+}
+
+// languageCookie holds the language that somebody chose; without it the browser's counts.
+const languageCookie = "tocsin_language"
+
 func (c call) write(status int, name string, v view) error {
 	var b bytes.Buffer
-	if err := c.console.views[name].Execute(&b, v); err != nil {
+	if err := c.tongue().views[name].Execute(&b, v); err != nil {
 		return fmt.Errorf("page %s: %w", name, err)
 	}
 	if status < http.StatusBadRequest {

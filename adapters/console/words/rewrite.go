@@ -1,0 +1,367 @@
+package words
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// rewriter puts the words of a language in the place of the English ones of a template's source.
+type rewriter struct {
+	look   func(key string) (Entry, bool)
+	found  func(key string) // of a sentence
+	phrase func(key string) // given to t
+	err    error
+}
+
+// Rewrite returns the source of a template with other words. A sentence that look does not know
+// stays English. What a sentence has beside words is numbered in its key: {1} for an action, <2>
+// and </2> for a tag, {if 3} for a condition.
+func Rewrite(source string, look func(key string) (Entry, bool)) (string, error) {
+	ignore := func(string) {}
+	r := rewriter{look: look, found: ignore, phrase: ignore}
+	out := r.nodes(parse(source))
+	return out, r.err
+}
+
+// Sentences are the keys of all sentences of a template's source, in their order.
+func Sentences(source string) []string {
+	sentences, _ := keys(source)
+	return sentences
+}
+
+// Phrases are the keys that a template's source gives to t.
+func Phrases(source string) []string {
+	_, phrases := keys(source)
+	return phrases
+}
+
+func keys(source string) (sentences, phrases []string) {
+	r := rewriter{
+		look:   func(string) (Entry, bool) { return Entry{}, false },
+		found:  func(k string) { sentences = append(sentences, k) },
+		phrase: func(k string) { phrases = append(phrases, k) },
+	}
+	r.nodes(parse(source))
+	return sentences, phrases
+}
+
+// nodes writes nodes: sentences are those that stand between two breaks.
+func (r *rewriter) nodes(all []node) string {
+	var b strings.Builder
+	var run []node
+	flush := func() {
+		b.WriteString(r.sentence(run))
+		run = nil
+	}
+	for _, n := range all {
+		switch {
+		case !n.breaks():
+			run = append(run, n)
+		case n.kind == isText: // The lines of a text are sentences of their own.
+			lines := strings.SplitAfter(n.raw, "\n")
+			for i, line := range lines {
+				run = append(run, node{kind: isText, raw: line})
+				if i < len(lines)-1 {
+					flush()
+				}
+			}
+		case n.kind == isControl:
+			flush()
+			b.WriteString(r.control(n))
+		default:
+			flush()
+			b.WriteString(r.alone(n))
+		}
+	}
+	flush()
+	return b.String()
+}
+
+// control writes a control whose branches have sentences of their own.
+func (r *rewriter) control(n node) string {
+	var b strings.Builder
+	b.WriteString(r.constants(n.raw))
+	for i, branch := range n.branches {
+		b.WriteString(r.nodes(branch))
+		if i < len(n.elses) {
+			b.WriteString(n.elses[i])
+		}
+	}
+	b.WriteString(n.end)
+	return b.String()
+}
+
+// alone writes a node that is part of no sentence.
+func (r *rewriter) alone(n node) string {
+	switch n.kind {
+	case isTag:
+		return r.tag(n.raw)
+	case isAction:
+		return r.action(n)
+	case isControl:
+		return r.control(n)
+	default:
+		return n.raw
+	}
+}
+
+func lettered(text string) bool {
+	text = entity.ReplaceAllString(text, "")
+	if strings.Contains(text, `="`) || suffix.MatchString(text) { // Of a piece of a tag: attributes, the end of an id.
+		return false
+	}
+	return strings.IndexFunc(text, unicode.IsLetter) >= 0
+}
+
+var (
+	entity = regexp.MustCompile(`&[a-z]+;`)
+	suffix = regexp.MustCompile(`^-[a-z]+$`)
+)
+
+// sentence writes a run of nodes without a break.
+func (r *rewriter) sentence(run []node) string {
+	words := false
+	for _, n := range run {
+		words = words || n.kind == isText && lettered(n.raw)
+	}
+	var b strings.Builder
+	if !words {
+		for _, n := range run {
+			b.WriteString(r.alone(n))
+		}
+		return b.String()
+	}
+	before, run, after := trim(run)
+	for _, n := range before {
+		b.WriteString(r.alone(n))
+	}
+	k := keyer{rewriter: r, pieces: map[string]string{}}
+	k.nodes(run)
+	key := k.key.String()
+	lead := key[:len(key)-len(strings.TrimLeft(key, " \t\n"))]
+	tail := key[len(strings.TrimRight(key, " \t\n")):]
+	b.WriteString(lead + r.translated(strings.TrimSpace(key), k) + tail)
+	for _, n := range after {
+		b.WriteString(r.alone(n))
+	}
+	return b.String()
+}
+
+// trim takes what is no part of the sentence from both ends: blanks, silent actions, and tags
+// around all of it.
+func trim(run []node) (before, inner, after []node) {
+	for len(run) > 0 {
+		f, l := run[0], run[len(run)-1]
+		switch {
+		case f.kind == isText && strings.TrimSpace(f.raw) == "":
+			before, run = append(before, f), run[1:]
+		case l.kind == isText && strings.TrimSpace(l.raw) == "":
+			after, run = append([]node{l}, after...), run[:len(run)-1]
+		case f.kind == isTag && l.kind == isTag && closing(run, 0) == len(run)-1:
+			before, run, after = append(before, f), run[1:len(run)-1], append([]node{l}, after...)
+		case f.kind == isTag && closing(run, 0) < 0:
+			before, run = append(before, f), run[1:]
+		case l.kind == isTag && !opened(run):
+			after, run = append([]node{l}, after...), run[:len(run)-1]
+		default:
+			return before, run, after
+		}
+	}
+	return before, run, after
+}
+
+// closing is where the tag ends that begins at a place of a run; -1: not in it.
+func closing(run []node, at int) int {
+	depth := 0
+	for i := at; i < len(run); i++ {
+		if run[i].kind != isTag || strings.TrimPrefix(run[i].word, "/") != strings.TrimPrefix(run[at].word, "/") {
+			continue
+		}
+		if strings.HasPrefix(run[i].word, "/") {
+			depth--
+		} else {
+			depth++
+		}
+		if depth == 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// opened reports whether the tag that the last node of a run ends begins in the run.
+func opened(run []node) bool {
+	for i := range run[:len(run)-1] {
+		if run[i].kind == isTag && closing(run, i) == len(run)-1 {
+			return true
+		}
+	}
+	return false
+}
+
+// keyer writes the key of a sentence, and keeps what its numbers stand for.
+type keyer struct {
+	*rewriter
+
+	key    strings.Builder
+	pieces map[string]string
+	inner  map[string]string // by an action's mark: what it writes, without the braces
+	number int
+}
+
+func (k *keyer) piece(mark, raw string) {
+	k.key.WriteString(mark)
+	k.pieces[mark] = raw
+}
+
+func (k *keyer) nodes(run []node) {
+	ends := map[int]string{}
+	for i, n := range run {
+		switch n.kind {
+		case isText:
+			k.key.WriteString(n.raw)
+		case isTag:
+			if mark, known := ends[i]; known {
+				k.piece(mark, n.raw)
+				continue
+			}
+			k.number++
+			if end := closing(run, i); end > i {
+				ends[end] = fmt.Sprintf("</%d>", k.number)
+				k.piece(fmt.Sprintf("<%d>", k.number), k.tag(n.raw))
+			} else {
+				k.piece(fmt.Sprintf("{%d}", k.number), k.tag(n.raw))
+			}
+		case isAction:
+			k.number++
+			mark := fmt.Sprintf("{%d}", k.number)
+			if k.inner == nil {
+				k.inner = map[string]string{}
+			}
+			k.inner[mark] = strings.TrimSpace(strings.Trim(strings.Trim(n.raw, "{}"), "-"))
+			k.piece(mark, k.action(n))
+		case isControl:
+			k.control(n)
+		}
+	}
+}
+
+func (k *keyer) control(n node) {
+	k.number++
+	number := k.number
+	k.piece(fmt.Sprintf("{%s %d}", n.word, number), k.constants(n.raw))
+	for i, branch := range n.branches {
+		k.nodes(branch)
+		if i < len(n.elses) {
+			mark := fmt.Sprintf("{else %d}", number)
+			if i > 0 {
+				mark = fmt.Sprintf("{else %d.%d}", number, i)
+			}
+			k.piece(mark, n.elses[i])
+		}
+	}
+	k.piece(fmt.Sprintf("{end %d}", number), n.end)
+}
+
+var mark = regexp.MustCompile(`\{(?:[a-z]+ )?[0-9.]+\}|</?\d+>`)
+
+// translated is a sentence in the other language, with what its numbers stand for.
+func (r *rewriter) translated(key string, k keyer) string {
+	r.found(key)
+	entry, known := r.look(key)
+	if !known {
+		entry = Entry{Text: key}
+	}
+	fill := func(text string) string {
+		return mark.ReplaceAllStringFunc(text, func(m string) string {
+			piece, known := k.pieces[m]
+			if !known && r.err == nil {
+				r.err = fmt.Errorf("%q has no %s", key, m)
+			}
+			return piece
+		})
+	}
+	if entry.Forms == nil {
+		return fill(entry.Text)
+	}
+	number := strings.TrimPrefix(k.inner["{"+strconv.Itoa(max(1, entry.By))+"}"], "count ")
+	if number == "" && r.err == nil {
+		r.err = fmt.Errorf("%q has no number {%d}", key, max(1, entry.By))
+	}
+	return "{{if eq (form (" + number + ")) \"one\"}}" + fill(entry.Forms["one"]) + "{{else}}" + fill(entry.Forms["other"]) + "{{end}}"
+}
+
+var output = regexp.MustCompile(`(?s)^(\{\{-?\s*)(.*?)(\s*-?\}\})$`)
+
+// action writes an action: what it writes is said in the language, too.
+func (r *rewriter) action(n node) string {
+	raw := r.constants(n.raw)
+	switch n.word {
+	case "template", "else", "end", "break", "continue", "/*":
+		return raw
+	}
+	if n.silent() {
+		return raw
+	}
+	return output.ReplaceAllString(raw, "${1}${2} | say${3}")
+}
+
+var constant = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// constants writes the constants of an action that are words: those that begin with a capital, and
+// the keys of t, which are looked up when they are said.
+func (r *rewriter) constants(raw string) string {
+	if strings.Contains(raw, "/*") {
+		return raw
+	}
+	last := 0
+	var b strings.Builder
+	for _, at := range constant.FindAllStringIndex(raw, -1) {
+		text, err := strconv.Unquote(raw[at[0]:at[1]])
+		said := strings.HasSuffix(raw[:at[0]], "(t ") || strings.HasSuffix(raw[:at[0]], "{{t ")
+		if err != nil || text == "" || !said && (!unicode.IsUpper(rune(text[0])) || text == strings.ToUpper(text)) {
+			continue
+		}
+		key := strings.TrimSpace(text)
+		if said {
+			r.phrase(text)
+			continue
+		}
+		r.found(key)
+		if entry, known := r.look(key); known {
+			b.WriteString(raw[last:at[0]] + strconv.Quote(strings.Replace(text, key, entry.Text, 1)))
+			last = at[1]
+		}
+	}
+	b.WriteString(raw[last:])
+	return b.String()
+}
+
+var worded = regexp.MustCompile(`\s(aria-label|title|placeholder|alt|data-say-[a-z]+)="`)
+
+// tag writes a tag: attributes that people read are sentences.
+func (r *rewriter) tag(raw string) string {
+	var b strings.Builder
+	for {
+		at := worded.FindStringIndex(raw)
+		if at == nil {
+			b.WriteString(raw)
+			return b.String()
+		}
+		b.WriteString(raw[:at[1]])
+		raw = raw[at[1]:]
+		end := 0
+		for end < len(raw) && raw[end] != '"' {
+			if strings.HasPrefix(raw[end:], "{{") {
+				end += len(actionAt(raw[end:]))
+			} else {
+				end++
+			}
+		}
+		b.WriteString(r.nodes(parse(raw[:end])))
+		raw = raw[end:]
+	}
+}

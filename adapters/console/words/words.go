@@ -1,0 +1,164 @@
+// Package words has the words of the console in its languages. English stands where it is used, in
+// the pages and in Go, and is the key; every other language has one catalogue, de.yaml for German.
+// en.yaml has the forms of English alone, such as singulars.
+package words
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"golang.org/x/text/feature/plural"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+	"golang.org/x/text/message/catalog"
+)
+
+//go:embed *.yaml
+var files embed.FS
+
+// Entry is what a catalogue says for a key: a text, or forms by number.
+type Entry struct {
+	Text  string
+	Forms map[string]string
+	By    int // which argument decides the form; 0: the first
+}
+
+// UnmarshalYAML reads a text, or a map of forms.
+func (e *Entry) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		return n.Decode(&e.Text)
+	}
+	var forms struct {
+		By    int    `yaml:"by"`
+		One   string `yaml:"one"`
+		Other string `yaml:"other"`
+	}
+	if err := n.Decode(&forms); err != nil {
+		return err
+	}
+	if forms.One == "" || forms.Other == "" {
+		return errors.New("forms have one and other")
+	}
+	e.By, e.Forms = forms.By, map[string]string{"one": forms.One, "other": forms.Other}
+	return nil
+}
+
+// Language is the words of one language. It is safe for concurrent use.
+type Language struct {
+	Tag language.Tag
+	Catalogue
+
+	printer  *message.Printer
+	patterns []pattern
+}
+
+// Catalogue is what a language's file holds: keys are English.
+type Catalogue struct {
+	Pages    map[string]Entry  `yaml:"pages"`    // sentences of the pages
+	Phrases  map[string]Entry  `yaml:"phrases"`  // what Go says, with its verbs
+	Terms    map[string]string `yaml:"terms"`    // states, kinds and reasons of the domain
+	Problems map[string]string `yaml:"problems"` // what use cases say is wrong, with its verbs
+}
+
+// Load reads the catalogue of a language.
+func Load(tag language.Tag) (*Language, error) {
+	raw, err := files.ReadFile(tag.String() + ".yaml")
+	if err != nil {
+		return nil, err
+	}
+	l := &Language{Tag: tag}
+	if err := yaml.Unmarshal(raw, &l.Catalogue); err != nil {
+		return nil, fmt.Errorf("catalogue %s: %w", tag, err)
+	}
+	b := catalog.NewBuilder(catalog.Fallback(tag))
+	for key, e := range l.Phrases {
+		said := []catalog.Message{catalog.String(e.Text)}
+		if e.Forms != nil {
+			said[0] = plural.Selectf(max(1, e.By), "", plural.One, e.Forms["one"], plural.Other, e.Forms["other"])
+		}
+		if err := b.Set(tag, key, said...); err != nil {
+			return nil, fmt.Errorf("catalogue %s, %q: %w", tag, key, err)
+		}
+	}
+	l.patterns = patternsOf(l.Problems)
+	l.printer = message.NewPrinter(tag, message.Catalog(b))
+	return l, nil
+}
+
+// Look returns what the catalogue says for a sentence of a page.
+func (l *Language) Look(key string) (Entry, bool) {
+	e, known := l.Pages[key]
+	return e, known
+}
+
+// Form is the form of words beside a number: "one" or "other".
+func (l *Language) Form(n int) string {
+	if plural.Cardinal.MatchPlural(l.Tag, n, 0, 0, 0, 0) == plural.One {
+		return "one"
+	}
+	return "other"
+}
+
+// Phrase is a sentence made in Go, not yet said in any language: its key, and what its verbs stand
+// for, which may be phrases again. The empty one says nothing. (A slice, so that pages can ask
+// whether there is one.)
+type Phrase []any
+
+// Of returns the phrase of a key.
+func Of(key string, args ...any) Phrase { return append(Phrase{key}, args...) }
+
+var english = func() *Language {
+	l, err := Load(language.English)
+	if err != nil {
+		panic(err) // The catalogue is built in, and a test reads it.
+	}
+	return l
+}()
+
+// English is the language that every key is written in.
+func English() *Language { return english }
+
+// String says the phrase in English.
+func (p Phrase) String() string { return english.Phrase(p) }
+
+// Phrase says a phrase.
+func (l *Language) Phrase(p Phrase) string {
+	if len(p) == 0 {
+		return ""
+	}
+	args := make([]any, len(p)-1)
+	for i, a := range p[1:] {
+		args[i] = l.Say(a)
+	}
+	return l.printer.Sprintf(p[0].(string), args...)
+}
+
+// Say says what a page writes: phrases, and the states and kinds of the domain, which are of types
+// of their own. Everything else is data and stays as it is.
+func (l *Language) Say(v any) any {
+	switch t := v.(type) {
+	case Phrase:
+		return l.Phrase(t)
+	case nil, string, int, int64, bool, float64:
+		return v
+	}
+	if rt := reflect.TypeOf(v); !strings.Contains(rt.PkgPath(), "/tocsin/domain/") {
+		return v
+	}
+	var text string
+	if s, is := v.(fmt.Stringer); is {
+		text = s.String()
+	} else if rv := reflect.ValueOf(v); rv.Kind() == reflect.String {
+		text = rv.String()
+	} else {
+		return v
+	}
+	if term, known := l.Terms[text]; known {
+		return term
+	}
+	return v
+}

@@ -1,0 +1,170 @@
+package words_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"text/template/parse"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/text/language"
+
+	"github.com/tocsin/tocsin/adapters/console/words"
+)
+
+// others are the languages beside English.
+var others = []language.Tag{language.German}
+
+func load(t *testing.T, tag language.Tag) *words.Language {
+	t.Helper()
+	l, err := words.Load(tag)
+	require.NoError(t, err)
+	return l
+}
+
+// sources are the pages by name.
+func sources(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob("../pages/*.gohtml")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	all := map[string]string{}
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		require.NoError(t, err)
+		all[filepath.Base(file)] = string(source)
+	}
+	return all
+}
+
+var (
+	marks = regexp.MustCompile(`\{\d+\}|</?\d+>`)
+	flow  = regexp.MustCompile(`\{[a-z]+ [0-9.]+\}`)
+)
+
+// spoken are the sentences and phrases of all pages.
+func spoken(t *testing.T) (sentences, phrases map[string]bool) {
+	t.Helper()
+	sentences, phrases = map[string]bool{}, map[string]bool{}
+	for _, source := range sources(t) {
+		for _, k := range words.Sentences(source) {
+			sentences[k] = true
+		}
+		for _, k := range words.Phrases(source) {
+			phrases[k] = true
+		}
+	}
+	return sentences, phrases
+}
+
+// assertSame tells which keys have no words, and which words nobody says.
+func assertSame[V any](t *testing.T, said map[string]bool, known map[string]V) {
+	t.Helper()
+	var missing, unused []string
+	for key := range said {
+		if _, has := known[key]; !has {
+			missing = append(missing, key)
+		}
+	}
+	for key := range known {
+		if !said[key] {
+			unused = append(unused, key)
+		}
+	}
+	assert.Empty(t, missing, "keys without words")
+	assert.Empty(t, unused, "words that nobody says")
+}
+
+func TestEveryPageIsSaidInEveryLanguage(t *testing.T) {
+	t.Parallel()
+	sentences, _ := spoken(t)
+	for _, tag := range others {
+		assertSame(t, sentences, load(t, tag).Pages)
+	}
+}
+
+func TestTranslationsKeepWhatIsNoWord(t *testing.T) {
+	t.Parallel()
+	for _, tag := range others {
+		for key, e := range load(t, tag).Pages {
+			for _, text := range texts(e) {
+				assert.ElementsMatch(t, marks.FindAllString(key, -1), marks.FindAllString(text, -1), "%q: %q", key, text)
+				rest := flow.ReplaceAllString(marks.ReplaceAllString(text, ""), "")
+				assert.NotContains(t, rest, "<", text)
+				assert.NotContains(t, rest, `"`, text)
+				assert.NotContains(t, rest, "{", text)
+			}
+		}
+	}
+}
+
+func texts(e words.Entry) []string {
+	if e.Forms == nil {
+		return []string{e.Text}
+	}
+	return []string{e.Forms["one"], e.Forms["other"]}
+}
+
+func TestPagesStayAsTheyAreWithoutWords(t *testing.T) {
+	t.Parallel()
+	say := regexp.MustCompile(` \| say(\s*-?\}\})`)
+	for name, source := range sources(t) {
+		same, err := words.Rewrite(source, func(string) (words.Entry, bool) { return words.Entry{}, false })
+		require.NoError(t, err)
+		assert.Equal(t, source, say.ReplaceAllString(same, "$1"), name)
+	}
+}
+
+func TestPagesCanBeReadInEveryLanguage(t *testing.T) {
+	t.Parallel()
+	for _, tag := range others {
+		for name, source := range sources(t) {
+			said, err := words.Rewrite(source, load(t, tag).Look)
+			require.NoError(t, err, name)
+			tree := parse.New(name)
+			tree.Mode = parse.SkipFuncCheck
+			_, err = tree.Parse(said, "", "", map[string]*parse.Tree{})
+			require.NoError(t, err, "%s in %s", name, tag)
+		}
+	}
+}
+
+func TestRewrite(t *testing.T) {
+	t.Parallel()
+	german := map[string]words.Entry{
+		"Sent to <1>{2}</1>.": {Text: "An <1>{2}</1> gesendet."},
+		"Open":                {Text: "Öffnen"},
+		"{if 1}one{else 1}{2} of them{end 1} here": {Text: "hier {if 1}einer{else 1}{2} davon{end 1}"},
+		"{1} rows": {By: 1, Forms: map[string]string{"one": "{1} Zeile", "other": "{1} Zeilen"}},
+	}
+	look := func(key string) (words.Entry, bool) { e, known := german[key]; return e, known }
+	for name, c := range map[string]struct{ source, want string }{
+		"ASentenceWithATag":         {`<p class="x">Sent to <bdi>{{.Name}}</bdi>.</p>`, `<p class="x">An <bdi>{{.Name | say}}</bdi> gesendet.</p>`},
+		"TagsAroundIt":              {`<li><a href="{{.Path}}">Open</a></li>`, `<li><a href="{{.Path}}">Öffnen</a></li>`},
+		"AnAttribute":               {`<nav aria-label="Open" data-x="Open">`, `<nav aria-label="Öffnen" data-x="Open">`},
+		"AConstant":                 {`{{template "input" (dict "label" "Open" "name" "open")}}`, `{{template "input" (dict "label" "Öffnen" "name" "open")}}`},
+		"AConditionInASentence":     {`<p>{{if .A}}one{{else}}{{.N}} of them{{end}} here</p>`, `<p>hier {{if .A}}einer{{else}}{{.N | say}} davon{{end}}</p>`},
+		"AConditionAroundSentences": {`{{if .A}}Open{{else}}Shut{{end}}`, `{{if .A}}Öffnen{{else}}Shut{{end}}`},
+		"FormsByNumber":             {`<p>{{count .N}} rows</p>`, `<p>{{if eq (form (.N)) "one"}}{{count .N | say}} Zeile{{else}}{{count .N | say}} Zeilen{{end}}</p>`},
+		"SeveralLines":              {"<p>\nOpen\n\n{{.X}}\n</p>", "<p>\nÖffnen\n\n{{.X | say}}\n</p>"},
+		"Comments":                  {`{{- /* Open */ -}}`, `{{- /* Open */ -}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := words.Rewrite(c.source, look)
+			require.NoError(t, err)
+			assert.Equal(t, c.want, got)
+		})
+	}
+	_, err := words.Rewrite(`<p>Open</p>`, func(string) (words.Entry, bool) { return words.Entry{Text: "{3}"}, true })
+	require.ErrorContains(t, err, "{3}")
+}
+
+func TestPhrases(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, "1,234 of them", words.Of("%d of them", 1234).String())
+	assert.Equal(t, "now and then", words.Of("%s and %s", words.Of("now"), "then").String())
+	assert.Empty(t, words.Phrase(nil).String())
+}
