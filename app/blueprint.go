@@ -12,6 +12,7 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/domain/templates"
 )
 
 // Blueprint describes what organizations are made of. Names refer to each other: a list to the
@@ -95,7 +96,7 @@ type BlueprintNotification struct {
 
 // BlueprintTemplate describes the template for one channel.
 type BlueprintTemplate struct {
-	Channel, Subject, Text, HTML string
+	Channel, Subject, Text, HTML, Markdown string
 }
 
 // check reports every mistake that shows without looking at what is stored.
@@ -279,7 +280,7 @@ func (c *blueprintCheck) templates(place string, all []BlueprintTemplate) {
 	seen := once{}
 	for i, t := range all {
 		place := index(place, "templates", i)
-		_, err := events.NewTemplate(0, t.Subject, t.Text, t.HTML)
+		_, err := events.NewTemplate(0, templates.Source{Subject: t.Subject, Text: t.Text, HTML: t.HTML, Markdown: t.Markdown})
 		c.faults.Add(place, err)
 		if t.Channel == "" {
 			c.faults.Addf(place+".channel", "is required")

@@ -251,7 +251,8 @@ func (c *copying) templates(owner string, all []events.Template, save func(event
 		if err != nil {
 			return err
 		}
-		saved, err := save(events.Template{Channel: id, Subject: t.Subject, Text: t.Text, HTML: t.HTML})
+		t.ID, t.Version, t.Channel = 0, 0, id
+		saved, err := save(t)
 		if err != nil {
 			return err
 		}

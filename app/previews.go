@@ -31,7 +31,7 @@ type Preview struct {
 }
 
 // Preview renders a draft as delivery would: by the same composer, with the same variables. The
-// faults name `subject`, `text`, `html`, `user` and `example`; and those of Show.
+// faults name `subject`, `text`, `html`, `markdown`, `user` and `example`; and those of Show.
 func (s *Templates) Preview(ctx context.Context, at Path, of TemplateName, d Draft, with Rehearsal) (Preview, error) {
 	var r TemplateReport
 	var p persona
@@ -53,6 +53,7 @@ func (s *Templates) rehearse(r TemplateReport, d Draft, example string, p person
 	var faults fault.Fields
 	text, err := d.template(r.Channel.ID)
 	faults.Add("", err)
+	faults.Add("", text.CheckChannel(r.Channel.Protocol))
 	example, err = events.ParseExample("example", example)
 	faults.Add("", err)
 	if err := faults.Err(); err != nil {

@@ -303,7 +303,7 @@ func (a *applying) templates(place, path, owner string, app applications.Applica
 		if err != nil {
 			return at(place+".channel", err)
 		}
-		t := events.Template{Channel: c.ID, Subject: want.Subject, Text: want.Text, HTML: want.HTML}
+		t := events.Template{Channel: c.ID, Subject: want.Subject, Text: want.Text, HTML: want.HTML, Markdown: want.Markdown}
 		action := Created
 		var was audit.State
 		if n := slices.IndexFunc(stored, func(s events.Template) bool { return s.Channel == c.ID }); n >= 0 {
@@ -315,7 +315,7 @@ func (a *applying) templates(place, path, owner string, app applications.Applica
 			}
 		}
 		if action != Unchanged {
-			if err := e.CheckVariables(t); err != nil {
+			if err := e.CheckTemplate(t, c.Protocol); err != nil {
 				return at(place, err)
 			}
 			if t, err = save(t); err != nil {

@@ -40,7 +40,7 @@ func shop() app.Blueprint {
 					Templates: []app.BlueprintTemplate{{Channel: "mail", Subject: "On its way", Text: "Hello"}},
 					Notifications: []app.BlueprintNotification{{
 						Name: "Tell them", List: "Web users", Active: true,
-						Templates: []app.BlueprintTemplate{{Channel: "bulk", HTML: "<p>Hello</p>"}},
+						Templates: []app.BlueprintTemplate{{Channel: "bulk", Markdown: "# Hello"}},
 					}},
 				}},
 			}},
@@ -211,7 +211,7 @@ func TestApplyUpdatesWhatDiffers(t *testing.T) {
 			[]string{"notification acme/shop/web/shipped/Tell them updated"}},
 		"ANotificationsState": {func(o *app.BlueprintOrganization) { event(o).Notifications[0].Active = false },
 			[]string{"notification acme/shop/web/shipped/Tell them updated"}},
-		"ANotificationsTemplate": {func(o *app.BlueprintOrganization) { event(o).Notifications[0].Templates[0].HTML = "<b>Hi</b>" },
+		"ANotificationsTemplate": {func(o *app.BlueprintOrganization) { event(o).Notifications[0].Templates[0].Markdown = "<b>Hi</b>" },
 			[]string{"template acme/shop/web/shipped/Tell them/bulk updated"}},
 		"ThePreferenceOnItsWayToALaterChannel": {func(o *app.BlueprintOrganization) {
 			o.Channels = append(o.Channels, smtpChannel("other"))

@@ -55,7 +55,7 @@ func notificationState(n subscriptions.Notification, list string) audit.State {
 }
 
 func templateState(t events.Template) audit.State {
-	return audit.State{"subject": t.Subject, "text": digest(t.Text), "html": digest(t.HTML)}
+	return audit.State{"subject": t.Subject, "text": digest(t.Text), "html": digest(t.HTML), "markdown": digest(t.Markdown)}
 }
 
 func digest(text string) string {

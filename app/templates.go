@@ -15,6 +15,7 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/domain/templates"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -120,12 +121,12 @@ func usableChannel(ctx context.Context, tx ports.Tx, p orgs.Project, id channels
 }
 
 // Draft is a template as it is being written.
-type Draft struct{ Subject, Text, HTML string }
+type Draft struct{ Subject, Text, HTML, Markdown string }
 
 // template checks the draft.
 func (d Draft) template(c channels.ID) (events.Template, error) {
 	lines := func(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") } // Browsers send them so.
-	return events.NewTemplate(c, d.Subject, lines(d.Text), lines(d.HTML))
+	return events.NewTemplate(c, templates.Source{Subject: d.Subject, Text: lines(d.Text), HTML: lines(d.HTML), Markdown: lines(d.Markdown)})
 }
 
 // Save stores a draft that was begun with the version base (0: with none), and makes it a version.
@@ -231,7 +232,7 @@ func (s *Templates) save(ctx context.Context, tx ports.Tx, by audit.Actor, at Pa
 	if was.Version > 0 && was.Says(wanted) {
 		return was, nil
 	}
-	if err := r.Event.CheckVariables(wanted); err != nil {
+	if err := r.Event.CheckTemplate(wanted, r.Channel.Protocol); err != nil {
 		return was, err
 	}
 	if r.Notification.ID != 0 {

@@ -63,7 +63,7 @@ organizations:
                 templates:
                   - {channel: mail, subject: " Hi ", text: " Hello ", html: "<p>\n"}
                 notifications:
-                  - {name: Tell, list: Web, active: false, templates: [{channel: bulk}]}
+                  - {name: Tell, list: Web, active: false, templates: [{channel: bulk, markdown: " # Hi "}]}
                   - {name: All}
               - {slug: lost, name: Lost}
           - {slug: app, name: App}
@@ -86,7 +86,7 @@ func TestParseReadsEveryMember(t *testing.T) {
 						Schema:    map[string]any{"properties": map[string]any{"order": map[string]any{"type": "integer", "minimum": 1}}},
 						Templates: []app.BlueprintTemplate{{Channel: "mail", Subject: "Hi", Text: " Hello ", HTML: "<p>\n"}},
 						Notifications: []app.BlueprintNotification{
-							{Name: "Tell", List: "Web", Templates: []app.BlueprintTemplate{{Channel: "bulk"}}},
+							{Name: "Tell", List: "Web", Templates: []app.BlueprintTemplate{{Channel: "bulk", Markdown: " # Hi "}}},
 							{Name: "All", Active: true},
 						}},
 					{Slug: "lost", Name: "Lost", Active: true},

@@ -109,10 +109,11 @@ func (d *decoding) notification(place string, n *yaml.Node) (w app.BlueprintNoti
 
 func (d *decoding) template(place string, n *yaml.Node) (t app.BlueprintTemplate) {
 	d.object(place, n, map[string]field{
-		"channel": d.text(&t.Channel),
-		"subject": d.text(&t.Subject),
-		"text":    d.verbatim(&t.Text),
-		"html":    d.verbatim(&t.HTML),
+		"channel":  d.text(&t.Channel),
+		"subject":  d.text(&t.Subject),
+		"text":     d.verbatim(&t.Text),
+		"html":     d.verbatim(&t.HTML),
+		"markdown": d.verbatim(&t.Markdown),
 	})
 	return t
 }

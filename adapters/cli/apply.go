@@ -33,7 +33,7 @@ func (p Program) apply() *cobra.Command {
 			"      templates?: [TEMPLATE], notifications?: [{name, list?, active?, templates?: [TEMPLATE]}]}]}]}],\n" +
 			"    default_region?, searchable_metadata?: [path], require_second_factor?, quotas?: {…}}]\n" +
 			"  CHANNEL: {name, protocol: EMAIL|SMS|WEBHOOK|SLACK|PLAINTEXT, driver, preferred?, active?, settings?: {…}}\n" +
-			"  TEMPLATE: {channel, subject?, text?, html?}\n" +
+			"  TEMPLATE: {channel, subject?, text?, html? or markdown?}\n" +
 			"active is true and preferred is false when missing. In the texts of settings ${NAME} is replaced by an environment\n" +
 			"variable, which must be set, and $${ by ${.",
 		Example: "  tocsin apply -f configs/demo.yaml\n" +

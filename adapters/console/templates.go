@@ -59,7 +59,8 @@ func differences(before, after events.Template) []partView {
 	part := func(name, a, b string) partView {
 		return partView{Name: name, Lines: templates.Diff(a, b), Same: a == b}
 	}
-	return []partView{part("Subject", before.Subject, after.Subject), part("Text", before.Text, after.Text), part("HTML", before.HTML, after.HTML)}
+	return []partView{part("Subject", before.Subject, after.Subject), part("Text", before.Text, after.Text), part("HTML", before.HTML, after.HTML),
+		part("Markdown", before.Markdown, after.Markdown)}
 }
 
 // templateName names the template of the path.
@@ -88,7 +89,7 @@ func (c call) templatePath(of app.TemplateName) string {
 
 // draft is what the form of a template says.
 func (c call) draft() (app.Draft, app.Rehearsal) {
-	return app.Draft{Subject: c.FormValue("subject"), Text: c.FormValue("text"), HTML: c.FormValue("html")},
+	return app.Draft{Subject: c.FormValue("subject"), Text: c.FormValue("text"), HTML: c.FormValue("html"), Markdown: c.FormValue("markdown")},
 		app.Rehearsal{User: c.FormValue("user"), Example: c.FormValue("example")}
 }
 
@@ -108,15 +109,14 @@ func (c call) showTemplate() error {
 	}
 	return c.templatePage(http.StatusOK, of, func(v *templateView) error {
 		user := c.QueryParam("user")
-		v.Form = filled("subject", v.Template.Subject, "text", v.Template.Text, "html", v.Template.HTML, "example", v.Event.Example, "user", user,
+		v.Form = filled("subject", v.Template.Subject, "text", v.Template.Text, "html", v.Template.HTML, "markdown", v.Template.Markdown, "example", v.Event.Example, "user", user,
 			"base", strconv.Itoa(v.Template.Version))
 		if v.Template.Version == 0 {
 			return nil
 		}
 		v.Preview.Source = v.Here + "html/?" + url.Values{"user": {user}}.Encode()
-		d := app.Draft{Subject: v.Template.Subject, Text: v.Template.Text, HTML: v.Template.HTML}
 		var err error
-		v.Preview.Preview, err = c.console.use.Templates.Preview(c.ctx, c.at(), of, d, app.Rehearsal{User: user, Example: v.Event.Example})
+		v.Preview.Preview, err = c.console.use.Templates.Preview(c.ctx, c.at(), of, app.Draft(v.Template.Source()), app.Rehearsal{User: user, Example: v.Event.Example})
 		if f, mendable := c.refused(err); mendable {
 			v.Preview.Form, err = f, nil
 		}
@@ -191,7 +191,7 @@ func (c call) outdated(of app.TemplateName, d app.Draft) error {
 		return err
 	}
 	return c.typed(http.StatusConflict, of, func(v *templateView) {
-		v.Conflict = &conflictView{Parts: differences(v.Template, events.Template{Subject: d.Subject, Text: d.Text, HTML: d.HTML})}
+		v.Conflict = &conflictView{Parts: differences(v.Template, events.Template{Subject: d.Subject, Text: d.Text, HTML: d.HTML, Markdown: d.Markdown})}
 		if len(versions) > 0 {
 			v.Conflict.By = versions[0].By
 		}
@@ -229,7 +229,7 @@ func (c call) showTemplateHTML() error {
 		if err != nil {
 			return err
 		}
-		d, with = app.Draft{Subject: r.Template.Subject, Text: r.Template.Text, HTML: r.Template.HTML}, app.Rehearsal{User: c.QueryParam("user"), Example: r.Event.Example}
+		d, with = app.Draft(r.Template.Source()), app.Rehearsal{User: c.QueryParam("user"), Example: r.Event.Example}
 	}
 	p, err := c.console.use.Templates.Preview(c.ctx, c.at(), of, d, with)
 	switch _, mendable := c.refused(err); {

@@ -119,6 +119,48 @@ func TestVersionsOfTemplates(t *testing.T) {
 	})
 }
 
+func TestMarkdownIsABody(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.operator("ada", users.RoleAdministrator))
+		path := f.editor()
+		draft := []string{"subject", "Hello", "markdown", "# Hello {{context.name}}\r\n\r\n- [open](https://example.org)\r\n", "example", `{"name": "<b>[x](y)"}`}
+		p := b.post(path+"preview/", draft...).is(f.T, http.StatusOK)
+		assert.Contains(f, p.said(), "Hello <b>[x](y) - open (https://example.org)", "the text is made from it")
+		const rendered = "<h1>Hello &lt;b&gt;[x](y)</h1>\n<ul>\n<li><a href=\"https://example.org\">open</a></li>\n</ul>\n"
+		assert.Equal(f, rendered, b.post(path+"html/", draft...).stranger(f.T).body)
+		b.post(path, append(draft, "base", "1")...).is(f.T, http.StatusSeeOther)
+		stored := f.storedTemplate()
+		assert.Equal(f, []any{2, "", "", "# Hello {{context.name}}\n\n- [open](https://example.org)\n"}, []any{stored.Version, stored.Text, stored.HTML, stored.Markdown})
+		assert.Contains(f, b.get(path).body, "# Hello {{context.name}}")
+		assert.Contains(f, b.get(path+"html/").stranger(f.T).body, "<h1>Hello ")
+		b.post(path, "subject", "Hello", "html", "<p>", "base", "2").is(f.T, http.StatusSeeOther)
+		v := b.get(path+"versions/2/").is(f.T, http.StatusOK)
+		assert.Contains(f, v.said(), "Markdown removed: - # Hello {{context.name}}")
+		b.post(path+"versions/2/", "base", "3").is(f.T, http.StatusSeeOther)
+		assert.True(f, f.storedTemplate().Says(stored))
+
+		both := b.post(path, "html", "<p>", "markdown", "x", "base", "4").is(f.T, http.StatusBadRequest)
+		assert.Contains(f, both.body, `id="markdown-faults"`)
+		assert.Contains(f, both.said(), "the body is either HTML or Markdown")
+	})
+}
+
+func TestMarkdownNeedsAChannelWithHTML(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.apply(app.BlueprintOrganization{Channels: []app.BlueprintChannel{{Name: "chat", Protocol: "SLACK", Driver: "mailbox", Active: true}}})
+	b := f.as(f.operator("ada", users.RoleAdministrator))
+	path := ofEvent + "tick/t/" + idText(f.channel(app.Path{Organization: "acme"}, "chat").ID) + "/"
+	assert.NotContains(t, b.get(path).is(t, http.StatusOK).body, `id="markdown"`)
+	for _, to := range []string{path, path + "preview/", path + "test/"} {
+		got := b.post(to, "markdown", "x", "base", "0", "to", "x").is(t, http.StatusBadRequest)
+		assert.Contains(t, got.said(), "is for channels whose messages have HTML; those of SLACK have none", to)
+		assert.Contains(t, got.body, `id="markdown"`, "what was typed is not lost")
+	}
+	b.post(path, "text", "x", "base", "0").is(t, http.StatusSeeOther)
+}
+
 func TestPreviewsAreWhatSomebodyWouldGet(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {

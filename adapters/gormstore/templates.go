@@ -17,10 +17,12 @@ type templateRow struct {
 	Subject   string
 	TextBody  string
 	HTMLBody  string
+
+	MarkdownBody string
 }
 
 func (r templateRow) template() events.Template {
-	return events.Template{ID: r.ID, Version: r.Version, Channel: r.ChannelID, Subject: r.Subject, Text: r.TextBody, HTML: r.HTMLBody}
+	return events.Template{ID: r.ID, Version: r.Version, Channel: r.ChannelID, Subject: r.Subject, Text: r.TextBody, HTML: r.HTMLBody, Markdown: r.MarkdownBody}
 }
 
 // templateOwner is what a template belongs to: an event or a notification.
@@ -58,7 +60,7 @@ func ofNotification(n subscriptions.Notification) templateOwner {
 }
 
 func (t tx) templatesOf(ctx context.Context, o templateOwner) ([]events.Template, error) {
-	return all(t.db(ctx).Raw(`SELECT t.id, t.version, t.channel_id, t.subject, t.text_body, t.html_body
+	return all(t.db(ctx).Raw(`SELECT t.id, t.version, t.channel_id, t.subject, t.text_body, t.html_body, t.markdown_body
 		FROM templates t JOIN `+o.table+` o ON o.id = t.`+o.column+`
 		WHERE o.id = ? AND o.application_id = ? ORDER BY t.channel_id`, o.id, o.app), templateRow.template)
 }
@@ -67,19 +69,21 @@ func (t tx) templatesOf(ctx context.Context, o templateOwner) ([]events.Template
 // has the channel.
 func (t tx) saveTemplate(ctx context.Context, o templateOwner, text events.Template, by string) (events.Template, error) {
 	row, err := one[templateRow](t.db(ctx).Raw(`
-		INSERT INTO templates (`+o.column+`, channel_id, subject, text_body, html_body)
-		SELECT o.id, c.id, CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT)
+		INSERT INTO templates (`+o.column+`, channel_id, subject, text_body, html_body, markdown_body)
+		SELECT o.id, c.id, CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT)
 		FROM `+o.table+` o JOIN applications a ON a.id = o.application_id
 		JOIN channels c ON c.organization_id = a.organization_id AND (c.project_id IS NULL OR c.project_id = a.project_id)
 		WHERE o.id = ? AND o.application_id = ? AND c.id = ?
 		ON CONFLICT (`+o.column+`, channel_id) DO UPDATE SET
-			subject = excluded.subject, text_body = excluded.text_body, html_body = excluded.html_body, version = templates.version + 1
-		RETURNING id, version, channel_id, subject, text_body, html_body`,
-		text.Subject, text.Text, text.HTML, o.id, o.app, text.Channel), channels.ErrNotFound)
+			subject = excluded.subject, text_body = excluded.text_body, html_body = excluded.html_body,
+			markdown_body = excluded.markdown_body, version = templates.version + 1
+		RETURNING id, version, channel_id, subject, text_body, html_body, markdown_body`,
+		text.Subject, text.Text, text.HTML, text.Markdown, o.id, o.app, text.Channel), channels.ErrNotFound)
 	if err != nil {
 		return events.Template{}, err
 	}
-	version := versionRow{TemplateID: row.ID, Version: row.Version, SavedBy: by, SavedAt: t.now(), Subject: row.Subject, TextBody: row.TextBody, HTMLBody: row.HTMLBody}
+	version := versionRow{TemplateID: row.ID, Version: row.Version, SavedBy: by, SavedAt: t.now(), Subject: row.Subject, TextBody: row.TextBody, HTMLBody: row.HTMLBody,
+		MarkdownBody: row.MarkdownBody}
 	if err := t.db(ctx).Create(&version).Error; err != nil {
 		return events.Template{}, err
 	}
@@ -109,12 +113,15 @@ type versionRow struct {
 	Subject    string
 	TextBody   string
 	HTMLBody   string
+
+	MarkdownBody string
 }
 
 func (versionRow) TableName() string { return "template_versions" }
 
 func (r versionRow) version() events.Version {
-	return events.Version{Template: events.Template{ID: r.TemplateID, Version: r.Version, Subject: r.Subject, Text: r.TextBody, HTML: r.HTMLBody},
+	return events.Version{Template: events.Template{ID: r.TemplateID, Version: r.Version, Subject: r.Subject, Text: r.TextBody, HTML: r.HTMLBody,
+		Markdown: r.MarkdownBody},
 		By: r.SavedBy, Saved: r.SavedAt.UTC()}
 }
 

@@ -21,6 +21,8 @@ type messageTemplate struct {
 	Subject string      `json:"subject"`
 	Text    string      `json:"text"`
 	HTML    string      `json:"html"`
+	// Markdown is what the HTML is made from; empty where there is none.
+	Markdown string `json:"markdown"`
 }
 
 // templateVersion is a template as somebody saved it.
@@ -38,10 +40,12 @@ type templateText struct {
 	Subject string `json:"subject"`
 	Text    string `json:"text"`
 	HTML    string `json:"html"`
+	// Markdown is as in messageTemplate.
+	Markdown string `json:"markdown"`
 }
 
 func showTemplate(t events.Template) messageTemplate {
-	return messageTemplate{Channel: t.Channel, Version: t.Version, Subject: t.Subject, Text: t.Text, HTML: t.HTML}
+	return messageTemplate{Channel: t.Channel, Version: t.Version, Subject: t.Subject, Text: t.Text, HTML: t.HTML, Markdown: t.Markdown}
 }
 
 func showVersion(v events.Version) templateVersion {
@@ -130,8 +134,8 @@ func (a *API) putTemplate(c call) error {
 	if err != nil {
 		return err
 	}
-	body.Only("subject", "text", "html", "version")
-	d := app.Draft{Subject: body.String("subject"), Text: body.Verbatim("text"), HTML: body.Verbatim("html")}
+	body.Only("subject", "text", "html", "markdown", "version")
+	d := app.Draft{Subject: body.String("subject"), Text: body.Verbatim("text"), HTML: body.Verbatim("html"), Markdown: body.Verbatim("markdown")}
 	base := app.AnyVersion
 	if version, given := body.Integer("version"); given {
 		if version < 0 {
@@ -195,7 +199,7 @@ func (a *API) showVersion(c call) error {
 	if err != nil {
 		return err
 	}
-	return c.answer(http.StatusOK, templateText{templateVersion: showVersion(v), Subject: v.Subject, Text: v.Text, HTML: v.HTML})
+	return c.answer(http.StatusOK, templateText{templateVersion: showVersion(v), Subject: v.Subject, Text: v.Text, HTML: v.HTML, Markdown: v.Markdown})
 }
 
 // restoreVersion makes an earlier version the current one again, as a new version.

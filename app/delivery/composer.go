@@ -85,14 +85,14 @@ func (c *TemplateComposer) Blanks(in deliveries.RenderInput, j deliveries.Job) [
 
 func (c *TemplateComposer) template(t events.Template) (*templates.Template, error) {
 	if t.ID == 0 { // A draft: it comes once, with every key that is typed.
-		return templates.Parse(t.Subject, t.Text, t.HTML)
+		return templates.Parse(t.Source())
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if known, ok := c.parsed[t]; ok {
 		return known, nil
 	}
-	parsed, err := templates.Parse(t.Subject, t.Text, t.HTML)
+	parsed, err := templates.Parse(t.Source())
 	if err != nil {
 		return nil, err
 	}

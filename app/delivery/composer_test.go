@@ -55,7 +55,7 @@ func TestComposer(t *testing.T) {
 			m, err := delivery.NewTemplateComposer("", secret).Compose(inputOf("["+"{{ "+name+" }}"+"]", `{"n": 12345678901234567890, "price": 1.50}`), ada())
 			require.NoError(t, err, name)
 			assert.Equal(t, "["+want+"]", m.Text, name)
-			assert.NoError(t, events.Event{}.CheckVariables(events.Template{Text: "{{ " + name + " }}"}), name)
+			assert.NoError(t, events.Event{}.CheckTemplate(events.Template{Text: "{{ " + name + " }}"}, channels.SMS), name)
 		}
 	})
 
@@ -65,6 +65,23 @@ func TestComposer(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, "<pro>", m.Text)
 		assert.Equal(t, "&lt;pro&gt;", m.HTML)
+	})
+
+	t.Run("ValuesAreNoMarkdown", func(t *testing.T) {
+		t.Parallel()
+		c := delivery.NewTemplateComposer("", secret)
+		in := inputOf("", `{"note": "[x](https://evil.example) <b>"}`)
+		in.Template.Text, in.Template.HTML, in.Template.Markdown = "", "", "# {{ context.note }}\n"
+		for range 2 { // The second time it is parsed already.
+			m, err := c.Compose(in, ada())
+			require.NoError(t, err)
+			assert.Equal(t, "<h1>[x](https://evil.example) &lt;b&gt;</h1>\n", m.HTML)
+			assert.Equal(t, "[x](https://evil.example) <b>", m.Text)
+		}
+		in.Template.Markdown = "{{ context.note }}\n"
+		m, err := c.Compose(in, ada())
+		require.NoError(t, err)
+		assert.Equal(t, "<p>[x](https://evil.example) &lt;b&gt;</p>\n", m.HTML, "another Markdown is another template")
 	})
 
 	t.Run("SaysWhomItIsForAndWhatItIsAbout", func(t *testing.T) {

@@ -101,9 +101,10 @@ func (c *renderCache) get(ctx context.Context, j deliveries.Job) (deliveries.Ren
 		if in, err = c.queue.RenderInput(ctx, o, j.Notification, j.Template); err != nil {
 			return deliveries.RenderInput{}, err
 		}
-		if c.templates += len(in.Template.Text) + len(in.Template.HTML); c.templates > maxCachedTemplates {
+		size := len(in.Template.Text) + len(in.Template.HTML) + len(in.Template.Markdown)
+		if c.templates += size; c.templates > maxCachedTemplates {
 			clear(c.inputs)
-			c.templates = len(in.Template.Text) + len(in.Template.HTML)
+			c.templates = size
 		}
 		c.inputs[key] = in
 	}

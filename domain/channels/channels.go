@@ -62,6 +62,9 @@ func ParseProtocol(field, s string) (Protocol, error) {
 // Type is the type of address that the protocol reaches.
 func (p Protocol) Type() users.AddressType { return accepts[p] }
 
+// HasHTML reports whether the protocol's messages have HTML beside their text.
+func (p Protocol) HasHTML() bool { return p == EMAIL || p == WEBHOOK }
+
 // Accepts reports whether the protocol can reach addresses of this type.
 func (p Protocol) Accepts(t users.AddressType) bool {
 	accepted, known := accepts[p]

@@ -7,8 +7,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/templates"
 )
 
 func complaints(t *testing.T, err error) map[string][]string {
@@ -48,21 +50,40 @@ func TestNewTemplate(t *testing.T) {
 	t.Parallel()
 	t.Run("AsWritten", func(t *testing.T) {
 		t.Parallel()
-		tpl, err := events.NewTemplate(7, " Hello ", "\tDear {{ user.first_name }},\n", "<p>Dear</p>")
+		tpl, err := events.NewTemplate(7, templates.Source{Subject: " Hello ", Text: "\tDear {{ user.first_name }},\n", HTML: "<p>Dear</p>"})
 		require.NoError(t, err)
 		assert.Equal(t, events.Template{Channel: 7, Subject: " Hello ", Text: "\tDear {{ user.first_name }},\n", HTML: "<p>Dear</p>"}, tpl)
 	})
 	t.Run("LimitsInCharacters", func(t *testing.T) {
 		t.Parallel()
 		body := strings.Repeat("é", events.MaxBody)
-		_, err := events.NewTemplate(7, strings.Repeat("é", events.MaxSubject), body, body)
+		_, err := events.NewTemplate(7, templates.Source{Subject: strings.Repeat("é", events.MaxSubject), Text: body, HTML: body})
 		require.NoError(t, err)
-		_, err = events.NewTemplate(7, strings.Repeat("é", events.MaxSubject+1), body+"é", body+"é")
+		_, err = events.NewTemplate(7, templates.Source{Subject: strings.Repeat("é", events.MaxSubject+1), Text: body + "é", HTML: body + "é"})
 		assert.Equal(t, map[string][]string{"subject": {"is too long"}, "text": {"is too long"}, "html": {"is too long"}}, complaints(t, err))
+	})
+	t.Run("Markdown", func(t *testing.T) {
+		t.Parallel()
+		body := strings.Repeat("x", templates.MaxMarkdown)
+		tpl, err := events.NewTemplate(7, templates.Source{Markdown: body})
+		require.NoError(t, err)
+		assert.Equal(t, events.Template{Channel: 7, Markdown: body}, tpl)
+		_, err = events.NewTemplate(7, templates.Source{Markdown: body + "x"})
+		assert.Equal(t, map[string][]string{"markdown": {"is too long"}}, complaints(t, err))
+		_, err = events.NewTemplate(7, templates.Source{HTML: "<p>", Markdown: "{{#a}}"})
+		assert.Equal(t, map[string][]string{"markdown": {`line 1: section "a" is never closed`, "the body is either HTML or Markdown"}}, complaints(t, err))
+		for p, accepted := range map[channels.Protocol]bool{channels.EMAIL: true, channels.WEBHOOK: true, channels.SMS: false, channels.SLACK: false, channels.PLAINTEXT: false} {
+			assert.Equal(t, accepted, events.Event{}.CheckTemplate(tpl, p) == nil, p)
+			assert.NoError(t, events.Event{}.CheckTemplate(events.Template{HTML: "<p>"}, p))
+		}
+		assert.Equal(t, map[string][]string{"markdown": {"is for channels whose messages have HTML; those of SMS have none"}},
+			complaints(t, events.Event{}.CheckTemplate(tpl, channels.SMS)))
+		assert.Contains(t, complaints(t, events.Event{Schema: `{"properties": {"order": {}}, "additionalProperties": false}`}.CheckTemplate(
+			events.Template{Markdown: "{{contxt.order}}"}, channels.EMAIL)), "markdown")
 	})
 	t.Run("NULAndInvalidUTF8AreRefused", func(t *testing.T) {
 		t.Parallel()
-		_, err := events.NewTemplate(7, "a\x00b", "a\xffb", "a\x00")
+		_, err := events.NewTemplate(7, templates.Source{Subject: "a\x00b", Text: "a\xffb", HTML: "a\x00"})
 		assert.Equal(t, map[string][]string{"subject": {"contains a NUL character"}, "text": {"is not valid UTF-8"},
 			"html": {"contains a NUL character"}}, complaints(t, err))
 	})

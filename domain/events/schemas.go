@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/schemas"
 	"github.com/tocsin/tocsin/domain/templates"
@@ -88,10 +89,13 @@ func (e Event) Tags() ([]string, error) {
 	return known.Tags(), nil
 }
 
-// CheckVariables refuses a template of the event that speaks of what no message of it can have,
-// naming part, line and variable.
-func (e Event) CheckVariables(t Template) error {
-	parsed, err := templates.Parse(t.Subject, t.Text, t.HTML)
+// CheckTemplate refuses a template of the event that the protocol of its channel cannot have, or
+// that speaks of what no message of the event can have, naming part, line and variable.
+func (e Event) CheckTemplate(t Template, of channels.Protocol) error {
+	if err := t.CheckChannel(of); err != nil {
+		return err
+	}
+	parsed, err := templates.Parse(t.Source())
 	if err != nil {
 		return err
 	}

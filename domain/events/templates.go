@@ -27,27 +27,41 @@ type Template struct {
 	Channel channels.ID
 	Subject string
 	Text    string
-	HTML    string
+	HTML    string // empty where there is Markdown
+
+	Markdown string // that the HTML is made from
+}
+
+// Source is what the template says.
+func (t Template) Source() templates.Source {
+	return templates.Source{Subject: t.Subject, Text: t.Text, HTML: t.HTML, Markdown: t.Markdown}
 }
 
 // NewTemplate checks what an operator says of a template; a part that cannot be read is refused
 // with line and reason.
-func NewTemplate(channel channels.ID, subject, text, html string) (Template, error) {
+func NewTemplate(channel channels.ID, says templates.Source) (Template, error) {
 	var faults fault.Fields
-	faults.Add("subject", checkText(subject, MaxSubject))
-	faults.Add("text", checkText(text, MaxBody))
-	faults.Add("html", checkText(html, MaxBody))
+	faults.Add("subject", checkText(says.Subject, MaxSubject))
+	faults.Add("text", checkText(says.Text, MaxBody))
+	faults.Add("html", checkText(says.HTML, MaxBody))
+	faults.Add("markdown", checkText(says.Markdown, templates.MaxMarkdown))
 	if len(faults) == 0 {
-		_, err := templates.Parse(subject, text, html)
+		_, err := templates.Parse(says)
 		faults.Add("", err)
 	}
-	return Template{Channel: channel, Subject: subject, Text: text, HTML: html}, faults.Err()
+	return Template{Channel: channel, Subject: says.Subject, Text: says.Text, HTML: says.HTML, Markdown: says.Markdown}, faults.Err()
+}
+
+// CheckChannel refuses Markdown for a channel whose messages have no HTML.
+func (t Template) CheckChannel(p channels.Protocol) error {
+	if t.Markdown != "" && !p.HasHTML() {
+		return fault.Field("markdown", "is for channels whose messages have HTML; those of %s have none", p)
+	}
+	return nil
 }
 
 // Says reports whether both have the same texts.
-func (t Template) Says(other Template) bool {
-	return t.Subject == other.Subject && t.Text == other.Text && t.HTML == other.HTML
-}
+func (t Template) Says(other Template) bool { return t.Source() == other.Source() }
 
 // Version is a template as somebody saved it.
 type Version struct {

@@ -49,7 +49,7 @@ func TestShape(t *testing.T) {
 			t.Parallel()
 			s, err := schemas.Parse(c.schema)
 			require.NoError(t, err)
-			parsed, err := templates.Parse("", c.template, "")
+			parsed, err := templates.Parse(templates.Source{Text: c.template})
 			require.NoError(t, err)
 			err = parsed.Check(s.Shape())
 			assert.Equal(t, c.unknown, err != nil, "%v", err)

@@ -26,7 +26,7 @@ func BenchmarkRender(b *testing.B) {
 		"user":    map[string]any{"first_name": "Ada", "last_name": "Lovelace"},
 		"context": map[string]any{"order": "A-1007", "currency": "EUR", "items": items, "tracking_url": "https://example.org/t/1?a=b&c=d"},
 	}
-	parsed, err := templates.Parse("Order {{context.order}}", text, html)
+	parsed, err := templates.Parse(templates.Source{Subject: "Order {{context.order}}", Text: text, HTML: html})
 	require.NoError(b, err)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -39,7 +39,7 @@ func BenchmarkRender(b *testing.B) {
 // BenchmarkWorst renders what uses up all steps: the longest that one message can take.
 func BenchmarkWorst(b *testing.B) {
 	list := make([]any, 10_000)
-	parsed, err := templates.Parse("", "{{#list}}{{#list}}{{list.none}}{{/list}}{{/list}}", "")
+	parsed, err := templates.Parse(templates.Source{Text: "{{#list}}{{#list}}{{list.none}}{{/list}}{{/list}}"})
 	require.NoError(b, err)
 	for b.Loop() {
 		_, err := parsed.Render(map[string]any{"list": list})
@@ -52,7 +52,7 @@ func BenchmarkParse(b *testing.B) {
 	source := strings.Repeat("{{#a}}\n {{b.c}} text {{/a}}\n", (256<<10)/28)
 	b.SetBytes(int64(len(source)))
 	for b.Loop() {
-		if _, err := templates.Parse("", "", source); err != nil {
+		if _, err := templates.Parse(templates.Source{HTML: source}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -26,7 +26,7 @@ func FuzzTemplate(f *testing.F) {
 		if json.Unmarshal([]byte(values), &m) != nil {
 			return
 		}
-		parsed, err := templates.Parse(source, source, source)
+		parsed, err := templates.Parse(templates.Source{Subject: source, Text: source, HTML: source})
 		if err != nil {
 			require.Contains(t, err.Error(), "html: line ")
 			return

@@ -15,7 +15,7 @@ func TestLimits(t *testing.T) {
 	t.Parallel()
 	render := func(t *testing.T, subject, text, html string, values map[string]any) (templates.Message, error) {
 		t.Helper()
-		parsed, err := templates.Parse(subject, text, html)
+		parsed, err := templates.Parse(templates.Source{Subject: subject, Text: text, HTML: html})
 		require.NoError(t, err)
 		return parsed.Render(values)
 	}

@@ -14,7 +14,7 @@ import (
 // plainOf is the text of a message whose template has HTML alone.
 func plainOf(tb testing.TB, html string) string {
 	tb.Helper()
-	parsed, err := templates.Parse("", "", html)
+	parsed, err := templates.Parse(templates.Source{HTML: html})
 	require.NoError(tb, err)
 	m, err := parsed.Render(map[string]any{"name": "Ada & Co <x>", "link": "https://example.org/?a=1&b=2", "items": []any{"one", "two"}})
 	require.NoError(tb, err)
@@ -50,7 +50,7 @@ func TestTextOfHTML(t *testing.T) {
 func TestTextThatATemplateHas(t *testing.T) {
 	t.Parallel()
 	for _, template := range [][2]string{{"as it is", "<p>else</p>"}, {"{{none}}", "<p>else</p>"}, {"", ""}} {
-		parsed, err := templates.Parse("", template[0], template[1])
+		parsed, err := templates.Parse(templates.Source{Text: template[0], HTML: template[1]})
 		require.NoError(t, err)
 		m, err := parsed.Render(map[string]any{})
 		require.NoError(t, err)
@@ -61,7 +61,7 @@ func TestTextThatATemplateHas(t *testing.T) {
 // TestTextThatDoesNotFit holds: HTML that may be sent is sent, if need be without its text.
 func TestTextThatDoesNotFit(t *testing.T) {
 	t.Parallel()
-	parsed, err := templates.Parse("", "", "<p>"+strings.Repeat("x", 200<<10)+"</p>{{#items}}"+strings.Repeat("y", 200<<10)+"{{/items}}")
+	parsed, err := templates.Parse(templates.Source{HTML: "<p>" + strings.Repeat("x", 200<<10) + "</p>{{#items}}" + strings.Repeat("y", 200<<10) + "{{/items}}"})
 	require.NoError(t, err)
 	m, err := parsed.Render(map[string]any{"items": []any{1, 2, 3}})
 	require.NoError(t, err)
@@ -77,7 +77,7 @@ func FuzzTextOfHTML(f *testing.F) {
 	f.Add("<p>a<br>b<ul><li>c<a href='https://x'>d</a></ul><pre>\n</pre><td>e")
 	f.Add("<li><li></ul></ol></a><a><a href=x><hr><title>")
 	f.Fuzz(func(t *testing.T, html string) {
-		parsed, err := templates.Parse("", "", html)
+		parsed, err := templates.Parse(templates.Source{HTML: html})
 		if err != nil {
 			return
 		}

@@ -14,15 +14,16 @@ type renderer struct {
 	room   int
 	steps  int
 	frames []any // the data, then what each section around a node speaks of
-	escape bool
+	syntax syntax
 	out    strings.Builder
+	values []string    // of Markdown, each of which a mark stands for
 	blank  func(*node) // is told of each variable without a value; nil: nobody is
 }
 
 func (r *renderer) render(p part) (string, error) {
 	r.out.Reset()
 	r.out.Grow(p.length)
-	r.escape = p.escape
+	r.syntax = p.syntax
 	if failed := r.nodes(p.nodes); failed != nil {
 		return "", failed.err.With("%s, line %d: %s", p.name, failed.line, failed.err)
 	}
@@ -44,7 +45,7 @@ func (r *renderer) node(n *node) *failure {
 		return fail(n, ErrTooLong)
 	}
 	if n.kind == literal {
-		return r.write(n, n.text)
+		return r.verbatim(n, n.text)
 	}
 	v := r.find(n.path)
 	switch n.kind {
@@ -122,7 +123,9 @@ func (r *renderer) value(n *node, v any) *failure {
 		if r.blank != nil {
 			r.blank(n)
 		}
-		return nil
+		if r.syntax != inMarkdown { // There, what is around a value must not depend on it.
+			return nil
+		}
 	case string:
 		text = v
 	case json.Number:
@@ -146,10 +149,22 @@ func (r *renderer) value(n *node, v any) *failure {
 	default:
 		return fail(n, ErrNotPlain.With("%s holds a value of the type %T", strings.Join(n.path, "."), v))
 	}
-	if r.escape && n.kind == escaped {
+	switch {
+	case n.kind == raw || r.syntax == inText:
+		return r.verbatim(n, text)
+	case r.syntax == inMarkdown:
+		return r.mark(n, text)
+	default:
 		return r.writeEscaped(n, text)
 	}
-	return r.write(n, text)
+}
+
+// verbatim writes what is of the part's own syntax.
+func (r *renderer) verbatim(n *node, s string) *failure {
+	if r.syntax == inMarkdown {
+		return r.writeMarkdown(n, s)
+	}
+	return r.write(n, s)
 }
 
 func (r *renderer) write(n *node, s string) *failure {

@@ -56,7 +56,7 @@ const (
 // have, by part and line, with the one that was probably meant.
 func (t *Template) Check(data *Shape) error {
 	var faults fault.Fields
-	for _, p := range []part{t.subject, t.text, t.html} {
+	for _, p := range t.parts() {
 		c := checking{frames: []*Shape{data}, told: map[string]bool{}}
 		c.nodes(p.nodes)
 		for _, m := range c.mistakes {

@@ -44,7 +44,7 @@ func TestCheck(t *testing.T) {
 		"{{^ context.lines }}{{ name }}{{/ context.lines }}":  {`line 1: there is no variable "name", did you mean "context.both.name"?`},
 		"{{ a }}\n{{ b }}":                                    {`line 1: there is no variable "a"`, `line 2: there is no variable "b"`},
 	} {
-		parsed, err := templates.Parse("", text, "")
+		parsed, err := templates.Parse(templates.Source{Text: text})
 		require.NoError(t, err)
 		err = parsed.Check(shape)
 		if want == nil {
@@ -60,7 +60,7 @@ func TestCheck(t *testing.T) {
 
 	t.Run("EachPartIsNamed", func(t *testing.T) {
 		t.Parallel()
-		parsed, err := templates.Parse("{{ a }}", "{{ b }}", "{{ c }}")
+		parsed, err := templates.Parse(templates.Source{Subject: "{{ a }}", Text: "{{ b }}", HTML: "{{ c }}"})
 		require.NoError(t, err)
 		var said *fault.Error
 		require.ErrorAs(t, parsed.Check(shape), &said)
@@ -77,7 +77,7 @@ func TestCheck(t *testing.T) {
 		for i := range 100 {
 			fmt.Fprintf(&text, "{{ unknown%d }}", i)
 		}
-		parsed, err := templates.Parse("", text.String(), "")
+		parsed, err := templates.Parse(templates.Source{Text: text.String()})
 		require.NoError(t, err)
 		var said *fault.Error
 		require.ErrorAs(t, parsed.Check(shape), &said)
@@ -86,7 +86,7 @@ func TestCheck(t *testing.T) {
 
 	t.Run("OfWhichNothingIsKnownAnythingMayBe", func(t *testing.T) {
 		t.Parallel()
-		parsed, err := templates.Parse("{{ a.b }}", "{{# c }}{{ d }}{{/ c }}", "")
+		parsed, err := templates.Parse(templates.Source{Subject: "{{ a.b }}", Text: "{{# c }}{{ d }}{{/ c }}"})
 		require.NoError(t, err)
 		assert.NoError(t, parsed.Check(nil))
 	})
@@ -94,20 +94,19 @@ func TestCheck(t *testing.T) {
 
 func TestBlanks(t *testing.T) {
 	t.Parallel()
-	parsed, err := templates.Parse("{{ context.titel }} {{ context.titel }} {{ context.title }}", "a\n{{ context.none.of }}{{ context.null }}{{ context.empty }}",
-		"{{# context.lines }}{{ name }}{{ price }}{{/ context.lines }}{{^ context.gone }}{{# context.gone }}{{ context.more }}{{/ context.gone }}{{/ context.gone }}")
+	parsed, err := templates.Parse(templates.Source{Subject: "{{ context.titel }} {{ context.titel }} {{ context.title }}", Text: "a\n{{ context.none.of }}{{ context.null }}{{ context.empty }}", HTML: "{{# context.lines }}{{ name }}{{ price }}{{/ context.lines }}{{^ context.gone }}{{# context.gone }}{{ context.more }}{{/ context.gone }}{{/ context.gone }}"})
 	require.NoError(t, err)
 	values := data(t, `{"context": {"title": "t", "null": null, "empty": "", "lines": [{"name": "a", "price": 1}, {"name": "b"}]}}`)
 	assert.Equal(t, []string{"context.titel (subject, line 1)", "context.none.of (text, line 2)", "context.null (text, line 2)", "price (html, line 1)"}, parsed.Blanks(values))
-	many, err := templates.Parse("", "", strings.Repeat("{{ a }}", 3)+func() (all string) {
+	many, err := templates.Parse(templates.Source{HTML: strings.Repeat("{{ a }}", 3) + func() (all string) {
 		for i := range 40 {
 			all += "{{ v" + strconv.Itoa(i) + " }}"
 		}
 		return all
-	}())
+	}()})
 	require.NoError(t, err)
 	assert.Len(t, many.Blanks(nil), 20)
-	endless, err := templates.Parse("{{ a }}", strings.Repeat("{{# l }}", 20)+strings.Repeat("{{/ l }}", 20), "{{ b }}")
+	endless, err := templates.Parse(templates.Source{Subject: "{{ a }}", Text: strings.Repeat("{{# l }}", 20) + strings.Repeat("{{/ l }}", 20), HTML: "{{ b }}"})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a (subject, line 1)"}, endless.Blanks(data(t, `{"l": [1, 2, 3, 4, 5, 6, 7, 8]}`)), "it ends where a message would")
 }

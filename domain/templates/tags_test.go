@@ -20,7 +20,7 @@ func TestTags(t *testing.T) {
 	assert.Equal(t, []string{"{{#codes}}{{.}}{{/codes}}", "{{empty}}", "{{#items}}{{name}} {{price}}{{/items}}", "{{#none}}{{.}}{{/none}}",
 		"{{of.a}}", "{{of.b}}", "{{order}}", "{{paid}}"}, tags)
 	for _, tag := range tags { // Each can be used as it stands.
-		parsed, err := templates.Parse("", tag, "")
+		parsed, err := templates.Parse(templates.Source{Text: tag})
 		require.NoError(t, err)
 		assert.NoError(t, parsed.Check(templates.ShapeOf(example)), tag)
 	}

@@ -1,7 +1,7 @@
 // Package templates turns the template of a message and the data of an occurrence into subject,
-// text and HTML. Templates are logic-less, in Mustache syntax; they see plain data and nothing
-// else: no methods, functions, files, environment, other templates. It does not know what the data
-// mean or where the message goes.
+// text and HTML, which may be written as Markdown. Templates are logic-less, in Mustache syntax;
+// they see plain data and nothing else: no methods, functions, files, environment, other templates.
+// It does not know what the data mean or where the message goes.
 //
 // The syntax is that of the Mustache specification without its partials, lambdas and inheritance.
 // The renderer is our own because cbroglie/mustache 1.4.2, the best kept of the libraries, cannot
@@ -29,11 +29,17 @@ const (
 	MaxNesting = 32      // sections in sections
 	MaxName    = 200     // bytes of a name
 	MaxSubject = 1_000   // characters; what is longer is cut
+
+	// MaxMarkdown is how many bytes Markdown may have when its sections are filled, without its
+	// values. What reads Markdown takes quadratic time for some of it: 1.5 s for the worst of 64
+	// KiB, 20 s for that of 256.
+	MaxMarkdown = 64 << 10
 )
 
 // What may go wrong when a template is rendered. Errors of Render say more, and are one of these.
 var (
 	ErrTooLarge  = fault.New(fault.TooLarge, "the message is larger than 1 MiB")
+	ErrTooMuch   = fault.New(fault.TooLarge, "the Markdown is larger than 64 KiB")
 	ErrTooLong   = fault.New(fault.Invalid, "the message takes too many steps")
 	ErrNotPlain  = fault.New(fault.Invalid, "the data are not plain")
 	ErrNotParsed = fault.New(fault.Invalid, "the template cannot be read")
@@ -41,32 +47,53 @@ var (
 
 // Template is the parsed template of a message. It may be rendered concurrently.
 type Template struct {
-	subject, text, html part
+	subject, text, html, markdown part
+}
+
+// Source is the template of a message as it is written. Its body has a text, and HTML or Markdown.
+type Source struct {
+	Subject, Text, HTML, Markdown string
 }
 
 // part is one of the texts of a message.
 type part struct {
 	name   string
 	nodes  []node
-	length int  // of its source, which is about what it becomes
-	escape bool // values are escaped as HTML wants it
+	length int // of its source, which is about what it becomes
+	syntax syntax
 }
 
+// syntax says what a part is written in, and so how its values are escaped.
+type syntax uint8
+
+const (
+	inText syntax = iota
+	inHTML
+	inMarkdown
+)
+
 // Parse reads the parts of a template. An empty part is left out of the message. The error names
-// every part that cannot be read (`subject`, `text`, `html`), with the line and the reason.
-func Parse(subject, text, html string) (*Template, error) {
+// every part that cannot be read (`subject`, `text`, `html`, `markdown`), with the line and the
+// reason.
+func Parse(of Source) (*Template, error) {
 	var faults fault.Fields
-	read := func(name, source string, escape bool) part {
+	read := func(name, source string, written syntax) part {
 		nodes, err := parse(source)
 		faults.Add(name, err)
-		return part{name: name, nodes: nodes, length: len(source), escape: escape}
+		return part{name: name, nodes: nodes, length: len(source), syntax: written}
 	}
-	t := &Template{subject: read("subject", subject, false), text: read("text", text, false), html: read("html", html, true)}
+	t := &Template{subject: read("subject", of.Subject, inText), text: read("text", of.Text, inText),
+		html: read("html", of.HTML, inHTML), markdown: read("markdown", of.Markdown, inMarkdown)}
+	if of.HTML != "" && of.Markdown != "" {
+		faults.Addf("markdown", "the body is either HTML or Markdown")
+	}
 	if err := faults.Err(); err != nil {
 		return nil, err
 	}
 	return t, nil
 }
+
+func (t *Template) parts() []part { return []part{t.subject, t.text, t.html, t.markdown} }
 
 // Message is a rendered template.
 type Message struct {
@@ -77,9 +104,10 @@ type Message struct {
 
 // Render fills the template. The data are maps, lists, strings, numbers and truth values, as JSON
 // decodes to, and are not changed. A name that is not there is empty. In the HTML, values are
-// escaped unless the template asks for them raw; in the subject and the text they never are. The
-// error is one of this package's and names the part and the line. A template that has HTML and no
-// text gets the text of its HTML, where both are within the limits.
+// escaped unless the template asks for them raw; in the subject and the text they never are. In
+// Markdown they are text as well: no value becomes an element, unless the template asks for it raw;
+// HTML within Markdown is left out. The error is one of this package's and names the part and the
+// line. A template that has no text gets that of its HTML, where both are within the limits.
 func (t *Template) Render(data map[string]any) (m Message, err error) {
 	r := renderer{room: MaxOutput, steps: MaxSteps, frames: []any{data}}
 	if m.Subject, err = r.render(t.subject); err != nil {
@@ -89,7 +117,12 @@ func (t *Template) Render(data map[string]any) (m Message, err error) {
 	if m.Text, err = r.render(t.text); err != nil {
 		return Message{}, err
 	}
-	if m.HTML, err = r.render(t.html); err != nil {
+	if len(t.markdown.nodes) > 0 {
+		m.HTML, err = r.markdown(t.markdown)
+	} else {
+		m.HTML, err = r.render(t.html)
+	}
+	if err != nil {
 		return Message{}, err
 	}
 	if len(t.text.nodes) == 0 && m.HTML != "" {
@@ -106,7 +139,7 @@ const maxBlanks = 20
 // asks for. It returns at most 20.
 func (t *Template) Blanks(data map[string]any) []string {
 	var found []string
-	for _, p := range []part{t.subject, t.text, t.html} {
+	for _, p := range t.parts() {
 		told := map[string]bool{}
 		r := renderer{room: MaxOutput, steps: MaxSteps, frames: []any{data}}
 		r.blank = func(n *node) {

@@ -24,7 +24,7 @@ func data(t testing.TB, text string) map[string]any {
 
 func text(t testing.TB, source, values string) string {
 	t.Helper()
-	parsed, err := templates.Parse("", source, "")
+	parsed, err := templates.Parse(templates.Source{Text: source})
 	require.NoError(t, err)
 	m, err := parsed.Render(data(t, values))
 	require.NoError(t, err)
@@ -33,7 +33,7 @@ func text(t testing.TB, source, values string) string {
 
 func html(t testing.TB, source, values string) string {
 	t.Helper()
-	parsed, err := templates.Parse("", "", source)
+	parsed, err := templates.Parse(templates.Source{HTML: source})
 	require.NoError(t, err)
 	m, err := parsed.Render(data(t, values))
 	require.NoError(t, err)
@@ -45,7 +45,7 @@ func TestRender(t *testing.T) {
 	t.Run("EscapesInTheHTMLOnly", func(t *testing.T) {
 		t.Parallel()
 		const source = `{{name}} {{{name}}} {{&name}}`
-		parsed, err := templates.Parse(source, source, source)
+		parsed, err := templates.Parse(templates.Source{Subject: source, Text: source, HTML: source})
 		require.NoError(t, err)
 		m, err := parsed.Render(data(t, `{"name": "<b>&\"'"}`))
 		require.NoError(t, err)
@@ -54,7 +54,7 @@ func TestRender(t *testing.T) {
 	})
 	t.Run("TheSubjectIsOneLine", func(t *testing.T) {
 		t.Parallel()
-		parsed, err := templates.Parse(" Order \n {{order}}\r\n", "", "")
+		parsed, err := templates.Parse(templates.Source{Subject: " Order \n {{order}}\r\n"})
 		require.NoError(t, err)
 		m, err := parsed.Render(data(t, `{"order": "7\r\nBcc: eve@example.org\u2028x\u0085\u0000\ty"}`))
 		require.NoError(t, err)
@@ -62,7 +62,7 @@ func TestRender(t *testing.T) {
 	})
 	t.Run("ALongSubjectIsCut", func(t *testing.T) {
 		t.Parallel()
-		parsed, err := templates.Parse("{{s}}", "", "")
+		parsed, err := templates.Parse(templates.Source{Subject: "{{s}}"})
 		require.NoError(t, err)
 		longest := strings.Repeat("ü", templates.MaxSubject)
 		m, err := parsed.Render(map[string]any{"s": longest})
@@ -78,7 +78,7 @@ func TestRender(t *testing.T) {
 	})
 	t.Run("PlainGoValuesComeAsText", func(t *testing.T) {
 		t.Parallel()
-		parsed, err := templates.Parse("", "{{i}} {{l}} {{f}} {{b}} {{m.k}} {{#s}}{{.}};{{/s}}", "")
+		parsed, err := templates.Parse(templates.Source{Text: "{{i}} {{l}} {{f}} {{b}} {{m.k}} {{#s}}{{.}};{{/s}}"})
 		require.NoError(t, err)
 		m, err := parsed.Render(map[string]any{"i": 7, "l": int64(-8), "f": 2.5, "b": true, "m": map[string]string{"k": "v"}, "s": []string{"x", "y"}})
 		require.NoError(t, err)
@@ -93,7 +93,7 @@ func TestRender(t *testing.T) {
 		t.Parallel()
 		const values = `{"list": [{"a": 1}, {"a": 2}], "object": {"b": "x"}}`
 		m := data(t, values)
-		parsed, err := templates.Parse("", "{{#list}}{{a}}{{/list}}{{#object}}{{b}}{{/object}}", "")
+		parsed, err := templates.Parse(templates.Source{Text: "{{#list}}{{a}}{{/list}}{{#object}}{{b}}{{/object}}"})
 		require.NoError(t, err)
 		for range 2 {
 			_, err = parsed.Render(m)
@@ -106,12 +106,12 @@ func TestRender(t *testing.T) {
 		called := false
 		values := map[string]any{"object": object{Secret: "s"}, "call": func() string { called = true; return "x" }}
 		for _, source := range []string{"{{object}}", "{{call}}"} {
-			parsed, err := templates.Parse("", source, "")
+			parsed, err := templates.Parse(templates.Source{Text: source})
 			require.NoError(t, err)
 			_, err = parsed.Render(values)
 			require.ErrorIs(t, err, templates.ErrNotPlain)
 		}
-		parsed, err := templates.Parse("", "{{object.Secret}}{{object.Method}}{{#call}}{{/call}}{{#object}}{{Secret}}{{Method}}{{/object}}", "")
+		parsed, err := templates.Parse(templates.Source{Text: "{{object.Secret}}{{object.Method}}{{#call}}{{/call}}{{#object}}{{Secret}}{{Method}}{{/object}}"})
 		require.NoError(t, err)
 		m, err := parsed.Render(values)
 		require.NoError(t, err)
@@ -120,7 +120,7 @@ func TestRender(t *testing.T) {
 	})
 	t.Run("NilDataHaveNoNames", func(t *testing.T) {
 		t.Parallel()
-		parsed, err := templates.Parse("", "({{a}}{{#a}}x{{/a}})", "")
+		parsed, err := templates.Parse(templates.Source{Text: "({{a}}{{#a}}x{{/a}})"})
 		require.NoError(t, err)
 		m, err := parsed.Render(nil)
 		require.NoError(t, err)
@@ -162,14 +162,14 @@ func TestParse(t *testing.T) {
 	} {
 		t.Run("Refuses/"+name, func(t *testing.T) {
 			t.Parallel()
-			_, err := templates.Parse("", "", c.source)
+			_, err := templates.Parse(templates.Source{HTML: c.source})
 			require.EqualError(t, err, "html: "+c.want)
 			assert.Equal(t, fault.Invalid, fault.KindOf(err))
 		})
 	}
 	t.Run("NamesEveryPartAtOnce", func(t *testing.T) {
 		t.Parallel()
-		_, err := templates.Parse("{{", "{{#a}}", "\n{{>b}}")
+		_, err := templates.Parse(templates.Source{Subject: "{{", Text: "{{#a}}", HTML: "\n{{>b}}"})
 		var e *fault.Error
 		require.ErrorAs(t, err, &e)
 		require.EqualError(t, e, `subject: line 1: a tag is not closed with "}}"; text: line 1: section "a" is never closed; `+

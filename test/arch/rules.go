@@ -19,7 +19,7 @@ type layer struct {
 // where several do, the longest decides.
 var layers = []layer{
 	// Embedding a file is the compiler's work: nothing is read when the program runs.
-	{folder: "domain", ours: []string{"domain"}, pure: true, spared: []string{"embed"}, modules: []string{"golang.org/x/text", "golang.org/x/crypto", "golang.org/x/net", "github.com/nyaruka/phonenumbers", "github.com/pquerna/otp", "github.com/santhosh-tekuri/jsonschema/v6"}},
+	{folder: "domain", ours: []string{"domain"}, pure: true, spared: []string{"embed"}, modules: []string{"golang.org/x/text", "golang.org/x/crypto", "golang.org/x/net", "github.com/nyaruka/phonenumbers", "github.com/pquerna/otp", "github.com/santhosh-tekuri/jsonschema/v6", "github.com/yuin/goldmark"}},
 	{folder: "ports", ours: []string{"ports", "domain"}, pure: true, modules: []string{}},
 	// What works without a caller has nobody to return its errors to: it is given a logger.
 	{folder: "app/delivery", ours: []string{"app/delivery", "app/pace", "app/watchdog", "ports", "domain"}, pure: true, spared: []string{"log/slog"}, modules: []string{"golang.org/x/text", "golang.org/x/sync"}},
@@ -86,6 +86,7 @@ var technologies = []technology{
 	{"github.com/nicholas-fedor/shoutrrr", []string{"adapters/shoutrrr"}},
 	{"github.com/knadh/koanf", []string{"configs"}},
 	{"golang.org/x/net/html", []string{"domain/templates"}},
+	{"github.com/yuin/goldmark", []string{"domain/templates"}},
 	{"github.com/pquerna/otp", []string{"domain/factors"}},
 	{"github.com/go-webauthn/webauthn", []string{"adapters/webauthn"}},
 	{"github.com/boombuler/barcode", []string{"adapters/console"}},

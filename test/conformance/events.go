@@ -123,6 +123,7 @@ func eventCases() cases {
 			wanted := map[channels.ID]events.Template{}
 			for _, sent := range []events.Template{
 				{Channel: o.mail.ID, Subject: "S", Text: "T", HTML: "<p>ñ</p>"}, {Channel: o.text.ID, Text: strings.Repeat("é", events.MaxBody)},
+				{Channel: o.mail.ID, Text: "T", Markdown: "# ñ\n"},
 				{Channel: o.mail.ID, Subject: "New", HTML: ""}, // an empty part replaces a full one
 			} {
 				stored := do(t, w, func(tx ports.Tx) (events.Template, error) {

@@ -35,7 +35,7 @@ func templateCases() cases {
 				w.phrase(t, ofNotification, events.Template{Channel: w.mine.text.ID, Text: "of another channel"}, "bob")
 				var saved []events.Template
 				for i, by := range []string{"ada", "Ñ", "command line"} {
-					saved = append(saved, w.phrase(t, ofNotification, events.Template{Channel: w.mine.mail.ID, Subject: "S" + by, Text: "T" + by, HTML: "<p>" + by}, by))
+					saved = append(saved, w.phrase(t, ofNotification, events.Template{Channel: w.mine.mail.ID, Subject: "S" + by, Text: "T" + by, HTML: "<p>" + by, Markdown: "# " + by}, by))
 					assert.Equal(t, i+1, saved[i].Version)
 				}
 				id := saved[0].ID

@@ -13,7 +13,7 @@ document.addEventListener("DOMContentLoaded", show);
 // A variable that is clicked is written where one was typing last.
 let typing = null;
 document.addEventListener("focusin", (event) => {
-  if (event.target.matches("#subject, #text, #html")) typing = event.target;
+  if (event.target.matches("#subject, #text, #html, #markdown")) typing = event.target;
 });
 document.addEventListener("DOMContentLoaded", () => document.querySelectorAll("code[data-insert]").forEach((code) => {
   const button = document.createElement("button");

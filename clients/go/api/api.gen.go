@@ -2973,6 +2973,11 @@ type Template struct {
 	// Html Examples:
 	Html string `json:"html"`
 
+	// Markdown Markdown that the HTML is made from; empty where there is none.
+	//
+	// Examples:
+	Markdown string `json:"markdown"`
+
 	// Subject Examples: Order {{ context.order }}
 	Subject string `json:"subject"`
 
@@ -2985,10 +2990,13 @@ type Template struct {
 
 // TemplateInput defines model for TemplateInput.
 type TemplateInput struct {
-	Html    *string `json:"html,omitempty"`
-	Subject *string `json:"subject,omitempty"`
-	Text    *string `json:"text,omitempty"`
-	Version *int    `json:"version,omitempty"`
+	Html *string `json:"html,omitempty"`
+
+	// Markdown CommonMark that the HTML is made from, in place of `html`; for channels whose messages have HTML (EMAIL, WEBHOOK).
+	Markdown *string `json:"markdown,omitempty"`
+	Subject  *string `json:"subject,omitempty"`
+	Text     *string `json:"text,omitempty"`
+	Version  *int    `json:"version,omitempty"`
 }
 
 // TemplateText A version of a template with its text.
@@ -2998,6 +3006,11 @@ type TemplateText struct {
 
 	// Html Examples:
 	Html string `json:"html"`
+
+	// Markdown Markdown that the HTML is made from; empty where there is none.
+	//
+	// Examples:
+	Markdown string `json:"markdown"`
 
 	// Saved Examples: 2026-03-04T05:06:07Z
 	Saved string `json:"saved"`

@@ -4297,11 +4297,18 @@ export interface components {
             text: string;
             /** @example  */
             html: string;
+            /**
+             * @description Markdown that the HTML is made from; empty where there is none.
+             * @example
+             */
+            markdown: string;
         };
         TemplateInput: {
             subject?: string | null;
             text?: string | null;
             html?: string | null;
+            /** @description CommonMark that the HTML is made from, in place of `html`; for channels whose messages have HTML (EMAIL, WEBHOOK). */
+            markdown?: string | null;
             version?: number | null;
         };
         /** @description A template as somebody saved it. */
@@ -4333,6 +4340,11 @@ export interface components {
             text: string;
             /** @example  */
             html: string;
+            /**
+             * @description Markdown that the HTML is made from; empty where there is none.
+             * @example
+             */
+            markdown: string;
         };
     };
     responses: {

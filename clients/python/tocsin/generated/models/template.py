@@ -19,6 +19,7 @@ class Template:
         subject (str):
         text (str):
         html (str):
+        markdown (str): Markdown that the HTML is made from; empty where there is none.
     """
 
     channel: int
@@ -26,6 +27,7 @@ class Template:
     subject: str
     text: str
     html: str
+    markdown: str
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -39,6 +41,8 @@ class Template:
 
         html = self.html
 
+        markdown = self.markdown
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -48,6 +52,7 @@ class Template:
                 "subject": subject,
                 "text": text,
                 "html": html,
+                "markdown": markdown,
             }
         )
 
@@ -66,12 +71,15 @@ class Template:
 
         html = d.pop("html")
 
+        markdown = d.pop("markdown")
+
         template = cls(
             channel=channel,
             version=version,
             subject=subject,
             text=text,
             html=html,
+            markdown=markdown,
         )
 
         template.additional_properties = d

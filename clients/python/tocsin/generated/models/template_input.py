@@ -18,12 +18,15 @@ class TemplateInput:
         subject (None | str | Unset):
         text (None | str | Unset):
         html (None | str | Unset):
+        markdown (None | str | Unset): CommonMark that the HTML is made from, in place of `html`; for channels whose
+            messages have HTML (EMAIL, WEBHOOK).
         version (int | None | Unset):
     """
 
     subject: None | str | Unset = UNSET
     text: None | str | Unset = UNSET
     html: None | str | Unset = UNSET
+    markdown: None | str | Unset = UNSET
     version: int | None | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
@@ -46,6 +49,12 @@ class TemplateInput:
         else:
             html = self.html
 
+        markdown: None | str | Unset
+        if isinstance(self.markdown, Unset):
+            markdown = UNSET
+        else:
+            markdown = self.markdown
+
         version: int | None | Unset
         if isinstance(self.version, Unset):
             version = UNSET
@@ -61,6 +70,8 @@ class TemplateInput:
             field_dict["text"] = text
         if html is not UNSET:
             field_dict["html"] = html
+        if markdown is not UNSET:
+            field_dict["markdown"] = markdown
         if version is not UNSET:
             field_dict["version"] = version
 
@@ -97,6 +108,15 @@ class TemplateInput:
 
         html = _parse_html(d.pop("html", UNSET))
 
+        def _parse_markdown(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        markdown = _parse_markdown(d.pop("markdown", UNSET))
+
         def _parse_version(data: object) -> int | None | Unset:
             if data is None:
                 return data
@@ -110,6 +130,7 @@ class TemplateInput:
             subject=subject,
             text=text,
             html=html,
+            markdown=markdown,
             version=version,
         )
 

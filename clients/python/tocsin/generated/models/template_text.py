@@ -20,6 +20,7 @@ class TemplateText:
         subject (str):
         text (str):
         html (str):
+        markdown (str): Markdown that the HTML is made from; empty where there is none.
     """
 
     version: int
@@ -28,6 +29,7 @@ class TemplateText:
     subject: str
     text: str
     html: str
+    markdown: str
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -43,6 +45,8 @@ class TemplateText:
 
         html = self.html
 
+        markdown = self.markdown
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -53,6 +57,7 @@ class TemplateText:
                 "subject": subject,
                 "text": text,
                 "html": html,
+                "markdown": markdown,
             }
         )
 
@@ -73,6 +78,8 @@ class TemplateText:
 
         html = d.pop("html")
 
+        markdown = d.pop("markdown")
+
         template_text = cls(
             version=version,
             by=by,
@@ -80,6 +87,7 @@ class TemplateText:
             subject=subject,
             text=text,
             html=html,
+            markdown=markdown,
         )
 
         template_text.additional_properties = d

@@ -1,0 +1,211 @@
+package templates
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	commonmark "github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// A value of Markdown is kept apart while the Markdown is read: one rune, its mark, stands for it,
+// which is a letter like any other there. So a value can be nothing but text. Marks are of a plane
+// of Unicode that has no characters; a rune of it in a text gets a mark of its own.
+const (
+	firstMark = '\U000F0000'
+	maxMarks  = 0xFFFE
+	markByte  = 0xF3 // the first byte of each mark
+)
+
+// reader reads CommonMark without extensions: a table would get as many cells as its rows and its
+// head multiplied, however short its rows are. HTML is left out.
+var reader = goldmark.New(goldmark.WithParserOptions(commonmark.WithASTTransformers(util.Prioritized(links{}, 0))))
+
+// writeMarkdown writes Markdown that is read as such.
+func (r *renderer) writeMarkdown(n *node, s string) *failure {
+	for {
+		i := strings.IndexByte(s, markByte)
+		if i < 0 {
+			return r.source(n, s)
+		}
+		_, size := utf8.DecodeRuneInString(s[i:])
+		if failed := r.source(n, s[:i]); failed != nil {
+			return failed
+		}
+		if failed := r.mark(n, s[i:i+size]); failed != nil {
+			return failed
+		}
+		s = s[i+size:]
+	}
+}
+
+// mark writes the mark of a value.
+func (r *renderer) mark(n *node, value string) *failure {
+	if r.room -= len(value); r.room < 0 {
+		return fail(n, ErrTooLarge)
+	}
+	if len(r.values) == maxMarks {
+		return fail(n, ErrTooMuch)
+	}
+	r.values = append(r.values, value)
+	return r.source(n, string(firstMark+rune(len(r.values)-1)))
+}
+
+func (r *renderer) source(n *node, s string) *failure {
+	if r.out.Len()+len(s) > MaxMarkdown {
+		return fail(n, ErrTooMuch)
+	}
+	r.out.WriteString(s)
+	return nil
+}
+
+// markdown renders a part in Markdown to HTML.
+func (r *renderer) markdown(p part) (string, error) {
+	room := r.room
+	source, err := r.render(p)
+	if err != nil {
+		return "", err
+	}
+	tooLarge := ErrTooLarge.With("%s: %s", p.name, ErrTooLarge)
+	found := &linked{values: r.values, room: MaxOutput}
+	with := commonmark.NewContext()
+	with.Set(linkedKey, found)
+	var html bytes.Buffer
+	document := reader.Parser().Parse(text.NewReader([]byte(source)), commonmark.WithContext(with))
+	if found.room < 0 {
+		return "", tooLarge
+	}
+	if err := reader.Renderer().Render(&html, []byte(source), document); err != nil {
+		return "", err
+	}
+	r.room = room
+	r.out.Reset()
+	if failed := r.unmark(html.String()); failed != nil {
+		return "", tooLarge
+	}
+	return r.out.String(), nil
+}
+
+// unmark writes HTML with what its marks stand for, escaped.
+func (r *renderer) unmark(html string) *failure {
+	at := &node{}
+	for {
+		i := strings.IndexByte(html, markByte)
+		if i < 0 {
+			return r.write(at, html)
+		}
+		if failed := r.write(at, html[:i]); failed != nil {
+			return failed
+		}
+		mark, size := utf8.DecodeRuneInString(html[i:])
+		if failed := r.writeEscaped(at, valueOf(r.values, mark, html[i:i+size])); failed != nil {
+			return failed
+		}
+		html = html[i+size:]
+	}
+}
+
+// valueOf is what a mark stands for, or the rune itself where it is none of ours.
+func valueOf(values []string, mark rune, itself string) string {
+	if n := int(mark - firstMark); n >= 0 && n < len(values) {
+		return values[n]
+	}
+	return itself
+}
+
+// linked is what the addresses of one message are made from.
+type linked struct {
+	values []string
+	room   int // for the addresses and titles of links, which Markdown can repeat
+}
+
+var linkedKey = commonmark.NewContextKey()
+
+// links fills the addresses of links and pictures.
+type links struct{}
+
+// Transform implements [commonmark.ASTTransformer].
+func (links) Transform(document *ast.Document, source text.Reader, with commonmark.Context) {
+	found, _ := with.Get(linkedKey).(*linked)
+	var replaced []*ast.AutoLink
+	// The function returns no error, so neither does Walk.
+	_ = ast.Walk(document, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		switch n := n.(type) {
+		case *ast.Link:
+			if entering {
+				n.Destination = found.address(n.Destination, n.Title)
+			}
+		case *ast.Image:
+			if entering {
+				n.Destination = found.address(n.Destination, n.Title)
+			}
+		case *ast.AutoLink:
+			if entering {
+				replaced = append(replaced, n)
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	for _, n := range replaced { // An address that is its own text has no place for another one.
+		label := n.Label(source.Source())
+		if bytes.IndexByte(label, markByte) < 0 {
+			continue
+		}
+		link := ast.NewLink()
+		address := escapeAddress(string(n.URL(source.Source())))
+		if n.AutoLinkType == ast.AutoLinkEmail {
+			address = "mailto:" + address
+		}
+		link.Destination = found.address([]byte(address), nil)
+		shown := ast.NewString(label)
+		shown.SetRaw(true) // What looks like an entity is none.
+		link.AppendChild(link, shown)
+		n.Parent().ReplaceChild(n.Parent(), n, link)
+	}
+}
+
+// address is an address with its values. It is empty where a value would choose a scheme that no
+// message needs.
+func (l *linked) address(written, title []byte) []byte {
+	l.room -= len(written) + len(title)
+	first := bytes.IndexByte(written, markByte)
+	if first < 0 || l.room < 0 {
+		return written
+	}
+	var b strings.Builder
+	for rest := string(written); rest != "" && l.room >= 0; {
+		r, size := utf8.DecodeRuneInString(rest)
+		if rest[0] == markByte {
+			value := escapeAddress(valueOf(l.values, r, rest[:size]))
+			l.room -= len(value)
+			b.WriteString(value)
+		} else {
+			b.WriteString(rest[:size])
+		}
+		rest = rest[size:]
+	}
+	filled := []byte(b.String())
+	if !bytes.ContainsAny(util.URLEscape(written[:first], true), ":/?#") && !isHarmless(util.URLEscape(filled, true)) {
+		return nil
+	}
+	return filled
+}
+
+// escapeAddress writes what is meant to the letter such that Markdown reads it so in an address.
+func escapeAddress(s string) string { return addressEscapes.Replace(s) }
+
+var addressEscapes = strings.NewReplacer("&", "&amp;", `\`, `\\`)
+
+// isHarmless reports whether an address has no scheme, or one of those that messages have.
+func isHarmless(address []byte) bool {
+	i := bytes.IndexAny(address, ":/?#")
+	if i < 0 || address[i] != ':' {
+		return true
+	}
+	return slices.Contains([]string{"http", "https", "mailto", "tel"}, strings.ToLower(string(address[:i])))
+}
