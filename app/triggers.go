@@ -114,7 +114,7 @@ func (t *Triggers) trigger(ctx context.Context, at eventPath, calls []*triggerin
 		whats[i] = c.Trigger
 	}
 	update := func(tx ports.Tx, fit contextFit) error {
-		ts, err := t.occurrences(ctx, tx, at, whats, fit)
+		ts, err := t.occurrences(ctx, tx, at, whats, fit, live)
 		if err != nil {
 			return err
 		}
@@ -176,7 +176,7 @@ func occurrenceState(o events.Occurrence) audit.State {
 
 // occurrences returns what would be stored of each call, with the refusal if it may not be.
 func (t *Triggers) occurrences(
-	ctx context.Context, tx ports.Tx, at eventPath, whats []Trigger, fit contextFit,
+	ctx context.Context, tx ports.Tx, at eventPath, whats []Trigger, fit contextFit, of liveness,
 ) ([]deliveries.Triggering, error) {
 	app, err := application(ctx, tx, at.Path)
 	if err != nil {
@@ -210,7 +210,7 @@ func (t *Triggers) occurrences(
 		switch {
 		case !app.Active:
 			ts[i].Refusal = events.ErrApplicationInactive
-		case !e.Active:
+		case !e.Active && of == live:
 			ts[i].Refusal = events.ErrInactive
 		default:
 			if ts[i].Refusal, err = t.quotas.Context(ctx, tx, app.Organization, len(os[i].Context), stored); err != nil {
@@ -243,17 +243,34 @@ type ForecastMessage struct {
 
 // DryRun returns what Trigger would do and writes nothing. Without mayRead it only counts: the
 // forecast holds no message and no name.
-func (t *Triggers) DryRun(ctx context.Context, at Path, event string, what Trigger, mayRead bool) (f Forecast, err error) {
+func (t *Triggers) DryRun(ctx context.Context, at Path, event string, what Trigger, mayRead bool) (Forecast, error) {
 	samples := 0
 	if mayRead {
 		samples = forecastSamples
 	}
+	return t.dryRun(ctx, at, event, what, live, samples)
+}
+
+// Try returns what Trigger would do once the event is active, and writes nothing.
+func (t *Triggers) Try(ctx context.Context, at Path, event string, what Trigger) (Forecast, error) {
+	return t.dryRun(ctx, at, event, what, drafts, forecastSamples)
+}
+
+// liveness says which events a use case takes.
+type liveness bool
+
+const (
+	live   liveness = false // active ones
+	drafts liveness = true  // inactive ones as well
+)
+
+func (t *Triggers) dryRun(ctx context.Context, at Path, event string, what Trigger, of liveness, samples int) (f Forecast, err error) {
 	whats := []Trigger{what}
 	err = t.fitting(whats, func(fit contextFit) error {
 		done := func(context.Context) {}
 		defer func() { done(ctx) }() // after the View: a pause holds no connection
 		return t.store.View(ctx, func(tx ports.Tx) error {
-			ts, err := t.occurrences(ctx, tx, eventPath{at, event}, whats, fit)
+			ts, err := t.occurrences(ctx, tx, eventPath{at, event}, whats, fit, of)
 			if err != nil {
 				return err
 			}

@@ -189,6 +189,7 @@ var rules = map[operators.Need][]string{
 		"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/delete/",
 		"GET /console/o/{org}/p/{prj}/a/{app}/e/{evt}/copy/",
 		"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/copy/",
+		"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/live/",
 		"GET /console/o/{org}/p/{prj}/a/{app}/e/{evt}/trigger/",
 		"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/trigger/",
 		"POST /console/o/{org}/p/{prj}/a/{app}/e/{evt}/trigger/html/",

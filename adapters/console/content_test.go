@@ -174,6 +174,7 @@ func contentExamples() map[string]example {
 		web + "e/":                               {fields: []string{"slug", "new", "name", "New"}},
 		web + "e/{evt}/":                         {fields: []string{"name", "Changed"}},
 		web + "e/{evt}/copy/":                    {send: copyBeside},
+		web + "e/{evt}/live/":                    {},
 		web + "e/{evt}/n/":                       {fields: []string{"name", "New"}},
 		web + "e/{evt}/n/{notification}/":        {fields: []string{"name", "Changed"}},
 		web + "e/{evt}/delete/":                  elsewhere(func(*fixture) string { return ofEvent + "empty/delete/" }),

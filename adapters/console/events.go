@@ -173,6 +173,13 @@ func (c call) saveEvent() error {
 	return c.settle(err, func(f form) error { return c.eventPage(func(v *eventView) { v.Form = f }) }, c.below("e", slug), "saved")
 }
 
+// makeEventLive makes an inactive event active, and changes nothing else of it.
+func (c call) makeEventLive() error {
+	slug := web.Param(c, "evt")
+	_, err := c.console.use.Events.Patch(c.ctx, c.actor(), c.at(), slug, func(f *app.EventForm) { f.Active = true })
+	return c.settle(err, func(f form) error { return c.eventPage(func(v *eventView) { v.Form = f }) }, c.below("e", slug), "live")
+}
+
 func (c call) deleteEvent() error {
 	err := c.console.use.Events.Delete(c.ctx, c.actor(), c.at(), web.Param(c, "evt"))
 	return c.settle(err, func(f form) error { return c.eventPage(func(v *eventView) { v.Deletion = f }) }, c.below("e"), "deleted")

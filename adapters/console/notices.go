@@ -20,6 +20,8 @@ func (v view) Notice() string {
 		}[strings.TrimPrefix(v.call.QueryParam("done"), "selected-")]
 	case "copied":
 		return "Event copied. The copy is inactive."
+	case "live":
+		return "The event is live."
 	case "deleted":
 		return "It is deleted."
 	case "snoozed":

@@ -301,6 +301,7 @@ func eventRoutes() []Route {
 		post(eventPath+"delete/", operators.Administrator, call.deleteEvent),
 		get(eventPath+"copy/", operators.Administrator, call.showCopyEvent),
 		post(eventPath+"copy/", operators.Administrator, call.copyEvent),
+		post(eventPath+"live/", operators.Administrator, call.makeEventLive),
 		get(trigger, operators.Administrator, call.showTrigger),
 		post(trigger, operators.Administrator, call.tryTrigger),
 		post(trigger+"html/", operators.Administrator, call.showTriedHTML),

@@ -144,7 +144,7 @@ func (c call) tryAgain(wrong form) error {
 	a, what, err := c.attempt()
 	tried := triedView{Form: wrong}
 	if err == nil {
-		tried.Forecast, err = c.console.use.Triggers.DryRun(c.ctx, c.at(), web.Param(c, "evt"), what, true)
+		tried.Forecast, err = c.console.use.Triggers.Try(c.ctx, c.at(), web.Param(c, "evt"), what)
 	}
 	if f, mendable := c.refused(err); mendable {
 		return c.triggerPage(f, nil)

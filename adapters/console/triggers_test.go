@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/users"
 )
 
@@ -113,6 +115,38 @@ func TestWhatCannotBeTriggered(t *testing.T) {
 	other := f.as(f.operator("eva", users.RoleAdministrator))
 	form.Set("form_token", other.token())
 	assert.Contains(t, other.do(http.MethodPost, to+"send/", form).is(t, http.StatusBadRequest).said(), "This is not what was checked", "it was somebody else who tried")
+}
+
+func TestADraftIsCheckedAndMadeLive(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		t := f.T
+		b := f.as(f.operator("eve", users.RoleAdministrator))
+		page, to := web+"e/tick/", web+"e/tick/trigger/"
+		assert.NotContains(t, b.get(page).said(), "Make it live")
+		form := b.post(to, "context", "{}").confirmation()
+		b.post(page, "name", "Tick", "description", "D", "example", `{"a": 1}`, "priority", "bulk").is(t, http.StatusSeeOther)
+		assert.Contains(t, b.get(page).said(), "Make it live")
+		assert.NotContains(t, f.as(f.operator("vic", users.RoleViewer)).get(page).said(), "Make it live")
+
+		checked := b.post(to, "context", "{}").is(t, http.StatusOK)
+		assert.Contains(t, checked.said(), "The event is inactive: it can be checked, and triggered when it is live.")
+		assert.Contains(t, checked.said(), "What would happen")
+		assert.NotContains(t, checked.body, to+"send/")
+		form.Set("form_token", b.token())
+		assert.Contains(t, b.do(http.MethodPost, to+"send/", form).is(t, http.StatusBadRequest).said(), "The event is inactive.")
+		_, err := f.use.Triggers.DryRun(t.Context(), app.Path{Organization: "acme", Project: "shop", Application: "web"}, "tick", app.Trigger{Context: []byte("{}")}, true)
+		require.ErrorIs(t, err, events.ErrInactive, "for the API it is as it was")
+
+		made := b.post(page+"live/").is(t, http.StatusSeeOther)
+		assert.Contains(t, b.get(made.Header.Get("Location")).said(), "The event is live.")
+		r, err := f.use.Events.Show(t.Context(), app.Path{Organization: "acme", Project: "shop", Application: "web"}, "tick")
+		require.NoError(t, err)
+		assert.Equal(t, []any{true, "Tick", "D", `{"a": 1}`, events.Bulk}, []any{r.Event.Active, r.Event.Name, r.Event.Description, r.Event.Example, r.Event.Priority})
+		assert.Equal(t, []string{"event.update acme/p/shop/a/web/e/tick"}, f.actions(1))
+		assert.Contains(t, b.post(to, "context", "{}").body, to+"send/")
+		b.post(web+"e/none/live/").is(t, http.StatusNotFound)
+	})
 }
 
 // rendersTick gives acme's event a template that speaks of its context.
