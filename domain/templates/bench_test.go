@@ -57,3 +57,34 @@ func BenchmarkParse(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkMarkdown renders the message of a shop from Markdown.
+func BenchmarkMarkdown(b *testing.B) {
+	source := "# Order {{context.order}}\n\nHello **{{user.first_name}}**,\n\n{{#context.items}}\n- {{quantity}} × {{name}}\n{{/context.items}}\n\n[Follow it]({{context.tracking_url}})\n\n" +
+		strings.Repeat("A parcel is insured until it is handed over.\n\n", 50)
+	items := make([]any, 5)
+	for i := range items {
+		items[i] = map[string]any{"quantity": i + 1, "name": "Screw <zinc & steel>"}
+	}
+	values := map[string]any{"user": map[string]any{"first_name": "Ada"},
+		"context": map[string]any{"order": "A-1007", "items": items, "tracking_url": "https://example.org/t/1?a=b&c=d"}}
+	parsed, err := templates.Parse(templates.Source{Subject: "Order {{context.order}}", Markdown: source})
+	require.NoError(b, err)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := parsed.Render(values); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkWorstMarkdown renders Markdown that takes the longest that one message can take.
+func BenchmarkWorstMarkdown(b *testing.B) {
+	parsed, err := templates.Parse(templates.Source{Markdown: strings.Repeat("> ", templates.MaxMarkdown/2)})
+	require.NoError(b, err)
+	for b.Loop() {
+		if _, err := parsed.Render(nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

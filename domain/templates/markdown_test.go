@@ -174,15 +174,15 @@ func TestLimitsOfMarkdown(t *testing.T) {
 	half := strings.Repeat("x", templates.MaxMarkdown/2)
 	items := make([]any, 10_000)
 	for name, c := range map[string]struct{ source, want string }{
-		"OfSource":      {half + "\n" + half, "markdown, line 1: the Markdown is larger than 64 KiB"},
-		"OfSections":    {"a\n{{#items}}\n> > - a\n{{/items}}", "markdown, line 3: the Markdown is larger than 64 KiB"},
-		"OfRawValues":   {"{{{half}}}\n{{{half}}}", "markdown, line 2: the Markdown is larger than 64 KiB"},
-		"OfMarks":       {"{{#items}}{{none}}{{word}}{{word}}{{/items}}", "markdown, line 1: the Markdown is larger than 64 KiB"},
-		"OfValues":      {strings.Repeat("{{half}}", 33), "markdown, line 1: the message is larger than 1 MiB"},
+		"OfSource":      {half + "\n" + half, "markdown, line 1: the Markdown is larger than 32 KiB"},
+		"OfSections":    {"a\n{{#items}}\n> > - a\n{{/items}}", "markdown, line 3: the Markdown is larger than 32 KiB"},
+		"OfRawValues":   {"{{{half}}}\n{{{half}}}", "markdown, line 2: the Markdown is larger than 32 KiB"},
+		"OfMarks":       {"{{#items}}{{none}}{{word}}{{word}}{{/items}}", "markdown, line 1: the Markdown is larger than 32 KiB"},
+		"OfValues":      {strings.Repeat("{{half}}", 65), "markdown, line 1: the message is larger than 1 MiB"},
 		"OfEscapes":     {strings.Repeat("{{quotes}}", 10), "markdown: the message is larger than 1 MiB"},
-		"OfAddresses":   {"[a]: {{half}}\n\n" + strings.Repeat("[a] ", 40), "markdown: the message is larger than 1 MiB"},
-		"OfDefinitions": {"[a]: x" + half + "\n\n" + strings.Repeat("[a] ", 40), "markdown: the message is larger than 1 MiB"},
-		"OfTitles":      {"[a]: x '" + half + "'\n\n" + strings.Repeat("[a] ", 40), "markdown: the message is larger than 1 MiB"},
+		"OfAddresses":   {"[a]: {{half}}\n\n" + strings.Repeat("[a] ", 80), "markdown: the message is larger than 1 MiB"},
+		"OfDefinitions": {"[a]: x" + half + "\n\n" + strings.Repeat("[a] ", 80), "markdown: the message is larger than 1 MiB"},
+		"OfTitles":      {"[a]: x '" + half + "'\n\n" + strings.Repeat("[a] ", 80), "markdown: the message is larger than 1 MiB"},
 		"OfObjects":     {strings.Repeat("{{deep}}", 40), "markdown, line 1: the message is larger than 1 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
