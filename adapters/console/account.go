@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/operators"
 )
@@ -15,8 +16,8 @@ const accountPath = Prefix + "account/"
 type accountView struct {
 	Form     form
 	Sessions []sessionView
-	Wait     string // how long to wait after too many wrong passwords; empty: not at all
-	SignOn   bool   // whoever asks has signed in with single sign-on
+	Wait     words.Phrase // how long to wait after too many wrong passwords; empty: not at all
+	SignOn   bool         // whoever asks has signed in with single sign-on
 }
 
 type sessionView struct {
@@ -40,7 +41,7 @@ func (c call) accountPage(status int, v accountView) error {
 	for _, s := range found {
 		v.Sessions = append(v.Sessions, sessionView{Session: s, ID: hex.EncodeToString(s.Digest[:]), This: s.Digest == this})
 	}
-	return c.render(status, "account", "Your account", v)
+	return c.render(status, "account", words.Of("Your account"), v)
 }
 
 func (c call) changePassword() error {
@@ -48,7 +49,7 @@ func (c call) changePassword() error {
 	if err != nil {
 		return err
 	}
-	if wait != "" {
+	if wait != nil {
 		return c.accountPage(http.StatusTooManyRequests, accountView{Wait: wait})
 	}
 	p, err := c.newPassword()

@@ -3,6 +3,7 @@ package console
 import (
 	"strconv"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/applications"
 )
@@ -25,7 +26,7 @@ func (c call) applicationsPage(fresh form) error {
 	}
 	v := applicationsView{New: fresh}
 	v.Applications, v.Next = paged(found, pageApplications, func(a applications.Application) applications.ID { return a.ID })
-	return c.render(statusOf(fresh), "applications", "Applications", v)
+	return c.render(statusOf(fresh), "applications", words.Of("Applications"), v)
 }
 
 func (c call) createApplication() error {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/fault"
@@ -46,10 +47,10 @@ func (c call) showAudit() error {
 	q, faults := auditQuery(values)
 	q.Limit, q.After = pageAudit, audit.ParseCursor(values.Get("after"))
 	v := auditView{Form: form{values: values, faults: faults}, Fields: auditFilters, First: q.After.IsZero(), Path: c.below("audit"), Export: c.below("audit", "export"),
-		Vias: append([]option{{Text: "Any"}}, options(audit.Console, audit.CommandLine, audit.API, audit.Link)...)}
+		Vias: append([]option{{Text: words.Of("Any")}}, options(audit.Console, audit.CommandLine, audit.API, audit.Link)...)}
 	v.Filtered = v.Form.Wrong() || slices.ContainsFunc(auditFilters[1:], func(name string) bool { return values.Get(name) != "" })
 	if v.Form.Wrong() {
-		return c.render(statusOf(v.Form), "audit", "Audit log", v)
+		return c.render(statusOf(v.Form), "audit", words.Of("Audit log"), v)
 	}
 	found, err := c.console.use.Audit.Search(c.ctx, c.at(), q)
 	if err != nil {
@@ -67,7 +68,7 @@ func (c call) showAudit() error {
 		}
 		v.Next = c.below("audit") + "?" + next.Encode()
 	}
-	return c.render(http.StatusOK, "audit", "Audit log", v)
+	return c.render(http.StatusOK, "audit", words.Of("Audit log"), v)
 }
 
 // auditQuery reads what a form asks for, by days of UTC.

@@ -1,13 +1,14 @@
 package console
 
 import (
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/operators"
 )
 
 // step is one on the way of an organization to its first message.
 type step struct {
-	Text, About string
+	Text, About words.Phrase
 	Path        string // of the page that does it; empty: the visitor may not
 	Done        bool
 }
@@ -16,9 +17,9 @@ type step struct {
 // is never done: with it the list is gone.
 func (c call) steps(b app.Beginning) []step {
 	org := b.Within.Organization
-	channel := step{Text: "Add a channel", About: "The provider that messages go through: SMTP, SMS, a webhook, or a mailbox to try it out.",
+	channel := step{Text: words.Of("Add a channel"), About: words.Of("The provider that messages go through: SMTP, SMS, a webhook, or a mailbox to try it out."),
 		Path: c.link("o", org, "channels", "new")}
-	test := step{Text: "Send yourself a test", About: "One message through the channel, to an address of yours.", Path: channel.Path, Done: b.Tested}
+	test := step{Text: words.Of("Send yourself a test"), About: words.Of("One message through the channel, to an address of yours."), Path: channel.Path, Done: b.Tested}
 	if b.Channel.ID != 0 {
 		of := []any{"o", org}
 		if b.Of.Project != "" {
@@ -27,17 +28,17 @@ func (c call) steps(b app.Beginning) []step {
 		channel.Done, channel.Path = true, c.link(append(of, "channels")...)
 		test.Path = c.link(append(of, "channels", b.Channel.ID)...) + "#test"
 	}
-	people := step{Text: "Import people", About: "A CSV file with one person a line; single ones are added under People.", Path: c.link("o", org, "imports"), Done: b.People}
-	event := step{Text: "Create an event", About: "What people are told of, with a template for each channel and the list of who is told.", Done: b.Event.ID != 0}
+	people := step{Text: words.Of("Import people"), About: words.Of("A CSV file with one person a line; single ones are added under People."), Path: c.link("o", org, "imports"), Done: b.People}
+	event := step{Text: words.Of("Create an event"), About: words.Of("What people are told of, with a template for each channel and the list of who is told."), Done: b.Event.ID != 0}
 	switch {
 	case b.Within.Project == "":
-		event.Path, event.About = c.link("o", org, "projects"), "It belongs to an application, and that to a project: create a project first."
+		event.Path, event.About = c.link("o", org, "projects"), words.Of("It belongs to an application, and that to a project: create a project first.")
 	case b.Within.Application == "":
-		event.Path, event.About = c.link("o", org, "p", b.Within.Project, "a"), "It belongs to an application: create one first."
+		event.Path, event.About = c.link("o", org, "p", b.Within.Project, "a"), words.Of("It belongs to an application: create one first.")
 	default:
 		event.Path = c.link("o", org, "p", b.Within.Project, "a", b.Within.Application, "e")
 	}
-	send := step{Text: "Send the first message", About: "Trigger the event by hand. You see who gets what before anything is sent.", Path: event.Path}
+	send := step{Text: words.Of("Send the first message"), About: words.Of("Trigger the event by hand. You see who gets what before anything is sent."), Path: event.Path}
 	if event.Done {
 		send.Path = c.link("o", org, "p", b.Within.Project, "a", b.Within.Application, "e", b.Event.Slug, "trigger")
 	}

@@ -3,6 +3,7 @@ package console
 import (
 	"time"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/channels"
 )
@@ -11,9 +12,9 @@ import (
 type channelCard struct {
 	app.ListedChannel
 
-	Provider string // in words
-	State    string // a style of the piece `state`
-	Works    string // the state in words
+	Provider words.Phrase
+	State    string       // a style of the piece `state`
+	Works    words.Phrase // the state
 	Outage   channels.Outage
 	Sent     int // within the hours that are shown
 	Failed   int
@@ -32,7 +33,7 @@ type channelsView struct {
 // newChannelCard says how a channel is doing. Of several instances on which it does not work, the
 // one that has failed for longest speaks.
 func newChannelCard(ch app.ListedChannel, now time.Time) channelCard {
-	card := channelCard{ListedChannel: ch, Provider: providerOf(ch.Driver), State: "active", Works: "working"}
+	card := channelCard{ListedChannel: ch, Provider: providerOf(ch.Driver), State: "active", Works: words.Of("working")}
 	for i, o := range ch.Outages {
 		if i == 0 || o.Since.Before(card.Outage.Since) {
 			card.Outage = o
@@ -44,16 +45,16 @@ func newChannelCard(ch app.ListedChannel, now time.Time) channelCard {
 	card.draw()
 	switch {
 	case !ch.Active:
-		card.State, card.Works = "", "inactive"
+		card.State, card.Works = "", words.Of("inactive")
 	case !card.Next.IsZero():
-		card.State, card.Works = "failing", "resting"
+		card.State, card.Works = "failing", words.Of("resting")
 	case len(ch.Outages) > 0:
-		card.State, card.Works = "failing", "failing"
+		card.State, card.Works = "failing", words.Of("failing")
 	case !ch.UsedUp.IsZero():
-		card.State, card.Works = "failing", "quota used up"
+		card.State, card.Works = "failing", words.Of("quota used up")
 	}
 	if n := len(ch.Outages); ch.Active && n > 0 {
-		card.Works += " on " + counted(n, "instance", "instances")
+		card.Works = words.Of("%s on %s", card.Works, words.Of("%d instances", n))
 	}
 	return card
 }
@@ -73,9 +74,9 @@ func (v *channelCard) draw() {
 }
 
 // providerOf says in words what a driver sends through; its name where there are none.
-func providerOf(driver string) string {
-	if words, known := driverWords[driver]; known {
-		return capital(words)
+func providerOf(driver string) words.Phrase {
+	if d, known := driverWords[driver]; known {
+		return d.provider
 	}
-	return driver
+	return words.Of("%s", driver)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/channels"
@@ -28,20 +29,26 @@ func (c call) showChannels() error {
 	for _, ch := range found {
 		v.Cards = append(v.Cards, newChannelCard(ch, now))
 	}
-	return c.render(http.StatusOK, "channels", "Channels", v)
+	return c.render(http.StatusOK, "channels", words.Of("Channels"), v)
 }
 
 // driverChoice is a driver that a new channel may have.
-type driverChoice struct{ Name, About string }
+type driverChoice struct {
+	Name  string
+	About words.Phrase
+}
 
-// driverWords say what drivers do.
-var driverWords = map[string]string{
-	"smtp": "e-mail through a mail server", "twilio": "SMS through Twilio", "webhook": "JSON to an HTTP endpoint, signed",
-	"shoutrrr": "chat and push: Slack, Teams, Telegram, Discord, Matrix, ntfy, Gotify and others", "mailbox": "nothing leaves: messages are kept here to be looked at",
+// driverWords say what drivers do: beside their name, and in its place.
+var driverWords = map[string]struct{ does, provider words.Phrase }{
+	"smtp":     {words.Of("e-mail through a mail server"), words.Of("E-mail through a mail server")},
+	"twilio":   {words.Of("SMS through Twilio"), words.Of("SMS through Twilio")},
+	"webhook":  {words.Of("JSON to an HTTP endpoint, signed"), words.Of("JSON to an HTTP endpoint, signed")},
+	"shoutrrr": {words.Of("chat and push: Slack, Teams, Telegram, Discord, Matrix, ntfy, Gotify and others"), words.Of("Chat and push: Slack, Teams, Telegram, Discord, Matrix, ntfy, Gotify and others")},
+	"mailbox":  {words.Of("nothing leaves: messages are kept here to be looked at"), words.Of("Nothing leaves: messages are kept here to be looked at")},
 }
 
 func newDriverChoice(d deliveries.Driver) driverChoice {
-	return driverChoice{d.Name(), driverWords[d.Name()]}
+	return driverChoice{d.Name(), driverWords[d.Name()].does}
 }
 
 // newChannelView is the choice of a driver and then the form of a channel of it.
@@ -51,14 +58,14 @@ type newChannelView struct {
 	Driver  string // the one that was chosen; empty: none yet
 	Fields  settingsView
 	Form    form
-	words   []channels.Protocol
+	carried []channels.Protocol
 }
 
 // Protocols are the choices of what the channel carries.
 func (v newChannelView) Protocols() []option {
 	var all []option
-	for _, p := range v.words {
-		all = append(all, option{string(p), string(p) + " (" + string(p.Type()) + " addresses)"})
+	for _, p := range v.carried {
+		all = append(all, option{string(p), words.Of("%s (%s addresses)", string(p), p.Type())})
 	}
 	return all
 }
@@ -73,15 +80,15 @@ func (c call) newChannelPage(driver string, f form) error {
 		v.Drivers = append(v.Drivers, newDriverChoice(d))
 	}
 	if driver == "" {
-		return c.render(statusOf(f), "channel-new", "New channel", v)
+		return c.render(statusOf(f), "channel-new", words.Of("New channel"), v)
 	}
 	d, err := c.console.use.Channels.Driver(driver)
 	if err != nil {
 		v.Driver = ""
-		return c.render(web.Status(fault.Invalid), "channel-new", "New channel", v)
+		return c.render(web.Status(fault.Invalid), "channel-new", words.Of("New channel"), v)
 	}
-	v.words, v.Fields = d.Protocols(), settingsView{Form: f, Described: append(slices.Clone(d.Settings()), channels.CommonSettings()...)}
-	return c.render(statusOf(f), "channel-new", "New channel: "+driver, v)
+	v.carried, v.Fields = d.Protocols(), settingsView{Form: f, Described: append(slices.Clone(d.Settings()), channels.CommonSettings()...)}
+	return c.render(statusOf(f), "channel-new", words.Of("New channel: %s", driver), v)
 }
 
 func (c call) createChannel() error {
@@ -105,7 +112,7 @@ type channelView struct {
 }
 
 // Provider is what the channel sends through, in words.
-func (v channelView) Provider() string { return providerOf(v.Driver) }
+func (v channelView) Provider() words.Phrase { return providerOf(v.Driver) }
 
 // Fields are the fields of the settings.
 func (v channelView) Fields() settingsView {
@@ -113,16 +120,16 @@ func (v channelView) Fields() settingsView {
 }
 
 // Value is a setting as those see it who may not change it.
-func (v channelView) Value(s channels.Setting) string {
+func (v channelView) Value(s channels.Setting) any {
 	switch {
 	case slices.Contains(v.Kept, s.Name):
-		return "set, and never shown"
+		return words.Of("set, and never shown")
 	case v.Typed[s.Name] != "":
 		return v.Typed[s.Name]
 	case s.Default != "":
-		return "default: " + s.Default
+		return words.Of("default: %s", s.Default)
 	}
-	return "none"
+	return words.Of("none")
 }
 
 func (c call) showChannel() error { return c.channelPage(func(*channelView) {}) }

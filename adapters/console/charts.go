@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/statistics"
 )
@@ -36,22 +37,26 @@ type picture struct {
 // series is what a bar of each step shows. The first one stands behind the others.
 type series struct {
 	Class string // of the bars and of the legend
-	Text  string
+	Text  words.Phrase
 	of    func(chartStep) float64
 }
 
 // column is a step of a picture.
 type column struct {
-	Title, Path string
-	At, Wide    string
-	Bars        []bar
+	Title    words.Phrase
+	Path     string
+	At, Wide string
+	Bars     []bar
 }
 
 // bar is a bar of a column.
 type bar struct{ Class, Top, High string }
 
 // spans are what a chart can show, and in which words.
-var spans = []struct{ name, words string }{{"24h", "24 hours"}, {"7d", "7 days"}, {"30d", "30 days"}}
+var spans = []struct {
+	name string
+	said words.Phrase
+}{{"24h", words.Of("24 hours")}, {"7d", words.Of("7 days")}, {"30d", words.Of("30 days")}}
 
 // chart draws the span that the page was asked for; without one, 24 hours.
 func (c call) chart(o app.Overview) (v chartView) {
@@ -65,7 +70,7 @@ func (c call) chart(o app.Overview) (v chartView) {
 	}
 	here := c.link("o", c.at().Organization)
 	for _, s := range spans {
-		v.Spans = append(v.Spans, link{Text: s.words, Path: here + "?span=" + s.name + "#numbers", Current: s.name == span})
+		v.Spans = append(v.Spans, link{Text: s.said, Path: here + "?span=" + s.name + "#numbers", Current: s.name == span})
 	}
 	var ended, worst, happened, slowest float64
 	for _, h := range hours {
@@ -77,25 +82,25 @@ func (c call) chart(o app.Overview) (v chartView) {
 		v.Steps = append(v.Steps, s)
 	}
 	v.Deliveries = []picture{
-		drawn(v.Steps, ended, chartStep.outcome, series{"all", "deliveries, peak " + count(int(ended)), chartStep.ended}),
-		drawn(v.Steps, worst, chartStep.outcome, series{"failed", "failure rate, peak " + percent(worst), chartStep.failed}),
+		drawn(v.Steps, ended, chartStep.outcome, series{"all", words.Of("deliveries, peak %d", int(ended)), chartStep.ended}),
+		drawn(v.Steps, worst, chartStep.outcome, series{"failed", words.Of("failure rate, peak %s", percent(worst)), chartStep.failed}),
 	}
 	v.Times = []picture{
-		drawn(v.Steps, happened, chartStep.pace, series{"all", "occurrences, peak " + count(int(happened)), func(s chartStep) float64 { return float64(s.Occurrences) }}),
+		drawn(v.Steps, happened, chartStep.pace, series{"all", words.Of("occurrences, peak %d", int(happened)), func(s chartStep) float64 { return float64(s.Occurrences) }}),
 		drawn(v.Steps, slowest, chartStep.pace,
-			series{"most", "95 % of the messages within, peak " + took(time.Duration(slowest*float64(time.Second))), func(s chartStep) float64 { return s.Most.Seconds() }},
-			series{"all", "half within", func(s chartStep) float64 { return s.Half.Seconds() }}),
+			series{"most", words.Of("95 %% of the messages within, peak %s", took(time.Duration(slowest*float64(time.Second)))), func(s chartStep) float64 { return s.Most.Seconds() }},
+			series{"all", words.Of("half within"), func(s chartStep) float64 { return s.Half.Seconds() }}),
 	}
 	v.Deliveries[1].Small, v.Times[1].Small = true, true
 	return v
 }
 
 // drawn draws series over the steps. The highest bar stands for most.
-func drawn(steps []chartStep, most float64, title func(chartStep) string, all ...series) picture {
+func drawn(steps []chartStep, most float64, title func(chartStep) words.Phrase, all ...series) picture {
 	p := picture{Series: all}
 	for i, s := range steps {
 		c := newColumn(i, len(steps))
-		c.Title, c.Path = s.Label+" UTC: "+title(s), s.Path
+		c.Title, c.Path = words.Of("%s UTC: %s", s.Label, title(s)), s.Path
 		for _, of := range all {
 			c.raise(of.Class, of.of(s), most, 2)
 		}
@@ -131,19 +136,19 @@ func (s chartStep) failed() float64 {
 }
 
 // outcome writes what became of deliveries.
-func (s chartStep) outcome() string {
-	text := fmt.Sprintf("%s sent, %s failed, %s skipped", count(s.Sent()), count(s.Failed), count(s.Skipped))
+func (s chartStep) outcome() words.Phrase {
+	text := words.Of("%d sent, %d failed, %d skipped", s.Sent(), s.Failed, s.Skipped)
 	if s.Rate != "" {
-		text += ", failure rate " + s.Rate
+		text = words.Of("%s, failure rate %s", text, s.Rate)
 	}
 	return text
 }
 
 // pace writes what happened, and how long messages took.
-func (s chartStep) pace() string {
-	text := counted(s.Occurrences, "occurrence", "occurrences")
+func (s chartStep) pace() words.Phrase {
+	text := words.Of("%d occurrences", s.Occurrences)
 	if s.Sent() > 0 {
-		text += fmt.Sprintf(", half of the messages within %s, 95 %% within %s", took(s.Half), took(s.Most))
+		text = words.Of("%s, half of the messages within %s, 95 %% within %s", text, took(s.Half), took(s.Most))
 	}
 	return text
 }

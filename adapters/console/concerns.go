@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/channels"
@@ -18,13 +19,13 @@ import (
 // concern is a card about something that somebody should look at, with everything that has the same
 // cause.
 type concern struct {
-	State   string    // a style of the piece `state`
-	Name    string    // what it is about: a channel, an event, a file, a key
-	Text    string    // what about it
-	Since   time.Time // zero: the text says all
-	For     string    // how long ago that was
-	Beside  string    // what comes of it; empty: nothing
-	Why     string    // in words that others wrote; empty: nothing more is known
+	State   words.Told   // a style of the piece `state`
+	Name    string       // what it is about: a channel, an event, a file, a key
+	Text    words.Phrase // what about it
+	Since   time.Time    // zero: the text says all
+	For     words.Phrase // how long ago that was
+	Beside  words.Phrase // what comes of it; empty: nothing
+	Why     string       // in words that others wrote; empty: nothing more is known
 	Actions []link
 
 	Problem    string             // names it for as long as it lasts
@@ -51,7 +52,7 @@ func (c call) channelConcerns(org string, a app.Attention) (all []concern) {
 	now, told := c.console.clock.Now(), map[channels.ID]bool{}
 	for _, o := range a.Outages {
 		told[o.Channel] = true
-		down := concern{Problem: problemOf("channel", o.Channel), State: "failing", Name: o.Name, Text: "down for", Since: o.Since, For: lasting(now.Sub(o.Since)), Why: o.Error,
+		down := concern{Problem: problemOf("channel", o.Channel), State: "failing", Name: o.Name, Text: words.Of("down for"), Since: o.Since, For: lasting(now.Sub(o.Since)), Why: o.Error,
 			Actions: c.channelActions(org, o.ProjectSlug, o.Channel)}
 		if i := slices.IndexFunc(a.Backlogs, func(b statistics.Backlog) bool { return b.Channel == o.Channel }); i >= 0 {
 			down.Beside = waitingOf(a, a.Backlogs[i])
@@ -60,7 +61,7 @@ func (c call) channelConcerns(org string, a app.Attention) (all []concern) {
 	}
 	for _, b := range a.Backlogs {
 		if !told[b.Channel] {
-			all = append(all, concern{Problem: problemOf("channel", b.Channel), State: "waiting", Name: b.Name, Text: "behind for", Since: b.Oldest, For: lasting(now.Sub(b.Oldest)), Why: b.Error,
+			all = append(all, concern{Problem: problemOf("channel", b.Channel), State: "waiting", Name: b.Name, Text: words.Of("behind for"), Since: b.Oldest, For: lasting(now.Sub(b.Oldest)), Why: b.Error,
 				Beside: waitingOf(a, b), Actions: c.channelActions(org, b.Project, b.Channel)})
 		}
 	}
@@ -70,8 +71,8 @@ func (c call) channelConcerns(org string, a app.Attention) (all []concern) {
 // problemOf names a problem that is about a thing with an id.
 func problemOf[ID ~int64](kind string, id ID) string { return fmt.Sprintf("%s/%d", kind, id) }
 
-func waitingOf(a app.Attention, b statistics.Backlog) string {
-	return atLeast(b.Waiting, a.OverdueCounted(b)) + " waiting"
+func waitingOf(a app.Attention, b statistics.Backlog) words.Phrase {
+	return words.Of("%s waiting", atLeast(b.Waiting, a.OverdueCounted(b)))
 }
 
 // channelActions lead to the page of a channel, and for those who may send a test to its form.
@@ -80,9 +81,9 @@ func (c call) channelActions(org, project string, id channels.ID) []link {
 	if project != "" {
 		path = c.link("o", org, "p", project, "channels", id)
 	}
-	actions := []link{{Text: "Open", Path: path}}
+	actions := []link{{Text: words.Of("Open"), Path: path}}
 	if c.visitor.May(org, operators.Administrator) {
-		actions = append(actions, link{Text: "Test", Path: path + "#test"})
+		actions = append(actions, link{Text: words.Of("Test"), Path: path + "#test"})
 	}
 	return actions
 }
@@ -104,20 +105,20 @@ func (c call) failureConcerns(org string, a app.Attention) (all []concern) {
 		failed, actions := 0, []link(nil)
 		for _, f := range of[why] {
 			failed += f.Failed
-			open := link{Text: "Open", Path: c.link("o", org, "p", f.Project, "a", f.Application, "occurrences", f.Occurrence) + "?state=failed"}
+			open := link{Text: words.Of("Open"), Path: c.link("o", org, "p", f.Project, "a", f.Application, "occurrences", f.Occurrence) + "?state=failed"}
 			if len(of[why]) > 1 {
-				open.Text = fmt.Sprintf("Open %s: %s", moment(f.Created), count(f.Failed))
+				open.Text = words.Of("Open %s: %d", moment(f.Created), f.Failed)
 			}
 			actions = append(actions, open)
 		}
-		newest, deliveries := of[why][0].Created, "deliveries"
-		if failed == 1 && !a.FailuresLeft() {
-			deliveries = "delivery"
+		newest, deliveries := of[why][0].Created, words.Of("%d deliveries", failed)
+		if a.FailuresLeft() {
+			deliveries = words.Of("%d or more deliveries", failed)
 		}
-		card := concern{Problem: strings.Join([]string{"event", why.project, why.application, why.event}, "/"), Seen: strconv.Itoa(failed), State: "failed", Name: why.event, Text: atLeast(failed, a.FailuresLeft()) + " " + deliveries + " failed, triggered", Since: newest,
-			For: lasting(c.console.clock.Now().Sub(newest)) + " ago", Actions: actions}
+		card := concern{Problem: strings.Join([]string{"event", why.project, why.application, why.event}, "/"), Seen: strconv.Itoa(failed), State: "failed", Name: why.event, Text: words.Of("%s failed, triggered", deliveries), Since: newest,
+			For: words.Of("%s ago", lasting(c.console.clock.Now().Sub(newest))), Actions: actions}
 		if n := len(of[why]); n > 1 {
-			card.Text = fmt.Sprintf("%s %s of %s messages failed, triggered last", atLeast(failed, a.FailuresLeft()), deliveries, atLeast(n, a.FailuresLeft()))
+			card.Text = words.Of("%s of %s messages failed, triggered last", deliveries, atLeast(n, a.FailuresLeft()))
 		}
 		all = append(all, card)
 	}
@@ -126,11 +127,11 @@ func (c call) failureConcerns(org string, a app.Attention) (all []concern) {
 
 func (c call) importConcerns(org string, jobs []imports.Job) (all []concern) {
 	for _, j := range jobs {
-		found := concern{Problem: problemOf("import", j.ID), Seen: strconv.Itoa(j.Counts.Rejected), State: "rejected", Name: j.File, Text: counted(j.Counts.Rejected, "row", "rows") + " rejected by the import"}
+		found := concern{Problem: problemOf("import", j.ID), Seen: strconv.Itoa(j.Counts.Rejected), State: "rejected", Name: j.File, Text: words.Of("%d rows rejected by the import", j.Counts.Rejected)}
 		if j.State == imports.Failed {
-			found.State, found.Text, found.Why = "failed", "could not be imported", j.Reason
+			found.State, found.Text, found.Why = "failed", words.Of("could not be imported"), j.Reason
 		}
-		found.Actions = []link{{Text: "Open", Path: c.link("o", org, "imports", j.ID)}}
+		found.Actions = []link{{Text: words.Of("Open"), Path: c.link("o", org, "imports", j.ID)}}
 		all = append(all, found)
 	}
 	return all
@@ -138,7 +139,7 @@ func (c call) importConcerns(org string, jobs []imports.Job) (all []concern) {
 
 func (c call) keyConcerns(org string, keys []access.Key) (all []concern) {
 	for _, k := range keys {
-		all = append(all, concern{Problem: problemOf("key", k.ID), Seen: moment(k.Expires), State: "waiting", Name: k.Name, Text: "API key, ends at " + moment(k.Expires), Actions: []link{{Text: "Open", Path: c.link("o", org, "keys")}}})
+		all = append(all, concern{Problem: problemOf("key", k.ID), Seen: moment(k.Expires), State: "waiting", Name: k.Name, Text: words.Of("API key, ends at %s", moment(k.Expires)), Actions: []link{{Text: words.Of("Open"), Path: c.link("o", org, "keys")}}})
 	}
 	return all
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/fault"
@@ -30,7 +31,7 @@ type confirmView struct {
 	Draft string
 	Held  app.HeldFactors
 	Form  form
-	Wait  string // how long to wait after too many wrong passwords; empty: not at all
+	Wait  words.Phrase // how long to wait after too many wrong passwords; empty: not at all
 	// SignOn is the path of the provider, for whoever signed in there; empty: the password is asked
 	// for. Done is whether they are back.
 	SignOn string
@@ -82,7 +83,7 @@ func (c *call) confirm() (answered bool, err error) {
 	if v.Wait, err = c.tooFast(c.visitor.User.Username); err != nil {
 		return false, err
 	}
-	if v.Wait != "" {
+	if v.Wait != nil {
 		return true, c.askAgain(http.StatusTooManyRequests, v)
 	}
 	err = c.console.use.Operators.SignInAgain(c.ctx, c.actor(), c.origin(), c.token, current, code)
@@ -110,7 +111,7 @@ func (c *call) goOn(draft url.Values, current string) (answered bool, err error)
 }
 
 func (c call) askAgain(status int, v confirmView) error {
-	return c.render(status, "confirm", "Sign in again", v)
+	return c.render(status, "confirm", words.Of("Sign in again"), v)
 }
 
 // entered is what somebody wants to send: what the page that asks for the password carries along,

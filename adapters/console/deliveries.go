@@ -3,6 +3,7 @@ package console
 import (
 	"net/http"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -28,7 +29,7 @@ func (c call) showDelivery() error {
 	}
 	v := deliveryView{SentMessage: m, Occurrence: c.below("occurrences", m.Occurrence.ID), Path: c.deliveryPath(m.Occurrence.ID, m.Delivery.ID),
 		MayRetry: c.mayRetry(m.Occurrence)}
-	return c.render(http.StatusOK, "delivery", "Delivery to "+m.Delivery.Address, v)
+	return c.render(http.StatusOK, "delivery", words.Of("Delivery to %s", m.Delivery.Address), v)
 }
 
 // showDeliveryHTML answers with the HTML of a message alone, for the frame on its page.

@@ -8,12 +8,13 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
 // failureView is what the page of an error shows.
-type failureView struct{ Text string }
+type failureView struct{ Text any }
 
 // fail answers an error with a page. What nobody classified, and what kept the service from
 // answering, is logged once with the request id and never shown.
@@ -37,42 +38,42 @@ func (c *Console) fail(e echo.Context, err error) {
 }
 
 // told is what may be told of an error.
-func (c *Console) told(e echo.Context, err error) (status int, title, text string) {
+func (c *Console) told(e echo.Context, err error) (status int, title words.Phrase, text any) {
 	var routing *echo.HTTPError
 	var tooLarge *http.MaxBytesError
 	var known *fault.Error
 	switch {
 	case errors.As(err, &routing) && routing.Code == http.StatusMethodNotAllowed:
-		return routing.Code, "That does not work here", "This page cannot be asked for in this way."
+		return routing.Code, words.Of("That does not work here"), words.Of("This page cannot be asked for in this way.")
 	case errors.As(err, &routing) && routing.Code == http.StatusNotFound:
-		return routing.Code, "There is no such page", "Perhaps the address lost a piece on its way."
+		return routing.Code, words.Of("There is no such page"), words.Of("Perhaps the address lost a piece on its way.")
 	case errors.As(err, &tooLarge):
-		return web.Status(fault.TooLarge), "That is too much", "The form is larger than the console takes."
+		return web.Status(fault.TooLarge), words.Of("That is too much"), words.Of("The form is larger than the console takes.")
 	case fault.KindOf(err) != fault.Internal && errors.As(err, &known):
 		if known.Kind() == fault.Unavailable {
 			c.observer.LogFailure(e, slog.LevelWarn, err)
 		}
-		return web.Status(known.Kind()), titleOf(known.Kind()), sentence(known.Error())
+		return web.Status(known.Kind()), titleOf(known.Kind()), told(known.Error())
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		c.observer.LogFailure(e, slog.LevelWarn, err)
-		return web.Status(fault.Unavailable), titleOf(fault.Unavailable), "The service took too long to answer."
+		return web.Status(fault.Unavailable), titleOf(fault.Unavailable), words.Of("The service took too long to answer.")
 	}
 	c.observer.LogFailure(e, slog.LevelError, err)
-	return web.Status(fault.Internal), "Something went wrong", "That is our fault, not yours. The service's log tells more."
+	return web.Status(fault.Internal), words.Of("Something went wrong"), words.Of("That is our fault, not yours. The service's log tells more.")
 }
 
 // titleOf is the headline of an error.
-func titleOf(k fault.Kind) string {
+func titleOf(k fault.Kind) words.Phrase {
 	switch k {
 	case fault.NotFound:
-		return "There is no such thing"
+		return words.Of("There is no such thing")
 	case fault.Forbidden:
-		return "You may not do this"
+		return words.Of("You may not do this")
 	case fault.Conflict:
-		return "That fits several"
+		return words.Of("That fits several")
 	case fault.Limited, fault.Unavailable:
-		return "Please try again in a moment"
+		return words.Of("Please try again in a moment")
 	default:
-		return "That was not understood"
+		return words.Of("That was not understood")
 	}
 }

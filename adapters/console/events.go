@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/channels"
@@ -36,7 +37,7 @@ func (v eventsView) Pools() []option { return poolOptions(v.Usable) }
 func priorities() []option {
 	var all []option
 	for _, p := range events.Priorities() {
-		all = append(all, option{p.String(), p.String()})
+		all = append(all, option{p.String(), p})
 	}
 	return all
 }
@@ -44,14 +45,14 @@ func priorities() []option {
 func channelOptions(all []channels.Channel) []option {
 	var options []option
 	for _, ch := range all {
-		place := "of the organization"
+		place := words.Of("of the organization")
 		if ch.Project != 0 {
-			place = "of the project"
+			place = words.Of("of the project")
 		}
 		if !ch.Active {
-			place += ", inactive"
+			place = words.Of("%s, inactive", place)
 		}
-		options = append(options, option{text(ch.ID), fmt.Sprintf("%s (%s, %s)", ch.Name, ch.Protocol, place)})
+		options = append(options, option{text(ch.ID), words.Of("%s (%s, %s)", ch.Name, string(ch.Protocol), place)})
 	}
 	return options
 }
@@ -85,7 +86,7 @@ func (c call) eventsPage(f form) error {
 	if v.Usable, err = c.console.use.Events.Usable(c.ctx, c.at()); err != nil {
 		return err
 	}
-	return c.render(statusOf(f), "events", "Events", v)
+	return c.render(statusOf(f), "events", words.Of("Events"), v)
 }
 
 func (c call) createEvent() error {

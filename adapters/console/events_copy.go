@@ -1,6 +1,7 @@
 package console
 
 import (
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/applications"
@@ -29,7 +30,7 @@ func (c call) copyEventPage(f form) error {
 	for _, t := range targets {
 		v.Targets = append(v.Targets, option{text(t.Application.ID), t.Project.Name + " › " + t.Application.Name})
 	}
-	return c.render(statusOf(v.Form), "event-copy", "Copy the event "+e.Name, v)
+	return c.render(statusOf(v.Form), "event-copy", words.Of("Copy the event %s", e.Name), v)
 }
 
 func (c call) copyEvent() error {

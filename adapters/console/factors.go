@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
@@ -25,7 +26,7 @@ type stepView struct {
 	app.Asked
 	Next string
 	Form form
-	Wait string // how long to wait after too many wrong codes; empty: not at all
+	Wait words.Phrase // how long to wait after too many wrong codes; empty: not at all
 }
 
 // toStep goes on to the second factor, and from there to a page.
@@ -51,7 +52,7 @@ func (c call) stepPage(status int, v stepView) (err error) {
 		return err
 	}
 	c.visit()
-	return c.render(status, "second-factor", "Second factor", v)
+	return c.render(status, "second-factor", words.Of("Second factor"), v)
 }
 
 // answerStep begins the session of whoever shows the second factor.
@@ -105,7 +106,7 @@ func (c call) factorsPage(status int, f form) error {
 	if err != nil {
 		return err
 	}
-	return c.render(status, "factors", "Second factor", factorsView{HeldFactors: held, Passkeys: found, Owes: owes, Form: f})
+	return c.render(status, "factors", words.Of("Second factor"), factorsView{HeldFactors: held, Passkeys: found, Owes: owes, Form: f})
 }
 
 // toFactors sends whoever has to set up a second factor first to the page where that is done.
@@ -153,7 +154,7 @@ func (c call) appPage(status int, v appView) (err error) {
 	if v.Code, err = newQRCode(v.Secret.URL(installation, c.visitor.User.Username)); err != nil {
 		return err
 	}
-	return c.render(status, "factor-app", "Set up an authenticator app", v)
+	return c.render(status, "factor-app", words.Of("Set up an authenticator app"), v)
 }
 
 // confirmApp shows the recovery codes of whoever sets up the first factor, this once.
@@ -175,7 +176,7 @@ func (c call) confirmApp() error {
 // factorAdded answers where a factor was set up: with the recovery codes, if there are new ones.
 func (c call) factorAdded(codes []string, err error) error {
 	if errors.Is(err, factors.ErrStep) {
-		return c.factorsPage(http.StatusBadRequest, form{Failed: sentence(factors.ErrStep.Error())})
+		return c.factorsPage(http.StatusBadRequest, form{Failed: told(factors.ErrStep.Error())})
 	}
 	if f, mendable := c.refused(err); mendable {
 		return c.factorsPage(statusOf(f), f)
@@ -186,7 +187,7 @@ func (c call) factorAdded(codes []string, err error) error {
 	if codes == nil {
 		return c.done(c.path(factorsPath), "factor")
 	}
-	return c.render(http.StatusOK, "recovery-codes", "Recovery codes", codes)
+	return c.render(http.StatusOK, "recovery-codes", words.Of("Recovery codes"), codes)
 }
 
 func (c call) removeApp() error {
@@ -203,5 +204,5 @@ func (c call) renewCodes() error {
 	if err != nil {
 		return err
 	}
-	return c.render(http.StatusOK, "recovery-codes", "Recovery codes", codes)
+	return c.render(http.StatusOK, "recovery-codes", words.Of("Recovery codes"), codes)
 }

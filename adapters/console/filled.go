@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/quotas"
@@ -18,7 +19,7 @@ type form struct {
 	values url.Values
 	faults fault.Fields
 	// Failed says what is wrong with no field in particular.
-	Failed string
+	Failed words.Told
 	// limited is set when nothing is wrong but that there would be too much.
 	limited bool
 }
@@ -41,7 +42,7 @@ func (c call) refused(err error) (f form, ok bool) {
 	f = c.asSent()
 	f.limited = limited
 	if f.faults = known.Fields(); len(f.faults) == 0 {
-		f.Failed = sentence(known.Error())
+		f.Failed = told(known.Error())
 	}
 	return f, true
 }
@@ -90,15 +91,17 @@ func (f form) Value(name string) string { return f.values.Get(name) }
 func (f form) Chosen(name, value string) bool { return slices.Contains(f.values[name], value) }
 
 // Faults are what is wrong with a field, or with a part of it.
-func (f form) Faults(name string) []string {
-	var all []string
+func (f form) Faults(name string) []words.Phrase {
+	var all []words.Phrase
 	for _, e := range f.faults {
 		switch {
 		case e.Name == name:
-			all = append(all, e.Messages...)
+			for _, m := range e.Messages {
+				all = append(all, words.Of("%s", words.Told(m)))
+			}
 		case within(e.Name, name):
 			for _, m := range e.Messages {
-				all = append(all, e.Name[len(name):]+": "+m)
+				all = append(all, words.Of("%s: %s", e.Name[len(name):], words.Told(m)))
 			}
 		}
 	}
@@ -122,13 +125,16 @@ func within(path, name string) bool {
 }
 
 // option is a choice of a select, or of boxes that can be ticked.
-type option struct{ Value, Text string }
+type option struct {
+	Value string
+	Text  any // words, or the name of a thing
+}
 
 // options are choices whose texts are their values.
 func options[T ~string](values ...T) []option {
 	all := make([]option, len(values))
 	for i, v := range values {
-		all[i] = option{Value: string(v), Text: string(v)}
+		all[i] = option{Value: string(v), Text: v}
 	}
 	return all
 }

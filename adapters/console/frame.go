@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -84,11 +85,12 @@ func (c call) remember(place app.Surroundings) {
 
 // picker is a list of the top bar: where the page is, and where one can go instead.
 type picker struct {
-	Kind, Name string // Name is empty where the page is in none
-	Links      []link
-	Search     string // the path of a search for more of them; empty: these are all
-	Found      string // the kind that it looks for; empty: it finds nothing else
-	All        link   // what shows them all
+	Kind   words.Phrase
+	Name   string // empty where the page is in none
+	Links  []link
+	Search string // the path of a search for more of them; empty: these are all
+	Found  string // the kind that it looks for; empty: it finds nothing else
+	All    link   // what shows them all
 }
 
 // Pickers are the lists of the top bar, the widest first.
@@ -98,7 +100,7 @@ func (v view) Pickers() (all []picker) {
 		return nil
 	}
 	p, org := f.place, f.place.Organization.Slug
-	organizations := picker{Kind: "Organization", Name: p.Organization.Name, All: v.to("All organizations")}
+	organizations := picker{Kind: words.Of("Organization"), Name: p.Organization.Name, All: v.to(words.Of("All organizations"))}
 	for _, o := range f.organizations {
 		organizations.Links = append(organizations.Links, v.choice(o.Name, o.ID == p.Organization.ID, "o", o.Slug))
 	}
@@ -106,7 +108,7 @@ func (v view) Pickers() (all []picker) {
 	if org == "" {
 		return all
 	}
-	projects := picker{Kind: "Project", Name: p.Project.Name, Found: "projects", All: v.to("All projects", "o", org, "projects")}
+	projects := picker{Kind: words.Of("Project"), Name: p.Project.Name, Found: "projects", All: v.to(words.Of("All projects"), "o", org, "projects")}
 	for _, one := range p.Projects {
 		projects.Links = append(projects.Links, v.choice(one.Name, one.ID == p.Project.ID, "o", org, "p", one.Slug))
 	}
@@ -114,8 +116,8 @@ func (v view) Pickers() (all []picker) {
 	if p.Project.ID == 0 {
 		return all
 	}
-	applications := picker{Kind: "Application", Name: p.Application.Name, Found: "applications",
-		All: v.to("All applications of the project", "o", org, "p", p.Project.Slug, "a")}
+	applications := picker{Kind: words.Of("Application"), Name: p.Application.Name, Found: "applications",
+		All: v.to(words.Of("All applications of the project"), "o", org, "p", p.Project.Slug, "a")}
 	for _, one := range p.Applications {
 		to := []any{"o", org, "p", p.Project.Slug, "a", one.Slug}
 		if page := v.pageOfApplication(); page != "" {

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/operators"
@@ -28,7 +29,7 @@ func (c call) groupsPage(f form) error {
 	}
 	v := groupsView{Form: f}
 	v.Groups, v.Next = paged(found, pageGroups, func(g orgs.Group) orgs.GroupID { return g.ID })
-	return c.render(statusOf(f), "groups", "Groups", v)
+	return c.render(statusOf(f), "groups", words.Of("Groups"), v)
 }
 
 func (c call) createGroup() error {

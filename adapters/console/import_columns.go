@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/domain/imports"
 )
@@ -20,24 +21,24 @@ const (
 // mappedColumn is a column of the file of an import and what it becomes.
 type mappedColumn struct {
 	imports.Meaning
-	Label      string // for those who do not see the table
+	Label      any    // for those who do not see the table
 	Field, Key string // of the form
 	Samples    []string
 }
 
 // fieldChoices are what a column can become.
 var fieldChoices = []option{
-	{Value: string(imports.LeftOut), Text: "leave out"},
-	{Value: string(imports.Email), Text: "e-mail: who the user is, and an address"},
-	{Value: string(imports.FirstName), Text: "first name, used when the user is new"},
-	{Value: string(imports.LastName), Text: "last name, used when the user is new"},
-	{Value: string(imports.Metadata), Text: "metadata, under the key beside it"},
+	{Value: string(imports.LeftOut), Text: words.Of("leave out")},
+	{Value: string(imports.Email), Text: words.Of("e-mail: who the user is, and an address")},
+	{Value: string(imports.FirstName), Text: words.Of("first name, used when the user is new")},
+	{Value: string(imports.LastName), Text: words.Of("last name, used when the user is new")},
+	{Value: string(imports.Metadata), Text: words.Of("metadata, under the key beside it")},
 }
 
 // Words say what the column becomes.
-func (c mappedColumn) Words() string {
+func (c mappedColumn) Words() any {
 	if c.Meaning.Field == imports.LeftOut {
-		return "left out"
+		return words.Of("left out")
 	}
 	i := slices.IndexFunc(fieldChoices, func(o option) bool { return o.Value == string(c.Meaning.Field) })
 	return fieldChoices[i].Text
@@ -48,7 +49,7 @@ func (c mappedColumn) Words() string {
 func (v *importView) columns(p imports.Preview) {
 	values := url.Values{}
 	for i, m := range v.Mapping() {
-		c := mappedColumn{Meaning: m, Label: cmp.Or(m.Name, "column "+strconv.Itoa(i+1)), Field: columnField + strconv.Itoa(i), Key: columnKey + strconv.Itoa(i)}
+		c := mappedColumn{Meaning: m, Label: columnName(m.Name, i), Field: columnField + strconv.Itoa(i), Key: columnKey + strconv.Itoa(i)}
 		if i < len(p.Samples) {
 			c.Samples = p.Samples[i]
 		}
@@ -99,4 +100,12 @@ func (c call) mapImport() error {
 		})
 	}
 	return c.settle(err, again, c.below("imports", id), "mapped")
+}
+
+// columnName is what a column is called: its name, else its number.
+func columnName(name string, i int) any {
+	if name == "" {
+		return words.Of("column %d", i+1)
+	}
+	return name
 }

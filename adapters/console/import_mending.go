@@ -21,7 +21,7 @@ func (mendingView) Cell(line, column int) string {
 }
 
 // Heading is what a column is called: a field of people by the console's word, metadata by its key.
-func (mendingView) Heading(column imports.Meaning) string {
+func (mendingView) Heading(column imports.Meaning) any {
 	if column.Key != "" {
 		return column.Key
 	}

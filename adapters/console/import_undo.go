@@ -3,6 +3,7 @@ package console
 import (
 	"net/http"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/imports"
@@ -29,7 +30,7 @@ func (c call) askToUndoImport() error {
 	if err != nil {
 		return err
 	}
-	return c.render(http.StatusOK, "import-undo", "Undo "+job.File, v)
+	return c.render(http.StatusOK, "import-undo", words.Of("Undo %s", job.File), v)
 }
 
 func (c call) undoImport() error {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/sheets"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
@@ -34,7 +35,7 @@ type importsView struct {
 func (c call) showImports() error { return c.importsPage(http.StatusOK, form{}) }
 
 func (c call) importsPage(status int, f form) error {
-	v := importsView{Form: f, Encodings: encodings(), Groups: []option{{Text: "none but Default"}}, Limit: c.console.use.ImportJobs.MaxBytes() >> 20}
+	v := importsView{Form: f, Encodings: encodings(), Groups: []option{{Text: words.Of("none but Default")}}, Limit: c.console.use.ImportJobs.MaxBytes() >> 20}
 	groups, err := c.console.use.Groups.List(c.ctx, c.at(), app.Page{Limit: maxGroups})
 	if err != nil {
 		return err
@@ -49,7 +50,7 @@ func (c call) importsPage(status int, f form) error {
 		return err
 	}
 	v.Imports, v.Older = paged(found, pageImports, func(j imports.Job) imports.ID { return j.ID })
-	return c.render(status, "imports", "Import members", v)
+	return c.render(status, "imports", words.Of("Import members"), v)
 }
 
 // uploadImport takes a file as it comes. What is wrong with it is told beside the form, once the
@@ -94,7 +95,7 @@ func (c call) receiveImport(file io.Reader) (job imports.Job, err error) {
 
 // encodings are the choices for the encoding of a file.
 func encodings() []option {
-	all := []option{{Text: "detect it"}}
+	all := []option{{Text: words.Of("detect it")}}
 	for _, name := range sheets.Encodings() {
 		all = append(all, option{Value: name, Text: name})
 	}
@@ -111,7 +112,7 @@ func (c call) refuseImport(status int, field, words string) error {
 // importView is one import with what is to be seen of it now.
 type importView struct {
 	imports.Job
-	Words    string           // for the state
+	Words    words.Phrase     // for the state
 	Result   *imports.Report  // of the dry run, or of the import; nil: there is none yet
 	Preview  *imports.Preview // nil: the file is gone
 	Rejected []imports.Kept   // the first of them
@@ -122,10 +123,10 @@ type importView struct {
 }
 
 // stateWords are the states as people say them.
-var stateWords = map[imports.State]string{
-	imports.Checking: "is being checked", imports.Checked: "waits to be started", imports.Running: "is running",
-	imports.Done: "is done", imports.Cancelled: "was cancelled", imports.Failed: "failed",
-	imports.Undoing: "is being undone", imports.Undone: "was undone",
+var stateWords = map[imports.State]words.Phrase{
+	imports.Checking: words.Of("is being checked"), imports.Checked: words.Of("waits to be started"), imports.Running: words.Of("is running"),
+	imports.Done: words.Of("is done"), imports.Cancelled: words.Of("was cancelled"), imports.Failed: words.Of("failed"),
+	imports.Undoing: words.Of("is being undone"), imports.Undone: words.Of("was undone"),
 }
 
 func newImportView(job imports.Job) importView {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/access"
@@ -17,8 +18,8 @@ const pageKeys = 50
 // The choices of how long a key is valid, and of how long one that is replaced goes on, by what the
 // forms send.
 var (
-	lifetimes = []option{{"", "for ever"}, {"24h", "a day"}, {"720h", "30 days"}, {"2160h", "90 days"}, {"8760h", "a year"}}
-	overlaps  = []option{{"1h", "an hour"}, {"24h", "a day"}, {"168h", "a week"}}
+	lifetimes = []option{{"", words.Of("for ever")}, {"24h", words.Of("a day")}, {"720h", words.Of("30 days")}, {"2160h", words.Of("90 days")}, {"8760h", words.Of("a year")}}
+	overlaps  = []option{{"1h", words.Of("an hour")}, {"24h", words.Of("a day")}, {"168h", words.Of("a week")}}
 )
 
 // keysView is a page of API keys.
@@ -54,7 +55,7 @@ func (c call) keysPage(adjust func(v *keysView)) error {
 	v := keysView{New: filled("lifetime", "2160h"), Scoped: c.at().Organization != ""}
 	v.Keys, v.Older = paged(found, pageKeys, func(k app.KeyReport) access.ID { return k.ID })
 	adjust(&v)
-	return c.render(statusOf(v.New, v.Failed), "keys", "API keys", v)
+	return c.render(statusOf(v.New, v.Failed), "keys", words.Of("API keys"), v)
 }
 
 // shownKeyView is a key that is shown this once.
@@ -83,7 +84,7 @@ func (c call) createKey() error {
 	if err != nil {
 		return err
 	}
-	return c.render(http.StatusOK, "key", "New API key", shown)
+	return c.render(http.StatusOK, "key", words.Of("New API key"), shown)
 }
 
 // period is the time that is chosen in a field of the form; 0 for the choice without a value.
@@ -113,7 +114,7 @@ func (c call) rotateKey() error {
 	if err != nil {
 		return err
 	}
-	return c.render(http.StatusOK, "key", "New API key", shownKeyView{Key: r.Key, Text: r.Text, Old: r.Old})
+	return c.render(http.StatusOK, "key", words.Of("New API key"), shownKeyView{Key: r.Key, Text: r.Text, Old: r.Old})
 }
 
 func (c call) revokeKey() error {

@@ -3,6 +3,7 @@ package console
 import (
 	"strconv"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/applications"
@@ -37,7 +38,7 @@ func (c call) listsPage(fresh form) error {
 	if v.pinnable, err = c.pinnable(); err != nil {
 		return err
 	}
-	return c.render(statusOf(fresh), "lists", "Distribution lists", v)
+	return c.render(statusOf(fresh), "lists", words.Of("Distribution lists"), v)
 }
 
 // pinnable is the applications that a list of a project can be pinned to.
@@ -60,7 +61,7 @@ func (p pinnable) PinOf(l lists.List) (a applications.Application) {
 
 // Pins are the choices of what a list is pinned to.
 func (p pinnable) Pins() []option {
-	options := []option{{"", "No application"}}
+	options := []option{{"", words.Of("No application")}}
 	for _, a := range p.applications {
 		options = append(options, option{text(a.ID), a.Name + " (" + a.Slug + ")"})
 	}

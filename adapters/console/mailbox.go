@@ -1,10 +1,10 @@
 package console
 
 import (
-	"fmt"
 	"maps"
 	"net/http"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/channels"
@@ -23,7 +23,7 @@ type mailboxView struct {
 
 // Choices are the channels that have messages.
 func (v mailboxView) Choices() []option {
-	all := []option{{"", "Every channel"}}
+	all := []option{{"", words.Of("Every channel")}}
 	for _, ch := range v.Channels {
 		all = append(all, option{text(ch.ID), ch.Name})
 	}
@@ -50,7 +50,7 @@ func (c call) showMailbox() error {
 		next.Set("before", text(last))
 		v.Next = c.below("mailbox") + "?" + next.Encode()
 	}
-	return c.render(statusOf(v.Form), "mailbox", "Mailbox", v)
+	return c.render(statusOf(v.Form), "mailbox", words.Of("Mailbox"), v)
 }
 
 func (c call) clearMailbox() error {
@@ -82,9 +82,9 @@ func (c call) showKept() error {
 	if err != nil {
 		return err
 	}
-	title := kept.Message.Subject
+	var title any = kept.Message.Subject
 	if title == "" {
-		title = fmt.Sprintf("Message %d", kept.ID)
+		title = words.Of("Message %s", text(kept.ID))
 	}
 	return c.render(http.StatusOK, "message", title, keptView{kept, c.below("mailbox", kept.ID)})
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/users"
@@ -30,13 +31,13 @@ func (c call) accessPage(link string, expires time.Time) error {
 		return err
 	}
 	v := accessView{Member: p.Member, Link: link, Expires: expires, Form: filled("role", string(p.Member.Role)), Roles: []option{
-		{string(users.RoleMember), "Member - no console access"}, {string(users.RoleViewer), "Viewer - can view"},
-		{string(users.RoleOperator), "Operator - can manage users, lists, imports and deliveries"}, {string(users.RoleAdministrator), "Administrator - can do everything"},
+		{string(users.RoleMember), words.Of("Member - no console access")}, {string(users.RoleViewer), words.Of("Viewer - can view")},
+		{string(users.RoleOperator), words.Of("Operator - can manage users, lists, imports and deliveries")}, {string(users.RoleAdministrator), words.Of("Administrator - can do everything")},
 	}}
 	if v.Access, err = c.console.use.Administration.Access(c.ctx, c.at(), p.Member.ID); err != nil {
 		return err
 	}
-	return c.render(http.StatusOK, "member-access", v.Member.User.Username+": role and signing in", v)
+	return c.render(http.StatusOK, "member-access", words.Of("%s: role and signing in", v.Member.User.Username), v)
 }
 
 func (c call) setRole() error {

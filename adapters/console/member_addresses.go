@@ -3,6 +3,7 @@ package console
 import (
 	"slices"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/users"
@@ -55,9 +56,9 @@ func (c call) addressPage(f form) error {
 	v := addressView{Member: p.Member, Address: p.Addresses[i], MayChange: c.mayChange(p.Member), Form: f}
 	v.Assignments = slices.DeleteFunc(p.Assignments, func(a channels.Assignment) bool { return a.Address != id })
 	for _, channel := range p.Assignable(v.Address) {
-		said := channel.Name + " (" + string(channel.Protocol) + ")"
+		said := words.Of("%s (%s)", channel.Name, string(channel.Protocol))
 		if channel.Project != 0 {
-			said += " of " + p.Projects[channel.Project].Slug
+			said = words.Of("%s of %s", said, p.Projects[channel.Project].Slug)
 		}
 		v.Assignable = append(v.Assignable, option{Value: text(channel.ID), Text: said})
 	}

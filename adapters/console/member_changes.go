@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/metadata"
@@ -61,7 +62,7 @@ func (c call) newMemberPage(f form) error {
 	if err != nil {
 		return err
 	}
-	return c.render(statusOf(f), "member-new", "New user", newMemberView{Form: f, Groups: choices.Groups, Limit: app.MaxShown})
+	return c.render(statusOf(f), "member-new", words.Of("New user"), newMemberView{Form: f, Groups: choices.Groups, Limit: app.MaxShown})
 }
 
 func (c call) createMember() error {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/metadata"
@@ -85,7 +86,7 @@ func (c call) showMembers() error {
 		v.Start = c.membersAt(asked, membersPlace{})
 	}
 	v.Columns = c.sortColumns(asked, q.Sort)
-	return c.render(http.StatusOK, "members", "People", v)
+	return c.render(http.StatusOK, "members", words.Of("People"), v)
 }
 
 // membersAt is the path of the batch of a search that begins at a place.
@@ -101,10 +102,10 @@ func (c call) membersAt(asked url.Values, at membersPlace) string {
 func (c call) sortColumns(asked url.Values, by users.Sort) []heading {
 	var all []heading
 	for _, k := range []struct {
-		text      string
+		text      words.Phrase
 		up, down  users.Sort
 		downFirst bool
-	}{{"Name", users.ByName, users.ByNameBackwards, false}, {"Username", users.ByUsername, users.ByUsernameBackwards, false}, {"Added", users.ByAdded, users.ByAddedBackwards, true}} {
+	}{{words.Of("Name"), users.ByName, users.ByNameBackwards, false}, {words.Of("Username"), users.ByUsername, users.ByUsernameBackwards, false}, {words.Of("Added"), users.ByAdded, users.ByAddedBackwards, true}} {
 		next, sorted := k.up, ""
 		if k.downFirst {
 			next = k.down
@@ -143,10 +144,10 @@ func memberQuery(asked url.Values) users.Query {
 // memberView is one member with everything that is recorded.
 type memberView struct {
 	app.Profile
-	In, NotIn []orgs.Group                 // those without an id are beyond the first ones of the organization
-	Channels  map[users.AddressID][]string // what each is assigned to, in words
-	Spelled   map[string]string            // addresses by their keys
-	MayChange bool                         // the visitor may change this member
+	In, NotIn []orgs.Group                       // those without an id are beyond the first ones of the organization
+	Channels  map[users.AddressID][]words.Phrase // what each is assigned to, in words
+	Spelled   map[string]string                  // addresses by their keys
+	MayChange bool                               // the visitor may change this member
 	Limit     int
 	Timeline  timelineView
 }
@@ -156,7 +157,7 @@ func (c call) showMember() error {
 	if err != nil {
 		return err
 	}
-	v := memberView{Profile: p, Channels: map[users.AddressID][]string{}, Spelled: map[string]string{}, MayChange: c.mayChange(p.Member), Limit: app.MaxShown}
+	v := memberView{Profile: p, Channels: map[users.AddressID][]words.Phrase{}, Spelled: map[string]string{}, MayChange: c.mayChange(p.Member), Limit: app.MaxShown}
 	for _, name := range p.Member.Groups {
 		g := orgs.Group{Name: name}
 		if i := slices.IndexFunc(p.Groups, func(g orgs.Group) bool { return g.Name == name }); i >= 0 {
@@ -172,12 +173,12 @@ func (c call) showMember() error {
 		v.Spelled[a.Key()] = a.Value
 	}
 	for _, a := range p.Assignments {
-		said := a.Name
+		said := words.Of("%s", a.Name)
 		if !a.Active {
-			said += " (inactive)"
+			said = words.Of("%s (inactive)", said)
 		}
 		if !a.Validated {
-			said += " (not validated)"
+			said = words.Of("%s (not validated)", said)
 		}
 		v.Channels[a.Address] = append(v.Channels[a.Address], said)
 	}

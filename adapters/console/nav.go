@@ -4,14 +4,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 )
 
 // link is a place to go to.
 type link struct {
-	Text, Path string
-	Current    bool // the page is this one, or below it
+	Text    any // words, or the name of a place
+	Path    string
+	Current bool // the page is this one, or below it
 }
 
 // entry is a line of the menu, with the pages below it.
@@ -38,7 +40,7 @@ func (v view) Navigation() []entry {
 }
 
 func (v view) installationMenu() []entry {
-	all := []entry{{link: v.to("Home")}}
+	all := []entry{{link: v.to(words.Of("Home"))}}
 	for _, l := range v.installationPages() {
 		all = append(all, entry{link: l})
 	}
@@ -50,49 +52,49 @@ func (v view) installationPages() []link {
 	if !v.MayInstall() {
 		return nil
 	}
-	return []link{v.to("Organizations", "organizations"), v.to("Installation's API keys", "keys"), v.to("Installation's audit log", "audit"), v.to("System", "system")}
+	return []link{v.to(words.Of("Organizations"), "organizations"), v.to(words.Of("Installation's API keys"), "keys"), v.to(words.Of("Installation's audit log"), "audit"), v.to(words.Of("System"), "system")}
 }
 
 func (v view) organizationMenu(p app.Surroundings) []entry {
 	org, prj := []any{"o", p.Organization.Slug}, []any{"o", p.Organization.Slug, "p", p.Project.Slug}
 	application := slices.Concat(prj, []any{"a", p.Application.Slug})
 	// Where there is nothing that a page could be of, the menu leads to where one makes it.
-	messages, events, lists := v.in("Messages", application), v.in("Events", application, "e"), v.in("Lists", prj, "d")
+	messages, events, lists := v.in(words.Of("Messages"), application), v.in(words.Of("Events"), application, "e"), v.in(words.Of("Lists"), prj, "d")
 	switch {
 	case p.Project.ID == 0:
-		messages, events, lists = v.in("Messages", org, "projects"), v.in("Events", org, "projects"), v.in("Lists", org, "projects")
+		messages, events, lists = v.in(words.Of("Messages"), org, "projects"), v.in(words.Of("Events"), org, "projects"), v.in(words.Of("Lists"), org, "projects")
 	case p.Application.ID == 0:
-		messages, events = v.in("Messages", prj, "a"), v.in("Events", prj, "a")
+		messages, events = v.in(words.Of("Messages"), prj, "a"), v.in(words.Of("Events"), prj, "a")
 	}
-	people := entry{link: v.in("People", org, "u"), Pages: []link{v.in("Groups", org, "groups")}}
+	people := entry{link: v.in(words.Of("People"), org, "u"), Pages: []link{v.in(words.Of("Groups"), org, "groups")}}
 	if v.MayOperate() {
-		people.Pages = append(people.Pages, v.in("Imports", org, "imports"))
+		people.Pages = append(people.Pages, v.in(words.Of("Imports"), org, "imports"))
 	}
-	channels := entry{link: v.in("Channels", org, "channels")}
-	settings := entry{link: v.in("Settings", org, "settings"), Pages: v.settingsPages(p)}
+	channels := entry{link: v.in(words.Of("Channels"), org, "channels")}
+	settings := entry{link: v.in(words.Of("Settings"), org, "settings"), Pages: v.settingsPages(p)}
 	eventsEntry := entry{link: events}
 	if p.Project.ID != 0 {
-		channels.Pages = []link{v.in("Of the project", prj, "channels")}
+		channels.Pages = []link{v.in(words.Of("Of the project"), prj, "channels")}
 	}
 	if p.Application.ID != 0 {
-		people.Pages = append(people.Pages, v.in("Of the application", application, "m"))
+		people.Pages = append(people.Pages, v.in(words.Of("Of the application"), application, "m"))
 		eventsEntry.also = []string{v.in("", application, "n").Path}
 	}
-	return []entry{{link: v.in("Home", org)}, people, {link: messages, Pages: []link{v.in("Mailbox", org, "mailbox")}}, eventsEntry, {link: lists}, channels, settings}
+	return []entry{{link: v.in(words.Of("Home"), org)}, people, {link: messages, Pages: []link{v.in(words.Of("Mailbox"), org, "mailbox")}}, eventsEntry, {link: lists}, channels, settings}
 }
 
 // settingsPages are the pages of the settings that the visitor may see.
 func (v view) settingsPages(p app.Surroundings) []link {
 	org, prj := []any{"o", p.Organization.Slug}, []any{"o", p.Organization.Slug, "p", p.Project.Slug}
-	all := []link{v.in("Projects and sign-in", org, "projects")}
+	all := []link{v.in(words.Of("Projects and sign-in"), org, "projects")}
 	if p.Project.ID != 0 {
-		all = append(all, v.in("This project", prj), v.in("Applications", prj, "a"))
+		all = append(all, v.in(words.Of("This project"), prj), v.in(words.Of("Applications"), prj, "a"))
 	}
 	if v.MayAdminister() {
 		if p.Application.ID != 0 {
-			all = append(all, v.in("This application", prj, "a", p.Application.Slug, "settings"))
+			all = append(all, v.in(words.Of("This application"), prj, "a", p.Application.Slug, "settings"))
 		}
-		all = append(all, v.in("Team", org, "team"), v.in("API keys", org, "keys"), v.in("Audit log", org, "audit"))
+		all = append(all, v.in(words.Of("Team"), org, "team"), v.in(words.Of("API keys"), org, "keys"), v.in(words.Of("Audit log"), org, "audit"))
 	}
 	return append(all, v.installationPages()...)
 }
@@ -119,11 +121,11 @@ func (v view) Trail() []link {
 }
 
 // in is the link to a page of a place.
-func (v view) in(text string, place []any, page ...any) link {
+func (v view) in(text any, place []any, page ...any) link {
 	return v.to(text, slices.Concat(place, page)...)
 }
 
-func (v view) to(text string, segments ...any) link {
+func (v view) to(text any, segments ...any) link {
 	return link{Text: text, Path: v.call.link(segments...)}
 }
 

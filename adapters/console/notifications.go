@@ -3,6 +3,7 @@ package console
 import (
 	"strconv"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/fault"
@@ -39,7 +40,7 @@ func (v notificationView) Texts() []textOfChannel {
 }
 
 func listOptions(all []lists.List) []option {
-	options := []option{{"", "No list: only those who are subscribed"}}
+	options := []option{{"", words.Of("No list: only those who are subscribed")}}
 	for _, l := range all {
 		options = append(options, option{text(l.ID), l.Name})
 	}
@@ -63,7 +64,7 @@ func (c call) newNotificationPage(f form) error {
 		return err
 	}
 	f = f.renamed("distribution_list", "list")
-	return c.render(statusOf(f), "notification-new", "New notification", newNotificationView{Event: c.below("e", web.Param(c, "evt")), Form: f, Choices: listOptions(usable)})
+	return c.render(statusOf(f), "notification-new", words.Of("New notification"), newNotificationView{Event: c.below("e", web.Param(c, "evt")), Form: f, Choices: listOptions(usable)})
 }
 
 func (c call) createNotification() error {

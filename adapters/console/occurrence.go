@@ -1,13 +1,13 @@
 package console
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/channels"
@@ -43,7 +43,7 @@ type progressView struct {
 	All    int // deliveries, as far as they are known
 	Over   int // of them
 	Shares []share
-	Rate   string // how fast deliveries have been over so far; empty: nothing tells
+	Rate   words.Phrase // how fast deliveries have been over so far; empty: nothing tells
 }
 
 type stateOfView struct {
@@ -108,7 +108,7 @@ func (c call) showOccurrence() error {
 			return err
 		}
 	}
-	return c.render(http.StatusOK, "occurrence", fmt.Sprintf("Occurrence %d", id), v)
+	return c.render(http.StatusOK, "occurrence", words.Of("Occurrence %s", text(id)), v)
 }
 
 // showProgress answers with the part of the page that tells how far the occurrence is. When it is
@@ -147,14 +147,14 @@ func (c call) progress(id events.OccurrenceID) (v progressView, err error) {
 }
 
 // rate says how many deliveries were over in a second or in a minute.
-func rate(over int, in time.Duration) string {
+func rate(over int, in time.Duration) words.Phrase {
 	switch seconds := in.Seconds(); {
 	case over == 0 || seconds <= 0:
-		return ""
+		return nil
 	case float64(over) >= seconds:
-		return count(int(float64(over)/seconds)) + " per second"
+		return words.Of("%d per second", int(float64(over)/seconds))
 	default:
-		return count(int(max(1, float64(over)*60/seconds))) + " per minute"
+		return words.Of("%d per minute", int(max(1, float64(over)*60/seconds)))
 	}
 }
 

@@ -2,7 +2,6 @@ package console
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -10,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -79,7 +79,7 @@ func (c call) showOccurrences() error {
 	}
 	if wrong, is := errors.AsType[*fault.Error](errors.Join(errEvent, errState, errPerson, errFrom, errUntil)); is {
 		v.Wrong = sentence(wrong.Error())
-		return c.render(http.StatusBadRequest, "occurrences", "Messages", v)
+		return c.render(http.StatusBadRequest, "occurrences", words.Of("Messages"), v)
 	}
 	v.Filtered = person != "" || q.Event != 0 || q.State != "" || !q.From.IsZero() || !q.Until.IsZero()
 	found, err := c.console.use.Occurrences.Select(c.ctx, c.at(), q, person, maxEventNames)
@@ -91,7 +91,7 @@ func (c call) showOccurrences() error {
 		v.Occurrences = append(v.Occurrences, occurrenceOfList{r.Occurrence, r.State, sharesOf(r.Counts)})
 	}
 	v.Newer, v.Older = c.neighbours(asked, q, found)
-	return c.render(http.StatusOK, "occurrences", "Messages", v)
+	return c.render(http.StatusOK, "occurrences", words.Of("Messages"), v)
 }
 
 // neighbours are the paths of the pages before and behind one.
@@ -186,5 +186,5 @@ func (c call) explain() error {
 		}
 		v.Ways = append(v.Ways, way)
 	}
-	return c.render(http.StatusOK, "explain", fmt.Sprintf("Occurrence %d for %s", id, v.User), v)
+	return c.render(http.StatusOK, "explain", words.Of("Occurrence %s for %s", text(id), v.User), v)
 }

@@ -1,10 +1,12 @@
 package console
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/quotas"
@@ -22,32 +24,36 @@ type settingsPageView struct {
 type settingsLink struct {
 	link
 
-	About string
+	About words.Phrase
 }
 
 // quotaView is a quota in words.
-type quotaView struct{ What, Used, Limit string }
+type quotaView struct {
+	What  words.Phrase
+	Used  string
+	Limit any
+}
 
 // settingsAbout says what the pages of the settings are for, by their texts.
-var settingsAbout = map[string]string{
-	"Projects and sign-in":     "Projects, the organization's name, the region of phone numbers, the second factor",
-	"This project":             "Its applications, lists and channels, and its name",
-	"Applications":             "The applications of the project",
-	"This application":         "Its name, whether it is active",
-	"Team":                     "Who may sign in, and with which role",
-	"API keys":                 "Keys with which applications use the API",
-	"Audit log":                "Who changed what, and when",
-	"Organizations":            "All organizations of the installation",
-	"Installation's API keys":  "Keys that reach every organization",
-	"Installation's audit log": "Accounts, signing in, and what is about the whole installation",
-	"System":                   "Version, database, workers, queue, configuration",
+var settingsAbout = map[string]words.Phrase{
+	"Projects and sign-in":     words.Of("Projects, the organization's name, the region of phone numbers, the second factor"),
+	"This project":             words.Of("Its applications, lists and channels, and its name"),
+	"Applications":             words.Of("The applications of the project"),
+	"This application":         words.Of("Its name, whether it is active"),
+	"Team":                     words.Of("Who may sign in, and with which role"),
+	"API keys":                 words.Of("Keys with which applications use the API"),
+	"Audit log":                words.Of("Who changed what, and when"),
+	"Organizations":            words.Of("All organizations of the installation"),
+	"Installation's API keys":  words.Of("Keys that reach every organization"),
+	"Installation's audit log": words.Of("Accounts, signing in, and what is about the whole installation"),
+	"System":                   words.Of("Version, database, workers, queue, configuration"),
 }
 
 // quotaWords say what a quota is about.
-var quotaWords = map[quotas.Name]string{
-	quotas.Requests: "Requests a second of one API key", quotas.OrganizationRequests: "Requests a second of all API keys", quotas.Bodies: "Bytes a second that all API keys send",
-	quotas.DryRuns: "Dry runs at once", quotas.ContextSize: "Bytes of one context", quotas.Contexts: "Bytes of all contexts", quotas.Channels: "Channels", quotas.Keys: "API keys",
-	quotas.Lists: "Distribution lists", quotas.Groups: "Groups", quotas.Projects: "Projects", quotas.Applications: "Applications", quotas.Events: "Events", quotas.Imports: "Imports under way",
+var quotaWords = map[quotas.Name]words.Phrase{
+	quotas.Requests: words.Of("Requests a second of one API key"), quotas.OrganizationRequests: words.Of("Requests a second of all API keys"), quotas.Bodies: words.Of("Bytes a second that all API keys send"),
+	quotas.DryRuns: words.Of("Dry runs at once"), quotas.ContextSize: words.Of("Bytes of one context"), quotas.Contexts: words.Of("Bytes of all contexts"), quotas.Channels: words.Of("Channels"), quotas.Keys: words.Of("API keys"),
+	quotas.Lists: words.Of("Distribution lists"), quotas.Groups: words.Of("Groups"), quotas.Projects: words.Of("Projects"), quotas.Applications: words.Of("Applications"), quotas.Events: words.Of("Events"), quotas.Imports: words.Of("Imports under way"),
 }
 
 func (c call) showSettings() error {
@@ -57,22 +63,22 @@ func (c call) showSettings() error {
 	}
 	v := settingsPageView{}
 	for _, l := range (view{call: c}).settingsPages(c.around().place) {
-		v.Pages = append(v.Pages, settingsLink{l, settingsAbout[l.Text]})
+		v.Pages = append(v.Pages, settingsLink{l, settingsAbout[fmt.Sprint(l.Text)]})
 	}
 	for _, q := range found {
-		shown := quotaView{What: quotaWords[q.Name], Limit: "no limit"}
+		shown := quotaView{What: quotaWords[q.Name], Limit: words.Of("no limit")}
 		if q.Counted {
 			shown.Used = count(int(q.Used))
 		}
 		if q.Limit > 0 {
 			shown.Limit = strconv.FormatFloat(q.Limit, 'f', -1, 64)
 			if whole := int(q.Limit); float64(whole) == q.Limit {
-				shown.Limit = count(whole)
+				shown.Limit = words.Of("%d", whole)
 			}
 		}
 		v.Quotas = append(v.Quotas, shown)
 	}
-	return c.render(http.StatusOK, "settings", "Settings", v)
+	return c.render(http.StatusOK, "settings", words.Of("Settings"), v)
 }
 
 // teamView is those who have a role in an organization.
@@ -88,18 +94,18 @@ func (c call) showTeam() error {
 	}
 	var v teamView
 	v.People, v.Next = paged(found, pageTeam, func(a operators.Appointment) users.MemberID { return a.Member })
-	return c.render(http.StatusOK, "team", "Team", v)
+	return c.render(http.StatusOK, "team", words.Of("Team"), v)
 }
 
 // waysOf says how somebody can sign in; empty: in no way yet.
-func waysOf(w operators.Ways) string {
+func waysOf(l *words.Language, w operators.Ways) string {
 	var all []string
 	for _, way := range []struct {
 		is   bool
-		text string
-	}{{w.Password, "password"}, {w.Codes, "codes of an app"}, {w.Passkey, "passkey"}, {w.SignOn, "single sign-on"}} {
+		text words.Phrase
+	}{{w.Password, words.Of("password")}, {w.Codes, words.Of("codes of an app")}, {w.Passkey, words.Of("passkey")}, {w.SignOn, words.Of("single sign-on")}} {
 		if way.is {
-			all = append(all, way.text)
+			all = append(all, l.Phrase(way.text))
 		}
 	}
 	return strings.Join(all, ", ")

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -27,10 +28,11 @@ type homeView struct {
 }
 
 type organizationOfHome struct {
-	ID               orgs.ID
-	Slug, Name, Role string
-	Concerns         []concern
-	Closed           bool // it requires a second factor first
+	ID         orgs.ID
+	Slug, Name string
+	Role       any
+	Concerns   []concern
+	Closed     bool // it requires a second factor first
 }
 
 func (c call) showHome() error {
@@ -56,7 +58,7 @@ func (c call) showHome() error {
 		o.Concerns = c.concerns(o.Slug, *attention[o.ID])
 		v.Concerned = v.Concerned || len(o.Concerns) > 0
 	}
-	return c.render(http.StatusOK, "home", "Overview", v)
+	return c.render(http.StatusOK, "home", words.Of("Overview"), v)
 }
 
 // visible is a page of the organizations that one may see.
@@ -83,7 +85,7 @@ func (c call) visible() (v homeView, err error) {
 		}
 		of = found
 		for _, o := range found {
-			v.Organizations = append(v.Organizations, organizationOfHome{ID: o.ID, Slug: o.Slug, Name: o.Name, Role: "administrator of the installation"})
+			v.Organizations = append(v.Organizations, organizationOfHome{ID: o.ID, Slug: o.Slug, Name: o.Name, Role: words.Of("administrator of the installation")})
 		}
 	}
 	owed, err := c.console.use.Factors.OwedTo(c.ctx, c.visitor, of...)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
@@ -141,7 +142,7 @@ func (c call) askOwner() error { return c.ask(c.console.use.Factors.AskAgain(c.c
 func (c call) signInAgainByPasskey() (f form, err error) {
 	err = c.console.use.Factors.SignInAgain(c.ctx, c.actor(), c.token, c.sent(passkeyCookie), c.answered())
 	if errors.Is(err, factors.ErrStep) {
-		return form{Failed: sentence(factors.ErrStep.Error())}, nil
+		return form{Failed: told(factors.ErrStep.Error())}, nil
 	}
 	if f, mendable := c.refused(err); mendable {
 		c.console.observer.LogRefusal(c, c.address(), "wrong passkey")
@@ -165,7 +166,7 @@ func (c call) beginPasskey() error {
 	if err != nil {
 		return err
 	}
-	return c.render(http.StatusOK, "factor-passkey", "Add a passkey", passkeyView{Asked: string(a.Asked), Step: a.Step})
+	return c.render(http.StatusOK, "factor-passkey", words.Of("Add a passkey"), passkeyView{Asked: string(a.Asked), Step: a.Step})
 }
 
 // confirmPasskey shows the recovery codes of whoever sets up the first factor, this once.

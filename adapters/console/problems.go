@@ -2,17 +2,19 @@ package console
 
 import (
 	"strings"
+
+	"github.com/tocsin/tocsin/adapters/console/words"
 )
 
 // problem is something that is wrong with a form, as the summary above it says.
 type problem struct {
 	Field   string // the id of the field that it is about; empty: of none that the form shows
-	Label   string // what the form calls the field, else its name; empty: it is about the whole form
-	Message string
+	Label   any    // what the form calls the field, else its name; empty: it is about the whole form
+	Message any
 }
 
 // labels are what the forms call fields whose names say something else.
-var labels = map[string]string{
+var labels = map[string]words.Label{
 	"again": "Repeat the new password", "cid": "Correlation id", "assign_to_preferred_channel": "Assign to preferred channels", "context_schema": "Schema of contexts",
 	"current": "Password", "custom_fields": "Metadata", "default_region": "Region", "email": "E-mail", "emails": "E-mail addresses", "example": "Example context",
 	"grant": "Grants", "html": "HTML", "lifetime": "Valid", "list": "Distribution list", "options.channels": "Only by", "options.expires_at": "Not after",
@@ -21,19 +23,19 @@ var labels = map[string]string{
 }
 
 // labelOf is what forms call a field.
-func labelOf(field string) string {
+func labelOf(field string) any {
 	if setting, is := settingName(field); is {
 		return settingLabel(setting)
 	}
 	if label, known := labels[field]; known {
 		return label
 	}
-	for prefix, words := range map[string]string{columnField: "Column", columnKey: "Key of column"} {
+	for prefix, said := range map[string]words.Phrase{columnField: words.Of("Column"), columnKey: words.Of("Key of column")} {
 		if number, is := strings.CutPrefix(field, prefix); is {
-			return words + " " + text(integer(number)+1)
+			return words.Of("%s %s", said, text(integer(number)+1))
 		}
 	}
-	return capital(strings.ReplaceAll(field, "_", " "))
+	return words.Label(capital(strings.ReplaceAll(field, "_", " ")))
 }
 
 // capital writes the first letter of words as one that begins a sentence.
@@ -58,7 +60,7 @@ func (f form) Problems(shown []string) []problem {
 	}
 	for _, e := range f.OthersOf(shown) {
 		for _, m := range e.Messages {
-			all = append(all, problem{Label: e.Name, Message: m})
+			all = append(all, problem{Label: e.Name, Message: words.Told(m)})
 		}
 	}
 	return all

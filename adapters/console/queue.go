@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/statistics"
@@ -14,7 +15,7 @@ import (
 // queueOf is what is due in the channels of one organization.
 type queueOf struct {
 	Slug   string
-	Due    []string // of each priority, the one that goes first at the beginning
+	Due    []words.Phrase // of each priority, the one that goes first at the beginning
 	Oldest time.Time
 }
 
@@ -38,10 +39,10 @@ func queueByOrganization(backlogs []statistics.Backlog) (all []queueOf) {
 }
 
 // due writes what is due of each priority in a channel; empty when nothing is.
-func due(b statistics.Backlog) string {
+func due(l *words.Language, b statistics.Backlog) string {
 	var all []string
 	for _, c := range b.Classes {
-		all = append(all, atLeast(c.Waiting, app.QueueCounted(c.Waiting))+" "+c.Priority.String())
+		all = append(all, l.Phrase(words.Of("%s %s", atLeast(c.Waiting, app.QueueCounted(c.Waiting)), c.Priority)))
 	}
 	return strings.Join(all, " · ")
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/channels"
@@ -152,7 +153,7 @@ func (c call) addPerson() error {
 		done, err = c.console.use.Lists.AddMembers(c.ctx, c.actor(), c.at(), id, []users.MemberID{users.MemberID(c.chosen("member"))})
 		count = done.Added
 		if err == nil && len(done.Without) > 0 {
-			return c.listFailed(form{Failed: done.Without[0] + " has no e-mail address."})
+			return c.listFailed(form{Failed: words.Told(done.Without[0] + " has no e-mail address.")})
 		}
 	}
 	return c.settle(err, c.listFailed, c.below("d", id), "added", "count", strconv.Itoa(count), "people", c.FormValue("people"))

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/operators"
@@ -22,15 +23,17 @@ const (
 
 // hit is something that a search has found.
 type hit struct {
-	Text, Path string
-	Beside     string // what tells it from others of its name
+	Text   any // words, or the name of a thing
+	Path   string
+	Beside string // what tells it from others of its name
 }
 
 // hits are what a search has found of one kind.
 type hits struct {
-	Kind, Title string
-	Hits        []hit
-	All         string // the path of all of this kind; empty: these are all
+	Kind  string
+	Title words.Phrase
+	Hits  []hit
+	All   string // the path of all of this kind; empty: these are all
 }
 
 // searchView is what a search has found, the kinds in their order.
@@ -53,7 +56,7 @@ func (c call) showSearch() error {
 			return err
 		}
 	}
-	return c.render(http.StatusOK, "search", "Search", v)
+	return c.render(http.StatusOK, "search", words.Of("Search"), v)
 }
 
 // search fills the view of a search for everything, or for one kind.
@@ -68,14 +71,14 @@ func (c call) search(v *searchView, kind string) error {
 	}
 	v.Indexing = found.Indexing
 	for _, g := range []hits{
-		{"people", "People", hitsOf(found.People, c.personHit), ""},
-		{"occurrences", "Occurrences", hitsOf(found.Occurrences, func(o events.Occurrence) hit { return c.occurrenceHit(found, o) }), ""},
-		{"events", "Events", hitsOf(found.Events, func(e events.Event) hit {
+		{"people", words.Of("People"), hitsOf(found.People, c.personHit), ""},
+		{"occurrences", words.Of("Occurrences"), hitsOf(found.Occurrences, func(o events.Occurrence) hit { return c.occurrenceHit(found, o) }), ""},
+		{"events", words.Of("Events"), hitsOf(found.Events, func(e events.Event) hit {
 			in := found.Within[e.Application]
 			return hit{e.Name, c.link(c.applicationSegments(found, in.Project, in.Slug, "e", e.Slug)...), in.Name}
 		}), ""},
-		{"lists", "Distribution lists", nil, ""}, {"channels", "Channels", nil, ""}, {"projects", "Projects", nil, ""}, {"applications", "Applications", nil, ""},
-		{"pages", "Pages and actions", c.pageHits(v.Text), ""},
+		{"lists", words.Of("Distribution lists"), nil, ""}, {"channels", words.Of("Channels"), nil, ""}, {"projects", words.Of("Projects"), nil, ""}, {"applications", words.Of("Applications"), nil, ""},
+		{"pages", words.Of("Pages and actions"), c.pageHits(v.Text), ""},
 	} {
 		switch g.Kind {
 		case "lists":
@@ -157,14 +160,14 @@ func (c call) pageHits(text string) (found []hit) {
 	}
 	org := c.at().Organization
 	if v.MayOperate() {
-		all = append(all, v.to("New user", "o", org, "u", "new"), v.to("Import members", "o", org, "imports"))
+		all = append(all, v.to(words.Of("New user"), "o", org, "u", "new"), v.to(words.Of("Import members"), "o", org, "imports"))
 	}
 	if v.MayAdminister() {
-		all = append(all, v.to("New channel", "o", org, "channels", "new"), v.to("New group", "o", org, "groups"), v.to("New project", "o", org, "projects"),
-			v.to("New API key", "o", org, "keys"))
+		all = append(all, v.to(words.Of("New channel"), "o", org, "channels", "new"), v.to(words.Of("New group"), "o", org, "groups"), v.to(words.Of("New project"), "o", org, "projects"),
+			v.to(words.Of("New API key"), "o", org, "keys"))
 	}
 	for _, l := range all {
-		if users.Says(l.Text, text) {
+		if users.Says(c.said(l.Text), text) {
 			found = append(found, hit{Text: l.Text, Path: l.Path})
 		}
 	}

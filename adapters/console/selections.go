@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/lists"
@@ -47,7 +48,7 @@ func (c call) changeSelection() error {
 		if err := by.MayChange(found...); err != nil {
 			return err
 		}
-		return c.render(http.StatusOK, "selection-remove", "Remove users", selectionView{Members: found, Back: c.FormValue("back")})
+		return c.render(http.StatusOK, "selection-remove", words.Of("Remove users"), selectionView{Members: found, Back: c.FormValue("back")})
 	default:
 		return errForm
 	}

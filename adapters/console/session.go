@@ -10,6 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
@@ -112,8 +113,8 @@ func (c call) next(wanted string) string {
 type signInView struct {
 	Next, Username string
 	Refused        bool
-	Failed         string // what is wrong with the passkey
-	Wait           string // how long to wait; empty: not at all
+	Failed         words.Told   // what is wrong with the passkey
+	Wait           words.Phrase // how long to wait; empty: not at all
 	Ways           app.SignInWays
 	Left           bool // whoever looks has just left a session that came from the provider
 }
@@ -138,7 +139,7 @@ func (c *call) visit() {
 func (c call) askToSignIn(status int, v signInView) error {
 	c.visit()
 	v.Ways = c.console.use.SingleSignOn.Ways()
-	return c.render(status, "sign-in", "Sign in", v)
+	return c.render(status, "sign-in", words.Of("Sign in"), v)
 }
 
 // origin is where an attempt to sign in comes from.
@@ -149,32 +150,32 @@ func (c call) origin() operators.Origin {
 // tooFast takes one of the attempts at passwords that the client's network has, and returns how
 // long to wait where there is none left, as words. A browser in which this user has signed in
 // before is not held up by others in its network.
-func (c call) tooFast(username string) (wait string, err error) {
+func (c call) tooFast(username string) (wait words.Phrase, err error) {
 	left := c.console.attempts.Take(c.client())
 	if left == 0 {
-		return "", nil
+		return nil, nil
 	}
 	known, err := c.console.use.Operators.KnowsDevice(c.ctx, c.origin(), username)
 	if known || err != nil {
-		return "", err
+		return nil, err
 	}
 	return c.refuse(operators.TooMany{Wait: left}), nil
 }
 
 // refuse notes that an attempt at a password came too early, and returns how long to wait, as
 // words.
-func (c call) refuse(t operators.TooMany) string {
+func (c call) refuse(t operators.TooMany) words.Phrase {
 	c.Response().Header().Set(echo.HeaderRetryAfter, web.RetryAfter(web.TooMany("", t.Wait)))
 	c.console.observer.LogRefusal(c, c.address(), "too many attempts")
 	return waiting(t.Wait)
 }
 
 // waiting is a time to wait in words.
-func waiting(d time.Duration) string {
+func waiting(d time.Duration) words.Phrase {
 	if seconds := max(1, int(math.Ceil(d.Seconds()))); seconds < 120 {
-		return counted(seconds, "second", "seconds")
+		return words.Of("%d seconds", seconds)
 	}
-	return counted(int(math.Ceil(d.Minutes())), "minute", "minutes")
+	return words.Of("%d minutes", int(math.Ceil(d.Minutes())))
 }
 
 // signIn begins a session with a token that nobody has seen before, whatever cookie came with the
@@ -186,7 +187,7 @@ func (c call) signIn() error {
 	if v.Wait, err = c.tooFast(username); err != nil {
 		return err
 	}
-	if v.Wait != "" {
+	if v.Wait != nil {
 		return c.askToSignIn(http.StatusTooManyRequests, v)
 	}
 	by := audit.Actor{Address: c.address(), Via: audit.Console}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
@@ -61,18 +62,18 @@ func (v settingView) folded() bool {
 var acronyms = map[string]string{"ca": "CA", "helo": "HELO", "id": "ID", "sid": "SID", "tls": "TLS", "url": "URL"}
 
 // settingLabel is what forms call a setting: its name in words.
-func settingLabel(name string) string {
-	words := strings.Split(name, "_")
-	for i, w := range words {
+func settingLabel(name string) words.Label {
+	parts := strings.Split(name, "_")
+	for i, w := range parts {
 		if known, is := acronyms[w]; is {
-			words[i] = known
+			parts[i] = known
 		}
 	}
-	return capital(strings.Join(words, " "))
+	return words.Label(capital(strings.Join(parts, " ")))
 }
 
 // Label is what forms call the setting.
-func (v settingView) Label() string { return settingLabel(v.Name) }
+func (v settingView) Label() words.Label { return settingLabel(v.Name) }
 
 // Field is the name of the field.
 func (v settingView) Field() string { return settingField(v.Name) }
@@ -86,26 +87,26 @@ func (v settingView) Long() bool {
 }
 
 // Hint says what belongs into the field.
-func (v settingView) Hint() string {
-	hint := v.Help
+func (v settingView) Hint() words.Phrase {
+	hint := words.Of("%s", words.Told(v.Help))
 	if v.Kind == channels.Lines {
-		hint += " A line NAME: VALUE for each."
+		hint = words.Of("%s A line NAME: VALUE for each.", hint)
 	}
 	if v.Default != "" {
-		hint += " Default: " + v.Default + "."
+		hint = words.Of("%s Default: %s.", hint, v.Default)
 	}
 	switch {
 	case v.Set:
-		hint += " It is set and never shown; leave the field empty to keep it."
+		hint = words.Of("%s It is set and never shown; leave the field empty to keep it.", hint)
 	case v.Secret:
-		hint += " It is stored encrypted and never shown again."
+		hint = words.Of("%s It is stored encrypted and never shown again.", hint)
 	}
 	return hint
 }
 
 // Options are the choices of a field that has some.
 func (v settingView) Options() []option {
-	all := []option{{"", "Default"}}
+	all := []option{{"", words.Of("Default")}}
 	for _, word := range v.Words {
 		all = append(all, option{word, word})
 	}

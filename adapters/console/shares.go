@@ -3,12 +3,13 @@ package console
 import (
 	"strconv"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
 // share is a part of a bar that shows what became of deliveries.
 type share struct {
-	Kind     string // also a class of the style sheet
+	Kind     words.Told // also a class of the style sheet
 	Count    int
 	At, Wide string // in percent of the bar
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
@@ -77,14 +78,14 @@ func (c call) finishSignOn() error {
 	}
 	c.SetCookie(c.cookie(signOnCookie, ""))
 	if arrived.Draft != nil {
-		return c.render(http.StatusOK, "confirm", "Signed in again", confirmView{Path: arrived.Draft.Path, Draft: arrived.Draft.Sealed, Done: true})
+		return c.render(http.StatusOK, "confirm", words.Of("Signed in again"), confirmView{Path: arrived.Draft.Path, Draft: arrived.Draft.Sealed, Done: true})
 	}
 	return c.admitted(arrived.Admission, c.next(arrived.Next))
 }
 
 // notSignedOnView is why somebody was not let in, and how to go on.
 type notSignedOnView struct {
-	Text  string
+	Text  words.Told
 	Taken bool
 	Again string
 	Leave string
@@ -94,8 +95,8 @@ type notSignedOnView struct {
 func (c call) notSignedOn(why error, next string) error {
 	c.console.observer.LogRefusal(c, c.address(), "single sign-on: "+why.Error())
 	known, _ := errors.AsType[*fault.Error](why)
-	v := notSignedOnView{Text: sentence(known.Error()), Taken: errors.Is(why, signon.ErrTaken), Again: c.toSignInFor(c.next(next)), Leave: c.path(signOnPath) + "leave/"}
-	return c.render(web.Status(fault.Forbidden), "sso-refused", "You are not signed in", v)
+	v := notSignedOnView{Text: told(known.Error()), Taken: errors.Is(why, signon.ErrTaken), Again: c.toSignInFor(c.next(next)), Leave: c.path(signOnPath) + "leave/"}
+	return c.render(web.Status(fault.Forbidden), "sso-refused", words.Of("You are not signed in"), v)
 }
 
 // leave sends whoever has left us to where they end their session at the provider.

@@ -17,7 +17,7 @@ var snoozeSpans = map[string]time.Duration{"1h": time.Hour, "8h": 8 * time.Hour,
 
 // seen is what a problem is like, as far as its card tells, without what changes by itself.
 func (p concern) seen() string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{p.State, p.Since.UTC().String(), p.Why, p.Seen}, "\x00")))
+	sum := sha256.Sum256([]byte(strings.Join([]string{string(p.State), p.Since.UTC().String(), p.Why, p.Seen}, "\x00")))
 	return hex.EncodeToString(sum[:])
 }
 

@@ -3,6 +3,7 @@ package console
 import (
 	"net/http"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/app"
 )
 
@@ -10,11 +11,11 @@ import (
 type systemView struct {
 	app.SystemReport
 
-	Schema   string // the newest migration that was applied
-	Behind   int    // migrations that were not
-	Waiting  string // deliveries that are due, in all channels
+	Schema   string       // the newest migration that was applied
+	Behind   int          // migrations that were not
+	Waiting  words.Phrase // deliveries that are due, in all channels
 	Queued   []queueOf
-	Searched string // occurrences whose recipients are being found
+	Searched words.Phrase // occurrences whose recipients are being found
 }
 
 func (c call) showSystem() error {
@@ -36,5 +37,5 @@ func (c call) showSystem() error {
 		more = more || app.QueueCounted(b.Waiting)
 	}
 	v.Waiting, v.Queued = atLeast(waiting, more), queueByOrganization(r.Queue.Backlogs)
-	return c.render(http.StatusOK, "system", "System", v)
+	return c.render(http.StatusOK, "system", words.Of("System"), v)
 }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/channels"
@@ -50,17 +51,17 @@ type conflictView struct {
 
 // partView is how a part of a template differs from another.
 type partView struct {
-	Name  string
+	Name  words.Phrase
 	Lines []templates.Line
 	Same  bool
 }
 
 func differences(before, after events.Template) []partView {
-	part := func(name, a, b string) partView {
+	part := func(name words.Phrase, a, b string) partView {
 		return partView{Name: name, Lines: templates.Diff(a, b), Same: a == b}
 	}
-	return []partView{part("Subject", before.Subject, after.Subject), part("Text", before.Text, after.Text), part("HTML", before.HTML, after.HTML),
-		part("Markdown", before.Markdown, after.Markdown)}
+	return []partView{part(words.Of("Subject"), before.Subject, after.Subject), part(words.Of("Text"), before.Text, after.Text),
+		part(words.Of("HTML"), before.HTML, after.HTML), part(words.Of("Markdown"), before.Markdown, after.Markdown)}
 }
 
 // templateName names the template of the path.
@@ -234,7 +235,7 @@ func (c call) showTemplateHTML() error {
 	p, err := c.console.use.Templates.Preview(c.ctx, c.at(), of, d, with)
 	switch _, mendable := c.refused(err); {
 	case mendable:
-		return c.foreign("<!DOCTYPE html><title>Preview</title><p>" + html.EscapeString(sentence(err.Error())))
+		return c.foreign("<!DOCTYPE html><title>" + html.EscapeString(c.said(words.Of("Preview"))) + "</title><p>" + html.EscapeString(c.said(told(err.Error()))))
 	case err != nil:
 		return err
 	}

@@ -3,6 +3,7 @@ package console
 import (
 	"strings"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/channels"
@@ -26,7 +27,7 @@ func (c call) organizationsPage(f form) error {
 	}
 	v := organizationsView{Form: f}
 	v.Organizations, v.Next = paged(found, pageOrgs, func(o orgs.Organization) orgs.ID { return o.ID })
-	return c.render(statusOf(f), "organizations", "Organizations", v)
+	return c.render(statusOf(f), "organizations", words.Of("Organizations"), v)
 }
 
 func (c call) createOrganization() error {
@@ -66,7 +67,7 @@ func (c call) projectsPage(v projectsView) (err error) {
 	if !v.Searchable.Wrong() {
 		v.Searchable = filled("searchable_metadata", strings.Join(v.Organization.Searchable, "\n"))
 	}
-	return c.render(statusOf(v.Name, v.Region, v.Searchable, v.New), "projects", "Projects", v)
+	return c.render(statusOf(v.Name, v.Region, v.Searchable, v.New), "projects", words.Of("Projects"), v)
 }
 
 func (c call) renameOrganization() error {

@@ -1,11 +1,13 @@
 package console
 
+import "github.com/tocsin/tocsin/adapters/console/words"
+
 import "github.com/tocsin/tocsin/app"
 
 // testView is what became of a test, in words.
 type testView struct {
 	Accepted bool
-	Verdict  string
+	Verdict  words.Phrase
 	Said     string // by the provider
 }
 
@@ -15,14 +17,14 @@ func (c call) tested(done app.Tested) *testView {
 	v := &testView{Accepted: done.Failure == nil}
 	switch f := done.Failure; {
 	case f == nil:
-		v.Verdict = "Accepted: the provider took the message to " + done.To + "."
+		v.Verdict = words.Of("Accepted: the provider took the message to %s.", done.To)
 		return v
 	case f.Channel:
-		v.Verdict = "Unreachable: the channel does not work, whoever the message is for."
+		v.Verdict = words.Of("Unreachable: the channel does not work, whoever the message is for.")
 	case f.Temporary:
-		v.Verdict = "Postponed: the channel works, but " + done.To + " cannot be reached now. Another attempt may succeed."
+		v.Verdict = words.Of("Postponed: the channel works, but %s cannot be reached now. Another attempt may succeed.", done.To)
 	default:
-		v.Verdict = "Refused: the channel works, but the message to " + done.To + " is not accepted, and would not be later."
+		v.Verdict = words.Of("Refused: the channel works, but the message to %s is not accepted, and would not be later.", done.To)
 	}
 	v.Said = done.Failure.Error()
 	if c.officer().OfInstallation() {

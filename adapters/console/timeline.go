@@ -1,11 +1,12 @@
 package console
 
 import (
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
 )
@@ -22,7 +23,7 @@ type timelineView struct {
 
 // timelineDay is what happened within a day of UTC.
 type timelineDay struct {
-	Day   string
+	Day   words.Phrase
 	Items []timelineItem
 }
 
@@ -30,8 +31,8 @@ type timelineDay struct {
 type timelineItem struct {
 	app.Moment
 
-	Text        string             // of a change: what was done
-	By          string             // of a change: who did it
+	Text        words.Phrase       // of a change: what was done
+	By          words.Phrase       // of a change: who did it
 	Differences []audit.Difference // of a change
 	Names       string             // of a change whose values are withheld: what they are called
 	Place       []link             // of a message: its application and the explanation
@@ -40,11 +41,11 @@ type timelineItem struct {
 // timelineKind is a filter of a timeline.
 type timelineKind struct {
 	kind app.TimelineKind
-	text string
+	text words.Phrase
 }
 
 var timelineKinds = []timelineKind{
-	{app.Everything, "All"}, {app.Messages, "Messages"}, {app.Failures, "Failed and bounced"}, {app.Changes, "Changes"}, {app.Registrations, "Opt-outs and registrations"},
+	{app.Everything, words.Of("All")}, {app.Messages, words.Of("Messages")}, {app.Failures, words.Of("Failed and bounced")}, {app.Changes, words.Of("Changes")}, {app.Registrations, words.Of("Opt-outs and registrations")},
 }
 
 // timelineCursor is what the links to the pages of a timeline say.
@@ -90,13 +91,15 @@ func (c call) timeline(p app.Profile) (timelineView, error) {
 		v.Older = to(timelineCursor{From: found.Next})
 	}
 	v.Any = q.Kind == app.Everything && found.From.IsZero()
+	last := ""
 	for _, m := range found.Moments {
-		day := m.At.UTC().Format("Monday, 2 January 2006")
-		if n := len(v.Days); n == 0 || v.Days[n-1].Day != day {
-			v.Days = append(v.Days, timelineDay{Day: day})
+		at := m.At.UTC()
+		if day := at.Format(time.DateOnly); day != last {
+			last = day
+			v.Days = append(v.Days, timelineDay{Day: words.Of("%s, %s %s %s", at.Weekday(), text(int64(at.Day())), at.Month(), text(int64(at.Year())))})
 		}
-		last := &v.Days[len(v.Days)-1]
-		last.Items = append(last.Items, c.timelineItem(p, m))
+		of := &v.Days[len(v.Days)-1]
+		of.Items = append(of.Items, c.timelineItem(p, m))
 	}
 	return v, nil
 }
@@ -107,7 +110,7 @@ func (c call) timelineItem(p app.Profile, m app.Moment) timelineItem {
 		of := []any{"o", c.at().Organization, "p", p.Projects[d.Application.Project].Slug, "a", d.Application.Slug}
 		item.Place = []link{
 			{Text: d.Application.Name, Path: c.link(of...)},
-			{Text: "Why, or why not", Path: c.link(append(of, "occurrences", d.Occurrence, "explain")...) + "?" + pairs([]string{"user", p.Member.User.Username}).Encode()},
+			{Text: words.Of("Why, or why not"), Path: c.link(append(of, "occurrences", d.Occurrence, "explain")...) + "?" + pairs([]string{"user", p.Member.User.Username}).Encode()},
 		}
 		return item
 	}
@@ -122,40 +125,43 @@ func (c call) timelineItem(p app.Profile, m app.Moment) timelineItem {
 }
 
 // changedBy names who changed something, and by which way.
-func changedBy(a audit.Actor) string {
+func changedBy(a audit.Actor) words.Phrase {
 	switch {
 	case a.Via == audit.Link:
-		return "by an unsubscribe link"
+		return words.Of("by an unsubscribe link")
 	case a.Name == "":
-		return "by " + string(a.Via)
+		return words.Of("by %s", a.Via)
 	case a.Via == audit.API:
-		return "by the key " + a.Name
+		return words.Of("by the key %s", a.Name)
 	}
-	return fmt.Sprintf("by %s, %s", a.Name, a.Via)
+	return words.Of("by %s, %s", a.Name, a.Via)
 }
 
 // toldByText are the actions whose flag is in the text.
 var toldByText = []audit.Action{audit.OptOutSet, audit.MemberLocked, audit.MembershipLocked, audit.NotificationsEnabled}
 
 // flags are what actions that move a switch are called, on and off, by what the entry calls it.
-var flags = map[audit.Action]struct{ field, on, off string }{
-	audit.OptOutSet:            {"opt_out", "Unsubscribed", "Subscribed again"},
-	audit.MemberLocked:         {"locked", "Locked in the organization", "Unlocked in the organization"},
-	audit.MembershipLocked:     {"locked", "Locked", "Unlocked"},
-	audit.NotificationsEnabled: {"enable_notifications", "Notifications enabled", "Notifications disabled"},
+var flags = map[audit.Action]struct {
+	field   string
+	on, off words.Phrase
+}{
+	audit.OptOutSet:            {"opt_out", words.Of("Unsubscribed"), words.Of("Subscribed again")},
+	audit.MemberLocked:         {"locked", words.Of("Locked in the organization"), words.Of("Unlocked in the organization")},
+	audit.MembershipLocked:     {"locked", words.Of("Locked"), words.Of("Unlocked")},
+	audit.NotificationsEnabled: {"enable_notifications", words.Of("Notifications enabled"), words.Of("Notifications disabled")},
 }
 
 // changes are what other actions on a member are called.
-var changes = map[audit.Action]string{
-	audit.MemberCreated: "Added to the organization", audit.MemberUpdated: "Details changed", audit.MemberRemoved: "Removed from the organization",
-	audit.RoleSet: "Role changed", audit.MemberInvited: "Invited", audit.MemberAccepted: "Accepted the role",
-	audit.AddressAdded: "Address added", audit.AddressRemoved: "Address removed",
-	audit.AssignmentAdded: "Address assigned to a channel", audit.AssignmentUpdated: "Assignment to a channel changed", audit.AssignmentRemoved: "Address taken off a channel",
-	audit.Registered: "Registered", audit.Unregistered: "Unregistered", audit.RecipientsRemoved: "Taken off lists",
+var changes = map[audit.Action]words.Phrase{
+	audit.MemberCreated: words.Of("Added to the organization"), audit.MemberUpdated: words.Of("Details changed"), audit.MemberRemoved: words.Of("Removed from the organization"),
+	audit.RoleSet: words.Of("Role changed"), audit.MemberInvited: words.Of("Invited"), audit.MemberAccepted: words.Of("Accepted the role"),
+	audit.AddressAdded: words.Of("Address added"), audit.AddressRemoved: words.Of("Address removed"),
+	audit.AssignmentAdded: words.Of("Address assigned to a channel"), audit.AssignmentUpdated: words.Of("Assignment to a channel changed"), audit.AssignmentRemoved: words.Of("Address taken off a channel"),
+	audit.Registered: words.Of("Registered"), audit.Unregistered: words.Of("Unregistered"), audit.RecipientsRemoved: words.Of("Taken off lists"),
 }
 
 // changeText says what a change was, and in which application.
-func changeText(e audit.Entry) string {
+func changeText(e audit.Entry) words.Phrase {
 	text, known := changes[e.Action]
 	if f, is := flags[e.Action]; is {
 		text, known = f.off, true
@@ -164,10 +170,10 @@ func changeText(e audit.Entry) string {
 		}
 	}
 	if !known {
-		text = string(e.Action)
+		text = words.Of("%s", string(e.Action))
 	}
 	if parts := strings.Split(e.Object, "/"); len(parts) > 6 && parts[1] == "p" && parts[3] == "a" && parts[5] == "u" {
-		text += ": " + parts[2] + " / " + parts[4]
+		text = words.Of("%s: %s / %s", text, parts[2], parts[4])
 	}
 	return text
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -44,7 +45,7 @@ func (v triggerView) Choices() []option { return options(v.Channels...) }
 
 // Priorities are the choices of a priority.
 func (v triggerView) Priorities() []option {
-	return append([]option{{"", v.Event.Priority.String() + ", as the event"}}, priorities()...)
+	return append([]option{{"", words.Of("%s, as the event", v.Event.Priority)}}, priorities()...)
 }
 
 // triedView is what a dry run says, with what is sent when it is confirmed.
@@ -56,22 +57,21 @@ type triedView struct {
 }
 
 // Concerns are what to know before it is sent: who gets nothing, and what the messages lack.
-func (v triedView) Concerns() []string {
-	var all []string
+func (v triedView) Concerns() []words.Phrase {
+	var all []words.Phrase
 	if v.People == 0 {
-		all = append(all, "Nobody gets a message.")
+		all = append(all, words.Of("Nobody gets a message."))
 	}
 	for _, m := range v.Messages {
-		of := m.Notification + " by " + m.Channel + ": "
 		if m.Error != "" {
-			all = append(all, of+"the message cannot be rendered: "+m.Error)
+			all = append(all, words.Of("%s by %s: the message cannot be rendered: %s", m.Notification, m.Channel, m.Error))
 		}
 		for _, b := range m.Blanks {
-			all = append(all, of+"undefined variable "+b)
+			all = append(all, words.Of("%s by %s: undefined variable %s", m.Notification, m.Channel, b))
 		}
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	slices.SortFunc(all, func(a, b words.Phrase) int { return strings.Compare(a.String(), b.String()) })
+	return slices.CompactFunc(all, func(a, b words.Phrase) bool { return a.String() == b.String() })
 }
 
 // Typed reports whether the number of people must be typed to send.
@@ -133,7 +133,7 @@ func (c call) triggerableAs(can app.Triggerable, f form, tried *triedView) error
 	if tried != nil {
 		forms = append(forms, tried.Form)
 	}
-	return c.render(statusOf(forms...), "trigger", "Trigger "+can.Event.Name, triggerView{Triggerable: can, Form: f, Tried: tried})
+	return c.render(statusOf(forms...), "trigger", words.Of("Trigger %s", can.Event.Name), triggerView{Triggerable: can, Form: f, Tried: tried})
 }
 
 // tryTrigger shows what triggering would do, and does nothing.

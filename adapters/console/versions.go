@@ -2,9 +2,9 @@ package console
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/events"
@@ -52,7 +52,7 @@ func (c call) showVersion() error {
 		return err
 	}
 	v.Parts = differences(v.Version.Template, v.Template)
-	return c.render(http.StatusOK, "version", fmt.Sprintf("%s: version %d", v.Channel.Name, number), v)
+	return c.render(http.StatusOK, "version", words.Of("%s: version %s", v.Channel.Name, text(int64(number))), v)
 }
 
 func (c call) restoreVersion() error {

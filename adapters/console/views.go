@@ -18,6 +18,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/statistics"
 	"github.com/tocsin/tocsin/domain/users"
 )
 
@@ -101,15 +102,16 @@ func functions(l *words.Language) template.FuncMap {
 	return template.FuncMap{
 		"lang":    l.Tag.String,
 		"say":     l.Say,
-		"t":       func(key string, args ...any) string { return l.Phrase(words.Of(key, args...)) },
+		"t":       func(key string, args ...any) string { return l.Phrase(append(words.Phrase{key}, args...)) },
 		"form":    l.Form,
+		"told":    func(said string) words.Told { return words.Told(said) },
 		"label":   settingLabel,
 		"moment":  moment,
 		"at":      func(layout string, t time.Time) string { return t.UTC().Format(layout) },
-		"count":   count,
-		"due":     due,
+		"count":   l.Count,
+		"due":     func(b statistics.Backlog) string { return due(l, b) },
 		"took":    took,
-		"waysOf":  waysOf,
+		"waysOf":  func(w operators.Ways) string { return waysOf(l, w) },
 		"bytesof": bytesOf,
 		"rfc":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"dict": func(pairs ...any) map[string]any { // What a piece of a page is given.
@@ -127,7 +129,7 @@ func functions(l *words.Language) template.FuncMap {
 // view is what the frame shows, with what the page shows in it. Its methods are for the pages.
 type view struct {
 	call  call
-	Title string
+	Title any // words, or the name of a thing
 	Page  any
 	// What a page of an error has in the place of a session.
 	RequestID string
@@ -188,12 +190,15 @@ func (v view) Held() (since time.Time) {
 }
 
 // ReadOnly tells why nothing can be changed; empty when it can.
-func (v view) ReadOnly() string {
+func (v view) ReadOnly() words.Told {
 	if err := v.call.state.Writable(); err != nil {
-		return sentence(err.Error())
+		return told(err.Error())
 	}
 	return ""
 }
+
+// told is what a use case said, as a sentence.
+func told(said string) words.Told { return words.Told(sentence(said)) }
 
 // fragment answers with a piece of a page alone, for a script that puts it in its place.
 func (c call) fragment(page, piece string, what any) error {
@@ -205,7 +210,7 @@ func (c call) fragment(page, piece string, what any) error {
 }
 
 // render answers with a page.
-func (c call) render(status int, name, title string, page any) error {
+func (c call) render(status int, name string, title, page any) error {
 	return c.write(status, name, view{call: c, Title: title, Page: page})
 }
 
@@ -213,6 +218,9 @@ func (c call) render(status int, name, title string, page any) error {
 func (c call) tongue() tongue {
 	return c.console.tongues[words.Choose(c.Request().Header.Get("Accept-Language"), c.sent(languageCookie))]
 }
+
+// said is what the page says for words, or for a name, in its language.
+func (c call) said(v any) string { return fmt.Sprint(c.tongue().Say(v)) }
 
 // languageCookie holds the language that somebody chose; without it the browser's counts.
 const languageCookie = "tocsin_language"

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
@@ -15,8 +16,8 @@ type welcomeView struct {
 	app.Welcome
 	Path string
 	Form form
-	Wait string // how long to wait; empty: not at all
-	Next string // where to come back to after signing in first
+	Wait words.Phrase // how long to wait; empty: not at all
+	Next string       // where to come back to after signing in first
 }
 
 func (c call) showWelcome() error { return c.welcomePage(http.StatusOK, welcomeView{}) }
@@ -30,7 +31,7 @@ func (c call) welcomePage(status int, v welcomeView) error {
 	v.Welcome, v.Path = w, c.link("welcome", token)
 	v.Next = c.toSignInFor(v.Path)
 	c.visit()
-	return c.render(status, "welcome", "Welcome", v)
+	return c.render(status, "welcome", words.Of("Welcome"), v)
 }
 
 // acceptWelcome accepts what the link is about: with the account of whoever is signed in as the
@@ -50,7 +51,7 @@ func (c call) acceptWelcome() error {
 	if err != nil {
 		return err
 	}
-	if wait != "" {
+	if wait != nil {
 		return c.welcomePage(http.StatusTooManyRequests, welcomeView{Wait: wait})
 	}
 	by, done := audit.Actor{Address: c.address(), Via: audit.Console}, "password"

@@ -6,18 +6,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tocsin/tocsin/adapters/console/words"
 )
 
 // moment writes a moment, everywhere in UTC.
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
-
-// plural is the word that goes with a number.
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
-}
 
 // count writes a number in groups of three digits.
 func count(n int) string {
@@ -28,15 +22,12 @@ func count(n int) string {
 	return digits
 }
 
-// counted is a number with the word that goes with it.
-func counted(n int, one, many string) string { return count(n) + " " + plural(n, one, many) }
-
 // atLeast writes a number, and that there may be more.
-func atLeast(n int, more bool) string {
+func atLeast(n int, more bool) words.Phrase {
 	if more {
-		return count(n) + " or more"
+		return words.Of("%d or more", n)
 	}
-	return count(n)
+	return words.Of("%d", n)
 }
 
 // took writes a duration with as much as matters of it.
@@ -56,16 +47,16 @@ func took(d time.Duration) string {
 }
 
 // lasting writes how long something has been so, as roughly as one says it.
-func lasting(d time.Duration) string {
+func lasting(d time.Duration) words.Phrase {
 	switch {
 	case d < time.Minute:
-		return "less than a minute"
+		return words.Of("less than a minute")
 	case d < time.Hour:
-		return fmt.Sprintf("%d min", d/time.Minute)
+		return words.Of("%d min", int(d/time.Minute))
 	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h", d/time.Hour)
+		return words.Of("%d h", int(d/time.Hour))
 	default:
-		return fmt.Sprintf("%d days", d/(24*time.Hour))
+		return words.Of("%d days", int(d/(24*time.Hour)))
 	}
 }
 

@@ -5,7 +5,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
+
+// Told is what a use case or a driver said.
+type Told string
+
+// Label is what a form calls a field: words of a page, or the name of a setting.
+type Label string
 
 // pattern is what a use case says with values in it.
 type pattern struct {
@@ -37,8 +45,26 @@ func patternsOf(problems map[string]string) (all []pattern) {
 // Problem says what a use case said: it speaks English, and what it says is found by its words,
 // with the values in it. What is not known, such as the answer of a provider, stays as it is.
 func (l *Language) Problem(said string) string {
-	if other, known := l.Problems[said]; known {
+	if other, known := l.problem(said); known {
 		return other
+	}
+	// As a sentence it begins with a capital and has an end.
+	first, size := utf8.DecodeRuneInString(said)
+	if inner, whole := strings.CutSuffix(said, "."); whole && unicode.IsUpper(first) {
+		if other, known := l.problem(string(unicode.ToLower(first)) + inner[size:]); known {
+			first, size := utf8.DecodeRuneInString(other)
+			return string(unicode.ToUpper(first)) + other[size:] + "."
+		}
+	}
+	return said
+}
+
+func (l *Language) problem(said string) (other string, known bool) {
+	if other, known := l.Problems[said]; known {
+		return other, true
+	}
+	if term, known := l.Terms[said]; known {
+		return term, true
 	}
 	for _, p := range l.patterns {
 		values := p.english.FindStringSubmatch(said)
@@ -59,7 +85,7 @@ func (l *Language) Problem(said string) string {
 				return values[at+1]
 			}
 			return v
-		})
+		}), true
 	}
-	return said
+	return "", false
 }

@@ -137,16 +137,29 @@ func (l *Language) Phrase(p Phrase) string {
 	return l.printer.Sprintf(p[0].(string), args...)
 }
 
-// Say says what a page writes: phrases, and the states and kinds of the domain, which are of types
-// of their own. Everything else is data and stays as it is.
+// Count writes a number in groups of three digits.
+func (l *Language) Count(n int) string { return l.printer.Sprintf("%d", n) }
+
+// Say says what a page writes: phrases, and the states and kinds of the domain and the names
+// of days and months, which are of types of their own. Everything else is data and stays as it is.
 func (l *Language) Say(v any) any {
 	switch t := v.(type) {
 	case Phrase:
 		return l.Phrase(t)
+	case Label:
+		if e, known := l.Pages[string(t)]; known {
+			return e.Text
+		}
+		if term, known := l.Terms[string(t)]; known {
+			return term
+		}
+		return v
+	case Told:
+		return l.Problem(string(t))
 	case nil, string, int, int64, bool, float64:
 		return v
 	}
-	if rt := reflect.TypeOf(v); !strings.Contains(rt.PkgPath(), "/tocsin/domain/") {
+	if rt := reflect.TypeOf(v); rt.PkgPath() != "time" && !strings.Contains(rt.PkgPath(), "/tocsin/domain/") {
 		return v
 	}
 	var text string
@@ -157,7 +170,7 @@ func (l *Language) Say(v any) any {
 	} else {
 		return v
 	}
-	if term, known := l.Terms[text]; known {
+	if term, known := l.problem(text); known {
 		return term
 	}
 	return v

@@ -1,17 +1,25 @@
 package words_test
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"text/template/parse"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/text/language"
 
 	"github.com/tocsin/tocsin/adapters/console/words"
+	"github.com/tocsin/tocsin/domain/events"
 )
 
 // others are the languages beside English.
@@ -40,6 +48,7 @@ func sources(t *testing.T) map[string]string {
 }
 
 var (
+	verbs = regexp.MustCompile(`%(?:\[\d\])?[a-z]`)
 	marks = regexp.MustCompile(`\{\d+\}|</?\d+>`)
 	flow  = regexp.MustCompile(`\{[a-z]+ [0-9.]+\}`)
 )
@@ -57,6 +66,130 @@ func spoken(t *testing.T) (sentences, phrases map[string]bool) {
 		}
 	}
 	return sentences, phrases
+}
+
+// fromGo adds the phrases of the console's Go code. A key stands where its phrase is made.
+func fromGo(t *testing.T, phrases map[string]bool) {
+	t.Helper()
+	files, err := filepath.Glob("../*.go")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	set := token.NewFileSet()
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		tree, err := parser.ParseFile(set, file, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		ast.Inspect(tree, func(n ast.Node) bool {
+			call, is := n.(*ast.CallExpr)
+			if !is {
+				return true
+			}
+			of, is := call.Fun.(*ast.SelectorExpr)
+			if !is || of.Sel.Name != "Of" {
+				return true
+			}
+			if in, is := of.X.(*ast.Ident); !is || in.Name != "words" {
+				return true
+			}
+			key, is := call.Args[0].(*ast.BasicLit)
+			require.True(t, is, "%s: a key is a constant", set.Position(call.Pos()))
+			said, err := strconv.Unquote(key.Value)
+			require.NoError(t, err)
+			phrases[said] = true
+			if len(call.Args)-1 != len(verbs.FindAllString(said, -1)) && call.Ellipsis == token.NoPos {
+				t.Errorf("%s: %q has other verbs than values", set.Position(call.Pos()), said)
+			}
+			return true
+		})
+	}
+}
+
+// valueless are the phrases that write their values alone.
+var valueless = regexp.MustCompile(`^[^\p{L}]*(?:%[sd][^\p{L}]*)*$`)
+
+func TestEveryPhraseIsSaidInEveryLanguage(t *testing.T) {
+	t.Parallel()
+	_, phrases := spoken(t)
+	fromGo(t, phrases)
+	for key := range load(t, language.English).Phrases {
+		assert.True(t, phrases[key], "forms of what nobody says: %q", key)
+	}
+	for key := range phrases {
+		if valueless.MatchString(key) {
+			delete(phrases, key)
+		}
+	}
+	for _, tag := range others {
+		known := load(t, tag).Phrases
+		assertSame(t, phrases, known)
+		for key, e := range known {
+			for _, text := range texts(e) {
+				assert.ElementsMatch(t, kinds(key), kinds(text), "%q: %q", key, text)
+			}
+		}
+	}
+}
+
+// termed are the types of the domain whose constants are said.
+var termed = map[string][]string{"access": {"State"}, "audit": {"Via"}, "deliveries": {"State", "Reason", "Cause"}, "imports": {"State"}, "operators": {"Method"}, "users": {"Role"}}
+
+// terms are the constants of termed, and what is said beside them: styles of the console that are
+// words, and days and months.
+func terms(t *testing.T) map[string]bool {
+	t.Helper()
+	all := map[string]bool{"waiting": true, "failing": true, "rejected": true}
+	for day := range time.Weekday(7) {
+		all[day.String()] = true
+	}
+	for month := time.January; month <= time.December; month++ {
+		all[month.String()] = true
+	}
+	for _, p := range events.Priorities() {
+		all[p.String()] = true
+	}
+	for folder, types := range termed {
+		files, err := filepath.Glob("../../../domain/" + folder + "/*.go")
+		require.NoError(t, err)
+		require.NotEmpty(t, files)
+		for _, file := range files {
+			tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+			require.NoError(t, err)
+			ast.Inspect(tree, func(n ast.Node) bool {
+				spec, is := n.(*ast.ValueSpec)
+				if !is {
+					return true
+				}
+				of, is := spec.Type.(*ast.Ident)
+				if !is || !slices.Contains(types, of.Name) || len(spec.Values) == 0 {
+					return true
+				}
+				if value, is := spec.Values[0].(*ast.BasicLit); is {
+					said, err := strconv.Unquote(value.Value)
+					require.NoError(t, err)
+					all[said] = true
+				}
+				return true
+			})
+		}
+	}
+	return all
+}
+
+func TestEveryTermIsSaidInEveryLanguage(t *testing.T) {
+	t.Parallel()
+	for _, tag := range others {
+		assertSame(t, terms(t), load(t, tag).Terms)
+	}
+}
+
+// kinds are the verbs of a text without their numbers.
+func kinds(text string) (all []string) {
+	for _, v := range verbs.FindAllString(text, -1) {
+		all = append(all, v[len(v)-1:])
+	}
+	return all
 }
 
 // assertSame tells which keys have no words, and which words nobody says.
