@@ -1,8 +1,9 @@
 package console
 
-import "github.com/tocsin/tocsin/adapters/console/words"
-
-import "github.com/tocsin/tocsin/app"
+import (
+	"github.com/tocsin/tocsin/adapters/console/words"
+	"github.com/tocsin/tocsin/app"
+)
 
 // testView is what became of a test, in words.
 type testView struct {

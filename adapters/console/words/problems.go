@@ -22,7 +22,7 @@ type pattern struct {
 	plain   int // how many characters are no value
 }
 
-var verb = regexp.MustCompile(`%(?:\[(\d)\])?[a-z]|%%`)
+var verb = regexp.MustCompile(`%(?:\[(\d)\])?[a-zA-Z]|%%`)
 
 // patternsOf returns the patterns of problems, the ones that say most first.
 func patternsOf(problems map[string]string) (all []pattern) {
@@ -30,11 +30,19 @@ func patternsOf(problems map[string]string) (all []pattern) {
 		if !verb.MatchString(key) {
 			continue
 		}
-		parts := verb.Split(key, -1)
+		parts, verbs := verb.Split(key, -1), verb.FindAllString(key, -1)
+		var english strings.Builder
 		for i, part := range parts {
-			parts[i] = regexp.QuoteMeta(part)
+			english.WriteString(regexp.QuoteMeta(part))
+			switch {
+			case i == len(verbs):
+			case strings.HasSuffix(verbs[i], "d"):
+				english.WriteString(`(-?\d+)`)
+			default:
+				english.WriteString("(.*?)")
+			}
 		}
-		all = append(all, pattern{regexp.MustCompile("(?s)^" + strings.Join(parts, "(.*?)") + "$"), other, len(strings.Join(parts, ""))})
+		all = append(all, pattern{regexp.MustCompile("(?s)^" + english.String() + "$"), other, len(strings.Join(parts, ""))})
 	}
 	slices.SortFunc(all, func(a, b pattern) int {
 		return cmp.Or(b.plain-a.plain, strings.Compare(a.english.String(), b.english.String()))

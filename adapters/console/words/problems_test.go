@@ -1,0 +1,104 @@
+package words_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/console/words"
+)
+
+// saying are the folders whose faults the console shows.
+var saying = []string{"domain/*", "app", "app/importer", "ports", "adapters/console", "adapters/gormstore", "adapters/sheets", "adapters/web"}
+
+// makers are what faults are made with, and which argument is what they say.
+var makers = map[string]int{"New": 1, "Field": 1, "With": 0, "Addf": 1, "Append": 1, "AddAs": 2}
+
+// problems are what use cases say is wrong: the formats of faults. What is put together has %s in
+// the place of what is no constant.
+func problems(t *testing.T) map[string]bool {
+	t.Helper()
+	all := map[string]bool{}
+	for _, folder := range saying {
+		files, err := filepath.Glob("../../../" + folder + "/*.go")
+		require.NoError(t, err)
+		require.NotEmpty(t, files, folder)
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+			require.NoError(t, err)
+			ast.Inspect(tree, func(n ast.Node) bool {
+				call, is := n.(*ast.CallExpr)
+				if !is {
+					return true
+				}
+				of, is := call.Fun.(*ast.SelectorExpr)
+				if !is {
+					return true
+				}
+				at, makes := makers[of.Sel.Name]
+				if in, plain := of.X.(*ast.Ident); (of.Sel.Name == "New" || of.Sel.Name == "Field") && (!plain || in.Name != "fault") {
+					return true
+				}
+				if makes && at < len(call.Args) {
+					if said := folded(call.Args[at]); !valueless.MatchString(said) {
+						all[said] = true
+					}
+				}
+				return true
+			})
+		}
+	}
+	return all
+}
+
+// folded is a text that is put together in the source.
+func folded(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		if said, err := strconv.Unquote(e.Value); err == nil {
+			return said
+		}
+	case *ast.BinaryExpr:
+		return folded(e.X) + folded(e.Y)
+	}
+	return "%s"
+}
+
+func TestEveryProblemIsSaidInEveryLanguage(t *testing.T) {
+	t.Parallel()
+	for _, tag := range others {
+		known := load(t, tag).Problems
+		var missing []string
+		for said := range problems(t) {
+			if _, has := known[said]; !has {
+				missing = append(missing, said)
+			}
+		}
+		slices.Sort(missing)
+		assert.Empty(t, missing, strings.Join(missing, "\n"))
+	}
+}
+
+func TestProblem(t *testing.T) {
+	t.Parallel()
+	l := load(t, others[0])
+	for said, want := range map[string]string{
+		"is required":                   "ist nötig",
+		"is longer than 200 characters": "ist länger als 200 Zeichen",
+		"The event does not exist.":     "Das Ereignis gibt es nicht.",
+		"554 5.7.1 no":                  "554 5.7.1 no",
+	} {
+		assert.Equal(t, want, l.Say(words.Told(said)))
+	}
+}
