@@ -31,11 +31,11 @@ var (
 // byte order mark before the text is passed over.
 func Parse(text []byte) (any, error) {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
-	if !json.Valid(text) {
+	w := newWalker(text)
+	v := w.value(1)
+	if w.done && !json.Valid(text) || !w.done && !w.ended() {
 		return nil, syntax(text)
 	}
-	w := walker{text: text}
-	v := w.value(1)
 	return v, w.faults.err()
 }
 

@@ -2,24 +2,29 @@ package jsonbody
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
+	"io"
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/tocsin/tocsin/domain/metadata"
 )
 
-// walker builds the values of a JSON text whose syntax has been checked, and complains about what
-// the syntax allows and this API does not. It never looks for syntax errors.
+// walker builds the values of a JSON text, and complains about what JSON allows and this API does
+// not.
 type walker struct {
-	text   []byte
-	pos    int
+	text   *jsontext.Decoder
+	buffer []byte // of the last string
 	path   []step
 	faults complaints
-	done   bool // nothing after this is worth reading
+	done   bool  // nothing after this is worth reading
+	broken error // the syntax error
 }
 
 // step is one level of a path: a member's name, or an element's index when name is nil.
@@ -28,42 +33,49 @@ type step struct {
 	index int
 }
 
+func newWalker(text []byte) *walker {
+	return &walker{text: jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
+}
+
 func (w *walker) value(depth int) any {
-	w.space()
-	switch w.text[w.pos] {
-	case '{', '[':
+	switch kind := w.text.PeekKind(); kind {
+	case jsontext.KindBeginObject, jsontext.KindBeginArray:
 		if depth > MaxDepth {
 			w.complain("is nested deeper than %d levels", MaxDepth)
 			w.done = true
 			return nil
 		}
-		if w.text[w.pos] == '{' {
+		if kind == jsontext.KindBeginObject {
 			return w.object(depth)
 		}
 		return w.array(depth)
-	case '"':
+	case jsontext.KindString:
 		s, flaw := w.string()
 		if flaw != "" {
 			w.complain("%s", flaw)
 		}
 		return s
-	case 't':
-		w.pos += len("true")
-		return true
-	case 'f':
-		w.pos += len("false")
-		return false
-	case 'n':
-		w.pos += len("null")
-		return nil
+	case jsontext.KindNumber:
+		n := json.Number(w.raw())
+		if w.broken != nil {
+			return nil
+		}
+		if !metadata.Holds(n) {
+			w.complain("%s", metadata.NoDouble)
+		}
+		return n
+	case jsontext.KindTrue, jsontext.KindFalse:
+		w.token()
+		return kind == jsontext.KindTrue
 	default:
-		return w.number()
+		w.token()
+		return nil
 	}
 }
 
 func (w *walker) object(depth int) any {
 	members := map[string]any{}
-	for w.more('}') {
+	for w.token(); w.more(jsontext.KindEndObject); {
 		name, flaw := w.string()
 		w.path = append(w.path, step{name: &name})
 		if flaw != "" {
@@ -72,8 +84,6 @@ func (w *walker) object(depth int) any {
 		if _, twice := members[name]; twice {
 			w.complain("is there twice")
 		}
-		w.space()
-		w.pos++ // the colon
 		members[name] = w.value(depth + 1)
 		w.path = w.path[:len(w.path)-1]
 	}
@@ -82,7 +92,7 @@ func (w *walker) object(depth int) any {
 
 func (w *walker) array(depth int) any {
 	items := []any{}
-	for w.more(']') {
+	for w.token(); w.more(jsontext.KindEndArray); {
 		w.path = append(w.path, step{index: len(items)})
 		items = append(items, w.value(depth+1))
 		w.path = w.path[:len(w.path)-1]
@@ -90,127 +100,57 @@ func (w *walker) array(depth int) any {
 	return items
 }
 
-// more moves to the next member or element and reports whether there is one. The bracket and the
-// comma before it are passed over alike.
-func (w *walker) more(closing byte) bool {
-	if w.done {
+// more reports whether there is another member or element; else it passes over the closing bracket.
+func (w *walker) more(closing jsontext.Kind) bool {
+	if w.done || w.broken != nil {
 		return false
 	}
-	w.space()
-	if w.text[w.pos] == closing {
-		w.pos++
-		return false
+	if kind := w.text.PeekKind(); kind != closing && kind != jsontext.KindInvalid {
+		return true
 	}
-	w.pos++
-	w.space()
-	if w.text[w.pos] == closing {
-		w.pos++
-		return false
-	}
-	return true
+	w.token()
+	return false
 }
 
-func (w *walker) number() json.Number {
-	start := w.pos
-	for w.pos < len(w.text) && strings.IndexByte("+-.eE0123456789", w.text[w.pos]) >= 0 {
-		w.pos++
+// ended reports whether the text was one value and nothing else.
+func (w *walker) ended() bool {
+	_, err := w.text.ReadToken()
+	return w.broken == nil && errors.Is(err, io.EOF)
+}
+
+// token passes over a bracket or a literal.
+func (w *walker) token() {
+	if _, err := w.text.ReadToken(); err != nil {
+		w.broken = cmp.Or(w.broken, err)
 	}
-	n := json.Number(w.text[start:w.pos])
-	if !metadata.Holds(n) {
-		w.complain("%s", metadata.NoDouble)
+}
+
+// raw returns a string or a number as it is written.
+func (w *walker) raw() []byte {
+	v, err := w.text.ReadValue()
+	if err != nil {
+		w.broken = cmp.Or(w.broken, err)
 	}
-	return n
+	return v
 }
 
 // string reads a string and says what is wrong with it, if anything.
 func (w *walker) string() (s, flaw string) {
-	w.pos++ // the opening quote
-	rest := w.text[w.pos:]
-	end := bytes.IndexByte(rest, '"')
-	if bytes.IndexByte(rest[:end], '\\') < 0 {
-		w.pos += end + 1
-		s = string(rest[:end])
-		if !utf8.ValidString(s) {
-			return strings.ToValidUTF8(s, "\uFFFD"), "is not valid UTF-8"
-		}
-		return s, ""
+	written := w.raw()
+	if w.broken != nil {
+		return "", ""
 	}
-	return w.escaped()
-}
-
-func (w *walker) escaped() (s, flaw string) {
-	var b []byte
-	for {
-		c := w.text[w.pos]
-		w.pos++
-		switch c {
-		case '"':
-			if !utf8.Valid(b) {
-				return strings.ToValidUTF8(string(b), "\uFFFD"), "is not valid UTF-8"
-			}
-			return string(b), flaw
-		case '\\':
-			r, what := w.escape()
-			if what != "" {
-				flaw = what
-			}
-			b = utf8.AppendRune(b, r)
-		default:
-			b = append(b, c)
-		}
-	}
-}
-
-func (w *walker) escape() (r rune, flaw string) {
-	c := w.text[w.pos]
-	w.pos++
-	switch c {
-	case 'b':
-		return '\b', ""
-	case 'f':
-		return '\f', ""
-	case 'n':
-		return '\n', ""
-	case 'r':
-		return '\r', ""
-	case 't':
-		return '\t', ""
-	case 'u':
-		return w.hex()
-	default: // a quote, a slash or a backslash
-		return rune(c), ""
-	}
-}
-
-func (w *walker) hex() (r rune, flaw string) {
-	r = w.unit()
+	b, err := jsontext.AppendUnquote(w.buffer[:0], written)
+	w.buffer = b
 	switch {
-	case r == 0:
-		return r, "contains a NUL character"
-	case !utf16.IsSurrogate(r):
-		return r, ""
+	case err != nil && !utf8.Valid(written):
+		flaw = "is not valid UTF-8"
+	case err != nil:
+		flaw = "contains half of a surrogate pair"
+	case bytes.IndexByte(b, 0) >= 0:
+		flaw = "contains a NUL character"
 	}
-	if bytes.HasPrefix(w.text[w.pos:], []byte(`\u`)) {
-		start := w.pos
-		w.pos += len(`\u`)
-		if pair := utf16.DecodeRune(r, w.unit()); pair != unicode.ReplacementChar {
-			return pair, ""
-		}
-		w.pos = start
-	}
-	return unicode.ReplacementChar, "contains half of a surrogate pair"
-}
-
-func (w *walker) unit() rune {
-	u, _ := strconv.ParseUint(string(w.text[w.pos:w.pos+4]), 16, 16)
-	w.pos += 4
-	return rune(u)
-}
-
-func (w *walker) space() {
-	for w.pos < len(w.text) && strings.IndexByte(" \t\r\n", w.text[w.pos]) >= 0 {
-		w.pos++
-	}
+	return string(b), flaw
 }
 
 func (w *walker) complain(format string, args ...any) {
