@@ -2,6 +2,7 @@ package gormstore
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/channels"
@@ -9,15 +10,10 @@ import (
 
 // Share renews one lease after the other: whoever waits for the row of the channel sees what those
 // before it have written.
-func (q queue) Share(ctx context.Context, channel channels.ID, owner string, lease time.Duration) (share channels.Share, err error) {
+func (q queue) Share(ctx context.Context, channel channels.ID, owner string, lease time.Duration, places channels.Places) (share channels.Share, err error) {
 	ctx = paced(ctx, paceBrief)
-	type heldRow struct {
-		Owner   string
-		Joined  int64
-		Renewed int64
-	}
 	err = q.work(ctx, func(t tx) error {
-		share = channels.Share{Holders: 1, Begun: true}
+		share = channels.Share{Holders: 1, Begun: true, Places: places.All}
 		there, err := t.lockChannel(ctx, channel)
 		if err != nil || !there { // Whoever sends through a channel that is gone finds the gates shut.
 			return err
@@ -33,16 +29,16 @@ func (q queue) Share(ctx context.Context, channel channels.ID, owner string, lea
 		if err != nil {
 			return err
 		}
-		rows, err := rowsOf[heldRow](t.db(ctx).Raw("SELECT owner, joined, renewed FROM channel_shares WHERE channel_id = ? ORDER BY owner", channel))
-		share.Holders = len(rows)
-		for _, mine := range rows {
-			for _, other := range rows {
-				if mine.Owner == owner && other.Owner != owner && other.Renewed < mine.Joined {
-					share.Begun = false
-				}
-			}
+		all, err := rowsOf[channels.Holder](t.db(ctx).Raw("SELECT owner, joined, renewed, places FROM channel_shares WHERE channel_id = ? ORDER BY owner", channel))
+		if err != nil {
+			return err
 		}
-		return err
+		share = places.Share(owner, all)
+		had := all[slices.IndexFunc(all, func(h channels.Holder) bool { return h.Owner == owner })].Places
+		if has := max(share.Places, places.Held); has != had {
+			return t.db(ctx).Exec("UPDATE channel_shares SET places = ? WHERE channel_id = ? AND owner = ?", has, channel, owner).Error
+		}
+		return nil
 	})
 	return share, err
 }

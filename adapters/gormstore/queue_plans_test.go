@@ -225,7 +225,7 @@ func (p *post) divertedOnce(t *testing.T, to channels.Channel) {
 	require.NoError(t, err)
 	_, err = q.Pool(ctx, p.channel.Organization, p.channel.ID)
 	require.NoError(t, err)
-	_, err = q.Share(ctx, p.channel.ID, "w", time.Minute)
+	_, err = q.Share(ctx, p.channel.ID, "w", time.Minute, channels.Places{All: 16})
 	require.NoError(t, err)
 	require.NoError(t, q.Unshare(ctx, p.channel.ID, "w"))
 	taken, err := q.Allow(ctx, p.channel.ID, channels.Quota{PerDay: 1}, 1, channels.Allowance{})

@@ -43,6 +43,10 @@ func (s *sender) start(ctx context.Context, held *claims, j deliveries.Job, atte
 			held.finish(untried(j, until), nil)
 			return
 		case mustWait:
+			if _, worth := s.awaitPlaces(ctx); !worth {
+				held.finish(untried(j, now), nil)
+				return
+			}
 			pace.Pause(ctx, targetStalled/4, s.targets.changed)
 			continue
 		case mayStart:
@@ -110,7 +114,8 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) answe
 		s.worker.attempts.release(s.at)
 		return notAsked
 	}
-	if !held.holds(j.ID) { // The store was away, or slow, for so long that another worker may hold the delivery by now.
+	// The store was away, or slow, for so long that others may have the delivery, or the place.
+	if !held.holds(j.ID) || s.targets.tooMany(s.worker.clock.Now()) {
 		s.worker.attempts.release(s.at)
 		held.finish(untried(j, s.worker.clock.Now().Add(s.worker.set.Poll)), nil) // Where none does, it need not wait for the end of the lease.
 		return notAsked

@@ -160,11 +160,21 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *line) (claimed bo
 			// The sender stays while the channel rests, and keeps what it knows of it. It still
 			// checks whether an operator has changed the settings.
 			s.divert(ctx)
+			if len(held.ids()) == 0 {
+				s.letShareGo(ctx) // Another instance may reach the provider.
+			}
 			pace.Pause(ctx, min(rest, s.patience()), nil)
 			continue
 		}
 		if !s.config.Active {
 			s.divert(ctx)
+		}
+		if has, worth := s.awaitPlaces(ctx); !has {
+			if !worth && len(held.ids()) == 0 {
+				return claimed, nil
+			}
+			pace.Pause(ctx, shareInterval, s.share.changed)
+			continue
 		}
 		size, trial := s.room(held), s.onTrial()
 		if size == 0 {
@@ -228,8 +238,12 @@ func (s *sender) takeTurn(ctx context.Context) bool {
 // claimSize is how many deliveries are claimed at once: enough to keep the attempts busy, and no
 // more than leave soon, so that what is triggered meanwhile does not wait behind them.
 func (s *sender) claimSize() int {
-	most := min(max(claimFactor*s.limits.Concurrency, claimLeast), claimMost)
-	size := s.tempo.ahead(min(most, max(2*s.limits.Concurrency, claimHurry)), most)
+	concurrency := s.limits.Concurrency
+	if s.limits.Shared {
+		concurrency = s.targets.held(s.worker.clock.Now())
+	}
+	most := min(max(claimFactor*concurrency, claimLeast), claimMost)
+	size := s.tempo.ahead(min(most, max(2*concurrency, claimHurry)), most)
 	if rate := cmp.Or(s.share.perSecond(s.worker.clock.Now()), s.limits.PerSecond); rate > 0 {
 		size = min(size, max(1, int(rate*s.worker.set.Lease.Seconds()/4)))
 	}
@@ -311,6 +325,9 @@ func (s *sender) reopen(ctx context.Context) {
 	}
 	s.dispatcher, s.limits, s.stale = dispatcher, s.config.Settings.Limits(), false
 	s.protocol, s.targets = s.config.Protocol, newTargets(s.limits.Concurrency)
+	if s.limits.Shared {
+		s.targets.allow(0, time.Time{}) // until it has a part
+	}
 	s.mu.Lock()
 	s.breaker = breaker{} // What failed was another configuration.
 	s.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tocsin/tocsin/app/pace"
+	"github.com/tocsin/tocsin/domain/channels"
 )
 
 // Limits of sharing. An instance that is gone gives its part back when its lease ends; one that
@@ -17,13 +18,15 @@ const (
 	slotCatchUp = 10 * time.Millisecond
 )
 
-// share is the part of the rate limit that a sender has while it sends.
+// share is the part of the channel's limits that a sender has while it sends: of the rate, and of
+// the attempts at once, which are targets'.
 type share struct {
 	changed chan struct{} // receives when it may be another one
 
 	mu    sync.Mutex
 	rate  float64   // messages a second; 0: none yet
 	until time.Time // it ends then, if it is not renewed
+	lacks time.Time // since when it has no place; zero: it has
 	stop  func()    // nil: it is not held
 }
 
@@ -44,14 +47,15 @@ func (p *share) set(rate float64, until time.Time) {
 	notify(p.changed)
 }
 
-// holdShare holds a part of the channel's rate limit, if there is one, until letShareGo.
+// holdShare holds a part of the channel's limits, if there are any, until letShareGo.
 func (s *sender) holdShare(ctx context.Context) {
 	limit := s.limits.PerSecond
 	s.share.mu.Lock()
 	defer s.share.mu.Unlock()
-	if limit <= 0 || s.share.stop != nil {
+	if limit <= 0 && !s.limits.Shared || s.share.stop != nil {
 		return
 	}
+	s.share.lacks = s.worker.clock.Now()
 	// What is held when the worker stops is given back after the attempts that are under way.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var holding sync.WaitGroup
@@ -73,13 +77,50 @@ func (s *sender) renewShare(ctx context.Context, limit float64) {
 	asking, cancel := context.WithTimeout(ctx, shareLease)
 	defer cancel()
 	asked := s.worker.clock.Now() // The store's lease ends no earlier.
-	part, err := s.worker.queue.Share(asking, s.at.channel, s.worker.set.Owner, shareLease)
+	var places channels.Places
+	if s.limits.Shared {
+		places = channels.Places{All: s.limits.Concurrency, Held: s.targets.held(asked)}
+	}
+	part, err := s.worker.queue.Share(asking, s.at.channel, s.worker.set.Owner, shareLease, places)
 	switch {
 	case err == nil:
+		if s.limits.Shared {
+			s.givePlaces(part.Places, asked)
+		}
 		s.share.set(part.Of(limit), asked.Add(shareLease))
 	case ctx.Err() == nil:
 		s.worker.log.Warn("the share of a channel's limit could not be renewed", "channel", int64(s.at.channel), "error", err)
 	}
+}
+
+// givePlaces gives the sender so many of the places that instances share.
+func (s *sender) givePlaces(n int, asked time.Time) {
+	s.targets.allow(n, asked.Add(shareLease))
+	s.share.mu.Lock()
+	defer s.share.mu.Unlock()
+	switch {
+	case n > 0:
+		s.share.lacks = time.Time{}
+	case s.share.lacks.IsZero():
+		s.share.lacks = asked
+	}
+}
+
+// awaitPlaces holds a part of the places that instances share, if they do. It reports whether the
+// sender has some, and whether it is worth waiting for them: where there are fewer places than
+// instances, who came last gets none.
+func (s *sender) awaitPlaces(ctx context.Context) (has, worth bool) {
+	if !s.limits.Shared {
+		return true, true
+	}
+	s.holdShare(ctx)
+	s.share.mu.Lock()
+	lacks := s.share.lacks
+	s.share.mu.Unlock()
+	if lacks.IsZero() {
+		return true, true
+	}
+	return false, s.worker.clock.Now().Sub(lacks) < shareLease
 }
 
 // letShareGo gives the part back to the others.
@@ -93,6 +134,9 @@ func (s *sender) letShareGo(ctx context.Context) {
 	}
 	stop()
 	s.share.set(0, time.Time{})
+	if s.limits.Shared {
+		s.targets.allow(0, time.Time{})
+	}
 	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 	defer cancel()
 	if err := s.worker.queue.Unshare(leaving, s.at.channel, s.worker.set.Owner); err != nil {

@@ -21,11 +21,12 @@ import (
 
 // fakeShare is a part of a channel's limits.
 type fakeShare struct {
-	joined, renewed int
-	until           time.Time
+	channels.Holder
+
+	until time.Time
 }
 
-func (q *fakeQueue) Share(_ context.Context, c channels.ID, owner string, lease time.Duration) (channels.Share, error) {
+func (q *fakeQueue) Share(_ context.Context, c channels.ID, owner string, lease time.Duration, places channels.Places) (channels.Share, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.away != nil {
@@ -37,23 +38,25 @@ func (q *fakeQueue) Share(_ context.Context, c channels.ID, owner string, lease 
 	if q.shares[c] == nil {
 		q.shares[c] = map[string]*fakeShare{}
 	}
-	number := 1
+	number := int64(1)
 	for name, s := range q.shares[c] {
-		number = max(number, s.renewed+1)
+		number = max(number, s.Renewed+1)
 		if s.until.Before(time.Now()) {
 			delete(q.shares[c], name)
 		}
 	}
 	mine := q.shares[c][owner]
 	if mine == nil {
-		mine = &fakeShare{joined: number}
+		mine = &fakeShare{Holder: channels.Holder{Owner: owner, Joined: number}}
 		q.shares[c][owner] = mine
 	}
-	mine.renewed, mine.until = number, time.Now().Add(lease)
-	share := channels.Share{Holders: len(q.shares[c]), Begun: true}
-	for name, other := range q.shares[c] {
-		share.Begun = share.Begun && (name == owner || other.renewed > mine.joined)
+	mine.Renewed, mine.until = number, time.Now().Add(lease)
+	var all []channels.Holder
+	for _, s := range q.shares[c] {
+		all = append(all, s.Holder)
 	}
+	share := places.Share(owner, all)
+	mine.Places = max(share.Places, places.Held)
 	return share, nil
 }
 
@@ -71,12 +74,12 @@ type cutOff struct {
 	away atomic.Bool
 }
 
-func (q *cutOff) Share(ctx context.Context, c channels.ID, owner string, lease time.Duration) (channels.Share, error) {
+func (q *cutOff) Share(ctx context.Context, c channels.ID, owner string, lease time.Duration, places channels.Places) (channels.Share, error) {
 	if q.away.Load() {
 		<-ctx.Done()
 		return channels.Share{}, ctx.Err()
 	}
-	return q.Queue.Share(ctx, c, owner, lease)
+	return q.Queue.Share(ctx, c, owner, lease, places)
 }
 
 // leaving is when messages left.

@@ -26,10 +26,11 @@ const (
 // What is over that is parked until one ends. What does not fit there either is put off when the
 // target does not answer; else it holds up the sender for the moment that an answer takes.
 type targets struct {
-	limit   int // attempts at once
 	changed chan struct{}
 
 	mu      sync.Mutex
+	limit   int       // attempts at once
+	until   time.Time // the limit holds until then, and from then on none may begin; zero: for good
 	running int
 	known   map[string]*target
 }
@@ -67,11 +68,42 @@ func newTargets(limit int) *targets {
 	return &targets{limit: limit, changed: make(chan struct{}, 1), known: map[string]*target{}}
 }
 
+// allow changes the limit, until a moment.
+func (t *targets) allow(limit int, until time.Time) {
+	t.mu.Lock()
+	t.limit, t.until = limit, until
+	t.mu.Unlock()
+	notify(t.changed)
+}
+
+// held is how many attempts may be under way, or are.
+func (t *targets) held(now time.Time) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return max(t.running, t.most(now))
+}
+
+// most is how many attempts may be under way. The caller holds the lock.
+func (t *targets) most(now time.Time) int {
+	if !t.until.IsZero() && !now.Before(t.until) {
+		return 0
+	}
+	return t.limit
+}
+
+// tooMany reports whether more attempts are under way than may be, because the limit has changed
+// since they were let through: those that have not begun shall not.
+func (t *targets) tooMany(now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.running > t.most(now)
+}
+
 // offer decides about a delivery. The moment is until when it is put off.
 func (t *targets) offer(name string, j deliveries.Job, now time.Time) (verdict, time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.running >= t.limit {
+	if t.running >= t.most(now) {
 		return mustWait, time.Time{}
 	}
 	if name == "" {
@@ -86,7 +118,7 @@ func (t *targets) offer(name string, j deliveries.Job, now time.Time) (verdict, 
 	if rest := g.breaker.open(now); !rest.IsZero() {
 		return isPutOff, g.delay(rest)
 	}
-	if t.admits(g) {
+	if t.admits(g, now) {
 		t.begin(g, now)
 		return mayStart, time.Time{}
 	}
@@ -126,11 +158,16 @@ func (t *targets) end(name string, a answer, now time.Time) (next deliveries.Job
 	}
 	var best *target
 	for _, g := range t.known {
-		if len(g.parked) > 0 && t.admits(g) && (best == nil || g.running < best.running) {
+		if len(g.parked) > 0 && t.admits(g, now) && (best == nil || g.running < best.running) {
 			best = g
 		}
 	}
 	if best == nil {
+		if t.running == 0 { // None may begin: nobody would go on with what is parked.
+			if off = append(off, t.unpark()...); until.IsZero() {
+				until = now
+			}
+		}
 		return deliveries.Job{}, false, off, until
 	}
 	next, best.parked = best.parked[0], best.parked[1:]
@@ -142,6 +179,10 @@ func (t *targets) end(name string, a answer, now time.Time) (next deliveries.Job
 func (t *targets) drop() (jobs []deliveries.Job) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.unpark()
+}
+
+func (t *targets) unpark() (jobs []deliveries.Job) {
 	for _, g := range t.known {
 		jobs = append(jobs, g.parked...)
 		g.parked = nil
@@ -150,11 +191,11 @@ func (t *targets) drop() (jobs []deliveries.Job) {
 }
 
 // admits reports whether an attempt at a target may begin.
-func (t *targets) admits(g *target) bool {
+func (t *targets) admits(g *target, now time.Time) bool {
 	if g.breaker.onTrial() && g.running > 0 {
 		return false
 	}
-	return g.running < targetShare*(t.limit-t.running)
+	return g.running < targetShare*(t.most(now)-t.running)
 }
 
 func (t *targets) begin(g *target, now time.Time) {

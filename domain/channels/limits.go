@@ -25,16 +25,17 @@ const (
 
 // Limits is how much a channel may do at a time.
 type Limits struct {
-	Concurrency int     // on each instance
-	PerSecond   float64 // on all of them together; 0: no limit
-	Quota       Quota   // on all of them together
+	Concurrency int     // attempts at once
+	Shared      bool    // on all instances together: it was set; else on each
+	PerSecond   float64 // on all instances together; 0: no limit
+	Quota       Quota   // on all instances together
 }
 
 // Limits reads the settings that every driver accepts; what is missing or wrong has its default.
 func (s Settings) Limits() Limits {
 	l := Limits{Concurrency: DefaultConcurrency}
 	if n, ok := whole(s[SettingConcurrency], 1, MaxConcurrency); ok {
-		l.Concurrency = n
+		l.Concurrency, l.Shared = n, true
 	}
 	if n, ok := number(s[SettingRatePerSecond]); ok && n > 0 && n <= MaxRatePerSecond {
 		l.PerSecond = n

@@ -27,7 +27,7 @@ func TestLimits(t *testing.T) {
 		t.Run(fmt.Sprintf("Concurrency/%T %v", c.concurrency, c.concurrency), func(t *testing.T) {
 			t.Parallel()
 			s := channels.Settings{"concurrency": c.concurrency}
-			assert.Equal(t, channels.Limits{Concurrency: c.want}, s.Limits(), "what is wrong has its default")
+			assert.Equal(t, channels.Limits{Concurrency: c.want, Shared: c.valid}, s.Limits(), "what is wrong has its default")
 			assert.Equal(t, c.valid, s.CheckLimits() == nil)
 		})
 	}

@@ -51,8 +51,9 @@ type Queue interface {
 	Pool(ctx context.Context, org orgs.ID, id channels.ID) ([]channels.Member, error)
 	// Share has owner take part in the limits of a channel for as long as a lease, from now on, and
 	// returns its part. An instance has none at first where others have not renewed theirs since.
-	// Leases are set and compared by one clock for all instances.
-	Share(ctx context.Context, id channels.ID, owner string, lease time.Duration) (channels.Share, error)
+	// Places that are shared are never more than all, together with those that others may still
+	// use. Leases are set and compared by one clock for all instances.
+	Share(ctx context.Context, id channels.ID, owner string, lease time.Duration, places channels.Places) (channels.Share, error)
 	// Unshare gives the part of owner back.
 	Unshare(ctx context.Context, id channels.ID, owner string) error
 	// Allow gives back what is left of an allowance of a channel, and takes one of up to so many

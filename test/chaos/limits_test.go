@@ -33,3 +33,27 @@ func TestRate(t *testing.T) {
 		t.Logf("%d recipients: at most %d in a second, %d repeats", people, most, repeats)
 	})
 }
+
+// TestConcurrency has three instances share how many messages are under way at once, has one of
+// them killed and a fourth come.
+func TestConcurrency(t *testing.T) {
+	t.Run(postgres, func(t *testing.T) {
+		const people, limit = 2_000, 16
+		s := shop{project: "at-once", people: people, concurrency: limit, sink: newSink(t, 100*time.Millisecond)}
+		w := newWorld(t, pgtest.New(t), nil, s)
+		first, second, third := w.serve(), w.serve(), w.serve()
+		o := first.trigger(s)
+		s.sink.await(people / 3)
+		second.kill()
+		s.sink.await(people * 2 / 3)
+		fourth := w.serve()
+		assert.Equal(t, all(map[string]int{"sent": people}), first.done(o))
+		repeats, most := s.repeats(t), s.sink.mostAtOnce()
+		assert.LessOrEqual(t, repeats, repeatsPerKill)
+		assert.LessOrEqual(t, most, limit)
+		for _, i := range []*instance{first, third, fourth} {
+			i.stop()
+		}
+		t.Logf("%d recipients: at most %d at once, %d repeats", people, most, repeats)
+	})
+}

@@ -33,6 +33,8 @@ type sink struct {
 	hurt    []string       // the recipients of messages that met it
 	taken   []letter
 	waiting []waiter
+	atOnce  int // messages that are being taken
+	most    int // of these at once
 }
 
 // waiter is told when so many messages were taken.
@@ -152,6 +154,21 @@ func (s *sink) busiest() (most int) {
 	return most
 }
 
+// mostAtOnce is how many messages were being taken at once, at most.
+func (s *sink) mostAtOnce() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.most
+}
+
+// taking counts messages that are being taken.
+func (s *sink) taking(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.atOnce += n
+	s.most = max(s.most, s.atOnce)
+}
+
 // troubled are the recipients whose messages met a trouble, each as often as that happened.
 func (s *sink) troubled() []string {
 	s.mu.Lock()
@@ -187,6 +204,8 @@ func (s *session) Logout() error { return nil }
 
 // Data takes the message, unless there is trouble.
 func (s *session) Data(r io.Reader) error {
+	s.taking(1)
+	defer s.taking(-1)
 	s.mu.Lock()
 	trouble := s.trouble
 	if trouble != nil {

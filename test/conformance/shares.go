@@ -13,9 +13,15 @@ import (
 func shareCases() cases {
 	share := func(t *testing.T, w *world, c channels.Channel, owner string, lease time.Duration) channels.Share {
 		t.Helper()
-		part, err := w.Queue().Share(t.Context(), c.ID, owner, lease)
+		part, err := w.Queue().Share(t.Context(), c.ID, owner, lease, channels.Places{})
 		require.NoError(t, err)
 		return part
+	}
+	places := func(t *testing.T, w *world, c channels.Channel, owner string, all, held int) int {
+		t.Helper()
+		part, err := w.Queue().Share(t.Context(), c.ID, owner, lease, channels.Places{All: all, Held: held})
+		require.NoError(t, err)
+		return part.Places
 	}
 	return cases{
 		"OneAloneHasAllAtOnce": func(t *testing.T, w *world) {
@@ -46,13 +52,40 @@ func shareCases() cases {
 		},
 		"OfAChannelThatIsGoneNobodyNeedsAny": func(t *testing.T, w *world) {
 			assert.Equal(t, channels.Share{Holders: 1, Begun: true}, share(t, w, channels.Channel{ID: 1 << 40}, "a", lease))
+			assert.Equal(t, 16, places(t, w, channels.Channel{ID: 1 << 40}, "a", 16, 0))
+		},
+		"PlacesAreNeverMoreThanAll": func(t *testing.T, w *world) {
+			assert.Equal(t, 16, places(t, w, w.mine.mail, "a", 16, 0))
+			assert.Zero(t, places(t, w, w.mine.mail, "b", 16, 0), "a may use all of them")
+			assert.Equal(t, 8, places(t, w, w.mine.mail, "a", 16, 16))
+			assert.Zero(t, places(t, w, w.mine.mail, "b", 16, 0), "a has them until it knows")
+			assert.Equal(t, 8, places(t, w, w.mine.mail, "a", 16, 11))
+			assert.Equal(t, 5, places(t, w, w.mine.mail, "b", 16, 0), "some of its attempts are under way yet")
+			assert.Equal(t, 8, places(t, w, w.mine.mail, "a", 16, 8))
+			assert.Equal(t, 8, places(t, w, w.mine.mail, "b", 16, 5))
+			assert.Equal(t, 16, places(t, w, w.mine.text, "b", 16, 0), "of each channel")
+			require.NoError(t, w.Queue().Unshare(t.Context(), w.mine.mail.ID, "a"))
+			assert.Equal(t, 16, places(t, w, w.mine.mail, "b", 16, 8))
+		},
+		"WhereThereAreFewerPlacesWhoCameFirstHasThem": func(t *testing.T, w *world) {
+			assert.Equal(t, 2, places(t, w, w.mine.mail, "c", 2, 0))
+			assert.Zero(t, places(t, w, w.mine.mail, "b", 2, 0))
+			assert.Zero(t, places(t, w, w.mine.mail, "a", 2, 0))
+			assert.Equal(t, 1, places(t, w, w.mine.mail, "c", 2, 1))
+			assert.Equal(t, 1, places(t, w, w.mine.mail, "b", 2, 0))
+			assert.Zero(t, places(t, w, w.mine.mail, "a", 2, 0), "it came last")
+			part, err := w.Queue().Share(t.Context(), w.mine.mail.ID, "c", lease, channels.Places{All: 2, Held: 1})
+			require.NoError(t, err)
+			assert.Equal(t, channels.Share{Holders: 2, Begun: true, Places: 1}, part, "two share the rate")
+			require.NoError(t, w.Queue().Unshare(t.Context(), w.mine.mail.ID, "c"))
+			assert.Equal(t, 1, places(t, w, w.mine.mail, "a", 2, 0))
 		},
 		"TheyComeAtTheSameTime": func(t *testing.T, w *world) {
 			const n = 8
 			parts := make(chan channels.Share, n)
 			for i := range n {
 				go func() {
-					part, err := w.Queue().Share(t.Context(), w.mine.mail.ID, string(rune('a'+i)), lease)
+					part, err := w.Queue().Share(t.Context(), w.mine.mail.ID, string(rune('a'+i)), lease, channels.Places{})
 					assert.NoError(t, err)
 					parts <- part
 				}()

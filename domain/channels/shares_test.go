@@ -1,0 +1,117 @@
+package channels_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/channels"
+)
+
+func TestPlacesAreDividedEvenly(t *testing.T) {
+	t.Parallel()
+	for all := 1; all <= 20; all++ {
+		for holders := 1; holders <= 25; holders++ {
+			var who []channels.Holder
+			for i := range holders {
+				who = append(who, channels.Holder{Owner: fmt.Sprint(i), Joined: int64(i), Renewed: int64(holders + i)})
+			}
+			places, rate := 0, 0.0
+			for _, h := range who {
+				part := channels.Places{All: all}.Share(h.Owner, who)
+				assert.InDelta(t, float64(all)/float64(holders), part.Places, 1)
+				assert.Equal(t, part.Places > 0, part.Of(100) > 0, "who may not send needs no part of the rate")
+				places, rate = places+part.Places, rate+part.Of(100)
+			}
+			assert.Equal(t, all, places)
+			assert.InDelta(t, 100, rate, 0.001)
+		}
+	}
+}
+
+func TestNobodyGetsAPlaceThatAnotherMayUse(t *testing.T) {
+	t.Parallel()
+	two := func(others int) []channels.Holder {
+		return []channels.Holder{{Owner: "a", Joined: 1, Renewed: 3}, {Owner: "b", Joined: 2, Renewed: 2, Places: others}}
+	}
+	assert.Equal(t, 3, channels.Places{All: 16}.Share("a", two(13)).Places)
+	assert.Zero(t, channels.Places{All: 16}.Share("a", two(20)).Places, "the limit was lowered")
+	assert.Equal(t, channels.Share{Holders: 2, Begun: true}, channels.Places{}.Share("a", two(0)), "it is not shared")
+}
+
+// instance is one that sends, as the model of TestPlacesHold knows it.
+type instance struct {
+	all, may, running int // what it takes the limit for
+}
+
+// TestPlacesHold has instances come, send, stop and be killed at random, with answers of the store
+// that get lost and a limit that changes: never is more under way than the highest limit that
+// anybody knows, and in the end all places are in use.
+func TestPlacesHold(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		limit, number := 1+r.IntN(20), int64(0)
+		var held []channels.Holder // as the store has it
+		alive := map[string]*instance{}
+		renew := func(name string, lost bool) {
+			one := alive[name]
+			at := slices.IndexFunc(held, func(h channels.Holder) bool { return h.Owner == name })
+			if number++; at < 0 {
+				at = len(held)
+				held = append(held, channels.Holder{Owner: name, Joined: number})
+			}
+			held[at].Renewed = number
+			asks := channels.Places{All: one.all, Held: max(one.may, one.running)}
+			part := asks.Share(name, held)
+			held[at].Places = max(part.Places, asks.Held)
+			if !lost {
+				one.may = part.Places
+			}
+		}
+		forget := func(name string) {
+			delete(alive, name)
+			held = slices.DeleteFunc(held, func(h channels.Holder) bool { return h.Owner == name })
+		}
+		for range 500 {
+			name := fmt.Sprint(r.IntN(5))
+			one := alive[name]
+			switch {
+			case one == nil:
+				alive[name] = &instance{all: limit}
+			case r.IntN(60) == 0:
+				limit = 1 + r.IntN(20)
+			case r.IntN(40) == 0: // Killed, and its lease has ended.
+				forget(name)
+			case r.IntN(3) > 0 && one.running < one.may:
+				one.running++
+			case one.running > 0 && r.IntN(2) == 0:
+				one.running--
+			case r.IntN(10) == 0 && one.running == 0: // It has seen the limit, or has nothing to send.
+				forget(name)
+			default:
+				renew(name, r.IntN(10) == 0)
+			}
+			running, highest := 0, 0
+			for _, one := range alive {
+				running, highest = running+one.running, max(highest, one.all)
+			}
+			require.LessOrEqual(t, running, highest, "seed %d", seed)
+		}
+		for range 4 { // Attempts end, and all learn of the limit.
+			for name, one := range alive {
+				one.running, one.all = 0, limit
+				renew(name, false)
+			}
+		}
+		sum := 0
+		for _, one := range alive {
+			sum += one.may
+		}
+		assert.Equal(t, limit, sum, "seed %d: no place is lost", seed)
+	}
+}
