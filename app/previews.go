@@ -28,6 +28,7 @@ type Preview struct {
 	Message  deliveries.Message // without an unsubscribe link: only a message that has left has one
 	Username string             // of the member; empty: somebody made up
 	MadeUp   bool               // the address is: the member has none that the channel reaches
+	Blanks   []string           // the variables that it shows nothing for, each with its place
 }
 
 // Preview renders a draft as delivery would: by the same composer, with the same variables. The
@@ -44,12 +45,12 @@ func (s *Templates) Preview(ctx context.Context, at Path, of TemplateName, d Dra
 	}); err != nil {
 		return Preview{}, err
 	}
-	m, err := s.rehearse(r, d, with.Example, p)
-	return Preview{Message: m, Username: p.username, MadeUp: p.madeUp}, err
+	m, blanks, err := s.rehearse(r, d, with.Example, p)
+	return Preview{Message: m, Username: p.username, MadeUp: p.madeUp, Blanks: blanks}, err
 }
 
-// rehearse renders a draft for somebody.
-func (s *Templates) rehearse(r TemplateReport, d Draft, example string, p persona) (deliveries.Message, error) {
+// rehearse renders a draft for somebody, and names the variables that it shows nothing for.
+func (s *Templates) rehearse(r TemplateReport, d Draft, example string, p persona) (m deliveries.Message, blanks []string, err error) {
 	var faults fault.Fields
 	text, err := d.template(r.Channel.ID)
 	faults.Add("", err)
@@ -57,20 +58,24 @@ func (s *Templates) rehearse(r TemplateReport, d Draft, example string, p person
 	example, err = events.ParseExample("example", example)
 	faults.Add("", err)
 	if err := faults.Err(); err != nil {
-		return deliveries.Message{}, err
+		return m, nil, err
 	}
-	m, err := s.composer.Compose(deliveries.RenderInput{
+	in := deliveries.RenderInput{
 		Organization: r.Organization, Project: r.Project, Application: r.Application, Event: r.Event, Notification: r.Notification, Channel: r.Channel, Template: text,
 		Occurrence: events.Occurrence{Organization: r.Organization.ID, Project: r.Project.ID, Application: r.Application.ID, Event: r.Event.ID,
 			Context: events.Context(example), Created: s.clock.Now()},
-	}, deliveries.Job{Event: r.Event.ID, Notification: r.Notification.ID, Address: p.address, Recipient: p.recipient})
+	}
+	job := deliveries.Job{Event: r.Event.ID, Notification: r.Notification.ID, Address: p.address, Recipient: p.recipient}
+	if m, err = s.composer.Compose(in, job); err != nil {
+		return m, nil, inPart(err)
+	}
 	m.Unsubscribe = ""
-	return m, inPart(err)
+	return m, s.composer.Blanks(in, job), nil
 }
 
 // inPart says which part of a template cannot be rendered.
 func inPart(err error) error {
-	for _, known := range []error{templates.ErrTooLarge, templates.ErrTooLong, templates.ErrNotPlain} {
+	for _, known := range []error{templates.ErrTooLarge, templates.ErrTooMuch, templates.ErrTooLong, templates.ErrNotPlain} {
 		if errors.Is(err, known) {
 			part, rest, _ := strings.Cut(err.Error(), ", ")
 			return fault.Field(part, "%s", rest)
@@ -170,7 +175,7 @@ func (s *Templates) Test(ctx context.Context, by audit.Actor, at Path, of Templa
 	case p.madeUp:
 		return Tested{}, fault.Field("to", "is required unless a user is chosen who has an address of the type %s", c.Protocol.Type())
 	}
-	m, err := s.rehearse(r, d, with.Example, p)
+	m, _, err := s.rehearse(r, d, with.Example, p)
 	if err != nil {
 		return Tested{}, err
 	}

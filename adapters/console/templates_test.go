@@ -140,6 +140,13 @@ func TestMarkdownIsABody(t *testing.T) {
 		b.post(path+"versions/2/", "base", "3").is(f.T, http.StatusSeeOther)
 		assert.True(f, f.storedTemplate().Says(stored))
 
+		large := strings.Repeat("x", 20_000)
+		for source, said := range map[string]string{"{{{context.a}}}{{{context.a}}}": "line 1: the Markdown is larger than 32 KiB",
+			"[a]: {{context.a}}\n\n" + strings.Repeat("[a] ", 80): "as HTML: the message is larger than 1 MiB"} {
+			got := b.post(path+"preview/", "markdown", source, "example", `{"a": "`+large+`"}`).is(f.T, http.StatusBadRequest)
+			assert.Contains(f, got.said(), said)
+			assert.Contains(f, got.body, `id="markdown-faults"`)
+		}
 		both := b.post(path, "html", "<p>", "markdown", "x", "base", "4").is(f.T, http.StatusBadRequest)
 		assert.Contains(f, both.body, `id="markdown-faults"`)
 		assert.Contains(f, both.said(), "the body is either HTML or Markdown")
@@ -184,6 +191,9 @@ func TestPreviewsAreWhatSomebodyWouldGet(t *testing.T) {
 		assert.Contains(f, b.get(path+"?user=eve").said(), "For eve , eve@example.org")
 		b.get(path + "html/?user=eve").stranger(f.T)
 		assert.NotContains(f, p.body, "unsubscribe", "its link is the recipient's alone")
+		assert.NotContains(f, p.said(), "Variables without a value")
+		assert.Contains(f, b.post(path+"preview/", "text", "a\n{{context.x}} {{user.first_name}}", "markdown", "{{context.y}}").said(),
+			"Variables without a value here: context.x (text, line 2) context.y (markdown, line 1)")
 		assert.Empty(f, f.entries("acme"))
 		assert.Equal(f, 1, f.storedTemplate().Version, "nothing was saved")
 

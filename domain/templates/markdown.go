@@ -71,7 +71,7 @@ func (r *renderer) markdown(p part) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	tooLarge := ErrTooLarge.With("%s: %s", p.name, ErrTooLarge)
+	tooLarge := ErrTooLarge.With("%s, as HTML: %s", p.name, ErrTooLarge)
 	found := &linked{values: r.values, room: MaxOutput}
 	with := commonmark.NewContext()
 	with.Set(linkedKey, found)

@@ -179,10 +179,10 @@ func TestLimitsOfMarkdown(t *testing.T) {
 		"OfRawValues":   {"{{{half}}}\n{{{half}}}", "markdown, line 2: the Markdown is larger than 32 KiB"},
 		"OfMarks":       {"{{#items}}{{none}}{{word}}{{word}}{{/items}}", "markdown, line 1: the Markdown is larger than 32 KiB"},
 		"OfValues":      {strings.Repeat("{{half}}", 65), "markdown, line 1: the message is larger than 1 MiB"},
-		"OfEscapes":     {strings.Repeat("{{quotes}}", 10), "markdown: the message is larger than 1 MiB"},
-		"OfAddresses":   {"[a]: {{half}}\n\n" + strings.Repeat("[a] ", 80), "markdown: the message is larger than 1 MiB"},
-		"OfDefinitions": {"[a]: x" + half + "\n\n" + strings.Repeat("[a] ", 80), "markdown: the message is larger than 1 MiB"},
-		"OfTitles":      {"[a]: x '" + half + "'\n\n" + strings.Repeat("[a] ", 80), "markdown: the message is larger than 1 MiB"},
+		"OfEscapes":     {strings.Repeat("{{quotes}}", 10), "markdown, as HTML: the message is larger than 1 MiB"},
+		"OfAddresses":   {"[a]: {{half}}\n\n" + strings.Repeat("[a] ", 80), "markdown, as HTML: the message is larger than 1 MiB"},
+		"OfDefinitions": {"[a]: x" + half + "\n\n" + strings.Repeat("[a] ", 80), "markdown, as HTML: the message is larger than 1 MiB"},
+		"OfTitles":      {"[a]: x '" + half + "'\n\n" + strings.Repeat("[a] ", 80), "markdown, as HTML: the message is larger than 1 MiB"},
 		"OfObjects":     {strings.Repeat("{{deep}}", 40), "markdown, line 1: the message is larger than 1 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
