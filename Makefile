@@ -28,44 +28,19 @@ help: ## list these targets
 build: ## build ./bin/tocsin
 	$(GO) build -trimpath -buildvcs=false -ldflags "-X main.version=$(VERSION)" -o bin/tocsin ./wiring/tocsin
 
-# Linked with all of its libraries, so that it runs on any Linux and in an image with nothing else. CC cross-compiles.
-STATIC := -trimpath -buildvcs=false -tags netgo,osusergo,sqlite_omit_load_extension
-
-STATIC_BUILD = $(GO) build $(STATIC) -ldflags "-s -w -X main.version=$(VERSION) -linkmode external -extldflags -static" -o bin/static/tocsin ./wiring/tocsin
-
 image: $(TOOLS)/release ## build an image of the program alone into ./bin/image, and start it
-	$(STATIC_BUILD)
+	.ci/release/build "$(VERSION)" "linux/$$($(GO) env GOARCH)" bin/static/tocsin
 	$(TOOLS)/release image -version "$(VERSION)" -out bin/image "linux/$$($(GO) env GOARCH)=bin/static/tocsin"
 	@.ci/release/try "bin/image/tocsin-linux-$$($(GO) env GOARCH).tar"
 	$(TOOLS)/release sbom bin/static/tocsin > bin/image/tocsin.cdx.json
 
 # What is built between releases comes before them all.
 PACKAGE_VERSION = $(shell echo "$(VERSION)" | sed -E 's/^v([0-9])/\1/; /^[0-9]+\.[0-9]+\.[0-9]+/!s/^/0.0.0-g/')
-RELEASE_NAME = tocsin_$(PACKAGE_VERSION)_linux_$(shell $(GO) env GOARCH)
+# For `make release`; darwin/amd64 can be built, too.
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/arm64
 
-release: $(TOOLS)/release $(TOOLS)/nfpm ## build archive, deb, rpm, SBOM and checksums of a static binary for Linux into ./bin/release
-	$(STATIC_BUILD)
-	rm -rf bin/release bin/root
-	mkdir -p bin/release bin/root/usr/bin bin/root/usr/lib/systemd/system bin/root/usr/share/bash-completion/completions \
-		bin/root/usr/share/doc/tocsin bin/root/usr/share/fish/vendor_completions.d bin/root/usr/share/man/man1
-	cp bin/static/tocsin bin/root/usr/bin/
-	for unit in tocsin.service tocsin.socket; do \
-		sed -e '1,/^$$/d' -e 's|/usr/local/bin/|/usr/bin/|' "deploy/$$unit" >"bin/root/usr/lib/systemd/system/$$unit" || exit 1; \
-	done
-	bin/static/tocsin completion bash >bin/root/usr/share/bash-completion/completions/tocsin
-	bin/static/tocsin completion fish >bin/root/usr/share/fish/vendor_completions.d/tocsin.fish
-	bin/static/tocsin man bin/root/usr/share/man/man1
-	gzip -n -9 bin/root/usr/share/man/man1/*.1
-	cp LICENSE bin/root/usr/share/doc/tocsin/
-	$(TOOLS)/release sbom bin/static/tocsin >bin/root/usr/share/doc/tocsin/tocsin.cdx.json
-	cp bin/root/usr/share/doc/tocsin/tocsin.cdx.json bin/release/
-	chmod -R u=rwX,go=rX bin/root
-	tar -C bin/root --sort=name --mtime=2000-01-01T00:00:00Z --owner=root:0 --group=root:0 --transform "s|^\.|$(RELEASE_NAME)|" -cf - . | gzip -n >"bin/release/$(RELEASE_NAME).tar.gz"
-	for format in deb rpm; do \
-		ARCH="$$($(GO) env GOARCH)" PACKAGE_VERSION="$(PACKAGE_VERSION)" $(TOOLS)/nfpm package --config deploy/packages/nfpm.yaml \
-			--packager "$$format" --target "bin/release/$(RELEASE_NAME).$$format" || exit 1; \
-	done
-	cd bin/release && sha256sum * >../SHA256SUMS && mv ../SHA256SUMS .
+release: $(TOOLS)/release $(TOOLS)/nfpm ## build archives, deb, rpm, SBOM and checksums for PLATFORMS into ./bin/release
+	.ci/release/all "$(VERSION)" "$(PACKAGE_VERSION)" $(PLATFORMS)
 	@.ci/release/look bin/release
 
 run: build ## start the demo on SQLite below ./data and print the console's password, a key and requests to try
