@@ -61,7 +61,7 @@ func (t tx) pools(ctx context.Context, org orgs.ID) (map[poolKey][]channels.Memb
 	found := map[poolKey][]channels.Member{}
 	for _, r := range rows {
 		found[r.key()] = append(found[r.key()], channels.Member{ID: r.ID, Name: r.Name, Weight: r.Weight, Active: r.Active,
-			Until: until[r.ID], UsedUp: orZero(r.UsedUpAt), Returned: orZero(r.ReturnedAt)})
+			Until: until[r.ID], UsedUp: orZero(r.UsedUpAt), Returned: orZero(r.ReturnedAt), Quality: t.qualities.of(r.ID)})
 	}
 	return found, err
 }

@@ -24,7 +24,7 @@ func (s *Store) Queue() deliveries.Queue { return queue{s} }
 func (q queue) work(ctx context.Context, fn func(tx) error) error {
 	return q.store.unit(ctx, "work", func(ctx context.Context) error {
 		return q.store.announce(func(added *bool) error {
-			return q.store.engine.work(ctx, func(t tx) error { return fn(t.announcing(added)) })
+			return q.store.engine.work(ctx, func(t tx) error { return fn(q.knowing(t.announcing(added))) })
 		})
 	})
 }
@@ -32,8 +32,14 @@ func (q queue) work(ctx context.Context, fn func(tx) error) error {
 // view runs fn on one consistent snapshot.
 func (q queue) view(ctx context.Context, fn func(tx) error) error {
 	return q.store.unit(ctx, "view", func(ctx context.Context) error {
-		return q.store.call(func() error { return q.store.engine.view(ctx, fn) })
+		return q.store.call(func() error { return q.store.engine.view(ctx, func(t tx) error { return fn(q.knowing(t)) }) })
 	})
+}
+
+// knowing is a unit that knows how well channels have answered.
+func (q queue) knowing(t tx) tx {
+	t.qualities = q.store.qualities
+	return t
 }
 
 func (q queue) Expand(ctx context.Context, limit int) (done deliveries.Expansion, err error) {

@@ -66,8 +66,10 @@ type Store struct {
 	engine   engine
 	notifier *notifier
 	turns    *turns
-	logger   *slog.Logger
-	traced   bool
+	// qualities are how well this instance's attempts went.
+	qualities *qualities
+	logger    *slog.Logger
+	traced    bool
 
 	shape atomic.Pointer[rows.Rows] // what tables there are, once somebody has asked
 
@@ -122,7 +124,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 func Connect(ctx context.Context, c Config) (*Store, error) {
 	now := func() time.Time { return stamp(c.Clock.Now()) }
 	scheme, rest, _ := strings.Cut(c.URL, ":")
-	s := &Store{logger: c.Logger, turns: newTurns(), traced: c.Traced}
+	s := &Store{logger: c.Logger, turns: newTurns(), qualities: newQualities(c.Clock), traced: c.Traced}
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)
 	}

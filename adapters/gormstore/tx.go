@@ -46,6 +46,8 @@ type tx struct {
 	shielded bool
 	// added is set by whoever adds work for the background; nil where nobody asks.
 	added *bool
+	// qualities are how well channels have answered; nil where nobody chooses by that.
+	qualities *qualities
 }
 
 // announcing returns t such that it sets added when it adds work.

@@ -139,6 +139,9 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) answe
 	}
 	err = s.dispatch(attempting, message)
 	s.unused(taken, err)
+	if s.pool.size() > 1 {
+		s.worker.queue.Answered(s.at.channel, err != nil && deliveries.FailureOf(err).Channel, s.worker.clock.Now().Sub(began))
+	}
 	out := s.outcome(j, err)
 	span.Text("tocsin.delivery.state", string(out.State))
 	span.End(err != nil)

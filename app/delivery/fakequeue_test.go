@@ -53,6 +53,7 @@ type fakeQueue struct {
 	taken    int            // of the quota
 	shares   map[channels.ID]map[string]*fakeShare
 	diverted []channels.Why // of calls of Divert
+	answered map[channels.ID]channels.Quality
 
 	noReports error             // of ReportOutage and ClearOutage
 	outages   []channels.Outage // as they were reported; without an error: cleared

@@ -44,7 +44,7 @@ func (q *fakeQueue) members() []channels.Member {
 	var found []channels.Member
 	for _, c := range all {
 		if c.Pool != "" {
-			m := channels.Member{ID: c.ID, Weight: c.Weight, Active: c.Active}
+			m := channels.Member{ID: c.ID, Weight: c.Weight, Active: c.Active, Quality: q.answered[c.ID]}
 			if c.ID == 1 {
 				m.UsedUp = q.usedUp
 			}
@@ -63,6 +63,15 @@ func (q *fakeQueue) Pool(context.Context, orgs.ID, channels.ID) ([]channels.Memb
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.members(), q.away
+}
+
+func (q *fakeQueue) Answered(c channels.ID, fault bool, took time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.answered == nil {
+		q.answered = map[channels.ID]channels.Quality{}
+	}
+	q.answered[c] = q.answered[c].With(fault, took, time.Now())
 }
 
 func (q *fakeQueue) Divert(_ context.Context, _ orgs.ID, from channels.ID, why channels.Why, limit int) (moved int, err error) {

@@ -103,6 +103,8 @@ type Member struct {
 	UsedUp time.Time
 	// Returned is when it began to work again; zero: it always did, or nobody knows.
 	Returned time.Time
+	// Quality is how well it has answered lately, as this instance knows it.
+	Quality Quality
 }
 
 // Resting reports whether nothing is tried through it.
@@ -147,18 +149,18 @@ func Draw(a, b int64) int64 {
 	return (x ^ x>>16) * Mixing % Numbers
 }
 
-// Ranges divides the numbers among the members of a pool as their weights are, as far as they work,
-// without one of them (0: with all). Members without a weight stand in when no other one works.
-// Nothing is left when none does.
+// Ranges divides the numbers among the members of a pool as their weights are, as far as they work
+// and as well as they answer, without one of them (0: with all). Members without a weight stand in
+// when no other one works. Nothing is left when none does.
 func Ranges(members []Member, without ID, now time.Time) []Range {
-	shares, total := make([]float64, len(members)), 0.0
+	shares, parts, total := make([]float64, len(members)), kept(members, now), 0.0
 	for _, ofSpare := range []bool{false, true} {
 		for i, m := range members {
 			switch {
 			case m.ID == without:
 				continue
 			case !ofSpare:
-				shares[i] = m.share(now)
+				shares[i] = m.share(now) * parts[i]
 			case m.spare(now):
 				shares[i] = 1
 			}

@@ -49,6 +49,10 @@ type Queue interface {
 	// Pool returns the members of the pool of a channel of the organization by id, itself included.
 	// A channel without a pool has none.
 	Pool(ctx context.Context, org orgs.ID, id channels.ID) ([]channels.Member, error)
+	// Answered tells how an attempt through a channel of a pool went: whether it failed through the
+	// channel's fault, and how long it took. This instance remembers it for a while, and chooses
+	// members by it.
+	Answered(id channels.ID, fault bool, took time.Duration)
 	// Share has owner take part in the limits of a channel for as long as a lease, from now on, and
 	// returns its part. An instance has none at first where others have not renewed theirs since.
 	// Places that are shared are never more than all, together with those that others may still

@@ -77,6 +77,21 @@ func poolCases() cases {
 			}
 			assert.Len(t, w.claim(t, all[0], "w", 1_000, lease), counts["Mail"])
 		},
+		"OneThatFailsOrIsSlowGetsLess": func(t *testing.T, w *world) {
+			all := w.pooled(t, 50, 50)
+			for range 200 {
+				w.Queue().Answered(all[0].ID, false, 5*time.Second)
+				w.Queue().Answered(all[1].ID, false, 50*time.Millisecond)
+			}
+			counts := w.through(t, w.waiting(t, 1_000))
+			assert.Less(t, counts["Mail"], 200, "it is slow")
+			assert.Positive(t, counts["Mail"])
+			for range 2_000 {
+				w.Queue().Answered(all[0].ID, false, 50*time.Millisecond)
+				w.Queue().Answered(all[1].ID, true, time.Second)
+			}
+			assert.Less(t, w.through(t, w.waiting(t, 1_000))["Mail B"], 200, "it fails")
+		},
 		"TheDrawIsTheDomains": func(t *testing.T, w *world) {
 			all := w.pooled(t, 37, 63)
 			members, err := w.Queue().Pool(t.Context(), w.mine.org.ID, all[0].ID)

@@ -1,0 +1,50 @@
+package gormstore
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// qualities are how well channels have answered this instance lately.
+type qualities struct {
+	clock ports.Clock
+	mu    sync.Mutex
+	known map[channels.ID]channels.Quality
+	swept time.Time // when those were removed that nothing is heard of
+}
+
+// qualitiesFor is how long after the last attempt a quality still says something.
+const qualitiesFor = 10 * time.Minute
+
+func newQualities(clock ports.Clock) *qualities {
+	return &qualities{clock: clock, known: map[channels.ID]channels.Quality{}}
+}
+
+func (q *qualities) note(id channels.ID, fault bool, took time.Duration) {
+	now := q.clock.Now()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.known[id] = q.known[id].With(fault, took, now)
+	if now.Sub(q.swept) > qualitiesFor {
+		maps.DeleteFunc(q.known, func(_ channels.ID, had channels.Quality) bool { return now.Sub(had.At) > qualitiesFor })
+		q.swept = now
+	}
+}
+
+// of is the quality of a channel; the zero value where nothing is known.
+func (q *qualities) of(id channels.ID) channels.Quality {
+	if q == nil {
+		return channels.Quality{}
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.known[id]
+}
+
+func (q queue) Answered(id channels.ID, fault bool, took time.Duration) {
+	q.store.qualities.note(id, fault, took)
+}
