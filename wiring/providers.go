@@ -343,15 +343,15 @@ const (
 	importerSweep = 10 * time.Second
 )
 
-func newImporter(c configs.Config, store ports.Store, clock ports.Clock, log *slog.Logger, dog *watchdog.Watchdog) *importer.Importer {
+func newImporter(c configs.Config, store ports.Store, clock ports.Clock, log *slog.Logger, dog *watchdog.Watchdog, tracer *tracing.Tracer) *importer.Importer {
 	return importer.New(store, clock, log, importer.Settings{
-		Lease: min(c.Lease, importerLease), Poll: importerPoll, Sweep: importerSweep, Retention: c.Retention, Watchdog: dog})
+		Lease: min(c.Lease, importerLease), Poll: importerPoll, Sweep: importerSweep, Retention: c.Retention, Watchdog: dog, Tracer: tracer})
 }
 
 // indexerPoll is how often the store is asked for people who are to be indexed: those who came
 // together are found that much later.
 const indexerPoll = time.Second
 
-func newIndexer(store ports.Store, clock ports.Clock, log *slog.Logger, dog *watchdog.Watchdog) *indexer.Indexer {
-	return indexer.New(store, clock, log, dog, indexerPoll)
+func newIndexer(store ports.Store, clock ports.Clock, log *slog.Logger, dog *watchdog.Watchdog, tracer *tracing.Tracer) *indexer.Indexer {
+	return indexer.New(store, clock, log, dog, tracer, indexerPoll)
 }

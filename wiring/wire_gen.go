@@ -97,8 +97,8 @@ func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		return background{}, nil, err
 	}
 	worker := newWorker(c, self, guard, standing, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog, metrics, tracer)
-	importerImporter := newImporter(c, guard, wiringSystemClock, log, watchdogWatchdog)
-	indexer := newIndexer(guard, wiringSystemClock, log, watchdogWatchdog)
+	importerImporter := newImporter(c, guard, wiringSystemClock, log, watchdogWatchdog, tracer)
+	indexer := newIndexer(guard, wiringSystemClock, log, watchdogWatchdog, tracer)
 	users := app.NewUsers(guard)
 	defaults := newDefaults(c)
 	applications := app.NewApplications(guard, defaults)
@@ -246,8 +246,8 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		return nil, nil, err
 	}
 	worker := newWorker(c, self, guard, standing, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog, metrics, tracer)
-	importerImporter := newImporter(c, guard, wiringSystemClock, log, watchdogWatchdog)
-	indexer := newIndexer(guard, wiringSystemClock, log, watchdogWatchdog)
+	importerImporter := newImporter(c, guard, wiringSystemClock, log, watchdogWatchdog, tracer)
+	indexer := newIndexer(guard, wiringSystemClock, log, watchdogWatchdog, tracer)
 	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importerImporter, tracer, watchdogWatchdog, standing, wiringListening, wiringSystemClock, log)
 	if err != nil {
 		cleanup2()

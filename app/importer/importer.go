@@ -31,6 +31,8 @@ type Settings struct {
 	Retention time.Duration // how long imports that are over are kept; 0: for ever
 	// Watchdog watches what the importer does. Nil: one of its own.
 	Watchdog *watchdog.Watchdog
+	// Tracer records what the importer does. Nil: nobody does.
+	Tracer ports.Tracer
 }
 
 const (
@@ -69,6 +71,9 @@ func (i *Importer) Figures() (running, rows int64) { return i.running.Load(), i.
 func New(store ports.Store, clock ports.Clock, log *slog.Logger, set Settings) *Importer {
 	if set.Watchdog == nil {
 		set.Watchdog = watchdog.New(clock, log)
+	}
+	if set.Tracer == nil {
+		set.Tracer = ports.Untraced{}
 	}
 	return &Importer{store: store, files: files{store}, clock: clock, log: log, set: set, keysPerPass: keysPerPass}
 }
@@ -132,8 +137,12 @@ func (i *Importer) work(ctx context.Context, job imports.Job, org orgs.Organizat
 	working, stop := context.WithCancelCause(ctx)
 	var holding sync.WaitGroup
 	holding.Go(func() { i.hold(working, job, stop) })
-	run := jobRun{Importer: i, job: job, org: org, turns: turns, began: i.clock.Now()}
+	_, span := i.set.Tracer.Begin(ctx, ports.SpanStart{Name: "import"})
+	span.Number("tocsin.import", int64(job.ID))
+	span.Text("tocsin.import.state", string(job.State))
+	run := jobRun{Importer: i, job: job, org: org, turns: turns, began: i.clock.Now(), trace: span.Traceparent()}
 	err := run.do(working)
+	span.End(err != nil && !errors.Is(err, errOthersTurn))
 	if cause := context.Cause(working); err != nil && errors.Is(cause, imports.ErrTaken) {
 		err = cause
 	}

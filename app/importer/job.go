@@ -24,6 +24,7 @@ type jobRun struct {
 	header imports.Header
 	turns  *watchdog.Loop
 	began  time.Time // when it was last this organization's turn
+	trace  string    // the traceparent of the work at the job
 }
 
 // errOthersTurn ends the work at a job because another organization has waited long enough.
@@ -92,11 +93,22 @@ func (r *jobRun) move(ctx context.Context, job imports.Job, also func(tx ports.T
 // writeInTurn writes a chunk, and then gives way to another organization if one waits and the job
 // has had its turn.
 func (r *jobRun) writeInTurn(ctx context.Context, c chunk) (outcome, error) {
-	o, err := r.write(ctx, c)
+	chunked, end := r.beginChunk(ctx, c.size())
+	o, err := r.write(chunked, c)
+	end(err)
 	if err != nil || r.job.Done == r.job.Rows {
 		return o, err
 	}
 	return o, r.giveWay(ctx)
+}
+
+// beginChunk begins the span of a chunk, which is a trace of its own: a large file would make one
+// that nobody can look at.
+func (r *jobRun) beginChunk(ctx context.Context, size int) (chunk context.Context, end func(error)) {
+	chunk, span := r.set.Tracer.Begin(ctx, ports.SpanStart{Name: "import chunk", Links: []string{r.trace}})
+	span.Number("tocsin.import", int64(r.job.ID))
+	span.Number("tocsin.rows", int64(size))
+	return chunk, func(err error) { span.End(err != nil) }
 }
 
 // giveWay returns errOthersTurn if another organization waits and the job has had its turn.

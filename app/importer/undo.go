@@ -107,10 +107,13 @@ func (r *jobRun) undo(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		err := r.undoChunk(context.WithoutCancel(ctx))
+		chunk, end := r.beginChunk(context.WithoutCancel(ctx), 0)
+		err := r.undoChunk(chunk)
 		if errors.Is(err, imports.ErrNothingCreated) {
+			end(nil)
 			break
 		}
+		end(err)
 		if err != nil {
 			return err
 		}

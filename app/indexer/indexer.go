@@ -40,12 +40,13 @@ type Indexer struct {
 	clock    ports.Clock
 	log      *slog.Logger
 	watchdog *watchdog.Watchdog
+	tracer   ports.Tracer
 	poll     time.Duration
 }
 
 // New returns an indexer that asks the store for work every poll.
-func New(store ports.Store, clock ports.Clock, log *slog.Logger, dog *watchdog.Watchdog, poll time.Duration) *Indexer {
-	return &Indexer{store: store, clock: clock, log: log, watchdog: dog, poll: poll}
+func New(store ports.Store, clock ports.Clock, log *slog.Logger, dog *watchdog.Watchdog, tracer ports.Tracer, poll time.Duration) *Indexer {
+	return &Indexer{store: store, clock: clock, log: log, watchdog: dog, tracer: tracer, poll: poll}
 }
 
 // Run works until ctx ends.
@@ -91,11 +92,14 @@ func (i *Indexer) index(ctx context.Context, last *orgs.ID, most int) (n int, la
 	if err != nil || !waits {
 		return 0, latest, err
 	}
+	ctx, span := i.tracer.Begin(ctx, ports.SpanStart{Name: "index"})
 	var org orgs.ID
 	err = i.store.Update(ctx, func(tx ports.Tx) (err error) {
 		n, org, err = tx.Users().Index(ctx, *last, most)
 		return err
 	})
 	*last = org
+	span.Number("tocsin.members", int64(n))
+	span.End(err != nil)
 	return n, latest, err
 }

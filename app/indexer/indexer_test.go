@@ -52,7 +52,7 @@ func TestIndexesWhatWaits(t *testing.T) {
 			for range 2 {
 				log := slog.New(slog.DiscardHandler)
 				running.Go(func() {
-					indexer.New(s, wallClock{}, log, watchdog.New(wallClock{}, log), time.Millisecond).Run(ctx)
+					indexer.New(s, wallClock{}, log, watchdog.New(wallClock{}, log), ports.Untraced{}, time.Millisecond).Run(ctx)
 				})
 			}
 			waiting := func() (n int) {
