@@ -54,7 +54,7 @@ func (c call) applicationPage(adjust func(v *applicationView)) error {
 	}
 	v := applicationView{Application: found, Settings: filled("name", found.Name, "active", strconv.FormatBool(found.Active))}
 	adjust(&v)
-	return c.render(statusOf(v.Settings, v.Failed), "application", found.Name+": settings", v)
+	return c.render(statusOf(v.Settings, v.Failed), "application", words.Of("%s: settings", found.Name), v)
 }
 
 func (c call) changeApplication() error {

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/metadata"
@@ -54,7 +55,7 @@ func (c call) registrantsPage(fresh form) error {
 	if found.More {
 		v.Next = c.below("m") + "?" + c.registrantsAfter(q.Text, found.Next).Encode()
 	}
-	return c.render(statusOf(fresh), "registrants", application.Name+": members", v)
+	return c.render(statusOf(fresh), "registrants", words.Of("%s: members", application.Name), v)
 }
 
 // register registers a user by hand, as the application itself would.

@@ -58,22 +58,11 @@ func (v settingView) folded() bool {
 	return v.Default != "" && !v.Required && !v.Set && v.Form.Value(v.Field()) == "" && len(v.Form.Faults(v.Field())) == 0
 }
 
-// acronyms are the parts of names that are not words.
-var acronyms = map[string]string{"ca": "CA", "helo": "HELO", "id": "ID", "sid": "SID", "tls": "TLS", "url": "URL"}
-
-// settingLabel is what forms call a setting: its name in words.
-func settingLabel(name string) words.Label {
-	parts := strings.Split(name, "_")
-	for i, w := range parts {
-		if known, is := acronyms[w]; is {
-			parts[i] = known
-		}
-	}
-	return words.Label(capital(strings.Join(parts, " ")))
-}
+// settingLabel is what a setting is called.
+func settingLabel(name string) words.Setting { return words.Setting(name) }
 
 // Label is what forms call the setting.
-func (v settingView) Label() words.Label { return settingLabel(v.Name) }
+func (v settingView) Label() words.Setting { return settingLabel(v.Name) }
 
 // Field is the name of the field.
 func (v settingView) Field() string { return settingField(v.Name) }

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -55,7 +56,7 @@ func (c call) subscriptionsPage(failed form) error {
 	if v.People, err = c.people(c.subscriptionsPath(id)); err != nil {
 		return err
 	}
-	return c.render(statusOf(failed), "subscriptions", v.Notification.Name+": subscriptions", v)
+	return c.render(statusOf(failed), "subscriptions", words.Of("%s: subscriptions", v.Notification.Name), v)
 }
 
 // afterOptOut is where the page of those who have opted out begins, as its query says.

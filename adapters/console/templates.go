@@ -139,7 +139,7 @@ func (c call) templatePage(status int, of app.TemplateName, adjust func(v *templ
 	if err := adjust(&v); err != nil {
 		return err
 	}
-	return c.render(status, "template", v.Channel.Name+": template", v)
+	return c.render(status, "template", words.Of("%s: template", v.Channel.Name), v)
 }
 
 // typed shows the editor with what was sent, and how somebody would get it.

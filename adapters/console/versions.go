@@ -27,7 +27,7 @@ func (c call) showVersions() error {
 	if v.TemplateReport, v.Versions, err = c.console.use.Templates.Versions(c.ctx, c.at(), of); err != nil {
 		return err
 	}
-	return c.render(http.StatusOK, "versions", v.Channel.Name+": versions", v)
+	return c.render(http.StatusOK, "versions", words.Of("%s: versions", v.Channel.Name), v)
 }
 
 // versionView is an earlier version against the current one.

@@ -15,6 +15,24 @@ type Told string
 // Label is what a form calls a field: words of a page, or the name of a setting.
 type Label string
 
+// Setting is the name of a setting of a channel; as words it is what people call it.
+type Setting string
+
+// acronyms are the parts of names of settings that are written in capitals.
+var acronyms = map[string]string{"ca": "CA", "helo": "HELO", "id": "ID", "sid": "SID", "tls": "TLS", "url": "URL"}
+
+// String is the name in English, made of its parts.
+func (s Setting) String() string {
+	parts := strings.Split(string(s), "_")
+	for i, part := range parts {
+		if known, is := acronyms[part]; is {
+			parts[i] = known
+		}
+	}
+	said := strings.Join(parts, " ")
+	return strings.ToUpper(said[:1]) + said[1:]
+}
+
 // pattern is what a use case says with values in it.
 type pattern struct {
 	english *regexp.Regexp
@@ -55,6 +73,11 @@ func patternsOf(problems map[string]string) (all []pattern) {
 func (l *Language) Problem(said string) string {
 	if other, known := l.problem(said); known {
 		return other
+	}
+	if field, rest, is := strings.Cut(said, ": "); is && !strings.Contains(field, " ") { // What is wrong with a field.
+		if other, known := l.problem(rest); known {
+			return field + ": " + other
+		}
 	}
 	// As a sentence it begins with a capital and has an end.
 	first, size := utf8.DecodeRuneInString(said)

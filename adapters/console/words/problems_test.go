@@ -17,10 +17,11 @@ import (
 )
 
 // saying are the folders whose faults the console shows.
-var saying = []string{"domain/*", "app", "app/importer", "ports", "adapters/console", "adapters/gormstore", "adapters/sheets", "adapters/web"}
+var saying = []string{"domain/*", "app", "app/importer", "ports", "adapters/console", "adapters/gormstore", "adapters/sheets", "adapters/web",
+	"adapters/mailbox", "adapters/shoutrrr", "adapters/smtp", "adapters/twilio", "adapters/webhook"}
 
 // makers are what faults are made with, and which argument is what they say.
-var makers = map[string]int{"New": 1, "Field": 1, "With": 0, "Addf": 1, "Append": 1, "AddAs": 2}
+var makers = map[string]int{"New": 1, "Field": 1, "With": 0, "Addf": 1, "Append": 1, "AddAs": 2, "Wrong": 1}
 
 // problems are what use cases say is wrong: the formats of faults. What is put together has %s in
 // the place of what is no constant.
@@ -38,6 +39,11 @@ func problems(t *testing.T) map[string]bool {
 			tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
 			require.NoError(t, err)
 			ast.Inspect(tree, func(n ast.Node) bool {
+				if pair, is := n.(*ast.KeyValueExpr); is { // What a driver says of a setting.
+					if name, is := pair.Key.(*ast.Ident); is && name.Name == "Help" {
+						all[folded(pair.Value)] = true
+					}
+				}
 				call, is := n.(*ast.CallExpr)
 				if !is {
 					return true
@@ -94,11 +100,19 @@ func TestProblem(t *testing.T) {
 	t.Parallel()
 	l := load(t, others[0])
 	for said, want := range map[string]string{
-		"is required":                   "ist nötig",
-		"is longer than 200 characters": "ist länger als 200 Zeichen",
-		"The event does not exist.":     "Das Ereignis gibt es nicht.",
-		"554 5.7.1 no":                  "554 5.7.1 no",
+		"is required":                     "ist nötig",
+		"is longer than 200 characters":   "ist länger als 200 Zeichen",
+		"The event does not exist.":       "Das Ereignis gibt es nicht.",
+		"email: is not an e-mail address": "email: ist keine E-Mail-Adresse",
+		"The message to ada by mail waits for the next attempt, at 2026-03-04T05:06:07Z; 2 attempts so far, the last: 451 no.": "Die Nachricht an ada über mail wartet auf den nächsten Versuch, um 2026-03-04T05:06:07Z; bisher 2 Versuche, der letzte: 451 no.",
+		"554 5.7.1 no": "554 5.7.1 no",
 	} {
 		assert.Equal(t, want, l.Say(words.Told(said)))
 	}
+}
+
+func TestSettingsHaveNames(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, "Account SID", words.English().Say(words.Setting("account_sid")))
+	assert.Equal(t, "Rate je Sekunde", load(t, others[0]).Say(words.Setting("rate_per_second")))
 }

@@ -311,8 +311,8 @@ func (r *rewriter) action(n node) string {
 
 var constant = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// constants writes the constants of an action that are words: those that begin with a capital, and
-// the keys of t, which are looked up when they are said.
+// constants writes the constants of an action that are words: those that begin with a capital, hints,
+// labels, and the keys of t, which are looked up when they are said.
 func (r *rewriter) constants(raw string) string {
 	if strings.Contains(raw, "/*") {
 		return raw
@@ -322,7 +322,8 @@ func (r *rewriter) constants(raw string) string {
 	for _, at := range constant.FindAllStringIndex(raw, -1) {
 		text, err := strconv.Unquote(raw[at[0]:at[1]])
 		said := strings.HasSuffix(raw[:at[0]], "(t ") || strings.HasSuffix(raw[:at[0]], "{{t ")
-		if err != nil || text == "" || !said && (!unicode.IsUpper(rune(text[0])) || text == strings.ToUpper(text)) {
+		named := strings.HasSuffix(raw[:at[0]], `"hint" `) || strings.HasSuffix(raw[:at[0]], `"label" `)
+		if err != nil || text == "" || !said && !named && (!unicode.IsUpper(rune(text[0])) || text == strings.ToUpper(text)) {
 			continue
 		}
 		key := strings.TrimSpace(text)

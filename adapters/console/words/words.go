@@ -61,6 +61,7 @@ type Catalogue struct {
 	Pages    map[string]Entry  `yaml:"pages"`    // sentences of the pages
 	Phrases  map[string]Entry  `yaml:"phrases"`  // what Go says, with its verbs
 	Terms    map[string]string `yaml:"terms"`    // states, kinds and reasons of the domain
+	Settings map[string]string `yaml:"settings"` // what settings of channels are called, by their names
 	Problems map[string]string `yaml:"problems"` // what use cases say is wrong, with its verbs
 }
 
@@ -146,6 +147,11 @@ func (l *Language) Say(v any) any {
 	switch t := v.(type) {
 	case Phrase:
 		return l.Phrase(t)
+	case Setting:
+		if name, known := l.Settings[string(t)]; known {
+			return name
+		}
+		return t.String()
 	case Label:
 		if e, known := l.Pages[string(t)]; known {
 			return e.Text
