@@ -38,6 +38,7 @@ var rules = map[operators.Need][]string{
 	operators.SignedIn: {
 		"POST /console/sign-out/",
 		"GET /console/account/",
+		"POST /console/account/language/",
 		"POST /console/account/password/",
 		"POST /console/account/sessions/end/",
 		"GET /console/account/second-factor/",

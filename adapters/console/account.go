@@ -4,6 +4,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/http"
+	"slices"
+	"time"
 
 	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/domain/fault"
@@ -18,6 +20,8 @@ type accountView struct {
 	Sessions []sessionView
 	Wait     words.Phrase // how long to wait after too many wrong passwords; empty: not at all
 	SignOn   bool         // whoever asks has signed in with single sign-on
+	Language form
+	Offered  []option // languages
 }
 
 type sessionView struct {
@@ -33,6 +37,7 @@ func (c call) accountPage(status int, v accountView) error {
 	if err != nil {
 		return err
 	}
+	v.Language, v.Offered = filled("language", c.sent(languageCookie)), languages()
 	v.SignOn = c.visitor.Method == operators.BySingleSignOn
 	this, err := operators.ParseToken(c.token)
 	if err != nil {
@@ -75,6 +80,32 @@ func (c call) newPassword() (operators.Password, error) {
 	}
 	return p, faults.Err()
 }
+
+// languages are the choices of a language, each called by its own name.
+func languages() []option {
+	all := []option{{"", words.Of("As the browser asks")}}
+	for i, tag := range words.Offered {
+		all = append(all, option{tag.String(), words.Names[i]})
+	}
+	return all
+}
+
+// chooseLanguage has the browser ask for a language from now on, or no longer for one.
+func (c call) chooseLanguage() error {
+	chosen := c.FormValue("language")
+	if !slices.ContainsFunc(languages(), func(o option) bool { return o.Value == chosen }) {
+		return errForm
+	}
+	k := c.cookie(languageCookie, chosen)
+	if chosen != "" {
+		k.MaxAge = int(languageLife.Seconds())
+	}
+	c.SetCookie(k)
+	return c.done(c.path(accountPath), "saved")
+}
+
+// languageLife is how long a browser keeps the language that somebody chose.
+const languageLife = 365 * 24 * time.Hour
 
 // endSession ends one session, be it this one.
 func (c call) endSession() error {

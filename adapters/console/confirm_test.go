@@ -53,6 +53,7 @@ var recent = map[string]bool{
 	"/console/sign-in/":                                                                         false,
 	"/console/sign-out/":                                                                        false,
 	"/console/welcome/{token}/":                                                                 false,
+	"/console/account/language/":                                                                false,
 	"/console/account/sessions/end/":                                                            false,
 	"/console/organizations/":                                                                   false,
 	"/console/audit/export/":                                                                    false,

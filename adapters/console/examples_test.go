@@ -28,6 +28,7 @@ var examples = map[string]example{
 	"POST /console/o/{org}/name/":         {fields: []string{"organization", "Acme"}},
 	"POST /console/o/{org}/projects/":     {fields: []string{"slug", "blog", "name", "Blog"}},
 	"POST /console/o/{org}/p/{prj}/name/": {fields: []string{"name", "Store"}},
+	"POST /console/account/language/":     {fields: []string{"language", "de"}},
 	"POST /console/account/password/":     {fields: change(password)},
 	"POST /console/account/sessions/end/": {send: func(b *browser, to string) answer {
 		found := sessionOf.FindStringSubmatch(b.get("/console/account/").body)

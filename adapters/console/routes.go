@@ -67,6 +67,7 @@ func accountRoutes() []Route {
 		post(welcome, operators.Anybody, call.acceptWelcome),
 		get(accountPath, operators.SignedIn, call.showAccount),
 		guarded(accountPath+"password/", operators.SignedIn, call.changePassword),
+		post(accountPath+"language/", operators.SignedIn, call.chooseLanguage),
 		post(accountPath+"sessions/end/", operators.SignedIn, call.endSession),
 		get(signOnPath, operators.Anybody, call.beginSignOn),
 		get(signOnPath+"callback/", operators.Anybody, call.finishSignOn),

@@ -15,7 +15,7 @@ document.addEventListener("change", (event) => {
   const ticked = boxes.filter((b) => b.checked).length;
   all.checked = ticked > 0 && ticked === boxes.length;
   all.indeterminate = ticked > 0 && ticked < boxes.length;
-  form.querySelectorAll("[data-selected]").forEach((told) => { told.textContent = ticked ? `${ticked} selected` : "None selected"; });
+  form.querySelectorAll("[data-selected]").forEach((told) => { told.textContent = ticked ? told.dataset.saySome.replace("#", ticked) : told.dataset.sayNone; });
 });
 
 // A form is sent once, however often its button is clicked; coming back to the page makes it work again. A form that only asks may be
@@ -64,7 +64,7 @@ if (navigator.clipboard) {
     button.hidden = false;
     button.addEventListener("click", () => {
       navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent.trim()).then(() => {
-        button.textContent = "Copied";
+        button.textContent = button.dataset.sayCopied;
       });
     });
   });
@@ -116,7 +116,7 @@ const localize = (root) => root.querySelectorAll("time[datetime]:not([title])").
   const zone = new Intl.DateTimeFormat("en", { timeZoneName: "short" }).formatToParts(at).find((p) => p.type === "timeZoneName").value;
   const seconds = (at - Date.now()) / 1000;
   const [unit, size] = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]].find(([, s]) => Math.abs(seconds) >= s) ?? ["second", 1];
-  time.title = `${time.textContent.trim()}, ${new Intl.RelativeTimeFormat("en", { numeric: "auto" }).format(Math.trunc(seconds / size), unit)}`;
+  time.title = `${time.textContent.trim()}, ${new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "auto" }).format(Math.trunc(seconds / size), unit)}`;
   time.textContent = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())} ${zone}`;
 });
 localize(document);

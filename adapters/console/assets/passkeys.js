@@ -7,14 +7,17 @@
   let offered = null;
 
   // ask is what the server wants to know of the browser's authenticators; nothing where the page has to be another one.
+  // told is what there is to say, in the language of the page.
+  const told = (form) => form.querySelector("[role=alert]").dataset;
+
   const ask = async (form) => {
     const response = await fetch(form.dataset.ask, { method: "POST", body: new URLSearchParams({ form_token: form.elements.form_token.value }) });
     if (response.redirected) {
       location.assign(response.url);
       return null;
     }
-    if (response.status === 429) throw new Error("Too many attempts. Try again in a moment.");
-    if (!response.ok) throw new Error("Reload the page and try again.");
+    if (response.status === 429) throw new Error(told(form).sayMany);
+    if (!response.ok) throw new Error(told(form).sayReload);
     return PublicKeyCredential.parseRequestOptionsFromJSON(await response.json());
   };
 
@@ -30,10 +33,10 @@
   };
 
   // why says in words why there is no answer. Browsers tell little, so that no page learns which passkeys there are.
-  const why = (error) => {
+  const why = (form, error) => {
     switch (error.name) {
-      case "InvalidStateError": return "This device has a passkey for your account already.";
-      case "NotAllowedError": return "No passkey was chosen, or it took too long.";
+      case "InvalidStateError": return told(form).sayHas;
+      case "NotAllowedError": return told(form).sayNone;
       default: return error.message;
     }
   };
@@ -60,11 +63,11 @@
   document.querySelectorAll("form[data-passkey]").forEach((form) => {
     const button = form.querySelector("button");
     if (!window.PublicKeyCredential?.parseRequestOptionsFromJSON) {
-      say(form, "This browser has no passkeys.");
+      say(form, told(form).sayCannot);
       return;
     }
     if (location.origin !== form.dataset.site) {
-      say(form, `Passkeys work at ${form.dataset.site} only.`);
+      say(form, told(form).sayWhere.replace("#", form.dataset.site));
       return;
     }
     button.hidden = false;
@@ -73,7 +76,7 @@
       event.stopPropagation();
       button.disabled = true;
       act(form).catch((error) => {
-        say(form, why(error));
+        say(form, why(form, error));
         button.disabled = false;
       });
     });

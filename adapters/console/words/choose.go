@@ -4,7 +4,10 @@ import "golang.org/x/text/language"
 
 // Offered are the languages that people can choose, English first: one is offered when its
 // catalogue has every word.
-var Offered = []language.Tag{language.English}
+var Offered = []language.Tag{language.English, language.German}
+
+// Names are what those offered call themselves.
+var Names = []string{"English", "Deutsch"}
 
 // Choose returns the place among those offered of the language that suits best: what somebody chose
 // before what the browser accepts, else English.

@@ -1,0 +1,49 @@
+package console_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/tocsin/tocsin/adapters/console"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+func TestPagesAreInTheLanguageThatIsAskedFor(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.as(f.operator("ada", users.RoleAdministrator))
+	english := b.get("/console/account/").is(t, http.StatusOK)
+	assert.Contains(t, english.body, `<html lang="en">`)
+	b.header = http.Header{"Accept-Language": {"de-AT,de;q=0.9,en;q=0.8"}}
+	german := b.get("/console/account/").is(t, http.StatusOK)
+	assert.Contains(t, german.body, `<html lang="de">`)
+	assert.Contains(t, german.said(), "Wo Sie angemeldet sind")
+	assert.Contains(t, b.post("/console/account/password/", change("not this one")...).said(), "ist nicht Ihr Passwort")
+
+	b.post("/console/account/language/", "language", "en").is(t, http.StatusSeeOther)
+	assert.Contains(t, b.get("/console/account/").body, `<html lang="en">`, "what was chosen goes before what the browser asks for")
+	b.post("/console/account/language/", "language", "").is(t, http.StatusSeeOther)
+	assert.Contains(t, b.get("/console/account/").body, `<html lang="de">`)
+	b.post("/console/account/language/", "language", "tlh").is(t, http.StatusBadRequest)
+	b.header = http.Header{"Accept-Language": {"ja"}}
+	assert.Contains(t, b.get("/console/account/").body, `<html lang="en">`)
+}
+
+// TestEveryPageIsThereInGerman: what can go wrong when a page is written does so in no language.
+func TestEveryPageIsThereInGerman(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	b := s.as(s.accounts["root"])
+	german := s.as(s.accounts["root"])
+	german.header = http.Header{"Accept-Language": {"de"}}
+	for _, r := range console.Routes() {
+		if r.Method == http.MethodGet {
+			path := s.path(t, r)
+			page := german.get(path)
+			assert.Equal(t, b.get(path).StatusCode, page.StatusCode, path)
+			assert.NotRegexp(t, `\{[0-9]+\}|<[0-9]+>|%!`, page.body, path)
+		}
+	}
+}
