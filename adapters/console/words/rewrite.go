@@ -311,8 +311,8 @@ func (r *rewriter) action(n node) string {
 
 var constant = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// constants writes the constants of an action that are words: those that begin with a capital, hints,
-// labels, and the keys of t, which are looked up when they are said.
+// constants writes the constants of an action that are words: those that begin with a capital,
+// hints, labels, and the keys of t, which are looked up when they are said.
 func (r *rewriter) constants(raw string) string {
 	if strings.Contains(raw, "/*") {
 		return raw
