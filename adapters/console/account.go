@@ -96,7 +96,7 @@ func (c call) chooseLanguage() error {
 	if !slices.ContainsFunc(languages(), func(o option) bool { return o.Value == chosen }) {
 		return errForm
 	}
-	k := c.cookie(languageCookie, chosen)
+	k := c.cookie(languageCookie, chosen) //nolint:gosec // Secure is set wherever the browser reaches us by https.
 	if chosen != "" {
 		k.MaxAge = int(languageLife.Seconds())
 	}
