@@ -102,7 +102,8 @@ func (m *SentMessage) findTemplate(ctx context.Context, tx ports.Tx, a applicati
 	if m.Template, err = tx.Events().Version(ctx, a, l.Template.ID, then.Version); err != nil {
 		return err
 	}
-	l.Template.Version, l.Template.Subject, l.Template.Text, l.Template.HTML = then.Version, m.Template.Subject, m.Template.Text, m.Template.HTML
+	l.Template.Version, l.Template.Subject = then.Version, m.Template.Subject
+	l.Template.Text, l.Template.HTML, l.Template.Markdown = m.Template.Text, m.Template.HTML, m.Template.Markdown
 	return nil
 }
 

@@ -178,7 +178,12 @@ func (c call) saveEvent() error {
 func (c call) makeEventLive() error {
 	slug := web.Param(c, "evt")
 	_, err := c.console.use.Events.Patch(c.ctx, c.actor(), c.at(), slug, func(f *app.EventForm) { f.Active = true })
-	return c.settle(err, func(f form) error { return c.eventPage(func(v *eventView) { v.Form = f }) }, c.below("e", slug), "live")
+	return c.settle(err, func(f form) error {
+		return c.eventPage(func(v *eventView) {
+			f.values = v.Form.values // What was sent is the button alone.
+			v.Form = f
+		})
+	}, c.below("e", slug), "live")
 }
 
 func (c call) deleteEvent() error {

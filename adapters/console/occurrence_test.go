@@ -163,7 +163,7 @@ func TestADelivery(t *testing.T) {
 		assert.Contains(f, b.get(one).said(), "The message as it was to be sent")
 		assert.Contains(f, b.get(one).said(), "The template has not changed since.")
 		f.clock.Advance(time.Minute)
-		f.rewrite("later")
+		f.rewrite(events.Template{Subject: "later", Text: "t"})
 		page = b.get(one)
 		assert.Contains(f, page.said(), "The template was changed since: this is version 1, as it was then, of 2.")
 		assert.Contains(f, page.said(), "Subject s Message id")
@@ -194,6 +194,35 @@ func TestADelivery(t *testing.T) {
 	})
 }
 
+func TestADeliveryHasTheBodyOfThen(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		was, is events.Template
+		want    string
+	}{
+		"HTMLThatIsMarkdownNow": {events.Template{Subject: "s", HTML: "<b>was</b>"}, events.Template{Subject: "s", Markdown: "*is*"}, "<b>was</b>"},
+		"MarkdownThatChanged":   {events.Template{Subject: "s", Markdown: "**was**"}, events.Template{Subject: "s", Markdown: "*is*"}, "<p><strong>was</strong></p>\n"},
+		"MarkdownThatIsHTMLNow": {events.Template{Subject: "s", Markdown: "**was**"}, events.Template{Subject: "s", HTML: "<i>is</i>"}, "<p><strong>was</strong></p>\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onEach(t, func(f *fixture) {
+				f.person("acme", "ada", users.RoleMember, false)
+				f.listed("ada")
+				f.rewrite(c.was)
+				id := f.happened()
+				one := fmt.Sprintf("%sd/%d/", occurrencePath(id), f.delivery(id))
+				f.fails(id)
+				f.clock.Advance(time.Minute)
+				f.rewrite(c.is)
+				b := f.as(f.operator("bob", users.RoleViewer))
+				assert.Contains(f, b.get(one).said(), "The template was changed since: this is version 2, as it was then, of 3.")
+				assert.Equal(f, c.want, b.get(one+"html/").is(f.T, http.StatusOK).body)
+			})
+		})
+	}
+}
+
 func TestAMessageWithoutATemplateIsNotShown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -210,16 +239,20 @@ func TestAMessageWithoutATemplateIsNotShown(t *testing.T) {
 	b := f.as(f.operator("bob", users.RoleViewer))
 	assert.Contains(t, b.get(one).is(t, http.StatusOK).said(), "There is none to show: the notification, the channel or the template is gone.")
 	b.get(one+"html/").is(t, http.StatusNotFound)
+	b.header = http.Header{"Accept-Language": {"de"}}
+	assert.Contains(t, b.get(one).said(), "die Benachrichtigung, der Kanal oder die Vorlage ist entfernt.")
+	assert.Contains(t, b.get(occurrencePath(id)).said(), "wird zugestellt")
 }
 
 // rewrite gives the event of acme another template.
-func (f *fixture) rewrite(subject string) {
+func (f *fixture) rewrite(t events.Template) {
 	f.Helper()
 	f.update(func(tx ports.Tx) error {
 		a, errApp := tx.Applications().BySlug(f.Context(), "acme", "shop", "web")
 		e, errEvent := tx.Events().BySlug(f.Context(), a, "tick")
 		c, errChannel := tx.Channels().Find(f.Context(), a.Organization, 0, "mail")
-		_, err := tx.Events().SaveTemplate(f.Context(), e, events.Template{Channel: c.ID, Subject: subject, Text: "t"}, "root")
+		t.Channel = c.ID
+		_, err := tx.Events().SaveTemplate(f.Context(), e, t, "root")
 		return errors.Join(errApp, errEvent, errChannel, err)
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
 )
 
 var hidden = regexp.MustCompile(`<input type="hidden" name="([a-z._]+)" value="([^"]*)">`)
@@ -146,6 +147,46 @@ func TestADraftIsCheckedAndMadeLive(t *testing.T) {
 		assert.Equal(t, []string{"event.update acme/p/shop/a/web/e/tick"}, f.actions(1))
 		assert.Contains(t, b.post(to, "context", "{}").body, to+"send/")
 		b.post(web+"e/none/live/").is(t, http.StatusNotFound)
+	})
+}
+
+// fieldPattern is a field with what stands in it, and blamePattern what a field says of a fault.
+var (
+	fieldPattern = regexp.MustCompile(`(?s)<input [^>]*>|<textarea .*?</textarea>|<option [^>]* selected>`)
+	blamePattern = regexp.MustCompile(` aria-(?:invalid|describedby|errormessage)="[^"]*"`)
+)
+
+func TestADraftThatCannotBeMadeLiveKeepsItsForm(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.operator("eve", users.RoleAdministrator))
+		page := web + "e/tick/"
+		b.post(page, "name", "Tick", "description", "What ticks", "example", `{"a": 1}`, "priority", "bulk").is(f.T, http.StatusSeeOther)
+		f.update(func(tx ports.Tx) error { // A schema that the example does not fit, as one kept before a rule was made.
+			a, err := tx.Applications().BySlug(f.Context(), "acme", "shop", "web")
+			if err != nil {
+				return err
+			}
+			e, err := tx.Events().BySlug(f.Context(), a, "tick")
+			if err != nil {
+				return err
+			}
+			c, err := tx.Channels().Find(f.Context(), a.Organization, 0, "mail")
+			if err != nil {
+				return err
+			}
+			e.Schema, e.Channels = `{"required": ["b"]}`, []events.Channel{{ID: c.ID, Name: c.Name}}
+			return tx.Events().Save(f.Context(), e)
+		})
+		filled := func(a answer) []string {
+			return fieldPattern.FindAllString(blamePattern.ReplaceAllString(a.body, ""), -1)
+		}
+		asked, refused := b.get(page), b.post(page+"live/").is(f.T, http.StatusBadRequest)
+		assert.Contains(f, refused.said(), "does not fit the schema")
+		assert.Equal(f, filled(asked), filled(refused))
+		for _, value := range []string{`value="Tick"`, "What ticks", "required", " checked", `"bulk" selected`} {
+			assert.Contains(f, html.UnescapeString(strings.Join(filled(refused), "\n")), value)
+		}
 	})
 }
 

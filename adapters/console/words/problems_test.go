@@ -105,6 +105,7 @@ func TestProblem(t *testing.T) {
 		"The event does not exist.":       "Das Ereignis gibt es nicht.",
 		"email: is not an e-mail address": "email: ist keine E-Mail-Adresse",
 		"The message to ada by mail waits for the next attempt, at 2026-03-04T05:06:07Z; 2 attempts so far, the last: 451 no.": "Die Nachricht an ada über mail wartet auf den nächsten Versuch, um 2026-03-04T05:06:07Z; bisher 2 Versuche, der letzte: 451 no.",
+		"the template cannot be rendered: markdown, as HTML: the message is larger than 1 MiB":                                 "die Vorlage kann nicht in eine Nachricht umgesetzt werden: markdown, als HTML: die Nachricht ist größer als 1 MiB",
 		"554 5.7.1 no": "554 5.7.1 no",
 	} {
 		assert.Equal(t, want, l.Say(words.Told(said)))

@@ -165,7 +165,7 @@ func (l *Language) Say(v any) any {
 	case nil, string, int, int64, bool, float64:
 		return v
 	}
-	if rt := reflect.TypeOf(v); rt.PkgPath() != "time" && !strings.Contains(rt.PkgPath(), "/tocsin/domain/") {
+	if rt := reflect.TypeOf(v); rt.PkgPath() != "time" && !strings.HasSuffix(rt.PkgPath(), "/tocsin/app") && !strings.Contains(rt.PkgPath(), "/tocsin/domain/") {
 		return v
 	}
 	var text string
