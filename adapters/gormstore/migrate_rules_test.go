@@ -193,6 +193,7 @@ func TestAMigrationLetsOthersPass(t *testing.T) {
 	other := connect(t, url)
 	conn, err := other.Handle().Conn(t.Context())
 	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
 	_, err = conn.ExecContext(t.Context(), "BEGIN; LOCK TABLE installation IN ACCESS SHARE MODE")
 	require.NoError(t, err)
 	var done sync.WaitGroup
@@ -242,7 +243,6 @@ func TestAMigrationThatMeetsADeadlockIsTriedAgain(t *testing.T) {
 	require.NoError(t, err)
 	_, err = conn.ExecContext(t.Context(), "ROLLBACK")
 	require.NoError(t, err)
-	require.NoError(t, conn.Close())
 	done.Wait()
 	require.NoError(t, s.Ready(t.Context()))
 }
