@@ -230,7 +230,8 @@ func TestAMigrationThatMeetsADeadlockIsTriedAgain(t *testing.T) {
 	conn, err := other.Handle().Conn(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
-	_, err = conn.ExecContext(t.Context(), "BEGIN; LOCK TABLE deliveries IN ACCESS SHARE MODE")
+	// Postgres ends whoever is the first to look for a deadlock: not this side, however slow it is.
+	_, err = conn.ExecContext(t.Context(), "SET deadlock_timeout = '1h'; BEGIN; LOCK TABLE deliveries IN ACCESS SHARE MODE")
 	require.NoError(t, err)
 	var done sync.WaitGroup
 	done.Go(func() { assert.NoError(t, s.Migrate(t.Context())) })
@@ -239,7 +240,7 @@ func TestAMigrationThatMeetsADeadlockIsTriedAgain(t *testing.T) {
 			AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND NOT granted)`).Scan(&waits))
 		return waits
 	}, 20*time.Second, 5*time.Millisecond)
-	_, err = conn.ExecContext(t.Context(), "LOCK TABLE channels IN ACCESS SHARE MODE") // Postgres ends who waited first.
+	_, err = conn.ExecContext(t.Context(), "LOCK TABLE channels IN ACCESS SHARE MODE")
 	require.NoError(t, err)
 	_, err = conn.ExecContext(t.Context(), "ROLLBACK")
 	require.NoError(t, err)
