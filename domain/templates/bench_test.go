@@ -78,13 +78,24 @@ func BenchmarkMarkdown(b *testing.B) {
 	}
 }
 
-// BenchmarkWorstMarkdown renders Markdown that takes the longest that one message can take.
+// BenchmarkWorstMarkdown renders Markdown that takes the most time or memory that one message can
+// take.
 func BenchmarkWorstMarkdown(b *testing.B) {
-	parsed, err := templates.Parse(templates.Source{Markdown: strings.Repeat("> ", templates.MaxMarkdown/2)})
-	require.NoError(b, err)
-	for b.Loop() {
-		if _, err := parsed.Render(nil); err != nil {
-			b.Fatal(err)
-		}
+	for name, source := range map[string]string{
+		"Lists":  deep("- "),
+		"Code":   openCode,
+		"Quotes": strings.Repeat("> ", templates.MaxMarkdown/2),
+		"Links":  strings.Repeat("[](", templates.MaxMarkdown/3),
+	} {
+		b.Run(name, func(b *testing.B) {
+			parsed, err := templates.Parse(templates.Source{Markdown: source})
+			require.NoError(b, err)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := parsed.Render(nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

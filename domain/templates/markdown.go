@@ -6,7 +6,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	commonmark "github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
@@ -21,10 +20,6 @@ const (
 	maxMarks  = 0xFFFE
 	markByte  = 0xF3 // the first byte of each mark
 )
-
-// reader reads CommonMark without extensions: a table would get as many cells as its rows and its
-// head multiplied, however short its rows are. HTML is left out.
-var reader = goldmark.New(goldmark.WithParserOptions(commonmark.WithASTTransformers(util.Prioritized(links{}, 0))))
 
 // writeMarkdown writes Markdown that is read as such.
 func (r *renderer) writeMarkdown(n *node, s string) *failure {

@@ -2,6 +2,7 @@ package templates_test
 
 import (
 	"maps"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -31,6 +32,7 @@ func renderMarkdown(tb testing.TB, source string, values map[string]any) (templa
 func TestMarkdown(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string]string{
+		"`a ``b` \\``c` ``d\n`` ```e":                            "<p><code>a ``b</code> `<code>c</code> <code>d </code> ```e</p>\n",
 		"# Order {{order}}\n\nHello **{{name}}**.":               "<h1>Order A-7</h1>\n<p>Hello <strong>Ada &amp; Co</strong>.</p>\n",
 		"{{#items}}\n- {{name}}: `{{code}}`\n{{/items}}\n":       "<ul>\n<li>Nut: <code>a_b*c*</code></li>\n<li>Bolt: <code>&lt;i&gt;</code></li>\n</ul>\n",
 		"snake_{{order}}_case *{{order}}*{{order}}":              "<p>snake_A-7_case <em>A-7</em>A-7</p>\n",
@@ -201,9 +203,41 @@ func TestLimitsOfMarkdown(t *testing.T) {
 	t.Run("QuotesInQuotesAreRendered", func(t *testing.T) {
 		t.Parallel()
 		m := markdownOf(t, strings.Repeat(">", 10_000)+"{{a}}", map[string]any{"a": "x"})
-		assert.Equal(t, 10_000, strings.Count(m.HTML, "<blockquote>"))
+		assert.Equal(t, 20, strings.Count(m.HTML, "<blockquote>"))
+		assert.Contains(t, m.HTML, strings.Repeat("&gt;", 10_000-20)+"x", "a deeper quote is text")
+	})
+	t.Run("ListsInListsAreRendered", func(t *testing.T) {
+		t.Parallel()
+		indent := strings.Repeat("  ", 9)
+		m := markdownOf(t, strings.Repeat("- ", 11)+"a\n"+indent+"- {{b}}\n"+indent+"  - c\n\n- d\n  - e", map[string]any{"b": "x"})
+		assert.Equal(t, 11, strings.Count(m.HTML, "<ul>"))
+		assert.Contains(t, m.HTML, "<li>- a</li>\n<li>x\n- c</li>", "a deeper list is text, and the list goes on")
+		assert.Contains(t, m.HTML, "<p>d</p>\n<ul>\n<li>e</li>\n</ul>", "as do those around it")
 	})
 }
+
+// deep is Markdown that begins with blocks in blocks, and whose other lines are blank.
+func deep(block string) string {
+	return strings.Repeat(block, 1_000) + "a\n" + strings.Repeat("\n", templates.MaxMarkdown-1_000*len(block)-2)
+}
+
+// TestMemoryOfMarkdown holds: neither deep blocks nor code without an end make each line expensive.
+// Each of these would take gigabytes. It is not parallel: what others allocate would count.
+func TestMemoryOfMarkdown(t *testing.T) {
+	for _, source := range []string{deep("- "), deep("1. "), deep("> - "), deep("- > "), deep("- 1. "), openCode} {
+		parsed, err := templates.Parse(templates.Source{Markdown: source})
+		require.NoError(t, err)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err = parsed.Render(nil)
+		runtime.ReadMemStats(&after)
+		require.NoError(t, err)
+		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(120<<20), source[:8])
+	}
+}
+
+// openCode is Markdown whose every line opens code that no other line closes.
+var openCode = strings.Repeat("\\``\n", templates.MaxMarkdown/4)
 
 func slices1000() []any {
 	rows := make([]any, 1_000)
