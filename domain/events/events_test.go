@@ -68,8 +68,11 @@ func TestNewTemplate(t *testing.T) {
 		tpl, err := events.NewTemplate(7, templates.Source{Markdown: body})
 		require.NoError(t, err)
 		assert.Equal(t, events.Template{Channel: 7, Markdown: body}, tpl)
+		tooLarge := map[string][]string{"markdown": {"is longer than 32 KiB"}}
 		_, err = events.NewTemplate(7, templates.Source{Markdown: body + "x"})
-		assert.Equal(t, map[string][]string{"markdown": {"is too long"}}, complaints(t, err))
+		assert.Equal(t, tooLarge, complaints(t, err))
+		_, err = events.NewTemplate(7, templates.Source{Markdown: strings.Repeat("字", 11_000)})
+		assert.Equal(t, tooLarge, complaints(t, err), "33,000 bytes")
 		_, err = events.NewTemplate(7, templates.Source{HTML: "<p>", Markdown: "{{#a}}"})
 		assert.Equal(t, map[string][]string{"markdown": {`line 1: section "a" is never closed`, "the body is either HTML or Markdown"}}, complaints(t, err))
 		for p, accepted := range map[channels.Protocol]bool{channels.EMAIL: true, channels.WEBHOOK: true, channels.SMS: false, channels.SLACK: false, channels.PLAINTEXT: false} {

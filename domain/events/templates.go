@@ -44,7 +44,10 @@ func NewTemplate(channel channels.ID, says templates.Source) (Template, error) {
 	faults.Add("subject", checkText(says.Subject, MaxSubject))
 	faults.Add("text", checkText(says.Text, MaxBody))
 	faults.Add("html", checkText(says.HTML, MaxBody))
-	faults.Add("markdown", checkText(says.Markdown, templates.MaxMarkdown))
+	faults.Add("markdown", checkText(says.Markdown, len(says.Markdown)))
+	if len(says.Markdown) > templates.MaxMarkdown { // It is rendered up to so many bytes.
+		faults.Addf("markdown", "is longer than %d KiB", templates.MaxMarkdown>>10)
+	}
 	if len(faults) == 0 {
 		_, err := templates.Parse(says)
 		faults.Add("", err)

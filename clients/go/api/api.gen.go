@@ -2992,7 +2992,7 @@ type Template struct {
 type TemplateInput struct {
 	Html *string `json:"html,omitempty"`
 
-	// Markdown CommonMark that the HTML is made from, in place of `html`; for channels whose messages have HTML (EMAIL, WEBHOOK).
+	// Markdown CommonMark that the HTML is made from, in place of `html`; for channels whose messages have HTML (EMAIL, WEBHOOK). It has at most 32,768 bytes as UTF-8.
 	Markdown *string `json:"markdown,omitempty"`
 	Subject  *string `json:"subject,omitempty"`
 	Text     *string `json:"text,omitempty"`

@@ -4307,7 +4307,7 @@ export interface components {
             subject?: string | null;
             text?: string | null;
             html?: string | null;
-            /** @description CommonMark that the HTML is made from, in place of `html`; for channels whose messages have HTML (EMAIL, WEBHOOK). */
+            /** @description CommonMark that the HTML is made from, in place of `html`; for channels whose messages have HTML (EMAIL, WEBHOOK). It has at most 32,768 bytes as UTF-8. */
             markdown?: string | null;
             version?: number | null;
         };

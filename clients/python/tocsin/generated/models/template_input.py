@@ -19,7 +19,7 @@ class TemplateInput:
         text (None | str | Unset):
         html (None | str | Unset):
         markdown (None | str | Unset): CommonMark that the HTML is made from, in place of `html`; for channels whose
-            messages have HTML (EMAIL, WEBHOOK).
+            messages have HTML (EMAIL, WEBHOOK). It has at most 32,768 bytes as UTF-8.
         version (int | None | Unset):
     """
 
