@@ -31,6 +31,15 @@ func TestPagesAreInTheLanguageThatIsAskedFor(t *testing.T) {
 	assert.Contains(t, b.get("/console/account/").body, `<html lang="en">`)
 }
 
+func TestSizesAreWrittenInTheLanguageOfThePage(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.as(f.account("root", true))
+	assert.Regexp(t, `Database SQLite .*, \d+\.\d [KM]iB`, b.get("/console/system/").said())
+	b.header = http.Header{"Accept-Language": {"de"}}
+	assert.Regexp(t, `Datenbank SQLite .*, \d+,\d [KM]iB`, b.get("/console/system/").said())
+}
+
 // TestEveryPageIsThereInGerman: what can go wrong when a page is written does so in no language.
 func TestEveryPageIsThereInGerman(t *testing.T) {
 	t.Parallel()

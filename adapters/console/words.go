@@ -2,7 +2,6 @@ package console
 
 import (
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -31,18 +30,18 @@ func atLeast(n int, more bool) words.Phrase {
 }
 
 // took writes a duration with as much as matters of it.
-func took(d time.Duration) string {
+func took(d time.Duration) words.Phrase {
 	switch {
 	case d == 0:
-		return "–"
+		return words.Of("–")
 	case d < time.Second:
-		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
+		return words.Of("%d ms", int(d.Milliseconds()))
 	case d < time.Minute:
-		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
+		return words.Of("%.1f s", d.Seconds())
 	case d < time.Hour:
-		return fmt.Sprintf("%d min %d s", d/time.Minute, d%time.Minute/time.Second)
+		return words.Of("%d min %d s", int(d/time.Minute), int(d%time.Minute/time.Second))
 	default:
-		return fmt.Sprintf("%d h %d min", d/time.Hour, d%time.Hour/time.Minute)
+		return words.Of("%d h %d min", int(d/time.Hour), int(d%time.Hour/time.Minute))
 	}
 }
 
@@ -61,17 +60,20 @@ func lasting(d time.Duration) words.Phrase {
 }
 
 // bytesOf writes a size.
-func bytesOf(n int64) string {
-	const unit = 1024
-	size, names := float64(n), []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
-	i := 0
-	for ; size >= unit && i < len(names)-1; i++ {
-		size /= unit
+func bytesOf(n int64) words.Phrase {
+	size := float64(n) / 1024
+	switch {
+	case n < 1<<10:
+		return words.Of("%d bytes", int(n))
+	case n < 1<<20:
+		return words.Of("%.1f KiB", size)
+	case n < 1<<30:
+		return words.Of("%.1f MiB", size/(1<<10))
+	case n < 1<<40:
+		return words.Of("%.1f GiB", size/(1<<20))
+	default:
+		return words.Of("%.1f TiB", size/(1<<30))
 	}
-	if i == 0 {
-		return strconv.FormatInt(n, 10) + " bytes"
-	}
-	return strconv.FormatFloat(size, 'f', 1, 64) + " " + names[i]
 }
 
 // sentence makes a sentence of a fault's words.

@@ -100,7 +100,7 @@ func TestProblem(t *testing.T) {
 	t.Parallel()
 	l := load(t, others[0])
 	for said, want := range map[string]string{
-		"is required":                     "ist nötig",
+		"is required":                     "ist erforderlich",
 		"is longer than 200 characters":   "ist länger als 200 Zeichen",
 		"The event does not exist.":       "Das Ereignis gibt es nicht.",
 		"email: is not an e-mail address": "email: ist keine E-Mail-Adresse",

@@ -48,7 +48,7 @@ func sources(t *testing.T) map[string]string {
 }
 
 var (
-	verbs = regexp.MustCompile(`%(?:\[\d\])?[a-z]`)
+	verbs = regexp.MustCompile(`%(?:\[\d\])?(?:\.\d)?[a-z]`)
 	marks = regexp.MustCompile(`\{\d+\}|</?\d+>`)
 	flow  = regexp.MustCompile(`\{[a-z]+ [0-9.]+\}`)
 )
@@ -299,6 +299,8 @@ func TestRewrite(t *testing.T) {
 func TestPhrases(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, "1,234 of them", words.Of("%d of them", 1234).String())
+	assert.Equal(t, "1.5 s", words.Of("%.1f s", 1.5).String())
+	assert.Equal(t, "1,5 s", load(t, language.German).Phrase(words.Of("%.1f s", 1.5)))
 	assert.Equal(t, "now and then", words.Of("%s and %s", words.Of("now"), "then").String())
 	assert.Empty(t, words.Phrase(nil).String())
 }
