@@ -34,7 +34,7 @@ func (c call) createApplication() error {
 	if err == nil {
 		wanted, err = c.console.use.Applications.Create(c.ctx, c.actor(), c.at(), wanted)
 	}
-	return c.settle(err, c.applicationsPage, c.below("a", wanted.Slug), "saved")
+	return c.settle(err, c.applicationsPage, c.below("a", wanted.Slug), "created-application")
 }
 
 // applicationView is what can be changed about an application.
@@ -65,5 +65,5 @@ func (c call) changeApplication() error {
 func (c call) deleteApplication() error {
 	err := c.console.use.Applications.Delete(c.ctx, c.actor(), c.at())
 	again := func(f form) error { return c.applicationPage(func(v *applicationView) { v.Failed = f }) }
-	return c.settle(err, again, c.link("o", c.at().Organization, "p", c.at().Project, "a"), "deleted")
+	return c.settle(err, again, c.link("o", c.at().Organization, "p", c.at().Project, "a"), "deleted-application")
 }

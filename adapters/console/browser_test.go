@@ -111,7 +111,7 @@ func (b *browser) send(method, path, contentType string, body io.Reader) answer 
 }
 
 // further is the link to what comes behind a batch of something.
-var further = regexp.MustCompile(`<a class="more" href="([^"]*)"(?: rel="next")?>(?:Next|Go on searching|Keep searching|Older|More)`)
+var further = regexp.MustCompile(`<a class="more" href="([^"]*)"(?: rel="next")?>(?:Next|Keep searching|Older|More)`)
 
 // walk goes from a page on as long as there is more, and returns what a pattern finds on the way.
 func (b *browser) walk(path string, pattern *regexp.Regexp) (found []string, pages int) {

@@ -94,7 +94,7 @@ func (c call) newChannelPage(driver string, f form) error {
 func (c call) createChannel() error {
 	driver := c.FormValue("driver")
 	made, err := c.console.use.Channels.Create(c.ctx, c.officer(), c.at(), c.channelForm())
-	return c.settle(err, func(f form) error { return c.newChannelPage(driver, f) }, c.below("channels", made.ID), "saved")
+	return c.settle(err, func(f form) error { return c.newChannelPage(driver, f) }, c.below("channels", made.ID), "created-channel")
 }
 
 // channelView is one channel with its form.
@@ -204,7 +204,7 @@ func (c call) deleteChannel() error {
 		return err
 	}
 	err = c.console.use.Channels.Delete(c.ctx, c.actor(), c.at(), id)
-	return c.settle(err, func(f form) error { return c.channelPage(func(v *channelView) { v.Deletion = f }) }, c.below("channels"), "deleted")
+	return c.settle(err, func(f form) error { return c.channelPage(func(v *channelView) { v.Deletion = f }) }, c.below("channels"), "deleted-channel")
 }
 
 // channelForm is what the form of a channel says. Secrets that were typed are forgotten: a page

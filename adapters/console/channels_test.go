@@ -173,10 +173,10 @@ func TestTheTestOfAChannelSaysWhatBecameOfIt(t *testing.T) {
 	assert.Contains(t, b.post(path+"test/", "to", "").is(t, http.StatusBadRequest).said(), "is required")
 	assert.Empty(t, f.post.messages())
 	for said, answer := range map[string]error{
-		"Accepted: the provider took the message to eve@example.org.":                           nil,
-		"Unreachable: the channel does not work, whoever the message is for. Its provider said": deliveries.Unreachable("login with %s <refused>", secret),
-		"Postponed: the channel works, but eve@example.org cannot be reached now.":              deliveries.Postponed("full"),
-		"Refused: the channel works, but the message to eve@example.org is not accepted":        deliveries.Refused("no such mailbox"),
+		"Accepted: the provider took the message to eve@example.org.":                    nil,
+		"Unreachable: the channel does not work for any recipient. Its provider said":    deliveries.Unreachable("login with %s <refused>", secret),
+		"Postponed: the channel works, but eve@example.org cannot be reached now.":       deliveries.Postponed("full"),
+		"Refused: the channel works, but the message to eve@example.org is not accepted": deliveries.Refused("no such mailbox"),
 	} {
 		f.post.fails(answer)
 		got := b.post(path+"test/", "to", "eve@example.org").is(t, http.StatusOK)

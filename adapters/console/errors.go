@@ -44,9 +44,9 @@ func (c *Console) told(e echo.Context, err error) (status int, title words.Phras
 	var known *fault.Error
 	switch {
 	case errors.As(err, &routing) && routing.Code == http.StatusMethodNotAllowed:
-		return routing.Code, words.Of("That does not work here"), words.Of("This page cannot be asked for in this way.")
+		return routing.Code, words.Of("That does not work here"), words.Of("This page does not accept such a request.")
 	case errors.As(err, &routing) && routing.Code == http.StatusNotFound:
-		return routing.Code, words.Of("There is no such page"), words.Of("Perhaps the address lost a piece on its way.")
+		return routing.Code, words.Of("Page not found"), words.Of("The address may be incomplete.")
 	case errors.As(err, &tooLarge):
 		return web.Status(fault.TooLarge), words.Of("That is too much"), words.Of("The form is larger than the console takes.")
 	case fault.KindOf(err) != fault.Internal && errors.As(err, &known):
@@ -66,14 +66,14 @@ func (c *Console) told(e echo.Context, err error) (status int, title words.Phras
 func titleOf(k fault.Kind) words.Phrase {
 	switch k {
 	case fault.NotFound:
-		return words.Of("There is no such thing")
+		return words.Of("Page not found")
 	case fault.Forbidden:
-		return words.Of("You may not do this")
+		return words.Of("You don't have access to this page")
 	case fault.Conflict:
 		return words.Of("That fits several")
 	case fault.Limited, fault.Unavailable:
 		return words.Of("Please try again in a moment")
 	default:
-		return words.Of("That was not understood")
+		return words.Of("The request could not be processed")
 	}
 }

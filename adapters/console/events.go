@@ -95,7 +95,7 @@ func (c call) createEvent() error {
 	if err == nil {
 		made, err = c.console.use.Events.Create(c.ctx, c.actor(), c.at(), f)
 	}
-	return c.settle(err, c.eventsPage, c.below("e", made.Slug), "saved")
+	return c.settle(err, c.eventsPage, c.below("e", made.Slug), "created-event")
 }
 
 // eventView is one event with its form.
@@ -188,7 +188,7 @@ func (c call) makeEventLive() error {
 
 func (c call) deleteEvent() error {
 	err := c.console.use.Events.Delete(c.ctx, c.actor(), c.at(), web.Param(c, "evt"))
-	return c.settle(err, func(f form) error { return c.eventPage(func(v *eventView) { v.Deletion = f }) }, c.below("e"), "deleted")
+	return c.settle(err, func(f form) error { return c.eventPage(func(v *eventView) { v.Deletion = f }) }, c.below("e"), "deleted-event")
 }
 
 // eventForm is what the form of an event says.

@@ -19,7 +19,7 @@ func TestEvents(t *testing.T) {
 		b := f.as(f.operator("ada", users.RoleAdministrator))
 		mail := idText(f.channel(app.Path{Organization: "acme"}, "mail").ID)
 		made := b.post(ofEvent, "slug", "order", "name", "Order", "description", "Somebody\nordered", "active", "true", "channels", mail, "example", ` {"n": 1} `).is(f.T, http.StatusSeeOther)
-		assert.Equal(f, ofEvent+"order/?done=saved", made.Header.Get("Location"))
+		assert.Equal(f, ofEvent+"order/?done=created-event", made.Header.Get("Location"))
 		assert.Contains(f, b.get(ofEvent).said(), "Order order mail active")
 		page := b.get(ofEvent+"order/").is(f.T, http.StatusOK)
 		assert.Contains(f, page.body, `value="`+mail+`" checked`)

@@ -34,7 +34,7 @@ func (c call) groupsPage(f form) error {
 
 func (c call) createGroup() error {
 	_, err := c.console.use.Groups.Create(c.ctx, c.actor(), c.at(), c.FormValue("name"))
-	return c.settle(err, c.groupsPage, c.below("groups"), "saved")
+	return c.settle(err, c.groupsPage, c.below("groups"), "created-group")
 }
 
 // groupView is one group.
@@ -76,7 +76,7 @@ func (c call) deleteGroup() error {
 		return err
 	}
 	err = c.console.use.Groups.Delete(c.ctx, c.actor(), c.at(), id)
-	return c.settle(err, func(f form) error { return c.groupPage(func(v *groupView) { v.Deletion = f }) }, c.below("groups"), "saved")
+	return c.settle(err, func(f form) error { return c.groupPage(func(v *groupView) { v.Deletion = f }) }, c.below("groups"), "deleted-group")
 }
 
 func (c call) linkMember() error { return c.regroup(c.console.use.Groups.Link) }

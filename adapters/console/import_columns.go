@@ -30,8 +30,8 @@ type mappedColumn struct {
 var fieldChoices = []option{
 	{Value: string(imports.LeftOut), Text: words.Of("leave out")},
 	{Value: string(imports.Email), Text: words.Of("e-mail: who the user is, and an address")},
-	{Value: string(imports.FirstName), Text: words.Of("first name, used when the user is new")},
-	{Value: string(imports.LastName), Text: words.Of("last name, used when the user is new")},
+	{Value: string(imports.FirstName), Text: words.Of("first name, for new users")},
+	{Value: string(imports.LastName), Text: words.Of("last name, for new users")},
 	{Value: string(imports.Metadata), Text: words.Of("metadata, under the key beside it")},
 }
 

@@ -35,7 +35,7 @@ type importsView struct {
 func (c call) showImports() error { return c.importsPage(http.StatusOK, form{}) }
 
 func (c call) importsPage(status int, f form) error {
-	v := importsView{Form: f, Encodings: encodings(), Groups: []option{{Text: words.Of("none but Default")}}, Limit: c.console.use.ImportJobs.MaxBytes() >> 20}
+	v := importsView{Form: f, Encodings: encodings(), Groups: []option{{Text: words.Of("No additional group")}}, Limit: c.console.use.ImportJobs.MaxBytes() >> 20}
 	groups, err := c.console.use.Groups.List(c.ctx, c.at(), app.Page{Limit: maxGroups})
 	if err != nil {
 		return err

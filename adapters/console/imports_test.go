@@ -197,7 +197,7 @@ func TestImportMembers(t *testing.T) {
 		f.importing(id, imports.Checked)
 		assert.Equal(f, "true", b.get(one+"progress/").Header.Get("HX-Refresh"))
 		page = b.get(one)
-		assert.Contains(f, page.said(), "What would become of the rows Added 1 users who are new in this organization Updated 1")
+		assert.Contains(f, page.said(), "Preview Added 1 users who are new in this organization Updated 1")
 		assert.Contains(f, page.said(), "Duplicates 1 rows with the e-mail of an earlier row, ignored Rejected 1")
 		assert.Contains(f, page.said(), "5 email: is not an e-mail address nobody;'=cmd;;")
 		assert.NotContains(f, page.body, "hx-get")
@@ -207,7 +207,7 @@ func TestImportMembers(t *testing.T) {
 		assert.Contains(f, b.get(one).said(), "The import is running. It waits for its turn.")
 		f.importing(id, imports.Done)
 		page = b.get(one)
-		assert.Contains(f, page.said(), "What became of the rows Added 1")
+		assert.Contains(f, page.said(), "Result Added 1")
 		for _, done := range []string{"start/", "cancel/", "columns/"} {
 			assert.NotContains(f, page.body, "action=\""+one+done, "there is nothing more to do")
 		}
@@ -489,7 +489,7 @@ func TestImportOfOtherEncodingsAndWorkbooks(t *testing.T) {
 	} {
 		shown := b.get(importPath(b.upload(imports, token, "people.csv", latin, "encoding", c.encoding).uploaded(t))).is(t, http.StatusOK)
 		assert.Contains(t, shown.said(), "read as "+c.source, name)
-		assert.Contains(t, shown.said(), " first name, used when the user is new E-Mail rene@example.org e-mail: who the user is, and an address", name)
+		assert.Contains(t, shown.said(), " first name, for new users E-Mail rene@example.org e-mail: who the user is, and an address", name)
 		assert.Contains(t, shown.said(), "2 rene@example.org "+c.first, name)
 	}
 	book := excelize.NewFile()

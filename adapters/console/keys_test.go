@@ -82,7 +82,7 @@ func TestKeysAreRotatedAndRevoked(t *testing.T) {
 		assert.Contains(f, b.post(one+"rotate/", "overlap", "").is(f.T, http.StatusBadRequest).body, "is none of the choices")
 		rotated := b.post(one+"rotate/", "overlap", "1h").is(f.T, http.StatusOK)
 		next := shownKey.FindStringSubmatch(rotated.body)[1]
-		assert.Contains(f, rotated.said(), "The key before it goes on until 2026-03-04 06:06:07 UTC")
+		assert.Contains(f, rotated.said(), "Previous key valid until 2026-03-04 06:06:07 UTC")
 		assert.Contains(f, f.latest(), "eve key.rotate acme/keys/sync")
 		assert.Contains(f, b.post(one+"rotate/", "overlap", "1h").is(f.T, http.StatusBadRequest).said(), "Another key has taken the place of this one already.")
 		second, err := authentication.Authenticate(f.Context(), next)

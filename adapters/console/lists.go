@@ -91,7 +91,7 @@ func (c call) createList() error {
 	if err == nil {
 		created, err = c.console.use.Lists.Create(c.ctx, c.actor(), c.at(), created, pinned)
 	}
-	return c.settle(err, c.listsPage, c.below("d", created.ID), "saved")
+	return c.settle(err, c.listsPage, c.below("d", created.ID), "created-list")
 }
 
 // listView is a distribution list with a page of its recipients.
@@ -164,5 +164,5 @@ func (c call) deleteList() error {
 		return err
 	}
 	err = c.console.use.Lists.Delete(c.ctx, c.actor(), c.at(), id)
-	return c.settle(err, c.listFailed, c.below("d"), "deleted")
+	return c.settle(err, c.listFailed, c.below("d"), "deleted-list")
 }

@@ -20,7 +20,7 @@ func TestListsAreMadeAndChanged(t *testing.T) {
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("olga", users.RoleOperator))
 		to := b.post(shop+"d/", "name", " News ").is(f.T, http.StatusSeeOther).Header.Get("Location")
-		assert.Contains(f, b.get(to).said(), "The change is saved.")
+		assert.Contains(f, b.get(to).said(), "List created.")
 		assert.Equal(f, "olga list.create acme/p/shop/d/News map[] map[application: name:News]", f.latest())
 		to, _, _ = strings.Cut(to, "?")
 
@@ -54,7 +54,7 @@ func TestListsAreMadeAndChanged(t *testing.T) {
 		b.post(to+"delete/").is(f.T, http.StatusSeeOther)
 		assert.Equal(f, "olga list.delete acme/p/shop/d/Offers map[application: name:Offers] map[]", f.latest())
 		b.get(to).is(f.T, http.StatusNotFound)
-		assert.Contains(f, b.get(shop+"d/?done=deleted").said(), "It is deleted.")
+		assert.Contains(f, b.get(shop+"d/?done=deleted-list").said(), "List deleted.")
 	})
 }
 

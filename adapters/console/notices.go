@@ -6,13 +6,13 @@ import "github.com/tocsin/tocsin/adapters/console/words"
 func (v view) Notice() words.Phrase {
 	switch v.call.QueryParam("done") {
 	case "saved":
-		return words.Of("The change is saved.")
+		return words.Of("Changes saved.")
 	case "enrolled":
-		return words.Of("The user is a member now.")
+		return words.Of("User added.")
 	case "was-there":
-		return words.Of("The user was a member already. What was missing of the Default group, the chosen one and the e-mail address was added; the rest stays as it was.")
+		return words.Of("Already a member. Group and address updated.")
 	case "removed":
-		return words.Of("The membership has ended.")
+		return words.Of("User removed.")
 	case "selected-lock":
 		return words.Of("%d users locked.", v.counted())
 	case "selected-unlock":
@@ -28,9 +28,37 @@ func (v view) Notice() words.Phrase {
 	case "copied":
 		return words.Of("Event copied. The copy is inactive.")
 	case "live":
-		return words.Of("The event is live.")
-	case "deleted":
-		return words.Of("It is deleted.")
+		return words.Of("Event is live.")
+	case "created-organization":
+		return words.Of("Organization created.")
+	case "created-project":
+		return words.Of("Project created.")
+	case "created-application":
+		return words.Of("Application created.")
+	case "created-channel":
+		return words.Of("Channel created.")
+	case "created-event":
+		return words.Of("Event created.")
+	case "created-group":
+		return words.Of("Group created.")
+	case "created-list":
+		return words.Of("List created.")
+	case "created-notification":
+		return words.Of("Notification created.")
+	case "deleted-application":
+		return words.Of("Application deleted.")
+	case "deleted-channel":
+		return words.Of("Channel deleted.")
+	case "deleted-event":
+		return words.Of("Event deleted.")
+	case "deleted-group":
+		return words.Of("Group deleted.")
+	case "deleted-list":
+		return words.Of("List deleted.")
+	case "deleted-notification":
+		return words.Of("Notification deleted.")
+	case "deleted-template":
+		return words.Of("Template deleted.")
 	case "snoozed":
 		return words.Of("Problem snoozed.")
 	case "woken":
@@ -38,7 +66,7 @@ func (v view) Notice() words.Phrase {
 	case "problem-over":
 		return words.Of("This problem is over. Nothing was snoozed.")
 	case "cleared":
-		return words.Of("The messages are deleted.")
+		return words.Of("Messages deleted.")
 	case "outdated":
 		return words.Of("Nothing was changed: somebody has saved the template in the meantime.")
 	case "ended":

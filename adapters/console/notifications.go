@@ -74,7 +74,7 @@ func (c call) createNotification() error {
 	if err == nil {
 		made, err = c.console.use.Events.CreateNotification(c.ctx, c.actor(), c.at(), event, f)
 	}
-	return c.settle(err, c.newNotificationPage, c.below("e", event, "n", made.ID), "saved")
+	return c.settle(err, c.newNotificationPage, c.below("e", event, "n", made.ID), "created-notification")
 }
 
 func (c call) showNotification() error { return c.notificationPage(func(*notificationView) {}) }
@@ -123,7 +123,7 @@ func (c call) deleteNotification() error {
 	}
 	err = c.console.use.Events.DeleteNotification(c.ctx, c.actor(), c.at(), event, id)
 	again := func(f form) error { return c.notificationPage(func(v *notificationView) { v.Deletion = f }) }
-	return c.settle(err, again, c.below("e", event), "deleted")
+	return c.settle(err, again, c.below("e", event), "deleted-notification")
 }
 
 // notificationForm is what the form of a notification says.

@@ -162,7 +162,7 @@ func TestSwitchesOfAMember(t *testing.T) {
 		}
 		assert.Equal(f, recorded, told)
 		page := b.get(memberPath(m) + "?done=saved").said()
-		assert.Contains(f, page, "The change is saved.")
+		assert.Contains(f, page, "Changes saved.")
 		viewer := f.as(f.operator("bob", users.RoleViewer)).get(memberPath(m)).is(f.T, http.StatusOK)
 		assert.NotContains(f, viewer.body, "/locked/", "a viewer is offered no switch")
 		admin := f.as(f.operator("eva", users.RoleAdministrator)).get("/console/o/acme/audit/").said()

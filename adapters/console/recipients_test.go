@@ -108,7 +108,7 @@ func TestRecipientsAreAddedFromUsers(t *testing.T) {
 		to := shop + "d/" + f.list("news") + "/"
 		page := b.get(to+"?people=AD").is(f.T, http.StatusOK).said()
 		assert.Contains(f, page, "ada First Last Add e-mail of ada Add +4915112345678 by text adrian First Last Add e-mail of adrian")
-		assert.Contains(f, b.get(to+"?people=nobody").said(), "Nobody is found.")
+		assert.Contains(f, b.get(to+"?people=nobody").said(), "No users found.")
 
 		back := b.post(to+"members/", "member", f.id("ada"), "people", "ad").is(f.T, http.StatusSeeOther).Header.Get("Location")
 		assert.Contains(f, b.get(back).said(), "1 recipient is new on the list.")

@@ -41,7 +41,7 @@ func TestMembersOfAnApplication(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("olga", users.RoleOperator))
-		assert.Contains(f, b.get(web+"m/").said(), "Nobody is registered yet.")
+		assert.Contains(f, b.get(web+"m/").said(), "No users registered yet.")
 		b.post(web+"m/", "username", "ada", "email", "ada@example.org", "first_name", "Ada", "active", "true", "address", "ada@example.org",
 			"assign_to_preferred_channel", "true", "distribution_list", "ALL", "custom_fields", `{"plan": "free"}`).is(f.T, http.StatusSeeOther)
 		page := b.get(web + "m/").said()
@@ -64,7 +64,7 @@ func TestMembersOfAnApplication(t *testing.T) {
 			assert.Contains(f, b.get(to).is(f.T, http.StatusOK).body, `value="ad"`, "it leads back to where one was")
 		}
 		assert.Contains(f, b.get(web+"m/?q=AD").said(), "active locked Unlock (ada) disabled Enable (ada)")
-		assert.Contains(f, b.get(web+"m/?q=b").said(), "Nobody is found.")
+		assert.Contains(f, b.get(web+"m/?q=b").said(), "No users found.")
 		b.post(one+"unregister/").is(f.T, http.StatusSeeOther)
 		assert.Contains(f, f.latest(), "olga membership.unregister acme/p/shop/a/web/u/ada")
 		before := len(f.entries("acme"))

@@ -42,7 +42,7 @@ func TestSystem(t *testing.T) {
 		for _, part := range []string{
 			"well the database answers failing the schema can be read it is <torn>", "Version 1.2.3 go1.26", "This instance host:7" + weapon + " , since 2026-03-04 01:02:03 UTC",
 			"Database SQLite 3.53, 5.0 MiB", "Schema 00002_more 1 not applied", "00003_late not yet", "0 deliveries are due 0 occurrences wait",
-			"Nobody works", "2026-03-04 01:02:03 UTC warn something <odd>, error: it was", "1 settings of this instance", "secret_key ******** environment",
+			"No worker is running", "2026-03-04 01:02:03 UTC warn something <odd>, error: it was", "1 settings of this instance", "secret_key ******** environment",
 		} {
 			assert.Contains(f, idle, part)
 		}
@@ -69,6 +69,6 @@ func TestSystem(t *testing.T) {
 		assert.Contains(f, busy, "here:1 1.2.3 2026-03-04 05:06:07 UTC 2026-03-04 05:06:07 UTC lost")
 		assert.Contains(f, busy, "here:2 1.2.4")
 		assert.Contains(f, busy, "2026-03-04 05:08:07 UTC working")
-		assert.NotContains(f, busy, "Nobody works")
+		assert.NotContains(f, busy, "No worker is running")
 	})
 }

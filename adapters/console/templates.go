@@ -271,5 +271,5 @@ func (c call) deleteTemplate() error {
 	if err != nil {
 		return err
 	}
-	return c.done(c.ownerPath(of), "deleted")
+	return c.done(c.ownerPath(of), "deleted-template")
 }

@@ -32,7 +32,7 @@ func (c call) organizationsPage(f form) error {
 
 func (c call) createOrganization() error {
 	made, err := c.console.use.Orgs.Create(c.ctx, c.actor(), c.FormValue("slug"), c.FormValue("name"))
-	return c.settle(err, c.organizationsPage, c.link("o", made.Slug, "projects"), "saved")
+	return c.settle(err, c.organizationsPage, c.link("o", made.Slug, "projects"), "created-organization")
 }
 
 // projectsView is the projects of an organization, with forms for its name and for another project.
@@ -90,7 +90,7 @@ func (c call) setSearchable() error {
 
 func (c call) createProject() error {
 	made, err := c.console.use.Orgs.CreateProject(c.ctx, c.actor(), c.at(), c.FormValue("slug"), c.FormValue("name"))
-	return c.settle(err, func(f form) error { return c.projectsPage(projectsView{New: f}) }, c.below("p", made.Slug), "saved")
+	return c.settle(err, func(f form) error { return c.projectsPage(projectsView{New: f}) }, c.below("p", made.Slug), "created-project")
 }
 
 // projectView is one project with the first of what it is made of.

@@ -60,7 +60,7 @@ func TestProjectsAreMadeAndRenamed(t *testing.T) {
 	onEach(t, func(f *fixture) {
 		eva := f.as(f.operator("eva", users.RoleAdministrator))
 		made := eva.post("/console/o/acme/projects/", "slug", "blog", "name", "Blog").is(f.T, http.StatusSeeOther)
-		assert.Equal(f, "/console/o/acme/p/blog/?done=saved", made.Header.Get("Location"))
+		assert.Equal(f, "/console/o/acme/p/blog/?done=created-project", made.Header.Get("Location"))
 		taken := eva.post("/console/o/acme/projects/", "slug", "blog", "name", "B").is(f.T, http.StatusBadRequest)
 		assert.Contains(f, taken.said(), "this slug is taken")
 		assert.Contains(f, taken.body, `id="organization" name="organization" type="text" value="Company"`, "the other form shows what is")
@@ -88,7 +88,7 @@ func TestProjectsAreMadeAndRenamed(t *testing.T) {
 		shop := viewer.get("/console/o/acme/p/shop/").is(f.T, http.StatusOK).said()
 		assert.Contains(f, shop, "Web web")
 		assert.Contains(f, shop, "all")
-		assert.Contains(f, shop, "the organization's are used")
+		assert.Contains(f, shop, "The organization's channels are used")
 		assert.NotContains(f, shop, "Save")
 	})
 }

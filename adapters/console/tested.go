@@ -21,7 +21,7 @@ func (c call) tested(done app.Tested) *testView {
 		v.Verdict = words.Of("Accepted: the provider took the message to %s.", done.To)
 		return v
 	case f.Channel:
-		v.Verdict = words.Of("Unreachable: the channel does not work, whoever the message is for.")
+		v.Verdict = words.Of("Unreachable: the channel does not work for any recipient.")
 	case f.Temporary:
 		v.Verdict = words.Of("Postponed: the channel works, but %s cannot be reached now. Another attempt may succeed.", done.To)
 	default:

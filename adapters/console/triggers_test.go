@@ -140,7 +140,7 @@ func TestADraftIsCheckedAndMadeLive(t *testing.T) {
 		require.ErrorIs(t, err, events.ErrInactive, "for the API it is as it was")
 
 		made := b.post(page+"live/").is(t, http.StatusSeeOther)
-		assert.Contains(t, b.get(made.Header.Get("Location")).said(), "The event is live.")
+		assert.Contains(t, b.get(made.Header.Get("Location")).said(), "Event is live.")
 		r, err := f.use.Events.Show(t.Context(), app.Path{Organization: "acme", Project: "shop", Application: "web"}, "tick")
 		require.NoError(t, err)
 		assert.Equal(t, []any{true, "Tick", "D", `{"a": 1}`, events.Bulk}, []any{r.Event.Active, r.Event.Name, r.Event.Description, r.Event.Example, r.Event.Priority})

@@ -41,7 +41,7 @@ func TestAnEventIsMadeWrittenSentAndRead(t *testing.T) {
 		}
 		p.sees("The bell is back", "Hello Ada, The bell is back.")
 		if p.still {
-			p.steps(p.clicking(button, "Show the HTML as it is typed"))
+			p.steps(p.clicking(button, "Preview the HTML as typed"))
 		}
 		assert.Equal(t, "Hello Ada, The bell is back.", p.frame())
 
@@ -50,7 +50,7 @@ func TestAnEventIsMadeWrittenSentAndRead(t *testing.T) {
 			p.forgive("400")
 			p.goBy(button, "Preview")
 		}
-		p.sees("There is nothing to be seen yet")
+		p.sees("Cannot preview")
 		p.judge()
 		p.fill("Text", words)
 		p.fill("Send it once to", "tester@example.com")
@@ -74,6 +74,6 @@ func TestAnEventIsMadeWrittenSentAndRead(t *testing.T) {
 		p.goBy(button, "Search")
 		p.unfold("Delete messages")
 		p.goBy(button, "Delete all messages")
-		p.sees("The messages are deleted.", "No message.")
+		p.sees("Messages deleted.", "No message.")
 	})
 }

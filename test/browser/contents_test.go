@@ -30,7 +30,7 @@ func TestATemplateIsWrittenWithItsPreview(t *testing.T) {
 	p := w.signedIn()
 	p.open("/console/o/acme/p/shop/a/web/e/order-shipped/")
 	p.in("region", "Templates by channel").goBy(link, "mail")
-	p.sees("Version 1", "For somebody made up")
+	p.sees("Version 1", "For a sample recipient")
 	p.framed("/html/")
 
 	p.fill("Preview for", "grace.hopper@example.com")
@@ -38,7 +38,7 @@ func TestATemplateIsWrittenWithItsPreview(t *testing.T) {
 	p.fill("Example context", `{"order": "A-7", "items": []}`)
 	p.sees("Subject Hello Grace, A-7", "For grace.hopper@example.com")
 	p.fill("Text", "{{#context.items}}")
-	p.sees("There is nothing to be seen yet", `line 1: section "context.items" is never closed`)
+	p.sees("Cannot preview", `line 1: section "context.items" is never closed`)
 	p.judge()
 	p.fill("Text", "Nothing to close")
 	p.sees("Text Nothing to close")
@@ -58,11 +58,11 @@ func TestATemplateIsWrittenWithItsPreview(t *testing.T) {
 	require.Equal(t, 360, ask[int](p, "document.querySelector('iframe').offsetWidth"), "the choice outlives the next preview")
 
 	p.goBy(button, "Save")
-	p.sees("The change is saved.", "Version 2")
+	p.sees("Changes saved.", "Version 2")
 	p.goBy(link, "Versions")
 	p.goBy(link, "1")
 	p.sees("What has changed since", "+ Hello {{user.first_name}}, on a phone {{context.order}}")
-	p.goBy(button, "Make it the current one again")
+	p.goBy(button, "Restore this version")
 	p.sees("Version 3")
 }
 
@@ -78,7 +78,7 @@ func TestATemplateIsWrittenWithoutScripts(t *testing.T) {
 	p.fill("Subject", "Hello {{user.first_name}}")
 	p.goBy(button, "Preview")
 	p.sees("Subject Hello Grace")
-	p.steps(p.clicking(button, "Show the HTML as it is typed"))
+	p.steps(p.clicking(button, "Preview the HTML as typed"))
 	p.goBy(button, "Send a test")
 	p.sees("Accepted: the provider took the message to grace.hopper@example.com.")
 	p.menu("Messages", "Mailbox")
@@ -102,13 +102,13 @@ func TestTwoPeopleWriteOneTemplate(t *testing.T) {
 		p.goBy(button, "Save")
 		p.sees("saved this template in the meantime. Yours is below and not saved.", "- Theirs", "+ Mine")
 		p.goBy(button, "Save") // It is meant.
-		p.sees("The change is saved.", "Version 3")
+		p.sees("Changes saved.", "Version 3")
 		p.goBy(link, "Versions")
 		p.goBy(link, "2")
 		p.sees("What has changed since", "- Theirs", "+ Mine")
 		p.goBy(link, "The editor")
 		p.unfold("Delete this template")
 		p.goBy(button, "Delete the template")
-		p.sees("It is deleted.", "none")
+		p.sees("Template deleted.", "none")
 	})
 }

@@ -50,7 +50,7 @@ func TestWhatFailedIsExplainedAndSentAgain(t *testing.T) {
 		p.fill("Address begins with", "alan.turing")
 		p.goBy(button, "Search")
 		p.in("rowheader", "alan.turing@example.com").goBy(link, "alan.turing@example.com")
-		p.sees("The message as it was sent", "Subject For customers: New in the shop", "Have a look at the winter collection.", "Unsubscribe link of this recipient; not shown")
+		p.sees("The message as it was sent", "Subject For customers: New in the shop", "Have a look at the winter collection.", "Unsubscribe link hidden, because")
 		assert.Equal(p, "New in the shop\n\nHave a look at the winter collection.", p.frame())
 	})
 }

@@ -16,13 +16,13 @@ func TestAGroupIsMadeFilledRenamedAndDeleted(t *testing.T) {
 	p.sees("a group with this name exists already")
 	p.fill("Name", "Night shift")
 	p.goBy(button, "Create the group")
-	p.sees("The change is saved.", "Night shift")
+	p.sees("Group created.", "Night shift")
 
 	p.menu("People")
 	p.goBy(link, "Ada Lovelace")
 	p.choose("Add to", "Night shift")
 	p.goBy(button, "Add to the group")
-	p.sees("The change is saved.")
+	p.sees("Changes saved.")
 
 	p.menu("People", "Groups")
 	p.goBy(link, "Night shift")

@@ -60,7 +60,7 @@ func TestAListIsPinnedRenamedAndDeleted(t *testing.T) {
 	p.choose("Pinned to", "Shop front")
 	p.fill("Name", "Customers of the shop")
 	p.goBy(button, "Save")
-	p.sees("The change is saved.", "Pinned to Shop front")
+	p.sees("Changes saved.", "Pinned to Shop front")
 	p.choose("Pinned to", "No application")
 	p.goBy(button, "Save")
 	p.sees("Pinned to no application")
@@ -75,7 +75,7 @@ func TestAListIsPinnedRenamedAndDeleted(t *testing.T) {
 	p.goBy(button, "Create the list")
 	p.unfold("Delete this list")
 	p.goBy(button, "Delete For a moment")
-	p.sees("It is deleted.", "Customers of the shop")
+	p.sees("List deleted.", "Customers of the shop")
 }
 
 func TestAnEventIsTriggeredByHand(t *testing.T) {

@@ -99,7 +99,7 @@ func TestAUserIsCreatedAndChanged(t *testing.T) {
 		p.fill("E-mail", "mary.jackson")
 		p.fill("First name", "Mary")
 		p.fill("Last name", "Jackson")
-		p.choose("Group beside Default", "Staff")
+		p.choose("Additional group", "Staff")
 		p.forgive("400")
 		p.goBy(button, "Create the user")
 		p.sees("There is 1 problem:")

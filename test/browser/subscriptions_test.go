@@ -40,7 +40,7 @@ func TestSomebodyIsSubscribedOptsOutAndIsTakenBack(t *testing.T) {
 	p.fill("Name, address or ID", "grace")
 	p.goBy(button, "Search")
 	p.goBy(button, "Subscribe grace.hopper@example.com by mail")
-	p.sees("The change is saved.")
+	p.sees("Changes saved.")
 	p.move("Deactivate (grace.hopper@example.com by mail)")
 	p.sees("inactive")
 	p.move("Undo (Activate, grace.hopper@example.com by mail)")
@@ -66,7 +66,7 @@ func TestSomebodyIsSubscribedOptsOutAndIsTakenBack(t *testing.T) {
 
 	subscriptions()
 	p.goBy(button, "Undo the opt-out of grace.hopper@example.com")
-	p.sees("The change is saved.", "Nobody.")
+	p.sees("Changes saved.", "Nobody.")
 	w.settled(w.trigger("order-shipped", order))
 	p.open("/console/o/acme/p/shop/a/web/")
 	p.goBy(link, p.newest("Order shipped"))

@@ -58,7 +58,7 @@ func TestAFileIsDroppedOnTheField(t *testing.T) {
 	p.open("/console/o/acme/imports/")
 	p.drop(w.file("dropped.csv", mixed))
 	p.goBy(button, "Upload and check")
-	p.awaits("What would become of the rows")
+	p.awaits("Preview")
 	p.sees("dropped.csv", "Added 3 users who are new in this organization", "Rejected 2")
 }
 
@@ -122,14 +122,14 @@ func TestAnImportIsCancelledWhileItRuns(t *testing.T) {
 		p.sees("40,000 of 100,000 rows", "So far 40,000 added", "Started by grace", "rows a second")
 		require.NoError(p, far.goesOn(30_000))
 		p.awaits("70,000 of 100,000 rows")
-		p.goBy(button, "Cancel: what is written stays")
-		p.sees("The import was cancelled.", "What became of the rows", "Added 70,000")
+		p.goBy(button, "Stop (keeps rows already imported)")
+		p.sees("The import was cancelled.", "Result", "Added 70,000")
 		p.seesNot("Cancel:", "Remaining")
 		require.ErrorIs(p, far.goesOn(1), imports.ErrTaken, "nothing is written once it is cancelled")
 
 		p.menu("People", "Imports")
 		p.goBy(link, "mixed.csv")
-		p.awaits("What would become of the rows")
+		p.awaits("Preview")
 		p.goBy(button, "Cancel: import nothing")
 		p.sees("The import was cancelled.")
 		p.menu("People")
